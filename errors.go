@@ -1,0 +1,62 @@
+package handoff
+
+import "strings"
+
+// A Kind says what sort of error happened, for a program to act upon. It is
+// itself an error, so errors.Is(err, handoff.NotFound) works through any
+// wrapping.
+type Kind string
+
+// The kinds. Every surface derives its own code from them, the command line
+// the exit code given here; an error of no kind is a bug or the machine's.
+const (
+	Invalid     Kind = "invalid"       // 2: the caller's words are wrong
+	NotFound    Kind = "not found"     // 3: there is no such thing
+	Conflict    Kind = "conflict"      // 4: it exists and may not twice, or several match
+	Unavailable Kind = "unavailable"   // 5: known, but can't be reached now
+	Corrupt     Kind = "corrupt"       // 6: our own data breaks its own rules
+	Unsupported Kind = "not supported" // 7: this backend or provider can't do that
+)
+
+func (k Kind) Error() string { return string(k) }
+
+// An Error reads as one sentence, "operation subject: reason", in lower case.
+type Error struct {
+	Op   string // what was tried: "publish"
+	Name string // on what: a path, an id
+	Kind Kind
+	Err  error  // the reason; the kind serves where it is nil
+	Hint string // what to do instead; never something that destroys
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Op)
+	if e.Name != "" {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(e.Name)
+	}
+	if b.Len() > 0 {
+		b.WriteString(": ")
+	}
+	if e.Err != nil {
+		b.WriteString(e.Err.Error())
+	} else {
+		b.WriteString(string(e.Kind))
+	}
+	return b.String()
+}
+
+// Unwrap makes both the kind and the reason visible to errors.Is and errors.As.
+func (e *Error) Unwrap() []error {
+	var errs []error
+	if e.Kind != "" {
+		errs = append(errs, e.Kind)
+	}
+	if e.Err != nil {
+		errs = append(errs, e.Err)
+	}
+	return errs
+}

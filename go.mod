@@ -1,0 +1,3 @@
+module github.com/agent-handoff/handoff
+
+go 1.26

@@ -1,0 +1,291 @@
+package handoff_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/agent-handoff/handoff"
+
+// floors says on which floor each package stands. A package imports only from
+// floors below its own, never a neighbour. This is a statement of policy: when
+// a build breaks it, change the build.
+var floors = map[string]int{
+	".": 0,
+
+	"thread":   1,
+	"contract": 1,
+	"config":   1,
+
+	"filelog":  2,
+	"natslog":  2,
+	"sqlindex": 2,
+	"thread/*": 2,
+	"pipeline": 2,
+	"cost":     2,
+
+	"local":      3,
+	"thread/all": 3,
+	"join":       3,
+	"export/*":   3,
+
+	"mcpserver": 4,
+	"web":       4,
+
+	"cmd/handoff": 5,
+	"bench":       5,
+}
+
+// testOnly are the packages that only tests import: the suites that every log
+// and every provider must pass.
+var testOnly = []string{"logtest", "threadtest"}
+
+// stdlibOnly is the floor that imports nothing but the standard library.
+const stdlibOnly = 0
+
+// The budgets. When one pinches, split by subject, never by number.
+const (
+	maxFile      = 500
+	maxFunc      = 60
+	maxInterface = 5
+	maxPackage   = 3000
+)
+
+// edge are the packages that may read the clock, the environment and
+// randomness. All others are handed them.
+var edge = []string{"cmd/handoff", "local", "bench"}
+
+var impure = map[string][]string{
+	"time":        {"Now", "Since", "Until"},
+	"os":          {"Getenv", "LookupEnv", "Environ", "ExpandEnv"},
+	"crypto/rand": nil,
+	"math/rand":   nil,
+}
+
+// vague are names that say nothing about what a package is for.
+var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "service", "shared", "manager", "base", "misc"}
+
+type source struct {
+	name string // path below the module root, with forward slashes
+	pkg  string // folder
+	file *ast.File
+	fset *token.FileSet
+}
+
+func (s source) isTest() bool {
+	return strings.HasSuffix(s.name, "_test.go") || slices.Contains(testOnly, s.pkg)
+}
+
+func (s source) lines(n ast.Node) int {
+	return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1
+}
+
+// sources parses every Go file of this module. Nested modules are their own.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var list []source
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			_, nested := os.Stat(filepath.Join(p, "go.mod"))
+			if p != "." && (nested == nil || strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "handoff-demo-") || d.Name() == "testdata") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		f, err := parser.ParseFile(fset, p, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(p)
+		list = append(list, source{name, path.Dir(name), f, fset})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func floorOf(pkg string) (int, bool) {
+	if f, ok := floors[pkg]; ok {
+		return f, true
+	}
+	f, ok := floors[path.Dir(pkg)+"/*"]
+	return f, ok
+}
+
+func TestFloors(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isTest() {
+			continue
+		}
+		floor, ok := floorOf(s.pkg)
+		if !ok {
+			t.Errorf("%s: package %s stands on no floor", s.name, s.pkg)
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			if err := mayImport(s.pkg, floor, strings.Trim(spec.Path.Value, `"`)); err != nil {
+				t.Errorf("%s: %v", s.name, err)
+			}
+		}
+	}
+}
+
+func mayImport(pkg string, floor int, imported string) error {
+	inside := imported == module || strings.HasPrefix(imported, module+"/")
+	if !inside {
+		if floor == stdlibOnly && strings.Contains(strings.Split(imported, "/")[0], ".") {
+			return fmt.Errorf("imports %s; floor 0 has the standard library only", imported)
+		}
+		return nil
+	}
+	below := strings.TrimPrefix(strings.TrimPrefix(imported, module), "/")
+	if below == "" {
+		below = "."
+	}
+	if slices.Contains(testOnly, below) {
+		return fmt.Errorf("imports %s, which is for tests", below)
+	}
+	if other, ok := floorOf(below); !ok || other >= floor {
+		return fmt.Errorf("package %s on floor %d imports %s on floor %d", pkg, floor, below, other)
+	}
+	return nil
+}
+
+func TestMayImport(t *testing.T) {
+	for _, tt := range []struct {
+		pkg, imported string
+		ok            bool
+	}{
+		{".", "context", true},
+		{".", "github.com/spf13/cobra", false},
+		{".", module + "/filelog", false},
+		{"filelog", module, true},
+		{"filelog", module + "/sqlindex", false}, // a neighbour
+		{"filelog", module + "/local", false},
+		{"thread/codex", module + "/thread", true},
+		{"thread/codex", module + "/thread/claude", false},
+		{"local", module + "/logtest", false},
+		{"local", module + "/nowhere", false},
+		{"cmd/handoff", module + "/local", true},
+	} {
+		floor, ok := floorOf(tt.pkg)
+		if !ok {
+			t.Fatalf("%s stands on no floor", tt.pkg)
+		}
+		if err := mayImport(tt.pkg, floor, tt.imported); (err == nil) != tt.ok {
+			t.Errorf("mayImport(%s, %s) = %v, want ok %v", tt.pkg, tt.imported, err, tt.ok)
+		}
+	}
+}
+
+func TestPackageComments(t *testing.T) {
+	docs := map[string][]string{}
+	for _, s := range sources(t) {
+		if strings.HasSuffix(s.name, "_test.go") {
+			continue
+		}
+		docs[s.pkg] = append(docs[s.pkg], "")
+		if s.file.Doc != nil {
+			docs[s.pkg] = append(docs[s.pkg], s.name)
+		}
+	}
+	for pkg, names := range docs {
+		names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
+		if len(names) != 1 {
+			t.Errorf("package %s has %d package comments %v, want 1", pkg, len(names), names)
+		}
+		if slices.Contains(vague, path.Base(pkg)) {
+			t.Errorf("package %s: the name does not say what it is for", pkg)
+		}
+	}
+}
+
+func TestPurity(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isTest() || slices.Contains(edge, s.pkg) {
+			continue
+		}
+		names := map[string][]string{}
+		for _, spec := range s.file.Imports {
+			p := strings.Trim(spec.Path.Value, `"`)
+			banned, ok := impure[strings.TrimSuffix(p, "/v2")]
+			if !ok {
+				continue
+			}
+			if banned == nil {
+				t.Errorf("%s imports %s; randomness is handed in", s.name, p)
+			}
+			names[path.Base(p)] = banned
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(names[x.Name], sel.Sel.Name) {
+				t.Errorf("%s:%d uses %s.%s; clock and environment are handed in", s.name, s.fset.Position(sel.Pos()).Line, x.Name, sel.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+func TestBudgets(t *testing.T) {
+	perPackage := map[string]int{}
+	for _, s := range sources(t) {
+		if s.isTest() || ast.IsGenerated(s.file) {
+			continue
+		}
+		lines := s.fset.File(s.file.Pos()).LineCount()
+		perPackage[s.pkg] += lines
+		if lines > maxFile {
+			t.Errorf("%s has %d lines, want at most %d", s.name, lines, maxFile)
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if got := s.lines(n); got > maxFunc {
+					t.Errorf("%s: func %s has %d lines, want at most %d", s.name, n.Name.Name, got, maxFunc)
+				}
+			case *ast.TypeSpec:
+				if i, ok := n.Type.(*ast.InterfaceType); ok {
+					if got := ownMethods(i); got > maxInterface {
+						t.Errorf("%s: interface %s has %d methods, want at most %d", s.name, n.Name.Name, got, maxInterface)
+					}
+				}
+			}
+			return true
+		})
+	}
+	for pkg, lines := range perPackage {
+		if lines > maxPackage {
+			t.Errorf("package %s has %d lines, want at most %d", pkg, lines, maxPackage)
+		}
+	}
+}
+
+func ownMethods(i *ast.InterfaceType) int {
+	n := 0
+	for _, m := range i.Methods.List {
+		n += len(m.Names)
+	}
+	return n
+}
