@@ -1,0 +1,126 @@
+package filelog
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// What there is below the runtime directory, beside the shards.
+const (
+	idName     = "log/ID"
+	tmpDir     = "log/tmp"
+	recordsDir = "artifacts/records"
+)
+
+// Make makes the runtime directory and an empty log in it, if they are
+// missing. Append does so by itself.
+//
+// Kinds: Unavailable, and Unsupported where the file system has no hard links.
+func (l *Log) Make() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.made {
+		return nil
+	}
+	there, err := l.disk.exists(idName)
+	if err == nil && !there {
+		err = l.makeAll()
+	}
+	if err != nil {
+		return l.failure("create log", err)
+	}
+	l.made = true
+	return nil
+}
+
+// makeAll links the log's identity last, so that a log that has one is whole.
+func (l *Log) makeAll() error {
+	if err := os.MkdirAll(filepath.Dir(l.dir), 0o777); err != nil {
+		return err
+	}
+	var made []string
+	for _, name := range []string{".", "log", "artifacts", recordsDir} {
+		err := l.disk.mkdir(name)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err == nil {
+			made = append(made, name)
+		}
+	}
+	err := l.makeFile(".gitignore", "*\n")
+	if err == nil {
+		err = l.makeID()
+	}
+	if noLinks(err) {
+		for i := range made {
+			os.Remove(filepath.Join(l.dir, made[len(made)-1-i]))
+		}
+		return &handoff.Error{Op: "create log", Name: l.dir, Kind: handoff.Unsupported,
+			Err:  errors.New("the file system has no hard links"),
+			Hint: "set HANDOFF_DIR to a directory on a file system that has"}
+	}
+	return err
+}
+
+func (l *Log) makeID() error {
+	for _, dir := range []string{"artifacts", ".", ".."} {
+		if err := l.disk.syncDir(dir); err != nil {
+			return err
+		}
+	}
+	id, err := newIdentity(l.random)
+	if err != nil {
+		return err
+	}
+	if err := l.makeFile(idName, id+"\n"); err != nil {
+		return err
+	}
+	return l.disk.syncDir("log")
+}
+
+// makeFile makes a file whole, unless there is one.
+func (l *Log) makeFile(name, content string) error {
+	t, err := l.disk.create([]byte(content))
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	if err := t.sync(); err != nil {
+		return err
+	}
+	if err := t.link(name); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// newIdentity returns 128 random bits in hexadecimal.
+func newIdentity(random io.Reader) (string, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return "", fmt.Errorf("no randomness: %w", err)
+	}
+	return hex.EncodeToString(b[:]), nil
+}
+
+func noLinks(err error) bool {
+	var link *os.LinkError
+	if !errors.As(err, &link) {
+		return false
+	}
+	for _, no := range []error{syscall.EPERM, syscall.ENOTSUP, syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EXDEV, syscall.EMLINK} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	return false
+}
