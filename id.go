@@ -32,11 +32,12 @@ func newID(prefix string, now time.Time, random io.Reader) (string, error) {
 
 // IsArtifactID reports whether s is written as an artifact's id.
 func IsArtifactID(s string) bool {
-	return len(s) == len(artifactPrefix)+26 && isIDPrefix(s)
+	return len(s) == len(artifactPrefix)+26 && IsArtifactIDPrefix(s)
 }
 
-// isIDPrefix reports whether s could be the beginning of an artifact's id.
-func isIDPrefix(s string) bool {
+// IsArtifactIDPrefix reports whether s could be the beginning of an artifact's
+// id, and is longer than what every id begins with.
+func IsArtifactIDPrefix(s string) bool {
 	if len(s) <= len(artifactPrefix) || s[:len(artifactPrefix)] != artifactPrefix {
 		return false
 	}

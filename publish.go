@@ -18,6 +18,18 @@ type Published struct {
 	Warnings []string
 }
 
+// MarshalJSON returns the view, with what is said of the publish after it.
+func (p Published) MarshalJSON() ([]byte, error) {
+	b, err := p.Artifact.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return withFields(b, struct {
+		Existing bool     `json:"existing,omitempty"`
+		Warnings []string `json:"warnings,omitempty"`
+	}{p.Existing, p.Warnings})
+}
+
 // Publish records that a file or directory is an artifact. It fails before
 // anything is written where the draft or what it points at is not in order;
 // once it returns nil, the record is on stable storage.
