@@ -85,6 +85,14 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// Label names the artifact for a person: its channel, and its title or path.
+func (a Artifact) Label() string {
+	if a.Title != "" {
+		return a.Channel + ": " + a.Title
+	}
+	return a.Channel + ": " + a.Path
+}
+
 // An ArtifactQuery selects artifacts. Its fields join with "and"; the zero
 // value selects every artifact that stands.
 type ArtifactQuery struct {

@@ -132,7 +132,11 @@ func (m *Memory) Artifacts(_ context.Context, q ArtifactQuery) (ArtifactPage, er
 	if a, ok := m.state.artifacts[q.Family]; ok {
 		family = a.Family
 	}
-	for _, a := range slices.Backward(m.state.order) {
+	candidates := m.state.order
+	if a, ok := m.state.artifacts[q.IDPrefix]; ok && a.known() {
+		candidates = []*artifactState{a}
+	}
+	for _, a := range slices.Backward(candidates) {
 		if !q.matches(a.Record, a.Published) || q.Family != "" && a.Family != family {
 			continue
 		}

@@ -68,28 +68,35 @@ func parseRecord(b []byte) (Record, error) {
 	if len(b) > MaxRecord {
 		return Record{}, fmt.Errorf("has %d bytes, more than %d", len(b), MaxRecord)
 	}
+	r, ok := parseFast(b)
+	if ok {
+		return r, r.incomplete()
+	}
 	var e envelope
 	if err := json.Unmarshal(b, &e); err != nil {
 		return Record{}, err
 	}
-	r := Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, raw: b}
-	switch {
-	case e.Type == "":
-		return r, errors.New("has no type")
-	case e.ID == "":
-		return r, errors.New("has no id")
-	case e.Version < 1:
-		return r, fmt.Errorf("has version %d", e.Version)
-	}
-	fact := newFact(e.Type)
-	if fact == nil {
-		return r, nil
-	}
-	if err := json.Unmarshal(b, fact); err != nil {
+	r = Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, raw: b}
+	if err := r.incomplete(); err != nil {
 		return r, err
 	}
-	r.Fact = fact
-	return r, nil
+	if r.Fact = newFact(e.Type); r.Fact == nil {
+		return r, nil
+	}
+	return r, json.Unmarshal(b, r.Fact)
+}
+
+// incomplete returns an error if the record lacks what every record has.
+func (r Record) incomplete() error {
+	switch {
+	case r.Type == "":
+		return errors.New("has no type")
+	case r.ID == "":
+		return errors.New("has no id")
+	case r.Version < 1:
+		return fmt.Errorf("has version %d", r.Version)
+	}
+	return nil
 }
 
 // JSON returns the record's bytes: those it was read from, unchanged, or those

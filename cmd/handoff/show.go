@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
 
 func showCommand(a *app) *cobra.Command {
-	var history, lineage, asJSON bool
+	var history, graph, asJSON bool
 	var format string
 	c := &cobra.Command{
 		Use:     "show REF",
@@ -26,16 +27,16 @@ file at its path.`,
 		ValidArgsFunction: a.completeRefs,
 	}
 	c.Flags().BoolVar(&history, "history", false, "list every revision of it, oldest first")
-	c.Flags().BoolVar(&lineage, "lineage", false, "draw what it was made from and what was made from it")
+	c.Flags().BoolVar(&graph, "lineage", false, "draw what it was made from and what was made from it")
 	c.Flags().StringVar(&format, "format", "tree", "how to draw the lineage: `tree`, json, dot or mermaid")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.MarkFlagsMutuallyExclusive("history", "lineage")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if c.Flags().Changed("format") && !lineage {
+		if c.Flags().Changed("format") && !graph {
 			return invalid("show", args[0], "--format is for --lineage", "handoff show "+args[0]+" --lineage --format "+format)
 		}
-		if asJSON && lineage {
+		if asJSON && graph {
 			format = "json"
 		}
 		return a.reading(func(w *local.Workspace) error {
@@ -46,7 +47,7 @@ file at its path.`,
 			switch {
 			case history:
 				return a.showHistory(c.Context(), w, id, asJSON)
-			case lineage:
+			case graph:
 				return a.showLineage(c.Context(), w, id, format)
 			}
 			art, err := w.Artifact(c.Context(), id)
@@ -132,7 +133,7 @@ func producer(p handoff.Producer) string {
 }
 
 func (a *app) showHistory(ctx context.Context, w *local.Workspace, id string, asJSON bool) error {
-	list, err := handoff.History(ctx, w, id)
+	list, err := lineage.History(ctx, w, id)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (a *app) showHistory(ctx context.Context, w *local.Workspace, id string, as
 }
 
 func (a *app) showLineage(ctx context.Context, w *local.Workspace, id, format string) error {
-	g, err := handoff.Lineage(ctx, w, id)
+	g, err := lineage.Of(ctx, w, id)
 	if err != nil {
 		return err
 	}

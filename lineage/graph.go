@@ -1,11 +1,14 @@
-package handoff
+// Package lineage answers where an artifact came from, what it led to, and how
+// it was revised.
+package lineage
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/agent-handoff/handoff"
 )
 
 // A Graph is a set of things and how they lead to each other.
@@ -28,121 +31,6 @@ type Edge struct {
 	Kind string `json:"kind"` // from: made from it; replaces: in its place
 }
 
-// Lineage returns what an artifact was made from, directly and through others,
-// and what was made from it. Ids that the log doesn't have are nodes of status
-// "unresolved". Its kind is NotFound.
-func Lineage(ctx context.Context, reader Reader, id string) (Graph, error) {
-	w := lineage{ctx: ctx, reader: reader, seen: map[string]bool{}}
-	if _, err := w.node(id); err != nil {
-		return Graph{}, err
-	}
-	if err := w.ancestors(id); err != nil {
-		return Graph{}, err
-	}
-	if err := w.descendants(id); err != nil {
-		return Graph{}, err
-	}
-	return w.graph, nil
-}
-
-type lineage struct {
-	ctx    context.Context
-	reader Reader
-	graph  Graph
-	seen   map[string]bool
-}
-
-// node adds an artifact, unless the graph has it.
-func (w *lineage) node(id string) (Artifact, error) {
-	a, err := w.reader.Artifact(w.ctx, id)
-	if err != nil {
-		return a, err
-	}
-	w.add(a)
-	return a, nil
-}
-
-func (w *lineage) add(a Artifact) {
-	if !w.seen[a.ID] {
-		w.seen[a.ID] = true
-		w.graph.Nodes = append(w.graph.Nodes, Node{a.ID, a.Label(), string(a.Status)})
-	}
-}
-
-// Label names the artifact for a person: its channel, and its title or path.
-func (a Artifact) Label() string {
-	if a.Title != "" {
-		return a.Channel + ": " + a.Title
-	}
-	return a.Channel + ": " + a.Path
-}
-
-func (w *lineage) edge(e Edge) {
-	if !slices.Contains(w.graph.Edges, e) {
-		w.graph.Edges = append(w.graph.Edges, e)
-	}
-}
-
-func (w *lineage) ancestors(id string) error {
-	done := map[string]bool{}
-	for todo := []string{id}; len(todo) > 0; todo = todo[1:] {
-		if done[todo[0]] {
-			continue
-		}
-		done[todo[0]] = true
-		a, err := w.node(todo[0])
-		if errors.Is(err, NotFound) {
-			w.seen[todo[0]] = true
-			w.graph.Nodes = append(w.graph.Nodes, Node{todo[0], todo[0], "unresolved"})
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for _, to := range a.Parents {
-			w.edge(Edge{a.ID, to, "from"})
-			todo = append(todo, to)
-		}
-		for _, to := range a.Replaces {
-			w.edge(Edge{a.ID, to, "replaces"})
-			todo = append(todo, to)
-		}
-	}
-	return nil
-}
-
-func (w *lineage) descendants(id string) error {
-	done := map[string]bool{}
-	for todo := []string{id}; len(todo) > 0; todo = todo[1:] {
-		to := todo[0]
-		if done[to] {
-			continue
-		}
-		done[to] = true
-		made, err := w.reader.Artifacts(w.ctx, ArtifactQuery{Parent: to, Hidden: true})
-		if err != nil {
-			return err
-		}
-		family, err := w.reader.Artifacts(w.ctx, ArtifactQuery{Family: to, Hidden: true})
-		if err != nil {
-			return err
-		}
-		for _, a := range append(made.Artifacts, family.Artifacts...) {
-			if slices.Contains(a.Parents, to) {
-				w.add(a)
-				w.edge(Edge{a.ID, to, "from"})
-				todo = append(todo, a.ID)
-			}
-			if slices.Contains(a.Replaces, to) {
-				w.add(a)
-				w.edge(Edge{a.ID, to, "replaces"})
-				todo = append(todo, a.ID)
-			}
-		}
-	}
-	return nil
-}
-
 // DOT returns the graph in the language of Graphviz. Arrows point from what
 // was there first to what was made from it.
 func (g Graph) DOT() string {
@@ -153,7 +41,7 @@ func (g Graph) DOT() string {
 	b.WriteString("digraph lineage {\n  rankdir=LR;\n  node [shape=box];\n")
 	for _, n := range g.Nodes {
 		style := ""
-		if n.Status != string(Active) {
+		if n.Status != string(handoff.Active) {
 			style = ", style=dashed"
 		}
 		fmt.Fprintf(&b, "  %s [label=%s%s];\n", quote(n.ID), quote(n.Label), style)
@@ -217,7 +105,7 @@ func (t *tree) write(lead, below, id, kind string, down bool) {
 		kind += " "
 	}
 	fmt.Fprintf(&t.b, "%s%s%s  %s", lead, kind, n.ID, printable(n.Label))
-	if n.Status != string(Active) {
+	if n.Status != string(handoff.Active) {
 		fmt.Fprintf(&t.b, "  (%s)", n.Status)
 	}
 	if t.opened[id] {
@@ -252,5 +140,13 @@ func (t *tree) children(id, below string, down bool) {
 	}
 }
 
-// printable drops what a terminal could take for a command.
-func printable(s string) string { return oneLine(s) }
+// printable keeps a label on its line, and drops what a terminal could take
+// for a command.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+}
