@@ -163,7 +163,6 @@ func withFields(b []byte, v any) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	out.WriteByte('{')
 	dec := json.NewDecoder(bytes.NewReader(b))
 	if _, err := dec.Token(); err != nil {
 		return nil, err
@@ -184,13 +183,12 @@ func withFields(b []byte, v any) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Write(name)
-		out.WriteByte(':')
-		out.Write(value)
-		out.WriteByte(',')
+		fmt.Fprintf(&out, ",%s:%s", name, value)
 	}
-	out.Write(added[1:])
-	return out.Bytes(), nil
+	if len(names) > 0 {
+		fmt.Fprintf(&out, ",%s", added[1:len(added)-1])
+	}
+	return fmt.Appendf(nil, "{%s}", bytes.TrimPrefix(out.Bytes(), []byte(","))), nil
 }
 
 // StoredRecord returns the record that a log holds at seq: what b says, or

@@ -46,6 +46,7 @@ type app struct {
 	getenv   func(string) string
 	now      func() time.Time
 	rand     io.Reader
+	self     string // this program, to run it again
 
 	workspace string // --workspace
 }
@@ -61,7 +62,7 @@ const (
 var commands = []func(*app) *cobra.Command{
 	publishCommand, withdrawCommand,
 	showCommand, listCommand, watchCommand, waitCommand,
-	checkCommand,
+	demoCommand, checkCommand,
 }
 
 // run runs one command line and returns its exit code.

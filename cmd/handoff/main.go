@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -32,7 +34,21 @@ func mainCode() (code int) {
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		terminal: isTerminal(os.Stdout), width: terminalWidth(os.Stdout), dir: dir, getenv: os.Getenv,
-		now: time.Now, rand: rand.Reader,
+		now: time.Now, rand: rand.Reader, self: self(),
 	}
 	return a.run(ctx, os.Args[1:])
+}
+
+// self returns where this program lies.
+func self() string {
+	if found, err := exec.LookPath(os.Args[0]); err == nil {
+		if found, err = filepath.Abs(found); err == nil {
+			return found
+		}
+	}
+	found, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return found
 }
