@@ -157,18 +157,16 @@ func (q ArtifactQuery) shows(s Status) bool {
 	return q.Hidden || s == Active
 }
 
-// before returns the place before which the page begins, 0 for the newest.
-func (q ArtifactQuery) before() (Seq, error) {
-	if q.Cursor == "" {
+// NewCursor returns the cursor of a page whose last element is at the given
+// place: the next page holds what came before it.
+func NewCursor(last Seq) string { return "c" + strconv.FormatInt(int64(last), 36) }
+
+// ParseCursor returns the place before which a page begins, 0 for the newest.
+// Its kind is Invalid.
+func ParseCursor(s string) (Seq, error) {
+	if s == "" {
 		return 0, nil
 	}
-	return decodeCursor(q.Cursor)
-}
-
-// A cursor is the place before which the next page begins.
-func encodeCursor(before Seq) string { return "c" + strconv.FormatInt(int64(before), 36) }
-
-func decodeCursor(s string) (Seq, error) {
 	digits, ok := strings.CutPrefix(s, "c")
 	n, err := strconv.ParseInt(digits, 36, 64)
 	if !ok || err != nil || n < 1 {

@@ -2,15 +2,25 @@ package handoff
 
 import "slices"
 
-// store is where a fold keeps its state between records. Each method returns
-// the state under a key, made empty where there is none; what the fold changes
-// in it, the store keeps.
-type store interface {
-	artifact(id string) (*artifactState, error)
-	session(id string) (*Session, error)
-	work(harness, id string) (*Work, error)
-	pointer(space, key string) (*string, error)
-	join(into, from string) error // moves the members of one family to another
+// A Store is what views are computed from: what a fold kept of the records so
+// far. Each method returns nil, or "", for what no record has named.
+type Store interface {
+	Artifact(id string) (*ArtifactState, error)
+	Session(id string) (*Session, error)
+	Work(harness, id string) (*Work, error)
+	Pointer(space, key string) (string, error)
+	Heads(family string) ([]string, error) // the ids of those that stand, in the order of the log
+}
+
+// A Keeper is a Store that a fold changes. What is put is what a later call
+// returns.
+type Keeper interface {
+	Store
+	PutArtifact(*ArtifactState) error
+	PutSession(*Session) error
+	PutWork(*Work) error
+	PutPointer(space, key, value string) error
+	Join(into, from string) error // moves the members of one family to another
 }
 
 // The spaces of a store's pointers.
@@ -20,9 +30,10 @@ const (
 	nameSpace   = "name"   // a name in its namespace: the id of its head
 )
 
-// artifactState is what a fold keeps of one artifact. Its zero value stands
-// for an id that was named before its record came, or never comes.
-type artifactState struct {
+// An ArtifactState is what a fold keeps of one artifact. One without Published
+// stands for an id that was named before its record came, or never comes.
+type ArtifactState struct {
+	ID        string
 	Record    Record
 	Published *ArtifactPublished
 
@@ -35,9 +46,11 @@ type artifactState struct {
 	Earlier   string // the head of its name before it
 }
 
-func (a *artifactState) known() bool { return a.Published != nil }
+func (a *ArtifactState) known() bool { return a != nil && a.Published != nil }
 
-func (a *artifactState) status() Status {
+// Status returns the status that the artifact has in its family and under its
+// name.
+func (a *ArtifactState) Status() Status {
 	switch {
 	case a.Withdrawn:
 		return Withdrawn
@@ -49,91 +62,126 @@ func (a *artifactState) status() Status {
 
 // counts reports whether what the artifact replaces is superseded by it, or
 // through it.
-func (a *artifactState) counts() bool { return !a.Withdrawn || a.Supports > 0 }
+func (a *ArtifactState) counts() bool { return !a.Withdrawn || a.Supports > 0 }
 
-// fold applies a record to the state. A record id that was seen is skipped,
-// for a writer may die after its append and try again.
-func fold(s store, r Record) error {
-	seen, err := s.pointer(recordSpace, r.ID)
-	if err != nil || *seen != "" {
+// Fold applies a record to what is kept of those before it. A record id that
+// was seen is skipped, for a writer may die after its append and try again.
+func Fold(k Keeper, r Record) error {
+	seen, err := k.Pointer(recordSpace, r.ID)
+	if err != nil || seen != "" {
 		return err
 	}
-	*seen = r.Type
+	if err := k.PutPointer(recordSpace, r.ID, r.Type); err != nil {
+		return err
+	}
 	switch f := r.Fact.(type) {
 	case *ArtifactPublished:
-		return foldPublished(s, r, f)
+		return foldPublished(k, r, f)
 	case *ArtifactWithdrawn:
-		return foldWithdrawn(s, f)
+		return foldWithdrawn(k, f)
 	}
 	if id, ok := sessionOf(r.Fact); ok {
-		session, err := s.session(id)
-		if err != nil {
-			return err
-		}
-		session.Apply(r)
+		return foldSession(k, id, r)
 	}
 	if id, ok := workOf(r.Fact); ok {
-		work, err := s.work(r.Producer.Harness, id)
-		if err != nil {
-			return err
-		}
-		work.Apply(r)
+		return foldWork(k, id, r)
 	}
 	return nil
 }
 
-func foldPublished(s store, r Record, p *ArtifactPublished) error {
+func foldSession(k Keeper, id string, r Record) error {
+	s, err := k.Session(id)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		s = &Session{ID: id}
+	}
+	s.Apply(r)
+	return k.PutSession(s)
+}
+
+func foldWork(k Keeper, id string, r Record) error {
+	w, err := k.Work(r.Producer.Harness, id)
+	if err != nil {
+		return err
+	}
+	if w == nil {
+		w = &Work{Harness: r.Producer.Harness, ID: id}
+	}
+	w.Apply(r)
+	return k.PutWork(w)
+}
+
+func foldPublished(k Keeper, r Record, p *ArtifactPublished) error {
 	if p.Key != "" {
-		first, err := s.pointer(keySpace, p.Key)
-		if err != nil || *first != "" {
+		first, err := k.Pointer(keySpace, p.Key)
+		if err != nil || first != "" {
 			return err
 		}
-		*first = r.ID
+		if err := k.PutPointer(keySpace, p.Key, r.ID); err != nil {
+			return err
+		}
 	}
-	a, err := s.artifact(r.ID)
+	a, err := k.Artifact(r.ID)
 	if err != nil {
 		return err
+	}
+	if a == nil {
+		a = &ArtifactState{ID: r.ID}
 	}
 	a.Record, a.Published, a.Family = r, p, r.ID
-	if err := foldReplaces(s, a); err != nil {
+	if err := foldReplaces(k, a); err != nil {
 		return err
 	}
-	if p.Name == "" || a.Withdrawn {
-		return nil
+	if p.Name != "" && !a.Withdrawn {
+		if err := advance(k, a); err != nil {
+			return err
+		}
 	}
-	head, err := s.pointer(nameSpace, nameKey(p))
+	return k.PutArtifact(a)
+}
+
+// advance makes a the head of its name.
+func advance(k Keeper, a *ArtifactState) error {
+	head, err := k.Pointer(nameSpace, nameKey(a.Published))
 	if err != nil {
 		return err
 	}
-	if *head != "" {
-		before, err := s.artifact(*head)
+	if head != "" {
+		before, err := k.Artifact(head)
 		if err != nil {
 			return err
 		}
 		before.Outdated = true
+		if err := k.PutArtifact(before); err != nil {
+			return err
+		}
 	}
-	a.Earlier, *head = *head, r.ID
-	return nil
+	a.Earlier = head
+	return k.PutPointer(nameSpace, nameKey(a.Published), a.ID)
 }
 
 func nameKey(p *ArtifactPublished) string { return p.Namespace + "\x00" + p.Name }
 
 // foldReplaces joins the families of what a replaces. Only records before a
 // are joined, so that no chain of Replaces ever returns to where it began.
-func foldReplaces(s store, a *artifactState) error {
+func foldReplaces(k Keeper, a *ArtifactState) error {
 	for _, id := range a.Published.Replaces {
-		b, err := s.artifact(id)
+		b, err := k.Artifact(id)
 		if err != nil {
 			return err
 		}
-		if !b.known() || b == a || slices.Contains(a.Below, id) {
+		if !b.known() || id == a.ID || slices.Contains(a.Below, id) {
 			continue
 		}
 		a.Below = append(a.Below, id)
-		b.Above = append(b.Above, a.Record.ID)
+		b.Above = append(b.Above, a.ID)
+		if err := k.PutArtifact(b); err != nil {
+			return err
+		}
 		if b.Family != a.Family {
-			from := a.Family
-			if err := s.join(b.Family, from); err != nil {
+			if err := k.Join(b.Family, a.Family); err != nil {
 				return err
 			}
 			a.Family = b.Family
@@ -142,39 +190,46 @@ func foldReplaces(s store, a *artifactState) error {
 	if !a.counts() {
 		return nil
 	}
-	return shift(s, a.Below, +1)
+	return shift(k, a.Below, +1)
 }
 
-func foldWithdrawn(s store, f *ArtifactWithdrawn) error {
-	a, err := s.artifact(f.ArtifactID)
-	if err != nil || a.Withdrawn {
+func foldWithdrawn(k Keeper, f *ArtifactWithdrawn) error {
+	a, err := k.Artifact(f.ArtifactID)
+	if err != nil {
 		return err
 	}
-	a.Withdrawn = true
-	if !a.known() {
+	if a == nil {
+		a = &ArtifactState{ID: f.ArtifactID}
+	}
+	if a.Withdrawn {
 		return nil
 	}
+	a.Withdrawn = true
+	if err := k.PutArtifact(a); err != nil || !a.known() {
+		return err
+	}
 	if !a.counts() {
-		if err := shift(s, a.Below, -1); err != nil {
+		if err := shift(k, a.Below, -1); err != nil {
 			return err
 		}
 	}
-	return retreat(s, a)
+	return retreat(k, a)
 }
 
 // shift adds n to the support of each artifact, and passes on what follows: an
 // artifact that was withdrawn supersedes others only while it is superseded
 // itself.
-func shift(s store, ids []string, n int) error {
-	todo := slices.Clone(ids)
-	for len(todo) > 0 {
-		a, err := s.artifact(todo[0])
+func shift(k Keeper, ids []string, n int) error {
+	for todo := slices.Clone(ids); len(todo) > 0; todo = todo[1:] {
+		a, err := k.Artifact(todo[0])
 		if err != nil {
 			return err
 		}
-		todo = todo[1:]
 		before := a.counts()
 		a.Supports += n
+		if err := k.PutArtifact(a); err != nil {
+			return err
+		}
 		if a.counts() != before {
 			todo = append(todo, a.Below...)
 		}
@@ -184,24 +239,28 @@ func shift(s store, ids []string, n int) error {
 
 // retreat makes the newest revision of a's name that stands its head, if a was
 // the head.
-func retreat(s store, a *artifactState) error {
+func retreat(k Keeper, a *ArtifactState) error {
 	if a.Published.Name == "" {
 		return nil
 	}
-	head, err := s.pointer(nameSpace, nameKey(a.Published))
-	if err != nil || *head != a.Record.ID {
+	key := nameKey(a.Published)
+	head, err := k.Pointer(nameSpace, key)
+	if err != nil || head != a.ID {
 		return err
 	}
-	for *head = a.Earlier; *head != ""; {
-		b, err := s.artifact(*head)
+	for head = a.Earlier; head != ""; {
+		b, err := k.Artifact(head)
 		if err != nil {
 			return err
 		}
 		if !b.Withdrawn {
 			b.Outdated = false
-			return nil
+			if err := k.PutArtifact(b); err != nil {
+				return err
+			}
+			break
 		}
-		*head = b.Earlier
+		head = b.Earlier
 	}
-	return nil
+	return k.PutPointer(nameSpace, key, head)
 }

@@ -13,18 +13,28 @@ type Memory struct {
 	mu      sync.RWMutex
 	seq     Seq
 	damaged []Seq
-	state   memoryStore
+	tables  tables
 }
 
 // NewMemory returns an empty index.
 func NewMemory() *Memory {
-	return &Memory{state: memoryStore{
-		artifacts: map[string]*artifactState{},
-		families:  map[string][]*artifactState{},
+	return &Memory{tables: tables{
+		artifacts: map[string]*ArtifactState{},
+		families:  map[string][]string{},
 		sessions:  map[string]*Session{},
 		works:     map[workKey]*Work{},
-		pointers:  map[pointerKey]*string{},
+		pointers:  map[pointerKey]string{},
 	}}
+}
+
+// tables are a Keeper over maps.
+type tables struct {
+	artifacts map[string]*ArtifactState
+	order     []*ArtifactState    // those that are known, in the order of the log
+	families  map[string][]string // their members, in the order of the log
+	sessions  map[string]*Session
+	works     map[workKey]*Work
+	pointers  map[pointerKey]string
 }
 
 type (
@@ -32,48 +42,47 @@ type (
 	pointerKey struct{ space, key string }
 )
 
-type memoryStore struct {
-	artifacts map[string]*artifactState
-	order     []*artifactState // those that are known, in the order of the log
-	families  map[string][]*artifactState
-	sessions  map[string]*Session
-	works     map[workKey]*Work
-	pointers  map[pointerKey]*string
+func (m *tables) Artifact(id string) (*ArtifactState, error) { return m.artifacts[id], nil }
+func (m *tables) Session(id string) (*Session, error)        { return m.sessions[id], nil }
+func (m *tables) Work(harness, id string) (*Work, error)     { return m.works[workKey{harness, id}], nil }
+func (m *tables) Pointer(space, key string) (string, error) {
+	return m.pointers[pointerKey{space, key}], nil
+}
+func (m *tables) PutSession(s *Session) error { m.sessions[s.ID] = s; return nil }
+func (m *tables) PutWork(w *Work) error       { m.works[workKey{w.Harness, w.ID}] = w; return nil }
+func (m *tables) PutPointer(space, key, value string) error {
+	m.pointers[pointerKey{space, key}] = value
+	return nil
 }
 
-func (m *memoryStore) artifact(id string) (*artifactState, error) {
-	return entry(m.artifacts, id), nil
-}
-func (m *memoryStore) session(id string) (*Session, error) {
-	s := entry(m.sessions, id)
-	s.ID = id
-	return s, nil
-}
-func (m *memoryStore) work(harness, id string) (*Work, error) {
-	w := entry(m.works, workKey{harness, id})
-	w.Harness, w.ID = harness, id
-	return w, nil
-}
-func (m *memoryStore) pointer(space, key string) (*string, error) {
-	return entry(m.pointers, pointerKey{space, key}), nil
+func (m *tables) PutArtifact(a *ArtifactState) error {
+	m.artifacts[a.ID] = a
+	if a.known() && (len(m.order) == 0 || m.order[len(m.order)-1].Record.Seq < a.Record.Seq) {
+		m.order = append(m.order, a)
+		m.families[a.Family] = append(m.families[a.Family], a.ID)
+	}
+	return nil
 }
 
-func (m *memoryStore) join(into, from string) error {
-	for _, a := range m.families[from] {
-		a.Family = into
+func (m *tables) Join(into, from string) error {
+	if len(m.families[from]) == 0 {
+		return nil
+	}
+	for _, id := range m.families[from] {
+		m.artifacts[id].Family = into
 	}
 	m.families[into] = append(m.families[into], m.families[from]...)
+	slices.SortFunc(m.families[into], func(a, b string) int {
+		return cmp.Compare(m.artifacts[a].Record.Seq, m.artifacts[b].Record.Seq)
+	})
 	delete(m.families, from)
 	return nil
 }
 
-func entry[K comparable, V any](m map[K]*V, key K) *V {
-	v, ok := m[key]
-	if !ok {
-		v = new(V)
-		m[key] = v
-	}
-	return v
+func (m *tables) Heads(family string) ([]string, error) {
+	return slices.DeleteFunc(slices.Clone(m.families[family]), func(id string) bool {
+		return m.artifacts[id].Status() != Active
+	}), nil
 }
 
 // Seq implements Index.
@@ -96,14 +105,10 @@ func (m *Memory) Apply(_ context.Context, records ...Record) error {
 			m.seq = r.Seq
 			continue
 		}
-		if err := fold(&m.state, r); err != nil {
+		if err := Fold(&m.tables, r); err != nil {
 			return err
 		}
 		m.seq = r.Seq
-		if a, ok := m.state.artifacts[r.ID]; ok && a.Record.Seq == r.Seq {
-			m.state.order = append(m.state.order, a)
-			m.state.families[a.Family] = append(m.state.families[a.Family], a)
-		}
 	}
 	return nil
 }
@@ -112,16 +117,16 @@ func (m *Memory) Apply(_ context.Context, records ...Record) error {
 func (m *Memory) Artifact(_ context.Context, id string) (Artifact, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	a, ok := m.state.artifacts[id]
-	if !ok || !a.known() {
+	a := m.tables.artifacts[id]
+	if !a.known() {
 		return Artifact{}, &Error{Op: "find artifact", Name: id, Kind: NotFound, Hint: "handoff list --all shows every artifact"}
 	}
-	return m.view(a), nil
+	return View(&m.tables, a)
 }
 
 // Artifacts implements Reader.
 func (m *Memory) Artifacts(_ context.Context, q ArtifactQuery) (ArtifactPage, error) {
-	before, err := q.before()
+	before, err := ParseCursor(q.Cursor)
 	if err != nil {
 		return ArtifactPage{}, err
 	}
@@ -129,18 +134,18 @@ func (m *Memory) Artifacts(_ context.Context, q ArtifactQuery) (ArtifactPage, er
 	defer m.mu.RUnlock()
 	page := ArtifactPage{Artifacts: []Artifact{}, Damaged: slices.Clone(m.damaged)}
 	family := ""
-	if a, ok := m.state.artifacts[q.Family]; ok {
+	if a, ok := m.tables.artifacts[q.Family]; ok {
 		family = a.Family
 	}
-	candidates := m.state.order
-	if a, ok := m.state.artifacts[q.IDPrefix]; ok && a.known() {
-		candidates = []*artifactState{a}
+	candidates := m.tables.order
+	if a := m.tables.artifacts[q.IDPrefix]; a.known() {
+		candidates = []*ArtifactState{a}
 	}
 	for _, a := range slices.Backward(candidates) {
 		if !q.matches(a.Record, a.Published) || q.Family != "" && a.Family != family {
 			continue
 		}
-		if !q.shows(a.status()) {
+		if !q.shows(a.Status()) {
 			page.Hidden++
 			continue
 		}
@@ -148,10 +153,14 @@ func (m *Memory) Artifacts(_ context.Context, q ArtifactQuery) (ArtifactPage, er
 			continue
 		}
 		if q.Limit > 0 && len(page.Artifacts) == q.Limit {
-			page.Cursor = encodeCursor(page.Artifacts[q.Limit-1].Seq)
+			page.Cursor = NewCursor(page.Artifacts[q.Limit-1].Seq)
 			continue
 		}
-		page.Artifacts = append(page.Artifacts, m.view(a))
+		v, err := View(&m.tables, a)
+		if err != nil {
+			return ArtifactPage{}, err
+		}
+		page.Artifacts = append(page.Artifacts, v)
 	}
 	return page, nil
 }
@@ -160,7 +169,7 @@ func (m *Memory) Artifacts(_ context.Context, q ArtifactQuery) (ArtifactPage, er
 func (m *Memory) Session(_ context.Context, id string) (Session, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	s, ok := m.state.sessions[id]
+	s, ok := m.tables.sessions[id]
 	if !ok {
 		return Session{}, &Error{Op: "find session", Name: id, Kind: NotFound}
 	}
@@ -169,17 +178,14 @@ func (m *Memory) Session(_ context.Context, id string) (Session, error) {
 
 // Sessions implements Reader.
 func (m *Memory) Sessions(_ context.Context, q SessionQuery) (SessionPage, error) {
-	before := Seq(0)
-	if q.Cursor != "" {
-		var err error
-		if before, err = decodeCursor(q.Cursor); err != nil {
-			return SessionPage{}, err
-		}
+	before, err := ParseCursor(q.Cursor)
+	if err != nil {
+		return SessionPage{}, err
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	page := SessionPage{Sessions: []Session{}}
-	for _, s := range m.state.sessions {
+	for _, s := range m.tables.sessions {
 		if q.matches(s) && (before == 0 || s.Opened < before) {
 			page.Sessions = append(page.Sessions, s.clone())
 		}
@@ -187,7 +193,7 @@ func (m *Memory) Sessions(_ context.Context, q SessionQuery) (SessionPage, error
 	slices.SortFunc(page.Sessions, func(a, b Session) int { return cmp.Compare(b.Opened, a.Opened) })
 	if q.Limit > 0 && len(page.Sessions) > q.Limit {
 		page.Sessions = page.Sessions[:q.Limit]
-		page.Cursor = encodeCursor(page.Sessions[q.Limit-1].Opened)
+		page.Cursor = NewCursor(page.Sessions[q.Limit-1].Opened)
 	}
 	return page, nil
 }
@@ -196,65 +202,9 @@ func (m *Memory) Sessions(_ context.Context, q SessionQuery) (SessionPage, error
 func (m *Memory) Work(_ context.Context, harness, id string) (Work, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	w, ok := m.state.works[workKey{harness, id}]
+	w, ok := m.tables.works[workKey{harness, id}]
 	if !ok {
 		return Work{}, &Error{Op: "find work", Name: id, Kind: NotFound}
 	}
 	return *w, nil
-}
-
-// view computes what a reader sees of an artifact.
-func (m *Memory) view(a *artifactState) Artifact {
-	v := Artifact{Record: a.Record, ArtifactPublished: *a.Published, Status: a.status()}
-	v.ReplacedBy = m.replacedBy(a)
-	if v.Status == Active {
-		for _, b := range m.state.families[a.Family] {
-			if b != a && b.status() == Active {
-				v.Competing = append(v.Competing, b.Record.ID)
-			}
-		}
-	}
-	for _, id := range a.Published.Replaces {
-		if !slices.Contains(a.Below, id) {
-			v.Unresolved = append(v.Unresolved, id)
-		}
-	}
-	for _, id := range a.Published.Parents {
-		if p, ok := m.state.artifacts[id]; !ok || !p.known() {
-			v.Unresolved = append(v.Unresolved, id)
-		}
-	}
-	p := a.Record.Producer
-	if s, ok := m.state.sessions[cmp.Or(p.RunID, p.Session)]; ok && s.Closed != 0 {
-		v.Late = s.Closed < a.Record.Seq
-	}
-	return v
-}
-
-// replacedBy returns the nearest artifacts that stand in a's place and were
-// not withdrawn.
-func (m *Memory) replacedBy(a *artifactState) []string {
-	var ids []string
-	seen := map[string]bool{}
-	todo := slices.Clone(a.Above)
-	for len(todo) > 0 {
-		id := todo[0]
-		todo = todo[1:]
-		if seen[id] {
-			continue
-		}
-		seen[id] = true
-		if b := m.state.artifacts[id]; b.Withdrawn {
-			todo = append(todo, b.Above...)
-			continue
-		}
-		ids = append(ids, id)
-	}
-	if a.Outdated && !a.Withdrawn {
-		head := m.state.pointers[pointerKey{nameSpace, nameKey(a.Published)}]
-		if !seen[*head] {
-			ids = append(ids, *head)
-		}
-	}
-	return ids
 }
