@@ -32,7 +32,7 @@ type Edge struct {
 // and what was made from it. Ids that the log doesn't have are nodes of status
 // "unresolved". Its kind is NotFound.
 func Lineage(ctx context.Context, reader Reader, id string) (Graph, error) {
-	w := lineage{ctx: ctx, reader: reader, seen: map[string]bool{}}
+	w := lineage{ctx: ctx, reader: reader, graph: Graph{Edges: []Edge{}}, seen: map[string]bool{}}
 	if _, err := w.node(id); err != nil {
 		return Graph{}, err
 	}
