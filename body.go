@@ -50,7 +50,8 @@ func (h *Hub) describe(ctx context.Context, p *ArtifactPublished) error {
 		p.Kind = cmp.Or(p.Kind, "directory")
 		return nil
 	case !info.Mode().IsRegular():
-		return &Error{Op: "publish", Name: p.Path, Kind: Invalid, Err: errors.New("is neither a file nor a directory")}
+		return &Error{Op: "publish", Name: p.Path, Kind: Invalid, Err: errors.New("is neither a file nor a directory"),
+			Hint: "handoff publish - takes a body from standard input"}
 	}
 	b, err := measure(ctx, h.o.Files, where, h.o.DigestLimit)
 	if err != nil {
@@ -75,16 +76,11 @@ func (h *Hub) locate(name string) (string, error) {
 	case name == ".":
 		return refuse("is the workspace itself", "publish a directory within it")
 	}
-	root, err := filepath.EvalSymlinks(h.o.Files.Name())
+	where, err := h.follow(name)
 	if err != nil {
 		return "", unreadable("publish", name, err)
 	}
-	real, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(name)))
-	if err != nil {
-		return "", unreadable("publish", name, err)
-	}
-	where, err := filepath.Rel(root, real)
-	if err != nil || !filepath.IsLocal(where) {
+	if !filepath.IsLocal(where) {
 		return refuse("path leaves the workspace", below)
 	}
 	if h.o.RuntimePath != "" {
@@ -94,6 +90,20 @@ func (h *Hub) locate(name string) (string, error) {
 		}
 	}
 	return filepath.ToSlash(where), nil
+}
+
+// follow returns where a path leads once symbolic links are followed, as the
+// workspace sees it.
+func (h *Hub) follow(name string) (string, error) {
+	root, err := filepath.EvalSymlinks(h.o.Files.Name())
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(name)))
+	if err != nil {
+		return "", err
+	}
+	return filepath.Rel(root, real)
 }
 
 // A bodyFact is what one pass over a body tells.
@@ -121,7 +131,7 @@ func sniff(head []byte) string {
 	return "application/octet-stream"
 }
 
-var errChanging = &Error{Op: "changes while it is read", Kind: Conflict}
+var errChanging = errors.New("changes while it is read")
 
 // measure reads a regular file once, with a look at it before and after. A file
 // that changes meanwhile is read once more, and then refused with kind
@@ -203,10 +213,16 @@ func (h *Hub) look(ctx context.Context, a Artifact, hash bool) Target {
 	if root == nil {
 		return Unknown
 	}
-	name := filepath.FromSlash(a.Path)
-	info, err := root.Stat(name)
+	name, err := filepath.FromSlash(a.Path), error(nil)
+	if a.TargetType == "symlink" {
+		name, err = h.follow(a.Path) // an absolute link may stay within, where os.Root refuses it
+	}
+	var info fs.FileInfo
+	if err == nil {
+		info, err = root.Stat(name)
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return Missing
 	case err != nil:
 		return Unknown
@@ -232,7 +248,8 @@ func (h *Hub) look(ctx context.Context, a Artifact, hash bool) Target {
 func (h *Hub) store(ctx context.Context, d Draft, id string, p *ArtifactPublished) (discard func(), err error) {
 	name := cmp.Or(d.Filename, filename(d.MediaType))
 	if name != path.Base(name) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
-		return nil, &Error{Op: "publish", Name: name, Kind: Invalid, Err: errors.New("is no plain file name")}
+		return nil, &Error{Op: "publish", Name: name, Kind: Invalid, Err: errors.New("is no plain file name"),
+			Hint: "name the file without a directory"}
 	}
 	if h.o.Runtime == nil {
 		return nil, &Error{Op: "publish", Name: "-", Kind: Unsupported, Err: errors.New("there is no runtime directory to store it in")}
@@ -310,14 +327,13 @@ func (h *headWriter) Write(p []byte) (int, error) {
 
 // unreadable gives an error of the file system its kind.
 func unreadable(op, name string, err error) error {
-	kind := Unavailable
-	if errors.Is(err, Conflict) {
-		kind = Conflict
+	switch {
+	case errors.Is(err, errChanging):
+		return &Error{Op: op, Name: name, Kind: Conflict, Err: err, Hint: "publish it again once its writer is done"}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return &Error{Op: op, Name: name, Kind: NotFound, Err: fs.ErrNotExist, Hint: "write the file first; it is published where it lies"}
 	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		kind, err = NotFound, fs.ErrNotExist
-	}
-	return &Error{Op: op, Name: name, Kind: kind, Err: reason(err)}
+	return &Error{Op: op, Name: name, Kind: Unavailable, Err: reason(err), Hint: "publish what this process can read"}
 }
 
 // reason strips the operation and the path from an error of the file system,

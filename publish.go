@@ -25,7 +25,7 @@ func (p Published) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	return withFields(b, struct {
-		Existing bool     `json:"existing,omitempty"`
+		Existing bool     `json:"existing"`
 		Warnings []string `json:"warnings,omitempty"`
 	}{p.Existing, p.Warnings})
 }

@@ -12,7 +12,7 @@ import (
 // and what was made from it. Ids that the log doesn't have are nodes of status
 // "unresolved". Its kind is NotFound.
 func Of(ctx context.Context, reader handoff.Reader, id string) (Graph, error) {
-	w := walk{ctx: ctx, reader: reader, seen: map[string]bool{}}
+	w := walk{ctx: ctx, reader: reader, graph: Graph{Edges: []Edge{}}, seen: map[string]bool{}}
 	if _, err := w.node(id); err != nil {
 		return Graph{}, err
 	}

@@ -71,7 +71,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 	a.out = out
 	root := a.root()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
+	err = refused(c, err)
 	if flushed := out.Flush(); err == nil {
 		err = flushed
 	}
@@ -89,6 +90,8 @@ reference. Files stay where they are; only references travel.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
+
+		SuggestionsMinimumDistance: 2,
 	}
 	root.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -106,7 +109,43 @@ reference. Files stay where they are; only references travel.`,
 	for _, command := range commands {
 		root.AddCommand(command(a))
 	}
+	strict(root)
 	return root
+}
+
+// strict makes cobra's own commands refuse words that they don't know, where
+// they would print a help and succeed.
+func strict(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if _, rest, _ := root.Find(args); len(rest) > 0 {
+					return unknownCommand(root, rest[0])
+				}
+				return nil
+			}
+		case "completion":
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
+}
+
+// refused gives the errors of cobra's that have no kind one: they are about
+// the caller's words.
+func refused(c *cobra.Command, err error) error {
+	var e *handoff.Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	for _, words := range []error{c.ValidateArgs(c.Flags().Args()), c.ValidateRequiredFlags(), c.ValidateFlagGroups()} {
+		if words != nil && words.Error() == err.Error() {
+			return &handoff.Error{Op: c.Name(), Kind: handoff.Invalid, Err: err, Hint: c.CommandPath() + " --help shows how it is used"}
+		}
+	}
+	return err
 }
 
 // unknownCommand names what the caller may have meant.

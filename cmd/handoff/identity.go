@@ -87,7 +87,7 @@ func pairs(flag string, list []string) (map[string]string, error) {
 			return nil, invalid(flag, s, "is no key=value", "write "+flag+" key=value")
 		}
 		if _, twice := m[key]; twice {
-			return nil, invalid(flag, s, "gives a key twice", "")
+			return nil, invalid(flag, s, "gives a key twice", "write "+flag+" once for each key")
 		}
 		m[key] = value
 	}

@@ -110,6 +110,9 @@ func (a *app) publish(c *cobra.Command, w *local.Workspace, path string, d hando
 
 // below turns a path as the caller writes it into one below the workspace.
 func (a *app) below(w *local.Workspace, name string) (string, error) {
+	if name == "" {
+		return "", invalid("publish", `""`, "path is empty", "name a file or directory, or - for standard input")
+	}
 	full := name
 	if !filepath.IsAbs(name) {
 		full = filepath.Join(a.dir, name)
