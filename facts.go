@@ -48,6 +48,11 @@ type ArtifactWithdrawn struct {
 	Reason     string `json:"reason,omitempty"`
 }
 
+// ArtifactUsed says that the producer's work looked at an artifact.
+type ArtifactUsed struct {
+	ArtifactID string `json:"artifactId"`
+}
+
 // SessionOpened says that a session began, or, with a parent, a run.
 type SessionOpened struct {
 	SessionID string `json:"sessionId"`
@@ -118,6 +123,7 @@ type Damaged struct{ Err error }
 
 func (*ArtifactPublished) factType() string { return "artifact.published" }
 func (*ArtifactWithdrawn) factType() string { return "artifact.withdrawn" }
+func (*ArtifactUsed) factType() string      { return "artifact.used" }
 func (*SessionOpened) factType() string     { return "session.opened" }
 func (*SessionClosed) factType() string     { return "session.closed" }
 func (*SessionLinked) factType() string     { return "session.linked" }
@@ -136,6 +142,8 @@ func newFact(typ string) Fact {
 		return new(ArtifactPublished)
 	case "artifact.withdrawn":
 		return new(ArtifactWithdrawn)
+	case "artifact.used":
+		return new(ArtifactUsed)
 	case "session.opened":
 		return new(SessionOpened)
 	case "session.closed":

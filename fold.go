@@ -44,6 +44,7 @@ type ArtifactState struct {
 	Withdrawn bool
 	Outdated  bool   // a newer revision has its name
 	Earlier   string // the head of its name before it
+	Users     []Use
 }
 
 func (a *ArtifactState) known() bool { return a != nil && a.Published != nil }
@@ -79,6 +80,8 @@ func Fold(k Keeper, r Record) error {
 		return foldPublished(k, r, f)
 	case *ArtifactWithdrawn:
 		return foldWithdrawn(k, f)
+	case *ArtifactUsed:
+		return foldUsed(k, r.Producer, f)
 	}
 	if id, ok := sessionOf(r.Fact); ok {
 		return foldSession(k, id, r)
@@ -214,6 +217,22 @@ func foldWithdrawn(k Keeper, f *ArtifactWithdrawn) error {
 		}
 	}
 	return retreat(k, a)
+}
+
+func foldUsed(k Keeper, p Producer, f *ArtifactUsed) error {
+	a, err := k.Artifact(f.ArtifactID)
+	if err != nil {
+		return err
+	}
+	if a == nil {
+		a = &ArtifactState{ID: f.ArtifactID}
+	}
+	use := Use{p.Harness, p.WorkID}
+	if slices.Contains(a.Users, use) {
+		return nil
+	}
+	a.Users = append(a.Users, use)
+	return k.PutArtifact(a)
 }
 
 // shift adds n to the support of each artifact, and passes on what follows: an

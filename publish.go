@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Published is the answer to a publish.
@@ -175,4 +176,18 @@ func (h *Hub) Withdraw(ctx context.Context, id, why string) (Published, error) {
 	}
 	a, err = h.Artifact(ctx, id)
 	return Published{Artifact: a, Warnings: append(warnings, looksSecret("reason", why)...)}, err
+}
+
+// Use records that the producer's work looked at an artifact, once. Outside a
+// run and a session nothing is recorded.
+func (h *Hub) Use(ctx context.Context, a Artifact) error {
+	p := h.producer
+	if p.RunID == "" && p.Session == "" || slices.Contains(a.UsedBy, Use{p.Harness, p.WorkID}) {
+		return nil
+	}
+	r, err := h.record(&ArtifactUsed{ArtifactID: a.ID})
+	if err == nil {
+		_, _, err = h.append(ctx, r)
+	}
+	return err
 }

@@ -51,6 +51,8 @@ func (d *drawing) draw(i int) {
 		d.artifacts = append(d.artifacts, id)
 	case kind <= 7 && len(d.artifacts) > 0:
 		d.add(id, &handoff.ArtifactWithdrawn{ArtifactID: rapid.SampledFrom(d.artifacts).Draw(d.t, "withdrawn")})
+	case kind == 8 && rapid.Bool().Draw(d.t, "used"):
+		d.add(id, &handoff.ArtifactUsed{ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t, "used artifact")})
 	case kind == 8:
 		d.add(id, d.session())
 	case kind == 9:

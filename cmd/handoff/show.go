@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/config"
 	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
@@ -55,10 +56,12 @@ file at its path.`,
 				return err
 			}
 			if asJSON {
-				return a.json(art)
+				err = a.json(art)
+			} else {
+				a.showArtifact(art)
 			}
-			a.showArtifact(art)
-			return nil
+			a.used(c.Context(), w, art)
+			return err
 		})
 	}
 	return c
@@ -112,6 +115,14 @@ func (a *app) showArtifact(art handoff.Artifact) {
 		if line[1] != "" {
 			fmt.Fprintf(a.out, "%-11s  %s\n", line[0], oneLine(line[1]))
 		}
+	}
+}
+
+// used records, after the answer is out, that the caller's work looked at an
+// artifact. That it can't be recorded stops nobody.
+func (a *app) used(ctx context.Context, w *local.Workspace, art handoff.Artifact) {
+	if a.flush() == nil {
+		_ = w.As(handoff.Identify(config.Identity(a.getenv)...)).Use(ctx, art)
 	}
 }
 
