@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
@@ -61,8 +62,9 @@ func (l *Log) makeAll() error {
 		err = l.makeID()
 	}
 	if noLinks(err) {
-		for i := range made {
-			os.Remove(filepath.Join(l.dir, made[len(made)-1-i]))
+		os.Remove(filepath.Join(l.dir, tmpDir)) // where a named temporary was
+		for _, name := range slices.Backward(made) {
+			os.Remove(filepath.Join(l.dir, name))
 		}
 		return &handoff.Error{Op: "create log", Name: l.dir, Kind: handoff.Unsupported,
 			Err:  errors.New("the file system has no hard links"),
@@ -103,9 +105,12 @@ func (l *Log) makeFile(name, content string) error {
 	return nil
 }
 
-// newIdentity returns 128 random bits in hexadecimal.
+// identitySize is how many random bytes an identity has.
+const identitySize = 16
+
+// newIdentity returns an identity, in hexadecimal.
 func newIdentity(random io.Reader) (string, error) {
-	var b [16]byte
+	var b [identitySize]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return "", fmt.Errorf("no randomness: %w", err)
 	}
