@@ -44,7 +44,8 @@ func (l *Log) Make() error {
 
 // makeAll links the log's identity last, so that a log that has one is whole.
 func (l *Log) makeAll() error {
-	if err := os.MkdirAll(filepath.Dir(l.dir), 0o777); err != nil {
+	above, err := l.makeAbove()
+	if err != nil {
 		return err
 	}
 	var made []string
@@ -57,9 +58,9 @@ func (l *Log) makeAll() error {
 			made = append(made, name)
 		}
 	}
-	err := l.makeFile(".gitignore", "*\n")
+	err = l.makeFile(".gitignore", "*\n")
 	if err == nil {
-		err = l.makeID()
+		err = l.makeID(above)
 	}
 	if noLinks(err) {
 		os.Remove(filepath.Join(l.dir, tmpDir)) // where a named temporary was
@@ -73,8 +74,21 @@ func (l *Log) makeAll() error {
 	return err
 }
 
-func (l *Log) makeID() error {
-	for _, dir := range []string{"artifacts", ".", ".."} {
+// makeAbove makes the directories above the runtime directory, and returns
+// those that hold a new one.
+func (l *Log) makeAbove() ([]string, error) {
+	holders, parent := []string{".."}, filepath.Dir(l.dir)
+	for dir := parent; ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(dir)
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return holders, os.MkdirAll(parent, 0o777)
+		}
+		holders = append(holders, holders[len(holders)-1]+"/..")
+	}
+}
+
+func (l *Log) makeID(above []string) error {
+	for _, dir := range append([]string{"artifacts", "."}, above...) {
 		if err := l.disk.syncDir(dir); err != nil {
 			return err
 		}
