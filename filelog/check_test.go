@@ -359,11 +359,12 @@ func TestCheckOfNothing(t *testing.T) {
 // to find, and a repair disturbs nobody.
 func TestCheckWhileWriting(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "handoff")
+	open := func() *Log { return newLog(dir, quick(dir), shardSize, rand.Reader) } // one long listing
 	var writers sync.WaitGroup
 	for range 4 {
-		log := openQuick(dir)
+		log := open()
 		writers.Go(func() {
-			for range 150 {
+			for range 300 {
 				r := newRecord()
 				var err error
 				if r.Seq, err = log.Append(t.Context(), r); err == nil {
@@ -383,16 +384,16 @@ func TestCheckWhileWriting(t *testing.T) {
 			running = false
 		default:
 		}
-		if err := sound(t, openQuick(dir)); err != nil {
+		if err := sound(t, open()); err != nil {
 			t.Error(err)
 		}
-		if found, err := openQuick(dir).Repair(t.Context(), time.Now()); err != nil || !found.Sound() {
+		if found, err := open().Repair(t.Context(), time.Now()); err != nil || !found.Sound() {
 			t.Errorf("repair: %+v, %v", found.Findings, err)
 		}
 	}
-	report, err := openQuick(dir).Check(t.Context())
-	if err != nil || report.Records != 600 || len(report.Findings) != 0 {
-		t.Errorf("check of the whole log: %d records, %v, %v; want 600 and nothing found", report.Records, report.Findings, err)
+	report, err := open().Check(t.Context())
+	if err != nil || report.Records != 1200 || len(report.Findings) != 0 {
+		t.Errorf("check of the whole log: %d records, %v, %v; want 1200 and nothing found", report.Records, report.Findings, err)
 	}
 	for name, content := range files(t, dir) {
 		if strings.Contains(name, found) || bytes.Contains([]byte(content), []byte("log.gap")) {

@@ -193,7 +193,7 @@ func TestReadBeyondTheEnd(t *testing.T) {
 // orders: none may take for a hole what is only not written yet.
 func TestNoFalseAlarm(t *testing.T) {
 	parent := t.TempDir()
-	for seed := range uint64(150) {
+	for seed := range uint64(100) {
 		dir := filepath.Join(parent, fmt.Sprint(seed), "handoff")
 		open := func(yield func()) *Log {
 			return newLog(dir, &hooked{disk: quick(dir), before: func(step) error { yield(); return nil }}, 5, rand.Reader)
