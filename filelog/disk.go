@@ -132,16 +132,8 @@ func (l *Log) failure(op string, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	e := &handoff.Error{Op: op, Name: l.dir, Kind: handoff.Unavailable, Err: err,
+	e := &handoff.Error{Op: op, Name: l.dir, Kind: handoff.Unavailable, Err: reason(err),
 		Hint: "set HANDOFF_DIR to a directory that can be written"}
-	var link *os.LinkError
-	var p *fs.PathError
-	switch {
-	case errors.As(err, &link):
-		e.Err = link.Err
-	case errors.As(err, &p):
-		e.Err = p.Err
-	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, e.Hint = handoff.Corrupt, "handoff check tells what is missing"
@@ -150,4 +142,20 @@ func (l *Log) failure(op string, err error) error {
 		e.Hint = "make room, then run the command again; nothing was recorded"
 	}
 	return e
+}
+
+// reason returns why err happened, without what was tried.
+func reason(err error) error {
+	var known *handoff.Error
+	var link *os.LinkError
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &known) && known.Err != nil:
+		return known.Err
+	case errors.As(err, &link):
+		return link.Err
+	case errors.As(err, &path):
+		return path.Err
+	}
+	return err
 }
