@@ -70,7 +70,7 @@ func (h *Hub) locate(name string) (string, error) {
 	const below = "write the file below the workspace first, or pass --workspace"
 	switch {
 	case strings.ContainsRune(name, 0) || !utf8.ValidString(name):
-		return refuse("path is not text", "")
+		return refuse("path is not text", "give the file a name in UTF-8")
 	case name != path.Clean(name) || !filepath.IsLocal(filepath.FromSlash(name)):
 		return refuse("path leaves the workspace", below)
 	case name == ".":
