@@ -70,7 +70,7 @@ func (h *Hub) locate(name string) (string, error) {
 	const below = "write the file below the workspace first, or pass --workspace"
 	switch {
 	case strings.ContainsRune(name, 0) || !utf8.ValidString(name):
-		return refuse("path is not text", "")
+		return refuse("path is not text", "give the file a name in UTF-8")
 	case name != path.Clean(name) || !filepath.IsLocal(filepath.FromSlash(name)):
 		return refuse("path leaves the workspace", below)
 	case name == ".":
@@ -171,7 +171,9 @@ func measureOnce(ctx context.Context, root *os.Root, name string, limit int64) (
 	}
 	sum := sha256.New()
 	sum.Write(b.head)
-	rest, err := io.Copy(sum, readerOf(ctx, f))
+	// One byte more than there was tells of growth; a log that grows faster
+	// than it is read would have no end.
+	rest, err := io.Copy(sum, io.LimitReader(readerOf(ctx, f), b.size-int64(n)+1))
 	if err != nil {
 		return b, false, err
 	}

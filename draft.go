@@ -86,7 +86,7 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 	}
 	for _, tag := range p.Tags {
 		if tag == "" {
-			return nil, d.refuse(errors.New("a tag is empty"), "")
+			return nil, d.refuse(errors.New("a tag is empty"), "leave it out, or name one")
 		}
 		if err := checkText("tag", tag, maxWord); err != nil {
 			return nil, err
@@ -115,13 +115,13 @@ func checkText(name, value string, most int) error {
 		return &Error{Op: name, Kind: Invalid, Err: reason, Hint: hint}
 	}
 	if !utf8.ValidString(value) {
-		return refuse(errors.New("is not UTF-8"), "")
+		return refuse(errors.New("is not UTF-8"), "write it as UTF-8")
 	}
 	if n := utf8.RuneCountInString(value); n > most {
 		return refuse(fmt.Errorf("has %d characters, more than %d", n, most), "say it shorter; the body is where details belong")
 	}
 	if strings.ContainsFunc(value, unicode.IsControl) {
-		return refuse(errors.New("has a control character"), "")
+		return refuse(errors.New("has a control character"), "write it as one line of plain text")
 	}
 	return nil
 }

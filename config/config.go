@@ -63,7 +63,7 @@ func Parse(b []byte) (Config, error) {
 	if len(b) > maxConfig {
 		return c, fmt.Errorf("has %d bytes, more than %d", len(b), maxConfig)
 	}
-	if strings.TrimSpace(string(b)) == "" {
+	if saysNothing(string(b)) {
 		return c, nil
 	}
 	if err := yaml.Load(b, &c, yaml.WithKnownFields()); err != nil {
@@ -75,6 +75,17 @@ func Parse(b []byte) (Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// saysNothing reports whether settings are empty but for comments, which the
+// decoder takes for an error.
+func saysNothing(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return false
+		}
+	}
+	return true
 }
 
 // Purposes returns every channel that is explained, handoff's own first.

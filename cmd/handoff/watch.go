@@ -32,7 +32,7 @@ func (f *watchFlags) add(a *app, c *cobra.Command) {
 			return err
 		}
 		if f.after < 0 || f.timeout < 0 {
-			return invalid(c.Name(), "", "--after and --timeout can't be negative", "")
+			return invalid(c.Name(), "", "--after and --timeout can't be negative", "--after 0 is the beginning of the log, --timeout 0 no end")
 		}
 		ctx := c.Context()
 		if f.timeout > 0 {
