@@ -265,6 +265,7 @@ func (h *Hub) store(ctx context.Context, d Draft, id string, p *ArtifactPublishe
 	discard = func() {
 		if root, err := h.o.Runtime(); err == nil {
 			root.RemoveAll(dir)
+			root.Remove(managed) // if it is empty
 			root.Close()
 		}
 	}

@@ -7,15 +7,15 @@ func FuzzCursor(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		seq, err := decodeCursor(s)
-		if err != nil {
+		seq, err := ParseCursor(s)
+		if err != nil || s == "" {
 			return
 		}
 		if seq < 1 {
-			t.Errorf("decodeCursor(%q) = %d", s, seq)
+			t.Errorf("ParseCursor(%q) = %d", s, seq)
 		}
-		if again, err := decodeCursor(encodeCursor(seq)); err != nil || again != seq {
-			t.Errorf("decodeCursor(%q) = %d, and of its own cursor %d, %v", s, seq, again, err)
+		if again, err := ParseCursor(NewCursor(seq)); err != nil || again != seq {
+			t.Errorf("ParseCursor(%q) = %d, and of its own cursor %d, %v", s, seq, again, err)
 		}
 	})
 }

@@ -46,7 +46,7 @@ var _ Reader = (*Hub)(nil)
 // New returns a Hub over a log and its index.
 func New(log Log, index Index, o Options) *Hub {
 	o.DigestLimit = cmp.Or(o.DigestLimit, DefaultDigestLimit)
-	return &Hub{log: log, index: index, o: o, producer: Producer{Source: FromNone}, sync: new(sync.Mutex)}
+	return &Hub{log: log, index: index, o: o, producer: Identify(Producer{Source: FromNone}), sync: new(sync.Mutex)}
 }
 
 // As returns a Hub over the same log whose records say that p made them.

@@ -74,7 +74,9 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	}
 	r, warnings, err := h.append(ctx, r)
 	if err != nil {
-		discard()
+		if r.Seq == 0 { // else the record stands, though it may not be on stable storage
+			discard()
+		}
 		return Published{}, err
 	}
 	return h.answer(ctx, r, p, append(p.warnings(), warnings...))

@@ -34,6 +34,7 @@ var facts = map[string]handoff.Fact{
 		Tags: []string{"security"}, Key: "k", Metadata: json.RawMessage(`{"issue":"7"}`),
 	},
 	"artifact.withdrawn": &handoff.ArtifactWithdrawn{ArtifactID: "art_00000000000000000000000001", Reason: "wrong branch"},
+	"artifact.used":      &handoff.ArtifactUsed{ArtifactID: "art_00000000000000000000000001"},
 	"session.opened":     &handoff.SessionOpened{SessionID: "s", Parent: "p", Title: "Retries"},
 	"session.closed":     &handoff.SessionClosed{SessionID: "s", Status: "failed", Reason: "tests"},
 	"session.linked":     &handoff.SessionLinked{SessionID: "s", To: "earlier"},

@@ -32,14 +32,14 @@ func TestIdentity(t *testing.T) {
 		env  map[string]string
 		want handoff.Producer
 	}{
-		{"none", nil, nil, handoff.Producer{Source: handoff.FromNone}},
+		{"none", nil, nil, handoff.Producer{Harness: "unknown", Source: handoff.FromNone}},
 		{"codex", nil, map[string]string{"CODEX_THREAD_ID": "c"}, harness("codex", "codex", "c")},
 		{"claude", nil, map[string]string{"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "c"}, harness("claude-code", "claude", "c")},
 		{"claude, old", nil, map[string]string{"CLAUDECODE": "1"}, handoff.Producer{Harness: "claude-code", Source: handoff.FromHarness}},
 		{"amp", nil, map[string]string{"AMP_CURRENT_THREAD_ID": "T-1"}, harness("amp", "amp", "T-1")},
 		{"amp, best first", nil, map[string]string{"AGENT": "amp", "AMP_CURRENT_THREAD_ID": "T-1", "AGENT_THREAD_ID": "T-2"}, harness("amp", "amp", "T-1")},
 		{"amp, signed", nil, map[string]string{"AGENT": "amp", "AGENT_THREAD_ID": "T-2"}, harness("amp", "amp", "T-2")},
-		{"another's AGENT_THREAD_ID", nil, map[string]string{"AGENT_THREAD_ID": "T-2"}, handoff.Producer{Source: handoff.FromNone}},
+		{"another's AGENT_THREAD_ID", nil, map[string]string{"AGENT_THREAD_ID": "T-2"}, handoff.Producer{Harness: "unknown", Source: handoff.FromNone}},
 		{"gemini", nil, map[string]string{"GEMINI_CLI": "1", "GEMINI_SESSION_ID": "g"}, harness("gemini-cli", "gemini", "g")},
 		{"gemini, no id", nil, map[string]string{"GEMINI_CLI": "1"}, handoff.Producer{Harness: "gemini-cli", Source: handoff.FromHarness}},
 		{"pi", nil, map[string]string{"PI_SESSION_ID": "p"}, harness("pi", "pi", "p")},

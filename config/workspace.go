@@ -75,10 +75,11 @@ func notFound(root string, err error) error {
 
 func above(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
-		for _, mark := range []string{RuntimeName, ".git"} {
-			if _, err := os.Stat(filepath.Join(at, mark)); err == nil {
-				return at
-			}
+		if info, err := os.Stat(filepath.Join(at, RuntimeName)); err == nil && info.IsDir() {
+			return at
+		}
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
 		}
 		if at == filepath.Dir(at) {
 			return dir

@@ -58,6 +58,7 @@ type check struct {
 	temporary []string
 	files     map[handoff.Seq]string
 	places    map[string]handoff.Seq // by id
+	lost      []handoff.Record       // that have only their second name
 }
 
 // A hole is a stretch of numbers that are missing, with others beyond it.
@@ -109,6 +110,9 @@ func (l *Log) examine(ctx context.Context) (*check, error) {
 			continue
 		}
 		c.problem(recordsDir+"/"+name, "belongs to no record of the log")
+		if r, ok := l.lost(name); ok {
+			c.lost = append(c.lost, r)
+		}
 	}
 	return c, l.listTemporaries(c)
 }
@@ -245,6 +249,16 @@ func (l *Log) examineName(c *check, r handoff.Record) error {
 	c.problem(name, "is another file than record %d", r.Seq)
 	c.unnamed = append(c.unnamed, r)
 	return nil
+}
+
+// lost returns the record that a second name holds.
+func (l *Log) lost(name string) (handoff.Record, bool) {
+	content, _, err := readFile(filepath.Join(l.dir, recordsDir, name), nil)
+	if err != nil {
+		return handoff.Record{}, false
+	}
+	r, err := handoff.ParseRecord(content)
+	return r, err == nil && r.ID+".json" == name
 }
 
 // named reports whether a record has its second name. Its error is

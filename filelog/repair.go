@@ -1,12 +1,14 @@
 package filelog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,9 +26,10 @@ const maxHole = 1 << 16
 const found = ".json.found-"
 
 // Repair checks the log and mends what can be mended without changing any
-// record: a hole gets a record of its own that says so, and the log a new
-// identity, so that every index rebuilds; second names are made again; old
-// temporaries go. It returns what it found before.
+// record. Holes get back the records that they lost, if all of those still
+// have their second names, else records that say that one was lost; and the
+// log gets a new identity, so that every index rebuilds. Second names are made
+// again; old temporaries go. It returns what it found before.
 func (l *Log) Repair(ctx context.Context, now time.Time) (Report, error) {
 	c, err := l.examine(ctx)
 	if err != nil {
@@ -55,18 +58,45 @@ func (l *Log) fillHoles(c *check, now time.Time) error {
 	if err := l.renewID(); err != nil {
 		return err
 	}
+	lost := c.restorable()
 	for _, h := range c.holes {
 		for n := h.first; n <= h.last; n++ {
-			if err := l.fill(n, now); err != nil {
+			if err := l.fill(n, now, lost); err != nil {
 				return err
 			}
+			lost = lost[min(1, len(lost)):]
 		}
 	}
 	return l.disk.syncDir("log")
 }
 
-// fill puts a record that says so where one was lost.
-func (l *Log) fill(n handoff.Seq, now time.Time) error {
+// restorable returns the records that the holes lost, in the order in which
+// they were made, where each hole can have its own.
+func (c *check) restorable() []handoff.Record {
+	missing := handoff.Seq(0)
+	for _, h := range c.holes {
+		missing += h.last - h.first + 1
+	}
+	if missing != handoff.Seq(len(c.lost)) {
+		return nil
+	}
+	return slices.SortedFunc(slices.Values(c.lost), func(a, b handoff.Record) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// fill puts the first of the lost records in its place, or one that says that
+// a record was lost.
+func (l *Log) fill(n handoff.Seq, now time.Time, lost []handoff.Record) error {
+	if err := l.disk.mkdir(l.shardName(n)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if len(lost) > 0 {
+		if err := l.disk.link(recordsDir+"/"+lost[0].ID+".json", l.name(n)); err != nil {
+			return err
+		}
+		return l.disk.syncDir(l.shardName(n))
+	}
 	r, err := handoff.NewRecord(now, l.random, handoff.Producer{Source: handoff.FromNone},
 		&handoff.Gap{Reason: "the record at this place was lost"})
 	if err != nil {
@@ -74,9 +104,6 @@ func (l *Log) fill(n handoff.Seq, now time.Time) error {
 	}
 	b, err := r.JSON()
 	if err != nil {
-		return err
-	}
-	if err := l.disk.mkdir(l.shardName(n)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if err := l.makeFile(l.name(n), string(b)); err != nil {

@@ -154,7 +154,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 	if near := root.SuggestionsFor(name); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near[:min(len(near), 3)], ", ") + "?"
 	}
-	return &handoff.Error{Op: "handoff", Name: name, Kind: handoff.Invalid, Err: errors.New("no such command"), Hint: hint}
+	return &handoff.Error{Op: name, Kind: handoff.Invalid, Err: errors.New("no such command"), Hint: hint}
 }
 
 // flagError is called for flags that can't be parsed.

@@ -128,6 +128,9 @@ func (a *app) used(ctx context.Context, w *local.Workspace, art handoff.Artifact
 
 // producer says in one line who made a record, as far as it is known.
 func producer(p handoff.Producer) string {
+	if p.Source == handoff.FromNone {
+		return "unknown"
+	}
 	var parts []string
 	for _, slot := range []string{"agent", "harness", "session", "run", "operation", "task"} {
 		if v := p.Slot(slot); v != "" {
@@ -136,9 +139,6 @@ func producer(p handoff.Producer) string {
 	}
 	if p.Model.ID != "" {
 		parts = append(parts, "model="+p.Model.ID)
-	}
-	if len(parts) == 0 {
-		return "unknown"
 	}
 	return strings.Join(parts, " ") + " (" + string(p.Source) + ")"
 }

@@ -100,7 +100,12 @@ func (a *app) watch(ctx context.Context, w *local.Workspace, q handoff.ArtifactQ
 		if err != nil {
 			return err
 		}
-		if _, ok := r.Fact.(*handoff.ArtifactPublished); !ok {
+		switch r.Fact.(type) {
+		case *handoff.ArtifactPublished:
+		case *handoff.Damaged:
+			a.warnDamaged([]handoff.Seq{r.Seq})
+			continue
+		default:
 			continue
 		}
 		one := q
