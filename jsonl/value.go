@@ -63,8 +63,7 @@ func (v Value) Get(path ...string) Value {
 	return v
 }
 
-// Is reports whether v is the string s, which is never true of one that is not
-// UTF-8.
+// Is reports whether v is the string s. What is not UTF-8 may equal nothing.
 func (v Value) Is(s string) bool {
 	q := v.quoted()
 	if len(q) < 2 {
@@ -88,6 +87,16 @@ func (v Value) Text() string {
 		return valid(q)
 	}
 	return unescape(q)
+}
+
+// Raw returns the inside of the string that v is, not decoded: what a switch
+// over known words needs.
+func (v Value) Raw() []byte {
+	q := v.quoted()
+	if len(q) < 2 {
+		return nil
+	}
+	return q[1 : len(q)-1]
 }
 
 // Int returns the integer that v is, 0 if it is none. A number with a fraction
