@@ -151,7 +151,7 @@ func (k *block) metadata(t *Thread) {
 	k.time("started_at", t.Started)
 	k.time("updated_at", t.updated())
 	if t.Archived {
-		k.put("archived", "true")
+		k.b.WriteString("archived: true\n")
 	}
 	if t.Parent != "" {
 		k.put("parent", URI{Provider: t.Provider, Thread: t.Parent}.String())

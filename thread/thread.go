@@ -40,10 +40,10 @@ type Thread struct {
 // Facts are what is known only after a whole transcript has been read.
 type Facts struct {
 	State     State     `json:"state,omitzero"`
-	Usage     Usage     `json:"usage"`
-	Inherited Tokens    `json:"inherited,omitzero"` // what a replayed history says its first thread spent; no part of Usage
-	Messages  int       `json:"messageCount"`       // 0 also where messages were not asked for
-	ToolCalls int       `json:"toolCalls"`
+	Usage     Usage     `json:"usage,omitzero"`
+	Inherited Tokens    `json:"inherited,omitzero"`     // what a replayed history says its first thread spent; no part of Usage
+	Messages  int       `json:"messageCount,omitempty"` // 0 also where messages were not asked for
+	ToolCalls int       `json:"toolCalls,omitempty"`
 	Last      time.Time `json:"lastRecordAt,omitzero"` // when its last record was written, if it says so
 	Lines     int       `json:"lines,omitempty"`
 	BadLines  int       `json:"badLines,omitempty"`

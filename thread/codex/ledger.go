@@ -2,6 +2,7 @@ package codex
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 // A ledger is what a rollout says about the subagents of its thread.
 type ledger struct {
 	self   string
+	line   int  // of the record that is read
 	off    bool // what is read was copied from another thread
 	agents []*sighting
 	calls  map[string]order
@@ -80,8 +82,9 @@ func (a *sighting) event(at time.Time, name, detail string) {
 	}
 }
 
-func (a *sighting) set(s thread.Status, at time.Time, why string) {
-	a.state = thread.State{Status: s, Source: thread.Parent, Evidence: why, At: at}
+// set notes a state that the record now read tells of.
+func (l *ledger) set(a *sighting, s thread.Status, at time.Time, by string) {
+	a.state = thread.State{Status: s, Source: thread.Parent, Evidence: fmt.Sprintf("%s, line %d of the parent's transcript", by, l.line), At: at}
 }
 
 // called notes a call that is about subagents.
@@ -118,7 +121,7 @@ func (l *ledger) called(c thread.Call, input jsonl.Value) {
 		for _, t := range o.targets {
 			a := l.find(t)
 			a.event(o.at, o.name, "")
-			a.set(thread.Running, o.at, o.name+" in the parent's transcript")
+			l.set(a, thread.Running, o.at, o.name)
 		}
 	}
 }
@@ -166,7 +169,7 @@ func (l *ledger) spawn(o order, said jsonl.Value) string {
 	a.name, a.role = or(said.Get("nickname").Text(), a.name), or(o.role, a.role)
 	a.event(o.at, "spawn_agent", "subagent spawned")
 	if a.state.Status == "" {
-		a.set(thread.PendingInit, o.at, "spawn_agent in the parent's transcript")
+		l.set(a, thread.PendingInit, o.at, "spawn_agent")
 	}
 	return or(a.id, a.path)
 }
@@ -180,7 +183,7 @@ func (l *ledger) waited(o order, at time.Time, said jsonl.Value) {
 				key = o.targets[0]
 				a := l.find(key)
 				a.event(o.at, o.name, "status "+string(s))
-				a.set(s, at, o.name+" in the parent's transcript")
+				l.set(a, s, at, o.name)
 				told[key] = true
 			}
 			continue
@@ -211,7 +214,7 @@ func (l *ledger) closed(o order, at time.Time, said jsonl.Value) {
 			}
 		}
 		a.event(o.at, o.name, "status "+string(s))
-		a.set(s, at, o.name+" in the parent's transcript")
+		l.set(a, s, at, o.name)
 	}
 }
 
@@ -224,7 +227,7 @@ func (l *ledger) reported(word string, at time.Time, v jsonl.Value, by string) {
 	a := l.find(word)
 	a.event(at, by, "status "+string(s))
 	if s != thread.NotFound || a.state.Status == "" {
-		a.set(s, at, by+" in the parent's transcript")
+		l.set(a, s, at, by)
 	}
 }
 
@@ -256,7 +259,7 @@ func (l *ledger) event(kind string, at time.Time, v jsonl.Value) {
 			a.spawned = true
 			a.name, a.role = or(a.name, v.Get("new_agent_nickname").Text()), or(a.role, v.Get("new_agent_role").Text())
 			if s := parseStatus(v.Get("status")); s != "" {
-				a.set(s, at, kind+" in the parent's transcript")
+				l.set(a, s, at, kind)
 			}
 		}
 	case "collab_waiting_end":
@@ -283,11 +286,11 @@ func (l *ledger) activity(at time.Time, v jsonl.Value) {
 	switch what {
 	case "started":
 		a.spawned = true
-		a.set(thread.Running, at, "sub_agent_activity in the parent's transcript")
+		l.set(a, thread.Running, at, "sub_agent_activity")
 	case "interacted":
-		a.set(thread.Running, at, "sub_agent_activity in the parent's transcript")
+		l.set(a, thread.Running, at, "sub_agent_activity")
 	case "interrupted":
-		a.set(thread.Errored, at, "sub_agent_activity in the parent's transcript")
+		l.set(a, thread.Errored, at, "sub_agent_activity")
 	}
 }
 

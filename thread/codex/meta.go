@@ -16,10 +16,14 @@ type meta struct {
 	cwd, branch, commit, repository string
 	version, provider               string
 	started                         time.Time
-	historyStart                    int64 // records of a smaller ordinal were copied from the parent; 0: none
-	baseThread                      string
-	baseBytes                       int64 // how much of baseThread's rollout comes before this one
+	historyStart                    int64  // records of a smaller ordinal were copied from the parent; 0: none
+	baseThread                      string // whose rollout comes before this one
+	baseEnd                         base
 }
+
+// A base is where the part of another thread's rollout ends that comes before
+// one: at an ordinal or, where that is missing, after so many bytes.
+type base struct{ ordinal, bytes int64 }
 
 // sips makes a reader give little at a time: a head is read without the rest.
 type sips struct{ io.Reader }
@@ -88,7 +92,7 @@ func parseMeta(v jsonl.Value, f file) meta {
 			m.historyStart = c.Value().Int()
 		case "history_base":
 			m.baseThread = c.Value().Get("thread_id").Text()
-			m.baseBytes = c.Value().Get("end_byte_offset").Int()
+			m.baseEnd = base{c.Value().Get("end_ordinal_exclusive").Int(), c.Value().Get("end_byte_offset").Int()}
 		}
 	}
 	m.subagent = m.subagent || m.parent != ""

@@ -50,7 +50,7 @@ func (r *rollout) Read(ctx context.Context, detail thread.Detail, emit func(thre
 // start of another one, which may begin so itself.
 func (r *rollout) replay(s *scanner) error {
 	var chain []*rollout
-	var ends []int64
+	var ends []base
 	for m, seen := r.meta, map[string]bool{r.meta.id: true}; m.baseThread != ""; {
 		if seen[m.baseThread] {
 			s.warn("the history it begins with leads back to thread " + m.baseThread)
@@ -62,18 +62,22 @@ func (r *rollout) replay(s *scanner) error {
 			s.warn("the history it begins with is in thread " + m.baseThread + ", which can't be read")
 			break
 		}
-		base := t.Reader.(*rollout)
-		chain, ends = append(chain, base), append(ends, m.baseBytes)
-		m = base.meta
+		prior := t.Reader.(*rollout)
+		chain, ends = append(chain, prior), append(ends, m.baseEnd)
+		m = prior.meta
 	}
 	for i := len(chain) - 1; i >= 0; i-- {
 		src, err := chain[i].file.open()
 		if err != nil {
 			return unreadable(chain[i].file.path, err)
 		}
-		s.replaying = true
-		err = s.scan(io.LimitReader(src, ends[i]))
-		s.replaying = false
+		s.replaying, s.spend.off = true, true
+		var part io.Reader = src
+		if s.until = ends[i].ordinal; s.until == 0 {
+			part = io.LimitReader(src, ends[i].bytes)
+		}
+		err = s.scan(part)
+		s.replaying, s.spend.off, s.spend.model = false, false, ""
 		src.Close()
 		if err != nil {
 			return err
@@ -119,9 +123,11 @@ type scanner struct {
 	ledger   ledger
 	line     *lineage
 
-	partial   bool // it starts in the middle of a line
-	replaying bool // what is read is another rollout, which this one continues
-	n         int  // the record's line
+	partial   bool  // it starts in the middle of a line
+	replaying bool  // what is read is another rollout, which this one continues
+	until     int64 // then, the ordinal to stop at; 0: none
+	over      bool  // it was reached
+	n         int   // the record's line
 	at        []byte
 	metas     int
 }
@@ -140,19 +146,20 @@ func (s *scanner) warn(text string) { s.facts.Warnings = append(s.facts.Warnings
 func (s *scanner) scan(src io.Reader) error {
 	rd := jsonl.NewReader(src)
 	var bad []int
-	for rd.Next() {
+	for s.over = false; !s.over && rd.Next(); {
 		if s.n = rd.Number(); s.n%256 == 0 && s.ctx.Err() != nil {
 			return s.ctx.Err()
 		}
 		if s.partial && s.n == 1 {
 			continue
 		}
-		if rd.Cut() {
+		if rd.Cut() && !s.replaying {
 			s.warn(fmt.Sprintf("line %d is longer than %d MiB: what follows is left out", s.n, jsonl.MaxLine>>20))
 		}
+		s.ledger.line = s.n
 		whole := s.records(rd.Line())
 		switch {
-		case whole || rd.Cut():
+		case whole, rd.Cut(), s.replaying:
 		case rd.Torn():
 			s.warn(fmt.Sprintf("line %d, the last, is not complete: it may still be written", s.n))
 		default:
@@ -162,9 +169,12 @@ func (s *scanner) scan(src io.Reader) error {
 			return s.timeline.err
 		}
 	}
-	s.facts.Lines += rd.Number()
+	if s.replaying {
+		return nil // what is wrong with it is said where it is read
+	}
+	s.facts.Lines = rd.Number()
 	if len(bad) > 0 {
-		s.facts.BadLines += len(bad)
+		s.facts.BadLines = len(bad)
 		s.warn(fmt.Sprintf("%d lines are no records and were left out, the first is line %d", len(bad), bad[0]))
 	}
 	if err := rd.Err(); err != nil {
@@ -224,6 +234,10 @@ func (s *scanner) bare(kind []byte, payload jsonl.Value) {
 // record reads one record. What was copied from another thread is shown, but
 // says nothing of this one.
 func (s *scanner) record(kind []byte, payload jsonl.Value, ordinal jsonl.Value) {
+	if s.replaying && s.until > 0 && ordinal.Kind() == jsonl.Number && ordinal.Int() >= s.until {
+		s.over = true
+		return
+	}
 	copied := s.replaying || s.line.copied(kind, payload, ordinal)
 	s.timeline.inherited, s.spend.inherited, s.ledger.off = copied, copied, copied
 	switch string(kind) {

@@ -52,14 +52,15 @@ type spend struct {
 	copies    thread.Tokens
 	provider  string
 	model     string
-	inherited bool
+	inherited bool // what is read was copied from another thread
+	off       bool // what is read is another thread's rollout
 	total     vector
 	any       bool
 }
 
 // count reads the info of a token_count and returns what it adds.
 func (s *spend) count(info jsonl.Value) (thread.Tokens, bool) {
-	if info.Kind() != jsonl.Object {
+	if s.off || info.Kind() != jsonl.Object {
 		return thread.Tokens{}, false
 	}
 	total, _ := parseVector(info.Get("total_token_usage"))
@@ -101,7 +102,7 @@ type lineage struct {
 	from       *past  // the thread that history was copied from, nil if none was
 	unverified string // the id of that thread, where it can't be read
 
-	own       bool // an own record was seen: all that follow are own
+	copying   bool // no own record was seen: all that follow the first are own
 	turnKnown bool // records tell their turn
 	next      int  // of from.totals
 }
@@ -115,8 +116,8 @@ type past struct {
 
 // lineage reads what r was forked from, as far as that is needed.
 func (r *rollout) lineage(ctx context.Context, s *scanner) *lineage {
-	l := &lineage{start: r.meta.historyStart, own: r.meta.forkedFrom == "" || r.meta.baseThread != "" || r.meta.historyStart > 0}
-	if l.own {
+	l := &lineage{start: r.meta.historyStart, copying: r.meta.forkedFrom != "" && r.meta.baseThread == "" && r.meta.historyStart == 0}
+	if !l.copying {
 		return l
 	}
 	t, err := r.p.Thread(ctx, r.meta.forkedFrom)
@@ -124,7 +125,7 @@ func (r *rollout) lineage(ctx context.Context, s *scanner) *lineage {
 		l.from, err = t.Reader.(*rollout).remember(ctx)
 	}
 	if err != nil {
-		l.own, l.unverified = true, r.meta.forkedFrom
+		l.copying, l.unverified = false, r.meta.forkedFrom
 		s.warn("it was forked from thread " + r.meta.forkedFrom + ", which can't be read: what was copied from it can't be told apart")
 	}
 	return l
@@ -136,7 +137,7 @@ func (l *lineage) copied(kind []byte, payload, ordinal jsonl.Value) bool {
 	if l.start > 0 {
 		return ordinal.Kind() == jsonl.Number && ordinal.Int() < l.start
 	}
-	if l.own {
+	if !l.copying {
 		return false
 	}
 	switch string(kind) {
@@ -150,13 +151,13 @@ func (l *lineage) copied(kind []byte, payload, ordinal jsonl.Value) bool {
 			l.count(payload.Get("info", "total_token_usage"))
 		}
 	}
-	return !l.own
+	return l.copying
 }
 
 func (l *lineage) turn(id string) {
 	if id != "" {
 		l.turnKnown = true
-		l.own = !l.from.turns[id]
+		l.copying = l.from.turns[id]
 	}
 }
 
@@ -170,7 +171,7 @@ func (l *lineage) count(v jsonl.Value) {
 		l.next++
 		return
 	}
-	l.own = true
+	l.copying = false
 }
 
 // remember reads what identifies copies of r's records. Forks have the same
