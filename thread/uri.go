@@ -59,6 +59,9 @@ func IsUUID(s string) bool { return uuid.MatchString(s) }
 // error is Invalid, or Unsupported for what is a search or a directory.
 func ParseURI(s string) (URI, error) {
 	u, err := parse(s)
+	if err == nil && len(u.String()) > maxURI {
+		err = fmt.Errorf("longer than %d bytes", maxURI)
+	}
 	if err != nil {
 		kind := handoff.Invalid
 		if errors.Is(err, handoff.Unsupported) {
@@ -89,27 +92,14 @@ func parse(s string) (u URI, err error) {
 	if scheme == "agents" && directory(target) {
 		return u, fmt.Errorf("a directory is %w here", handoff.Unsupported)
 	}
-	segments := strings.Split(target, "/")
+	var segments []string
+	if u.Provider, segments, err = split(scheme, target); err != nil {
+		return u, err
+	}
 	for i, seg := range segments {
 		if segments[i], err = decode(seg); err != nil {
 			return u, err
 		}
-	}
-	if scheme != "agents" {
-		segments = append([]string{scheme}, segments...)
-	} else if len(segments) == 1 || IsUUID(segments[0]) {
-		segments = append([]string{""}, segments...)
-	}
-	return u.fill(segments)
-}
-
-// fill puts a provider, a thread and perhaps an agent where they belong.
-func (u URI) fill(segments []string) (URI, error) {
-	if u.Provider = segments[0]; u.Provider != "" && !name.MatchString(u.Provider) {
-		return u, fmt.Errorf("%q is no provider's name", u.Provider)
-	}
-	if segments = segments[1:]; len(segments) > 1 && u.Provider != "" && segments[0] == "threads" {
-		segments = segments[1:]
 	}
 	if len(segments) > 2 {
 		return u, fmt.Errorf("%d segments are too many: a thread and an agent are all there is", len(segments))
@@ -119,6 +109,26 @@ func (u URI) fill(segments []string) (URI, error) {
 		u.Agent = lower(segments[1])
 	}
 	return u, nil
+}
+
+// split tells the provider from the other segments, which are not decoded yet.
+func split(scheme, target string) (provider string, segments []string, err error) {
+	segments = strings.Split(target, "/")
+	switch {
+	case scheme != "agents":
+		provider = scheme
+	case len(segments) == 1 || IsUUID(segments[0]):
+		return "", segments, nil // an id alone, or with an agent
+	default:
+		provider, segments = segments[0], segments[1:]
+	}
+	if !name.MatchString(provider) {
+		return "", nil, fmt.Errorf("%q is no provider's name", provider)
+	}
+	if len(segments) > 1 && segments[0] == "threads" {
+		segments = segments[1:]
+	}
+	return provider, segments, nil
 }
 
 func directory(target string) bool {
@@ -168,7 +178,11 @@ func (u URI) String() string {
 	if u.Provider != "" {
 		b.WriteString("agents://" + u.Provider + "/")
 	}
-	b.WriteString(encode(u.Thread))
+	if u.Provider != "" && u.Thread == "threads" {
+		b.WriteString("%74hreads") // the plain word is skipped when another segment follows
+	} else {
+		b.WriteString(encode(u.Thread))
+	}
 	if u.Agent != "" {
 		b.WriteString("/" + encode(u.Agent))
 	}
