@@ -44,8 +44,12 @@ type Reader struct {
 }
 
 // NewReader returns a Reader of r.
-func NewReader(r io.Reader) *Reader {
-	return &Reader{src: r, buf: make([]byte, chunk)}
+func NewReader(r io.Reader) *Reader { return NewReaderSize(r, chunk) }
+
+// NewReaderSize returns a Reader that asks for size bytes at first: for whoever
+// wants the head of a file only.
+func NewReaderSize(r io.Reader, size int) *Reader {
+	return &Reader{src: r, buf: make([]byte, size)}
 }
 
 // Reset makes rd read from r, keeping its memory.

@@ -224,6 +224,15 @@ func (c *Cursor) member() bool {
 // Is reports whether the member's name is name.
 func (c *Cursor) Is(name string) bool { return len(c.key) >= 2 && equal(c.key, name) }
 
+// Name returns the member's name as it is written: what a switch over known
+// names needs.
+func (c *Cursor) Name() []byte {
+	if len(c.key) < 2 {
+		return nil
+	}
+	return c.key[1 : len(c.key)-1]
+}
+
 // Key returns the member's name.
 func (c *Cursor) Key() string { return Value(c.key).Text() }
 
@@ -335,9 +344,14 @@ func space(b []byte, i int) int {
 	return i
 }
 
-// equal reports whether the quoted string q says s.
+// equal reports whether the quoted string q says s. What is escaped is longer
+// than what it says.
 func equal(q []byte, s string) bool {
-	if body := q[1 : len(q)-1]; bytes.IndexByte(body, '\\') < 0 {
+	body := q[1 : len(q)-1]
+	if len(body) < len(s) {
+		return false
+	}
+	if bytes.IndexByte(body, '\\') < 0 {
 		return string(body) == s
 	}
 	return Value(q).Text() == s

@@ -54,7 +54,10 @@ func (p *page) message(w io.Writer, m Message) error {
 		b.WriteString(remark(m))
 	}
 	if text := strings.TrimSpace(m.Text); text != "" {
-		b.WriteString(structural.ReplaceAllString(text, `\$1`) + "\n\n")
+		if strings.HasPrefix(text, "#") || strings.Contains(text, "\n#") {
+			text = structural.ReplaceAllString(text, `\$1`)
+		}
+		b.WriteString(text + "\n\n")
 	}
 	for _, c := range m.Tools {
 		call(&b, level, c)

@@ -45,7 +45,6 @@ type URI struct {
 const maxURI = 4096
 
 var (
-	uuid     = regexp.MustCompile(`^(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 	name     = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 	fragment = regexp.MustCompile(`^M([1-9][0-9]{0,8})(?:-M([1-9][0-9]{0,8}))?$`)
 )
@@ -53,7 +52,25 @@ var (
 const uriHint = "name a thread as agents://codex/ID or codex/ID, a subagent as codex/ID/AGENT"
 
 // IsUUID reports whether s looks like a UUID, in any case.
-func IsUUID(s string) bool { return uuid.MatchString(s) }
+func IsUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i] | 0x20
+		switch i {
+		case 8, 13, 18, 23:
+			if s[i] != '-' {
+				return false
+			}
+		default:
+			if (s[i] < '0' || s[i] > '9') && (c < 'a' || c > 'f') {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // ParseURI reads a URI in any of its forms. UUIDs come out in lower case. The
 // error is Invalid, or Unsupported for what is a search or a directory.
@@ -197,6 +214,12 @@ func (u URI) String() string {
 
 // MarshalText makes a URI a string in JSON.
 func (u URI) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalText parses a URI.
+func (u *URI) UnmarshalText(b []byte) (err error) {
+	*u, err = ParseURI(string(b))
+	return err
+}
 
 // Main returns the URI of the thread alone.
 func (u URI) Main() URI { return URI{Provider: u.Provider, Thread: u.Thread} }

@@ -71,7 +71,7 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, r *rollout
 	}
 	from, to := r.written(main)
 	if !from.IsZero() {
-		near, err := p.between(ctx, from.AddDate(0, 0, -1), to.AddDate(0, 0, 1))
+		near, err := p.between(ctx, from, to)
 		if err != nil {
 			return nil, err
 		}
@@ -104,18 +104,25 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, r *rollout
 	return list, nil
 }
 
-// written says from when to when a rollout was written, as its name and its
-// records tell.
+// written says from when to when a rollout was written, in the local time of its
+// machine, which is known for the start only: the end is the latest it can be.
 func (r *rollout) written(main *thread.Thread) (from, to time.Time) {
-	from, err := time.Parse("2006-01-02T15-04-05", r.file.stamp)
+	const (
+		slack  = 2 * time.Hour // clocks are put back
+		offset = 14 * time.Hour
+	)
+	from, err := time.Parse(stampLayout, r.file.stamp)
 	if err != nil {
-		from = main.Started
+		if main.Started.IsZero() {
+			return from, to
+		}
+		from = main.Started.Add(-offset)
 	}
 	to = main.Last
 	if to.Before(from) {
 		to = from
 	}
-	return from, to
+	return from.Add(-slack), to.UTC().Add(offset)
 }
 
 // agent puts together what parent and child say.

@@ -24,7 +24,9 @@ const (
 	plain    = ".jsonl"
 	packed   = ".jsonl.zst"
 	uuidLen  = 36
-	maxDepth = 8 // folders below sessions; the tool makes three
+
+	stampLayout = "2006-01-02T15-04-05"
+	maxDepth    = 8 // folders below sessions; the tool makes three
 )
 
 // A file is a rollout as its name tells it.
@@ -49,9 +51,8 @@ func parseName(dir, name string, isArchived bool) (f file, ok bool) {
 	if len(stem) >= uuidLen && thread.IsUUID(stem[len(stem)-uuidLen:]) {
 		f.id = strings.ToLower(stem[len(stem)-uuidLen:])
 	}
-	const layout = "2006-01-02T15-04-05"
-	if rest, is := strings.CutPrefix(stem, "rollout-"); is && len(rest) >= len(layout) {
-		f.stamp = rest[:len(layout)]
+	if rest, is := strings.CutPrefix(stem, "rollout-"); is && len(rest) >= len(stampLayout) {
+		f.stamp = rest[:len(stampLayout)]
 	}
 	return f, true
 }
@@ -201,10 +202,9 @@ func (p *provider) all(ctx context.Context) ([]file, error) {
 	return files, errors.Join(t.errs...)
 }
 
-// between finds the rollouts whose names tell a time from one day to another.
+// between finds the rollouts whose names tell a local time from one to another.
 func (p *provider) between(ctx context.Context, from, to time.Time) ([]file, error) {
-	const layout = "2006-01-02"
-	first, last := from.Format(layout), to.Format(layout)+"~"
+	first, last := from.Format(stampLayout), to.Format(stampLayout)
 	var files []file
 	t := &tree{ctx: ctx, read: map[string]bool{}}
 	use := func(f file) bool {
@@ -220,8 +220,11 @@ func (p *provider) between(ctx context.Context, from, to time.Time) ([]file, err
 			t.folder(filepath.Join(root, live), maxDepth, false, use)
 			continue
 		}
-		for d := from; !d.After(to); d = d.AddDate(0, 0, 1) {
+		for d := from; ; d = d.AddDate(0, 0, 1) {
 			t.folder(filepath.Join(root, live, filepath.FromSlash(d.Format("2006/01/02"))), 0, false, use)
+			if d.Format(time.DateOnly) >= to.Format(time.DateOnly) {
+				break
+			}
 		}
 	}
 	return files, errors.Join(t.errs...)

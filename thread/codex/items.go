@@ -143,17 +143,17 @@ func source(v jsonl.Value) string {
 }
 
 func (s *scanner) output(v jsonl.Value) {
-	id := v.Get("call_id").Raw()
-	out := v.Get("output")
+	raw := v.Get("call_id").Raw()
 	if !s.timeline.inherited {
-		s.turn.returned(id)
+		s.turn.returned(raw)
 	}
-	agent := s.ledger.returned(string(id), clock(s.at), out)
-	said := ""
-	if s.timeline.detail == thread.Tools {
-		said = thread.Clip(result(out))
+	id := string(raw)
+	if !s.ledger.awaits(id) && s.timeline.detail < thread.Tools {
+		return // most of a rollout is such outputs
 	}
-	s.timeline.returned(string(id), said, agent)
+	said := result(v.Get("output"))
+	agent := s.ledger.returned(id, clock(s.at), jsonl.Value(said))
+	s.timeline.returned(id, thread.Clip(said), agent)
 }
 
 // result returns the text of an output, which versions wrapped differently.

@@ -126,14 +126,19 @@ func (l *ledger) called(c thread.Call, input jsonl.Value) {
 	}
 }
 
+// awaits reports whether a call about subagents has not returned.
+func (l *ledger) awaits(id string) bool {
+	_, ok := l.calls[id]
+	return ok
+}
+
 // returned notes what such a call returned, and the agent it is about.
-func (l *ledger) returned(id string, at time.Time, out jsonl.Value) string {
+func (l *ledger) returned(id string, at time.Time, said jsonl.Value) string {
 	o, ok := l.calls[id]
 	if !ok {
 		return ""
 	}
 	delete(l.calls, id)
-	said := jsonl.Value(result(out))
 	switch o.name {
 	case "spawn_agent":
 		return l.spawn(o, said)

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"io"
 	"time"
 
 	"github.com/agent-handoff/handoff/jsonl"
@@ -25,11 +24,6 @@ type meta struct {
 // one: at an ordinal or, where that is missing, after so many bytes.
 type base struct{ ordinal, bytes int64 }
 
-// sips makes a reader give little at a time: a head is read without the rest.
-type sips struct{ io.Reader }
-
-func (s sips) Read(b []byte) (int, error) { return s.Reader.Read(b[:min(len(b), 32<<10)]) }
-
 // readMeta reads the head of a rollout. One that says nothing of itself has the
 // id in its name.
 func readMeta(f file) (meta, error) {
@@ -39,7 +33,7 @@ func readMeta(f file) (meta, error) {
 	}
 	defer src.Close()
 	m := meta{id: f.id}
-	rd := jsonl.NewReader(sips{src})
+	rd := jsonl.NewReaderSize(src, 32<<10)
 	const enough = 10 // lines: the head is the first, or there is none
 	for range enough {
 		if !rd.Next() {

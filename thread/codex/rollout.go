@@ -87,7 +87,7 @@ func (r *rollout) replay(s *scanner) error {
 }
 
 // tail is how much of the end of a rollout is read for its state.
-const tail = 256 << 10
+const tail = 64 << 10
 
 // state reads where a thread stands, from the end of its rollout if that tells.
 func (r *rollout) state(ctx context.Context) (thread.Facts, error) {
@@ -194,16 +194,17 @@ func (s *scanner) records(line jsonl.Value) bool {
 		c := line.Members()
 		s.at = nil
 		for c.Next() {
-			switch v := c.Value(); {
-			case c.Is("timestamp"):
+			v := c.Value()
+			switch string(c.Name()) {
+			case "timestamp":
 				s.at = v.Raw()
-			case c.Is("type"):
+			case "type":
 				kind = v
-			case c.Is("payload"):
+			case "payload":
 				payload = v
-			case c.Is("ordinal"):
+			case "ordinal":
 				ordinal = v
-			case c.Is("id"):
+			case "id":
 				id = v
 			}
 		}

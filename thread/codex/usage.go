@@ -17,18 +17,18 @@ type vector struct {
 func parseVector(v jsonl.Value) (w vector, ok bool) {
 	for c := v.Members(); c.Next(); ok = true {
 		n := max(0, c.Value().Int())
-		switch {
-		case c.Is("input_tokens"):
+		switch string(c.Name()) {
+		case "input_tokens":
 			w.input = n
-		case c.Is("cached_input_tokens"):
+		case "cached_input_tokens":
 			w.cached = n
-		case c.Is("cache_write_input_tokens"):
+		case "cache_write_input_tokens":
 			w.written = n
-		case c.Is("output_tokens"):
+		case "output_tokens":
 			w.output = n
-		case c.Is("reasoning_output_tokens"):
+		case "reasoning_output_tokens":
 			w.reasoning = n
-		case c.Is("total_tokens"):
+		case "total_tokens":
 			w.total = n
 		}
 	}
