@@ -26,6 +26,8 @@ var floors = map[string]int{
 	"thread":   1,
 	"contract": 1,
 	"config":   1,
+	"lineage":  1,
+	"names":    1,
 
 	"filelog":  2,
 	"natslog":  2,

@@ -32,6 +32,69 @@
 // Use package local to open a workspace on this machine.
 package handoff
 
+import (
+	"context"
+	"iter"
+)
+
 // A Seq is a record's place in one log, counted from 1. It orders facts; it
 // never names them, because a copy of a log may place them anew.
 type Seq int64
+
+// A Log is an ordered sequence of records that only grows.
+type Log interface {
+	// Append adds r as the next record. When it returns nil the record is on
+	// stable storage. Kinds: Invalid (r can't be stored), Corrupt (the log has
+	// a hole), Unavailable (it can't be written), Unsupported.
+	Append(ctx context.Context, r Record) (Seq, error)
+
+	// Read yields the records after the given one, in order, and ends at the
+	// newest. A stored record that can't be decoded is yielded as Damaged, so
+	// that it stops nobody; a hole ends the sequence with kind Corrupt.
+	Read(ctx context.Context, after Seq) iter.Seq2[Record, error]
+
+	// Wait returns nil once there is a record after the given one, and the
+	// context's error if it ends first.
+	Wait(ctx context.Context, after Seq) error
+}
+
+// A Filer is a Log that keeps each record as a file of its own.
+type Filer interface {
+	// File returns the path under which r can be found by its id.
+	File(r Record) string
+
+	// Link gives an appended record its name by id. The name is derived: a
+	// log that lacks it is whole.
+	Link(r Record) error
+}
+
+// A Reader answers questions about the facts in a log. It can't change them.
+type Reader interface {
+	// Artifact returns the artifact with the given id, or kind NotFound.
+	Artifact(ctx context.Context, id string) (Artifact, error)
+
+	// Artifacts returns the artifacts that q selects, newest first.
+	Artifacts(ctx context.Context, q ArtifactQuery) (ArtifactPage, error)
+
+	// Session returns the session or run with the given id, or kind NotFound.
+	Session(ctx context.Context, id string) (Session, error)
+
+	// Sessions returns the sessions that q selects, newest first.
+	Sessions(ctx context.Context, q SessionQuery) (SessionPage, error)
+
+	// Work returns the unit of work that the harness knows by id, or kind
+	// NotFound.
+	Work(ctx context.Context, harness, id string) (Work, error)
+}
+
+// An Index is a Reader that is kept up to date from a log.
+type Index interface {
+	Reader
+
+	// Seq returns the place of the last record applied, 0 for none.
+	Seq(ctx context.Context) (Seq, error)
+
+	// Apply folds records into the index, all or none. They come in the order
+	// of their Seq; a record at or before the last one applied is ignored.
+	Apply(ctx context.Context, records ...Record) error
+}

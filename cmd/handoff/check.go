@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/agent-handoff/handoff/local"
+	"github.com/spf13/cobra"
+)
+
+func checkCommand(a *app) *cobra.Command {
+	var repair, asJSON bool
+	c := &cobra.Command{
+		Use:     "check",
+		Short:   "Look whether every record is whole",
+		GroupID: care,
+		Long: `Check reads every record of the workspace's log and tells what is wrong: a
+record that is missing or can't be read, an id that two records have, a file that
+does not belong. Notes are about what is derived, or was left by a process that
+died; they are no fault.
+
+With --repair a missing record's place is marked, so that those after it can be
+read again, and what is derived is made again. No record is ever changed.
+
+Exit code 1 says that something is wrong.`,
+		Example: "  handoff check\n  handoff check --repair",
+		Args:    exactly(0, ""),
+	}
+	c.Flags().BoolVar(&repair, "repair", false, "mend what can be mended without changing a record")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.reading(func(w *local.Workspace) error {
+			if repair {
+				found, err := w.Log.Repair(c.Context(), a.now())
+				if err != nil {
+					return err
+				}
+				for _, f := range found.Findings {
+					fmt.Fprintf(a.err, "found: %s: %s\n", f.Name, oneLine(f.Text))
+				}
+			}
+			report, err := w.Log.Check(c.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = a.json(report)
+			} else {
+				for _, f := range report.Findings {
+					kind := "problem"
+					if f.Note {
+						kind = "note"
+					}
+					fmt.Fprintf(a.out, "%s: %s: %s\n", kind, oneLine(f.Name), oneLine(f.Text))
+				}
+				fmt.Fprintf(a.out, "%d records\n", report.Records)
+			}
+			if err == nil && !report.Sound() {
+				err = errNo
+			}
+			return err
+		})
+	}
+	return c
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/spf13/cobra"
+)
+
+func publishCommand(a *app) *cobra.Command {
+	var d handoff.Draft
+	var who identityFlags
+	var meta []string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "publish PATH|- --channel C",
+		Short:   "Say that a file matters; it stays where it is",
+		GroupID: handOver,
+		Long: `Publish records that a file or directory is an artifact that others should
+find, and prints its id. The body stays where it is. With - as the path the
+body is read from standard input and stored by handoff.
+
+A revision names what it takes the place of with --replaces; what it was made
+from goes into --from. A publish under a --key that was used before changes
+nothing and prints the first artifact's id.
+
+Who publishes is taken from flags, handoff's own variables (HANDOFF_SESSION,
+HANDOFF_RUN, HANDOFF_AGENT, …) and those of the agent program. It is
+attribution, not authentication.`,
+		Example: "  handoff publish docs/design.md --channel design --title 'Retry policy'\n" +
+			"  handoff publish fix.diff --channel patch --from art_01K… --replaces art_01J…\n" +
+			"  go test ./... 2>&1 | handoff publish - --channel verification --filename test.log",
+		Args: exactly(1, "one path"),
+	}
+	f := c.Flags()
+	f.StringVar(&d.Channel, "channel", "", "the stream it belongs to: analysis, design, patch, verification, handoff, or a `word` of your own")
+	f.StringVar(&d.Title, "title", "", "one `line` that names it (at most 120 characters)")
+	f.StringVar(&d.Summary, "summary", "", "one `line` that says what is in it (at most 500 characters)")
+	f.StringVar(&d.Kind, "kind", "", "what it is: report, patch, json, log, or a `word` of your own")
+	f.StringVar(&d.MediaType, "media-type", "", "its media `type` (default: by its extension, else its bytes)")
+	f.StringArrayVar(&d.Replaces, "replaces", nil, "a `ref` whose place it takes; may be repeated")
+	f.StringArrayVar(&d.Parents, "from", nil, "a `ref` that it was made from; may be repeated")
+	f.StringArrayVar(&d.Tags, "tag", nil, "a `word` to find it by; may be repeated")
+	f.StringArrayVar(&meta, "meta", nil, "anything else, as `key=value`; may be repeated")
+	f.StringVar(&d.Key, "key", "", "publish only once under this `word`")
+	f.StringVar(&d.Filename, "filename", "", "the `name` of a body from standard input")
+	f.BoolVar(&asJSON, "json", false, "print the artifact as JSON")
+	who.add(c)
+	c.MarkFlagRequired("channel")
+	c.RegisterFlagCompletionFunc("channel", a.completeChannels)
+	c.RegisterFlagCompletionFunc("replaces", a.completeRefs)
+	c.RegisterFlagCompletionFunc("from", a.completeRefs)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		values, err := pairs("--meta", meta)
+		if err != nil {
+			return err
+		}
+		for k, v := range values {
+			if d.Metadata == nil {
+				d.Metadata = map[string]any{}
+			}
+			d.Metadata[k] = v
+		}
+		return a.writing(func(w *local.Workspace) error {
+			return a.publish(c, w, args[0], d, who, asJSON)
+		})
+	}
+	return c
+}
+
+func (a *app) publish(c *cobra.Command, w *local.Workspace, path string, d handoff.Draft, who identityFlags, asJSON bool) error {
+	ctx := c.Context()
+	producer, err := who.resolve(a)
+	if err != nil {
+		return err
+	}
+	if path == "-" {
+		d.Body = a.in
+	} else if d.Filename != "" {
+		return invalid("publish", path, "--filename is for a body from standard input", "leave --filename out; the file keeps its name")
+	} else if d.Path, err = a.below(w, path); err != nil {
+		return err
+	}
+	if d.Replaces, err = resolveAll(ctx, w, d.Replaces); err != nil {
+		return err
+	}
+	if d.Parents, err = resolveAll(ctx, w, d.Parents); err != nil {
+		return err
+	}
+	p, err := w.As(producer).Publish(ctx, d)
+	if err != nil {
+		return err
+	}
+	for _, warning := range p.Warnings {
+		a.warn("%s", warning)
+	}
+	if p.Existing {
+		fmt.Fprintf(a.err, "already published under key %q\n", p.Key)
+	} else {
+		fmt.Fprintln(a.err, event(p.Artifact))
+	}
+	if asJSON {
+		return a.json(p)
+	}
+	fmt.Fprintln(a.out, p.ID)
+	return nil
+}
+
+// below turns a path as the caller writes it into one below the workspace.
+func (a *app) below(w *local.Workspace, name string) (string, error) {
+	if name == "" {
+		return "", invalid("publish", `""`, "path is empty", "name a file or directory, or - for standard input")
+	}
+	full := name
+	if !filepath.IsAbs(name) {
+		full = filepath.Join(a.dir, name)
+	}
+	// The last element may be a link that is published as such.
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {
+		full = filepath.Join(dir, filepath.Base(full))
+	}
+	rel, err := filepath.Rel(w.Root, full)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", invalid("publish", name, "path leaves the workspace", "write the file below "+w.Root+" first, or pass --workspace")
+	}
+	return filepath.ToSlash(rel), nil
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/config"
+	"github.com/agent-handoff/handoff/lineage"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/spf13/cobra"
+)
+
+func showCommand(a *app) *cobra.Command {
+	var history, graph, asJSON bool
+	var format string
+	c := &cobra.Command{
+		Use:     "show REF",
+		Aliases: []string{"get"},
+		Short:   "Show one artifact: what it is, where it lies, whether it still stands",
+		GroupID: find,
+		Long: `Show prints what is recorded of one artifact and what became of it. REF is its
+id, or a beginning of it that no other has. The body is not printed: read the
+file at its path.`,
+		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
+		Args:              exactly(1, "one ref"),
+		ValidArgsFunction: a.completeRefs,
+	}
+	c.Flags().BoolVar(&history, "history", false, "list every revision of it, oldest first")
+	c.Flags().BoolVar(&graph, "lineage", false, "draw what it was made from and what was made from it")
+	c.Flags().StringVar(&format, "format", "tree", "how to draw the lineage: `tree`, json, dot or mermaid")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.MarkFlagsMutuallyExclusive("history", "lineage")
+	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if c.Flags().Changed("format") && !graph {
+			return invalid("show", args[0], "--format is for --lineage", "handoff show "+args[0]+" --lineage --format "+format)
+		}
+		if asJSON && graph {
+			format = "json"
+		}
+		return a.reading(func(w *local.Workspace) error {
+			id, err := resolve(c.Context(), w, args[0])
+			if err != nil {
+				return err
+			}
+			switch {
+			case history:
+				return a.showHistory(c.Context(), w, id, asJSON)
+			case graph:
+				return a.showLineage(c.Context(), w, id, format)
+			}
+			art, err := w.Artifact(c.Context(), id)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = a.json(art)
+			} else {
+				a.showArtifact(art)
+			}
+			a.used(c.Context(), w, art)
+			return err
+		})
+	}
+	return c
+}
+
+func (a *app) showArtifact(art handoff.Artifact) {
+	status := string(art.Status)
+	if art.Late {
+		status += ", late"
+	}
+	if art.Version > handoff.Version {
+		status += fmt.Sprintf(", version %d (newer than this handoff)", art.Version)
+	}
+	body := []string{string(art.Target)}
+	if art.SizeBytes != nil {
+		body = append(body, size(*art.SizeBytes))
+	}
+	if art.MediaType != "" {
+		body = append(body, art.MediaType)
+	}
+	if art.TargetType != "file" {
+		body = append(body, art.TargetType)
+	}
+	digest := ""
+	if art.Digest != (handoff.Digest{}) {
+		digest = art.Digest.Algorithm + ":" + art.Digest.Value
+	}
+	for _, line := range [][2]string{
+		{"id", art.ID},
+		{"channel", art.Channel},
+		{"kind", art.Kind},
+		{"status", status},
+		{"title", art.Title},
+		{"summary", art.Summary},
+		{"path", art.Path},
+		{"body", strings.Join(body, ", ")},
+		{"digest", digest},
+		{"published", stamp(art.CreatedAt)},
+		{"producer", producer(art.Producer)},
+		{"thread", art.Producer.Thread},
+		{"tags", strings.Join(art.Tags, " ")},
+		{"replaces", strings.Join(art.Replaces, " ")},
+		{"from", strings.Join(art.Parents, " ")},
+		{"replaced by", strings.Join(art.ReplacedBy, " ")},
+		{"competing", strings.Join(art.Competing, " ")},
+		{"unresolved", strings.Join(art.Unresolved, " ")},
+		{"key", art.Key},
+		{"metadata", string(art.Metadata)},
+		{"record", art.RecordPath},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(a.out, "%-11s  %s\n", line[0], oneLine(line[1]))
+		}
+	}
+}
+
+// used records, after the answer is out, that the caller's work looked at an
+// artifact. That it can't be recorded stops nobody.
+func (a *app) used(ctx context.Context, w *local.Workspace, art handoff.Artifact) {
+	if a.flush() == nil {
+		_ = w.As(handoff.Identify(config.Identity(a.getenv)...)).Use(ctx, art)
+	}
+}
+
+// producer says in one line who made a record, as far as it is known.
+func producer(p handoff.Producer) string {
+	if p.Source == handoff.FromNone {
+		return "unknown"
+	}
+	var parts []string
+	for _, slot := range []string{"agent", "harness", "session", "run", "operation", "task"} {
+		if v := p.Slot(slot); v != "" {
+			parts = append(parts, slot+"="+v)
+		}
+	}
+	if p.Model.ID != "" {
+		parts = append(parts, "model="+p.Model.ID)
+	}
+	return strings.Join(parts, " ") + " (" + string(p.Source) + ")"
+}
+
+func (a *app) showHistory(ctx context.Context, w *local.Workspace, id string, asJSON bool) error {
+	list, err := lineage.History(ctx, w, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.json(list)
+	}
+	a.table(list, true)
+	return nil
+}
+
+func (a *app) showLineage(ctx context.Context, w *local.Workspace, id, format string) error {
+	g, err := lineage.Of(ctx, w, id)
+	if err != nil {
+		return err
+	}
+	switch format {
+	case "tree":
+		fmt.Fprint(a.out, g.Tree(id))
+	case "json":
+		return a.json(g)
+	case "dot":
+		fmt.Fprint(a.out, g.DOT())
+	case "mermaid":
+		fmt.Fprint(a.out, g.Mermaid())
+	default:
+		return invalid("show", id, "no format "+format, "the formats are tree, json, dot and mermaid")
+	}
+	return nil
+}

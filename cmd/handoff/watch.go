@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/spf13/cobra"
+)
+
+// watchFlags are those that watch and wait share.
+type watchFlags struct {
+	filter  filterFlags
+	after   int64
+	first   bool
+	timeout time.Duration
+	asJSON  bool
+}
+
+func (f *watchFlags) add(a *app, c *cobra.Command) {
+	f.filter.add(a, c)
+	c.Flags().Int64Var(&f.after, "after", 0, "what comes after this `place` in the log (seq in JSON); 0 for everything")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end after this `time` with exit code 5; 0 for never")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object a line")
+	c.Args = exactly(0, "")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		q, err := f.filter.resolve(a)
+		if err != nil {
+			return err
+		}
+		if f.after < 0 || f.timeout < 0 {
+			return invalid(c.Name(), "", "--after and --timeout can't be negative", "--after 0 is the beginning of the log, --timeout 0 no end")
+		}
+		ctx := c.Context()
+		if f.timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, f.timeout)
+			defer cancel()
+		}
+		return a.reading(func(w *local.Workspace) error {
+			err := a.watch(ctx, w, q, f, c.Flags().Changed("after"))
+			if errors.Is(err, context.DeadlineExceeded) {
+				return &handoff.Error{Op: c.Name(), Kind: handoff.Unavailable,
+					Err: fmt.Errorf("nothing came within %s", f.timeout), Hint: "handoff list shows what is there"}
+			}
+			return err
+		})
+	}
+}
+
+func watchCommand(a *app) *cobra.Command {
+	var f watchFlags
+	c := &cobra.Command{
+		Use:     "watch",
+		Short:   "Print artifacts as they are published",
+		GroupID: find,
+		Long: `Watch prints each artifact that is published from now on, a line each, until it
+is stopped. With --after it begins behind a place in the log, so that nothing is
+missed between two watches.`,
+		Example: "  handoff watch --channel patch\n  handoff watch --after 42 --json",
+	}
+	f.add(a, c)
+	c.Flags().BoolVar(&f.first, "first", false, "end with the first one, which may be there already")
+	return c
+}
+
+func waitCommand(a *app) *cobra.Command {
+	f := watchFlags{first: true}
+	c := &cobra.Command{
+		Use:     "wait",
+		Short:   "Wait for an artifact; the same as watch --first",
+		GroupID: find,
+		Long: `Wait prints the newest artifact that fits, at once if there is one, else as soon
+as it is published. With --after only what comes after that place in the log
+counts.`,
+		Example: "  handoff wait --channel design --timeout 5m\n  handoff wait --channel verification --after 42",
+	}
+	f.add(a, c)
+	return c
+}
+
+// watch prints the artifacts that q selects. With first it ends after one.
+func (a *app) watch(ctx context.Context, w *local.Workspace, q handoff.ArtifactQuery, f *watchFlags, after bool) error {
+	from := handoff.Seq(f.after)
+	if !after {
+		var err error
+		if from, err = w.Newest(ctx); err != nil {
+			return err
+		}
+		if f.first {
+			if found, err := a.printMatch(ctx, w, q, f.asJSON); err != nil || found {
+				return err
+			}
+		}
+	}
+	for r, err := range w.Watch(ctx, from) {
+		if err != nil {
+			return err
+		}
+		switch r.Fact.(type) {
+		case *handoff.ArtifactPublished:
+		case *handoff.Damaged:
+			a.warnDamaged([]handoff.Seq{r.Seq})
+			continue
+		default:
+			continue
+		}
+		one := q
+		one.IDPrefix = r.ID
+		found, err := a.printMatch(ctx, w, one, f.asJSON)
+		if err != nil || found && f.first {
+			return err
+		}
+	}
+	return nil
+}
+
+// printMatch prints the newest artifact that q selects, if there is one.
+func (a *app) printMatch(ctx context.Context, w *local.Workspace, q handoff.ArtifactQuery, asJSON bool) (bool, error) {
+	q.Limit = 1
+	page, err := w.Artifacts(ctx, q)
+	if err != nil || len(page.Artifacts) == 0 {
+		return false, err
+	}
+	art := page.Artifacts[0]
+	if asJSON {
+		err = a.jsonLine(art)
+	} else {
+		_, err = fmt.Fprintln(a.out, event(art))
+	}
+	return true, errors.Join(err, a.flush())
+}

@@ -1,0 +1,137 @@
+// Package config finds out how a workspace is set up: where it lies, what its
+// settings say, and who the environment says is at work in it.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"go.yaml.in/yaml/v4"
+)
+
+// FileName is the name of the settings, in the runtime directory.
+const FileName = "config.yaml"
+
+// maxConfig is the size of the largest settings, in bytes.
+const maxConfig = 1 << 20
+
+// A Config is what config.yaml says. Its zero value stands for no file.
+type Config struct {
+	// Channels are the channels that this workspace explains, with their
+	// purposes. Any other may be used as well.
+	Channels map[string]string `yaml:"channels"`
+
+	Limits Limits `yaml:"limits"`
+}
+
+// Limits bound what handoff does by itself.
+type Limits struct {
+	// Digest is the size up to which a body gets a digest; 0 for the default.
+	Digest Size `yaml:"digest"`
+}
+
+// Load reads the settings in a runtime directory. Its kinds are Invalid and
+// Unavailable; that there is no file is no error.
+func Load(runtime string) (Config, error) {
+	name := filepath.Join(runtime, FileName)
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Config{}, nil
+	}
+	if err != nil {
+		return Config{}, &handoff.Error{Op: "read config", Kind: handoff.Unavailable, Err: err}
+	}
+	c, err := Parse(b)
+	if err != nil {
+		return Config{}, &handoff.Error{Op: "read config", Name: name, Kind: handoff.Invalid, Err: err,
+			Hint: "the keys are channels and limits; README.md shows each"}
+	}
+	return c, nil
+}
+
+// Parse decodes settings. Keys that it doesn't know are errors: a misspelt one
+// must not go unnoticed.
+func Parse(b []byte) (Config, error) {
+	var c Config
+	if len(b) > maxConfig {
+		return c, fmt.Errorf("has %d bytes, more than %d", len(b), maxConfig)
+	}
+	if saysNothing(string(b)) {
+		return c, nil
+	}
+	if err := yaml.Load(b, &c, yaml.WithKnownFields()); err != nil {
+		return Config{}, err
+	}
+	for name := range c.Channels {
+		if err := handoff.CheckChannel(name); err != nil {
+			return Config{}, err
+		}
+	}
+	return c, nil
+}
+
+// saysNothing reports whether settings are empty but for comments, which the
+// decoder takes for an error.
+func saysNothing(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// Purposes returns every channel that is explained, handoff's own first.
+func (c Config) Purposes() [][2]string {
+	var list [][2]string
+	for _, known := range handoff.Channels {
+		purpose := known.Purpose
+		if own, ok := c.Channels[known.Name]; ok {
+			purpose = own
+		}
+		list = append(list, [2]string{known.Name, purpose})
+	}
+	var own [][2]string
+	for name, purpose := range c.Channels {
+		if !slices.ContainsFunc(list, func(k [2]string) bool { return k[0] == name }) {
+			own = append(own, [2]string{name, purpose})
+		}
+	}
+	slices.SortFunc(own, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	return append(list, own...)
+}
+
+// A Size is a number of bytes. It is written as a number, or as one with KiB,
+// MiB or GiB.
+type Size int64
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (s *Size) UnmarshalYAML(n *yaml.Node) error {
+	size, err := parseSize(n.Value)
+	if err != nil {
+		return fmt.Errorf("line %d: %w", n.Line, err)
+	}
+	*s = size
+	return nil
+}
+
+func parseSize(text string) (Size, error) {
+	digits, unit := text, int64(1)
+	for suffix, factor := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
+		if before, ok := strings.CutSuffix(text, suffix); ok {
+			digits, unit = strings.TrimSpace(before), factor
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > (1<<62)/unit {
+		return 0, fmt.Errorf("%q is no size; write 64MiB, or a number of bytes", text)
+	}
+	return Size(n * unit), nil
+}

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"cmp"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// harness is how one agent program tells the commands it runs who they work
+// for.
+type harness struct {
+	name     string
+	provider string // in thread URIs
+	sign     [2]string
+	ids      []string // variables that hold its thread's id, best first
+}
+
+// harnesses are in the order in which they are believed. A process inherits
+// the variables of every harness above it, so when two are set the inner one
+// can't be told with certainty; Claude Code is last, because its variable is
+// the one most often found further out. (Codex documents CODEX_THREAD_ID,
+// Claude Code CLAUDE_CODE_SESSION_ID since 2.1.132; the others as seen in
+// their shells in 2026.)
+var harnesses = []harness{
+	{"codex", "codex", [2]string{}, []string{"CODEX_THREAD_ID"}},
+	{"amp", "amp", [2]string{"AGENT", "amp"}, []string{"AMP_CURRENT_THREAD_ID", "AGENT_THREAD_ID"}},
+	{"gemini-cli", "gemini", [2]string{"GEMINI_CLI", "1"}, []string{"GEMINI_SESSION_ID"}},
+	{"pi", "pi", [2]string{}, []string{"PI_SESSION_ID"}},
+	{"cursor", "cursor", [2]string{}, []string{"CURSOR_CONVERSATION_ID"}},
+	{"qwen-code", "qwen", [2]string{}, []string{"QWEN_CODE_SESSION_ID"}},
+	{"claude-code", "claude", [2]string{"CLAUDECODE", "1"}, []string{"CLAUDE_CODE_SESSION_ID"}},
+}
+
+// Identity returns what the environment says about who is at work, best
+// source first, for handoff.Identify: handoff's own variables, then the
+// variable of the harness that most likely runs the command, then those it
+// merely inherited.
+func Identity(getenv func(string) string) []handoff.Producer {
+	said := []handoff.Producer{}
+	own := handoff.Producer{
+		Harness: getenv("HANDOFF_HARNESS"), Agent: getenv("HANDOFF_AGENT"), Session: getenv("HANDOFF_SESSION"),
+		RunID: getenv("HANDOFF_RUN"), TaskID: getenv("HANDOFF_TASK"), OperationID: getenv("HANDOFF_OPERATION"),
+		Thread: getenv("HANDOFF_THREAD"),
+	}
+	for _, value := range []string{own.Harness, own.Agent, own.Session, own.RunID, own.TaskID, own.OperationID, own.Thread} {
+		if value != "" {
+			own.Source = handoff.FromEnvironment
+		}
+	}
+	if own.Source != "" {
+		said = append(said, own)
+	}
+	source := handoff.FromHarness
+	for _, h := range harnesses {
+		if p, ok := h.observe(getenv); ok {
+			p.Source = source
+			said = append(said, p)
+			source = handoff.FromInherited
+		}
+	}
+	return append(said, handoff.Producer{Source: handoff.FromNone})
+}
+
+func (h harness) observe(getenv func(string) string) (handoff.Producer, bool) {
+	var id string
+	for _, name := range h.ids {
+		if name == "AGENT_THREAD_ID" && getenv("AGENT") != "amp" {
+			continue // other tools set it too
+		}
+		id = cmp.Or(id, getenv(name))
+	}
+	signed := h.sign[0] != "" && getenv(h.sign[0]) == h.sign[1]
+	if id == "" {
+		return handoff.Producer{Harness: h.name}, signed
+	}
+	return handoff.Producer{Harness: h.name, Session: id, Thread: "agents://" + h.provider + "/" + id}, true
+}

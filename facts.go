@@ -1,0 +1,167 @@
+package handoff
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A Fact is what a record says, in the past tense. The facts are the types in
+// this file; a record of any other type has none.
+type Fact interface{ factType() string }
+
+// ArtifactPublished says that a file or directory is an artifact.
+type ArtifactPublished struct {
+	Channel    string `json:"channel"`
+	Kind       string `json:"kind,omitempty"` // what it means: report, patch, log; free
+	Path       string `json:"path"`           // slash-separated, below its root
+	Root       string `json:"root,omitempty"` // "" for the workspace, or RuntimeRoot
+	TargetType string `json:"targetType"`     // file, directory or symlink
+	Title      string `json:"title,omitempty"`
+	Summary    string `json:"summary,omitempty"`
+	MediaType  string `json:"mediaType,omitempty"`
+	SizeBytes  *int64 `json:"sizeBytes,omitempty"` // of a regular file
+	Digest     Digest `json:"digest,omitzero"`
+	Kept       bool   `json:"kept,omitempty"`
+	Namespace  string `json:"namespace,omitempty"` // the run or session whose name this is
+	Name       string `json:"name,omitempty"`      // a logical file name within it
+
+	Replaces []string        `json:"replaces,omitempty"`
+	Parents  []string        `json:"parentArtifactIds,omitempty"`
+	Tags     []string        `json:"tags,omitempty"`
+	Key      string          `json:"key,omitempty"` // makes a repeated publish the same publish
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// RuntimeRoot is the root of a body that handoff itself stores, where the
+// runtime directory lies outside the workspace.
+const RuntimeRoot = "runtime"
+
+// A Digest identifies bytes. Its zero value stands for none.
+type Digest struct {
+	Algorithm string `json:"algorithm"` // sha256
+	Value     string `json:"value"`     // lower-case hexadecimal
+}
+
+// ArtifactWithdrawn says that an artifact no longer stands. Nothing is deleted.
+type ArtifactWithdrawn struct {
+	ArtifactID string `json:"artifactId"`
+	Reason     string `json:"reason,omitempty"`
+}
+
+// ArtifactUsed says that the producer's work looked at an artifact.
+type ArtifactUsed struct {
+	ArtifactID string `json:"artifactId"`
+}
+
+// SessionOpened says that a session began, or, with a parent, a run.
+type SessionOpened struct {
+	SessionID string `json:"sessionId"`
+	Parent    string `json:"parent,omitempty"`
+	Title     string `json:"title,omitempty"`
+}
+
+// SessionClosed says that a session ended, and how: completed, failed or
+// cancelled.
+type SessionClosed struct {
+	SessionID string `json:"sessionId"`
+	Status    string `json:"status"`
+	Reason    string `json:"reason,omitempty"`
+}
+
+// SessionLinked says that a session builds on another.
+type SessionLinked struct {
+	SessionID string `json:"sessionId"`
+	To        string `json:"to"`
+}
+
+// SessionNoted adds to what is known of a session. A field that is absent
+// leaves what was noted before.
+type SessionNoted struct {
+	SessionID    string                     `json:"sessionId"`
+	Tags         []string                   `json:"tags,omitempty"`
+	Name         *string                    `json:"name,omitempty"`
+	UserSummary  *string                    `json:"userSummary,omitempty"`
+	MessageCount *int                       `json:"messageCount,omitempty"`
+	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`
+}
+
+// SessionArchived says that a session was put away; SessionRestored that it
+// was brought back.
+type (
+	SessionArchived struct {
+		SessionID string `json:"sessionId"`
+	}
+	SessionRestored struct {
+		SessionID string `json:"sessionId"`
+	}
+)
+
+// WorkStarted says that a unit of work began. The harness that knows it by
+// WorkID is the producer's.
+type WorkStarted struct {
+	WorkID       string    `json:"workId"`
+	ParentWorkID string    `json:"parentWorkId,omitempty"`
+	Kind         string    `json:"kind,omitempty"` // prompt, skill, task, tool
+	Name         string    `json:"name,omitempty"`
+	StartedAt    time.Time `json:"startedAt"`
+}
+
+// WorkEnded says that a unit of work ended.
+type WorkEnded struct {
+	WorkID  string    `json:"workId"`
+	EndedAt time.Time `json:"endedAt"`
+	IsError bool      `json:"isError,omitempty"`
+}
+
+// Gap stands where a record was lost, so that those after it can be read.
+type Gap struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// Damaged stands for stored bytes that are no record. It is never written.
+type Damaged struct{ Err error }
+
+func (*ArtifactPublished) factType() string { return "artifact.published" }
+func (*ArtifactWithdrawn) factType() string { return "artifact.withdrawn" }
+func (*ArtifactUsed) factType() string      { return "artifact.used" }
+func (*SessionOpened) factType() string     { return "session.opened" }
+func (*SessionClosed) factType() string     { return "session.closed" }
+func (*SessionLinked) factType() string     { return "session.linked" }
+func (*SessionNoted) factType() string      { return "session.noted" }
+func (*SessionArchived) factType() string   { return "session.archived" }
+func (*SessionRestored) factType() string   { return "session.restored" }
+func (*WorkStarted) factType() string       { return "work.started" }
+func (*WorkEnded) factType() string         { return "work.ended" }
+func (*Gap) factType() string               { return "log.gap" }
+func (*Damaged) factType() string           { return "" }
+
+// newFact returns an empty fact of the given type, or nil.
+func newFact(typ string) Fact {
+	switch typ {
+	case "artifact.published":
+		return new(ArtifactPublished)
+	case "artifact.withdrawn":
+		return new(ArtifactWithdrawn)
+	case "artifact.used":
+		return new(ArtifactUsed)
+	case "session.opened":
+		return new(SessionOpened)
+	case "session.closed":
+		return new(SessionClosed)
+	case "session.linked":
+		return new(SessionLinked)
+	case "session.noted":
+		return new(SessionNoted)
+	case "session.archived":
+		return new(SessionArchived)
+	case "session.restored":
+		return new(SessionRestored)
+	case "work.started":
+		return new(WorkStarted)
+	case "work.ended":
+		return new(WorkEnded)
+	case "log.gap":
+		return new(Gap)
+	}
+	return nil
+}

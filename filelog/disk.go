@@ -1,0 +1,161 @@
+package filelog
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A disk does all the work that a log needs from a file system, so that a test
+// can stop it anywhere. Names are slash-separated and relative to the runtime
+// directory.
+type disk interface {
+	create(content []byte) (temporary, error)
+	mkdir(name string) error
+	link(old, new string) error
+	exists(name string) (bool, error)
+	syncDir(name string) error
+}
+
+// A temporary is a written file on its way to a name.
+type temporary interface {
+	sync() error
+	link(name string) error
+	linked() (bool, error) // whether it got a name, whatever link answered
+	close() error          // leaves only the names it was linked to
+}
+
+// recordMode is the mode of a record: it is written once.
+const recordMode = 0o444
+
+// system is the disk of the operating system, below one directory.
+type system struct {
+	dir   string
+	named atomic.Bool // temporaries need a name
+}
+
+func newSystem(dir string) *system { return &system{dir: dir} }
+
+func (s *system) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
+
+func (s *system) create(content []byte) (temporary, error) {
+	if !s.named.Load() {
+		t, f, err := createUnnamed(s)
+		if err == nil {
+			return written(t, f, content)
+		}
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return nil, err
+		}
+		s.named.Store(true)
+	}
+	if err := s.mkdir(tmpDir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	f, err := os.CreateTemp(s.path(tmpDir), "record-")
+	if err != nil {
+		return nil, err
+	}
+	return written(&named{f, s}, f, content)
+}
+
+func written(t temporary, f *os.File, content []byte) (temporary, error) {
+	_, err := f.Write(content)
+	if err == nil {
+		err = f.Chmod(recordMode)
+	}
+	if err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (s *system) mkdir(name string) error { return os.Mkdir(s.path(name), dirMode(s.dir)) }
+
+func (s *system) link(old, new string) error { return os.Link(s.path(old), s.path(new)) }
+
+func (s *system) exists(name string) (bool, error) {
+	_, err := os.Lstat(s.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (s *system) syncDir(name string) error {
+	d, err := os.Open(s.path(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// dirMode returns the mode of the directories that a log makes: the owner's
+// alone, or the group's too where the group may write the workspace.
+func dirMode(dir string) fs.FileMode {
+	if info, err := os.Stat(filepath.Dir(dir)); err == nil && info.Mode().Perm()&0o020 != 0 {
+		return 0o770
+	}
+	return 0o700
+}
+
+// named is a temporary that has a name, below log/tmp.
+type named struct {
+	f *os.File
+	s *system
+}
+
+func (t *named) sync() error            { return t.f.Sync() }
+func (t *named) link(name string) error { return os.Link(t.f.Name(), t.s.path(name)) }
+func (t *named) linked() (bool, error)  { return moreLinks(t.f, 1) }
+func (t *named) close() error           { return errors.Join(t.f.Close(), os.Remove(t.f.Name())) }
+
+// moreLinks reports whether f has more than n names.
+func moreLinks(f *os.File, n uint64) (bool, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && uint64(stat.Nlink) > n, nil
+}
+
+// failure gives an error of the file system its kind and its hint.
+func (l *Log) failure(op string, err error) error {
+	var known *handoff.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	e := &handoff.Error{Op: op, Name: l.dir, Kind: handoff.Unavailable, Err: reason(err),
+		Hint: "set HANDOFF_DIR to a directory that can be written"}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.Kind, e.Hint = handoff.Corrupt, "handoff check tells what is missing"
+		e.Err = errors.New("part of the log is gone")
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		e.Hint = "make room, then run the command again; nothing was recorded"
+	}
+	return e
+}
+
+// reason returns why err happened, without what was tried.
+func reason(err error) error {
+	var known *handoff.Error
+	var link *os.LinkError
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &known) && known.Err != nil:
+		return known.Err
+	case errors.As(err, &link):
+		return link.Err
+	case errors.As(err, &path):
+		return path.Err
+	}
+	return err
+}

@@ -1,0 +1,36 @@
+package filelog
+
+import (
+	"crypto/rand"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/logtest"
+)
+
+func TestLog(t *testing.T) {
+	logtest.Run(t, func(t *testing.T) func() handoff.Log {
+		dir := t.TempDir() + "/.handoff"
+		return func() handoff.Log { return Open(dir, rand.Reader) }
+	})
+}
+
+// TestNamedTemporaries is TestLog where the system has no unnamed files.
+func TestNamedTemporaries(t *testing.T) {
+	logtest.Run(t, func(t *testing.T) func() handoff.Log {
+		dir := t.TempDir() + "/.handoff"
+		return func() handoff.Log {
+			s := newSystem(dir)
+			s.named.Store(true)
+			return newLog(dir, s, shardSize, rand.Reader)
+		}
+	})
+}
+
+// TestSmallShards is TestLog with a shard's end every few records.
+func TestSmallShards(t *testing.T) {
+	logtest.Run(t, func(t *testing.T) func() handoff.Log {
+		dir := t.TempDir() + "/.handoff"
+		return func() handoff.Log { return newLog(dir, newSystem(dir), 5, rand.Reader) }
+	})
+}

@@ -1,0 +1,285 @@
+package handoff
+
+import "slices"
+
+// A Store is what views are computed from: what a fold kept of the records so
+// far. Each method returns nil, or "", for what no record has named.
+type Store interface {
+	Artifact(id string) (*ArtifactState, error)
+	Session(id string) (*Session, error)
+	Work(harness, id string) (*Work, error)
+	Pointer(space, key string) (string, error)
+	Heads(family string) ([]string, error) // the ids of those that stand, in the order of the log
+}
+
+// A Keeper is a Store that a fold changes. What is put is what a later call
+// returns.
+type Keeper interface {
+	Store
+	PutArtifact(*ArtifactState) error
+	PutSession(*Session) error
+	PutWork(*Work) error
+	PutPointer(space, key, value string) error
+	Join(into, from string) error // moves the members of one family to another
+}
+
+// The spaces of a store's pointers.
+const (
+	recordSpace = "record" // a record's id: set when it was folded
+	keySpace    = "key"    // a publish's key: the id of its first record
+	nameSpace   = "name"   // a name in its namespace: the id of its head
+)
+
+// An ArtifactState is what a fold keeps of one artifact. One without Published
+// stands for an id that was named before its record came, or never comes.
+type ArtifactState struct {
+	ID        string
+	Record    Record
+	Published *ArtifactPublished
+
+	Family    string
+	Below     []string // what it replaces, of those that were known when it came
+	Above     []string // what names it in Replaces
+	Supports  int      // how many of Above stand, or are replaced by what stands
+	Withdrawn bool
+	Outdated  bool   // a newer revision has its name
+	Earlier   string // the head of its name before it
+	Users     []Use
+}
+
+func (a *ArtifactState) known() bool { return a != nil && a.Published != nil }
+
+// Status returns the status that the artifact has in its family and under its
+// name.
+func (a *ArtifactState) Status() Status {
+	switch {
+	case a.Withdrawn:
+		return Withdrawn
+	case a.Supports > 0 || a.Outdated:
+		return Superseded
+	}
+	return Active
+}
+
+// counts reports whether what the artifact replaces is superseded by it, or
+// through it.
+func (a *ArtifactState) counts() bool { return !a.Withdrawn || a.Supports > 0 }
+
+// Fold applies a record to what is kept of those before it. A record id that
+// was seen is skipped, for a writer may die after its append and try again.
+func Fold(k Keeper, r Record) error {
+	seen, err := k.Pointer(recordSpace, r.ID)
+	if err != nil || seen != "" {
+		return err
+	}
+	if err := k.PutPointer(recordSpace, r.ID, r.Type); err != nil {
+		return err
+	}
+	switch f := r.Fact.(type) {
+	case *ArtifactPublished:
+		return foldPublished(k, r, f)
+	case *ArtifactWithdrawn:
+		return foldWithdrawn(k, f)
+	case *ArtifactUsed:
+		return foldUsed(k, r.Producer, f)
+	}
+	if id, ok := sessionOf(r.Fact); ok {
+		return foldSession(k, id, r)
+	}
+	if id, ok := workOf(r.Fact); ok {
+		return foldWork(k, id, r)
+	}
+	return nil
+}
+
+func foldSession(k Keeper, id string, r Record) error {
+	s, err := k.Session(id)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		s = &Session{ID: id}
+	}
+	s.Apply(r)
+	return k.PutSession(s)
+}
+
+func foldWork(k Keeper, id string, r Record) error {
+	w, err := k.Work(r.Producer.Harness, id)
+	if err != nil {
+		return err
+	}
+	if w == nil {
+		w = &Work{Harness: r.Producer.Harness, ID: id}
+	}
+	w.Apply(r)
+	return k.PutWork(w)
+}
+
+func foldPublished(k Keeper, r Record, p *ArtifactPublished) error {
+	if p.Key != "" {
+		first, err := k.Pointer(keySpace, p.Key)
+		if err != nil || first != "" {
+			return err
+		}
+		if err := k.PutPointer(keySpace, p.Key, r.ID); err != nil {
+			return err
+		}
+	}
+	a, err := k.Artifact(r.ID)
+	if err != nil {
+		return err
+	}
+	if a == nil {
+		a = &ArtifactState{ID: r.ID}
+	}
+	a.Record, a.Published, a.Family = r, p, r.ID
+	if err := foldReplaces(k, a); err != nil {
+		return err
+	}
+	if p.Name != "" && !a.Withdrawn {
+		if err := advance(k, a); err != nil {
+			return err
+		}
+	}
+	return k.PutArtifact(a)
+}
+
+// advance makes a the head of its name.
+func advance(k Keeper, a *ArtifactState) error {
+	head, err := k.Pointer(nameSpace, nameKey(a.Published))
+	if err != nil {
+		return err
+	}
+	if head != "" {
+		before, err := k.Artifact(head)
+		if err != nil {
+			return err
+		}
+		before.Outdated = true
+		if err := k.PutArtifact(before); err != nil {
+			return err
+		}
+	}
+	a.Earlier = head
+	return k.PutPointer(nameSpace, nameKey(a.Published), a.ID)
+}
+
+func nameKey(p *ArtifactPublished) string { return p.Namespace + "\x00" + p.Name }
+
+// foldReplaces joins the families of what a replaces. Only records before a
+// are joined, so that no chain of Replaces ever returns to where it began.
+func foldReplaces(k Keeper, a *ArtifactState) error {
+	for _, id := range a.Published.Replaces {
+		b, err := k.Artifact(id)
+		if err != nil {
+			return err
+		}
+		if !b.known() || id == a.ID || slices.Contains(a.Below, id) {
+			continue
+		}
+		a.Below = append(a.Below, id)
+		b.Above = append(b.Above, a.ID)
+		if err := k.PutArtifact(b); err != nil {
+			return err
+		}
+		if b.Family != a.Family {
+			if err := k.Join(b.Family, a.Family); err != nil {
+				return err
+			}
+			a.Family = b.Family
+		}
+	}
+	if !a.counts() {
+		return nil
+	}
+	return shift(k, a.Below, +1)
+}
+
+func foldWithdrawn(k Keeper, f *ArtifactWithdrawn) error {
+	a, err := k.Artifact(f.ArtifactID)
+	if err != nil {
+		return err
+	}
+	if a == nil {
+		a = &ArtifactState{ID: f.ArtifactID}
+	}
+	if a.Withdrawn {
+		return nil
+	}
+	a.Withdrawn = true
+	if err := k.PutArtifact(a); err != nil || !a.known() {
+		return err
+	}
+	if !a.counts() {
+		if err := shift(k, a.Below, -1); err != nil {
+			return err
+		}
+	}
+	return retreat(k, a)
+}
+
+func foldUsed(k Keeper, p Producer, f *ArtifactUsed) error {
+	a, err := k.Artifact(f.ArtifactID)
+	if err != nil {
+		return err
+	}
+	if a == nil {
+		a = &ArtifactState{ID: f.ArtifactID}
+	}
+	use := Use{p.Harness, p.WorkID}
+	if slices.Contains(a.Users, use) {
+		return nil
+	}
+	a.Users = append(a.Users, use)
+	return k.PutArtifact(a)
+}
+
+// shift adds n to the support of each artifact, and passes on what follows: an
+// artifact that was withdrawn supersedes others only while it is superseded
+// itself.
+func shift(k Keeper, ids []string, n int) error {
+	for todo := slices.Clone(ids); len(todo) > 0; todo = todo[1:] {
+		a, err := k.Artifact(todo[0])
+		if err != nil {
+			return err
+		}
+		before := a.counts()
+		a.Supports += n
+		if err := k.PutArtifact(a); err != nil {
+			return err
+		}
+		if a.counts() != before {
+			todo = append(todo, a.Below...)
+		}
+	}
+	return nil
+}
+
+// retreat makes the newest revision of a's name that stands its head, if a was
+// the head.
+func retreat(k Keeper, a *ArtifactState) error {
+	if a.Published.Name == "" {
+		return nil
+	}
+	key := nameKey(a.Published)
+	head, err := k.Pointer(nameSpace, key)
+	if err != nil || head != a.ID {
+		return err
+	}
+	for head = a.Earlier; head != ""; {
+		b, err := k.Artifact(head)
+		if err != nil {
+			return err
+		}
+		if !b.Withdrawn {
+			b.Outdated = false
+			if err := k.PutArtifact(b); err != nil {
+				return err
+			}
+			break
+		}
+		head = b.Earlier
+	}
+	return k.PutPointer(nameSpace, key, head)
+}

@@ -1,0 +1,240 @@
+package handoff_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/logtest"
+	"pgregory.net/rapid"
+)
+
+// The oracle says the rules of families as they are written, with no thought
+// of speed: by following every chain anew.
+type oracle struct {
+	order     []string // ids in the order of the log
+	published map[string]*handoff.ArtifactPublished
+	withdrawn map[string]bool
+}
+
+func newOracle(records []handoff.Record) oracle {
+	o := oracle{published: map[string]*handoff.ArtifactPublished{}, withdrawn: map[string]bool{}}
+	keys := map[string]bool{}
+	for _, r := range records {
+		switch f := r.Fact.(type) {
+		case *handoff.ArtifactPublished:
+			if o.published[r.ID] != nil || f.Key != "" && keys[f.Key] {
+				continue
+			}
+			keys[f.Key] = true
+			o.published[r.ID] = f
+			o.order = append(o.order, r.ID)
+		case *handoff.ArtifactWithdrawn:
+			o.withdrawn[f.ArtifactID] = true
+		}
+	}
+	return o
+}
+
+// names reports whether b names a in Replaces, and came after it.
+func (o oracle) names(b, a string) bool {
+	return slices.Index(o.order, b) > slices.Index(o.order, a) && slices.Contains(o.published[b].Replaces, a)
+}
+
+// above returns all that replaces a, directly or through others.
+func (o oracle) above(a string) []string {
+	var list []string
+	for _, b := range o.order {
+		if o.names(b, a) {
+			list = append(list, b)
+			list = append(list, o.above(b)...)
+		}
+	}
+	return list
+}
+
+func (o oracle) status(a string) handoff.Status {
+	if o.withdrawn[a] {
+		return handoff.Withdrawn
+	}
+	for _, b := range o.above(a) {
+		if !o.withdrawn[b] {
+			return handoff.Superseded
+		}
+	}
+	p := o.published[a]
+	for _, b := range o.order[slices.Index(o.order, a)+1:] {
+		q := o.published[b]
+		if p.Name != "" && q.Name == p.Name && q.Namespace == p.Namespace && !o.withdrawn[b] {
+			return handoff.Superseded
+		}
+	}
+	return handoff.Active
+}
+
+// family returns all that is joined to a by Replaces, in either direction.
+func (o oracle) family(a string) []string {
+	list := []string{a}
+	for i := 0; i < len(list); i++ {
+		for _, b := range o.order {
+			if (o.names(b, list[i]) || o.names(list[i], b)) && !slices.Contains(list, b) {
+				list = append(list, b)
+			}
+		}
+	}
+	return list
+}
+
+func (o oracle) competing(a string) []string {
+	var list []string
+	for _, b := range o.family(a) {
+		if b != a && o.status(a) == handoff.Active && o.status(b) == handoff.Active {
+			list = append(list, b)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func memoryOf(t *rapid.T, records []handoff.Record) *handoff.Memory {
+	m := handoff.NewMemory()
+	if err := m.Apply(t.Context(), records...); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestFamilies(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		records := logtest.DrawRecords(t)
+		m, o := memoryOf(t, records), newOracle(records)
+		for _, id := range o.order {
+			a, err := m.Artifact(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(a.Competing)
+			if want := o.status(id); a.Status != want {
+				t.Errorf("status of %s = %s, want %s", id, a.Status, want)
+			}
+			if want := o.competing(id); !slices.Equal(a.Competing, want) {
+				t.Errorf("%s competes with %v, want %v", id, a.Competing, want)
+			}
+			if (a.Status == handoff.Superseded) != (len(a.ReplacedBy) > 0) && a.Status != handoff.Withdrawn {
+				t.Errorf("%s is %s and replaced by %v", id, a.Status, a.ReplacedBy)
+			}
+			for _, by := range a.ReplacedBy {
+				if o.withdrawn[by] {
+					t.Errorf("%s is replaced by %s, which was withdrawn", id, by)
+				}
+			}
+		}
+		page, err := m.Artifacts(t.Context(), handoff.ArtifactQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := len(page.Artifacts)+page.Hidden, len(o.order); got != want {
+			t.Errorf("%d artifacts shown or hidden, want %d", got, want)
+		}
+	})
+}
+
+// TestOrderOfArrival shuffles a log as other writers might have interleaved:
+// an artifact comes after those it replaces, and whatever has a first or a
+// newest keeps its order. The answers stay the same.
+func TestOrderOfArrival(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		records := slices.DeleteFunc(logtest.DrawRecords(t), func(r handoff.Record) bool {
+			p, ok := r.Fact.(*handoff.ArtifactPublished)
+			return ok && (p.Name != "" || p.Key != "")
+		})
+		shuffled := logtest.Placed(shuffle(t, records))
+		one, two := memoryOf(t, logtest.Placed(records)), memoryOf(t, shuffled)
+		for _, r := range records {
+			a, errA := one.Artifact(t.Context(), r.ID)
+			b, errB := two.Artifact(t.Context(), r.ID)
+			if (errA == nil) != (errB == nil) {
+				t.Fatalf("%s: %v, shuffled %v", r.ID, errA, errB)
+			}
+			for _, list := range [][]string{a.Competing, b.Competing, a.ReplacedBy, b.ReplacedBy} {
+				slices.Sort(list)
+			}
+			if a.Status != b.Status || !slices.Equal(a.Competing, b.Competing) || !slices.Equal(a.ReplacedBy, b.ReplacedBy) {
+				t.Errorf("%s = %s %v %v, shuffled %s %v %v", r.ID, a.Status, a.Competing, a.ReplacedBy, b.Status, b.Competing, b.ReplacedBy)
+			}
+		}
+	})
+}
+
+// shuffle draws an order in which every artifact follows what it replaces.
+func shuffle(t *rapid.T, records []handoff.Record) []handoff.Record {
+	rest := slices.Clone(records)
+	var out []handoff.Record
+	for len(rest) > 0 {
+		var ready []int
+		for i, r := range rest {
+			if !slices.ContainsFunc(rest[:i], func(earlier handoff.Record) bool { return mustFollow(r, earlier) }) {
+				ready = append(ready, i)
+			}
+		}
+		i := rapid.SampledFrom(ready).Draw(t, "next")
+		out = append(out, rest[i])
+		rest = slices.Delete(rest, i, i+1)
+	}
+	return out
+}
+
+func mustFollow(r, earlier handoff.Record) bool {
+	p, published := r.Fact.(*handoff.ArtifactPublished)
+	if !published {
+		_, other := earlier.Fact.(*handoff.ArtifactPublished)
+		_, withdrawn := r.Fact.(*handoff.ArtifactWithdrawn)
+		return !withdrawn && !other
+	}
+	return slices.Contains(p.Replaces, earlier.ID) || r.ID == earlier.ID
+}
+
+// TestApplyTwice checks that records come to an index once, however often and
+// in whatever pieces they are given to it.
+func TestApplyTwice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		records := logtest.DrawRecords(t)
+		want := memoryOf(t, records)
+		got := handoff.NewMemory()
+		for i := range records {
+			from := rapid.IntRange(0, i).Draw(t, "from")
+			if err := got.Apply(t.Context(), records[from:i+1]...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a, errA := got.Artifacts(t.Context(), handoff.ArtifactQuery{Hidden: true})
+		b, errB := want.Artifacts(t.Context(), handoff.ArtifactQuery{Hidden: true})
+		if errA != nil || errB != nil || !reflect.DeepEqual(a, b) {
+			t.Errorf("%+v, %v\nwant %+v, %v", a, errA, b, errB)
+		}
+	})
+}
+
+func TestLate(t *testing.T) {
+	artifact := func(id, session, run string) handoff.Record {
+		return handoff.Record{Version: 1, Type: "artifact.published", ID: id, Producer: handoff.Producer{Session: session, RunID: run},
+			Fact: &handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"}}
+	}
+	closed := func(id, session string) handoff.Record {
+		return handoff.Record{Version: 1, Type: "session.closed", ID: id, Fact: &handoff.SessionClosed{SessionID: session, Status: "completed"}}
+	}
+	m := handoff.NewMemory()
+	err := m.Apply(t.Context(), logtest.Placed([]handoff.Record{
+		artifact("before", "s", ""), closed("c1", "r"), artifact("run over", "s", "r"), artifact("session goes on", "s", ""),
+		closed("c2", "s"), artifact("session over", "s", ""), artifact("other run", "s", "r2"), closed("c3", "r2"),
+	})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]bool{"before": false, "run over": true, "session goes on": false, "session over": true, "other run": false} {
+		if a, err := m.Artifact(t.Context(), id); err != nil || a.Late != want {
+			t.Errorf("%s: late = %v, %v, want %v", id, a.Late, err, want)
+		}
+	}
+}

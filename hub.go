@@ -1,0 +1,192 @@
+package handoff
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Options are what a Hub is handed from outside. Now, Rand and Files are
+// needed by whoever publishes.
+type Options struct {
+	Now   func() time.Time
+	Rand  io.Reader
+	Files *os.Root // the workspace
+
+	// Runtime opens the runtime directory, making it where it is missing.
+	// RuntimePath is where it lies below Files, "" where it lies elsewhere.
+	Runtime     func() (*os.Root, error)
+	RuntimePath string
+
+	DigestLimit int64 // 0 stands for DefaultDigestLimit
+	Checks      []Check
+}
+
+// A Check may refuse a draft before anything is written.
+type Check func(context.Context, Draft) error
+
+// A Hub publishes facts to a log and answers from its index. It is the one
+// type that programs use; it is safe for several goroutines.
+type Hub struct {
+	log      Log
+	index    Index
+	o        Options
+	producer Producer
+	sync     *sync.Mutex // one catch-up at a time
+}
+
+var _ Reader = (*Hub)(nil)
+
+// New returns a Hub over a log and its index.
+func New(log Log, index Index, o Options) *Hub {
+	o.DigestLimit = cmp.Or(o.DigestLimit, DefaultDigestLimit)
+	return &Hub{log: log, index: index, o: o, producer: Identify(Producer{Source: FromNone}), sync: new(sync.Mutex)}
+}
+
+// As returns a Hub over the same log whose records say that p made them.
+func (h *Hub) As(p Producer) *Hub {
+	as := *h
+	as.producer = Identify(p)
+	return &as
+}
+
+// catchUpBatch is how many records the index folds at a time.
+const catchUpBatch = 512
+
+// catchUp brings the index up to the newest record of the log.
+func (h *Hub) catchUp(ctx context.Context) error {
+	h.sync.Lock()
+	defer h.sync.Unlock()
+	last, err := h.index.Seq(ctx)
+	if err != nil {
+		return err
+	}
+	batch := make([]Record, 0, catchUpBatch)
+	for r, err := range h.log.Read(ctx, last) {
+		if err != nil {
+			return errors.Join(err, h.index.Apply(ctx, batch...))
+		}
+		if batch = append(batch, r); len(batch) == catchUpBatch {
+			if err := h.index.Apply(ctx, batch...); err != nil {
+				return err
+			}
+			batch = batch[:0]
+		}
+	}
+	return h.index.Apply(ctx, batch...)
+}
+
+// Artifact implements Reader. It reads the body to tell whether it changed.
+func (h *Hub) Artifact(ctx context.Context, id string) (Artifact, error) {
+	if err := h.catchUp(ctx); err != nil {
+		return Artifact{}, err
+	}
+	a, err := h.index.Artifact(ctx, id)
+	if err != nil {
+		return Artifact{}, err
+	}
+	return h.place(ctx, a, true), nil
+}
+
+// Artifacts implements Reader. It looks at bodies, but reads none.
+func (h *Hub) Artifacts(ctx context.Context, q ArtifactQuery) (ArtifactPage, error) {
+	if err := h.catchUp(ctx); err != nil {
+		return ArtifactPage{}, err
+	}
+	page, err := h.index.Artifacts(ctx, q)
+	for i, a := range page.Artifacts {
+		page.Artifacts[i] = h.place(ctx, a, false)
+	}
+	return page, err
+}
+
+// Session implements Reader.
+func (h *Hub) Session(ctx context.Context, id string) (Session, error) {
+	if err := h.catchUp(ctx); err != nil {
+		return Session{}, err
+	}
+	return h.index.Session(ctx, id)
+}
+
+// Sessions implements Reader.
+func (h *Hub) Sessions(ctx context.Context, q SessionQuery) (SessionPage, error) {
+	if err := h.catchUp(ctx); err != nil {
+		return SessionPage{}, err
+	}
+	return h.index.Sessions(ctx, q)
+}
+
+// Work implements Reader.
+func (h *Hub) Work(ctx context.Context, harness, id string) (Work, error) {
+	if err := h.catchUp(ctx); err != nil {
+		return Work{}, err
+	}
+	return h.index.Work(ctx, harness, id)
+}
+
+// place adds to a view what only this machine can tell.
+func (h *Hub) place(ctx context.Context, a Artifact, hash bool) Artifact {
+	if f, ok := h.log.(Filer); ok && IsArtifactID(a.ID) {
+		a.RecordPath = f.File(a.Record)
+		if rel, err := filepath.Rel(h.o.Files.Name(), a.RecordPath); err == nil && filepath.IsLocal(rel) {
+			a.RecordPath = filepath.ToSlash(rel)
+		}
+	}
+	a.Target = h.look(ctx, a, hash)
+	return a
+}
+
+// Newest returns the place of the newest record, 0 for none.
+func (h *Hub) Newest(ctx context.Context) (Seq, error) {
+	if err := h.catchUp(ctx); err != nil {
+		return 0, err
+	}
+	return h.index.Seq(ctx)
+}
+
+// Watch yields the records after the given one and then each new one, until
+// ctx ends. Its last error is then the context's.
+func (h *Hub) Watch(ctx context.Context, after Seq) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for {
+			for r, err := range h.log.Read(ctx, after) {
+				if !yield(r, err) || err != nil {
+					return
+				}
+				after = r.Seq
+			}
+			if err := h.log.Wait(ctx, after); err != nil {
+				yield(Record{}, err)
+				return
+			}
+		}
+	}
+}
+
+// append appends a record. Once it returns nil, the record is stored, whatever
+// happens to what is derived from it; that is returned as warnings.
+func (h *Hub) append(ctx context.Context, r Record) (stored Record, warnings []string, err error) {
+	if r.Seq, err = h.log.Append(ctx, r); err != nil {
+		return r, nil, err
+	}
+	if f, ok := h.log.(Filer); ok && IsArtifactID(r.ID) {
+		if err := f.Link(r); err != nil {
+			warnings = append(warnings, "the record has no file under its id: "+err.Error())
+		}
+	}
+	if err := h.catchUp(ctx); err != nil {
+		warnings = append(warnings, "the index is behind: "+err.Error())
+	}
+	return r, warnings, nil
+}
+
+// record returns a new record of the hub's producer.
+func (h *Hub) record(f Fact) (Record, error) {
+	return NewRecord(h.o.Now(), h.o.Rand, h.producer, f)
+}

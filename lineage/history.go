@@ -1,0 +1,35 @@
+package lineage
+
+import (
+	"context"
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// History returns every revision of an artifact, oldest first: its family, and
+// what had its name in the same namespace. Its kind is NotFound.
+func History(ctx context.Context, reader handoff.Reader, id string) ([]handoff.Artifact, error) {
+	a, err := reader.Artifact(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	queries := []handoff.ArtifactQuery{{Family: id, Hidden: true}}
+	if a.Name != "" {
+		queries = append(queries, handoff.ArtifactQuery{Namespace: a.Namespace, Name: a.Name, Hidden: true})
+	}
+	var list []handoff.Artifact
+	for _, q := range queries {
+		page, err := reader.Artifacts(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range page.Artifacts {
+			if !slices.ContainsFunc(list, func(c handoff.Artifact) bool { return c.ID == b.ID }) {
+				list = append(list, b)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b handoff.Artifact) int { return int(a.Seq - b.Seq) })
+	return list, nil
+}

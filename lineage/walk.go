@@ -1,0 +1,121 @@
+package lineage
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// Of returns what an artifact was made from, directly and through others,
+// and what was made from it. Ids that the log doesn't have are nodes of status
+// "unresolved". Its kind is NotFound.
+func Of(ctx context.Context, reader handoff.Reader, id string) (Graph, error) {
+	w := walk{ctx: ctx, reader: reader, graph: Graph{Edges: []Edge{}}, seen: map[string]bool{}}
+	if _, err := w.node(id); err != nil {
+		return Graph{}, err
+	}
+	if err := w.ancestors(id); err != nil {
+		return Graph{}, err
+	}
+	if err := w.descendants(id); err != nil {
+		return Graph{}, err
+	}
+	return w.graph, nil
+}
+
+type walk struct {
+	ctx    context.Context
+	reader handoff.Reader
+	graph  Graph
+	seen   map[string]bool
+}
+
+// node adds an artifact, unless the graph has it. It asks for a list, because
+// to show one artifact its body is read.
+func (w *walk) node(id string) (handoff.Artifact, error) {
+	page, err := w.reader.Artifacts(w.ctx, handoff.ArtifactQuery{IDPrefix: id, Hidden: true, Limit: 1})
+	if err != nil {
+		return handoff.Artifact{}, err
+	}
+	if len(page.Artifacts) == 0 || page.Artifacts[0].ID != id {
+		return handoff.Artifact{}, &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound,
+			Hint: "handoff list --all shows every artifact"}
+	}
+	w.add(page.Artifacts[0])
+	return page.Artifacts[0], nil
+}
+
+func (w *walk) add(a handoff.Artifact) {
+	if !w.seen[a.ID] {
+		w.seen[a.ID] = true
+		w.graph.Nodes = append(w.graph.Nodes, Node{a.ID, a.Label(), string(a.Status)})
+	}
+}
+
+func (w *walk) edge(e Edge) {
+	if !slices.Contains(w.graph.Edges, e) {
+		w.graph.Edges = append(w.graph.Edges, e)
+	}
+}
+
+func (w *walk) ancestors(id string) error {
+	done := map[string]bool{}
+	for todo := []string{id}; len(todo) > 0; todo = todo[1:] {
+		if done[todo[0]] {
+			continue
+		}
+		done[todo[0]] = true
+		a, err := w.node(todo[0])
+		if errors.Is(err, handoff.NotFound) {
+			w.seen[todo[0]] = true
+			w.graph.Nodes = append(w.graph.Nodes, Node{todo[0], todo[0], "unresolved"})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, to := range a.Parents {
+			w.edge(Edge{a.ID, to, "from"})
+			todo = append(todo, to)
+		}
+		for _, to := range a.Replaces {
+			w.edge(Edge{a.ID, to, "replaces"})
+			todo = append(todo, to)
+		}
+	}
+	return nil
+}
+
+func (w *walk) descendants(id string) error {
+	done := map[string]bool{}
+	for todo := []string{id}; len(todo) > 0; todo = todo[1:] {
+		to := todo[0]
+		if done[to] {
+			continue
+		}
+		done[to] = true
+		made, err := w.reader.Artifacts(w.ctx, handoff.ArtifactQuery{Parent: to, Hidden: true})
+		if err != nil {
+			return err
+		}
+		family, err := w.reader.Artifacts(w.ctx, handoff.ArtifactQuery{Family: to, Hidden: true})
+		if err != nil {
+			return err
+		}
+		for _, a := range append(made.Artifacts, family.Artifacts...) {
+			if slices.Contains(a.Parents, to) {
+				w.add(a)
+				w.edge(Edge{a.ID, to, "from"})
+				todo = append(todo, a.ID)
+			}
+			if slices.Contains(a.Replaces, to) {
+				w.add(a)
+				w.edge(Edge{a.ID, to, "replaces"})
+				todo = append(todo, a.ID)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package logtest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"pgregory.net/rapid"
+)
+
+// DrawRecords draws records as a log may hold them: artifacts that replace and
+// build on earlier ones, some under names and keys; withdrawals; sessions and
+// runs that open, close twice and are noted; work; records of unknown type, and
+// records that were appended twice. Their places are set.
+func DrawRecords(t *rapid.T) []handoff.Record {
+	d := drawing{t: t}
+	n := rapid.IntRange(1, 40).Draw(t, "records")
+	for i := range n {
+		d.draw(i)
+	}
+	return Placed(d.records)
+}
+
+// Placed returns the records with their places in the order given.
+func Placed(records []handoff.Record) []handoff.Record {
+	out := make([]handoff.Record, len(records))
+	for i, r := range records {
+		r.Seq = handoff.Seq(i + 1)
+		out[i] = r
+	}
+	return out
+}
+
+type drawing struct {
+	t         *rapid.T
+	records   []handoff.Record
+	artifacts []string
+}
+
+var (
+	drawnSessions = []string{"s1", "s2", "run1"}
+	drawnTime     = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+)
+
+func (d *drawing) draw(i int) {
+	id := fmt.Sprintf("rec_%026d", i)
+	switch kind := rapid.IntRange(0, 11).Draw(d.t, "kind"); {
+	case kind <= 5:
+		id = fmt.Sprintf("art_%026d", i)
+		d.add(id, d.artifact())
+		d.artifacts = append(d.artifacts, id)
+	case kind <= 7 && len(d.artifacts) > 0:
+		d.add(id, &handoff.ArtifactWithdrawn{ArtifactID: rapid.SampledFrom(d.artifacts).Draw(d.t, "withdrawn")})
+	case kind == 8 && rapid.Bool().Draw(d.t, "used"):
+		d.add(id, &handoff.ArtifactUsed{ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t, "used artifact")})
+	case kind == 8:
+		d.add(id, d.session())
+	case kind == 9:
+		d.add(id, d.work())
+	case kind == 10 && len(d.records) > 0:
+		d.records = append(d.records, rapid.SampledFrom(d.records).Draw(d.t, "twice"))
+	default:
+		r, err := handoff.ParseRecord(fmt.Appendf(nil, `{"version":2,"type":"moon.landed","id":%q,"createdAt":"2026-11-21T03:00:00Z","crater":%d}`, id, i))
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		d.records = append(d.records, r)
+	}
+}
+
+// add adds a record as it would be read back from a log.
+func (d *drawing) add(id string, f handoff.Fact) {
+	p := handoff.Producer{
+		Agent: rapid.SampledFrom([]string{"", "builder", "reviewer"}).Draw(d.t, "agent"), Harness: "codex",
+		Session: rapid.SampledFrom([]string{"", "s1", "s2"}).Draw(d.t, "in session"),
+		RunID:   rapid.SampledFrom([]string{"", "", "run1"}).Draw(d.t, "in run"),
+	}
+	r := handoff.Record{Version: 1, ID: id, CreatedAt: drawnTime.Add(time.Duration(len(d.records)%7) * time.Second), Producer: p, Fact: f}
+	b, err := r.JSON()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if r, err = handoff.ParseRecord(b); err != nil {
+		d.t.Fatal(err)
+	}
+	d.records = append(d.records, r)
+}
+
+func (d *drawing) artifact() *handoff.ArtifactPublished {
+	p := &handoff.ArtifactPublished{
+		Channel: rapid.SampledFrom([]string{"design", "patch"}).Draw(d.t, "channel"), Kind: "file",
+		Path: rapid.SampledFrom([]string{"a.md", "b.md"}).Draw(d.t, "path"), TargetType: "file",
+		Title: rapid.SampledFrom([]string{"", "Retry policy", "Security review"}).Draw(d.t, "title"),
+	}
+	if rapid.IntRange(0, 3).Draw(d.t, "named") == 0 {
+		p.Namespace, p.Name = rapid.SampledFrom([]string{"s1", "run1"}).Draw(d.t, "namespace"), "context.md"
+	}
+	if rapid.IntRange(0, 5).Draw(d.t, "keyed") == 0 {
+		p.Key = rapid.SampledFrom([]string{"k1", "k2"}).Draw(d.t, "key")
+	}
+	if rapid.IntRange(0, 3).Draw(d.t, "tagged") == 0 {
+		p.Tags = []string{rapid.SampledFrom([]string{"security", "draft"}).Draw(d.t, "tag")}
+	}
+	known := append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)
+	p.Replaces = rapid.SliceOfNDistinct(rapid.SampledFrom(known), 0, min(3, len(known)), rapid.ID[string]).Draw(d.t, "replaces")
+	p.Parents = rapid.SliceOfNDistinct(rapid.SampledFrom(known), 0, min(2, len(known)), rapid.ID[string]).Draw(d.t, "parents")
+	return p
+}
+
+func (d *drawing) session() handoff.Fact {
+	id := rapid.SampledFrom(drawnSessions).Draw(d.t, "session")
+	switch rapid.IntRange(0, 5).Draw(d.t, "session fact") {
+	case 0, 1:
+		opened := &handoff.SessionOpened{SessionID: id, Title: "t"}
+		if id == "run1" {
+			opened.Parent = "s1"
+		}
+		return opened
+	case 2:
+		return &handoff.SessionClosed{SessionID: id, Status: rapid.SampledFrom([]string{"completed", "failed"}).Draw(d.t, "status")}
+	case 3:
+		return &handoff.SessionLinked{SessionID: id, To: "s2"}
+	case 4:
+		count := rapid.IntRange(0, 9).Draw(d.t, "messages")
+		return &handoff.SessionNoted{SessionID: id, Tags: []string{"t1"}, MessageCount: &count}
+	}
+	return rapid.SampledFrom([]handoff.Fact{&handoff.SessionArchived{SessionID: id}, &handoff.SessionRestored{SessionID: id}}).Draw(d.t, "put away")
+}
+
+func (d *drawing) work() handoff.Fact {
+	id := rapid.SampledFrom([]string{"w1", "w2"}).Draw(d.t, "work")
+	if rapid.Bool().Draw(d.t, "started") {
+		return &handoff.WorkStarted{WorkID: id, Kind: "task", StartedAt: drawnTime}
+	}
+	return &handoff.WorkEnded{WorkID: id, EndedAt: drawnTime, IsError: true}
+}

@@ -1,0 +1,210 @@
+package handoff
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+)
+
+// Memory is an Index over maps. It is complete, and lasts as long as the
+// process; the zero value is not ready, use NewMemory.
+type Memory struct {
+	mu      sync.RWMutex
+	seq     Seq
+	damaged []Seq
+	tables  tables
+}
+
+// NewMemory returns an empty index.
+func NewMemory() *Memory {
+	return &Memory{tables: tables{
+		artifacts: map[string]*ArtifactState{},
+		families:  map[string][]string{},
+		sessions:  map[string]*Session{},
+		works:     map[workKey]*Work{},
+		pointers:  map[pointerKey]string{},
+	}}
+}
+
+// tables are a Keeper over maps.
+type tables struct {
+	artifacts map[string]*ArtifactState
+	order     []*ArtifactState    // those that are known, in the order of the log
+	families  map[string][]string // their members, in the order of the log
+	sessions  map[string]*Session
+	works     map[workKey]*Work
+	pointers  map[pointerKey]string
+}
+
+type (
+	workKey    struct{ harness, id string }
+	pointerKey struct{ space, key string }
+)
+
+func (m *tables) Artifact(id string) (*ArtifactState, error) { return m.artifacts[id], nil }
+func (m *tables) Session(id string) (*Session, error)        { return m.sessions[id], nil }
+func (m *tables) Work(harness, id string) (*Work, error)     { return m.works[workKey{harness, id}], nil }
+func (m *tables) Pointer(space, key string) (string, error) {
+	return m.pointers[pointerKey{space, key}], nil
+}
+func (m *tables) PutSession(s *Session) error { m.sessions[s.ID] = s; return nil }
+func (m *tables) PutWork(w *Work) error       { m.works[workKey{w.Harness, w.ID}] = w; return nil }
+func (m *tables) PutPointer(space, key, value string) error {
+	m.pointers[pointerKey{space, key}] = value
+	return nil
+}
+
+func (m *tables) PutArtifact(a *ArtifactState) error {
+	m.artifacts[a.ID] = a
+	if a.known() && (len(m.order) == 0 || m.order[len(m.order)-1].Record.Seq < a.Record.Seq) {
+		m.order = append(m.order, a)
+		m.families[a.Family] = append(m.families[a.Family], a.ID)
+	}
+	return nil
+}
+
+func (m *tables) Join(into, from string) error {
+	if len(m.families[from]) == 0 {
+		return nil
+	}
+	for _, id := range m.families[from] {
+		m.artifacts[id].Family = into
+	}
+	m.families[into] = append(m.families[into], m.families[from]...)
+	slices.SortFunc(m.families[into], func(a, b string) int {
+		return cmp.Compare(m.artifacts[a].Record.Seq, m.artifacts[b].Record.Seq)
+	})
+	delete(m.families, from)
+	return nil
+}
+
+func (m *tables) Heads(family string) ([]string, error) {
+	return slices.DeleteFunc(slices.Clone(m.families[family]), func(id string) bool {
+		return m.artifacts[id].Status() != Active
+	}), nil
+}
+
+// Seq implements Index.
+func (m *Memory) Seq(context.Context) (Seq, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.seq, nil
+}
+
+// Apply implements Index.
+func (m *Memory) Apply(_ context.Context, records ...Record) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range records {
+		if r.Seq <= m.seq {
+			continue
+		}
+		if _, ok := r.Fact.(*Damaged); ok {
+			m.damaged = append(m.damaged, r.Seq)
+			m.seq = r.Seq
+			continue
+		}
+		if err := Fold(&m.tables, r); err != nil {
+			return err
+		}
+		m.seq = r.Seq
+	}
+	return nil
+}
+
+// Artifact implements Reader.
+func (m *Memory) Artifact(_ context.Context, id string) (Artifact, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	a := m.tables.artifacts[id]
+	if !a.known() {
+		return Artifact{}, &Error{Op: "find artifact", Name: id, Kind: NotFound, Hint: "handoff list --all shows every artifact"}
+	}
+	return View(&m.tables, a)
+}
+
+// Artifacts implements Reader.
+func (m *Memory) Artifacts(_ context.Context, q ArtifactQuery) (ArtifactPage, error) {
+	before, err := ParseCursor(q.Cursor)
+	if err != nil {
+		return ArtifactPage{}, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	page := ArtifactPage{Artifacts: []Artifact{}, Damaged: slices.Clone(m.damaged)}
+	family := ""
+	if a, ok := m.tables.artifacts[q.Family]; ok {
+		family = a.Family
+	}
+	candidates := m.tables.order
+	if a := m.tables.artifacts[q.IDPrefix]; a.known() {
+		candidates = []*ArtifactState{a}
+	}
+	for _, a := range slices.Backward(candidates) {
+		if !q.matches(a.Record, a.Published) || q.Family != "" && a.Family != family {
+			continue
+		}
+		if !q.shows(a.Status()) {
+			page.Hidden++
+			continue
+		}
+		if before != 0 && a.Record.Seq >= before || page.Cursor != "" {
+			continue
+		}
+		if q.Limit > 0 && len(page.Artifacts) == q.Limit {
+			page.Cursor = NewCursor(page.Artifacts[q.Limit-1].Seq)
+			continue
+		}
+		v, err := View(&m.tables, a)
+		if err != nil {
+			return ArtifactPage{}, err
+		}
+		page.Artifacts = append(page.Artifacts, v)
+	}
+	return page, nil
+}
+
+// Session implements Reader.
+func (m *Memory) Session(_ context.Context, id string) (Session, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	s, ok := m.tables.sessions[id]
+	if !ok {
+		return Session{}, &Error{Op: "find session", Name: id, Kind: NotFound}
+	}
+	return s.clone(), nil
+}
+
+// Sessions implements Reader.
+func (m *Memory) Sessions(_ context.Context, q SessionQuery) (SessionPage, error) {
+	before, err := ParseCursor(q.Cursor)
+	if err != nil {
+		return SessionPage{}, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	page := SessionPage{Sessions: []Session{}}
+	for _, s := range m.tables.sessions {
+		if q.matches(s) && (before == 0 || s.Opened < before) {
+			page.Sessions = append(page.Sessions, s.clone())
+		}
+	}
+	slices.SortFunc(page.Sessions, func(a, b Session) int { return cmp.Compare(b.Opened, a.Opened) })
+	if q.Limit > 0 && len(page.Sessions) > q.Limit {
+		page.Sessions = page.Sessions[:q.Limit]
+		page.Cursor = NewCursor(page.Sessions[q.Limit-1].Opened)
+	}
+	return page, nil
+}
+
+// Work implements Reader.
+func (m *Memory) Work(_ context.Context, harness, id string) (Work, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	w, ok := m.tables.works[workKey{harness, id}]
+	if !ok {
+		return Work{}, &Error{Op: "find work", Name: id, Kind: NotFound}
+	}
+	return *w, nil
+}

@@ -1,0 +1,15 @@
+package handoff_test
+
+import (
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/logtest"
+)
+
+func TestMemoryLog(t *testing.T) {
+	logtest.Run(t, func(*testing.T) func() handoff.Log {
+		log := handoff.NewMemoryLog()
+		return func() handoff.Log { return log }
+	})
+}

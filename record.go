@@ -1,0 +1,207 @@
+package handoff
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Version is the version of the records that this package writes. Records of a
+// later version are read as far as they can be, shown as what they are, and
+// never rewritten.
+const Version = 1
+
+// MaxRecord is the size of the largest record, in bytes. Bodies are never part
+// of a record, so a larger one is a mistake.
+const MaxRecord = 1 << 20
+
+// A Record is one immutable, stored fact. What it says is in Fact; whatever
+// else its bytes hold is carried along, so that an older program loses nothing
+// of a newer one's records.
+type Record struct {
+	Seq       Seq // its place, which is not part of its bytes; 0 until appended
+	Version   int
+	Type      string
+	ID        string
+	CreatedAt time.Time
+	Producer  Producer
+	Fact      Fact // nil for a type this program doesn't know
+
+	raw []byte
+}
+
+// envelope is what every record has, in the order in which it is written.
+type envelope struct {
+	Version   int       `json:"version"`
+	Type      string    `json:"type"`
+	ID        string    `json:"id"`
+	CreatedAt time.Time `json:"createdAt"`
+	Producer  Producer  `json:"producer,omitzero"`
+}
+
+// NewRecord returns a record of f, made now by p, with an id that no other
+// record has. Its time is kept to the millisecond.
+func NewRecord(now time.Time, random io.Reader, p Producer, f Fact) (Record, error) {
+	prefix := "rec_"
+	if _, ok := f.(*ArtifactPublished); ok {
+		prefix = artifactPrefix
+	}
+	now = now.UTC().Truncate(time.Millisecond)
+	id, err := newID(prefix, now, random)
+	return Record{Version: Version, Type: f.factType(), ID: id, CreatedAt: now, Producer: p, Fact: f}, err
+}
+
+// ParseRecord decodes a stored record, which is one JSON object. It keeps b.
+// The only kind of its errors is Corrupt.
+func ParseRecord(b []byte) (Record, error) {
+	r, err := parseRecord(b)
+	if err != nil {
+		return Record{}, &Error{Op: "read record", Name: r.ID, Kind: Corrupt, Err: err}
+	}
+	return r, nil
+}
+
+func parseRecord(b []byte) (Record, error) {
+	if len(b) > MaxRecord {
+		return Record{}, fmt.Errorf("has %d bytes, more than %d", len(b), MaxRecord)
+	}
+	r, ok := parseFast(b)
+	if ok {
+		return r, r.incomplete()
+	}
+	var e envelope
+	if err := json.Unmarshal(b, &e); err != nil {
+		return Record{}, err
+	}
+	r = Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, raw: b}
+	if err := r.incomplete(); err != nil {
+		return r, err
+	}
+	if r.Fact = newFact(e.Type); r.Fact == nil {
+		return r, nil
+	}
+	err := json.Unmarshal(b, r.Fact)
+	if err != nil && r.Version > Version {
+		r.Fact, err = nil, nil // it means something else by now
+	}
+	return r, err
+}
+
+// incomplete returns an error if the record lacks what every record has.
+func (r Record) incomplete() error {
+	switch {
+	case r.Type == "":
+		return errors.New("has no type")
+	case r.ID == "":
+		return errors.New("has no id")
+	case r.Version < 1:
+		return fmt.Errorf("has version %d", r.Version)
+	}
+	return nil
+}
+
+// JSON returns the record's bytes: those it was read from, unchanged, or those
+// under which a new one will be stored.
+func (r Record) JSON() ([]byte, error) {
+	if r.raw != nil {
+		return r.raw, nil
+	}
+	if r.Fact == nil {
+		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: errors.New("says nothing")}
+	}
+	head, err := encode(envelope{r.Version, r.Fact.factType(), r.ID, r.CreatedAt, r.Producer})
+	if err != nil {
+		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: err}
+	}
+	fact, err := encode(r.Fact)
+	if err != nil {
+		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: err}
+	}
+	b := head[:len(head)-1]
+	if len(fact) > len("{}") {
+		b = append(append(b, ','), fact[1:len(fact)-1]...)
+	}
+	b = append(b, "}\n"...)
+	if len(b) > MaxRecord {
+		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid,
+			Err:  fmt.Errorf("has %d bytes, more than %d", len(b), MaxRecord),
+			Hint: "publish large metadata as a file of its own"}
+	}
+	return b, nil
+}
+
+// MarshalJSON returns the record's bytes with its place added as "seq".
+func (r Record) MarshalJSON() ([]byte, error) {
+	b, err := r.JSON()
+	if err != nil {
+		return nil, err
+	}
+	return withFields(b, struct {
+		Seq Seq `json:"seq"`
+	}{r.Seq})
+}
+
+// encode is json.Marshal without the escapes that only HTML needs.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// withFields returns the JSON object b with the fields of v, a struct, after
+// its own. Fields of b that v names too are left out.
+func withFields(b []byte, v any) ([]byte, error) {
+	added, err := encode(v)
+	if err != nil {
+		return nil, err
+	}
+	var names map[string]json.RawMessage
+	if err := json.Unmarshal(added, &names); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	dec := json.NewDecoder(bytes.NewReader(b))
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, err
+		}
+		if _, ours := names[key.(string)]; ours {
+			continue
+		}
+		name, err := encode(key)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&out, ",%s:%s", name, value)
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(&out, ",%s", added[1:len(added)-1])
+	}
+	return fmt.Appendf(nil, "{%s}", bytes.TrimPrefix(out.Bytes(), []byte(","))), nil
+}
+
+// StoredRecord returns the record that a log holds at seq: what b says, or
+// Damaged where b is no record.
+func StoredRecord(seq Seq, b []byte) Record {
+	r, err := ParseRecord(b)
+	if err != nil {
+		r = Record{Fact: &Damaged{Err: err}, raw: b}
+	}
+	r.Seq = seq
+	return r
+}

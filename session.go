@@ -1,0 +1,151 @@
+package handoff
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+)
+
+// A Session is a view of one execution of an agent's workflow, or, where it
+// has a parent, of a run within one. It is an id and what the facts say of it.
+type Session struct {
+	ID       string                     `json:"id"`
+	Parent   string                     `json:"parent,omitempty"`
+	Title    string                     `json:"title,omitempty"`
+	Status   string                     `json:"status"` // running, or as it was closed
+	Reason   string                     `json:"reason,omitempty"`
+	OpenedAt time.Time                  `json:"openedAt,omitzero"`
+	ClosedAt time.Time                  `json:"closedAt,omitzero"`
+	Opened   Seq                        `json:"opened"` // 0 where only other records name it
+	Closed   Seq                        `json:"closed,omitempty"`
+	Reclosed []SessionClosed            `json:"reclosed,omitempty"` // later ends, which changed nothing
+	Links    []string                   `json:"links,omitempty"`
+	Tags     []string                   `json:"tags,omitempty"`
+	Name     string                     `json:"name,omitempty"` // as a user set it
+	Summary  string                     `json:"userSummary,omitempty"`
+	Messages int                        `json:"messageCount,omitempty"`
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+	Archived bool                       `json:"archived,omitempty"`
+	Producer Producer                   `json:"producer,omitzero"`
+}
+
+// Running is the status of a session that no record has closed.
+const Running = "running"
+
+// sessionOf returns the id of the session that a fact is about, if it is.
+func sessionOf(f Fact) (string, bool) {
+	switch f := f.(type) {
+	case *SessionOpened:
+		return f.SessionID, true
+	case *SessionClosed:
+		return f.SessionID, true
+	case *SessionLinked:
+		return f.SessionID, true
+	case *SessionNoted:
+		return f.SessionID, true
+	case *SessionArchived:
+		return f.SessionID, true
+	case *SessionRestored:
+		return f.SessionID, true
+	}
+	return "", false
+}
+
+// Apply folds one more record about the session into its view. The first
+// opening and the first end stand.
+func (s *Session) Apply(r Record) {
+	if s.Status == "" {
+		s.Status = Running
+	}
+	switch f := r.Fact.(type) {
+	case *SessionOpened:
+		if s.Opened == 0 {
+			s.Opened, s.OpenedAt, s.Producer = r.Seq, r.CreatedAt, r.Producer
+			s.Parent, s.Title = f.Parent, f.Title
+		}
+	case *SessionClosed:
+		if s.Closed != 0 {
+			s.Reclosed = append(s.Reclosed, *f)
+			return
+		}
+		s.Closed, s.ClosedAt, s.Status, s.Reason = r.Seq, r.CreatedAt, f.Status, f.Reason
+	case *SessionLinked:
+		if !slices.Contains(s.Links, f.To) {
+			s.Links = append(s.Links, f.To)
+		}
+	case *SessionNoted:
+		s.note(f)
+	case *SessionArchived:
+		s.Archived = true
+	case *SessionRestored:
+		s.Archived = false
+	}
+}
+
+func (s *Session) note(f *SessionNoted) {
+	for _, tag := range f.Tags {
+		if !slices.Contains(s.Tags, tag) {
+			s.Tags = append(s.Tags, tag)
+		}
+	}
+	if f.Name != nil {
+		s.Name = *f.Name
+	}
+	if f.UserSummary != nil {
+		s.Summary = *f.UserSummary
+	}
+	if f.MessageCount != nil {
+		s.Messages = *f.MessageCount
+	}
+	if len(f.Metadata) > 0 {
+		merged := maps.Clone(s.Metadata)
+		if merged == nil {
+			merged = map[string]json.RawMessage{}
+		}
+		maps.Copy(merged, f.Metadata)
+		s.Metadata = merged
+	}
+}
+
+// clone returns a copy that shares nothing that Apply changes.
+func (s *Session) clone() Session {
+	c := *s
+	c.Reclosed, c.Links, c.Tags = slices.Clone(s.Reclosed), slices.Clone(s.Links), slices.Clone(s.Tags)
+	return c
+}
+
+// A SessionQuery selects sessions. The zero value selects every session that
+// is not archived; runs are left out unless asked for.
+type SessionQuery struct {
+	Status   string
+	Tag      string
+	Parent   string // runs of this session
+	Runs     bool   // runs too
+	Archived bool   // archived ones too
+	Since    time.Time
+	Until    time.Time
+	Limit    int
+	Cursor   string
+}
+
+// A SessionPage is one page of a list, newest first.
+type SessionPage struct {
+	Sessions []Session `json:"sessions"`
+	Cursor   string    `json:"cursor,omitempty"`
+}
+
+func (q SessionQuery) matches(s *Session) bool {
+	switch {
+	case s.Opened == 0,
+		q.Status != "" && q.Status != s.Status,
+		q.Tag != "" && !slices.Contains(s.Tags, q.Tag),
+		q.Parent != "" && q.Parent != s.Parent,
+		s.Parent != "" && !q.Runs && q.Parent == "",
+		s.Archived && !q.Archived,
+		!q.Since.IsZero() && s.OpenedAt.Before(q.Since),
+		!q.Until.IsZero() && !s.OpenedAt.Before(q.Until):
+		return false
+	}
+	return true
+}

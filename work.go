@@ -1,0 +1,45 @@
+package handoff
+
+import "time"
+
+// Work is a view of one unit of effort that a harness knows by its own id: a
+// prompt, a skill, a task, a tool call.
+type Work struct {
+	Harness   string    `json:"harness,omitempty"`
+	ID        string    `json:"id"`
+	Parent    string    `json:"parent,omitempty"`
+	Kind      string    `json:"kind,omitempty"`
+	Name      string    `json:"name,omitempty"`
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`
+	IsError   bool      `json:"isError,omitempty"`
+	Started   Seq       `json:"started,omitempty"`
+	Ended     Seq       `json:"ended,omitempty"`
+}
+
+// workOf returns the id of the work that a fact is about, if it is.
+func workOf(f Fact) (string, bool) {
+	switch f := f.(type) {
+	case *WorkStarted:
+		return f.WorkID, true
+	case *WorkEnded:
+		return f.WorkID, true
+	}
+	return "", false
+}
+
+// Apply folds one more record about the work into its view. The first start
+// and the first end stand.
+func (w *Work) Apply(r Record) {
+	switch f := r.Fact.(type) {
+	case *WorkStarted:
+		if w.Started == 0 {
+			w.Started, w.StartedAt = r.Seq, f.StartedAt
+			w.Parent, w.Kind, w.Name = f.ParentWorkID, f.Kind, f.Name
+		}
+	case *WorkEnded:
+		if w.Ended == 0 {
+			w.Ended, w.EndedAt, w.IsError = r.Seq, f.EndedAt, f.IsError
+		}
+	}
+}
