@@ -177,6 +177,7 @@ func phase(s thread.State) string {
 }
 
 // Agree returns how many of the phases that were expected were seen in order.
+// A phase that was seen and not expected is not counted.
 func Agree(seen, expected []string) int {
 	n := 0
 	for _, s := range seen {
