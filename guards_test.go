@@ -22,6 +22,7 @@ const module = "github.com/agent-handoff/handoff"
 var floors = map[string]int{
 	".": 0,
 
+	"jsonl":    1,
 	"thread":   1,
 	"contract": 1,
 	"config":   1,
