@@ -61,7 +61,7 @@ const (
 // commands are all commands, a file each.
 var commands = []func(*app) *cobra.Command{
 	publishCommand, withdrawCommand,
-	showCommand, listCommand, watchCommand, waitCommand,
+	showCommand, listCommand, watchCommand, waitCommand, threadCommand,
 	demoCommand, checkCommand,
 }
 
