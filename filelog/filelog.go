@@ -38,6 +38,10 @@ const guarded = 64
 // pollEvery is how often Wait looks for the next number.
 const pollEvery = 20 * time.Millisecond
 
+// beyondEvery is after how many polls Wait looks whether what it waits for is
+// a hole that others have passed.
+const beyondEvery = 50
+
 // A Log is a handoff.Log below one runtime directory. Nothing is made there
 // before the first Append.
 type Log struct {
@@ -142,8 +146,11 @@ func (l *Log) File(r handoff.Record) string {
 func (l *Log) Wait(ctx context.Context, after handoff.Seq) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	for {
+	for polls := 1; ; polls++ {
 		there, err := l.disk.exists(l.name(after + 1))
+		if err == nil && !there && polls%beyondEvery == 0 {
+			err = l.holeAt(after + 1)
+		}
 		if err != nil {
 			return l.failure("wait", err)
 		}

@@ -166,6 +166,14 @@ func (l *Log) isEnd(n handoff.Seq) (bool, error) {
 	return false, l.hole(n, beyond+" exists")
 }
 
+// holeAt returns an error of kind Corrupt if n is a hole.
+func (l *Log) holeAt(n handoff.Seq) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.isEnd(n)
+	return err
+}
+
 // beyond returns what exists beyond n that can't while n is free, or "".
 func (l *Log) beyond(n handoff.Seq) (string, error) {
 	if l.last > n {

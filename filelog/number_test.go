@@ -1,6 +1,7 @@
 package filelog
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/logtest"
@@ -439,5 +441,23 @@ func overwrite(t *testing.T, name, content string) {
 	t.Helper()
 	if err := errors.Join(os.Remove(name), os.WriteFile(name, []byte(content), 0o600)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestWaitAtAHole checks that a wait for a record that was lost ends: others
+// write on behind it, and it would never come.
+func TestWaitAtAHole(t *testing.T) {
+	l := Open(t.TempDir()+"/.handoff", rand.Reader)
+	for range 3 {
+		logtest.Append(t, l, "a.md")
+	}
+	if err := os.Remove(filepath.Join(l.dir, l.name(2))); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	err := Open(l.dir, rand.Reader).Wait(ctx, 1)
+	if !errors.Is(err, handoff.Corrupt) || !strings.Contains(fmt.Sprint(err), "record 2 is missing") {
+		t.Errorf("Wait = %v, want kind Corrupt and record 2", err)
 	}
 }
