@@ -91,9 +91,12 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 // A clause is a part of a query: where its rows come from, and what they must
 // fulfil.
 type clause struct {
-	from  string
-	terms []string
-	args  []any
+	from   string
+	terms  []string
+	args   []any
+	equals bool // a column is equal to a value: its index ends in status
+	times  bool // the time is in a range
+	narrow bool // another term has an index
 }
 
 func (w clause) and(term string, args ...any) clause {
@@ -107,7 +110,33 @@ func (w clause) equal(column, value string) clause {
 	if value == "" {
 		return w
 	}
+	w.equals = true
 	return w.and("a."+column+" = ?", value)
+}
+
+// status selects artifacts by status. SQLite likes the index of status alone
+// too well, because it is in log order, and is told where that is right: for
+// the artifacts of a label, of which only the status is looked at.
+func (w clause) status(is string, args ...any) clause {
+	switch {
+	case w.labels():
+		w.from += " INDEXED BY by_status"
+	case w.times && !w.equals:
+		w.from += " INDEXED BY by_created"
+	case w.narrow:
+		return w.and("+a.status "+is, args...)
+	}
+	return w.and("a.status "+is, args...)
+}
+
+func (w clause) labels() bool { return strings.HasPrefix(w.from, "labels") }
+
+// key returns the column that is in log order.
+func (w clause) key() string {
+	if w.labels() {
+		return "l.seq"
+	}
+	return "a.seq"
 }
 
 // label selects artifacts that have a label. The first label drives the query:
@@ -115,8 +144,8 @@ func (w clause) equal(column, value string) clause {
 func (w clause) label(space, value string) clause {
 	const whole = "artifacts a"
 	if w.from == whole {
-		w.from = "labels l CROSS JOIN artifacts a ON a.seq = l.seq"
-		return w.and("l.space = ? AND l.value = ?", space, value)
+		w.from = "labels l CROSS JOIN artifacts a"
+		return w.and("a.seq = l.seq AND l.space = ? AND l.value = ?", space, value)
 	}
 	return w.and("EXISTS (SELECT 1 FROM labels WHERE space = ? AND value = ? AND seq = a.seq)", space, value)
 }
@@ -143,6 +172,7 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	if q.Parent != "" {
 		w = w.label(parentSpace, q.Parent)
 	}
+	w.times = !q.Since.IsZero() || !q.Until.IsZero()
 	if !q.Since.IsZero() {
 		w = w.and("a.created >= ?", instant(q.Since))
 	}
@@ -151,10 +181,12 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	}
 	if q.Family != "" {
 		w = w.and("a.family = (SELECT family FROM artifacts WHERE id = ?)", q.Family)
+		w.equals = true
 	}
 	if q.IDPrefix == "" {
 		return w, nil
 	}
+	w.narrow, w.times = true, false
 	a, err := s.Artifact(q.IDPrefix)
 	if err != nil {
 		return w, err
@@ -191,7 +223,7 @@ func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
 			others = append(others, "'"+string(status)+"'")
 		}
 	}
-	w = w.and("a.status IN (" + strings.Join(others, ", ") + ")")
+	w = w.status("IN (" + strings.Join(others, ", ") + ")")
 	var n int
 	_, err := s.c.one(s.ctx, "SELECT count(*)"+w.String(), w.args, &n)
 	return n, err
@@ -200,21 +232,8 @@ func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
 // shown returns what q shows, newest first, and one more than its limit if
 // there are more.
 func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) ([]*handoff.ArtifactState, error) {
-	if q.Status != "" || !q.Hidden {
-		w = w.and("a.status = ?", string(cmp.Or(q.Status, handoff.Active)))
-	}
-	key := "a.seq"
-	if strings.HasPrefix(w.from, "labels") {
-		key = "l.seq"
-	}
-	if before != 0 {
-		w = w.and(key+" < ?", int64(before))
-	}
-	query := "SELECT a.seq, a.id, a.record, a.state, a.sum, a.family, a.status" + w.String() + " ORDER BY " + key + " DESC"
-	if q.Limit > 0 {
-		query, w.args = query+" LIMIT ?", append(slices.Clip(w.args), q.Limit+1)
-	}
 	var list []*handoff.ArtifactState
+	query, args := showing(q, w, before)
 	err := s.load(query, func(rows *sql.Rows) error {
 		a, err := artifactFrom(rows)
 		if err != nil {
@@ -223,8 +242,24 @@ func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) ([]*
 		s.artifacts[a.ID] = a
 		list = append(list, a)
 		return nil
-	}, w.args...)
+	}, args...)
 	return list, err
+}
+
+// showing returns the query of shown. It finds places first, which indexes
+// hold, and then takes the rows of those that it shows.
+func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []any) {
+	if q.Status != "" || !q.Hidden {
+		w = w.status("= ?", string(cmp.Or(q.Status, handoff.Active)))
+	}
+	if before != 0 {
+		w = w.and(w.key()+" < ?", int64(before))
+	}
+	places := "SELECT " + w.key() + w.String() + " ORDER BY " + w.key() + " DESC"
+	if q.Limit > 0 {
+		places, w.args = places+" LIMIT ?", append(slices.Clip(w.args), q.Limit+1)
+	}
+	return "SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq IN (" + places + ") ORDER BY seq DESC", w.args
 }
 
 // prefetchViews loads in a few queries what the views of the artifacts are
@@ -249,7 +284,7 @@ func (s *store) prefetchViews(list []*handoff.ArtifactState) error {
 	}
 	families = absent(families, s.heads)
 	for portion := range portions(families) {
-		query := `SELECT family, id FROM artifacts WHERE status = 'active' AND family` + among + ` ORDER BY seq`
+		query := `SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family` + among + ` ORDER BY seq`
 		if err := s.load(query, s.scanHead, portion...); err != nil {
 			return err
 		}

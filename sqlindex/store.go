@@ -113,7 +113,7 @@ func (s *store) Heads(family string) ([]string, error) {
 	if ids, ok := s.heads[family]; ok {
 		return ids, nil
 	}
-	err := s.load(`SELECT family, id FROM artifacts WHERE status = 'active' AND family = ? ORDER BY seq`, s.scanHead, family)
+	err := s.load(`SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family = ? ORDER BY seq`, s.scanHead, family)
 	return s.heads[family], err
 }
 
