@@ -222,14 +222,9 @@ func (x *index) verify(ctx context.Context, at *sqlindex.Index) error {
 	if err != nil || p.Seq == 0 {
 		return err
 	}
-	for r, err := range x.log.Read(ctx, p.Seq-1) {
-		if err != nil {
-			return nil // what the log has there can't be told; whoever reads on will say so
-		}
-		if r.ID == p.ID {
-			return nil
-		}
-		break
+	r, found, err := x.log.At(p.Seq)
+	if err != nil || found && r.ID == p.ID {
+		return err
 	}
 	return at.Reset(ctx, p)
 }
