@@ -34,6 +34,8 @@ package handoff
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 )
 
@@ -95,6 +97,46 @@ type Index interface {
 	Seq(ctx context.Context) (Seq, error)
 
 	// Apply folds records into the index, all or none. They come in the order
-	// of their Seq; a record at or before the last one applied is ignored.
+	// of their Seq; a record at or before the last one applied is ignored, and
+	// one that leaves a gap after it is refused with kind Conflict.
 	Apply(ctx context.Context, records ...Record) error
+}
+
+// catchUpBatch is how many records an index folds at a time.
+const catchUpBatch = 512
+
+// CatchUp brings an index up to the newest record of its log.
+func CatchUp(ctx context.Context, log Log, index Index) error {
+	last, err := index.Seq(ctx)
+	if err != nil {
+		return err
+	}
+	batch := make([]Record, 0, catchUpBatch)
+	for r, err := range log.Read(ctx, last) {
+		if err != nil {
+			return errors.Join(err, index.Apply(ctx, batch...))
+		}
+		if batch = append(batch, r); len(batch) == catchUpBatch {
+			if err := index.Apply(ctx, batch...); err != nil {
+				return err
+			}
+			batch = batch[:0]
+		}
+	}
+	return index.Apply(ctx, batch...)
+}
+
+// Unapplied returns those of the records, which come in the order of their
+// Seq, that an index has yet to apply when last is the place of the last one it
+// did. Its kind is Conflict where they leave a gap.
+func Unapplied(last Seq, records []Record) ([]Record, error) {
+	for len(records) > 0 && records[0].Seq <= last {
+		records = records[1:]
+	}
+	for i, r := range records {
+		if want := last + Seq(i) + 1; r.Seq != want {
+			return nil, &Error{Op: "index", Kind: Conflict, Err: fmt.Errorf("record %d was expected, not %d", want, r.Seq)}
+		}
+	}
+	return records, nil
 }

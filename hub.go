@@ -3,7 +3,6 @@ package handoff
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"iter"
 	"os"
@@ -56,30 +55,11 @@ func (h *Hub) As(p Producer) *Hub {
 	return &as
 }
 
-// catchUpBatch is how many records the index folds at a time.
-const catchUpBatch = 512
-
 // catchUp brings the index up to the newest record of the log.
 func (h *Hub) catchUp(ctx context.Context) error {
 	h.sync.Lock()
 	defer h.sync.Unlock()
-	last, err := h.index.Seq(ctx)
-	if err != nil {
-		return err
-	}
-	batch := make([]Record, 0, catchUpBatch)
-	for r, err := range h.log.Read(ctx, last) {
-		if err != nil {
-			return errors.Join(err, h.index.Apply(ctx, batch...))
-		}
-		if batch = append(batch, r); len(batch) == catchUpBatch {
-			if err := h.index.Apply(ctx, batch...); err != nil {
-				return err
-			}
-			batch = batch[:0]
-		}
-	}
-	return h.index.Apply(ctx, batch...)
+	return CatchUp(ctx, h.log, h.index)
 }
 
 // Artifact implements Reader. It reads the body to tell whether it changed.

@@ -96,10 +96,11 @@ func (m *Memory) Seq(context.Context) (Seq, error) {
 func (m *Memory) Apply(_ context.Context, records ...Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	records, err := Unapplied(m.seq, records)
+	if err != nil {
+		return err
+	}
 	for _, r := range records {
-		if r.Seq <= m.seq {
-			continue
-		}
 		if _, ok := r.Fact.(*Damaged); ok {
 			m.damaged = append(m.damaged, r.Seq)
 			m.seq = r.Seq

@@ -82,6 +82,14 @@ func (l *Log) beginShard(n handoff.Seq) error {
 	return l.disk.syncDir("log")
 }
 
+// Newest returns the last place of the log, 0 for none. It reads no record.
+func (l *Log) Newest() (handoff.Seq, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, err := l.search()
+	return n - 1, err
+}
+
 // next returns the number to try first. It follows one that this process just
 // saw, or is searched for.
 func (l *Log) next() (handoff.Seq, error) {

@@ -138,6 +138,15 @@ func (l *Log) record(n handoff.Seq, buf []byte) (handoff.Record, []byte, error) 
 	return handoff.StoredRecord(n, b), rest, nil
 }
 
+// At returns the record at a place, and whether there is one.
+func (l *Log) At(n handoff.Seq) (handoff.Record, bool, error) {
+	r, _, err := l.record(n, nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, false, nil
+	}
+	return r, err == nil, err
+}
+
 // bufSize is how much memory records share while they are read.
 const bufSize = 64 << 10
 

@@ -4,7 +4,9 @@ package local
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/config"
 	"github.com/agent-handoff/handoff/filelog"
+	"github.com/agent-handoff/handoff/sqlindex"
 )
 
 // A Workspace is an open workspace. Close it when done.
@@ -23,6 +26,7 @@ type Workspace struct {
 	Log    *filelog.Log
 
 	files *os.Root
+	index *index
 }
 
 // Options are what Open takes from its caller; the zero value is good.
@@ -31,6 +35,10 @@ type Options struct {
 	Now    func() time.Time    // nil for the system's clock
 	Rand   io.Reader           // nil for the system's randomness
 	Checks []handoff.Check
+
+	// Progress is told how far the index has come, while it catches up with
+	// the log.
+	Progress func(done, total handoff.Seq)
 }
 
 // Open opens the workspace that a directory belongs to. Nothing is written
@@ -62,7 +70,8 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, &handoff.Error{Op: "open workspace", Name: found.Root, Kind: handoff.Unavailable, Err: err}
 	}
 	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files}
-	w.Hub = handoff.New(w.Log, handoff.NewMemory(), handoff.Options{
+	w.index = &index{log: w.Log, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
+	w.Hub = handoff.New(w.Log, w.index, handoff.Options{
 		Now: o.Now, Rand: o.Rand, Files: files, Checks: o.Checks,
 		Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
 		DigestLimit: int64(settings.Limits.Digest),
@@ -71,7 +80,17 @@ func Open(dir string, o Options) (*Workspace, error) {
 }
 
 // Close releases what Open holds.
-func (w *Workspace) Close() error { return w.files.Close() }
+func (w *Workspace) Close() error { return errors.Join(w.index.Close(), w.files.Close()) }
+
+// Search returns the artifacts in whose texts all words of a query are found,
+// newest first. Its kinds are Invalid, where there is no word, and those of
+// reading the log.
+func (w *Workspace) Search(ctx context.Context, q sqlindex.Query) ([]sqlindex.Match, error) {
+	if _, err := w.Newest(ctx); err != nil { // which brings the index up to the log
+		return nil, err
+	}
+	return w.index.search(ctx, q)
+}
 
 // runtime opens the runtime directory, making it where it is missing.
 func (w *Workspace) runtime() (*os.Root, error) {

@@ -42,6 +42,7 @@ type app struct {
 	out, err io.Writer
 	terminal bool // out is one
 	width    int  // of the terminal
+	watched  bool // err is a terminal
 	dir      string
 	getenv   func(string) string
 	now      func() time.Time
@@ -241,7 +242,7 @@ func (a *app) open() (*local.Workspace, error) {
 			return a.getenv(name)
 		}
 	}
-	return local.Open(a.dir, local.Options{Getenv: getenv, Now: a.now, Rand: a.rand})
+	return local.Open(a.dir, local.Options{Getenv: getenv, Now: a.now, Rand: a.rand, Progress: a.progress()})
 }
 
 // reading runs do with an open workspace.
