@@ -16,6 +16,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/filelog"
+	"github.com/agent-handoff/handoff/logtest"
 	"github.com/agent-handoff/handoff/sqlindex"
 )
 
@@ -307,4 +308,132 @@ func build(b *testing.B, pkg, text string) string {
 		b.Fatalf("go build %s: %v\n%s", pkg, err, out)
 	}
 	return program
+}
+
+// BenchmarkIndexFiltered compares a filtered list with the same SQL in the
+// sqlite3 shell, both with the database open and read before.
+func BenchmarkIndexFiltered(b *testing.B) {
+	c := needCorpus(b)
+	shell, err := exec.LookPath("sqlite3")
+	if err != nil {
+		b.Skip("there is no sqlite3 here")
+	}
+	x, err := sqlindex.Open(b.Context(), c.file, c.id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	const times = 200
+	for _, filter := range []struct {
+		name, from string
+		query      handoff.ArtifactQuery
+	}{
+		{"channel", "artifacts a WHERE a.channel = 'design'", handoff.ArtifactQuery{Channel: "design"}},
+		{"session", "artifacts a WHERE a.session = 'session-1000'", handoff.ArtifactQuery{Producer: map[string]string{"session": "session-1000"}}},
+		{"agent", "artifacts a WHERE a.agent = 'reviewer'", handoff.ArtifactQuery{Producer: map[string]string{"agent": "reviewer"}}},
+		{"tag", "labels l CROSS JOIN artifacts a INDEXED BY by_status WHERE a.seq = l.seq AND l.space = 'tag' AND l.value = 'agent'", handoff.ArtifactQuery{Tag: "agent"}},
+	} {
+		b.Run(filter.name, func(b *testing.B) {
+			q := filter.query
+			q.Limit = 50
+			text := fmt.Sprintf(`SELECT count(*) FROM %s AND a.status IN ('superseded', 'withdrawn');
+				SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq IN
+				(SELECT a.seq FROM %[1]s AND a.status = 'active' ORDER BY a.seq DESC LIMIT 51) ORDER BY seq DESC;
+				`, filter.from)
+			if filter.name == "tag" {
+				text = strings.Replace(text, "ORDER BY a.seq", "ORDER BY l.seq", 1)
+			}
+			for b.Loop() {
+				one, many := inShell(b, shell, c.file, text), inShell(b, shell, c.file, strings.Repeat(text, times+1))
+				began := time.Now()
+				for range times {
+					if _, err := x.Artifacts(b.Context(), q); err != nil {
+						b.Fatal(err)
+					}
+				}
+				ours, theirs := time.Since(began)/times, (many-one)/times
+				b.ReportMetric(float64(ours.Microseconds()), "ours-µs")
+				b.ReportMetric(float64(theirs.Microseconds()), "shell-µs")
+				b.ReportMetric(float64(ours)/float64(theirs), "times-shell")
+			}
+		})
+	}
+}
+
+func inShell(b *testing.B, shell, file, text string) time.Duration {
+	b.Helper()
+	cmd := exec.Command(shell, file)
+	cmd.Stdin = strings.NewReader(text)
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(began)
+}
+
+// BenchmarkIndexApply compares applying one record with a transaction that
+// inserts one row, in a file of 100,000 records.
+func BenchmarkIndexApply(b *testing.B) {
+	c := needCorpus(b)
+	copied := filepath.Join(b.TempDir(), "index.db")
+	if out, err := exec.Command("cp", c.file, copied).CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	x, err := sqlindex.Open(b.Context(), copied, c.id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "one.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("CREATE TABLE one (seq INTEGER PRIMARY KEY, record BLOB)"); err != nil {
+		b.Fatal(err)
+	}
+	row := make([]byte, 975)
+	seq := handoff.Seq(indexed)
+	var ours, bare []time.Duration
+	for b.Loop() {
+		for range 500 {
+			seq++
+			r := logtest.NewRecord("a.md")
+			r.Seq = seq
+			began := time.Now()
+			if err := x.Apply(b.Context(), r); err != nil {
+				b.Fatal(err)
+			}
+			ours = append(ours, time.Since(began))
+			began = time.Now()
+			if _, err := db.Exec("INSERT INTO one VALUES (?, ?)", int64(seq), row); err != nil {
+				b.Fatal(err)
+			}
+			bare = append(bare, time.Since(began))
+		}
+	}
+	slices.Sort(ours)
+	slices.Sort(bare)
+	b.ReportMetric(float64(ours[len(ours)/2].Microseconds()), "apply-µs")
+	b.ReportMetric(float64(bare[len(bare)/2].Microseconds()), "one-row-µs")
+}
+
+// BenchmarkIndexSearch takes the time of a search for words that many texts
+// have, and for words that few have.
+func BenchmarkIndexSearch(b *testing.B) {
+	c := needCorpus(b)
+	x, err := sqlindex.Open(b.Context(), c.file, c.id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	for name, text := range map[string]string{"common": "agent review", "rare": "agent backoff commit deadline flag module queue"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := x.Search(b.Context(), sqlindex.Query{Text: text, Limit: 20}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
