@@ -33,18 +33,19 @@ const (
 // An ArtifactState is what a fold keeps of one artifact. One without Published
 // stands for an id that was named before its record came, or never comes.
 type ArtifactState struct {
-	ID        string
-	Record    Record
-	Published *ArtifactPublished
+	ID        string             `json:"-"`
+	Record    Record             `json:"-"`
+	Published *ArtifactPublished `json:"-"`
+	Family    string             `json:"-"`
 
-	Family    string
-	Below     []string // what it replaces, of those that were known when it came
-	Above     []string // what names it in Replaces
-	Supports  int      // how many of Above stand, or are replaced by what stands
-	Withdrawn bool
-	Outdated  bool   // a newer revision has its name
-	Earlier   string // the head of its name before it
-	Users     []Use
+	// The rest, as JSON, is what an index stores as it is.
+	Below     []string `json:"below,omitempty"`    // what it replaces, of those that were known when it came
+	Above     []string `json:"above,omitempty"`    // what names it in Replaces
+	Supports  int      `json:"supports,omitempty"` // how many of Above stand, or are replaced by what stands
+	Withdrawn bool     `json:"withdrawn,omitempty"`
+	Outdated  bool     `json:"outdated,omitempty"` // a newer revision has its name
+	Earlier   string   `json:"earlier,omitempty"`  // the head of its name before it
+	Users     []Use    `json:"users,omitempty"`
 }
 
 func (a *ArtifactState) known() bool { return a != nil && a.Published != nil }

@@ -13,6 +13,9 @@ import (
 var destructive = regexp.MustCompile(`(?i)\b(rm|rmdir|unlink|delete|remove|erase|wipe|purge|truncate|overwrite|discard|kill|chmod|chown|sudo|start over)\b` +
 	`|--force\b|\breset --|\bgit (clean|checkout|reset|stash|push)\b|\bmv\b`)
 
+// statement is the beginning of what is said to a database, and to nobody else.
+var statement = regexp.MustCompile(`^(DELETE FROM|DROP TABLE) `)
+
 // TestNothingDestructiveIsProposed looks at every text in the sources, since
 // any may end in an error or a hint.
 func TestNothingDestructiveIsProposed(t *testing.T) {
@@ -31,6 +34,9 @@ func TestNothingDestructiveIsProposed(t *testing.T) {
 				t.Fatal(err)
 			}
 			looked++
+			if statement.MatchString(text) {
+				return true
+			}
 			if found := destructive.FindString(text); found != "" {
 				t.Errorf("%s: %q proposes to %s", s.fset.Position(lit.Pos()), text, found)
 			}

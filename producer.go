@@ -102,12 +102,24 @@ func Identify(said ...Producer) Producer {
 // Slot returns the value that the producer has for a slot: one of its fields,
 // by the name that filters or that JSON has for it, or one of its other ids.
 func (p Producer) Slot(name string) string {
+	name = SlotName(name)
 	for _, s := range p.slots() {
-		if s.name == name || s.json == name {
+		if s.name == name {
 			return *s.value
 		}
 	}
 	return p.IDs[name]
+}
+
+// SlotName returns the name of the slot that JSON spells otherwise, and any
+// other name as it is.
+func SlotName(name string) string {
+	for _, s := range new(Producer).slots() {
+		if s.json == name {
+			return s.name
+		}
+	}
+	return name
 }
 
 type slot struct {

@@ -1,4 +1,4 @@
-package bench_test
+package bench
 
 import (
 	"context"
@@ -33,7 +33,7 @@ type corpus struct {
 }
 
 var theCorpus = sync.OnceValues(func() (*corpus, error) {
-	dir, err := os.MkdirTemp("", "handoff-bench-")
+	dir, err := os.MkdirTemp(root, "")
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +59,6 @@ var theCorpus = sync.OnceValues(func() (*corpus, error) {
 	c.rebuilt = time.Since(began)
 	return c, x.Close()
 })
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if c, err := theCorpus(); err == nil && strings.Contains(c.dir, "handoff-bench-") {
-		os.RemoveAll(c.dir)
-	}
-	os.Exit(code)
-}
 
 var words = strings.Fields(`agent analysis approve audit backoff branch budget cache channel client commit compile config
 	contract cursor database deadline deploy design digest driver error event export filter fixture flag format gateway
@@ -251,7 +243,7 @@ func rowsOf(b *testing.B, db *sql.DB, query string) [][]any {
 // does nothing, taken in turns.
 func BenchmarkIndexCold(b *testing.B) {
 	c := needCorpus(b)
-	program, hello := build(b, "../cmd/handoff", ""), build(b, "", "package main\n\nfunc main() {}\n")
+	program, hello := programs(b)
 	ref := c.ids[indexed/2]
 	commands := map[string][]string{
 		"hello":   {hello},
@@ -291,23 +283,6 @@ func medians(b *testing.B, dir string, commands map[string][]string, times int) 
 		middle[name] = list[len(list)/2]
 	}
 	return middle
-}
-
-// build builds a program, from a package or from its text.
-func build(b *testing.B, pkg, text string) string {
-	b.Helper()
-	dir := b.TempDir()
-	program := filepath.Join(dir, "program")
-	if text != "" {
-		pkg = filepath.Join(dir, "main.go")
-		if err := os.WriteFile(pkg, []byte(text), 0o666); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, pkg).CombinedOutput(); err != nil {
-		b.Fatalf("go build %s: %v\n%s", pkg, err, out)
-	}
-	return program
 }
 
 // BenchmarkIndexFiltered compares a filtered list with the same SQL in the

@@ -11,7 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/local"
 )
 
-const hello = `package main
+const helloText = `package main
 
 import "os"
 
@@ -21,11 +21,7 @@ func main() { os.Stdout.WriteString("hello, world\n") }
 // BenchmarkShow measures whole processes: `handoff show ID` among 1,000
 // records against a Go program that says hello.
 func BenchmarkShow(b *testing.B) {
-	bin := fresh(b)
-	write(b, filepath.Join(bin, "hello.go"), hello)
-	build(b, filepath.Join(bin, "hello"), filepath.Join(bin, "hello.go"))
-	build(b, filepath.Join(bin, "handoff"), "../cmd/handoff")
-
+	program, hello := programs(b)
 	dir := fresh(b)
 	write(b, filepath.Join(dir, "a.md"), "a\n")
 	w, err := local.Open(dir, local.Options{})
@@ -41,17 +37,27 @@ func BenchmarkShow(b *testing.B) {
 	}
 	run := func(name string, args ...string) func() {
 		return func() {
-			c := exec.Command(filepath.Join(bin, name), args...)
+			c := exec.Command(name, args...)
 			c.Dir, c.Env = dir, []string{"HOME=" + dir}
 			if out, err := c.CombinedOutput(); err != nil {
 				b.Fatalf("%s: %v\n%s", name, err, out)
 			}
 		}
 	}
-	o, q := turns(b, run("handoff", "show", id), run("hello"))
+	o, q := turns(b, run(program, "show", id), run(hello))
 	b.ReportMetric(float64(o.Microseconds())/1000, "ms/show")
 	b.ReportMetric(float64(q.Microseconds())/1000, "ms/hello")
 	b.ReportMetric(float64((o-q).Microseconds())/1000, "ms-more")
+}
+
+// programs builds handoff and a program that says hello.
+func programs(tb testing.TB) (handoff, hello string) {
+	bin := fresh(tb)
+	handoff, hello = filepath.Join(bin, "handoff"), filepath.Join(bin, "hello")
+	write(tb, hello+".go", helloText)
+	build(tb, hello, hello+".go")
+	build(tb, handoff, "../cmd/handoff")
+	return handoff, hello
 }
 
 func build(tb testing.TB, out, what string) {

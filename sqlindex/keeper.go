@@ -241,6 +241,7 @@ func (k *keeper) writeLabels(a *handoff.ArtifactState) error {
 
 // isNamedSlot reports whether the producer has a field of its own for a slot.
 func isNamedSlot(slot string) bool {
+	slot = handoff.SlotName(slot)
 	return slices.Contains(labelSlots, slot) || slices.ContainsFunc(columnSlots, func(c string) bool { return slotName(c) == slot })
 }
 

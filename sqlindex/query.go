@@ -199,6 +199,7 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 }
 
 func (w clause) slot(slot, value string) clause {
+	slot = handoff.SlotName(slot)
 	column := strings.ReplaceAll(slot, "-", "_")
 	isColumn := slices.Contains(columnSlots, column) && slotName(column) == slot
 	switch {

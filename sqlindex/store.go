@@ -220,34 +220,20 @@ func checksum(seq int64, record []byte, state string) int64 {
 	return int64(crc32.Update(sum, castagnoli, []byte(state)))
 }
 
-// A state is that part of an ArtifactState that is neither its record nor a
-// column.
-type state struct {
-	Below     []string `json:"below,omitempty"`
-	Above     []string `json:"above,omitempty"`
-	Supports  int      `json:"supports,omitempty"`
-	Withdrawn bool     `json:"withdrawn,omitempty"`
-	Outdated  bool     `json:"outdated,omitempty"`
-	Earlier   string   `json:"earlier,omitempty"`
-}
-
 // encodeState returns "" for an artifact that stands alone, as most do.
 func encodeState(a *handoff.ArtifactState) (string, error) {
-	if len(a.Below)+len(a.Above)+a.Supports == 0 && !a.Withdrawn && !a.Outdated && a.Earlier == "" {
-		return "", nil
+	text, err := encode(a)
+	if text == "{}\n" {
+		return "", err
 	}
-	return encode(state{a.Below, a.Above, a.Supports, a.Withdrawn, a.Outdated, a.Earlier})
+	return text, err
 }
 
 func decodeState(a *handoff.ArtifactState, text string) error {
 	if text == "" {
 		return nil
 	}
-	var s state
-	err := decode("artifact "+a.ID, text, &s)
-	a.Below, a.Above, a.Supports = s.Below, s.Above, s.Supports
-	a.Withdrawn, a.Outdated, a.Earlier = s.Withdrawn, s.Outdated, s.Earlier
-	return err
+	return decode("artifact "+a.ID, text, a)
 }
 
 // encode is json.Marshal without the escapes that only HTML needs, so that
