@@ -101,7 +101,7 @@ func (a *app) showArtifact(art handoff.Artifact) {
 		{"digest", digest},
 		{"published", stamp(art.CreatedAt)},
 		{"producer", producer(art.Producer)},
-		{"thread", art.Producer.Thread},
+		{"thread", threadHint(art.Producer.Thread)},
 		{"tags", strings.Join(art.Tags, " ")},
 		{"replaces", strings.Join(art.Replaces, " ")},
 		{"from", strings.Join(art.Parents, " ")},
@@ -173,4 +173,12 @@ func (a *app) showLineage(ctx context.Context, w *local.Workspace, id, format st
 		return invalid("show", id, "no format "+format, "the formats are tree, json, dot and mermaid")
 	}
 	return nil
+}
+
+// threadHint returns the command that opens a producer's conversation.
+func threadHint(uri string) string {
+	if uri == "" {
+		return ""
+	}
+	return "handoff thread " + uri
 }
