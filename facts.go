@@ -21,7 +21,7 @@ type ArtifactPublished struct {
 	MediaType  string `json:"mediaType,omitempty"`
 	SizeBytes  *int64 `json:"sizeBytes,omitempty"` // of a regular file
 	Digest     Digest `json:"digest,omitzero"`
-	Kept       bool   `json:"kept,omitempty"`
+	Kept       bool   `json:"kept,omitempty"`      // a copy was kept, under Digest
 	Namespace  string `json:"namespace,omitempty"` // the run or session whose name this is
 	Name       string `json:"name,omitempty"`      // a logical file name within it
 
@@ -38,9 +38,15 @@ const RuntimeRoot = "runtime"
 
 // A Digest identifies bytes. Its zero value stands for none.
 type Digest struct {
-	Algorithm string `json:"algorithm"` // sha256
+	Algorithm string `json:"algorithm"` // SHA256 or SHA256Tar
 	Value     string `json:"value"`     // lower-case hexadecimal
 }
+
+// The algorithms of digests.
+const (
+	SHA256    = "sha256"
+	SHA256Tar = "sha256-tar" // of a directory, as one tar
+)
 
 // ArtifactWithdrawn says that an artifact no longer stands. Nothing is deleted.
 type ArtifactWithdrawn struct {

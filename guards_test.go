@@ -25,6 +25,7 @@ var floors = map[string]int{
 	"jsonl":    1,
 	"thread":   1,
 	"contract": 1,
+	"body":     1,
 	"config":   1,
 	"lineage":  1,
 	"names":    1,

@@ -13,6 +13,8 @@
 //     only truth. A [Seq] is a record's place in it.
 //   - An artifact is a published output: a record that points at a file or
 //     directory. Its id is the id of its record.
+//   - A body is the bytes that an artifact points at. A kept body is a copy of
+//     them as published, in [Bodies].
 //   - A channel is a named stream of artifacts with one purpose: analysis,
 //     design, patch, verification, handoff, or any lower-case word.
 //   - A session is one execution of an agent's workflow; a session inside a
@@ -36,6 +38,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 )
 
@@ -68,6 +71,23 @@ type Filer interface {
 	// Link gives an appended record its name by id. The name is derived: a
 	// log that lacks it is whole.
 	Link(r Record) error
+}
+
+// Bodies keeps copies of what artifacts point at, each once, by its digest.
+type Bodies interface {
+	// Put keeps what r yields until its end. When it returns nil the body is
+	// on stable storage. An error of r's is returned as it is, and nothing is
+	// kept. Kinds: Corrupt (what is kept under the digest is something else),
+	// Unavailable, Unsupported.
+	Put(ctx context.Context, r io.Reader) (Digest, error)
+
+	// Open opens a body that it has verified. Kinds: NotFound, Corrupt (it is
+	// not what was kept), Unavailable.
+	Open(ctx context.Context, d Digest) (io.ReadSeekCloser, error)
+
+	// Has reports whether there is a body of this digest, without a look at
+	// its bytes. Kind: Unavailable.
+	Has(ctx context.Context, d Digest) (bool, error)
 }
 
 // A Reader answers questions about the facts in a log. It can't change them.
@@ -139,4 +159,16 @@ func Unapplied(last Seq, records []Record) ([]Record, error) {
 		}
 	}
 	return records, nil
+}
+
+// Verdicts is an Index that remembers what reading an artifact's file told, so
+// that a list can tell without reading it. Verdicts are derived too: an index
+// may forget them at any time.
+type Verdicts interface {
+	// Verdicts returns what is remembered, by id, of those artifacts whose
+	// file has the given fingerprint still.
+	Verdicts(ctx context.Context, fingerprints map[string]string) (map[string]Target, error)
+
+	// PutVerdict takes the place of what was remembered of the artifact.
+	PutVerdict(ctx context.Context, id, fingerprint string, t Target) error
 }

@@ -28,12 +28,16 @@ type Config struct {
 	// purposes. Any other may be used as well.
 	Channels map[string]string `yaml:"channels"`
 
+	// Keep says which published files are copied, as they were.
+	Keep handoff.Keep `yaml:"keep"`
+
 	Limits Limits `yaml:"limits"`
 }
 
 // Limits bound what handoff does by itself.
 type Limits struct {
-	// Digest is the size up to which a body gets a digest; 0 for the default.
+	// Digest is the size up to which a body that is not kept gets a digest; 0 for
+	// the default.
 	Digest Size `yaml:"digest"`
 }
 
@@ -51,7 +55,7 @@ func Load(runtime string) (Config, error) {
 	c, err := Parse(b)
 	if err != nil {
 		return Config{}, &handoff.Error{Op: "read config", Name: name, Kind: handoff.Invalid, Err: err,
-			Hint: "the keys are channels and limits; README.md shows each"}
+			Hint: "the keys are channels, keep and limits; README.md shows each"}
 	}
 	return c, nil
 }
@@ -73,6 +77,9 @@ func Parse(b []byte) (Config, error) {
 		if err := handoff.CheckChannel(name); err != nil {
 			return Config{}, err
 		}
+	}
+	if err := c.Keep.Check(); err != nil {
+		return Config{}, err
 	}
 	return c, nil
 }

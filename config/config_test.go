@@ -28,6 +28,7 @@ func TestParse(t *testing.T) {
 		{"limits: {digest: \"2GiB\"}", digest(2 << 30)},
 		{"limits: {}", config.Config{}},
 		{"limits: {digest: }", config.Config{}},
+		{"keep: never", config.Config{Keep: handoff.KeepNever}},
 		{"channels: {threat-model: what could go wrong}", config.Config{Channels: map[string]string{"threat-model": "what could go wrong"}}},
 	} {
 		got, err := config.Parse([]byte(tt.text))
@@ -51,6 +52,8 @@ func TestParseRefuses(t *testing.T) {
 		{"limits: {digest: 1.5MiB}", "1.5MiB"},
 		{"limits: {digest: 9999999999GiB}", "9999999999GiB"},
 		{"limits: {digest: [1]}", "is no size"},
+		{"keep: no", `"no"`},
+		{"keep: {}", "line 1"},
 		{"just text", "line 1"},
 		{"a: b: c", "L1.C5"},
 		{"limits: {digest: 1}\n---\nlimits: {digest: 2}", "document"},

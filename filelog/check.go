@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/body"
 )
 
 // A Finding is one thing that a check has to say.
@@ -39,10 +40,13 @@ func (r Report) Sound() bool {
 }
 
 // Check looks at every file of the log: numbers without a hole, records that
-// can be read, one record an id, each artifact's second name, and nothing that
-// doesn't belong. It changes nothing. Its only kind is Unavailable.
+// can be read, one record an id, each artifact's second name, the kept bodies,
+// and nothing that doesn't belong. It changes nothing. Its only kind is Unavailable.
 func (l *Log) Check(ctx context.Context) (Report, error) {
 	c, err := l.examine(ctx)
+	if err == nil {
+		err = l.Bodies().examine(ctx, c)
+	}
 	if err != nil {
 		return Report{}, l.failure("check", err)
 	}
@@ -59,6 +63,7 @@ type check struct {
 	files     map[handoff.Seq]string
 	places    map[string]handoff.Seq // by id
 	lost      []handoff.Record       // that have only their second name
+	needs     body.Needs
 }
 
 // A hole is a stretch of numbers that are missing, with others beyond it.
@@ -216,6 +221,7 @@ func (l *Log) examineRecord(c *check, n handoff.Seq) error {
 		c.problem(file, "can't be read: %v", reason(err))
 		return nil
 	}
+	c.needs.Add(r)
 	if damaged, ok := r.Fact.(*handoff.Damaged); ok {
 		c.problem(file, "is no record: %v", reason(damaged.Err))
 		return nil

@@ -44,24 +44,30 @@ func newSystem(dir string) *system { return &system{dir: dir} }
 func (s *system) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
 func (s *system) create(content []byte) (temporary, error) {
+	t, f, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	return written(t, f, content)
+}
+
+// open returns an empty temporary, and the file that it is.
+func (s *system) open() (temporary, *os.File, error) {
 	if !s.named.Load() {
 		t, f, err := createUnnamed(s)
-		if err == nil {
-			return written(t, f, content)
-		}
-		if !errors.Is(err, errors.ErrUnsupported) {
-			return nil, err
+		if err == nil || !errors.Is(err, errors.ErrUnsupported) {
+			return t, f, err
 		}
 		s.named.Store(true)
 	}
 	if err := s.mkdir(tmpDir); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+		return nil, nil, err
 	}
 	f, err := os.CreateTemp(s.path(tmpDir), "record-")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return written(&named{f, s}, f, content)
+	return &named{f, s}, f, nil
 }
 
 func written(t temporary, f *os.File, content []byte) (temporary, error) {

@@ -49,7 +49,7 @@ func (l *Log) makeAll() error {
 		return err
 	}
 	var made []string
-	for _, name := range []string{".", "log", "artifacts", recordsDir} {
+	for _, name := range []string{".", "log", "artifacts", recordsDir, "bodies", bodiesDir} {
 		err := l.disk.mkdir(name)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
@@ -88,7 +88,7 @@ func (l *Log) makeAbove() ([]string, error) {
 }
 
 func (l *Log) makeID(above []string) error {
-	for _, dir := range append([]string{"artifacts", "."}, above...) {
+	for _, dir := range append([]string{"artifacts", "bodies", "."}, above...) {
 		if err := l.disk.syncDir(dir); err != nil {
 			return err
 		}

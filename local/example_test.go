@@ -3,6 +3,7 @@ package local_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"path/filepath"
@@ -81,4 +82,33 @@ func ExampleWorkspace_Watch() {
 	// Output:
 	// 1 analysis design.md
 	// 2 design design.md
+}
+
+// What is published is kept as it was: it can be read when the file has changed.
+func ExampleWorkspace_Open() {
+	ctx := context.Background()
+	dir, w := workspace()
+	defer os.RemoveAll(dir)
+	defer w.Close()
+
+	p, err := w.Publish(ctx, handoff.Draft{Channel: "design", Path: "design.md"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "design.md"), []byte("# Something else\n"), 0o644); err != nil {
+		log.Fatal(err)
+	}
+
+	b, err := w.Open(ctx, p.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer b.Close()
+	text, err := io.ReadAll(b)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s is %s; published was: %s", b.Artifact.Path, b.Artifact.Target, text)
+	// Output:
+	// design.md is modified; published was: # Retry policy
 }

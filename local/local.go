@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/body"
 	"github.com/agent-handoff/handoff/config"
 	"github.com/agent-handoff/handoff/filelog"
 	"github.com/agent-handoff/handoff/sqlindex"
@@ -24,6 +25,7 @@ type Workspace struct {
 	config.Workspace
 	Config config.Config
 	Log    *filelog.Log
+	Bodies *filelog.Bodies
 
 	files *os.Root
 	index *index
@@ -71,10 +73,13 @@ func Open(dir string, o Options) (*Workspace, error) {
 	}
 	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files}
 	w.index = &index{log: w.Log, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
-	w.Hub = handoff.New(w.Log, w.index, handoff.Options{
-		Now: o.Now, Rand: o.Rand, Files: files, Checks: o.Checks,
-		Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
-		DigestLimit: int64(settings.Limits.Digest),
+	w.Bodies = w.Log.Bodies()
+	w.Hub = handoff.New(w.Log, w.index, w.Bodies, handoff.Options{
+		Now: o.Now, Rand: o.Rand, Checks: o.Checks,
+		Files: &body.Files{
+			Root: files, Now: o.Now, Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
+			Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
+		},
 	})
 	return w, nil
 }
