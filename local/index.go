@@ -32,7 +32,10 @@ type index struct {
 	total   handoff.Seq  // the newest record when catching up began
 }
 
-var _ handoff.Index = (*index)(nil)
+var (
+	_ handoff.Index    = (*index)(nil)
+	_ handoff.Verdicts = (*index)(nil)
+)
 
 // maxMoves is how often an index looks for a better place before it stays in
 // memory.
@@ -72,6 +75,25 @@ func (x *index) Apply(ctx context.Context, records ...handoff.Record) error {
 	}
 	if err == nil && x.progress != nil {
 		x.tell(records[len(records)-1].Seq)
+	}
+	return err
+}
+
+// Verdicts implements handoff.Verdicts. Trouble with verdicts is no reason to
+// leave a place.
+func (x *index) Verdicts(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
+	at, err := x.place(ctx)
+	if v, ok := at.(handoff.Verdicts); ok {
+		return v.Verdicts(ctx, fingerprints)
+	}
+	return nil, err
+}
+
+// PutVerdict implements handoff.Verdicts.
+func (x *index) PutVerdict(ctx context.Context, id, fingerprint string, t handoff.Target) error {
+	at, err := x.place(ctx)
+	if v, ok := at.(handoff.Verdicts); ok {
+		return v.PutVerdict(ctx, id, fingerprint, t)
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 
 // version is that of the schema and of what is stored in it. A database of
 // another version is emptied and filled anew.
-const version = 1
+const version = 2
 
 // schema is the database but for the indexes of columns. An artifact's row has
 // the place of its record as its key, so that every index of artifacts ends in
@@ -46,6 +46,8 @@ var schema = []string{
 	`CREATE TABLE works (harness TEXT, id TEXT, state TEXT, PRIMARY KEY (harness, id)) WITHOUT ROWID`,
 
 	`CREATE TABLE damaged (seq INTEGER PRIMARY KEY)`,
+
+	`CREATE TABLE verdicts (id TEXT PRIMARY KEY, fingerprint TEXT, target TEXT) WITHOUT ROWID`,
 
 	`CREATE VIRTUAL TABLE texts USING fts5 (title, summary, name, tags, body, tokenize = "unicode61 remove_diacritics 2")`,
 }
