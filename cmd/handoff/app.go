@@ -62,8 +62,8 @@ const (
 // commands are all commands, a file each.
 var commands = []func(*app) *cobra.Command{
 	publishCommand, withdrawCommand,
-	showCommand, listCommand, watchCommand, waitCommand, threadCommand,
-	demoCommand, checkCommand,
+	showCommand, listCommand, readCommand, watchCommand, waitCommand, threadCommand,
+	demoCommand, checkCommand, gcCommand,
 }
 
 // run runs one command line and returns its exit code.

@@ -21,8 +21,8 @@ func showCommand(a *app) *cobra.Command {
 		Short:   "Show one artifact: what it is, where it lies, whether it still stands",
 		GroupID: find,
 		Long: `Show prints what is recorded of one artifact and what became of it. REF is its
-id, or a beginning of it that no other has. The body is not printed: read the
-file at its path.`,
+id, or a beginning of it that no other has. The body is not printed:
+read the file at its path, or handoff read REF.`,
 		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
 		Args:              exactly(1, "one ref"),
 		ValidArgsFunction: a.completeRefs,
@@ -84,6 +84,9 @@ func (a *app) showArtifact(art handoff.Artifact) {
 	}
 	if art.TargetType != "file" {
 		body = append(body, art.TargetType)
+	}
+	if art.Kept {
+		body = append(body, "kept")
 	}
 	digest := ""
 	if art.Digest != (handoff.Digest{}) {
