@@ -61,7 +61,7 @@ const (
 
 // commands are all commands, a file each.
 var commands = []func(*app) *cobra.Command{
-	publishCommand, withdrawCommand,
+	publishCommand, writeCommand, withdrawCommand,
 	showCommand, listCommand, readCommand, watchCommand, waitCommand, threadCommand,
 	demoCommand, checkCommand, gcCommand,
 }

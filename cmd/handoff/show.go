@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/config"
 	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
@@ -21,7 +20,7 @@ func showCommand(a *app) *cobra.Command {
 		Short:   "Show one artifact: what it is, where it lies, whether it still stands",
 		GroupID: find,
 		Long: `Show prints what is recorded of one artifact and what became of it. REF is its
-id, or a beginning of it that no other has. The body is not printed:
+id, a beginning of it that no other has, run/name, or a name. The body is not printed:
 read the file at its path, or handoff read REF.`,
 		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
 		Args:              exactly(1, "one ref"),
@@ -41,7 +40,7 @@ read the file at its path, or handoff read REF.`,
 			format = "json"
 		}
 		return a.reading(func(w *local.Workspace) error {
-			id, err := resolve(c.Context(), w, args[0])
+			id, err := a.here(c.Context(), w, args[0])
 			if err != nil {
 				return err
 			}
@@ -125,7 +124,7 @@ func (a *app) showArtifact(art handoff.Artifact) {
 // artifact. That it can't be recorded stops nobody.
 func (a *app) used(ctx context.Context, w *local.Workspace, art handoff.Artifact) {
 	if a.flush() == nil {
-		_ = w.As(handoff.Identify(config.Identity(a.getenv)...)).Use(ctx, art)
+		_ = w.As(a.caller()).Use(ctx, art)
 	}
 }
 
