@@ -29,7 +29,6 @@ type corpus struct {
 	log       *filelog.Log
 	id        string
 	ids       []string
-	rebuilt   time.Duration
 }
 
 var theCorpus = sync.OnceValues(func() (*corpus, error) {
@@ -52,11 +51,9 @@ var theCorpus = sync.OnceValues(func() (*corpus, error) {
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
 	if err := handoff.CatchUp(context.Background(), c.log, x); err != nil {
 		return nil, err
 	}
-	c.rebuilt = time.Since(began)
 	return c, x.Close()
 })
 
@@ -145,11 +142,27 @@ func needCorpus(b *testing.B) *corpus {
 func BenchmarkIndexRebuild(b *testing.B) {
 	c := needCorpus(b)
 	for b.Loop() {
-		bare := bareInserts(b, c)
-		b.ReportMetric(c.rebuilt.Seconds(), "rebuild-s")
+		before, bare, after := rebuild(b, c), bareInserts(b, c), rebuild(b, c)
+		rebuilt := (before + after) / 2 // taken around the other, for the machine is never quiet
+		b.ReportMetric(rebuilt.Seconds(), "rebuild-s")
 		b.ReportMetric(bare.Seconds(), "bare-s")
-		b.ReportMetric(bare.Seconds()/c.rebuilt.Seconds(), "rate-vs-bare")
+		b.ReportMetric(bare.Seconds()/rebuilt.Seconds(), "rate-vs-bare")
 	}
+}
+
+// rebuild fills an empty index from the log, and returns how long it took.
+func rebuild(b *testing.B, c *corpus) time.Duration {
+	b.Helper()
+	x, err := sqlindex.Open(b.Context(), filepath.Join(b.TempDir(), "index.db"), c.id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	began := time.Now()
+	if err := handoff.CatchUp(b.Context(), c.log, x); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(began)
 }
 
 // bareInserts copies every row of the corpus's index to an empty one, as many
@@ -323,7 +336,7 @@ func BenchmarkIndexFiltered(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer x.Close()
-	const times = 200
+	const times = 100
 	for _, filter := range []struct {
 		name, from string
 		query      handoff.ArtifactQuery
@@ -345,14 +358,18 @@ func BenchmarkIndexFiltered(b *testing.B) {
 				"status = 'active' ORDER BY a.seq DESC LIMIT 51) ORDER BY seq DESC;\n" + sqlOfViews(page) +
 				"SELECT seq FROM damaged ORDER BY seq; COMMIT;\n"
 			for b.Loop() {
-				one, many := inShell(b, shell, c.file, text), inShell(b, shell, c.file, strings.Repeat(text, times+1))
-				began := time.Now()
-				for range times {
-					if _, err := x.Artifacts(b.Context(), q); err != nil {
-						b.Fatal(err)
+				ours, theirs := time.Hour, time.Hour
+				for range 7 { // in turns, and the best of each: what others do to the machine is no part of it
+					one, many := inShell(b, shell, c.file, text), inShell(b, shell, c.file, strings.Repeat(text, times+1))
+					theirs = min(theirs, (many-one)/times)
+					began := time.Now()
+					for range times {
+						if _, err := x.Artifacts(b.Context(), q); err != nil {
+							b.Fatal(err)
+						}
 					}
+					ours = min(ours, time.Since(began)/times)
 				}
-				ours, theirs := time.Since(began)/times, (many-one)/times
 				b.ReportMetric(float64(ours.Microseconds()), "ours-µs")
 				b.ReportMetric(float64(theirs.Microseconds()), "shell-µs")
 				b.ReportMetric(float64(ours)/float64(theirs), "times-shell")
