@@ -90,17 +90,13 @@ func (j *joint) gather(ctx context.Context, r *transcript) error {
 	}
 	files := nested(dir, session)
 	if !r.file.agent {
-		beside, err := folder(dir)
-		if err != nil {
-			return unreadable(dir, err)
-		}
-		files = append(files, beside...)
+		files = append(files, beside(dir)...)
 	}
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !f.agent || f.path == r.file.path || r.file.agent && !j.seen.spawnedBy(f.id) {
+		if f.path == r.file.path || r.file.agent && !j.seen.spawnedBy(f.id) {
 			continue
 		}
 		t, err := j.p.openFile(f)

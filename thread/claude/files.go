@@ -149,6 +149,21 @@ func below(dir, session string, depth int) []file {
 	return files
 }
 
+// beside finds the subagents that older versions keep beside their session.
+func beside(dir string) []file {
+	var files []file
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		if f, ok := parse(dir, e); ok {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
 // word reports whether id can be part of a file's name.
 func word(id string) bool {
 	return id != "" && !strings.ContainsAny(id, `/\`+"\x00") && filepath.IsLocal(id) && id != "."
@@ -219,9 +234,8 @@ func (p *provider) traces(ctx context.Context, projects []string, id string) (tr
 				left = append(left, f.id)
 			}
 		}
-		files, _ := folder(dir)
-		for _, f := range files {
-			if m, err := readMeta(f); f.agent && err == nil && m.session == id {
+		for _, f := range beside(dir) {
+			if m, err := readMeta(f); err == nil && m.session == id {
 				trace = or(trace, "a subagent of it is left in "+dir)
 				left = append(left, f.id)
 			}

@@ -97,7 +97,12 @@ func (s *scanner) warn(text string) { s.facts.Warnings = append(s.facts.Warnings
 // scan goes through the records of src. The error is one of emit or ctx; what
 // is wrong with src is warned about.
 func (s *scanner) scan(src io.Reader) error {
-	rd := jsonl.NewReader(src)
+	const least, most = 4 << 10, 256 << 10
+	size := s.r.file.size + 1
+	if s.partial {
+		size = tail + 1
+	}
+	rd := jsonl.NewReaderSize(src, int(min(max(size, least), most)))
 	bad, first := 0, 0
 	for rd.Next() {
 		if s.n = rd.Number(); s.n%256 == 0 && s.ctx.Err() != nil {
