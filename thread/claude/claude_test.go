@@ -147,3 +147,36 @@ func TestFacts(t *testing.T) {
 		t.Errorf("messages cost %+v, the thread %+v (%v)", spent, want, err)
 	}
 }
+
+// TestUnnamed finds whose a subagent is where neither the parent nor a file
+// beside it says so: by the prompt of a call that has not returned, by the call
+// of another subagent.
+func TestUnnamed(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, s *script) { put(t, dir, ".claude", project+name, s.String()) }
+	write(mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").call("m1", "t1", "Agent", obj{"description": "first", "prompt": "do the first"}, used(1, 0, 0, 0, 1)))
+	write(mainID+"/subagents/agent-one.jsonl", start(mainID, "one", "2.1.140", 2).user("do the first").
+		call("c1", "u1", "Agent", obj{"prompt": "do the second"}, used(1, 0, 0, 0, 1)).result("u1", "no", obj{"agentId": "two", "status": "failed"}))
+	write(mainID+"/subagents/agent-two.jsonl", start(mainID, "two", "2.1.140", 3).user("do the second"))
+	p := open(t, claude.Driver(), filepath.Join(dir, ".claude"))
+	two, err := p.Thread(t.Context(), "agent-two")
+	if err != nil || two.Parent != "one" || two.ID != "two" {
+		t.Errorf("got %+v, %v, want it below one", two, err)
+	}
+	main, err := p.Thread(t.Context(), mainID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		agents, err := p.Agents(t.Context(), main)
+		if err != nil || len(agents) != 2 {
+			t.Fatalf("got %+v, %v", agents, err)
+		}
+		if a := agents[0]; a.Name != "first" || len(a.Lifecycle) != 1 || a.State.Status != thread.Running {
+			t.Errorf("got %+v", a)
+		}
+		if a := agents[1]; a.Thread.Parent != "one" || a.State.Status != thread.Errored || a.State.Source != thread.Parent {
+			t.Errorf("got %+v", a)
+		}
+	}
+}
