@@ -3,6 +3,7 @@ package all
 
 import (
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/claude"
 	"github.com/agent-handoff/handoff/thread/codex"
 )
 
@@ -10,6 +11,7 @@ import (
 // asked for an id that names none.
 func Drivers() []thread.Driver {
 	return []thread.Driver{
+		claude.Driver(),
 		codex.Driver(),
 	}
 }
