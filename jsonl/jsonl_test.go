@@ -82,6 +82,20 @@ func TestSpan(t *testing.T) {
 	}
 }
 
+func TestLinesWith(t *testing.T) {
+	long := strings.Repeat("y", 300<<10)
+	in := "mark 0\nmark 1\nno mark\n" + long + "\nmark 2\nmar\nmark 3"
+	for name, src := range map[string]io.Reader{"whole": strings.NewReader(in), "bytes": iotest.OneByteReader(strings.NewReader(in)), "halves": iotest.HalfReader(strings.NewReader(in))} {
+		var got []string
+		for at := range jsonl.LinesWith(src, []byte("mark")) {
+			got = append(got, in[at:at+6])
+		}
+		if want := []string{"mark 1", "mark 2", "mark 3"}; !equal(got, want) {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 func equal(a, b []string) bool {
 	return strings.Join(a, "\n") == strings.Join(b, "\n") && len(a) == len(b)
 }

@@ -1,8 +1,10 @@
 package jsonl
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"iter"
 )
 
 // A Span is where a value lies in a source. A file in which later lines change
@@ -36,4 +38,31 @@ func (s Span) Read(src io.ReaderAt, buf []byte) (Value, error) {
 		err = nil
 	}
 	return Value(buf[:n]), err
+}
+
+// LinesWith yields where the lines of src start that begin with prefix, the
+// first line apart. It looks at bytes only, so it costs little more than reading.
+func LinesWith(src io.Reader, prefix []byte) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		pattern := append([]byte{'\n'}, prefix...)
+		buf := make([]byte, chunk)
+		kept, base := 0, int64(0)
+		for {
+			n, err := src.Read(buf[kept:])
+			have := buf[:kept+n]
+			from := 0
+			for i := bytes.Index(have, pattern); i >= 0; i = bytes.Index(have[from:], pattern) {
+				from += i + 1
+				if !yield(base + int64(from)) {
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+			kept = min(len(have)-from, len(prefix))
+			base += int64(len(have) - kept)
+			copy(buf, have[len(have)-kept:])
+		}
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -218,7 +217,7 @@ func (t *tree) further(c chat) (list []chat) {
 	}
 	defer f.Close()
 	seen := map[string]bool{c.head.id: true}
-	for at := range marks(f) {
+	for at := range jsonl.LinesWith(f, mark) {
 		line, err := jsonl.Span{Offset: at, Len: headLen}.Read(f, nil)
 		if err != nil {
 			break
@@ -231,37 +230,6 @@ func (t *tree) further(c chat) (list []chat) {
 		}
 	}
 	return list
-}
-
-// marks yields where the lines start, after the first, that begin with mark.
-func marks(src io.Reader) func(yield func(int64) bool) {
-	pattern := append([]byte{'\n'}, mark...)
-	return func(yield func(int64) bool) {
-		buf := make([]byte, 256<<10)
-		have, base := 0, int64(0)
-		for {
-			n, err := src.Read(buf[have:])
-			have += n
-			from := 0
-			for {
-				i := bytes.Index(buf[from:have], pattern)
-				if i < 0 {
-					break
-				}
-				from += i + 1
-				if !yield(base + int64(from)) {
-					return
-				}
-			}
-			if err != nil {
-				return
-			}
-			keep := min(have-from, len(pattern)-1)
-			base += int64(have - keep)
-			copy(buf, buf[have-keep:have])
-			have = keep
-		}
-	}
 }
 
 // swept returns the file in which the tool still has prompts of a thread.
