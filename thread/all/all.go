@@ -5,6 +5,8 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/claude"
 	"github.com/agent-handoff/handoff/thread/codex"
+	"github.com/agent-handoff/handoff/thread/gemini"
+	"github.com/agent-handoff/handoff/thread/pi"
 )
 
 // Drivers returns the drivers of all providers, in the order in which they are
@@ -13,5 +15,7 @@ func Drivers() []thread.Driver {
 	return []thread.Driver{
 		claude.Driver(),
 		codex.Driver(),
+		gemini.Driver(),
+		pi.Driver(),
 	}
 }
