@@ -4,6 +4,7 @@ package all
 import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/codex"
+	"github.com/agent-handoff/handoff/thread/opencode"
 )
 
 // Drivers returns the drivers of all providers, in the order in which they are
@@ -11,5 +12,6 @@ import (
 func Drivers() []thread.Driver {
 	return []thread.Driver{
 		codex.Driver(),
+		opencode.Driver(),
 	}
 }
