@@ -3,6 +3,7 @@ package all
 
 import (
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/amp"
 	"github.com/agent-handoff/handoff/thread/codex"
 	"github.com/agent-handoff/handoff/thread/opencode"
 )
@@ -13,5 +14,6 @@ func Drivers() []thread.Driver {
 	return []thread.Driver{
 		codex.Driver(),
 		opencode.Driver(),
+		amp.Driver(),
 	}
 }
