@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
@@ -163,6 +164,32 @@ func TestOneOfTwo(t *testing.T) {
 	var e *handoff.Error
 	if _, err := p.Thread(t.Context(), parentID); !errors.Is(err, handoff.Unavailable) || !errors.As(err, &e) || e.Hint == "" {
 		t.Errorf("got %v, want unavailable and a hint", err)
+	}
+}
+
+// TestWrittenMeanwhile: a checkpoint while a thread is read is told, and so is a
+// write that was cut off.
+func TestWrittenMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "opencode.db")
+	write(t, path, false, session(parentID, "", 0).user("one").step("stop", one, said("two")))
+	p := open(t, dir)
+	th, err := p.Thread(t.Context(), parentID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	touch := func(thread.Message) error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) }
+	if err := th.Read(t.Context(), thread.Texts, touch); err != nil || len(th.Warnings) != 1 || th.State.Status.Ended() {
+		t.Errorf("got %v, %+v", err, th.Facts)
+	}
+	if err := th.Load(t.Context()); err != nil || len(th.Warnings) != 0 || th.State.Status != thread.Completed {
+		t.Errorf("read again: got %v, %+v", err, th.Facts)
+	}
+	if err := os.WriteFile(path+"-journal", []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if th, err = p.Thread(t.Context(), parentID); err != nil || len(th.Warnings) != 1 {
+		t.Errorf("got %v, %v, want a warning", th.Warnings, err)
 	}
 }
 

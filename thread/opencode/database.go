@@ -77,7 +77,6 @@ func (d database) unreadable(err error) error {
 // sessions returns those that a condition holds for. It asks again if the
 // database was written to meanwhile.
 func (d database) sessions(ctx context.Context, column, value string) (list []*session, err error) {
-	const patience = 3
 	for range patience {
 		var changed bool
 		list, changed, err = d.sessionsOnce(ctx, column, value)
@@ -183,18 +182,25 @@ func (d database) messages(ctx context.Context, s *session, damaged func(string)
 	if err == nil {
 		err = d.content(ctx, db, list, yield)
 	}
+	var stop *stopped
 	switch {
+	case errors.As(err, &stop):
+		return stop.error
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil && !errors.As(err, new(*stopped)):
-		damaged("the database is damaged, or was written to while it was read: " + err.Error())
-	case err != nil:
-		return err.(*stopped).error
 	case db.Changed():
-		damaged("the database was written to while it was read: read it again")
+		return errChanged
+	case err != nil:
+		damaged("the database is damaged: " + err.Error())
 	}
 	return nil
 }
+
+// errChanged says that what was read may be of two moments.
+var errChanged = errors.New("the database was written to while it was read: read it again")
+
+// patience is how often a question is asked of a database that is written to.
+const patience = 3
 
 // index finds the messages of a session and their parts, in order. The content
 // of all of them may be larger than memory.

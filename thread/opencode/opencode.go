@@ -82,8 +82,8 @@ type store interface {
 	children(ctx context.Context, id string) ([]*session, error)
 
 	// messages hands out the messages of a session in order. What can't be read
-	// is told to damaged, an error is one of yield, of ctx, or that there is
-	// nothing to read any more.
+	// is told to damaged, an error is one of yield, of ctx, errChanged, or that
+	// there is nothing to read any more.
 	messages(ctx context.Context, s *session, damaged func(string), yield func(message) error) error
 }
 

@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -28,10 +29,19 @@ type reader struct {
 
 // Read implements thread.Reader.
 func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
-	s := &scanner{session: r.session, detail: detail, emit: emit}
-	err := r.session.store.messages(ctx, r.session, s.damaged, s.message)
-	if err != nil {
-		return thread.Facts{}, err
+	var s *scanner
+	for attempt := 1; ; attempt++ {
+		s = &scanner{session: r.session, detail: detail, emit: emit}
+		err := r.session.store.messages(ctx, r.session, s.damaged, s.message)
+		if errors.Is(err, errChanged) {
+			if !s.emitted && attempt < patience {
+				continue
+			}
+			s.damaged(err.Error())
+		} else if err != nil {
+			return thread.Facts{}, err
+		}
+		break
 	}
 	if err := s.finish(); err != nil {
 		return thread.Facts{}, err
@@ -50,9 +60,10 @@ type scanner struct {
 	turn    turn
 	spend   spend
 	ledger  ledger
-	broken  bool            // not all was read
-	omitted int             // rows and files
-	copied  int             // messages that are older than the session
+	broken  bool // not all was read
+	omitted int  // rows and files
+	copied  int  // messages that are older than the session
+	emitted bool
 	held    *thread.Message // the newest; calls of what follows may belong to it
 	compact string          // the message that asked for a compaction whose summary is awaited
 	at      time.Time
@@ -180,6 +191,7 @@ func (s *scanner) flush() error {
 	if m == nil || m.N == 0 && len(m.Tools) == 0 || s.emit == nil {
 		return nil
 	}
+	s.emitted = true
 	return s.emit(*m)
 }
 
