@@ -29,6 +29,7 @@ var floors = map[string]int{
 	"config":   1,
 	"lineage":  1,
 	"names":    1,
+	"sqlsnap":  1,
 
 	"filelog":  2,
 	"natslog":  2,

@@ -3,9 +3,11 @@ package all
 
 import (
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/amp"
 	"github.com/agent-handoff/handoff/thread/claude"
 	"github.com/agent-handoff/handoff/thread/codex"
 	"github.com/agent-handoff/handoff/thread/gemini"
+	"github.com/agent-handoff/handoff/thread/opencode"
 	"github.com/agent-handoff/handoff/thread/pi"
 )
 
@@ -17,5 +19,7 @@ func Drivers() []thread.Driver {
 		codex.Driver(),
 		gemini.Driver(),
 		pi.Driver(),
+		opencode.Driver(),
+		amp.Driver(),
 	}
 }
