@@ -45,6 +45,7 @@ var floors = map[string]int{
 
 	"mcpserver": 4,
 	"web":       4,
+	"demo":      4,
 
 	"cmd/handoff": 5,
 	"bench":       5,

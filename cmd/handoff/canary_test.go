@@ -80,6 +80,21 @@ func (c *console) ok(args ...string) string {
 // its own.
 var contentCommands = []string{"demo", "read", "thread"}
 
+// pipeline runs the commands of pipelines over a run whose free text is the
+// given one. What a check compares, a verdict, say, is shown; that text is not.
+func (c *console) pipeline(text string) {
+	c.write(".pipeline/42/plan.json", `{"affected_files":["a.md"],"steps":[{"order":1,"file":"a.md","description":"`+text+`"}],
+ "acceptance_mapping":{"AC1":"`+text+`"},"risk_notes":["`+text+`",7]}`)
+	c.write(".pipeline/42/test-result.json", `{"verdict":"FAIL","phase_1":{"unit":{"result":"FAIL","output":"`+text+`"}},"classification":"x","more":"`+text+`"}`)
+	c.ok("pipeline", "init", "42")
+	for _, args := range [][]string{{"next", "42"}, {"trace", "42"}, {"trace", "42", "--state"}, {"gate", "42", "plan"}, {"gate", "42", "test"},
+		{"validate", ".pipeline/42/plan.json", ".pipeline/42/test-result.json"}} {
+		c.run("", append([]string{"pipeline"}, args...)...)
+		c.run("", append([]string{"pipeline"}, append(args, "--json")...)...)
+	}
+	c.run("", "pipeline", "validate", "--compat", ".pipeline/42/test-result.json")
+}
+
 // TestCanary holds that no byte of a body leaves handoff: not in what any
 // command prints, nor in any file that it writes but the body itself.
 func TestCanary(t *testing.T) {
@@ -123,6 +138,7 @@ func TestCanary(t *testing.T) {
 	c.run("", "check")
 	c.run("", "check", "--repair", "--json")
 	c.ok("gc", "--json")
+	c.pipeline(canary)
 
 	for _, command := range commands {
 		name := command(&app{}).Name()

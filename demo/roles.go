@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"bytes"
@@ -17,18 +17,28 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// demoNames are the four agents.
-var demoNames = []string{"architect", "builder", "reviewer", "lead"}
+// names are the four agents.
+var names = []string{"architect", "builder", "reviewer", "lead"}
 
-var demoRoles = map[string]func(*demoAgent) error{
-	"architect": (*demoAgent).architect, "builder": (*demoAgent).builder,
-	"reviewer": (*demoAgent).reviewer, "lead": (*demoAgent).lead,
+var roles = map[string]func(*agent) error{
+	"architect": (*agent).architect, "builder": (*agent).builder,
+	"reviewer": (*agent).reviewer, "lead": (*agent).lead,
 }
 
-// A demoAgent is one agent of the demo. It knows no other's files: what it
+// Play plays one role, in the directory that the others share. Its kind is
+// Invalid where there is no such role.
+func (s Stage) Play(ctx context.Context, role string) error {
+	play, ok := roles[role]
+	if !ok {
+		return &handoff.Error{Op: "demo", Name: role, Kind: handoff.Invalid, Err: errors.New("no such role"), Hint: "run handoff demo without --role"}
+	}
+	return play(&agent{Stage: s, ctx: ctx, name: role})
+}
+
+// An agent is one agent of the demo. It knows no other's files: what it
 // reads, it finds with the commands that any agent would use.
-type demoAgent struct {
-	*app
+type agent struct {
+	Stage
 	ctx  context.Context
 	name string
 }
@@ -37,8 +47,8 @@ type demoAgent struct {
 const patience = "60s"
 
 // architect designs, and writes down what it learned once the tests passed.
-func (d *demoAgent) architect() error {
-	design, err := d.publish("design.md", demoText("design.md"), "design", "Slugs: one dash between words")
+func (d *agent) architect() error {
+	design, err := d.publish("design.md", embedded("design.md"), "design", "Slugs: one dash between words")
 	if err != nil {
 		return err
 	}
@@ -46,13 +56,13 @@ func (d *demoAgent) architect() error {
 	if err != nil {
 		return err
 	}
-	text := demoText("design.md") + "\nLearned: letters beyond a to z are separators too. That is a limit, not a goal.\n"
+	text := embedded("design.md") + "\nLearned: letters beyond a to z are separators too. That is a limit, not a goal.\n"
 	_, err = d.publish("design-limits.md", text, "design", "Slugs, with their limits", "--tag", "revision", "--replaces", design.ID, "--from", passed.ID)
 	return err
 }
 
 // builder makes the patch; the first try is not good enough.
-func (d *demoAgent) builder() error {
+func (d *agent) builder() error {
 	design, err := d.wait("--channel", "design")
 	if err != nil {
 		return err
@@ -76,13 +86,13 @@ func (d *demoAgent) builder() error {
 }
 
 // patch changes the program and publishes the difference.
-func (d *demoAgent) patch(attempt, name, title string, flags ...string) (handoff.Artifact, error) {
-	file := filepath.Join(d.dir, "src", "slug.go")
+func (d *agent) patch(attempt, name, title string, flags ...string) (handoff.Artifact, error) {
+	file := filepath.Join(d.Dir, "src", "slug.go")
 	before, err := os.ReadFile(file)
 	if err != nil {
 		return handoff.Artifact{}, err
 	}
-	after := demoText(attempt)
+	after := embedded(attempt)
 	if err := os.WriteFile(file, []byte(after), 0o666); err != nil {
 		return handoff.Artifact{}, err
 	}
@@ -91,7 +101,7 @@ func (d *demoAgent) patch(attempt, name, title string, flags ...string) (handoff
 }
 
 // reviewer tests each patch, and notes for the design what the tests hold.
-func (d *demoAgent) reviewer() error {
+func (d *agent) reviewer() error {
 	first, err := d.wait("--channel", "patch")
 	if err != nil {
 		return err
@@ -123,11 +133,11 @@ func (d *demoAgent) reviewer() error {
 }
 
 // verify runs the program's tests and publishes what they said.
-func (d *demoAgent) verify(patch handoff.Artifact, name string, flags ...string) (handoff.Artifact, error) {
+func (d *agent) verify(patch handoff.Artifact, name string, flags ...string) (handoff.Artifact, error) {
 	if _, err := d.read(patch); err != nil {
 		return handoff.Artifact{}, err
 	}
-	log, passed := d.test(filepath.Join(d.dir, "src"))
+	log, passed := d.test(filepath.Join(d.Dir, "src"))
 	title, tag := "Tests fail", "fail"
 	if passed {
 		title, tag = "Tests pass", "pass"
@@ -137,14 +147,14 @@ func (d *demoAgent) verify(patch handoff.Artifact, name string, flags ...string)
 
 // test runs a program's tests, or, where there is no Go toolchain, looks at
 // its form.
-func (d *demoAgent) test(dir string) (log string, passed bool) {
+func (d *agent) test(dir string) (log string, passed bool) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return checkForm(dir)
 	}
 	d.say("$ go test ./...")
 	cmd := exec.CommandContext(d.ctx, "go", "test", "-count=1", "./...")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOTOOLCHAIN=local", "GOPROXY=off")
+	cmd.Env = append(d.Environ, "GOWORK=off", "GOFLAGS=", "GOTOOLCHAIN=local", "GOPROXY=off")
 	out, err := cmd.CombinedOutput()
 	return "$ go test ./...\n" + string(out), err == nil
 }
@@ -170,7 +180,7 @@ func checkForm(dir string) (log string, passed bool) {
 }
 
 // lead settles the two designs and hands over.
-func (d *demoAgent) lead() error {
+func (d *agent) lead() error {
 	passed, err := d.wait("--channel", "verification", "--tag", "pass")
 	if err != nil {
 		return err
@@ -195,7 +205,7 @@ func (d *demoAgent) lead() error {
 	if err != nil {
 		return err
 	}
-	text := strings.TrimSpace(one) + "\n" + strings.TrimPrefix(other, demoText("design.md"))
+	text := strings.TrimSpace(one) + "\n" + strings.TrimPrefix(other, embedded("design.md"))
 	design, err := d.publish("design-final.md", text, "design", "Slugs, settled", "--replaces", limits.ID, "--replaces", tests.ID)
 	if err != nil {
 		return err
@@ -207,7 +217,7 @@ func (d *demoAgent) lead() error {
 	return d.summarize(design, patches.Artifacts[0], passed)
 }
 
-func (d *demoAgent) summarize(design, patch, log handoff.Artifact) error {
+func (d *agent) summarize(design, patch, log handoff.Artifact) error {
 	var text strings.Builder
 	text.WriteString("# Done: slugs\n\n")
 	args := []string{"publish", "-", "--channel", "handoff", "--title", "Slugs are mended", "--filename", "summary.md"}
@@ -219,37 +229,37 @@ func (d *demoAgent) summarize(design, patch, log handoff.Artifact) error {
 }
 
 // publish writes a file and publishes it.
-func (d *demoAgent) publish(name, text, channel, title string, flags ...string) (a handoff.Artifact, err error) {
-	if err := writeDemoFile(filepath.Join(d.dir, name), text); err != nil {
+func (d *agent) publish(name, text, channel, title string, flags ...string) (a handoff.Artifact, err error) {
+	if err := writeFile(filepath.Join(d.Dir, name), text); err != nil {
 		return a, err
 	}
 	return a, d.handoff(&a, append([]string{"publish", name, "--channel", channel, "--title", title}, flags...)...)
 }
 
 // wait waits for an artifact of another agent.
-func (d *demoAgent) wait(flags ...string) (a handoff.Artifact, err error) {
+func (d *agent) wait(flags ...string) (a handoff.Artifact, err error) {
 	return a, d.handoff(&a, append(append([]string{"wait"}, flags...), "--timeout", patience)...)
 }
 
 // read reads the file that an artifact points at.
-func (d *demoAgent) read(a handoff.Artifact) (string, error) {
+func (d *agent) read(a handoff.Artifact) (string, error) {
 	d.say("reads " + a.Path)
-	b, err := os.ReadFile(filepath.Join(d.dir, filepath.FromSlash(a.Path)))
+	b, err := os.ReadFile(filepath.Join(d.Dir, filepath.FromSlash(a.Path)))
 	return string(b), err
 }
 
-func (d *demoAgent) say(line string) {
-	fmt.Fprintln(d.out, line)
-	d.flush()
+func (d *agent) say(line string) {
+	fmt.Fprintln(d.Out, line)
+	d.Flush()
 }
 
 // handoff runs a command of this program as a process of its own, and decodes
 // its answer.
-func (d *demoAgent) handoff(answer any, args ...string) error {
+func (d *agent) handoff(answer any, args ...string) error {
 	return d.handoffWith("", answer, args...)
 }
 
-func (d *demoAgent) handoffWith(in string, answer any, args ...string) error {
+func (d *agent) handoffWith(in string, answer any, args ...string) error {
 	shown := make([]string, len(args))
 	for i, arg := range args {
 		shown[i] = arg
@@ -258,13 +268,13 @@ func (d *demoAgent) handoffWith(in string, answer any, args ...string) error {
 		}
 	}
 	d.say("$ handoff " + strings.Join(shown, " "))
-	cmd := exec.CommandContext(d.ctx, d.self, append(args, "--json")...)
-	cmd.Dir, cmd.Stdin = d.dir, strings.NewReader(in)
+	cmd := exec.CommandContext(d.ctx, d.Program, append(args, "--json")...)
+	cmd.Dir, cmd.Env, cmd.Stdin = d.Dir, d.Environ, strings.NewReader(in)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return fmt.Errorf("handoff %s: %s", args[0], cmp.Or(oneLine(stderr.String()), err.Error()))
+		return fmt.Errorf("handoff %s: %s", args[0], cmp.Or(strings.Join(strings.Fields(stderr.String()), " "), err.Error()))
 	}
 	return json.Unmarshal(out, answer)
 }
