@@ -26,6 +26,7 @@ var floors = map[string]int{
 	"contract": 1,
 	"config":   1,
 	"lineage":  1,
+	"session":  1,
 
 	"filelog":  2,
 	"natslog":  2,
