@@ -23,6 +23,8 @@ type Workspace struct {
 	Log    *filelog.Log
 
 	files *os.Root
+	now   func() time.Time
+	rand  io.Reader
 }
 
 // Options are what Open takes from its caller; the zero value is good.
@@ -61,7 +63,8 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, &handoff.Error{Op: "open workspace", Name: found.Root, Kind: handoff.Unavailable, Err: err}
 	}
-	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files}
+	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files,
+		now: o.Now, rand: o.Rand}
 	w.Hub = handoff.New(w.Log, handoff.NewMemory(), handoff.Options{
 		Now: o.Now, Rand: o.Rand, Files: files, Checks: o.Checks,
 		Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
