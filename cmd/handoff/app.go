@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +56,7 @@ type app struct {
 const (
 	handOver = "over"
 	find     = "find"
+	sessions = "sessions"
 	care     = "care"
 )
 
@@ -62,7 +64,8 @@ const (
 var commands = []func(*app) *cobra.Command{
 	publishCommand, withdrawCommand,
 	showCommand, listCommand, watchCommand, waitCommand,
-	demoCommand, checkCommand,
+	sessionCommand,
+	demoCommand, checkCommand, configCommand,
 }
 
 // run runs one command line and returns its exit code.
@@ -103,7 +106,7 @@ reference. Files stay where they are; only references travel.`,
 	root.SetErr(a.err)
 	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "the workspace's `directory` (default: found from the current one)")
 	root.SetFlagErrorFunc(flagError)
-	root.AddGroup(&cobra.Group{ID: handOver, Title: "Hand over:"}, &cobra.Group{ID: find, Title: "Find:"}, &cobra.Group{ID: care, Title: "Set up and care:"})
+	root.AddGroup(&cobra.Group{ID: handOver, Title: "Hand over:"}, &cobra.Group{ID: find, Title: "Find:"}, &cobra.Group{ID: sessions, Title: "Sessions:"}, &cobra.Group{ID: care, Title: "Set up and care:"})
 	root.SetHelpCommandGroupID(care)
 	root.SetCompletionCommandGroupID(care)
 	for _, command := range commands {
@@ -150,11 +153,11 @@ func refused(c *cobra.Command, err error) error {
 
 // unknownCommand names what the caller may have meant.
 func unknownCommand(root *cobra.Command, name string) error {
-	hint := "handoff --help lists the commands"
+	hint := root.CommandPath() + " --help lists the commands"
 	if near := root.SuggestionsFor(name); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near[:min(len(near), 3)], ", ") + "?"
 	}
-	return &handoff.Error{Op: "handoff", Name: name, Kind: handoff.Invalid, Err: errors.New("no such command"), Hint: hint}
+	return &handoff.Error{Op: root.CommandPath(), Name: name, Kind: handoff.Invalid, Err: errors.New("no such command"), Hint: hint}
 }
 
 // flagError is called for flags that can't be parsed.
@@ -283,4 +286,12 @@ func exactly(n int, what string) cobra.PositionalArgs {
 // invalid is an error in the caller's words.
 func invalid(op, name, reason, hint string) error {
 	return &handoff.Error{Op: op, Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: hint}
+}
+
+// oneOf refuses a word that is none of those known; "" stands for no word.
+func oneOf(name, word string, known []string) error {
+	if word == "" || slices.Contains(known, word) {
+		return nil
+	}
+	return invalid(name, word, "is none of those known", "write one of "+strings.Join(known, ", "))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/spf13/cobra"
 )
 
@@ -111,21 +112,21 @@ func writeDemoFile(name, text string) error {
 func (a *app) playDemo(ctx context.Context, dir string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	session, err := newUUID(a.rand)
+	id, err := session.NewID(a.rand)
 	if err != nil {
 		return err
 	}
 	stage := &prefixed{out: a.out, flush: a.flush}
 	errs := make(chan error, len(demoNames))
 	for _, name := range demoNames {
-		run, err := newUUID(a.rand)
+		run, err := session.NewID(a.rand)
 		if err != nil {
 			return err
 		}
 		cmd := exec.CommandContext(ctx, a.self, "demo", "--role", name)
 		cmd.Dir = dir
 		cmd.WaitDelay = time.Second
-		cmd.Env = append(os.Environ(), "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=", "HANDOFF_SESSION="+session,
+		cmd.Env = append(os.Environ(), "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=", "HANDOFF_SESSION="+id,
 			"HANDOFF_RUN="+run, "HANDOFF_AGENT="+name, "HANDOFF_HARNESS=handoff-demo", "HANDOFF_THREAD=", "HANDOFF_TASK=", "HANDOFF_OPERATION=")
 		go func() { errs <- stage.run(cmd, name) }()
 	}
@@ -198,14 +199,4 @@ func (a *app) demoReceipt(ctx context.Context, dir string, start time.Time) erro
 	fmt.Fprintf(a.out, "\ntry next: cd %s && handoff show %s --lineage --format mermaid\n", rel, last.ID)
 	fmt.Fprintf(a.out, "          %s is the file that the next agent would read\n", strings.TrimPrefix(last.Path, "./"))
 	return nil
-}
-
-// newUUID returns a random UUID (version 4 of RFC 9562).
-func newUUID(random io.Reader) (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", err
-	}
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]), nil
 }

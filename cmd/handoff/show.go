@@ -12,16 +12,17 @@ import (
 )
 
 func showCommand(a *app) *cobra.Command {
-	var history, graph, asJSON bool
+	var history, graph, files, asJSON bool
 	var format string
 	c := &cobra.Command{
-		Use:     "show REF",
+		Use:     "show REF|SESSION",
 		Aliases: []string{"get"},
-		Short:   "Show one artifact: what it is, where it lies, whether it still stands",
+		Short:   "Show one artifact or session: what it is, where it lies, whether it still stands",
 		GroupID: find,
 		Long: `Show prints what is recorded of one artifact and what became of it. REF is its
 id, or a beginning of it that no other has. The body is not printed: read the
-file at its path.`,
+file at its path. Of a session, by its id, show prints its names, status and
+outputs, and with --files all that lies in its folder.`,
 		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
 		Args:              exactly(1, "one ref"),
 		ValidArgsFunction: a.completeRefs,
@@ -29,8 +30,9 @@ file at its path.`,
 	c.Flags().BoolVar(&history, "history", false, "list every revision of it, oldest first")
 	c.Flags().BoolVar(&graph, "lineage", false, "draw what it was made from and what was made from it")
 	c.Flags().StringVar(&format, "format", "tree", "how to draw the lineage: `tree`, json, dot or mermaid")
+	c.Flags().BoolVar(&files, "files", false, "of a session: list what lies in its folder")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.MarkFlagsMutuallyExclusive("history", "lineage")
+	c.MarkFlagsMutuallyExclusive("history", "lineage", "files")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("format") && !graph {
@@ -40,6 +42,12 @@ file at its path.`,
 			format = "json"
 		}
 		return a.reading(func(w *local.Workspace) error {
+			if !history && !graph && isSession(c.Context(), w, args[0]) {
+				return a.showSession(c.Context(), w, args[0], files, asJSON)
+			}
+			if files {
+				return invalid("show", args[0], "is no session; --files lists a session's folder", "handoff session find lists the sessions")
+			}
 			id, err := resolve(c.Context(), w, args[0])
 			if err != nil {
 				return err
@@ -149,6 +157,11 @@ func (a *app) showLineage(ctx context.Context, w *local.Workspace, id, format st
 	if err != nil {
 		return err
 	}
+	return a.draw(g, id, format)
+}
+
+// draw prints a graph, as seen from one of its nodes.
+func (a *app) draw(g lineage.Graph, id, format string) error {
 	switch format {
 	case "tree":
 		fmt.Fprint(a.out, g.Tree(id))
@@ -159,7 +172,7 @@ func (a *app) showLineage(ctx context.Context, w *local.Workspace, id, format st
 	case "mermaid":
 		fmt.Fprint(a.out, g.Mermaid())
 	default:
-		return invalid("show", id, "no format "+format, "the formats are tree, json, dot and mermaid")
+		return invalid("--format", format, "no such format", "the formats are tree, json, dot and mermaid")
 	}
 	return nil
 }
