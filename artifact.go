@@ -39,9 +39,16 @@ type Artifact struct {
 	Competing  []string // the other heads of its family, where it is a head
 	Unresolved []string // ids it names that this log has not
 	Late       bool     // it was published after its run or session closed
+	UsedBy     []Use    // the work that looked at it, as far as it was recorded
 
 	RecordPath string // where its record can be read, "" where it has no file
 	Target     Target // "" where no one looked
+}
+
+// A Use names a unit of work that looked at an artifact.
+type Use struct {
+	Harness string `json:"harness,omitempty"`
+	WorkID  string `json:"workId"`
 }
 
 // computed is what a view adds to its record, as the surfaces show it.
@@ -52,6 +59,7 @@ type computed struct {
 	Competing  []string `json:"competing,omitempty"`
 	Unresolved []string `json:"unresolved,omitempty"`
 	Late       bool     `json:"late,omitempty"`
+	UsedBy     []Use    `json:"usedBy,omitempty"`
 	RecordPath string   `json:"recordPath,omitempty"`
 	Target     Target   `json:"target,omitempty"`
 }
@@ -63,7 +71,7 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return withFields(b, computed{a.Seq, a.Status, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.RecordPath, a.Target})
+	return withFields(b, computed{a.Seq, a.Status, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.UsedBy, a.RecordPath, a.Target})
 }
 
 // UnmarshalJSON is the inverse of MarshalJSON.
@@ -77,7 +85,7 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*a = Artifact{Record: r, Status: c.Status, ReplacedBy: c.ReplacedBy, Competing: c.Competing,
-		Unresolved: c.Unresolved, Late: c.Late, RecordPath: c.RecordPath, Target: c.Target}
+		Unresolved: c.Unresolved, Late: c.Late, UsedBy: c.UsedBy, RecordPath: c.RecordPath, Target: c.Target}
 	a.Seq = c.Seq
 	if p, ok := r.Fact.(*ArtifactPublished); ok {
 		a.ArtifactPublished = *p

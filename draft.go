@@ -27,6 +27,7 @@ type Draft struct {
 	Parents   []string // ids of the artifacts it was made from
 	Tags      []string
 	Key       string // a repeated publish under one key is the same publish
+	Keep      Keep   // whether a copy is kept; "" for what the workspace says
 	Metadata  map[string]any
 }
 
@@ -84,9 +85,12 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 			return nil, err
 		}
 	}
+	if err := d.Keep.Check(); err != nil {
+		return nil, err
+	}
 	for _, tag := range p.Tags {
 		if tag == "" {
-			return nil, d.refuse(errors.New("a tag is empty"), "")
+			return nil, d.refuse(errors.New("a tag is empty"), "leave it out, or name one")
 		}
 		if err := checkText("tag", tag, maxWord); err != nil {
 			return nil, err
@@ -115,13 +119,13 @@ func checkText(name, value string, most int) error {
 		return &Error{Op: name, Kind: Invalid, Err: reason, Hint: hint}
 	}
 	if !utf8.ValidString(value) {
-		return refuse(errors.New("is not UTF-8"), "")
+		return refuse(errors.New("is not UTF-8"), "write it as UTF-8")
 	}
 	if n := utf8.RuneCountInString(value); n > most {
 		return refuse(fmt.Errorf("has %d characters, more than %d", n, most), "say it shorter; the body is where details belong")
 	}
 	if strings.ContainsFunc(value, unicode.IsControl) {
-		return refuse(errors.New("has a control character"), "")
+		return refuse(errors.New("has a control character"), "write it as one line of plain text")
 	}
 	return nil
 }
@@ -168,31 +172,4 @@ func looksSecret(field, text string) []string {
 		return nil
 	}
 	return []string{"the " + field + " looks as if it holds a secret; records are kept for good and shown to every agent"}
-}
-
-// mediaTypes are the types of what agents publish, by extension. The system's
-// own table differs from machine to machine, so it is not asked.
-var mediaTypes = map[string]string{
-	".md": "text/markdown", ".markdown": "text/markdown", ".txt": "text/plain", ".log": "text/plain",
-	".json": "application/json", ".jsonl": "application/x-ndjson", ".ndjson": "application/x-ndjson",
-	".yaml": "application/yaml", ".yml": "application/yaml", ".toml": "application/toml", ".xml": "application/xml",
-	".csv": "text/csv", ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".ts": "text/x-typescript",
-	".diff": "text/x-diff", ".patch": "text/x-diff", ".go": "text/x-go", ".py": "text/x-python", ".sh": "text/x-shellscript",
-	".rs": "text/x-rust", ".java": "text/x-java", ".c": "text/x-c", ".h": "text/x-c", ".sql": "application/sql",
-	".pdf": "application/pdf", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif",
-	".webp": "image/webp", ".svg": "image/svg+xml", ".zip": "application/zip", ".gz": "application/gzip", ".tar": "application/x-tar",
-}
-
-// extKinds are the kinds of what agents publish, by extension, where the
-// publisher did not say.
-var extKinds = map[string]string{".diff": "patch", ".patch": "patch", ".json": "json", ".log": "log"}
-
-// filename returns a name for a stored body, from its type.
-func filename(mediaType string) string {
-	for _, ext := range []string{".md", ".json", ".diff", ".txt", ".jsonl", ".yaml", ".csv", ".html", ".xml"} {
-		if mediaTypes[ext] == mediaType {
-			return "output" + ext
-		}
-	}
-	return "output"
 }

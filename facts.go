@@ -21,7 +21,7 @@ type ArtifactPublished struct {
 	MediaType  string `json:"mediaType,omitempty"`
 	SizeBytes  *int64 `json:"sizeBytes,omitempty"` // of a regular file
 	Digest     Digest `json:"digest,omitzero"`
-	Kept       bool   `json:"kept,omitempty"`
+	Kept       bool   `json:"kept,omitempty"`      // a copy was kept, under Digest
 	Namespace  string `json:"namespace,omitempty"` // the run or session whose name this is
 	Name       string `json:"name,omitempty"`      // a logical file name within it
 
@@ -38,14 +38,25 @@ const RuntimeRoot = "runtime"
 
 // A Digest identifies bytes. Its zero value stands for none.
 type Digest struct {
-	Algorithm string `json:"algorithm"` // sha256
+	Algorithm string `json:"algorithm"` // SHA256 or SHA256Tar
 	Value     string `json:"value"`     // lower-case hexadecimal
 }
+
+// The algorithms of digests.
+const (
+	SHA256    = "sha256"
+	SHA256Tar = "sha256-tar" // of a directory, as one tar
+)
 
 // ArtifactWithdrawn says that an artifact no longer stands. Nothing is deleted.
 type ArtifactWithdrawn struct {
 	ArtifactID string `json:"artifactId"`
 	Reason     string `json:"reason,omitempty"`
+}
+
+// ArtifactUsed says that the producer's work looked at an artifact.
+type ArtifactUsed struct {
+	ArtifactID string `json:"artifactId"`
 }
 
 // SessionOpened says that a session began, or, with a parent, a run.
@@ -151,6 +162,7 @@ type Damaged struct{ Err error }
 
 func (*ArtifactPublished) factType() string { return "artifact.published" }
 func (*ArtifactWithdrawn) factType() string { return "artifact.withdrawn" }
+func (*ArtifactUsed) factType() string      { return "artifact.used" }
 func (*SessionOpened) factType() string     { return "session.opened" }
 func (*SessionClosed) factType() string     { return "session.closed" }
 func (*SessionLinked) factType() string     { return "session.linked" }
@@ -169,6 +181,8 @@ func newFact(typ string) Fact {
 		return new(ArtifactPublished)
 	case "artifact.withdrawn":
 		return new(ArtifactWithdrawn)
+	case "artifact.used":
+		return new(ArtifactUsed)
 	case "session.opened":
 		return new(SessionOpened)
 	case "session.closed":

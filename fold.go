@@ -33,17 +33,19 @@ const (
 // An ArtifactState is what a fold keeps of one artifact. One without Published
 // stands for an id that was named before its record came, or never comes.
 type ArtifactState struct {
-	ID        string
-	Record    Record
-	Published *ArtifactPublished
+	ID        string             `json:"-"`
+	Record    Record             `json:"-"`
+	Published *ArtifactPublished `json:"-"`
+	Family    string             `json:"-"`
 
-	Family    string
-	Below     []string // what it replaces, of those that were known when it came
-	Above     []string // what names it in Replaces
-	Supports  int      // how many of Above stand, or are replaced by what stands
-	Withdrawn bool
-	Outdated  bool   // a newer revision has its name
-	Earlier   string // the head of its name before it
+	// The rest, as JSON, is what an index stores as it is.
+	Below     []string `json:"below,omitempty"`    // what it replaces, of those that were known when it came
+	Above     []string `json:"above,omitempty"`    // what names it in Replaces
+	Supports  int      `json:"supports,omitempty"` // how many of Above stand, or are replaced by what stands
+	Withdrawn bool     `json:"withdrawn,omitempty"`
+	Outdated  bool     `json:"outdated,omitempty"` // a newer revision has its name
+	Earlier   string   `json:"earlier,omitempty"`  // the head of its name before it
+	Users     []Use    `json:"users,omitempty"`
 }
 
 func (a *ArtifactState) known() bool { return a != nil && a.Published != nil }
@@ -79,6 +81,8 @@ func Fold(k Keeper, r Record) error {
 		return foldPublished(k, r, f)
 	case *ArtifactWithdrawn:
 		return foldWithdrawn(k, f)
+	case *ArtifactUsed:
+		return foldUsed(k, r.Producer, f)
 	}
 	if id, ok := sessionOf(r.Fact); ok {
 		return foldSession(k, id, r)
@@ -214,6 +218,22 @@ func foldWithdrawn(k Keeper, f *ArtifactWithdrawn) error {
 		}
 	}
 	return retreat(k, a)
+}
+
+func foldUsed(k Keeper, p Producer, f *ArtifactUsed) error {
+	a, err := k.Artifact(f.ArtifactID)
+	if err != nil {
+		return err
+	}
+	if a == nil {
+		a = &ArtifactState{ID: f.ArtifactID}
+	}
+	use := Use{p.Harness, p.WorkID}
+	if slices.Contains(a.Users, use) {
+		return nil
+	}
+	a.Users = append(a.Users, use)
+	return k.PutArtifact(a)
 }
 
 // shift adds n to the support of each artifact, and passes on what follows: an

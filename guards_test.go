@@ -22,11 +22,14 @@ const module = "github.com/agent-handoff/handoff"
 var floors = map[string]int{
 	".": 0,
 
+	"jsonl":    1,
 	"thread":   1,
 	"contract": 1,
+	"body":     1,
 	"config":   1,
 	"lineage":  1,
 	"session":  1,
+	"names":    1,
 
 	"filelog":  2,
 	"natslog":  2,
@@ -42,6 +45,7 @@ var floors = map[string]int{
 
 	"mcpserver": 4,
 	"web":       4,
+	"demo":      4,
 
 	"cmd/handoff": 5,
 	"bench":       5,

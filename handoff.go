@@ -13,6 +13,8 @@
 //     only truth. A [Seq] is a record's place in it.
 //   - An artifact is a published output: a record that points at a file or
 //     directory. Its id is the id of its record.
+//   - A body is the bytes that an artifact points at. A kept body is a copy of
+//     them as published, in [Bodies].
 //   - A channel is a named stream of artifacts with one purpose: analysis,
 //     design, patch, verification, handoff, or any lower-case word.
 //   - A session is one execution of an agent's workflow; a session inside a
@@ -34,6 +36,9 @@ package handoff
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"iter"
 )
 
@@ -68,6 +73,23 @@ type Filer interface {
 	Link(r Record) error
 }
 
+// Bodies keeps copies of what artifacts point at, each once, by its digest.
+type Bodies interface {
+	// Put keeps what r yields until its end. When it returns nil the body is
+	// on stable storage. An error of r's is returned as it is, and nothing is
+	// kept. Kinds: Corrupt (what is kept under the digest is something else),
+	// Unavailable, Unsupported.
+	Put(ctx context.Context, r io.Reader) (Digest, error)
+
+	// Open opens a body that it has verified. Kinds: NotFound, Corrupt (it is
+	// not what was kept), Unavailable.
+	Open(ctx context.Context, d Digest) (io.ReadSeekCloser, error)
+
+	// Has reports whether there is a body of this digest, without a look at
+	// its bytes. Kind: Unavailable.
+	Has(ctx context.Context, d Digest) (bool, error)
+}
+
 // A Reader answers questions about the facts in a log. It can't change them.
 type Reader interface {
 	// Artifact returns the artifact with the given id, or kind NotFound.
@@ -95,6 +117,58 @@ type Index interface {
 	Seq(ctx context.Context) (Seq, error)
 
 	// Apply folds records into the index, all or none. They come in the order
-	// of their Seq; a record at or before the last one applied is ignored.
+	// of their Seq; a record at or before the last one applied is ignored, and
+	// one that leaves a gap after it is refused with kind Conflict.
 	Apply(ctx context.Context, records ...Record) error
+}
+
+// catchUpBatch is how many records an index folds at a time.
+const catchUpBatch = 512
+
+// CatchUp brings an index up to the newest record of its log.
+func CatchUp(ctx context.Context, log Log, index Index) error {
+	last, err := index.Seq(ctx)
+	if err != nil {
+		return err
+	}
+	batch := make([]Record, 0, catchUpBatch)
+	for r, err := range log.Read(ctx, last) {
+		if err != nil {
+			return errors.Join(err, index.Apply(ctx, batch...))
+		}
+		if batch = append(batch, r); len(batch) == catchUpBatch {
+			if err := index.Apply(ctx, batch...); err != nil {
+				return err
+			}
+			batch = batch[:0]
+		}
+	}
+	return index.Apply(ctx, batch...)
+}
+
+// Unapplied returns those of the records, which come in the order of their
+// Seq, that an index has yet to apply when last is the place of the last one it
+// did. Its kind is Conflict where they leave a gap.
+func Unapplied(last Seq, records []Record) ([]Record, error) {
+	for len(records) > 0 && records[0].Seq <= last {
+		records = records[1:]
+	}
+	for i, r := range records {
+		if want := last + Seq(i) + 1; r.Seq != want {
+			return nil, &Error{Op: "index", Kind: Conflict, Err: fmt.Errorf("record %d was expected, not %d", want, r.Seq)}
+		}
+	}
+	return records, nil
+}
+
+// Verdicts is an Index that remembers what reading an artifact's file told, so
+// that a list can tell without reading it. Verdicts are derived too: an index
+// may forget them at any time.
+type Verdicts interface {
+	// Verdicts returns what is remembered, by id, of those artifacts whose
+	// file has the given fingerprint still.
+	Verdicts(ctx context.Context, fingerprints map[string]string) (map[string]Target, error)
+
+	// PutVerdict takes the place of what was remembered of the artifact.
+	PutVerdict(ctx context.Context, id, fingerprint string, t Target) error
 }

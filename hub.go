@@ -1,31 +1,22 @@
 package handoff
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"iter"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 )
 
-// Options are what a Hub is handed from outside. Now, Rand and Files are
-// needed by whoever publishes.
+// Options are what a Hub is handed from outside, and needs to publish. Without
+// Files no body is looked at.
 type Options struct {
-	Now   func() time.Time
-	Rand  io.Reader
-	Files *os.Root // the workspace
-
-	// Runtime opens the runtime directory, making it where it is missing.
-	// RuntimePath is where it lies below Files, "" where it lies elsewhere.
-	Runtime     func() (*os.Root, error)
-	RuntimePath string
-
-	DigestLimit int64 // 0 stands for DefaultDigestLimit
-	Checks      []Check
+	Now    func() time.Time
+	Rand   io.Reader
+	Files  Files
+	Checks []Check
 }
 
 // A Check may refuse a draft before anything is written.
@@ -36,6 +27,7 @@ type Check func(context.Context, Draft) error
 type Hub struct {
 	log      Log
 	index    Index
+	bodies   Bodies
 	o        Options
 	producer Producer
 	sync     *sync.Mutex // one catch-up at a time
@@ -43,10 +35,10 @@ type Hub struct {
 
 var _ Reader = (*Hub)(nil)
 
-// New returns a Hub over a log and its index.
-func New(log Log, index Index, o Options) *Hub {
-	o.DigestLimit = cmp.Or(o.DigestLimit, DefaultDigestLimit)
-	return &Hub{log: log, index: index, o: o, producer: Producer{Source: FromNone}, sync: new(sync.Mutex)}
+// New returns a Hub over a log, its index, and the bodies that it keeps; where
+// bodies is nil, none can be kept.
+func New(log Log, index Index, bodies Bodies, o Options) *Hub {
+	return &Hub{log: log, index: index, bodies: bodies, o: o, producer: Identify(Producer{Source: FromNone}), sync: new(sync.Mutex)}
 }
 
 // As returns a Hub over the same log whose records say that p made them.
@@ -56,30 +48,11 @@ func (h *Hub) As(p Producer) *Hub {
 	return &as
 }
 
-// catchUpBatch is how many records the index folds at a time.
-const catchUpBatch = 512
-
 // catchUp brings the index up to the newest record of the log.
 func (h *Hub) catchUp(ctx context.Context) error {
 	h.sync.Lock()
 	defer h.sync.Unlock()
-	last, err := h.index.Seq(ctx)
-	if err != nil {
-		return err
-	}
-	batch := make([]Record, 0, catchUpBatch)
-	for r, err := range h.log.Read(ctx, last) {
-		if err != nil {
-			return errors.Join(err, h.index.Apply(ctx, batch...))
-		}
-		if batch = append(batch, r); len(batch) == catchUpBatch {
-			if err := h.index.Apply(ctx, batch...); err != nil {
-				return err
-			}
-			batch = batch[:0]
-		}
-	}
-	return h.index.Apply(ctx, batch...)
+	return CatchUp(ctx, h.log, h.index)
 }
 
 // Artifact implements Reader. It reads the body to tell whether it changed.
@@ -91,7 +64,11 @@ func (h *Hub) Artifact(ctx context.Context, id string) (Artifact, error) {
 	if err != nil {
 		return Artifact{}, err
 	}
-	return h.place(ctx, a, true), nil
+	a, f := h.verify(ctx, h.place(a))
+	if f != nil {
+		f.Close()
+	}
+	return a, nil
 }
 
 // Artifacts implements Reader. It looks at bodies, but reads none.
@@ -101,8 +78,9 @@ func (h *Hub) Artifacts(ctx context.Context, q ArtifactQuery) (ArtifactPage, err
 	}
 	page, err := h.index.Artifacts(ctx, q)
 	for i, a := range page.Artifacts {
-		page.Artifacts[i] = h.place(ctx, a, false)
+		page.Artifacts[i] = h.place(a)
 	}
+	h.look(ctx, page.Artifacts)
 	return page, err
 }
 
@@ -130,15 +108,17 @@ func (h *Hub) Work(ctx context.Context, harness, id string) (Work, error) {
 	return h.index.Work(ctx, harness, id)
 }
 
-// place adds to a view what only this machine can tell.
-func (h *Hub) place(ctx context.Context, a Artifact, hash bool) Artifact {
+// place adds to a view where its record lies.
+func (h *Hub) place(a Artifact) Artifact {
 	if f, ok := h.log.(Filer); ok && IsArtifactID(a.ID) {
 		a.RecordPath = f.File(a.Record)
+		if h.o.Files == nil {
+			return a
+		}
 		if rel, err := filepath.Rel(h.o.Files.Name(), a.RecordPath); err == nil && filepath.IsLocal(rel) {
 			a.RecordPath = filepath.ToSlash(rel)
 		}
 	}
-	a.Target = h.look(ctx, a, hash)
 	return a
 }
 

@@ -10,15 +10,21 @@ import (
 // Memory is an Index over maps. It is complete, and lasts as long as the
 // process; the zero value is not ready, use NewMemory.
 type Memory struct {
-	mu      sync.RWMutex
-	seq     Seq
-	damaged []Seq
-	tables  tables
+	mu       sync.RWMutex
+	seq      Seq
+	damaged  []Seq
+	tables   tables
+	verdicts map[string]verdict // by id
+}
+
+type verdict struct {
+	fingerprint string
+	target      Target
 }
 
 // NewMemory returns an empty index.
 func NewMemory() *Memory {
-	return &Memory{tables: tables{
+	return &Memory{verdicts: map[string]verdict{}, tables: tables{
 		artifacts: map[string]*ArtifactState{},
 		families:  map[string][]string{},
 		sessions:  map[string]*Session{},
@@ -96,10 +102,11 @@ func (m *Memory) Seq(context.Context) (Seq, error) {
 func (m *Memory) Apply(_ context.Context, records ...Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	records, err := Unapplied(m.seq, records)
+	if err != nil {
+		return err
+	}
 	for _, r := range records {
-		if r.Seq <= m.seq {
-			continue
-		}
 		if _, ok := r.Fact.(*Damaged); ok {
 			m.damaged = append(m.damaged, r.Seq)
 			m.seq = r.Seq
@@ -110,6 +117,27 @@ func (m *Memory) Apply(_ context.Context, records ...Record) error {
 		}
 		m.seq = r.Seq
 	}
+	return nil
+}
+
+// Verdicts implements Verdicts.
+func (m *Memory) Verdicts(_ context.Context, fingerprints map[string]string) (map[string]Target, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	known := map[string]Target{}
+	for id, fingerprint := range fingerprints {
+		if v, ok := m.verdicts[id]; ok && v.fingerprint == fingerprint {
+			known[id] = v.target
+		}
+	}
+	return known, nil
+}
+
+// PutVerdict implements Verdicts.
+func (m *Memory) PutVerdict(_ context.Context, id, fingerprint string, t Target) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.verdicts[id] = verdict{fingerprint, t}
 	return nil
 }
 

@@ -13,3 +13,10 @@ func TestMemoryLog(t *testing.T) {
 		return func() handoff.Log { return log }
 	})
 }
+
+func TestMemoryIndex(t *testing.T) {
+	logtest.RunIndex(t, func(*testing.T) func() handoff.Index {
+		m := handoff.NewMemory()
+		return func() handoff.Index { return m }
+	})
+}

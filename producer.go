@@ -70,27 +70,39 @@ func Identify(said ...Producer) Producer {
 				lost[s.name] = *s.value
 			}
 		}
-		if len(lost) > 0 {
+		for name, value := range q.IDs {
+			switch had, ok := p.IDs[name]; {
+			case !ok && !other:
+				if p.IDs == nil {
+					p.IDs = map[string]string{}
+				}
+				p.IDs[name] = value
+			case had != value:
+				lost[name] = value
+			}
+		}
+		if len(lost) > 0 || other {
 			p.Observed = append(p.Observed, Observation{q.Harness, lost, q.Source})
 		}
 		p.Observed = append(p.Observed, q.Observed...)
 		if p.Model == (Model{}) && !other {
 			p.Model = q.Model
 		}
-		if p.IDs == nil && !other {
-			p.IDs = q.IDs
-		}
 		if p.Source == "" || p.Source == FromNone {
 			p.Source = q.Source
 		}
+	}
+	if p.Source == FromNone {
+		p.Harness = "unknown"
 	}
 	p.WorkID = cmp.Or(p.WorkID, p.OperationID, p.TaskID, p.RunID, p.Session)
 	return p
 }
 
-// Slot returns the value that the producer has for a slot: one of the names
-// under which filters know its fields, or one of its other ids.
+// Slot returns the value that the producer has for a slot: one of its fields,
+// by the name that filters or that JSON has for it, or one of its other ids.
 func (p Producer) Slot(name string) string {
+	name = SlotName(name)
 	for _, s := range p.slots() {
 		if s.name == name {
 			return *s.value
@@ -99,15 +111,27 @@ func (p Producer) Slot(name string) string {
 	return p.IDs[name]
 }
 
+// SlotName returns the name of the slot that JSON spells otherwise, and any
+// other name as it is.
+func SlotName(name string) string {
+	for _, s := range new(Producer).slots() {
+		if s.json == name {
+			return s.name
+		}
+	}
+	return name
+}
+
 type slot struct {
-	name  string
-	value *string
+	name, json string
+	value      *string
 }
 
 func (p *Producer) slots() []slot {
 	return []slot{
-		{"harness", &p.Harness}, {"agent", &p.Agent}, {"session", &p.Session}, {"parent-session", &p.ParentSession},
-		{"run", &p.RunID}, {"operation", &p.OperationID}, {"task", &p.TaskID}, {"work", &p.WorkID},
-		{"parent-work", &p.ParentWorkID}, {"thread", &p.Thread}, {"tool-call", &p.ToolCallID},
+		{"harness", "harness", &p.Harness}, {"agent", "agent", &p.Agent}, {"session", "session", &p.Session},
+		{"parent-session", "parentSession", &p.ParentSession}, {"run", "runId", &p.RunID},
+		{"operation", "operationId", &p.OperationID}, {"task", "taskId", &p.TaskID}, {"work", "workId", &p.WorkID},
+		{"parent-work", "parentWorkId", &p.ParentWorkID}, {"thread", "thread", &p.Thread}, {"tool-call", "toolCallId", &p.ToolCallID},
 	}
 }

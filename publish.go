@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Published is the answer to a publish.
@@ -32,7 +33,8 @@ func (p Published) MarshalJSON() ([]byte, error) {
 
 // Publish records that a file or directory is an artifact. It fails before
 // anything is written where the draft or what it points at is not in order;
-// once it returns nil, the record is on stable storage.
+// once it returns nil, the record is on stable storage, and the copy that it
+// speaks of too. A failure may leave a copy that no record needs.
 //
 // Kinds: Invalid, NotFound (the body, or an artifact that the draft names),
 // Conflict (the body keeps changing; the key was used for another body),
@@ -41,6 +43,9 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	p, err := d.fact()
 	if err != nil {
 		return Published{}, err
+	}
+	if h.o.Files == nil || d.Keep == KeepAlways && h.bodies == nil {
+		return Published{}, &Error{Op: "publish", Name: d.Path, Kind: Unsupported, Err: errors.New("no body can be kept here")}
 	}
 	for _, check := range h.o.Checks {
 		if err := check(ctx, d); err != nil {
@@ -57,11 +62,15 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
+	to, err := h.keeping(ctx, p.Key)
+	if err != nil {
+		return Published{}, err
+	}
 	discard := func() {}
 	if d.Body != nil {
-		discard, err = h.store(ctx, d, r.ID, p)
+		discard, err = h.o.Files.Store(ctx, r.ID, d, p, to)
 	} else {
-		err = h.describe(ctx, p)
+		err = h.o.Files.Describe(ctx, d, p, to)
 	}
 	if err != nil {
 		return Published{}, err
@@ -73,7 +82,9 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	}
 	r, warnings, err := h.append(ctx, r)
 	if err != nil {
-		discard()
+		if r.Seq == 0 { // else the record stands, though it may not be on stable storage
+			discard()
+		}
 		return Published{}, err
 	}
 	return h.answer(ctx, r, p, append(p.warnings(), warnings...))
@@ -94,6 +105,19 @@ func (h *Hub) known(ctx context.Context, verb string, ids []string) error {
 		}
 	}
 	return nil
+}
+
+// keeping returns where a body is kept: nowhere if its key was used before, for
+// then it is the body of that publish, or refused.
+func (h *Hub) keeping(ctx context.Context, key string) (Bodies, error) {
+	if key == "" {
+		return h.bodies, nil
+	}
+	page, err := h.Artifacts(ctx, ArtifactQuery{Key: key, Hidden: true, Limit: 1})
+	if err != nil || len(page.Artifacts) > 0 {
+		return nil, err
+	}
+	return h.bodies, nil
 }
 
 // settle looks for an earlier publish under the same key.
@@ -137,7 +161,9 @@ func (h *Hub) answer(ctx context.Context, r Record, p *ArtifactPublished, warnin
 	if err != nil { // the index is behind; the record stands all the same
 		a = Artifact{Record: r, ArtifactPublished: *p, Status: Active}
 	}
-	return Published{Artifact: h.place(ctx, a, false), Warnings: warnings}, nil
+	list := []Artifact{h.place(a)}
+	h.look(ctx, list)
+	return Published{Artifact: list[0], Warnings: warnings}, nil
 }
 
 func (p *ArtifactPublished) warnings() []string {
@@ -175,4 +201,18 @@ func (h *Hub) Withdraw(ctx context.Context, id, why string) (Published, error) {
 	}
 	a, err = h.Artifact(ctx, id)
 	return Published{Artifact: a, Warnings: append(warnings, looksSecret("reason", why)...)}, err
+}
+
+// Use records that the producer's work looked at an artifact, once. Outside a
+// run and a session nothing is recorded.
+func (h *Hub) Use(ctx context.Context, a Artifact) error {
+	p := h.producer
+	if p.RunID == "" && p.Session == "" || slices.Contains(a.UsedBy, Use{p.Harness, p.WorkID}) {
+		return nil
+	}
+	r, err := h.record(&ArtifactUsed{ArtifactID: a.ID})
+	if err == nil {
+		_, _, err = h.append(ctx, r)
+	}
+	return err
 }

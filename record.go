@@ -83,7 +83,11 @@ func parseRecord(b []byte) (Record, error) {
 	if r.Fact = newFact(e.Type); r.Fact == nil {
 		return r, nil
 	}
-	return r, json.Unmarshal(b, r.Fact)
+	err := json.Unmarshal(b, r.Fact)
+	if err != nil && r.Version > Version {
+		r.Fact, err = nil, nil // it means something else by now
+	}
+	return r, err
 }
 
 // incomplete returns an error if the record lacks what every record has.

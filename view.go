@@ -8,7 +8,7 @@ import (
 // View computes what a reader sees of an artifact that is known. What only a
 // machine can tell, RecordPath and Target, stays empty.
 func View(s Store, a *ArtifactState) (Artifact, error) {
-	v := Artifact{Record: a.Record, ArtifactPublished: *a.Published, Status: a.Status()}
+	v := Artifact{Record: a.Record, ArtifactPublished: *a.Published, Status: a.Status(), UsedBy: slices.Clone(a.Users)}
 	var err error
 	if v.ReplacedBy, err = replacedBy(s, a); err != nil {
 		return v, err

@@ -28,6 +28,9 @@ type Config struct {
 	// purposes. Any other may be used as well.
 	Channels map[string]string `yaml:"channels"`
 
+	// Keep says which published files are copied, as they were.
+	Keep handoff.Keep `yaml:"keep"`
+
 	Limits Limits `yaml:"limits"`
 
 	// OutputFolder and AgentOutputsFolder say where session folders go, with
@@ -38,7 +41,8 @@ type Config struct {
 
 // Limits bound what handoff does by itself.
 type Limits struct {
-	// Digest is the size up to which a body gets a digest; 0 for the default.
+	// Digest is the size up to which a body that is not kept gets a digest; 0 for
+	// the default.
 	Digest Size `yaml:"digest"`
 }
 
@@ -56,7 +60,7 @@ func Load(runtime string) (Config, error) {
 	c, err := Parse(b)
 	if err != nil {
 		return Config{}, &handoff.Error{Op: "read config", Name: name, Kind: handoff.Invalid, Err: err,
-			Hint: "the keys are channels, limits, output_folder and agent_outputs_folder; README.md shows each"}
+			Hint: "the keys are channels, keep, limits, output_folder and agent_outputs_folder; README.md shows each"}
 	}
 	return c, nil
 }
@@ -68,7 +72,7 @@ func Parse(b []byte) (Config, error) {
 	if len(b) > maxConfig {
 		return c, fmt.Errorf("has %d bytes, more than %d", len(b), maxConfig)
 	}
-	if strings.TrimSpace(string(b)) == "" {
+	if saysNothing(string(b)) {
 		return c, nil
 	}
 	if err := yaml.Load(b, &c, yaml.WithKnownFields()); err != nil {
@@ -79,7 +83,21 @@ func Parse(b []byte) (Config, error) {
 			return Config{}, err
 		}
 	}
+	if err := c.Keep.Check(); err != nil {
+		return Config{}, err
+	}
 	return c, nil
+}
+
+// saysNothing reports whether settings are empty but for comments, which the
+// decoder takes for an error.
+func saysNothing(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return false
+		}
+	}
+	return true
 }
 
 // Purposes returns every channel that is explained, handoff's own first.

@@ -17,12 +17,16 @@ const RuntimeName = ".handoff"
 type Workspace struct {
 	Root    string // absolute, without symbolic links
 	Runtime string // the runtime directory, which need not exist
+	Linked  string // the name of the linked git worktree that Root is, or ""
+
+	common string // what all worktrees of its repository share, "" outside git
 }
 
 // Find returns the workspace of a directory: the nearest one above it that has
 // a runtime directory, but not beyond the root of its git repository; else
 // that root; else the directory itself. HANDOFF_WORKSPACE names another,
-// HANDOFF_DIR moves the runtime directory.
+// HANDOFF_DIR moves the runtime directory. Linked git worktrees share the main
+// one's runtime directory, so that recycling a worktree loses no record.
 //
 // Its kinds are NotFound and Invalid.
 func Find(dir string, getenv func(string) string) (Workspace, error) {
@@ -39,14 +43,18 @@ func Find(dir string, getenv func(string) string) (Workspace, error) {
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
 		return Workspace{}, notFound(root, errors.New("is no directory"))
 	}
-	runtime := getenv("HANDOFF_DIR")
-	switch {
-	case runtime == "":
-		runtime = filepath.Join(real, RuntimeName)
-	case !filepath.IsAbs(runtime):
-		runtime = filepath.Join(dir, runtime)
+	w := Workspace{Root: real, Runtime: filepath.Join(real, RuntimeName)}
+	if git, ok := readGit(real); ok {
+		w.common, w.Linked = git.common, git.worktree
+		if git.worktree != "" {
+			w.Runtime = git.runtime()
+		}
 	}
-	return Workspace{Root: real, Runtime: resolve(filepath.Clean(runtime))}, nil
+	if moved := getenv("HANDOFF_DIR"); moved != "" {
+		w.Runtime = under(dir, moved)
+	}
+	w.Runtime = resolve(w.Runtime)
+	return w, nil
 }
 
 // resolve follows the symbolic links of that part of a path that exists.

@@ -1,10 +1,13 @@
 package filelog
 
 import (
+	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/body"
 )
 
 // A Finding is one thing that a check has to say.
@@ -36,10 +40,13 @@ func (r Report) Sound() bool {
 }
 
 // Check looks at every file of the log: numbers without a hole, records that
-// can be read, one record an id, each artifact's second name, and nothing that
-// doesn't belong. It changes nothing. Its only kind is Unavailable.
+// can be read, one record an id, each artifact's second name, the kept bodies,
+// and nothing that doesn't belong. It changes nothing. Its only kind is Unavailable.
 func (l *Log) Check(ctx context.Context) (Report, error) {
 	c, err := l.examine(ctx)
+	if err == nil {
+		err = l.Bodies().examine(ctx, c)
+	}
 	if err != nil {
 		return Report{}, l.failure("check", err)
 	}
@@ -48,12 +55,22 @@ func (l *Log) Check(ctx context.Context) (Report, error) {
 
 // A check is a Report in the making, and what a repair needs of it.
 type check struct {
-	report  Report
-	holes   []handoff.Seq
-	unnamed []handoff.Record // artifacts without their second name
-	stale   []string         // temporaries
-	files   map[handoff.Seq]string
-	places  map[string]handoff.Seq // by id
+	report    Report
+	nameless  bool // the log has no identity
+	holes     []hole
+	unnamed   []handoff.Record // artifacts without their second name
+	temporary []string
+	files     map[handoff.Seq]string
+	places    map[string]handoff.Seq // by id
+	lost      []handoff.Record       // that have only their second name
+	needs     body.Needs
+}
+
+// A hole is a stretch of numbers that are missing, with others beyond it.
+type hole struct{ first, last handoff.Seq }
+
+func newCheck() *check {
+	return &check{files: map[handoff.Seq]string{}, places: map[string]handoff.Seq{}, report: Report{Findings: []Finding{}}}
 }
 
 func (c *check) problem(name, format string, args ...any) {
@@ -65,46 +82,94 @@ func (c *check) note(name, format string, args ...any) {
 }
 
 func (l *Log) examine(ctx context.Context) (*check, error) {
-	c := &check{files: map[handoff.Seq]string{}, places: map[string]handoff.Seq{}, report: Report{Findings: []Finding{}}}
-	if _, err := os.Stat(filepath.Join(l.dir, "log")); errors.Is(err, fs.ErrNotExist) {
-		return c, nil
-	}
-	if err := l.listNumbers(c); err != nil {
-		return nil, err
-	}
-	if id, err := l.ID(); err != nil {
-		return nil, err
-	} else if len(id) != 32 {
-		c.problem(idName, "is no identity")
-	}
-	names, err := l.recordNames()
+	names, err := l.recordNames() // first, for each is made after its number
 	if err != nil {
 		return nil, err
 	}
+	c, err := l.listed()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.examineID(c); err != nil {
+		return nil, err
+	}
 	next := handoff.Seq(1)
-	for _, n := range sortedSeqs(c.files) {
+	for _, n := range slices.Sorted(maps.Keys(c.files)) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		for ; next < n; next++ {
-			c.problem(l.name(next), "record %d is missing, and there are others beyond it", next)
-			c.holes = append(c.holes, next)
+		if next < n {
+			c.examineHole(l, hole{next, n - 1})
 		}
 		next = n + 1
-		if err := l.examineRecord(c, n, names); err != nil {
+		if err := l.examineRecord(c, n); err != nil {
 			return nil, err
 		}
 	}
-	for _, name := range sortedNames(names) {
+	for _, name := range names {
+		if _, ok := c.places[strings.TrimSuffix(name, ".json")]; ok && strings.HasSuffix(name, ".json") {
+			continue
+		}
+		if strings.Contains(name, found) {
+			c.note(recordsDir+"/"+name, "lay where a record's second name belongs, and is kept")
+			continue
+		}
 		c.problem(recordsDir+"/"+name, "belongs to no record of the log")
+		if r, ok := l.lost(name); ok {
+			c.lost = append(c.lost, r)
+		}
 	}
 	return c, l.listTemporaries(c)
+}
+
+// listed returns a check with every file of the log up to a place. While
+// others append, a listing may have a number and not the one before; but what
+// one listing has, the next one has with all before it.
+func (l *Log) listed() (*check, error) {
+	first, c := newCheck(), newCheck()
+	for _, c := range []*check{first, c} {
+		if err := l.listNumbers(c); err != nil {
+			return nil, err
+		}
+	}
+	newest := handoff.Seq(0)
+	for n := range first.files {
+		newest = max(newest, n)
+	}
+	maps.DeleteFunc(c.files, func(n handoff.Seq, _ string) bool { return n > newest })
+	return c, nil
+}
+
+// examineID looks at the log's identity. A log without one and without
+// records is still to be made.
+func (l *Log) examineID(c *check) error {
+	id, err := l.ID()
+	if err != nil {
+		return err
+	}
+	if id == "" && len(c.files) == 0 {
+		return nil
+	}
+	if b, err := hex.DecodeString(id); err != nil || len(b) != identitySize {
+		c.problem(idName, "is no identity")
+		c.nameless = true
+	}
+	return nil
+}
+
+func (c *check) examineHole(l *Log, h hole) {
+	c.holes = append(c.holes, h)
+	if h.first == h.last {
+		c.problem(l.name(h.first), "record %d is missing, and there are others beyond it", h.first)
+		return
+	}
+	c.problem(l.name(h.first), "records %d to %d are missing, and there are others beyond them", h.first, h.last)
 }
 
 // listNumbers finds every file of the log by listing.
 func (l *Log) listNumbers(c *check) error {
 	shards, err := os.ReadDir(filepath.Join(l.dir, "log"))
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, s := range shards {
@@ -135,29 +200,30 @@ func (l *Log) listNumbers(c *check) error {
 }
 
 // recordNames lists the second names of records.
-func (l *Log) recordNames() (map[string]bool, error) {
+func (l *Log) recordNames() ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(l.dir, recordsDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	names := map[string]bool{}
+	var names []string
 	for _, e := range entries {
-		names[e.Name()] = true
+		names = append(names, e.Name())
 	}
 	return names, nil
 }
 
-// examineRecord looks at one record and at its second name, which it takes out
-// of names.
-func (l *Log) examineRecord(c *check, n handoff.Seq, names map[string]bool) error {
+// examineRecord looks at one record.
+func (l *Log) examineRecord(c *check, n handoff.Seq) error {
 	file := c.files[n]
+	c.report.Records++
 	r, _, err := l.record(n, nil)
 	if err != nil {
-		return err
+		c.problem(file, "can't be read: %v", reason(err))
+		return nil
 	}
-	c.report.Records++
+	c.needs.Add(r)
 	if damaged, ok := r.Fact.(*handoff.Damaged); ok {
-		c.problem(file, "is no record: %v", damaged.Err)
+		c.problem(file, "is no record: %v", reason(damaged.Err))
 		return nil
 	}
 	if first, twice := c.places[r.ID]; twice {
@@ -167,26 +233,52 @@ func (l *Log) examineRecord(c *check, n handoff.Seq, names map[string]bool) erro
 	if !handoff.IsArtifactID(r.ID) {
 		return nil
 	}
-	name := r.ID + ".json"
-	if !names[name] {
-		c.note(recordsDir+"/"+name, "is missing; it is another name of record %d", n)
+	return l.examineName(c, r)
+}
+
+// examineName looks at the second name of a record. Where the log was copied,
+// it may be a file of its own that says the same.
+func (l *Log) examineName(c *check, r handoff.Record) error {
+	name := recordsDir + "/" + r.ID + ".json"
+	if same, err := l.named(r); same || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	} else if err != nil {
+		c.note(name, "is missing; it is another name of record %d", r.Seq)
 		c.unnamed = append(c.unnamed, r)
 		return nil
 	}
-	delete(names, name)
-	one, err := os.Lstat(filepath.Join(l.dir, file))
-	if err != nil {
-		return err
+	content, _, err := readFile(l.File(r), nil)
+	if b, _ := r.JSON(); err == nil && bytes.Equal(b, content) {
+		c.note(name, "is a copy of record %d, not another name of it", r.Seq)
+		return nil
 	}
-	two, err := os.Lstat(filepath.Join(l.dir, recordsDir, name))
-	if err != nil {
-		return err
-	}
-	if !os.SameFile(one, two) {
-		c.problem(recordsDir+"/"+name, "is another file than record %d", n)
-		c.unnamed = append(c.unnamed, r)
-	}
+	c.problem(name, "is another file than record %d", r.Seq)
+	c.unnamed = append(c.unnamed, r)
 	return nil
+}
+
+// lost returns the record that a second name holds.
+func (l *Log) lost(name string) (handoff.Record, bool) {
+	content, _, err := readFile(filepath.Join(l.dir, recordsDir, name), nil)
+	if err != nil {
+		return handoff.Record{}, false
+	}
+	r, err := handoff.ParseRecord(content)
+	return r, err == nil && r.ID+".json" == name
+}
+
+// named reports whether a record has its second name. Its error is
+// fs.ErrNotExist where that is missing.
+func (l *Log) named(r handoff.Record) (bool, error) {
+	one, err := os.Lstat(filepath.Join(l.dir, l.name(r.Seq)))
+	if err != nil {
+		return false, err
+	}
+	two, err := os.Lstat(l.File(r))
+	if err != nil {
+		return false, err
+	}
+	return os.SameFile(one, two), nil
 }
 
 // examineTwin looks at a record whose id came before. A writer that lost the
@@ -212,26 +304,8 @@ func (l *Log) listTemporaries(c *check) error {
 		return err
 	}
 	for _, e := range entries {
-		c.stale = append(c.stale, e.Name())
+		c.temporary = append(c.temporary, e.Name())
 		c.note(tmpDir+"/"+e.Name(), "is a temporary of a process that writes, or died")
 	}
 	return nil
-}
-
-func sortedSeqs(m map[handoff.Seq]string) []handoff.Seq {
-	var list []handoff.Seq
-	for n := range m {
-		list = append(list, n)
-	}
-	slices.Sort(list)
-	return list
-}
-
-func sortedNames(m map[string]bool) []string {
-	var list []string
-	for name := range m {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return list
 }

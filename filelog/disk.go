@@ -44,24 +44,30 @@ func newSystem(dir string) *system { return &system{dir: dir} }
 func (s *system) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
 func (s *system) create(content []byte) (temporary, error) {
+	t, f, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	return written(t, f, content)
+}
+
+// open returns an empty temporary, and the file that it is.
+func (s *system) open() (temporary, *os.File, error) {
 	if !s.named.Load() {
 		t, f, err := createUnnamed(s)
-		if err == nil {
-			return written(t, f, content)
-		}
-		if !errors.Is(err, errors.ErrUnsupported) {
-			return nil, err
+		if err == nil || !errors.Is(err, errors.ErrUnsupported) {
+			return t, f, err
 		}
 		s.named.Store(true)
 	}
 	if err := s.mkdir(tmpDir); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+		return nil, nil, err
 	}
 	f, err := os.CreateTemp(s.path(tmpDir), "record-")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return written(&named{f, s}, f, content)
+	return &named{f, s}, f, nil
 }
 
 func written(t temporary, f *os.File, content []byte) (temporary, error) {
@@ -132,16 +138,8 @@ func (l *Log) failure(op string, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	e := &handoff.Error{Op: op, Name: l.dir, Kind: handoff.Unavailable, Err: err,
+	e := &handoff.Error{Op: op, Name: l.dir, Kind: handoff.Unavailable, Err: reason(err),
 		Hint: "set HANDOFF_DIR to a directory that can be written"}
-	var link *os.LinkError
-	var p *fs.PathError
-	switch {
-	case errors.As(err, &link):
-		e.Err = link.Err
-	case errors.As(err, &p):
-		e.Err = p.Err
-	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, e.Hint = handoff.Corrupt, "handoff check tells what is missing"
@@ -150,4 +148,20 @@ func (l *Log) failure(op string, err error) error {
 		e.Hint = "make room, then run the command again; nothing was recorded"
 	}
 	return e
+}
+
+// reason returns why err happened, without what was tried.
+func reason(err error) error {
+	var known *handoff.Error
+	var link *os.LinkError
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &known) && known.Err != nil:
+		return known.Err
+	case errors.As(err, &link):
+		return link.Err
+	case errors.As(err, &path):
+		return path.Err
+	}
+	return err
 }

@@ -38,6 +38,10 @@ const guarded = 64
 // pollEvery is how often Wait looks for the next number.
 const pollEvery = 20 * time.Millisecond
 
+// beyondEvery is after how many polls Wait looks whether what it waits for is
+// a hole that others have passed.
+const beyondEvery = 50
+
 // A Log is a handoff.Log below one runtime directory. Nothing is made there
 // before the first Append.
 type Log struct {
@@ -79,7 +83,8 @@ func (l *Log) ID() (string, error) {
 	return string(bytes.TrimSpace(b)), nil
 }
 
-// Append implements handoff.Log.
+// Append implements handoff.Log. Where the record got its place but could not
+// be brought to stable storage, it returns that place with the error.
 func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
 	b, err := r.JSON()
 	if err != nil {
@@ -103,17 +108,24 @@ func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error)
 	if err != nil {
 		return 0, err
 	}
-	// The numbers that were stepped over may not be on stable storage yet, and
-	// without them this one would follow a hole.
-	if stepped != 0 && l.shardOf(stepped) != l.shardOf(seq) {
-		if err := l.disk.syncDir(l.shardName(stepped)); err != nil {
-			return 0, l.failure("append", err)
-		}
-	}
-	if err := l.disk.syncDir(l.shardName(seq)); err != nil {
-		return 0, l.failure("append", err)
+	if err := l.settle(seq, stepped); err != nil {
+		return seq, &handoff.Error{Op: "append", Name: l.name(seq), Kind: handoff.Unavailable,
+			Err:  fmt.Errorf("the record is written, but may not survive a power loss: %w", reason(err)),
+			Hint: "handoff list shows it; publish it again only if it is gone"}
 	}
 	return seq, nil
+}
+
+// settle brings the name at seq to stable storage. The numbers that were
+// stepped over may not be there yet either, and without them it would follow a
+// hole.
+func (l *Log) settle(seq, stepped handoff.Seq) error {
+	if stepped != 0 && l.shardOf(stepped) != l.shardOf(seq) {
+		if err := l.disk.syncDir(l.shardName(stepped)); err != nil {
+			return err
+		}
+	}
+	return l.disk.syncDir(l.shardName(seq))
 }
 
 // Link implements handoff.Filer.
@@ -134,8 +146,11 @@ func (l *Log) File(r handoff.Record) string {
 func (l *Log) Wait(ctx context.Context, after handoff.Seq) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	for {
+	for polls := 1; ; polls++ {
 		there, err := l.disk.exists(l.name(after + 1))
+		if err == nil && !there && polls%beyondEvery == 0 {
+			err = l.holeAt(after + 1)
+		}
 		if err != nil {
 			return l.failure("wait", err)
 		}

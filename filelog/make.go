@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
@@ -43,11 +44,12 @@ func (l *Log) Make() error {
 
 // makeAll links the log's identity last, so that a log that has one is whole.
 func (l *Log) makeAll() error {
-	if err := os.MkdirAll(filepath.Dir(l.dir), 0o777); err != nil {
+	above, err := l.makeAbove()
+	if err != nil {
 		return err
 	}
 	var made []string
-	for _, name := range []string{".", "log", "artifacts", recordsDir} {
+	for _, name := range []string{".", "log", "artifacts", recordsDir, "bodies", bodiesDir} {
 		err := l.disk.mkdir(name)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
@@ -56,13 +58,14 @@ func (l *Log) makeAll() error {
 			made = append(made, name)
 		}
 	}
-	err := l.makeFile(".gitignore", "*\n")
+	err = l.makeFile(".gitignore", "*\n")
 	if err == nil {
-		err = l.makeID()
+		err = l.makeID(above)
 	}
 	if noLinks(err) {
-		for i := range made {
-			os.Remove(filepath.Join(l.dir, made[len(made)-1-i]))
+		os.Remove(filepath.Join(l.dir, tmpDir)) // where a named temporary was
+		for _, name := range slices.Backward(made) {
+			os.Remove(filepath.Join(l.dir, name))
 		}
 		return &handoff.Error{Op: "create log", Name: l.dir, Kind: handoff.Unsupported,
 			Err:  errors.New("the file system has no hard links"),
@@ -71,8 +74,21 @@ func (l *Log) makeAll() error {
 	return err
 }
 
-func (l *Log) makeID() error {
-	for _, dir := range []string{"artifacts", ".", ".."} {
+// makeAbove makes the directories above the runtime directory, and returns
+// those that hold a new one.
+func (l *Log) makeAbove() ([]string, error) {
+	holders, parent := []string{".."}, filepath.Dir(l.dir)
+	for dir := parent; ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(dir)
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return holders, os.MkdirAll(parent, 0o777)
+		}
+		holders = append(holders, holders[len(holders)-1]+"/..")
+	}
+}
+
+func (l *Log) makeID(above []string) error {
+	for _, dir := range append([]string{"artifacts", "bodies", "."}, above...) {
 		if err := l.disk.syncDir(dir); err != nil {
 			return err
 		}
@@ -103,9 +119,12 @@ func (l *Log) makeFile(name, content string) error {
 	return nil
 }
 
-// newIdentity returns 128 random bits in hexadecimal.
+// identitySize is how many random bytes an identity has.
+const identitySize = 16
+
+// newIdentity returns an identity, in hexadecimal.
 func newIdentity(random io.Reader) (string, error) {
-	var b [16]byte
+	var b [identitySize]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return "", fmt.Errorf("no randomness: %w", err)
 	}

@@ -82,6 +82,14 @@ func (l *Log) beginShard(n handoff.Seq) error {
 	return l.disk.syncDir("log")
 }
 
+// Newest returns the last place of the log, 0 for none. It reads no record.
+func (l *Log) Newest() (handoff.Seq, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, err := l.search()
+	return n - 1, err
+}
+
 // next returns the number to try first. It follows one that this process just
 // saw, or is searched for.
 func (l *Log) next() (handoff.Seq, error) {
@@ -164,6 +172,14 @@ func (l *Log) isEnd(n handoff.Seq) (bool, error) {
 		return false, err
 	}
 	return false, l.hole(n, beyond+" exists")
+}
+
+// holeAt returns an error of kind Corrupt if n is a hole.
+func (l *Log) holeAt(n handoff.Seq) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.isEnd(n)
+	return err
 }
 
 // beyond returns what exists beyond n that can't while n is free, or "".

@@ -63,13 +63,20 @@ func (l *Log) more(next handoff.Seq) (bool, error) {
 		return false, nil // nothing was beyond it when this process last looked
 	}
 	end, err := l.isEnd(next)
-	if err != nil {
-		return false, err
+	if err != nil || !end {
+		return !end, err
 	}
-	if end && next > l.last {
-		l.last, l.sure = next-1, next-1
+	if next-1 > l.last { // a caller may ask for what is after a place that is not there
+		there, err := l.exists(next - 1)
+		if err != nil || !there {
+			return false, err
+		}
+		l.last = next - 1
 	}
-	return !end, nil
+	if next-1 == l.last {
+		l.sure = l.last
+	}
+	return false, nil
 }
 
 // A window is what was read of a stretch: the records before the first number
@@ -129,6 +136,15 @@ func (l *Log) record(n handoff.Seq, buf []byte) (handoff.Record, []byte, error) 
 		return handoff.Record{}, buf, l.failure("read log", err)
 	}
 	return handoff.StoredRecord(n, b), rest, nil
+}
+
+// At returns the record at a place, and whether there is one.
+func (l *Log) At(n handoff.Seq) (handoff.Record, bool, error) {
+	r, _, err := l.record(n, nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, false, nil
+	}
+	return r, err == nil, err
 }
 
 // bufSize is how much memory records share while they are read.

@@ -1,11 +1,15 @@
 package filelog
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -14,10 +18,18 @@ import (
 // staleAfter is the age at which a temporary's process is taken for dead.
 const staleAfter = time.Hour
 
+// maxHole is the longest stretch of missing records that is filled. A longer
+// one rather has a file beyond it that doesn't belong there.
+const maxHole = 1 << 16
+
+// found marks the names of files that lay where a second name belongs.
+const found = ".json.found-"
+
 // Repair checks the log and mends what can be mended without changing any
-// record: a hole gets a record of its own that says so, and the log a new
-// identity, so that every index rebuilds; second names are made again; old
-// temporaries go. It returns what it found before.
+// record. Holes get back the records that they lost, if all of those still
+// have their second names, else records that say that one was lost; and the
+// log gets a new identity, so that every index rebuilds. Second names are made
+// again; old temporaries go. It returns what it found before.
 func (l *Log) Repair(ctx context.Context, now time.Time) (Report, error) {
 	c, err := l.examine(ctx)
 	if err != nil {
@@ -31,40 +43,73 @@ func (l *Log) Repair(ctx context.Context, now time.Time) (Report, error) {
 	return c.report, nil
 }
 
+// fillHoles renews the log's identity first: an index that rebuilds meanwhile
+// stops at the hole, and goes on once it is filled.
 func (l *Log) fillHoles(c *check, now time.Time) error {
-	if len(c.holes) == 0 && !noIdentity(c) {
+	if len(c.holes) == 0 && !c.nameless {
 		return nil
 	}
-	for _, n := range c.holes {
-		r, err := handoff.NewRecord(now, l.random, handoff.Producer{Source: handoff.FromNone},
-			&handoff.Gap{Reason: "the record at this place was lost"})
-		if err != nil {
-			return err
-		}
-		b, err := r.JSON()
-		if err != nil {
-			return err
-		}
-		if err := l.disk.mkdir(l.shardName(n)); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		if err := l.makeFile(l.name(n), string(b)); err != nil {
-			return err
-		}
-		if err := l.disk.syncDir(l.shardName(n)); err != nil {
-			return err
+	for _, h := range c.holes {
+		if h.last-h.first >= maxHole {
+			return &handoff.Error{Op: "repair", Name: l.name(h.last + 1), Kind: handoff.Corrupt,
+				Err: fmt.Errorf("the records %d to %d before it are missing: it seems to be out of place", h.first, h.last)}
 		}
 	}
-	return l.renewID()
+	if err := l.renewID(); err != nil {
+		return err
+	}
+	lost := c.restorable()
+	for _, h := range c.holes {
+		for n := h.first; n <= h.last; n++ {
+			if err := l.fill(n, now, lost); err != nil {
+				return err
+			}
+			lost = lost[min(1, len(lost)):]
+		}
+	}
+	return l.disk.syncDir("log")
 }
 
-func noIdentity(c *check) bool {
-	for _, f := range c.report.Findings {
-		if f.Name == idName {
-			return true
-		}
+// restorable returns the records that the holes lost, in the order in which
+// they were made, where each hole can have its own.
+func (c *check) restorable() []handoff.Record {
+	missing := handoff.Seq(0)
+	for _, h := range c.holes {
+		missing += h.last - h.first + 1
 	}
-	return false
+	if missing != handoff.Seq(len(c.lost)) {
+		return nil
+	}
+	return slices.SortedFunc(slices.Values(c.lost), func(a, b handoff.Record) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// fill puts the first of the lost records in its place, or one that says that
+// a record was lost.
+func (l *Log) fill(n handoff.Seq, now time.Time, lost []handoff.Record) error {
+	if err := l.disk.mkdir(l.shardName(n)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if len(lost) > 0 {
+		if err := l.disk.link(recordsDir+"/"+lost[0].ID+".json", l.name(n)); err != nil {
+			return err
+		}
+		return l.disk.syncDir(l.shardName(n))
+	}
+	r, err := handoff.NewRecord(now, l.random, handoff.Producer{Source: handoff.FromNone},
+		&handoff.Gap{Reason: "the record at this place was lost"})
+	if err != nil {
+		return err
+	}
+	b, err := r.JSON()
+	if err != nil {
+		return err
+	}
+	if err := l.makeFile(l.name(n), string(b)); err != nil {
+		return err
+	}
+	return l.disk.syncDir(l.shardName(n))
 }
 
 // renewID replaces the log's identity.
@@ -73,8 +118,10 @@ func (l *Log) renewID() error {
 	if err != nil {
 		return err
 	}
-	next := idName + ".next"
-	os.Remove(filepath.Join(l.dir, next)) // of a repair that died
+	if err := l.disk.mkdir(tmpDir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	next := tmpDir + "/ID-" + id
 	if err := l.makeFile(next, id+"\n"); err != nil {
 		return err
 	}
@@ -94,9 +141,10 @@ func (l *Log) nameRecords(c *check, now time.Time) error {
 		return err
 	}
 	for _, r := range c.unnamed {
-		file := l.File(r)
-		if _, err := os.Lstat(file); err == nil {
-			if err := os.Rename(file, file+".found-"+now.UTC().Format("20060102T150405")); err != nil {
+		if same, err := l.named(r); same {
+			continue // its writer was about to
+		} else if err == nil {
+			if err := os.Rename(l.File(r), strings.TrimSuffix(l.File(r), ".json")+found+now.UTC().Format("20060102T150405")); err != nil {
 				return err
 			}
 		}
@@ -108,7 +156,7 @@ func (l *Log) nameRecords(c *check, now time.Time) error {
 }
 
 func (l *Log) dropTemporaries(c *check, now time.Time) error {
-	for _, name := range c.stale {
+	for _, name := range c.temporary {
 		file := filepath.Join(l.dir, tmpDir, name)
 		info, err := os.Lstat(file)
 		if err != nil || now.Sub(info.ModTime()) < staleAfter {

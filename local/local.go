@@ -4,15 +4,19 @@ package local
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/body"
 	"github.com/agent-handoff/handoff/config"
 	"github.com/agent-handoff/handoff/filelog"
+	"github.com/agent-handoff/handoff/sqlindex"
 )
 
 // A Workspace is an open workspace. Close it when done.
@@ -21,10 +25,12 @@ type Workspace struct {
 	config.Workspace
 	Config config.Config
 	Log    *filelog.Log
+	Bodies *filelog.Bodies
 
 	files *os.Root
 	now   func() time.Time
 	rand  io.Reader
+	index *index
 }
 
 // Options are what Open takes from its caller; the zero value is good.
@@ -33,6 +39,10 @@ type Options struct {
 	Now    func() time.Time    // nil for the system's clock
 	Rand   io.Reader           // nil for the system's randomness
 	Checks []handoff.Check
+
+	// Progress is told how far the index has come, while it catches up with
+	// the log.
+	Progress func(done, total handoff.Seq)
 }
 
 // Open opens the workspace that a directory belongs to. Nothing is written
@@ -63,18 +73,31 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, &handoff.Error{Op: "open workspace", Name: found.Root, Kind: handoff.Unavailable, Err: err}
 	}
-	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files,
-		now: o.Now, rand: o.Rand}
-	w.Hub = handoff.New(w.Log, handoff.NewMemory(), handoff.Options{
-		Now: o.Now, Rand: o.Rand, Files: files, Checks: o.Checks,
-		Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
-		DigestLimit: int64(settings.Limits.Digest),
+	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files, now: o.Now, rand: o.Rand}
+	w.index = &index{log: w.Log, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
+	w.Bodies = w.Log.Bodies()
+	w.Hub = handoff.New(w.Log, w.index, w.Bodies, handoff.Options{
+		Now: o.Now, Rand: o.Rand, Checks: o.Checks,
+		Files: &body.Files{
+			Root: files, Now: o.Now, Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
+			Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
+		},
 	})
 	return w, nil
 }
 
 // Close releases what Open holds.
-func (w *Workspace) Close() error { return w.files.Close() }
+func (w *Workspace) Close() error { return errors.Join(w.index.Close(), w.files.Close()) }
+
+// Search returns the artifacts in whose texts all words of a query are found,
+// newest first. Its kinds are Invalid, where there is no word, and those of
+// reading the log.
+func (w *Workspace) Search(ctx context.Context, q sqlindex.Query) ([]sqlindex.Match, error) {
+	if _, err := w.Newest(ctx); err != nil { // which brings the index up to the log
+		return nil, err
+	}
+	return w.index.search(ctx, q)
+}
 
 // runtime opens the runtime directory, making it where it is missing.
 func (w *Workspace) runtime() (*os.Root, error) {

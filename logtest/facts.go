@@ -52,6 +52,8 @@ func (d *drawing) draw(i int) {
 		d.artifacts = append(d.artifacts, id)
 	case kind <= 7 && len(d.artifacts) > 0:
 		d.add(id, &handoff.ArtifactWithdrawn{ArtifactID: rapid.SampledFrom(d.artifacts).Draw(d.t, "withdrawn")})
+	case kind == 8 && rapid.Bool().Draw(d.t, "used"):
+		d.add(id, &handoff.ArtifactUsed{ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t, "used artifact")})
 	case kind == 8:
 		d.add(id, d.session())
 	case kind == 9:
@@ -112,7 +114,7 @@ func (d *drawing) session() handoff.Fact {
 	case 0, 1:
 		opened := &handoff.SessionOpened{SessionID: id, Title: "t", Folder: rapid.SampledFrom([]string{"", "a", "."}).Draw(d.t, "folder"),
 			Agent:    handoff.SessionAgent{Name: rapid.SampledFrom([]string{"alex", "casey"}).Draw(d.t, "whose"), Bundle: "b"},
-			Workflow: handoff.SessionWorkflow{Name: "intake-app"}, User: "u", Inputs: map[string]json.RawMessage{"k": json.RawMessage(`"v"`)},
+			Workflow: handoff.SessionWorkflow{Name: rapid.SampledFrom([]string{"intake-app", "intake-itsm", ""}).Draw(d.t, "workflow")}, User: "u", Inputs: map[string]json.RawMessage{"k": json.RawMessage(`"v"`)},
 			Process: handoff.Process{BootID: "b", PIDNamespace: "n", PID: 7, StartTime: "1"}}
 		if rapid.Bool().Draw(d.t, "began before") {
 			opened.StartedAt = drawnTime.Add(-time.Hour)

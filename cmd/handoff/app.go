@@ -43,6 +43,7 @@ type app struct {
 	out, err io.Writer
 	terminal bool // out is one
 	width    int  // of the terminal
+	watched  bool // err is a terminal
 	dir      string
 	getenv   func(string) string
 	now      func() time.Time
@@ -63,9 +64,9 @@ const (
 // commands are all commands, a file each.
 var commands = []func(*app) *cobra.Command{
 	publishCommand, withdrawCommand,
-	showCommand, listCommand, watchCommand, waitCommand,
+	showCommand, listCommand, readCommand, watchCommand, waitCommand, threadCommand,
 	sessionCommand,
-	demoCommand, checkCommand, configCommand,
+	demoCommand, checkCommand, gcCommand, configCommand,
 }
 
 // run runs one command line and returns its exit code.
@@ -157,7 +158,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 	if near := root.SuggestionsFor(name); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near[:min(len(near), 3)], ", ") + "?"
 	}
-	return &handoff.Error{Op: root.CommandPath(), Name: name, Kind: handoff.Invalid, Err: errors.New("no such command"), Hint: hint}
+	return &handoff.Error{Op: name, Kind: handoff.Invalid, Err: errors.New("no such command"), Hint: hint}
 }
 
 // flagError is called for flags that can't be parsed.
@@ -244,7 +245,7 @@ func (a *app) open() (*local.Workspace, error) {
 			return a.getenv(name)
 		}
 	}
-	return local.Open(a.dir, local.Options{Getenv: getenv, Now: a.now, Rand: a.rand})
+	return local.Open(a.dir, local.Options{Getenv: getenv, Now: a.now, Rand: a.rand, Progress: a.progress()})
 }
 
 // reading runs do with an open workspace.

@@ -11,11 +11,11 @@ func checkCommand(a *app) *cobra.Command {
 	var repair, asJSON bool
 	c := &cobra.Command{
 		Use:     "check",
-		Short:   "Look whether every record is whole",
+		Short:   "Look whether every record and kept body is whole",
 		GroupID: care,
-		Long: `Check reads every record of the workspace's log and tells what is wrong: a
-record that is missing or can't be read, an id that two records have, a file that
-does not belong. Notes are about what is derived, or was left by a process that
+		Long: `Check reads every record of the workspace's log and every kept body, and tells
+what is wrong: a record or a body that is missing or can't be read, an id that
+two records have, a file that does not belong. Notes are about what is derived, or was left by a process that
 died; they are no fault.
 
 With --repair a missing record's place is marked, so that those after it can be

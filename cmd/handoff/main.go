@@ -33,7 +33,7 @@ func mainCode() (code int) {
 	}
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		terminal: isTerminal(os.Stdout), width: terminalWidth(os.Stdout), dir: dir, getenv: os.Getenv,
+		terminal: isTerminal(os.Stdout), width: terminalWidth(os.Stdout), watched: isTerminal(os.Stderr), dir: dir, getenv: os.Getenv,
 		now: time.Now, rand: rand.Reader, self: self(),
 	}
 	return a.run(ctx, os.Args[1:])

@@ -13,7 +13,8 @@ func publishCommand(a *app) *cobra.Command {
 	var d handoff.Draft
 	var who identityFlags
 	var meta []string
-	var asJSON bool
+	var asJSON, never bool
+	var keep string
 	c := &cobra.Command{
 		Use:     "publish PATH|- --channel C",
 		Short:   "Say that a file matters; it stays where it is",
@@ -26,6 +27,10 @@ A revision names what it takes the place of with --replaces; what it was made
 from goes into --from. A publish under a --key that was used before changes
 nothing and prints the first artifact's id.
 
+A copy of a file of up to 1 MiB is kept, so that handoff read gives what was
+published even when the file changes. --keep keeps a larger one too, or a
+directory; --no-keep keeps none; config.yaml may say keep: always or never.
+
 Who publishes is taken from flags, handoff's own variables (HANDOFF_SESSION,
 HANDOFF_RUN, HANDOFF_AGENT, …) and those of the agent program. It is
 attribution, not authentication.`,
@@ -34,19 +39,13 @@ attribution, not authentication.`,
 			"  go test ./... 2>&1 | handoff publish - --channel verification --filename test.log",
 		Args: exactly(1, "one path"),
 	}
-	f := c.Flags()
-	f.StringVar(&d.Channel, "channel", "", "the stream it belongs to: analysis, design, patch, verification, handoff, or a `word` of your own")
-	f.StringVar(&d.Title, "title", "", "one `line` that names it (at most 120 characters)")
-	f.StringVar(&d.Summary, "summary", "", "one `line` that says what is in it (at most 500 characters)")
-	f.StringVar(&d.Kind, "kind", "", "what it is: report, patch, json, log, or a `word` of your own")
-	f.StringVar(&d.MediaType, "media-type", "", "its media `type` (default: by its extension, else its bytes)")
-	f.StringArrayVar(&d.Replaces, "replaces", nil, "a `ref` whose place it takes; may be repeated")
-	f.StringArrayVar(&d.Parents, "from", nil, "a `ref` that it was made from; may be repeated")
-	f.StringArrayVar(&d.Tags, "tag", nil, "a `word` to find it by; may be repeated")
-	f.StringArrayVar(&meta, "meta", nil, "anything else, as `key=value`; may be repeated")
-	f.StringVar(&d.Key, "key", "", "publish only once under this `word`")
-	f.StringVar(&d.Filename, "filename", "", "the `name` of a body from standard input")
-	f.BoolVar(&asJSON, "json", false, "print the artifact as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the artifact as JSON")
+	c.Flags().StringArrayVar(&meta, "meta", nil, "anything else, as `key=value`; may be repeated")
+	c.Flags().StringVar(&keep, "keep", "", "keep a copy: `always` (the same as --keep alone), auto or never")
+	c.Flags().Lookup("keep").NoOptDefVal = string(handoff.KeepAlways)
+	c.Flags().BoolVar(&never, "no-keep", false, "keep no copy")
+	c.MarkFlagsMutuallyExclusive("keep", "no-keep")
+	draftFlags(c, &d)
 	who.add(c)
 	c.MarkFlagRequired("channel")
 	c.RegisterFlagCompletionFunc("channel", a.completeChannels)
@@ -57,10 +56,11 @@ attribution, not authentication.`,
 		if err != nil {
 			return err
 		}
+		if d.Keep = handoff.Keep(keep); never {
+			d.Keep = handoff.KeepNever
+		}
+		d.Metadata = map[string]any{}
 		for k, v := range values {
-			if d.Metadata == nil {
-				d.Metadata = map[string]any{}
-			}
 			d.Metadata[k] = v
 		}
 		return a.writing(func(w *local.Workspace) error {
@@ -68,6 +68,21 @@ attribution, not authentication.`,
 		})
 	}
 	return c
+}
+
+// draftFlags are what a publish may say of an artifact.
+func draftFlags(c *cobra.Command, d *handoff.Draft) {
+	f := c.Flags()
+	f.StringVar(&d.Channel, "channel", "", "the stream it belongs to: analysis, design, patch, verification, handoff, or a `word` of your own")
+	f.StringVar(&d.Title, "title", "", "one `line` that names it (at most 120 characters)")
+	f.StringVar(&d.Summary, "summary", "", "one `line` that says what is in it (at most 500 characters)")
+	f.StringVar(&d.Kind, "kind", "", "what it is: report, patch, json, log, or a `word` of your own")
+	f.StringVar(&d.MediaType, "media-type", "", "its media `type` (default: by its extension, else its bytes)")
+	f.StringArrayVar(&d.Replaces, "replaces", nil, "a `ref` whose place it takes; may be repeated")
+	f.StringArrayVar(&d.Parents, "from", nil, "a `ref` that it was made from; may be repeated")
+	f.StringArrayVar(&d.Tags, "tag", nil, "a `word` to find it by; may be repeated")
+	f.StringVar(&d.Key, "key", "", "publish only once under this `word`")
+	f.StringVar(&d.Filename, "filename", "", "the `name` of a body from standard input")
 }
 
 func (a *app) publish(c *cobra.Command, w *local.Workspace, path string, d handoff.Draft, who identityFlags, asJSON bool) error {

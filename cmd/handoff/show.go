@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/config"
 	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
@@ -20,9 +21,10 @@ func showCommand(a *app) *cobra.Command {
 		Short:   "Show one artifact or session: what it is, where it lies, whether it still stands",
 		GroupID: find,
 		Long: `Show prints what is recorded of one artifact and what became of it. REF is its
-id, or a beginning of it that no other has. The body is not printed: read the
-file at its path. Of a session, by its id, show prints its names, status and
-outputs, and with --files all that lies in its folder.`,
+id, or a beginning of it that no other has. The body is not printed:
+read the file at its path, or handoff read REF. Of a session, by its id, show
+prints its names, status and outputs, and with --files all that lies in its
+folder.`,
 		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
 		Args:              exactly(1, "one ref"),
 		ValidArgsFunction: a.completeRefs,
@@ -58,18 +60,24 @@ outputs, and with --files all that lies in its folder.`,
 			case graph:
 				return a.showLineage(c.Context(), w, id, format)
 			}
-			art, err := w.Artifact(c.Context(), id)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return a.json(art)
-			}
-			a.showArtifact(art)
-			return nil
+			return a.showOne(c.Context(), w, id, asJSON)
 		})
 	}
 	return c
+}
+
+func (a *app) showOne(ctx context.Context, w *local.Workspace, id string, asJSON bool) error {
+	art, err := w.Artifact(ctx, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = a.json(art)
+	} else {
+		a.showArtifact(art)
+	}
+	a.used(ctx, w, art)
+	return err
 }
 
 func (a *app) showArtifact(art handoff.Artifact) {
@@ -90,6 +98,9 @@ func (a *app) showArtifact(art handoff.Artifact) {
 	if art.TargetType != "file" {
 		body = append(body, art.TargetType)
 	}
+	if art.Kept {
+		body = append(body, "kept")
+	}
 	digest := ""
 	if art.Digest != (handoff.Digest{}) {
 		digest = art.Digest.Algorithm + ":" + art.Digest.Value
@@ -106,7 +117,7 @@ func (a *app) showArtifact(art handoff.Artifact) {
 		{"digest", digest},
 		{"published", stamp(art.CreatedAt)},
 		{"producer", producer(art.Producer)},
-		{"thread", art.Producer.Thread},
+		{"thread", threadHint(art.Producer.Thread)},
 		{"tags", strings.Join(art.Tags, " ")},
 		{"replaces", strings.Join(art.Replaces, " ")},
 		{"from", strings.Join(art.Parents, " ")},
@@ -123,8 +134,19 @@ func (a *app) showArtifact(art handoff.Artifact) {
 	}
 }
 
+// used records, after the answer is out, that the caller's work looked at an
+// artifact. That it can't be recorded stops nobody.
+func (a *app) used(ctx context.Context, w *local.Workspace, art handoff.Artifact) {
+	if a.flush() == nil {
+		_ = w.As(handoff.Identify(config.Identity(a.getenv)...)).Use(ctx, art)
+	}
+}
+
 // producer says in one line who made a record, as far as it is known.
 func producer(p handoff.Producer) string {
+	if p.Source == handoff.FromNone {
+		return "unknown"
+	}
 	var parts []string
 	for _, slot := range []string{"agent", "harness", "session", "run", "operation", "task"} {
 		if v := p.Slot(slot); v != "" {
@@ -133,9 +155,6 @@ func producer(p handoff.Producer) string {
 	}
 	if p.Model.ID != "" {
 		parts = append(parts, "model="+p.Model.ID)
-	}
-	if len(parts) == 0 {
-		return "unknown"
 	}
 	return strings.Join(parts, " ") + " (" + string(p.Source) + ")"
 }
@@ -175,4 +194,12 @@ func (a *app) draw(g lineage.Graph, id, format string) error {
 		return invalid("--format", format, "no such format", "the formats are tree, json, dot and mermaid")
 	}
 	return nil
+}
+
+// threadHint returns the command that opens a producer's conversation.
+func threadHint(uri string) string {
+	if uri == "" {
+		return ""
+	}
+	return "handoff thread " + uri
 }

@@ -32,7 +32,7 @@ func (f *watchFlags) add(a *app, c *cobra.Command) {
 			return err
 		}
 		if f.after < 0 || f.timeout < 0 {
-			return invalid(c.Name(), "", "--after and --timeout can't be negative", "")
+			return invalid(c.Name(), "", "--after and --timeout can't be negative", "--after 0 is the beginning of the log, --timeout 0 no end")
 		}
 		ctx := c.Context()
 		if f.timeout > 0 {
@@ -100,7 +100,12 @@ func (a *app) watch(ctx context.Context, w *local.Workspace, q handoff.ArtifactQ
 		if err != nil {
 			return err
 		}
-		if _, ok := r.Fact.(*handoff.ArtifactPublished); !ok {
+		switch r.Fact.(type) {
+		case *handoff.ArtifactPublished:
+		case *handoff.Damaged:
+			a.warnDamaged([]handoff.Seq{r.Seq})
+			continue
+		default:
 			continue
 		}
 		one := q

@@ -1,0 +1,414 @@
+package bench
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/filelog"
+	"github.com/agent-handoff/handoff/logtest"
+	"github.com/agent-handoff/handoff/sqlindex"
+)
+
+// indexed is how many records the index's figures are taken over.
+const indexed = 100_000
+
+// A corpus is a workspace with a log of artifacts, and the index of it.
+type corpus struct {
+	dir, file string
+	log       *filelog.Log
+	id        string
+	ids       []string
+	rebuilt   time.Duration
+}
+
+var theCorpus = sync.OnceValues(func() (*corpus, error) {
+	dir, err := os.MkdirTemp(root, "")
+	if err != nil {
+		return nil, err
+	}
+	runtime := filepath.Join(dir, ".handoff")
+	c := &corpus{dir: dir, file: filepath.Join(runtime, "index.db"), log: filelog.Open(runtime, rand.NewChaCha8([32]byte{2}))}
+	if err := c.log.Make(); err != nil {
+		return nil, err
+	}
+	if c.id, err = c.log.ID(); err != nil {
+		return nil, err
+	}
+	if c.ids, err = writeLog(runtime, indexed); err != nil {
+		return nil, err
+	}
+	x, err := sqlindex.Open(context.Background(), c.file, c.id)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := handoff.CatchUp(context.Background(), c.log, x); err != nil {
+		return nil, err
+	}
+	c.rebuilt = time.Since(began)
+	return c, x.Close()
+})
+
+var words = strings.Fields(`agent analysis approve audit backoff branch budget cache channel client commit compile config
+	contract cursor database deadline deploy design digest driver error event export filter fixture flag format gateway
+	handler harness header hook index invoice ledger limit lint lock merge metric migration model module network node
+	option order owner packet parser patch payload plan policy pool probe profile prompt proxy query queue quota refactor
+	region release render replay request retry review rollback router schema security server session shard signal socket
+	source stage status storage stream summary test thread timeout token trace tree update upload vector version worker`)
+
+// writeLog writes n records of artifacts as a log holds them, without the care
+// that a log takes, and returns their ids.
+func writeLog(runtime string, n int) ([]string, error) {
+	r := rand.New(rand.NewPCG(1, 2))
+	text := func(n int) string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = words[r.IntN(len(words))]
+		}
+		return strings.Join(list, " ")
+	}
+	start, random := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), rand.NewChaCha8([32]byte{3})
+	var ids []string
+	for i := range n {
+		size := int64(r.IntN(100_000))
+		session := fmt.Sprintf("session-%04d", i/50)
+		p := &handoff.ArtifactPublished{
+			Channel: []string{"analysis", "design", "patch", "verification", "handoff"}[r.IntN(5)], Kind: "report",
+			Path: fmt.Sprintf("docs/%s/%d.md", session, i), TargetType: "file", Title: text(5), Summary: text(30),
+			MediaType: "text/markdown", SizeBytes: &size,
+			Digest: handoff.Digest{Algorithm: "sha256", Value: fmt.Sprintf("%064x", i)}, Tags: []string{words[r.IntN(20)]},
+		}
+		if i%4 == 0 {
+			p.Namespace, p.Name = session, "context.md"
+		}
+		if i > 10 && i%5 == 0 {
+			p.Replaces = ids[i-3 : i-2]
+		}
+		if i > 10 && i%3 == 0 {
+			p.Parents = ids[i-2 : i]
+		}
+		producer := handoff.Producer{Harness: "codex", Agent: []string{"builder", "reviewer", "planner"}[i%3], Session: session,
+			RunID: fmt.Sprintf("run-%05d", i/10), TaskID: fmt.Sprintf("task-%05d", i/5), WorkID: fmt.Sprintf("task-%05d", i/5),
+			Thread: "agents://codex/" + session, Model: handoff.Model{Provider: "openai", ID: "gpt-5"}, Source: handoff.FromHarness}
+		record, err := handoff.NewRecord(start.Add(time.Duration(i)*10*time.Second), random, producer, p)
+		if err != nil {
+			return nil, err
+		}
+		b, err := record.JSON()
+		if err != nil {
+			return nil, err
+		}
+		shard := filepath.Join(runtime, "log", fmt.Sprintf("%08d", i/4096))
+		if i%4096 == 0 {
+			if err := os.MkdirAll(shard, 0o700); err != nil {
+				return nil, err
+			}
+		}
+		if err := os.WriteFile(filepath.Join(shard, fmt.Sprintf("%012d.json", i+1)), b, 0o444); err != nil {
+			return nil, err
+		}
+		ids = append(ids, record.ID)
+	}
+	return ids, nil
+}
+
+func needCorpus(b *testing.B) *corpus {
+	b.Helper()
+	c, err := theCorpus()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return c
+}
+
+// BenchmarkIndexRebuild compares filling an index from a log with inserting
+// the rows that come of it, as they are, into the same schema.
+func BenchmarkIndexRebuild(b *testing.B) {
+	c := needCorpus(b)
+	for b.Loop() {
+		bare := bareInserts(b, c)
+		b.ReportMetric(c.rebuilt.Seconds(), "rebuild-s")
+		b.ReportMetric(bare.Seconds(), "bare-s")
+		b.ReportMetric(bare.Seconds()/c.rebuilt.Seconds(), "rate-vs-bare")
+	}
+}
+
+// bareInserts copies every row of the corpus's index to an empty one, as many
+// artifacts a transaction as a rebuild takes, and returns how long it took.
+func bareInserts(b *testing.B, c *corpus) time.Duration {
+	b.Helper()
+	ctx := b.Context()
+	file := filepath.Join(b.TempDir(), "bare.db")
+	x, err := sqlindex.Open(ctx, file, c.id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	x.Close()
+	from, err := sql.Open("sqlite", "file:"+c.file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer from.Close()
+	to, err := sql.Open("sqlite", "file:"+file+"?_pragma=synchronous(NORMAL)&_pragma=cache_size(-16000)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer to.Close()
+	to.SetMaxOpenConns(1)
+	tables := map[string][][]any{}
+	for _, t := range []string{"artifacts", "pointers", "labels", "texts"} {
+		key := map[string]string{"artifacts": "*", "pointers": "*", "labels": "*", "texts": "rowid, *"}[t]
+		order := map[string]string{"labels": " ORDER BY seq", "artifacts": " ORDER BY seq"}[t]
+		tables[t] = rowsOf(b, from, "SELECT "+key+" FROM "+t+order)
+	}
+	began := time.Now()
+	const batch = 512
+	for i := 0; i < indexed; i += batch {
+		tx, err := to.BeginTx(ctx, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for t, rows := range tables {
+			part := rows[len(rows)*i/indexed : len(rows)*min(i+batch, indexed)/indexed]
+			insertAll(b, tx, t, part)
+		}
+		if err := tx.Commit(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return time.Since(began)
+}
+
+func insertAll(b *testing.B, tx *sql.Tx, table string, rows [][]any) {
+	b.Helper()
+	if len(rows) == 0 {
+		return
+	}
+	into := table
+	if table == "texts" {
+		into = "texts (rowid, title, summary, name, tags, body)"
+	}
+	stmt, err := tx.Prepare("INSERT INTO " + into + " VALUES (?" + strings.Repeat(", ?", len(rows[0])-1) + ")")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer stmt.Close()
+	for _, row := range rows {
+		if _, err := stmt.Exec(row...); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func rowsOf(b *testing.B, db *sql.DB, query string) [][]any {
+	b.Helper()
+	rows, err := db.Query(query)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var list [][]any
+	for rows.Next() {
+		row, into := make([]any, len(names)), make([]any, len(names))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			b.Fatal(err)
+		}
+		list = append(list, row)
+	}
+	if err := rows.Err(); err != nil {
+		b.Fatal(err)
+	}
+	return list
+}
+
+// BenchmarkIndexCold compares processes that ask a warm index with one that
+// does nothing, taken in turns.
+func BenchmarkIndexCold(b *testing.B) {
+	c := needCorpus(b)
+	program, hello := programs(b)
+	ref := c.ids[indexed/2]
+	commands := map[string][]string{
+		"hello":   {hello},
+		"help":    {program, "--help"},
+		"show":    {program, "show", ref},
+		"list":    {program, "list", "--limit", "50"},
+		"channel": {program, "list", "--limit", "50", "--channel", "design"},
+		"tag":     {program, "list", "--limit", "50", "--tag", "agent"},
+		"agent":   {program, "list", "--limit", "50", "--agent", "reviewer"},
+	}
+	for b.Loop() {
+		for name, took := range medians(b, c.dir, commands, 41) {
+			b.ReportMetric(float64(took.Microseconds())/1000, name+"-ms")
+		}
+	}
+}
+
+// medians runs the commands in turns and returns the middle of each one's
+// times.
+func medians(b *testing.B, dir string, commands map[string][]string, times int) map[string]time.Duration {
+	b.Helper()
+	took := map[string][]time.Duration{}
+	for range times {
+		for name, args := range commands {
+			cmd := exec.Command(args[0], args[1:]...)
+			cmd.Dir = dir
+			began := time.Now()
+			if err := cmd.Run(); err != nil {
+				b.Fatalf("%v: %v", args, err)
+			}
+			took[name] = append(took[name], time.Since(began))
+		}
+	}
+	middle := map[string]time.Duration{}
+	for name, list := range took {
+		slices.Sort(list)
+		middle[name] = list[len(list)/2]
+	}
+	return middle
+}
+
+// BenchmarkIndexFiltered compares a filtered list with the same SQL in the
+// sqlite3 shell, both with the database open and read before.
+func BenchmarkIndexFiltered(b *testing.B) {
+	c := needCorpus(b)
+	shell, err := exec.LookPath("sqlite3")
+	if err != nil {
+		b.Skip("there is no sqlite3 here")
+	}
+	x, err := sqlindex.Open(b.Context(), c.file, c.id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	const times = 200
+	for _, filter := range []struct {
+		name, from string
+		query      handoff.ArtifactQuery
+	}{
+		{"channel", "artifacts a WHERE a.channel = 'design'", handoff.ArtifactQuery{Channel: "design"}},
+		{"session", "artifacts a WHERE a.session = 'session-1000'", handoff.ArtifactQuery{Producer: map[string]string{"session": "session-1000"}}},
+		{"agent", "artifacts a WHERE a.agent = 'reviewer'", handoff.ArtifactQuery{Producer: map[string]string{"agent": "reviewer"}}},
+		{"tag", "labels l CROSS JOIN artifacts a INDEXED BY by_status WHERE a.seq = l.seq AND l.space = 'tag' AND l.value = 'agent'", handoff.ArtifactQuery{Tag: "agent"}},
+	} {
+		b.Run(filter.name, func(b *testing.B) {
+			q := filter.query
+			q.Limit = 50
+			text := fmt.Sprintf(`SELECT count(*) FROM %s AND a.status IN ('superseded', 'withdrawn');
+				SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq IN
+				(SELECT a.seq FROM %[1]s AND a.status = 'active' ORDER BY a.seq DESC LIMIT 51) ORDER BY seq DESC;
+				`, filter.from)
+			if filter.name == "tag" {
+				text = strings.Replace(text, "ORDER BY a.seq", "ORDER BY l.seq", 1)
+			}
+			for b.Loop() {
+				one, many := inShell(b, shell, c.file, text), inShell(b, shell, c.file, strings.Repeat(text, times+1))
+				began := time.Now()
+				for range times {
+					if _, err := x.Artifacts(b.Context(), q); err != nil {
+						b.Fatal(err)
+					}
+				}
+				ours, theirs := time.Since(began)/times, (many-one)/times
+				b.ReportMetric(float64(ours.Microseconds()), "ours-µs")
+				b.ReportMetric(float64(theirs.Microseconds()), "shell-µs")
+				b.ReportMetric(float64(ours)/float64(theirs), "times-shell")
+			}
+		})
+	}
+}
+
+func inShell(b *testing.B, shell, file, text string) time.Duration {
+	b.Helper()
+	cmd := exec.Command(shell, file)
+	cmd.Stdin = strings.NewReader(text)
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(began)
+}
+
+// BenchmarkIndexApply compares applying one record with a transaction that
+// inserts one row, in a file of 100,000 records.
+func BenchmarkIndexApply(b *testing.B) {
+	c := needCorpus(b)
+	copied := filepath.Join(b.TempDir(), "index.db")
+	if out, err := exec.Command("cp", c.file, copied).CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	x, err := sqlindex.Open(b.Context(), copied, c.id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "one.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("CREATE TABLE one (seq INTEGER PRIMARY KEY, record BLOB)"); err != nil {
+		b.Fatal(err)
+	}
+	row := make([]byte, 975)
+	seq := handoff.Seq(indexed)
+	var ours, bare []time.Duration
+	for b.Loop() {
+		for range 500 {
+			seq++
+			r := logtest.NewRecord("a.md")
+			r.Seq = seq
+			began := time.Now()
+			if err := x.Apply(b.Context(), r); err != nil {
+				b.Fatal(err)
+			}
+			ours = append(ours, time.Since(began))
+			began = time.Now()
+			if _, err := db.Exec("INSERT INTO one VALUES (?, ?)", int64(seq), row); err != nil {
+				b.Fatal(err)
+			}
+			bare = append(bare, time.Since(began))
+		}
+	}
+	slices.Sort(ours)
+	slices.Sort(bare)
+	b.ReportMetric(float64(ours[len(ours)/2].Microseconds()), "apply-µs")
+	b.ReportMetric(float64(bare[len(bare)/2].Microseconds()), "one-row-µs")
+}
+
+// BenchmarkIndexSearch takes the time of a search for words that many texts
+// have, and for words that few have.
+func BenchmarkIndexSearch(b *testing.B) {
+	c := needCorpus(b)
+	x, err := sqlindex.Open(b.Context(), c.file, c.id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	for name, text := range map[string]string{"common": "agent review", "rare": "agent backoff commit deadline flag module queue"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := x.Search(b.Context(), sqlindex.Query{Text: text, Limit: 20}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/local"
+)
+
+const helloText = `package main
+
+import "os"
+
+func main() { os.Stdout.WriteString("hello, world\n") }
+`
+
+// BenchmarkShow measures whole processes: `handoff show ID` among 1,000
+// records against a Go program that says hello.
+func BenchmarkShow(b *testing.B) {
+	program, hello := programs(b)
+	dir := fresh(b)
+	write(b, filepath.Join(dir, "a.md"), "a\n")
+	w, err := local.Open(dir, local.Options{})
+	must(b, err)
+	defer w.Close()
+	var id string
+	for i := range 1000 {
+		p, err := w.Publish(b.Context(), handoff.Draft{Channel: "design", Path: "a.md", Title: fmt.Sprint("Draft ", i), Summary: "What was decided, and why."})
+		must(b, err)
+		if i == 500 {
+			id = p.ID
+		}
+	}
+	run := func(name string, args ...string) func() {
+		return func() {
+			c := exec.Command(name, args...)
+			c.Dir, c.Env = dir, []string{"HOME=" + dir}
+			if out, err := c.CombinedOutput(); err != nil {
+				b.Fatalf("%s: %v\n%s", name, err, out)
+			}
+		}
+	}
+	o, q := turns(b, run(program, "show", id), run(hello))
+	b.ReportMetric(float64(o.Microseconds())/1000, "ms/show")
+	b.ReportMetric(float64(q.Microseconds())/1000, "ms/hello")
+	b.ReportMetric(float64((o-q).Microseconds())/1000, "ms-more")
+}
+
+// programs builds handoff and a program that says hello.
+func programs(tb testing.TB) (handoff, hello string) {
+	bin := fresh(tb)
+	handoff, hello = filepath.Join(bin, "handoff"), filepath.Join(bin, "hello")
+	write(tb, hello+".go", helloText)
+	build(tb, hello, hello+".go")
+	build(tb, handoff, "../cmd/handoff")
+	return handoff, hello
+}
+
+func build(tb testing.TB, out, what string) {
+	c := exec.Command("go", "build", "-trimpath", "-o", out, what)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := c.CombinedOutput(); err != nil {
+		tb.Fatalf("go build: %v\n%s", err, text)
+	}
+}

@@ -1,0 +1,115 @@
+package body
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// Look implements handoff.Files.
+func (s *Files) Look(_ context.Context, a handoff.Artifact) (t handoff.Target, fingerprint string) {
+	root, name, done, err := s.find(a)
+	defer done()
+	t, info := glance(a, root, name, err)
+	if t != handoff.Unknown || info == nil {
+		return t, ""
+	}
+	return t, s.fingerprint(info)
+}
+
+// Open implements handoff.Files.
+func (s *Files) Open(ctx context.Context, a handoff.Artifact) (t handoff.Target, fingerprint string, f io.ReadSeekCloser) {
+	root, name, done, err := s.find(a)
+	defer done()
+	t, info := glance(a, root, name, err)
+	switch {
+	case t != handoff.Unknown || info == nil:
+		return t, "", nil
+	case info.IsDir():
+		return s.compare(ctx, a, root, name), "", nil
+	}
+	return s.verify(ctx, a, root, name)
+}
+
+// find returns where the file of an artifact lies. Its error is about the
+// file; done must be called in any case.
+func (s *Files) find(a handoff.Artifact) (root *os.Root, name string, done func(), err error) {
+	root, name, done = s.Root, filepath.FromSlash(a.Path), func() {}
+	if a.Root == handoff.RuntimeRoot {
+		if s.Runtime == nil {
+			return nil, "", done, errors.ErrUnsupported
+		}
+		if root, err = s.Runtime(); err != nil {
+			return nil, "", done, errors.ErrUnsupported // whatever it is, the file is not known to be missing
+		}
+		done = func() { root.Close() }
+	}
+	if a.TargetType == "symlink" {
+		name, err = s.follow(a.Path) // an absolute link may stay within, where os.Root refuses it
+	}
+	return root, name, done, err
+}
+
+// glance says what became of a file as far as that shows without reading it.
+// Where it doesn't, and there is something, it returns that.
+func glance(a handoff.Artifact, root *os.Root, name string, err error) (handoff.Target, fs.FileInfo) {
+	var info fs.FileInfo
+	if err == nil {
+		info, err = root.Stat(name)
+	}
+	directory := a.SizeBytes == nil
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return handoff.Missing, nil
+	case err != nil:
+		return handoff.Unknown, nil
+	case directory != info.IsDir(), !directory && (!info.Mode().IsRegular() || info.Size() != *a.SizeBytes):
+		return handoff.Modified, nil
+	}
+	return handoff.Unknown, info
+}
+
+// compare says what became of a directory.
+func (s *Files) compare(ctx context.Context, a handoff.Artifact, root *os.Root, name string) handoff.Target {
+	if a.Digest.Algorithm != handoff.SHA256Tar {
+		return handoff.Unknown
+	}
+	d, err := packed(ctx, root, name, digestOf)
+	switch {
+	case errors.Is(err, handoff.Invalid), err == nil && d.Value != a.Digest.Value:
+		return handoff.Modified // it holds what no kept directory does, or something else
+	case err != nil:
+		return handoff.Unknown
+	}
+	return handoff.Available
+}
+
+// verify reads a file and compares it with its digest.
+func (s *Files) verify(ctx context.Context, a handoff.Artifact, root *os.Root, name string) (handoff.Target, string, io.ReadSeekCloser) {
+	f, err := openSteady(ctx, root, name)
+	if err != nil {
+		return handoff.Unknown, "", nil
+	}
+	if a.Digest.Algorithm != handoff.SHA256 {
+		return handoff.Unknown, "", f
+	}
+	d, err := digestOf(ctx, f)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return handoff.Unknown, "", nil
+	}
+	if d != a.Digest {
+		f.Close()
+		return handoff.Modified, s.fingerprint(f.was), nil
+	}
+	return handoff.Available, s.fingerprint(f.was), f
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+func TestProgress(t *testing.T) {
+	var out strings.Builder
+	now := time.Unix(0, 0)
+	a := &app{err: &out, now: func() time.Time { return now }}
+	if a.progress() != nil {
+		t.Error("progress is shown though nobody looks on")
+	}
+	a.watched = true
+	tell := a.progress()
+	for _, tt := range []struct {
+		after time.Duration
+		done  int64
+		want  string
+	}{
+		{0, 512, ""},
+		{200 * time.Millisecond, 1024, ""},
+		{200 * time.Millisecond, 5000, "\rindexing [===============               ] 5000 of 10000 records"},
+		{time.Second, 10000, "\r\x1b[K"},
+	} {
+		out.Reset()
+		now = now.Add(tt.after)
+		tell(handoff.Seq(tt.done), 10000)
+		if got := out.String(); got != tt.want {
+			t.Errorf("after %d records: %q, want %q", tt.done, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/body"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/spf13/cobra"
+)
+
+// readFlags are what a caller wants of a body.
+type readFlags struct {
+	span    body.Span
+	to      string
+	inPlace bool
+	asJSON  bool
+}
+
+func readCommand(a *app) *cobra.Command {
+	var f readFlags
+	c := &cobra.Command{
+		Use:     "read REF",
+		Short:   "Print what an artifact published, even when its file changed since",
+		GroupID: find,
+		Long: `Read prints the body of an artifact as it was published: from its file, or,
+where that changed or is gone, from the copy that was kept. Standard error says
+so then. REF is an id, or a beginning of it that no other has.
+
+--offset and --limit select lines, and with --bytes bytes; --json adds where the
+next page begins and how much there is in all.
+
+--to writes a new file, or unpacks a directory; --in-place writes the body back
+to where it was published, if nothing is there now. Neither ever overwrites.
+
+Exit code 5 says that what was published is gone, and no copy was kept.`,
+		Example: "  handoff read art_01K…\n  handoff read art_01K… --offset 200 --limit 100\n" +
+			"  handoff read art_01K… --to /tmp/as-published.md",
+		Args:              exactly(1, "one ref"),
+		ValidArgsFunction: a.completeRefs,
+	}
+	c.Flags().Int64Var(&f.span.Offset, "offset", 0, "leave out this `number` of lines, or bytes")
+	c.Flags().Int64Var(&f.span.Limit, "limit", 0, "at most this `number` of lines, or bytes; 0 for all")
+	c.Flags().BoolVar(&f.span.Bytes, "bytes", false, "count bytes, not lines")
+	c.Flags().StringVar(&f.to, "to", "", "write it to this `path`, where nothing is yet")
+	c.Flags().BoolVar(&f.inPlace, "in-place", false, "write it to where it was published, if nothing is there now")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON, with the content in base64 where it is no text")
+	c.MarkFlagsMutuallyExclusive("to", "in-place", "json")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		paged := c.Flags().Changed("offset") || c.Flags().Changed("limit") || f.span.Bytes
+		if paged && (f.to != "" || f.inPlace) {
+			return invalid("read", args[0], "a part is for printing, not for a file", "leave out --offset, --limit and --bytes")
+		}
+		return a.reading(func(w *local.Workspace) error {
+			id, err := resolve(c.Context(), w, args[0])
+			if err != nil {
+				return err
+			}
+			return a.read(c.Context(), w, id, f)
+		})
+	}
+	return c
+}
+
+// read answers with the body of an artifact that is known by its id.
+func (a *app) read(ctx context.Context, w *local.Workspace, id string, f readFlags) error {
+	b, err := w.Hub.Open(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	switch {
+	case f.inPlace:
+		err = a.wrote(b.Artifact.Path, w.PutBack(ctx, b))
+	case f.to != "":
+		to := f.to
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(a.dir, to)
+		}
+		err = a.wrote(f.to, local.Save(ctx, b, to))
+	case b.Artifact.Digest.Algorithm == handoff.SHA256Tar:
+		return invalid("read", id, "is a directory", "handoff read "+id+" --to DIR unpacks it")
+	case f.asJSON:
+		err = a.readJSON(b, f.span)
+	default:
+		_, err = body.CopyPage(a.out, b, f.span)
+	}
+	if err != nil {
+		return err
+	}
+	a.tell(b)
+	a.used(ctx, w, b.Artifact)
+	return nil
+}
+
+func (a *app) wrote(path string, err error) error {
+	if err == nil {
+		fmt.Fprintf(a.err, "wrote %s\n", oneLine(path))
+	}
+	return err
+}
+
+// tell says where a body comes from, where that is not its file as published,
+// and whether it still stands.
+func (a *app) tell(b handoff.Body) {
+	art := b.Artifact
+	switch {
+	case b.Kept && art.Target != handoff.Available:
+		fmt.Fprintf(a.err, "from the kept copy: %s is %s\n", oneLine(art.Path), art.Target)
+	case !b.Kept && art.Target != handoff.Available:
+		a.warn("%s has no digest: whether it changed can't be told", art.Path)
+	}
+	switch art.Status {
+	case handoff.Withdrawn:
+		a.warn("%s was withdrawn", art.ID)
+	case handoff.Superseded:
+		a.warn("%s was replaced by %s", art.ID, strings.Join(art.ReplacedBy, " "))
+	}
+}
+
+// readJSON prints a page of a body, and where it comes from.
+func (a *app) readJSON(b handoff.Body, span body.Span) error {
+	var content bytes.Buffer
+	page, err := body.CopyPage(&content, b, span)
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		ID      string         `json:"id"`
+		Path    string         `json:"path"`
+		Target  handoff.Target `json:"target"`
+		Kept    bool           `json:"kept"` // it is the kept copy's
+		Unit    string         `json:"unit"`
+		Offset  int64          `json:"offset"`
+		Next    int64          `json:"next,omitempty"` // absent at the end
+		Total   int64          `json:"total"`
+		Content *string        `json:"content,omitempty"`
+		Base64  []byte         `json:"base64,omitempty"`
+	}{ID: b.Artifact.ID, Path: b.Artifact.Path, Target: b.Artifact.Target, Kept: b.Kept,
+		Unit: "lines", Offset: span.Offset, Next: page.Next, Total: page.Total}
+	if span.Bytes {
+		answer.Unit = "bytes"
+	}
+	if text := content.String(); utf8.ValidString(text) && !strings.ContainsRune(text, 0) {
+		answer.Content = &text
+	} else {
+		answer.Base64 = content.Bytes()
+	}
+	return a.json(answer)
+}

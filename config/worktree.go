@@ -1,0 +1,88 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A gitDir is what the files of a git repository say of one of its worktrees.
+// git itself is not asked: it may not be there, and it is slow to start.
+type gitDir struct {
+	common   string // the directory that all worktrees of the repository share
+	worktree string // the name of a linked worktree, "" for the main one
+}
+
+// readGit reads the .git of a worktree. A submodule has a directory of its
+// own elsewhere, but shares none: it is no linked worktree.
+func readGit(root string) (gitDir, bool) {
+	name := filepath.Join(root, ".git")
+	info, err := os.Lstat(name)
+	if err != nil {
+		return gitDir{}, false
+	}
+	if info.IsDir() {
+		return gitDir{common: name}, true
+	}
+	own, ok := readLine(name, "gitdir: ")
+	if !ok {
+		return gitDir{}, false
+	}
+	own = under(root, own)
+	shared, linked := readLine(filepath.Join(own, "commondir"), "")
+	if !linked {
+		return gitDir{common: own}, true
+	}
+	return gitDir{common: under(own, shared), worktree: filepath.Base(own)}, true
+}
+
+// runtime returns the runtime directory of the repository that the worktree
+// belongs to: the main worktree's, or one inside a bare repository.
+func (g gitDir) runtime() string {
+	if filepath.Base(g.common) == ".git" {
+		return filepath.Join(filepath.Dir(g.common), RuntimeName)
+	}
+	return filepath.Join(g.common, strings.TrimPrefix(RuntimeName, "."))
+}
+
+// Worktree returns where a linked worktree of the workspace's repository lies,
+// or the main one for "". It is "" where there is no such worktree any more.
+func (w Workspace) Worktree(name string) string {
+	if name == w.Linked {
+		return w.Root
+	}
+	if w.common == "" {
+		return ""
+	}
+	if name == "" {
+		if filepath.Base(w.common) == ".git" {
+			return filepath.Dir(w.common)
+		}
+		return ""
+	}
+	if name != filepath.Base(name) || !filepath.IsLocal(name) {
+		return ""
+	}
+	git, ok := readLine(filepath.Join(w.common, "worktrees", name, "gitdir"), "")
+	if !ok {
+		return ""
+	}
+	return filepath.Dir(under(filepath.Join(w.common, "worktrees", name), git))
+}
+
+// readLine returns the first line of a small file, behind its prefix.
+func readLine(name, prefix string) (string, bool) {
+	b, err := os.ReadFile(name)
+	if err != nil || len(b) > 64<<10 {
+		return "", false
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	return strings.CutPrefix(strings.TrimSuffix(line, "\r"), prefix)
+}
+
+func under(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(dir, name)
+}

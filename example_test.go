@@ -1,0 +1,52 @@
+package handoff_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/body"
+)
+
+// As returns a Hub whose records say who made them. A program that runs
+// several agents has one for each, over the same log.
+func ExampleHub_As() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "handoff-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "fix.diff"), []byte("-old\n+new\n"), 0o644); err != nil {
+		log.Fatal(err)
+	}
+	files, err := os.OpenRoot(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer files.Close()
+
+	hub := handoff.New(handoff.NewMemoryLog(), handoff.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &body.Files{Root: files}})
+	builder := hub.As(handoff.Producer{Agent: "builder", Harness: "codex", TaskID: "task_1", Source: handoff.FromFlag})
+	reviewer := hub.As(handoff.Producer{Agent: "reviewer", Harness: "claude-code", TaskID: "task_2", Source: handoff.FromFlag})
+
+	for _, as := range []*handoff.Hub{builder, reviewer} {
+		if _, err := as.Publish(ctx, handoff.Draft{Channel: "patch", Path: "fix.diff"}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	page, err := hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{"task": "task_2"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, a := range page.Artifacts {
+		fmt.Println(a.Producer.Agent, "on", a.Producer.Harness, "published", a.Path)
+	}
+	// Output:
+	// reviewer on claude-code published fix.diff
+}

@@ -1,0 +1,297 @@
+package filelog
+
+import (
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/logtest"
+)
+
+func newRecord() handoff.Record { return logtest.NewRecord("a.md") }
+
+// A node is a file or directory of a disk that loses power.
+type node struct {
+	// Of a file: a sync puts its content on stable storage.
+	content string
+	synced  bool
+
+	// Of a directory: a sync copies names to stable.
+	names, stable map[string]*node
+}
+
+func newDir() *node { return &node{names: map[string]*node{}, stable: map[string]*node{}} }
+
+// dirty reports whether n has something that is not on stable storage.
+func (n *node) dirty() bool {
+	if n.names == nil {
+		return !n.synced
+	}
+	return !maps.Equal(n.names, n.stable)
+}
+
+// A history is what was done to a disk, in order, with what the writers were
+// told meanwhile. It starts with an empty directory, in which the runtime
+// directory is "handoff".
+type history struct {
+	steps []step
+	acks  []ack
+	after []int // the number of steps before each ack
+}
+
+// acked returns what writers were told by the first steps.
+func (h *history) acked(cut int) []ack {
+	i, _ := slices.BinarySearch(h.after, cut+1)
+	return h.acks[:i]
+}
+
+// disk returns the disk after the first steps.
+func (h *history) disk(cut int) *node {
+	root, temporaries := newDir(), map[*hookedFile]*node{}
+	at := func(name string) *node {
+		n := root
+		for _, part := range strings.Split(path.Join("handoff", name), "/") {
+			if part != "." {
+				n = n.names[part]
+			}
+		}
+		return n
+	}
+	put := func(name string, n *node) { at(path.Dir(name)).names[path.Base(name)] = n }
+	for _, s := range h.steps[:cut] {
+		switch s.op {
+		case "create":
+			temporaries[s.file] = &node{content: s.content}
+		case "sync":
+			temporaries[s.file].synced = true
+		case "link":
+			put(s.name, temporaries[s.file])
+		case "second":
+			put(s.name, at(s.old))
+		case "mkdir":
+			if s.name == "." {
+				root.names["handoff"] = newDir()
+				continue
+			}
+			put(s.name, newDir())
+		case "syncDir":
+			d := at(s.name)
+			d.stable = maps.Clone(d.names)
+		}
+	}
+	return root
+}
+
+// crashes calls visit with every state in which a power loss can leave a disk:
+// what is not on stable storage is kept or dropped, a file or directory at a
+// time. A state is the content of each file and "/" for each directory.
+func crashes(root *node, visit func(map[string]*node)) {
+	var dirty []*node
+	var look func(n *node)
+	look = func(n *node) {
+		if n.dirty() && !slices.Contains(dirty, n) {
+			dirty = append(dirty, n)
+		}
+		for _, name := range slices.Sorted(maps.Keys(n.names)) {
+			look(n.names[name])
+		}
+	}
+	look(root)
+	for mask := range 1 << len(dirty) {
+		kept := func(n *node) bool {
+			i := slices.Index(dirty, n)
+			return i < 0 || mask>>i&1 == 1
+		}
+		state := map[string]*node{}
+		var leave func(name string, n *node)
+		leave = func(name string, n *node) {
+			if n.names == nil {
+				if !kept(n) {
+					n = &node{}
+				}
+				state[name] = n
+				return
+			}
+			state[name] = n
+			names := n.stable
+			if kept(n) {
+				names = n.names
+			}
+			for base, child := range names {
+				leave(path.Join(name, base), child)
+			}
+		}
+		leave(".", root)
+		visit(state)
+	}
+}
+
+// fingerprint tells states apart.
+func fingerprint(state map[string]*node) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(state)) {
+		fmt.Fprintf(&b, "%s %q\n", name, state[name].content)
+	}
+	return b.String()
+}
+
+// write makes the state in dir. A file with two names is one file.
+func write(t *testing.T, dir string, state map[string]*node) {
+	t.Helper()
+	names := map[*node]string{}
+	for _, name := range slices.Sorted(maps.Keys(state)) {
+		n, file := state[name], filepath.Join(dir, name)
+		var err error
+		switch first, again := names[n]; {
+		case n.names != nil:
+			err = os.Mkdir(file, 0o700)
+		case again:
+			err = os.Link(first, file)
+		default:
+			err = os.WriteFile(file, []byte(n.content), 0o400)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[n] = file
+	}
+}
+
+// record runs writers that append each so many records, in an order drawn from
+// seed, and returns what they did. A step that skip selects is not done.
+func record(t *testing.T, seed uint64, writers, each int, skip func(writer int, s step) bool) *history {
+	t.Helper()
+	h := &history{}
+	dir := filepath.Join(t.TempDir(), "handoff")
+	var list []func(func())
+	for w := range writers {
+		list = append(list, func(yield func()) {
+			inner := quick(dir)
+			log := newLog(dir, &hooked{disk: inner,
+				before: func(s step) error {
+					yield()
+					if skip != nil && skip(w, s) {
+						return errSkip
+					}
+					return nil
+				},
+				after: func(s step) error {
+					if s.op != "exists" && s.op != "linked" {
+						h.steps = append(h.steps, s)
+					}
+					return nil
+				},
+			}, 3, rand.Reader)
+			for range each {
+				r := newRecord()
+				seq, err := log.Append(t.Context(), r)
+				if err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+					return
+				}
+				h.acks, h.after = append(h.acks, ack{r.ID, seq}), append(h.after, len(h.steps))
+				r.Seq = seq
+				if err := log.Link(r); err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			}
+		})
+	}
+	interleave(seed, list...)
+	return h
+}
+
+// survives returns an error if a power loss at some point of the history can
+// lose something, and how many states were looked at.
+func survives(t *testing.T, h *history) (states int, err error) {
+	t.Helper()
+	seen, parent := map[string]bool{}, t.TempDir()
+	// From the end: the same state must hold most when it is reached last.
+	for cut := len(h.steps); cut >= 0 && err == nil; cut-- {
+		crashes(h.disk(cut), func(state map[string]*node) {
+			print := fingerprint(state)
+			if err != nil || seen[print] {
+				return
+			}
+			seen[print] = true
+			dir := filepath.Join(parent, fmt.Sprint(len(seen)))
+			write(t, dir, state)
+			dir = filepath.Join(dir, "handoff")
+			if err = lossless(t, dir, newLog(dir, quick(dir), 3, rand.Reader), h.acked(cut)); err != nil {
+				last := "nothing"
+				if cut > 0 {
+					last = h.steps[cut-1].String()
+				}
+				err = fmt.Errorf("after step %d, %s: %w\n%s", cut, last, err, print)
+			}
+		})
+	}
+	return len(seen), err
+}
+
+// TestPowerLoss cuts the power at every point of real appends, from an empty
+// directory over the ends of shards.
+func TestPowerLoss(t *testing.T) {
+	for _, tt := range []struct {
+		writers, each int
+		seeds         uint64
+	}{{1, 8, 1}, {2, 4, 6}, {3, 3, 6}} {
+		t.Run(fmt.Sprint(tt.writers), func(t *testing.T) {
+			t.Parallel()
+			total := 0
+			for seed := range tt.seeds {
+				h := record(t, seed, tt.writers, tt.each, nil)
+				states, err := survives(t, h)
+				if err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				total += states
+			}
+			t.Logf("%d states", total)
+		})
+	}
+}
+
+// TestPowerLossIsSeen leaves out one sync at a time: each is there for a
+// reason, and the test above would notice.
+func TestPowerLossIsSeen(t *testing.T) {
+	for name, skip := range map[string]func(step) bool{
+		"the record":            func(s step) bool { return s.op == "sync" },
+		"the shard":             func(s step) bool { return s.op == "syncDir" && strings.HasPrefix(s.name, "log/") },
+		"the log":               func(s step) bool { return s.op == "syncDir" && s.name == "log" },
+		"the runtime directory": func(s step) bool { return s.op == "syncDir" && s.name == "." },
+		"the one above":         func(s step) bool { return s.op == "syncDir" && s.name == ".." },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := survives(t, record(t, 0, 1, 4, func(_ int, s step) bool { return skip(s) })); err == nil {
+				t.Errorf("leaving out the sync of %s loses nothing", name)
+			}
+		})
+	}
+}
+
+// TestOlderShardIsFirst is TestPowerLossIsSeen for the sync of an older shard
+// by the writer that begins the next one, which another may still be about to
+// do. A writer's own comes after its link.
+func TestOlderShardIsFirst(t *testing.T) {
+	for seed := range uint64(50) {
+		var last [2]step
+		h := record(t, seed, len(last), 4, func(w int, s step) bool {
+			own := last[w].op == "link" || last[w].op == "syncDir"
+			last[w] = s
+			return s.op == "syncDir" && strings.HasPrefix(s.name, "log/") && !own
+		})
+		if _, err := survives(t, h); err != nil {
+			return
+		}
+	}
+	t.Error("a shard may begin before the older one is on stable storage")
+}

@@ -1,0 +1,239 @@
+package jsonl_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/agent-handoff/handoff/jsonl"
+)
+
+func TestReader(t *testing.T) {
+	long := strings.Repeat("x", jsonl.MaxLine+5)
+	for _, tt := range []struct {
+		name, in string
+		want     []string
+		torn     bool
+	}{
+		{"empty", "", nil, false},
+		{"blank lines", "\n \r\n\n", nil, false},
+		{"lines", "{}\n[]\r\n", []string{"{}", "[]"}, false},
+		{"torn", "{}\n{\"a\":", []string{"{}", `{"a":`}, true},
+		{"longer than a chunk", strings.Repeat("y", 700<<10) + "\nz\n", []string{strings.Repeat("y", 700<<10), "z"}, false},
+		{"longer than the cap", "a\n" + long + "\nb\n", []string{"a", long[:jsonl.MaxLine], "b"}, false},
+		{"at the cap", long[:jsonl.MaxLine] + "\nb\n", []string{long[:jsonl.MaxLine], "b"}, false},
+		{"the cap and no end", long, []string{long[:jsonl.MaxLine]}, true},
+		{"twice the cap", long + long + "\nb", []string{long[:jsonl.MaxLine], "b"}, true},
+	} {
+		for name, src := range map[string]io.Reader{"whole": strings.NewReader(tt.in), "halves": iotest.HalfReader(strings.NewReader(tt.in))} {
+			rd := jsonl.NewReader(src)
+			var got []string
+			torn := false
+			for rd.Next() {
+				got = append(got, string(rd.Line()))
+				torn = rd.Torn()
+				if at := int(rd.Offset()); !strings.HasPrefix(strings.TrimLeft(tt.in[at:], " \r\n"), string(rd.Line()[:1])) {
+					t.Errorf("%s %s: line %d is not at offset %d", tt.name, name, rd.Number(), at)
+				}
+			}
+			if err := rd.Err(); err != nil || torn != tt.torn || !equal(got, tt.want) {
+				t.Errorf("%s, %s: got %d lines, torn %v, %v, want %d, %v", tt.name, name, len(got), torn, err, len(tt.want), tt.torn)
+			}
+		}
+	}
+}
+
+func equal(a, b []string) bool {
+	return strings.Join(a, "\n") == strings.Join(b, "\n") && len(a) == len(b)
+}
+
+func TestReaderSaysWhatStoppedIt(t *testing.T) {
+	broken := errors.New("disk on fire")
+	rd := jsonl.NewReader(io.MultiReader(strings.NewReader("{}\n{"), iotest.ErrReader(broken)))
+	n := 0
+	for rd.Next() {
+		n++
+	}
+	if !errors.Is(rd.Err(), broken) || n != 2 {
+		t.Errorf("got %d lines and %v, want 2 and %v", n, rd.Err(), broken)
+	}
+}
+
+func TestValue(t *testing.T) {
+	v := jsonl.Value(` {"type":"event","n":12,"f":1.5,"yes":true,"no":null,"path":{"to":{"it":"a\u00e9\n\ud83d\ude00"}},"list":[1,"two",{}]} `)
+	if got := v.Get("path", "to", "it").Text(); got != "aé\n😀" {
+		t.Errorf("Text = %q", got)
+	}
+	if !v.Get("type").Is("event") || v.Get("type").Is("even") || v.Get("absent").Is("") {
+		t.Error("Is is wrong")
+	}
+	if v.Get("n").Int() != 12 || v.Get("f").Float() != 1.5 || v.Get("f").Int() != 1 || v.Get("type").Int() != 0 {
+		t.Error("numbers are wrong")
+	}
+	if !v.Get("yes").True() || v.Get("no").True() || v.Get("no").Kind() != jsonl.Null || v.Get("absent").Kind() != jsonl.Absent {
+		t.Error("literals are wrong")
+	}
+	n := 0
+	for c := v.Get("list").Elements(); c.Next(); {
+		n++
+	}
+	if n != 3 {
+		t.Errorf("got %d elements, want 3", n)
+	}
+}
+
+func TestBroken(t *testing.T) {
+	for _, tt := range []struct {
+		in    string
+		names string
+		whole bool
+		rest  string
+	}{
+		{`{"a":1,"b":"torn`, "a b", false, ""},
+		{`{"a":1,"b`, "a", false, ""},
+		{`{"a":{"x":[1,2`, "a", false, ""},
+		{`{"a":1}{"b":2}`, "a", true, `{"b":2}`},
+		{`{"a":1} tail`, "a", true, "tail"},
+		{`{"a" 1}`, "", false, ""},
+		{`{]`, "", true, ""},
+		{`plain`, "", false, ""},
+	} {
+		var names []string
+		c := jsonl.Value(tt.in).Members()
+		for c.Next() {
+			names = append(names, c.Key())
+		}
+		if got := strings.Join(names, " "); got != tt.names || c.Whole() != tt.whole || string(c.Rest()) != tt.rest {
+			t.Errorf("%s: got %q, whole %v, rest %q, want %q, %v, %q", tt.in, got, c.Whole(), c.Rest(), tt.names, tt.whole, tt.rest)
+		}
+	}
+}
+
+// FuzzValue holds the walker against encoding/json: on what that accepts, both
+// see the same members, strings and numbers; on what it does not, the walker
+// only must come to an end.
+func FuzzValue(f *testing.F) {
+	for _, s := range []string{
+		`{"a":1,"b":[true,null,"x\"\\y"],"c":{"d":"é\u00e9\ud83d\ude00\ud800"}}`,
+		`[[[[{}]]],"]",1e9,-0.5]`, `{"\u0061":"\/"}`, "{\"a\":\"\xff\"}", `{"a":"torn`, `{"a":1}{"b":2}`, `"\ud83d"`, `{"a":"\ud83d\u0041"}`, ` 12 `,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		v := jsonl.Value(in)
+		walk(v, 0)
+		if json.Valid(in) {
+			same(t, v)
+		}
+	})
+}
+
+func walk(v jsonl.Value, depth int) {
+	_, _, _, _ = v.Text(), v.Int(), v.Float(), v.Kind()
+	if depth > 20 {
+		return
+	}
+	for c := v.Members(); c.Next(); {
+		_ = c.Key()
+		walk(c.Value(), depth+1)
+	}
+	for c := v.Elements(); c.Next(); {
+		walk(c.Value(), depth+1)
+	}
+}
+
+func same(t *testing.T, v jsonl.Value) {
+	switch v.Kind() {
+	case jsonl.Object:
+		dec := json.NewDecoder(bytes.NewReader(v))
+		dec.Token()
+		c := v.Members()
+		for c.Next() {
+			key, err := dec.Token()
+			var val json.RawMessage
+			if err != nil || dec.Decode(&val) != nil || key != c.Key() || string(val) != string(c.Value()) {
+				t.Fatalf("%s: member %q: %s, want %v: %s (%v)", v, c.Key(), c.Value(), key, val, err)
+			}
+			same(t, c.Value())
+		}
+		if dec.More() || !c.Whole() || len(c.Rest()) > 0 {
+			t.Fatalf("%s: ended early, whole %v, rest %q", v, c.Whole(), c.Rest())
+		}
+	case jsonl.Array:
+		var want []json.RawMessage
+		if err := json.Unmarshal(v, &want); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for c := v.Elements(); c.Next(); n++ {
+			if n == len(want) || string(c.Value()) != string(want[n]) {
+				t.Fatalf("%s: element %d is %s", v, n, c.Value())
+			}
+			same(t, c.Value())
+		}
+		if n != len(want) {
+			t.Fatalf("%s: got %d elements, want %d", v, n, len(want))
+		}
+	case jsonl.String:
+		var want string
+		if err := json.Unmarshal(v, &want); err != nil {
+			t.Fatal(err)
+		}
+		if got := v.Text(); got != want || utf8.Valid(v) && !v.Is(want) {
+			t.Fatalf("%s: got %q, want %q", v, got, want)
+		}
+	case jsonl.Number:
+		var want float64
+		if json.Unmarshal(v, &want) == nil && v.Float() != want {
+			t.Fatalf("%s: got %v, want %v", v, v.Float(), want)
+		}
+	case jsonl.Absent, jsonl.Broken:
+		t.Fatalf("%q: kind %d of valid JSON", v, v.Kind())
+	}
+}
+
+func TestWalkingAllocatesNothing(t *testing.T) {
+	line := sample()
+	if n := testing.AllocsPerRun(100, func() { look(line) }); n != 0 {
+		t.Errorf("got %v allocations a line, want 0", n)
+	}
+}
+
+func sample() jsonl.Value {
+	text := strings.Repeat("func main() {\\n\\tprintln(\\\"hello\\\")\\n}\\n", 60)
+	return jsonl.Value(`{"timestamp":"2026-02-23T00:00:00Z","type":"response_item","payload":{"type":"function_call_output","call_id":"call_1","output":"` + text + `"}}`)
+}
+
+func look(line jsonl.Value) (n int) {
+	for c := line.Members(); c.Next(); {
+		if c.Is("payload") && c.Value().Get("type").Is("message") {
+			n++
+		}
+	}
+	return n
+}
+
+func BenchmarkWalk(b *testing.B) {
+	line := sample()
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		look(line)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	file := bytes.Repeat(append(sample(), '\n'), 4000)
+	b.SetBytes(int64(len(file)))
+	rd := jsonl.NewReader(nil)
+	for b.Loop() {
+		rd.Reset(bytes.NewReader(file))
+		for rd.Next() {
+			look(rd.Line())
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+)
+
+var background = context.Background()
+
+func workspace(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "a.md"), []byte("text"), 0o666))
+	return dir
+}
+
+func openDir(t *testing.T, dir string) *Workspace {
+	t.Helper()
+	w, err := Open(dir, Options{Getenv: func(name string) string {
+		return map[string]string{"HANDOFF_WORKSPACE": dir}[name]
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+// publishSome publishes n times, without a warning, and closes the workspace.
+func publishSome(t *testing.T, dir string, n int) {
+	t.Helper()
+	w := openDir(t, dir)
+	defer w.Close()
+	var last []string
+	for i := range n {
+		d := handoff.Draft{Path: "a.md", Channel: "design", Title: "Retry policy " + fmt.Sprint(i)}
+		if i%3 == 2 {
+			d.Replaces = last
+		}
+		p, err := w.Publish(t.Context(), d)
+		if err != nil || len(p.Warnings) > 0 {
+			t.Fatalf("Publish = %v, warnings %q", err, p.Warnings)
+		}
+		last = []string{p.Artifact.ID}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func size(t *testing.T, file string) int64 {
+	t.Helper()
+	info, err := os.Stat(file)
+	must(t, err)
+	return info.Size()
+}
+
+// flip inverts a bit of the file at an offset.
+func flip(t *testing.T, file string, offset int64) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	must(t, err)
+	defer f.Close()
+	b := make([]byte, 1)
+	_, err = f.ReadAt(b, offset)
+	must(t, err)
+	b[0] ^= 1
+	_, err = f.WriteAt(b, offset)
+	must(t, err)
+}
+
+func find(t *testing.T, file, text string) int64 {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	must(t, err)
+	i := bytes.Index(b, []byte(`"title":"`+text))
+	if i < 0 {
+		t.Fatalf("%s is nowhere in %s", text, file)
+	}
+	return int64(i) + int64(len(`"title":"`))
+}
+
+// badPages overwrites the beginning of every page but the first.
+func badPages(t *testing.T, _, file string) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	must(t, err)
+	defer f.Close()
+	for at := int64(4096); at < size(t, file); at += 4096 {
+		_, err := f.WriteAt([]byte{0xA5, 0x5A, 0xA5}, at)
+		must(t, err)
+	}
+}
+
+// noLock puts a directory where the lock file belongs.
+func noLock(t *testing.T, dir string) {
+	t.Helper()
+	must(t, os.Remove(filepath.Join(dir, lockName)))
+	must(t, os.Rename(filepath.Join(dir, "lock"), filepath.Join(dir, lockName)))
+}
+
+func query(t *testing.T, file, text string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+file)
+	must(t, err)
+	defer db.Close()
+	if _, err := db.Exec(text); err != nil {
+		t.Logf("%s: %v", text, err)
+	}
+}
+
+// killedWriter leaves what a process leaves that is killed while it publishes.
+func killedWriter(t *testing.T, runtime, _ string) {
+	t.Helper()
+	cmd := again(filepath.Dir(runtime), "LOCAL_TEST_PUBLISH=100000")
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	_, err = out.Read(make([]byte, 1))
+	must(t, err)
+	must(t, cmd.Process.Kill())
+	cmd.Wait()
+}

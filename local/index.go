@@ -1,0 +1,266 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/filelog"
+	"github.com/agent-handoff/handoff/sqlindex"
+)
+
+// indexName is the file of the index in the directory that it lies in.
+const indexName = "index.db"
+
+// An index is a workspace's: in SQLite below the runtime directory, else in
+// the user's cache, else in memory. What it holds is derived from the log, so
+// trouble with a file is never its callers' trouble: the file is put aside or
+// left alone, and the answer comes from the next place.
+type index struct {
+	log      *filelog.Log
+	dirs     func(id string) []string // where the index of a log may lie, best first
+	progress func(done, total handoff.Seq)
+
+	mu      sync.Mutex
+	at      handoff.Index
+	file    string       // in which at lies
+	release func() error // gives up what at holds
+	moves   int          // how often a place was left
+	total   handoff.Seq  // the newest record when catching up began
+}
+
+var (
+	_ handoff.Index    = (*index)(nil)
+	_ handoff.Verdicts = (*index)(nil)
+)
+
+// maxMoves is how often an index looks for a better place before it stays in
+// memory.
+const maxMoves = 3
+
+func (x *index) Artifact(ctx context.Context, id string) (handoff.Artifact, error) {
+	return ask(ctx, x, func(at handoff.Index) (handoff.Artifact, error) { return at.Artifact(ctx, id) })
+}
+
+func (x *index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
+	return ask(ctx, x, func(at handoff.Index) (handoff.ArtifactPage, error) { return at.Artifacts(ctx, q) })
+}
+
+func (x *index) Session(ctx context.Context, id string) (handoff.Session, error) {
+	return ask(ctx, x, func(at handoff.Index) (handoff.Session, error) { return at.Session(ctx, id) })
+}
+
+func (x *index) Sessions(ctx context.Context, q handoff.SessionQuery) (handoff.SessionPage, error) {
+	return ask(ctx, x, func(at handoff.Index) (handoff.SessionPage, error) { return at.Sessions(ctx, q) })
+}
+
+func (x *index) Work(ctx context.Context, harness, id string) (handoff.Work, error) {
+	return ask(ctx, x, func(at handoff.Index) (handoff.Work, error) { return at.Work(ctx, harness, id) })
+}
+
+func (x *index) Seq(ctx context.Context) (handoff.Seq, error) {
+	return ask(ctx, x, func(at handoff.Index) (handoff.Seq, error) { return at.Seq(ctx) })
+}
+
+func (x *index) Apply(ctx context.Context, records ...handoff.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	_, err := ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, at.Apply(ctx, records...) })
+	if errors.Is(err, handoff.Conflict) { // another process emptied the index meanwhile
+		_, err = ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, handoff.CatchUp(ctx, x.log, at) })
+	}
+	if err == nil && x.progress != nil {
+		x.tell(records[len(records)-1].Seq)
+	}
+	return err
+}
+
+// Verdicts implements handoff.Verdicts. Trouble with verdicts is no reason to
+// leave a place.
+func (x *index) Verdicts(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
+	at, err := x.place(ctx)
+	if v, ok := at.(handoff.Verdicts); ok {
+		return v.Verdicts(ctx, fingerprints)
+	}
+	return nil, err
+}
+
+// PutVerdict implements handoff.Verdicts.
+func (x *index) PutVerdict(ctx context.Context, id, fingerprint string, t handoff.Target) error {
+	at, err := x.place(ctx)
+	if v, ok := at.(handoff.Verdicts); ok {
+		return v.PutVerdict(ctx, id, fingerprint, t)
+	}
+	return err
+}
+
+// search searches in the file that the index lies in, or, where it lies in
+// none, in one that is made for it.
+func (x *index) search(ctx context.Context, q sqlindex.Query) ([]sqlindex.Match, error) {
+	return ask(ctx, x, func(at handoff.Index) ([]sqlindex.Match, error) {
+		if s, ok := at.(*sqlindex.Index); ok {
+			return s.Search(ctx, q)
+		}
+		dir, err := os.MkdirTemp("", "handoff-index-")
+		if err != nil {
+			return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: err}
+		}
+		defer os.RemoveAll(dir)
+		s, err := sqlindex.Open(ctx, filepath.Join(dir, indexName), "")
+		if err != nil {
+			return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: err}
+		}
+		defer s.Close()
+		if err := handoff.CatchUp(ctx, x.log, s); err != nil {
+			return nil, err
+		}
+		return s.Search(ctx, q)
+	})
+}
+
+// Close releases the index's file.
+func (x *index) Close() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.release == nil {
+		return nil
+	}
+	err := x.release()
+	x.at, x.release = nil, nil
+	return err
+}
+
+// ask asks where the index lies; and, where that place is in trouble, once
+// more in the next, when it has been brought up to the log.
+func ask[T any](ctx context.Context, x *index, question func(handoff.Index) (T, error)) (T, error) {
+	for moved := false; ; moved = true {
+		at, err := x.place(ctx)
+		if err == nil && moved {
+			err = handoff.CatchUp(ctx, x.log, at)
+		}
+		var answer T
+		if err == nil {
+			answer, err = question(at)
+		}
+		var trouble *sqlindex.Trouble
+		if !errors.As(err, &trouble) {
+			return answer, err
+		}
+		x.leave(at, trouble)
+	}
+}
+
+// place returns the index, which it opens at the first call. Before there is a
+// log, it is an empty one.
+func (x *index) place(ctx context.Context) (handoff.Index, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.at != nil {
+		return x.at, nil
+	}
+	id, err := x.log.ID()
+	if err != nil {
+		return nil, err
+	}
+	if id == "" {
+		return handoff.NewMemory(), nil
+	}
+	for _, dir := range x.dirs(id) {
+		if x.moves >= maxMoves {
+			break
+		}
+		err := x.openIn(ctx, dir, id)
+		if err == nil {
+			return x.at, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	x.at, x.release = handoff.NewMemory(), func() error { return nil }
+	return x.at, nil
+}
+
+// leave gives up a place. A damaged file is put aside, so that the next one to
+// open it starts anew.
+func (x *index) leave(at handoff.Index, trouble *sqlindex.Trouble) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.at != at || x.release == nil {
+		return // another goroutine was first
+	}
+	x.release()
+	x.at, x.release = nil, nil
+	x.moves++
+	switch {
+	case trouble.Damaged:
+		putAside(x.file)
+	case !trouble.Moved:
+		x.moves = maxMoves // it is held up, or out of room: this won't pass soon
+	}
+}
+
+// openIn opens the index of the log with the given id in a directory.
+func (x *index) openIn(ctx context.Context, dir, id string) error {
+	file := filepath.Join(dir, indexName)
+	free, err := share(dir)
+	if err != nil {
+		return err
+	}
+	at, err := sqlindex.Open(ctx, file, id)
+	var trouble *sqlindex.Trouble
+	if errors.As(err, &trouble) && trouble.Damaged {
+		free()
+		if err := putAside(file); err != nil {
+			return err
+		}
+		if free, err = share(dir); err != nil {
+			return err
+		}
+		at, err = sqlindex.Open(ctx, file, id)
+	}
+	if err == nil {
+		if err = x.verify(ctx, at); err != nil {
+			at.Close()
+		}
+	}
+	if err != nil {
+		free()
+		return err
+	}
+	x.at, x.file = at, file
+	x.release = func() error { return errors.Join(at.Close(), free()) }
+	return nil
+}
+
+// verify empties an index whose last record is not the one that the log has at
+// its place.
+func (x *index) verify(ctx context.Context, at *sqlindex.Index) error {
+	p, err := at.Place(ctx)
+	if err != nil || p.Seq == 0 {
+		return err
+	}
+	r, found, err := x.log.At(p.Seq)
+	if err != nil || found && r.ID == p.ID {
+		return err
+	}
+	return at.Reset(ctx, p)
+}
+
+// tell reports how far catching up has come.
+func (x *index) tell(done handoff.Seq) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.total < done {
+		newest, err := x.log.Newest()
+		if err != nil {
+			return // whoever reads the log will say so
+		}
+		x.total = newest
+	}
+	x.progress(done, x.total)
+}

@@ -1,0 +1,204 @@
+package handoff_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+var when = time.Date(2026, 11, 21, 3, 0, 0, 123456789, time.UTC)
+
+func ptr[T any](v T) *T { return &v }
+
+var process = handoff.Process{BootID: "6f1c0e2a-77f0-4c55-9d2e-0d5b1f0b8a11", PIDNamespace: "pid:[4026531836]", PID: 7, StartTime: "991"}
+
+// facts are one of each type, with every field set, and what they are named.
+var facts = map[string]handoff.Fact{
+	"artifact.published": &handoff.ArtifactPublished{
+		Channel: "verification", Kind: "report", Path: "reports/<review>.md", Root: handoff.RuntimeRoot, TargetType: "file",
+		Title: "Security & privacy review", Summary: "Two findings", MediaType: "text/markdown", SizeBytes: ptr(int64(18342)),
+		Digest: handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ab", 32)}, Kept: true, Namespace: "run-1", Name: "review.md",
+		Replaces: []string{"art_00000000000000000000000001"}, Parents: []string{"art_00000000000000000000000002"},
+		Tags: []string{"security"}, Key: "k", Metadata: json.RawMessage(`{"issue":"7"}`),
+	},
+	"artifact.withdrawn": &handoff.ArtifactWithdrawn{ArtifactID: "art_00000000000000000000000001", Reason: "wrong branch"},
+	"artifact.used":      &handoff.ArtifactUsed{ArtifactID: "art_00000000000000000000000001"},
+	"session.opened":     &handoff.SessionOpened{SessionID: "s", Parent: "p", Title: "Retries",
+		Agent:    handoff.SessionAgent{Name: "alex", Title: "Alex the Facilitator", Bundle: "bmad/bmm"},
+		Workflow: handoff.SessionWorkflow{Name: "intake-app", Description: "Initial requirements"}, User: "Bryan",
+		Inputs: map[string]json.RawMessage{"category": json.RawMessage(`"Laptops"`)}, Folder: "docs/agent-outputs/s", StartedAt: when,
+		Process: process, Manifest: json.RawMessage(`{"version":"1.0.0"}`)},
+	"session.closed":     &handoff.SessionClosed{SessionID: "s", Status: "failed", Reason: "tests", EndedAt: when},
+	"session.linked":     &handoff.SessionLinked{SessionID: "s", To: "earlier"},
+	"session.noted": &handoff.SessionNoted{SessionID: "s", Tags: []string{"t"}, RemovedTags: []string{"u"}, Name: ptr("n"), UserSummary: ptr(""),
+		MessageCount: ptr(0), Metadata: map[string]json.RawMessage{"a": json.RawMessage(`[1]`)}, Child: process},
+	"session.archived": &handoff.SessionArchived{SessionID: "s"},
+	"session.restored": &handoff.SessionRestored{SessionID: "s"},
+	"work.started":     &handoff.WorkStarted{WorkID: "w", ParentWorkID: "p", Kind: "task", Name: "review", StartedAt: when},
+	"work.ended":       &handoff.WorkEnded{WorkID: "w", EndedAt: when, IsError: true},
+	"log.gap":          &handoff.Gap{Reason: "lost"},
+}
+
+// TestRecordJSON holds how each fact is stored. A record is kept for good, so
+// a golden file that changes is a change of version.
+func TestRecordJSON(t *testing.T) {
+	random := rand.NewChaCha8([32]byte{3})
+	producer := handoff.Producer{WorkID: "op", Harness: "codex", Agent: "reviewer", Model: handoff.Model{Provider: "openai", ID: "gpt-5"},
+		OperationID: "op", Session: "s", Thread: "agents://codex/s", IDs: map[string]string{"turn": "7"}, Source: handoff.FromFlag,
+		Observed: []handoff.Observation{{Harness: "claude-code", IDs: map[string]string{"session": "a"}, Source: handoff.FromInherited}}}
+	for _, name := range factTypes(t) {
+		fact, ok := facts[name]
+		if !ok {
+			t.Errorf("%s has no golden file", name)
+			continue
+		}
+		random.Seed([32]byte{3})
+		r, err := handoff.NewRecord(when, random, producer, fact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join("testdata", "golden", name+".json")
+		if *update {
+			if err := os.WriteFile(file, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
+		back, err := handoff.ParseRecord(want)
+		if err != nil || !reflect.DeepEqual(back.Fact, fact) || !reflect.DeepEqual(back.Producer, producer) {
+			t.Errorf("ParseRecord(%s) = %+v, %v, want %+v", name, back, err, fact)
+		}
+	}
+}
+
+// factTypes are the types that facts.go names.
+func factTypes(t *testing.T) []string {
+	f, err := parser.ParseFile(token.NewFileSet(), "facts.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CaseClause); ok {
+			for _, e := range c.List {
+				if lit, ok := e.(*ast.BasicLit); ok {
+					names = append(names, strings.Trim(lit.Value, `"`))
+				}
+			}
+		}
+		return true
+	})
+	if len(names) < len(facts) {
+		t.Fatalf("facts.go names %v, fewer than the %d facts that are known", names, len(facts))
+	}
+	return names
+}
+
+// FuzzParseRecord holds that a decoder never panics, and that what it can read
+// keeps its bytes and means the same when read again.
+func FuzzParseRecord(f *testing.F) {
+	files, err := filepath.Glob("testdata/golden/*.json")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no golden files: %v", err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	for _, text := range []string{"", "{}", "null", "[]", `{"version":2,"type":"x.y","id":"z","new":{"a":[1]}}`,
+		`{"version":1,"type":"log.gap","id":"a"}{"version":1}`, `{"version":1e3,"type":"log.gap","id":"a"}`,
+		`{"version":1,"type":"log.gap","id":"a","id":"b"}`, `{"Version":1,"TYPE":"log.gap","iD":"a"}`, "{\"version\":1,\"type\":\"log.gap\",\"id\":\"\xff\"}",
+		`{"version":1,"type":"session.noted","id":"a","sessionId":null,"metadata":{"":null}}`,
+		`{"version":1,"type":"artifact.published","id":"a","metadata": {"a" : 1} ,"sizeBytes":-1,"createdAt":"2026-11-21T03:00:00+05:30"}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := handoff.ParseRecord(b)
+		if err != nil {
+			if stored := handoff.StoredRecord(7, b); stored.Seq != 7 || !isDamaged(stored) {
+				t.Errorf("StoredRecord(%q) = %+v, want Damaged", b, stored)
+			}
+			return
+		}
+		if r.Type == "" || r.ID == "" || r.Version < 1 {
+			t.Errorf("ParseRecord(%q) = %+v, without type, id or version", b, r)
+		}
+		back, err := r.JSON()
+		if err != nil || !bytes.Equal(back, b) {
+			t.Errorf("JSON of %q = %q, %v", b, back, err)
+		}
+		again, err := handoff.ParseRecord(bytes.Clone(back))
+		if err != nil || !reflect.DeepEqual(again, r) {
+			t.Errorf("ParseRecord(%q) = %+v, %v, and before %+v", b, again, err, r)
+		}
+		if shown, err := json.Marshal(r); err != nil || !json.Valid(shown) {
+			t.Errorf("MarshalJSON of %q = %q, %v", b, shown, err)
+		}
+	})
+}
+
+func isDamaged(r handoff.Record) bool {
+	_, ok := r.Fact.(*handoff.Damaged)
+	return ok
+}
+
+func FuzzArtifactID(f *testing.F) {
+	for _, s := range []string{"", "art_", "art_0", "art_01M7Y9ZM0BRTEEE7V4VXK2BT26", "art_01M7Y9ZM0BRTEEE7V4VXK2BT2I", "art_01m7", "ART_01M7", "art_é"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		id, prefix := handoff.IsArtifactID(s), handoff.IsArtifactIDPrefix(s)
+		if id && (!prefix || len(s) != 30) {
+			t.Errorf("IsArtifactID(%q), which is no prefix of itself or has %d bytes", s, len(s))
+		}
+		if prefix && (!strings.HasPrefix(s, "art_") || strings.Trim(s[4:], "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" || s == "art_") {
+			t.Errorf("IsArtifactIDPrefix(%q)", s)
+		}
+		if prefix && len(s) > 5 && !handoff.IsArtifactIDPrefix(s[:len(s)-1]) {
+			t.Errorf("IsArtifactIDPrefix(%q), but not of what it begins with", s)
+		}
+	})
+}
+
+func FuzzChannel(f *testing.F) {
+	for _, s := range []string{"", "design", "a-2-b", "-", "a-", "A", "a--b", "ä", "a\n", strings.Repeat("a", 201)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		err := handoff.CheckChannel(s)
+		words := len(s) <= 200
+		for _, word := range strings.Split(s, "-") {
+			words = words && word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+		}
+		if words != (err == nil) {
+			t.Errorf("CheckChannel(%q) = %v, want ok %t", s, err, words)
+		}
+	})
+}

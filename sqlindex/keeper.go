@@ -1,0 +1,280 @@
+package sqlindex
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A keeper is a handoff.Keeper over one transaction. What is put is written by
+// flush, once, however often it was put.
+type keeper struct {
+	*store
+	changed   list[string] // ids of artifacts
+	sessioned list[string]
+	worked    list[workKey]
+	pointed   list[pointerKey]
+}
+
+var _ handoff.Keeper = (*keeper)(nil)
+
+// A list holds each of its elements once, in the order in which they came.
+type list[K comparable] struct {
+	has   map[K]bool
+	order []K
+}
+
+func (l *list[K]) add(k K) {
+	if !l.has[k] {
+		l.has[k] = true
+		l.order = append(l.order, k)
+	}
+}
+
+// take returns what the list holds and empties it.
+func (l *list[K]) take() []K {
+	order := l.order
+	l.order = nil
+	clear(l.has)
+	return order
+}
+
+func newKeeper(ctx context.Context, c *conn) *keeper {
+	return &keeper{newStore(ctx, c), list[string]{has: map[string]bool{}}, list[string]{has: map[string]bool{}},
+		list[workKey]{has: map[workKey]bool{}}, list[pointerKey]{has: map[pointerKey]bool{}}}
+}
+
+// prefetch loads in a few queries what the fold of many new records asks for
+// first: whether something is known under their ids, which it seldom is.
+func (k *keeper) prefetch(records []handoff.Record) error {
+	if len(records) < atOnce/8 {
+		return nil
+	}
+	ids := make([]string, len(records))
+	for i, r := range records {
+		ids[i] = r.ID
+		k.unpointed[r.ID] = true
+	}
+	if err := k.loadAll(pointerRow, k.scanPointer, ids); err != nil {
+		return err
+	}
+	if err := k.loadAll(artifactRow, k.scanArtifact, ids); err != nil {
+		return err
+	}
+	if err := k.loadAll(namedRow, k.scanNamed, ids); err != nil {
+		return err
+	}
+	for _, id := range absent(ids, k.artifacts) {
+		k.artifacts[id] = nil
+	}
+	return nil
+}
+
+func (k *keeper) PutArtifact(a *handoff.ArtifactState) error {
+	k.artifacts[a.ID] = a
+	k.changed.add(a.ID)
+	return nil
+}
+
+func (k *keeper) PutSession(s *handoff.Session) error {
+	k.sessions[s.ID] = s
+	k.sessioned.add(s.ID)
+	return nil
+}
+
+func (k *keeper) PutWork(w *handoff.Work) error {
+	key := workKey{w.Harness, w.ID}
+	k.works[key] = w
+	k.worked.add(key)
+	return nil
+}
+
+func (k *keeper) PutPointer(space, key, value string) error {
+	p := pointerKey{space, key}
+	k.pointers[p] = value
+	k.pointed.add(p)
+	return nil
+}
+
+func (k *keeper) Join(into, from string) error {
+	for _, a := range k.artifacts {
+		if a != nil && a.Published != nil && a.Family == from {
+			a.Family = into
+		}
+	}
+	return k.c.exec(k.ctx, `UPDATE artifacts SET family = ? WHERE family = ?`, into, from)
+}
+
+// Heads asks the database, which must then hold all that was put.
+func (k *keeper) Heads(family string) ([]string, error) {
+	if err := k.flush(); err != nil {
+		return nil, err
+	}
+	delete(k.heads, family)
+	return k.store.Heads(family)
+}
+
+// flush writes what was put since the last flush.
+func (k *keeper) flush() error {
+	for _, id := range k.changed.take() {
+		if err := k.writeArtifact(k.artifacts[id]); err != nil {
+			return err
+		}
+	}
+	for _, id := range k.sessioned.take() {
+		if err := k.writeSession(k.sessions[id]); err != nil {
+			return err
+		}
+	}
+	for _, key := range k.worked.take() {
+		text, err := encode(k.works[key])
+		if err != nil {
+			return err
+		}
+		if err := k.exec(`INSERT OR REPLACE INTO works (harness, id, state) VALUES (?, ?, ?)`, key.harness, key.id, text); err != nil {
+			return err
+		}
+	}
+	for _, p := range k.pointed.take() {
+		if err := k.exec(`INSERT OR REPLACE INTO pointers (key, space, value) VALUES (?, ?, ?)`, p.key, p.space, k.pointers[p]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *keeper) exec(query string, args ...any) error { return k.c.exec(k.ctx, query, args...) }
+
+func (k *keeper) writeArtifact(a *handoff.ArtifactState) error {
+	text, err := encodeState(a)
+	if err != nil {
+		return err
+	}
+	table := k.rows[a.ID]
+	if a.Published == nil {
+		k.rows[a.ID] = "named"
+		return k.exec(`INSERT OR REPLACE INTO named (id, state) VALUES (?, ?)`, a.ID, text)
+	}
+	record, err := a.Record.JSON()
+	if err != nil {
+		return err
+	}
+	seq := int64(a.Record.Seq)
+	sum := checksum(seq, record, text)
+	if table == "artifacts" {
+		return k.exec(`UPDATE artifacts SET state = ?, sum = ?, family = ?, status = ? WHERE seq = ?`,
+			text, sum, a.Family, string(a.Status()), seq)
+	}
+	if table == "named" {
+		if err := k.exec(`DELETE FROM named WHERE id = ?`, a.ID); err != nil {
+			return err
+		}
+	}
+	k.rows[a.ID] = "artifacts"
+	args := append([]any{seq, a.ID, record, text, sum, a.Family, string(a.Status()), instant(a.Record.CreatedAt)}, columnsOf(a)...)
+	if err := k.exec(insertArtifact, args...); err != nil {
+		return err
+	}
+	if err := k.writeLabels(a); err != nil {
+		return err
+	}
+	return k.exec(insertText, textOf(a, "")...)
+}
+
+var insertArtifact = `INSERT INTO artifacts (seq, id, record, state, sum, family, status, created, ` +
+	strings.Join(columns, ", ") + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(", ?", len(columns)) + `)`
+
+// columnsOf returns the values of an artifact's columns, in their order.
+func columnsOf(a *handoff.ArtifactState) []any {
+	p := a.Published
+	values := []any{orNull(p.Channel), orNull(p.Kind), orNull(p.Name), orNull(p.Namespace), orNull(p.Key)}
+	for _, column := range columnSlots {
+		values = append(values, orNull(a.Record.Producer.Slot(slotName(column))))
+	}
+	return values
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// The spaces of an artifact's labels. Slots have one each.
+const (
+	tagSpace    = "tag"
+	parentSpace = "parent"
+)
+
+func slotSpace(slot string) string { return "slot " + slot }
+
+func (k *keeper) writeLabels(a *handoff.ArtifactState) error {
+	add := func(space, value string) error {
+		if value == "" {
+			return nil
+		}
+		return k.exec(`INSERT OR IGNORE INTO labels (space, value, seq) VALUES (?, ?, ?)`, space, value, int64(a.Record.Seq))
+	}
+	var errs []error
+	for _, tag := range a.Published.Tags {
+		errs = append(errs, add(tagSpace, tag))
+	}
+	for _, id := range a.Published.Parents {
+		errs = append(errs, add(parentSpace, id))
+	}
+	for _, slot := range labelSlots {
+		errs = append(errs, add(slotSpace(slot), a.Record.Producer.Slot(slot)))
+	}
+	for slot := range a.Record.Producer.IDs {
+		if !isNamedSlot(slot) {
+			errs = append(errs, add(slotSpace(slot), a.Record.Producer.Slot(slot)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// isNamedSlot reports whether the producer has a field of its own for a slot.
+func isNamedSlot(slot string) bool {
+	slot = handoff.SlotName(slot)
+	return slices.Contains(labelSlots, slot) || slices.ContainsFunc(columnSlots, func(c string) bool { return slotName(c) == slot })
+}
+
+func (k *keeper) writeSession(s *handoff.Session) error {
+	text, err := encode(s)
+	if err != nil {
+		return err
+	}
+	err = k.exec(`INSERT OR REPLACE INTO sessions (id, state, opened, openedAt, status, parent, agent, workflow, user, archived)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, text, int64(s.Opened), instant(s.OpenedAt), s.Status, s.Parent, s.Agent.Name, s.Workflow.Name, s.User, s.Archived)
+	if err != nil {
+		return err
+	}
+	if err := k.exec(`DELETE FROM session_tags WHERE id = ?`, s.ID); err != nil {
+		return err
+	}
+	for _, tag := range s.Tags {
+		if err := k.exec(`INSERT OR IGNORE INTO session_tags (tag, id) VALUES (?, ?)`, tag, s.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// instant returns a time as a number that orders as times do: nanoseconds
+// since 1970, or the nearest that a number holds.
+func instant(t time.Time) int64 {
+	switch {
+	case t.Before(time.Unix(0, math.MinInt64)):
+		return math.MinInt64
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}

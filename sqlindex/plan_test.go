@@ -1,0 +1,99 @@
+package sqlindex
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// TestPlans checks that every filter is answered from an index of its own, and
+// no list by looking at every artifact.
+func TestPlans(t *testing.T) {
+	x, err := Open(t.Context(), filepath.Join(t.TempDir(), "index.db"), "log1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for _, tt := range []struct {
+		name, index string
+		query       handoff.ArtifactQuery
+	}{
+		{"all", "by_status", handoff.ArtifactQuery{}},
+		{"channel", "by_channel", handoff.ArtifactQuery{Channel: "v"}},
+		{"kind", "by_kind", handoff.ArtifactQuery{Kind: "v"}},
+		{"name", "by_name", handoff.ArtifactQuery{Name: "v"}},
+		{"namespace", "by_namespace", handoff.ArtifactQuery{Namespace: "v"}},
+		{"key", "by_key", handoff.ArtifactQuery{Key: "v"}},
+		{"tag", "l USING PRIMARY KEY", handoff.ArtifactQuery{Tag: "v"}},
+		{"parent", "l USING PRIMARY KEY", handoff.ArtifactQuery{Parent: "v"}},
+		{"since", "by_created", handoff.ArtifactQuery{Since: time.Unix(1, 0)}},
+		{"until", "by_created", handoff.ArtifactQuery{Until: time.Unix(1, 0)}},
+		{"prefix", "by_id", handoff.ArtifactQuery{IDPrefix: "art_"}},
+		{"family", "by_family", handoff.ArtifactQuery{Family: "v"}},
+		{"session", "by_session", slot("session")},
+		{"run", "by_run", slot("run")},
+		{"operation", "by_operation", slot("operation")},
+		{"task", "by_task", slot("task")},
+		{"work", "by_work", slot("work")},
+		{"parent-work", "by_parent_work", slot("parent-work")},
+		{"agent", "by_agent", slot("agent")},
+		{"harness", "by_harness", slot("harness")},
+		{"thread", "by_thread", slot("thread")},
+		{"tool-call", "l USING PRIMARY KEY", slot("tool-call")},
+		{"turn", "l USING PRIMARY KEY", slot("turn")},
+		{"tag and channel", "l USING PRIMARY KEY", handoff.ArtifactQuery{Tag: "v", Channel: "v"}},
+		{"channel and since", "by_channel", handoff.ArtifactQuery{Channel: "v", Since: time.Unix(1, 0)}},
+	} {
+		for _, q := range []handoff.ArtifactQuery{tt.query, withLimit(tt.query)} {
+			plan := planOf(t, x, q)
+			if !strings.Contains(plan, tt.index) || strings.Contains(plan, "SCAN a") {
+				t.Errorf("%s: the plan does not use %s:\n%s", tt.name, tt.index, plan)
+			}
+		}
+	}
+}
+
+func slot(name string) handoff.ArtifactQuery {
+	return handoff.ArtifactQuery{Producer: map[string]string{name: "v"}}
+}
+
+func withLimit(q handoff.ArtifactQuery) handoff.ArtifactQuery {
+	q.Limit, q.Cursor = 50, handoff.NewCursor(1000)
+	return q
+}
+
+func planOf(t *testing.T, x *Index, q handoff.ArtifactQuery) string {
+	t.Helper()
+	var plan []string
+	err := x.read(t.Context(), func(c *conn) error {
+		s := newStore(t.Context(), c)
+		w, err := selects(s, q)
+		if err != nil {
+			return err
+		}
+		before, err := handoff.ParseCursor(q.Cursor)
+		if err != nil {
+			return err
+		}
+		query, args := showing(q, w, before)
+		for rows, err := range c.each(t.Context(), "EXPLAIN QUERY PLAN "+query, args...) {
+			var id, parent, unused int
+			var detail string
+			if err == nil {
+				err = rows.Scan(&id, &parent, &unused, &detail)
+			}
+			if err != nil {
+				return err
+			}
+			plan = append(plan, detail)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(plan, "\n")
+}

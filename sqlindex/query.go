@@ -1,0 +1,399 @@
+package sqlindex
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// Artifact implements handoff.Reader.
+func (x *Index) Artifact(ctx context.Context, id string) (v handoff.Artifact, err error) {
+	err = x.read(ctx, func(c *conn) error {
+		s := newStore(ctx, c)
+		a, err := s.Artifact(id)
+		if err != nil {
+			return err
+		}
+		if a == nil || a.Published == nil {
+			return &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound, Hint: "handoff list --all shows every artifact"}
+		}
+		v, err = handoff.View(s, a)
+		return err
+	})
+	return v, err
+}
+
+// Work implements handoff.Reader.
+func (x *Index) Work(ctx context.Context, harness, id string) (v handoff.Work, err error) {
+	err = x.read(ctx, func(c *conn) error {
+		w, err := newStore(ctx, c).Work(harness, id)
+		if err != nil {
+			return err
+		}
+		if w == nil {
+			return &handoff.Error{Op: "find work", Name: id, Kind: handoff.NotFound}
+		}
+		v = *w
+		return nil
+	})
+	return v, err
+}
+
+// Artifacts implements handoff.Reader.
+func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page handoff.ArtifactPage, err error) {
+	before, err := handoff.ParseCursor(q.Cursor)
+	if err != nil {
+		return page, err
+	}
+	err = x.read(ctx, func(c *conn) error {
+		s := newStore(ctx, c)
+		page = handoff.ArtifactPage{Artifacts: []handoff.Artifact{}}
+		where, err := selects(s, q)
+		if err != nil {
+			return err
+		}
+		if page.Hidden, err = hidden(s, q, where); err != nil {
+			return err
+		}
+		states, err := shown(s, q, where, before)
+		if err != nil {
+			return err
+		}
+		if q.Limit > 0 && len(states) > q.Limit {
+			states = states[:q.Limit]
+			page.Cursor = handoff.NewCursor(states[q.Limit-1].Record.Seq)
+		}
+		if err := s.prefetchViews(states); err != nil {
+			return err
+		}
+		for _, a := range states {
+			v, err := handoff.View(s, a)
+			if err != nil {
+				return err
+			}
+			page.Artifacts = append(page.Artifacts, v)
+		}
+		return s.load(`SELECT seq FROM damaged ORDER BY seq`, func(rows *sql.Rows) error {
+			var seq handoff.Seq
+			err := rows.Scan(&seq)
+			page.Damaged = append(page.Damaged, seq)
+			return err
+		})
+	})
+	return page, err
+}
+
+// A clause is a part of a query: where its rows come from, and what they must
+// fulfil.
+type clause struct {
+	from   string
+	terms  []string
+	args   []any
+	equals bool // a column is equal to a value: its index ends in status
+	times  bool // the time is in a range
+	narrow bool // another term has an index
+}
+
+func (w clause) and(term string, args ...any) clause {
+	w.terms = append(slices.Clip(w.terms), term)
+	w.args = append(slices.Clip(w.args), args...)
+	return w
+}
+
+// equal selects rows whose column holds a value, unless the value is "".
+func (w clause) equal(column, value string) clause {
+	if value == "" {
+		return w
+	}
+	w.equals = true
+	return w.and("a."+column+" = ?", value)
+}
+
+// status selects artifacts by status. SQLite likes the index of status alone
+// too well, because it is in log order, and is told where that is right: for
+// the artifacts of a label, of which only the status is looked at.
+func (w clause) status(is string, args ...any) clause {
+	switch {
+	case w.labels():
+		w.from += " INDEXED BY by_status"
+	case w.times && !w.equals:
+		w.from += " INDEXED BY by_created"
+	case w.narrow:
+		return w.and("+a.status "+is, args...)
+	}
+	return w.and("a.status "+is, args...)
+}
+
+func (w clause) labels() bool { return strings.HasPrefix(w.from, "labels") }
+
+// key returns the column that is in log order.
+func (w clause) key() string {
+	if w.labels() {
+		return "l.seq"
+	}
+	return "a.seq"
+}
+
+// label selects artifacts that have a label. The first label drives the query:
+// its rows come in log order.
+func (w clause) label(space, value string) clause {
+	const whole = "artifacts a"
+	if w.from == whole {
+		w.from = "labels l CROSS JOIN artifacts a"
+		return w.and("a.seq = l.seq AND l.space = ? AND l.value = ?", space, value)
+	}
+	return w.and("EXISTS (SELECT 1 FROM labels WHERE space = ? AND value = ? AND seq = a.seq)", space, value)
+}
+
+func (w clause) String() string {
+	if len(w.terms) == 0 {
+		return " FROM " + w.from
+	}
+	return " FROM " + w.from + " WHERE " + strings.Join(w.terms, " AND ")
+}
+
+// selects returns the clause of what q says of records and families. Status
+// and paging are not in it.
+func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
+	w := clause{from: "artifacts a"}
+	w = w.equal("channel", q.Channel).equal("kind", q.Kind).equal("name", q.Name)
+	w = w.equal("namespace", q.Namespace).equal("key", q.Key)
+	for _, slot := range slices.Sorted(maps.Keys(q.Producer)) {
+		w = w.slot(slot, q.Producer[slot])
+	}
+	if q.Tag != "" {
+		w = w.label(tagSpace, q.Tag)
+	}
+	if q.Parent != "" {
+		w = w.label(parentSpace, q.Parent)
+	}
+	w.times = !q.Since.IsZero() || !q.Until.IsZero()
+	if !q.Since.IsZero() {
+		w = w.and("a.created >= ?", instant(q.Since))
+	}
+	if !q.Until.IsZero() {
+		w = w.and("a.created < ?", instant(q.Until))
+	}
+	if q.Family != "" {
+		w = w.and("a.family = (SELECT family FROM artifacts WHERE id = ?)", q.Family)
+		w.equals = true
+	}
+	if q.IDPrefix == "" {
+		return w, nil
+	}
+	w.narrow, w.times = true, false
+	a, err := s.Artifact(q.IDPrefix)
+	if err != nil {
+		return w, err
+	}
+	if a != nil && a.Published != nil {
+		return w.and("a.id = ?", q.IDPrefix), nil
+	}
+	const last = "\xff" // which is beyond every character
+	return w.and("a.id >= ? AND a.id < ?", q.IDPrefix, q.IDPrefix+last), nil
+}
+
+func (w clause) slot(slot, value string) clause {
+	slot = handoff.SlotName(slot)
+	column := strings.ReplaceAll(slot, "-", "_")
+	isColumn := slices.Contains(columnSlots, column) && slotName(column) == slot
+	switch {
+	case isColumn && value == "":
+		return w.and("a." + column + " IS NULL")
+	case isColumn:
+		return w.equal(column, value)
+	case value == "":
+		return w.and("NOT EXISTS (SELECT 1 FROM labels WHERE space = ? AND seq = a.seq)", slotSpace(slot))
+	}
+	return w.label(slotSpace(slot), value)
+}
+
+// hidden counts what q would show but for its status.
+func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
+	if q.Status == "" && q.Hidden {
+		return 0, nil
+	}
+	var others []string
+	for _, status := range []handoff.Status{handoff.Active, handoff.Superseded, handoff.Withdrawn} {
+		if status != cmp.Or(q.Status, handoff.Active) {
+			others = append(others, "'"+string(status)+"'")
+		}
+	}
+	w = w.status("IN (" + strings.Join(others, ", ") + ")")
+	var n int
+	_, err := s.c.one(s.ctx, "SELECT count(*)"+w.String(), w.args, &n)
+	return n, err
+}
+
+// shown returns what q shows, newest first, and one more than its limit if
+// there are more.
+func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) ([]*handoff.ArtifactState, error) {
+	var list []*handoff.ArtifactState
+	query, args := showing(q, w, before)
+	err := s.load(query, func(rows *sql.Rows) error {
+		a, err := artifactFrom(rows)
+		if err != nil {
+			return err
+		}
+		s.artifacts[a.ID] = a
+		list = append(list, a)
+		return nil
+	}, args...)
+	return list, err
+}
+
+// showing returns the query of shown. It finds places first, which indexes
+// hold, and then takes the rows of those that it shows.
+func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []any) {
+	if q.Status != "" || !q.Hidden {
+		w = w.status("= ?", string(cmp.Or(q.Status, handoff.Active)))
+	}
+	if before != 0 {
+		w = w.and(w.key()+" < ?", int64(before))
+	}
+	places := "SELECT " + w.key() + w.String() + " ORDER BY " + w.key() + " DESC"
+	if q.Limit > 0 {
+		places, w.args = places+" LIMIT ?", append(slices.Clip(w.args), q.Limit+1)
+	}
+	return "SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq IN (" + places + ") ORDER BY seq DESC", w.args
+}
+
+// prefetchViews loads in a few queries what the views of the artifacts are
+// made from.
+func (s *store) prefetchViews(list []*handoff.ArtifactState) error {
+	var ids, sessions, families []string
+	for _, a := range list {
+		ids = append(append(ids, a.Published.Parents...), a.Above...)
+		sessions = append(sessions, cmp.Or(a.Record.Producer.RunID, a.Record.Producer.Session))
+		families = append(families, a.Family)
+	}
+	ids = absent(ids, s.artifacts)
+	if err := s.loadAll(artifactRow, s.scanArtifact, ids); err != nil {
+		return err
+	}
+	sessions = absent(sessions, s.sessions)
+	if err := s.loadAll(sessionRow, s.scanSession, sessions); err != nil {
+		return err
+	}
+	for _, id := range absent(sessions, s.sessions) {
+		s.sessions[id] = nil
+	}
+	families = absent(families, s.heads)
+	for portion := range portions(families) {
+		query := `SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family` + among + ` ORDER BY seq`
+		if err := s.load(query, s.scanHead, portion...); err != nil {
+			return err
+		}
+	}
+	for _, family := range absent(families, s.heads) {
+		s.heads[family] = nil
+	}
+	return nil
+}
+
+// Session implements handoff.Reader.
+func (x *Index) Session(ctx context.Context, id string) (v handoff.Session, err error) {
+	err = x.read(ctx, func(c *conn) error {
+		found, err := newStore(ctx, c).Session(id)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return &handoff.Error{Op: "find session", Name: id, Kind: handoff.NotFound}
+		}
+		v = *found
+		return nil
+	})
+	return v, err
+}
+
+// Sessions implements handoff.Reader.
+func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page handoff.SessionPage, err error) {
+	before, err := handoff.ParseCursor(q.Cursor)
+	if err != nil {
+		return page, err
+	}
+	err = x.read(ctx, func(c *conn) error {
+		s := newStore(ctx, c)
+		w := selectsSessions(q, before)
+		if q.Workflow != nil {
+			names, err := s.workflows(q.Workflow)
+			if err != nil {
+				return err
+			}
+			w = w.and("a.workflow IN (SELECT value FROM json_each(?))", names)
+		}
+		query := "SELECT a.id, a.state" + w.String() + " ORDER BY a.opened DESC"
+		if q.Limit > 0 {
+			query, w.args = query+" LIMIT ?", append(w.args, q.Limit+1)
+		}
+		page = handoff.SessionPage{Sessions: []handoff.Session{}}
+		return s.load(query, func(rows *sql.Rows) error {
+			var id, text string
+			if err := rows.Scan(&id, &text); err != nil {
+				return err
+			}
+			var v handoff.Session
+			if err := decode("session "+id, text, &v); err != nil {
+				return err
+			}
+			page.Sessions = append(page.Sessions, v)
+			return nil
+		}, w.args...)
+	})
+	if q.Limit > 0 && len(page.Sessions) > q.Limit {
+		page.Sessions = page.Sessions[:q.Limit]
+		page.Cursor = handoff.NewCursor(page.Sessions[q.Limit-1].Opened)
+	}
+	return page, err
+}
+
+// workflows returns, as a JSON list, the names of workflows that a pattern
+// fits: SQL does not know the language of patterns.
+func (s *store) workflows(pattern *regexp.Regexp) (string, error) {
+	names := []string{}
+	err := s.load("SELECT DISTINCT workflow FROM sessions", func(rows *sql.Rows) error {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		if pattern.MatchString(name) {
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return encode(names)
+}
+
+func selectsSessions(q handoff.SessionQuery, before handoff.Seq) clause {
+	w := clause{from: "sessions a"}.and("a.opened > 0").equal("status", q.Status).equal("parent", q.Parent).
+		equal("agent", q.Agent).equal("user", q.User)
+	if q.Parent == "" && !q.Runs {
+		w = w.and("a.parent = ''")
+	}
+	if q.Tag != "" {
+		w = w.and("a.id IN (SELECT id FROM session_tags WHERE tag = ?)", q.Tag)
+	}
+	if !q.Archived {
+		w = w.and("a.archived = 0")
+	}
+	if !q.Since.IsZero() {
+		w = w.and("a.openedAt >= ?", instant(q.Since))
+	}
+	if !q.Until.IsZero() {
+		w = w.and("a.openedAt < ?", instant(q.Until))
+	}
+	if before != 0 {
+		w = w.and("a.opened < ?", int64(before))
+	}
+	return w
+}

@@ -1,0 +1,263 @@
+package sqlindex
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A store is a handoff.Store over one transaction. It remembers what it loaded,
+// and that it found nothing.
+type store struct {
+	ctx       context.Context
+	c         *conn
+	artifacts map[string]*handoff.ArtifactState
+	sessions  map[string]*handoff.Session
+	works     map[workKey]*handoff.Work
+	pointers  map[pointerKey]string
+	unpointed map[string]bool // keys that no space has
+	heads     map[string][]string
+	rows      map[string]string // the table that holds an artifact's row
+}
+
+type (
+	workKey    struct{ harness, id string }
+	pointerKey struct{ space, key string }
+)
+
+var _ handoff.Store = (*store)(nil)
+
+func newStore(ctx context.Context, c *conn) *store {
+	return &store{ctx, c, map[string]*handoff.ArtifactState{}, map[string]*handoff.Session{},
+		map[workKey]*handoff.Work{}, map[pointerKey]string{}, map[string]bool{}, map[string][]string{}, map[string]string{}}
+}
+
+const (
+	artifactRow = `SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE id`
+	namedRow    = `SELECT id, state FROM named WHERE id`
+	sessionRow  = `SELECT id, state FROM sessions WHERE id`
+	pointerRow  = `SELECT key, space, value FROM pointers WHERE key`
+)
+
+func (s *store) Artifact(id string) (*handoff.ArtifactState, error) {
+	if a, ok := s.artifacts[id]; ok {
+		return a, nil
+	}
+	if err := s.load(artifactRow+` = ?`, s.scanArtifact, id); err != nil {
+		return nil, err
+	}
+	if _, ok := s.artifacts[id]; !ok {
+		if err := s.load(namedRow+` = ?`, s.scanNamed, id); err != nil {
+			return nil, err
+		}
+	}
+	if _, ok := s.artifacts[id]; !ok {
+		s.artifacts[id] = nil
+	}
+	return s.artifacts[id], nil
+}
+
+func (s *store) Session(id string) (*handoff.Session, error) {
+	if found, ok := s.sessions[id]; ok {
+		return found, nil
+	}
+	if id == "" { // which no fact has, and most views ask for
+		return nil, nil
+	}
+	err := s.load(sessionRow+` = ?`, s.scanSession, id)
+	if _, ok := s.sessions[id]; !ok {
+		s.sessions[id] = nil
+	}
+	return s.sessions[id], err
+}
+
+func (s *store) Work(harness, id string) (*handoff.Work, error) {
+	key := workKey{harness, id}
+	if w, ok := s.works[key]; ok {
+		return w, nil
+	}
+	var text string
+	found, err := s.c.one(s.ctx, `SELECT state FROM works WHERE harness = ? AND id = ?`, []any{harness, id}, &text)
+	if err != nil {
+		return nil, err
+	}
+	s.works[key] = nil
+	if found {
+		w := new(handoff.Work)
+		if err := decode("work "+id, text, w); err != nil {
+			return nil, err
+		}
+		s.works[key] = w
+	}
+	return s.works[key], nil
+}
+
+func (s *store) Pointer(space, key string) (string, error) {
+	p := pointerKey{space, key}
+	if value, ok := s.pointers[p]; ok || s.unpointed[key] {
+		return value, nil
+	}
+	var value string
+	_, err := s.c.one(s.ctx, `SELECT value FROM pointers WHERE key = ? AND space = ?`, []any{key, space}, &value)
+	s.pointers[p] = value
+	return value, err
+}
+
+func (s *store) Heads(family string) ([]string, error) {
+	if ids, ok := s.heads[family]; ok {
+		return ids, nil
+	}
+	err := s.load(`SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family = ? ORDER BY seq`, s.scanHead, family)
+	return s.heads[family], err
+}
+
+// load hands each row of a query to scan.
+func (s *store) load(query string, scan func(*sql.Rows) error, args ...any) error {
+	for rows, err := range s.c.each(s.ctx, query, args...) {
+		if err == nil {
+			err = scan(rows)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadAll is load for several values at once.
+func (s *store) loadAll(query string, scan func(*sql.Rows) error, values []string) error {
+	for portion := range portions(values) {
+		if err := s.load(query+among, scan, portion...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *store) scanArtifact(rows *sql.Rows) error {
+	a, err := artifactFrom(rows)
+	if err != nil {
+		return err
+	}
+	s.artifacts[a.ID], s.rows[a.ID] = a, "artifacts"
+	return nil
+}
+
+func (s *store) scanNamed(rows *sql.Rows) error {
+	var id, text string
+	if err := rows.Scan(&id, &text); err != nil {
+		return err
+	}
+	a := &handoff.ArtifactState{ID: id}
+	if err := decodeState(a, text); err != nil {
+		return err
+	}
+	s.artifacts[id], s.rows[id] = a, "named"
+	return nil
+}
+
+func (s *store) scanSession(rows *sql.Rows) error {
+	var id, text string
+	if err := rows.Scan(&id, &text); err != nil {
+		return err
+	}
+	found := new(handoff.Session)
+	s.sessions[id] = found
+	return decode("session "+id, text, found)
+}
+
+func (s *store) scanPointer(rows *sql.Rows) error {
+	var p pointerKey
+	var value string
+	err := rows.Scan(&p.key, &p.space, &value)
+	s.pointers[p] = value
+	delete(s.unpointed, p.key)
+	return err
+}
+
+func (s *store) scanHead(rows *sql.Rows) error {
+	var family, id string
+	err := rows.Scan(&family, &id)
+	s.heads[family] = append(s.heads[family], id)
+	return err
+}
+
+// artifactFrom decodes a row that was selected as by artifactRow. Nobody else
+// looks whether the file still holds what was stored, so it does.
+func artifactFrom(rows *sql.Rows) (*handoff.ArtifactState, error) {
+	var seq, sum int64
+	var record []byte
+	var state, status string
+	a := new(handoff.ArtifactState)
+	if err := rows.Scan(&seq, &a.ID, &record, &state, &sum, &a.Family, &status); err != nil {
+		return nil, err
+	}
+	a.Record = handoff.StoredRecord(handoff.Seq(seq), record)
+	a.Published, _ = a.Record.Fact.(*handoff.ArtifactPublished)
+	if a.Published == nil || a.Record.ID != a.ID || checksum(seq, record, state) != sum {
+		return nil, damaged("artifact %s was altered", a.ID)
+	}
+	if err := decodeState(a, state); err != nil {
+		return nil, err
+	}
+	if string(a.Status()) != status {
+		return nil, damaged("artifact %s was altered: it is %s", a.ID, a.Status())
+	}
+	return a, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum covers what an artifact's view and further folds are made from.
+func checksum(seq int64, record []byte, state string) int64 {
+	sum := crc32.Update(uint32(seq), castagnoli, record)
+	return int64(crc32.Update(sum, castagnoli, []byte(state)))
+}
+
+// encodeState returns "" for an artifact that stands alone, as most do.
+func encodeState(a *handoff.ArtifactState) (string, error) {
+	text, err := encode(a)
+	if text == "{}\n" {
+		return "", err
+	}
+	return text, err
+}
+
+func decodeState(a *handoff.ArtifactState, text string) error {
+	if text == "" {
+		return nil
+	}
+	return decode("artifact "+a.ID, text, a)
+}
+
+// encode is json.Marshal without the escapes that only HTML needs, so that
+// what others wrote comes back as they wrote it.
+func encode(v any) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.String(), err
+}
+
+func decode(what, text string, v any) error {
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		return damaged("%s: %w", what, fmt.Errorf("was altered: %w", err))
+	}
+	return nil
+}
+
+// absent returns those of the ids that nothing is remembered of.
+func absent[V any](ids []string, remembered map[string]V) []string {
+	slices.Sort(ids)
+	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool {
+		_, ok := remembered[id]
+		return ok || id == ""
+	})
+}

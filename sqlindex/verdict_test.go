@@ -1,0 +1,38 @@
+package sqlindex
+
+import (
+	"maps"
+	"path/filepath"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// TestVerdicts holds an index in SQLite against the one in memory.
+func TestVerdicts(t *testing.T) {
+	x, err := Open(t.Context(), filepath.Join(t.TempDir(), "index.db"), "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for _, v := range []handoff.Verdicts{x, handoff.NewMemory()} {
+		for _, put := range []struct {
+			id, fingerprint string
+			target          handoff.Target
+		}{{"art_1", "a", handoff.Available}, {"art_2", "b", handoff.Modified}, {"art_1", "c", handoff.Modified}, {"art_1", "c", handoff.Available}} {
+			if err := v.PutVerdict(t.Context(), put.id, put.fingerprint, put.target); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for fingerprint, want := range map[string]map[string]handoff.Target{
+			"a": {}, // another look took its place
+			"b": {"art_2": handoff.Modified},
+			"c": {"art_1": handoff.Available},
+		} {
+			got, err := v.Verdicts(t.Context(), map[string]string{"art_1": fingerprint, "art_2": fingerprint, "art_3": fingerprint})
+			if err != nil || !maps.Equal(got, want) {
+				t.Errorf("%T: Verdicts of %q = %v, %v, want %v", v, fingerprint, got, err, want)
+			}
+		}
+	}
+}

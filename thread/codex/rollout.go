@@ -1,0 +1,282 @@
+package codex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A rollout reads one thread.
+type rollout struct {
+	p    *provider
+	file file
+	size int64
+	meta meta
+
+	seen *ledger // what the last Read saw of subagents; nil before
+}
+
+// Read implements thread.Reader.
+func (r *rollout) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
+	s := newScanner(ctx, r.meta)
+	s.timeline = timeline{detail: detail, emit: emit}
+	s.line = r.lineage(ctx, s)
+	if r.meta.baseThread != "" && detail > thread.Summary {
+		if err := r.replay(s); err != nil {
+			return thread.Facts{}, err
+		}
+	}
+	src, err := r.file.open()
+	if err != nil {
+		return thread.Facts{}, unreadable(r.file.path, err)
+	}
+	defer src.Close()
+	if err := s.scan(src); err != nil {
+		return thread.Facts{}, err
+	}
+	r.seen = &s.ledger
+	return s.finish()
+}
+
+// replay reads the history that a rollout begins with and does not hold: the
+// start of another one, which may begin so itself.
+func (r *rollout) replay(s *scanner) error {
+	var chain []*rollout
+	var ends []base
+	for m, seen := r.meta, map[string]bool{r.meta.id: true}; m.baseThread != ""; {
+		if seen[m.baseThread] {
+			s.warn("the history it begins with leads back to thread " + m.baseThread)
+			break
+		}
+		seen[m.baseThread] = true
+		t, err := r.p.Thread(s.ctx, m.baseThread)
+		if err != nil {
+			s.warn("the history it begins with is in thread " + m.baseThread + ", which can't be read")
+			break
+		}
+		prior := t.Reader.(*rollout)
+		chain, ends = append(chain, prior), append(ends, m.baseEnd)
+		m = prior.meta
+	}
+	for i := len(chain) - 1; i >= 0; i-- {
+		src, err := chain[i].file.open()
+		if err != nil {
+			return unreadable(chain[i].file.path, err)
+		}
+		s.replaying, s.spend.off = true, true
+		var part io.Reader = src
+		if s.until = ends[i].ordinal; s.until == 0 {
+			part = io.LimitReader(src, ends[i].bytes)
+		}
+		err = s.scan(part)
+		s.replaying, s.spend.off, s.spend.model = false, false, ""
+		src.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tail is how much of the end of a rollout is read for its state.
+const tail = 64 << 10
+
+// state reads where a thread stands, from the end of its rollout if that tells.
+func (r *rollout) state(ctx context.Context) (thread.Facts, error) {
+	if r.file.packed || r.size <= tail {
+		return r.Read(ctx, thread.Summary, nil)
+	}
+	src, err := os.Open(r.file.path)
+	if err != nil {
+		return thread.Facts{}, unreadable(r.file.path, err)
+	}
+	defer src.Close()
+	s := newScanner(ctx, r.meta)
+	s.line = &lineage{start: r.meta.historyStart}
+	s.partial = true
+	if err := s.scan(io.NewSectionReader(src, r.size-tail, tail)); err != nil {
+		return thread.Facts{}, err
+	}
+	if s.turn.state.Status == "" {
+		return r.Read(ctx, thread.Summary, nil)
+	}
+	return s.finish()
+}
+
+// A scanner goes through the records of a rollout.
+type scanner struct {
+	ctx   context.Context
+	meta  meta
+	facts thread.Facts
+
+	timeline timeline
+	turn     turn
+	spend    spend
+	ledger   ledger
+	line     *lineage
+
+	partial   bool  // it starts in the middle of a line
+	replaying bool  // what is read is another rollout, which this one continues
+	until     int64 // then, the ordinal to stop at; 0: none
+	over      bool  // it was reached
+	n         int   // the record's line
+	at        []byte
+	metas     int
+}
+
+func newScanner(ctx context.Context, m meta) *scanner {
+	s := &scanner{ctx: ctx, meta: m, line: new(lineage)}
+	s.spend.provider = m.provider
+	s.ledger.self = m.id
+	return s
+}
+
+func (s *scanner) warn(text string) { s.facts.Warnings = append(s.facts.Warnings, text) }
+
+// scan goes through the records of src. The error is one of emit or ctx; what
+// is wrong with src is warned about.
+func (s *scanner) scan(src io.Reader) error {
+	rd := jsonl.NewReader(src)
+	var bad []int
+	for s.over = false; !s.over && rd.Next(); {
+		if s.n = rd.Number(); s.n%256 == 0 && s.ctx.Err() != nil {
+			return s.ctx.Err()
+		}
+		if s.partial && s.n == 1 {
+			continue
+		}
+		if rd.Cut() && !s.replaying {
+			s.warn(fmt.Sprintf("line %d is longer than %d MiB: what follows is left out", s.n, jsonl.MaxLine>>20))
+		}
+		s.ledger.line = s.n
+		whole := s.records(rd.Line())
+		switch {
+		case whole, rd.Cut(), s.replaying:
+		case rd.Torn():
+			s.warn(fmt.Sprintf("line %d, the last, is not complete: it may still be written", s.n))
+		default:
+			bad = append(bad, s.n)
+		}
+		if s.timeline.err != nil {
+			return s.timeline.err
+		}
+	}
+	if s.replaying {
+		return nil // what is wrong with it is said where it is read
+	}
+	s.facts.Lines = rd.Number()
+	if len(bad) > 0 {
+		s.facts.BadLines = len(bad)
+		s.warn(fmt.Sprintf("%d lines are no records and were left out, the first is line %d", len(bad), bad[0]))
+	}
+	if err := rd.Err(); err != nil {
+		if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "zstd") {
+			err = fmt.Errorf("its compression is damaged: %w", err)
+		}
+		s.warn(fmt.Sprintf("reading stopped after line %d: %v", rd.Number(), err))
+	}
+	return nil
+}
+
+// records reads the records of a line, of which there is one, unless a writer
+// glued two. It reports whether the line is nothing else.
+func (s *scanner) records(line jsonl.Value) bool {
+	for len(line) > 0 {
+		var kind, payload, ordinal, id jsonl.Value
+		c := line.Members()
+		s.at = nil
+		for c.Next() {
+			v := c.Value()
+			switch string(c.Name()) {
+			case "timestamp":
+				s.at = v.Raw()
+			case "type":
+				kind = v
+			case "payload":
+				payload = v
+			case "ordinal":
+				ordinal = v
+			case "id":
+				id = v
+			}
+		}
+		if payload == nil && (kind != nil || id != nil) {
+			payload = line // before 0.32 records had no envelope
+		}
+		if payload != nil && len(payload) == len(line) {
+			s.bare(kind.Raw(), payload)
+		} else if payload != nil {
+			s.record(kind.Raw(), payload, ordinal)
+		}
+		if !c.Whole() {
+			return false
+		}
+		line = c.Rest()
+	}
+	return true
+}
+
+// bare reads a record without an envelope.
+func (s *scanner) bare(kind []byte, payload jsonl.Value) {
+	switch string(kind) {
+	case "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "local_shell_call":
+		s.item(payload)
+	}
+}
+
+// record reads one record. What was copied from another thread is shown, but
+// says nothing of this one.
+func (s *scanner) record(kind []byte, payload jsonl.Value, ordinal jsonl.Value) {
+	if s.replaying && s.until > 0 && ordinal.Kind() == jsonl.Number && ordinal.Int() >= s.until {
+		s.over = true
+		return
+	}
+	copied := s.replaying || s.line.copied(kind, payload, ordinal)
+	s.timeline.inherited, s.spend.inherited, s.ledger.off = copied, copied, copied
+	switch string(kind) {
+	case "session_meta":
+		s.anotherMeta(payload)
+	case "turn_context":
+		s.spend.model = payload.Get("model").Text()
+		s.turn.policy = payload.Get("approval_policy").Text()
+	case "response_item":
+		s.item(payload)
+	case "event_msg":
+		s.event(payload)
+	case "compacted":
+		s.timeline.compacted(s.n, clock(s.at), payload.Get("message"))
+	}
+}
+
+// anotherMeta looks at a session_meta that is not the first.
+func (s *scanner) anotherMeta(v jsonl.Value) {
+	if s.metas++; s.metas == 1 || s.replaying {
+		return
+	}
+	id := v.Get("id").Text()
+	if v.Get("forked_from_id").Is(s.meta.id) && s.meta.id != "" {
+		s.warn(fmt.Sprintf("from line %d on it holds thread %s, which was forked from it", s.n, id))
+	}
+}
+
+// finish returns the facts once all records were read.
+func (s *scanner) finish() (thread.Facts, error) {
+	s.timeline.flush(true)
+	if s.timeline.err != nil {
+		return thread.Facts{}, s.timeline.err
+	}
+	s.facts.Messages = s.timeline.n
+	s.facts.ToolCalls = s.timeline.toolCalls
+	s.facts.State = s.turn.end()
+	s.facts.Last = s.turn.last
+	s.spend.finish(s)
+	return s.facts, nil
+}

@@ -1,0 +1,75 @@
+package thread
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
+
+// jsonHead is a page as JSON. The messages follow as its last member.
+type jsonHead struct {
+	URI        URI     `json:"uri"`
+	Mode       string  `json:"mode"`
+	*Thread            // not of a subagent
+	Main       *Thread `json:"mainThread,omitempty"`
+	Agent      *Agent  `json:"agent,omitempty"`
+	AgeSeconds *int64  `json:"statusAgeSeconds,omitempty"`
+	Agents     []Agent `json:"subagents,omitzero"`
+}
+
+func (p *page) writeJSON(w io.Writer, body func(io.Writer) error) error {
+	h := jsonHead{URI: p.URI, Mode: p.mode(), AgeSeconds: p.ageSeconds()}
+	if p.Agent != nil {
+		h.Main, h.Agent = p.Thread, p.Agent
+	} else {
+		h.Thread, h.Agents = p.Thread, p.Agents
+	}
+	head, err := marshal(h)
+	if err != nil {
+		return err
+	}
+	if body == nil {
+		_, err = w.Write(append(head, '\n'))
+		return err
+	}
+	if _, err = w.Write(append(head[:len(head)-1], `,"messages":[`...)); err != nil {
+		return err
+	}
+	p.shown = 0
+	if err := body(w); err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, "]}\n")
+	return err
+}
+
+func (p *page) jsonMessage(w io.Writer, m Message) error {
+	b, err := marshal(m)
+	if err != nil {
+		return err
+	}
+	if p.shown > 1 {
+		b = append([]byte(",\n"), b...)
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+func (p *page) ageSeconds() *int64 {
+	at := p.state().At
+	if p.Now.IsZero() || at.IsZero() {
+		return nil
+	}
+	n := int64(p.Now.Sub(at).Seconds())
+	return &n
+}
+
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,242 @@
+package thread
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+func (p *page) writeMarkdown(w io.Writer, body func(io.Writer) error) error {
+	if _, err := io.WriteString(w, p.frontmatter()); err != nil || p.Head {
+		return err
+	}
+	if p.List {
+		_, err := io.WriteString(w, p.list())
+		return err
+	}
+	before, empty := "\n# Thread\n\n## Timeline\n\n", "_No user/assistant messages or compact events found._\n"
+	if p.Agent != nil {
+		before, empty = p.subagent(), "_No child thread messages found._\n"
+	}
+	if _, err := io.WriteString(w, before); err != nil {
+		return err
+	}
+	if err := body(w); err != nil {
+		return err
+	}
+	if p.shown > 0 {
+		return nil
+	}
+	_, err := io.WriteString(w, empty)
+	return err
+}
+
+// heading says how each role is called in a timeline.
+var heading = map[Role]string{User: "User", Assistant: "Assistant", Compaction: "Context Compacted", Note: "Note"}
+
+// structural matches the lines that give a page its structure. In a message
+// they get a backslash, so that what an agent wrote can't pass for another
+// message.
+var structural = regexp.MustCompile(`(?m)^(#{1,4} (?:\d+\. |Thread$|Timeline$|Call |Lifecycle |Agent Status |Thread Excerpt ))`)
+
+// message writes one entry of a timeline.
+func (p *page) message(w io.Writer, m Message) error {
+	var b strings.Builder
+	level := "##"
+	if p.Agent != nil {
+		level = "###"
+	}
+	if m.N > 0 {
+		fmt.Fprintf(&b, "%s %d. %s\n\n", level, m.N, heading[m.Role])
+	}
+	if p.Usage {
+		b.WriteString(remark(m))
+	}
+	if text := strings.TrimSpace(m.Text); text != "" {
+		if strings.HasPrefix(text, "#") || strings.Contains(text, "\n#") {
+			text = structural.ReplaceAllString(text, `\$1`)
+		}
+		b.WriteString(text + "\n\n")
+	}
+	for _, c := range m.Tools {
+		call(&b, level, c)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// remark says when a message was written, by what, and at what price.
+func remark(m Message) string {
+	var parts []string
+	if !m.Time.IsZero() {
+		parts = append(parts, stamp(m.Time))
+	}
+	if m.Model != "" {
+		parts = append(parts, m.Model)
+	}
+	if u := m.Usage; u != nil {
+		parts = append(parts, fmt.Sprintf("input %d, cache read %d, cache write %d, output %d", u.Input, u.CacheRead, u.CacheWrite, u.Output))
+	}
+	if m.Inherited {
+		parts = append(parts, "from the thread this was forked from")
+	}
+	if parts == nil {
+		return ""
+	}
+	return "_" + strings.Join(parts, " · ") + "_\n\n"
+}
+
+func call(b *strings.Builder, level string, c Call) {
+	fmt.Fprintf(b, "%s# Call %s", level, code(c.Name))
+	switch {
+	case c.Pending:
+		b.WriteString(" (no output)")
+	case c.Failed:
+		b.WriteString(" (failed)")
+	}
+	b.WriteString("\n\n")
+	fence(b, c.Input)
+	fence(b, c.Output)
+}
+
+// fence writes s between fences that are longer than any in s.
+func fence(b *strings.Builder, s string) {
+	s = strings.TrimRight(s, "\n")
+	if s == "" {
+		return
+	}
+	marks := "```"
+	for strings.Contains(s, marks) {
+		marks += "`"
+	}
+	b.WriteString(marks + "\n" + s + "\n" + marks + "\n\n")
+}
+
+// code writes s as inline code on one line.
+func code(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	marks := "`"
+	for strings.Contains(s, marks) {
+		marks += "`"
+	}
+	if len(marks) > 1 {
+		return marks + " " + s + " " + marks
+	}
+	return marks + s + marks
+}
+
+// subagent is a subagent's page before its messages.
+func (p *page) subagent() string {
+	var b strings.Builder
+	a := p.Agent
+	b.WriteString("\n# Subagent Thread\n\n")
+	fmt.Fprintf(&b, "- Provider: %s\n", code(p.Thread.Provider))
+	fmt.Fprintf(&b, "- Main Thread: %s\n", code(p.Thread.URI().String()))
+	fmt.Fprintf(&b, "- Subagent Thread: %s\n", code(a.URI.String()))
+	fmt.Fprintf(&b, "- Status: %s (%s)\n", code(string(a.State.Status)), code(string(a.State.Source)))
+	b.WriteString("\n## Agent Status Summary\n\n")
+	p.summary(&b, *a)
+	b.WriteString("\n## Lifecycle (Parent Thread)\n\n")
+	for _, e := range a.Lifecycle {
+		event(&b, e, "")
+	}
+	if len(a.Lifecycle) == 0 {
+		b.WriteString("_No lifecycle events found in parent thread._\n")
+	}
+	b.WriteString("\n## Thread Excerpt (Child Thread)\n\n")
+	if a.Thread != nil && p.shown > 0 && p.shown < a.Thread.Messages {
+		fmt.Fprintf(&b, "_%d of %d messages; --full shows all._\n\n", p.shown, a.Thread.Messages)
+	}
+	return b.String()
+}
+
+// list is the page of all subagents.
+func (p *page) list() string {
+	var b strings.Builder
+	b.WriteString("\n# Subagents\n\n")
+	fmt.Fprintf(&b, "- Provider: %s\n", code(p.Thread.Provider))
+	fmt.Fprintf(&b, "- Main Thread: %s\n", code(p.Thread.URI().String()))
+	b.WriteString("- Mode: `list`\n\n## Agent Status Summary\n\n")
+	if len(p.Agents) == 0 {
+		b.WriteString("_No subagents found for this thread._\n\n")
+	}
+	for i, a := range p.Agents {
+		fmt.Fprintf(&b, "### %d. %s\n\n- Status: %s (%s)\n", i+1, code(a.URI.String()), code(string(a.State.Status)), code(string(a.State.Source)))
+		p.summary(&b, a)
+		b.WriteByte('\n')
+	}
+	b.WriteString("## Lifecycle (Parent Thread)\n\n")
+	n := 0
+	for _, a := range p.Agents {
+		for _, e := range a.Lifecycle {
+			event(&b, e, a.ID)
+			n++
+		}
+	}
+	if n == 0 {
+		b.WriteString("_No lifecycle events found in parent thread._\n")
+	}
+	return b.String()
+}
+
+func (p *page) summary(b *strings.Builder, a Agent) {
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(b, "- %s: %s\n", name, value)
+		}
+	}
+	quoted := func(name, value string) {
+		if value != "" {
+			line(name, code(value))
+		}
+	}
+	line("Status Evidence", a.State.Evidence)
+	line("Waiting For", a.State.Waiting)
+	quoted("Status Age", p.age(a.State.At))
+	quoted("Name", a.Name)
+	quoted("Role", a.Role)
+	quoted("Relation", relation(a))
+	for _, e := range a.Evidence {
+		line("Evidence", e)
+	}
+	if a.Thread != nil {
+		quoted("Child Path", a.Thread.Source)
+	}
+	quoted("Child Last Update", stamp(a.Updated))
+	if p.Usage && a.Thread != nil && a.Thread.Loaded() {
+		u := a.Thread.Usage
+		line("Usage", fmt.Sprintf("input %d, cache read %d, cache write %d, output %d (%s)", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Completeness))
+	}
+}
+
+func relation(a Agent) string {
+	if a.Validated {
+		return "validated"
+	}
+	return "inferred"
+}
+
+func event(b *strings.Builder, e Event, agent string) {
+	b.WriteString("- ")
+	if !e.Time.IsZero() {
+		b.WriteString(code(stamp(e.Time)) + " ")
+	}
+	b.WriteString(code(e.Name))
+	if agent != "" {
+		b.WriteString(" " + code(agent))
+	}
+	if e.Detail != "" {
+		b.WriteString(" " + strings.Join(strings.Fields(clip(e.Detail, 200)), " "))
+	}
+	b.WriteByte('\n')
+}
+
+// clip cuts s to n bytes, at a character, and says how much is missing.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	cut := strings.ToValidUTF8(s[:n], "")
+	return fmt.Sprintf("%s… (%d bytes more)", cut, len(s)-len(cut))
+}

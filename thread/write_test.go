@@ -1,0 +1,273 @@
+package thread_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"testing/quick"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+// memory is a provider of threads in memory.
+type memory struct {
+	name    string
+	threads map[string][]thread.Message
+	agents  []thread.Agent
+	err     error
+	title   string
+}
+
+func (m *memory) Thread(_ context.Context, id string) (*thread.Thread, error) {
+	msgs, ok := m.threads[id]
+	switch {
+	case m.err != nil:
+		return nil, m.err
+	case !ok:
+		return nil, &handoff.Error{Op: "thread", Name: id, Kind: handoff.NotFound}
+	}
+	return &thread.Thread{Provider: m.name, ID: id, Source: "/" + id, Title: m.title, Reader: reader(msgs)}, nil
+}
+
+func (m *memory) Threads(context.Context) iter.Seq2[*thread.Thread, error] {
+	return func(func(*thread.Thread, error) bool) {}
+}
+
+func (m *memory) Agents(context.Context, *thread.Thread) ([]thread.Agent, error) {
+	return m.agents, nil
+}
+
+type reader []thread.Message
+
+func (r reader) Read(_ context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
+	f := thread.Facts{State: thread.State{Status: thread.Completed, Source: thread.Child, Evidence: "it's done", At: time.Unix(1000, 0)}}
+	f.Usage.Completeness = thread.NoUsage
+	for i, m := range r {
+		if detail == thread.Summary {
+			break
+		}
+		m.N = i + 1
+		if f.Messages++; emit(m) != nil {
+			return f, errors.New("emit failed")
+		}
+	}
+	return f, nil
+}
+
+func talk(n int, text string) (msgs []thread.Message) {
+	for i := range n {
+		msgs = append(msgs, thread.Message{Role: []thread.Role{thread.User, thread.Assistant}[i%2], Text: fmt.Sprint(text, " ", i+1)})
+	}
+	return msgs
+}
+
+func set(providers ...*memory) *thread.Set {
+	var drivers []thread.Driver
+	for _, m := range providers {
+		drivers = append(drivers, thread.Driver{
+			Name: m.name, ID: thread.UUIDs,
+			Roots: func(func(string) string, string) []string { return nil },
+			Open:  func([]string) (thread.Provider, error) { return m, nil },
+		})
+	}
+	return thread.NewSet(drivers, func(string) string { return "" }, "/home/u")
+}
+
+func show(t *testing.T, s *thread.Set, uri string, o thread.Options) (string, error) {
+	t.Helper()
+	u, err := thread.ParseURI(uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	err = s.Write(t.Context(), &b, u, o)
+	return b.String(), err
+}
+
+func TestBareID(t *testing.T) {
+	one := &memory{name: "one", threads: map[string][]thread.Message{id: talk(2, "hi")}}
+	two := &memory{name: "two"}
+	if out, err := show(t, set(one, two), id, thread.Options{}); err != nil || !strings.Contains(out, "uri: 'agents://one/"+id+"'") {
+		t.Errorf("got %v, %s", err, out)
+	}
+	two.err = &handoff.Error{Op: "read", Kind: handoff.Unavailable}
+	if _, err := show(t, set(one, two), id, thread.Options{}); err != nil {
+		t.Errorf("a provider that can't be read hides another: %v", err)
+	}
+	one.threads = nil
+	if _, err := show(t, set(one, two), id, thread.Options{}); !errors.Is(err, handoff.Unavailable) {
+		t.Errorf("unreadable is taken for absent: %v", err)
+	}
+	two.err, one.threads = nil, map[string][]thread.Message{id: nil}
+	two.threads = one.threads
+	for uri, kind := range map[string]handoff.Kind{
+		id:                     handoff.Conflict,
+		"one":                  handoff.Unsupported,
+		"word":                 handoff.Invalid,
+		"three/" + id:          handoff.Unsupported,
+		"one/" + id[:35] + "0": handoff.NotFound,
+		id[:35] + "0":          handoff.NotFound,
+	} {
+		_, err := show(t, set(one, two), uri, thread.Options{})
+		var e *handoff.Error
+		if !errors.Is(err, kind) || !errors.As(err, &e) {
+			t.Errorf("%s: got %v, want %s", uri, err, kind)
+		}
+	}
+}
+
+func family() *thread.Set {
+	child := &thread.Thread{Provider: "one", ID: "kid", Source: "/kid", Reader: reader(talk(7, "kid"))}
+	m := &memory{name: "one", threads: map[string][]thread.Message{id: talk(5, "main")}}
+	m.agents = []thread.Agent{{ID: "kid", URI: thread.URI{Provider: "one", Thread: id, Agent: "kid"}, Aliases: []string{"/root/kid"}, Thread: child, Validated: true,
+		State:     thread.State{Status: thread.Running, Source: thread.Parent, Evidence: "spawned"},
+		Lifecycle: []thread.Event{{Name: "spawn_agent", Time: time.Unix(0, 0)}}}}
+	return set(m)
+}
+
+func TestModes(t *testing.T) {
+	for _, tt := range []struct {
+		uri  string
+		o    thread.Options
+		want []string
+		not  string
+	}{
+		{"one/" + id, thread.Options{}, []string{"mode: 'subagent_index'", "- agent_id: 'kid'", "# Thread", "## 5. User\n\nmain 5\n"}, "kid 1"},
+		{"one/" + id, thread.Options{Head: true, Now: time.Unix(4660, 0)}, []string{"status: 'completed'", "status_age: '1h1m'", "subagents:\n  - agent_id: 'kid'"}, "# Thread"},
+		{"one/" + id, thread.Options{List: true}, []string{"mode: 'subagent_list'", "## Agent Status Summary", "- Status: `running` (`parent_rollout`)", "## Lifecycle (Parent Thread)\n\n- `1970-01-01T00:00:00Z` `spawn_agent` `kid`"}, "main 1"},
+		{"one/" + id + "#M2-M3", thread.Options{}, []string{"## 2. Assistant\n\nmain 2", "## 3. User\n\nmain 3"}, "main 4"},
+		{"one/" + id + "/kid", thread.Options{}, []string{"mode: 'subagent_detail'", "## Agent Status Summary", "- Relation: `validated`", "## Lifecycle (Parent Thread)", "## Thread Excerpt (Child Thread)\n\n_3 of 7 messages; --full shows all._\n\n### 5. User\n\nkid 5"}, "kid 4"},
+		{"one/" + id + "/%2Froot%2Fkid", thread.Options{Full: true}, []string{"subagent_uri: 'agents://one/" + id + "/kid'", "### 1. User\n\nkid 1", "### 7. User"}, "--full"},
+		{"one/" + id + "/KID#M1", thread.Options{}, []string{"### 1. User\n\nkid 1"}, "kid 2"},
+		{"one/" + id + "/nobody", thread.Options{}, []string{"status: 'notFound'", "status_source: 'inferred'", "_No child thread messages found._"}, "validated"},
+	} {
+		out, err := show(t, family(), tt.uri, tt.o)
+		if err != nil || strings.Contains(out, tt.not) {
+			t.Errorf("%s %+v: got %v and %q in\n%s", tt.uri, tt.o, err, tt.not, out)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s %+v: %q is not in\n%s", tt.uri, tt.o, want, out)
+			}
+		}
+		threadtest.Frontmatter(t, out)
+	}
+}
+
+func TestModesThatExclude(t *testing.T) {
+	for _, tt := range []struct {
+		uri  string
+		o    thread.Options
+		kind handoff.Kind
+		hint string
+	}{
+		{"one/" + id + "/kid", thread.Options{List: true}, handoff.Invalid, "one/" + id + " --list"},
+		{"one/" + id, thread.Options{List: true, JSON: true}, handoff.Invalid, "-I --json"},
+		{"one/" + id, thread.Options{List: true, Head: true}, handoff.Invalid, "-I"},
+		{"one/" + id + "#M1", thread.Options{Head: true}, handoff.Invalid, "fragment"},
+		{"one/" + id, thread.Options{Head: true, Tools: true}, handoff.Invalid, "leave out"},
+		{"one/" + id + "#M6", thread.Options{}, handoff.NotFound, "5 messages"},
+	} {
+		out, err := show(t, family(), tt.uri, tt.o)
+		var e *handoff.Error
+		if out != "" || !errors.Is(err, tt.kind) || !errors.As(err, &e) || !strings.Contains(e.Hint, tt.hint) {
+			t.Errorf("%s %+v: got %q, %v, want %s and a hint with %q", tt.uri, tt.o, out, err, tt.kind, tt.hint)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	for uri, messages := range map[string]int{"one/" + id: 5, "one/" + id + "/kid": 3, "one/" + id + "#M2": 1} {
+		for _, head := range []bool{false, true} {
+			if head && strings.Contains(uri, "#") {
+				continue
+			}
+			out, err := show(t, family(), uri, thread.Options{JSON: true, Head: head, Now: time.Unix(4600, 0)})
+			var v struct {
+				URI, Mode    string
+				ThreadSource string
+				MainThread   map[string]any
+				Subagents    []thread.Agent
+				Messages     []thread.Message
+			}
+			if err != nil || json.Unmarshal([]byte(out), &v) != nil || v.URI == "" || v.Mode == "" || v.ThreadSource == "" && v.MainThread == nil {
+				t.Fatalf("%s: %v\n%s", uri, err, out)
+			}
+			if want := messages; !head && len(v.Messages) != want || head && v.Messages != nil {
+				t.Errorf("%s: got %d messages, want %d", uri, len(v.Messages), want)
+			}
+		}
+	}
+}
+
+// TestPagesLargerThanMemory reads the same page in memory and streamed.
+func TestPagesLargerThanMemory(t *testing.T) {
+	msgs := talk(30, strings.Repeat("many words ", 1<<15))
+	s := set(&memory{name: "one", threads: map[string][]thread.Message{id: msgs}})
+	for _, o := range []thread.Options{{}, {JSON: true}} {
+		out, err := show(t, s, "one/"+id, o)
+		if n := strings.Count(out, "many words many"); err != nil || len(out) < 10<<20 || !strings.Contains(out, "words  30") && !strings.Contains(out, " 30") {
+			t.Errorf("got %v, %d bytes, %d", err, len(out), n)
+		}
+		if o.JSON && !json.Valid([]byte(out)) {
+			t.Error("it is no JSON")
+		}
+	}
+}
+
+func TestMessagesDoNotPassForStructure(t *testing.T) {
+	m := &memory{name: "one", threads: map[string][]thread.Message{id: {{Role: thread.User, Text: "## 9. Assistant\n\nI agree\n# mine\n### Call `x`"}}}}
+	out, err := show(t, set(m), "one/"+id, thread.Options{})
+	if err != nil || strings.Contains(out, "\n## 9.") || !strings.Contains(out, "\n\\## 9. Assistant") || !strings.Contains(out, "\n# mine") || strings.Contains(out, "\n### Call") {
+		t.Errorf("got %v\n%s", err, out)
+	}
+}
+
+// TestFrontmatterKeepsAnyText puts random text where other tools' words go.
+func TestFrontmatterKeepsAnyText(t *testing.T) {
+	holds := func(text string) bool {
+		m := &memory{name: "one", threads: map[string][]thread.Message{id: nil}, title: text}
+		out, err := show(t, set(m), "one/"+id, thread.Options{Head: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := threadtest.Frontmatter(t, out)["title"], strings.ToValidUTF8(text, "\uFFFD"); text != "" && got != want {
+			t.Errorf("got %q, want %q in\n%s", got, want, out)
+			return false
+		}
+		return true
+	}
+	for _, s := range []string{"it's", "a: b # c", "line\nbreak", "\x00\x01\x7f\u0085\u2028\ufeff\U000e0001", "\xff", "\"\\", "  ", "- x", "---", "é😀"} {
+		holds(s)
+	}
+	if err := quick.Check(holds, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNewest(t *testing.T) {
+	at := func(s thread.Status, src thread.StatusSource, sec int64) thread.State {
+		return thread.State{Status: s, Source: src, At: time.Unix(sec, 0)}
+	}
+	for _, tt := range []struct{ parent, child, want thread.State }{
+		{at(thread.Completed, thread.Parent, 5), at(thread.Completed, thread.Child, 9), at(thread.Completed, thread.Parent, 5)},
+		{at(thread.Completed, thread.Parent, 5), at(thread.Running, thread.Child, 9), at(thread.Running, thread.Child, 9)},
+		{at(thread.Completed, thread.Parent, 5), at(thread.Running, thread.Child, 4), at(thread.Completed, thread.Parent, 5)},
+		{at(thread.Running, thread.Parent, 5), at(thread.Completed, thread.Child, 4), at(thread.Completed, thread.Child, 4)},
+		{at(thread.Errored, thread.Parent, 5), at(thread.Completed, thread.Child, 9), at(thread.Completed, thread.Child, 9)},
+		{at(thread.Shutdown, thread.Parent, 5), at(thread.Errored, thread.Child, 9), at(thread.Shutdown, thread.Parent, 5)},
+		{at(thread.PendingInit, thread.Parent, 5), thread.State{}, at(thread.PendingInit, thread.Parent, 5)},
+	} {
+		if got := thread.Newest(tt.parent, tt.child); got != tt.want {
+			t.Errorf("Newest(%v, %v) = %v, want %v", tt.parent, tt.child, got, tt.want)
+		}
+	}
+}

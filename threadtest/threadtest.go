@@ -1,0 +1,350 @@
+// Package threadtest is what every provider of threads must do, as one suite:
+// find what is there, list no subagent as a session, read what is torn, damaged
+// or hostile without failing, hold no transcript in memory, and never write.
+package threadtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A Suite tests one provider.
+type Suite struct {
+	Driver thread.Driver
+
+	// Write leaves below home what the tool would, with made-up content, and
+	// returns what must be read there: every thread and every subagent that is
+	// a thread of its own.
+	Write func(t testing.TB, home string) []Thread
+
+	// Lines says that a transcript is a file of lines, which may be damaged one
+	// by one.
+	Lines bool
+
+	// Big writes a transcript of at least size bytes below home and returns its
+	// id. It may be nil where the tool's format can't be streamed.
+	Big func(t testing.TB, home string, size int64) (id string)
+}
+
+// A Thread is what must be read of one.
+type Thread struct {
+	ID       string
+	Parent   string   // of a subagent
+	Messages []string // "role: text"
+	Calls    []string // "name: output"
+	Status   thread.Status
+	Source   thread.StatusSource
+	Usage    thread.Tokens
+	Complete thread.Completeness
+	Agents   []Agent
+}
+
+// An Agent is what must be read of a subagent.
+type Agent struct {
+	ID     string
+	Status thread.Status
+	Source thread.StatusSource
+	Last   string // the text of its last message; "" where it left none
+}
+
+// Run runs the suite.
+func Run(t *testing.T, s Suite) {
+	t.Run("Read", s.read)
+	t.Run("List", s.list)
+	t.Run("Agents", s.agents)
+	t.Run("Missing", s.missing)
+	t.Run("Stop", s.stop)
+	t.Run("Shown", s.shown)
+	t.Run("Damaged", s.damaged)
+	t.Run("Big", s.big)
+}
+
+// home makes a home and the set that reads it. At the end of the test the home
+// must be as it was.
+func (s Suite) home(t *testing.T) (string, *thread.Set, []Thread) {
+	t.Helper()
+	home := t.TempDir()
+	want := s.Write(t, home)
+	Untouched(t, home)
+	return home, s.set(home), want
+}
+
+func (s Suite) set(home string) *thread.Set {
+	return thread.NewSet([]thread.Driver{s.Driver}, func(string) string { return "" }, home)
+}
+
+func (s Suite) provider(t testing.TB, set *thread.Set) thread.Provider {
+	t.Helper()
+	p, err := set.Provider(s.Driver.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (s Suite) read(t *testing.T) {
+	_, set, want := s.home(t)
+	p := s.provider(t, set)
+	for _, w := range want {
+		th, err := p.Thread(t.Context(), w.ID)
+		if err != nil {
+			t.Errorf("%s: %v", w.ID, err)
+			continue
+		}
+		got, calls := Messages(t, th)
+		if !slices.Equal(got, w.Messages) {
+			t.Errorf("%s: got messages\n%s\nwant\n%s", w.ID, strings.Join(got, "\n"), strings.Join(w.Messages, "\n"))
+		}
+		if !slices.Equal(calls, w.Calls) {
+			t.Errorf("%s: got calls %q, want %q", w.ID, calls, w.Calls)
+		}
+		if th.ID != w.ID || th.Parent != w.Parent || th.State.Status != w.Status || w.Source != "" && th.State.Source != w.Source {
+			t.Errorf("%s: got %s below %q, %s by %s, want %q, %s by %s", w.ID, th.ID, th.Parent, th.State.Status, th.State.Source, w.Parent, w.Status, w.Source)
+		}
+		if th.Usage.Tokens != w.Usage || th.Usage.Completeness != w.Complete {
+			t.Errorf("%s: got usage %+v, want %+v (%s)", w.ID, th.Usage, w.Usage, w.Complete)
+		}
+		if th.State.Evidence == "" || th.Usage.Completeness != thread.Exact && th.Usage.Reason == "" {
+			t.Errorf("%s: a state without evidence or a usage without a reason: %+v %+v", w.ID, th.State, th.Usage)
+		}
+		if info, err := os.Stat(th.Source); !filepath.IsAbs(th.Source) || err != nil || info.IsDir() {
+			t.Errorf("%s: source %q is no file (%v)", w.ID, th.Source, err)
+		}
+		sameFacts(t, p, th)
+	}
+}
+
+// sameFacts reads a thread for its facts alone: they must not depend on what
+// else was asked for.
+func sameFacts(t *testing.T, p thread.Provider, read *thread.Thread) {
+	t.Helper()
+	again, err := p.Thread(t.Context(), read.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := read.Facts
+	want.Messages = again.Messages
+	if !reflect.DeepEqual(again.Facts, want) {
+		t.Errorf("%s: facts differ with what is asked for: %+v and %+v", read.ID, again.Facts, want)
+	}
+}
+
+// Messages reads all messages of a thread, as "role: text", and its calls, as
+// "name: output".
+func Messages(t testing.TB, th *thread.Thread) (messages, calls []string) {
+	t.Helper()
+	n := 0
+	err := th.Read(context.Background(), thread.Tools, func(m thread.Message) error {
+		for _, c := range m.Tools {
+			calls = append(calls, c.Name+": "+c.Output)
+		}
+		if m.N == 0 {
+			return nil
+		}
+		if n++; m.N != n {
+			t.Errorf("%s: message %d has number %d", th.ID, n, m.N)
+		}
+		messages = append(messages, string(m.Role)+": "+m.Text)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", th.ID, err)
+	}
+	return messages, calls
+}
+
+func (s Suite) list(t *testing.T) {
+	_, set, want := s.home(t)
+	var ids, wantIDs []string
+	for th, err := range s.provider(t, set).Threads(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, th.ID)
+	}
+	for _, w := range want {
+		if w.Parent == "" {
+			wantIDs = append(wantIDs, w.ID)
+		}
+	}
+	slices.Sort(ids)
+	slices.Sort(wantIDs)
+	if !slices.Equal(ids, wantIDs) {
+		t.Errorf("got threads %q, want %q", ids, wantIDs)
+	}
+}
+
+func (s Suite) agents(t *testing.T) {
+	_, set, want := s.home(t)
+	for _, w := range want {
+		v, err := set.Open(t.Context(), thread.URI{Provider: s.Driver.Name, Thread: w.ID})
+		if err == nil {
+			err = v.LoadAgents(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []Agent
+		for _, a := range v.Agents {
+			if !a.Validated || a.State.Evidence == "" {
+				t.Errorf("%s: agent %s is not validated or has a state without evidence: %+v", w.ID, a.ID, a)
+			}
+			one := Agent{ID: a.ID, Status: a.State.Status, Source: a.State.Source}
+			if a.Thread != nil {
+				if said, _ := Messages(t, a.Thread); len(said) > 0 {
+					_, one.Last, _ = strings.Cut(said[len(said)-1], ": ")
+				}
+			}
+			got = append(got, one)
+			sub, err := set.Open(t.Context(), a.URI)
+			if err != nil || sub.Agent == nil || sub.Agent.ID != a.ID {
+				t.Errorf("%s does not name its agent: %v", a.URI, err)
+			}
+		}
+		if !slices.Equal(got, w.Agents) {
+			t.Errorf("%s: got agents %+v, want %+v", w.ID, got, w.Agents)
+		}
+	}
+}
+
+func (s Suite) missing(t *testing.T) {
+	_, set, want := s.home(t)
+	unknown := mutate(want[0].ID)
+	for name, in := range map[string]*thread.Set{"a home": set, "an empty home": s.set(t.TempDir()), "no home": s.set(filepath.Join(t.TempDir(), "nowhere"))} {
+		p := s.provider(t, in)
+		if _, err := p.Thread(t.Context(), unknown); !errors.Is(err, handoff.NotFound) {
+			t.Errorf("in %s: thread %s: got %v, want not found", name, unknown, err)
+		}
+		if in == set {
+			continue
+		}
+		for th, err := range p.Threads(t.Context()) {
+			t.Errorf("in %s: got %v, %v, want no threads", name, th, err)
+		}
+	}
+	uri := thread.URI{Provider: s.Driver.Name, Thread: want[0].ID, Agent: "nobody-of-that-name"}
+	v, err := set.Open(t.Context(), uri)
+	if err != nil || v.Agent == nil || v.Agent.State.Status != thread.NotFound || v.Agent.Validated {
+		t.Errorf("%s: got %+v, %v, want an agent that was not found", uri, v, err)
+	}
+}
+
+// mutate returns an id of the same form that nobody has.
+func mutate(id string) string {
+	last := id[len(id)-1]
+	if last == '0' {
+		return id[:len(id)-1] + "1"
+	}
+	return id[:len(id)-1] + "0"
+}
+
+func (s Suite) stop(t *testing.T) {
+	_, set, want := s.home(t)
+	th, err := s.provider(t, set).Thread(t.Context(), want[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enough := errors.New("enough")
+	n := 0
+	err = th.Read(t.Context(), thread.Texts, func(thread.Message) error { n++; return enough })
+	if !errors.Is(err, enough) || n != 1 {
+		t.Errorf("got %v after %d messages, want %v after 1", err, n, enough)
+	}
+}
+
+// shown looks at every page of every thread: the frontmatter is YAML with the
+// keys that automation reads, and JSON is JSON.
+func (s Suite) shown(t *testing.T) {
+	_, set, want := s.home(t)
+	for _, w := range want {
+		uris := []thread.URI{{Provider: s.Driver.Name, Thread: w.ID}}
+		for _, a := range w.Agents {
+			uris = append(uris, uris[0].Child(a.ID))
+		}
+		for _, u := range uris {
+			for _, o := range []thread.Options{{}, {Head: true}, {List: true}, {Full: true, Tools: true, Usage: true, Now: time.Unix(2e9, 0)}} {
+				if o.List && u.Agent != "" {
+					continue
+				}
+				var b bytes.Buffer
+				if err := set.Write(t.Context(), &b, u, o); err != nil {
+					t.Errorf("%s %+v: %v", u, o, err)
+				}
+				front := Frontmatter(t, b.String())
+				if front["uri"] != u.String() || front["provider"] != s.Driver.Name || front["thread_source"] == nil {
+					t.Errorf("%s %+v: got frontmatter %v", u, o, front)
+				}
+			}
+		}
+	}
+}
+
+// Frontmatter returns the YAML at the start of a page.
+func Frontmatter(t testing.TB, page string) map[string]any {
+	t.Helper()
+	rest, ok := strings.CutPrefix(page, "---\n")
+	front, _, closed := strings.Cut(rest, "\n---\n")
+	var m map[string]any
+	if err := yaml.Unmarshal([]byte(front), &m); !ok || !closed || err != nil {
+		t.Fatalf("no frontmatter: %v\n%s", err, page[:min(len(page), 4000)])
+	}
+	return m
+}
+
+// Untouched makes the test fail if anything below dir is not at its end what it
+// is now: names, sizes, modes, times of change.
+func Untouched(t testing.TB, dir string) {
+	t.Helper()
+	before := snapshot(t, dir)
+	t.Cleanup(func() {
+		after := snapshot(t, dir)
+		for _, name := range slices.Sorted(maps.Keys(before)) {
+			if after[name] != before[name] {
+				t.Errorf("%s was %s and is %q", name, before[name], after[name])
+			}
+			delete(after, name)
+		}
+		for name := range after {
+			t.Errorf("%s was written", name)
+		}
+	})
+}
+
+func snapshot(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	list := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		list[path] = fmt.Sprintf("%v %d %v", info.Mode(), info.Size(), info.ModTime())
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
