@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -49,11 +50,6 @@ type Page struct {
 
 // Find returns the sessions that q selects, newest first.
 func Find(ctx context.Context, reader handoff.Reader, q Query) (Page, error) {
-	inner := q.SessionQuery
-	switch q.Status {
-	case Failed, handoff.Running, Stalled: // a running one may be shown as each
-		inner.Status = ""
-	}
 	var having map[string]bool
 	if q.OutputType != "" {
 		var err error
@@ -61,27 +57,52 @@ func Find(ctx context.Context, reader handoff.Reader, q Query) (Page, error) {
 			return Page{}, err
 		}
 	}
+	recorded := []string{q.Status}
+	switch q.Status {
+	case Failed: // one that is recorded as running may be shown so
+		recorded = append(recorded, handoff.Running)
+	case Stalled:
+		recorded = []string{handoff.Running}
+	}
 	page := Page{Sessions: []View{}}
+	for _, status := range recorded {
+		if err := q.find(ctx, reader, status, having, &page); err != nil {
+			return Page{}, err
+		}
+	}
+	slices.SortFunc(page.Sessions, func(a, b View) int { return cmp.Compare(b.Opened, a.Opened) })
+	if q.Limit > 0 && len(page.Sessions) > q.Limit {
+		page.Sessions = page.Sessions[:q.Limit]
+		page.Cursor = handoff.NewCursor(page.Sessions[q.Limit-1].Opened)
+	}
+	return page, nil
+}
+
+// find adds those that q selects of the sessions with a recorded status, up to
+// one more than the page has room for.
+func (q Query) find(ctx context.Context, reader handoff.Reader, status string, having map[string]bool, into *Page) error {
+	inner, room := q.SessionQuery, q.Limit+1
+	inner.Status = status
+	if q.Limit > 0 {
+		inner.Limit = q.Limit + 1
+	}
 	for {
 		found, err := reader.Sessions(ctx, inner)
 		if err != nil {
-			return Page{}, err
+			return err
 		}
-		for i, s := range found.Sessions {
+		for _, s := range found.Sessions {
 			v := NewView(s, q.Observer, q.Now, time.Time{})
 			if q.Status != "" && v.Shown != q.Status || having != nil && !having[s.ID] {
 				continue
 			}
-			page.Sessions = append(page.Sessions, v)
-			if q.Limit > 0 && len(page.Sessions) == q.Limit {
-				if i+1 < len(found.Sessions) || found.Cursor != "" {
-					page.Cursor = handoff.NewCursor(s.Opened)
-				}
-				return page, nil
+			into.Sessions = append(into.Sessions, v)
+			if room--; room == 0 && q.Limit > 0 {
+				return nil
 			}
 		}
 		if inner.Cursor = found.Cursor; inner.Cursor == "" {
-			return page, nil
+			return nil
 		}
 	}
 }
@@ -101,32 +122,49 @@ func sessionsWith(ctx context.Context, reader handoff.Reader, outputType string)
 
 // LatestOutput returns the newest output of a type that stands, of the newest
 // completed session of an agent whose workflow's name fits and that has one.
-// An agent or type that is "" fits every one. Its kind is NotFound.
+// An agent or type that is "", and no workflow, fit every one. Its kind is NotFound.
 func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, workflow *regexp.Regexp, outputType string) (handoff.Artifact, error) {
-	none := refuse("find output", agent+" "+workflow.String()+" "+outputType, handoff.NotFound, "no completed session has such an output",
-		"handoff session find --agent "+agent+" shows what there is; handoff session close --status completed ends a session")
-	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, Runs: true}
-	sessions, err := reader.Sessions(ctx, q)
-	if err != nil {
-		return handoff.Artifact{}, err
+	asked := strings.TrimSpace(agent + " " + outputType)
+	if workflow != nil {
+		asked = agent + " " + workflow.String() + " " + outputType
 	}
-	for _, s := range sessions.Sessions {
-		slot := "session"
-		if s.Parent != "" {
-			slot = "run"
-		}
-		page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{slot: s.ID}})
+	none := refuse("find output", asked, handoff.NotFound, "no completed session has such an output",
+		"handoff session find --agent "+agent+" shows what there is; handoff session close --status completed ends a session")
+	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, Runs: true, Limit: 16}
+	for {
+		sessions, err := reader.Sessions(ctx, q)
 		if err != nil {
 			return handoff.Artifact{}, err
 		}
-		for _, a := range page.Artifacts {
-			inside := strings.HasPrefix(a.Path, s.Folder+"/") && a.Root == ""
-			if inside && (outputType == "" || OutputType(a.Kind) == outputType) && a.Target != handoff.Missing {
-				return a, nil
+		for _, s := range sessions.Sessions {
+			a, ok, err := latestOf(ctx, reader, s, outputType)
+			if err != nil || ok {
+				return a, err
 			}
 		}
+		if q.Cursor = sessions.Cursor; q.Cursor == "" {
+			return handoff.Artifact{}, none
+		}
 	}
-	return handoff.Artifact{}, none
+}
+
+// latestOf returns the newest output of a type that stands in a session.
+func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, outputType string) (handoff.Artifact, bool, error) {
+	slot := "session"
+	if s.Parent != "" {
+		slot = "run"
+	}
+	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{slot: s.ID}})
+	if err != nil {
+		return handoff.Artifact{}, false, err
+	}
+	for _, a := range page.Artifacts {
+		inside := strings.HasPrefix(a.Path, s.Folder+"/") && a.Root == ""
+		if inside && (outputType == "" || OutputType(a.Kind) == outputType) && a.Target != handoff.Missing {
+			return a, true, nil
+		}
+	}
+	return handoff.Artifact{}, false, nil
 }
 
 // An Entry is one file or directory of a session's folder.
