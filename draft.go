@@ -15,10 +15,16 @@ import (
 // A Draft is what a caller wants to publish. Only Channel and one of Path and
 // Body must be set.
 type Draft struct {
-	Channel   string
-	Path      string    // of an existing file or directory, slash-separated, below the workspace
-	Body      io.Reader // of an artifact that has no file yet: handoff stores it
-	Filename  string    // of a stored body; chosen by MediaType where it is ""
+	Channel  string
+	Path     string    // of an existing file or directory, slash-separated, below the workspace
+	Body     io.Reader // of an artifact that has no file yet: handoff stores it
+	Filename string    // of a stored body; chosen by MediaType where it is ""
+
+	// Name makes the body, which is kept, the newest revision of a name in a
+	// namespace. Path and Root then say where its file is rendered.
+	Namespace, Name string
+	Root            string
+
 	Kind      string
 	Title     string // one line of at most MaxTitle characters
 	Summary   string // one line of at most MaxSummary characters
@@ -70,7 +76,7 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 		return nil, err
 	}
 	p := &ArtifactPublished{
-		Channel: d.Channel, Kind: d.Kind, Path: d.Path, MediaType: d.MediaType, Key: d.Key,
+		Channel: d.Channel, Kind: d.Kind, Path: d.Path, Root: d.Root, Namespace: d.Namespace, Name: d.Name, MediaType: d.MediaType, Key: d.Key,
 		Title: oneLine(d.Title), Summary: oneLine(d.Summary),
 		Replaces: distinct(d.Replaces), Parents: distinct(d.Parents), Tags: distinct(d.Tags),
 	}

@@ -12,10 +12,11 @@ type Fact interface{ factType() string }
 // ArtifactPublished says that a file or directory is an artifact.
 type ArtifactPublished struct {
 	Channel    string `json:"channel"`
-	Kind       string `json:"kind,omitempty"` // what it means: report, patch, log; free
-	Path       string `json:"path"`           // slash-separated, below its root
-	Root       string `json:"root,omitempty"` // "" for the workspace, or RuntimeRoot
-	TargetType string `json:"targetType"`     // file, directory or symlink
+	Kind       string `json:"kind,omitempty"`     // what it means: report, patch, log; free
+	Path       string `json:"path"`               // slash-separated, below its root
+	Root       string `json:"root,omitempty"`     // "" for the workspace, RuntimeRoot or SessionRoot
+	Worktree   string `json:"worktree,omitempty"` // the linked git worktree that the path is below, "" for the main one
+	TargetType string `json:"targetType"`         // file, directory or symlink
 	Title      string `json:"title,omitempty"`
 	Summary    string `json:"summary,omitempty"`
 	MediaType  string `json:"mediaType,omitempty"`
@@ -35,6 +36,10 @@ type ArtifactPublished struct {
 // RuntimeRoot is the root of a body that handoff itself stores, where the
 // runtime directory lies outside the workspace.
 const RuntimeRoot = "runtime"
+
+// SessionRoot is the root of a name's file, where the session's directory lies
+// outside the workspace.
+const SessionRoot = "session"
 
 // A Digest identifies bytes. Its zero value stands for none.
 type Digest struct {

@@ -83,7 +83,7 @@ func (s *scanner) producer(p *Producer) {
 
 func (s *scanner) published(p *ArtifactPublished) {
 	s.texts(
-		field{"channel", &p.Channel}, field{"kind", &p.Kind}, field{"path", &p.Path}, field{"root", &p.Root},
+		field{"channel", &p.Channel}, field{"kind", &p.Kind}, field{"path", &p.Path}, field{"root", &p.Root}, field{"worktree", &p.Worktree},
 		field{"targetType", &p.TargetType}, field{"title", &p.Title}, field{"summary", &p.Summary},
 		field{"mediaType", &p.MediaType},
 	)

@@ -26,7 +26,7 @@ func fullRecord(t testing.TB) []byte {
 		Producer: Producer{WorkID: "task_1", ParentWorkID: "op_9", Harness: "codex", Agent: "reviewer", Model: Model{"openai", "gpt-5"},
 			RunID: "r", OperationID: "op_9", TaskID: "task_1", Session: "s", ParentSession: "p", Thread: "agents://codex/s", ToolCallID: "c",
 			IDs: map[string]string{"turn": "7"}, Observed: []Observation{{"claude-code", map[string]string{"session": "x"}, FromInherited}}, Source: FromMCP},
-		Fact: &ArtifactPublished{Channel: "verification", Kind: "report", Path: "reports/review.md", Root: RuntimeRoot, TargetType: "file",
+		Fact: &ArtifactPublished{Channel: "verification", Kind: "report", Path: "reports/review.md", Root: RuntimeRoot, Worktree: "feature", TargetType: "file",
 			Title: "Prüfung", Summary: "two findings", MediaType: "text/markdown", SizeBytes: &size, Digest: Digest{"sha256", "ab"}, Kept: true,
 			Namespace: "r", Name: "context.md", Replaces: []string{"art_a"}, Parents: []string{"art_b", "art_c"}, Tags: []string{"security"}, Key: "k"}}
 	b, err := r.JSON()

@@ -30,6 +30,7 @@ var floors = map[string]int{
 	"lineage":  1,
 	"session":  1,
 	"names":    1,
+	"sqlsnap":  1,
 
 	"filelog":  2,
 	"natslog":  2,

@@ -11,8 +11,8 @@ import (
 type Published struct {
 	Artifact
 
-	// Existing says that nothing was added, because an earlier publish under
-	// the same key is this artifact.
+	// Existing says that nothing was added: an earlier publish under the same
+	// key, or the newest revision of the same name, is this artifact.
 	Existing bool
 
 	// Warnings are what the publisher should know, but is not stopped by.
@@ -120,10 +120,11 @@ func (h *Hub) keeping(ctx context.Context, key string) (Bodies, error) {
 	return h.bodies, nil
 }
 
-// settle looks for an earlier publish under the same key.
+// settle looks for an earlier publish under the same key, or of the same name
+// with nothing new to say.
 func (h *Hub) settle(ctx context.Context, p *ArtifactPublished) (Published, error) {
 	if p.Key == "" {
-		return Published{}, nil
+		return h.unchanged(ctx, p)
 	}
 	page, err := h.Artifacts(ctx, ArtifactQuery{Key: p.Key, Hidden: true})
 	if err != nil || len(page.Artifacts) == 0 {
@@ -136,6 +137,21 @@ func (h *Hub) settle(ctx context.Context, p *ArtifactPublished) (Published, erro
 			Hint: "publish under a new key, with --replaces " + first.ID}
 	}
 	return Published{Artifact: first, Existing: true}, nil
+}
+
+// unchanged looks for a head of the same name that says what p says.
+func (h *Hub) unchanged(ctx context.Context, p *ArtifactPublished) (Published, error) {
+	if p.Name == "" {
+		return Published{}, nil
+	}
+	page, err := h.Artifacts(ctx, ArtifactQuery{Namespace: p.Namespace, Name: p.Name, Limit: 1})
+	if err != nil || len(page.Artifacts) == 0 {
+		return Published{}, err
+	}
+	head := page.Artifacts[0]
+	same := head.Digest == p.Digest && head.Channel == p.Channel && head.Kind == p.Kind && head.Title == p.Title &&
+		head.Summary == p.Summary && slices.Equal(head.Tags, p.Tags) && slices.Equal(head.Parents, p.Parents)
+	return Published{Artifact: head, Existing: same}, nil
 }
 
 // sameBody reports whether two publishes point at the same bytes, as far as

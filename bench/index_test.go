@@ -29,7 +29,6 @@ type corpus struct {
 	log       *filelog.Log
 	id        string
 	ids       []string
-	rebuilt   time.Duration
 }
 
 var theCorpus = sync.OnceValues(func() (*corpus, error) {
@@ -52,11 +51,9 @@ var theCorpus = sync.OnceValues(func() (*corpus, error) {
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
 	if err := handoff.CatchUp(context.Background(), c.log, x); err != nil {
 		return nil, err
 	}
-	c.rebuilt = time.Since(began)
 	return c, x.Close()
 })
 
@@ -137,11 +134,27 @@ func needCorpus(b *testing.B) *corpus {
 func BenchmarkIndexRebuild(b *testing.B) {
 	c := needCorpus(b)
 	for b.Loop() {
-		bare := bareInserts(b, c)
-		b.ReportMetric(c.rebuilt.Seconds(), "rebuild-s")
+		before, bare, after := rebuild(b, c), bareInserts(b, c), rebuild(b, c)
+		rebuilt := (before + after) / 2 // taken around the other, for the machine is never quiet
+		b.ReportMetric(rebuilt.Seconds(), "rebuild-s")
 		b.ReportMetric(bare.Seconds(), "bare-s")
-		b.ReportMetric(bare.Seconds()/c.rebuilt.Seconds(), "rate-vs-bare")
+		b.ReportMetric(bare.Seconds()/rebuilt.Seconds(), "rate-vs-bare")
 	}
+}
+
+// rebuild fills an empty index from the log, and returns how long it took.
+func rebuild(b *testing.B, c *corpus) time.Duration {
+	b.Helper()
+	x, err := sqlindex.Open(b.Context(), filepath.Join(b.TempDir(), "index.db"), c.id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	began := time.Now()
+	if err := handoff.CatchUp(b.Context(), c.log, x); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(began)
 }
 
 // bareInserts copies every row of the corpus's index to an empty one, as many
@@ -298,41 +311,60 @@ func BenchmarkIndexFiltered(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer x.Close()
-	const times = 200
+	const times = 100
 	for _, filter := range []struct {
 		name, from string
 		query      handoff.ArtifactQuery
 	}{
-		{"channel", "artifacts a WHERE a.channel = 'design'", handoff.ArtifactQuery{Channel: "design"}},
-		{"session", "artifacts a WHERE a.session = 'session-1000'", handoff.ArtifactQuery{Producer: map[string]string{"session": "session-1000"}}},
-		{"agent", "artifacts a WHERE a.agent = 'reviewer'", handoff.ArtifactQuery{Producer: map[string]string{"agent": "reviewer"}}},
-		{"tag", "labels l CROSS JOIN artifacts a INDEXED BY by_status WHERE a.seq = l.seq AND l.space = 'tag' AND l.value = 'agent'", handoff.ArtifactQuery{Tag: "agent"}},
+		{"channel", "artifacts a WHERE a.channel = 'design' AND a.", handoff.ArtifactQuery{Channel: "design"}},
+		{"session", "artifacts a WHERE a.session = 'session-1000' AND a.", handoff.ArtifactQuery{Producer: map[string]string{"session": "session-1000"}}},
+		{"agent", "artifacts a WHERE a.agent = 'reviewer' AND a.", handoff.ArtifactQuery{Producer: map[string]string{"agent": "reviewer"}}},
+		{"tag", "labels a WHERE a.space = 'tag' AND a.value = 'agent' AND a.", handoff.ArtifactQuery{Tag: "agent"}},
 	} {
 		b.Run(filter.name, func(b *testing.B) {
 			q := filter.query
 			q.Limit = 50
-			text := fmt.Sprintf(`SELECT count(*) FROM %s AND a.status IN ('superseded', 'withdrawn');
-				SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq IN
-				(SELECT a.seq FROM %[1]s AND a.status = 'active' ORDER BY a.seq DESC LIMIT 51) ORDER BY seq DESC;
-				`, filter.from)
-			if filter.name == "tag" {
-				text = strings.Replace(text, "ORDER BY a.seq", "ORDER BY l.seq", 1)
+			page, err := x.Artifacts(b.Context(), q)
+			if err != nil || len(page.Artifacts) == 0 {
+				b.Fatal(page, err)
 			}
+			text := "BEGIN; SELECT count(*) FROM " + filter.from + "status IN ('superseded', 'withdrawn');\n" +
+				"SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq IN (SELECT a.seq FROM " + filter.from +
+				"status = 'active' ORDER BY a.seq DESC LIMIT 51) ORDER BY seq DESC;\n" + sqlOfViews(page) +
+				"SELECT seq FROM damaged ORDER BY seq; COMMIT;\n"
 			for b.Loop() {
-				one, many := inShell(b, shell, c.file, text), inShell(b, shell, c.file, strings.Repeat(text, times+1))
-				began := time.Now()
-				for range times {
-					if _, err := x.Artifacts(b.Context(), q); err != nil {
-						b.Fatal(err)
+				ours, theirs := time.Hour, time.Hour
+				for range 7 { // in turns, and the best of each: what others do to the machine is no part of it
+					one, many := inShell(b, shell, c.file, text), inShell(b, shell, c.file, strings.Repeat(text, times+1))
+					theirs = min(theirs, (many-one)/times)
+					began := time.Now()
+					for range times {
+						if _, err := x.Artifacts(b.Context(), q); err != nil {
+							b.Fatal(err)
+						}
 					}
+					ours = min(ours, time.Since(began)/times)
 				}
-				ours, theirs := time.Since(began)/times, (many-one)/times
 				b.ReportMetric(float64(ours.Microseconds()), "ours-µs")
 				b.ReportMetric(float64(theirs.Microseconds()), "shell-µs")
 				b.ReportMetric(float64(ours)/float64(theirs), "times-shell")
 			}
 		})
 	}
+}
+
+// sqlOfViews returns the queries for what the views of a page are made from.
+func sqlOfViews(page handoff.ArtifactPage) string {
+	var parents, sessions, families []string
+	for _, a := range page.Artifacts {
+		for _, id := range a.Parents {
+			parents = append(parents, "'"+id+"'")
+		}
+		sessions, families = append(sessions, "'"+a.Producer.RunID+"'"), append(families, "'"+a.ID+"'")
+	}
+	return "SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE id IN (" + strings.Join(parents, ", ") + ");\n" +
+		"SELECT id, state FROM sessions WHERE id IN (" + strings.Join(sessions, ", ") + ");\n" +
+		"SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family IN (" + strings.Join(families, ", ") + ") ORDER BY seq;\n"
 }
 
 func inShell(b *testing.B, shell, file, text string) time.Duration {

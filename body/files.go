@@ -33,6 +33,15 @@ type Files struct {
 	Runtime     func() (*os.Root, error)
 	RuntimePath string
 
+	// Linked is the name of the linked git worktree that Root is, "" for a main
+	// one. Worktree returns where another lies, "" where it is gone.
+	Linked   string
+	Worktree func(name string) string
+
+	// SessionDir is where the names of a session are rendered, if that is
+	// outside Root.
+	SessionDir string
+
 	Keep        handoff.Keep // "" stands for handoff.KeepAuto
 	DigestLimit int64        // 0 stands for DefaultDigestLimit
 }
@@ -52,7 +61,7 @@ func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 	if err != nil {
 		return unreadable("publish", p.Path, err)
 	}
-	p.TargetType = "file"
+	p.TargetType, p.Worktree = "file", s.Linked
 	if info.Mode()&fs.ModeSymlink != 0 {
 		p.TargetType = "symlink"
 		if info, err = s.Root.Stat(where); err != nil {

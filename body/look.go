@@ -37,23 +37,51 @@ func (s *Files) Open(ctx context.Context, a handoff.Artifact) (t handoff.Target,
 	return s.verify(ctx, a, root, name)
 }
 
+// errElsewhere says that a file is not known to be missing: it lies where this
+// process can't look.
+var errElsewhere = errors.New("lies elsewhere")
+
 // find returns where the file of an artifact lies. Its error is about the
 // file; done must be called in any case.
 func (s *Files) find(a handoff.Artifact) (root *os.Root, name string, done func(), err error) {
 	root, name, done = s.Root, filepath.FromSlash(a.Path), func() {}
-	if a.Root == handoff.RuntimeRoot {
-		if s.Runtime == nil {
-			return nil, "", done, errors.ErrUnsupported
-		}
-		if root, err = s.Runtime(); err != nil {
-			return nil, "", done, errors.ErrUnsupported // whatever it is, the file is not known to be missing
-		}
-		done = func() { root.Close() }
-	}
-	if a.TargetType == "symlink" {
+	switch {
+	case a.Root == handoff.RuntimeRoot && s.Runtime != nil:
+		root, err = s.Runtime()
+	case a.Root == handoff.SessionRoot && s.SessionDir != "":
+		root, err = os.OpenRoot(s.SessionDir)
+	case a.Root != "":
+		err = errElsewhere
+	case a.Worktree != s.Linked:
+		return s.findElsewhere(a)
+	case a.TargetType == "symlink":
 		name, err = s.follow(a.Path) // an absolute link may stay within, where os.Root refuses it
 	}
+	if a.Root != "" && err != nil {
+		return nil, "", done, errElsewhere
+	}
+	if root != s.Root {
+		done = func() { root.Close() }
+	}
 	return root, name, done, err
+}
+
+// findElsewhere is find for an artifact that was published in another worktree
+// of the repository. When that is gone, so is the file.
+func (s *Files) findElsewhere(a handoff.Artifact) (*os.Root, string, func(), error) {
+	nothing := func() {}
+	if s.Worktree == nil {
+		return nil, "", nothing, errElsewhere
+	}
+	dir := s.Worktree(a.Worktree)
+	if dir == "" {
+		return nil, "", nothing, fs.ErrNotExist
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, "", nothing, err
+	}
+	return root, filepath.FromSlash(a.Path), func() { root.Close() }, nil
 }
 
 // glance says what became of a file as far as that shows without reading it.

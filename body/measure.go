@@ -32,10 +32,16 @@ func (s *Files) measure(ctx context.Context, root *os.Root, name string, d hando
 	if err != nil {
 		return unreadable("publish", p.Path, err)
 	}
+	classify(p, head)
+	return nil
+}
+
+// classify says what a file is, by its name or else its beginning, where its
+// publisher didn't.
+func classify(p *handoff.ArtifactPublished, head []byte) {
 	ext := strings.ToLower(path.Ext(p.Path))
 	p.MediaType = cmp.Or(p.MediaType, mediaTypes[ext], sniff(head))
 	p.Kind = cmp.Or(p.Kind, extKinds[ext], "file")
-	return nil
 }
 
 func (s *Files) measureOnce(ctx context.Context, root *os.Root, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) ([]byte, error) {

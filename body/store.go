@@ -19,6 +19,9 @@ const managed = "artifacts/files"
 
 // Store implements handoff.Files.
 func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (discard func(), err error) {
+	if d.Name != "" {
+		return func() {}, s.keepNamed(ctx, d, p, to)
+	}
 	name := cmp.Or(d.Filename, filename(d.MediaType))
 	if name != path.Base(name) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
 		return nil, &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New("is no plain file name"),
@@ -55,6 +58,21 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 		return nil, err
 	}
 	return discard, nil
+}
+
+// keepNamed keeps the body of a name and describes it. Its file is rendered by
+// whoever gave the name, once the record stands.
+func (s *Files) keepNamed(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (err error) {
+	seen := &headWriter{}
+	r := io.TeeReader(readerOf(ctx, d.Body), seen)
+	if to == nil {
+		p.Digest, err = digestOf(ctx, r)
+	} else {
+		p.Digest, err = to.Put(ctx, r)
+	}
+	p.TargetType, p.SizeBytes, p.Kept = "file", &seen.n, to != nil
+	classify(p, seen.head)
+	return err
 }
 
 // writeFile writes a new file and the directories above it: when it returns,

@@ -39,7 +39,7 @@ func Identity(getenv func(string) string) []handoff.Producer {
 	said := []handoff.Producer{}
 	own := handoff.Producer{
 		Harness: getenv("HANDOFF_HARNESS"), Agent: getenv("HANDOFF_AGENT"), Session: getenv("HANDOFF_SESSION"),
-		RunID: getenv("HANDOFF_RUN"), TaskID: getenv("HANDOFF_TASK"), OperationID: getenv("HANDOFF_OPERATION"),
+		RunID: cmp.Or(getenv("HANDOFF_RUN"), piRun(getenv)), TaskID: getenv("HANDOFF_TASK"), OperationID: getenv("HANDOFF_OPERATION"),
 		Thread: getenv("HANDOFF_THREAD"),
 	}
 	for _, value := range []string{own.Harness, own.Agent, own.Session, own.RunID, own.TaskID, own.OperationID, own.Thread} {

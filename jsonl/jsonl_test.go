@@ -37,13 +37,61 @@ func TestReader(t *testing.T) {
 			for rd.Next() {
 				got = append(got, string(rd.Line()))
 				torn = rd.Torn()
-				if at := int(rd.Offset()); !strings.HasPrefix(strings.TrimLeft(tt.in[at:], " \r\n"), string(rd.Line()[:1])) {
+				if at := int(rd.Offset()); !strings.HasPrefix(tt.in[at:], string(rd.Line())) {
 					t.Errorf("%s %s: line %d is not at offset %d", tt.name, name, rd.Number(), at)
 				}
 			}
 			if err := rd.Err(); err != nil || torn != tt.torn || !equal(got, tt.want) {
 				t.Errorf("%s, %s: got %d lines, torn %v, %v, want %d, %v", tt.name, name, len(got), torn, err, len(tt.want), tt.torn)
 			}
+		}
+	}
+}
+
+// TestSpan reads what was seen once again, from where it lies.
+func TestSpan(t *testing.T) {
+	const in = "\n \t{\"a\":[1, {\"b\":\"two\"} ]}{\"glued\":3}\r\n{\"c\":4}"
+	rd := jsonl.NewReader(strings.NewReader(in))
+	var spans []jsonl.Span
+	for rd.Next() {
+		for line := rd.Line(); len(line) > 0; {
+			c := line.Members()
+			for c.Next() {
+				spans = append(spans, rd.Span(c.Value()))
+				for e := c.Value().Elements(); e.Next(); {
+					spans = append(spans, rd.Span(e.Value()))
+				}
+			}
+			line = c.Rest()
+		}
+	}
+	want := []string{`[1, {"b":"two"} ]`, `1`, `{"b":"two"}`, `3`, `4`}
+	var got []string
+	for _, s := range spans {
+		v, err := s.Read(strings.NewReader(in), make([]byte, 4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(v))
+	}
+	if !equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if v, err := (jsonl.Span{Offset: int64(len(in)) - 2, Len: 100}).Read(strings.NewReader(in), nil); string(v) != "4}" || err != nil {
+		t.Errorf("past the end: got %q, %v", v, err)
+	}
+}
+
+func TestLinesWith(t *testing.T) {
+	long := strings.Repeat("y", 300<<10)
+	in := "mark 0\nmark 1\nno mark\n" + long + "\nmark 2\nmar\nmark 3"
+	for name, src := range map[string]io.Reader{"whole": strings.NewReader(in), "bytes": iotest.OneByteReader(strings.NewReader(in)), "halves": iotest.HalfReader(strings.NewReader(in))} {
+		var got []string
+		for at := range jsonl.LinesWith(src, []byte("mark")) {
+			got = append(got, in[at:at+6])
+		}
+		if want := []string{"mark 1", "mark 2", "mark 3"}; !equal(got, want) {
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 }

@@ -59,7 +59,9 @@ func (rd *Reader) Reset(r io.Reader) { *rd = Reader{src: r, buf: rd.buf} }
 // one. A last line without its newline is handed out too; Torn tells.
 func (rd *Reader) Next() bool {
 	for rd.fill() {
-		rd.line = bytes.TrimSpace(rd.line)
+		line := bytes.TrimSpace(rd.line)
+		rd.start += int64(cap(rd.line) - cap(line))
+		rd.line = line
 		if len(rd.line) > 0 {
 			return true
 		}

@@ -80,6 +80,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 		Now: o.Now, Rand: o.Rand, Checks: o.Checks,
 		Files: &body.Files{
 			Root: files, Now: o.Now, Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
+			Linked: found.Linked, Worktree: found.Worktree, SessionDir: config.SessionDir(o.Getenv, dir),
 			Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
 		},
 	})

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/config"
+	"github.com/agent-handoff/handoff/names"
 	"github.com/agent-handoff/handoff/session"
 )
 
@@ -18,6 +20,7 @@ type SessionFiles struct {
 	Config   string // the bundle's config.yaml
 	Workflow string // the workflow.yaml
 	Agent    string // the agent's file
+	User     string // not a file: {user_name}, where the bundle names none
 }
 
 // An OpenedSession is what an engine needs of a session that was opened.
@@ -37,10 +40,9 @@ func (w *Workspace) Book(p handoff.Producer) *session.Book {
 }
 
 // Paths returns what variables in paths stand for, with the settings of the
-// workspace below those of the bundle. User is {user_name} where the bundle
-// names none. Its kinds are NotFound and Invalid.
-func (w *Workspace) Paths(files SessionFiles, bundle, user string) (config.Paths, error) {
-	p := config.Paths{ProjectRoot: w.Root, Bundle: bundle, UserName: user, Now: w.now(), Config: map[string]string{}}
+// workspace below those of the bundle. Its kinds are NotFound and Invalid.
+func (w *Workspace) Paths(files SessionFiles, bundle string) (config.Paths, error) {
+	p := config.Paths{ProjectRoot: w.Root, Bundle: bundle, UserName: files.User, Now: w.now(), Config: map[string]string{}}
 	for key, value := range map[string]string{"output_folder": w.Config.OutputFolder, "agent_outputs_folder": w.Config.AgentOutputsFolder} {
 		if value != "" {
 			p.Config[key] = value
@@ -83,9 +85,12 @@ func (w *Workspace) OpenSession(ctx context.Context, p handoff.Producer, o sessi
 		}
 		o.Agent.Name, o.Agent.Title, o.Agent.Bundle = cmp.Or(o.Agent.Name, agent.Name), cmp.Or(o.Agent.Title, agent.Title), cmp.Or(o.Agent.Bundle, agent.Bundle)
 	}
-	paths, err := w.Paths(files, o.Agent.Bundle, o.User)
+	paths, err := w.Paths(files, o.Agent.Bundle)
 	if err != nil {
 		return OpenedSession{}, err
+	}
+	if o.User == "" {
+		o.User, _, _ = paths.Explain("user_name") // that nobody knows is no obstacle
 	}
 	o.Workflow.Name = cmp.Or(o.Workflow.Name, paths.Workflow["name"])
 	o.Workflow.Description = cmp.Or(o.Workflow.Description, paths.Workflow["description"])
@@ -95,8 +100,8 @@ func (w *Workspace) OpenSession(ctx context.Context, p handoff.Producer, o sessi
 		}
 	}
 	paths.SessionID = o.ID
-	if o.Parent == "" && o.Folder == "" {
-		if o.Folder, err = w.sessionFolder(paths); err != nil {
+	if o.Folder == "" {
+		if o.Folder, err = w.sessionFolder(ctx, o, paths); err != nil {
 			return OpenedSession{}, err
 		}
 	}
@@ -108,8 +113,13 @@ func (w *Workspace) OpenSession(ctx context.Context, p handoff.Producer, o sessi
 	return w.opened(s, paths, warnings), nil
 }
 
-// sessionFolder resolves where a session's folder lies, below the workspace.
-func (w *Workspace) sessionFolder(p config.Paths) (string, error) {
+// sessionFolder resolves where the folder of a session or run lies, below the
+// workspace.
+func (w *Workspace) sessionFolder(ctx context.Context, o session.Opening, p config.Paths) (string, error) {
+	if o.Parent != "" {
+		parent, err := w.Session(ctx, o.Parent)
+		return path.Join(parent.Folder, "artifacts", names.Folder(o.ID)), err
+	}
 	outputs, _, err := p.Resolve("{agent_outputs_folder}")
 	if err != nil {
 		return "", err

@@ -76,6 +76,9 @@ func (d *drawing) add(id string, f handoff.Fact) {
 		Session: rapid.SampledFrom([]string{"", "s1", "s2"}).Draw(d.t, "in session"),
 		RunID:   rapid.SampledFrom([]string{"", "", "run1"}).Draw(d.t, "in run"),
 	}
+	if rapid.IntRange(0, 3).Draw(d.t, "more ids") == 0 {
+		p.ToolCallID, p.IDs = "t1", map[string]string{"turn": "t1", "session": "other"}
+	}
 	r := handoff.Record{Version: 1, ID: id, CreatedAt: drawnTime.Add(time.Duration(len(d.records)%7) * time.Second), Producer: p, Fact: f}
 	b, err := r.JSON()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -18,6 +19,8 @@ type Candidate struct {
 	handoff.Artifact        // zero where it is unrecorded
 	Folder           string // of an unrecorded file's namespace, as it lies on disk
 	File             string // of an unrecorded file, absolute
+
+	artifacts string // the directory of all namespaces
 }
 
 // Unrecorded reports whether no record tells of the file.
@@ -29,6 +32,16 @@ func (c Candidate) Ref() string {
 		return c.Folder + "/" + c.Name + " (unrecorded)"
 	}
 	return c.Namespace + "/" + c.Name
+}
+
+// Open opens an unrecorded file, unless a symbolic link took its place.
+func (c Candidate) Open() (*os.File, error) {
+	root, err := os.OpenRoot(filepath.Join(c.artifacts, c.Folder))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.OpenFile(filepath.FromSlash(c.Name), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 }
 
 // Find returns the artifact that a ref means to someone in the scope. A ref is
@@ -148,7 +161,7 @@ func unrecorded(scope Scope, folder, name string, heads []Candidate) []Candidate
 			continue
 		}
 		if file, ok := regular(root, folder, name); ok {
-			c := Candidate{Folder: folder, File: filepath.Join(scope.Dir, "artifacts", folder, file)}
+			c := Candidate{Folder: folder, artifacts: filepath.Join(scope.Dir, "artifacts"), File: filepath.Join(scope.Dir, "artifacts", folder, file)}
 			c.Name = name
 			list = append(list, c)
 		}

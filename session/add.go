@@ -70,6 +70,26 @@ func (b *Book) Add(ctx context.Context, id string, p handoff.Producer, o Additio
 	return done, nil
 }
 
+// Locate turns a file as it is named in a directory into one below a session's
+// folder: where the two lead to the same place, else taken as below the folder.
+// An absolute one that lies elsewhere stays as it is; Add refuses it.
+func Locate(folder, dir, file string) string {
+	full := file
+	if !filepath.IsAbs(file) {
+		full = filepath.Join(dir, file)
+	}
+	if real, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {
+		full = filepath.Join(real, filepath.Base(full)) // the last element may be a link within
+	}
+	if rel, err := filepath.Rel(folder, full); err == nil && filepath.IsLocal(rel) && rel != "." {
+		return filepath.ToSlash(rel)
+	}
+	if filepath.IsAbs(file) || file == "" {
+		return file
+	}
+	return path.Clean(filepath.ToSlash(file))
+}
+
 // within checks that a file lies in a session's folder, also where its links
 // lead, and is not handoff's own. Its kinds are Invalid, NotFound and
 // Unavailable.

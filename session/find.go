@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -42,14 +43,59 @@ func NewView(s handoff.Session, o Observer, now, lastSign time.Time) View {
 	return v
 }
 
+// A Detail is a session as it is shown by itself.
+type Detail struct {
+	View
+	Outputs []Output `json:"outputs"`
+	Files   []Entry  `json:"files,omitempty"` // what List returned, where it was asked
+}
+
+// Detail returns a session with its outputs, as an observer sees it now. Its
+// kind is NotFound.
+func (b *Book) Detail(ctx context.Context, id string, o Observer, now time.Time) (Detail, error) {
+	s, artifacts, err := b.Read(ctx, id)
+	if err != nil {
+		return Detail{}, err
+	}
+	var lastSign time.Time
+	for _, a := range artifacts {
+		if a.CreatedAt.After(lastSign) {
+			lastSign = a.CreatedAt
+		}
+	}
+	return Detail{View: NewView(s, o, now, lastSign), Outputs: Outputs(s, artifacts)}, nil
+}
+
 // A Page is one page of a list of sessions, newest first.
 type Page struct {
 	Sessions []View `json:"sessions"`
 	Cursor   string `json:"cursor,omitempty"`
 }
 
-// Find returns the sessions that q selects, newest first.
+// check refuses words that nothing could fit.
+func (q Query) check() error {
+	if err := oneOf("status", q.Status, Statuses); err != nil {
+		return err
+	}
+	if q.Limit < 0 {
+		return refuse("find sessions", fmt.Sprint("limit ", q.Limit), handoff.Invalid, "is negative", "0 lists all")
+	}
+	return oneOf("type", q.OutputType, Types)
+}
+
+func oneOf(what, word string, known []string) error {
+	if word == "" || slices.Contains(known, word) {
+		return nil
+	}
+	return refuse("find sessions", what+" "+word, handoff.Invalid, "is none of those known", "write one of "+strings.Join(known, ", "))
+}
+
+// Find returns the sessions that q selects, newest first. Its kind is Invalid:
+// a word or the cursor.
 func Find(ctx context.Context, reader handoff.Reader, q Query) (Page, error) {
+	if err := q.check(); err != nil {
+		return Page{}, err
+	}
 	var having map[string]bool
 	if q.OutputType != "" {
 		var err error
@@ -122,8 +168,12 @@ func sessionsWith(ctx context.Context, reader handoff.Reader, outputType string)
 
 // LatestOutput returns the newest output of a type that stands, of the newest
 // completed session of an agent whose workflow's name fits and that has one.
-// An agent or type that is "", and no workflow, fit every one. Its kind is NotFound.
+// An agent or type that is "", and no workflow, fit every one. Its kinds are
+// Invalid (the type) and NotFound.
 func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, workflow *regexp.Regexp, outputType string) (handoff.Artifact, error) {
+	if err := oneOf("type", outputType, Types); err != nil {
+		return handoff.Artifact{}, err
+	}
 	asked := strings.TrimSpace(agent + " " + outputType)
 	if workflow != nil {
 		asked = agent + " " + workflow.String() + " " + outputType

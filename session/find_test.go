@@ -89,6 +89,11 @@ func TestFind(t *testing.T) {
 	if _, err := session.LatestOutput(t.Context(), m, "", nil, "report"); !errors.Is(err, handoff.NotFound) {
 		t.Errorf("a report that nobody made: %v, want not found", err)
 	}
+	for _, q := range []session.Query{{SessionQuery: handoff.SessionQuery{Status: "finished"}}, {OutputType: "essay"}, {SessionQuery: handoff.SessionQuery{Limit: -1}}} {
+		if _, err := session.Find(t.Context(), m, q); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("Find(%+v) = %v, want it refused", q, err)
+		}
+	}
 	a, err := session.LatestOutput(t.Context(), m, "casey", regexp.MustCompile("^deep-"), "document")
 	if err != nil || a.Path != "done/second.md" {
 		t.Errorf("the latest output is %s, %v, want done/second.md", a.Path, err)

@@ -32,8 +32,8 @@ type Book struct {
 	Rand  io.Reader
 }
 
-// An Opening is what a new session is told of itself. Only the names of agent
-// and workflow are needed, and of a run only its parent.
+// An Opening is what a new session is told of itself. Only its folder and the
+// names of agent and workflow are needed, which a run has from its parent.
 type Opening struct {
 	ID        string // a UUID v4, minted where it is ""; of a run any text
 	Parent    string // the session that a run is part of
@@ -41,7 +41,7 @@ type Opening struct {
 	Workflow  handoff.SessionWorkflow
 	User      string
 	Inputs    map[string]json.RawMessage
-	Folder    string          // slash-separated, below the workspace; of a run in its parent's folder where it is ""
+	Folder    string          // slash-separated, below the workspace
 	StartedAt time.Time       // zero for now
 	Process   handoff.Process // of handoff, where it waits for the session's end
 }
@@ -49,10 +49,7 @@ type Opening struct {
 // ManifestName is the name of the manifest in a session's folder.
 const ManifestName = "manifest.json"
 
-var (
-	uuidV4   = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
-	safeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-)
+var uuidV4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
 // IsID reports whether s is written as the id of a session: a version 4 UUID
 // in lower case.
@@ -108,7 +105,6 @@ func (b *Book) fill(ctx context.Context, o *Opening) (err error) {
 		if err != nil {
 			return err
 		}
-		o.Folder = cmp.Or(o.Folder, path.Join(parent.Folder, "artifacts", segment(o.ID)))
 		o.Agent.Name, o.Workflow.Name = cmp.Or(o.Agent.Name, parent.Agent.Name), cmp.Or(o.Workflow.Name, parent.Workflow.Name)
 	} else if !IsID(o.ID) {
 		return refuse("open session", o.ID, handoff.Invalid, "is no version 4 UUID in lower case", "leave the id out; a new one is minted")
@@ -121,15 +117,6 @@ func (b *Book) fill(ctx context.Context, o *Opening) (err error) {
 		return refuse("open session", o.Folder, handoff.Invalid, "folder leaves the workspace", "name a folder below the workspace")
 	}
 	return nil
-}
-
-// segment returns an id as a directory's name: itself, where it is safe as
-// one.
-func segment(id string) string {
-	if safeName.MatchString(id) {
-		return id
-	}
-	return fmt.Sprintf("run-%x", id)[:min(len(id)*2+4, 200)]
 }
 
 // Close records that a session ended: completed, failed or cancelled. The

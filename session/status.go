@@ -20,6 +20,9 @@ const (
 	StalledAfter = 2 * time.Hour
 )
 
+// Statuses are all that a session can be shown with.
+var Statuses = []string{handoff.Running, Completed, Failed, Cancelled, Stalled}
+
 // ProcessGone is the reason of a session that failed because nothing that
 // worked in it is left.
 const ProcessGone = "process gone"

@@ -8,7 +8,9 @@ import (
 	"strings"
 )
 
-// A conn is one connection, and the statements that were prepared on it.
+// A conn is one connection, and the statements that were prepared on it. It
+// looks whether a context has ended before each statement and between rows: to
+// watch it meanwhile would cost two goroutines a statement, and each is short.
 type conn struct {
 	*sql.Conn
 	prepared map[string]*sql.Stmt
@@ -45,10 +47,13 @@ func (c *conn) close() error {
 }
 
 func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if stmt, ok := c.prepared[query]; ok {
 		return stmt, nil
 	}
-	stmt, err := c.PrepareContext(ctx, query)
+	stmt, err := c.PrepareContext(context.WithoutCancel(ctx), query)
 	if err == nil {
 		c.prepared[query] = stmt
 	}
@@ -58,7 +63,7 @@ func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 func (c *conn) exec(ctx context.Context, query string, args ...any) error {
 	stmt, err := c.prepare(ctx, query)
 	if err == nil {
-		_, err = stmt.ExecContext(ctx, args...)
+		_, err = stmt.ExecContext(context.WithoutCancel(ctx), args...)
 	}
 	return err
 }
@@ -70,7 +75,7 @@ func (c *conn) one(ctx context.Context, query string, args []any, dest ...any) (
 	if err != nil {
 		return false, err
 	}
-	err = stmt.QueryRowContext(ctx, args...).Scan(dest...)
+	err = stmt.QueryRowContext(context.WithoutCancel(ctx), args...).Scan(dest...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -85,13 +90,17 @@ func (c *conn) each(ctx context.Context, query string, args ...any) iter.Seq2[*s
 			yield(nil, err)
 			return
 		}
-		rows, err := stmt.QueryContext(ctx, args...)
+		rows, err := stmt.QueryContext(context.WithoutCancel(ctx), args...)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		defer rows.Close()
 		for rows.Next() {
+			if err := ctx.Err(); err != nil {
+				yield(nil, err)
+				return
+			}
 			if !yield(rows, nil) {
 				return
 			}

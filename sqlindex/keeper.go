@@ -155,7 +155,7 @@ func (k *keeper) writeArtifact(a *handoff.ArtifactState) error {
 	if err != nil {
 		return err
 	}
-	table := k.rows[a.ID]
+	table, was, status := k.rows[a.ID], k.statuses[a.ID], a.Status()
 	if a.Published == nil {
 		k.rows[a.ID] = "named"
 		return k.exec(`INSERT OR REPLACE INTO named (id, state) VALUES (?, ?)`, a.ID, text)
@@ -166,21 +166,25 @@ func (k *keeper) writeArtifact(a *handoff.ArtifactState) error {
 	}
 	seq := int64(a.Record.Seq)
 	sum := checksum(seq, record, text)
+	k.rows[a.ID], k.statuses[a.ID] = "artifacts", status
 	if table == "artifacts" {
-		return k.exec(`UPDATE artifacts SET state = ?, sum = ?, family = ?, status = ? WHERE seq = ?`,
-			text, sum, a.Family, string(a.Status()), seq)
+		err := k.exec(`UPDATE artifacts SET state = ?, sum = ?, family = ?, status = ? WHERE seq = ?`,
+			text, sum, a.Family, string(status), seq)
+		if err != nil || was == status {
+			return err
+		}
+		return k.eachLabel(a, `UPDATE labels SET status = ? WHERE space = ? AND value = ? AND seq = ? AND status = ?`, string(was))
 	}
 	if table == "named" {
 		if err := k.exec(`DELETE FROM named WHERE id = ?`, a.ID); err != nil {
 			return err
 		}
 	}
-	k.rows[a.ID] = "artifacts"
-	args := append([]any{seq, a.ID, record, text, sum, a.Family, string(a.Status()), instant(a.Record.CreatedAt)}, columnsOf(a)...)
+	args := append([]any{seq, a.ID, record, text, sum, a.Family, string(status), instant(a.Record.CreatedAt)}, columnsOf(a)...)
 	if err := k.exec(insertArtifact, args...); err != nil {
 		return err
 	}
-	if err := k.writeLabels(a); err != nil {
+	if err := k.eachLabel(a, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`); err != nil {
 		return err
 	}
 	return k.exec(insertText, textOf(a, "")...)
@@ -214,26 +218,29 @@ const (
 
 func slotSpace(slot string) string { return "slot " + slot }
 
-func (k *keeper) writeLabels(a *handoff.ArtifactState) error {
-	add := func(space, value string) error {
-		if value == "" {
-			return nil
-		}
-		return k.exec(`INSERT OR IGNORE INTO labels (space, value, seq) VALUES (?, ?, ?)`, space, value, int64(a.Record.Seq))
-	}
+// eachLabel runs a statement for each of the artifact's labels, with its
+// status, the label's space and value, and its place.
+func (k *keeper) eachLabel(a *handoff.ArtifactState, statement string, args ...any) error {
 	var errs []error
+	with := func(space, value string) {
+		if value != "" {
+			all := append([]any{string(a.Status()), space, value, int64(a.Record.Seq)}, args...)
+			errs = append(errs, k.exec(statement, all...))
+		}
+	}
 	for _, tag := range a.Published.Tags {
-		errs = append(errs, add(tagSpace, tag))
+		with(tagSpace, tag)
 	}
 	for _, id := range a.Published.Parents {
-		errs = append(errs, add(parentSpace, id))
+		with(parentSpace, id)
 	}
+	p := a.Record.Producer
 	for _, slot := range labelSlots {
-		errs = append(errs, add(slotSpace(slot), a.Record.Producer.Slot(slot)))
+		with(slotSpace(slot), p.Slot(slot))
 	}
-	for slot := range a.Record.Producer.IDs {
+	for slot, value := range p.IDs {
 		if !isNamedSlot(slot) {
-			errs = append(errs, add(slotSpace(slot), a.Record.Producer.Slot(slot)))
+			with(slotSpace(slot), value)
 		}
 	}
 	return errors.Join(errs...)

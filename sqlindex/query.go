@@ -90,17 +90,26 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 }
 
 // A clause is a part of a query: where its rows come from, and what they must
-// fulfil.
+// fulfil. They are the rows of artifacts; or of a label, joined with those of
+// artifacts as far as terms need them.
 type clause struct {
-	from   string
-	terms  []string
-	args   []any
-	equals bool // a column is equal to a value: its index ends in status
-	times  bool // the time is in a range
-	narrow bool // another term has an index
+	from     string
+	labelled bool // rows are of a label
+	joined   bool
+	terms    []string
+	args     []any
+	equals   bool // a column is equal to a value: its index ends in status
+	times    bool // the time is in a range
+	narrow   bool // another term has an index
 }
 
+// and adds a term about artifacts.
 func (w clause) and(term string, args ...any) clause {
+	w.joined = true
+	return w.also(term, args...)
+}
+
+func (w clause) also(term string, args ...any) clause {
 	w.terms = append(slices.Clip(w.terms), term)
 	w.args = append(slices.Clip(w.args), args...)
 	return w
@@ -116,12 +125,12 @@ func (w clause) equal(column, value string) clause {
 }
 
 // status selects artifacts by status. SQLite likes the index of status alone
-// too well, because it is in log order, and is told where that is right: for
-// the artifacts of a label, of which only the status is looked at.
+// too well, because it is in log order, and is kept from it where there is a
+// narrower one.
 func (w clause) status(is string, args ...any) clause {
 	switch {
-	case w.labels():
-		w.from += " INDEXED BY by_status"
+	case w.labelled:
+		return w.also("l.status "+is, args...)
 	case w.times && !w.equals:
 		w.from += " INDEXED BY by_created"
 	case w.narrow:
@@ -130,32 +139,36 @@ func (w clause) status(is string, args ...any) clause {
 	return w.and("a.status "+is, args...)
 }
 
-func (w clause) labels() bool { return strings.HasPrefix(w.from, "labels") }
-
 // key returns the column that is in log order.
 func (w clause) key() string {
-	if w.labels() {
+	if w.labelled {
 		return "l.seq"
 	}
 	return "a.seq"
 }
 
-// label selects artifacts that have a label. The first label drives the query:
-// its rows come in log order.
+// label selects artifacts that have a label. The first drives the query: its
+// rows come in log order.
 func (w clause) label(space, value string) clause {
-	const whole = "artifacts a"
-	if w.from == whole {
-		w.from = "labels l CROSS JOIN artifacts a"
-		return w.and("a.seq = l.seq AND l.space = ? AND l.value = ?", space, value)
+	if w.labelled {
+		return w.and("EXISTS (SELECT 1 FROM labels WHERE space = ? AND value = ? AND status = a.status AND seq = a.seq)", space, value)
 	}
-	return w.and("EXISTS (SELECT 1 FROM labels WHERE space = ? AND value = ? AND seq = a.seq)", space, value)
+	w.labelled = true
+	return w.also("l.space = ? AND l.value = ?", space, value)
 }
 
 func (w clause) String() string {
-	if len(w.terms) == 0 {
-		return " FROM " + w.from
+	from := w.from
+	switch {
+	case w.labelled && w.joined:
+		from = "labels l CROSS JOIN artifacts a ON a.seq = l.seq"
+	case w.labelled:
+		from = "labels l"
 	}
-	return " FROM " + w.from + " WHERE " + strings.Join(w.terms, " AND ")
+	if len(w.terms) == 0 {
+		return " FROM " + from
+	}
+	return " FROM " + from + " WHERE " + strings.Join(w.terms, " AND ")
 }
 
 // selects returns the clause of what q says of records and families. Status
@@ -255,7 +268,7 @@ func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []a
 		w = w.status("= ?", string(cmp.Or(q.Status, handoff.Active)))
 	}
 	if before != 0 {
-		w = w.and(w.key()+" < ?", int64(before))
+		w = w.also(w.key()+" < ?", int64(before))
 	}
 	places := "SELECT " + w.key() + w.String() + " ORDER BY " + w.key() + " DESC"
 	if q.Limit > 0 {
@@ -375,7 +388,7 @@ func (s *store) workflows(pattern *regexp.Regexp) (string, error) {
 }
 
 func selectsSessions(q handoff.SessionQuery, before handoff.Seq) clause {
-	w := clause{from: "sessions a"}.and("a.opened > 0").equal("status", q.Status).equal("parent", q.Parent).
+	w := clause{from: "sessions a"}.also("a.opened > 0").equal("status", q.Status).equal("parent", q.Parent).
 		equal("agent", q.Agent).equal("user", q.User)
 	if q.Parent == "" && !q.Runs {
 		w = w.and("a.parent = ''")

@@ -30,7 +30,7 @@ var schema = []string{
 	`CREATE TABLE named (id TEXT PRIMARY KEY, state TEXT) WITHOUT ROWID`,
 
 	// What an artifact has several of: tags, parents, further ids.
-	`CREATE TABLE labels (space TEXT, value TEXT, seq INTEGER, PRIMARY KEY (space, value, seq)) WITHOUT ROWID`,
+	`CREATE TABLE labels (space TEXT, value TEXT, status TEXT, seq INTEGER, PRIMARY KEY (space, value, status, seq)) WITHOUT ROWID`,
 
 	`CREATE TABLE pointers (key TEXT, space TEXT, value TEXT, PRIMARY KEY (key, space)) WITHOUT ROWID`,
 

@@ -23,7 +23,8 @@ type store struct {
 	pointers  map[pointerKey]string
 	unpointed map[string]bool // keys that no space has
 	heads     map[string][]string
-	rows      map[string]string // the table that holds an artifact's row
+	rows      map[string]string         // the table that holds an artifact's row
+	statuses  map[string]handoff.Status // of artifacts, as their rows have it
 }
 
 type (
@@ -35,7 +36,7 @@ var _ handoff.Store = (*store)(nil)
 
 func newStore(ctx context.Context, c *conn) *store {
 	return &store{ctx, c, map[string]*handoff.ArtifactState{}, map[string]*handoff.Session{},
-		map[workKey]*handoff.Work{}, map[pointerKey]string{}, map[string]bool{}, map[string][]string{}, map[string]string{}}
+		map[workKey]*handoff.Work{}, map[pointerKey]string{}, map[string]bool{}, map[string][]string{}, map[string]string{}, map[string]handoff.Status{}}
 }
 
 const (
@@ -145,7 +146,7 @@ func (s *store) scanArtifact(rows *sql.Rows) error {
 	if err != nil {
 		return err
 	}
-	s.artifacts[a.ID], s.rows[a.ID] = a, "artifacts"
+	s.artifacts[a.ID], s.rows[a.ID], s.statuses[a.ID] = a, "artifacts", a.Status()
 	return nil
 }
 

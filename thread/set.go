@@ -28,6 +28,14 @@ type Provider interface {
 	Agents(ctx context.Context, main *Thread) ([]Agent, error)
 }
 
+// A Brancher is a provider of threads that have branches. A URI names one by an
+// entry on it, in the place of a subagent.
+type Brancher interface {
+	// Branch returns main as it was when the entry was its last, and the entry in
+	// its one spelling; nil if main has no such entry.
+	Branch(ctx context.Context, main *Thread, entry string) (*Thread, string, error)
+}
+
 // A Driver is a provider before any file is opened.
 type Driver struct {
 	Name string
@@ -116,6 +124,12 @@ func (s *Set) Open(ctx context.Context, u URI) (*View, error) {
 		return nil, err
 	}
 	v.Agent = v.pick(v.URI.Agent)
+	if b, ok := v.provider.(Brancher); ok && v.Agent == nil {
+		if t, entry, err := b.Branch(ctx, v.Thread, v.URI.Agent); t != nil || err != nil {
+			v.Thread, v.URI.Agent = t, entry
+			return v, err
+		}
+	}
 	if v.Agent == nil {
 		v.Agent = v.stranger(ctx, v.URI.Agent)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +62,7 @@ const (
 
 // commands are all commands, a file each.
 var commands = []func(*app) *cobra.Command{
-	publishCommand, withdrawCommand,
+	publishCommand, writeCommand, withdrawCommand,
 	showCommand, listCommand, readCommand, watchCommand, waitCommand, threadCommand,
 	sessionCommand,
 	demoCommand, checkCommand, gcCommand, configCommand,
@@ -287,12 +286,4 @@ func exactly(n int, what string) cobra.PositionalArgs {
 // invalid is an error in the caller's words.
 func invalid(op, name, reason, hint string) error {
 	return &handoff.Error{Op: op, Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: hint}
-}
-
-// oneOf refuses a word that is none of those known; "" stands for no word.
-func oneOf(name, word string, known []string) error {
-	if word == "" || slices.Contains(known, word) {
-		return nil
-	}
-	return invalid(name, word, "is none of those known", "write one of "+strings.Join(known, ", "))
 }

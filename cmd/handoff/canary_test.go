@@ -112,6 +112,8 @@ func TestCanary(t *testing.T) {
 	c.run("", "watch", "--after", "0", "--all", "--timeout", "10ms")
 	c.run("", "watch", "--after", "0", "--all", "--json", "--timeout", "10ms")
 	c.ok("wait", "--json")
+	c.ok("write", "context.md", "a.md", "--run", "r1")
+	c.ok("write", "context.md", "a.md", "--run", "r1", "--json")
 	c.ok("completion", "bash")
 	c.ok("__complete", "show", "")
 	c.ok("help")

@@ -3,12 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/agent-handoff/handoff/config"
 	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
 	"github.com/spf13/cobra"
 )
 
@@ -50,7 +48,7 @@ default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(w *local.Workspace) error {
-			paths, err := w.Paths(a.absolute(files), bundle, cmp.Or(a.getenv("USER"), a.getenv("USERNAME"), "user"))
+			paths, err := w.Paths(a.sessionFiles(files), bundle)
 			if err != nil {
 				return err
 			}
@@ -84,27 +82,14 @@ default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
 	return c
 }
 
-// absolute returns files as the current directory names them.
-func (a *app) absolute(files local.SessionFiles) local.SessionFiles {
+// sessionFiles completes what the flags say with where, and as whom, they were
+// given.
+func (a *app) sessionFiles(files local.SessionFiles) local.SessionFiles {
 	for _, name := range []*string{&files.Agent, &files.Workflow, &files.Config} {
-		if *name != "" && !filepath.IsAbs(*name) {
-			*name = filepath.Join(a.dir, *name)
+		if *name != "" {
+			*name = absolute(a.dir, *name)
 		}
 	}
+	files.User = cmp.Or(a.getenv("USER"), a.getenv("USERNAME"), "user")
 	return files
-}
-
-// user returns who begins a session: as the caller says, else as the bundle,
-// else as the environment.
-func (a *app) user(w *local.Workspace, o session.Opening, files local.SessionFiles) (string, error) {
-	outside := cmp.Or(a.getenv("USER"), a.getenv("USERNAME"), "user")
-	if o.User != "" {
-		return o.User, nil
-	}
-	paths, err := w.Paths(files, o.Agent.Bundle, outside)
-	if err != nil {
-		return "", err
-	}
-	name, _, err := paths.Explain("user_name")
-	return name, err
 }

@@ -98,10 +98,11 @@ func (a *app) publish(c *cobra.Command, w *local.Workspace, path string, d hando
 	} else if d.Path, err = a.below(w, path); err != nil {
 		return err
 	}
-	if d.Replaces, err = resolveAll(ctx, w, d.Replaces); err != nil {
+	scope := a.scope(w, producer)
+	if d.Replaces, err = a.resolveAll(ctx, w, scope, d.Replaces); err != nil {
 		return err
 	}
-	if d.Parents, err = resolveAll(ctx, w, d.Parents); err != nil {
+	if d.Parents, err = a.resolveAll(ctx, w, scope, d.Parents); err != nil {
 		return err
 	}
 	p, err := w.As(producer).Publish(ctx, d)

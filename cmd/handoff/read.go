@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/body"
 	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/names"
 	"github.com/spf13/cobra"
 )
 
@@ -20,6 +22,8 @@ type readFlags struct {
 	to      string
 	inPlace bool
 	asJSON  bool
+	rev     int  // of a name, from 1
+	latest  bool // of several that have the name, the last that was written
 }
 
 func readCommand(a *app) *cobra.Command {
@@ -30,7 +34,8 @@ func readCommand(a *app) *cobra.Command {
 		GroupID: find,
 		Long: `Read prints the body of an artifact as it was published: from its file, or,
 where that changed or is gone, from the copy that was kept. Standard error says
-so then. REF is an id, or a beginning of it that no other has.
+so then. REF is an id, a beginning of it that no other has, run/name, or a name:
+it is looked for among your run's names, then your session's, then everywhere.
 
 --offset and --limit select lines, and with --bytes bytes; --json adds where the
 next page begins and how much there is in all.
@@ -49,6 +54,8 @@ Exit code 5 says that what was published is gone, and no copy was kept.`,
 	c.Flags().BoolVar(&f.span.Bytes, "bytes", false, "count bytes, not lines")
 	c.Flags().StringVar(&f.to, "to", "", "write it to this `path`, where nothing is yet")
 	c.Flags().BoolVar(&f.inPlace, "in-place", false, "write it to where it was published, if nothing is there now")
+	c.Flags().IntVar(&f.rev, "rev", 0, "the name's revision of this `number`, from 1")
+	c.Flags().BoolVar(&f.latest, "latest", false, "of several that have the name, the one that was written last")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON, with the content in base64 where it is no text")
 	c.MarkFlagsMutuallyExclusive("to", "in-place", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -57,14 +64,59 @@ Exit code 5 says that what was published is gone, and no copy was kept.`,
 			return invalid("read", args[0], "a part is for printing, not for a file", "leave out --offset, --limit and --bytes")
 		}
 		return a.reading(func(w *local.Workspace) error {
-			id, err := resolve(c.Context(), w, args[0])
-			if err != nil {
-				return err
-			}
-			return a.read(c.Context(), w, id, f)
+			return a.readRef(c.Context(), w, args[0], f)
 		})
 	}
 	return c
+}
+
+// readRef reads what a ref means to the caller.
+func (a *app) readRef(ctx context.Context, w *local.Workspace, ref string, f readFlags) error {
+	if handoff.IsArtifactIDPrefix(ref) && !handoff.IsArtifactID(ref) {
+		id, err := resolvePrefix(ctx, w, ref)
+		if err != nil {
+			return err
+		}
+		ref = id
+	}
+	find := names.Find
+	if f.latest {
+		find = names.Latest
+	}
+	found, err := find(ctx, w, a.scope(w, a.caller()), ref)
+	switch {
+	case err != nil:
+		return err
+	case found.Unrecorded():
+		return a.readUnrecorded(found, ref, f)
+	case f.rev == 0:
+		return a.read(ctx, w, found.ID, f)
+	}
+	revisions, err := names.Revisions(ctx, w, found.Namespace, found.Name)
+	if err != nil {
+		return err
+	}
+	if found.Name == "" || f.rev < 1 || f.rev > len(revisions) {
+		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.NotFound, Err: fmt.Errorf("has no revision %d", f.rev),
+			Hint: "handoff show " + found.ID + " --history lists them"}
+	}
+	return a.read(ctx, w, revisions[f.rev-1].ID, f)
+}
+
+// readUnrecorded prints a file that lies where names lie.
+func (a *app) readUnrecorded(found names.Candidate, ref string, f readFlags) error {
+	if f.to != "" || f.inPlace || f.asJSON || f.rev != 0 {
+		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.NotFound, Err: errors.New("no record tells of it"),
+			Hint: "handoff write " + found.Name + " " + found.File + " records it"}
+	}
+	file, err := found.Open()
+	if err != nil {
+		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.Unavailable, Err: reason(err)}
+	}
+	defer file.Close()
+	fmt.Fprintf(a.err, "unrecorded: %s\n", oneLine(found.File))
+	_, err = body.CopyPage(a.out, file, f.span)
+	return err
 }
 
 // read answers with the body of an artifact that is known by its id.

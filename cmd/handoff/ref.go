@@ -6,26 +6,41 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/names"
 )
 
-// resolve returns the id of the artifact that a person means by ref: its id,
-// or a beginning of it that no other has.
-func resolve(ctx context.Context, reader handoff.Reader, ref string) (string, error) {
+// resolve returns the id of the artifact that a person means by ref: its id, a
+// beginning of it that no other has, run/name, or a name.
+func (a *app) resolve(ctx context.Context, w *local.Workspace, scope names.Scope, ref string) (string, error) {
 	if handoff.IsArtifactID(ref) {
 		return ref, nil
 	}
-	notFound := &handoff.Error{Op: "find", Name: ref, Kind: handoff.NotFound,
-		Err: errors.New("no such artifact"), Hint: "handoff list --all shows every artifact"}
-	if !handoff.IsArtifactIDPrefix(ref) {
-		return "", notFound
+	if handoff.IsArtifactIDPrefix(ref) {
+		return resolvePrefix(ctx, w, ref)
 	}
+	found, err := names.Find(ctx, w, scope, ref)
+	if err == nil && found.Unrecorded() {
+		err = &handoff.Error{Op: "find", Name: ref, Kind: handoff.NotFound, Err: errors.New("lies at " + found.File + ", but no record tells of it"),
+			Hint: "handoff write " + ref + " " + found.File + " records it"}
+	}
+	return found.ID, err
+}
+
+// here resolves a ref for whoever the environment says is at work.
+func (a *app) here(ctx context.Context, w *local.Workspace, ref string) (string, error) {
+	return a.resolve(ctx, w, a.scope(w, a.caller()), ref)
+}
+
+func resolvePrefix(ctx context.Context, reader handoff.Reader, ref string) (string, error) {
 	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{IDPrefix: ref, Hidden: true, Limit: 6})
 	if err != nil {
 		return "", err
 	}
 	switch len(page.Artifacts) {
 	case 0:
-		return "", notFound
+		return "", &handoff.Error{Op: "find", Name: ref, Kind: handoff.NotFound,
+			Err: errors.New("no such artifact"), Hint: "handoff list --all shows every artifact"}
 	case 1:
 		return page.Artifacts[0].ID, nil
 	}
@@ -37,10 +52,10 @@ func resolve(ctx context.Context, reader handoff.Reader, ref string) (string, er
 }
 
 // resolveAll resolves several refs.
-func resolveAll(ctx context.Context, reader handoff.Reader, refs []string) ([]string, error) {
+func (a *app) resolveAll(ctx context.Context, w *local.Workspace, scope names.Scope, refs []string) ([]string, error) {
 	ids := make([]string, len(refs))
 	for i, ref := range refs {
-		id, err := resolve(ctx, reader, ref)
+		id, err := a.resolve(ctx, w, scope, ref)
 		if err != nil {
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path"
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
@@ -74,31 +73,13 @@ func (a *app) sessionAdd(c *cobra.Command, w *local.Workspace, id, file string, 
 	if p.Agent == "" {
 		p.Agent = s.Agent.Name
 	}
-	if add.Parents, err = resolveAll(c.Context(), w, add.Parents); err != nil {
+	scope := a.scope(w, p)
+	if add.Parents, err = a.resolveAll(c.Context(), w, scope, add.Parents); err != nil {
 		return done, err
 	}
-	if add.Replaces, err = resolveAll(c.Context(), w, add.Replaces); err != nil {
+	if add.Replaces, err = a.resolveAll(c.Context(), w, scope, add.Replaces); err != nil {
 		return done, err
 	}
-	add.File = a.inFolder(filepath.Join(w.Root, filepath.FromSlash(s.Folder)), file)
+	add.File = session.Locate(filepath.Join(w.Root, filepath.FromSlash(s.Folder)), a.dir, file)
 	return w.Book(p).Add(c.Context(), id, p, add)
-}
-
-// inFolder turns a file as the caller names it into one below a session's
-// folder. One that lies elsewhere stays as it is, and is refused there.
-func (a *app) inFolder(folder, file string) string {
-	full := file
-	if !filepath.IsAbs(file) {
-		full = filepath.Join(a.dir, file)
-	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {
-		full = filepath.Join(dir, filepath.Base(full))
-	}
-	if rel, err := filepath.Rel(folder, full); err == nil && filepath.IsLocal(rel) && rel != "." {
-		return filepath.ToSlash(rel)
-	}
-	if filepath.IsAbs(file) || file == "" {
-		return file
-	}
-	return path.Clean(filepath.ToSlash(file))
 }

@@ -3,16 +3,11 @@ package main
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/spf13/cobra"
 )
-
-// sessionStatuses are the statuses that a session can be shown with.
-var sessionStatuses = []string{handoff.Running, session.Completed, session.Failed, session.Cancelled, session.Stalled}
 
 func sessionFindCommand(a *app) *cobra.Command {
 	var q session.Query
@@ -39,7 +34,7 @@ func sessionFindCommand(a *app) *cobra.Command {
 	flags.IntVar(&q.Limit, "limit", defaultLimit, "at most this `number`; 0 for all")
 	flags.StringVar(&q.Cursor, "cursor", "", "go on where an earlier page ended, at its `cursor`")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
-	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(sessionStatuses, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(session.Statuses, cobra.ShellCompDirectiveNoFileComp))
 	c.RegisterFlagCompletionFunc("output-type", cobra.FixedCompletions(session.Types, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if q.Since, err = moment("--since", since, a.now()); err != nil {
@@ -49,9 +44,6 @@ func sessionFindCommand(a *app) *cobra.Command {
 			return err
 		}
 		if q.Workflow, err = pattern("--workflow", workflow); err != nil {
-			return err
-		}
-		if err := checkWords(q); err != nil {
 			return err
 		}
 		q.Observer, q.Now = local.Observer(), a.now()
@@ -79,22 +71,6 @@ func orJSON(a *app, v any, err error) error {
 		return err
 	}
 	return a.json(v)
-}
-
-// checkWords refuses filters that nothing could fit.
-func checkWords(q session.Query) error {
-	for _, word := range []struct {
-		flag, value string
-		known       []string
-	}{{"--status", q.Status, sessionStatuses}, {"--output-type", q.OutputType, session.Types}} {
-		if err := oneOf(word.flag, word.value, word.known); err != nil {
-			return err
-		}
-	}
-	if q.Limit < 0 {
-		return invalid("--limit", strconv.Itoa(q.Limit), "is negative", "0 lists all")
-	}
-	return nil
 }
 
 // pattern compiles a regular expression of a flag, nil for "".

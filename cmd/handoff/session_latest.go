@@ -26,12 +26,6 @@ has one. Where there is none the exit code is 3.`,
 		if err != nil {
 			return err
 		}
-		if args[2] == "" {
-			return invalid("latest-output", `""`, "is no type", "the types are document, data, report and artifact")
-		}
-		if err := oneOf("TYPE", args[2], session.Types); err != nil {
-			return err
-		}
 		return a.reading(func(w *local.Workspace) error {
 			art, err := session.LatestOutput(c.Context(), w, args[0], workflow, args[2])
 			if err != nil || asJSON {

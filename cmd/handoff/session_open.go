@@ -48,7 +48,7 @@ func (f *openingFlags) resolve(a *app) (session.Opening, local.SessionFiles, err
 		}
 		o.Inputs[key] = b
 	}
-	return o, a.absolute(f.files), nil
+	return o, a.sessionFiles(f.files), nil
 }
 
 func sessionOpenCommand(a *app) *cobra.Command {
@@ -75,9 +75,6 @@ resolved.`,
 			return err
 		}
 		return a.writing(func(w *local.Workspace) error {
-			if o.User, err = a.user(w, o, files); err != nil {
-				return err
-			}
 			producer, err := new(identityFlags).resolve(a)
 			if err != nil {
 				return err

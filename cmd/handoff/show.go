@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/config"
 	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
@@ -21,10 +20,10 @@ func showCommand(a *app) *cobra.Command {
 		Short:   "Show one artifact or session: what it is, where it lies, whether it still stands",
 		GroupID: find,
 		Long: `Show prints what is recorded of one artifact and what became of it. REF is its
-id, or a beginning of it that no other has. The body is not printed:
-read the file at its path, or handoff read REF. Of a session, by its id, show
-prints its names, status and outputs, and with --files all that lies in its
-folder.`,
+id, a beginning of it that no other has, run/name, or a name. The body is not
+printed: read the file at its path, or handoff read REF. Of a session, by its
+id, show prints its names, status and outputs, and with --files all that lies in
+its folder.`,
 		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
 		Args:              exactly(1, "one ref"),
 		ValidArgsFunction: a.completeRefs,
@@ -50,7 +49,7 @@ folder.`,
 			if files {
 				return invalid("show", args[0], "is no session; --files lists a session's folder", "handoff session find lists the sessions")
 			}
-			id, err := resolve(c.Context(), w, args[0])
+			id, err := a.here(c.Context(), w, args[0])
 			if err != nil {
 				return err
 			}
@@ -138,7 +137,7 @@ func (a *app) showArtifact(art handoff.Artifact) {
 // artifact. That it can't be recorded stops nobody.
 func (a *app) used(ctx context.Context, w *local.Workspace, art handoff.Artifact) {
 	if a.flush() == nil {
-		_ = w.As(handoff.Identify(config.Identity(a.getenv)...)).Use(ctx, art)
+		_ = w.As(a.caller()).Use(ctx, art)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/local"
@@ -20,39 +19,25 @@ func isSession(ctx context.Context, w *local.Workspace, ref string) bool {
 	return err == nil && s.Opened != 0
 }
 
-// A shownSession is a session with what lies in its folder.
-type shownSession struct {
-	session.View
-	Outputs []session.Output `json:"outputs"`
-	Files   []session.Entry  `json:"files,omitempty"`
-}
-
 func (a *app) showSession(ctx context.Context, w *local.Workspace, id string, files, asJSON bool) error {
 	book := w.Book(handoff.Producer{})
-	s, artifacts, err := book.Read(ctx, id)
+	d, err := book.Detail(ctx, id, local.Observer(), a.now())
 	if err != nil {
 		return err
 	}
-	var last time.Time
-	for _, art := range artifacts {
-		if art.CreatedAt.After(last) {
-			last = art.CreatedAt
-		}
-	}
-	v := shownSession{View: session.NewView(s, local.Observer(), a.now(), last), Outputs: session.Outputs(s, artifacts)}
 	if files {
-		if v.Files, err = book.List(ctx, id); err != nil {
+		if d.Files, err = book.List(ctx, id); err != nil {
 			return err
 		}
 	}
 	if asJSON {
-		return a.json(v)
+		return a.json(d)
 	}
-	a.printSession(v)
+	a.printSession(d)
 	return nil
 }
 
-func (a *app) printSession(v shownSession) {
+func (a *app) printSession(v session.Detail) {
 	status := v.Shown
 	if v.Reason != "" {
 		status += " (" + v.Reason + ")"

@@ -30,7 +30,7 @@ stay, list hides it, and what it had replaced stands again.`,
 			if err != nil {
 				return err
 			}
-			id, err := resolve(c.Context(), w, args[0])
+			id, err := a.here(c.Context(), w, args[0])
 			if err != nil {
 				return err
 			}

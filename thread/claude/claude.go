@@ -1,0 +1,238 @@
+// Package claude reads the threads of Claude Code and of the tools that write
+// its format: transcripts, files of one JSON record a line.
+//
+// A transcript lies in projects/<folder> below one of the tool's homes. It is
+// named after its session, or agent-<id> if it is a subagent's. Subagents lie
+// beside their session or, in newer versions, in a folder named after it. The
+// folder's name is the working directory, encoded with loss, and never decoded.
+// Transcripts are removed after some weeks; what they leave behind tells one
+// that was removed from one that never was.
+//
+// What a transcript says, and since which version, is in docs/threads.md.
+package claude
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A Fork is a tool that writes this format.
+type Fork struct {
+	Name    string   // of the provider
+	Env     string   // the variable that names its homes, separated by commas
+	Dirs    []string // its homes below the user's
+	Desktop []string // folders below the user's in which the desktop app keeps homes of its own
+}
+
+// Claude is the tool itself.
+var Claude = Fork{
+	Name: "claude", Env: "CLAUDE_CONFIG_DIR", Dirs: []string{".config/claude", ".claude"},
+	Desktop: []string{"Library/Application Support/Claude/" + desktop, "AppData/Roaming/Claude/" + desktop, ".config/Claude/" + desktop},
+}
+
+// Driver returns the driver of Claude Code.
+func Driver() thread.Driver { return Claude.Driver() }
+
+// Driver returns the driver of f.
+func (f Fork) Driver() thread.Driver {
+	return thread.Driver{
+		Name:  f.Name,
+		ID:    thread.UUIDs,
+		Roots: f.roots,
+		Open: func(roots []string) (thread.Provider, error) {
+			return &provider{name: f.Name, roots: roots}, nil
+		},
+	}
+}
+
+func (f Fork) roots(getenv func(string) string, home string) []string {
+	var roots []string
+	for dir := range strings.SplitSeq(getenv(f.Env), ",") {
+		if dir = strings.TrimSpace(dir); dir != "" {
+			roots = append(roots, dir)
+		}
+	}
+	if roots != nil {
+		return roots
+	}
+	for _, dir := range append(slices.Clone(f.Dirs), f.Desktop...) {
+		roots = append(roots, filepath.Join(home, filepath.FromSlash(dir)))
+	}
+	return roots
+}
+
+type provider struct {
+	name  string
+	roots []string
+}
+
+func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
+	projects, err := p.projects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	copies := sessions(projects, id)
+	if len(copies) == 0 {
+		if copies, err = agentFiles(ctx, projects, id); err != nil {
+			return nil, err
+		}
+	}
+	if len(copies) == 0 {
+		return nil, p.missing(ctx, projects, id)
+	}
+	return p.open(ctx, copies)
+}
+
+// missing says that there is no transcript of id, and whether there was.
+func (p *provider) missing(ctx context.Context, projects []string, id string) error {
+	trace, left, err := p.traces(ctx, projects, id)
+	if err != nil {
+		return err
+	}
+	name := p.name + "/" + id
+	if trace == "" {
+		return &handoff.Error{Op: "thread", Name: name, Kind: handoff.NotFound,
+			Err: errors.New("no such thread below " + strings.Join(p.roots, ", ")), Hint: "look below another home by setting its variable"}
+	}
+	hint := "the tool removes transcripts after some weeks; its setting cleanupPeriodDays says when"
+	if len(left) > 0 {
+		hint = "what is left of it are subagents: " + p.name + "/" + strings.Join(left, ", "+p.name+"/")
+	}
+	return &handoff.Error{Op: "thread", Name: name, Kind: handoff.Unavailable, Err: errors.New("its transcript was here and is gone: " + trace), Hint: hint}
+}
+
+// open makes a thread of the best of several copies of it: the one written last.
+func (p *provider) open(ctx context.Context, copies []file) (*thread.Thread, error) {
+	slices.SortStableFunc(copies, func(a, b file) int {
+		return cmp.Or(b.modified.Compare(a.modified), cmp.Compare(b.size, a.size))
+	})
+	t, err := p.openFile(copies[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range copies[1:] {
+		t.Warnings = append(t.Warnings, "there is another copy: "+c.path)
+	}
+	if r := t.Reader.(*transcript); r.file.agent {
+		return t, r.findParent(ctx, t)
+	}
+	return t, nil
+}
+
+// openFile makes a thread of a transcript. The parent of a subagent is the
+// session that it lies in, or says it belongs to.
+func (p *provider) openFile(f file) (*thread.Thread, error) {
+	m, err := readMeta(f)
+	if err != nil {
+		return nil, unreadable(f.path, err)
+	}
+	t := &thread.Thread{
+		Provider: p.name, ID: f.id, Source: f.path, Updated: f.modified,
+		Title: m.title, Cwd: m.cwd, Branch: m.branch, Version: m.version, Started: m.started,
+	}
+	if f.agent {
+		t.Parent, t.AgentName, t.AgentRole = or(f.session, m.session), m.name, m.role
+	} else if m.session != "" && m.session != f.id {
+		if m.copied = m.last == f.id; m.copied {
+			t.ForkedFrom = m.session
+		} else {
+			t.Warnings = append(t.Warnings, "the file is named after "+f.id+" and says it is "+m.session)
+		}
+	}
+	if m.forkedFrom != "" {
+		t.ForkedFrom = m.forkedFrom
+	}
+	if f.size == 0 {
+		t.Warnings = append(t.Warnings, "the transcript is empty")
+	}
+	t.Reader = &transcript{p: p, file: f, meta: m}
+	return t, nil
+}
+
+func unreadable(path string, err error) error {
+	kind := handoff.Unavailable
+	if errors.Is(err, fs.ErrNotExist) {
+		kind = handoff.NotFound
+	}
+	return &handoff.Error{Op: "read thread", Name: path, Kind: kind, Err: err}
+}
+
+func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
+	return func(yield func(*thread.Thread, error) bool) {
+		projects, err := p.projects(ctx)
+		if err != nil && !yield(nil, err) {
+			return
+		}
+		byID := map[string][]file{}
+		newest := map[string]time.Time{}
+		for _, dir := range projects {
+			files, err := folder(dir)
+			if err != nil && !yield(nil, unreadable(dir, err)) {
+				return
+			}
+			for _, f := range files {
+				if f.agent {
+					continue
+				}
+				byID[f.id] = append(byID[f.id], f)
+				if f.modified.After(newest[f.id]) {
+					newest[f.id] = f.modified
+				}
+			}
+		}
+		var ids []string
+		for id := range byID {
+			ids = append(ids, id)
+		}
+		slices.SortFunc(ids, func(a, b string) int { return cmp.Or(newest[b].Compare(newest[a]), cmp.Compare(a, b)) })
+		for _, id := range ids {
+			if ctx.Err() != nil {
+				yield(nil, ctx.Err())
+				return
+			}
+			if !yield(p.open(ctx, byID[id])) {
+				return
+			}
+		}
+	}
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// clock reads a time, the zero one from what is none.
+func clock(b []byte) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, string(b))
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// openRegular opens what reading can't block on.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	return os.Open(path)
+}

@@ -1,0 +1,182 @@
+package claude_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/claude"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+func TestSuite(t *testing.T) {
+	threadtest.Run(t, threadtest.Suite{Driver: claude.Driver(), Write: home, Lines: true, Big: big})
+}
+
+// TestSwept tells a transcript that was removed from one that never was.
+func TestSwept(t *testing.T) {
+	dir := t.TempDir()
+	home(t, dir)
+	const indexed, typed, stranger = "0c4f3c1e-7b1a-4d59-9d0e-0000000000f1", "0c4f3c1e-7b1a-4d59-9d0e-0000000000f2", "0c4f3c1e-7b1a-4d59-9d0e-0000000000f3"
+	put(t, dir, ".claude", project+"sessions-index.json", `{"entries":[{"sessionId":"`+indexed+`"}]}`)
+	put(t, dir, ".claude", "history.jsonl", `{"display":"hello","sessionId":"`+typed+`"}`+"\n")
+	threadtest.Untouched(t, dir)
+	set := thread.NewSet([]thread.Driver{claude.Driver()}, func(string) string { return "" }, dir)
+	for _, tt := range []struct {
+		id, hint string
+		kind     handoff.Kind
+	}{
+		{sweptID, "claude/left1", handoff.Unavailable},
+		{indexed, "cleanupPeriodDays", handoff.Unavailable},
+		{typed, "cleanupPeriodDays", handoff.Unavailable},
+		{stranger, "variable", handoff.NotFound},
+	} {
+		for _, u := range []thread.URI{{Provider: "claude", Thread: tt.id}, {Thread: tt.id}} {
+			_, err := set.Open(t.Context(), u)
+			e := new(handoff.Error)
+			if !errors.As(err, &e) || e.Kind != tt.kind || u.Provider != "" && !strings.Contains(e.Hint, tt.hint) {
+				t.Errorf("%s: got %v, want %s and a hint at %s", u, err, tt.kind, tt.hint)
+			}
+		}
+	}
+}
+
+// TestRoots holds where transcripts are looked for.
+func TestRoots(t *testing.T) {
+	dir := t.TempDir()
+	env := ""
+	getenv := func(name string) string {
+		if name == "CLAUDE_CONFIG_DIR" {
+			return env
+		}
+		return ""
+	}
+	hello := start(mainID, "", "2.1.140", 0).user("hello").String()
+	for i, tt := range []struct{ env, at string }{
+		{"", ".claude"},
+		{"", ".config/claude"},
+		{"", ".config/Claude/local-agent-mode-sessions/account/org/local_1/.claude"},
+		{"", "Library/Application Support/Claude/local-agent-mode-sessions/account/local_1/.claude"},
+		{"one, two", "two"},
+		{"one,", "one"},
+	} {
+		home := filepath.Join(dir, strconv.Itoa(i))
+		put(t, home, tt.at, project+mainID+".jsonl", hello)
+		env = ""
+		for name := range strings.SplitSeq(tt.env, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				env += filepath.Join(home, name) + ","
+			}
+		}
+		set := thread.NewSet([]thread.Driver{claude.Driver()}, getenv, home)
+		v, err := set.Open(t.Context(), thread.URI{Thread: mainID})
+		if err != nil || !strings.Contains(filepath.ToSlash(v.Thread.Source), tt.at) {
+			t.Errorf("%q, %s: got %v", tt.env, tt.at, err)
+		}
+	}
+	// The newer home may be a link to the older one.
+	home := filepath.Join(dir, "linked")
+	put(t, home, ".claude", project+mainID+".jsonl", hello)
+	if os.MkdirAll(filepath.Join(home, ".config"), 0o700) != nil || os.Symlink(filepath.Join(home, ".claude"), filepath.Join(home, ".config/claude")) != nil {
+		t.Skip("no links here")
+	}
+	env = ""
+	v, err := thread.NewSet([]thread.Driver{claude.Driver()}, getenv, home).Open(t.Context(), thread.URI{Thread: mainID})
+	if err != nil || len(v.Thread.Warnings) > 0 {
+		t.Errorf("got %v, %v", v, err)
+	}
+}
+
+// TestFacts holds what the suite does not look at.
+func TestFacts(t *testing.T) {
+	dir := t.TempDir()
+	home(t, dir)
+	p := open(t, claude.Driver(), filepath.Join(dir, ".claude"), filepath.Join(dir, ".config/claude"))
+	read := func(id string) *thread.Thread {
+		th, err := p.Thread(t.Context(), id)
+		if err == nil {
+			err = th.Load(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return th
+	}
+	if th := read(mainID); th.Title != "Look into it" || th.Cwd != "/home/u/project" || th.Branch != "main" || th.Version != "2.1.140" || th.Started.IsZero() {
+		t.Errorf("got head %+v", th)
+	}
+	if th := read(askingID); th.State.Waiting != "an answer" {
+		t.Errorf("got %+v, want a wait for an answer", th.State)
+	}
+	if th := read(flatID); th.State.Waiting == "" || !strings.Contains(th.State.Evidence, "does not say") {
+		t.Errorf("got %+v, want a question and a doubt", th.State)
+	}
+	if th := read(cutID); !strings.Contains(th.Usage.Reason, "1 answers of 1") || !strings.Contains(th.State.Evidence, "interrupted") {
+		t.Errorf("got %+v, %+v", th.Usage, th.State)
+	}
+	for id, from := range map[string]string{forkID: mainID, copyID: flatID} {
+		if th := read(id); th.ForkedFrom != from || th.Inherited.Calls != 1 {
+			t.Errorf("%s: got a fork of %q with %+v inherited", id, th.ForkedFrom, th.Inherited)
+		}
+	}
+	agents, err := p.Agents(t.Context(), read(mainID))
+	if err != nil || len(agents) != 6 {
+		t.Fatalf("got %+v, %v", agents, err)
+	}
+	for i, want := range []struct{ role, parent string }{{"Explore", mainID}, {"", mainID}, {"Explore", "done1"}, {"", mainID}, {"compaction", mainID}, {"", mainID}} {
+		if a := agents[i]; a.Role != want.role || a.Thread.Parent != want.parent {
+			t.Errorf("%s: got role %q below %s, want %q below %s", a.ID, a.Role, a.Thread.Parent, want.role, want.parent)
+		}
+	}
+	var spent thread.Tokens
+	err = read(mainID).Read(t.Context(), thread.Tools, func(m thread.Message) error {
+		if m.Usage != nil {
+			spent.Add(*m.Usage)
+		}
+		if m.Role == thread.User && m.Usage != nil {
+			t.Errorf("message %d is the user's and cost %+v", m.N, m.Usage)
+		}
+		return nil
+	})
+	if want := read(mainID).Usage.Tokens; err != nil || spent != want {
+		t.Errorf("messages cost %+v, the thread %+v (%v)", spent, want, err)
+	}
+}
+
+// TestUnnamed finds whose a subagent is where neither the parent nor a file
+// beside it says so: by the prompt of a call that has not returned, by the call
+// of another subagent.
+func TestUnnamed(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, s *script) { put(t, dir, ".claude", project+name, s.String()) }
+	write(mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").call("m1", "t1", "Agent", obj{"description": "first", "prompt": "do the first"}, used(1, 0, 0, 0, 1)))
+	write(mainID+"/subagents/agent-one.jsonl", start(mainID, "one", "2.1.140", 2).user("do the first").
+		call("c1", "u1", "Agent", obj{"prompt": "do the second"}, used(1, 0, 0, 0, 1)).result("u1", "no", obj{"agentId": "two", "status": "failed"}))
+	write(mainID+"/subagents/agent-two.jsonl", start(mainID, "two", "2.1.140", 3).user("do the second"))
+	p := open(t, claude.Driver(), filepath.Join(dir, ".claude"))
+	two, err := p.Thread(t.Context(), "agent-two")
+	if err != nil || two.Parent != "one" || two.ID != "two" {
+		t.Errorf("got %+v, %v, want it below one", two, err)
+	}
+	main, err := p.Thread(t.Context(), mainID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		agents, err := p.Agents(t.Context(), main)
+		if err != nil || len(agents) != 2 {
+			t.Fatalf("got %+v, %v", agents, err)
+		}
+		if a := agents[0]; a.Name != "first" || len(a.Lifecycle) != 1 || a.State.Status != thread.Running {
+			t.Errorf("got %+v", a)
+		}
+		if a := agents[1]; a.Thread.Parent != "one" || a.State.Status != thread.Errored || a.State.Source != thread.Parent {
+			t.Errorf("got %+v", a)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package gemini_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/gemini"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+func TestSuite(t *testing.T) {
+	threadtest.Run(t, threadtest.Suite{Driver: gemini.Driver(), Write: home, Lines: true, Big: big})
+}
+
+func TestXurl(t *testing.T) {
+	threadtest.Xurl(t, gemini.Driver(), "GEMINI_CLI_HOME", map[string]string{
+		"gemini-head subagent 62f9f98d-c578-4d3a-b4bf-3aaed19889d6": "that someone typed /resume next makes no subagent",
+		"gemini-read subagent 62f9f98d-c578-4d3a-b4bf-3aaed19889d6": "that someone typed /resume next makes no subagent",
+	})
+}
+
+func provider(t testing.TB, home string) thread.Provider {
+	t.Helper()
+	d := gemini.Driver()
+	p, err := d.Open(d.Roots(func(string) string { return "" }, home))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestSeveralInOneFile reads threads that were put one behind the other.
+func TestSeveralInOneFile(t *testing.T) {
+	home := t.TempDir()
+	first := begin(logID, nil).user("u1", "one").model("m1", "first", tokens{10, 1, 0, 0, 0})
+	second := begin(cancelledID, nil).user("u1", "two").model("m1", "second", tokens{20, 2, 0, 0, 0})
+	put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".jsonl", first.String()+second.String())
+	threadtest.Untouched(t, home)
+	p := provider(t, home)
+	for id, want := range map[string]string{logID: "first", cancelledID: "second"} {
+		th, err := p.Thread(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, _ := threadtest.Messages(t, th)
+		if !slices.Contains(said, "assistant: "+want) || len(said) != 2 || th.Usage.Calls != 1 {
+			t.Errorf("%s: got %q, %+v", id, said, th.Usage)
+		}
+	}
+	n := 0
+	for _, err := range p.Threads(t.Context()) {
+		if n++; err != nil {
+			t.Error(err)
+		}
+	}
+	if n != 2 {
+		t.Errorf("got %d threads, want 2", n)
+	}
+}
+
+// TestCopies prefers the log that a document was continued in, and says so.
+func TestCopies(t *testing.T) {
+	home := t.TempDir()
+	put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".json", begin(logID, nil).user("u1", "one").document(nil))
+	put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".jsonl", begin(logID, nil).user("u1", "one").user("u2", "two").String())
+	p := provider(t, home)
+	th, err := p.Thread(t.Context(), logID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, _ := threadtest.Messages(t, th); len(said) != 2 || len(th.Warnings) != 1 || !strings.HasSuffix(th.Source, ".jsonl") {
+		t.Errorf("got %q from %s, %q", said, th.Source, th.Warnings)
+	}
+	n := 0
+	for range p.Threads(t.Context()) {
+		n++
+	}
+	if n != 1 {
+		t.Errorf("got %d threads, want 1", n)
+	}
+}
+
+// TestSwept tells a chat that was deleted from one that never was.
+func TestSwept(t *testing.T) {
+	home := t.TempDir()
+	put(t, home, "p/logs.json", `[{"sessionId":"`+logID+`","messageId":0,"type":"user","message":"hello"}]`)
+	if _, err := provider(t, home).Thread(t.Context(), logID); !errors.Is(err, handoff.Unavailable) {
+		t.Errorf("got %v, want unavailable", err)
+	}
+	if _, err := provider(t, home).Thread(t.Context(), cancelledID); !errors.Is(err, handoff.NotFound) {
+		t.Errorf("got %v, want not found", err)
+	}
+}
+
+// TestDocumentCutShort reads what is there of a document.
+func TestDocumentCutShort(t *testing.T) {
+	home := t.TempDir()
+	body := begin(documentID, nil).user("u1", "one").model("m1", "two", tokens{3, 1, 0, 0, 0}).user("u2", strings.Repeat("three ", 2000)).document(nil)
+	for name, cut := range map[string]string{"half": body[:len(body)/2], "no end": strings.TrimRight(body, "}\n] "), "noise": strings.Replace(body, `"messages": [`, `"messages": [ 7, "x", [[]], {}, `, 1), "empty": "", "other": "[1]", "wrong": `{"sessionId":"` + documentID + `","messages":{"a":1}}`} {
+		put(t, home, "p/chats/session-2026-06-12T10-00-"+documentID[:8]+".json", cut)
+		th, err := provider(t, home).Thread(t.Context(), documentID)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		said, _ := threadtest.Messages(t, th)
+		if want := []string{"user: one", "assistant: two"}; len(cut) > 1000 && (len(said) < 2 || !slices.Equal(said[:2], want)) {
+			t.Errorf("%s: got %q", name, said)
+		}
+		if len(th.Warnings) == 0 && name != "wrong" {
+			t.Errorf("%s: nothing was said about the damage", name)
+		}
+	}
+}
+
+// TestCwd finds the directory of a chat by every means there is.
+func TestCwd(t *testing.T) {
+	dir := t.TempDir()
+	home(t, dir)
+	p := provider(t, dir)
+	for id, cwd := range map[string]string{documentID: "/home/u/project", misnamedID: "/home/u/other"} {
+		th, err := p.Thread(t.Context(), id)
+		if err != nil || th.Cwd != cwd {
+			t.Errorf("%s: got %q, %v, want %q", id, th.Cwd, err, cwd)
+		}
+	}
+	th, err := p.Thread(t.Context(), documentID)
+	if err != nil || th.Title != "what was done" {
+		t.Errorf("got title %q, %v", th.Title, err)
+	}
+}
+
+func put(t testing.TB, home, name, body string) {
+	t.Helper()
+	path := filepath.Join(home, ".gemini", "tmp", filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

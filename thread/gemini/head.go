@@ -1,0 +1,109 @@
+package gemini
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"time"
+
+	"github.com/agent-handoff/handoff/jsonl"
+)
+
+// A head is what a chat says of itself.
+type head struct {
+	id, hash, kind, parent, title, cwd string
+	started, updated                   time.Time
+}
+
+// headLen is how much of a chat is read for its head, and of a document's end,
+// where newer members are.
+const headLen = 4 << 10
+
+// head reads the head of a chat, the zero one where it has none.
+func (t *tree) head(c chat) (h head) {
+	if t.ctx.Err() != nil {
+		t.fail(t.ctx.Err())
+		return h
+	}
+	f, err := os.Open(c.path)
+	if err != nil {
+		t.fail(err)
+		return h
+	}
+	defer f.Close()
+	var buf [headLen]byte
+	n, _ := io.ReadFull(f, buf[:])
+	start := jsonl.Value(buf[:n])
+	if !c.document {
+		return parseHead(firstHead(start))
+	}
+	h = parseHead(start)
+	if info, err := f.Stat(); err == nil && n == headLen {
+		end, _ := jsonl.Span{Offset: max(0, info.Size()-headLen), Len: headLen}.Read(f, buf[:])
+		h.tail(end)
+	}
+	return h
+}
+
+// firstHead returns the line that a log's head is in: the first, but for what
+// damage put before it.
+func firstHead(b jsonl.Value) jsonl.Value {
+	for line := range bytes.Lines(b) {
+		v := jsonl.Value(line)
+		if v.Get("sessionId").Kind() == jsonl.String && v.Get("type").Kind() == jsonl.Absent {
+			return v
+		}
+	}
+	return nil
+}
+
+func parseHead(v jsonl.Value) (h head) {
+	for c := v.Members(); c.Next(); {
+		h.set(string(c.Name()), c.Value())
+	}
+	return h
+}
+
+func (h *head) set(name string, v jsonl.Value) {
+	switch name {
+	case "sessionId":
+		h.id = v.Text()
+	case "projectHash":
+		h.hash = v.Text()
+	case "kind":
+		h.kind = v.Text()
+	case "parentSessionId", "parent_session_id", "parentId":
+		h.parent = v.Text()
+	case "summary":
+		h.title = v.Text()
+	case "startTime":
+		h.started = clock(v)
+	case "lastUpdated":
+		h.updated = clock(v)
+	case "directories":
+		for c := v.Elements(); c.Next() && h.cwd == ""; {
+			h.cwd = c.Value().Text()
+		}
+	}
+}
+
+// tail reads the members of a document that follow its messages. The tool
+// indents by two, so none within a message looks like them.
+func (h *head) tail(b []byte) {
+	for line := range bytes.Lines(b) {
+		member, ok := bytes.CutPrefix(line, []byte(`  "`))
+		name, value, found := bytes.Cut(member, []byte(`": `))
+		if ok && found {
+			h.set(string(name), jsonl.Value(value))
+		}
+	}
+}
+
+// clock reads a time, the zero one from what is none.
+func clock(v jsonl.Value) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, string(v.Raw()))
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

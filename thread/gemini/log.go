@@ -1,0 +1,183 @@
+package gemini
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A record is what is kept of a message until all operations are read: where
+// its newest version lies, and what it took.
+type record struct {
+	jsonl.Span
+	line  int
+	calls int
+	live  bool // it is part of the conversation
+	model string
+	spent tokens
+	known bool // its spending is recorded
+	owed  bool // it was written by a model
+}
+
+// tokens are a message's counters as they are written. Cached ones are part of
+// input; thoughts and what tools added to the prompt are beside all others.
+type tokens struct{ input, output, cached, thoughts, tool int64 }
+
+func parseTokens(v jsonl.Value) (t tokens, ok bool) {
+	for c := v.Members(); c.Next(); ok = true {
+		n := max(0, c.Value().Int())
+		switch string(c.Name()) {
+		case "input":
+			t.input = n
+		case "output":
+			t.output = n
+		case "cached":
+			t.cached = n
+		case "thoughts":
+			t.thoughts = n
+		case "tool":
+			t.tool = n
+		}
+	}
+	return t, ok
+}
+
+func (t tokens) tokens() thread.Tokens {
+	cached := min(t.cached, t.input)
+	return thread.Tokens{
+		Input: t.input - cached + t.tool, CacheRead: cached,
+		Output: t.output + t.thoughts, Reasoning: t.thoughts, Calls: 1,
+	}
+}
+
+// A log applies the operations of a chat.
+type log struct {
+	records []record
+	byID    map[string]int // of records
+	order   []int          // the conversation, of records
+
+	document  bool
+	agents    []*sighting
+	last      time.Time
+	cancelled int  // requests
+	compacted bool // it was replaced by a summary
+}
+
+// message notes a message, or its new version. Whether what v says is one is
+// the result.
+func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
+	var id, kind, model string
+	var content, calls jsonl.Value
+	var written time.Time
+	var spent tokens
+	known := false
+	for c := v.Members(); c.Next(); {
+		switch string(c.Name()) {
+		case "id":
+			id = c.Value().Text()
+		case "type":
+			kind = string(c.Value().Raw())
+		case "timestamp":
+			written = clock(c.Value())
+			l.saw(written)
+		case "content":
+			content = c.Value()
+		case "model":
+			model = c.Value().Text()
+		case "tokens":
+			spent, known = parseTokens(c.Value())
+		case "toolCalls":
+			calls = c.Value()
+		}
+	}
+	if roles[kind] == "" {
+		return false
+	}
+	i, again := l.byID[id]
+	if !again || id == "" {
+		i = len(l.records)
+		l.records = append(l.records, record{})
+		if l.byID == nil {
+			l.byID = map[string]int{}
+		}
+		if id != "" {
+			l.byID[id] = i
+		}
+		l.compacted = l.compacted || kind == "user" && summary(content)
+		if kind == "info" && bytes.HasPrefix(content.Raw(), cancelled) {
+			l.cancelled++
+		}
+	}
+	r := &l.records[i]
+	r.Span, r.line, r.calls = at, line, l.calls(calls, line, written)
+	if model != "" {
+		r.model, r.owed = model, true
+	}
+	if known {
+		r.spent, r.known = spent, true
+	}
+	if !r.live {
+		r.live = true
+		l.order = append(l.order, i)
+	}
+	return true
+}
+
+func (l *log) saw(t time.Time) {
+	if t.After(l.last) {
+		l.last = t
+	}
+}
+
+// clear takes back the conversation from the message at place n on.
+func (l *log) clear(n int) {
+	for _, i := range l.order[n:] {
+		l.records[i].live = false
+	}
+	l.order = l.order[:n]
+}
+
+// rewind takes back a message and all after it; all where it is not known, as
+// the tool does.
+func (l *log) rewind(id string) (known bool) {
+	i, ok := l.byID[id]
+	if ok {
+		for n := len(l.order) - 1; n >= 0; n-- {
+			if l.order[n] == i {
+				l.clear(n)
+				return true
+			}
+		}
+	}
+	l.clear(0)
+	return false
+}
+
+// billed adds up every request that is recorded, also those whose messages were
+// taken back or replaced later: they were paid for.
+func (l *log) billed() thread.Usage {
+	var u thread.Usage
+	silent := 0
+	for _, r := range l.records {
+		if r.known {
+			u.Add("", r.model, r.spent.tokens())
+		} else if r.owed {
+			silent++
+		}
+	}
+	u.Completeness = thread.Exact
+	switch {
+	case u.Calls == 0:
+		u.Completeness, u.Reason = thread.NoUsage, "no usage is recorded"
+	case silent > 0:
+		u.Completeness, u.Reason = thread.LowerBound, fmt.Sprintf("%d answers are recorded without what they took", silent)
+	case l.compacted:
+		u.Completeness, u.Reason = thread.LowerBound, "what the summary of the conversation took is not recorded"
+	case l.cancelled > 0:
+		u.Completeness, u.Reason = thread.LowerBound, fmt.Sprintf("%d requests were cancelled: what they had taken by then is not recorded", l.cancelled)
+	}
+	return u
+}

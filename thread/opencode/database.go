@@ -1,0 +1,298 @@
+package opencode
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/sqlsnap"
+)
+
+// A database is the path of a store since 1.2. It is opened anew for each
+// question, so that the answer is of one moment.
+type database string
+
+// open opens the database and checks that it is one of this tool. The columns
+// are those of session. A database without any table is a new one: it returns
+// no columns.
+func (d database) open(ctx context.Context) (*sqlsnap.DB, []string, error) {
+	db, err := sqlsnap.Open(ctx, string(d))
+	if err != nil {
+		return nil, nil, d.unreadable(err)
+	}
+	columns, err := d.check(ctx, db)
+	if err != nil {
+		return nil, nil, errors.Join(d.unreadable(err), db.Close())
+	}
+	return db, columns, nil
+}
+
+func (d database) check(ctx context.Context, db *sqlsnap.DB) ([]string, error) {
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil || tables == 0 {
+		return nil, err
+	}
+	var columns []string
+	for table, need := range map[string][]string{
+		"session": {"id"}, "message": {"id", "session_id", "data"}, "part": {"id", "message_id", "session_id", "data"},
+	} {
+		has, err := db.Columns(ctx, table)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range need {
+			if !slices.Contains(has, c) {
+				return nil, &handoff.Error{Op: "read threads", Name: string(d), Kind: handoff.Unsupported,
+					Err: fmt.Errorf("there is no table %s with a column %s", table, c), Hint: "a newer version of the tool may keep its threads otherwise"}
+			}
+		}
+		if table == "session" {
+			columns = has
+		}
+	}
+	return columns, nil
+}
+
+// unreadable says that what is wrong is the file, unless err says more.
+func (d database) unreadable(err error) error {
+	var known *handoff.Error
+	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	hint := "if the tool is running, try again; else let it check its database"
+	kind := handoff.Unavailable
+	if errors.Is(err, fs.ErrNotExist) {
+		kind, hint = handoff.NotFound, ""
+	}
+	return &handoff.Error{Op: "read threads", Name: string(d), Kind: kind, Err: err, Hint: hint}
+}
+
+// sessions returns those that a condition holds for. It asks again if the
+// database was written to meanwhile.
+func (d database) sessions(ctx context.Context, column, value string) (list []*session, err error) {
+	for range patience {
+		var changed bool
+		list, changed, err = d.sessionsOnce(ctx, column, value)
+		if !changed || ctx.Err() != nil {
+			break
+		}
+	}
+	return list, err
+}
+
+func (d database) sessionsOnce(ctx context.Context, column, value string) (list []*session, changed bool, err error) {
+	db, columns, err := d.open(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() {
+		changed = db.Changed()
+		err = errors.Join(err, db.Close())
+	}()
+	if columns == nil || column != "" && !slices.Contains(columns, column) {
+		return nil, false, nil
+	}
+	query, args := "SELECT "+fields(columns)+" FROM session", []any(nil)
+	if column != "" {
+		query, args = query+" WHERE "+column+" = ?", []any{value}
+	}
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, false, d.unreadable(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		s := &session{store: d, source: string(d)}
+		var revert string
+		if err := rows.Scan(&s.id, &s.parent, &s.title, &s.dir, &s.version, &s.agent, &s.created, &s.updated, &s.archived, &revert); err != nil {
+			return list, false, d.unreadable(err)
+		}
+		s.reverted = jsonl.Value(revert).Get("messageID").Text()
+		if db.Unfinished() {
+			s.warnings = append(s.warnings, "a write to the database is going on or was cut off: some of it may be seen")
+		}
+		list = append(list, s)
+	}
+	if err := rows.Err(); err != nil {
+		return list, false, d.unreadable(err)
+	}
+	return list, false, nil
+}
+
+// fields selects what a session is made of. Versions lack some of it.
+func fields(columns []string) string {
+	var list []string
+	for _, c := range []string{"id", "parent_id", "title", "directory", "version", "agent", "time_created", "time_updated", "time_archived", "revert"} {
+		kind, none := "TEXT", "''"
+		if strings.HasPrefix(c, "time_") {
+			kind, none = "INTEGER", "0"
+		}
+		if !slices.Contains(columns, c) {
+			list = append(list, none)
+			continue
+		}
+		list = append(list, fmt.Sprintf("coalesce(CAST(%s AS %s), %s)", c, kind, none))
+	}
+	return strings.Join(list, ", ")
+}
+
+func (d database) find(ctx context.Context, id string) (*session, error) {
+	list, err := d.sessions(ctx, "id", id)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+func (d database) all(ctx context.Context) ([]*session, error) { return d.sessions(ctx, "", "") }
+
+func (d database) children(ctx context.Context, id string) ([]*session, error) {
+	return d.sessions(ctx, "parent_id", id)
+}
+
+// A row is where a message or part is found.
+type row struct {
+	id      string
+	created int64
+	size    int64
+	parts   []row
+}
+
+func byAge(a, b row) int {
+	return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.id, b.id))
+}
+
+func (d database) messages(ctx context.Context, s *session, damaged func(string), yield func(message) error) error {
+	db, columns, err := d.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if columns == nil {
+		return nil
+	}
+	list, err := index(ctx, db, s.id)
+	if err == nil {
+		err = d.content(ctx, db, list, yield)
+	}
+	var stop *stopped
+	switch {
+	case errors.As(err, &stop):
+		return stop.error
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case db.Changed():
+		return errChanged
+	case err != nil:
+		damaged("the database is damaged: " + err.Error())
+	}
+	return nil
+}
+
+// errChanged says that what was read may be of two moments.
+var errChanged = errors.New("the database was written to while it was read: read it again")
+
+// patience is how often a question is asked of a database that is written to.
+const patience = 3
+
+// index finds the messages of a session and their parts, in order. The content
+// of all of them may be larger than memory.
+func index(ctx context.Context, db *sqlsnap.DB, session string) ([]row, error) {
+	list, err := scan(ctx, db, "SELECT CAST(id AS TEXT), '', coalesce(CAST(time_created AS INTEGER), 0), octet_length(data) FROM message WHERE session_id = ?", "message", session)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list[""], byAge)
+	parts, err := scan(ctx, db, "SELECT CAST(id AS TEXT), CAST(message_id AS TEXT), coalesce(CAST(time_created AS INTEGER), 0), octet_length(data) FROM part WHERE session_id = ?", "part", session)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list[""] {
+		m := &list[""][i]
+		m.parts = parts[m.id]
+		slices.SortFunc(m.parts, byAge)
+	}
+	return list[""], nil
+}
+
+// scan reads rows by what they belong to.
+func scan(ctx context.Context, db *sqlsnap.DB, query, table, session string) (map[string][]row, error) {
+	columns, err := db.Columns(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(columns, "time_created") {
+		query = strings.Replace(query, "time_created", "0", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, session)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	list := map[string][]row{}
+	for rows.Next() {
+		var r row
+		var id, owner sql.NullString
+		var size sql.NullInt64
+		if err := rows.Scan(&id, &owner, &r.created, &size); err != nil {
+			return nil, err
+		}
+		r.id, r.size = id.String, size.Int64
+		list[owner.String] = append(list[owner.String], r)
+	}
+	return list, rows.Err()
+}
+
+// stopped is an error of whoever is handed the messages.
+type stopped struct{ error }
+
+func (d database) content(ctx context.Context, db *sqlsnap.DB, list []row, yield func(message) error) error {
+	messages, err := db.PrepareContext(ctx, "SELECT data FROM message WHERE id = ?")
+	if err != nil {
+		return err
+	}
+	defer messages.Close()
+	parts, err := db.PrepareContext(ctx, "SELECT data FROM part WHERE id = ?")
+	if err != nil {
+		return err
+	}
+	defer parts.Close()
+	for _, r := range list {
+		m := message{id: r.id, created: r.created}
+		if m.data, err = load(ctx, messages, r, &m.omitted); err != nil {
+			return err
+		}
+		for _, p := range r.parts {
+			data, err := load(ctx, parts, p, &m.omitted)
+			if err != nil {
+				return err
+			}
+			m.parts = append(m.parts, data)
+		}
+		if err := yield(m); err != nil {
+			return &stopped{err}
+		}
+	}
+	return nil
+}
+
+// load reads the data of a row, unless it is too long to be worth it.
+func load(ctx context.Context, from *sql.Stmt, r row, omitted *int) (jsonl.Value, error) {
+	if r.size > jsonl.MaxLine {
+		*omitted++
+		return nil, nil
+	}
+	var data []byte
+	err := from.QueryRowContext(ctx, r.id).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errors.New("a row that the index of its table names is missing")
+	}
+	return data, err
+}

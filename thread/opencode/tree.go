@@ -1,0 +1,183 @@
+package opencode
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/jsonl"
+)
+
+// A tree is the path of a store before 1.2: session/PROJECT/SESSION.json,
+// message/SESSION/MESSAGE.json, part/MESSAGE/PART.json. The first versions kept
+// parts below their session, or all in one folder.
+type tree string
+
+// read reads a file that holds one object. The error is of the machine; what is
+// no object is nil, and so is what is not there.
+func read(path string) (jsonl.Value, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (info.Size() > jsonl.MaxLine || !info.Mode().IsRegular()) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || !whole(b) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// whole reports whether v is an object that was closed.
+func whole(v jsonl.Value) bool {
+	c := v.Members()
+	for c.Next() {
+	}
+	return c.Whole()
+}
+
+func (t tree) session(path string) (*session, error) {
+	v, err := read(path)
+	if err != nil {
+		return nil, &handoff.Error{Op: "read threads", Name: path, Kind: handoff.Unavailable, Err: err}
+	}
+	if v == nil {
+		return nil, nil
+	}
+	at := v.Get("time")
+	return &session{
+		store: t, source: path, id: v.Get("id").Text(), parent: v.Get("parentID").Text(), title: v.Get("title").Text(),
+		dir: v.Get("directory").Text(), version: v.Get("version").Text(), agent: v.Get("agent").Text(),
+		created: at.Get("created").Int(), updated: at.Get("updated").Int(), archived: at.Get("archived").Int(),
+		reverted: v.Get("revert", "messageID").Text(),
+	}, nil
+}
+
+// sessions returns those in files of these names.
+func (t tree) sessions(ctx context.Context, match func(name string) bool) (list []*session, err error) {
+	projects, err := os.ReadDir(filepath.Join(string(t), "session"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, project := range projects {
+		dir := filepath.Join(string(t), "session", project.Name())
+		files, failed := os.ReadDir(dir)
+		if failed != nil && project.IsDir() {
+			err = errors.Join(err, failed)
+		}
+		for _, f := range files {
+			if ctx.Err() != nil {
+				return list, ctx.Err()
+			}
+			if !strings.HasSuffix(f.Name(), ".json") || !match(f.Name()) {
+				continue
+			}
+			s, failed := t.session(filepath.Join(dir, f.Name()))
+			err = errors.Join(err, failed)
+			if s != nil && s.id != "" {
+				list = append(list, s)
+			}
+		}
+	}
+	return list, err
+}
+
+func (t tree) find(ctx context.Context, id string) (*session, error) {
+	list, err := t.sessions(ctx, func(name string) bool { return strings.HasSuffix(name, id+".json") })
+	for _, s := range list {
+		if s.id == id {
+			return s, nil
+		}
+	}
+	return nil, err
+}
+
+func (t tree) all(ctx context.Context) ([]*session, error) {
+	return t.sessions(ctx, func(string) bool { return true })
+}
+
+func (t tree) children(ctx context.Context, id string) ([]*session, error) {
+	list, err := t.all(ctx)
+	return slices.DeleteFunc(list, func(s *session) bool { return s.parent != id }), err
+}
+
+func (t tree) messages(ctx context.Context, s *session, damaged func(string), yield func(message) error) error {
+	if !filepath.IsLocal(s.id) || strings.ContainsAny(s.id, `/\`) {
+		damaged("its id is no name of a folder")
+		return nil
+	}
+	bad := 0
+	objects := func(dir string) []object {
+		list, broken := list(dir)
+		bad += broken
+		return list
+	}
+	flat := map[string][]object{} // parts of versions that had no folder per message
+	messages := objects(filepath.Join(string(t), "message", s.id))
+	if len(messages) > 0 && !exists(filepath.Join(string(t), "part", messages[0].id)) {
+		for _, dir := range []string{filepath.Join(string(t), "part"), filepath.Join(string(t), "part", s.id)} {
+			for _, p := range objects(dir) {
+				owner := p.data.Get("messageID").Text()
+				flat[owner] = append(flat[owner], p)
+			}
+		}
+	}
+	for _, o := range messages {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		m := message{id: o.id, created: o.created, data: o.data}
+		parts := flat[o.id]
+		if filepath.IsLocal(o.id) {
+			parts = slices.Concat(parts, objects(filepath.Join(string(t), "part", o.id)), objects(filepath.Join(string(t), "part", s.id, o.id)))
+		}
+		for _, p := range parts {
+			m.parts = append(m.parts, p.data)
+		}
+		if err := yield(m); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		damaged(fmt.Sprintf("%d files are no JSON objects, can't be read, or are longer than %d MiB", bad, jsonl.MaxLine>>20))
+	}
+	return nil
+}
+
+// An object is one file.
+type object struct {
+	id      string
+	name    string
+	created int64
+	data    jsonl.Value
+}
+
+// list reads the files of a folder, in order of their times, and how many of
+// them hold nothing.
+func list(dir string) (list []object, bad int) {
+	files, _ := os.ReadDir(dir) // one that is not there is empty
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".json") || f.IsDir() {
+			continue
+		}
+		v, err := read(filepath.Join(dir, f.Name()))
+		if v == nil || err != nil {
+			bad++
+			continue
+		}
+		list = append(list, object{id: or(v.Get("id").Text(), strings.TrimSuffix(f.Name(), ".json")), name: f.Name(), created: v.Get("time", "created").Int(), data: v})
+	}
+	slices.SortFunc(list, func(a, b object) int {
+		return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.name, b.name))
+	})
+	return list, bad
+}

@@ -1,0 +1,105 @@
+package pi
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A head is what a session's header says.
+type head struct {
+	id, cwd, title string
+	from           string   // the path of the session whose entries it begins with
+	parent         string   // the id of the session that ran it
+	children       []string // the ids of sessions that it ran
+	started        time.Time
+}
+
+// headLen is how much of a file is read for its header.
+const headLen = 4 << 10
+
+// head reads the header of a file, the zero one where it has none.
+func (t *tree) head(s session) (h head) {
+	if t.ctx.Err() != nil {
+		t.fail(t.ctx.Err())
+		return h
+	}
+	f, err := os.Open(s.path)
+	if err != nil {
+		t.fail(err)
+		return h
+	}
+	defer f.Close()
+	var buf [headLen]byte
+	n, _ := io.ReadFull(f, buf[:])
+	for line := range bytes.Lines(buf[:n]) {
+		if v := jsonl.Value(line); v.Get("type").Is("session") {
+			return parseHead(v)
+		}
+	}
+	return h
+}
+
+func parseHead(v jsonl.Value) (h head) {
+	for c := v.Members(); c.Next(); {
+		switch string(c.Name()) {
+		case "id":
+			h.id = canonical(c.Value().Text())
+		case "cwd":
+			h.cwd = c.Value().Text()
+		case "title", "name":
+			h.title = c.Value().Text()
+		case "timestamp":
+			h.started = clock(c.Value())
+		case "parentSession", "branchedFrom":
+			h.from = c.Value().Text()
+		default:
+			h.relation(c.Key(), c.Value())
+		}
+	}
+	if h.parent == h.id {
+		h.parent = ""
+	}
+	return h
+}
+
+// relation reads how extensions say what ran what. They agree on no name.
+func (h *head) relation(name string, v jsonl.Value) {
+	name = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+	switch name {
+	case "parentsessionid", "parentthreadid", "mainsessionid", "rootsessionid", "parentid":
+		if id := canonical(v.Text()); thread.IsUUID(id) {
+			h.parent = id
+		}
+	case "childsessionid", "childsessionids", "childthreadid", "childthreadids", "subsessionid", "subsessionids", "subagentsessionid", "subagentsessionids", "subagentthreadids":
+		if id := canonical(v.Text()); id != "" {
+			h.children = append(h.children, id)
+		}
+		for c := v.Elements(); c.Next(); {
+			if id := canonical(c.Value().Text()); id != "" {
+				h.children = append(h.children, id)
+			}
+		}
+	}
+}
+
+func canonical(id string) string {
+	if thread.IsUUID(id) {
+		return strings.ToLower(id)
+	}
+	return id
+}
+
+// clock reads a time, the zero one from what is none.
+func clock(v jsonl.Value) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, string(v.Raw()))
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

@@ -1,0 +1,76 @@
+package pi
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// state tells where a thread stands: what the newest message of its branch means.
+func (s *scanner) state(src io.ReaderAt, path []int) thread.State {
+	for _, i := range path {
+		v, err := s.entries[i].Read(src, nil)
+		if err != nil {
+			break
+		}
+		st, ok := judge(v.Get("message"))
+		if !ok {
+			continue
+		}
+		st.Source, st.Evidence = thread.Child, fmt.Sprintf("%s, line %d", st.Evidence, s.entries[i].line)
+		if st.At = clock(v.Get("timestamp")); st.At.IsZero() {
+			st.At = s.last
+		}
+		return st
+	}
+	return thread.State{Status: thread.PendingInit, Source: thread.Inferred, Evidence: "nobody has said anything yet", At: s.last}
+}
+
+// judge says what a message, if it is the last, means for the thread. Evidence
+// is the message in words; ok is false where it means nothing.
+func judge(v jsonl.Value) (s thread.State, ok bool) {
+	switch string(v.Get("role").Raw()) {
+	case "user":
+		return thread.State{Status: thread.Running, Evidence: "what the user said has no answer yet"}, true
+	case "toolResult":
+		return thread.State{Status: thread.Running, Evidence: "what a tool returned has no answer yet"}, true
+	case "assistant":
+		return answer(v), true
+	}
+	return s, false
+}
+
+func answer(v jsonl.Value) thread.State {
+	s := thread.State{Status: thread.Completed, Evidence: "stopReason " + string(v.Get("stopReason").Raw())}
+	switch string(v.Get("stopReason").Raw()) {
+	case "toolUse":
+		s.Status = thread.Running
+	case "aborted":
+		s.Status, s.Evidence = thread.Errored, "interrupted: stopReason aborted"
+	case "error":
+		s.Status, s.Evidence = thread.Errored, "error: "+short(v.Get("errorMessage").Text())
+	case "stop", "length":
+	default:
+		s.Evidence = "an answer without calls"
+		for c := v.Get("content").Elements(); c.Next(); {
+			if c.Value().Get("type").Is("toolCall") {
+				s.Status, s.Evidence = thread.Running, "a message with calls, which nothing follows"
+			}
+		}
+	}
+	if s.Status == thread.Completed && strings.HasSuffix(text(v.Get("content")), "?") {
+		s.Waiting = "an answer to the question its last message ends with"
+	}
+	return s
+}
+
+func short(s string) string {
+	const enough = 200
+	if len(s) <= enough {
+		return s
+	}
+	return strings.ToValidUTF8(s[:enough], "") + "…"
+}

@@ -1,0 +1,79 @@
+package pi
+
+import (
+	"fmt"
+
+	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A spend adds up what a session spent, on all its branches: what was left was
+// paid for too.
+type spend struct {
+	usage  thread.Usage
+	copies thread.Tokens
+	silent int // answers without usage
+	cut    int // requests that were cut off before it was known
+}
+
+// count adds what an assistant's message took.
+func (s *spend) count(message jsonl.Value, copied bool) {
+	tokens, ok := took(message)
+	switch {
+	case ok && copied:
+		s.copies.Add(tokens)
+	case ok:
+		s.usage.Add(message.Get("provider").Text(), message.Get("model").Text(), tokens)
+	case copied:
+	case message.Get("stopReason").Is("aborted"):
+		s.cut++
+	case !message.Get("stopReason").Is("error"):
+		s.silent++
+	}
+}
+
+// took reads the usage of a message; ok is false where nothing was counted.
+// Reasoning is part of output or stands beside it: the total tells.
+func took(message jsonl.Value) (t thread.Tokens, ok bool) {
+	var total int64
+	for c := message.Get("usage").Members(); c.Next(); {
+		n := max(0, c.Value().Int())
+		switch string(c.Name()) {
+		case "input":
+			t.Input = n
+		case "output":
+			t.Output = n
+		case "cacheRead":
+			t.CacheRead = n
+		case "cacheWrite":
+			t.CacheWrite = n
+		case "reasoning":
+			t.Reasoning = n
+		case "totalTokens":
+			total = n
+		case "cost":
+			t.Cost = max(0, c.Value().Get("total").Float())
+		}
+	}
+	if t.Reasoning > 0 && total == t.Total()+t.Reasoning || t.Reasoning > t.Output {
+		t.Output += t.Reasoning
+	}
+	t.Calls = 1
+	return t, t.Total() > 0
+}
+
+func (s *spend) finish(facts *thread.Facts) {
+	u := s.usage
+	u.Completeness = thread.Exact
+	switch {
+	case u.Calls == 0:
+		u.Completeness, u.Reason = thread.NoUsage, "no usage is recorded"
+	case facts.BadLines > 0:
+		u.Completeness, u.Reason = thread.LowerBound, fmt.Sprintf("%d lines could not be read", facts.BadLines)
+	case s.cut > 0:
+		u.Completeness, u.Reason = thread.LowerBound, fmt.Sprintf("%d requests were cut off before what they took was written", s.cut)
+	case s.silent > 0:
+		u.Completeness, u.Reason = thread.LowerBound, fmt.Sprintf("%d answers are recorded without what they took", s.silent)
+	}
+	facts.Usage, facts.Inherited = u, s.copies
+}

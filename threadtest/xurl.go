@@ -1,0 +1,157 @@
+package threadtest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// Xurl holds what a provider answers against what xurl answered for the same
+// trees: success or failure, the keys of the frontmatter, the subagents and the
+// messages. env is the variable that names the provider's home. Intended are the
+// differences, each with its reason, by case, by "case key" and by "case
+// subagent ID"; docs/threads.md has them in words.
+func Xurl(t *testing.T, d thread.Driver, env string, intended map[string]string) {
+	dir := Shared(t, "peers/xurl")
+	names, err := filepath.Glob(filepath.Join(dir, "golden", "*"+d.Name+"*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, path := range names {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".txt")
+		a := parseAnswer(strings.ReplaceAll(string(b), "$TREES", filepath.Join(dir, "trees")), env)
+		if a.home == "" || a.uri == "" || strings.Contains(name, "query") {
+			continue
+		}
+		n++
+		t.Run(name, func(t *testing.T) {
+			a.compare(t, d, env, func(key string) bool { return intended[strings.TrimSpace(name+" "+key)] != "" })
+		})
+	}
+	t.Logf("%d answers compared", n)
+}
+
+// An answer is one that xurl gave.
+type answer struct {
+	home, uri string
+	head      bool
+	code      int
+	out       string
+}
+
+func parseAnswer(s, env string) (a answer) {
+	first, rest, _ := strings.Cut(s, "\n")
+	m := regexp.MustCompile(`^\$ ` + env + `=(\S+) xurl (.*)`).FindStringSubmatch(first)
+	if m == nil {
+		return a
+	}
+	a.home = m[1]
+	for _, arg := range strings.Fields(m[2]) {
+		switch arg = strings.Trim(arg, "'"); {
+		case arg == "-I":
+			a.head = true
+		case strings.HasPrefix(arg, "-"):
+			return answer{}
+		case a.uri == "":
+			a.uri = arg
+		}
+	}
+	fmt.Sscanf(rest, "# exit %d", &a.code)
+	_, a.out, _ = strings.Cut(rest, "--- stdout\n")
+	a.out, _, _ = strings.Cut(a.out, "--- stderr\n")
+	return a
+}
+
+func (a answer) compare(t *testing.T, d thread.Driver, env string, intended func(string) bool) {
+	Untouched(t, a.home)
+	set := thread.NewSet([]thread.Driver{d}, func(name string) string {
+		if name == env {
+			return a.home
+		}
+		return ""
+	}, "")
+	var b bytes.Buffer
+	u, err := thread.ParseURI(a.uri)
+	if err == nil {
+		err = set.Write(t.Context(), &b, u, thread.Options{Head: a.head})
+	}
+	if (err == nil) != (a.code == 0) && !intended("") {
+		t.Fatalf("got %v, want exit code %d", err, a.code)
+	}
+	if err != nil || a.code != 0 {
+		return
+	}
+	ours, theirs := Frontmatter(t, b.String()), Frontmatter(t, a.out)
+	for _, key := range []string{"uri", "provider", "session_id", "thread_source", "mode", "agent_id", "subagent_uri", "status", "status_source", "child_thread_id", "child_thread_source", "child_last_updated_at"} {
+		if theirs[key] != nil && !same(ours[key], theirs[key]) && !intended(key) {
+			t.Errorf("%s: got %v, want %v", key, ours[key], theirs[key])
+		}
+	}
+	subagents(t, ours["subagents"], theirs["subagents"], intended)
+	if got, want := entries(b.String()), entries(a.out); !slices.Equal(got, want) && !intended("messages") {
+		t.Errorf("got messages %q, want %q", got, want)
+	}
+}
+
+// same compares values; a time may be spelled in several ways.
+func same(got, want any) bool {
+	a, errA := time.Parse(time.RFC3339Nano, fmt.Sprint(got))
+	b, errB := time.Parse(time.RFC3339Nano, fmt.Sprint(want))
+	return got == want || errA == nil && errB == nil && a.Equal(b)
+}
+
+func subagents(t *testing.T, ours, theirs any, intended func(string) bool) {
+	t.Helper()
+	byID := map[any]map[string]any{}
+	list, _ := ours.([]any)
+	for _, a := range list {
+		byID[a.(map[string]any)["agent_id"]] = a.(map[string]any)
+	}
+	want, _ := theirs.([]any)
+	for _, w := range want {
+		w := w.(map[string]any)
+		id := w["agent_id"]
+		if intended(fmt.Sprint("subagent ", id)) {
+			continue
+		}
+		for _, key := range []string{"uri", "status", "status_source", "thread_source", "last_update"} {
+			if got := byID[id][key]; w[key] != nil && !same(got, w[key]) && !intended(key) {
+				t.Errorf("subagent %v: %s: got %v, want %v", id, key, got, w[key])
+			}
+		}
+		delete(byID, id)
+	}
+	for id := range byID {
+		if intended(fmt.Sprint("subagent ", id)) {
+			continue
+		}
+		t.Errorf("xurl knows no subagent %v", id)
+	}
+}
+
+var heading = regexp.MustCompile(`(?m)^#{2,3} \d+\. `)
+
+// entries are the messages of a page without their numbers. Notes, which xurl
+// does not show, are left out.
+func entries(page string) []string {
+	var list []string
+	for _, e := range heading.Split(page, -1)[1:] {
+		if !strings.HasPrefix(e, "Note") {
+			list = append(list, strings.TrimSpace(e))
+		}
+	}
+	return list
+}
