@@ -296,3 +296,34 @@ func ownMethods(i *ast.InterfaceType) int {
 	}
 	return n
 }
+
+// TestDependencies holds that every module that is required stands in
+// DEPENDENCIES.md, in the version that is required, and no other does.
+func TestDependencies(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for line := range strings.Lines(string(mod)) {
+		f := strings.Fields(line)
+		if len(f) == 2 && strings.HasPrefix(f[1], "v") && strings.HasPrefix(line, "\t") {
+			want = append(want, f[0]+" "+f[1])
+		}
+	}
+	text, err := os.ReadFile("DEPENDENCIES.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(line, "|"); len(cells) > 3 && strings.Contains(cells[1], ".") {
+			got = append(got, strings.TrimSpace(cells[1])+" "+strings.TrimSpace(cells[2]))
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) || len(want) == 0 {
+		t.Errorf("DEPENDENCIES.md has %q\ngo.mod requires %q", got, want)
+	}
+}

@@ -1,11 +1,16 @@
-// Package demo plays four agents that hand real files on, each a process of its
-// own that runs nothing but handoff's commands.
+// Package demo has four agents hand real files on.
+//
+// An architect, a builder, a reviewer and a lead, each a process of its own,
+// mend a small Go program. None is told where the others' files are: each
+// waits for what it needs, reads only that, and publishes what it made, with
+// the commands that any agent would use.
 package demo
 
 import (
 	"bufio"
 	"context"
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,39 +31,35 @@ var files embed.FS
 // tree are the files of the little program that the agents mend.
 var tree = []string{"go.mod", "slug.go", "slug_test.go"}
 
-// A Stage is where the demo is played, and all that it takes from outside.
+// A Stage is where the demo is played, and what it takes from outside.
 type Stage struct {
-	Dir     string // the current directory
-	Self    string // the program handoff
-	Environ []string
+	Dir     string // in which the demo makes a directory of its own, or, for a role, that one
+	Program string // handoff itself
 	Out     io.Writer
-	Flush   func() error // sends on what was written to Out
-	NewID   func() (string, error)
+	Flush   func() error // sends on what was printed
+	Environ []string
+	Now     func() time.Time
+	Rand    io.Reader
 }
 
-// Play lets the four agents play in a fresh directory, and returns it. Its kind
+// Run sets the scene, lets the four play, and shows what came of it. Its kind
 // is Unavailable.
-func (s Stage) Play(ctx context.Context) (dir string, err error) {
-	if dir, err = freshDir(s.Dir); err != nil {
-		return "", err
+func (s Stage) Run(ctx context.Context) error {
+	start := s.Now()
+	dir, err := freshDir(s.Dir)
+	if err != nil {
+		return err
 	}
 	for _, name := range tree {
-		if err := writeFile(filepath.Join(dir, "src", name), text(name)); err != nil {
-			return "", err
+		if err := writeFile(filepath.Join(dir, "src", name), embedded(name)); err != nil {
+			return err
 		}
 	}
 	fmt.Fprintf(s.Out, "four agents share %s\n\n", dir)
-	return dir, s.play(ctx, dir)
-}
-
-// Act plays one agent, in the directory that all share. Its kind is Invalid:
-// there is no such role.
-func (s Stage) Act(ctx context.Context, role string) error {
-	act, ok := roles[role]
-	if !ok {
-		return &handoff.Error{Op: "demo", Name: role, Kind: handoff.Invalid, Err: errors.New("no such role"), Hint: "run handoff demo without --role"}
+	if err := s.play(ctx, dir); err != nil {
+		return err
 	}
-	return act(&agent{Stage: s, ctx: ctx, name: role})
+	return s.receipt(ctx, dir, start)
 }
 
 // freshDir makes the first free directory of its kind.
@@ -76,7 +77,7 @@ func freshDir(below string) (string, error) {
 	}
 }
 
-func text(name string) string {
+func embedded(name string) string {
 	b, err := files.ReadFile("files/" + name + ".txt")
 	if err != nil {
 		panic(err) // it is embedded
@@ -84,37 +85,37 @@ func text(name string) string {
 	return string(b)
 }
 
-func writeFile(name, text string) error {
+func writeFile(name, content string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(name, []byte(text), 0o666)
+	return os.WriteFile(name, []byte(content), 0o666)
 }
 
-// play runs the four as processes of their own, each under its own run.
+// playDemo runs the four as processes of their own, each under its own run.
 func (s Stage) play(ctx context.Context, dir string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	id, err := s.NewID()
+	session, err := newUUID(s.Rand)
 	if err != nil {
 		return err
 	}
 	stage := &prefixed{out: s.Out, flush: s.Flush}
-	errs := make(chan error, len(Names))
-	for _, name := range Names {
-		run, err := s.NewID()
+	errs := make(chan error, len(names))
+	for _, name := range names {
+		run, err := newUUID(s.Rand)
 		if err != nil {
 			return err
 		}
-		cmd := exec.CommandContext(ctx, s.Self, "demo", "--role", name)
+		cmd := exec.CommandContext(ctx, s.Program, "demo", "--role", name)
 		cmd.Dir = dir
 		cmd.WaitDelay = time.Second
-		cmd.Env = append(slices.Clone(s.Environ), "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=", "HANDOFF_SESSION="+id,
+		cmd.Env = append(s.Environ, "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=", "HANDOFF_SESSION="+session,
 			"HANDOFF_RUN="+run, "HANDOFF_AGENT="+name, "HANDOFF_HARNESS=handoff-demo", "HANDOFF_THREAD=", "HANDOFF_TASK=", "HANDOFF_OPERATION=")
 		go func() { errs <- stage.run(cmd, name) }()
 	}
 	var failed error
-	for range Names {
+	for range names {
 		if err := <-errs; err != nil && failed == nil {
 			failed = err
 			stop() // the others would wait for what no longer comes
@@ -154,4 +155,48 @@ func (p *prefixed) run(cmd *exec.Cmd, name string) error {
 		return fmt.Errorf("the %s failed: %s", name, last)
 	}
 	return nil
+}
+
+// receipt shows what the four made, and what it was made from.
+func (s Stage) receipt(ctx context.Context, dir string, start time.Time) error {
+	env := append(s.Environ, "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=", "HANDOFF_SESSION=", "HANDOFF_RUN=")
+	run := func(out io.Writer, args ...string) error {
+		cmd := exec.CommandContext(ctx, s.Program, args...)
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, out, io.Discard
+		return cmd.Run()
+	}
+	var answer strings.Builder
+	if err := run(&answer, "list", "--all", "--limit", "0", "--json"); err != nil {
+		return err
+	}
+	var page handoff.ArtifactPage
+	if err := json.Unmarshal([]byte(answer.String()), &page); err != nil {
+		return err
+	}
+	last := page.Artifacts[0]
+	fmt.Fprintf(s.Out, "\nreceipt: %d artifacts by %d agents in %.1fs\n", len(page.Artifacts), len(names), s.Now().Sub(start).Seconds())
+	if err := run(s.Out, "list", "--all", "--limit", "0"); err != nil {
+		return err
+	}
+	fmt.Fprint(s.Out, "\nwhat the summary was made from:\n")
+	if err := run(s.Out, "show", last.ID, "--lineage"); err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(s.Dir, dir)
+	if err != nil {
+		rel = dir
+	}
+	fmt.Fprintf(s.Out, "\ntry next: cd %s && handoff show %s --lineage --format mermaid\n", rel, last.ID)
+	fmt.Fprintf(s.Out, "          handoff read %s prints what the next agent would read\n", last.ID)
+	return nil
+}
+
+// newUUID returns a random UUID (version 4 of RFC 9562).
+func newUUID(random io.Reader) (string, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return "", err
+	}
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]), nil
 }

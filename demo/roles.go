@@ -17,12 +17,22 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// Names are the four agents.
-var Names = []string{"architect", "builder", "reviewer", "lead"}
+// names are the four agents.
+var names = []string{"architect", "builder", "reviewer", "lead"}
 
 var roles = map[string]func(*agent) error{
 	"architect": (*agent).architect, "builder": (*agent).builder,
 	"reviewer": (*agent).reviewer, "lead": (*agent).lead,
+}
+
+// Play plays one role, in the directory that the others share. Its kind is
+// Invalid where there is no such role.
+func (s Stage) Play(ctx context.Context, role string) error {
+	play, ok := roles[role]
+	if !ok {
+		return &handoff.Error{Op: "demo", Name: role, Kind: handoff.Invalid, Err: errors.New("no such role"), Hint: "run handoff demo without --role"}
+	}
+	return play(&agent{Stage: s, ctx: ctx, name: role})
 }
 
 // An agent is one agent of the demo. It knows no other's files: what it
@@ -38,7 +48,7 @@ const patience = "60s"
 
 // architect designs, and writes down what it learned once the tests passed.
 func (d *agent) architect() error {
-	design, err := d.publish("design.md", text("design.md"), "design", "Slugs: one dash between words")
+	design, err := d.publish("design.md", embedded("design.md"), "design", "Slugs: one dash between words")
 	if err != nil {
 		return err
 	}
@@ -46,7 +56,7 @@ func (d *agent) architect() error {
 	if err != nil {
 		return err
 	}
-	text := text("design.md") + "\nLearned: letters beyond a to z are separators too. That is a limit, not a goal.\n"
+	text := embedded("design.md") + "\nLearned: letters beyond a to z are separators too. That is a limit, not a goal.\n"
 	_, err = d.publish("design-limits.md", text, "design", "Slugs, with their limits", "--tag", "revision", "--replaces", design.ID, "--from", passed.ID)
 	return err
 }
@@ -82,7 +92,7 @@ func (d *agent) patch(attempt, name, title string, flags ...string) (handoff.Art
 	if err != nil {
 		return handoff.Artifact{}, err
 	}
-	after := text(attempt)
+	after := embedded(attempt)
 	if err := os.WriteFile(file, []byte(after), 0o666); err != nil {
 		return handoff.Artifact{}, err
 	}
@@ -195,7 +205,7 @@ func (d *agent) lead() error {
 	if err != nil {
 		return err
 	}
-	text := strings.TrimSpace(one) + "\n" + strings.TrimPrefix(other, text("design.md"))
+	text := strings.TrimSpace(one) + "\n" + strings.TrimPrefix(other, embedded("design.md"))
 	design, err := d.publish("design-final.md", text, "design", "Slugs, settled", "--replaces", limits.ID, "--replaces", tests.ID)
 	if err != nil {
 		return err
@@ -258,8 +268,8 @@ func (d *agent) handoffWith(in string, answer any, args ...string) error {
 		}
 	}
 	d.say("$ handoff " + strings.Join(shown, " "))
-	cmd := exec.CommandContext(d.ctx, d.Self, append(args, "--json")...)
-	cmd.Dir, cmd.Stdin = d.Dir, strings.NewReader(in)
+	cmd := exec.CommandContext(d.ctx, d.Program, append(args, "--json")...)
+	cmd.Dir, cmd.Env, cmd.Stdin = d.Dir, d.Environ, strings.NewReader(in)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -36,6 +36,12 @@ var exitCodes = map[handoff.Kind]int{
 // errNo is the answer no: it has been printed already.
 var errNo = errors.New("no")
 
+// An exitCode ends the process with a code of its own. Why has been printed
+// already.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
 // An app is the command line and all that it takes from outside.
 type app struct {
 	in       io.Reader
@@ -57,6 +63,7 @@ const (
 	handOver = "over"
 	find     = "find"
 	sessions = "sessions"
+	pipes    = "pipelines"
 	care     = "care"
 )
 
@@ -64,7 +71,7 @@ const (
 var commands = []func(*app) *cobra.Command{
 	publishCommand, writeCommand, withdrawCommand,
 	showCommand, listCommand, readCommand, watchCommand, waitCommand, threadCommand,
-	sessionCommand,
+	sessionCommand, pipelineCommand,
 	demoCommand, checkCommand, gcCommand, configCommand,
 }
 
@@ -106,7 +113,8 @@ reference. Files stay where they are; only references travel.`,
 	root.SetErr(a.err)
 	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "the workspace's `directory` (default: found from the current one)")
 	root.SetFlagErrorFunc(flagError)
-	root.AddGroup(&cobra.Group{ID: handOver, Title: "Hand over:"}, &cobra.Group{ID: find, Title: "Find:"}, &cobra.Group{ID: sessions, Title: "Sessions:"}, &cobra.Group{ID: care, Title: "Set up and care:"})
+	root.AddGroup(&cobra.Group{ID: handOver, Title: "Hand over:"}, &cobra.Group{ID: find, Title: "Find:"}, &cobra.Group{ID: sessions, Title: "Sessions:"},
+		&cobra.Group{ID: pipes, Title: "Pipelines:"}, &cobra.Group{ID: care, Title: "Set up and care:"})
 	root.SetHelpCommandGroupID(care)
 	root.SetCompletionCommandGroupID(care)
 	for _, command := range commands {
@@ -205,7 +213,10 @@ func distance(a, b string) int {
 // exit prints what went wrong, with its hint on a line of its own, and returns
 // its code.
 func (a *app) exit(err error) int {
+	var code exitCode
 	switch {
+	case errors.As(err, &code):
+		return int(code)
 	case err == nil:
 		return 0
 	case errors.Is(err, errNo):

@@ -1,18 +1,9 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
-	"time"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/demo"
-	"github.com/agent-handoff/handoff/lineage"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
 	"github.com/spf13/cobra"
 )
 
@@ -35,53 +26,11 @@ Every line after a $ is a command that was really run.`,
 	c.Flags().StringVar(&role, "role", "", "")
 	c.Flags().MarkHidden("role")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if role == "" {
-			return a.demo(c.Context())
+		stage := demo.Stage{Dir: a.dir, Program: a.self, Out: a.out, Flush: a.flush, Environ: os.Environ(), Now: a.now, Rand: a.rand}
+		if role != "" {
+			return stage.Play(c.Context(), role)
 		}
-		return a.stage().Act(c.Context(), role)
+		return stage.Run(c.Context())
 	}
 	return c
-}
-
-func (a *app) stage() demo.Stage {
-	return demo.Stage{Dir: a.dir, Self: a.self, Environ: os.Environ(), Out: a.out, Flush: a.flush,
-		NewID: func() (string, error) { return session.NewID(a.rand) }}
-}
-
-// demo lets the four play, and shows what came of it.
-func (a *app) demo(ctx context.Context) error {
-	start := a.now()
-	dir, err := a.stage().Play(ctx)
-	if err != nil {
-		return err
-	}
-	return a.demoReceipt(ctx, dir, start)
-}
-
-// demoReceipt shows what the four made, and what it was made from.
-func (a *app) demoReceipt(ctx context.Context, dir string, start time.Time) error {
-	w, err := local.Open(dir, local.Options{Getenv: func(string) string { return "" }, Now: a.now, Rand: a.rand})
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	page, err := w.Artifacts(ctx, handoff.ArtifactQuery{Hidden: true})
-	if err != nil {
-		return err
-	}
-	last := page.Artifacts[0]
-	fmt.Fprintf(a.out, "\nreceipt: %d artifacts by %d agents in %.1fs\n", len(page.Artifacts), len(demo.Names), a.now().Sub(start).Seconds())
-	a.table(page.Artifacts, true)
-	g, err := lineage.Of(ctx, w, last.ID)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.out, "\nwhat the summary was made from:\n%s", g.Tree(last.ID))
-	rel, err := filepath.Rel(a.dir, dir)
-	if err != nil {
-		rel = dir
-	}
-	fmt.Fprintf(a.out, "\ntry next: cd %s && handoff show %s --lineage --format mermaid\n", rel, last.ID)
-	fmt.Fprintf(a.out, "          %s is the file that the next agent would read\n", strings.TrimPrefix(last.Path, "./"))
-	return nil
 }

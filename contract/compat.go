@@ -1,0 +1,140 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// A Dialect is one edition of the script that checked artifacts before handoff
+// did.
+type Dialect string
+
+const (
+	Practitioner Dialect = "practitioner" // checks that required keys are there
+	Expert       Dialect = "expert"       // checks tiers as well
+)
+
+// An Answer is what that script prints, and its exit code.
+type Answer struct {
+	Out, Err string
+	Code     int
+}
+
+// usage is printed for any other number of files than one.
+const usage = "Usage: python schema.py --validate <path-to-artifact.json>\n"
+
+// Compat answers as that script does, to the byte, but for the words of its
+// JSON parser. Only the presence of required keys is checked, of which null is
+// one, and the file is known by its name.
+func (p *Pipeline) Compat(d Dialect, read func(name string) ([]byte, error), files ...string) Answer {
+	if len(files) != 1 {
+		return Answer{Err: usage, Code: 2}
+	}
+	b, err := read(files[0])
+	if errors.Is(err, fs.ErrNotExist) {
+		return refusal("File not found: " + files[0])
+	}
+	if err != nil {
+		return refusal(err.Error())
+	}
+	return p.CompatBytes(d, path.Base(strings.ReplaceAll(files[0], "\\", "/")), b)
+}
+
+// CompatBytes is Compat for a file that was read.
+func (p *Pipeline) CompatBytes(d Dialect, base string, b []byte) Answer {
+	s, err := p.Stage(base)
+	if err != nil || !slices.Contains(s.Files(), base) {
+		return refusal("Unknown artifact: " + base)
+	}
+	value, broken := decode(b)
+	if value == nil && len(broken) > 0 {
+		return refusal("Invalid JSON: " + strings.TrimPrefix(broken[0].Text, "is no JSON: "))
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return refusal("Artifact root must be an object, got " + pythonType(value))
+	}
+	var lines []string
+	for _, key := range s.schema().Required {
+		if _, there := object[key]; !there {
+			lines = append(lines, "Missing required key: "+key)
+		}
+	}
+	if d == Expert {
+		lines = append(lines, expert(object)...)
+	}
+	if len(lines) > 0 {
+		return refusal(lines...)
+	}
+	return Answer{Out: "OK\n"}
+}
+
+func refusal(lines ...string) Answer { return Answer{Err: strings.Join(lines, "\n") + "\n", Code: 1} }
+
+// expert checks what only the expert edition looks at.
+func expert(artifact map[string]any) []string {
+	var lines []string
+	if tier, there := artifact["tier_used"]; there {
+		switch tier, ok := tier.(string); {
+		case !ok:
+			lines = append(lines, "tier_used must be a string, got "+pythonType(artifact["tier_used"]))
+		case tier != "fast" && tier != "high" && tier != "standard":
+			lines = append(lines, "tier_used must be one of ['fast', 'high', 'standard'], got "+pythonQuote(tier))
+		}
+	}
+	history, there := artifact["escalation_history"]
+	if !there {
+		return lines
+	}
+	steps, ok := history.([]any)
+	if !ok {
+		return append(lines, "escalation_history must be an array, got "+pythonType(history))
+	}
+	for i, step := range steps {
+		object, ok := step.(map[string]any)
+		if !ok {
+			lines = append(lines, fmt.Sprintf("escalation_history[%d] must be an object, got %s", i, pythonType(step)))
+			continue
+		}
+		for _, key := range []string{"from_tier", "to_tier"} {
+			if _, there := object[key]; !there {
+				lines = append(lines, fmt.Sprintf("escalation_history[%d] missing required key: %s", i, key))
+			}
+		}
+	}
+	return lines
+}
+
+func pythonType(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		return "dict"
+	case []any:
+		return "list"
+	case string:
+		return "str"
+	case bool:
+		return "bool"
+	case json.Number:
+		if strings.ContainsAny(string(v), ".eE") {
+			return "float"
+		}
+		return "int"
+	}
+	return "NoneType"
+}
+
+// pythonQuote quotes as Python's repr does, for text that needs no escapes but
+// those of quotes and backslashes.
+func pythonQuote(s string) string {
+	s = strings.ReplaceAll(s, `\`, `\\`)
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		return `"` + s + `"`
+	}
+	return "'" + strings.ReplaceAll(s, "'", `\'`) + "'"
+}
