@@ -66,17 +66,48 @@ type ArtifactUsed struct {
 
 // SessionOpened says that a session began, or, with a parent, a run.
 type SessionOpened struct {
-	SessionID string `json:"sessionId"`
-	Parent    string `json:"parent,omitempty"`
-	Title     string `json:"title,omitempty"`
+	SessionID string                     `json:"sessionId"`
+	Parent    string                     `json:"parent,omitempty"`
+	Title     string                     `json:"title,omitempty"`
+	Agent     SessionAgent               `json:"agent,omitzero"`
+	Workflow  SessionWorkflow            `json:"workflow,omitzero"`
+	User      string                     `json:"user,omitempty"`
+	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"`
+	Folder    string                     `json:"folder,omitempty"`   // slash-separated, below the workspace
+	StartedAt time.Time                  `json:"startedAt,omitzero"` // where it began before its record was made
+	Process   Process                    `json:"process,omitzero"`   // handoff's own, which waits for the child
+	Manifest  json.RawMessage            `json:"manifest,omitempty"` // another engine's, as it was found when it was adopted
+}
+
+// A SessionAgent names the agent of a session; a SessionWorkflow what it does.
+type (
+	SessionAgent struct {
+		Name   string `json:"name"`
+		Title  string `json:"title,omitempty"`
+		Bundle string `json:"bundle,omitempty"`
+	}
+	SessionWorkflow struct {
+		Name        string `json:"name"`
+		Description string `json:"description,omitempty"`
+	}
+)
+
+// A Process tells one process from every other that its machine ran or will
+// run. Its parts are the system's own, and compared only for equality.
+type Process struct {
+	BootID       string `json:"bootId"`
+	PIDNamespace string `json:"pidNamespace"`
+	PID          int    `json:"pid"`
+	StartTime    string `json:"startTime"`
 }
 
 // SessionClosed says that a session ended, and how: completed, failed or
 // cancelled.
 type SessionClosed struct {
-	SessionID string `json:"sessionId"`
-	Status    string `json:"status"`
-	Reason    string `json:"reason,omitempty"`
+	SessionID string    `json:"sessionId"`
+	Status    string    `json:"status"`
+	Reason    string    `json:"reason,omitempty"`
+	EndedAt   time.Time `json:"endedAt,omitzero"` // where it ended before its record was made
 }
 
 // SessionLinked says that a session builds on another.
@@ -90,10 +121,12 @@ type SessionLinked struct {
 type SessionNoted struct {
 	SessionID    string                     `json:"sessionId"`
 	Tags         []string                   `json:"tags,omitempty"`
+	RemovedTags  []string                   `json:"removedTags,omitempty"`
 	Name         *string                    `json:"name,omitempty"`
 	UserSummary  *string                    `json:"userSummary,omitempty"`
 	MessageCount *int                       `json:"messageCount,omitempty"`
 	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`
+	Child        Process                    `json:"child,omitzero"` // the process that does the session's work
 }
 
 // SessionArchived says that a session was put away; SessionRestored that it

@@ -28,6 +28,7 @@ var floors = map[string]int{
 	"body":     1,
 	"config":   1,
 	"lineage":  1,
+	"session":  1,
 	"names":    1,
 	"sqlsnap":  1,
 

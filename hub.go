@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"path/filepath"
@@ -163,6 +164,22 @@ func (h *Hub) append(ctx context.Context, r Record) (stored Record, warnings []s
 		warnings = append(warnings, "the index is behind: "+err.Error())
 	}
 	return r, warnings, nil
+}
+
+// Record appends a fact that needs no check of its own: what happened to a
+// session or to work. Artifacts are published and withdrawn instead. When its
+// error is nil the record is on stable storage; what is wrong with what is
+// derived from it comes as warnings. Kinds: Invalid, and those of Log.Append.
+func (h *Hub) Record(ctx context.Context, f Fact) (Record, []string, error) {
+	switch f.(type) {
+	case *ArtifactPublished, *ArtifactWithdrawn, *Gap, *Damaged:
+		return Record{}, nil, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("is not recorded by itself")}
+	}
+	r, err := h.record(f)
+	if err != nil {
+		return r, nil, err
+	}
+	return h.append(ctx, r)
 }
 
 // record returns a new record of the hub's producer.

@@ -24,6 +24,8 @@ var when = time.Date(2026, 11, 21, 3, 0, 0, 123456789, time.UTC)
 
 func ptr[T any](v T) *T { return &v }
 
+var process = handoff.Process{BootID: "6f1c0e2a-77f0-4c55-9d2e-0d5b1f0b8a11", PIDNamespace: "pid:[4026531836]", PID: 7, StartTime: "991"}
+
 // facts are one of each type, with every field set, and what they are named.
 var facts = map[string]handoff.Fact{
 	"artifact.published": &handoff.ArtifactPublished{
@@ -35,11 +37,15 @@ var facts = map[string]handoff.Fact{
 	},
 	"artifact.withdrawn": &handoff.ArtifactWithdrawn{ArtifactID: "art_00000000000000000000000001", Reason: "wrong branch"},
 	"artifact.used":      &handoff.ArtifactUsed{ArtifactID: "art_00000000000000000000000001"},
-	"session.opened":     &handoff.SessionOpened{SessionID: "s", Parent: "p", Title: "Retries"},
-	"session.closed":     &handoff.SessionClosed{SessionID: "s", Status: "failed", Reason: "tests"},
-	"session.linked":     &handoff.SessionLinked{SessionID: "s", To: "earlier"},
-	"session.noted": &handoff.SessionNoted{SessionID: "s", Tags: []string{"t"}, Name: ptr("n"), UserSummary: ptr(""), MessageCount: ptr(0),
-		Metadata: map[string]json.RawMessage{"a": json.RawMessage(`[1]`)}},
+	"session.opened": &handoff.SessionOpened{SessionID: "s", Parent: "p", Title: "Retries",
+		Agent:    handoff.SessionAgent{Name: "alex", Title: "Alex the Facilitator", Bundle: "bmad/bmm"},
+		Workflow: handoff.SessionWorkflow{Name: "intake-app", Description: "Initial requirements"}, User: "Bryan",
+		Inputs: map[string]json.RawMessage{"category": json.RawMessage(`"Laptops"`)}, Folder: "docs/agent-outputs/s", StartedAt: when,
+		Process: process, Manifest: json.RawMessage(`{"version":"1.0.0"}`)},
+	"session.closed": &handoff.SessionClosed{SessionID: "s", Status: "failed", Reason: "tests", EndedAt: when},
+	"session.linked": &handoff.SessionLinked{SessionID: "s", To: "earlier"},
+	"session.noted": &handoff.SessionNoted{SessionID: "s", Tags: []string{"t"}, RemovedTags: []string{"u"}, Name: ptr("n"), UserSummary: ptr(""),
+		MessageCount: ptr(0), Metadata: map[string]json.RawMessage{"a": json.RawMessage(`[1]`)}, Child: process},
 	"session.archived": &handoff.SessionArchived{SessionID: "s"},
 	"session.restored": &handoff.SessionRestored{SessionID: "s"},
 	"work.started":     &handoff.WorkStarted{WorkID: "w", ParentWorkID: "p", Kind: "task", Name: "review", StartedAt: when},

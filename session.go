@@ -3,6 +3,7 @@ package handoff
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 )
@@ -13,12 +14,22 @@ type Session struct {
 	ID       string                     `json:"id"`
 	Parent   string                     `json:"parent,omitempty"`
 	Title    string                     `json:"title,omitempty"`
-	Status   string                     `json:"status"` // running, or as it was closed
+	Agent    SessionAgent               `json:"agent,omitzero"`
+	Workflow SessionWorkflow            `json:"workflow,omitzero"`
+	User     string                     `json:"user,omitempty"`
+	Inputs   map[string]json.RawMessage `json:"inputs,omitempty"`
+	Folder   string                     `json:"folder,omitempty"`
+	Process  Process                    `json:"process,omitzero"`
+	Child    Process                    `json:"child,omitzero"`
+	Adopted  json.RawMessage            `json:"adopted,omitempty"` // the manifest it was adopted with
+	Status   string                     `json:"status"`            // running, or as it was closed
 	Reason   string                     `json:"reason,omitempty"`
 	OpenedAt time.Time                  `json:"openedAt,omitzero"`
 	ClosedAt time.Time                  `json:"closedAt,omitzero"`
 	Opened   Seq                        `json:"opened"` // 0 where only other records name it
 	Closed   Seq                        `json:"closed,omitempty"`
+	Newest   Seq                        `json:"newest"` // the newest record about it, artifacts apart
+	NewestAt time.Time                  `json:"newestAt,omitzero"`
 	Reclosed []SessionClosed            `json:"reclosed,omitempty"` // later ends, which changed nothing
 	Links    []string                   `json:"links,omitempty"`
 	Tags     []string                   `json:"tags,omitempty"`
@@ -58,18 +69,20 @@ func (s *Session) Apply(r Record) {
 	if s.Status == "" {
 		s.Status = Running
 	}
+	s.Newest, s.NewestAt = r.Seq, r.CreatedAt
 	switch f := r.Fact.(type) {
 	case *SessionOpened:
 		if s.Opened == 0 {
-			s.Opened, s.OpenedAt, s.Producer = r.Seq, r.CreatedAt, r.Producer
-			s.Parent, s.Title = f.Parent, f.Title
+			s.Opened, s.OpenedAt, s.Producer = r.Seq, earlier(f.StartedAt, r.CreatedAt), r.Producer
+			s.Parent, s.Title, s.Agent, s.Workflow, s.User = f.Parent, f.Title, f.Agent, f.Workflow, f.User
+			s.Inputs, s.Folder, s.Process, s.Adopted = f.Inputs, f.Folder, f.Process, f.Manifest
 		}
 	case *SessionClosed:
 		if s.Closed != 0 {
 			s.Reclosed = append(s.Reclosed, *f)
 			return
 		}
-		s.Closed, s.ClosedAt, s.Status, s.Reason = r.Seq, r.CreatedAt, f.Status, f.Reason
+		s.Closed, s.ClosedAt, s.Status, s.Reason = r.Seq, earlier(f.EndedAt, r.CreatedAt), f.Status, f.Reason
 	case *SessionLinked:
 		if !slices.Contains(s.Links, f.To) {
 			s.Links = append(s.Links, f.To)
@@ -83,7 +96,19 @@ func (s *Session) Apply(r Record) {
 	}
 }
 
+// earlier returns the time that a fact gives, else that of its record.
+func earlier(said, recorded time.Time) time.Time {
+	if said.IsZero() {
+		return recorded
+	}
+	return said
+}
+
 func (s *Session) note(f *SessionNoted) {
+	s.Tags = slices.DeleteFunc(s.Tags, func(tag string) bool { return slices.Contains(f.RemovedTags, tag) })
+	if f.Child != (Process{}) {
+		s.Child = f.Child
+	}
 	for _, tag := range f.Tags {
 		if !slices.Contains(s.Tags, tag) {
 			s.Tags = append(s.Tags, tag)
@@ -119,6 +144,9 @@ func (s *Session) clone() Session {
 // is not archived; runs are left out unless asked for.
 type SessionQuery struct {
 	Status   string
+	Agent    string         // the agent's name
+	Workflow *regexp.Regexp // found in the workflow's name
+	User     string
 	Tag      string
 	Parent   string // runs of this session
 	Runs     bool   // runs too
@@ -139,6 +167,9 @@ func (q SessionQuery) matches(s *Session) bool {
 	switch {
 	case s.Opened == 0,
 		q.Status != "" && q.Status != s.Status,
+		q.Agent != "" && q.Agent != s.Agent.Name,
+		q.Workflow != nil && !q.Workflow.MatchString(s.Workflow.Name),
+		q.User != "" && q.User != s.User,
 		q.Tag != "" && !slices.Contains(s.Tags, q.Tag),
 		q.Parent != "" && q.Parent != s.Parent,
 		s.Parent != "" && !q.Runs && q.Parent == "",

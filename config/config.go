@@ -32,6 +32,11 @@ type Config struct {
 	Keep handoff.Keep `yaml:"keep"`
 
 	Limits Limits `yaml:"limits"`
+
+	// OutputFolder and AgentOutputsFolder say where session folders go, with
+	// variables as in Defaults.
+	OutputFolder       string `yaml:"output_folder"`
+	AgentOutputsFolder string `yaml:"agent_outputs_folder"`
 }
 
 // Limits bound what handoff does by itself.
@@ -55,7 +60,7 @@ func Load(runtime string) (Config, error) {
 	c, err := Parse(b)
 	if err != nil {
 		return Config{}, &handoff.Error{Op: "read config", Name: name, Kind: handoff.Invalid, Err: err,
-			Hint: "the keys are channels, keep and limits; README.md shows each"}
+			Hint: "the keys are channels, keep, limits, output_folder and agent_outputs_folder; README.md shows each"}
 	}
 	return c, nil
 }

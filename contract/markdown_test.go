@@ -205,12 +205,7 @@ file a stage; a file that is missing says that its stage has not been done.
   lessons.yaml           failures that were seen before, across runs
 ` + "```" + `
 
-` + "```" + `
-handoff pipeline init 42
-handoff pipeline validate .pipeline/42/*.json    # types, values, shapes
-handoff pipeline gate 42 implement               # against the plan, and against git
-handoff pipeline next 42                         # who acts next, from what, and why
-` + "```" + `
+Packages contract and pipeline hold all of this; the commands come later.
 
 Validate says whether an artifact is well formed; keys that a contract doesn't
 name are warnings. Gate says whether a stage may be built upon: its artifact is

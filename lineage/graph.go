@@ -15,6 +15,10 @@ import (
 type Graph struct {
 	Nodes []Node `json:"nodes"`
 	Edges []Edge `json:"edges"`
+
+	// Cycles are the sets of nodes that build on each other. Artifacts have
+	// none, for a record names only earlier ones.
+	Cycles [][]string `json:"cycles,omitempty"`
 }
 
 // A Node is one thing of a graph. Its label is one line.
@@ -31,6 +35,10 @@ type Edge struct {
 	Kind string `json:"kind"` // from: made from it; replaces: in its place
 }
 
+// stands reports whether nothing needs saying of a node: an artifact is active,
+// a session completed.
+func stands(n Node) bool { return n.Status == string(handoff.Active) || n.Status == "completed" }
+
 // DOT returns the graph in the language of Graphviz. Arrows point from what
 // was there first to what was made from it.
 func (g Graph) DOT() string {
@@ -41,7 +49,7 @@ func (g Graph) DOT() string {
 	b.WriteString("digraph lineage {\n  rankdir=LR;\n  node [shape=box];\n")
 	for _, n := range g.Nodes {
 		style := ""
-		if n.Status != string(handoff.Active) {
+		if !stands(n) {
 			style = ", style=dashed"
 		}
 		fmt.Fprintf(&b, "  %s [label=%s%s];\n", quote(n.ID), quote(n.Label), style)
@@ -105,7 +113,7 @@ func (t *tree) write(lead, below, id, kind string, down bool) {
 		kind += " "
 	}
 	fmt.Fprintf(&t.b, "%s%s%s  %s", lead, kind, n.ID, printable(n.Label))
-	if n.Status != string(handoff.Active) {
+	if !stands(n) {
 		fmt.Fprintf(&t.b, "  (%s)", n.Status)
 	}
 	if t.opened[id] {

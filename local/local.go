@@ -28,6 +28,8 @@ type Workspace struct {
 	Bodies *filelog.Bodies
 
 	files *os.Root
+	now   func() time.Time
+	rand  io.Reader
 	index *index
 }
 
@@ -71,7 +73,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, &handoff.Error{Op: "open workspace", Name: found.Root, Kind: handoff.Unavailable, Err: err}
 	}
-	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files}
+	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files, now: o.Now, rand: o.Rand}
 	w.index = &index{log: w.Log, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
 	w.Bodies = w.Log.Bodies()
 	w.Hub = handoff.New(w.Log, w.index, w.Bodies, handoff.Options{

@@ -1,6 +1,7 @@
 package logtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -114,18 +115,27 @@ func (d *drawing) session() handoff.Fact {
 	id := rapid.SampledFrom(drawnSessions).Draw(d.t, "session")
 	switch rapid.IntRange(0, 5).Draw(d.t, "session fact") {
 	case 0, 1:
-		opened := &handoff.SessionOpened{SessionID: id, Title: "t"}
+		opened := &handoff.SessionOpened{SessionID: id, Title: "t", Folder: rapid.SampledFrom([]string{"", "a", "."}).Draw(d.t, "folder"),
+			Agent:    handoff.SessionAgent{Name: rapid.SampledFrom([]string{"alex", "casey"}).Draw(d.t, "whose"), Bundle: "b"},
+			Workflow: handoff.SessionWorkflow{Name: rapid.SampledFrom([]string{"intake-app", "intake-itsm", ""}).Draw(d.t, "workflow")}, User: "u", Inputs: map[string]json.RawMessage{"k": json.RawMessage(`"v"`)},
+			Process: handoff.Process{BootID: "b", PIDNamespace: "n", PID: 7, StartTime: "1"}}
+		if rapid.Bool().Draw(d.t, "began before") {
+			opened.StartedAt = drawnTime.Add(-time.Hour)
+		}
 		if id == "run1" {
 			opened.Parent = "s1"
 		}
 		return opened
 	case 2:
-		return &handoff.SessionClosed{SessionID: id, Status: rapid.SampledFrom([]string{"completed", "failed"}).Draw(d.t, "status")}
+		return &handoff.SessionClosed{SessionID: id, Status: rapid.SampledFrom([]string{"completed", "failed"}).Draw(d.t, "status"), EndedAt: drawnTime.Add(time.Minute)}
 	case 3:
 		return &handoff.SessionLinked{SessionID: id, To: "s2"}
 	case 4:
 		count := rapid.IntRange(0, 9).Draw(d.t, "messages")
-		return &handoff.SessionNoted{SessionID: id, Tags: []string{"t1"}, MessageCount: &count}
+		tags := []string{"t1", "t2", "t3"}
+		return &handoff.SessionNoted{SessionID: id, MessageCount: &count, Child: handoff.Process{BootID: "b", PID: count},
+			Tags:        rapid.SliceOfN(rapid.SampledFrom(tags), 0, 2).Draw(d.t, "tags"),
+			RemovedTags: rapid.SliceOfN(rapid.SampledFrom(tags), 0, 2).Draw(d.t, "removed tags")}
 	}
 	return rapid.SampledFrom([]handoff.Fact{&handoff.SessionArchived{SessionID: id}, &handoff.SessionRestored{SessionID: id}}).Draw(d.t, "put away")
 }

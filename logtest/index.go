@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -155,9 +156,14 @@ func DrawSessionQuery(t *rapid.T) handoff.SessionQuery {
 		Status: rapid.SampledFrom([]string{"", "", "running", "completed"}).Draw(t, "session status"),
 		Tag:    rapid.SampledFrom([]string{"", "", "t1", "t2"}).Draw(t, "session tag"),
 		Parent: rapid.SampledFrom([]string{"", "", "s1"}).Draw(t, "parent session"),
+		Agent:  rapid.SampledFrom([]string{"", "", "alex", "casey"}).Draw(t, "session agent"),
+		User:   rapid.SampledFrom([]string{"", "", "u", "v"}).Draw(t, "session user"),
 		Runs:   rapid.Bool().Draw(t, "runs"), Archived: rapid.Bool().Draw(t, "archived"),
 		Limit:  rapid.IntRange(0, 2).Draw(t, "session limit"),
 		Cursor: rapid.SampledFrom([]string{"", "", "c3", "ca", "never"}).Draw(t, "session cursor"),
+	}
+	if pattern := rapid.SampledFrom([]string{"", "", "^intake", "-app$", "nothing", ""}).Draw(t, "session workflow"); pattern != "" {
+		q.Workflow = regexp.MustCompile(pattern)
 	}
 	if rapid.IntRange(0, 3).Draw(t, "session since at all") == 0 {
 		q.Since = drawnTime.Add(time.Duration(rapid.IntRange(0, 7).Draw(t, "session since")) * time.Second)

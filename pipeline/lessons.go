@@ -10,8 +10,10 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"github.com/agent-handoff/handoff"
@@ -37,6 +39,12 @@ type Lesson struct {
 	Rest map[string]any `yaml:",inline" json:"-"`
 }
 
+// Row is the lesson as cells of a table: day, how often, issue, pattern, what
+// helped.
+func (l Lesson) Row() []string {
+	return []string{l.Date, strconv.Itoa(l.Frequency), l.Issue, l.Pattern, l.Mitigation}
+}
+
 // ExampleLessons is a file of lessons that shows how one is written.
 const ExampleLessons = `lessons:
   - date: "2026-11-21"
@@ -60,7 +68,7 @@ func Lessons(workspace *os.Root) ([]Lesson, error) {
 
 func lessonsError(kind handoff.Kind, err error) error {
 	return &handoff.Error{Op: "read lessons", Name: path.Join(Folder, contract.Lessons), Kind: kind, Err: err,
-		Hint: "handoff pipeline lessons --example shows how the file is written"}
+		Hint: "an entry has a pattern, a mitigation and the issues that met it"}
 }
 
 func readLessons(workspace *os.Root) (lessonsFile, error) {
@@ -165,6 +173,14 @@ func AddLesson(list []Lesson, l Lesson) ([]Lesson, error) {
 	key := patternKey(l.Pattern)
 	if key == "" {
 		return nil, &handoff.Error{Op: "add lesson", Kind: handoff.Invalid, Err: errors.New("has no pattern"), Hint: "say with --pattern what failed"}
+	}
+	if _, err := time.Parse(time.DateOnly, l.Date); err != nil {
+		return nil, &handoff.Error{Op: "add lesson", Name: l.Date, Kind: handoff.Invalid, Err: errors.New("is no day"), Hint: "write a day as 2026-11-21"}
+	}
+	if l.Issue != "" {
+		if err := contract.CheckIssue(l.Issue); err != nil {
+			return nil, err
+		}
 	}
 	list = slices.Clone(list)
 	l.Frequency = max(1, l.Frequency)

@@ -113,7 +113,7 @@ func folderError(issue string, err error) error {
 	e := &handoff.Error{Op: "read run", Name: issue, Kind: handoff.Unavailable, Err: err}
 	if errors.Is(err, fs.ErrNotExist) {
 		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("there is no %s", path.Join(Folder, issue))
-		e.Hint = "handoff pipeline init " + issue + " makes it"
+		e.Hint = "a run's folder begins with its plan.json"
 	}
 	return e
 }

@@ -257,8 +257,9 @@ func (k *keeper) writeSession(s *handoff.Session) error {
 	if err != nil {
 		return err
 	}
-	err = k.exec(`INSERT OR REPLACE INTO sessions (id, state, opened, openedAt, status, parent, archived) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, text, int64(s.Opened), instant(s.OpenedAt), s.Status, s.Parent, s.Archived)
+	err = k.exec(`INSERT OR REPLACE INTO sessions (id, state, opened, openedAt, status, parent, agent, workflow, user, archived)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, text, int64(s.Opened), instant(s.OpenedAt), s.Status, s.Parent, s.Agent.Name, s.Workflow.Name, s.User, s.Archived)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -331,13 +332,20 @@ func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page hand
 	if err != nil {
 		return page, err
 	}
-	w := selectsSessions(q, before)
-	query := "SELECT a.id, a.state" + w.String() + " ORDER BY a.opened DESC"
-	if q.Limit > 0 {
-		query, w.args = query+" LIMIT ?", append(w.args, q.Limit+1)
-	}
 	err = x.read(ctx, func(c *conn) error {
 		s := newStore(ctx, c)
+		w := selectsSessions(q, before)
+		if q.Workflow != nil {
+			names, err := s.workflows(q.Workflow)
+			if err != nil {
+				return err
+			}
+			w = w.and("a.workflow IN (SELECT value FROM json_each(?))", names)
+		}
+		query := "SELECT a.id, a.state" + w.String() + " ORDER BY a.opened DESC"
+		if q.Limit > 0 {
+			query, w.args = query+" LIMIT ?", append(w.args, q.Limit+1)
+		}
 		page = handoff.SessionPage{Sessions: []handoff.Session{}}
 		return s.load(query, func(rows *sql.Rows) error {
 			var id, text string
@@ -359,8 +367,29 @@ func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page hand
 	return page, err
 }
 
+// workflows returns, as a JSON list, the names of workflows that a pattern
+// fits: SQL does not know the language of patterns.
+func (s *store) workflows(pattern *regexp.Regexp) (string, error) {
+	names := []string{}
+	err := s.load("SELECT DISTINCT workflow FROM sessions", func(rows *sql.Rows) error {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		if pattern.MatchString(name) {
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return encode(names)
+}
+
 func selectsSessions(q handoff.SessionQuery, before handoff.Seq) clause {
-	w := clause{from: "sessions a"}.also("a.opened > 0").equal("status", q.Status).equal("parent", q.Parent)
+	w := clause{from: "sessions a"}.also("a.opened > 0").equal("status", q.Status).equal("parent", q.Parent).
+		equal("agent", q.Agent).equal("user", q.User)
 	if q.Parent == "" && !q.Runs {
 		w = w.and("a.parent = ''")
 	}

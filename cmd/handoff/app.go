@@ -62,7 +62,7 @@ type app struct {
 const (
 	handOver = "over"
 	find     = "find"
-	pipes    = "pipelines"
+	sessions = "sessions"
 	care     = "care"
 )
 
@@ -70,8 +70,8 @@ const (
 var commands = []func(*app) *cobra.Command{
 	publishCommand, writeCommand, withdrawCommand,
 	showCommand, listCommand, readCommand, watchCommand, waitCommand, threadCommand,
-	pipelineCommand,
-	demoCommand, checkCommand, gcCommand,
+	sessionCommand,
+	demoCommand, checkCommand, gcCommand, configCommand,
 }
 
 // run runs one command line and returns its exit code.
@@ -112,7 +112,8 @@ reference. Files stay where they are; only references travel.`,
 	root.SetErr(a.err)
 	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "the workspace's `directory` (default: found from the current one)")
 	root.SetFlagErrorFunc(flagError)
-	root.AddGroup(&cobra.Group{ID: handOver, Title: "Hand over:"}, &cobra.Group{ID: find, Title: "Find:"}, &cobra.Group{ID: pipes, Title: "Pipelines:"}, &cobra.Group{ID: care, Title: "Set up and care:"})
+	root.AddGroup(&cobra.Group{ID: handOver, Title: "Hand over:"}, &cobra.Group{ID: find, Title: "Find:"}, &cobra.Group{ID: sessions, Title: "Sessions:"},
+		&cobra.Group{ID: care, Title: "Set up and care:"})
 	root.SetHelpCommandGroupID(care)
 	root.SetCompletionCommandGroupID(care)
 	for _, command := range commands {
@@ -159,7 +160,7 @@ func refused(c *cobra.Command, err error) error {
 
 // unknownCommand names what the caller may have meant.
 func unknownCommand(root *cobra.Command, name string) error {
-	hint := "handoff --help lists the commands"
+	hint := root.CommandPath() + " --help lists the commands"
 	if near := root.SuggestionsFor(name); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near[:min(len(near), 3)], ", ") + "?"
 	}

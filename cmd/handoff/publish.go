@@ -109,6 +109,7 @@ func (a *app) publish(c *cobra.Command, w *local.Workspace, path string, d hando
 	if err != nil {
 		return err
 	}
+	a.renderSession(ctx, w, p.Producer.Session)
 	for _, warning := range p.Warnings {
 		a.warn("%s", warning)
 	}

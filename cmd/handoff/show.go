@@ -12,16 +12,18 @@ import (
 )
 
 func showCommand(a *app) *cobra.Command {
-	var history, graph, asJSON bool
+	var history, graph, files, asJSON bool
 	var format string
 	c := &cobra.Command{
-		Use:     "show REF",
+		Use:     "show REF|SESSION",
 		Aliases: []string{"get"},
-		Short:   "Show one artifact: what it is, where it lies, whether it still stands",
+		Short:   "Show one artifact or session: what it is, where it lies, whether it still stands",
 		GroupID: find,
 		Long: `Show prints what is recorded of one artifact and what became of it. REF is its
-id, a beginning of it that no other has, run/name, or a name. The body is not printed:
-read the file at its path, or handoff read REF.`,
+id, a beginning of it that no other has, run/name, or a name. The body is not
+printed: read the file at its path, or handoff read REF. Of a session, by its
+id, show prints its names, status and outputs, and with --files all that lies in
+its folder.`,
 		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
 		Args:              exactly(1, "one ref"),
 		ValidArgsFunction: a.completeRefs,
@@ -29,8 +31,9 @@ read the file at its path, or handoff read REF.`,
 	c.Flags().BoolVar(&history, "history", false, "list every revision of it, oldest first")
 	c.Flags().BoolVar(&graph, "lineage", false, "draw what it was made from and what was made from it")
 	c.Flags().StringVar(&format, "format", "tree", "how to draw the lineage: `tree`, json, dot or mermaid")
+	c.Flags().BoolVar(&files, "files", false, "of a session: list what lies in its folder")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.MarkFlagsMutuallyExclusive("history", "lineage")
+	c.MarkFlagsMutuallyExclusive("history", "lineage", "files")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("format") && !graph {
@@ -40,6 +43,12 @@ read the file at its path, or handoff read REF.`,
 			format = "json"
 		}
 		return a.reading(func(w *local.Workspace) error {
+			if !history && !graph && isSession(c.Context(), w, args[0]) {
+				return a.showSession(c.Context(), w, args[0], files, asJSON)
+			}
+			if files {
+				return invalid("show", args[0], "is no session; --files lists a session's folder", "handoff session find lists the sessions")
+			}
 			id, err := a.here(c.Context(), w, args[0])
 			if err != nil {
 				return err
@@ -50,20 +59,24 @@ read the file at its path, or handoff read REF.`,
 			case graph:
 				return a.showLineage(c.Context(), w, id, format)
 			}
-			art, err := w.Artifact(c.Context(), id)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				err = a.json(art)
-			} else {
-				a.showArtifact(art)
-			}
-			a.used(c.Context(), w, art)
-			return err
+			return a.showOne(c.Context(), w, id, asJSON)
 		})
 	}
 	return c
+}
+
+func (a *app) showOne(ctx context.Context, w *local.Workspace, id string, asJSON bool) error {
+	art, err := w.Artifact(ctx, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = a.json(art)
+	} else {
+		a.showArtifact(art)
+	}
+	a.used(ctx, w, art)
+	return err
 }
 
 func (a *app) showArtifact(art handoff.Artifact) {
@@ -162,6 +175,11 @@ func (a *app) showLineage(ctx context.Context, w *local.Workspace, id, format st
 	if err != nil {
 		return err
 	}
+	return a.draw(g, id, format)
+}
+
+// draw prints a graph, as seen from one of its nodes.
+func (a *app) draw(g lineage.Graph, id, format string) error {
 	switch format {
 	case "tree":
 		fmt.Fprint(a.out, g.Tree(id))
@@ -172,7 +190,7 @@ func (a *app) showLineage(ctx context.Context, w *local.Workspace, id, format st
 	case "mermaid":
 		fmt.Fprint(a.out, g.Mermaid())
 	default:
-		return invalid("show", id, "no format "+format, "the formats are tree, json, dot and mermaid")
+		return invalid("--format", format, "no such format", "the formats are tree, json, dot and mermaid")
 	}
 	return nil
 }

@@ -38,6 +38,7 @@ stay, list hides it, and what it had replaced stands again.`,
 			if err != nil {
 				return err
 			}
+			a.renderSession(c.Context(), w, p.Producer.Session)
 			for _, warning := range p.Warnings {
 				a.warn("%s", warning)
 			}

@@ -66,6 +66,7 @@ content again changes nothing.`,
 			if err != nil {
 				return err
 			}
+			a.renderSession(c.Context(), w, producer.Session)
 			return a.tellWritten(written, asJSON)
 		})
 	}

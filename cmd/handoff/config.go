@@ -1,0 +1,95 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/agent-handoff/handoff/config"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/spf13/cobra"
+)
+
+func configCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "config",
+		Short:   "Show how paths are set up",
+		GroupID: care,
+		Example: "  handoff config explain session_folder",
+		Args:    cobra.ArbitraryArgs,
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		return unknownCommand(c, args[0])
+	}
+	c.AddCommand(configExplainCommand(a))
+	return c
+}
+
+func configExplainCommand(a *app) *cobra.Command {
+	var files local.SessionFiles
+	var bundle, id string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "explain NAME",
+		Short: "Show what a path variable stands for, and each substitution on the way",
+		Long: `Explain resolves a variable as a session would, and shows where each part of it
+comes from: the engine, the workflow.yaml, the bundle's config.yaml, or a
+default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
+		Example: "  handoff config explain session_folder --workflow-file workflow.yaml",
+		Args:    exactly(1, "one name"),
+	}
+	c.Flags().StringVar(&files.Workflow, "workflow-file", "", "the workflow.yaml, as `file`")
+	c.Flags().StringVar(&files.Config, "config-file", "", "the bundle's config.yaml, as `file`")
+	c.Flags().StringVar(&bundle, "bundle", "", "the bundle, as `path`")
+	c.Flags().StringVar(&id, "session", "", "the session's `id` (default: HANDOFF_SESSION)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.reading(func(w *local.Workspace) error {
+			paths, err := w.Paths(a.sessionFiles(files), bundle)
+			if err != nil {
+				return err
+			}
+			paths.SessionID = cmp.Or(id, a.getenv("HANDOFF_SESSION"))
+			explain := paths.Explain
+			if strings.ContainsRune(args[0], '{') {
+				explain = paths.Resolve
+			}
+			value, steps, err := explain(args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.json(struct {
+					Name          string                `json:"name"`
+					Value         string                `json:"value"`
+					Substitutions []config.Substitution `json:"substitutions"`
+				}{args[0], value, steps})
+			}
+			for _, s := range steps {
+				line := strings.Repeat("  ", s.Depth) + s.Text + " = " + s.Said
+				if s.Value != s.Said {
+					line += " = " + s.Value
+				}
+				fmt.Fprintf(a.out, "%s  (%s)\n", oneLine(line), s.From)
+			}
+			fmt.Fprintln(a.out, oneLine(value))
+			return nil
+		})
+	}
+	return c
+}
+
+// sessionFiles completes what the flags say with where, and as whom, they were
+// given.
+func (a *app) sessionFiles(files local.SessionFiles) local.SessionFiles {
+	for _, name := range []*string{&files.Agent, &files.Workflow, &files.Config} {
+		if *name != "" {
+			*name = absolute(a.dir, *name)
+		}
+	}
+	files.User = cmp.Or(a.getenv("USER"), a.getenv("USERNAME"), "user")
+	return files
+}

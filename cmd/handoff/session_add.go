@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/spf13/cobra"
+)
+
+func sessionAddCommand(a *app) *cobra.Command {
+	var f sessionFlag
+	var add session.Addition
+	var who identityFlags
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "add FILE --type document|data|report|artifact",
+		Short: "Register an output: a file of the session's folder becomes an artifact",
+		Long: `Add publishes a file of the session's folder as an artifact of the session, and
+lists it in the manifest. FILE is below the current directory if that lies in
+the folder, else below the folder itself.`,
+		Example: "  handoff session add requirements.md --type document --description 'Initial requirements'",
+		Args:    exactly(1, "one file"),
+	}
+	f.add(a, c)
+	c.Flags().StringVar(&add.Type, "type", "", "what it is: `document`, data, report or artifact")
+	c.Flags().StringVar(&add.Description, "description", "", "one `line` that says what it is for")
+	c.Flags().StringVar(&add.Title, "title", "", "one `line` that names it")
+	c.Flags().StringVar(&add.Channel, "channel", "", "the `channel` it belongs to (default: handoff)")
+	c.Flags().StringVar(&add.Key, "key", "", "add only once under this `word`")
+	c.Flags().StringArrayVar(&add.Tags, "tag", nil, "a `word` to find it by; may be repeated")
+	c.Flags().StringArrayVar(&add.Parents, "from", nil, "a `ref` that it was made from; may be repeated")
+	c.Flags().StringArrayVar(&add.Replaces, "replaces", nil, "a `ref` whose place it takes; may be repeated")
+	c.Flags().StringVar(&who.producer.Agent, "agent", "", "who made it: the agent's `name`")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the artifact as JSON")
+	c.MarkFlagRequired("type")
+	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(session.Types, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(c *cobra.Command, args []string) error {
+		id, err := f.resolve(a)
+		if err != nil {
+			return err
+		}
+		return a.writing(func(w *local.Workspace) error {
+			done, err := a.sessionAdd(c, w, id, args[0], add, who)
+			if err != nil {
+				return err
+			}
+			for _, text := range done.Warnings {
+				a.warn("%s", text)
+			}
+			fmt.Fprintln(a.err, event(done.Artifact))
+			if asJSON {
+				return a.json(done)
+			}
+			fmt.Fprintln(a.out, done.ID)
+			return nil
+		})
+	}
+	return c
+}
+
+func (a *app) sessionAdd(c *cobra.Command, w *local.Workspace, id, file string, add session.Addition, who identityFlags) (done handoff.Published, err error) {
+	s, err := w.Session(c.Context(), id)
+	if err != nil {
+		return done, err
+	}
+	p, err := who.resolve(a)
+	if err != nil {
+		return done, err
+	}
+	if p.Agent == "" {
+		p.Agent = s.Agent.Name
+	}
+	scope := a.scope(w, p)
+	if add.Parents, err = a.resolveAll(c.Context(), w, scope, add.Parents); err != nil {
+		return done, err
+	}
+	if add.Replaces, err = a.resolveAll(c.Context(), w, scope, add.Replaces); err != nil {
+		return done, err
+	}
+	add.File = session.Locate(filepath.Join(w.Root, filepath.FromSlash(s.Folder)), a.dir, file)
+	return w.Book(p).Add(c.Context(), id, p, add)
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/spf13/cobra"
+)
+
+func sessionFindCommand(a *app) *cobra.Command {
+	var q session.Query
+	var workflow, since, until string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "find",
+		Short: "List sessions, newest first",
+		Long:  `Find lists the sessions that fit every filter, newest first.`,
+		Example: "  handoff session find --agent casey --workflow '^deep-dive-' --status completed\n" +
+			"  handoff session find --since 7d --output-type document --limit 1 --json",
+		Args: exactly(0, ""),
+	}
+	flags := c.Flags()
+	flags.StringVar(&q.Agent, "agent", "", "of the agent of this `name`")
+	flags.StringVar(&workflow, "workflow", "", "whose workflow's name fits this `regexp`")
+	flags.StringVar(&q.Status, "status", "", "of this `status`: running, completed, failed, cancelled or stalled")
+	flags.StringVar(&since, "since", "", "begun at or after this `time`: 2h, 3d, 2026-11-21, or RFC 3339")
+	flags.StringVar(&until, "until", "", "begun before this `time`")
+	flags.StringVar(&q.User, "user", "", "begun by this `user`")
+	flags.StringVar(&q.Tag, "tag", "", "with this `tag`")
+	flags.StringVar(&q.OutputType, "output-type", "", "with an output of this `type`: document, data, report or artifact")
+	flags.BoolVar(&q.Runs, "runs", false, "runs within sessions too")
+	flags.IntVar(&q.Limit, "limit", defaultLimit, "at most this `number`; 0 for all")
+	flags.StringVar(&q.Cursor, "cursor", "", "go on where an earlier page ended, at its `cursor`")
+	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(session.Statuses, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("output-type", cobra.FixedCompletions(session.Types, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		if q.Since, err = moment("--since", since, a.now()); err != nil {
+			return err
+		}
+		if q.Until, err = moment("--until", until, a.now()); err != nil {
+			return err
+		}
+		if q.Workflow, err = pattern("--workflow", workflow); err != nil {
+			return err
+		}
+		q.Observer, q.Now = local.Observer(), a.now()
+		return a.reading(func(w *local.Workspace) error {
+			page, err := session.Find(c.Context(), w, q)
+			if err != nil || asJSON {
+				return orJSON(a, page, err)
+			}
+			rows := make([][]string, len(page.Sessions))
+			for i, s := range page.Sessions {
+				rows[i] = []string{s.ID, s.Shown, s.Agent.Name, s.Workflow.Name, s.DisplayName, a.age(s.OpenedAt)}
+			}
+			a.rows([]string{"id", "status", "agent", "workflow", "name", "age"}, rows)
+			if page.Cursor != "" {
+				fmt.Fprintf(a.err, "older ones: --cursor %s\n", page.Cursor)
+			}
+			return nil
+		})
+	}
+	return c
+}
+
+func orJSON(a *app, v any, err error) error {
+	if err != nil {
+		return err
+	}
+	return a.json(v)
+}
+
+// pattern compiles a regular expression of a flag, nil for "".
+func pattern(flag, text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, invalid(flag, text, err.Error(), "write a regular expression (RE2), such as '^deep-dive-'")
+	}
+	return re, nil
+}

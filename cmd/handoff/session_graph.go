@@ -1,0 +1,42 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/agent-handoff/handoff/lineage"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/spf13/cobra"
+)
+
+func sessionGraphCommand(a *app) *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "graph [SESSION]",
+		Short: "Draw what a session builds on, and what builds on it",
+		Long: `Graph follows the links between sessions in both directions. A session that is
+not recorded here is shown as unresolved; sessions that build on each other are
+told on standard error, and in JSON as cycles.`,
+		Example:           "  handoff session graph $ID --format mermaid",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeSessions,
+	}
+	c.Flags().StringVar(&format, "format", "tree", "how to draw it: `tree`, json, dot or mermaid")
+	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(c *cobra.Command, args []string) error {
+		id, err := (&sessionFlag{id: strings.Join(args, "")}).resolve(a)
+		if err != nil {
+			return err
+		}
+		return a.reading(func(w *local.Workspace) error {
+			g, err := lineage.OfSession(c.Context(), w, id)
+			if err != nil {
+				return err
+			}
+			for _, cycle := range g.Cycles {
+				a.warn("these build on each other: %s", strings.Join(cycle, " "))
+			}
+			return a.draw(g, id, format)
+		})
+	}
+	return c
+}

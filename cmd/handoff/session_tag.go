@@ -1,0 +1,28 @@
+package main
+
+import (
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/spf13/cobra"
+)
+
+func sessionTagCommand(a *app) *cobra.Command {
+	var f sessionFlag
+	var untag []string
+	c := &cobra.Command{
+		Use:     "tag TAG…",
+		Short:   "Give a session tags to find it by, or take some away",
+		Example: "  handoff session tag security q4\n  handoff session tag --untag q4",
+	}
+	f.add(a, c)
+	c.Flags().StringArrayVar(&untag, "untag", nil, "take this `tag` away; may be repeated")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args)+len(untag) == 0 {
+			return invalid("tag", "", "no tag is named", "handoff session tag TAG, or --untag TAG")
+		}
+		return a.onSession(c, &f, func(b *session.Book, id string) ([]string, error) {
+			return b.Note(c.Context(), handoff.SessionNoted{SessionID: id, Tags: args, RemovedTags: untag})
+		})
+	}
+	return c
+}

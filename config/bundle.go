@@ -1,0 +1,130 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"go.yaml.in/yaml/v4"
+)
+
+// LoadVariables reads the texts, numbers and booleans at the top of a YAML
+// file: a bundle's config.yaml, or a workflow.yaml. All else in it is of no
+// concern here. Its kinds are NotFound and Invalid.
+func LoadVariables(name string) (map[string]string, error) {
+	b, err := readSmall(name)
+	if err != nil {
+		return nil, err
+	}
+	values, err := ParseVariables(b)
+	if err != nil {
+		return nil, &handoff.Error{Op: "read variables", Name: name, Kind: handoff.Invalid, Err: err, Hint: "write each as NAME: \"text\""}
+	}
+	return values, nil
+}
+
+// ParseVariables decodes what LoadVariables reads.
+func ParseVariables(b []byte) (map[string]string, error) {
+	if len(b) > maxConfig {
+		return nil, fmt.Errorf("has %d bytes, more than %d", len(b), maxConfig)
+	}
+	values := map[string]string{}
+	if len(bytes.TrimSpace(b)) == 0 {
+		return values, nil
+	}
+	var all map[string]yaml.Node
+	if err := yaml.Load(b, &all); err != nil {
+		return nil, err
+	}
+	for name, node := range all {
+		if node.Kind == yaml.ScalarNode && node.Tag != "!!null" {
+			values[name] = node.Value
+		}
+	}
+	return values, nil
+}
+
+// LoadAgent reads who an agent is from its file: the attributes of its first
+// <agent> element, the front matter above it, or a YAML file's keys name, title
+// and bundle. An id such as bmad/bmm/agents/alex.md tells the bundle too. Its
+// kinds are NotFound and Invalid.
+func LoadAgent(name string) (handoff.SessionAgent, error) {
+	b, err := readSmall(name)
+	if err != nil {
+		return handoff.SessionAgent{}, err
+	}
+	agent, err := ParseAgent(b)
+	if err != nil {
+		err = &handoff.Error{Op: "read agent", Name: name, Kind: handoff.Invalid, Err: err, Hint: "name the agent with --agent, --title and --bundle"}
+	}
+	return agent, err
+}
+
+// ParseAgent decodes what LoadAgent reads.
+func ParseAgent(b []byte) (handoff.SessionAgent, error) {
+	said, above := map[string]string{}, string(b)
+	at := strings.Index(above, "<agent ")
+	if at >= 0 {
+		d := xml.NewDecoder(strings.NewReader(above[at:]))
+		d.Strict = false
+		token, err := d.Token()
+		if err != nil {
+			return handoff.SessionAgent{}, err
+		}
+		if start, ok := token.(xml.StartElement); ok {
+			for _, attr := range start.Attr {
+				said[attr.Name.Local] = attr.Value
+			}
+		}
+		above = above[:at]
+	}
+	if rest, ok := strings.CutPrefix(above, "---\n"); ok {
+		above, _, _ = strings.Cut(rest, "\n---")
+	} else if at >= 0 {
+		above = ""
+	}
+	front, err := ParseVariables([]byte(above))
+	if err != nil && at < 0 {
+		return handoff.SessionAgent{}, err
+	}
+	bundle, _, inBundle := strings.Cut(said["id"], "/agents/")
+	if !inBundle {
+		bundle = ""
+	}
+	agent := handoff.SessionAgent{
+		Name: cmp.Or(front["name"], said["name"]), Title: cmp.Or(front["title"], said["title"]),
+		Bundle: cmp.Or(front["bundle"], said["bundle"], bundle),
+	}
+	if agent.Name == "" {
+		return agent, errors.New("names no agent")
+	}
+	return agent, nil
+}
+
+func readSmall(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err == nil && info.Size() > maxConfig {
+		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.Invalid, Err: fmt.Errorf("has %d bytes, more than %d", info.Size(), maxConfig)}
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.NotFound, Err: reason(err), Hint: "name a file that can be read"}
+	}
+	return b, nil
+}
+
+// reason strips the operation and the path from an error of the file system,
+// which its wrapper names.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

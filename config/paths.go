@@ -1,0 +1,217 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// Paths are what a variable in a path may stand for. A name is looked up among
+// what the engine knows, then in the workflow's variables, then in the
+// bundle's. {x} and {{x}} mean the same.
+type Paths struct {
+	ProjectRoot  string            // {project-root}, absolute
+	Bundle       string            // the bundle's path below the bundles, such as bmm
+	ConfigSource string            // {config_source}, the bundle's config.yaml; {config_source}:key is a value of it
+	Config       map[string]string // what it says
+	Workflow     map[string]string // what the workflow's workflow.yaml says
+	SessionID    string            // {session_id}
+	UserName     string            // {user_name}, where the bundle has none
+	Now          time.Time         // {date}, in its location
+}
+
+// Defaults are the variables of a bundle and a workflow that say nothing of
+// where sessions go: "Session Output Management Specification", 1.0.0.
+var Defaults = map[string]string{
+	"output_folder":        "{project-root}/docs",
+	"agent_outputs_folder": "{output_folder}/agent-outputs",
+	"session_folder":       "{config_source}:agent_outputs_folder/{{session_id}}",
+	"manifest_file":        "{session_folder}/manifest.json",
+	"default_output_file":  "{session_folder}/output.md",
+}
+
+// A Substitution is one variable that was replaced on the way to a value.
+type Substitution struct {
+	Text  string `json:"text"`  // as it was written
+	Said  string `json:"said"`  // what it stands for, as that was written
+	Value string `json:"value"` // the same with its own variables replaced
+	From  string `json:"from"`  // engine, workflow.yaml, config.yaml or default
+	Depth int    `json:"depth"` // 0 for what the text itself holds
+}
+
+// maxSubstitutions bounds the work for one text: variables that each hold the
+// next one twice grow without end.
+const maxSubstitutions = 200
+
+var variable = regexp.MustCompile(`\{config_source\}:(\w+)|\{\{([\w-]+)\}\}|\{([\w-]+)\}`)
+
+// Resolve replaces every variable of a text, innermost first, and tells each
+// substitution in the order of the text, with those within it after it.
+// Its kind is Invalid: a name is unknown, stands for itself, or takes too many
+// substitutions.
+func (p Paths) Resolve(text string) (string, []Substitution, error) {
+	r := resolver{paths: p}
+	value, err := r.resolve(text, nil)
+	return value, r.done, err
+}
+
+// Explain resolves what the variable of the given name stands for.
+func (p Paths) Explain(name string) (string, []Substitution, error) {
+	return p.Resolve("{" + strings.Trim(name, "{}") + "}")
+}
+
+// Variables returns the value of every variable that has one.
+func (p Paths) Variables() map[string]string {
+	values := map[string]string{}
+	for _, name := range p.names() {
+		if value, _, err := p.Explain(name); err == nil {
+			values[name] = value
+		}
+	}
+	return values
+}
+
+type resolver struct {
+	paths Paths
+	done  []Substitution
+}
+
+func (r *resolver) resolve(text string, within []string) (string, error) {
+	var out strings.Builder
+	at := 0
+	for _, m := range variable.FindAllStringSubmatchIndex(text, -1) {
+		out.WriteString(text[at:m[0]])
+		at = m[1]
+		value, err := r.replace(text, m, within)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(value)
+	}
+	out.WriteString(text[at:])
+	return out.String(), nil
+}
+
+// replace returns the value of one variable of a text.
+func (r *resolver) replace(text string, m []int, within []string) (string, error) {
+	var key, name, said, from string
+	for i := 2; i < len(m); i += 2 {
+		if m[i] >= 0 {
+			name = text[m[i]:m[i+1]]
+		}
+	}
+	ok := false
+	if m[2] >= 0 { // {config_source}:key
+		key = "config." + name
+		said, from, ok = r.paths.bundle(name)
+	} else {
+		key = name
+		said, from, ok = r.paths.lookUp(name)
+		if from == "config.yaml" || from == "default" {
+			key = "config." + name
+		}
+	}
+	written := text[m[0]:m[1]]
+	if !ok {
+		return "", &handoff.Error{Op: "resolve", Name: written, Kind: handoff.Invalid, Err: errors.New("no such variable"),
+			Hint: "the variables are " + strings.Join(r.paths.names(), ", ")}
+	}
+	if i := slices.Index(within, key); i >= 0 {
+		chain := append(slices.Clone(within[i:]), key)
+		return "", &handoff.Error{Op: "resolve", Name: written, Kind: handoff.Invalid,
+			Err: fmt.Errorf("stands for itself: %s", strings.ReplaceAll(strings.Join(chain, " → "), "config.", "")), Hint: "give one of them a value of its own"}
+	}
+	if len(r.done) >= maxSubstitutions {
+		return "", &handoff.Error{Op: "resolve", Name: written, Kind: handoff.Invalid,
+			Err: fmt.Errorf("takes more than %d substitutions", maxSubstitutions), Hint: "write the path with fewer variables"}
+	}
+	place := len(r.done)
+	r.done = append(r.done, Substitution{Text: written, Said: said, From: from, Depth: len(within)})
+	value := said
+	if from != "engine" {
+		var err error
+		if value, err = r.resolve(said, append(within, key)); err != nil {
+			return "", err
+		}
+	}
+	r.done[place].Value = value
+	return value, nil
+}
+
+// lookUp returns what a name stands for, as it is written, and where that is.
+func (p Paths) lookUp(name string) (said, from string, ok bool) {
+	if said, ok := p.engine()[name]; ok {
+		return said, "engine", true
+	}
+	if said, ok := p.Workflow[name]; ok && said != "" {
+		return said, "workflow.yaml", true
+	}
+	return p.bundle(name)
+}
+
+func (p Paths) bundle(name string) (said, from string, ok bool) {
+	if said, ok := p.Config[name]; ok {
+		return said, "config.yaml", true
+	}
+	said, ok = Defaults[name]
+	return said, "default", ok
+}
+
+func (p Paths) engine() map[string]string {
+	known := map[string]string{
+		"project-root": p.ProjectRoot,
+		"bundle-root":  filepath.Join(p.ProjectRoot, "bmad/custom/bundles", p.Bundle),
+		"core-root":    filepath.Join(p.ProjectRoot, "bmad/core"),
+		"date":         p.Now.Format(time.DateOnly),
+	}
+	if p.ConfigSource != "" {
+		known["config_source"] = p.ConfigSource
+	}
+	if p.SessionID != "" {
+		known["session_id"] = p.SessionID
+	}
+	if _, ok := p.Config["user_name"]; !ok && p.UserName != "" {
+		known["user_name"] = p.UserName
+	}
+	if p.Bundle == "" {
+		delete(known, "bundle-root")
+	}
+	return known
+}
+
+func (p Paths) names() []string {
+	names := map[string]bool{}
+	for _, m := range []map[string]string{p.engine(), p.Workflow, p.Config, Defaults} {
+		for name := range m {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Below checks that a resolved path lies below root, both absolute, and returns
+// it slash-separated from there. It looks at whole segments, so that a..b.md is
+// a name like any other. Its kind is Invalid.
+func Below(root, name string) (string, error) {
+	refuse := func(why string) (string, error) {
+		return "", &handoff.Error{Op: "resolve", Name: name, Kind: handoff.Invalid, Err: errors.New(why), Hint: "handoff config explain shows where each part of a path comes from"}
+	}
+	if !filepath.IsAbs(name) {
+		return refuse("is no absolute path")
+	}
+	if slices.Contains(strings.Split(filepath.ToSlash(name), "/"), "..") {
+		return refuse("path has a .. in it")
+	}
+	rel, err := filepath.Rel(root, filepath.Clean(name))
+	if err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return refuse("path does not lie below " + root)
+	}
+	return filepath.ToSlash(rel), nil
+}

@@ -1,0 +1,158 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/config"
+	"github.com/agent-handoff/handoff/names"
+	"github.com/agent-handoff/handoff/session"
+)
+
+// SessionFiles are what an engine's files say about a session. Each may be "".
+type SessionFiles struct {
+	Config   string // the bundle's config.yaml
+	Workflow string // the workflow.yaml
+	Agent    string // the agent's file
+	User     string // not a file: {user_name}, where the bundle names none
+}
+
+// An OpenedSession is what an engine needs of a session that was opened.
+type OpenedSession struct {
+	ID        string            `json:"id"`
+	Folder    string            `json:"folder"`   // absolute
+	Manifest  string            `json:"manifest"` // absolute
+	Variables map[string]string `json:"variables"`
+	Env       map[string]string `json:"env"` // for the processes that work in the session
+	Warnings  []string          `json:"warnings,omitempty"`
+}
+
+// Book returns a book of the workspace's sessions whose records say that p
+// made them.
+func (w *Workspace) Book(p handoff.Producer) *session.Book {
+	return &session.Book{Hub: w.As(p), Files: w.files, Rand: w.rand}
+}
+
+// Paths returns what variables in paths stand for, with the settings of the
+// workspace below those of the bundle. Its kinds are NotFound and Invalid.
+func (w *Workspace) Paths(files SessionFiles, bundle string) (config.Paths, error) {
+	p := config.Paths{ProjectRoot: w.Root, Bundle: bundle, UserName: files.User, Now: w.now(), Config: map[string]string{}}
+	for key, value := range map[string]string{"output_folder": w.Config.OutputFolder, "agent_outputs_folder": w.Config.AgentOutputsFolder} {
+		if value != "" {
+			p.Config[key] = value
+		}
+	}
+	var err error
+	if files.Workflow != "" {
+		if p.Workflow, err = config.LoadVariables(files.Workflow); err != nil {
+			return p, err
+		}
+	}
+	named := files.Config != ""
+	if source := p.Workflow["config_source"]; !named && source != "" {
+		if files.Config, _, err = p.Resolve(source); err != nil {
+			return p, err
+		}
+	}
+	if files.Config == "" {
+		return p, nil
+	}
+	p.ConfigSource = files.Config
+	said, err := config.LoadVariables(files.Config)
+	if err != nil && (named || !errors.Is(err, handoff.NotFound)) {
+		return p, err
+	}
+	maps.Copy(p.Config, said)
+	return p, nil
+}
+
+// OpenSession opens a session as an engine's files and the given opening say,
+// which stands above them. Its folder is {session_folder}, which must lie in
+// {agent_outputs_folder}, below the workspace.
+//
+// Kinds: those of Paths and of session.Book.Open.
+func (w *Workspace) OpenSession(ctx context.Context, p handoff.Producer, o session.Opening, files SessionFiles) (OpenedSession, error) {
+	if files.Agent != "" {
+		agent, err := config.LoadAgent(files.Agent)
+		if err != nil {
+			return OpenedSession{}, err
+		}
+		o.Agent.Name, o.Agent.Title, o.Agent.Bundle = cmp.Or(o.Agent.Name, agent.Name), cmp.Or(o.Agent.Title, agent.Title), cmp.Or(o.Agent.Bundle, agent.Bundle)
+	}
+	paths, err := w.Paths(files, o.Agent.Bundle)
+	if err != nil {
+		return OpenedSession{}, err
+	}
+	if o.User == "" {
+		o.User, _, _ = paths.Explain("user_name") // that nobody knows is no obstacle
+	}
+	o.Workflow.Name = cmp.Or(o.Workflow.Name, paths.Workflow["name"])
+	o.Workflow.Description = cmp.Or(o.Workflow.Description, paths.Workflow["description"])
+	if o.ID == "" {
+		if o.ID, err = session.NewID(w.rand); err != nil {
+			return OpenedSession{}, err
+		}
+	}
+	paths.SessionID = o.ID
+	if o.Folder == "" {
+		if o.Folder, err = w.sessionFolder(ctx, o, paths); err != nil {
+			return OpenedSession{}, err
+		}
+	}
+	book := w.Book(p)
+	s, warnings, err := book.Open(ctx, o)
+	if err != nil {
+		return OpenedSession{}, err
+	}
+	return w.opened(s, paths, warnings), nil
+}
+
+// sessionFolder resolves where the folder of a session or run lies, below the
+// workspace.
+func (w *Workspace) sessionFolder(ctx context.Context, o session.Opening, p config.Paths) (string, error) {
+	if o.Parent != "" {
+		parent, err := w.Session(ctx, o.Parent)
+		return path.Join(parent.Folder, "artifacts", names.Folder(o.ID)), err
+	}
+	outputs, _, err := p.Resolve("{agent_outputs_folder}")
+	if err != nil {
+		return "", err
+	}
+	folder, _, err := p.Resolve("{session_folder}")
+	if err != nil {
+		return "", err
+	}
+	if _, err := config.Below(outputs, folder); err != nil {
+		return "", err
+	}
+	return config.Below(w.Root, folder)
+}
+
+func (w *Workspace) opened(s handoff.Session, paths config.Paths, warnings []string) OpenedSession {
+	folder := filepath.Join(w.Root, filepath.FromSlash(s.Folder))
+	o := OpenedSession{
+		ID: s.ID, Folder: folder, Manifest: filepath.Join(folder, session.ManifestName),
+		Variables: paths.Variables(), Warnings: warnings,
+		Env: map[string]string{
+			"HANDOFF_WORKSPACE": w.Root, "HANDOFF_SESSION": s.ID, "HANDOFF_SESSION_DIR": folder, "HANDOFF_AGENT": s.Agent.Name,
+			"PI_ARTIFACT_RUN_ID": s.ID, "PI_ARTIFACT_SESSION_DIR": folder,
+		},
+	}
+	if s.Parent != "" {
+		o.Env["HANDOFF_SESSION"], o.Env["HANDOFF_RUN"], o.Manifest = s.Parent, s.ID, ""
+		if above := filepath.Dir(filepath.Dir(folder)); filepath.Base(filepath.Dir(folder)) == "artifacts" {
+			o.Env["HANDOFF_SESSION_DIR"], o.Env["PI_ARTIFACT_SESSION_DIR"] = above, above
+		}
+	}
+	return o
+}
+
+// ThisProcess returns what tells this process from all others; its zero value
+// where the system does not say.
+func ThisProcess() handoff.Process { return ProcessOf(os.Getpid()) }

@@ -1,0 +1,132 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// An Addition is an output that a session's agent registers.
+type Addition struct {
+	File        string // slash-separated, below the session's folder
+	Type        string // document, data, report or artifact
+	Description string // one line
+	Channel     string // "handoff" where it is ""
+	Title       string
+	Key         string
+	Replaces    []string
+	Parents     []string
+	Tags        []string
+}
+
+// Types are the types of outputs that a manifest knows.
+var Types = []string{"document", "data", "report", "artifact"}
+
+// Add publishes a file of the session's folder as an artifact of the session,
+// as the hub's producer, and renders the manifest. A file outside the folder,
+// or that leads out of it through a link, is refused before anything is
+// written.
+//
+// Kinds: Invalid, and those of Hub.Publish.
+func (b *Book) Add(ctx context.Context, id string, p handoff.Producer, o Addition) (handoff.Published, error) {
+	if !slices.Contains(Types, o.Type) {
+		return handoff.Published{}, refuse("add output", o.File, handoff.Invalid, fmt.Sprintf("no type %q", o.Type), "the types are "+strings.Join(Types, ", "))
+	}
+	s, err := b.session(ctx, id)
+	if err != nil {
+		return handoff.Published{}, err
+	}
+	warnings, err := b.within("add output", s.Folder, o.File)
+	if err != nil {
+		return handoff.Published{}, err
+	}
+	if o.Channel == "" {
+		o.Channel = "handoff"
+	}
+	p.Session = id
+	if s.Parent != "" {
+		p.RunID, p.Session = id, s.Parent
+	}
+	done, err := b.Hub.As(p).Publish(ctx, handoff.Draft{
+		Channel: o.Channel, Path: path.Join(s.Folder, o.File), Kind: o.Type, Title: o.Title, Summary: o.Description,
+		Key: o.Key, Replaces: o.Replaces, Parents: o.Parents, Tags: o.Tags,
+	})
+	if err != nil {
+		return done, err
+	}
+	done.Warnings = append(done.Warnings, warnings...)
+	if err := b.Render(ctx, p.Session); err != nil {
+		done.Warnings = append(done.Warnings, err.Error())
+	}
+	return done, nil
+}
+
+// Locate turns a file as it is named in a directory into one below a session's
+// folder: where the two lead to the same place, else taken as below the folder.
+// An absolute one that lies elsewhere stays as it is; Add refuses it.
+func Locate(folder, dir, file string) string {
+	full := file
+	if !filepath.IsAbs(file) {
+		full = filepath.Join(dir, file)
+	}
+	if real, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {
+		full = filepath.Join(real, filepath.Base(full)) // the last element may be a link within
+	}
+	if rel, err := filepath.Rel(folder, full); err == nil && filepath.IsLocal(rel) && rel != "." {
+		return filepath.ToSlash(rel)
+	}
+	if filepath.IsAbs(file) || file == "" {
+		return file
+	}
+	return path.Clean(filepath.ToSlash(file))
+}
+
+// within checks that a file lies in a session's folder, also where its links
+// lead, and is not handoff's own. Its kinds are Invalid, NotFound and
+// Unavailable.
+func (b *Book) within(op, folder, file string) (warnings []string, err error) {
+	const hint = "write the file below the session's folder; handoff publish records a file that lies elsewhere"
+	switch {
+	case file == "" || strings.ContainsAny(file, "\x00\\"):
+		return nil, refuse(op, fmt.Sprintf("%q", file), handoff.Invalid, "is no path of a manifest", "write it with forward slashes, below the session's folder")
+	case file != path.Clean(file) || file == "." || !filepath.IsLocal(filepath.FromSlash(file)):
+		return nil, refuse(op, file, handoff.Invalid, "path leaves the session's folder", hint)
+	case isInternal(file):
+		return nil, refuse(op, file, handoff.Invalid, "is the manifest itself", "add the files that the agent wrote")
+	}
+	root, err := b.Files.OpenRoot(folder)
+	if err != nil {
+		return nil, refuse(op, folder, handoff.Unavailable, reason(err), "the session's folder is not on this machine")
+	}
+	defer root.Close()
+	info, err := root.Stat(filepath.FromSlash(file))
+	switch {
+	case err == nil:
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
+		return nil, refuse(op, file, handoff.NotFound, reason(err), "write the file first, then add it")
+	case errors.Is(err, fs.ErrPermission):
+		return nil, refuse(op, file, handoff.Unavailable, reason(err), "add what this process can read")
+	default: // os.Root says no more than that it leads out, or round
+		return nil, refuse(op, file, handoff.Invalid, "path leaves the session's folder", hint)
+	}
+	if n := links(info); n > 1 && info.Mode().IsRegular() {
+		warnings = append(warnings, fmt.Sprintf("%s has %d hard links: what is written through another one changes it too", file, n))
+	}
+	return warnings, nil
+}
+
+func links(info os.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink)
+	}
+	return 1
+}

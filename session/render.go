@@ -1,0 +1,144 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// Render brings the manifest of a session up to the log: once every renderer
+// has returned, the file shows the newest record about the session, however
+// many there were at once. A run has no manifest, and a session whose folder
+// is on another machine none here.
+//
+// Kinds: NotFound, Unavailable.
+func (b *Book) Render(ctx context.Context, id string) error {
+	s, err := b.session(ctx, id)
+	if err != nil || s.Parent != "" || s.Folder == "" {
+		return err
+	}
+	root, err := b.Files.OpenRoot(s.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return unrendered(id, err)
+	}
+	defer root.Close()
+	err = settle(
+		func() ([]byte, error) { return b.manifest(ctx, id) },
+		func(text []byte) error { return b.replace(root, text) },
+	)
+	if err != nil {
+		return unrendered(id, err)
+	}
+	return nil
+}
+
+func unrendered(id string, err error) error {
+	var known *handoff.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return refuse("render manifest", id, handoff.Unavailable, reason(err), "the record stands; the next change of the session renders it again")
+}
+
+// settle renders, and looks again until what it rendered is still so. The
+// renderer that replaces the file last thus looks after everyone's records.
+func settle(compute func() ([]byte, error), replace func([]byte) error) error {
+	text, err := compute()
+	for err == nil {
+		if err = replace(text); err != nil {
+			break
+		}
+		var again []byte
+		if again, err = compute(); err == nil && bytes.Equal(again, text) {
+			return nil
+		}
+		text = again
+	}
+	return err
+}
+
+// manifest returns the bytes of a session's manifest as of now.
+func (b *Book) manifest(ctx context.Context, id string) ([]byte, error) {
+	s, artifacts, err := b.Read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	m, err := NewManifest(s, artifacts)
+	if err != nil {
+		return nil, err
+	}
+	return m.JSON(s.Adopted)
+}
+
+// Read returns a session and all its artifacts, newest first. Its kind is
+// NotFound.
+func (b *Book) Read(ctx context.Context, id string) (handoff.Session, []handoff.Artifact, error) {
+	s, err := b.session(ctx, id)
+	if err != nil {
+		return s, nil, err
+	}
+	slot := "session"
+	if s.Parent != "" {
+		slot = "run"
+	}
+	page, err := b.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{slot: id}, Hidden: true})
+	return s, page.Artifacts, err
+}
+
+// replace puts the manifest's file in place as a whole.
+func (b *Book) replace(root *os.Root, text []byte) error {
+	var random [8]byte
+	if _, err := io.ReadFull(b.Rand, random[:]); err != nil {
+		return err
+	}
+	temporary := "." + ManifestName + "." + hex.EncodeToString(random[:])
+	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = root.Rename(temporary, ManifestName)
+	}
+	if err != nil {
+		root.Remove(temporary)
+		return err
+	}
+	dir, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// isInternal reports whether a file of a session's folder is handoff's own.
+func isInternal(name string) bool {
+	ok, _ := path.Match("."+ManifestName+".*", name)
+	return name == ManifestName || ok
+}
+
+func indented(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+func decode(b []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	return dec.Decode(v)
+}

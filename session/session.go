@@ -1,0 +1,218 @@
+// Package session gives each execution of an agent's workflow a folder, a
+// manifest, an end, and names by which people and later agents find it.
+//
+// A session is an id and the facts about it; [handoff.Session] is their fold.
+// This package is what is computed from that fold: the manifest, which is
+// rendered and never read back, the names for people, and whether a session's
+// process is gone. A [Book] writes the facts.
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A Book opens the sessions of one workspace, writes down what happens in
+// them, and closes them. It is no index: what it answers it asks the hub.
+type Book struct {
+	Hub   *handoff.Hub
+	Files *os.Root // the workspace
+	Rand  io.Reader
+}
+
+// An Opening is what a new session is told of itself. Only its folder and the
+// names of agent and workflow are needed, which a run has from its parent.
+type Opening struct {
+	ID        string // a UUID v4, minted where it is ""; of a run any text
+	Parent    string // the session that a run is part of
+	Agent     handoff.SessionAgent
+	Workflow  handoff.SessionWorkflow
+	User      string
+	Inputs    map[string]json.RawMessage
+	Folder    string          // slash-separated, below the workspace
+	StartedAt time.Time       // zero for now
+	Process   handoff.Process // of handoff, where it waits for the session's end
+}
+
+// ManifestName is the name of the manifest in a session's folder.
+const ManifestName = "manifest.json"
+
+var uuidV4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
+// IsID reports whether s is written as the id of a session: a version 4 UUID
+// in lower case.
+func IsID(s string) bool { return uuidV4.MatchString(s) }
+
+// NewID returns the id of a session that has none yet: a version 4 UUID (RFC
+// 9562).
+func NewID(random io.Reader) (string, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return "", err
+	}
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]), nil
+}
+
+// Open records that a session began, makes its folder and renders its
+// manifest. Once it returns nil, the record is on stable storage; what failed
+// after it comes as warnings.
+//
+// Kinds: Invalid, Conflict (the id is taken), NotFound (the parent),
+// Unavailable, and those of Log.Append.
+func (b *Book) Open(ctx context.Context, o Opening) (handoff.Session, []string, error) {
+	if err := b.fill(ctx, &o); err != nil {
+		return handoff.Session{}, nil, err
+	}
+	if known, err := b.Hub.Session(ctx, o.ID); err == nil && known.Opened != 0 {
+		return known, nil, refuse("open session", o.ID, handoff.Conflict, "was opened before", "leave the id out; a new one is minted")
+	}
+	if err := b.Files.MkdirAll(o.Folder, 0o777); err != nil {
+		return handoff.Session{}, nil, refuse("open session", o.Folder, handoff.Unavailable, reason(err), "name a folder that can be made below the workspace")
+	}
+	warnings, err := b.record(ctx, o.ID, &handoff.SessionOpened{
+		SessionID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User,
+		Inputs: o.Inputs, Folder: o.Folder, StartedAt: o.StartedAt, Process: o.Process,
+	})
+	if err != nil {
+		return handoff.Session{}, nil, err
+	}
+	s, err := b.Hub.Session(ctx, o.ID)
+	return s, warnings, err
+}
+
+// fill completes an opening and checks it.
+func (b *Book) fill(ctx context.Context, o *Opening) (err error) {
+	if o.ID == "" {
+		if o.ID, err = NewID(b.Rand); err != nil {
+			return err
+		}
+	}
+	if o.Parent != "" {
+		parent, err := b.session(ctx, o.Parent)
+		if err != nil {
+			return err
+		}
+		o.Agent.Name, o.Workflow.Name = cmp.Or(o.Agent.Name, parent.Agent.Name), cmp.Or(o.Workflow.Name, parent.Workflow.Name)
+	} else if !IsID(o.ID) {
+		return refuse("open session", o.ID, handoff.Invalid, "is no version 4 UUID in lower case", "leave the id out; a new one is minted")
+	}
+	if o.Agent.Name == "" || o.Workflow.Name == "" {
+		return refuse("open session", o.ID, handoff.Invalid, "has no agent or no workflow", "name both: --agent NAME --workflow NAME")
+	}
+	o.Agent.Title = cmp.Or(o.Agent.Title, o.Agent.Name)
+	if o.Folder != path.Clean(o.Folder) || o.Folder == "." || !filepath.IsLocal(filepath.FromSlash(o.Folder)) {
+		return refuse("open session", o.Folder, handoff.Invalid, "folder leaves the workspace", "name a folder below the workspace")
+	}
+	return nil
+}
+
+// Close records that a session ended: completed, failed or cancelled. The
+// first end stands; a later one is recorded, shown apart, and warned about.
+// Kinds: Invalid, NotFound.
+func (b *Book) Close(ctx context.Context, id, status, why string, endedAt time.Time) ([]string, error) {
+	switch status {
+	case Completed, Failed, Cancelled:
+	default:
+		return nil, refuse("close session", id, handoff.Invalid, fmt.Sprintf("no status %q", status), "the statuses are completed, failed and cancelled")
+	}
+	s, err := b.session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var warnings []string
+	if s.Closed != 0 {
+		warnings = append(warnings, fmt.Sprintf("session %s was closed before, as %s; that stands", id, s.Status))
+	}
+	more, err := b.record(ctx, id, &handoff.SessionClosed{SessionID: id, Status: status, Reason: why, EndedAt: endedAt})
+	return append(warnings, more...), err
+}
+
+// Note adds to what is known of a session. The key "handoff" of its metadata
+// is the manifest's own. Kinds: Invalid, NotFound.
+func (b *Book) Note(ctx context.Context, n handoff.SessionNoted) ([]string, error) {
+	if _, err := b.session(ctx, n.SessionID); err != nil {
+		return nil, err
+	}
+	for _, tag := range append(n.Tags, n.RemovedTags...) {
+		if tag != strings.Join(strings.Fields(tag), "-") || tag == "" {
+			return nil, refuse("note session", fmt.Sprintf("%q", tag), handoff.Invalid, "is no tag", "a tag is one word without white space")
+		}
+	}
+	if _, ok := n.Metadata[ownKey]; ok {
+		return nil, refuse("note session", ownKey, handoff.Invalid, "the key is handoff's own", "choose another key")
+	}
+	if n.MessageCount != nil && *n.MessageCount < 0 {
+		return nil, refuse("note session", n.SessionID, handoff.Invalid, "counts fewer than 0 messages", "")
+	}
+	return b.record(ctx, n.SessionID, &n)
+}
+
+// Link records that a session builds on another, which need not be known
+// here. Kinds: Invalid (a session and itself), NotFound.
+func (b *Book) Link(ctx context.Context, id, to string) ([]string, error) {
+	if id == to {
+		return nil, refuse("link session", id, handoff.Invalid, "builds on itself", "name the session that it builds on")
+	}
+	if !IsID(to) {
+		if _, err := b.session(ctx, to); err != nil {
+			return nil, err
+		}
+	}
+	s, err := b.session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, known := range s.Links {
+		if known == to {
+			return nil, nil
+		}
+	}
+	return b.record(ctx, id, &handoff.SessionLinked{SessionID: id, To: to})
+}
+
+// record appends a fact about a session and renders its manifest.
+func (b *Book) record(ctx context.Context, id string, f handoff.Fact) ([]string, error) {
+	_, warnings, err := b.Hub.Record(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.Render(ctx, id); err != nil {
+		warnings = append(warnings, err.Error())
+	}
+	return warnings, nil
+}
+
+// session returns a session that was opened, or kind NotFound.
+func (b *Book) session(ctx context.Context, id string) (handoff.Session, error) {
+	s, err := b.Hub.Session(ctx, id)
+	if errors.Is(err, handoff.NotFound) || err == nil && s.Opened == 0 {
+		return s, refuse("find session", id, handoff.NotFound, "no such session", "handoff session find lists them; handoff session open begins one")
+	}
+	return s, err
+}
+
+func refuse(op, name string, kind handoff.Kind, why, hint string) error {
+	return &handoff.Error{Op: op, Name: name, Kind: kind, Err: errors.New(why), Hint: hint}
+}
+
+// reason strips the operation and the path from an error of the file system.
+func reason(err error) string {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}

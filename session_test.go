@@ -1,0 +1,181 @@
+package handoff_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/logtest"
+	"pgregory.net/rapid"
+)
+
+// sessionOracle says what is known of a session by looking at all its records
+// for each question anew.
+type sessionOracle []handoff.Record
+
+func newSessionOracle(records []handoff.Record, id string) sessionOracle {
+	var o sessionOracle
+	seen := map[string]bool{}
+	for _, r := range records {
+		v := reflect.ValueOf(r.Fact)
+		if seen[r.ID] || r.Fact == nil {
+			continue
+		}
+		seen[r.ID] = true
+		if field := v.Elem().FieldByName("SessionID"); field.IsValid() && field.String() == id {
+			o = append(o, r)
+		}
+	}
+	return o
+}
+
+// first returns the first record of a type, or none.
+func (o sessionOracle) first(typ string) (handoff.Record, bool) {
+	i := slices.IndexFunc(o, func(r handoff.Record) bool { return r.Type == typ })
+	if i < 0 {
+		return handoff.Record{}, false
+	}
+	return o[i], true
+}
+
+func (o sessionOracle) has(tag string) bool {
+	for _, r := range slices.Backward(o) {
+		if n, ok := r.Fact.(*handoff.SessionNoted); ok {
+			switch {
+			case slices.Contains(n.Tags, tag): // what is given and taken in one note is given
+				return true
+			case slices.Contains(n.RemovedTags, tag):
+				return false
+			}
+		}
+	}
+	return false
+}
+
+func TestSessionFold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		records := logtest.DrawRecords(t)
+		m := memoryOf(t, records)
+		for _, id := range []string{"s1", "s2", "run1"} {
+			o := newSessionOracle(records, id)
+			s, err := m.Session(t.Context(), id)
+			if (err == nil) != (len(o) > 0) {
+				t.Fatalf("%s has %d records, and the index says %v", id, len(o), err)
+			}
+			if err != nil {
+				continue
+			}
+			last := o[len(o)-1]
+			if s.Newest != last.Seq || !s.NewestAt.Equal(last.CreatedAt) {
+				t.Errorf("%s: newest %d, want %d", id, s.Newest, last.Seq)
+			}
+			if r, ok := o.first("session.opened"); ok {
+				f := r.Fact.(*handoff.SessionOpened)
+				began := r.CreatedAt
+				if !f.StartedAt.IsZero() {
+					began = f.StartedAt
+				}
+				if s.Opened != r.Seq || !s.OpenedAt.Equal(began) || s.Agent != f.Agent || s.Folder != f.Folder || s.Process != f.Process || !reflect.DeepEqual(s.Inputs, f.Inputs) {
+					t.Errorf("%s: %+v, opened as %+v", id, s, f)
+				}
+			} else if s.Opened != 0 {
+				t.Errorf("%s was opened at %d, by no record", id, s.Opened)
+			}
+			if r, ok := o.first("session.closed"); ok {
+				f := r.Fact.(*handoff.SessionClosed)
+				if s.Closed != r.Seq || s.Status != f.Status || !s.ClosedAt.Equal(f.EndedAt) {
+					t.Errorf("%s: %s at %v, closed as %+v", id, s.Status, s.ClosedAt, f)
+				}
+			} else if s.Status != handoff.Running || s.Closed != 0 {
+				t.Errorf("%s is %s, and was not closed", id, s.Status)
+			}
+			for _, tag := range []string{"t1", "t2", "t3"} {
+				if got, want := slices.Contains(s.Tags, tag), o.has(tag); got != want {
+					t.Errorf("%s has tag %s: %v, want %v", id, tag, got, want)
+				}
+			}
+		}
+	})
+}
+
+// TestSessionViewsStand checks that a view that was handed out does not change
+// with what is folded later.
+func TestSessionViewsStand(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		records := logtest.DrawRecords(t)
+		m := handoff.NewMemory()
+		type shown struct {
+			view handoff.Session
+			text []byte
+		}
+		var views []shown
+		for _, r := range records {
+			if err := m.Apply(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			page, err := m.Sessions(t.Context(), handoff.SessionQuery{Runs: true, Archived: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range page.Sessions {
+				b, err := json.Marshal(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				views = append(views, shown{s, b})
+			}
+		}
+		for _, v := range views {
+			if b, err := json.Marshal(v.view); err != nil || !bytes.Equal(b, v.text) {
+				t.Fatalf("a view became %s, was %s", b, v.text)
+			}
+		}
+	})
+}
+
+func TestSessionQuery(t *testing.T) {
+	m := handoff.NewMemory()
+	open := func(seq handoff.Seq, id, agent, workflow, user, parent string) handoff.Record {
+		return handoff.Record{Seq: seq, Version: 1, Type: "session.opened", ID: id, CreatedAt: time.Unix(int64(seq), 0),
+			Fact: &handoff.SessionOpened{SessionID: id, Parent: parent, Agent: handoff.SessionAgent{Name: agent}, Workflow: handoff.SessionWorkflow{Name: workflow}, User: user}}
+	}
+	if err := m.Apply(t.Context(),
+		open(1, "a", "alex", "intake-app", "Bryan", ""), open(2, "b", "casey", "deep-dive-app", "Bryan", ""),
+		open(3, "c", "casey", "deep-dive-itsm", "Ann", ""), open(4, "r", "casey", "deep-dive-app", "Bryan", "a"),
+	); err != nil {
+		t.Fatal(err)
+	}
+	re := regexp.MustCompile
+	for _, tt := range []struct {
+		q    handoff.SessionQuery
+		want []string
+	}{
+		{handoff.SessionQuery{}, []string{"c", "b", "a"}},
+		{handoff.SessionQuery{Runs: true}, []string{"r", "c", "b", "a"}},
+		{handoff.SessionQuery{Parent: "a"}, []string{"r"}},
+		{handoff.SessionQuery{Agent: "casey"}, []string{"c", "b"}},
+		{handoff.SessionQuery{Agent: "cas"}, nil},
+		{handoff.SessionQuery{Workflow: re("^deep-")}, []string{"c", "b"}},
+		{handoff.SessionQuery{Workflow: re("-app$")}, []string{"b", "a"}},
+		{handoff.SessionQuery{User: "Bryan", Agent: "casey"}, []string{"b"}},
+		{handoff.SessionQuery{Since: time.Unix(2, 0), Until: time.Unix(3, 0)}, []string{"b"}},
+		{handoff.SessionQuery{Limit: 1}, []string{"c"}},
+	} {
+		page, err := m.Sessions(t.Context(), tt.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range page.Sessions {
+			got = append(got, s.ID)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%+v selects %v, want %v", tt.q, got, tt.want)
+		}
+	}
+}
