@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/agent-handoff/handoff"
 )
 
 // A Dialect is one edition of the script that checked artifacts before handoff
@@ -36,7 +37,7 @@ func (p *Pipeline) Compat(d Dialect, read func(name string) ([]byte, error), fil
 		return Answer{Err: usage, Code: 2}
 	}
 	b, err := read(files[0])
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, handoff.NotFound) {
 		return refusal("File not found: " + files[0])
 	}
 	if err != nil {

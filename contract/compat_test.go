@@ -1,10 +1,10 @@
 package contract_test
 
 import (
-	"io/fs"
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/contract"
 )
 
@@ -43,7 +43,7 @@ func TestCompat(t *testing.T) {
 	for _, tt := range tests {
 		read := func(name string) ([]byte, error) {
 			if strings.HasPrefix(name, "gone/") {
-				return nil, fs.ErrNotExist
+				return nil, handoff.NotFound
 			}
 			return []byte(tt.in), nil
 		}

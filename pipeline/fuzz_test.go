@@ -28,7 +28,7 @@ func holds(t *testing.T, p *contract.Pipeline, artifacts map[string][]byte) {
 	for _, stage := range p.Stages {
 		out := s.Outputs[stage.Name]
 		v := pipeline.Gate(p, stage.Name, s, &pipeline.Scope{Changed: []string{"a.go", "b.go"}})
-		if !out.Report.Valid() && v.Pass() {
+		if !out.Report.Valid() && v.Pass {
 			t.Fatalf("%s: %q breaks its contract, and the gate holds", stage.Name, artifacts[stage.Name])
 		}
 		for _, f := range v.Findings {
@@ -159,7 +159,7 @@ func FuzzTrace(f *testing.F) {
 		if pipeline.Next(p, s).Reason == "" {
 			t.Fatal("no reason")
 		}
-		pipeline.Drifts(p, s)
+		pipeline.Compare(p, s)
 	})
 }
 

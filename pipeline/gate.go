@@ -31,6 +31,8 @@ func (f Finding) String() string { return fmt.Sprintf("[%s] %s: %s", f.Level, f.
 type Verdict struct {
 	Stage    string    `json:"stage"`
 	Findings []Finding `json:"findings"`
+	Pass     bool      `json:"pass"`            // there are no errors: the stage may be built upon
+	Scope    *Scope    `json:"scope,omitempty"` // what it was held against
 }
 
 // Errors are the findings that stop a run.
@@ -48,9 +50,6 @@ func (v Verdict) at(level Level) []Finding {
 	}
 	return found
 }
-
-// Pass reports whether the stage may be built upon.
-func (v Verdict) Pass() bool { return len(v.Errors()) == 0 }
 
 // String is the findings, a line each, and the line that sums them up.
 func (v Verdict) String() string {
@@ -74,13 +73,18 @@ func (v Verdict) String() string {
 // changed, and is held against the plan and the worker's own list. A stage that
 // the pipeline hasn't gets one error. Gate only answers.
 func Gate(p *contract.Pipeline, name string, s State, scope *Scope) Verdict {
-	v := &Verdict{Stage: name, Findings: []Finding{}}
-	stage, err := p.Stage(name)
-	if err != nil {
+	v := &Verdict{Stage: name, Findings: []Finding{}, Scope: scope}
+	if stage, err := p.Stage(name); err != nil {
 		v.error("stage", "", "there is no stage %s", name)
-		return *v
+	} else {
+		v.Stage = stage.Name
+		v.gate(p, stage, s)
 	}
-	v.Stage = stage.Name
+	v.Pass = len(v.Errors()) == 0
+	return *v
+}
+
+func (v *Verdict) gate(p *contract.Pipeline, stage *contract.Stage, s State) {
 	out, there := s.Outputs[stage.Name]
 	if !there || out.Report.Value == nil {
 		v.error(existence(stage), "", "%s not found or empty%s", stage.Artifact, because(out))
@@ -90,19 +94,18 @@ func Gate(p *contract.Pipeline, name string, s State, scope *Scope) Verdict {
 	case "plan":
 		v.plan(a, there && a != nil)
 	case "implement":
-		v.implement(p, s, a, scope)
+		v.implement(p, s, a)
 	case "test":
 		v.test(a)
 	case "review":
 		v.review(a)
 	case "git":
-		v.git(s, scope)
+		v.git(s)
 	}
 	if a != nil {
 		v.tiers(s, stage.Name, a)
 		v.contract(out.Report)
 	}
-	return *v
 }
 
 func because(out Output) string {

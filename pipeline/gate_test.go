@@ -101,8 +101,8 @@ func TestGate(t *testing.T) {
 			if got := gated(v); got != tt.want {
 				t.Errorf("got %s, want %s\n%s", got, tt.want, v)
 			}
-			if got, want := v.Pass(), !hasError(tt.want); got != want {
-				t.Errorf("Pass() = %v, want %v", got, want)
+			if got, want := v.Pass, !hasError(tt.want); got != want {
+				t.Errorf("Pass = %v, want %v", got, want)
 			}
 		})
 	}

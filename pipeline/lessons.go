@@ -10,8 +10,10 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"github.com/agent-handoff/handoff"
@@ -35,6 +37,12 @@ type Lesson struct {
 
 	// Rest is what others wrote into the lesson; it is kept.
 	Rest map[string]any `yaml:",inline" json:"-"`
+}
+
+// Row is the lesson as cells of a table: day, how often, issue, pattern, what
+// helped.
+func (l Lesson) Row() []string {
+	return []string{l.Date, strconv.Itoa(l.Frequency), l.Issue, l.Pattern, l.Mitigation}
 }
 
 // ExampleLessons is a file of lessons that shows how one is written.
@@ -165,6 +173,14 @@ func AddLesson(list []Lesson, l Lesson) ([]Lesson, error) {
 	key := patternKey(l.Pattern)
 	if key == "" {
 		return nil, &handoff.Error{Op: "add lesson", Kind: handoff.Invalid, Err: errors.New("has no pattern"), Hint: "say with --pattern what failed"}
+	}
+	if _, err := time.Parse(time.DateOnly, l.Date); err != nil {
+		return nil, &handoff.Error{Op: "add lesson", Name: l.Date, Kind: handoff.Invalid, Err: errors.New("is no day"), Hint: "write a day as 2026-11-21"}
+	}
+	if l.Issue != "" {
+		if err := contract.CheckIssue(l.Issue); err != nil {
+			return nil, err
+		}
 	}
 	list = slices.Clone(list)
 	l.Frequency = max(1, l.Frequency)

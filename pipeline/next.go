@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/agent-handoff/handoff/contract"
 )
@@ -18,6 +19,24 @@ type Step struct {
 	Tier   string   `json:"tier,omitempty"` // the tier to work on, where the last one gave up
 	Done   bool     `json:"done"`
 	Notes  []string `json:"notes,omitempty"` // what the folder can't tell
+}
+
+// String is the step in lines, a word and what it says.
+func (s Step) String() string {
+	agent := s.Agent
+	if s.Done {
+		agent = "nobody: the run is done"
+	}
+	var b strings.Builder
+	for _, line := range [][2]string{
+		{"agent", agent}, {"stage", s.Stage}, {"tier", s.Tier}, {"reads", strings.Join(s.Reads, " ")},
+		{"writes", s.Writes}, {"why", s.Reason}, {"note", strings.Join(s.Notes, "; ")},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(&b, "%-6s  %s\n", line[0], strings.ReplaceAll(line[1], "\n", " "))
+		}
+	}
+	return b.String()
 }
 
 // Next says what comes next. It is a function of its arguments and has an answer

@@ -262,7 +262,7 @@ func sound(r *rapid.T, p *contract.Pipeline, s pipeline.State, step pipeline.Ste
 				r.Fatalf("done without %s", stage.Artifact)
 			}
 		}
-		if !pipeline.Gate(p, "git", s, nil).Pass() {
+		if !pipeline.Gate(p, "git", s, nil).Pass {
 			r.Fatalf("done although the last gate does not hold: %s", pipeline.Gate(p, "git", s, nil))
 		}
 	case step.Stage != "":

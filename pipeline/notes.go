@@ -20,6 +20,9 @@ type Notes struct {
 	Criteria     []Criterion          `yaml:"acceptance_criteria" json:"acceptance_criteria"`
 	Stages       map[string]StageNote `yaml:"stages" json:"stages"`
 	Retries      map[string]int       `yaml:"retries" json:"retries"`
+
+	// Drift is where the run's own state.yaml says something else.
+	Drift []Drift `yaml:"-" json:"drift"`
 }
 
 // A Criterion is one acceptance criterion of the plan.
@@ -57,7 +60,7 @@ func Derive(p *contract.Pipeline, s State) Notes {
 	if n.Stages["implement"].Result == "completed" {
 		status = "implemented"
 	}
-	if n.Stages["test"].Result == "PASS" && Gate(p, "test", s, nil).Pass() {
+	if n.Stages["test"].Result == "PASS" && Gate(p, "test", s, nil).Pass {
 		status = "verified"
 	}
 	mapping := object(s.Outputs["plan"].Report.Value["acceptance_mapping"])
@@ -82,20 +85,20 @@ func (d Drift) String() string {
 	return fmt.Sprintf("%s: says %q, the artifacts say %q", d.Pointer, d.Written, d.Derived)
 }
 
-// Drifts compares a run's state.yaml with what its artifacts make. Only what it
-// says is looked at, in either of its dialects: agents with and without their
+// Compare is Derive, and compares what it makes with the run's state.yaml. Only
+// what that says is looked at, in either of its dialects: agents with and without their
 // prefix, results in any case. Its kind is Invalid, where the file is no YAML.
-func Drifts(p *contract.Pipeline, s State) ([]Drift, error) {
-	drifts := []Drift{}
+func Compare(p *contract.Pipeline, s State) (Notes, error) {
+	derived := Derive(p, s)
+	derived.Drift = []Drift{}
 	var written map[string]any
 	if err := yaml.Load(s.Notes, &written); err != nil && len(strings.TrimSpace(string(s.Notes))) > 0 {
-		return nil, &handoff.Error{Op: "read state", Name: Folder + "/" + s.Issue + "/" + contract.StateFile, Kind: handoff.Invalid, Err: err,
+		return Notes{}, &handoff.Error{Op: "read state", Name: Folder + "/" + s.Issue + "/" + contract.StateFile, Kind: handoff.Invalid, Err: err,
 			Hint: "handoff pipeline trace " + s.Issue + " --state prints what the artifacts make"}
 	}
-	derived := Derive(p, s)
 	differ := func(at string, said any, want string, same func(a, b string) bool) {
 		if got := fmt.Sprint(said); said != nil && got != "" && !same(got, want) {
-			drifts = append(drifts, Drift{at, got, want})
+			derived.Drift = append(derived.Drift, Drift{at, got, want})
 		}
 	}
 	differ("/issue", written["issue"], derived.Issue, strings.EqualFold)
@@ -113,7 +116,7 @@ func Drifts(p *contract.Pipeline, s State) ([]Drift, error) {
 		differ("/stages/"+name+"/agent", object(stages[name])["agent"], note.Agent, sameAgent)
 		differ("/stages/"+name+"/result", object(stages[name])["result"], note.Result, strings.EqualFold)
 	}
-	return drifts, nil
+	return derived, nil
 }
 
 func declared(p *contract.Pipeline, name string) bool {

@@ -142,7 +142,7 @@ var exempt = []string{Folder + "/", ".handoff/"}
 
 // implement holds three lists against each other: what was planned, what the
 // worker says it changed, and what git says changed.
-func (v *Verdict) implement(p *contract.Pipeline, s State, a map[string]any, scope *Scope) {
+func (v *Verdict) implement(p *contract.Pipeline, s State, a map[string]any) {
 	planned, ok := v.planned(p, s)
 	if !ok {
 		return
@@ -153,11 +153,11 @@ func (v *Verdict) implement(p *contract.Pipeline, s State, a map[string]any, sco
 		at := contract.Pointer("files_changed", fmt.Sprint(i))
 		if planned != nil && completed && !covers(planned, file) {
 			v.error("claim_planned", at, "the worker says it changed %s, which is not in affected_files", file)
-		} else if scope != nil && !slices.Contains(scope.Changed, clean(file)) {
+		} else if v.Scope != nil && !slices.Contains(v.Scope.Changed, clean(file)) {
 			v.error("claim_changed", at, "the worker says it changed %s, which did not change", file)
 		}
 	}
-	v.scope(planned, claimed, a != nil, scope)
+	v.scope(planned, claimed, a != nil)
 }
 
 // planned returns the files that the plan names, nil where the issue needs no
@@ -177,14 +177,14 @@ func (v *Verdict) planned(p *contract.Pipeline, s State) ([]string, bool) {
 
 // scope holds what changed against what was planned and, where it is known,
 // against what was said to have changed.
-func (v *Verdict) scope(planned, claimed []string, said bool, scope *Scope) {
-	if scope == nil {
+func (v *Verdict) scope(planned, claimed []string, said bool) {
+	if v.Scope == nil {
 		return
 	}
 	for i, file := range claimed {
 		claimed[i] = clean(file)
 	}
-	for _, file := range scope.Changed {
+	for _, file := range v.Scope.Changed {
 		switch {
 		case slices.ContainsFunc(exempt, func(folder string) bool { return strings.HasPrefix(file, folder) }):
 		case planned != nil && !covers(planned, file):
@@ -194,14 +194,14 @@ func (v *Verdict) scope(planned, claimed []string, said bool, scope *Scope) {
 		}
 	}
 	for _, pattern := range planned {
-		if !slices.ContainsFunc(scope.Changed, func(file string) bool { return covers([]string{pattern}, file) }) {
+		if !slices.ContainsFunc(v.Scope.Changed, func(file string) bool { return covers([]string{pattern}, file) }) {
 			v.warn("scope_missing", "", "%s is planned and did not change", pattern)
 		}
 	}
 }
 
 // git holds that tests and review passed before anything is merged.
-func (v *Verdict) git(s State, scope *Scope) {
+func (v *Verdict) git(s State) {
 	switch said := outcome(s.Outputs["test"].Report.Value); said {
 	case "PASS":
 	case "SKIP":
@@ -213,7 +213,7 @@ func (v *Verdict) git(s State, scope *Scope) {
 		v.error("review_passed", "", "the review did not pass%s", saying(said))
 	}
 	if plan := s.Outputs["plan"].Report.Value; plan != nil {
-		v.scope(append([]string{}, texts(plan["affected_files"])...), nil, false, scope)
+		v.scope(append([]string{}, texts(plan["affected_files"])...), nil, false)
 	}
 }
 

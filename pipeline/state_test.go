@@ -131,16 +131,16 @@ func TestDrifts(t *testing.T) {
 		{"drift", "issue: 7\nstatus: completed\ncurrent_stage: git\nstages:\n  test: {agent: jg-worker, result: FAIL}\n  review: {result: PASS}\n",
 			"/issue /status /current_stage /stages/review /stages/test/agent /stages/test/result"},
 	} {
-		list, err := pipeline.Drifts(p, read(t, p, files(tt.notes)))
+		notes, err := pipeline.Compare(p, read(t, p, files(tt.notes)))
 		var got []string
-		for _, d := range list {
+		for _, d := range notes.Drift {
 			got = append(got, d.Pointer)
 		}
 		if err != nil || strings.Join(got, " ") != tt.want {
 			t.Errorf("%s: got %v %v, want %s", tt.name, got, err, tt.want)
 		}
 	}
-	if _, err := pipeline.Drifts(p, read(t, p, files("a: ["))); !errors.Is(err, handoff.Invalid) {
+	if _, err := pipeline.Compare(p, read(t, p, files("a: ["))); !errors.Is(err, handoff.Invalid) {
 		t.Errorf("no YAML: got %v, want Invalid", err)
 	}
 }

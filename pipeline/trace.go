@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"path"
+	"strconv"
 	"time"
 
 	"github.com/agent-handoff/handoff/contract"
@@ -57,6 +58,23 @@ func TraceOf(p *contract.Pipeline, s State) Trace {
 		}
 	}
 	return t
+}
+
+// Rows are the attempts as cells of a table: stage, attempt, agent, result,
+// start, duration, file.
+func (t Trace) Rows() [][]string {
+	var rows [][]string
+	for _, s := range t.Stages {
+		started, took := "unknown", "unknown"
+		if s.StartedAt != nil {
+			started = s.StartedAt.Format(time.RFC3339)
+		}
+		if s.DurationMS != nil {
+			took = (time.Duration(*s.DurationMS) * time.Millisecond).String()
+		}
+		rows = append(rows, []string{s.Stage, strconv.Itoa(s.Attempt), s.Agent, s.Result, started, took, s.Artifact})
+	}
+	return rows
 }
 
 // add adds an attempt; where nobody says who made it, it was the stage's writer.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/contract"
@@ -13,7 +14,32 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func pipelineCommand(a *app) *cobra.Command {
+// A pipelines is the command line as the commands of pipelines see it.
+type pipelines struct {
+	*app
+	asJSON bool   // --json, which all of them have
+	root   string // of the workspace, once it is open
+}
+
+// print prints an answer, as JSON or else as do prints it.
+func (a *pipelines) print(v any, do func()) error {
+	if a.asJSON {
+		return a.json(v)
+	}
+	do()
+	return nil
+}
+
+// answer is print for a question whose answer may be no.
+func (a *pipelines) answer(yes bool, v any, do func()) error {
+	if err := a.print(v, do); err != nil || yes {
+		return err
+	}
+	return errNo
+}
+
+func pipelineCommand(root *app) *cobra.Command {
+	a := &pipelines{app: root}
 	c := &cobra.Command{
 		Use:     "pipeline",
 		Short:   "Stages with contracts, gates that hold, and what comes next",
@@ -25,20 +51,24 @@ stage. Folders that other tools wrote are read as they are.
 A project changes stages and their schemas in .handoff/pipelines/*.yaml;
 docs/pipeline.md shows how.`,
 		Example: "  handoff pipeline init 42\n  handoff pipeline next 42",
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return c.Help()
-			}
-			return invalid("pipeline", args[0], "no such command", "handoff pipeline --help lists the commands")
-		},
+		RunE:    group,
 	}
+	c.PersistentFlags().BoolVar(&a.asJSON, "json", false, "print JSON")
 	c.AddCommand(pipelineInitCommand(a), pipelineValidateCommand(a), pipelineGateCommand(a),
 		pipelineNextCommand(a), pipelineTraceCommand(a), lessonsCommand(a))
 	return c
 }
 
+// group is what a command does that only has others below it.
+func group(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return c.Help()
+	}
+	return invalid(c.Name(), args[0], "no such command", c.CommandPath()+" --help lists the commands")
+}
+
 // pipelineOf opens the workspace's files and loads its pipeline.
-func (a *app) pipelineOf(do func(*os.Root, *contract.Pipeline) error) error {
+func (a *pipelines) pipelineOf(do func(*os.Root, *contract.Pipeline) error) error {
 	return a.reading(func(w *local.Workspace) error {
 		p, err := contract.Load(os.DirFS(filepath.Join(w.Runtime, "pipelines")))
 		if err != nil {
@@ -53,20 +83,20 @@ func (a *app) pipelineOf(do func(*os.Root, *contract.Pipeline) error) error {
 	})
 }
 
-// run of a pipeline, as it is now.
-func (a *app) pipelineRun(issue string, do func(*os.Root, *contract.Pipeline, pipeline.State) error) error {
+// pipelineRun reads a run as it is now.
+func (a *pipelines) pipelineRun(issue string, do func(*contract.Pipeline, pipeline.State) error) error {
 	return a.pipelineOf(func(files *os.Root, p *contract.Pipeline) error {
 		s, err := pipeline.Read(files, p, issue)
 		if err != nil {
 			return err
 		}
-		return do(files, p, s)
+		a.root = files.Name()
+		return do(p, s)
 	})
 }
 
-func pipelineInitCommand(a *app) *cobra.Command {
+func pipelineInitCommand(a *pipelines) *cobra.Command {
 	var complexity string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "init ISSUE",
 		Short: "Make a run's folder",
@@ -77,27 +107,20 @@ needs no plan.`,
 		Args:    exactly(1, "one issue"),
 	}
 	c.Flags().StringVar(&complexity, "complexity", "", "how large the issue is: trivial, standard or complex")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.RegisterFlagCompletionFunc("complexity", cobra.FixedCompletions([]string{"trivial", "standard", "complex"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.pipelineOf(func(files *os.Root, _ *contract.Pipeline) error {
 			path, err := pipeline.Init(files, args[0], complexity)
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return a.json(map[string]string{"issue": args[0], "path": path})
-			}
-			fmt.Fprintln(a.out, path)
-			return nil
+			return a.print(map[string]string{"issue": args[0], "path": path}, func() { fmt.Fprintln(a.out, path) })
 		})
 	}
 	return c
 }
 
-func pipelineGateCommand(a *app) *cobra.Command {
+func pipelineGateCommand(a *pipelines) *cobra.Command {
 	var base string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "gate ISSUE STAGE",
 		Short: "Whether a stage may be built upon",
@@ -111,22 +134,15 @@ It only answers. Exit code 1 says that the gate does not hold.`,
 		Args:    exactly(2, "one issue and one stage"),
 	}
 	c.Flags().StringVar(&base, "base", "", "the `commit` from which changes count (default: where HEAD parted from the main branch)")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) != 1 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return []string{"plan", "implement", "test", "review", "git"}, cobra.ShellCompDirectiveNoFileComp
-	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.pipelineRun(args[0], func(files *os.Root, p *contract.Pipeline, s pipeline.State) error {
+		return a.pipelineRun(args[0], func(p *contract.Pipeline, s pipeline.State) error {
 			stage, err := p.Stage(args[1])
 			if err != nil {
 				return err
 			}
 			var scope *pipeline.Scope
 			if stage.Name == "implement" || stage.Name == "git" {
-				changes, err := pipeline.Changes(c.Context(), pipeline.RunGit, files.Name(), base)
+				changes, err := pipeline.Changes(c.Context(), pipeline.RunGit, a.root, base)
 				if err != nil {
 					return err
 				}
@@ -135,33 +151,20 @@ It only answers. Exit code 1 says that the gate does not hold.`,
 				return invalid("gate", stage.Name, "--base is for the stages implement and git", "leave it out")
 			}
 			v := pipeline.Gate(p, stage.Name, s, scope)
-			if asJSON {
-				err = a.json(struct {
-					pipeline.Verdict
-					Pass  bool            `json:"pass"`
-					Scope *pipeline.Scope `json:"scope,omitempty"`
-				}{v, v.Pass(), scope})
-			} else {
-				a.lines(v.String())
-			}
-			if err == nil && !v.Pass() {
-				err = errNo
-			}
-			return err
+			return a.answer(v.Pass, v, func() { a.lines(v.String()) })
 		})
 	}
 	return c
 }
 
 // lines prints lines that may hold text from outside.
-func (a *app) lines(text string) {
+func (a *pipelines) lines(text string) {
 	for line := range strings.Lines(text) {
 		fmt.Fprintln(a.out, oneLine(strings.TrimSuffix(line, "\n")))
 	}
 }
 
-func pipelineNextCommand(a *app) *cobra.Command {
-	var asJSON bool
+func pipelineNextCommand(a *pipelines) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "next ISSUE",
 		Short: "Which agent acts next, from what, and why",
@@ -171,27 +174,63 @@ the order in which they are known to have been written, never at file times.`,
 		Example: "  handoff pipeline next 42\n  handoff pipeline next 42 --json",
 		Args:    exactly(1, "one issue"),
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.pipelineRun(args[0], func(_ *os.Root, p *contract.Pipeline, s pipeline.State) error {
+		return a.pipelineRun(args[0], func(p *contract.Pipeline, s pipeline.State) error {
 			step := pipeline.Next(p, s)
-			if asJSON {
-				return a.json(step)
-			}
-			agent := step.Agent
-			if step.Done {
-				agent = "nobody: the run is done"
-			}
-			for _, line := range [][2]string{
-				{"agent", agent}, {"stage", step.Stage}, {"tier", step.Tier}, {"reads", strings.Join(step.Reads, " ")},
-				{"writes", step.Writes}, {"why", step.Reason}, {"note", strings.Join(step.Notes, "; ")},
-			} {
-				if line[1] != "" {
-					fmt.Fprintf(a.out, "%-6s  %s\n", line[0], oneLine(line[1]))
-				}
-			}
-			return nil
+			return a.print(step, func() { a.lines(step.String()) })
 		})
 	}
 	return c
+}
+
+func pipelineTraceCommand(a *pipelines) *cobra.Command {
+	var state bool
+	c := &cobra.Command{
+		Use:   "trace ISSUE",
+		Short: "How a run went: attempts, durations, retries",
+		Long: `Trace shows the attempts of each stage in the order in which they are known to
+have happened. What nobody wrote down, a duration, say, is shown as unknown.
+
+With --state it prints the state.yaml that the artifacts make. Where the run has
+one that says something else, each difference is told on standard error, and the
+exit code is 1.`,
+		Example: "  handoff pipeline trace 42\n  handoff pipeline trace 42 --state",
+		Args:    exactly(1, "one issue"),
+	}
+	c.Flags().BoolVar(&state, "state", false, "print state.yaml as the artifacts make it")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.pipelineRun(args[0], func(p *contract.Pipeline, s pipeline.State) error {
+			if state {
+				return a.state(p, s)
+			}
+			t := pipeline.TraceOf(p, s)
+			return a.print(t, func() { a.trace(t) })
+		})
+	}
+	return c
+}
+
+func (a *pipelines) trace(t pipeline.Trace) {
+	a.rows([]string{"stage", "attempt", "agent", "result", "started", "took", "artifact"}, t.Rows())
+	for _, stage := range sortedKeys(t.Retries) {
+		fmt.Fprintf(a.err, "retries of %s: %d\n", stage, t.Retries[stage])
+	}
+	if t.TotalMS > 0 {
+		fmt.Fprintf(a.err, "%s altogether\n", time.Duration(t.TotalMS)*time.Millisecond)
+	}
+}
+
+func (a *pipelines) state(p *contract.Pipeline, s pipeline.State) error {
+	notes, err := pipeline.Compare(p, s)
+	if err != nil {
+		return err
+	}
+	b, err := notes.YAML()
+	if err != nil {
+		return err
+	}
+	for _, d := range notes.Drift {
+		a.warn("%s: %s", contract.StateFile, d)
+	}
+	return a.answer(len(notes.Drift) == 0, notes, func() { a.out.Write(b) })
 }

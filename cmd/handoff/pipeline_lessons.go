@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func lessonsCommand(a *app) *cobra.Command {
+func lessonsCommand(a *pipelines) *cobra.Command {
 	var example bool
 	c := &cobra.Command{
 		Use:   "lessons",
@@ -25,22 +25,18 @@ before it plans. At most %d are kept; beyond that the oldest goes.`, pipeline.Ma
 	}
 	c.Flags().BoolVar(&example, "example", false, "print a file of lessons that shows how one is written")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		switch {
-		case example:
+		if example {
 			_, err := io.WriteString(a.out, pipeline.ExampleLessons)
 			return err
-		case len(args) > 0:
-			return invalid("lessons", args[0], "no such command", "handoff pipeline lessons --help lists the commands")
 		}
-		return c.Help()
+		return group(c, args)
 	}
 	c.AddCommand(lessonsAddCommand(a), lessonsListCommand(a), lessonsMatchCommand(a), lessonsPruneCommand(a))
 	return c
 }
 
-func lessonsAddCommand(a *app) *cobra.Command {
+func lessonsAddCommand(a *pipelines) *cobra.Command {
 	var l pipeline.Lesson
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "add",
 		Short: "Add a lesson, or count one that is known",
@@ -53,27 +49,15 @@ is counted once more instead.`,
 	c.Flags().StringVar(&l.Mitigation, "mitigation", "", "what helped, in `words`")
 	c.Flags().StringVar(&l.Issue, "issue", "", "the `issue` in which it was seen")
 	c.Flags().StringVar(&l.Date, "date", "", "the `day`: 2026-11-21 (default: today)")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: all lessons")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if l.Date == "" {
-			l.Date = a.now().Format(time.DateOnly)
-		}
-		if _, err := time.Parse(time.DateOnly, l.Date); err != nil {
-			return invalid("--date", l.Date, "is no day", "write 2026-11-21")
-		}
-		if l.Issue != "" {
-			if err := contract.CheckIssue(l.Issue); err != nil {
-				return err
-			}
-		}
-		return a.changeLessons(asJSON, func(list []pipeline.Lesson) ([]pipeline.Lesson, error) { return pipeline.AddLesson(list, l) })
+		l.Date = cmp.Or(l.Date, a.now().Format(time.DateOnly))
+		return a.changeLessons(func(list []pipeline.Lesson) ([]pipeline.Lesson, error) { return pipeline.AddLesson(list, l) })
 	}
 	return c
 }
 
-func lessonsPruneCommand(a *app) *cobra.Command {
+func lessonsPruneCommand(a *pipelines) *cobra.Command {
 	keep := pipeline.MaxLessons
-	var asJSON bool
 	c := &cobra.Command{
 		Use:     "prune",
 		Short:   "Keep only the newest lessons",
@@ -81,12 +65,11 @@ func lessonsPruneCommand(a *app) *cobra.Command {
 		Args:    exactly(0, ""),
 	}
 	c.Flags().IntVar(&keep, "keep", keep, "this `number`")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: the lessons that are left")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if keep < 1 {
 			return invalid("--keep", strconv.Itoa(keep), "keeps nothing", "the smallest number is 1")
 		}
-		return a.changeLessons(asJSON, func(list []pipeline.Lesson) ([]pipeline.Lesson, error) {
+		return a.changeLessons(func(list []pipeline.Lesson) ([]pipeline.Lesson, error) {
 			return pipeline.PruneLessons(list, keep), nil
 		})
 	}
@@ -94,55 +77,49 @@ func lessonsPruneCommand(a *app) *cobra.Command {
 }
 
 // changeLessons changes the lessons and says how many there are.
-func (a *app) changeLessons(asJSON bool, change func([]pipeline.Lesson) ([]pipeline.Lesson, error)) error {
+func (a *pipelines) changeLessons(change func([]pipeline.Lesson) ([]pipeline.Lesson, error)) error {
 	return a.pipelineOf(func(files *os.Root, _ *contract.Pipeline) error {
 		list, err := pipeline.ChangeLessons(files, change)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return a.json(list)
-		}
-		fmt.Fprintf(a.out, "%d lessons\n", len(list))
-		return nil
+		return a.print(list, func() { fmt.Fprintf(a.out, "%d lessons\n", len(list)) })
 	})
 }
 
-func lessonsListCommand(a *app) *cobra.Command {
-	var asJSON bool
+func lessonsListCommand(a *pipelines) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List the lessons",
 		Example: "  handoff pipeline lessons list --json",
 		Args:    exactly(0, ""),
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.pipelineOf(func(files *os.Root, _ *contract.Pipeline) error {
-			list, err := pipeline.Lessons(files)
-			if err != nil {
-				return err
+		return a.lessons(func(list []pipeline.Lesson) error {
+			rows := make([][]string, len(list))
+			for i, l := range list {
+				rows[i] = l.Row()
 			}
-			if asJSON {
-				return a.json(append([]pipeline.Lesson{}, list...))
-			}
-			var rows [][]string
-			for _, l := range list {
-				rows = append(rows, lessonRow(l))
-			}
-			a.rows([]string{"date", "times", "issue", "pattern", "mitigation"}, rows)
-			return nil
+			return a.print(append([]pipeline.Lesson{}, list...), func() { a.rows(lessonHead, rows) })
 		})
 	}
 	return c
 }
 
-func lessonRow(l pipeline.Lesson) []string {
-	return []string{l.Date, strconv.Itoa(l.Frequency), l.Issue, l.Pattern, l.Mitigation}
+// lessons reads the lessons.
+func (a *pipelines) lessons(do func([]pipeline.Lesson) error) error {
+	return a.pipelineOf(func(files *os.Root, _ *contract.Pipeline) error {
+		list, err := pipeline.Lessons(files)
+		if err != nil {
+			return err
+		}
+		return do(list)
+	})
 }
 
-func lessonsMatchCommand(a *app) *cobra.Command {
-	var asJSON bool
+var lessonHead = []string{"date", "times", "issue", "pattern", "mitigation"}
+
+func lessonsMatchCommand(a *pipelines) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "match TEXT|-",
 		Short:   "Find the lessons that a failure reminds of, best first",
@@ -150,7 +127,6 @@ func lessonsMatchCommand(a *app) *cobra.Command {
 		Example: "  handoff pipeline lessons match 'listen tcp :8080: bind: port is taken'",
 		Args:    exactly(1, "one text"),
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		failure := args[0]
 		if failure == "-" {
@@ -160,31 +136,14 @@ func lessonsMatchCommand(a *app) *cobra.Command {
 			}
 			failure = string(b)
 		}
-		return a.pipelineOf(func(files *os.Root, _ *contract.Pipeline) error {
-			list, err := pipeline.Lessons(files)
-			if err != nil {
-				return err
-			}
+		return a.lessons(func(list []pipeline.Lesson) error {
 			matches := pipeline.MatchLessons(list, failure)
-			if asJSON {
-				err = a.json(matches)
-			} else {
-				var rows [][]string
-				for _, m := range matches {
-					rows = append(rows, append([]string{fmt.Sprintf("%.0f%%", m.Score*100)}, lessonRow(m.Lesson)...))
-				}
-				a.rows([]string{"words", "date", "times", "issue", "pattern", "mitigation"}, rows)
+			rows := make([][]string, len(matches))
+			for i, m := range matches {
+				rows[i] = append([]string{fmt.Sprintf("%.0f%%", m.Score*100)}, m.Row()...)
 			}
-			return errors.Join(err, none(len(matches)))
+			return a.answer(len(matches) > 0, matches, func() { a.rows(append([]string{"words"}, lessonHead...), rows) })
 		})
 	}
 	return c
-}
-
-// none is the answer no where nothing was found.
-func none(found int) error {
-	if found == 0 {
-		return errNo
-	}
-	return nil
 }

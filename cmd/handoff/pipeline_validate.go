@@ -1,15 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/contract"
 	"github.com/spf13/cobra"
 )
@@ -22,9 +18,8 @@ type validation struct {
 	contract.Report
 }
 
-func pipelineValidateCommand(a *app) *cobra.Command {
+func pipelineValidateCommand(a *pipelines) *cobra.Command {
 	var compat, stage string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "validate FILE…",
 		Short: "Hold artifacts against their contracts",
@@ -43,9 +38,7 @@ Exit code 1 says that a file breaks its contract.`,
 	c.Flags().StringVar(&compat, "compat", "", "answer as schema.py of this `edition`: practitioner or expert")
 	c.Flags().Lookup("compat").NoOptDefVal = string(contract.Practitioner)
 	c.Flags().StringVar(&stage, "stage", "", "the `stage` whose contract counts")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.MarkFlagsMutuallyExclusive("compat", "stage")
-	c.MarkFlagsMutuallyExclusive("compat", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.pipelineOf(func(_ *os.Root, p *contract.Pipeline) error {
 			if c.Flags().Changed("compat") {
@@ -54,17 +47,20 @@ Exit code 1 says that a file breaks its contract.`,
 			if len(args) == 0 {
 				return invalid("validate", "", "takes files", "usage: handoff pipeline validate FILE…")
 			}
-			return a.validate(p, stage, args, asJSON)
+			return a.validate(p, stage, args)
 		})
 	}
 	return c
 }
 
-func (a *app) compat(p *contract.Pipeline, edition contract.Dialect, files []string) error {
+func (a *pipelines) compat(p *contract.Pipeline, edition contract.Dialect, files []string) error {
+	if a.asJSON {
+		return invalid("--compat", string(edition), "prints no JSON", "leave --json out")
+	}
 	if edition != contract.Practitioner && edition != contract.Expert {
 		return invalid("--compat", string(edition), "no such edition", "the editions are practitioner and expert")
 	}
-	answer := p.Compat(edition, a.readArtifact, files...)
+	answer := p.Compat(edition, func(name string) ([]byte, error) { return contract.ReadFile(a.dir, name, a.in) }, files...)
 	io.WriteString(a.out, answer.Out)
 	io.WriteString(a.err, answer.Err)
 	if answer.Code != 0 {
@@ -73,9 +69,8 @@ func (a *app) compat(p *contract.Pipeline, edition contract.Dialect, files []str
 	return nil
 }
 
-func (a *app) validate(p *contract.Pipeline, stage string, files []string, asJSON bool) error {
-	list := []validation{}
-	var refused error
+func (a *pipelines) validate(p *contract.Pipeline, stage string, files []string) error {
+	list, valid := []validation{}, true
 	for _, file := range files {
 		name := stage
 		if name == "" {
@@ -85,22 +80,18 @@ func (a *app) validate(p *contract.Pipeline, stage string, files []string, asJSO
 		if err != nil {
 			return err
 		}
-		b, err := a.readArtifact(file)
+		b, err := contract.ReadFile(a.dir, file, a.in)
 		if err != nil {
-			return artifactError(file, err)
-		}
-		report := s.Validate(b)
-		if !report.Valid() {
-			refused = errNo
-		}
-		list = append(list, validation{file, s.Name, report.Valid(), report})
-	}
-	if asJSON {
-		if err := a.json(list); err != nil {
 			return err
 		}
-		return refused
+		report := s.Validate(b)
+		valid = valid && report.Valid()
+		list = append(list, validation{file, s.Name, report.Valid(), report})
 	}
+	return a.answer(valid, list, func() { a.validated(list) })
+}
+
+func (a *pipelines) validated(list []validation) {
 	for _, v := range list {
 		for _, p := range v.Errors {
 			fmt.Fprintf(a.out, "%s: %s\n", oneLine(v.File), oneLine(p.String()))
@@ -112,38 +103,4 @@ func (a *app) validate(p *contract.Pipeline, stage string, files []string, asJSO
 			fmt.Fprintf(a.out, "%s: ok\n", oneLine(v.File))
 		}
 	}
-	return refused
-}
-
-func artifactError(file string, err error) error {
-	e := &handoff.Error{Op: "validate", Name: file, Kind: handoff.Unavailable, Err: err}
-	if errors.Is(err, fs.ErrNotExist) {
-		e.Kind, e.Err, e.Hint = handoff.NotFound, errors.New("there is no such file"), "its stage has not been written yet; handoff pipeline next ISSUE says who writes"
-	}
-	return e
-}
-
-// readArtifact reads a file, or standard input, up to one byte more than an
-// artifact may have.
-func (a *app) readArtifact(name string) ([]byte, error) {
-	in := a.in
-	if name != "-" {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(a.dir, name)
-		}
-		if info, err := os.Stat(name); errors.Is(err, syscall.ENOTDIR) {
-			return nil, fs.ErrNotExist
-		} else if err != nil {
-			return nil, err
-		} else if !info.Mode().IsRegular() {
-			return nil, errors.New("is no regular file")
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
-	}
-	return io.ReadAll(io.LimitReader(in, contract.MaxArtifact+1))
 }
