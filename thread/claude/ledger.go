@@ -32,14 +32,13 @@ type sighting struct {
 
 // An order is a call about subagents.
 type order struct {
-	call, name   string
-	agent        string // that it is about, "" while that is not known
-	title, role  string
-	prompt       uint64
-	at           time.Time
-	line         int
-	state        thread.State // how it ended, where no agent was named
-	backgrounded bool
+	call, name  string
+	agent       string // that it is about, "" while that is not known
+	title, role string
+	prompt      uint64
+	at          time.Time
+	line        int
+	state       thread.State // how it ended, where no agent was named
 }
 
 func (l *ledger) find(id string) *sighting {
