@@ -89,7 +89,12 @@ func (h *Hub) verify(ctx context.Context, a Artifact) (Artifact, io.ReadSeekClos
 	}
 	t, fingerprint, f := h.o.Files.Open(ctx, a)
 	if v, ok := h.index.(Verdicts); ok && fingerprint != "" {
-		_ = v.PutVerdict(ctx, a.ID, fingerprint, t) // derived: the next look tells the same
+		// Derived: what can't be remembered is found out again. What is known is
+		// not written anew, for a write costs more than all the rest of a look.
+		known, err := v.Verdicts(ctx, map[string]string{a.ID: fingerprint})
+		if err == nil && known[a.ID] != t {
+			_ = v.PutVerdict(ctx, a.ID, fingerprint, t)
+		}
 	}
 	a.Target = t
 	return a, f
