@@ -6,34 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 )
 
 // Schema is the JSON Schema of a manifest, draft 2020-12.
 //
 //go:embed manifest.schema.json
 var Schema []byte
-
-var compiled = sync.OnceValue(func() *jsonschema.Schema {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource(ManifestName, doc); err != nil {
-		panic(err)
-	}
-	return c.MustCompile(ManifestName)
-})
 
 // A Problem is one way in which a manifest breaks the specification.
 type Problem struct {
@@ -55,18 +38,14 @@ func ParseManifest(b []byte) (Manifest, []Problem, error) {
 	if len(b) > maxManifest {
 		return m, nil, fmt.Errorf("has %d bytes, more than %d", len(b), maxManifest)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	doc, err := value(b)
 	if err != nil {
 		return m, nil, err
 	}
 	if _, ok := doc.(map[string]any); !ok {
 		return m, nil, errors.New("is no JSON object")
 	}
-	var problems []Problem
-	var broken *jsonschema.ValidationError
-	if err := compiled().Validate(doc); errors.As(err, &broken) {
-		problems = flatten(broken, problems)
-	}
+	problems := schema().check(schema(), "", doc, nil)
 	var wrong *json.UnmarshalTypeError
 	if err := json.Unmarshal(b, &m); err != nil && !errors.As(err, &wrong) {
 		return m, nil, err
@@ -76,30 +55,18 @@ func ParseManifest(b []byte) (Manifest, []Problem, error) {
 	return m, slices.CompactFunc(problems, func(a, b Problem) bool { return a == b }), nil
 }
 
-var english = message.NewPrinter(language.English)
-
-// flatten returns the innermost of nested errors.
-func flatten(e *jsonschema.ValidationError, into []Problem) []Problem {
-	for _, cause := range e.Causes {
-		into = flatten(cause, into)
+// value decodes the one JSON value that b is, with its numbers as written.
+func value(b []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
 	}
-	if len(e.Causes) > 0 {
-		return into
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("has something behind its end")
 	}
-	pointer := ""
-	for _, part := range e.InstanceLocation {
-		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part)
-	}
-	text := e.ErrorKind.LocalizedString(english)
-	last := e.ErrorKind.KeywordPath()
-	isPattern := len(last) > 0 && last[len(last)-1] == "pattern"
-	switch {
-	case isPattern && pointer == "/version":
-		text = "is no semantic version, such as 1.0.0"
-	case isPattern:
-		text = "is no version 4 UUID in lower case: its third group begins with 4, its fourth with 8, 9, a or b"
-	}
-	return append(into, Problem{pointer, text})
+	return v, nil
 }
 
 // problems returns what a schema can't say.
