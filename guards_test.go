@@ -48,8 +48,10 @@ var floors = map[string]int{
 	"web":       4,
 	"demo":      4,
 
-	"cmd/handoff": 5,
-	"bench":       5,
+	"cmd/handoff/internal/cli": 5,
+	"cmd/handoff/internal/*":   6,
+	"cmd/handoff":              7,
+	"bench":                    7,
 }
 
 // testOnly are the packages that only tests import: the suites that every log
@@ -192,6 +194,8 @@ func TestMayImport(t *testing.T) {
 		{"local", module + "/logtest", false},
 		{"local", module + "/nowhere", false},
 		{"cmd/handoff", module + "/local", true},
+		{"cmd/handoff/internal/sessions", module + "/cmd/handoff/internal/cli", true},
+		{"cmd/handoff/internal/cli", module + "/cmd/handoff/internal/sessions", false},
 	} {
 		floor, ok := floorOf(tt.pkg)
 		if !ok {

@@ -9,7 +9,7 @@ import (
 
 func TestMemoryLog(t *testing.T) {
 	logtest.Run(t, func(*testing.T) func() handoff.Log {
-		log := handoff.NewMemoryLog()
+		log := logtest.NewMemoryLog()
 		return func() handoff.Log { return log }
 	})
 }

@@ -272,7 +272,7 @@ func TestRewrittenWhilePublished(t *testing.T) {
 	file := filepath.Join(dir, "a.md")
 	must(t, os.WriteFile(file, []byte("first"), 0o644))
 	store := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies()
-	hub := handoff.New(handoff.NewMemoryLog(), handoff.NewMemory(), store, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &body.Files{Root: root(t, dir)}})
+	hub := handoff.New(logtest.NewMemoryLog(), handoff.NewMemory(), store, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &body.Files{Root: root(t, dir)}})
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)

@@ -251,7 +251,7 @@ func nothingThere(t *testing.T, open func() handoff.Index) {
 // atOnce lets several writers follow one log, as processes do.
 func atOnce(t *testing.T, open func() handoff.Index) {
 	const writers, each = 4, 20
-	log := handoff.NewMemoryLog()
+	log := NewMemoryLog()
 	var wg sync.WaitGroup
 	for w := range writers {
 		x := open()

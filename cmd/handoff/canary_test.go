@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 )
 
 // A console runs command lines in this process, over one directory, at a
@@ -35,6 +37,8 @@ func newConsole(t *testing.T) *console {
 	return &console{t: t, dir: dir, env: map[string]string{}, random: rand.NewChaCha8([32]byte{2}), used: map[string]bool{}}
 }
 
+func consoleNow() time.Time { return consoleTime }
+
 var consoleTime = time.Date(2026, 11, 21, 3, 0, 0, 123e6, time.UTC)
 
 func (c *console) write(name, text string) {
@@ -53,12 +57,12 @@ func (c *console) write(name, text string) {
 func (c *console) run(input string, args ...string) (stdout string, code int) {
 	c.t.Helper()
 	var out, errs bytes.Buffer
-	a := &app{in: strings.NewReader(input), out: &out, err: &errs, dir: c.dir, width: 80,
-		getenv: func(name string) string { return c.env[name] },
-		now:    func() time.Time { return consoleTime }, rand: c.random}
+	a := &cli.App{In: strings.NewReader(input), Out: &out, Err: &errs, Dir: c.dir, Width: 80,
+		Getenv: func(name string) string { return c.env[name] },
+		Now:    func() time.Time { return consoleTime }, Rand: c.random}
 	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
 	defer cancel()
-	code = a.run(ctx, args)
+	code = a.Run(ctx, commands, args)
 	c.used[args[0]] = true
 	c.said.Write(out.Bytes())
 	c.said.Write(errs.Bytes())
@@ -126,7 +130,7 @@ func TestCanary(t *testing.T) {
 	c.session(canary)
 
 	for _, command := range commands {
-		name := command(&app{}).Name()
+		name := command(&cli.App{}).Name()
 		if !c.used[name] && !slices.Contains(contentCommands, name) {
 			t.Errorf("handoff %s was not run over the canary", name)
 		}

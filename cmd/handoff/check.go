@@ -3,16 +3,18 @@ package main
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
 
-func checkCommand(a *app) *cobra.Command {
+func checkCommand(a *cli.App) *cobra.Command {
 	var repair, asJSON bool
 	c := &cobra.Command{
 		Use:     "check",
 		Short:   "Look whether every record and kept body is whole",
-		GroupID: care,
+		GroupID: cli.Care,
 		Long: `Check reads every record of the workspace's log and every kept body, and tells
 what is wrong: a record or a body that is missing or can't be read, an id that
 two records have, a file that does not belong. Notes are about what is derived, or was left by a process that
@@ -23,19 +25,19 @@ read again, and what is derived is made again. No record is ever changed.
 
 Exit code 1 says that something is wrong.`,
 		Example: "  handoff check\n  handoff check --repair",
-		Args:    exactly(0, ""),
+		Args:    cli.Exactly(0, ""),
 	}
 	c.Flags().BoolVar(&repair, "repair", false, "mend what can be mended without changing a record")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.reading(func(w *local.Workspace) error {
+		return a.Reading(func(w *local.Workspace) error {
 			if repair {
-				found, err := w.Log.Repair(c.Context(), a.now())
+				found, err := w.Log.Repair(c.Context(), a.Now())
 				if err != nil {
 					return err
 				}
 				for _, f := range found.Findings {
-					fmt.Fprintf(a.err, "found: %s: %s\n", f.Name, oneLine(f.Text))
+					fmt.Fprintf(a.Err, "found: %s: %s\n", f.Name, cli.OneLine(f.Text))
 				}
 			}
 			report, err := w.Log.Check(c.Context())
@@ -43,19 +45,19 @@ Exit code 1 says that something is wrong.`,
 				return err
 			}
 			if asJSON {
-				err = a.json(report)
+				err = a.JSON(report)
 			} else {
 				for _, f := range report.Findings {
 					kind := "problem"
 					if f.Note {
 						kind = "note"
 					}
-					fmt.Fprintf(a.out, "%s: %s: %s\n", kind, oneLine(f.Name), oneLine(f.Text))
+					fmt.Fprintf(a.Out, "%s: %s: %s\n", kind, cli.OneLine(f.Name), cli.OneLine(f.Text))
 				}
-				fmt.Fprintf(a.out, "%d records\n", report.Records)
+				fmt.Fprintf(a.Out, "%d records\n", report.Records)
 			}
 			if err == nil && !report.Sound() {
-				err = errNo
+				err = cli.ErrNo
 			}
 			return err
 		})

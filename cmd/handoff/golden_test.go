@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -59,9 +61,9 @@ func TestTable(t *testing.T) {
 	id := strings.TrimSpace(c.ok("publish", "a.md", "--channel", "design", "--title", "T\x1b[31m", "--agent", "ada"))
 	show := func(noColor string) string {
 		var out strings.Builder
-		a := &app{out: &out, err: &out, terminal: true, width: 100, dir: c.dir, now: consoleNow, rand: c.random,
-			getenv: func(name string) string { return map[string]string{"NO_COLOR": noColor}[name] }}
-		if code := a.run(t.Context(), []string{"list"}); code != 0 {
+		a := &cli.App{Out: &out, Err: &out, Terminal: true, Width: 100, Dir: c.dir, Now: consoleNow, Rand: c.random,
+			Getenv: func(name string) string { return map[string]string{"NO_COLOR": noColor}[name] }}
+		if code := a.Run(t.Context(), commands, []string{"list"}); code != 0 {
 			t.Fatalf("list exits %d: %s", code, out.String())
 		}
 		return out.String()

@@ -4,16 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
-	"time"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
-
-// defaultLimit is how many artifacts a list shows unless told otherwise.
-const defaultLimit = 50
 
 // filterFlags select artifacts; list and watch share them.
 type filterFlags struct {
@@ -24,7 +21,7 @@ type filterFlags struct {
 	since, until string
 }
 
-func (f *filterFlags) add(a *app, c *cobra.Command) {
+func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.query.Channel, "channel", "", "of this `channel`")
 	flags.StringVar(&f.query.Kind, "kind", "", "of this `kind`")
@@ -39,14 +36,14 @@ func (f *filterFlags) add(a *app, c *cobra.Command) {
 	flags.BoolVar(&f.query.Hidden, "all", false, "of every status")
 	flags.StringVar(&f.since, "since", "", "published at or after this `time`: 2h, 3d, 2026-11-21, or RFC 3339")
 	flags.StringVar(&f.until, "until", "", "published before this `time`")
-	c.RegisterFlagCompletionFunc("channel", a.completeChannels)
+	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{"active", "superseded", "withdrawn"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // resolve returns the query that the flags make.
-func (f *filterFlags) resolve(a *app) (handoff.ArtifactQuery, error) {
+func (f *filterFlags) resolve(a *cli.App) (handoff.ArtifactQuery, error) {
 	q := f.query
-	producer, err := pairs("--producer", f.producer)
+	producer, err := cli.Pairs("--producer", f.producer)
 	if err != nil {
 		return q, err
 	}
@@ -65,53 +62,32 @@ func (f *filterFlags) resolve(a *app) (handoff.ArtifactQuery, error) {
 	case "deleted": // the word of an earlier draft of the protocol
 		q.Status = handoff.Withdrawn
 	default:
-		return q, invalid("--status", f.status, "no such status", "the statuses are active, superseded and withdrawn")
+		return q, cli.Invalid("--status", f.status, "no such status", "the statuses are active, superseded and withdrawn")
 	}
 	if q.Status != "" && q.Hidden {
-		return q, invalid("--all", "", "means every status, and --status one", "leave one of them out")
+		return q, cli.Invalid("--all", "", "means every status, and --status one", "leave one of them out")
 	}
-	if q.Since, err = moment("--since", f.since, a.now()); err != nil {
+	if q.Since, err = cli.Moment("--since", f.since, a.Now()); err != nil {
 		return q, err
 	}
-	q.Until, err = moment("--until", f.until, a.now())
+	q.Until, err = cli.Moment("--until", f.until, a.Now())
 	return q, err
 }
 
-// moment parses a time: how long ago, a date, or RFC 3339.
-func moment(flag, text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 100_000 {
-			return now.AddDate(0, 0, -n), nil
-		}
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"} {
-		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, invalid(flag, text, "is no time", "write 2h, 3d, 2026-11-21 or 2026-11-21T09:00:00Z")
-}
-
-func listCommand(a *app) *cobra.Command {
+func listCommand(a *cli.App) *cobra.Command {
 	var filter filterFlags
 	var channels, asJSON bool
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List artifacts, newest first",
-		GroupID: find,
+		GroupID: cli.Find,
 		Long: `List shows the artifacts that stand, newest first, and tells how many it hides
 because they were replaced or withdrawn. Filters join with "and".`,
 		Example: "  handoff list --channel design\n  handoff list --session $ID --since 2h --json\n  handoff list --channels",
-		Args:    exactly(0, ""),
+		Args:    cli.Exactly(0, ""),
 	}
 	filter.add(a, c)
-	c.Flags().IntVar(&filter.query.Limit, "limit", defaultLimit, "at most this `number`; 0 for all")
+	c.Flags().IntVar(&filter.query.Limit, "limit", cli.DefaultLimit, "at most this `number`; 0 for all")
 	c.Flags().StringVar(&filter.query.Cursor, "cursor", "", "go on where an earlier page ended, at its `cursor`")
 	c.Flags().BoolVar(&channels, "channels", false, "count by channel")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -121,44 +97,44 @@ because they were replaced or withdrawn. Filters join with "and".`,
 			return err
 		}
 		if q.Limit < 0 {
-			return invalid("--limit", strconv.Itoa(q.Limit), "is negative", "0 lists all")
+			return cli.Invalid("--limit", strconv.Itoa(q.Limit), "is negative", "0 lists all")
 		}
-		return a.reading(func(w *local.Workspace) error {
+		return a.Reading(func(w *local.Workspace) error {
 			if channels {
-				return a.listChannels(c.Context(), w, q, asJSON)
+				return listChannels(c.Context(), a, w, q, asJSON)
 			}
-			return a.list(c.Context(), w, q, asJSON)
+			return list(c.Context(), a, w, q, asJSON)
 		})
 	}
 	return c
 }
 
-func (a *app) list(ctx context.Context, w *local.Workspace, q handoff.ArtifactQuery, asJSON bool) error {
+func list(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery, asJSON bool) error {
 	page, err := w.Artifacts(ctx, q)
 	if err != nil {
 		return err
 	}
-	a.warnDamaged(page.Damaged)
+	warnDamaged(a, page.Damaged)
 	if asJSON {
-		return a.json(page)
+		return a.JSON(page)
 	}
-	a.table(page.Artifacts, q.Hidden || q.Status != "")
+	a.Artifacts(page.Artifacts, q.Hidden || q.Status != "")
 	if page.Hidden > 0 {
-		fmt.Fprintf(a.err, "%d more replaced or withdrawn; --all lists them\n", page.Hidden)
+		fmt.Fprintf(a.Err, "%d more replaced or withdrawn; --all lists them\n", page.Hidden)
 	}
 	if page.Cursor != "" {
-		fmt.Fprintf(a.err, "older ones: --cursor %s\n", page.Cursor)
+		fmt.Fprintf(a.Err, "older ones: --cursor %s\n", page.Cursor)
 	}
 	return nil
 }
 
-func (a *app) listChannels(ctx context.Context, w *local.Workspace, q handoff.ArtifactQuery, asJSON bool) error {
+func listChannels(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery, asJSON bool) error {
 	q.Limit, q.Cursor = 0, ""
 	page, err := w.Artifacts(ctx, q)
 	if err != nil {
 		return err
 	}
-	a.warnDamaged(page.Damaged)
+	warnDamaged(a, page.Damaged)
 	count := map[string]int{}
 	for _, art := range page.Artifacts {
 		count[art.Channel]++
@@ -173,26 +149,26 @@ func (a *app) listChannels(ctx context.Context, w *local.Workspace, q handoff.Ar
 		list = append(list, channel{known[0], count[known[0]], known[1]})
 		delete(count, known[0])
 	}
-	for _, name := range sortedKeys(count) {
+	for _, name := range cli.SortedKeys(count) {
 		list = append(list, channel{name, count[name], ""})
 	}
 	if asJSON {
-		return a.json(list)
+		return a.JSON(list)
 	}
 	rows := make([][]string, len(list))
 	for i, ch := range list {
 		rows[i] = []string{ch.Name, strconv.Itoa(ch.Count), ch.Purpose}
 	}
-	a.rows([]string{"channel", "artifacts", "purpose"}, rows)
+	a.Table([]string{"channel", "artifacts", "purpose"}, rows)
 	return nil
 }
 
-func (a *app) warnDamaged(damaged []handoff.Seq) {
+func warnDamaged(a *cli.App, damaged []handoff.Seq) {
 	for i, seq := range damaged {
 		if i == 3 {
-			a.warn("%d more records can't be read", len(damaged)-i)
+			a.Warn("%d more records can't be read", len(damaged)-i)
 			break
 		}
-		a.warn("record %d can't be read; handoff check tells more", seq)
+		a.Warn("record %d can't be read; handoff check tells more", seq)
 	}
 }

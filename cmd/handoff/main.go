@@ -12,6 +12,9 @@ import (
 	"runtime/debug"
 	"syscall"
 	"time"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"golang.org/x/term"
 )
 
 func main() { os.Exit(mainCode()) }
@@ -21,7 +24,7 @@ func mainCode() (code int) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			fmt.Fprintf(os.Stderr, "handoff: bug: %v\n%s", bug, debug.Stack())
-			code = exitBug
+			code = cli.ExitBug
 		}
 	}()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -29,14 +32,14 @@ func mainCode() (code int) {
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "handoff: the current directory is gone")
-		return exitUnavailable
+		return cli.ExitUnavailable
 	}
-	a := &app{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		terminal: isTerminal(os.Stdout), width: terminalWidth(os.Stdout), watched: isTerminal(os.Stderr), dir: dir, getenv: os.Getenv,
-		now: time.Now, rand: rand.Reader, self: self(),
+	a := &cli.App{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Terminal: isTerminal(os.Stdout), Width: terminalWidth(os.Stdout), Watched: isTerminal(os.Stderr),
+		Dir: dir, Getenv: os.Getenv, Now: time.Now, Rand: rand.Reader, Self: self(),
 	}
-	return a.run(ctx, os.Args[1:])
+	return a.Run(ctx, commands, os.Args[1:])
 }
 
 // self returns where this program lies.
@@ -51,4 +54,13 @@ func self() string {
 		return os.Args[0]
 	}
 	return found
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+func terminalWidth(f *os.File) int {
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		return width
+	}
+	return 80
 }

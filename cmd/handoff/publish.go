@@ -2,23 +2,24 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
 
-func publishCommand(a *app) *cobra.Command {
+func publishCommand(a *cli.App) *cobra.Command {
 	var d handoff.Draft
-	var who identityFlags
+	var who cli.Identity
 	var meta []string
 	var asJSON, never bool
 	var keep string
 	c := &cobra.Command{
 		Use:     "publish PATH|- --channel C",
 		Short:   "Say that a file matters; it stays where it is",
-		GroupID: handOver,
+		GroupID: cli.HandOver,
 		Long: `Publish records that a file or directory is an artifact that others should
 find, and prints its id. The body stays where it is. With - as the path the
 body is read from standard input and stored by handoff.
@@ -37,7 +38,7 @@ attribution, not authentication.`,
 		Example: "  handoff publish docs/design.md --channel design --title 'Retry policy'\n" +
 			"  handoff publish fix.diff --channel patch --from art_01K… --replaces art_01J…\n" +
 			"  go test ./... 2>&1 | handoff publish - --channel verification --filename test.log",
-		Args: exactly(1, "one path"),
+		Args: cli.Exactly(1, "one path"),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the artifact as JSON")
 	c.Flags().StringArrayVar(&meta, "meta", nil, "anything else, as `key=value`; may be repeated")
@@ -46,13 +47,13 @@ attribution, not authentication.`,
 	c.Flags().BoolVar(&never, "no-keep", false, "keep no copy")
 	c.MarkFlagsMutuallyExclusive("keep", "no-keep")
 	draftFlags(c, &d)
-	who.add(c)
+	who.Add(c)
 	c.MarkFlagRequired("channel")
-	c.RegisterFlagCompletionFunc("channel", a.completeChannels)
-	c.RegisterFlagCompletionFunc("replaces", a.completeRefs)
-	c.RegisterFlagCompletionFunc("from", a.completeRefs)
+	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
+	c.RegisterFlagCompletionFunc("replaces", a.CompleteRefs)
+	c.RegisterFlagCompletionFunc("from", a.CompleteRefs)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		values, err := pairs("--meta", meta)
+		values, err := cli.Pairs("--meta", meta)
 		if err != nil {
 			return err
 		}
@@ -63,8 +64,8 @@ attribution, not authentication.`,
 		for k, v := range values {
 			d.Metadata[k] = v
 		}
-		return a.writing(func(w *local.Workspace) error {
-			return a.publish(c, w, args[0], d, who, asJSON)
+		return a.Writing(func(w *local.Workspace) error {
+			return publish(a, c, w, args[0], d, who, asJSON)
 		})
 	}
 	return c
@@ -85,62 +86,42 @@ func draftFlags(c *cobra.Command, d *handoff.Draft) {
 	f.StringVar(&d.Filename, "filename", "", "the `name` of a body from standard input")
 }
 
-func (a *app) publish(c *cobra.Command, w *local.Workspace, path string, d handoff.Draft, who identityFlags, asJSON bool) error {
+func publish(a *cli.App, c *cobra.Command, w *local.Workspace, path string, d handoff.Draft, who cli.Identity, asJSON bool) error {
 	ctx := c.Context()
-	producer, err := who.resolve(a)
+	producer, err := who.Resolve(a)
 	if err != nil {
 		return err
 	}
 	if path == "-" {
-		d.Body = a.in
+		d.Body = a.In
 	} else if d.Filename != "" {
-		return invalid("publish", path, "--filename is for a body from standard input", "leave --filename out; the file keeps its name")
-	} else if d.Path, err = a.below(w, path); err != nil {
+		return cli.Invalid("publish", path, "--filename is for a body from standard input", "leave --filename out; the file keeps its name")
+	} else if d.Path, err = a.Below(w, path); err != nil {
 		return err
 	}
-	scope := a.scope(w, producer)
-	if d.Replaces, err = a.resolveAll(ctx, w, scope, d.Replaces); err != nil {
+	scope := a.Scope(w, producer)
+	if d.Replaces, err = a.ResolveAll(ctx, w, scope, d.Replaces); err != nil {
 		return err
 	}
-	if d.Parents, err = a.resolveAll(ctx, w, scope, d.Parents); err != nil {
+	if d.Parents, err = a.ResolveAll(ctx, w, scope, d.Parents); err != nil {
 		return err
 	}
 	p, err := w.As(producer).Publish(ctx, d)
 	if err != nil {
 		return err
 	}
-	a.renderSession(ctx, w, p.Producer.Session)
+	a.RenderSession(ctx, w, p.Producer.Session)
 	for _, warning := range p.Warnings {
-		a.warn("%s", warning)
+		a.Warn("%s", warning)
 	}
 	if p.Existing {
-		fmt.Fprintf(a.err, "already published under key %q\n", p.Key)
+		fmt.Fprintf(a.Err, "already published under key %q\n", p.Key)
 	} else {
-		fmt.Fprintln(a.err, event(p.Artifact))
+		fmt.Fprintln(a.Err, cli.Event(p.Artifact))
 	}
 	if asJSON {
-		return a.json(p)
+		return a.JSON(p)
 	}
-	fmt.Fprintln(a.out, p.ID)
+	fmt.Fprintln(a.Out, p.ID)
 	return nil
-}
-
-// below turns a path as the caller writes it into one below the workspace.
-func (a *app) below(w *local.Workspace, name string) (string, error) {
-	if name == "" {
-		return "", invalid("publish", `""`, "path is empty", "name a file or directory, or - for standard input")
-	}
-	full := name
-	if !filepath.IsAbs(name) {
-		full = filepath.Join(a.dir, name)
-	}
-	// The last element may be a link that is published as such.
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {
-		full = filepath.Join(dir, filepath.Base(full))
-	}
-	rel, err := filepath.Rel(w.Root, full)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", invalid("publish", name, "path leaves the workspace", "write the file below "+w.Root+" first, or pass --workspace")
-	}
-	return filepath.ToSlash(rel), nil
 }

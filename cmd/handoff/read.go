@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/body"
 	"github.com/agent-handoff/handoff/local"
@@ -26,12 +28,12 @@ type readFlags struct {
 	latest  bool // of several that have the name, the last that was written
 }
 
-func readCommand(a *app) *cobra.Command {
+func readCommand(a *cli.App) *cobra.Command {
 	var f readFlags
 	c := &cobra.Command{
 		Use:     "read REF",
 		Short:   "Print what an artifact published, even when its file changed since",
-		GroupID: find,
+		GroupID: cli.Find,
 		Long: `Read prints the body of an artifact as it was published: from its file, or,
 where that changed or is gone, from the copy that was kept. Standard error says
 so then. REF is an id, a beginning of it that no other has, run/name, or a name:
@@ -46,8 +48,8 @@ to where it was published, if nothing is there now. Neither ever overwrites.
 Exit code 5 says that what was published is gone, and no copy was kept.`,
 		Example: "  handoff read art_01K…\n  handoff read art_01K… --offset 200 --limit 100\n" +
 			"  handoff read art_01K… --to /tmp/as-published.md",
-		Args:              exactly(1, "one ref"),
-		ValidArgsFunction: a.completeRefs,
+		Args:              cli.Exactly(1, "one ref"),
+		ValidArgsFunction: a.CompleteRefs,
 	}
 	c.Flags().Int64Var(&f.span.Offset, "offset", 0, "leave out this `number` of lines, or bytes")
 	c.Flags().Int64Var(&f.span.Limit, "limit", 0, "at most this `number` of lines, or bytes; 0 for all")
@@ -61,19 +63,19 @@ Exit code 5 says that what was published is gone, and no copy was kept.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		paged := c.Flags().Changed("offset") || c.Flags().Changed("limit") || f.span.Bytes
 		if paged && (f.to != "" || f.inPlace) {
-			return invalid("read", args[0], "a part is for printing, not for a file", "leave out --offset, --limit and --bytes")
+			return cli.Invalid("read", args[0], "a part is for printing, not for a file", "leave out --offset, --limit and --bytes")
 		}
-		return a.reading(func(w *local.Workspace) error {
-			return a.readRef(c.Context(), w, args[0], f)
+		return a.Reading(func(w *local.Workspace) error {
+			return readRef(c.Context(), a, w, args[0], f)
 		})
 	}
 	return c
 }
 
 // readRef reads what a ref means to the caller.
-func (a *app) readRef(ctx context.Context, w *local.Workspace, ref string, f readFlags) error {
+func readRef(ctx context.Context, a *cli.App, w *local.Workspace, ref string, f readFlags) error {
 	if handoff.IsArtifactIDPrefix(ref) && !handoff.IsArtifactID(ref) {
-		id, err := resolvePrefix(ctx, w, ref)
+		id, err := cli.ExpandID(ctx, w, ref)
 		if err != nil {
 			return err
 		}
@@ -83,14 +85,14 @@ func (a *app) readRef(ctx context.Context, w *local.Workspace, ref string, f rea
 	if f.latest {
 		find = names.Latest
 	}
-	found, err := find(ctx, w, a.scope(w, a.caller()), ref)
+	found, err := find(ctx, w, a.Scope(w, a.Caller()), ref)
 	switch {
 	case err != nil:
 		return err
 	case found.Unrecorded():
-		return a.readUnrecorded(found, ref, f)
+		return readUnrecorded(a, found, ref, f)
 	case f.rev == 0:
-		return a.read(ctx, w, found.ID, f)
+		return read(ctx, a, w, found.ID, f)
 	}
 	revisions, err := names.Revisions(ctx, w, found.Namespace, found.Name)
 	if err != nil {
@@ -100,11 +102,11 @@ func (a *app) readRef(ctx context.Context, w *local.Workspace, ref string, f rea
 		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.NotFound, Err: fmt.Errorf("has no revision %d", f.rev),
 			Hint: "handoff show " + found.ID + " --history lists them"}
 	}
-	return a.read(ctx, w, revisions[f.rev-1].ID, f)
+	return read(ctx, a, w, revisions[f.rev-1].ID, f)
 }
 
 // readUnrecorded prints a file that lies where names lie.
-func (a *app) readUnrecorded(found names.Candidate, ref string, f readFlags) error {
+func readUnrecorded(a *cli.App, found names.Candidate, ref string, f readFlags) error {
 	if f.to != "" || f.inPlace || f.asJSON || f.rev != 0 {
 		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.NotFound, Err: errors.New("no record tells of it"),
 			Hint: "handoff write " + found.Name + " " + found.File + " records it"}
@@ -114,13 +116,13 @@ func (a *app) readUnrecorded(found names.Candidate, ref string, f readFlags) err
 		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.Unavailable, Err: reason(err)}
 	}
 	defer file.Close()
-	fmt.Fprintf(a.err, "unrecorded: %s\n", oneLine(found.File))
-	_, err = body.CopyPage(a.out, file, f.span)
+	fmt.Fprintf(a.Err, "unrecorded: %s\n", cli.OneLine(found.File))
+	_, err = body.CopyPage(a.Out, file, f.span)
 	return err
 }
 
 // read answers with the body of an artifact that is known by its id.
-func (a *app) read(ctx context.Context, w *local.Workspace, id string, f readFlags) error {
+func read(ctx context.Context, a *cli.App, w *local.Workspace, id string, f readFlags) error {
 	b, err := w.Hub.Open(ctx, id)
 	if err != nil {
 		return err
@@ -128,55 +130,55 @@ func (a *app) read(ctx context.Context, w *local.Workspace, id string, f readFla
 	defer b.Close()
 	switch {
 	case f.inPlace:
-		err = a.wrote(b.Artifact.Path, w.PutBack(ctx, b))
+		err = wrote(a, b.Artifact.Path, w.PutBack(ctx, b))
 	case f.to != "":
 		to := f.to
 		if !filepath.IsAbs(to) {
-			to = filepath.Join(a.dir, to)
+			to = filepath.Join(a.Dir, to)
 		}
-		err = a.wrote(f.to, local.Save(ctx, b, to))
+		err = wrote(a, f.to, local.Save(ctx, b, to))
 	case b.Artifact.Digest.Algorithm == handoff.SHA256Tar:
-		return invalid("read", id, "is a directory", "handoff read "+id+" --to DIR unpacks it")
+		return cli.Invalid("read", id, "is a directory", "handoff read "+id+" --to DIR unpacks it")
 	case f.asJSON:
-		err = a.readJSON(b, f.span)
+		err = readJSON(a, b, f.span)
 	default:
-		_, err = body.CopyPage(a.out, b, f.span)
+		_, err = body.CopyPage(a.Out, b, f.span)
 	}
 	if err != nil {
 		return err
 	}
-	a.tell(b)
-	a.used(ctx, w, b.Artifact)
+	tell(a, b)
+	a.Used(ctx, w, b.Artifact)
 	return nil
 }
 
-func (a *app) wrote(path string, err error) error {
+func wrote(a *cli.App, path string, err error) error {
 	if err == nil {
-		fmt.Fprintf(a.err, "wrote %s\n", oneLine(path))
+		fmt.Fprintf(a.Err, "wrote %s\n", cli.OneLine(path))
 	}
 	return err
 }
 
 // tell says where a body comes from, where that is not its file as published,
 // and whether it still stands.
-func (a *app) tell(b handoff.Body) {
+func tell(a *cli.App, b handoff.Body) {
 	art := b.Artifact
 	switch {
 	case b.Kept && art.Target != handoff.Available:
-		fmt.Fprintf(a.err, "from the kept copy: %s is %s\n", oneLine(art.Path), art.Target)
+		fmt.Fprintf(a.Err, "from the kept copy: %s is %s\n", cli.OneLine(art.Path), art.Target)
 	case !b.Kept && art.Target != handoff.Available:
-		a.warn("%s has no digest: whether it changed can't be told", art.Path)
+		a.Warn("%s has no digest: whether it changed can't be told", art.Path)
 	}
 	switch art.Status {
 	case handoff.Withdrawn:
-		a.warn("%s was withdrawn", art.ID)
+		a.Warn("%s was withdrawn", art.ID)
 	case handoff.Superseded:
-		a.warn("%s was replaced by %s", art.ID, strings.Join(art.ReplacedBy, " "))
+		a.Warn("%s was replaced by %s", art.ID, strings.Join(art.ReplacedBy, " "))
 	}
 }
 
 // readJSON prints a page of a body, and where it comes from.
-func (a *app) readJSON(b handoff.Body, span body.Span) error {
+func readJSON(a *cli.App, b handoff.Body, span body.Span) error {
 	var content bytes.Buffer
 	page, err := body.CopyPage(&content, b, span)
 	if err != nil {
@@ -203,5 +205,5 @@ func (a *app) readJSON(b handoff.Body, span body.Span) error {
 	} else {
 		answer.Base64 = content.Bytes()
 	}
-	return a.json(answer)
+	return a.JSON(answer)
 }

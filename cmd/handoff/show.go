@@ -5,28 +5,30 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
 
-func showCommand(a *app) *cobra.Command {
+func showCommand(a *cli.App) *cobra.Command {
 	var history, graph, files, asJSON bool
 	var format string
 	c := &cobra.Command{
 		Use:     "show REF|SESSION",
 		Aliases: []string{"get"},
 		Short:   "Show one artifact or session: what it is, where it lies, whether it still stands",
-		GroupID: find,
+		GroupID: cli.Find,
 		Long: `Show prints what is recorded of one artifact and what became of it. REF is its
 id, a beginning of it that no other has, run/name, or a name. The body is not
 printed: read the file at its path, or handoff read REF. Of a session, by its
 id, show prints its names, status and outputs, and with --files all that lies in
 its folder.`,
 		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
-		Args:              exactly(1, "one ref"),
-		ValidArgsFunction: a.completeRefs,
+		Args:              cli.Exactly(1, "one ref"),
+		ValidArgsFunction: a.CompleteRefs,
 	}
 	c.Flags().BoolVar(&history, "history", false, "list every revision of it, oldest first")
 	c.Flags().BoolVar(&graph, "lineage", false, "draw what it was made from and what was made from it")
@@ -37,49 +39,49 @@ its folder.`,
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("format") && !graph {
-			return invalid("show", args[0], "--format is for --lineage", "handoff show "+args[0]+" --lineage --format "+format)
+			return cli.Invalid("show", args[0], "--format is for --lineage", "handoff show "+args[0]+" --lineage --format "+format)
 		}
 		if asJSON && graph {
 			format = "json"
 		}
-		return a.reading(func(w *local.Workspace) error {
+		return a.Reading(func(w *local.Workspace) error {
 			if !history && !graph && isSession(c.Context(), w, args[0]) {
-				return a.showSession(c.Context(), w, args[0], files, asJSON)
+				return showSession(c.Context(), a, w, args[0], files, asJSON)
 			}
 			if files {
-				return invalid("show", args[0], "is no session; --files lists a session's folder", "handoff session find lists the sessions")
+				return cli.Invalid("show", args[0], "is no session; --files lists a session's folder", "handoff session find lists the sessions")
 			}
-			id, err := a.here(c.Context(), w, args[0])
+			id, err := a.Here(c.Context(), w, args[0])
 			if err != nil {
 				return err
 			}
 			switch {
 			case history:
-				return a.showHistory(c.Context(), w, id, asJSON)
+				return showHistory(c.Context(), a, w, id, asJSON)
 			case graph:
-				return a.showLineage(c.Context(), w, id, format)
+				return showLineage(c.Context(), a, w, id, format)
 			}
-			return a.showOne(c.Context(), w, id, asJSON)
+			return showOne(c.Context(), a, w, id, asJSON)
 		})
 	}
 	return c
 }
 
-func (a *app) showOne(ctx context.Context, w *local.Workspace, id string, asJSON bool) error {
+func showOne(ctx context.Context, a *cli.App, w *local.Workspace, id string, asJSON bool) error {
 	art, err := w.Artifact(ctx, id)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		err = a.json(art)
+		err = a.JSON(art)
 	} else {
-		a.showArtifact(art)
+		showArtifact(a, art)
 	}
-	a.used(ctx, w, art)
+	a.Used(ctx, w, art)
 	return err
 }
 
-func (a *app) showArtifact(art handoff.Artifact) {
+func showArtifact(a *cli.App, art handoff.Artifact) {
 	status := string(art.Status)
 	if art.Late {
 		status += ", late"
@@ -89,7 +91,7 @@ func (a *app) showArtifact(art handoff.Artifact) {
 	}
 	body := []string{string(art.Target)}
 	if art.SizeBytes != nil {
-		body = append(body, size(*art.SizeBytes))
+		body = append(body, cli.Size(*art.SizeBytes))
 	}
 	if art.MediaType != "" {
 		body = append(body, art.MediaType)
@@ -114,7 +116,7 @@ func (a *app) showArtifact(art handoff.Artifact) {
 		{"path", art.Path},
 		{"body", strings.Join(body, ", ")},
 		{"digest", digest},
-		{"published", stamp(art.CreatedAt)},
+		{"published", cli.Stamp(art.CreatedAt)},
 		{"producer", producer(art.Producer)},
 		{"thread", threadHint(art.Producer.Thread)},
 		{"tags", strings.Join(art.Tags, " ")},
@@ -128,16 +130,8 @@ func (a *app) showArtifact(art handoff.Artifact) {
 		{"record", art.RecordPath},
 	} {
 		if line[1] != "" {
-			fmt.Fprintf(a.out, "%-11s  %s\n", line[0], oneLine(line[1]))
+			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], cli.OneLine(line[1]))
 		}
-	}
-}
-
-// used records, after the answer is out, that the caller's work looked at an
-// artifact. That it can't be recorded stops nobody.
-func (a *app) used(ctx context.Context, w *local.Workspace, art handoff.Artifact) {
-	if a.flush() == nil {
-		_ = w.As(a.caller()).Use(ctx, art)
 	}
 }
 
@@ -158,41 +152,24 @@ func producer(p handoff.Producer) string {
 	return strings.Join(parts, " ") + " (" + string(p.Source) + ")"
 }
 
-func (a *app) showHistory(ctx context.Context, w *local.Workspace, id string, asJSON bool) error {
+func showHistory(ctx context.Context, a *cli.App, w *local.Workspace, id string, asJSON bool) error {
 	list, err := lineage.History(ctx, w, id)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return a.json(list)
+		return a.JSON(list)
 	}
-	a.table(list, true)
+	a.Artifacts(list, true)
 	return nil
 }
 
-func (a *app) showLineage(ctx context.Context, w *local.Workspace, id, format string) error {
+func showLineage(ctx context.Context, a *cli.App, w *local.Workspace, id, format string) error {
 	g, err := lineage.Of(ctx, w, id)
 	if err != nil {
 		return err
 	}
-	return a.draw(g, id, format)
-}
-
-// draw prints a graph, as seen from one of its nodes.
-func (a *app) draw(g lineage.Graph, id, format string) error {
-	switch format {
-	case "tree":
-		fmt.Fprint(a.out, g.Tree(id))
-	case "json":
-		return a.json(g)
-	case "dot":
-		fmt.Fprint(a.out, g.DOT())
-	case "mermaid":
-		fmt.Fprint(a.out, g.Mermaid())
-	default:
-		return invalid("--format", format, "no such format", "the formats are tree, json, dot and mermaid")
-	}
-	return nil
+	return a.Draw(g, id, format)
 }
 
 // threadHint returns the command that opens a producer's conversation.

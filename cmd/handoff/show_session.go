@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/agent-handoff/handoff/session"
@@ -19,9 +21,9 @@ func isSession(ctx context.Context, w *local.Workspace, ref string) bool {
 	return err == nil && s.Opened != 0
 }
 
-func (a *app) showSession(ctx context.Context, w *local.Workspace, id string, files, asJSON bool) error {
+func showSession(ctx context.Context, a *cli.App, w *local.Workspace, id string, files, asJSON bool) error {
 	book := w.Book(handoff.Producer{})
-	d, err := book.Detail(ctx, id, local.Observer(), a.now())
+	d, err := book.Detail(ctx, id, local.Observer(), a.Now())
 	if err != nil {
 		return err
 	}
@@ -31,42 +33,42 @@ func (a *app) showSession(ctx context.Context, w *local.Workspace, id string, fi
 		}
 	}
 	if asJSON {
-		return a.json(d)
+		return a.JSON(d)
 	}
-	a.printSession(d)
+	printSession(a, d)
 	return nil
 }
 
-func (a *app) printSession(v session.Detail) {
+func printSession(a *cli.App, v session.Detail) {
 	status := v.Shown
 	if v.Reason != "" {
 		status += " (" + v.Reason + ")"
 	}
 	ended := ""
 	if !v.ClosedAt.IsZero() {
-		ended = stamp(v.ClosedAt)
+		ended = cli.Stamp(v.ClosedAt)
 	}
 	for _, line := range [][2]string{
 		{"id", v.ID}, {"name", v.LongName}, {"status", status}, {"agent", v.Agent.Name}, {"bundle", v.Agent.Bundle},
 		{"workflow", v.Workflow.Name}, {"about", v.Workflow.Description}, {"user", v.User}, {"parent", v.Parent},
-		{"began", stamp(v.OpenedAt)}, {"ended", ended}, {"folder", v.Folder}, {"tags", strings.Join(v.Tags, " ")},
+		{"began", cli.Stamp(v.OpenedAt)}, {"ended", ended}, {"folder", v.Folder}, {"tags", strings.Join(v.Tags, " ")},
 		{"builds on", strings.Join(v.Links, " ")}, {"summary", v.Summary},
 	} {
 		if line[1] != "" {
-			fmt.Fprintf(a.out, "%-11s  %s\n", line[0], oneLine(line[1]))
+			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], cli.OneLine(line[1]))
 		}
 	}
 	for _, again := range v.Reclosed {
-		fmt.Fprintf(a.out, "%-11s  as %s, which changed nothing\n", "closed again", again.Status)
+		fmt.Fprintf(a.Out, "%-11s  as %s, which changed nothing\n", "closed again", again.Status)
 	}
 	for _, o := range v.Outputs {
-		fmt.Fprintf(a.out, "%-11s  %s  %s\n", o.Type, oneLine(o.File), oneLine(o.Description))
+		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", o.Type, cli.OneLine(o.File), cli.OneLine(o.Description))
 	}
 	for _, e := range v.Files {
 		mark := ""
 		if e.Internal {
 			mark = "  (internal)"
 		}
-		fmt.Fprintf(a.out, "%-11s  %s  %s%s\n", e.Type, oneLine(e.Path), size(e.Size), mark)
+		fmt.Fprintf(a.Out, "%-11s  %s  %s%s\n", e.Type, cli.OneLine(e.Path), cli.Size(e.Size), mark)
 	}
 }

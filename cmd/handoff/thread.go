@@ -7,19 +7,21 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/spf13/cobra"
 )
 
-func threadCommand(a *app) *cobra.Command {
+func threadCommand(a *cli.App) *cobra.Command {
 	var o thread.Options
 	var file string
 	c := &cobra.Command{
 		Use:     "thread URI",
 		Short:   "Open an agent's conversation, wherever its tool left it",
-		GroupID: find,
+		GroupID: cli.Find,
 		Long: `Thread prints a conversation that an agent tool left on this machine, or what a
 subagent of it did. A URI is agents://PROVIDER/ID, with /AGENT for a subagent
 and #M3-M9 for some messages; PROVIDER/ID, PROVIDER://ID and a bare ID do too.
@@ -27,7 +29,7 @@ Nothing is ever written where the tools keep their files.`,
 		Example: "  handoff thread agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592\n" +
 			"  handoff thread claude/2823d1df-720a-4c31-ac55-ae8ba726721f --list\n" +
 			"  alias xurl='handoff thread'",
-		Args: exactly(1, "one URI"),
+		Args: cli.Exactly(1, "one URI"),
 	}
 	f := c.Flags()
 	f.BoolVarP(&o.Head, "head", "I", false, "only what is known of it, without messages")
@@ -42,13 +44,13 @@ Nothing is ever written where the tools keep their files.`,
 		if err != nil {
 			return err
 		}
-		o.Now = a.now()
-		set := thread.NewSet(all.Drivers(), a.getenv, a.getenv("HOME"))
+		o.Now = a.Now()
+		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		if file == "" {
-			return set.Write(c.Context(), a.out, u, o)
+			return set.Write(c.Context(), a.Out, u, o)
 		}
 		if !filepath.IsAbs(file) {
-			file = filepath.Join(a.dir, file)
+			file = filepath.Join(a.Dir, file)
 		}
 		return writeWhole(c.Context(), file, func(ctx context.Context, w io.Writer) error {
 			return set.Write(ctx, w, u, o)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
@@ -20,19 +22,19 @@ type watchFlags struct {
 	asJSON  bool
 }
 
-func (f *watchFlags) add(a *app, c *cobra.Command) {
+func (f *watchFlags) add(a *cli.App, c *cobra.Command) {
 	f.filter.add(a, c)
 	c.Flags().Int64Var(&f.after, "after", 0, "what comes after this `place` in the log (seq in JSON); 0 for everything")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end after this `time` with exit code 5; 0 for never")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object a line")
-	c.Args = exactly(0, "")
+	c.Args = cli.Exactly(0, "")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		q, err := f.filter.resolve(a)
 		if err != nil {
 			return err
 		}
 		if f.after < 0 || f.timeout < 0 {
-			return invalid(c.Name(), "", "--after and --timeout can't be negative", "--after 0 is the beginning of the log, --timeout 0 no end")
+			return cli.Invalid(c.Name(), "", "--after and --timeout can't be negative", "--after 0 is the beginning of the log, --timeout 0 no end")
 		}
 		ctx := c.Context()
 		if f.timeout > 0 {
@@ -40,8 +42,8 @@ func (f *watchFlags) add(a *app, c *cobra.Command) {
 			ctx, cancel = context.WithTimeout(ctx, f.timeout)
 			defer cancel()
 		}
-		return a.reading(func(w *local.Workspace) error {
-			err := a.watch(ctx, w, q, f, c.Flags().Changed("after"))
+		return a.Reading(func(w *local.Workspace) error {
+			err := watch(ctx, a, w, q, f, c.Flags().Changed("after"))
 			if errors.Is(err, context.DeadlineExceeded) {
 				return &handoff.Error{Op: c.Name(), Kind: handoff.Unavailable,
 					Err: fmt.Errorf("nothing came within %s", f.timeout), Hint: "handoff list shows what is there"}
@@ -51,12 +53,12 @@ func (f *watchFlags) add(a *app, c *cobra.Command) {
 	}
 }
 
-func watchCommand(a *app) *cobra.Command {
+func watchCommand(a *cli.App) *cobra.Command {
 	var f watchFlags
 	c := &cobra.Command{
 		Use:     "watch",
 		Short:   "Print artifacts as they are published",
-		GroupID: find,
+		GroupID: cli.Find,
 		Long: `Watch prints each artifact that is published from now on, a line each, until it
 is stopped. With --after it begins behind a place in the log, so that nothing is
 missed between two watches.`,
@@ -67,12 +69,12 @@ missed between two watches.`,
 	return c
 }
 
-func waitCommand(a *app) *cobra.Command {
+func waitCommand(a *cli.App) *cobra.Command {
 	f := watchFlags{first: true}
 	c := &cobra.Command{
 		Use:     "wait",
 		Short:   "Wait for an artifact; the same as watch --first",
-		GroupID: find,
+		GroupID: cli.Find,
 		Long: `Wait prints the newest artifact that fits, at once if there is one, else as soon
 as it is published. With --after only what comes after that place in the log
 counts.`,
@@ -83,7 +85,7 @@ counts.`,
 }
 
 // watch prints the artifacts that q selects. With first it ends after one.
-func (a *app) watch(ctx context.Context, w *local.Workspace, q handoff.ArtifactQuery, f *watchFlags, after bool) error {
+func watch(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery, f *watchFlags, after bool) error {
 	from := handoff.Seq(f.after)
 	if !after {
 		var err error
@@ -91,7 +93,7 @@ func (a *app) watch(ctx context.Context, w *local.Workspace, q handoff.ArtifactQ
 			return err
 		}
 		if f.first {
-			if found, err := a.printMatch(ctx, w, q, f.asJSON); err != nil || found {
+			if found, err := printMatch(ctx, a, w, q, f.asJSON); err != nil || found {
 				return err
 			}
 		}
@@ -103,14 +105,14 @@ func (a *app) watch(ctx context.Context, w *local.Workspace, q handoff.ArtifactQ
 		switch r.Fact.(type) {
 		case *handoff.ArtifactPublished:
 		case *handoff.Damaged:
-			a.warnDamaged([]handoff.Seq{r.Seq})
+			warnDamaged(a, []handoff.Seq{r.Seq})
 			continue
 		default:
 			continue
 		}
 		one := q
 		one.IDPrefix = r.ID
-		found, err := a.printMatch(ctx, w, one, f.asJSON)
+		found, err := printMatch(ctx, a, w, one, f.asJSON)
 		if err != nil || found && f.first {
 			return err
 		}
@@ -119,7 +121,7 @@ func (a *app) watch(ctx context.Context, w *local.Workspace, q handoff.ArtifactQ
 }
 
 // printMatch prints the newest artifact that q selects, if there is one.
-func (a *app) printMatch(ctx context.Context, w *local.Workspace, q handoff.ArtifactQuery, asJSON bool) (bool, error) {
+func printMatch(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery, asJSON bool) (bool, error) {
 	q.Limit = 1
 	page, err := w.Artifacts(ctx, q)
 	if err != nil || len(page.Artifacts) == 0 {
@@ -127,9 +129,9 @@ func (a *app) printMatch(ctx context.Context, w *local.Workspace, q handoff.Arti
 	}
 	art := page.Artifacts[0]
 	if asJSON {
-		err = a.jsonLine(art)
+		err = a.JSONLine(art)
 	} else {
-		_, err = fmt.Fprintln(a.out, event(art))
+		_, err = fmt.Fprintln(a.Out, cli.Event(art))
 	}
-	return true, errors.Join(err, a.flush())
+	return true, errors.Join(err, a.Flush())
 }

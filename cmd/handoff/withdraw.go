@@ -3,34 +3,36 @@ package main
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
 
-func withdrawCommand(a *app) *cobra.Command {
+func withdrawCommand(a *cli.App) *cobra.Command {
 	var why string
-	var who identityFlags
+	var who cli.Identity
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "withdraw REF",
 		Short:   "Say that an artifact no longer stands; nothing is deleted",
-		GroupID: handOver,
+		GroupID: cli.HandOver,
 		Long: `Withdraw records that an artifact no longer stands. The artifact and its body
 stay, list hides it, and what it had replaced stands again.`,
 		Example:           "  handoff withdraw art_01K… --reason 'made against the wrong branch'",
-		Args:              exactly(1, "one ref"),
-		ValidArgsFunction: a.completeRefs,
+		Args:              cli.Exactly(1, "one ref"),
+		ValidArgsFunction: a.CompleteRefs,
 	}
 	c.Flags().StringVar(&why, "reason", "", "one `line` that says why")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the artifact as JSON")
-	who.add(c)
+	who.Add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.writing(func(w *local.Workspace) error {
-			producer, err := who.resolve(a)
+		return a.Writing(func(w *local.Workspace) error {
+			producer, err := who.Resolve(a)
 			if err != nil {
 				return err
 			}
-			id, err := a.here(c.Context(), w, args[0])
+			id, err := a.Here(c.Context(), w, args[0])
 			if err != nil {
 				return err
 			}
@@ -38,17 +40,17 @@ stay, list hides it, and what it had replaced stands again.`,
 			if err != nil {
 				return err
 			}
-			a.renderSession(c.Context(), w, p.Producer.Session)
+			a.RenderSession(c.Context(), w, p.Producer.Session)
 			for _, warning := range p.Warnings {
-				a.warn("%s", warning)
+				a.Warn("%s", warning)
 			}
 			if p.Existing {
-				fmt.Fprintln(a.err, "it was withdrawn before")
+				fmt.Fprintln(a.Err, "it was withdrawn before")
 			}
 			if asJSON {
-				return a.json(p)
+				return a.JSON(p)
 			}
-			fmt.Fprintln(a.out, p.ID)
+			fmt.Fprintln(a.Out, p.ID)
 			return nil
 		})
 	}

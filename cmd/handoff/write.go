@@ -1,27 +1,26 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
-	"path/filepath"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/config"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/agent-handoff/handoff/names"
 	"github.com/spf13/cobra"
 )
 
-func writeCommand(a *app) *cobra.Command {
+func writeCommand(a *cli.App) *cobra.Command {
 	d := handoff.Draft{}
-	var who identityFlags
+	var who cli.Identity
 	var from []string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "write NAME [FILE|-]",
 		Short:   "Write under a plain name that is yours alone",
-		GroupID: handOver,
+		GroupID: cli.HandOver,
 		Long: `Write stores a file, or standard input, under a name that belongs to your run,
 or to your session where there is no run, and prints its ref, run/name. Fifty
 agents may write context.md at once.
@@ -40,25 +39,25 @@ content again changes nothing.`,
 	f.StringArrayVar(&from, "from", nil, "a `ref` that it was made from; may be repeated")
 	f.StringArrayVar(&d.Tags, "tag", nil, "a `word` to find it by; may be repeated")
 	f.BoolVar(&asJSON, "json", false, "print the artifact as JSON")
-	who.add(c)
-	c.RegisterFlagCompletionFunc("channel", a.completeChannels)
+	who.Add(c)
+	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		d.Name, d.Body = args[0], a.in
+		d.Name, d.Body = args[0], a.In
 		if len(args) == 2 && args[1] != "-" {
-			file, err := os.Open(absolute(a.dir, args[1]))
+			file, err := os.Open(cli.Absolute(a.Dir, args[1]))
 			if err != nil {
 				return &handoff.Error{Op: "write", Name: args[1], Kind: handoff.NotFound, Err: reason(err), Hint: "name a file that can be read, or - for standard input"}
 			}
 			defer file.Close()
 			d.Body = file
 		}
-		return a.writing(func(w *local.Workspace) error {
-			producer, err := who.resolve(a)
+		return a.Writing(func(w *local.Workspace) error {
+			producer, err := who.Resolve(a)
 			if err != nil {
 				return err
 			}
-			scope := a.scope(w, producer)
-			if d.Parents, err = a.resolveAll(c.Context(), w, scope, from); err != nil {
+			scope := a.Scope(w, producer)
+			if d.Parents, err = a.ResolveAll(c.Context(), w, scope, from); err != nil {
 				return err
 			}
 			writer := names.Writer{Hub: w.As(producer), Workspace: w.Root, Scope: scope}
@@ -66,50 +65,28 @@ content again changes nothing.`,
 			if err != nil {
 				return err
 			}
-			a.renderSession(c.Context(), w, producer.Session)
-			return a.tellWritten(written, asJSON)
+			a.RenderSession(c.Context(), w, producer.Session)
+			return tellWritten(a, written, asJSON)
 		})
 	}
 	return c
 }
 
-func (a *app) tellWritten(w names.Written, asJSON bool) error {
+func tellWritten(a *cli.App, w names.Written, asJSON bool) error {
 	for _, found := range w.Rescued {
-		a.warn("%s had been changed without a record; the change is kept as %s", w.File, found.ID)
+		a.Warn("%s had been changed without a record; the change is kept as %s", w.File, found.ID)
 	}
 	for _, warning := range w.Warnings {
-		a.warn("%s", warning)
+		a.Warn("%s", warning)
 	}
 	if w.Existing {
-		fmt.Fprintln(a.err, "it says so already; nothing was added")
+		fmt.Fprintln(a.Err, "it says so already; nothing was added")
 	} else {
-		fmt.Fprintln(a.err, event(w.Artifact))
+		fmt.Fprintln(a.Err, cli.Event(w.Artifact))
 	}
 	if asJSON {
-		return a.json(w.Published)
+		return a.JSON(w.Published)
 	}
-	fmt.Fprintln(a.out, w.Namespace+"/"+w.Name)
+	fmt.Fprintln(a.Out, w.Namespace+"/"+w.Name)
 	return nil
-}
-
-// scope says whose names are meant by what a producer's commands name.
-func (a *app) scope(w *local.Workspace, p handoff.Producer) names.Scope {
-	for _, warning := range config.Warnings(a.getenv) {
-		a.warn("%s", warning)
-	}
-	s := names.Scope{Session: p.Session, Run: p.RunID, Dir: config.SessionDir(a.getenv, a.dir)}
-	if owner := cmp.Or(p.Session, p.RunID); s.Dir == "" && owner != "" {
-		s.Dir = w.SessionDir(names.Folder(owner))
-	}
-	return s
-}
-
-// caller is who the environment says is at work.
-func (a *app) caller() handoff.Producer { return handoff.Identify(config.Identity(a.getenv)...) }
-
-func absolute(dir, name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(dir, name)
 }

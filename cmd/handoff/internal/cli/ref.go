@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 	"github.com/agent-handoff/handoff/names"
 )
 
-// resolve returns the id of the artifact that a person means by ref: its id, a
+// Resolve returns the id of the artifact that a person means by ref: its id, a
 // beginning of it that no other has, run/name, or a name.
-func (a *app) resolve(ctx context.Context, w *local.Workspace, scope names.Scope, ref string) (string, error) {
+func (a *App) Resolve(ctx context.Context, w *local.Workspace, scope names.Scope, ref string) (string, error) {
 	if handoff.IsArtifactID(ref) {
 		return ref, nil
 	}
 	if handoff.IsArtifactIDPrefix(ref) {
-		return resolvePrefix(ctx, w, ref)
+		return ExpandID(ctx, w, ref)
 	}
 	found, err := names.Find(ctx, w, scope, ref)
 	if err == nil && found.Unrecorded() {
@@ -27,12 +27,14 @@ func (a *app) resolve(ctx context.Context, w *local.Workspace, scope names.Scope
 	return found.ID, err
 }
 
-// here resolves a ref for whoever the environment says is at work.
-func (a *app) here(ctx context.Context, w *local.Workspace, ref string) (string, error) {
-	return a.resolve(ctx, w, a.scope(w, a.caller()), ref)
+// Here resolves a ref for whoever the environment says is at work.
+func (a *App) Here(ctx context.Context, w *local.Workspace, ref string) (string, error) {
+	return a.Resolve(ctx, w, a.Scope(w, a.Caller()), ref)
 }
 
-func resolvePrefix(ctx context.Context, reader handoff.Reader, ref string) (string, error) {
+// ExpandID returns the one id of an artifact that begins so; several are a
+// Conflict whose hint lists them.
+func ExpandID(ctx context.Context, reader handoff.Reader, ref string) (string, error) {
 	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{IDPrefix: ref, Hidden: true, Limit: 6})
 	if err != nil {
 		return "", err
@@ -51,11 +53,11 @@ func resolvePrefix(ctx context.Context, reader handoff.Reader, ref string) (stri
 	return "", &handoff.Error{Op: "find", Name: ref, Kind: handoff.Conflict, Err: errors.New("several artifacts begin so"), Hint: hint}
 }
 
-// resolveAll resolves several refs.
-func (a *app) resolveAll(ctx context.Context, w *local.Workspace, scope names.Scope, refs []string) ([]string, error) {
+// ResolveAll resolves several refs.
+func (a *App) ResolveAll(ctx context.Context, w *local.Workspace, scope names.Scope, refs []string) ([]string, error) {
 	ids := make([]string, len(refs))
 	for i, ref := range refs {
-		id, err := a.resolve(ctx, w, scope, ref)
+		id, err := a.Resolve(ctx, w, scope, ref)
 		if err != nil {
 			return nil, err
 		}

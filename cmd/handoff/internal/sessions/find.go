@@ -1,15 +1,16 @@
-package main
+package sessions
 
 import (
 	"fmt"
 	"regexp"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/spf13/cobra"
 )
 
-func sessionFindCommand(a *app) *cobra.Command {
+func findCommand(a *cli.App) *cobra.Command {
 	var q session.Query
 	var workflow, since, until string
 	var asJSON bool
@@ -19,7 +20,7 @@ func sessionFindCommand(a *app) *cobra.Command {
 		Long:  `Find lists the sessions that fit every filter, newest first.`,
 		Example: "  handoff session find --agent casey --workflow '^deep-dive-' --status completed\n" +
 			"  handoff session find --since 7d --output-type document --limit 1 --json",
-		Args: exactly(0, ""),
+		Args: cli.Exactly(0, ""),
 	}
 	flags := c.Flags()
 	flags.StringVar(&q.Agent, "agent", "", "of the agent of this `name`")
@@ -31,34 +32,34 @@ func sessionFindCommand(a *app) *cobra.Command {
 	flags.StringVar(&q.Tag, "tag", "", "with this `tag`")
 	flags.StringVar(&q.OutputType, "output-type", "", "with an output of this `type`: document, data, report or artifact")
 	flags.BoolVar(&q.Runs, "runs", false, "runs within sessions too")
-	flags.IntVar(&q.Limit, "limit", defaultLimit, "at most this `number`; 0 for all")
+	flags.IntVar(&q.Limit, "limit", cli.DefaultLimit, "at most this `number`; 0 for all")
 	flags.StringVar(&q.Cursor, "cursor", "", "go on where an earlier page ended, at its `cursor`")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(session.Statuses, cobra.ShellCompDirectiveNoFileComp))
 	c.RegisterFlagCompletionFunc("output-type", cobra.FixedCompletions(session.Types, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
-		if q.Since, err = moment("--since", since, a.now()); err != nil {
+		if q.Since, err = cli.Moment("--since", since, a.Now()); err != nil {
 			return err
 		}
-		if q.Until, err = moment("--until", until, a.now()); err != nil {
+		if q.Until, err = cli.Moment("--until", until, a.Now()); err != nil {
 			return err
 		}
 		if q.Workflow, err = pattern("--workflow", workflow); err != nil {
 			return err
 		}
-		q.Observer, q.Now = local.Observer(), a.now()
-		return a.reading(func(w *local.Workspace) error {
+		q.Observer, q.Now = local.Observer(), a.Now()
+		return a.Reading(func(w *local.Workspace) error {
 			page, err := session.Find(c.Context(), w, q)
 			if err != nil || asJSON {
 				return orJSON(a, page, err)
 			}
 			rows := make([][]string, len(page.Sessions))
 			for i, s := range page.Sessions {
-				rows[i] = []string{s.ID, s.Shown, s.Agent.Name, s.Workflow.Name, s.DisplayName, a.age(s.OpenedAt)}
+				rows[i] = []string{s.ID, s.Shown, s.Agent.Name, s.Workflow.Name, s.DisplayName, a.Age(s.OpenedAt)}
 			}
-			a.rows([]string{"id", "status", "agent", "workflow", "name", "age"}, rows)
+			a.Table([]string{"id", "status", "agent", "workflow", "name", "age"}, rows)
 			if page.Cursor != "" {
-				fmt.Fprintf(a.err, "older ones: --cursor %s\n", page.Cursor)
+				fmt.Fprintf(a.Err, "older ones: --cursor %s\n", page.Cursor)
 			}
 			return nil
 		})
@@ -66,11 +67,11 @@ func sessionFindCommand(a *app) *cobra.Command {
 	return c
 }
 
-func orJSON(a *app, v any, err error) error {
+func orJSON(a *cli.App, v any, err error) error {
 	if err != nil {
 		return err
 	}
-	return a.json(v)
+	return a.JSON(v)
 }
 
 // pattern compiles a regular expression of a flag, nil for "".
@@ -80,7 +81,7 @@ func pattern(flag, text string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, invalid(flag, text, err.Error(), "write a regular expression (RE2), such as '^deep-dive-'")
+		return nil, cli.Invalid(flag, text, err.Error(), "write a regular expression (RE2), such as '^deep-dive-'")
 	}
 	return re, nil
 }

@@ -1,19 +1,20 @@
-package main
+package sessions
 
 import (
 	"fmt"
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/spf13/cobra"
 )
 
-func sessionAddCommand(a *app) *cobra.Command {
+func addCommand(a *cli.App) *cobra.Command {
 	var f sessionFlag
 	var add session.Addition
-	var who identityFlags
+	var who cli.Identity
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "add FILE --type document|data|report|artifact",
@@ -22,7 +23,7 @@ func sessionAddCommand(a *app) *cobra.Command {
 lists it in the manifest. FILE is below the current directory if that lies in
 the folder, else below the folder itself.`,
 		Example: "  handoff session add requirements.md --type document --description 'Initial requirements'",
-		Args:    exactly(1, "one file"),
+		Args:    cli.Exactly(1, "one file"),
 	}
 	f.add(a, c)
 	c.Flags().StringVar(&add.Type, "type", "", "what it is: `document`, data, report or artifact")
@@ -33,7 +34,7 @@ the folder, else below the folder itself.`,
 	c.Flags().StringArrayVar(&add.Tags, "tag", nil, "a `word` to find it by; may be repeated")
 	c.Flags().StringArrayVar(&add.Parents, "from", nil, "a `ref` that it was made from; may be repeated")
 	c.Flags().StringArrayVar(&add.Replaces, "replaces", nil, "a `ref` whose place it takes; may be repeated")
-	c.Flags().StringVar(&who.producer.Agent, "agent", "", "who made it: the agent's `name`")
+	c.Flags().StringVar(&who.Producer.Agent, "agent", "", "who made it: the agent's `name`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the artifact as JSON")
 	c.MarkFlagRequired("type")
 	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(session.Types, cobra.ShellCompDirectiveNoFileComp))
@@ -42,44 +43,44 @@ the folder, else below the folder itself.`,
 		if err != nil {
 			return err
 		}
-		return a.writing(func(w *local.Workspace) error {
-			done, err := a.sessionAdd(c, w, id, args[0], add, who)
+		return a.Writing(func(w *local.Workspace) error {
+			done, err := sessionAdd(a, c, w, id, args[0], add, who)
 			if err != nil {
 				return err
 			}
 			for _, text := range done.Warnings {
-				a.warn("%s", text)
+				a.Warn("%s", text)
 			}
-			fmt.Fprintln(a.err, event(done.Artifact))
+			fmt.Fprintln(a.Err, cli.Event(done.Artifact))
 			if asJSON {
-				return a.json(done)
+				return a.JSON(done)
 			}
-			fmt.Fprintln(a.out, done.ID)
+			fmt.Fprintln(a.Out, done.ID)
 			return nil
 		})
 	}
 	return c
 }
 
-func (a *app) sessionAdd(c *cobra.Command, w *local.Workspace, id, file string, add session.Addition, who identityFlags) (done handoff.Published, err error) {
+func sessionAdd(a *cli.App, c *cobra.Command, w *local.Workspace, id, file string, add session.Addition, who cli.Identity) (done handoff.Published, err error) {
 	s, err := w.Session(c.Context(), id)
 	if err != nil {
 		return done, err
 	}
-	p, err := who.resolve(a)
+	p, err := who.Resolve(a)
 	if err != nil {
 		return done, err
 	}
 	if p.Agent == "" {
 		p.Agent = s.Agent.Name
 	}
-	scope := a.scope(w, p)
-	if add.Parents, err = a.resolveAll(c.Context(), w, scope, add.Parents); err != nil {
+	scope := a.Scope(w, p)
+	if add.Parents, err = a.ResolveAll(c.Context(), w, scope, add.Parents); err != nil {
 		return done, err
 	}
-	if add.Replaces, err = a.resolveAll(c.Context(), w, scope, add.Replaces); err != nil {
+	if add.Replaces, err = a.ResolveAll(c.Context(), w, scope, add.Replaces); err != nil {
 		return done, err
 	}
-	add.File = session.Locate(filepath.Join(w.Root, filepath.FromSlash(s.Folder)), a.dir, file)
+	add.File = session.Locate(filepath.Join(w.Root, filepath.FromSlash(s.Folder)), a.Dir, file)
 	return w.Book(p).Add(c.Context(), id, p, add)
 }

@@ -1,23 +1,26 @@
-package main
+package cli
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/config"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/names"
 	"github.com/spf13/cobra"
 )
 
-// identityFlags are how a caller says who it is, where the environment doesn't
+// Identity are how a caller says who it is, where the environment doesn't
 // or is wrong.
-type identityFlags struct {
-	producer handoff.Producer
+type Identity struct {
+	Producer handoff.Producer
 	model    string
 	ids      []string
 }
 
-func (f *identityFlags) add(c *cobra.Command) {
-	p := &f.producer
+func (f *Identity) Add(c *cobra.Command) {
+	p := &f.Producer
 	for _, s := range []struct {
 		value       *string
 		name, usage string
@@ -40,9 +43,9 @@ func (f *identityFlags) add(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.ids, "producer", nil, "any other id of the harness, as `slot=value`")
 }
 
-// resolve joins the flags with what the environment says.
-func (f *identityFlags) resolve(a *app) (handoff.Producer, error) {
-	p := f.producer
+// Resolve joins the flags with what the environment says.
+func (f *Identity) Resolve(a *App) (handoff.Producer, error) {
+	p := f.Producer
 	if f.model != "" {
 		provider, id, ok := strings.Cut(f.model, "/")
 		if !ok {
@@ -50,12 +53,12 @@ func (f *identityFlags) resolve(a *app) (handoff.Producer, error) {
 		}
 		p.Model = handoff.Model{Provider: provider, ID: id}
 	}
-	ids, err := pairs("--producer", f.ids)
+	ids, err := Pairs("--producer", f.ids)
 	if err != nil {
 		return p, err
 	}
 	p.IDs = ids
-	said := config.Identity(a.getenv)
+	said := config.Identity(a.Getenv)
 	if f.given() {
 		p.Source = handoff.FromFlag
 		said = append([]handoff.Producer{p}, said...)
@@ -63,33 +66,29 @@ func (f *identityFlags) resolve(a *app) (handoff.Producer, error) {
 	return handoff.Identify(said...), nil
 }
 
-func (f *identityFlags) given() bool {
+func (f *Identity) given() bool {
 	if f.model != "" || len(f.ids) > 0 {
 		return true
 	}
 	for _, slot := range []string{"agent", "harness", "session", "parent-session", "run", "operation", "task", "work", "parent-work", "thread", "tool-call"} {
-		if f.producer.Slot(slot) != "" {
+		if f.Producer.Slot(slot) != "" {
 			return true
 		}
 	}
 	return false
 }
 
-// pairs parses key=value flags.
-func pairs(flag string, list []string) (map[string]string, error) {
-	if len(list) == 0 {
-		return nil, nil
+// Caller is who the environment says is at work.
+func (a *App) Caller() handoff.Producer { return handoff.Identify(config.Identity(a.Getenv)...) }
+
+// Scope says whose names are meant by what a producer's commands name.
+func (a *App) Scope(w *local.Workspace, p handoff.Producer) names.Scope {
+	for _, warning := range config.Warnings(a.Getenv) {
+		a.Warn("%s", warning)
 	}
-	m := map[string]string{}
-	for _, s := range list {
-		key, value, ok := strings.Cut(s, "=")
-		if !ok || key == "" {
-			return nil, invalid(flag, s, "is no key=value", "write "+flag+" key=value")
-		}
-		if _, twice := m[key]; twice {
-			return nil, invalid(flag, s, "gives a key twice", "write "+flag+" once for each key")
-		}
-		m[key] = value
+	s := names.Scope{Session: p.Session, Run: p.RunID, Dir: config.SessionDir(a.Getenv, a.Dir)}
+	if owner := cmp.Or(p.Session, p.RunID); s.Dir == "" && owner != "" {
+		s.Dir = w.SessionDir(names.Folder(owner))
 	}
-	return m, nil
+	return s
 }

@@ -1,14 +1,15 @@
-package main
+package sessions
 
 import (
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
 
-func sessionGraphCommand(a *app) *cobra.Command {
+func graphCommand(a *cli.App) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "graph [SESSION]",
@@ -18,7 +19,7 @@ not recorded here is shown as unresolved; sessions that build on each other are
 told on standard error, and in JSON as cycles.`,
 		Example:           "  handoff session graph $ID --format mermaid",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.CompleteSessions,
 	}
 	c.Flags().StringVar(&format, "format", "tree", "how to draw it: `tree`, json, dot or mermaid")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"}, cobra.ShellCompDirectiveNoFileComp))
@@ -27,15 +28,15 @@ told on standard error, and in JSON as cycles.`,
 		if err != nil {
 			return err
 		}
-		return a.reading(func(w *local.Workspace) error {
+		return a.Reading(func(w *local.Workspace) error {
 			g, err := lineage.OfSession(c.Context(), w, id)
 			if err != nil {
 				return err
 			}
 			for _, cycle := range g.Cycles {
-				a.warn("these build on each other: %s", strings.Join(cycle, " "))
+				a.Warn("these build on each other: %s", strings.Join(cycle, " "))
 			}
-			return a.draw(g, id, format)
+			return a.Draw(g, id, format)
 		})
 	}
 	return c

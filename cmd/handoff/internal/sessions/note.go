@@ -1,14 +1,15 @@
-package main
+package sessions
 
 import (
 	"encoding/json"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/spf13/cobra"
 )
 
-func sessionNoteCommand(a *app) *cobra.Command {
+func noteCommand(a *cli.App) *cobra.Command {
 	var f sessionFlag
 	var summary string
 	var messages int
@@ -18,7 +19,7 @@ func sessionNoteCommand(a *app) *cobra.Command {
 		Short:   "Add to what is known of a session: its summary, its messages, anything else",
 		Long:    "Note adds to a session, and renders its manifest. What was noted before stays, unless it is noted anew.",
 		Example: "  handoff session note --user-summary 'I need to purchase 10 laptops' --message-count 8 --meta ticket=IT-17",
-		Args:    exactly(0, ""),
+		Args:    cli.Exactly(0, ""),
 	}
 	f.add(a, c)
 	c.Flags().StringVar(&summary, "user-summary", "", "the user's first `message`")
@@ -33,7 +34,7 @@ func sessionNoteCommand(a *app) *cobra.Command {
 		if c.Flags().Changed("message-count") {
 			n.MessageCount = &messages
 		}
-		values, err := pairs("--meta", meta)
+		values, err := cli.Pairs("--meta", meta)
 		if err != nil {
 			return err
 		}
@@ -47,7 +48,7 @@ func sessionNoteCommand(a *app) *cobra.Command {
 			}
 			n.Metadata[key] = b
 		}
-		return a.onSession(c, &f, func(b *session.Book, id string) ([]string, error) {
+		return onSession(a, c, &f, func(b *session.Book, id string) ([]string, error) {
 			n.SessionID = id
 			return b.Note(c.Context(), n)
 		})

@@ -1,12 +1,13 @@
-package main
+package sessions
 
 import (
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/spf13/cobra"
 )
 
-func sessionTagCommand(a *app) *cobra.Command {
+func tagCommand(a *cli.App) *cobra.Command {
 	var f sessionFlag
 	var untag []string
 	c := &cobra.Command{
@@ -18,9 +19,9 @@ func sessionTagCommand(a *app) *cobra.Command {
 	c.Flags().StringArrayVar(&untag, "untag", nil, "take this `tag` away; may be repeated")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args)+len(untag) == 0 {
-			return invalid("tag", "", "no tag is named", "handoff session tag TAG, or --untag TAG")
+			return cli.Invalid("tag", "", "no tag is named", "handoff session tag TAG, or --untag TAG")
 		}
-		return a.onSession(c, &f, func(b *session.Book, id string) ([]string, error) {
+		return onSession(a, c, &f, func(b *session.Book, id string) ([]string, error) {
 			return b.Note(c.Context(), handoff.SessionNoted{SessionID: id, Tags: args, RemovedTags: untag})
 		})
 	}

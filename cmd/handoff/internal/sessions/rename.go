@@ -1,28 +1,29 @@
-package main
+package sessions
 
 import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/spf13/cobra"
 )
 
-func sessionRenameCommand(a *app) *cobra.Command {
+func renameCommand(a *cli.App) *cobra.Command {
 	var f sessionFlag
 	c := &cobra.Command{
 		Use:     "rename NAME",
 		Short:   "Give a session a name of your own, or with '' the computed one again",
 		Example: "  handoff session rename 'Laptops for the new office'",
-		Args:    exactly(1, "one name"),
+		Args:    cli.Exactly(1, "one name"),
 	}
 	f.add(a, c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		name := strings.Join(strings.Fields(args[0]), " ")
 		if len([]rune(name)) > handoff.MaxTitle {
-			return invalid("rename", name, "has more than 120 characters", "say it shorter")
+			return cli.Invalid("rename", name, "has more than 120 characters", "say it shorter")
 		}
-		return a.onSession(c, &f, func(b *session.Book, id string) ([]string, error) {
+		return onSession(a, c, &f, func(b *session.Book, id string) ([]string, error) {
 			return b.Note(c.Context(), handoff.SessionNoted{SessionID: id, Name: &name})
 		})
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"strings"
@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-func consoleNow() time.Time { return consoleTime }
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func TestMoment(t *testing.T) {
-	now := consoleTime
+	now := noon
 	for text, want := range map[string]time.Time{
 		"":                     {},
 		"2h":                   now.Add(-2 * time.Hour),
@@ -21,13 +21,13 @@ func TestMoment(t *testing.T) {
 		"2026-11-20T09:30":     time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC),
 		"2026-11-20T09:30:00Z": time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC),
 	} {
-		if got, err := moment("--since", text, now); err != nil || !got.Equal(want) {
-			t.Errorf("moment(%q) = %v, %v, want %v", text, got, err, want)
+		if got, err := Moment("--since", text, now); err != nil || !got.Equal(want) {
+			t.Errorf("Moment(%q) = %v, %v, want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"yesterday", "-2h", "-1d", "2026-13-01", "d", "99999999999d", "2", "2026"} {
-		if got, err := moment("--since", text, now); err == nil {
-			t.Errorf("moment(%q) = %v, want an error", text, got)
+		if got, err := Moment("--since", text, now); err == nil {
+			t.Errorf("Moment(%q) = %v, want an error", text, got)
 		}
 	}
 }
@@ -37,12 +37,12 @@ func FuzzMoment(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := moment("--since", text, consoleTime)
+		got, err := Moment("--since", text, noon)
 		if err != nil && !got.IsZero() {
-			t.Errorf("moment(%q) = %v and %v", text, got, err)
+			t.Errorf("Moment(%q) = %v and %v", text, got, err)
 		}
-		if _, ago := time.ParseDuration(text); err == nil && ago == nil && got.After(consoleTime) {
-			t.Errorf("moment(%q) = %v, after now", text, got)
+		if _, ago := time.ParseDuration(text); err == nil && ago == nil && got.After(noon) {
+			t.Errorf("Moment(%q) = %v, after now", text, got)
 		}
 	})
 }
@@ -53,18 +53,18 @@ func FuzzPairs(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		list := strings.Split(text, "\n")
-		got, err := pairs("--meta", list)
+		got, err := Pairs("--meta", list)
 		if err != nil {
 			return
 		}
 		for _, pair := range list {
 			key, value, _ := strings.Cut(pair, "=")
 			if v, ok := got[key]; !ok || v != value || key == "" {
-				t.Errorf("pairs(%q) has %q for %q", list, v, key)
+				t.Errorf("Pairs(%q) has %q for %q", list, v, key)
 			}
 		}
 		if len(got) != len(list) {
-			t.Errorf("pairs(%q) = %v, of another length", list, got)
+			t.Errorf("Pairs(%q) = %v, of another length", list, got)
 		}
 	})
 }

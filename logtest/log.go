@@ -1,9 +1,11 @@
-package handoff
+package logtest
 
 import (
 	"context"
 	"iter"
 	"sync"
+
+	"github.com/agent-handoff/handoff"
 )
 
 // MemoryLog is a Log that lasts as long as the process. Its records go through
@@ -18,7 +20,7 @@ type MemoryLog struct {
 func NewMemoryLog() *MemoryLog { return &MemoryLog{grown: make(chan struct{})} }
 
 // Append implements Log.
-func (l *MemoryLog) Append(ctx context.Context, r Record) (Seq, error) {
+func (l *MemoryLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -31,22 +33,22 @@ func (l *MemoryLog) Append(ctx context.Context, r Record) (Seq, error) {
 	l.records = append(l.records, b)
 	close(l.grown)
 	l.grown = make(chan struct{})
-	return Seq(len(l.records)), nil
+	return handoff.Seq(len(l.records)), nil
 }
 
 // Read implements Log.
-func (l *MemoryLog) Read(ctx context.Context, after Seq) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
+func (l *MemoryLog) Read(ctx context.Context, after handoff.Seq) iter.Seq2[handoff.Record, error] {
+	return func(yield func(handoff.Record, error) bool) {
 		for seq := after + 1; ; seq++ {
 			b, _, ok := l.at(seq)
 			if !ok {
 				return
 			}
 			if err := ctx.Err(); err != nil {
-				yield(Record{}, err)
+				yield(handoff.Record{}, err)
 				return
 			}
-			if !yield(StoredRecord(seq, b), nil) {
+			if !yield(handoff.StoredRecord(seq, b), nil) {
 				return
 			}
 		}
@@ -54,7 +56,7 @@ func (l *MemoryLog) Read(ctx context.Context, after Seq) iter.Seq2[Record, error
 }
 
 // Wait implements Log.
-func (l *MemoryLog) Wait(ctx context.Context, after Seq) error {
+func (l *MemoryLog) Wait(ctx context.Context, after handoff.Seq) error {
 	for {
 		_, grown, ok := l.at(after + 1)
 		if ok {
@@ -68,7 +70,7 @@ func (l *MemoryLog) Wait(ctx context.Context, after Seq) error {
 	}
 }
 
-func (l *MemoryLog) at(seq Seq) ([]byte, <-chan struct{}, bool) {
+func (l *MemoryLog) at(seq handoff.Seq) ([]byte, <-chan struct{}, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if seq < 1 || int(seq) > len(l.records) {

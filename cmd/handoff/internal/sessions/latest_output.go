@@ -1,15 +1,16 @@
-package main
+package sessions
 
 import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/spf13/cobra"
 )
 
-func sessionLatestCommand(a *app) *cobra.Command {
+func latestCommand(a *cli.App) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "latest-output AGENT WORKFLOW-REGEXP TYPE",
@@ -18,7 +19,7 @@ func sessionLatestCommand(a *app) *cobra.Command {
 the newest completed session of the agent whose workflow's name fits and that
 has one. Where there is none the exit code is 3.`,
 		Example: "  handoff session latest-output casey '^deep-dive-' document",
-		Args:    exactly(3, "an agent, a regular expression and a type"),
+		Args:    cli.Exactly(3, "an agent, a regular expression and a type"),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the artifact as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -26,12 +27,12 @@ has one. Where there is none the exit code is 3.`,
 		if err != nil {
 			return err
 		}
-		return a.reading(func(w *local.Workspace) error {
+		return a.Reading(func(w *local.Workspace) error {
 			art, err := session.LatestOutput(c.Context(), w, args[0], workflow, args[2])
 			if err != nil || asJSON {
 				return orJSON(a, art, err)
 			}
-			fmt.Fprintln(a.out, filepath.Join(w.Root, filepath.FromSlash(art.Path)))
+			fmt.Fprintln(a.Out, filepath.Join(w.Root, filepath.FromSlash(art.Path)))
 			return nil
 		})
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"strings"
@@ -11,11 +11,11 @@ import (
 func TestProgress(t *testing.T) {
 	var out strings.Builder
 	now := time.Unix(0, 0)
-	a := &app{err: &out, now: func() time.Time { return now }}
+	a := &App{Err: &out, Now: func() time.Time { return now }}
 	if a.progress() != nil {
 		t.Error("progress is shown though nobody looks on")
 	}
-	a.watched = true
+	a.Watched = true
 	tell := a.progress()
 	for _, tt := range []struct {
 		after time.Duration

@@ -1,13 +1,14 @@
-package main
+package sessions
 
 import (
 	"time"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/spf13/cobra"
 )
 
-func sessionCloseCommand(a *app) *cobra.Command {
+func closeCommand(a *cli.App) *cobra.Command {
 	var f sessionFlag
 	var status, why string
 	c := &cobra.Command{
@@ -15,7 +16,7 @@ func sessionCloseCommand(a *app) *cobra.Command {
 		Short:   "End a session",
 		Long:    "Close records that a session ended, and how. The first end stands; a later one is recorded and shown apart.",
 		Example: "  handoff session close --status completed",
-		Args:    exactly(0, ""),
+		Args:    cli.Exactly(0, ""),
 	}
 	f.add(a, c)
 	c.Flags().StringVar(&status, "status", "", "how it ended: `completed`, failed or cancelled")
@@ -23,7 +24,7 @@ func sessionCloseCommand(a *app) *cobra.Command {
 	c.MarkFlagRequired("status")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{session.Completed, session.Failed, session.Cancelled}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.onSession(c, &f, func(b *session.Book, id string) ([]string, error) {
+		return onSession(a, c, &f, func(b *session.Book, id string) ([]string, error) {
 			return b.Close(c.Context(), id, status, why, time.Time{})
 		})
 	}

@@ -1,20 +1,21 @@
-package main
+package sessions
 
 import (
 	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/config"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
 
-func configCommand(a *app) *cobra.Command {
+func configCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "config",
 		Short:   "Show how paths are set up",
-		GroupID: care,
+		GroupID: cli.Care,
 		Example: "  handoff config explain session_folder",
 		Args:    cobra.ArbitraryArgs,
 	}
@@ -22,13 +23,13 @@ func configCommand(a *app) *cobra.Command {
 		if len(args) == 0 {
 			return c.Help()
 		}
-		return unknownCommand(c, args[0])
+		return cli.UnknownCommand(c, args[0])
 	}
 	c.AddCommand(configExplainCommand(a))
 	return c
 }
 
-func configExplainCommand(a *app) *cobra.Command {
+func configExplainCommand(a *cli.App) *cobra.Command {
 	var files local.SessionFiles
 	var bundle, id string
 	var asJSON bool
@@ -39,7 +40,7 @@ func configExplainCommand(a *app) *cobra.Command {
 comes from: the engine, the workflow.yaml, the bundle's config.yaml, or a
 default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
 		Example: "  handoff config explain session_folder --workflow-file workflow.yaml",
-		Args:    exactly(1, "one name"),
+		Args:    cli.Exactly(1, "one name"),
 	}
 	c.Flags().StringVar(&files.Workflow, "workflow-file", "", "the workflow.yaml, as `file`")
 	c.Flags().StringVar(&files.Config, "config-file", "", "the bundle's config.yaml, as `file`")
@@ -47,12 +48,12 @@ default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
 	c.Flags().StringVar(&id, "session", "", "the session's `id` (default: HANDOFF_SESSION)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.reading(func(w *local.Workspace) error {
-			paths, err := w.Paths(a.sessionFiles(files), bundle)
+		return a.Reading(func(w *local.Workspace) error {
+			paths, err := w.Paths(sessionFiles(a, files), bundle)
 			if err != nil {
 				return err
 			}
-			paths.SessionID = cmp.Or(id, a.getenv("HANDOFF_SESSION"))
+			paths.SessionID = cmp.Or(id, a.Getenv("HANDOFF_SESSION"))
 			explain := paths.Explain
 			if strings.ContainsRune(args[0], '{') {
 				explain = paths.Resolve
@@ -62,7 +63,7 @@ default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
 				return err
 			}
 			if asJSON {
-				return a.json(struct {
+				return a.JSON(struct {
 					Name          string                `json:"name"`
 					Value         string                `json:"value"`
 					Substitutions []config.Substitution `json:"substitutions"`
@@ -73,9 +74,9 @@ default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
 				if s.Value != s.Said {
 					line += " = " + s.Value
 				}
-				fmt.Fprintf(a.out, "%s  (%s)\n", oneLine(line), s.From)
+				fmt.Fprintf(a.Out, "%s  (%s)\n", cli.OneLine(line), s.From)
 			}
-			fmt.Fprintln(a.out, oneLine(value))
+			fmt.Fprintln(a.Out, cli.OneLine(value))
 			return nil
 		})
 	}
@@ -84,12 +85,12 @@ default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
 
 // sessionFiles completes what the flags say with where, and as whom, they were
 // given.
-func (a *app) sessionFiles(files local.SessionFiles) local.SessionFiles {
+func sessionFiles(a *cli.App, files local.SessionFiles) local.SessionFiles {
 	for _, name := range []*string{&files.Agent, &files.Workflow, &files.Config} {
 		if *name != "" {
-			*name = absolute(a.dir, *name)
+			*name = cli.Absolute(a.Dir, *name)
 		}
 	}
-	files.User = cmp.Or(a.getenv("USER"), a.getenv("USERNAME"), "user")
+	files.User = cmp.Or(a.Getenv("USER"), a.Getenv("USERNAME"), "user")
 	return files
 }

@@ -1,13 +1,14 @@
-package main
+package sessions
 
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
 
-func sessionAdoptCommand(a *app) *cobra.Command {
+func adoptCommand(a *cli.App) *cobra.Command {
 	var lenient bool
 	c := &cobra.Command{
 		Use:   "adopt DIR",
@@ -18,16 +19,16 @@ that handoff doesn't know stay in it. What breaks the specification is told with
 its JSON pointer, and refused; with --lenient it is told and taken as far as it
 can be. A file outside the folder is never taken.`,
 		Example: "  handoff session adopt docs/agent-outputs/a3f2c9d1-4b5e-4789-81ab-cdef12345678",
-		Args:    exactly(1, "one directory"),
+		Args:    cli.Exactly(1, "one directory"),
 	}
 	c.Flags().BoolVar(&lenient, "lenient", false, "take a manifest that breaks the specification")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.writing(func(w *local.Workspace) error {
-			folder, err := a.below(w, args[0])
+		return a.Writing(func(w *local.Workspace) error {
+			folder, err := a.Below(w, args[0])
 			if err != nil {
 				return err
 			}
-			producer, err := new(identityFlags).resolve(a)
+			producer, err := new(cli.Identity).Resolve(a)
 			if err != nil {
 				return err
 			}
@@ -36,9 +37,9 @@ can be. A file outside the folder is never taken.`,
 				return err
 			}
 			for _, text := range warnings {
-				a.warn("%s", text)
+				a.Warn("%s", text)
 			}
-			fmt.Fprintln(a.out, s.ID)
+			fmt.Fprintln(a.Out, s.ID)
 			return nil
 		})
 	}

@@ -1,10 +1,11 @@
-package main
+package sessions
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/spf13/cobra"
@@ -32,9 +33,9 @@ func (f *openingFlags) add(c *cobra.Command) {
 }
 
 // resolve returns the opening that the flags make.
-func (f *openingFlags) resolve(a *app) (session.Opening, local.SessionFiles, error) {
+func (f *openingFlags) resolve(a *cli.App) (session.Opening, local.SessionFiles, error) {
 	o := f.opening
-	inputs, err := pairs("--input", f.inputs)
+	inputs, err := cli.Pairs("--input", f.inputs)
 	if err != nil {
 		return o, f.files, err
 	}
@@ -48,10 +49,10 @@ func (f *openingFlags) resolve(a *app) (session.Opening, local.SessionFiles, err
 		}
 		o.Inputs[key] = b
 	}
-	return o, a.sessionFiles(f.files), nil
+	return o, sessionFiles(a, f.files), nil
 }
 
-func sessionOpenCommand(a *app) *cobra.Command {
+func openCommand(a *cli.App) *cobra.Command {
 	var f openingFlags
 	var env bool
 	c := &cobra.Command{
@@ -64,7 +65,7 @@ Where the folder lies is {session_folder} of the workflow, which lies in
 {agent_outputs_folder} of the bundle; handoff config explain shows how each is
 resolved.`,
 		Example: "  eval \"$(handoff session open --agent alex --workflow intake-app --env)\"\n  handoff session open --agent-file alex.md --workflow-file workflow.yaml",
-		Args:    exactly(0, ""),
+		Args:    cli.Exactly(0, ""),
 	}
 	f.add(c)
 	c.Flags().StringVar(&f.opening.ID, "id", "", "the session's `UUID` (default: a new one)")
@@ -74,8 +75,8 @@ resolved.`,
 		if err != nil {
 			return err
 		}
-		return a.writing(func(w *local.Workspace) error {
-			producer, err := new(identityFlags).resolve(a)
+		return a.Writing(func(w *local.Workspace) error {
+			producer, err := new(cli.Identity).Resolve(a)
 			if err != nil {
 				return err
 			}
@@ -84,15 +85,15 @@ resolved.`,
 				return err
 			}
 			for _, text := range opened.Warnings {
-				a.warn("%s", text)
+				a.Warn("%s", text)
 			}
 			if env {
-				for _, name := range sortedKeys(opened.Env) {
-					fmt.Fprintf(a.out, "export %s=%s\n", name, quoted(opened.Env[name]))
+				for _, name := range cli.SortedKeys(opened.Env) {
+					fmt.Fprintf(a.Out, "export %s=%s\n", name, quoted(opened.Env[name]))
 				}
 				return nil
 			}
-			return a.json(opened)
+			return a.JSON(opened)
 		})
 	}
 	return c

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -13,23 +13,23 @@ const quietFor = 300 * time.Millisecond
 
 // progress returns what shows how far the index has come, nil where nobody
 // looks on.
-func (a *app) progress() func(done, total handoff.Seq) {
-	if !a.watched {
+func (a *App) progress() func(done, total handoff.Seq) {
+	if !a.Watched {
 		return nil
 	}
 	const width = 30
 	var began time.Time
 	return func(done, total handoff.Seq) {
-		now := a.now()
+		now := a.Now()
 		switch {
 		case began.IsZero():
 			began = now
 		case now.Sub(began) < quietFor:
 		case done >= total:
-			fmt.Fprint(a.err, "\r\x1b[K")
+			fmt.Fprint(a.Err, "\r\x1b[K")
 		default:
 			n := int(int64(width) * int64(done) / int64(total))
-			fmt.Fprintf(a.err, "\rindexing [%s%s] %d of %d records", strings.Repeat("=", n), strings.Repeat(" ", width-n), done, total)
+			fmt.Fprintf(a.Err, "\rindexing [%s%s] %d of %d records", strings.Repeat("=", n), strings.Repeat(" ", width-n), done, total)
 		}
 	}
 }

@@ -1,0 +1,108 @@
+// Package cli is what every command stands on: the streams, the workspace it
+// opens, who calls, and how what it found is printed or refused.
+package cli
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// An App is the command line and all that it takes from outside.
+type App struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Terminal bool // Out is one
+	Width    int  // of the terminal
+	Watched  bool // Err is a terminal
+	Dir      string
+	Getenv   func(string) string
+	Now      func() time.Time
+	Rand     io.Reader
+	Self     string // this program, to run it again
+
+	workspace string // --workspace
+}
+
+// A Command makes one command of the command line.
+type Command func(*App) *cobra.Command
+
+// The groups of commands, in the order of the help.
+const (
+	HandOver = "over"
+	Find     = "find"
+	Sessions = "sessions"
+	Care     = "care"
+)
+
+// Run runs one command line, made of commands, and returns its exit code.
+func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
+	out := bufio.NewWriter(a.Out)
+	a.Out = out
+	root := a.root(commands)
+	root.SetArgs(args)
+	c, err := root.ExecuteContextC(ctx)
+	err = refused(c, err)
+	if flushed := out.Flush(); err == nil {
+		err = flushed
+	}
+	return a.exit(err)
+}
+
+func (a *App) root(commands []Command) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "handoff",
+		Short: "handoff records what agents hand to each other, and finds it again",
+		Long: `handoff records which files of several agents' work matter, who made them,
+from what, and in place of what, so that the next agent finds them by a short
+reference. Files stay where they are; only references travel.`,
+		Example:       "  handoff publish review.md --channel verification --title 'Security review'\n  handoff list --channel verification\n  handoff demo",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+
+		SuggestionsMinimumDistance: 2,
+	}
+	root.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		return UnknownCommand(root, args[0])
+	}
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "the workspace's `directory` (default: found from the current one)")
+	root.SetFlagErrorFunc(flagError)
+	root.AddGroup(&cobra.Group{ID: HandOver, Title: "Hand over:"}, &cobra.Group{ID: Find, Title: "Find:"}, &cobra.Group{ID: Sessions, Title: "Sessions:"},
+		&cobra.Group{ID: Care, Title: "Set up and care:"})
+	root.SetHelpCommandGroupID(Care)
+	root.SetCompletionCommandGroupID(Care)
+	for _, command := range commands {
+		root.AddCommand(command(a))
+	}
+	strict(root)
+	return root
+}
+
+// strict makes cobra's own commands refuse words that they don't know, where
+// they would print a help and succeed.
+func strict(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if _, rest, _ := root.Find(args); len(rest) > 0 {
+					return UnknownCommand(root, rest[0])
+				}
+				return nil
+			}
+		case "completion":
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/spf13/cobra"
+)
+
+// CompleteChannels offers the channels in use, and those that are explained.
+func (a *App) CompleteChannels(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	w, err := a.Open()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer w.Close()
+	page, _ := w.Artifacts(c.Context(), handoff.ArtifactQuery{})
+	count := map[string]int{}
+	for _, art := range page.Artifacts {
+		count[art.Channel]++
+	}
+	for _, known := range w.Config.Purposes() {
+		names = append(names, known[0]+"\t"+known[1])
+		delete(count, known[0])
+	}
+	for _, name := range SortedKeys(count) {
+		names = append(names, fmt.Sprintf("%s\t%d artifacts", name, count[name]))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteRefs offers the newest artifacts.
+func (a *App) CompleteRefs(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	w, err := a.Open()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer w.Close()
+	page, _ := w.Artifacts(c.Context(), handoff.ArtifactQuery{Limit: 30})
+	var ids []string
+	for _, art := range page.Artifacts {
+		if strings.HasPrefix(art.ID, begun) {
+			ids = append(ids, art.ID+"\t"+OneLine(art.Label()))
+		}
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteSessions offers the newest sessions.
+func (a *App) CompleteSessions(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	w, err := a.Open()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer w.Close()
+	q := session.Query{Observer: local.Observer(), Now: a.Now()}
+	q.Limit = 30
+	page, _ := session.Find(c.Context(), w, q)
+	var ids []string
+	for _, s := range page.Sessions {
+		ids = append(ids, s.ID+"\t"+OneLine(s.LongName))
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

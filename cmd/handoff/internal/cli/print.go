@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/lineage"
+)
+
+// JSON prints v, indented.
+func (a *App) JSON(v any) error {
+	enc := json.NewEncoder(a.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// JSONLine prints v on one line.
+func (a *App) JSONLine(v any) error {
+	enc := json.NewEncoder(a.Out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// Flush sends on what was printed, for a reader who follows.
+func (a *App) Flush() error {
+	if b, ok := a.Out.(*bufio.Writer); ok {
+		return b.Flush()
+	}
+	return nil
+}
+
+// Event is the line that tells of a publish. What is unknown is left out.
+func Event(art handoff.Artifact) string {
+	line := "artifact:publish  " + OneLine(art.Path) + "  channel=" + art.Channel
+	for _, slot := range []string{"task", "run", "agent"} {
+		if v := art.Producer.Slot(slot); v != "" {
+			line += " " + slot + "=" + OneLine(v)
+		}
+	}
+	return line + " id=" + art.ID
+}
+
+// Artifacts prints artifacts as a table, a line each.
+func (a *App) Artifacts(list []handoff.Artifact, status bool) {
+	head := []string{"id", "channel", "by", "path", "title", "age"}
+	if status {
+		head = append(head, "status")
+	}
+	rows := make([][]string, len(list))
+	for i, art := range list {
+		by := art.Producer.Agent
+		if by == "" {
+			by = art.Producer.Harness
+		}
+		mark := ""
+		if len(art.Competing) > 0 {
+			mark = fmt.Sprintf(" (competes with %d)", len(art.Competing))
+		}
+		if art.Target == handoff.Missing || art.Target == handoff.Modified {
+			mark += " (" + string(art.Target) + ")"
+		}
+		rows[i] = []string{art.ID, art.Channel, by, art.Path, art.Title + mark, a.Age(art.CreatedAt)}
+		if status {
+			rows[i] = append(rows[i], string(art.Status))
+		}
+	}
+	a.Table(head, rows)
+}
+
+// rows prints a table on a terminal, and lines of cells with tabs between them
+// elsewhere.
+func (a *App) Table(head []string, rows [][]string) {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = OneLine(row[i])
+		}
+	}
+	if !a.Terminal {
+		for _, row := range rows {
+			fmt.Fprintln(a.Out, strings.Join(row, "\t"))
+		}
+		return
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(a.Out, "nothing here")
+		return
+	}
+	header := lipgloss.NewStyle()
+	if a.Getenv("NO_COLOR") == "" {
+		header = header.Bold(true)
+	}
+	t := table.New().Headers(head...).Rows(rows...).Width(a.Width).
+		Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderHeader(false).
+		StyleFunc(func(row, _ int) lipgloss.Style {
+			if row == table.HeaderRow {
+				return header
+			}
+			return lipgloss.NewStyle()
+		})
+	fmt.Fprintln(a.Out, t)
+}
+
+// Age says how long ago something was.
+func (a *App) Age(t time.Time) string {
+	d := a.Now().Sub(t)
+	switch {
+	case d < time.Second:
+		return "now"
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + "s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + "m"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d.Hours())) + "h"
+	}
+	return strconv.Itoa(int(d.Hours()/24)) + "d"
+}
+
+func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
+
+// Size is a number of bytes as people read it.
+func Size(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	value, unit := float64(n), 0
+	for value >= 1024 && unit < len(units)-1 {
+		value /= 1024
+		unit++
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
+}
+
+// OneLine keeps what is printed on its line, and drops what a terminal could
+// take for a command.
+func OneLine(s string) string {
+	s = strings.ReplaceAll(s, "\n", " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u202e' || r == '\u2066' || r == '\u2067' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Draw prints a graph, as seen from one of its nodes.
+func (a *App) Draw(g lineage.Graph, id, format string) error {
+	switch format {
+	case "tree":
+		fmt.Fprint(a.Out, g.Tree(id))
+	case "json":
+		return a.JSON(g)
+	case "dot":
+		fmt.Fprint(a.Out, g.DOT())
+	case "mermaid":
+		fmt.Fprint(a.Out, g.Mermaid())
+	default:
+		return Invalid("--format", format, "no such format", "the formats are tree, json, dot and mermaid")
+	}
+	return nil
+}

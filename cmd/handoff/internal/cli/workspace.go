@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/local"
+)
+
+// Open opens the workspace of the current directory.
+func (a *App) Open() (*local.Workspace, error) {
+	getenv := a.Getenv
+	if a.workspace != "" {
+		getenv = func(name string) string {
+			if name == "HANDOFF_WORKSPACE" {
+				return a.workspace
+			}
+			return a.Getenv(name)
+		}
+	}
+	return local.Open(a.Dir, local.Options{Getenv: getenv, Now: a.Now, Rand: a.Rand, Progress: a.progress()})
+}
+
+// Reading runs do with an open workspace.
+func (a *App) Reading(do func(*local.Workspace) error) error {
+	w, err := a.Open()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	return do(w)
+}
+
+// Writing runs do with an open workspace, and says so if do has made it.
+func (a *App) Writing(do func(*local.Workspace) error) error {
+	return a.Reading(func(w *local.Workspace) error {
+		_, before := os.Stat(w.Runtime)
+		err := do(w)
+		if _, after := os.Stat(w.Runtime); before != nil && after == nil {
+			fmt.Fprintf(a.Err, "created workspace %s\n", w.Root)
+		}
+		return err
+	})
+}
+
+// Below turns a path as the caller writes it into one below the workspace.
+func (a *App) Below(w *local.Workspace, name string) (string, error) {
+	if name == "" {
+		return "", Invalid("publish", `""`, "path is empty", "name a file or directory, or - for standard input")
+	}
+	full := name
+	if !filepath.IsAbs(name) {
+		full = filepath.Join(a.Dir, name)
+	}
+	// The last element may be a link that is published as such.
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {
+		full = filepath.Join(dir, filepath.Base(full))
+	}
+	rel, err := filepath.Rel(w.Root, full)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", Invalid("publish", name, "path leaves the workspace", "write the file below "+w.Root+" first, or pass --workspace")
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// Used records, after the answer is out, that the caller's work looked at an
+// artifact. That it can't be recorded stops nobody.
+func (a *App) Used(ctx context.Context, w *local.Workspace, art handoff.Artifact) {
+	if a.Flush() == nil {
+		_ = w.As(a.Caller()).Use(ctx, art)
+	}
+}
+
+// RenderSession brings the manifest of a session up to the log, after one of
+// its artifacts changed. An id that is a harness's own has no manifest.
+func (a *App) RenderSession(ctx context.Context, w *local.Workspace, id string) {
+	if id == "" {
+		return
+	}
+	if err := w.Book(handoff.Producer{}).Render(ctx, id); err != nil && !errors.Is(err, handoff.NotFound) {
+		a.Warn("%v", err)
+	}
+}
