@@ -29,7 +29,8 @@ const (
 )
 
 // An Artifact is a view: the record that published it, which never changes,
-// and what the other records make of it.
+// and what the other records make of it. Path is where the file lies now, as far
+// as a move was recorded.
 type Artifact struct {
 	Record
 	ArtifactPublished
@@ -62,6 +63,7 @@ type computed struct {
 	UsedBy     []Use    `json:"usedBy,omitempty"`
 	RecordPath string   `json:"recordPath,omitempty"`
 	Target     Target   `json:"target,omitempty"`
+	Path       string   `json:"path,omitempty"` // where it is not the record's
 }
 
 // MarshalJSON returns the record as it is stored, with the computed fields
@@ -71,7 +73,11 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return withFields(b, computed{a.Seq, a.Status, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.UsedBy, a.RecordPath, a.Target})
+	c := computed{a.Seq, a.Status, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.UsedBy, a.RecordPath, a.Target, ""}
+	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
+		c.Path = a.Path
+	}
+	return withFields(b, c)
 }
 
 // UnmarshalJSON is the inverse of MarshalJSON.

@@ -140,6 +140,13 @@ type (
 	}
 )
 
+// PathMoved says that a file or directory of the workspace lies elsewhere now,
+// with all that is below it. Paths are slash-separated, below the workspace.
+type PathMoved struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
 // WorkStarted says that a unit of work began. The harness that knows it by
 // WorkID is the producer's.
 type WorkStarted struct {
@@ -174,6 +181,7 @@ func (*SessionLinked) factType() string     { return "session.linked" }
 func (*SessionNoted) factType() string      { return "session.noted" }
 func (*SessionArchived) factType() string   { return "session.archived" }
 func (*SessionRestored) factType() string   { return "session.restored" }
+func (*PathMoved) factType() string         { return "path.moved" }
 func (*WorkStarted) factType() string       { return "work.started" }
 func (*WorkEnded) factType() string         { return "work.ended" }
 func (*Gap) factType() string               { return "log.gap" }
@@ -200,6 +208,8 @@ func newFact(typ string) Fact {
 		return new(SessionArchived)
 	case "session.restored":
 		return new(SessionRestored)
+	case "path.moved":
+		return new(PathMoved)
 	case "work.started":
 		return new(WorkStarted)
 	case "work.ended":

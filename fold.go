@@ -83,6 +83,8 @@ func Fold(k Keeper, r Record) error {
 		return foldWithdrawn(k, f)
 	case *ArtifactUsed:
 		return foldUsed(k, r.Producer, f)
+	case *PathMoved:
+		return foldMoved(k, r, f)
 	}
 	if id, ok := sessionOf(r.Fact); ok {
 		return foldSession(k, id, r)

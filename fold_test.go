@@ -1,6 +1,7 @@
 package handoff_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -236,5 +237,48 @@ func TestLate(t *testing.T) {
 		if a, err := m.Artifact(t.Context(), id); err != nil || a.Late != want {
 			t.Errorf("%s: late = %v, %v, want %v", id, a.Late, err, want)
 		}
+	}
+}
+
+// TestMoved follows a file through the moves of what it lies in: those after
+// its record, in the order of the log.
+func TestMoved(t *testing.T) {
+	file := func(path string) handoff.Fact {
+		return &handoff.ArtifactPublished{Channel: "design", Path: path, TargetType: "file"}
+	}
+	moved := func(from, to string) handoff.Fact { return &handoff.PathMoved{From: from, To: to} }
+	for name, tt := range map[string]struct {
+		facts []handoff.Fact // the first is the artifact
+		want  string
+	}{
+		"not at all":      {[]handoff.Fact{file("a/b.md"), moved("a/b", "c"), moved("b.md", "c")}, "a/b.md"},
+		"itself":          {[]handoff.Fact{file("a/b.md"), moved("a/b.md", "a/c.md")}, "a/c.md"},
+		"what it lies in": {[]handoff.Fact{file("a/b/c.md"), moved("a", "z")}, "z/b/c.md"},
+		"on":              {[]handoff.Fact{file("a/b.md"), moved("a", "z/a"), moved("z", "y")}, "y/a/b.md"},
+		"there and back":  {[]handoff.Fact{file("a/b.md"), moved("a", "z"), moved("z", "a")}, "a/b.md"},
+		"twice":           {[]handoff.Fact{file("a/b.md"), moved("a", "z"), moved("z", "a"), moved("a", "y")}, "y/b.md"},
+		"to itself":       {[]handoff.Fact{file("a/b.md"), moved("a", "a")}, "a/b.md"},
+		"into itself":     {[]handoff.Fact{file("a/b.md"), moved("a", "a/a")}, "a/a/b.md"},
+		"nowhere":         {[]handoff.Fact{file("a/b.md"), moved("a", ""), moved("", "z")}, "a/b.md"},
+	} {
+		m := handoff.NewMemory()
+		var records []handoff.Record
+		for i, f := range tt.facts {
+			records = append(records, handoff.Record{Version: 1, ID: fmt.Sprintf("art_%026d", i), Fact: f})
+		}
+		if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := m.Artifact(t.Context(), records[0].ID); err != nil || a.Path != tt.want {
+			t.Errorf("%s: the file lies at %s, %v, want %s", name, a.Path, err, tt.want)
+		}
+	}
+	before := []handoff.Record{{Version: 1, ID: "rec_1", Fact: moved("a", "z")}, {Version: 1, ID: "art_00000000000000000000000001", Fact: file("a/b.md")}}
+	m := handoff.NewMemory()
+	if err := m.Apply(t.Context(), logtest.Placed(before)...); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := m.Artifact(t.Context(), before[1].ID); err != nil || a.Path != "a/b.md" {
+		t.Errorf("published after the move: it lies at %s, %v, want a/b.md", a.Path, err)
 	}
 }

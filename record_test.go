@@ -48,6 +48,7 @@ var facts = map[string]handoff.Fact{
 		MessageCount: ptr(0), Metadata: map[string]json.RawMessage{"a": json.RawMessage(`[1]`)}, Child: process},
 	"session.archived": &handoff.SessionArchived{SessionID: "s"},
 	"session.restored": &handoff.SessionRestored{SessionID: "s"},
+	"path.moved":       &handoff.PathMoved{From: ".pipeline/7", To: ".pipeline/completed/7"},
 	"work.started":     &handoff.WorkStarted{WorkID: "w", ParentWorkID: "p", Kind: "task", Name: "review", StartedAt: when},
 	"work.ended":       &handoff.WorkEnded{WorkID: "w", EndedAt: when, IsError: true},
 	"log.gap":          &handoff.Gap{Reason: "lost"},

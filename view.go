@@ -10,6 +10,11 @@ import (
 func View(s Store, a *ArtifactState) (Artifact, error) {
 	v := Artifact{Record: a.Record, ArtifactPublished: *a.Published, Status: a.Status(), UsedBy: slices.Clone(a.Users)}
 	var err error
+	if v.Root == "" && v.Worktree == "" {
+		if v.Path, err = current(s, v.Path, a.Record.Seq); err != nil {
+			return v, err
+		}
+	}
 	if v.ReplacedBy, err = replacedBy(s, a); err != nil {
 		return v, err
 	}

@@ -56,6 +56,9 @@ func (d *drawing) draw(i int) {
 		d.add(id, &handoff.ArtifactUsed{ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t, "used artifact")})
 	case kind == 8:
 		d.add(id, d.session())
+	case kind == 9 && rapid.IntRange(0, 2).Draw(d.t, "moved") == 0:
+		paths := []string{"a.md", "b.md", "c.md"}
+		d.add(id, &handoff.PathMoved{From: rapid.SampledFrom(paths).Draw(d.t, "from"), To: rapid.SampledFrom(paths).Draw(d.t, "to")})
 	case kind == 9:
 		d.add(id, d.work())
 	case kind == 10 && len(d.records) > 0:

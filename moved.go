@@ -1,0 +1,74 @@
+package handoff
+
+import (
+	"encoding/json"
+	"path"
+)
+
+// moveSpace has, by the path that something was moved from, the moves from it
+// in the order of the log, and under "" anything at all once there is a move.
+const moveSpace = "moved"
+
+// A move is one PathMoved, as a store's pointers keep it.
+type move struct {
+	Seq Seq    `json:"seq"`
+	To  string `json:"to"`
+}
+
+func foldMoved(k Keeper, r Record, f *PathMoved) error {
+	if f.From == "" || f.To == "" {
+		return nil
+	}
+	moves, err := movesFrom(k, f.From)
+	if err != nil {
+		return err
+	}
+	b, err := encode(append(moves, move{r.Seq, f.To}))
+	if err != nil {
+		return err
+	}
+	if err := k.PutPointer(moveSpace, f.From, string(b)); err != nil {
+		return err
+	}
+	return k.PutPointer(moveSpace, "", "any")
+}
+
+func movesFrom(s Store, name string) ([]move, error) {
+	text, err := s.Pointer(moveSpace, name)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	var moves []move
+	return moves, json.Unmarshal([]byte(text), &moves)
+}
+
+// current returns where the file lies now that lay at a path when the record
+// at seq was made, as far as moves were recorded.
+func current(s Store, file string, seq Seq) (string, error) {
+	if any, err := s.Pointer(moveSpace, ""); err != nil || any == "" {
+		return file, err
+	}
+	for {
+		next, from, err := nextMove(s, file, seq)
+		if err != nil || next.Seq == 0 {
+			return file, err
+		}
+		file, seq = next.To+file[len(from):], next.Seq
+	}
+}
+
+// nextMove returns the first move after seq of a path or of what it lies in.
+func nextMove(s Store, file string, seq Seq) (next move, from string, err error) {
+	for at := file; at != "." && at != "/"; at = path.Dir(at) {
+		moves, err := movesFrom(s, at)
+		if err != nil {
+			return move{}, "", err
+		}
+		for _, m := range moves {
+			if m.Seq > seq && (next.Seq == 0 || m.Seq < next.Seq) {
+				next, from = m, at
+			}
+		}
+	}
+	return next, from, nil
+}
