@@ -23,9 +23,9 @@ func TestBodies(t *testing.T) {
 			logtest.RunBodies(t, func(t *testing.T) func() handoff.Bodies {
 				dir := t.TempDir() + "/.handoff"
 				return func() handoff.Bodies {
-					b := Open(dir, rand.Reader).Bodies()
-					b.disk.named.Store(named)
-					return b
+					s := newSystem(dir)
+					s.named.Store(named)
+					return newLog(dir, s, shardSize, rand.Reader).Bodies()
 				}
 			})
 		})
@@ -80,7 +80,7 @@ func (k *keeping) publish(text string) (id string, d handoff.Digest) {
 
 func (k *keeping) file(d handoff.Digest) string {
 	_, name := k.bodies.place(d)
-	return k.bodies.disk.path(name)
+	return k.log.path(name)
 }
 
 // age makes bodies two hours old.

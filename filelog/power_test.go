@@ -68,7 +68,7 @@ func (h *history) disk(cut int) *node {
 	for _, s := range h.steps[:cut] {
 		switch s.op {
 		case "create":
-			temporaries[s.file] = &node{content: s.content}
+			temporaries[s.file] = &node{content: s.file.content.String()}
 		case "sync":
 			temporaries[s.file].synced = true
 		case "link":

@@ -106,7 +106,7 @@ func (l *Log) fill(n handoff.Seq, now time.Time, lost []handoff.Record) error {
 	if err != nil {
 		return err
 	}
-	if err := l.makeFile(l.name(n), string(b)); err != nil {
+	if err := l.makeFile(l.name(n), string(sealed(b))); err != nil {
 		return err
 	}
 	return l.disk.syncDir(l.shardName(n))
