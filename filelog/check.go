@@ -43,14 +43,19 @@ func (r Report) Sound() bool {
 // can be read, one record an id, each artifact's second name, the kept bodies,
 // and nothing that doesn't belong. It changes nothing. Its only kind is Unavailable.
 func (l *Log) Check(ctx context.Context) (Report, error) {
-	c, err := l.examine(ctx)
-	if err == nil {
-		err = l.Bodies().examine(ctx, c)
-	}
+	c, err := l.examineAll(ctx)
 	if err != nil {
 		return Report{}, l.failure("check", err)
 	}
 	return c.report, nil
+}
+
+func (l *Log) examineAll(ctx context.Context) (*check, error) {
+	c, err := l.examine(ctx)
+	if err == nil {
+		err = l.Bodies().examine(ctx, c)
+	}
+	return c, err
 }
 
 // A check is a Report in the making, and what a repair needs of it.
@@ -64,6 +69,7 @@ type check struct {
 	places    map[string]handoff.Seq // by id
 	lost      []handoff.Record       // that have only their second name
 	needs     body.Needs
+	spoilt    []string // files that are not the body that their name says
 }
 
 // A hole is a stretch of numbers that are missing, with others beyond it.
