@@ -22,16 +22,13 @@ const bodiesDir = "bodies/sha256"
 
 // Bodies keeps bodies as files beside a log. Each is written once, under its
 // digest, and verified whenever it is opened.
-type Bodies struct {
-	log  *Log
-	disk *system
-}
+type Bodies struct{ log *Log }
 
 var _ handoff.Bodies = (*Bodies)(nil)
 
 // Bodies returns what is kept beside the log. Nothing is made there before
 // the first Put.
-func (l *Log) Bodies() *Bodies { return &Bodies{l, newSystem(l.dir)} }
+func (l *Log) Bodies() *Bodies { return &Bodies{l} }
 
 // inMemory is the size up to which a body is read before anything is written.
 const inMemory = 1 << 20
@@ -46,24 +43,17 @@ func (b *Bodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
 	if err := b.log.Make(); err != nil {
 		return handoff.Digest{}, err
 	}
-	t, f, err := b.disk.open()
-	if err != nil {
+	sum := sha256.New()
+	t, err := b.log.disk.create(io.TeeReader(io.MultiReader(&head, src), sum), bodyMode(b.log.dir))
+	switch {
+	case src.err != nil:
+		return handoff.Digest{}, src.err
+	case err != nil:
 		return handoff.Digest{}, b.failure("keep body", err)
 	}
 	defer t.close()
-	sum := sha256.New()
-	_, err = io.Copy(io.MultiWriter(f, sum), io.MultiReader(&head, src))
-	if src.err != nil {
-		return handoff.Digest{}, src.err
-	}
-	if err == nil {
-		err = f.Chmod(bodyMode(b.log.dir))
-	}
 	d := handoff.Digest{Algorithm: handoff.SHA256, Value: hex.EncodeToString(sum.Sum(nil))}
-	if err == nil {
-		err = b.link(ctx, t, d)
-	}
-	return d, b.failure("keep body", err)
+	return d, b.failure("keep body", b.link(ctx, t, d))
 }
 
 // link gives a body its name, unless there is one of the same digest.
@@ -75,7 +65,7 @@ func (b *Bodies) link(ctx context.Context, t temporary, d handoff.Digest) error 
 			return err
 		}
 		if there {
-			return b.disk.syncDir(dir) // its writer may not have come so far
+			return b.log.disk.syncDir(dir) // its writer may not have come so far
 		}
 		if !ready {
 			if err := errors.Join(t.sync(), b.makeDir(dir)); err != nil {
@@ -84,7 +74,7 @@ func (b *Bodies) link(ctx context.Context, t temporary, d handoff.Digest) error 
 		}
 		err = t.link(name)
 		if err == nil {
-			return b.disk.syncDir(dir)
+			return b.log.disk.syncDir(dir)
 		}
 		if !errors.Is(err, fs.ErrExist) {
 			return err
@@ -96,7 +86,7 @@ func (b *Bodies) link(ctx context.Context, t temporary, d handoff.Digest) error 
 // collected before its record is appended. Where it is another user's it keeps
 // its age.
 func (b *Bodies) refresh(ctx context.Context, d handoff.Digest, name string) (there bool, err error) {
-	err = unix.Utimes(b.disk.path(name), nil)
+	err = unix.Utimes(b.log.path(name), nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -113,22 +103,22 @@ func (b *Bodies) refresh(ctx context.Context, d handoff.Digest, name string) (th
 // makeDir makes the directory of a body. It is on stable storage when makeDir
 // returns, whoever made it.
 func (b *Bodies) makeDir(dir string) error {
-	err := b.disk.mkdir(dir)
+	err := b.log.disk.mkdir(dir)
 	if errors.Is(err, fs.ErrNotExist) { // the log is older than the bodies
 		for _, above := range []string{"bodies", bodiesDir} {
-			if err := b.disk.mkdir(above); err != nil && !errors.Is(err, fs.ErrExist) {
+			if err := b.log.disk.mkdir(above); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
 			}
 		}
-		err = errors.Join(b.disk.syncDir("."), b.disk.syncDir("bodies"))
+		err = errors.Join(b.log.disk.syncDir("."), b.log.disk.syncDir("bodies"))
 		if err == nil {
-			err = b.disk.mkdir(dir)
+			err = b.log.disk.mkdir(dir)
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return b.disk.syncDir(bodiesDir)
+	return b.log.disk.syncDir(bodiesDir)
 }
 
 // Open implements handoff.Bodies.
@@ -138,9 +128,9 @@ func (b *Bodies) Open(ctx context.Context, d handoff.Digest) (io.ReadSeekCloser,
 	}
 	_, name := b.place(d)
 	const flags = os.O_RDONLY | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
-	f, err := os.OpenFile(b.disk.path(name), flags, 0)
+	f, err := os.OpenFile(b.log.path(name), flags, 0)
 	if errors.Is(err, fs.ErrNotExist) { // a collection that looks at it may put it back
-		f, err = os.OpenFile(b.disk.path(name+asideSuffix), flags, 0)
+		f, err = os.OpenFile(b.log.path(name+asideSuffix), flags, 0)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -163,7 +153,7 @@ func (b *Bodies) Has(_ context.Context, d handoff.Digest) (bool, error) {
 		return false, nil
 	}
 	_, name := b.place(d)
-	there, err := b.disk.exists(name)
+	there, err := b.log.disk.exists(name)
 	return there, b.failure("find body", err)
 }
 

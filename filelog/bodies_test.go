@@ -23,9 +23,9 @@ func TestBodies(t *testing.T) {
 			logtest.RunBodies(t, func(t *testing.T) func() handoff.Bodies {
 				dir := t.TempDir() + "/.handoff"
 				return func() handoff.Bodies {
-					b := Open(dir, rand.Reader).Bodies()
-					b.disk.named.Store(named)
-					return b
+					s := newSystem(dir)
+					s.named.Store(named)
+					return newLog(dir, s, shardSize, rand.Reader).Bodies()
 				}
 			})
 		})
@@ -80,7 +80,7 @@ func (k *keeping) publish(text string) (id string, d handoff.Digest) {
 
 func (k *keeping) file(d handoff.Digest) string {
 	_, name := k.bodies.place(d)
-	return k.bodies.disk.path(name)
+	return k.log.path(name)
 }
 
 // age makes bodies two hours old.
@@ -183,6 +183,43 @@ func TestBodyFaults(t *testing.T) {
 			if fault.name == "missing" && (err != nil || d != list[0]) || fault.name != "missing" && !errors.Is(err, handoff.Corrupt) {
 				t.Errorf("%d, %s: Put = %v, %v", i, fault.name, d, err)
 			}
+		}
+	}
+}
+
+// TestRepairKeepsDamagedAside checks that what is damaged is kept under another
+// name, and that the body can be kept anew then.
+func TestRepairKeepsDamagedAside(t *testing.T) {
+	for _, fault := range bodyFaults {
+		k := newKeeping(t)
+		text := strings.Repeat("text", 100)
+		_, d := k.publish(text)
+		_, other := k.publish("other")
+		fault.do(k, d, other, len(text))
+		spoilt, _ := os.ReadFile(k.file(d))
+		report, err := k.log.Repair(t.Context(), time.Now())
+		if err != nil || report.Sound() {
+			t.Errorf("%s: repair finds %+v, %v", fault.name, report.Findings, err)
+		}
+		if _, err := k.bodies.Open(t.Context(), d); !errors.Is(err, handoff.NotFound) {
+			t.Errorf("%s: Open after a repair: %v, want kind NotFound", fault.name, err)
+		}
+		if report, err := k.log.Check(t.Context()); err != nil || report.Sound() {
+			t.Errorf("%s: check forgets that the body is missing: %+v, %v", fault.name, report, err)
+		}
+		k.put(text)
+		aside, _ := filepath.Glob(k.file(d) + quarantined + "*")
+		report, err = k.log.Check(t.Context())
+		if err != nil || !report.Sound() || len(report.Findings) != len(aside) || len(aside) == 0 && fault.name != "missing" {
+			t.Errorf("%s: check after the body was kept anew: %+v, %v, aside is %q", fault.name, report, err, aside)
+		}
+		for _, name := range aside {
+			if b, _ := os.ReadFile(name); string(b) != string(spoilt) {
+				t.Errorf("%s: aside is %q, want %q", fault.name, b, spoilt)
+			}
+		}
+		if got := k.collected(); len(got) != 0 {
+			t.Errorf("%s: collected %v", fault.name, got)
 		}
 	}
 }

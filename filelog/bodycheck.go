@@ -3,9 +3,14 @@ package filelog
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"maps"
+	"os"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/body"
@@ -20,7 +25,14 @@ func (b *Bodies) examine(ctx context.Context, c *check) error {
 		return err
 	}
 	for _, name := range strays {
+		if strings.Contains(name, quarantined) {
+			c.note(name, "lay where a body belongs, and is kept aside")
+			continue
+		}
 		c.problem(name, "does not belong to the bodies")
+		if bodyName.MatchString(name) {
+			c.spoilt = append(c.spoilt, name)
+		}
 	}
 	needed := c.needs.Artifacts()
 	for _, k := range bodies {
@@ -35,6 +47,7 @@ func (b *Bodies) examine(ctx context.Context, c *check) error {
 		switch {
 		case errors.Is(err, handoff.Corrupt):
 			c.problem(k.name, "does not hold the body that its name says")
+			c.spoilt = append(c.spoilt, k.name)
 		case ctx.Err() != nil:
 			return err
 		case err != nil:
@@ -51,6 +64,30 @@ func (b *Bodies) examine(ctx context.Context, c *check) error {
 		}
 		_, name := b.place(d)
 		c.problem(name, "is missing; it is the body of %s", needed[d])
+	}
+	return nil
+}
+
+// quarantined marks the names of what is not the body that its name said.
+const quarantined = ".damaged-"
+
+// bodyName is what the names of bodies look like.
+var bodyName = regexp.MustCompile(`^` + bodiesDir + `/[0-9a-f]{2}/[0-9a-f]{62}(` + regexp.QuoteMeta(asideSuffix) + `)?$`)
+
+// quarantine gives what is damaged another name, so that the body can be kept
+// anew by whoever still has it.
+func (b *Bodies) quarantine(c *check, now time.Time) error {
+	for _, name := range c.spoilt {
+		err := os.Rename(b.log.path(name), b.log.path(name+quarantined+now.UTC().Format(stamp)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // another repair was here
+		}
+		if err == nil {
+			err = b.log.disk.syncDir(path.Dir(name))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -43,14 +43,19 @@ func (r Report) Sound() bool {
 // can be read, one record an id, each artifact's second name, the kept bodies,
 // and nothing that doesn't belong. It changes nothing. Its only kind is Unavailable.
 func (l *Log) Check(ctx context.Context) (Report, error) {
-	c, err := l.examine(ctx)
-	if err == nil {
-		err = l.Bodies().examine(ctx, c)
-	}
+	c, err := l.examineAll(ctx)
 	if err != nil {
 		return Report{}, l.failure("check", err)
 	}
 	return c.report, nil
+}
+
+func (l *Log) examineAll(ctx context.Context) (*check, error) {
+	c, err := l.examine(ctx)
+	if err == nil {
+		err = l.Bodies().examine(ctx, c)
+	}
+	return c, err
 }
 
 // A check is a Report in the making, and what a repair needs of it.
@@ -64,6 +69,7 @@ type check struct {
 	places    map[string]handoff.Seq // by id
 	lost      []handoff.Record       // that have only their second name
 	needs     body.Needs
+	spoilt    []string // files that are not the body that their name says
 }
 
 // A hole is a stretch of numbers that are missing, with others beyond it.
@@ -216,15 +222,19 @@ func (l *Log) recordNames() ([]string, error) {
 func (l *Log) examineRecord(c *check, n handoff.Seq) error {
 	file := c.files[n]
 	c.report.Records++
-	r, _, err := l.record(n, nil)
+	content, _, err := l.file(n, nil)
 	if err != nil {
 		c.problem(file, "can't be read: %v", reason(err))
 		return nil
 	}
+	r, vouched := stored(n, content)
 	c.needs.Add(r)
 	if damaged, ok := r.Fact.(*handoff.Damaged); ok {
 		c.problem(file, "is no record: %v", reason(damaged.Err))
 		return nil
+	}
+	if !vouched && r.Version <= handoff.Version {
+		c.problem(file, "has no checksum that would tell whether it was changed")
 	}
 	if first, twice := c.places[r.ID]; twice {
 		return l.examineTwin(c, r, first)
@@ -247,8 +257,8 @@ func (l *Log) examineName(c *check, r handoff.Record) error {
 		c.unnamed = append(c.unnamed, r)
 		return nil
 	}
-	content, _, err := readFile(l.File(r), nil)
-	if b, _ := r.JSON(); err == nil && bytes.Equal(b, content) {
+	second, _, err := readFile(l.File(r), nil)
+	if first, _, _ := l.file(r.Seq, nil); err == nil && bytes.Equal(first, second) {
 		c.note(name, "is a copy of record %d, not another name of it", r.Seq)
 		return nil
 	}
@@ -263,8 +273,8 @@ func (l *Log) lost(name string) (handoff.Record, bool) {
 	if err != nil {
 		return handoff.Record{}, false
 	}
-	r, err := handoff.ParseRecord(content)
-	return r, err == nil && r.ID+".json" == name
+	r, _ := stored(0, content)
+	return r, r.ID+".json" == name
 }
 
 // named reports whether a record has its second name. Its error is

@@ -114,7 +114,9 @@ var faults = map[string]struct {
 	"doubled id": {
 		make: func(s site) {
 			s.must(os.Remove(s.second(9)))
-			overwrite(s.t, s.number(9), strings.Replace(s.content(s.number(8)), "a.md", "b.md", 1))
+			b, _, err := unsealed([]byte(s.content(s.number(8))))
+			s.must(err)
+			overwrite(s.t, s.number(9), string(sealed(bytes.Replace(b, []byte("a.md"), []byte("b.md"), 1))))
 		},
 		name: func(s site) string { return s.log.name(9) }, text: "has the id",
 	},

@@ -64,7 +64,7 @@ func (b *Bodies) list(needs *body.Needs) (bodies []KeptBody, strays []string, er
 
 // entries lists a directory, which need not exist.
 func (b *Bodies) entries(dir string) ([]fs.DirEntry, error) {
-	list, err := os.ReadDir(b.disk.path(dir))
+	list, err := os.ReadDir(b.log.path(dir))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
@@ -129,9 +129,9 @@ func (b *Bodies) Collect(ctx context.Context, bodies []KeptBody, now time.Time) 
 // made it young.
 func (b *Bodies) collect(k KeptBody, now time.Time) (removed bool, err error) {
 	_, name := b.place(k.Digest)
-	aside := b.disk.path(name + asideSuffix)
+	aside := b.log.path(name + asideSuffix)
 	if !k.aside {
-		err = os.Rename(b.disk.path(name), aside)
+		err = os.Rename(b.log.path(name), aside)
 	}
 	var info fs.FileInfo
 	if err == nil {
@@ -144,7 +144,7 @@ func (b *Bodies) collect(k KeptBody, now time.Time) (removed bool, err error) {
 		return false, err
 	}
 	if now.Sub(info.ModTime()) < staleAfter {
-		if err := os.Link(aside, b.disk.path(name)); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := os.Link(aside, b.log.path(name)); err != nil && !errors.Is(err, fs.ErrExist) {
 			return false, err
 		}
 		return false, os.Remove(aside)

@@ -2,6 +2,7 @@ package filelog
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,11 +12,11 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A disk does all the work that a log needs from a file system, so that a test
+// A disk does all the work that a log and its bodies need from a file system, so that a test
 // can stop it anywhere. Names are slash-separated and relative to the runtime
 // directory.
 type disk interface {
-	create(content []byte) (temporary, error)
+	create(content io.Reader, mode fs.FileMode) (temporary, error)
 	mkdir(name string) error
 	link(old, new string) error
 	exists(name string) (bool, error)
@@ -43,12 +44,19 @@ func newSystem(dir string) *system { return &system{dir: dir} }
 
 func (s *system) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
-func (s *system) create(content []byte) (temporary, error) {
+func (s *system) create(content io.Reader, mode fs.FileMode) (temporary, error) {
 	t, f, err := s.open()
 	if err != nil {
 		return nil, err
 	}
-	return written(t, f, content)
+	if _, err = io.Copy(f, content); err == nil {
+		err = f.Chmod(mode)
+	}
+	if err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
 }
 
 // open returns an empty temporary, and the file that it is.
@@ -68,18 +76,6 @@ func (s *system) open() (temporary, *os.File, error) {
 		return nil, nil, err
 	}
 	return &named{f, s}, f, nil
-}
-
-func written(t temporary, f *os.File, content []byte) (temporary, error) {
-	_, err := f.Write(content)
-	if err == nil {
-		err = f.Chmod(recordMode)
-	}
-	if err != nil {
-		t.close()
-		return nil, err
-	}
-	return t, nil
 }
 
 func (s *system) mkdir(name string) error { return os.Mkdir(s.path(name), dirMode(s.dir)) }

@@ -5,7 +5,7 @@
 //
 //	<runtime directory>/
 //	  log/ID                              random identity, minted with the log
-//	  log/00000000/000000000042.json      record 42; its name is its place
+//	  log/00000000/000000000042.json      record 42, and a checksum; its name is its place
 //	  log/tmp/                            named temporaries, where the system has no unnamed ones
 //	  artifacts/records/art_….json        a second link to an artifact's record, under its id
 //
@@ -93,7 +93,7 @@ func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error)
 	if err := l.Make(); err != nil {
 		return 0, err
 	}
-	t, err := l.disk.create(b)
+	t, err := l.disk.create(bytes.NewReader(sealed(b)), recordMode)
 	if err != nil {
 		return 0, l.failure("append", err)
 	}
@@ -164,6 +164,9 @@ func (l *Log) Wait(ctx context.Context, after handoff.Seq) error {
 		}
 	}
 }
+
+// path returns where a name below the runtime directory lies.
+func (l *Log) path(name string) string { return filepath.Join(l.dir, filepath.FromSlash(name)) }
 
 func (l *Log) shardOf(n handoff.Seq) handoff.Seq { return (n - 1) / l.shard }
 

@@ -4,11 +4,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"iter"
 	randv2 "math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
@@ -16,11 +19,10 @@ import (
 
 // A step is one piece of a disk's work.
 type step struct {
-	op      string // create, sync, link, linked; mkdir, second, exists, syncDir
-	name    string // as given to the disk
-	old     string // of second
-	content string // of create
-	file    *hookedFile
+	op   string // create, sync, link, linked; mkdir, second, exists, syncDir
+	name string // as given to the disk
+	old  string // of second
+	file *hookedFile
 }
 
 func (s step) String() string { return s.op + " " + s.name }
@@ -49,10 +51,10 @@ func (h *hooked) do(s step, work func() error) error {
 	return h.after(s)
 }
 
-func (h *hooked) create(content []byte) (temporary, error) {
+func (h *hooked) create(content io.Reader, mode fs.FileMode) (temporary, error) {
 	f := &hookedFile{disk: h}
-	err := h.do(step{op: "create", content: string(content), file: f}, func() (err error) {
-		f.temporary, err = h.disk.create(content)
+	err := h.do(step{op: "create", file: f}, func() (err error) {
+		f.temporary, err = h.disk.create(io.TeeReader(content, &f.content), mode)
 		return err
 	})
 	if err != nil {
@@ -86,7 +88,8 @@ func (h *hooked) syncDir(name string) error {
 
 type hookedFile struct {
 	temporary
-	disk *hooked
+	disk    *hooked
+	content strings.Builder
 }
 
 func (f *hookedFile) sync() error { return f.disk.do(step{op: "sync", file: f}, f.temporary.sync) }

@@ -34,6 +34,7 @@ type writer struct {
 	dir     string
 	shard   int
 	records int
+	kept    bool   // each record has a body
 	named   bool   // its temporaries have names
 	point   string // where it kills itself, such as "before link log/", "" for nowhere
 	nth     int    // which time it comes there
@@ -44,7 +45,7 @@ func (w writer) start(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
 	var out bytes.Buffer
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "FILELOG_DIR="+w.dir, fmt.Sprint("FILELOG_SHARD=", w.shard), fmt.Sprint("FILELOG_RECORDS=", w.records),
-		fmt.Sprint("FILELOG_NAMED=", w.named), "FILELOG_POINT="+w.point, fmt.Sprint("FILELOG_NTH=", w.nth))
+		fmt.Sprint("FILELOG_KEPT=", w.kept), fmt.Sprint("FILELOG_NAMED=", w.named), "FILELOG_POINT="+w.point, fmt.Sprint("FILELOG_NTH=", w.nth))
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func appendUntilKilled(dir string) {
 	left := number("FILELOG_NTH")
 	kill := func(now string) func(step) error {
 		return func(s step) error {
-			if now == when && s.op != "exists" && strings.HasPrefix(s.String(), what) {
+			if now == when && s.op != "exists" && strings.HasPrefix(s.String()+" ", what) {
 				if left--; left == 0 {
 					syscall.Kill(os.Getpid(), syscall.SIGKILL)
 					select {}
@@ -72,8 +73,17 @@ func appendUntilKilled(dir string) {
 		}
 	}
 	log := newLog(dir, &hooked{s, kill("before"), kill("after")}, handoff.Seq(number("FILELOG_SHARD")), rand.Reader)
-	for range number("FILELOG_RECORDS") {
-		r, err := handoff.NewRecord(time.Now(), rand.Reader, handoff.Producer{}, &handoff.ArtifactPublished{Channel: "design", Path: "a.md"})
+	for i := range number("FILELOG_RECORDS") {
+		p := &handoff.ArtifactPublished{Channel: "design", Path: "a.md"}
+		var err error
+		if os.Getenv("FILELOG_KEPT") == "true" {
+			p.Kept = true
+			p.Digest, err = log.Bodies().Put(context.Background(), strings.NewReader(fmt.Sprint("body ", i))) // which other writers keep too
+		}
+		var r handoff.Record
+		if err == nil {
+			r, err = handoff.NewRecord(time.Now(), rand.Reader, handoff.Producer{}, p)
+		}
 		if err == nil {
 			r.Seq, err = log.Append(context.Background(), r)
 		}
@@ -107,16 +117,30 @@ func killed(err error) bool {
 	return ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
 }
 
-// TestKillPoints kills a writer at each point of its third record, at each of
-// a shard's first one, and at each step of making a log.
+// TestKillPoints kills a writer at each point of its third record and of that
+// one's body, at each of a shard's first record, and at each step of making a
+// log.
 func TestKillPoints(t *testing.T) {
 	for _, tt := range []struct {
 		name, point string
 		nth, acks   int
 	}{
-		{"before temporary", "before create", 5, 2}, // two more are .gitignore and ID
-		{"after temporary", "after create", 5, 2},
-		{"after fsync", "after sync ", 5, 2},
+		{"before body's temporary", "before create", 7, 2}, // two more are .gitignore and ID
+		{"after body's temporary", "after create", 7, 2},
+		{"before body's fsync", "before sync ", 7, 2},
+		{"after body's fsync", "after sync ", 7, 2},
+		{"before body's directory", "before mkdir bodies/sha256/", 3, 2},
+		{"after body's directory", "after mkdir bodies/sha256/", 3, 2},
+		{"before body's directory is synced", "before syncDir bodies/sha256 ", 3, 2},
+		{"after body's directory is synced", "after syncDir bodies/sha256 ", 3, 2},
+		{"before body's link", "before link bodies/", 3, 2},
+		{"after body's link", "after link bodies/", 3, 2},
+		{"before body is kept", "before syncDir bodies/sha256/", 3, 2},
+		{"after body is kept", "after syncDir bodies/sha256/", 3, 2},
+		{"before temporary", "before create", 8, 2},
+		{"after temporary", "after create", 8, 2},
+		{"before fsync", "before sync ", 8, 2},
+		{"after fsync", "after sync ", 8, 2},
 		{"before link", "before link log/00000000/000000000003", 1, 2},
 		{"after link", "after link log/00000000/000000000003", 1, 2},
 		{"before acknowledgement", "after syncDir log/00000000", 3, 2},
@@ -132,7 +156,7 @@ func TestKillPoints(t *testing.T) {
 		for _, named := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/named=%v", tt.name, named), func(t *testing.T) {
 				t.Parallel()
-				w := writer{filepath.Join(t.TempDir(), "handoff"), 4, 6, named, tt.point, tt.nth}
+				w := writer{filepath.Join(t.TempDir(), "handoff"), 4, 6, true, named, tt.point, tt.nth}
 				if acks := w.survived(t); acks != tt.acks {
 					t.Errorf("%d records were acknowledged before, want %d", acks, tt.acks)
 				}
@@ -142,7 +166,7 @@ func TestKillPoints(t *testing.T) {
 	t.Run("make", func(t *testing.T) {
 		t.Parallel()
 		for nth := 1; ; nth++ {
-			w := writer{filepath.Join(t.TempDir(), "new", "handoff"), 4, 1, nth%2 == 0, "before ", nth}
+			w := writer{filepath.Join(t.TempDir(), "new", "handoff"), 4, 1, nth%3 == 0, nth%2 == 0, "before ", nth}
 			if acks := w.survived(t); acks > 0 {
 				return
 			}
@@ -184,7 +208,7 @@ func TestRandomKills(t *testing.T) {
 	for i := range acks {
 		writers.Go(func() {
 			for left.Add(-1) >= 0 {
-				cmd, out := writer{dir: dir, shard: shard, records: 1 << 30, named: i%4 == 0}.start(t)
+				cmd, out := writer{dir: dir, shard: shard, records: 1 << 30, kept: i%2 == 0, named: i%4 == 0}.start(t)
 				time.Sleep(time.Duration(randv2.IntN(120_000)) * time.Microsecond)
 				cmd.Process.Kill()
 				if err := cmd.Wait(); !killed(err) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
@@ -105,7 +106,7 @@ func (l *Log) makeID(above []string) error {
 
 // makeFile makes a file whole, unless there is one.
 func (l *Log) makeFile(name, content string) error {
-	t, err := l.disk.create([]byte(content))
+	t, err := l.disk.create(strings.NewReader(content), recordMode)
 	if err != nil {
 		return err
 	}

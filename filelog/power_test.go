@@ -1,7 +1,9 @@
 package filelog
 
 import (
+	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -68,7 +70,7 @@ func (h *history) disk(cut int) *node {
 	for _, s := range h.steps[:cut] {
 		switch s.op {
 		case "create":
-			temporaries[s.file] = &node{content: s.content}
+			temporaries[s.file] = &node{content: s.file.content.String()}
 		case "sync":
 			temporaries[s.file].synced = true
 		case "link":
@@ -164,42 +166,64 @@ func write(t *testing.T, dir string, state map[string]*node) {
 	}
 }
 
+// log returns a log of which every step is recorded, unless before says that
+// it is not done.
+func (h *history) log(dir string, before func(step) error) *Log {
+	return newLog(dir, &hooked{disk: quick(dir), before: before,
+		after: func(s step) error {
+			if s.op != "exists" && s.op != "linked" {
+				h.steps = append(h.steps, s)
+			}
+			return nil
+		},
+	}, 3, rand.Reader)
+}
+
+// append appends a record, with a body where there is a text, and records the
+// acknowledgement.
+func (h *history) append(ctx context.Context, log *Log, text string) error {
+	r := newRecord()
+	if text != "" {
+		d, err := log.Bodies().Put(ctx, strings.NewReader(text))
+		if err != nil {
+			return err
+		}
+		p := r.Fact.(*handoff.ArtifactPublished)
+		p.Kept, p.Digest = true, d
+	}
+	var err error
+	if r.Seq, err = log.Append(ctx, r); err != nil {
+		return err
+	}
+	h.acks, h.after = append(h.acks, ack{r.ID, r.Seq}), append(h.after, len(h.steps))
+	return log.Link(r)
+}
+
 // record runs writers that append each so many records, in an order drawn from
-// seed, and returns what they did. A step that skip selects is not done.
-func record(t *testing.T, seed uint64, writers, each int, skip func(writer int, s step) bool) *history {
+// seed, and returns what they did. Where they keep bodies, each record's is one
+// that every writer keeps. A step that skip selects is not done.
+func record(t *testing.T, seed uint64, writers, each int, keep bool, skip func(writer int, s step) bool) *history {
 	t.Helper()
 	h := &history{}
 	dir := filepath.Join(t.TempDir(), "handoff")
 	var list []func(func())
 	for w := range writers {
 		list = append(list, func(yield func()) {
-			inner := quick(dir)
-			log := newLog(dir, &hooked{disk: inner,
-				before: func(s step) error {
-					yield()
-					if skip != nil && skip(w, s) {
-						return errSkip
-					}
-					return nil
-				},
-				after: func(s step) error {
-					if s.op != "exists" && s.op != "linked" {
-						h.steps = append(h.steps, s)
-					}
-					return nil
-				},
-			}, 3, rand.Reader)
-			for range each {
-				r := newRecord()
-				seq, err := log.Append(t.Context(), r)
-				if err != nil {
+			log := h.log(dir, func(s step) error {
+				yield()
+				if skip != nil && skip(w, s) {
+					return errSkip
+				}
+				return nil
+			})
+			for i := range each {
+				text := ""
+				if keep {
+					text = fmt.Sprint("body ", i)
+				}
+				if err := h.append(t.Context(), log, text); err != nil {
 					t.Errorf("seed %d: %v", seed, err)
 					return
-				}
-				h.acks, h.after = append(h.acks, ack{r.ID, seq}), append(h.after, len(h.steps))
-				r.Seq = seq
-				if err := log.Link(r); err != nil {
-					t.Errorf("seed %d: %v", seed, err)
 				}
 			}
 		})
@@ -241,13 +265,14 @@ func survives(t *testing.T, h *history) (states int, err error) {
 func TestPowerLoss(t *testing.T) {
 	for _, tt := range []struct {
 		writers, each int
+		keep          bool
 		seeds         uint64
-	}{{1, 8, 1}, {2, 4, 6}, {3, 3, 6}} {
-		t.Run(fmt.Sprint(tt.writers), func(t *testing.T) {
+	}{{1, 8, false, 1}, {2, 4, false, 6}, {3, 3, false, 6}, {1, 4, true, 1}, {2, 2, true, 8}} {
+		t.Run(fmt.Sprintf("%d/kept=%v", tt.writers, tt.keep), func(t *testing.T) {
 			t.Parallel()
 			total := 0
 			for seed := range tt.seeds {
-				h := record(t, seed, tt.writers, tt.each, nil)
+				h := record(t, seed, tt.writers, tt.each, tt.keep, nil)
 				states, err := survives(t, h)
 				if err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
@@ -268,10 +293,16 @@ func TestPowerLossIsSeen(t *testing.T) {
 		"the log":               func(s step) bool { return s.op == "syncDir" && s.name == "log" },
 		"the runtime directory": func(s step) bool { return s.op == "syncDir" && s.name == "." },
 		"the one above":         func(s step) bool { return s.op == "syncDir" && s.name == ".." },
+		"a body": func(s step) bool {
+			return s.op == "sync" && strings.HasPrefix(s.file.content.String(), "body")
+		},
+		"a body's directory":    func(s step) bool { return s.op == "syncDir" && strings.HasPrefix(s.name, bodiesDir+"/") },
+		"the bodies":            func(s step) bool { return s.op == "syncDir" && s.name == bodiesDir },
+		"what holds the bodies": func(s step) bool { return s.op == "syncDir" && s.name == "bodies" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := survives(t, record(t, 0, 1, 4, func(_ int, s step) bool { return skip(s) })); err == nil {
+			if _, err := survives(t, record(t, 0, 1, 2, true, func(_ int, s step) bool { return skip(s) })); err == nil {
 				t.Errorf("leaving out the sync of %s loses nothing", name)
 			}
 		})
@@ -284,7 +315,7 @@ func TestPowerLossIsSeen(t *testing.T) {
 func TestOlderShardIsFirst(t *testing.T) {
 	for seed := range uint64(50) {
 		var last [2]step
-		h := record(t, seed, len(last), 4, func(w int, s step) bool {
+		h := record(t, seed, len(last), 4, false, func(w int, s step) bool {
 			own := last[w].op == "link" || last[w].op == "syncDir"
 			last[w] = s
 			return s.op == "syncDir" && strings.HasPrefix(s.name, "log/") && !own
@@ -294,4 +325,35 @@ func TestOlderShardIsFirst(t *testing.T) {
 		}
 	}
 	t.Error("a shard may begin before the older one is on stable storage")
+}
+
+// TestSharedBodyIsSynced lets a writer die before its body's name is on stable
+// storage: the next one, which finds the body there, sees to it.
+func TestSharedBodyIsSynced(t *testing.T) {
+	died := errors.New("died")
+	named := func(s step) bool { return s.op == "syncDir" && strings.HasPrefix(s.name, bodiesDir+"/") }
+	for _, sees := range []bool{true, false} {
+		h, dir := &history{}, filepath.Join(t.TempDir(), "handoff")
+		stop := func(as error) func(step) error {
+			return func(s step) error {
+				if named(s) {
+					return as
+				}
+				return nil
+			}
+		}
+		if err := h.append(t.Context(), h.log(dir, stop(died)), "body"); err == nil {
+			t.Fatal("the first writer did not die")
+		}
+		second := h.log(dir, nil)
+		if !sees {
+			second = h.log(dir, stop(errSkip))
+		}
+		if err := h.append(t.Context(), second, "body"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := survives(t, h); (err == nil) != sees {
+			t.Errorf("where the second writer syncs the directory (%v): %v", sees, err)
+		}
+	}
 }

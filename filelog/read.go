@@ -128,14 +128,25 @@ func (l *Log) window(ctx context.Context, first handoff.Seq, n int) window {
 
 // record reads one record into a piece of buf, and returns what is left of it.
 func (l *Log) record(n handoff.Seq, buf []byte) (handoff.Record, []byte, error) {
-	b, rest, err := readFile(filepath.Join(l.dir, l.name(n)), buf)
+	b, rest, err := l.file(n, buf)
+	if err != nil {
+		return handoff.Record{}, buf, err
+	}
+	r, _ := stored(n, b)
+	return r, rest, nil
+}
+
+// file reads the file of a record. Its error is fs.ErrNotExist where there is
+// none.
+func (l *Log) file(n handoff.Seq, buf []byte) (content, rest []byte, err error) {
+	content, rest, err = readFile(filepath.Join(l.dir, l.name(n)), buf)
 	if errors.Is(err, fs.ErrNotExist) {
-		return handoff.Record{}, buf, fs.ErrNotExist
+		return nil, buf, fs.ErrNotExist
 	}
 	if err != nil {
-		return handoff.Record{}, buf, l.failure("read log", err)
+		return nil, buf, l.failure("read log", err)
 	}
-	return handoff.StoredRecord(n, b), rest, nil
+	return content, rest, nil
 }
 
 // At returns the record at a place, and whether there is one.
@@ -151,7 +162,7 @@ func (l *Log) At(n handoff.Seq) (handoff.Record, bool, error) {
 const bufSize = 64 << 10
 
 // readFile is os.ReadFile with the fewest system calls for a small file, and
-// for at most one byte more than a record may have.
+// for a little more than a record's may have.
 func readFile(name string, buf []byte) (content, rest []byte, err error) {
 	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -171,7 +182,7 @@ func readFile(name string, buf []byte) (content, rest []byte, err error) {
 			return nil, buf, &fs.PathError{Op: "read", Path: name, Err: err}
 		}
 		size += n
-		if n == 0 || size > handoff.MaxRecord {
+		if n == 0 || size > handoff.MaxRecord+sealSize {
 			return buf[:size:size], buf[size:], nil
 		}
 		if size == len(buf) {

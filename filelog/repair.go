@@ -22,20 +22,26 @@ const staleAfter = time.Hour
 // one rather has a file beyond it that doesn't belong there.
 const maxHole = 1 << 16
 
-// found marks the names of files that lay where a second name belongs.
-const found = ".json.found-"
+// found marks the names of files that lay where a second name belongs, stamp
+// is the time that follows.
+const (
+	found = ".json.found-"
+	stamp = "20060102T150405.000000000"
+)
 
 // Repair checks the log and mends what can be mended without changing any
 // record. Holes get back the records that they lost, if all of those still
 // have their second names, else records that say that one was lost; and the
 // log gets a new identity, so that every index rebuilds. Second names are made
-// again; old temporaries go. It returns what it found before.
+// again; what is no longer the body that its name says is kept aside, so that
+// the body can be kept anew; old temporaries go. It returns what it found
+// before.
 func (l *Log) Repair(ctx context.Context, now time.Time) (Report, error) {
-	c, err := l.examine(ctx)
+	c, err := l.examineAll(ctx)
 	if err != nil {
 		return Report{}, l.failure("repair", err)
 	}
-	for _, mend := range []func(*check, time.Time) error{l.fillHoles, l.nameRecords, l.dropTemporaries} {
+	for _, mend := range []func(*check, time.Time) error{l.fillHoles, l.nameRecords, l.Bodies().quarantine, l.dropTemporaries} {
 		if err := mend(c, now); err != nil {
 			return c.report, l.failure("repair", err)
 		}
@@ -106,7 +112,7 @@ func (l *Log) fill(n handoff.Seq, now time.Time, lost []handoff.Record) error {
 	if err != nil {
 		return err
 	}
-	if err := l.makeFile(l.name(n), string(b)); err != nil {
+	if err := l.makeFile(l.name(n), string(sealed(b))); err != nil {
 		return err
 	}
 	return l.disk.syncDir(l.shardName(n))
@@ -144,7 +150,7 @@ func (l *Log) nameRecords(c *check, now time.Time) error {
 		if same, err := l.named(r); same {
 			continue // its writer was about to
 		} else if err == nil {
-			if err := os.Rename(l.File(r), strings.TrimSuffix(l.File(r), ".json")+found+now.UTC().Format("20060102T150405")); err != nil {
+			if err := os.Rename(l.File(r), strings.TrimSuffix(l.File(r), ".json")+found+now.UTC().Format(stamp)); err != nil {
 				return err
 			}
 		}

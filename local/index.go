@@ -21,6 +21,7 @@ const indexName = "index.db"
 // left alone, and the answer comes from the next place.
 type index struct {
 	log      *filelog.Log
+	runtime  string
 	dirs     func(id string) []string // where the index of a log may lie, best first
 	progress func(done, total handoff.Seq)
 

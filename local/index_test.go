@@ -158,39 +158,42 @@ func wholeRecords(t *testing.T, dir string, want []string) {
 	}))
 }
 
+// harms are what may befall the index of a workspace.
+var harms = map[string]func(t *testing.T, dir, file string){
+	"deleted":     func(t *testing.T, _, file string) { must(t, os.Remove(file)) },
+	"empty":       func(t *testing.T, _, file string) { must(t, os.Truncate(file, 0)) },
+	"truncated":   func(t *testing.T, _, file string) { must(t, os.Truncate(file, 10_000)) },
+	"cut in half": func(t *testing.T, _, file string) { must(t, os.Truncate(file, size(t, file)/2)) },
+	"not a database": func(t *testing.T, _, file string) {
+		must(t, os.WriteFile(file, bytes.Repeat([]byte("no "), 9000), 0o600))
+	},
+	"a directory":    func(t *testing.T, _, file string) { must(t, os.Remove(file)); must(t, os.Mkdir(file, 0o700)) },
+	"bad header":     func(t *testing.T, _, file string) { flip(t, file, 20) },
+	"bad pages":      badPages,
+	"altered record": alter,
+	"stale log beside": func(t *testing.T, _, file string) {
+		must(t, os.WriteFile(file+"-wal", bytes.Repeat([]byte{7}, 9000), 0o600))
+	},
+	"stale memory": func(t *testing.T, _, file string) {
+		must(t, os.WriteFile(file+"-shm", bytes.Repeat([]byte{7}, 32768), 0o600))
+	},
+	"other schema":     func(t *testing.T, _, file string) { query(t, file, `UPDATE place SET version = 99`) },
+	"other tables":     func(t *testing.T, _, file string) { query(t, file, `DROP TABLE place`) },
+	"lacks a table":    func(t *testing.T, _, file string) { query(t, file, `DROP TABLE pointers`) },
+	"other log":        func(t *testing.T, _, file string) { query(t, file, `UPDATE place SET log = 'another'`) },
+	"other record":     func(t *testing.T, _, file string) { query(t, file, `UPDATE place SET id = 'art_other'`) },
+	"ahead of the log": func(t *testing.T, _, file string) { query(t, file, `UPDATE place SET seq = 900`) },
+	"no lock file": func(t *testing.T, dir, _ string) {
+		must(t, os.Mkdir(filepath.Join(dir, "lock"), 0o700))
+		noLock(t, dir)
+	},
+	"killed writer": killedWriter,
+}
+
 // TestIndexTrouble does harm to the index of a workspace and checks that every
 // answer is as from memory, before and after one more publish.
 func TestIndexTrouble(t *testing.T) {
-	for name, harm := range map[string]func(t *testing.T, dir, file string){
-		"deleted":     func(t *testing.T, _, file string) { must(t, os.Remove(file)) },
-		"empty":       func(t *testing.T, _, file string) { must(t, os.Truncate(file, 0)) },
-		"truncated":   func(t *testing.T, _, file string) { must(t, os.Truncate(file, 10_000)) },
-		"cut in half": func(t *testing.T, _, file string) { must(t, os.Truncate(file, size(t, file)/2)) },
-		"not a database": func(t *testing.T, _, file string) {
-			must(t, os.WriteFile(file, bytes.Repeat([]byte("no "), 9000), 0o600))
-		},
-		"a directory":    func(t *testing.T, _, file string) { must(t, os.Remove(file)); must(t, os.Mkdir(file, 0o700)) },
-		"bad header":     func(t *testing.T, _, file string) { flip(t, file, 20) },
-		"bad pages":      badPages,
-		"altered record": func(t *testing.T, _, file string) { flip(t, file, find(t, file, "Retry policy")) },
-		"stale log beside": func(t *testing.T, _, file string) {
-			must(t, os.WriteFile(file+"-wal", bytes.Repeat([]byte{7}, 9000), 0o600))
-		},
-		"stale memory": func(t *testing.T, _, file string) {
-			must(t, os.WriteFile(file+"-shm", bytes.Repeat([]byte{7}, 32768), 0o600))
-		},
-		"other schema":     func(t *testing.T, _, file string) { query(t, file, `UPDATE place SET version = 99`) },
-		"other tables":     func(t *testing.T, _, file string) { query(t, file, `DROP TABLE place`) },
-		"lacks a table":    func(t *testing.T, _, file string) { query(t, file, `DROP TABLE pointers`) },
-		"other log":        func(t *testing.T, _, file string) { query(t, file, `UPDATE place SET log = 'another'`) },
-		"other record":     func(t *testing.T, _, file string) { query(t, file, `UPDATE place SET id = 'art_other'`) },
-		"ahead of the log": func(t *testing.T, _, file string) { query(t, file, `UPDATE place SET seq = 900`) },
-		"no lock file": func(t *testing.T, dir, _ string) {
-			must(t, os.Mkdir(filepath.Join(dir, "lock"), 0o700))
-			noLock(t, dir)
-		},
-		"killed writer": killedWriter,
-	} {
+	for name, harm := range harms {
 		t.Run(name, func(t *testing.T) {
 			dir := workspace(t)
 			publishSome(t, dir, 30)

@@ -74,7 +74,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, &handoff.Error{Op: "open workspace", Name: found.Root, Kind: handoff.Unavailable, Err: err}
 	}
 	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files, now: o.Now, rand: o.Rand}
-	w.index = &index{log: w.Log, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
+	w.index = &index{log: w.Log, runtime: found.Runtime, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
 	w.Bodies = w.Log.Bodies()
 	w.Hub = handoff.New(w.Log, w.index, w.Bodies, handoff.Options{
 		Now: o.Now, Rand: o.Rand, Checks: o.Checks,

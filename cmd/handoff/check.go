@@ -16,12 +16,14 @@ func checkCommand(a *cli.App) *cobra.Command {
 		Short:   "Look whether every record and kept body is whole",
 		GroupID: cli.Care,
 		Long: `Check reads every record of the workspace's log and every kept body, and tells
-what is wrong: a record or a body that is missing or can't be read, an id that
-two records have, a file that does not belong. Notes are about what is derived, or was left by a process that
-died; they are no fault.
+what is wrong: a record or a body that is missing or is not what was written, an
+id that two records have, a file that does not belong, records that the index
+knows and the log has lost. Notes are about what is derived, or was left by a
+process that died; they are no fault.
 
 With --repair a missing record's place is marked, so that those after it can be
-read again, and what is derived is made again. No record is ever changed.
+read again, what is derived is made again, and a damaged body is kept aside, so
+that the same bytes can be published again. No record is ever changed.
 
 Exit code 1 says that something is wrong.`,
 		Example: "  handoff check\n  handoff check --repair",
@@ -32,7 +34,7 @@ Exit code 1 says that something is wrong.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *local.Workspace) error {
 			if repair {
-				found, err := w.Log.Repair(c.Context(), a.Now())
+				found, err := w.Repair(c.Context(), a.Now())
 				if err != nil {
 					return err
 				}
@@ -40,7 +42,7 @@ Exit code 1 says that something is wrong.`,
 					fmt.Fprintf(a.Err, "found: %s: %s\n", f.Name, cli.OneLine(f.Text))
 				}
 			}
-			report, err := w.Log.Check(c.Context())
+			report, err := w.Check(c.Context())
 			if err != nil {
 				return err
 			}
