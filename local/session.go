@@ -21,6 +21,7 @@ type SessionFiles struct {
 	Workflow string // the workflow.yaml
 	Agent    string // the agent's file
 	User     string // not a file: {user_name}, where the bundle names none
+	Program  string // not a file either: names agent and workflow where nothing else does
 }
 
 // An OpenedSession is what an engine needs of a session that was opened.
@@ -140,7 +141,8 @@ func (w *Workspace) OpenSession(ctx context.Context, p handoff.Producer, o sessi
 	if o.User == "" {
 		o.User, _, _ = paths.Explain("user_name") // that nobody knows is no obstacle
 	}
-	o.Workflow.Name = cmp.Or(o.Workflow.Name, paths.Workflow["name"])
+	o.Agent.Name = cmp.Or(o.Agent.Name, files.Program)
+	o.Workflow.Name = cmp.Or(o.Workflow.Name, paths.Workflow["name"], files.Program)
 	o.Workflow.Description = cmp.Or(o.Workflow.Description, paths.Workflow["description"])
 	if o.ID == "" {
 		if o.ID, err = session.NewID(w.rand); err != nil {
