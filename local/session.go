@@ -40,6 +40,12 @@ func (w *Workspace) Book(p handoff.Producer) *session.Book {
 	return &session.Book{Hub: w.As(p), Files: w.home, Root: w.Root, Rand: w.rand}
 }
 
+// Bury closes the sessions whose processes ended on this machine without a
+// word, as session.Book.Bury does. Whoever writes does that for all.
+func (w *Workspace) Bury(ctx context.Context, p handoff.Producer) ([]string, error) {
+	return w.Book(p).Bury(ctx, Observer())
+}
+
 // Folder returns the folder of a session that was opened, absolute.
 func (w *Workspace) Folder(s handoff.Session) string {
 	return filepath.Join(w.Home(), filepath.FromSlash(s.Folder))
