@@ -24,6 +24,7 @@ type Draft struct {
 	// namespace. Path and Root then say where its file is rendered.
 	Namespace, Name string
 	Root            string
+	RootDir         string // of an existing file with Root SessionRoot: that directory, absolute
 
 	Kind      string
 	Title     string // one line of at most MaxTitle characters

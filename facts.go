@@ -37,8 +37,8 @@ type ArtifactPublished struct {
 // runtime directory lies outside the workspace.
 const RuntimeRoot = "runtime"
 
-// SessionRoot is the root of a name's file, where the session's directory lies
-// outside the workspace.
+// SessionRoot is the root of what lies in the directory of its producer's
+// session, where that is outside the workspace.
 const SessionRoot = "session"
 
 // A Digest identifies bytes. Its zero value stands for none.
@@ -73,7 +73,7 @@ type SessionOpened struct {
 	Workflow  SessionWorkflow            `json:"workflow,omitzero"`
 	User      string                     `json:"user,omitempty"`
 	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"`
-	Folder    string                     `json:"folder,omitempty"`   // slash-separated, below the workspace
+	Folder    string                     `json:"folder,omitempty"`   // slash-separated, below the main worktree
 	StartedAt time.Time                  `json:"startedAt,omitzero"` // where it began before its record was made
 	Process   Process                    `json:"process,omitzero"`   // handoff's own, which waits for the child
 	Manifest  json.RawMessage            `json:"manifest,omitempty"` // another engine's, as it was found when it was adopted

@@ -151,6 +151,7 @@ type SessionQuery struct {
 	Parent   string // runs of this session
 	Runs     bool   // runs too
 	Archived bool   // archived ones too
+	BootID   string // running ones that a process of this boot keeps
 	Since    time.Time
 	Until    time.Time
 	Limit    int
@@ -172,6 +173,7 @@ func (q SessionQuery) matches(s *Session) bool {
 		q.User != "" && q.User != s.User,
 		q.Tag != "" && !slices.Contains(s.Tags, q.Tag),
 		q.Parent != "" && q.Parent != s.Parent,
+		q.BootID != "" && (s.Status != Running || q.BootID != s.Process.BootID),
 		s.Parent != "" && !q.Runs && q.Parent == "",
 		s.Archived && !q.Archived,
 		!q.Since.IsZero() && s.OpenedAt.Before(q.Since),

@@ -142,11 +142,12 @@ func TestSessionQuery(t *testing.T) {
 	m := handoff.NewMemory()
 	open := func(seq handoff.Seq, id, agent, workflow, user, parent string) handoff.Record {
 		return handoff.Record{Seq: seq, Version: 1, Type: "session.opened", ID: id, CreatedAt: time.Unix(int64(seq), 0),
-			Fact: &handoff.SessionOpened{SessionID: id, Parent: parent, Agent: handoff.SessionAgent{Name: agent}, Workflow: handoff.SessionWorkflow{Name: workflow}, User: user}}
+			Fact: &handoff.SessionOpened{SessionID: id, Parent: parent, Process: handoff.Process{BootID: "boot of " + user}, Agent: handoff.SessionAgent{Name: agent}, Workflow: handoff.SessionWorkflow{Name: workflow}, User: user}}
 	}
 	if err := m.Apply(t.Context(),
 		open(1, "a", "alex", "intake-app", "Bryan", ""), open(2, "b", "casey", "deep-dive-app", "Bryan", ""),
 		open(3, "c", "casey", "deep-dive-itsm", "Ann", ""), open(4, "r", "casey", "deep-dive-app", "Bryan", "a"),
+		handoff.Record{Seq: 5, Version: 1, Type: "session.closed", ID: "e", CreatedAt: time.Unix(5, 0), Fact: &handoff.SessionClosed{SessionID: "a", Status: "completed"}},
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -164,6 +165,7 @@ func TestSessionQuery(t *testing.T) {
 		{handoff.SessionQuery{Workflow: re("-app$")}, []string{"b", "a"}},
 		{handoff.SessionQuery{User: "Bryan", Agent: "casey"}, []string{"b"}},
 		{handoff.SessionQuery{Since: time.Unix(2, 0), Until: time.Unix(3, 0)}, []string{"b"}},
+		{handoff.SessionQuery{BootID: "boot of Bryan", Runs: true}, []string{"r", "b"}},
 		{handoff.SessionQuery{Limit: 1}, []string{"c"}},
 	} {
 		page, err := m.Sessions(t.Context(), tt.q)

@@ -38,9 +38,9 @@ type Files struct {
 	Linked   string
 	Worktree func(name string) string
 
-	// SessionDir is where the names of a session are rendered, if that is
-	// outside Root.
-	SessionDir string
+	// SessionDir returns the directory of the session that a producer worked
+	// in, absolute, "" where that is not known.
+	SessionDir func(context.Context, handoff.Producer) string
 
 	Keep        handoff.Keep // "" stands for handoff.KeepAuto
 	DigestLimit int64        // 0 stands for DefaultDigestLimit
@@ -53,6 +53,20 @@ func (s *Files) Name() string { return s.Root.Name() }
 
 // Describe implements handoff.Files.
 func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) error {
+	if d.Root != handoff.SessionRoot {
+		return s.describe(ctx, d, p, to)
+	}
+	root, err := os.OpenRoot(d.RootDir)
+	if err != nil {
+		return unreadable("publish", p.Path, err)
+	}
+	defer root.Close()
+	there := *s
+	there.Root, there.RuntimePath, there.Linked = root, "", ""
+	return there.describe(ctx, d, p, to)
+}
+
+func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) error {
 	where, err := s.locate(p.Path)
 	if err != nil {
 		return err

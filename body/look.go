@@ -13,8 +13,8 @@ import (
 )
 
 // Look implements handoff.Files.
-func (s *Files) Look(_ context.Context, a handoff.Artifact) (t handoff.Target, fingerprint string) {
-	root, name, done, err := s.find(a)
+func (s *Files) Look(ctx context.Context, a handoff.Artifact) (t handoff.Target, fingerprint string) {
+	root, name, done, err := s.find(ctx, a)
 	defer done()
 	t, info := glance(a, root, name, err)
 	if t != handoff.Unknown || info == nil {
@@ -25,7 +25,7 @@ func (s *Files) Look(_ context.Context, a handoff.Artifact) (t handoff.Target, f
 
 // Open implements handoff.Files.
 func (s *Files) Open(ctx context.Context, a handoff.Artifact) (t handoff.Target, fingerprint string, f io.ReadSeekCloser) {
-	root, name, done, err := s.find(a)
+	root, name, done, err := s.find(ctx, a)
 	defer done()
 	t, info := glance(a, root, name, err)
 	switch {
@@ -43,13 +43,13 @@ var errElsewhere = errors.New("lies elsewhere")
 
 // find returns where the file of an artifact lies. Its error is about the
 // file; done must be called in any case.
-func (s *Files) find(a handoff.Artifact) (root *os.Root, name string, done func(), err error) {
+func (s *Files) find(ctx context.Context, a handoff.Artifact) (root *os.Root, name string, done func(), err error) {
 	root, name, done = s.Root, filepath.FromSlash(a.Path), func() {}
 	switch {
 	case a.Root == handoff.RuntimeRoot && s.Runtime != nil:
 		root, err = s.Runtime()
-	case a.Root == handoff.SessionRoot && s.SessionDir != "":
-		root, err = os.OpenRoot(s.SessionDir)
+	case a.Root == handoff.SessionRoot && s.SessionDir != nil:
+		root, err = openKnown(s.SessionDir(ctx, a.Record.Producer))
 	case a.Root != "":
 		err = errElsewhere
 	case a.Worktree != s.Linked:
@@ -64,6 +64,13 @@ func (s *Files) find(a handoff.Artifact) (root *os.Root, name string, done func(
 		done = func() { root.Close() }
 	}
 	return root, name, done, err
+}
+
+func openKnown(dir string) (*os.Root, error) {
+	if dir == "" {
+		return nil, errElsewhere
+	}
+	return os.OpenRoot(dir)
 }
 
 // findElsewhere is find for an artifact that was published in another worktree

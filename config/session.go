@@ -1,9 +1,6 @@
 package config
 
-import "path/filepath"
-
-// outputs is where sessions have their directories, below the workspace.
-const outputs = "docs/agent-outputs"
+import "cmp"
 
 // SessionDir returns the session's directory that the environment names, from
 // the point of view of dir, or "" where it names none.
@@ -18,15 +15,15 @@ func SessionDir(getenv func(string) string, dir string) string {
 	return under(dir, named)
 }
 
-// SessionDir returns where a session's directory lies unless the environment
-// says otherwise: in the main worktree, so that recycling a linked one loses
-// nothing.
-func (w Workspace) SessionDir(session string) string {
-	base := w.Worktree("")
-	if base == "" {
-		base = w.Runtime // of a bare repository
-	}
-	return filepath.Join(base, filepath.FromSlash(outputs), session)
+// Home returns the directory that the folders of sessions lie below: the main
+// worktree, so that recycling a linked one loses nothing, or the directory of
+// a bare repository.
+func (w Workspace) Home() string { return cmp.Or(w.Worktree(""), w.common) }
+
+// ProjectRoot returns what {project-root} stands for in the path of a session's
+// folder. It lies in Home.
+func (w Workspace) ProjectRoot() string {
+	return cmp.Or(w.Worktree(""), gitDir{common: w.common}.runtime())
 }
 
 // piRun returns the run that pi's variables name. They count only together.

@@ -28,9 +28,12 @@ type Workspace struct {
 	Bodies *filelog.Bodies
 
 	files *os.Root
+	home  *os.Root // below which the folders of sessions lie
 	now   func() time.Time
 	rand  io.Reader
 	index *index
+
+	sessionDir string // as the environment names it
 }
 
 // Options are what Open takes from its caller; the zero value is good.
@@ -69,18 +72,23 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := os.OpenRoot(found.Root)
+	files, err := openRoot(found.Root)
 	if err != nil {
-		return nil, &handoff.Error{Op: "open workspace", Name: found.Root, Kind: handoff.Unavailable, Err: err}
+		return nil, err
 	}
-	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files, now: o.Now, rand: o.Rand}
+	home, err := openRoot(found.Home())
+	if err != nil {
+		return nil, errors.Join(err, files.Close())
+	}
+	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files, home: home, now: o.Now, rand: o.Rand,
+		sessionDir: config.SessionDir(o.Getenv, dir)}
 	w.index = &index{log: w.Log, runtime: found.Runtime, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
 	w.Bodies = w.Log.Bodies()
 	w.Hub = handoff.New(w.Log, w.index, w.Bodies, handoff.Options{
 		Now: o.Now, Rand: o.Rand, Checks: o.Checks,
 		Files: &body.Files{
-			Root: files, Now: o.Now, Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
-			Linked: found.Linked, Worktree: found.Worktree, SessionDir: config.SessionDir(o.Getenv, dir),
+			Root: w.files, Now: o.Now, Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
+			Linked: found.Linked, Worktree: found.Worktree, SessionDir: w.dirOf,
 			Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
 		},
 	})
@@ -88,7 +96,17 @@ func Open(dir string, o Options) (*Workspace, error) {
 }
 
 // Close releases what Open holds.
-func (w *Workspace) Close() error { return errors.Join(w.index.Close(), w.files.Close()) }
+func (w *Workspace) Close() error {
+	return errors.Join(w.index.Close(), w.home.Close(), w.files.Close())
+}
+
+func openRoot(dir string) (*os.Root, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, &handoff.Error{Op: "open workspace", Name: dir, Kind: handoff.Unavailable, Err: err}
+	}
+	return root, nil
+}
 
 // Search returns the artifacts in whose texts all words of a query are found,
 // newest first. Its kinds are Invalid, where there is no word, and those of

@@ -21,6 +21,7 @@ type SessionFiles struct {
 	Workflow string // the workflow.yaml
 	Agent    string // the agent's file
 	User     string // not a file: {user_name}, where the bundle names none
+	Program  string // not a file either: names agent and workflow where nothing else does
 }
 
 // An OpenedSession is what an engine needs of a session that was opened.
@@ -36,13 +37,67 @@ type OpenedSession struct {
 // Book returns a book of the workspace's sessions whose records say that p
 // made them.
 func (w *Workspace) Book(p handoff.Producer) *session.Book {
-	return &session.Book{Hub: w.As(p), Files: w.files, Rand: w.rand}
+	return &session.Book{Hub: w.As(p), Files: w.home, Root: w.Root, Rand: w.rand}
+}
+
+// Bury closes the sessions whose processes ended on this machine without a
+// word, as session.Book.Bury does. Whoever writes does that for all.
+func (w *Workspace) Bury(ctx context.Context, p handoff.Producer) ([]string, error) {
+	return w.Book(p).Bury(ctx, Observer())
+}
+
+// Folder returns the folder of a session that was opened, absolute.
+func (w *Workspace) Folder(s handoff.Session) string {
+	return filepath.Join(w.Home(), filepath.FromSlash(s.Folder))
+}
+
+// SessionDir returns where the directory of a session or run lies, absolute:
+// its folder, if it was opened, else where that of a session with this id
+// would.
+func (w *Workspace) SessionDir(ctx context.Context, id string) string {
+	if s, err := w.Session(ctx, id); err == nil && s.Folder != "" {
+		return w.Folder(s)
+	}
+	paths, err := w.Paths(SessionFiles{}, "")
+	if err == nil {
+		paths.SessionID = names.Folder(id)
+		var folder string
+		if folder, _, err = paths.Resolve("{session_folder}"); err == nil {
+			return folder
+		}
+	}
+	return filepath.Join(w.ProjectRoot(), "docs", "agent-outputs", names.Folder(id))
+}
+
+// File returns where the file of an artifact lies, absolute, "" where that is
+// not known here.
+func (w *Workspace) File(ctx context.Context, a handoff.Artifact) string {
+	dir := w.Worktree(a.Worktree)
+	switch a.Root {
+	case handoff.RuntimeRoot:
+		dir = w.Runtime
+	case handoff.SessionRoot:
+		dir = w.dirOf(ctx, a.Record.Producer)
+	}
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, filepath.FromSlash(a.Path))
+}
+
+// dirOf returns the directory of the session that a producer worked in. It
+// asks the index only: the hub asks it in the middle of an answer.
+func (w *Workspace) dirOf(ctx context.Context, p handoff.Producer) string {
+	if s, err := w.index.Session(ctx, p.Session); err == nil && s.Folder != "" {
+		return w.Folder(s)
+	}
+	return w.sessionDir
 }
 
 // Paths returns what variables in paths stand for, with the settings of the
 // workspace below those of the bundle. Its kinds are NotFound and Invalid.
 func (w *Workspace) Paths(files SessionFiles, bundle string) (config.Paths, error) {
-	p := config.Paths{ProjectRoot: w.Root, Bundle: bundle, UserName: files.User, Now: w.now(), Config: map[string]string{}}
+	p := config.Paths{ProjectRoot: w.ProjectRoot(), Bundle: bundle, UserName: files.User, Now: w.now(), Config: map[string]string{}}
 	for key, value := range map[string]string{"output_folder": w.Config.OutputFolder, "agent_outputs_folder": w.Config.AgentOutputsFolder} {
 		if value != "" {
 			p.Config[key] = value
@@ -92,7 +147,8 @@ func (w *Workspace) OpenSession(ctx context.Context, p handoff.Producer, o sessi
 	if o.User == "" {
 		o.User, _, _ = paths.Explain("user_name") // that nobody knows is no obstacle
 	}
-	o.Workflow.Name = cmp.Or(o.Workflow.Name, paths.Workflow["name"])
+	o.Agent.Name = cmp.Or(o.Agent.Name, files.Program)
+	o.Workflow.Name = cmp.Or(o.Workflow.Name, paths.Workflow["name"], files.Program)
 	o.Workflow.Description = cmp.Or(o.Workflow.Description, paths.Workflow["description"])
 	if o.ID == "" {
 		if o.ID, err = session.NewID(w.rand); err != nil {
@@ -110,7 +166,11 @@ func (w *Workspace) OpenSession(ctx context.Context, p handoff.Producer, o sessi
 	if err != nil {
 		return OpenedSession{}, err
 	}
-	return w.opened(s, paths, warnings), nil
+	top, err := book.Top(ctx, s)
+	if err != nil {
+		return OpenedSession{}, err
+	}
+	return w.opened(s, top, paths, warnings), nil
 }
 
 // sessionFolder resolves where the folder of a session or run lies, below the
@@ -118,6 +178,9 @@ func (w *Workspace) OpenSession(ctx context.Context, p handoff.Producer, o sessi
 func (w *Workspace) sessionFolder(ctx context.Context, o session.Opening, p config.Paths) (string, error) {
 	if o.Parent != "" {
 		parent, err := w.Session(ctx, o.Parent)
+		if err == nil {
+			parent, err = w.Book(handoff.Producer{}).Top(ctx, parent)
+		}
 		return path.Join(parent.Folder, "artifacts", names.Folder(o.ID)), err
 	}
 	outputs, _, err := p.Resolve("{agent_outputs_folder}")
@@ -131,24 +194,22 @@ func (w *Workspace) sessionFolder(ctx context.Context, o session.Opening, p conf
 	if _, err := config.Below(outputs, folder); err != nil {
 		return "", err
 	}
-	return config.Below(w.Root, folder)
+	return config.Below(w.Home(), folder)
 }
 
-func (w *Workspace) opened(s handoff.Session, paths config.Paths, warnings []string) OpenedSession {
-	folder := filepath.Join(w.Root, filepath.FromSlash(s.Folder))
+func (w *Workspace) opened(s, top handoff.Session, paths config.Paths, warnings []string) OpenedSession {
+	folder, dir := w.Folder(s), w.Folder(top)
 	o := OpenedSession{
 		ID: s.ID, Folder: folder, Manifest: filepath.Join(folder, session.ManifestName),
 		Variables: paths.Variables(), Warnings: warnings,
 		Env: map[string]string{
-			"HANDOFF_WORKSPACE": w.Root, "HANDOFF_SESSION": s.ID, "HANDOFF_SESSION_DIR": folder, "HANDOFF_AGENT": s.Agent.Name,
-			"PI_ARTIFACT_RUN_ID": s.ID, "PI_ARTIFACT_SESSION_DIR": folder,
+			"HANDOFF_WORKSPACE": w.Root, "HANDOFF_SESSION": top.ID, "HANDOFF_SESSION_DIR": dir, "HANDOFF_AGENT": s.Agent.Name,
+			"HANDOFF_RUN":        "", // not that of whoever opened it
+			"PI_ARTIFACT_RUN_ID": s.ID, "PI_ARTIFACT_SESSION_DIR": dir,
 		},
 	}
 	if s.Parent != "" {
-		o.Env["HANDOFF_SESSION"], o.Env["HANDOFF_RUN"], o.Manifest = s.Parent, s.ID, ""
-		if above := filepath.Dir(filepath.Dir(folder)); filepath.Base(filepath.Dir(folder)) == "artifacts" {
-			o.Env["HANDOFF_SESSION_DIR"], o.Env["PI_ARTIFACT_SESSION_DIR"] = above, above
-		}
+		o.Env["HANDOFF_RUN"], o.Manifest = s.ID, ""
 	}
 	return o
 }

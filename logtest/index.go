@@ -158,6 +158,7 @@ func DrawSessionQuery(t *rapid.T) handoff.SessionQuery {
 		Parent: rapid.SampledFrom([]string{"", "", "s1"}).Draw(t, "parent session"),
 		Agent:  rapid.SampledFrom([]string{"", "", "alex", "casey"}).Draw(t, "session agent"),
 		User:   rapid.SampledFrom([]string{"", "", "u", "v"}).Draw(t, "session user"),
+		BootID: rapid.SampledFrom([]string{"", "", "", "b", "c"}).Draw(t, "boot"),
 		Runs:   rapid.Bool().Draw(t, "runs"), Archived: rapid.Bool().Draw(t, "archived"),
 		Limit:  rapid.IntRange(0, 2).Draw(t, "session limit"),
 		Cursor: rapid.SampledFrom([]string{"", "", "c3", "ca", "never"}).Draw(t, "session cursor"),

@@ -52,14 +52,20 @@ func (b *Book) Add(ctx context.Context, id string, p handoff.Producer, o Additio
 	if o.Channel == "" {
 		o.Channel = "handoff"
 	}
-	p.Session = id
-	if s.Parent != "" {
-		p.RunID, p.Session = id, s.Parent
+	top, err := b.Top(ctx, s)
+	if err != nil {
+		return handoff.Published{}, err
 	}
-	done, err := b.Hub.As(p).Publish(ctx, handoff.Draft{
-		Channel: o.Channel, Path: path.Join(s.Folder, o.File), Kind: o.Type, Title: o.Title, Summary: o.Description,
+	p.Session = top.ID
+	if s.Parent != "" {
+		p.RunID = id
+	}
+	d := handoff.Draft{
+		Channel: o.Channel, Kind: o.Type, Title: o.Title, Summary: o.Description,
 		Key: o.Key, Replaces: o.Replaces, Parents: o.Parents, Tags: o.Tags,
-	})
+	}
+	b.place(&d, top, path.Join(s.Folder, o.File))
+	done, err := b.Hub.As(p).Publish(ctx, d)
 	if err != nil {
 		return done, err
 	}
@@ -68,6 +74,18 @@ func (b *Book) Add(ctx context.Context, id string, p handoff.Producer, o Additio
 		done.Warnings = append(done.Warnings, err.Error())
 	}
 	return done, nil
+}
+
+// place sets the path of a draft's file, which is given below the book's Files:
+// below the workspace, or, where it lies outside, below its session's folder.
+func (b *Book) place(d *handoff.Draft, top handoff.Session, file string) {
+	full := filepath.Join(b.Files.Name(), filepath.FromSlash(file))
+	if rel, err := filepath.Rel(b.Root, full); err == nil && filepath.IsLocal(rel) {
+		d.Path = filepath.ToSlash(rel)
+		return
+	}
+	d.Root, d.RootDir = handoff.SessionRoot, filepath.Join(b.Files.Name(), filepath.FromSlash(top.Folder))
+	d.Path = strings.TrimPrefix(file, top.Folder+"/")
 }
 
 // Locate turns a file as it is named in a directory into one below a session's

@@ -223,19 +223,21 @@ func (f *foreign) note() *handoff.SessionNoted {
 
 // adoptOutputs publishes the outputs that lie in the folder, each once.
 func (b *Book) adoptOutputs(ctx context.Context, f *foreign) (warnings []string, err error) {
-	_, known, err := b.Read(ctx, f.SessionID)
+	s, known, err := b.Read(ctx, f.SessionID)
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range f.Outputs {
-		isKnown := func(a handoff.Artifact) bool { return a.Path == path.Join(f.folder, o.File) }
+		isKnown := func(a handoff.Artifact) bool { file, ok := inFolder(s, a); return ok && file == o.File }
 		if !f.files[o.File] || slices.ContainsFunc(known, isKnown) {
 			continue
 		}
-		done, err := b.Hub.As(handoff.Producer{Agent: f.Agent.Name, Session: f.SessionID, Source: handoff.FromNone}).Publish(ctx, handoff.Draft{
-			Channel: "handoff", Path: path.Join(f.folder, o.File), Kind: OutputType(o.Type),
+		d := handoff.Draft{
+			Channel: "handoff", Kind: OutputType(o.Type),
 			Summary: cut(o.Description, handoff.MaxSummary), Key: fmt.Sprintf("adopt %x", sha256.Sum256([]byte(f.SessionID+"\x00"+o.File))),
-		})
+		}
+		b.place(&d, s, path.Join(f.folder, o.File))
+		done, err := b.Hub.As(handoff.Producer{Agent: f.Agent.Name, Session: f.SessionID, Source: handoff.FromNone}).Publish(ctx, d)
 		if err != nil {
 			return warnings, err
 		}

@@ -209,8 +209,7 @@ func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, out
 		return handoff.Artifact{}, false, err
 	}
 	for _, a := range page.Artifacts {
-		inside := strings.HasPrefix(a.Path, s.Folder+"/") && a.Root == ""
-		if inside && (outputType == "" || OutputType(a.Kind) == outputType) && a.Target != handoff.Missing {
+		if _, inside := inFolder(s, a); inside && (outputType == "" || OutputType(a.Kind) == outputType) && a.Target != handoff.Missing {
 			return a, true, nil
 		}
 	}

@@ -104,8 +104,8 @@ func OutputType(kind string) string {
 func Outputs(s handoff.Session, artifacts []handoff.Artifact) []Output {
 	outputs := []Output{}
 	for _, a := range inOrder(artifacts) {
-		file, inside := strings.CutPrefix(a.Path, s.Folder+"/")
-		if !inside || s.Folder == "" || a.Root != "" || a.Status == handoff.Withdrawn {
+		file, inside := inFolder(s, a)
+		if !inside || a.Status == handoff.Withdrawn {
 			continue
 		}
 		out := Output{file, OutputType(a.Kind), cmp.Or(a.Summary, a.Title, path.Base(file)), stamp(a.CreatedAt)}
@@ -117,6 +117,22 @@ func Outputs(s handoff.Session, artifacts []handoff.Artifact) []Output {
 		outputs = append(outputs, out)
 	}
 	return outputs
+}
+
+// inFolder returns the path of an artifact of a session below the session's
+// folder, if it lies there.
+func inFolder(s handoff.Session, a handoff.Artifact) (file string, inside bool) {
+	folder := s.Folder
+	switch {
+	case folder == "" || a.Root != "" && a.Root != handoff.SessionRoot:
+		return "", false
+	case a.Root == "":
+	case s.Parent == "":
+		return a.Path, true
+	default:
+		folder = path.Join(path.Base(path.Dir(folder)), path.Base(folder)) // artifacts/RUN
+	}
+	return strings.CutPrefix(a.Path, folder+"/")
 }
 
 func inOrder(artifacts []handoff.Artifact) []handoff.Artifact {

@@ -28,7 +28,8 @@ import (
 // them, and closes them. It is no index: what it answers it asks the hub.
 type Book struct {
 	Hub   *handoff.Hub
-	Files *os.Root // the workspace
+	Files *os.Root // the directory that all folders of sessions lie below
+	Root  string   // the workspace, absolute; what lies elsewhere is recorded below its session
 	Rand  io.Reader
 }
 
@@ -41,7 +42,7 @@ type Opening struct {
 	Workflow  handoff.SessionWorkflow
 	User      string
 	Inputs    map[string]json.RawMessage
-	Folder    string          // slash-separated, below the workspace
+	Folder    string          // slash-separated, below the book's Files
 	StartedAt time.Time       // zero for now
 	Process   handoff.Process // of handoff, where it waits for the session's end
 }
@@ -181,6 +182,20 @@ func (b *Book) Link(ctx context.Context, id, to string) ([]string, error) {
 		}
 	}
 	return b.record(ctx, id, &handoff.SessionLinked{SessionID: id, To: to})
+}
+
+// Top returns the session that a run is part of, however deep; of a session
+// itself that one.
+func (b *Book) Top(ctx context.Context, s handoff.Session) (handoff.Session, error) {
+	for seen := map[string]bool{}; s.Parent != "" && !seen[s.ID]; {
+		seen[s.ID] = true
+		parent, err := b.session(ctx, s.Parent)
+		if err != nil {
+			return s, err
+		}
+		s = parent
+	}
+	return s, nil
 }
 
 // record appends a fact about a session and renders its manifest.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -44,6 +45,27 @@ func (o Observer) sees(p handoff.Process) bool {
 // the same pid namespace may conclude that; to all others the session runs.
 func Gone(s handoff.Session, o Observer) bool {
 	return s.Status == handoff.Running && o.sees(s.Process) && o.sees(s.Child) && !o.Alive(s.Process) && !o.Alive(s.Child)
+}
+
+// Bury closes, as Failed with ProcessGone, every session and run that the
+// observer may conclude is at its end. One that another observer closes at the
+// same time stays closed as the first did.
+func (b *Book) Bury(ctx context.Context, o Observer) ([]string, error) {
+	if o.BootID == "" {
+		return nil, nil
+	}
+	page, err := b.Hub.Sessions(ctx, handoff.SessionQuery{BootID: o.BootID, Runs: true, Archived: true})
+	var warnings []string
+	for _, s := range page.Sessions {
+		if !Gone(s, o) {
+			continue
+		}
+		more, err := b.Close(ctx, s.ID, Failed, ProcessGone, time.Time{})
+		if warnings = append(warnings, more...); err != nil {
+			return warnings, err
+		}
+	}
+	return warnings, err
 }
 
 // Look returns the status of a session as the observer sees it now, with its

@@ -257,9 +257,13 @@ func (k *keeper) writeSession(s *handoff.Session) error {
 	if err != nil {
 		return err
 	}
-	err = k.exec(`INSERT OR REPLACE INTO sessions (id, state, opened, openedAt, status, parent, agent, workflow, user, archived)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, text, int64(s.Opened), instant(s.OpenedAt), s.Status, s.Parent, s.Agent.Name, s.Workflow.Name, s.User, s.Archived)
+	boot := "" // which is asked about only while it runs
+	if s.Status == handoff.Running {
+		boot = s.Process.BootID
+	}
+	err = k.exec(`INSERT OR REPLACE INTO sessions (id, state, opened, openedAt, status, parent, agent, workflow, user, archived, boot)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, text, int64(s.Opened), instant(s.OpenedAt), s.Status, s.Parent, s.Agent.Name, s.Workflow.Name, s.User, s.Archived, orNull(boot))
 	if err != nil {
 		return err
 	}

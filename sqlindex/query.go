@@ -389,7 +389,7 @@ func (s *store) workflows(pattern *regexp.Regexp) (string, error) {
 
 func selectsSessions(q handoff.SessionQuery, before handoff.Seq) clause {
 	w := clause{from: "sessions a"}.also("a.opened > 0").equal("status", q.Status).equal("parent", q.Parent).
-		equal("agent", q.Agent).equal("user", q.User)
+		equal("agent", q.Agent).equal("user", q.User).equal("boot", q.BootID)
 	if q.Parent == "" && !q.Runs {
 		w = w.and("a.parent = ''")
 	}

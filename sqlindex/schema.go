@@ -11,7 +11,7 @@ import (
 
 // version is that of the schema and of what is stored in it. A database of
 // another version is emptied and filled anew.
-const version = 3
+const version = 4
 
 // schema is the database but for the indexes of columns. An artifact's row has
 // the place of its record as its key, so that every index of artifacts ends in
@@ -35,7 +35,7 @@ var schema = []string{
 	`CREATE TABLE pointers (key TEXT, space TEXT, value TEXT, PRIMARY KEY (key, space)) WITHOUT ROWID`,
 
 	`CREATE TABLE sessions (id TEXT PRIMARY KEY, state TEXT, opened INTEGER, openedAt INTEGER, status TEXT,
-		parent TEXT, agent TEXT, workflow TEXT, user TEXT, archived INTEGER) WITHOUT ROWID`,
+		parent TEXT, agent TEXT, workflow TEXT, user TEXT, archived INTEGER, boot TEXT) WITHOUT ROWID`,
 	`CREATE INDEX sessions_by_opened ON sessions (opened)`,
 	`CREATE INDEX sessions_by_time ON sessions (openedAt)`,
 	`CREATE INDEX sessions_by_status ON sessions (status, opened)`,
@@ -43,6 +43,7 @@ var schema = []string{
 	`CREATE INDEX sessions_by_agent ON sessions (agent, opened)`,
 	`CREATE INDEX sessions_by_workflow ON sessions (workflow, opened)`,
 	`CREATE INDEX sessions_by_user ON sessions (user, opened)`,
+	`CREATE INDEX sessions_by_boot ON sessions (boot, opened) WHERE boot IS NOT NULL`, // few: those that run
 	`CREATE TABLE session_tags (tag TEXT, id TEXT, PRIMARY KEY (tag, id)) WITHOUT ROWID`,
 	`CREATE INDEX session_tags_by_id ON session_tags (id)`,
 

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"time"
 
@@ -27,7 +28,7 @@ func mainCode() (code int) {
 			code = cli.ExitBug
 		}
 	}()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	dir, err := os.Getwd()
 	if err != nil {
@@ -40,6 +41,12 @@ func mainCode() (code int) {
 		Dir: dir, Getenv: os.Getenv, Now: time.Now, Rand: rand.Reader, Self: self(),
 	}
 	return a.Run(ctx, commands, os.Args[1:])
+}
+
+// endings are the signals that end a command early. One that handoff was
+// started to ignore stays ignored, as it must for what handoff starts.
+func endings() []os.Signal {
+	return slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM}, signal.Ignored)
 }
 
 // self returns where this program lies.

@@ -35,6 +35,16 @@ type ExitCode int
 
 func (c ExitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
+// A Coded is an error that is printed as any other, and ends the process with a
+// code of its own.
+type Coded struct {
+	Code int
+	Err  error
+}
+
+func (c Coded) Error() string { return c.Err.Error() }
+func (c Coded) Unwrap() error { return c.Err }
+
 // exit prints what went wrong, with its hint on a line of its own, and returns
 // its code.
 func (a *App) exit(err error) int {
@@ -51,11 +61,15 @@ func (a *App) exit(err error) int {
 	}
 	fmt.Fprintf(a.Err, "handoff: %s\n", OneLine(err.Error()))
 	var e *handoff.Error
-	if !errors.As(err, &e) {
-		return ExitBug
-	}
-	if e.Hint != "" {
+	if errors.As(err, &e) && e.Hint != "" {
 		fmt.Fprintf(a.Err, "hint: %s\n", OneLine(e.Hint))
+	}
+	var coded Coded
+	switch {
+	case errors.As(err, &coded):
+		return coded.Code
+	case e == nil:
+		return ExitBug
 	}
 	for kind, code := range exitCodes {
 		if errors.Is(e.Kind, kind) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -88,7 +89,7 @@ func (a *App) Scope(w *local.Workspace, p handoff.Producer) names.Scope {
 	}
 	s := names.Scope{Session: p.Session, Run: p.RunID, Dir: config.SessionDir(a.Getenv, a.Dir)}
 	if owner := cmp.Or(p.Session, p.RunID); s.Dir == "" && owner != "" {
-		s.Dir = w.SessionDir(names.Folder(owner))
+		s.Dir = w.SessionDir(context.Background(), owner)
 	}
 	return s
 }

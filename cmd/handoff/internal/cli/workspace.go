@@ -36,15 +36,29 @@ func (a *App) Reading(do func(*local.Workspace) error) error {
 }
 
 // Writing runs do with an open workspace, and says so if do has made it.
+// Once that is done it closes the sessions that ended without a word.
 func (a *App) Writing(do func(*local.Workspace) error) error {
 	return a.Reading(func(w *local.Workspace) error {
 		_, before := os.Stat(w.Runtime)
 		err := do(w)
+		if err == nil {
+			a.bury(w)
+		}
 		if _, after := os.Stat(w.Runtime); before != nil && after == nil {
 			fmt.Fprintf(a.Err, "created workspace %s\n", w.Root)
 		}
 		return err
 	})
+}
+
+func (a *App) bury(w *local.Workspace) {
+	warnings, err := w.Bury(context.Background(), a.Caller())
+	if err != nil {
+		warnings = append(warnings, err.Error())
+	}
+	for _, text := range warnings {
+		a.Warn("%s", text)
+	}
 }
 
 // Below turns a path as the caller writes it into one below the workspace.

@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -81,6 +80,6 @@ func sessionAdd(a *cli.App, c *cobra.Command, w *local.Workspace, id, file strin
 	if add.Replaces, err = a.ResolveAll(c.Context(), w, scope, add.Replaces); err != nil {
 		return done, err
 	}
-	add.File = session.Locate(filepath.Join(w.Root, filepath.FromSlash(s.Folder)), a.Dir, file)
+	add.File = session.Locate(w.Folder(s), a.Dir, file)
 	return w.Book(p).Add(c.Context(), id, p, add)
 }

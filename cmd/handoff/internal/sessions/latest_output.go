@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
@@ -32,7 +31,7 @@ has one. Where there is none the exit code is 3.`,
 			if err != nil || asJSON {
 				return orJSON(a, art, err)
 			}
-			fmt.Fprintln(a.Out, filepath.Join(w.Root, filepath.FromSlash(art.Path)))
+			fmt.Fprintln(a.Out, w.File(c.Context(), art))
 			return nil
 		})
 	}

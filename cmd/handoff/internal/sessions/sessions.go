@@ -10,7 +10,7 @@ import (
 )
 
 // Commands are the commands that this room adds to the command line.
-var Commands = []cli.Command{sessionCommand, configCommand}
+var Commands = []cli.Command{runCommand, sessionCommand, configCommand}
 
 // below are the commands below handoff session, a file each.
 var below = []cli.Command{

@@ -1,0 +1,162 @@
+package sessions
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/agent-handoff/handoff/session"
+	"golang.org/x/sys/unix"
+)
+
+// The exit codes of a command that never ran, and the lowest of one that a
+// signal ended: env(1) and sh(1).
+const (
+	exitNotStarted = 125
+	exitNotRunable = 126
+	exitNotFound   = 127
+	exitSignalled  = 128
+)
+
+// forwarded are the signals that are passed on to the child.
+var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
+
+// listen begins to take the signals that are passed on. One that handoff was
+// started to ignore stays ignored, for the child too.
+func listen() (signals chan os.Signal, stop func()) {
+	signals = make(chan os.Signal, 16)
+	for _, s := range forwarded {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	return signals, func() { signal.Stop(signals) }
+}
+
+// find returns where a program lies, or the exit code for one that can't be
+// run.
+func find(name string) (string, int, error) {
+	path, err := exec.LookPath(name)
+	switch {
+	case err == nil, errors.Is(err, exec.ErrDot): // found where PATH says, which is the user's choice
+		return path, 0, nil
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return "", exitNotFound, errors.New("no such command")
+	}
+	var wrong *exec.Error
+	if errors.As(err, &wrong) {
+		err = wrong.Err
+	}
+	return "", exitNotRunable, err
+}
+
+// A child is a process in handoff's own process group, on handoff's own
+// descriptors: what is typed, printed and asked of the terminal is between it
+// and them.
+type child struct{ process *os.Process }
+
+func start(path string, args, env []string) (child, error) {
+	pid, _, err := syscall.StartProcess(path, args, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}})
+	if err != nil {
+		return child{}, err
+	}
+	process, err := os.FindProcess(pid)
+	return child{process}, err
+}
+
+// An ending is how a child ended.
+type ending struct {
+	status syscall.WaitStatus
+	asked  syscall.Signal // the last signal by which handoff was asked to end it, 0 for none
+}
+
+// wait returns how the child ended. Until then signals are passed on, but for
+// those that the terminal sent to the whole group.
+func (c child) wait(signals <-chan os.Signal) ending {
+	var e ending
+	ended := make(chan syscall.WaitStatus)
+	go func() { ended <- c.reap() }()
+	for {
+		select {
+		case e.status = <-ended:
+			return e
+		case s := <-signals:
+			e.heard(s)
+			typed := s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGWINCH
+			if !typed || !inForeground() {
+				_ = c.process.Signal(s) // it may have ended meanwhile
+			}
+		}
+	}
+}
+
+// heard remembers a signal that asks to end.
+func (e *ending) heard(s os.Signal) {
+	if asks := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}; slices.Contains(asks, s) {
+		e.asked = s.(syscall.Signal)
+	}
+}
+
+// reap waits for the child's end. Where the child stops in the foreground,
+// handoff stops with it, so that the shell sees it and takes the terminal back.
+func (c child) reap() syscall.WaitStatus {
+	for {
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(c.process.Pid, &status, syscall.WUNTRACED, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err == nil && status.Stopped():
+			var again syscall.WaitStatus
+			n, _ := syscall.Wait4(c.process.Pid, &again, syscall.WNOHANG|unix.WCONTINUED, nil)
+			switch {
+			case n == 0 && inForeground():
+				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+			case n > 0 && !again.Continued():
+				return again
+			}
+		default:
+			return status
+		}
+	}
+}
+
+// inForeground reports whether handoff's process group, to which the child
+// belongs, is the one that the terminal talks to.
+func inForeground() bool {
+	tty, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(tty)
+	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// code returns the exit code that tells of the ending.
+func (e ending) code() int {
+	if e.status.Signaled() {
+		return exitSignalled + int(e.status.Signal())
+	}
+	return e.status.ExitStatus()
+}
+
+// verdict returns how the session is closed, and why. A child that was asked
+// to end was cancelled, unless it took an interrupt or a hang-up lightly and
+// came to a good end.
+func (e ending) verdict() (status, why string) {
+	light := e.asked == syscall.SIGINT || e.asked == syscall.SIGHUP
+	switch {
+	case e.asked != 0 && (e.code() != 0 || !light):
+		return session.Cancelled, e.asked.String()
+	case e.status.Signaled():
+		return session.Failed, fmt.Sprintf("signal %d (%s)", e.status.Signal(), e.status.Signal())
+	case e.code() != 0:
+		return session.Failed, fmt.Sprintf("exit code %d", e.code())
+	}
+	return session.Completed, ""
+}

@@ -1,0 +1,185 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/spf13/cobra"
+)
+
+func runCommand(a *cli.App) *cobra.Command {
+	var f openingFlags
+	var expect []string
+	c := &cobra.Command{
+		Use:     "run [flags] -- CMD…",
+		Short:   "Run an agent in a session of its own",
+		GroupID: cli.Sessions,
+		Long: `Run opens a session, runs a command in it, and closes the session by how the
+command really ended. Inside a session it opens a run of that session.
+
+The command gets handoff's own input, output and terminal, and the variables by
+which everything it publishes belongs to the session. Signals are passed on to
+it; what is typed reaches it from the terminal itself. What it made is told on
+standard error at the end.
+
+The exit code is the command's own; 128+n where signal n ended it; 127 where
+there is no such command, 126 where it can't be run; 125 where handoff failed;
+and 1 where it succeeded, but something --expect names is missing.`,
+		Example: "  handoff run --agent alex --workflow intake-app --expect requirements.md -- claude -p 'Write requirements.md'",
+	}
+	f.add(c)
+	c.Flags().StringArrayVar(&expect, "expect", nil, "a `name` or file that it must leave; may be repeated")
+	c.Args = func(c *cobra.Command, args []string) error {
+		if c.ArgsLenAtDash() != 0 || len(args) == 0 {
+			return coded(exitNotStarted, cli.Invalid("run", "", "no command stands behind --", "handoff run [flags] -- CMD…"))
+		}
+		return nil
+	}
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return coded(exitNotStarted, c.Root().FlagErrorFunc()(c, err))
+	})
+	c.RunE = func(c *cobra.Command, args []string) error {
+		path, code, err := find(args[0])
+		if err != nil {
+			return coded(code, &handoff.Error{Op: "run", Name: args[0], Kind: handoff.NotFound, Err: err, Hint: "name a program that can be run"})
+		}
+		o, files, err := f.resolve(a)
+		if err != nil {
+			return coded(exitNotStarted, err)
+		}
+		files.Program = filepath.Base(args[0])
+		r := run{App: a, opening: o, files: files, path: path, args: args, expect: expect}
+		// What a signal ends is the child; the session's end must be told.
+		return r.do(context.WithoutCancel(c.Context()))
+	}
+	return c
+}
+
+// coded gives an error that has none yet its exit code.
+func coded(code int, err error) error {
+	var has cli.Coded
+	if err == nil || errors.As(err, &has) {
+		return err
+	}
+	return cli.Coded{Code: code, Err: err}
+}
+
+// A run is one call of handoff run.
+type run struct {
+	*cli.App
+	opening session.Opening
+	files   local.SessionFiles
+	path    string // of the program
+	args    []string
+	expect  []string
+
+	producer handoff.Producer
+	opened   local.OpenedSession
+}
+
+func (r *run) do(ctx context.Context) error {
+	signals, stop := listen()
+	defer stop()
+	var c child
+	err := r.Writing(func(w *local.Workspace) (err error) {
+		if err = r.open(ctx, w); err == nil {
+			c, err = r.start(ctx, w, signals)
+		}
+		return err
+	})
+	if err != nil {
+		return coded(exitNotStarted, err)
+	}
+	e := c.wait(signals) // with the workspace closed: it may take days
+	code := e.code()
+	err = r.Writing(func(w *local.Workspace) error {
+		status, why := e.verdict()
+		receipt, err := newReceipt(ctx, w, r)
+		r.close(ctx, w, status, why)
+		if err != nil {
+			return err
+		}
+		receipt.print(status, why)
+		if code == 0 && len(receipt.missing) > 0 {
+			code = cli.ExitNo
+		}
+		return nil
+	})
+	if err != nil {
+		r.Warn("%v", err) // the child's end is what counts
+	}
+	return exit(code)
+}
+
+func exit(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return cli.ExitCode(code)
+}
+
+// open opens the session, or within one that is recorded a run.
+func (r *run) open(ctx context.Context, w *local.Workspace) (err error) {
+	if r.producer, err = new(cli.Identity).Resolve(r.App); err != nil {
+		return err
+	}
+	within := cmp.Or(r.Getenv("HANDOFF_RUN"), r.Getenv("HANDOFF_SESSION"))
+	if s, err := w.Session(ctx, within); err == nil && s.Opened != 0 {
+		r.opening.Parent = within
+	} else if within != "" {
+		r.Warn("session %s is not recorded here; this one stands by itself", within)
+	}
+	r.opening.Process = local.ThisProcess()
+	r.opened, err = w.OpenSession(ctx, r.producer, r.opening, r.files)
+	r.tell(r.opened.Warnings, nil)
+	return err
+}
+
+// start starts the child, unless handoff was asked to end before, and notes
+// which process it is.
+func (r *run) start(ctx context.Context, w *local.Workspace, signals <-chan os.Signal) (child, error) {
+	var e ending
+	for len(signals) > 0 {
+		e.heard(<-signals)
+	}
+	if e.asked != 0 {
+		r.close(ctx, w, session.Cancelled, e.asked.String())
+		return child{}, cli.ExitCode(exitSignalled + int(e.asked))
+	}
+	env := new(exec.Cmd).Environ()
+	for _, name := range cli.SortedKeys(r.opened.Env) {
+		env = append(env, name+"="+r.opened.Env[name])
+	}
+	c, err := start(r.path, r.args, env)
+	if err != nil {
+		r.close(ctx, w, session.Failed, err.Error())
+		return c, coded(exitNotRunable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: "name a program that can be run"})
+	}
+	if p := local.ProcessOf(c.process.Pid); p != (handoff.Process{}) {
+		r.tell(w.Book(r.producer).Note(ctx, handoff.SessionNoted{SessionID: r.opened.ID, Child: p}))
+	}
+	return c, nil
+}
+
+// close closes the session; what can't be told is warned about.
+func (r *run) close(ctx context.Context, w *local.Workspace, status, why string) {
+	r.tell(w.Book(r.producer).Close(ctx, r.opened.ID, status, why, time.Time{}))
+}
+
+func (r *run) tell(warnings []string, err error) {
+	if err != nil {
+		warnings = append(warnings, err.Error())
+	}
+	for _, text := range warnings {
+		r.Warn("%s", text)
+	}
+}
