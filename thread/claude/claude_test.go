@@ -96,17 +96,8 @@ func TestRoots(t *testing.T) {
 func TestFacts(t *testing.T) {
 	dir := t.TempDir()
 	home(t, dir)
-	p := open(t, claude.Driver(), filepath.Join(dir, ".claude"), filepath.Join(dir, ".config/claude"))
-	read := func(id string) *thread.Thread {
-		th, err := p.Thread(t.Context(), id)
-		if err == nil {
-			err = th.Load(t.Context())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return th
-	}
+	p := threadtest.Open(t, claude.Driver(), dir)
+	read := func(id string) *thread.Thread { return threadtest.Load(t, p, id) }
 	if th := read(mainID); th.Title != "Look into it" || th.Cwd != "/home/u/project" || th.Branch != "main" || th.Version != "2.1.140" || th.Started.IsZero() {
 		t.Errorf("got head %+v", th)
 	}
@@ -158,7 +149,7 @@ func TestUnnamed(t *testing.T) {
 	write(mainID+"/subagents/agent-one.jsonl", start(mainID, "one", "2.1.140", 2).user("do the first").
 		call("c1", "u1", "Agent", obj{"prompt": "do the second"}, used(1, 0, 0, 0, 1)).result("u1", "no", obj{"agentId": "two", "status": "failed"}))
 	write(mainID+"/subagents/agent-two.jsonl", start(mainID, "two", "2.1.140", 3).user("do the second"))
-	p := open(t, claude.Driver(), filepath.Join(dir, ".claude"))
+	p := threadtest.Open(t, claude.Driver(), dir)
 	two, err := p.Thread(t.Context(), "agent-two")
 	if err != nil || two.Parent != "one" || two.ID != "two" {
 		t.Errorf("got %+v, %v, want it below one", two, err)
@@ -179,4 +170,23 @@ func TestUnnamed(t *testing.T) {
 			t.Errorf("got %+v", a)
 		}
 	}
+}
+
+// FuzzTranscript reads any bytes as a session and as a subagent of it.
+func FuzzTranscript(f *testing.F) {
+	dir := f.TempDir()
+	home(f, dir)
+	threadtest.Seeds(f, dir, "*.jsonl")
+	f.Add([]byte(`{"type":"assistant","message":{"id":"m","usage":{"input_tokens":-5,"output_tokens":9e99,"cache_creation":{"ephemeral_1h_input_tokens":7}}}}`))
+	f.Add([]byte(`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Agent","input":{"resume":"` + mainID + `"}}]}}` + "\n" +
+		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"agentId: fuzz"}]}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		home := t.TempDir()
+		for _, name := range []string{mainID, flatID, mainID + "/subagents/agent-fuzz"} {
+			put(t, home, ".claude", project+name+".jsonl", string(b))
+		}
+		for _, id := range []string{mainID, "fuzz"} {
+			threadtest.Sound(t, threadtest.Open(t, claude.Driver(), home), id)
+		}
+	})
 }

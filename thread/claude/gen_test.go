@@ -111,13 +111,7 @@ func notified(agent, status string) string {
 
 func put(t testing.TB, home, dir, name, body string) {
 	t.Helper()
-	path := filepath.Join(home, dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	threadtest.Put(t, body, home, dir, name)
 }
 
 // home writes a home with a thread of every kind.

@@ -1,11 +1,13 @@
 package claude
 
 import (
+	"cmp"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // A meta is what the first and last records of a transcript say about it, and
@@ -32,7 +34,7 @@ const (
 
 // readMeta reads the ends of a transcript.
 func readMeta(f file) (m meta, err error) {
-	src, err := openRegular(f.path)
+	src, err := thread.OpenFile(f.path)
 	if err != nil {
 		return m, err
 	}
@@ -56,7 +58,7 @@ func readMeta(f file) (m meta, err error) {
 			entitle(line, &titles)
 		}
 	}
-	m.title = or(titles[0], titles[1])
+	m.title = cmp.Or(titles[0], titles[1])
 	if f.agent {
 		m.beside(f)
 	}
@@ -66,13 +68,13 @@ func readMeta(f file) (m meta, err error) {
 // learn notes what one of the first records says.
 func (m *meta) learn(line jsonl.Value, titles *[2]string) {
 	r, _ := parseRecord(line)
-	m.session = or(m.session, r.session.Text())
-	m.cwd = or(m.cwd, r.cwd.Text())
-	m.branch = or(m.branch, r.branch.Text())
-	m.version = or(m.version, r.version.Text())
-	m.forkedFrom = or(m.forkedFrom, r.forked.Get("sessionId").Text())
+	m.session = cmp.Or(m.session, r.session.Text())
+	m.cwd = cmp.Or(m.cwd, r.cwd.Text())
+	m.branch = cmp.Or(m.branch, r.branch.Text())
+	m.version = cmp.Or(m.version, r.version.Text())
+	m.forkedFrom = cmp.Or(m.forkedFrom, r.forked.Get("sessionId").Text())
 	if m.started.IsZero() {
-		m.started = clock(r.at.Raw())
+		m.started = r.at.Time()
 	}
 	if m.prompt == 0 && string(r.kind) == "user" {
 		m.prompt = digest(strings.TrimSpace(said(r.message.Get("content"))))
@@ -85,9 +87,9 @@ func (m *meta) learn(line jsonl.Value, titles *[2]string) {
 func entitle(line jsonl.Value, titles *[2]string) {
 	switch string(line.Get("type").Raw()) {
 	case "custom-title":
-		titles[0] = or(line.Get("customTitle").Text(), titles[0])
+		titles[0] = cmp.Or(line.Get("customTitle").Text(), titles[0])
 	case "ai-title":
-		titles[1] = or(line.Get("aiTitle").Text(), titles[1])
+		titles[1] = cmp.Or(line.Get("aiTitle").Text(), titles[1])
 	}
 }
 
@@ -97,7 +99,7 @@ func (m *meta) beside(f file) {
 	if strings.HasPrefix(f.id, "acompact-") {
 		m.role = "compaction"
 	}
-	src, err := openRegular(strings.TrimSuffix(f.path, plain) + ".meta.json")
+	src, err := thread.OpenFile(strings.TrimSuffix(f.path, plain) + ".meta.json")
 	if err != nil {
 		return
 	}
@@ -107,7 +109,7 @@ func (m *meta) beside(f file) {
 		return
 	}
 	v := jsonl.Value(b)
-	m.role = or(v.Get("agentType").Text(), m.role)
-	m.name = or(v.Get("name").Text(), v.Get("description").Text())
+	m.role = cmp.Or(v.Get("agentType").Text(), m.role)
+	m.name = cmp.Or(v.Get("name").Text(), v.Get("description").Text())
 	m.depth = v.Get("spawnDepth").Int()
 }

@@ -105,12 +105,9 @@ func TestRealStatuses(t *testing.T) { threadtest.Statuses(t, codex.Driver(), nil
 var intended = map[string]string{
 	"codex-read-dup-compact messages":         "a message and a compaction are each shown once; injected context is no message",
 	"codex-sqlite-read":                       "the rollout's name and content tell no id: only a cache, which is not read, knows it",
-	"codex-sub-head last_update":              "an agent's last update is its own last word, not the parent's about it",
-	"codex-sub-read-main last_update":         "an agent's last update is its own last word, not the parent's about it",
+	"last_update":                             "an agent's last update is its own last word, not the parent's about it; what is no time is not shown as one",
 	"real-codex-head status":                  "xurl looks for the state of an agent in the wrong place",
-	"real-codex-head last_update":             "what is no time is not shown as one",
 	"real-codex-read status":                  "xurl looks for the state of an agent in the wrong place",
-	"real-codex-read last_update":             "what is no time is not shown as one",
 	"real-codex-detail status":                "xurl looks for the state of an agent in the wrong place",
 	"real-codex-detail child_last_updated_at": "what is no time is not shown as one",
 }
