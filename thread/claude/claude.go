@@ -48,7 +48,7 @@ func (f Fork) Driver() thread.Driver {
 		ID:    thread.UUIDs,
 		Roots: f.roots,
 		Open: func(roots []string) (thread.Provider, error) {
-			return &provider{name: f.Name, roots: roots}, nil
+			return &provider{name: f.Name, roots: roots, index: index{folders: map[string]*heads{}}}, nil
 		},
 	}
 }
@@ -72,6 +72,7 @@ func (f Fork) roots(getenv func(string) string, home string) []string {
 type provider struct {
 	name  string
 	roots []string
+	index index
 }
 
 func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
@@ -117,10 +118,13 @@ func (p *provider) open(ctx context.Context, copies []file) (*thread.Thread, err
 	for _, c := range copies[1:] {
 		t.Elsewhere(c.path)
 	}
-	if r := t.Reader.(*transcript); r.file.agent {
+	r := t.Reader.(*transcript)
+	if r.file.agent {
 		return t, r.findParent(ctx, t)
 	}
-	return t, nil
+	copied, from := p.origin(ctx, r.file, r.meta)
+	r.copied, t.ForkedFrom = copied, cmp.Or(t.ForkedFrom, from)
+	return t, ctx.Err()
 }
 
 // openFile makes a thread of a transcript. The parent of a subagent is the

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
@@ -136,6 +137,48 @@ func TestFacts(t *testing.T) {
 	})
 	if want := read(mainID).Usage.Tokens; err != nil || spent != want {
 		t.Errorf("messages cost %+v, the thread %+v (%v)", spent, want, err)
+	}
+}
+
+// TestForks: what sessions copied from each other is one session's, and its cost
+// counts once, whoever is read first and whoever went on.
+func TestForks(t *testing.T) {
+	one := used(10, 0, 0, 0, 1)
+	first := start(firstID, "", "2.1.200", 0).user("go").say("a1", "One.", one, "end_turn")
+	branch := first.fork(branchID)
+	branch.at = branch.at.Add(time.Minute)
+	branch.user("another way").say("b1", "Two.", one, "end_turn")
+	twig := branch.fork(twigID)
+	twig.at = twig.at.Add(time.Minute)
+	twig.user("and on").say("c1", "Three.", one, "end_turn")
+	idle, busy := first.String(), first.user("go on").say("a2", "Four.", one, "end_turn").String()
+	stranger := start(resumedID, "", "2.1.200", 0).user("go").say("z1", "Five.", one, "end_turn")
+	for name, body := range map[string]string{"idle": idle, "went on": busy} {
+		dir := t.TempDir()
+		put(t, dir, ".claude", project+firstID+".jsonl", body)
+		put(t, dir, ".claude", project+branchID+".jsonl", branch.String())
+		put(t, dir, ".claude", project+twigID+".jsonl", twig.String())
+		put(t, dir, ".claude", project+resumedID+".jsonl", stranger.String())
+		threadtest.Untouched(t, dir)
+		for _, tt := range []struct {
+			id, from       string
+			own, inherited int
+		}{{firstID, "", strings.Count(body, "requestId"), 0}, {branchID, firstID, 1, 1}, {twigID, branchID, 1, 2}, {resumedID, "", 1, 0}} {
+			th := threadtest.Load(t, threadtest.Open(t, claude.Driver(), dir), tt.id)
+			if th.ForkedFrom != tt.from || th.Usage.Calls != tt.own || th.Inherited.Calls != tt.inherited {
+				t.Errorf("%s: %s: got a fork of %q with %d calls of its own, %d inherited, want %+v", name, tt.id, th.ForkedFrom, th.Usage.Calls, th.Inherited.Calls, tt)
+			}
+		}
+		own := 0
+		for th, err := range threadtest.Open(t, claude.Driver(), dir).Threads(t.Context()) {
+			if err != nil || th.Load(t.Context()) != nil {
+				t.Fatal(err)
+			}
+			own += th.Usage.Calls
+		}
+		if want := 3 + strings.Count(body, "requestId"); own != want {
+			t.Errorf("%s: all together made %d calls, want %d", name, own, want)
+		}
 	}
 }
 

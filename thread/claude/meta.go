@@ -23,6 +23,7 @@ type meta struct {
 	title      string
 	started    time.Time
 	prompt     uint64 // the hash of its first message
+	first      uint64 // the hash of the uuid of that
 	name, role string
 	depth      int64 // of a subagent: 1 below a session; 0 unknown
 }
@@ -77,7 +78,7 @@ func (m *meta) learn(line jsonl.Value, titles *[2]string) {
 		m.started = r.at.Time()
 	}
 	if m.prompt == 0 && string(r.kind) == "user" {
-		m.prompt = digest(strings.TrimSpace(said(r.message.Get("content"))))
+		m.prompt, m.first = digest(strings.TrimSpace(said(r.message.Get("content")))), digest(r.uuid.Text())
 	}
 	entitle(line, titles)
 }

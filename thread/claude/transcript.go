@@ -17,6 +17,8 @@ type transcript struct {
 	meta meta
 	only string // of a subagent inside a session's file: what its records have in common
 
+	copied map[uint64]bool // the records that are another session's, by uuid
+
 	seen *ledger // what the last Read saw of subagents; nil before
 }
 
@@ -203,6 +205,10 @@ func (s *scanner) origin(r *record) {
 	from := r.forked.Get("sessionId")
 	if from.Kind() == jsonl.String {
 		s.timeline.Inherited = true
+		return
+	}
+	if id := r.uuid; s.r.copied != nil && id.Kind() == jsonl.String {
+		s.timeline.Inherited = s.r.copied[digest(id.Text())]
 		return
 	}
 	if s.r.file.agent || r.session.Kind() != jsonl.String {
