@@ -285,3 +285,51 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 }
+
+func TestEach(t *testing.T) {
+	const in = "{}\n\nno\n{}\nno\n{\"a\":"
+	whole := func(v jsonl.Value) bool { return json.Valid(v) }
+	r, err := jsonl.NewReader(strings.NewReader(in)).Each(t.Context(), func(v jsonl.Value) (bool, error) { return whole(v), nil })
+	if err != nil || r.Lines != 6 || r.Bad != 2 || len(r.Warnings) != 2 || !strings.Contains(r.Warnings[0], "line 6, the last") || !strings.Contains(r.Warnings[1], "2 lines are no records and were left out, the first is line 3") {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	long := "{\"a\":\"" + strings.Repeat("x", jsonl.MaxLine) + "\"}\n{}\n"
+	r, err = jsonl.NewReader(strings.NewReader(long)).Each(t.Context(), func(v jsonl.Value) (bool, error) { return whole(v), nil })
+	if err != nil || r.Lines != 2 || r.Bad != 0 || len(r.Warnings) != 1 {
+		t.Errorf("a line that is too long: got %+v, %v", r, err)
+	}
+	for _, end := range []error{jsonl.Stop, io.ErrClosedPipe} {
+		n := 0
+		r, err := jsonl.NewReader(strings.NewReader(in)).Each(t.Context(), func(jsonl.Value) (bool, error) {
+			if n++; n == 2 {
+				return true, end
+			}
+			return true, nil
+		})
+		if n != 2 || r.Lines != 1 || (err == nil) != (end == jsonl.Stop) {
+			t.Errorf("%v: got %+v, %v after %d lines", end, r, err, n)
+		}
+	}
+	broken := io.MultiReader(strings.NewReader("{}\n"), iotest.ErrReader(io.ErrUnexpectedEOF))
+	if r, err := jsonl.NewReader(broken).Each(t.Context(), func(v jsonl.Value) (bool, error) { return true, nil }); err != nil || len(r.Warnings) != 1 {
+		t.Errorf("a source that fails: got %+v, %v", r, err)
+	}
+}
+
+func TestValues(t *testing.T) {
+	for _, tt := range []struct{ in, plain, compact string }{
+		{`"a\nb"`, "a\nb", `"a\nb"`}, {`{"a": [1, 2]}`, `{"a": [1, 2]}`, `{"a":[1,2]}`}, {"", "", ""}, {`{"a": `, `{"a": `, `{"a": `}, {"[\"\xff\"]", "[\"\xff\"]", "[\"\uFFFD\"]"},
+	} {
+		if v := jsonl.Value(tt.in); v.Plain() != tt.plain || v.Compact() != tt.compact {
+			t.Errorf("%s: got %q and %q, want %q and %q", tt.in, v.Plain(), v.Compact(), tt.plain, tt.compact)
+		}
+	}
+	if got := jsonl.Value(`"2026-02-23T01:00:04.5+01:00"`).Time().UTC().Format("15:04:05.9"); got != "00:00:04.5" {
+		t.Errorf("got %s", got)
+	}
+	for _, none := range []string{"", "7", `"yesterday"`, `{}`} {
+		if at := jsonl.Value(none).Time(); !at.IsZero() {
+			t.Errorf("%s: got %v, want no time", none, at)
+		}
+	}
+}

@@ -2,9 +2,11 @@ package jsonl
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -127,6 +129,34 @@ func (v Value) Float() float64 {
 		return 0
 	}
 	return f
+}
+
+// Time returns the time that v says as RFC 3339 does, the zero one if it says
+// none.
+func (v Value) Time() time.Time {
+	t, err := time.Parse(time.RFC3339Nano, string(v.Raw()))
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// Plain returns the string that v is, and anything else as it is written.
+func (v Value) Plain() string {
+	if v.Kind() == String {
+		return v.Text()
+	}
+	return string(v)
+}
+
+// Compact returns v as it is written, without white space between its parts.
+// Bytes that are not UTF-8 become U+FFFD.
+func (v Value) Compact() string {
+	var b bytes.Buffer
+	if json.Compact(&b, v) != nil {
+		return valid(v)
+	}
+	return valid(b.Bytes())
 }
 
 // True reports whether v is true.

@@ -38,7 +38,7 @@ var heading = map[Role]string{User: "User", Assistant: "Assistant", Compaction: 
 // structural matches the lines that give a page its structure. In a message
 // they get a backslash, so that what an agent wrote can't pass for another
 // message.
-var structural = regexp.MustCompile(`(?m)^(#{1,4} (?:\d+\. |Thread$|Timeline$|Call |Lifecycle |Agent Status |Thread Excerpt ))`)
+var structural = regexp.MustCompile(`(?m)^(#{1,4} (?:\d+\. |Thread$|Timeline$|Call |Thinking$|Lifecycle |Agent Status |Thread Excerpt ))`)
 
 // message writes one entry of a timeline.
 func (p *page) message(w io.Writer, m Message) error {
@@ -58,6 +58,10 @@ func (p *page) message(w io.Writer, m Message) error {
 			text = structural.ReplaceAllString(text, `\$1`)
 		}
 		b.WriteString(text + "\n\n")
+	}
+	if m.Thinking != "" {
+		b.WriteString(level + "# Thinking\n\n")
+		fence(&b, m.Thinking)
 	}
 	for _, c := range m.Tools {
 		call(&b, level, c)

@@ -57,7 +57,7 @@ type Detail int
 const (
 	Summary Detail = iota // no messages, Facts only
 	Texts                 // messages with their text
-	Tools                 // and their tool calls
+	Tools                 // and their tool calls, and what the model thought
 )
 
 // A Reader reads one thread.
@@ -114,6 +114,7 @@ type Message struct {
 	ID        string    `json:"id,omitempty"`
 	Role      Role      `json:"role"`
 	Text      string    `json:"text,omitempty"`
+	Thinking  string    `json:"thinking,omitempty"` // what the model thought on the way; asked for with Tools, no part of Text
 	Model     string    `json:"model,omitempty"`
 	Time      time.Time `json:"time,omitzero"`
 	Inherited bool      `json:"inherited,omitempty"` // copied from the thread this one was forked from

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,6 +73,8 @@ func Run(t *testing.T, s Suite) {
 	t.Run("Missing", s.missing)
 	t.Run("Stop", s.stop)
 	t.Run("Shown", s.shown)
+	t.Run("Pages", s.pages)
+	t.Run("Together", s.together)
 	t.Run("Damaged", s.damaged)
 	t.Run("Big", s.big)
 }
@@ -269,6 +273,24 @@ func (s Suite) stop(t *testing.T) {
 	if !errors.Is(err, enough) || n != 1 {
 		t.Errorf("got %v after %d messages, want %v after 1", err, n, enough)
 	}
+}
+
+// together asks for everything from several goroutines at once: a set and what
+// it opened may be used so. The race detector sees what goes wrong.
+func (s Suite) together(t *testing.T) {
+	_, set, want := s.home(t)
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for _, w := range want {
+				u := thread.URI{Provider: s.Driver.Name, Thread: w.ID}
+				if err := set.Write(t.Context(), io.Discard, u, thread.Options{Usage: true}); err != nil {
+					t.Errorf("%s: %v", u, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // shown looks at every page of every thread: the frontmatter is YAML with the

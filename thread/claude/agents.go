@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,14 +17,9 @@ import (
 // for the tool keeps them in one place; whose each is, Thread.Parent says. A
 // subagent's are those that it spawned itself.
 func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Agent, error) {
-	r, ok := main.Reader.(*transcript)
-	if !ok {
-		return nil, errors.New("the thread is of another provider")
-	}
-	if r.seen == nil {
-		if err := main.Load(ctx); err != nil {
-			return nil, err
-		}
+	r, err := thread.ReadBy[*transcript](ctx, main)
+	if err != nil {
+		return nil, err
 	}
 	j := &joint{p: p, main: main, seen: r.seen}
 	if r.only == "" {
@@ -107,9 +101,7 @@ func (j *joint) gather(ctx context.Context, r *transcript) error {
 			j.children = append(j.children, t)
 		}
 	}
-	slices.SortFunc(j.children, func(a, b *thread.Thread) int {
-		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(j.children, thread.ByStart)
 	if r.file.agent {
 		for _, t := range j.children {
 			t.Parent = r.file.id
@@ -183,7 +175,7 @@ func (r *transcript) findParent(ctx context.Context, t *thread.Thread) error {
 
 // names reports whether a transcript speaks of an agent.
 func (r *transcript) names(ctx context.Context, id string) bool {
-	src, err := openRegular(r.file.path)
+	src, err := thread.OpenFile(r.file.path)
 	if err != nil {
 		return false
 	}
@@ -260,35 +252,38 @@ func (j *joint) agent(ctx context.Context, s *sighting, child *thread.Thread) (t
 	case s.call != "":
 		a.Evidence = append(a.Evidence, "parent transcript contains a call with its prompt")
 	}
-	if child != nil {
-		r := child.Reader.(*transcript)
-		child.AgentName, child.AgentRole = or(a.Name, child.AgentName), or(child.AgentRole, a.Role)
-		a.Name, a.Role = child.AgentName, child.AgentRole
-		session := j.main.Reader.(*transcript).file
-		switch {
-		case r.only != "":
-			a.Evidence = append(a.Evidence, "its records are in the transcript of the main thread")
-		case r.meta.session == session.id || r.meta.session == session.session && session.agent:
-			a.Evidence = append(a.Evidence, "agent transcript is sidechain and sessionId matches main thread")
-		case r.file.session != "":
-			a.Evidence = append(a.Evidence, "agent transcript lies in the folder of the session")
-		}
-		facts, err := r.state(ctx)
-		if err != nil {
-			return a, err
-		}
-		a.State = thread.Newest(s.state, facts.State)
-		if a.Updated = facts.Last; a.Updated.IsZero() {
-			a.Updated = child.Updated
-		}
-	}
-	a.Validated = len(a.Evidence) > 0
 	a.Aliases = append(a.Aliases, prefix+a.ID)
 	if s.call != "" {
 		a.Aliases = append(a.Aliases, s.call)
 	}
-	a.URI = j.main.URI().Child(a.ID)
+	var own thread.Facts
+	if child != nil {
+		child.AgentName, child.AgentRole = cmp.Or(a.Name, child.AgentName), cmp.Or(child.AgentRole, a.Role)
+		a.Name, a.Role = child.AgentName, child.AgentRole
+		r := child.Reader.(*transcript)
+		if seen := r.proof(j.main.Reader.(*transcript).file); seen != "" {
+			a.Evidence = append(a.Evidence, seen)
+		}
+		var err error
+		if own, err = r.state(ctx); err != nil {
+			return a, err
+		}
+	}
+	a.Settle(j.main, own)
 	return a, nil
+}
+
+// proof says what makes a transcript that of a subagent of session.
+func (r *transcript) proof(session file) string {
+	switch {
+	case r.only != "":
+		return "its records are in the transcript of the main thread"
+	case r.meta.session == session.id || r.meta.session == session.session && session.agent:
+		return "agent transcript is sidechain and sessionId matches main thread"
+	case r.file.session != "":
+		return "agent transcript lies in the folder of the session"
+	}
+	return ""
 }
 
 // begun is when an agent was begun, as far as anything tells.

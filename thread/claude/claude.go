@@ -15,14 +15,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
@@ -52,7 +48,7 @@ func (f Fork) Driver() thread.Driver {
 		ID:    thread.UUIDs,
 		Roots: f.roots,
 		Open: func(roots []string) (thread.Provider, error) {
-			return &provider{name: f.Name, roots: roots}, nil
+			return &provider{name: f.Name, roots: roots, index: index{folders: map[string]*heads{}}}, nil
 		},
 	}
 }
@@ -76,6 +72,7 @@ func (f Fork) roots(getenv func(string) string, home string) []string {
 type provider struct {
 	name  string
 	roots []string
+	index index
 }
 
 func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
@@ -101,34 +98,33 @@ func (p *provider) missing(ctx context.Context, projects []string, id string) er
 	if err != nil {
 		return err
 	}
-	name := p.name + "/" + id
 	if trace == "" {
-		return &handoff.Error{Op: "thread", Name: name, Kind: handoff.NotFound,
-			Err: errors.New("no such thread below " + strings.Join(p.roots, ", ")), Hint: "look below another home by setting its variable"}
+		return thread.Missing(p.name, id, p.roots)
 	}
 	hint := "the tool removes transcripts after some weeks; its setting cleanupPeriodDays says when"
 	if len(left) > 0 {
 		hint = "what is left of it are subagents: " + p.name + "/" + strings.Join(left, ", "+p.name+"/")
 	}
-	return &handoff.Error{Op: "thread", Name: name, Kind: handoff.Unavailable, Err: errors.New("its transcript was here and is gone: " + trace), Hint: hint}
+	return &handoff.Error{Op: "thread", Name: p.name + "/" + id, Kind: handoff.Unavailable, Err: errors.New("its transcript was here and is gone: " + trace), Hint: hint}
 }
 
 // open makes a thread of the best of several copies of it: the one written last.
 func (p *provider) open(ctx context.Context, copies []file) (*thread.Thread, error) {
-	slices.SortStableFunc(copies, func(a, b file) int {
-		return cmp.Or(b.modified.Compare(a.modified), cmp.Compare(b.size, a.size))
-	})
+	slices.SortStableFunc(copies, newestFirst)
 	t, err := p.openFile(copies[0])
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range copies[1:] {
-		t.Warnings = append(t.Warnings, "there is another copy: "+c.path)
+		t.Elsewhere(c.path)
 	}
-	if r := t.Reader.(*transcript); r.file.agent {
+	r := t.Reader.(*transcript)
+	if r.file.agent {
 		return t, r.findParent(ctx, t)
 	}
-	return t, nil
+	copied, from := p.origin(ctx, r.file, r.meta)
+	r.copied, t.ForkedFrom = copied, cmp.Or(t.ForkedFrom, from)
+	return t, ctx.Err()
 }
 
 // openFile makes a thread of a transcript. The parent of a subagent is the
@@ -136,37 +132,29 @@ func (p *provider) open(ctx context.Context, copies []file) (*thread.Thread, err
 func (p *provider) openFile(f file) (*thread.Thread, error) {
 	m, err := readMeta(f)
 	if err != nil {
-		return nil, unreadable(f.path, err)
+		return nil, thread.Unreadable(f.path, err)
 	}
 	t := &thread.Thread{
 		Provider: p.name, ID: f.id, Source: f.path, Updated: f.modified,
 		Title: m.title, Cwd: m.cwd, Branch: m.branch, Version: m.version, Started: m.started,
 	}
 	if f.agent {
-		t.Parent, t.AgentName, t.AgentRole = or(f.session, m.session), m.name, m.role
+		t.Parent, t.AgentName, t.AgentRole = cmp.Or(f.session, m.session), m.name, m.role
 	} else if m.session != "" && m.session != f.id {
 		if m.copied = m.last == f.id; m.copied {
 			t.ForkedFrom = m.session
 		} else {
-			t.Warnings = append(t.Warnings, "the file is named after "+f.id+" and says it is "+m.session)
+			t.Warn("the file is named after %s and says it is %s", f.id, m.session)
 		}
 	}
 	if m.forkedFrom != "" {
 		t.ForkedFrom = m.forkedFrom
 	}
 	if f.size == 0 {
-		t.Warnings = append(t.Warnings, "the transcript is empty")
+		t.Warn("the transcript is empty")
 	}
 	t.Reader = &transcript{p: p, file: f, meta: m}
 	return t, nil
-}
-
-func unreadable(path string, err error) error {
-	kind := handoff.Unavailable
-	if errors.Is(err, fs.ErrNotExist) {
-		kind = handoff.NotFound
-	}
-	return &handoff.Error{Op: "read thread", Name: path, Kind: kind, Err: err}
 }
 
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
@@ -175,64 +163,28 @@ func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error]
 		if err != nil && !yield(nil, err) {
 			return
 		}
-		byID := map[string][]file{}
-		newest := map[string]time.Time{}
+		var sessions []file
 		for _, dir := range projects {
 			files, err := folder(dir)
-			if err != nil && !yield(nil, unreadable(dir, err)) {
+			if err != nil && !yield(nil, thread.Unreadable(dir, err)) {
 				return
 			}
-			for _, f := range files {
-				if f.agent {
-					continue
-				}
-				byID[f.id] = append(byID[f.id], f)
-				if f.modified.After(newest[f.id]) {
-					newest[f.id] = f.modified
-				}
-			}
+			sessions = append(sessions, slices.DeleteFunc(files, func(f file) bool { return f.agent })...)
 		}
-		var ids []string
-		for id := range byID {
-			ids = append(ids, id)
-		}
-		slices.SortFunc(ids, func(a, b string) int { return cmp.Or(newest[b].Compare(newest[a]), cmp.Compare(a, b)) })
-		for _, id := range ids {
+		slices.SortFunc(sessions, newestFirst)
+		for _, copies := range thread.Copies(sessions, func(f file) string { return f.id }) {
 			if ctx.Err() != nil {
 				yield(nil, ctx.Err())
 				return
 			}
-			if !yield(p.open(ctx, byID[id])) {
+			if !yield(p.open(ctx, copies)) {
 				return
 			}
 		}
 	}
 }
 
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// clock reads a time, the zero one from what is none.
-func clock(b []byte) time.Time {
-	t, err := time.Parse(time.RFC3339Nano, string(b))
-	if err != nil {
-		return time.Time{}
-	}
-	return t
-}
-
-// openRegular opens what reading can't block on.
-func openRegular(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
-	}
-	return os.Open(path)
+// newestFirst orders transcripts by when they were written last.
+func newestFirst(a, b file) int {
+	return cmp.Or(b.modified.Compare(a.modified), cmp.Compare(b.size, a.size), cmp.Compare(a.id, b.id))
 }

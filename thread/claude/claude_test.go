@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
@@ -96,17 +97,8 @@ func TestRoots(t *testing.T) {
 func TestFacts(t *testing.T) {
 	dir := t.TempDir()
 	home(t, dir)
-	p := open(t, claude.Driver(), filepath.Join(dir, ".claude"), filepath.Join(dir, ".config/claude"))
-	read := func(id string) *thread.Thread {
-		th, err := p.Thread(t.Context(), id)
-		if err == nil {
-			err = th.Load(t.Context())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return th
-	}
+	p := threadtest.Open(t, claude.Driver(), dir)
+	read := func(id string) *thread.Thread { return threadtest.Load(t, p, id) }
 	if th := read(mainID); th.Title != "Look into it" || th.Cwd != "/home/u/project" || th.Branch != "main" || th.Version != "2.1.140" || th.Started.IsZero() {
 		t.Errorf("got head %+v", th)
 	}
@@ -148,6 +140,48 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+// TestForks: what sessions copied from each other is one session's, and its cost
+// counts once, whoever is read first and whoever went on.
+func TestForks(t *testing.T) {
+	one := used(10, 0, 0, 0, 1)
+	first := start(firstID, "", "2.1.200", 0).user("go").say("a1", "One.", one, "end_turn")
+	branch := first.fork(branchID)
+	branch.at = branch.at.Add(time.Minute)
+	branch.user("another way").say("b1", "Two.", one, "end_turn")
+	twig := branch.fork(twigID)
+	twig.at = twig.at.Add(time.Minute)
+	twig.user("and on").say("c1", "Three.", one, "end_turn")
+	idle, busy := first.String(), first.user("go on").say("a2", "Four.", one, "end_turn").String()
+	stranger := start(resumedID, "", "2.1.200", 0).user("go").say("z1", "Five.", one, "end_turn")
+	for name, body := range map[string]string{"idle": idle, "went on": busy} {
+		dir := t.TempDir()
+		put(t, dir, ".claude", project+firstID+".jsonl", body)
+		put(t, dir, ".claude", project+branchID+".jsonl", branch.String())
+		put(t, dir, ".claude", project+twigID+".jsonl", twig.String())
+		put(t, dir, ".claude", project+resumedID+".jsonl", stranger.String())
+		threadtest.Untouched(t, dir)
+		for _, tt := range []struct {
+			id, from       string
+			own, inherited int
+		}{{firstID, "", strings.Count(body, "requestId"), 0}, {branchID, firstID, 1, 1}, {twigID, branchID, 1, 2}, {resumedID, "", 1, 0}} {
+			th := threadtest.Load(t, threadtest.Open(t, claude.Driver(), dir), tt.id)
+			if th.ForkedFrom != tt.from || th.Usage.Calls != tt.own || th.Inherited.Calls != tt.inherited {
+				t.Errorf("%s: %s: got a fork of %q with %d calls of its own, %d inherited, want %+v", name, tt.id, th.ForkedFrom, th.Usage.Calls, th.Inherited.Calls, tt)
+			}
+		}
+		own := 0
+		for th, err := range threadtest.Open(t, claude.Driver(), dir).Threads(t.Context()) {
+			if err != nil || th.Load(t.Context()) != nil {
+				t.Fatal(err)
+			}
+			own += th.Usage.Calls
+		}
+		if want := 3 + strings.Count(body, "requestId"); own != want {
+			t.Errorf("%s: all together made %d calls, want %d", name, own, want)
+		}
+	}
+}
+
 // TestUnnamed finds whose a subagent is where neither the parent nor a file
 // beside it says so: by the prompt of a call that has not returned, by the call
 // of another subagent.
@@ -158,7 +192,7 @@ func TestUnnamed(t *testing.T) {
 	write(mainID+"/subagents/agent-one.jsonl", start(mainID, "one", "2.1.140", 2).user("do the first").
 		call("c1", "u1", "Agent", obj{"prompt": "do the second"}, used(1, 0, 0, 0, 1)).result("u1", "no", obj{"agentId": "two", "status": "failed"}))
 	write(mainID+"/subagents/agent-two.jsonl", start(mainID, "two", "2.1.140", 3).user("do the second"))
-	p := open(t, claude.Driver(), filepath.Join(dir, ".claude"))
+	p := threadtest.Open(t, claude.Driver(), dir)
 	two, err := p.Thread(t.Context(), "agent-two")
 	if err != nil || two.Parent != "one" || two.ID != "two" {
 		t.Errorf("got %+v, %v, want it below one", two, err)
@@ -179,4 +213,23 @@ func TestUnnamed(t *testing.T) {
 			t.Errorf("got %+v", a)
 		}
 	}
+}
+
+// FuzzTranscript reads any bytes as a session and as a subagent of it.
+func FuzzTranscript(f *testing.F) {
+	dir := f.TempDir()
+	home(f, dir)
+	threadtest.Seeds(f, dir, "*.jsonl")
+	f.Add([]byte(`{"type":"assistant","message":{"id":"m","usage":{"input_tokens":-5,"output_tokens":9e99,"cache_creation":{"ephemeral_1h_input_tokens":7}}}}`))
+	f.Add([]byte(`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Agent","input":{"resume":"` + mainID + `"}}]}}` + "\n" +
+		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"agentId: fuzz"}]}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		home := t.TempDir()
+		for _, name := range []string{mainID, flatID, mainID + "/subagents/agent-fuzz"} {
+			put(t, home, ".claude", project+name+".jsonl", string(b))
+		}
+		for _, id := range []string{mainID, "fuzz"} {
+			threadtest.Sound(t, threadtest.Open(t, claude.Driver(), home), id)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ func (s *scanner) user(r *record) {
 	if r.meta {
 		return
 	}
-	at := clock(r.at.Raw())
+	at := r.at.Time()
 	if r.summary {
 		s.timeline.compacted(said(content), at)
 		return
@@ -28,7 +29,7 @@ func (s *scanner) user(r *record) {
 			return
 		}
 		s.prompt(r, text, at)
-	} else if returned && !s.timeline.inherited {
+	} else if returned && !s.timeline.Inherited {
 		s.turn.worked("tool_result", s.n, at)
 	}
 }
@@ -44,7 +45,7 @@ func (s *scanner) prompt(r *record, text string, at time.Time) {
 			return
 		}
 	}
-	own := !s.timeline.inherited
+	own := !s.timeline.Inherited
 	m := thread.Message{ID: r.uuid.Text(), Role: thread.User, Text: text, Time: at}
 	switch {
 	case strings.HasPrefix(text, "<task-notification>"):
@@ -76,12 +77,12 @@ func (s *scanner) prompt(r *record, text string, at time.Time) {
 			s.turn.begun("a prompt", s.n, at)
 		}
 	}
-	s.timeline.add(m)
+	s.timeline.Add(m)
 }
 
 // anew says that a prompt takes the place of an earlier one.
 func (s *scanner) anew(r *record, at time.Time) {
-	if s.timeline.detail == thread.Summary {
+	if s.timeline.Detail == thread.Summary {
 		return
 	}
 	parent := r.parent.Text()
@@ -90,9 +91,9 @@ func (s *scanner) anew(r *record, at time.Time) {
 	}
 	h := digest(parent)
 	if n := s.forks[h]; n > 0 {
-		s.timeline.add(thread.Message{Role: thread.Note, Text: fmt.Sprintf("The conversation was taken back to before message %d.", n), Time: at})
+		s.timeline.Add(thread.Message{Role: thread.Note, Text: fmt.Sprintf("The conversation was taken back to before message %d.", n), Time: at})
 	}
-	s.forks[h] = s.timeline.n + 1
+	s.forks[h] = s.timeline.Messages + 1
 }
 
 // command says a command of the tool as it was typed.
@@ -106,7 +107,7 @@ func command(text string) string {
 
 // notice says what became of a task in the background.
 func notice(text string) string {
-	said := or(between(text, "summary"), "Task "+between(text, "task-id")+": "+between(text, "status"))
+	said := cmp.Or(between(text, "summary"), "Task "+between(text, "task-id")+": "+between(text, "status"))
 	if result := between(text, "result"); result != "" {
 		said += "\n\n" + result
 	}
@@ -119,7 +120,7 @@ func (s *scanner) queued(r *record) {
 		return
 	}
 	if text := said(r.attachment.Get("prompt")); text != "" {
-		s.prompt(r, text, clock(r.at.Raw()))
+		s.prompt(r, text, r.at.Time())
 	}
 }
 
@@ -133,62 +134,60 @@ func (s *scanner) results(r *record, content jsonl.Value) (any bool) {
 		any = true
 		id := v.Get("tool_use_id").Text()
 		failed := v.Get("is_error").True()
-		if !s.timeline.inherited {
+		if !s.timeline.Inherited {
 			s.turn.returned(id)
 		}
 		body := v.Get("content")
-		agent := s.ledger.returned(id, r.result, body, failed, clock(r.at.Raw()), s.n)
-		if s.timeline.detail == thread.Tools {
-			s.timeline.returned(id, thread.Clip(output(body)), agent, failed)
-		}
+		agent := s.ledger.returned(id, r.result, body, failed, r.at.Time(), s.n)
+		s.timeline.Returned(id, func(c *thread.Call) { c.Output, c.Agent, c.Failed = thread.Clip(output(body)), agent, failed })
 	}
 	return any
 }
 
 func output(v jsonl.Value) string {
-	if v.Kind() == jsonl.String {
-		return v.Text()
-	}
-	if text := said(v); text != "" {
+	if text := said(v); text != "" && v.Kind() != jsonl.String {
 		return text
 	}
-	return string(v)
+	return v.Plain()
 }
 
 // assistant reads one block of what the model answered, or several.
 func (s *scanner) assistant(r *record) {
-	at := clock(r.at.Raw())
+	at := r.at.Time()
 	content := r.message.Get("content")
 	model := r.message.Get("model").Text()
 	if r.fail || model == synthetic {
 		s.fromTool(r, content, at)
 		return
 	}
-	own := !s.timeline.inherited
+	own := !s.timeline.Inherited
 	asks := false
 	for c := content.Elements(); c.Next(); {
-		if v := c.Value(); v.Get("type").Is("tool_use") {
+		switch v := c.Value(); string(v.Get("type").Raw()) {
+		case "tool_use":
 			asks = s.call(v, at) || asks
+		case "thinking":
+			s.timeline.Think(v.Get("thinking").Text())
 		}
 	}
 	if own {
 		s.turn.answered(r.message.Get("stop_reason"), asks, s.n, at)
 		s.turn.asked(content)
 	}
-	if s.timeline.detail == thread.Summary {
+	if s.timeline.Detail == thread.Summary {
 		return
 	}
-	id := or(r.message.Get("id").Text(), r.uuid.Text())
+	id := cmp.Or(r.message.Get("id").Text(), r.uuid.Text())
 	s.timeline.answer(thread.Message{ID: id, Role: thread.Assistant, Text: said(content), Model: model, Time: at})
 }
 
 // fromTool reads a record that the tool wrote in the model's name.
 func (s *scanner) fromTool(r *record, content jsonl.Value, at time.Time) {
 	text := said(content)
-	if r.fail && !s.timeline.inherited {
+	if r.fail && !s.timeline.Inherited {
 		s.turn.failed("API error: "+text, s.n, at)
 	}
-	s.timeline.add(thread.Message{ID: r.uuid.Text(), Role: thread.Note, Text: text, Time: at})
+	s.timeline.Add(thread.Message{ID: r.uuid.Text(), Role: thread.Note, Text: text, Time: at})
 }
 
 // call reads a tool_use and reports whether it is a new one.
@@ -202,21 +201,21 @@ func (s *scanner) call(v jsonl.Value, at time.Time) bool {
 		s.tools[h] = true
 	}
 	input := v.Get("input")
-	if s.timeline.detail == thread.Tools {
+	if s.timeline.Detail == thread.Tools {
 		c.Input = thread.Clip(string(input))
 	}
-	if !s.timeline.inherited {
+	if !s.timeline.Inherited {
 		s.turn.called(c, s.n)
 	}
 	s.ledger.called(c, input, s.n)
-	s.timeline.call(c)
+	s.timeline.Call(c)
 	return true
 }
 
 // system reads what the tool notes about the conversation.
 func (s *scanner) system(r *record) {
-	at := clock(r.at.Raw())
-	own := !s.timeline.inherited
+	at := r.at.Time()
+	own := !s.timeline.Inherited
 	switch kind := string(r.subtype); kind {
 	case "turn_duration", "stop_hook_summary":
 		if own {

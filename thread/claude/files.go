@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -73,7 +74,7 @@ func (p *provider) projects(ctx context.Context) ([]string, error) {
 		}
 		entries, err := os.ReadDir(root)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, unreadable(root, err))
+			errs = append(errs, thread.Unreadable(root, err))
 		}
 		for _, e := range entries {
 			if e.IsDir() || e.Type()&fs.ModeSymlink != 0 {
@@ -229,14 +230,14 @@ func (p *provider) traces(ctx context.Context, projects []string, id string) (tr
 			return "", nil, err
 		}
 		if info, err := os.Stat(filepath.Join(dir, id)); err == nil && info.IsDir() {
-			trace = or(trace, "its folder is left in "+dir)
+			trace = cmp.Or(trace, "its folder is left in "+dir)
 			for _, f := range nested(dir, id) {
 				left = append(left, f.id)
 			}
 		}
 		for _, f := range beside(dir) {
 			if m, err := readMeta(f); err == nil && m.session == id {
-				trace = or(trace, "a subagent of it is left in "+dir)
+				trace = cmp.Or(trace, "a subagent of it is left in "+dir)
 				left = append(left, f.id)
 			}
 		}
@@ -247,7 +248,7 @@ func (p *provider) traces(ctx context.Context, projects []string, id string) (tr
 	for _, root := range p.roots {
 		for _, kept := range []string{"file-history", "session-env", "tasks"} {
 			if _, err := os.Stat(filepath.Join(root, kept, id)); err == nil {
-				trace = or(trace, filepath.Join(root, kept)+" holds something of it")
+				trace = cmp.Or(trace, filepath.Join(root, kept)+" holds something of it")
 			}
 		}
 		if history := filepath.Join(root, "history.jsonl"); trace == "" && mentions(ctx, history, id) {
@@ -260,7 +261,7 @@ func (p *provider) traces(ctx context.Context, projects []string, id string) (tr
 
 // mentions reports whether a file holds id.
 func mentions(ctx context.Context, path, id string) bool {
-	src, err := openRegular(path)
+	src, err := thread.OpenFile(path)
 	if err != nil {
 		return false
 	}

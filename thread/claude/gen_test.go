@@ -3,6 +3,7 @@ package claude_test
 import (
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"os"
 	"path/filepath"
@@ -24,6 +25,9 @@ const (
 	askingID  = "0c4f3c1e-7b1a-4d59-9d0e-000000000006"
 	cutID     = "0c4f3c1e-7b1a-4d59-9d0e-000000000007"
 	emptyID   = "0c4f3c1e-7b1a-4d59-9d0e-000000000008"
+	firstID   = "0c4f3c1e-7b1a-4d59-9d0e-00000000000a"
+	branchID  = "0c4f3c1e-7b1a-4d59-9d0e-00000000000b"
+	twigID    = "0c4f3c1e-7b1a-4d59-9d0e-00000000000c"
 	sweptID   = "0c4f3c1e-7b1a-4d59-9d0e-000000000009"
 	insideID  = "0c4f3c1e-7b1a-4d59-9d0e-00000000a001"
 
@@ -36,13 +40,14 @@ type obj = map[string]any
 type script struct {
 	lines  []string
 	at     time.Time
+	salt   uint32 // of uuids, which no two sessions share
 	common obj
 	parent any
 }
 
 // start begins the transcript of a session, or of an agent of it.
 func start(session, agent, version string, at int) *script {
-	s := &script{at: time.Date(2026, 6, 1, 12, 0, at, 0, time.UTC), common: obj{"sessionId": session, "version": version, "cwd": "/home/u/project", "gitBranch": "main", "isSidechain": agent != ""}}
+	s := &script{at: time.Date(2026, 6, 1, 12, 0, at, 0, time.UTC), salt: crc32.ChecksumIEEE([]byte(session + agent)), common: obj{"sessionId": session, "version": version, "cwd": "/home/u/project", "gitBranch": "main", "isSidechain": agent != ""}}
 	if agent != "" {
 		s.common["agentId"] = agent
 	}
@@ -53,7 +58,7 @@ func start(session, agent, version string, at int) *script {
 func (s *script) add(kind string, more obj) *script {
 	s.at = s.at.Add(time.Second)
 	r := maps.Clone(s.common)
-	id := fmt.Sprintf("%08x-0000-4000-8000-%012x", s.at.Unix(), len(s.lines)+1)
+	id := fmt.Sprintf("%08x-0000-4000-8000-%012x", s.salt, len(s.lines)+1)
 	r["type"], r["timestamp"], r["parentUuid"], r["uuid"] = kind, s.at.Format("2006-01-02T15:04:05.000Z"), s.parent, id
 	maps.Copy(r, more)
 	s.parent = r["uuid"]
@@ -93,6 +98,18 @@ func (s *script) result(tool, text string, more any) *script {
 
 func (s *script) system(subtype string) *script { return s.add("system", obj{"subtype": subtype}) }
 
+// fork begins the transcript of a session that copies all that was said, as
+// --fork-session and going to the background do.
+func (s *script) fork(session string) *script {
+	c := *s
+	c.lines, c.common, c.salt = nil, maps.Clone(s.common), crc32.ChecksumIEEE([]byte(session))
+	for _, line := range s.lines {
+		c.lines = append(c.lines, strings.ReplaceAll(line, s.common["sessionId"].(string), session))
+	}
+	c.common["sessionId"] = session
+	return &c
+}
+
 func (s *script) String() string {
 	if len(s.lines) == 0 {
 		return ""
@@ -111,13 +128,7 @@ func notified(agent, status string) string {
 
 func put(t testing.TB, home, dir, name, body string) {
 	t.Helper()
-	path := filepath.Join(home, dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	threadtest.Put(t, body, home, dir, name)
 }
 
 // home writes a home with a thread of every kind.

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -83,10 +84,10 @@ func (l *ledger) called(c thread.Call, input jsonl.Value, line int) {
 		o.agent = input.Get("resume").Text()
 		l.spawns = append(l.spawns, o)
 	case "SendMessage":
-		o.agent = or(input.Get("to").Text(), input.Get("recipient").Text())
+		o.agent = cmp.Or(input.Get("to").Text(), input.Get("recipient").Text())
 	case "TaskOutput", "AgentOutputTool", "TaskStop", "KillShell":
 		for _, name := range []string{"task_id", "agentId", "agent_id", "shell_id"} {
-			o.agent = or(o.agent, input.Get(name).Text())
+			o.agent = cmp.Or(o.agent, input.Get(name).Text())
 		}
 	default:
 		return
@@ -111,7 +112,7 @@ func (l *ledger) spawn(o *order, id string) *sighting {
 	}
 	o.agent = a.id
 	a.spawned, a.call, a.prompt, a.begun = true, o.call, o.prompt, o.at
-	a.name, a.role = or(a.name, o.title), or(a.role, o.role)
+	a.name, a.role = cmp.Or(a.name, o.title), cmp.Or(a.role, o.role)
 	a.event(o.at, o.name, "subagent spawned")
 	if a.state.Status == "" {
 		a.state = told(thread.Running, o.name, o.at, o.line)
@@ -132,7 +133,7 @@ func (l *ledger) returned(id string, result, body jsonl.Value, failed bool, at t
 		l.spawned(o, result, body, failed, at, line)
 	case "TaskOutput", "AgentOutputTool":
 		task := result.Get("task")
-		word := or(task.Get("task_id").Text(), o.agent)
+		word := cmp.Or(task.Get("task_id").Text(), o.agent)
 		if s := status(task.Get("status").Text()); s != "" && word != "" {
 			a := l.find(word)
 			a.event(o.at, o.name, "status "+string(s))
@@ -150,7 +151,7 @@ func (l *ledger) returned(id string, result, body jsonl.Value, failed bool, at t
 // spawned reads what a call that begins an agent returned: what it found, or
 // that the agent is at work in the background.
 func (l *ledger) spawned(o *order, result, body jsonl.Value, failed bool, at time.Time, line int) {
-	id := or(result.Get("agentId").Text(), o.agent)
+	id := cmp.Or(result.Get("agentId").Text(), o.agent)
 	if m := agentID.FindStringSubmatch(output(body)); id == "" && m != nil {
 		id = m[1]
 	}
@@ -181,7 +182,7 @@ func (l *ledger) progress(r *record, line int) {
 		return
 	}
 	id := r.data.Get("agentId").Text()
-	o := l.orders[or(r.tool.Text(), r.data.Get("parentToolUseID").Text())]
+	o := l.orders[cmp.Or(r.tool.Text(), r.data.Get("parentToolUseID").Text())]
 	if a := l.byID[id]; id == "" || o == nil || a != nil && a.spawned {
 		return
 	}
@@ -213,7 +214,7 @@ func (l *ledger) inside(key string, r *record, line int) {
 			return
 		}
 	}
-	a := &sighting{id: key, begun: clock(r.at.Raw()), prompt: digest(said(r.message.Get("content")))}
+	a := &sighting{id: key, begun: r.at.Time(), prompt: digest(said(r.message.Get("content")))}
 	l.inner = append(l.inner, a)
 }
 

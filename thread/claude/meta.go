@@ -1,11 +1,13 @@
 package claude
 
 import (
+	"cmp"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // A meta is what the first and last records of a transcript say about it, and
@@ -21,6 +23,7 @@ type meta struct {
 	title      string
 	started    time.Time
 	prompt     uint64 // the hash of its first message
+	first      uint64 // the hash of the uuid of that
 	name, role string
 	depth      int64 // of a subagent: 1 below a session; 0 unknown
 }
@@ -32,7 +35,7 @@ const (
 
 // readMeta reads the ends of a transcript.
 func readMeta(f file) (m meta, err error) {
-	src, err := openRegular(f.path)
+	src, err := thread.OpenFile(f.path)
 	if err != nil {
 		return m, err
 	}
@@ -56,7 +59,7 @@ func readMeta(f file) (m meta, err error) {
 			entitle(line, &titles)
 		}
 	}
-	m.title = or(titles[0], titles[1])
+	m.title = cmp.Or(titles[0], titles[1])
 	if f.agent {
 		m.beside(f)
 	}
@@ -66,16 +69,16 @@ func readMeta(f file) (m meta, err error) {
 // learn notes what one of the first records says.
 func (m *meta) learn(line jsonl.Value, titles *[2]string) {
 	r, _ := parseRecord(line)
-	m.session = or(m.session, r.session.Text())
-	m.cwd = or(m.cwd, r.cwd.Text())
-	m.branch = or(m.branch, r.branch.Text())
-	m.version = or(m.version, r.version.Text())
-	m.forkedFrom = or(m.forkedFrom, r.forked.Get("sessionId").Text())
+	m.session = cmp.Or(m.session, r.session.Text())
+	m.cwd = cmp.Or(m.cwd, r.cwd.Text())
+	m.branch = cmp.Or(m.branch, r.branch.Text())
+	m.version = cmp.Or(m.version, r.version.Text())
+	m.forkedFrom = cmp.Or(m.forkedFrom, r.forked.Get("sessionId").Text())
 	if m.started.IsZero() {
-		m.started = clock(r.at.Raw())
+		m.started = r.at.Time()
 	}
 	if m.prompt == 0 && string(r.kind) == "user" {
-		m.prompt = digest(strings.TrimSpace(said(r.message.Get("content"))))
+		m.prompt, m.first = digest(strings.TrimSpace(said(r.message.Get("content")))), digest(r.uuid.Text())
 	}
 	entitle(line, titles)
 }
@@ -85,9 +88,9 @@ func (m *meta) learn(line jsonl.Value, titles *[2]string) {
 func entitle(line jsonl.Value, titles *[2]string) {
 	switch string(line.Get("type").Raw()) {
 	case "custom-title":
-		titles[0] = or(line.Get("customTitle").Text(), titles[0])
+		titles[0] = cmp.Or(line.Get("customTitle").Text(), titles[0])
 	case "ai-title":
-		titles[1] = or(line.Get("aiTitle").Text(), titles[1])
+		titles[1] = cmp.Or(line.Get("aiTitle").Text(), titles[1])
 	}
 }
 
@@ -97,7 +100,7 @@ func (m *meta) beside(f file) {
 	if strings.HasPrefix(f.id, "acompact-") {
 		m.role = "compaction"
 	}
-	src, err := openRegular(strings.TrimSuffix(f.path, plain) + ".meta.json")
+	src, err := thread.OpenFile(strings.TrimSuffix(f.path, plain) + ".meta.json")
 	if err != nil {
 		return
 	}
@@ -107,7 +110,7 @@ func (m *meta) beside(f file) {
 		return
 	}
 	v := jsonl.Value(b)
-	m.role = or(v.Get("agentType").Text(), m.role)
-	m.name = or(v.Get("name").Text(), v.Get("description").Text())
+	m.role = cmp.Or(v.Get("agentType").Text(), m.role)
+	m.name = cmp.Or(v.Get("name").Text(), v.Get("description").Text())
 	m.depth = v.Get("spawnDepth").Int()
 }

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,18 +17,20 @@ type transcript struct {
 	meta meta
 	only string // of a subagent inside a session's file: what its records have in common
 
+	copied map[uint64]bool // the records that are another session's, by uuid
+
 	seen *ledger // what the last Read saw of subagents; nil before
 }
 
 // Read implements thread.Reader.
 func (r *transcript) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
-	src, err := openRegular(r.file.path)
+	src, err := thread.OpenFile(r.file.path)
 	if err != nil {
-		return thread.Facts{}, unreadable(r.file.path, err)
+		return thread.Facts{}, err
 	}
 	defer src.Close()
 	s := r.scanner(ctx)
-	s.timeline = timeline{detail: detail, emit: emit}
+	s.timeline.Detail, s.timeline.Emit = detail, emit
 	if err := s.scan(src); err != nil {
 		return thread.Facts{}, err
 	}
@@ -44,9 +47,9 @@ func (r *transcript) state(ctx context.Context) (thread.Facts, error) {
 	if r.file.size <= tail || r.only != "" {
 		return r.Read(ctx, thread.Summary, nil)
 	}
-	src, err := openRegular(r.file.path)
+	src, err := thread.OpenFile(r.file.path)
 	if err != nil {
-		return thread.Facts{}, unreadable(r.file.path, err)
+		return thread.Facts{}, err
 	}
 	defer src.Close()
 	s := r.scanner(ctx)
@@ -75,7 +78,7 @@ type scanner struct {
 	n       int  // the record's line
 	own     bool // a record of the session itself was seen
 	strange bool // and after it one of another
-	lastRaw [40]byte
+	lastRaw [48]byte
 	lastLen int
 
 	records map[uint64]bool   // that were read: resuming may write them again
@@ -103,40 +106,15 @@ func (s *scanner) scan(src io.Reader) error {
 		size = tail + 1
 	}
 	rd := jsonl.NewReaderSize(src, int(min(max(size, least), most)))
-	bad, first := 0, 0
-	for rd.Next() {
-		if s.n = rd.Number(); s.n%256 == 0 && s.ctx.Err() != nil {
-			return s.ctx.Err()
+	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
+		if s.n = rd.Number(); s.partial && s.n == 1 {
+			return true, nil
 		}
-		if s.partial && s.n == 1 {
-			continue
-		}
-		if rd.Cut() {
-			s.warn(fmt.Sprintf("line %d is longer than %d MiB: what follows is left out", s.n, jsonl.MaxLine>>20))
-		}
-		whole := s.line(rd.Line())
-		switch {
-		case whole, rd.Cut():
-		case rd.Torn():
-			s.warn(fmt.Sprintf("line %d, the last, is not complete: it may still be written", s.n))
-		default:
-			if bad++; bad == 1 {
-				first = s.n
-			}
-		}
-		if s.timeline.err != nil {
-			return s.timeline.err
-		}
-	}
-	s.facts.Lines = rd.Number()
-	if bad > 0 {
-		s.facts.BadLines = bad
-		s.warn(fmt.Sprintf("%d lines are no records and were left out, the first is line %d", bad, first))
-	}
-	if err := rd.Err(); err != nil {
-		s.warn(fmt.Sprintf("reading stopped after line %d: %v", rd.Number(), err))
-	}
-	return nil
+		return s.line(line), s.timeline.Err()
+	})
+	s.facts.Lines, s.facts.BadLines = report.Lines, report.Bad
+	s.facts.Warnings = append(s.facts.Warnings, report.Warnings...)
+	return err
 }
 
 // line reads the records of a line, of which there is one, unless a writer
@@ -160,7 +138,7 @@ func (s *scanner) record(r *record) {
 		return
 	}
 	s.origin(r)
-	if at := r.at.Raw(); len(at) > 0 && len(at) <= len(s.lastRaw) && !s.timeline.inherited {
+	if at := r.at; len(at) > 0 && len(at) <= len(s.lastRaw) && !s.timeline.Inherited {
 		s.lastLen = copy(s.lastRaw[:], at)
 	}
 	if string(r.kind) == "assistant" {
@@ -181,7 +159,7 @@ func (s *scanner) record(r *record) {
 	case "attachment":
 		s.queued(r)
 	case "queue-operation":
-		s.ledger.notified(r.content.Text(), clock(r.at.Raw()), s.n)
+		s.ledger.notified(r.content.Text(), r.at.Time(), s.n)
 	}
 }
 
@@ -211,7 +189,7 @@ func (s *scanner) elsewhere(r *record) bool {
 	}
 	key := r.agent.Text()
 	if key == "" {
-		key = or(s.chains[r.parent.Text()], r.uuid.Text())
+		key = cmp.Or(s.chains[r.parent.Text()], r.uuid.Text())
 	}
 	if id := r.uuid.Text(); id != "" {
 		s.chains[id] = key
@@ -226,7 +204,11 @@ func (s *scanner) elsewhere(r *record) bool {
 func (s *scanner) origin(r *record) {
 	from := r.forked.Get("sessionId")
 	if from.Kind() == jsonl.String {
-		s.timeline.inherited = true
+		s.timeline.Inherited = true
+		return
+	}
+	if id := r.uuid; s.r.copied != nil && id.Kind() == jsonl.String {
+		s.timeline.Inherited = s.r.copied[digest(id.Text())]
 		return
 	}
 	if s.r.file.agent || r.session.Kind() != jsonl.String {
@@ -239,19 +221,18 @@ func (s *scanner) origin(r *record) {
 		s.strange = true
 		s.warn(fmt.Sprintf("from line %d on its records name session %s", s.n, r.session.Text()))
 	}
-	s.timeline.inherited = s.r.meta.copied && !s.own
+	s.timeline.Inherited = s.r.meta.copied && !s.own
 }
 
 // finish returns the facts once all records were read.
 func (s *scanner) finish() (thread.Facts, error) {
-	s.timeline.settle()
-	s.timeline.flush(true)
-	if s.timeline.err != nil {
-		return thread.Facts{}, s.timeline.err
+	s.timeline.credit()
+	if err := s.timeline.Finish(); err != nil {
+		return thread.Facts{}, err
 	}
-	s.facts.Messages = s.timeline.n
-	s.facts.ToolCalls = s.timeline.toolCalls
-	s.facts.Last = clock(s.lastRaw[:s.lastLen])
+	s.facts.Messages = s.timeline.Messages
+	s.facts.ToolCalls = s.timeline.ToolCalls
+	s.facts.Last = jsonl.Value(s.lastRaw[:s.lastLen]).Time()
 	s.facts.State = s.turn.end(s.facts.Last)
 	s.spend.finish(&s.facts)
 	return s.facts, nil

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -134,7 +135,7 @@ func (t *turn) end(last time.Time) thread.State {
 	switch s.Status {
 	case thread.Running:
 		for _, why := range slices.Sorted(maps.Values(t.open)) {
-			s.Waiting = or(s.Waiting, why)
+			s.Waiting = cmp.Or(s.Waiting, why)
 		}
 	case thread.Completed:
 		if t.query {

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/agent-handoff/handoff/jsonl"
@@ -37,7 +38,7 @@ func (s *scanner) spent(r *record) {
 	if usage.Kind() != jsonl.Object {
 		return
 	}
-	id := or(r.message.Get("id").Text(), r.uuid.Text())
+	id := cmp.Or(r.message.Get("id").Text(), r.uuid.Text())
 	if id == "" {
 		id = fmt.Sprint("line ", s.n)
 	}
@@ -51,7 +52,7 @@ func (s *scanner) spent(r *record) {
 	}
 	now := parseUsage(usage)
 	if e == nil {
-		e = &entry{model: model, copied: s.timeline.inherited}
+		e = &entry{model: model, copied: s.timeline.Inherited}
 		s.spend.entries[key] = e
 		if model != synthetic {
 			now.Calls = 1

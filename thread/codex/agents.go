@@ -1,8 +1,8 @@
 package codex
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -13,44 +13,21 @@ import (
 // Agents implements thread.Provider. A subagent is one that the parent's
 // rollout tells of, or whose own names the parent.
 func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Agent, error) {
-	r, ok := main.Reader.(*rollout)
-	if !ok {
-		return nil, errors.New("the thread is of another provider")
-	}
-	if r.seen == nil {
-		if err := main.Load(ctx); err != nil {
-			return nil, err
-		}
+	r, err := thread.ReadBy[*rollout](ctx, main)
+	if err != nil {
+		return nil, err
 	}
 	children, err := p.children(ctx, main, r)
 	if err != nil {
 		return nil, err
 	}
-	var agents []thread.Agent
-	for _, s := range r.seen.agents {
-		i := slices.IndexFunc(children, func(c *thread.Thread) bool {
-			m := c.Reader.(*rollout).meta
-			return c.ID == s.id || s.path != "" && m.path == s.path && m.parent == main.ID
-		})
-		var child *thread.Thread
-		if i >= 0 {
-			child = children[i]
-			children = slices.Delete(children, i, i+1)
-		}
-		a, err := agent(ctx, main, *s, child)
-		if err != nil {
-			return nil, err
-		}
-		agents = append(agents, a)
+	is := func(s *sighting, c *thread.Thread) bool {
+		m := c.Reader.(*rollout).meta
+		return c.ID == s.id || s.path != "" && m.path == s.path && m.parent == main.ID
 	}
-	for _, child := range children {
-		a, err := agent(ctx, main, sighting{}, child)
-		if err != nil {
-			return nil, err
-		}
-		agents = append(agents, a)
-	}
-	return agents, nil
+	return thread.Join(r.seen.agents, children, is, func(s *sighting, c *thread.Thread) (thread.Agent, error) {
+		return agent(ctx, main, s, c)
+	})
 }
 
 // children opens the rollouts of the subagents that main's tells of, and of
@@ -95,12 +72,7 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, r *rollout
 		}
 		list = append(list, t)
 	}
-	slices.SortFunc(list, func(a, b *thread.Thread) int {
-		if c := a.Started.Compare(b.Started); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
+	slices.SortFunc(list, thread.ByStart)
 	return list, nil
 }
 
@@ -125,39 +97,32 @@ func (r *rollout) written(main *thread.Thread) (from, to time.Time) {
 	return from.Add(-slack), to.UTC().Add(offset)
 }
 
-// agent puts together what parent and child say.
-func agent(ctx context.Context, main *thread.Thread, s sighting, child *thread.Thread) (thread.Agent, error) {
-	a := thread.Agent{ID: or(s.id, s.path), Name: s.name, Role: s.role, State: s.state, Lifecycle: s.events, Thread: child}
-	if s.spawned {
-		a.Evidence = append(a.Evidence, "parent rollout contains spawn_agent output")
+// agent puts together what parent and child say. The parent may not speak of
+// the child, the child may have left nothing.
+func agent(ctx context.Context, main *thread.Thread, s *sighting, child *thread.Thread) (a thread.Agent, err error) {
+	path := ""
+	if s != nil {
+		a = thread.Agent{ID: cmp.Or(s.id, s.path), Name: s.name, Role: s.role, State: s.state, Lifecycle: s.events}
+		path = s.path
+		if s.spawned {
+			a.Evidence = append(a.Evidence, "parent rollout contains spawn_agent output")
+		}
 	}
-	path := s.path
+	var own thread.Facts
 	if child != nil {
 		r := child.Reader.(*rollout)
-		a.ID, path = child.ID, or(path, r.meta.path)
-		a.Name, a.Role = or(a.Name, child.AgentName), or(a.Role, child.AgentRole)
+		a.Thread, path = child, cmp.Or(path, r.meta.path)
+		a.Name, a.Role = cmp.Or(a.Name, child.AgentName), cmp.Or(a.Role, child.AgentRole)
 		if r.meta.parent == main.ID {
 			a.Evidence = append(a.Evidence, "child session_meta points to main thread")
 		}
-		facts, err := r.state(ctx)
-		if err != nil {
+		if own, err = r.state(ctx); err != nil {
 			return a, err
 		}
-		a.State = thread.Newest(s.state, facts.State)
-		if a.Updated = facts.Last; a.Updated.IsZero() {
-			a.Updated = child.Updated
-		}
-	}
-	a.Validated = len(a.Evidence) > 0
-	if a.State.Status == "" {
-		a.State = thread.State{Status: thread.NotFound, Source: thread.Inferred, Evidence: "it is only spoken of, and left no transcript"}
 	}
 	if path != "" {
 		a.Aliases = append(a.Aliases, path, path[strings.LastIndexByte(path, '/')+1:])
 	}
-	if a.Name != "" {
-		a.Aliases = append(a.Aliases, a.Name)
-	}
-	a.URI = main.URI().Child(a.ID)
+	a.Settle(main, own)
 	return a, nil
 }

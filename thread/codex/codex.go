@@ -12,16 +12,11 @@ package codex
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -41,14 +36,9 @@ func Driver() thread.Driver { return Codex.Driver() }
 // Driver returns the driver of f.
 func (f Fork) Driver() thread.Driver {
 	return thread.Driver{
-		Name: f.Name,
-		ID:   thread.UUIDs,
-		Roots: func(getenv func(string) string, home string) []string {
-			if dir := getenv(f.Env); dir != "" {
-				return []string{dir}
-			}
-			return []string{filepath.Join(home, f.Dir)}
-		},
+		Name:  f.Name,
+		ID:    thread.UUIDs,
+		Roots: thread.Home(f.Env, f.Dir),
 		Open: func(roots []string) (thread.Provider, error) {
 			return &provider{name: f.Name, roots: roots, past: map[string]*past{}}, nil
 		},
@@ -69,8 +59,7 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 		return nil, err
 	}
 	if len(files[id]) == 0 {
-		return nil, &handoff.Error{Op: "thread", Name: p.name + "/" + id, Kind: handoff.NotFound,
-			Err: errors.New("no such thread below " + strings.Join(p.roots, ", ")), Hint: "look below another home by setting its variable"}
+		return nil, thread.Missing(p.name, id, p.roots)
 	}
 	return p.open(files[id])
 }
@@ -81,11 +70,11 @@ func (p *provider) open(copies []file) (*thread.Thread, error) {
 	best := copies[0]
 	info, err := os.Stat(best.path)
 	if err != nil {
-		return nil, unreadable(best.path, err)
+		return nil, thread.Unreadable(best.path, err)
 	}
 	m, err := readMeta(best)
 	if err != nil {
-		return nil, unreadable(best.path, err)
+		return nil, thread.Unreadable(best.path, err)
 	}
 	t := &thread.Thread{
 		Provider: p.name, ID: m.id, Source: best.path, Archived: best.archived, Updated: info.ModTime(),
@@ -94,21 +83,13 @@ func (p *provider) open(copies []file) (*thread.Thread, error) {
 	}
 	if best.id != "" && best.id != m.id {
 		t.ID = best.id
-		t.Warnings = append(t.Warnings, "the file is named after "+best.id+" and says it is "+m.id)
+		t.Warn("the file is named after %s and says it is %s", best.id, m.id)
 	}
 	for _, c := range copies[1:] {
-		t.Warnings = append(t.Warnings, "there is another copy: "+c.path)
+		t.Elsewhere(c.path)
 	}
 	t.Reader = &rollout{p: p, file: best, size: info.Size(), meta: m}
 	return t, nil
-}
-
-func unreadable(path string, err error) error {
-	kind := handoff.Unavailable
-	if errors.Is(err, fs.ErrNotExist) {
-		kind = handoff.NotFound
-	}
-	return &handoff.Error{Op: "read thread", Name: path, Kind: kind, Err: err}
 }
 
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
@@ -117,24 +98,10 @@ func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error]
 		if err != nil && !yield(nil, err) {
 			return
 		}
-		byID := map[string][]file{}
-		for _, f := range files {
-			if f.id != "" {
-				byID[f.id] = append(byID[f.id], f)
-			}
-		}
-		for _, f := range files {
+		for _, copies := range thread.Copies(files, func(f file) string { return f.id }) {
 			if ctx.Err() != nil {
 				yield(nil, ctx.Err())
 				return
-			}
-			copies := []file{f}
-			if f.id != "" {
-				copies = byID[f.id]
-				delete(byID, f.id)
-			}
-			if len(copies) == 0 {
-				continue
 			}
 			t, err := p.open(copies)
 			if err == nil && (t.ID == "" || t.Reader.(*rollout).meta.subagent) {

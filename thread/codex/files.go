@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -73,12 +74,13 @@ func better(a, b file) int {
 	return cmp.Compare(rank(a), rank(b))
 }
 
-// A tree reads folders, each at most once, and never fails on a missing one.
+// A tree reads folders, each at most once.
 type tree struct {
-	ctx  context.Context
+	*thread.Walk
 	read map[string]bool
-	errs []error
 }
+
+func newTree(ctx context.Context) *tree { return &tree{thread.NewWalk(ctx), map[string]bool{}} }
 
 // folder calls use for the rollouts in dir and for those in the folders below
 // it, newest name first, down to depth, until use returns false.
@@ -86,14 +88,7 @@ func (t *tree) folder(dir string, depth int, isArchived bool, use func(file) boo
 	if t.read[dir] {
 		return true
 	}
-	if err := t.ctx.Err(); err != nil {
-		t.errs = append(t.errs, err)
-		return false
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.errs = append(t.errs, err)
-	}
+	entries := t.Folder(dir)
 	t.read[dir] = depth == 0
 	for _, e := range slices.Backward(entries) {
 		switch f, ok := parseName(dir, e.Name(), isArchived); {
@@ -101,22 +96,13 @@ func (t *tree) folder(dir string, depth int, isArchived bool, use func(file) boo
 			if depth > 0 && !t.folder(filepath.Join(dir, e.Name()), depth-1, isArchived, use) {
 				return false
 			}
-		case ok && regular(f.path, e.Type()):
+		case ok && thread.Regular(f.path, e.Type()):
 			if !use(f) {
 				return false
 			}
 		}
 	}
-	return true
-}
-
-// regular keeps us from opening what would block.
-func regular(path string, mode fs.FileMode) bool {
-	if mode&fs.ModeSymlink != 0 {
-		info, err := os.Stat(path)
-		return err == nil && info.Mode().IsRegular()
-	}
-	return mode.IsRegular()
+	return !t.Done()
 }
 
 // locate finds all copies of the rollouts of these ids. Where an id tells its
@@ -127,7 +113,7 @@ func (p *provider) locate(ctx context.Context, ids ...string) (map[string][]file
 	for _, id := range ids {
 		found[id] = nil
 	}
-	t := &tree{ctx: ctx, read: map[string]bool{}}
+	t := newTree(ctx)
 	missing := len(found)
 	var strangers []file
 	use := func(f file) bool {
@@ -159,7 +145,7 @@ func (p *provider) locate(ctx context.Context, ids ...string) (map[string][]file
 	if missing > 0 {
 		askInside(found, strangers)
 	}
-	return found, errors.Join(t.errs...)
+	return found, t.Err(p.name)
 }
 
 // askInside looks for ids in the files whose names tell none.
@@ -192,21 +178,21 @@ func days(id string) []string {
 // all finds every rollout, newest first.
 func (p *provider) all(ctx context.Context) ([]file, error) {
 	var files []file
-	t := &tree{ctx: ctx, read: map[string]bool{}}
+	t := newTree(ctx)
 	use := func(f file) bool { files = append(files, f); return true }
 	for _, root := range p.roots {
 		t.folder(filepath.Join(root, live), maxDepth, false, use)
 		t.folder(filepath.Join(root, archived), 0, true, use)
 	}
 	slices.SortStableFunc(files, func(a, b file) int { return cmp.Compare(b.stamp, a.stamp) })
-	return files, errors.Join(t.errs...)
+	return files, t.Err(p.name)
 }
 
 // between finds the rollouts whose names tell a local time from one to another.
 func (p *provider) between(ctx context.Context, from, to time.Time) ([]file, error) {
 	first, last := from.Format(stampLayout), to.Format(stampLayout)
 	var files []file
-	t := &tree{ctx: ctx, read: map[string]bool{}}
+	t := newTree(ctx)
 	use := func(f file) bool {
 		if f.stamp >= first && f.stamp <= last {
 			files = append(files, f)
@@ -227,28 +213,39 @@ func (p *provider) between(ctx context.Context, from, to time.Time) ([]file, err
 			}
 		}
 	}
-	return files, errors.Join(t.errs...)
+	return files, t.Err(p.name)
 }
 
-// open opens a rollout for reading from its start, decompressed.
+// open opens a rollout for reading from its start, decompressed. The error has a
+// kind.
 func (f file) open() (io.ReadCloser, error) {
-	src, err := os.Open(f.path)
+	src, err := thread.OpenFile(f.path)
 	if err != nil || !f.packed {
 		return src, err
 	}
 	dec, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
 	if err != nil {
-		src.Close()
-		return nil, err
+		return nil, errors.Join(thread.Unreadable(f.path, err), src.Close())
 	}
-	return unpacked{dec.IOReadCloser(), src}, nil
+	return unpacked{dec, src}, nil
 }
 
+// An unpacked is a compressed file, read. Its errors say that they are of the
+// compression, as far as they are.
 type unpacked struct {
-	io.ReadCloser
+	dec *zstd.Decoder
 	src *os.File
 }
 
+func (u unpacked) Read(b []byte) (int, error) {
+	n, err := u.dec.Read(b)
+	if err != nil && err != io.EOF && !errors.As(err, new(*fs.PathError)) {
+		err = fmt.Errorf("its compression is damaged: %w", err)
+	}
+	return n, err
+}
+
 func (u unpacked) Close() error {
-	return errors.Join(u.ReadCloser.Close(), u.src.Close())
+	u.dec.Close()
+	return u.src.Close()
 }

@@ -2,10 +2,7 @@ package codex_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/agent-handoff/handoff/thread"
@@ -25,90 +22,25 @@ type figures struct {
 	Tools  map[string]int   `json:"tools"`
 }
 
-func parse(t *testing.T, b json.RawMessage) (f figures) {
-	t.Helper()
-	if err := json.Unmarshal(b, &f); err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
-func open(t *testing.T, d thread.Driver, roots ...string) thread.Provider {
-	t.Helper()
-	p, err := d.Open(roots)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// TestRealThreads reads every real rollout that lies in a home: each id
-// resolves, subagents are children of their parents and no sessions, usage is
-// what the independent program found.
+// TestRealThreads: each id resolves, subagents are children of their parents and
+// no sessions, usage is what the independent program found.
 func TestRealThreads(t *testing.T) {
-	base := threadtest.Shared(t, "fixtures/transcripts")
-	want := threadtest.Expected(t, "codex")
-	read := 0
-	for _, home := range threadtest.Homes(t, "codex", ".codex") {
-		threadtest.Untouched(t, home)
-		p := open(t, codex.Driver(), filepath.Join(home, ".codex"))
-		sessions := map[string]bool{}
-		for th, err := range p.Threads(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			sessions[th.ID] = true
-			if said, _ := threadtest.Messages(t, th); th.Lines == 0 || len(said) == 0 && th.Lines > 1 && th.Usage.Calls == 0 {
-				t.Errorf("%s: nothing was read", th.Source)
-			}
+	threadtest.EachReal(t, codex.Driver(), ".codex", func(t *testing.T, r threadtest.Real) {
+		f := threadtest.Figures[figures](t, r.Figures)
+		th := threadtest.Load(t, r.Provider, f.ID)
+		usage(t, th, f)
+		if th.Parent != f.Parent || r.Sessions[th.ID] != (f.Parent == "") || th.BadLines != f.Bad {
+			t.Errorf("got parent %q, session %v, %d bad lines, want %q and %d", th.Parent, r.Sessions[th.ID], th.BadLines, f.Parent, f.Bad)
 		}
-		for path, b := range want {
-			if !strings.HasPrefix(filepath.Join(base, path), filepath.Join(home, ".codex")) {
-				continue
-			}
-			f := parse(t, b)
-			th, err := p.Thread(t.Context(), f.ID)
-			if err != nil {
-				t.Errorf("%s: %v", path, err)
-				continue
-			}
-			read++
-			check(t, path, p, th, f, sessions)
+		if f.Parent != "" {
+			threadtest.Child(t, r.Provider, f.Parent, th.ID)
 		}
-	}
-	t.Logf("%d real threads read", read)
-}
-
-func check(t *testing.T, path string, p thread.Provider, th *thread.Thread, f figures, sessions map[string]bool) {
-	t.Helper()
-	if _, calls := threadtest.Messages(t, th); len(calls) < th.ToolCalls {
-		t.Errorf("%s: got %d calls of %d", path, len(calls), th.ToolCalls)
-	}
-	usage(t, path, th, f)
-	if th.Parent != f.Parent || sessions[th.ID] != (f.Parent == "") {
-		t.Errorf("%s: got parent %q and session %v, want %q", path, th.Parent, sessions[th.ID], f.Parent)
-	}
-	if th.BadLines != f.Bad {
-		t.Errorf("%s: got %d bad lines, want %d", path, th.BadLines, f.Bad)
-	}
-	if f.Parent == "" {
-		return
-	}
-	parent, err := p.Thread(t.Context(), f.Parent)
-	if err != nil {
-		t.Errorf("%s: its parent: %v", path, err)
-		return
-	}
-	agents, err := p.Agents(t.Context(), parent)
-	i := slices.IndexFunc(agents, func(a thread.Agent) bool { return a.ID == th.ID })
-	if err != nil || i < 0 || !agents[i].Validated || agents[i].Thread == nil {
-		t.Errorf("%s: it is no validated child of %s: %+v, %v", path, f.Parent, agents, err)
-	}
+	})
 }
 
 // usage compares what was spent. The independent program takes a fork's replay
 // of its parent for the fork's own; we count it apart, so it is added here.
-func usage(t *testing.T, path string, th *thread.Thread, f figures) {
+func usage(t *testing.T, th *thread.Thread, f figures) {
 	t.Helper()
 	got := th.Usage.Tokens
 	got.Add(th.Inherited)
@@ -118,11 +50,11 @@ func usage(t *testing.T, path string, th *thread.Thread, f figures) {
 		Output: f.Usage["output_tokens"], Reasoning: f.Usage["reasoning_output_tokens"], Calls: got.Calls,
 	}
 	if got != want {
-		t.Errorf("%s: got %+v, want %+v", path, got, want)
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for _, m := range th.Usage.Models {
 		if _, known := f.Models[m.Model]; !known && m.Model != "" {
-			t.Errorf("%s: model %q was not used", path, m.Model)
+			t.Errorf("model %q was not used", m.Model)
 		}
 	}
 }
@@ -141,15 +73,7 @@ func TestRealForks(t *testing.T) {
 		{"harness-smoke", "child-session", 1, thread.Exact},
 		{"missing-parent-siblings", "sibling-a-session", 0, thread.SessionTotal},
 	} {
-		p := open(t, codex.Driver(), filepath.Join(dir, tt.family, ".codex"))
-		th, err := p.Thread(t.Context(), tt.id)
-		if err == nil {
-			err = th.Load(t.Context())
-		}
-		if err != nil {
-			t.Errorf("%s: %v", tt.family, err)
-			continue
-		}
+		th := threadtest.Load(t, threadtest.Open(t, codex.Driver(), filepath.Join(dir, tt.family)), tt.id)
 		// Events that repeat a total are no requests.
 		if got := th.Inherited.Calls; got > tt.inherited || got < tt.inherited*95/100 || th.Usage.Completeness != tt.complete || th.Usage.Calls == 0 {
 			t.Errorf("%s: got %d requests inherited, %d own, %s, want %d, some, %s", tt.family, got, th.Usage.Calls, th.Usage.Completeness, tt.inherited, tt.complete)
@@ -160,66 +84,32 @@ func TestRealForks(t *testing.T) {
 // TestRealFormats reads rollouts that lie outside a home: old versions, drifted
 // schemas, and a fork of the tool.
 func TestRealFormats(t *testing.T) {
-	base := threadtest.Shared(t, "fixtures/transcripts")
 	fork := codex.Fork{Name: "fork", Env: "FORK_HOME", Dir: ".fork"}
-	const id = "019c871c-b1f9-7f60-9c4f-000000000001"
-	for path, b := range threadtest.Expected(t, "codex") {
-		if strings.Contains(path, "/.codex/") {
-			continue
-		}
-		f := parse(t, b)
-		body, err := os.ReadFile(filepath.Join(base, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+	threadtest.EachStray(t, "codex", ".codex", func(t *testing.T, _, body string, b json.RawMessage) {
 		home := t.TempDir()
-		dir := filepath.Join(home, ".fork", "sessions", "2026", "02", "22")
-		name := filepath.Join(dir, "rollout-2026-02-22T20-48-50-"+id+".jsonl")
-		if os.MkdirAll(dir, 0o700) != nil || os.WriteFile(name, body, 0o600) != nil {
-			t.Fatal("can't write")
-		}
-		th, err := open(t, fork.Driver(), filepath.Join(home, ".fork")).Thread(t.Context(), id)
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-			continue
-		}
-		said, _ := threadtest.Messages(t, th)
-		t.Logf("%s: %d messages, %d calls, %s by %s, usage %s", path, len(said), th.ToolCalls, th.State.Status, th.State.Source, th.Usage.Completeness)
-		usage(t, path, th, f)
+		threadtest.Put(t, body, home, ".fork/sessions/2026/02/22/rollout-2026-02-22T20-48-50-"+parentID+".jsonl")
+		p := threadtest.Open(t, fork.Driver(), home)
+		threadtest.Sound(t, p, parentID)
+		f, th := threadtest.Figures[figures](t, b), threadtest.Load(t, p, parentID)
+		usage(t, th, f)
 		if th.BadLines != f.Bad {
-			t.Errorf("%s: got %d bad lines, want %d", path, th.BadLines, f.Bad)
+			t.Errorf("got %d bad lines, want %d", th.BadLines, f.Bad)
 		}
-	}
+	})
 }
 
-// TestRealStatuses replays the sessions that were watched.
-func TestRealStatuses(t *testing.T) {
-	home := filepath.Join(threadtest.Shared(t, "fixtures/transcripts"), "codex", "ingo-eichhorst+Irrlicht")
-	p := open(t, codex.Driver(), filepath.Join(home, ".codex"))
-	agreed, phases := 0, 0
-	for _, s := range threadtest.Scenarios(t, "codex") {
-		phases += len(s.Phases)
-		for _, session := range s.Sessions {
-			if len(session) < 36 {
-				continue
-			}
-			id := session[len(session)-36:]
-			th, err := p.Thread(t.Context(), id)
-			if err != nil {
-				continue // its rollout is part of another's file
-			}
-			source, err := filepath.Rel(home, th.Source)
-			if err != nil {
-				t.Fatal(err)
-			}
-			seen := threadtest.Replay(t, codex.Driver(), home, source, id)
-			n := threadtest.Agree(seen, s.Phases)
-			agreed += n
-			if n < len(s.Phases) {
-				t.Errorf("%s: saw %v, want %v", s.Name, seen, s.Phases)
-			}
-			break
-		}
-	}
-	t.Logf("%d of %d phases agree", agreed, phases)
+func TestRealStatuses(t *testing.T) { threadtest.Statuses(t, codex.Driver(), nil) }
+
+// intended are the cases in which we answer otherwise than xurl, and why.
+// docs/threads.md has them in words.
+var intended = map[string]string{
+	"codex-read-dup-compact messages":         "a message and a compaction are each shown once; injected context is no message",
+	"codex-sqlite-read":                       "the rollout's name and content tell no id: only a cache, which is not read, knows it",
+	"last_update":                             "an agent's last update is its own last word, not the parent's about it; what is no time is not shown as one",
+	"real-codex-head status":                  "xurl looks for the state of an agent in the wrong place",
+	"real-codex-read status":                  "xurl looks for the state of an agent in the wrong place",
+	"real-codex-detail status":                "xurl looks for the state of an agent in the wrong place",
+	"real-codex-detail child_last_updated_at": "what is no time is not shown as one",
 }
+
+func TestXurl(t *testing.T) { threadtest.Xurl(t, codex.Driver(), "CODEX_HOME", intended) }

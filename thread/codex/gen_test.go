@@ -146,10 +146,6 @@ func (s *script) String() string { return strings.Join(s.lines, "\n") + "\n" }
 
 func put(t testing.TB, home, name, body string) {
 	t.Helper()
-	path := filepath.Join(home, ".codex", name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	if strings.HasSuffix(name, ".zst") {
 		enc, err := zstd.NewWriter(nil)
 		if err != nil {
@@ -157,9 +153,7 @@ func put(t testing.TB, home, name, body string) {
 		}
 		body = string(enc.EncodeAll([]byte(body), nil))
 	}
-	if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	threadtest.Put(t, body, home, ".codex", name)
 }
 
 func spawned(parent string) obj {

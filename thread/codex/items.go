@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 // item reads a response_item: what went between the tool and the model.
 func (s *scanner) item(v jsonl.Value) {
 	kind := v.Get("type").Raw()
-	if !s.timeline.inherited {
+	if !s.timeline.Inherited {
 		s.turn.saw(s.at)
 	}
 	switch string(kind) {
@@ -24,8 +25,10 @@ func (s *scanner) item(v jsonl.Value) {
 		s.output(v)
 	case "agent_message":
 		s.agentMessage(v)
+	case "reasoning":
+		s.reasoned(v)
 	case "compaction", "compaction_summary":
-		s.timeline.compacted(s.n, clock(s.at), nil)
+		s.timeline.compacted(s.n, s.at.Time(), nil)
 	}
 }
 
@@ -36,20 +39,37 @@ func (s *scanner) message(v jsonl.Value) {
 	}
 	content := v.Get("content")
 	if role == thread.User && bytes.Contains(content, []byte("<subagent_notification>")) {
-		s.ledger.notified(clock(s.at), text(content, func(string) bool { return true }))
+		s.ledger.notified(s.at.Time(), text(content, func(string) bool { return true }))
 	}
-	own := !s.timeline.inherited
+	own := !s.timeline.Inherited
 	if own && role == thread.Assistant {
 		s.turn.answered(s.n)
 	}
-	if s.timeline.detail == thread.Summary && (role == thread.Assistant || !own) {
+	if s.timeline.Detail == thread.Summary && (role == thread.Assistant || !own) {
 		return
 	}
 	said := text(content, func(part string) bool { return role == thread.Assistant || !injected(part) })
 	if own && role == thread.User && said != "" {
 		s.turn.asked(s.n)
 	}
-	s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: role, Text: said, Model: s.by(role), Time: clock(s.at)})
+	s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: role, Text: said, Model: s.by(role), Time: s.at.Time()})
+}
+
+// reasoned reads what the model thought. Mostly that is a summary, or nothing
+// that can be read.
+func (s *scanner) reasoned(v jsonl.Value) {
+	if s.timeline.Detail < thread.Tools {
+		return
+	}
+	for _, name := range []string{"content", "summary"} {
+		said := false
+		for c := v.Get(name).Elements(); c.Next(); said = true {
+			s.timeline.Think(c.Value().Get("text").Text())
+		}
+		if said {
+			return // the one sums up the other
+		}
+	}
 }
 
 // by is the model that writes a message.
@@ -104,17 +124,17 @@ func injected(part string) bool {
 // agentMessage reads what one agent of a team wrote to another.
 func (s *scanner) agentMessage(v jsonl.Value) {
 	author, recipient := v.Get("author").Text(), v.Get("recipient").Text()
-	s.ledger.spoke(clock(s.at), author, recipient)
-	if s.timeline.detail == thread.Summary {
+	s.ledger.spoke(s.at.Time(), author, recipient)
+	if s.timeline.Detail == thread.Summary {
 		return
 	}
 	if said := text(v.Get("content"), func(string) bool { return true }); said != "" {
-		s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: thread.Note, Text: fmt.Sprintf("%s to %s: %s", author, recipient, said), Time: clock(s.at)})
+		s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: thread.Note, Text: fmt.Sprintf("%s to %s: %s", author, recipient, said), Time: s.at.Time()})
 	}
 }
 
 func (s *scanner) call(kind string, v jsonl.Value) {
-	c := thread.Call{ID: v.Get("call_id").Text(), Name: or(v.Get("name").Text(), strings.TrimSuffix(kind, "_call")), Time: clock(s.at)}
+	c := thread.Call{ID: v.Get("call_id").Text(), Name: cmp.Or(v.Get("name").Text(), strings.TrimSuffix(kind, "_call")), Time: s.at.Time()}
 	input := v.Get("arguments")
 	for _, other := range []string{"input", "action"} {
 		if input.Kind() == jsonl.Absent {
@@ -123,37 +143,28 @@ func (s *scanner) call(kind string, v jsonl.Value) {
 	}
 	// What the hosted tools answer is not recorded.
 	c.Pending = kind != "web_search_call" && kind != "image_generation_call"
-	if s.timeline.detail == thread.Tools {
-		c.Input = thread.Clip(source(input))
+	if s.timeline.Detail == thread.Tools {
+		c.Input = thread.Clip(input.Plain())
 	}
-	if !s.timeline.inherited {
-		s.facts.ToolCalls++
+	if !s.timeline.Inherited {
 		s.turn.called(c, input)
 	}
 	s.ledger.called(c, input)
-	s.timeline.call(c)
-}
-
-// source returns a string as it is meant and anything else as JSON.
-func source(v jsonl.Value) string {
-	if v.Kind() == jsonl.String {
-		return v.Text()
-	}
-	return string(v)
+	s.timeline.Call(c)
 }
 
 func (s *scanner) output(v jsonl.Value) {
 	raw := v.Get("call_id").Raw()
-	if !s.timeline.inherited {
+	if !s.timeline.Inherited {
 		s.turn.returned(raw)
 	}
 	id := string(raw)
-	if !s.ledger.awaits(id) && s.timeline.detail < thread.Tools {
+	if !s.ledger.awaits(id) && s.timeline.Detail < thread.Tools {
 		return // most of a rollout is such outputs
 	}
 	said := result(v.Get("output"))
-	agent := s.ledger.returned(id, clock(s.at), jsonl.Value(said))
-	s.timeline.returned(id, thread.Clip(said), agent)
+	agent := s.ledger.returned(id, s.at.Time(), jsonl.Value(said))
+	s.timeline.Returned(id, func(c *thread.Call) { c.Output, c.Agent = thread.Clip(said), agent })
 }
 
 // result returns the text of an output, which versions wrapped differently.
@@ -180,14 +191,14 @@ func result(v jsonl.Value) string {
 // event reads an event_msg: what the tool told its own surface.
 func (s *scanner) event(v jsonl.Value) {
 	kind := v.Get("type").Raw()
-	own := !s.timeline.inherited
+	own := !s.timeline.Inherited
 	if own {
 		s.turn.saw(s.at)
 	}
 	switch string(kind) {
 	case "token_count":
 		if tokens, ok := s.spend.count(v.Get("info")); ok {
-			s.timeline.spent(tokens)
+			s.timeline.Spent(tokens)
 			s.turn.counted = s.turn.counted || own
 		}
 	case "user_message":
@@ -197,16 +208,16 @@ func (s *scanner) event(v jsonl.Value) {
 	case "item_completed":
 		s.completed(v.Get("item"))
 	case "context_compacted":
-		s.timeline.compacted(s.n, clock(s.at), nil)
+		s.timeline.compacted(s.n, s.at.Time(), nil)
 	case "thread_rolled_back":
-		s.timeline.add(event, thread.Message{Role: thread.Note, Text: fmt.Sprintf("The last %d turns were rolled back.", v.Get("num_turns").Int()), Time: clock(s.at)})
+		s.timeline.add(event, thread.Message{Role: thread.Note, Text: fmt.Sprintf("The last %d turns were rolled back.", v.Get("num_turns").Int()), Time: s.at.Time()})
 	case "thread_name_updated":
 		// The head is read without the rest, so a name given later is no part of it.
 	default:
 		if own {
-			s.turn.event(string(kind), v, s.n, clock(s.at))
+			s.turn.event(string(kind), v, s.n, s.at.Time())
 		}
-		s.ledger.event(string(kind), clock(s.at), v)
+		s.ledger.event(string(kind), s.at.Time(), v)
 	}
 }
 
@@ -219,22 +230,22 @@ func (s *scanner) completed(v jsonl.Value) {
 	case "AgentMessage":
 		s.told(thread.Assistant, v.Get("content"))
 	case "Plan":
-		s.turn.plan = !s.timeline.inherited
+		s.turn.plan = !s.timeline.Inherited
 	}
 }
 
 // told adds a message that the surface was told of. The same text usually comes
 // as a response_item too.
 func (s *scanner) told(role thread.Role, v jsonl.Value) {
-	if !s.timeline.inherited {
+	if !s.timeline.Inherited {
 		if role == thread.User {
 			s.turn.asked(s.n)
 		} else {
 			s.turn.answered(s.n)
 		}
 	}
-	if s.timeline.detail == thread.Summary {
+	if s.timeline.Detail == thread.Summary {
 		return
 	}
-	s.timeline.add(event, thread.Message{Role: role, Text: text(v, func(string) bool { return true }), Model: s.by(role), Time: clock(s.at)})
+	s.timeline.add(event, thread.Message{Role: role, Text: text(v, func(string) bool { return true }), Model: s.by(role), Time: s.at.Time()})
 }

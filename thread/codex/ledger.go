@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -60,7 +61,7 @@ func (l *ledger) find(word string) *sighting {
 // join returns the sighting of an id and a path, either of which may be empty.
 func (l *ledger) join(id, path string) *sighting {
 	if id == "" || path == "" {
-		return l.find(or(id, path))
+		return l.find(cmp.Or(id, path))
 	}
 	a, b := l.find(path), l.find(id)
 	if a != b {
@@ -149,7 +150,7 @@ func (l *ledger) returned(id string, at time.Time, said jsonl.Value) string {
 	case "list_agents":
 		for c := said.Get("agents").Elements(); c.Next(); {
 			v := c.Value()
-			word := or(or(v.Get("agent_id").Text(), v.Get("agent_path").Text()), v.Get("agent_name").Text())
+			word := cmp.Or(cmp.Or(v.Get("agent_id").Text(), v.Get("agent_path").Text()), v.Get("agent_name").Text())
 			if strings.HasPrefix(word, "/root/") || thread.IsUUID(word) {
 				l.reported(word, at, v.Get("agent_status"), "list_agents")
 			}
@@ -171,12 +172,12 @@ func (l *ledger) spawn(o order, said jsonl.Value) string {
 	}
 	a := l.join(id, path)
 	a.spawned = true
-	a.name, a.role = or(said.Get("nickname").Text(), a.name), or(o.role, a.role)
+	a.name, a.role = cmp.Or(said.Get("nickname").Text(), a.name), cmp.Or(o.role, a.role)
 	a.event(o.at, "spawn_agent", "subagent spawned")
 	if a.state.Status == "" {
 		l.set(a, thread.PendingInit, o.at, "spawn_agent")
 	}
-	return or(a.id, a.path)
+	return cmp.Or(a.id, a.path)
 }
 
 func (l *ledger) waited(o order, at time.Time, said jsonl.Value) {
@@ -241,7 +242,7 @@ func (l *ledger) notified(at time.Time, said string) {
 	_, said, _ = strings.Cut(said, "<subagent_notification>")
 	said, _, _ = strings.Cut(said, "</subagent_notification>")
 	if v := jsonl.Value(strings.TrimSpace(said)); !l.off && json.Valid(v) {
-		l.reported(or(v.Get("agent_id").Text(), v.Get("agent_path").Text()), at, v.Get("status"), "subagent_notification")
+		l.reported(cmp.Or(v.Get("agent_id").Text(), v.Get("agent_path").Text()), at, v.Get("status"), "subagent_notification")
 	}
 }
 
@@ -262,7 +263,7 @@ func (l *ledger) event(kind string, at time.Time, v jsonl.Value) {
 		if id := v.Get("new_thread_id").Text(); id != "" {
 			a := l.find(id)
 			a.spawned = true
-			a.name, a.role = or(a.name, v.Get("new_agent_nickname").Text()), or(a.role, v.Get("new_agent_role").Text())
+			a.name, a.role = cmp.Or(a.name, v.Get("new_agent_nickname").Text()), cmp.Or(a.role, v.Get("new_agent_role").Text())
 			if s := parseStatus(v.Get("status")); s != "" {
 				l.set(a, s, at, kind)
 			}

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/agent-handoff/handoff/jsonl"
@@ -57,7 +58,7 @@ func parseMeta(v jsonl.Value, f file) meta {
 		case "id":
 			m.id = c.Value().Text()
 		case "timestamp":
-			m.started = clock(c.Value().Raw())
+			m.started = c.Value().Time()
 		case "forked_from_id":
 			m.forkedFrom = c.Value().Text()
 		case "parent_thread_id":
@@ -77,11 +78,11 @@ func parseMeta(v jsonl.Value, f file) meta {
 			m.commit = c.Value().Get("commit_hash").Text()
 			m.repository = c.Value().Get("repository_url").Text()
 		case "agent_path":
-			m.path = or(c.Value().Text(), m.path)
+			m.path = cmp.Or(c.Value().Text(), m.path)
 		case "agent_nickname":
-			m.nickname = or(c.Value().Text(), m.nickname)
+			m.nickname = cmp.Or(c.Value().Text(), m.nickname)
 		case "agent_role":
-			m.role = or(c.Value().Text(), m.role)
+			m.role = cmp.Or(c.Value().Text(), m.role)
 		case "subagent_history_start_ordinal":
 			m.historyStart = c.Value().Int()
 		case "history_base":
@@ -100,29 +101,13 @@ func parseMeta(v jsonl.Value, f file) meta {
 func (m *meta) spawned(v jsonl.Value) {
 	switch v.Kind() {
 	case jsonl.String:
-		m.subagent, m.role = true, or(m.role, v.Text())
+		m.subagent, m.role = true, cmp.Or(m.role, v.Text())
 	case jsonl.Object:
 		m.subagent = true
 		spawn := v.Get("thread_spawn")
-		m.parent = or(m.parent, spawn.Get("parent_thread_id").Text())
-		m.path = or(m.path, spawn.Get("agent_path").Text())
-		m.nickname = or(m.nickname, spawn.Get("agent_nickname").Text())
-		m.role = or(m.role, spawn.Get("agent_role").Text())
+		m.parent = cmp.Or(m.parent, spawn.Get("parent_thread_id").Text())
+		m.path = cmp.Or(m.path, spawn.Get("agent_path").Text())
+		m.nickname = cmp.Or(m.nickname, spawn.Get("agent_nickname").Text())
+		m.role = cmp.Or(m.role, spawn.Get("agent_role").Text())
 	}
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// clock reads a time, the zero one from what is none.
-func clock(b []byte) time.Time {
-	t, err := time.Parse(time.RFC3339Nano, string(b))
-	if err != nil {
-		return time.Time{}
-	}
-	return t
 }

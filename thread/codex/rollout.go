@@ -2,13 +2,8 @@ package codex
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/agent-handoff/handoff/jsonl"
 	"github.com/agent-handoff/handoff/thread"
@@ -27,7 +22,7 @@ type rollout struct {
 // Read implements thread.Reader.
 func (r *rollout) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
 	s := newScanner(ctx, r.meta)
-	s.timeline = timeline{detail: detail, emit: emit}
+	s.timeline.Detail, s.timeline.Emit = detail, emit
 	s.line = r.lineage(ctx, s)
 	if r.meta.baseThread != "" && detail > thread.Summary {
 		if err := r.replay(s); err != nil {
@@ -36,7 +31,7 @@ func (r *rollout) Read(ctx context.Context, detail thread.Detail, emit func(thre
 	}
 	src, err := r.file.open()
 	if err != nil {
-		return thread.Facts{}, unreadable(r.file.path, err)
+		return thread.Facts{}, err
 	}
 	defer src.Close()
 	if err := s.scan(src); err != nil {
@@ -69,7 +64,7 @@ func (r *rollout) replay(s *scanner) error {
 	for i := len(chain) - 1; i >= 0; i-- {
 		src, err := chain[i].file.open()
 		if err != nil {
-			return unreadable(chain[i].file.path, err)
+			return err
 		}
 		s.replaying, s.spend.off = true, true
 		var part io.Reader = src
@@ -94,9 +89,9 @@ func (r *rollout) state(ctx context.Context) (thread.Facts, error) {
 	if r.file.packed || r.size <= tail {
 		return r.Read(ctx, thread.Summary, nil)
 	}
-	src, err := os.Open(r.file.path)
+	src, err := thread.OpenFile(r.file.path)
 	if err != nil {
-		return thread.Facts{}, unreadable(r.file.path, err)
+		return thread.Facts{}, err
 	}
 	defer src.Close()
 	s := newScanner(ctx, r.meta)
@@ -128,7 +123,7 @@ type scanner struct {
 	until     int64 // then, the ordinal to stop at; 0: none
 	over      bool  // it was reached
 	n         int   // the record's line
-	at        []byte
+	at        jsonl.Value
 	metas     int
 }
 
@@ -142,48 +137,27 @@ func newScanner(ctx context.Context, m meta) *scanner {
 func (s *scanner) warn(text string) { s.facts.Warnings = append(s.facts.Warnings, text) }
 
 // scan goes through the records of src. The error is one of emit or ctx; what
-// is wrong with src is warned about.
+// is wrong with src is warned about, but for another's rollout: there it is said
+// where that is read.
 func (s *scanner) scan(src io.Reader) error {
 	rd := jsonl.NewReader(src)
-	var bad []int
-	for s.over = false; !s.over && rd.Next(); {
-		if s.n = rd.Number(); s.n%256 == 0 && s.ctx.Err() != nil {
-			return s.ctx.Err()
-		}
-		if s.partial && s.n == 1 {
-			continue
-		}
-		if rd.Cut() && !s.replaying {
-			s.warn(fmt.Sprintf("line %d is longer than %d MiB: what follows is left out", s.n, jsonl.MaxLine>>20))
+	s.over = false
+	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
+		if s.n = rd.Number(); s.partial && s.n == 1 {
+			return true, nil
 		}
 		s.ledger.line = s.n
-		whole := s.records(rd.Line())
-		switch {
-		case whole, rd.Cut(), s.replaying:
-		case rd.Torn():
-			s.warn(fmt.Sprintf("line %d, the last, is not complete: it may still be written", s.n))
-		default:
-			bad = append(bad, s.n)
+		whole := s.records(line)
+		if s.over {
+			return whole, jsonl.Stop
 		}
-		if s.timeline.err != nil {
-			return s.timeline.err
-		}
+		return whole, s.timeline.Err()
+	})
+	if !s.replaying {
+		s.facts.Lines, s.facts.BadLines = report.Lines, report.Bad
+		s.facts.Warnings = append(s.facts.Warnings, report.Warnings...)
 	}
-	if s.replaying {
-		return nil // what is wrong with it is said where it is read
-	}
-	s.facts.Lines = rd.Number()
-	if len(bad) > 0 {
-		s.facts.BadLines = len(bad)
-		s.warn(fmt.Sprintf("%d lines are no records and were left out, the first is line %d", len(bad), bad[0]))
-	}
-	if err := rd.Err(); err != nil {
-		if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "zstd") {
-			err = fmt.Errorf("its compression is damaged: %w", err)
-		}
-		s.warn(fmt.Sprintf("reading stopped after line %d: %v", rd.Number(), err))
-	}
-	return nil
+	return err
 }
 
 // records reads the records of a line, of which there is one, unless a writer
@@ -197,7 +171,7 @@ func (s *scanner) records(line jsonl.Value) bool {
 			v := c.Value()
 			switch string(c.Name()) {
 			case "timestamp":
-				s.at = v.Raw()
+				s.at = v
 			case "type":
 				kind = v
 			case "payload":
@@ -240,7 +214,7 @@ func (s *scanner) record(kind []byte, payload jsonl.Value, ordinal jsonl.Value) 
 		return
 	}
 	copied := s.replaying || s.line.copied(kind, payload, ordinal)
-	s.timeline.inherited, s.spend.inherited, s.ledger.off = copied, copied, copied
+	s.timeline.Inherited, s.spend.inherited, s.ledger.off = copied, copied, copied
 	switch string(kind) {
 	case "session_meta":
 		s.anotherMeta(payload)
@@ -252,7 +226,7 @@ func (s *scanner) record(kind []byte, payload jsonl.Value, ordinal jsonl.Value) 
 	case "event_msg":
 		s.event(payload)
 	case "compacted":
-		s.timeline.compacted(s.n, clock(s.at), payload.Get("message"))
+		s.timeline.compacted(s.n, s.at.Time(), payload.Get("message"))
 	}
 }
 
@@ -269,12 +243,10 @@ func (s *scanner) anotherMeta(v jsonl.Value) {
 
 // finish returns the facts once all records were read.
 func (s *scanner) finish() (thread.Facts, error) {
-	s.timeline.flush(true)
-	if s.timeline.err != nil {
-		return thread.Facts{}, s.timeline.err
+	if err := s.timeline.Finish(); err != nil {
+		return thread.Facts{}, err
 	}
-	s.facts.Messages = s.timeline.n
-	s.facts.ToolCalls = s.timeline.toolCalls
+	s.facts.Messages, s.facts.ToolCalls = s.timeline.Messages, s.timeline.ToolCalls
 	s.facts.State = s.turn.end()
 	s.facts.Last = s.turn.last
 	s.spend.finish(s)

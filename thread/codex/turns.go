@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +17,7 @@ import (
 type turn struct {
 	state   thread.State
 	last    time.Time // of any record
-	lastRaw [40]byte
+	lastRaw [48]byte
 	lastLen int
 	policy  string // for approvals, as the turn's context says
 	plan    bool   // a plan was proposed in it
@@ -31,7 +32,7 @@ type turn struct {
 }
 
 // saw notes when a record was written.
-func (t *turn) saw(at []byte) {
+func (t *turn) saw(at jsonl.Value) {
 	if len(at) > 0 && len(at) <= len(t.lastRaw) {
 		t.lastLen = copy(t.lastRaw[:], at)
 	}
@@ -67,9 +68,9 @@ func (t *turn) event(kind string, v jsonl.Value, line int, at time.Time) {
 		if !t.counted {
 			t.uncounted++
 		}
-		set(thread.Errored, "turn_aborted: "+or(v.Get("reason").Text(), "no reason given"))
+		set(thread.Errored, "turn_aborted: "+cmp.Or(v.Get("reason").Text(), "no reason given"))
 	case "error":
-		set(thread.Errored, "error: "+or(v.Get("message").Text(), v.Get("error", "message").Text()))
+		set(thread.Errored, "error: "+cmp.Or(v.Get("message").Text(), v.Get("error", "message").Text()))
 		t.failed = true
 	case "shutdown_complete":
 		set(thread.Shutdown, kind)
@@ -100,10 +101,10 @@ func (t *turn) returned(id []byte) { delete(t.open, string(id)) }
 
 // end returns the state once all records were seen.
 func (t *turn) end() thread.State {
-	t.last = clock(t.lastRaw[:t.lastLen])
+	t.last = jsonl.Value(t.lastRaw[:t.lastLen]).Time()
 	if t.state.Status == thread.Running {
 		for _, why := range slices.Sorted(maps.Values(t.open)) {
-			t.state.Waiting = or(t.state.Waiting, why)
+			t.state.Waiting = cmp.Or(t.state.Waiting, why)
 		}
 	}
 	if t.state.Status != "" {

@@ -186,7 +186,7 @@ func (r *rollout) remember(ctx context.Context) (*past, error) {
 	}
 	src, err := r.file.open()
 	if err != nil {
-		return nil, unreadable(r.file.path, err)
+		return nil, err
 	}
 	defer src.Close()
 	p = &past{size: r.size, turns: map[string]bool{}}

@@ -164,6 +164,7 @@ var intended = map[string]string{
 	"real-pi-read mode":  "entries are not listed, so there is no index of them",
 	"pi-entry mode":      "a branch is shown as the thread is",
 	"pi-entry-head mode": "a branch is shown as the thread is",
+	"pi-child lifecycle": "what a header says of a relation is evidence, and no event",
 	"pi-entry-missing":   "what is neither entry nor subagent is an answer with status notFound",
 
 	"pi-entry-head subagent 72b3a4a8-4f08-40af-8d7f-8b2c77584e89": "subagents are listed with a branch too",

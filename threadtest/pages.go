@@ -1,0 +1,94 @@
+package threadtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff/thread"
+)
+
+var update = flag.Bool("update", false, "rewrite the pages in testdata")
+
+// pages holds every page of what Write makes against the pages in testdata: as
+// markdown with everything that can be shown, and as JSON. Paths are shown as
+// below HOME, every file was written in one second.
+func (s Suite) pages(t *testing.T) {
+	home := t.TempDir()
+	want := s.Write(t, home)
+	written := time.Unix(1_790_000_000, 0)
+	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return os.Chtimes(path, written, written)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := s.set(home)
+	var markdown, objects strings.Builder
+	for _, w := range want {
+		u := thread.URI{Provider: s.Driver.Name, Thread: w.ID}
+		o := thread.Options{Tools: true, Usage: true, Now: written.Add(time.Hour)}
+		markdown.WriteString(s.page(t, set, home, u, o))
+		objects.WriteString(s.object(t, set, home, u, o))
+		if len(w.Agents) == 0 {
+			continue
+		}
+		markdown.WriteString(s.page(t, set, home, u, thread.Options{List: true}))
+		markdown.WriteString(s.page(t, set, home, u.Child(w.Agents[0].ID), thread.Options{Full: true}))
+		objects.WriteString(s.object(t, set, home, u.Child(w.Agents[0].ID), thread.Options{}))
+	}
+	Golden(t, "pages.md", markdown.String())
+	Golden(t, "pages.json", objects.String())
+}
+
+func (s Suite) page(t *testing.T, set *thread.Set, home string, u thread.URI, o thread.Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := set.Write(t.Context(), &b, u, o); err != nil {
+		t.Fatalf("%s %+v: %v", u, o, err)
+	}
+	return strings.ReplaceAll(b.String(), home, "HOME") + "\n"
+}
+
+// object is a page as JSON, a member on each line.
+func (s Suite) object(t *testing.T, set *thread.Set, home string, u thread.URI, o thread.Options) string {
+	t.Helper()
+	o.JSON = true
+	var b bytes.Buffer
+	if err := json.Indent(&b, []byte(s.page(t, set, home, u, o)), "", " "); err != nil {
+		t.Fatalf("%s: %v", u, err)
+	}
+	return b.String()
+}
+
+// Golden compares got with a file in testdata, or rewrites that with -update.
+func Golden(t testing.TB, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		Put(t, got, path)
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; -update writes it", err)
+	}
+	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i := range g {
+		if i >= len(w) || g[i] != w[i] {
+			t.Fatalf("%s:%d: got %q, want %q; -update rewrites it", path, i+1, g[i], append(w, "")[min(i, len(w))])
+		}
+	}
+	if len(g) < len(w) {
+		t.Errorf("%s: got %d lines, want %d; -update rewrites it", path, len(g), len(w))
+	}
+}

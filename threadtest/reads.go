@@ -1,0 +1,104 @@
+package threadtest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// Open opens a provider for a user's home; no variable is set.
+func Open(t testing.TB, d thread.Driver, home string) thread.Provider {
+	t.Helper()
+	p, err := d.Open(d.Roots(func(string) string { return "" }, home))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Load finds a thread and reads its facts.
+func Load(t testing.TB, p thread.Provider, id string) *thread.Thread {
+	t.Helper()
+	th, err := p.Thread(t.Context(), id)
+	if err == nil {
+		err = th.Load(t.Context())
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+	return th
+}
+
+// Put writes a file and the folders it lies in. The path is made of elements
+// with forward slashes.
+func Put(t testing.TB, body string, path ...string) {
+	t.Helper()
+	name := filepath.FromSlash(filepath.Join(path...))
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Sound reads all of a thread and its subagents, whatever its transcript is: it
+// must come to an end without an error, number messages without a gap, count
+// nothing below zero and say where it stands. It returns the messages, as
+// "role: text".
+func Sound(t testing.TB, p thread.Provider, id string) []string {
+	t.Helper()
+	th, err := p.Thread(t.Context(), id)
+	if err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+	said, calls := Messages(t, th)
+	if len(said) != th.Messages || len(calls) < th.ToolCalls {
+		t.Errorf("%s: got %d messages and %d calls, want %d and %d or more", id, len(said), len(calls), th.Messages, th.ToolCalls)
+	}
+	if th.State.Status == "" || th.State.Evidence == "" || th.Usage.Completeness == "" {
+		t.Errorf("%s: got %+v", id, th.Facts)
+	}
+	sums := []thread.Tokens{th.Usage.Tokens, th.Inherited}
+	for _, m := range th.Usage.Models {
+		sums = append(sums, m.Tokens)
+	}
+	for _, u := range sums {
+		if slices.Min([]int64{u.Input, u.CacheRead, u.CacheWrite, u.CacheWrite1h, u.Output, u.Reasoning, int64(u.Calls)}) < 0 || u.Cost < 0 {
+			t.Errorf("%s: got usage %+v", id, u)
+		}
+	}
+	agents, err := p.Agents(t.Context(), th)
+	if err != nil {
+		t.Errorf("%s: agents: %v", id, err)
+	}
+	for _, a := range agents {
+		if a.ID == "" || a.State.Status == "" || a.State.Evidence == "" {
+			t.Errorf("%s: got agent %+v", id, a)
+		}
+	}
+	return said
+}
+
+// Seeds adds every file below dir whose name matches to the corpus of a fuzz
+// target that takes one file.
+func Seeds(f *testing.F, dir, pattern string) {
+	f.Helper()
+	n := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if ok, _ := filepath.Match(pattern, filepath.Base(path)); err != nil || d.IsDir() || !ok {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		f.Add(b)
+		n++
+		return err
+	})
+	if err != nil || n == 0 {
+		f.Fatalf("%d seeds, %v", n, err)
+	}
+}
