@@ -4,7 +4,6 @@ package local
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -16,7 +15,6 @@ import (
 	"github.com/agent-handoff/handoff/body"
 	"github.com/agent-handoff/handoff/config"
 	"github.com/agent-handoff/handoff/filelog"
-	"github.com/agent-handoff/handoff/sqlindex"
 )
 
 // A Workspace is an open workspace. Close it when done.
@@ -27,10 +25,11 @@ type Workspace struct {
 	Log    *filelog.Log
 	Bodies *filelog.Bodies
 
-	files *os.Root
-	now   func() time.Time
-	rand  io.Reader
-	index *index
+	files     *os.Root
+	published *body.Files // what artifacts point at, in files
+	now       func() time.Time
+	rand      io.Reader
+	index     *index
 }
 
 // Options are what Open takes from its caller; the zero value is good.
@@ -76,29 +75,17 @@ func Open(dir string, o Options) (*Workspace, error) {
 	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files, now: o.Now, rand: o.Rand}
 	w.index = &index{log: w.Log, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
 	w.Bodies = w.Log.Bodies()
-	w.Hub = handoff.New(w.Log, w.index, w.Bodies, handoff.Options{
-		Now: o.Now, Rand: o.Rand, Checks: o.Checks,
-		Files: &body.Files{
-			Root: files, Now: o.Now, Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
-			Linked: found.Linked, Worktree: found.Worktree, SessionDir: config.SessionDir(o.Getenv, dir),
-			Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
-		},
-	})
+	w.published = &body.Files{
+		Root: files, Now: o.Now, Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
+		Linked: found.Linked, Worktree: found.Worktree, SessionDir: config.SessionDir(o.Getenv, dir),
+		Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
+	}
+	w.Hub = handoff.New(w.Log, w.index, w.Bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: w.published})
 	return w, nil
 }
 
 // Close releases what Open holds.
 func (w *Workspace) Close() error { return errors.Join(w.index.Close(), w.files.Close()) }
-
-// Search returns the artifacts in whose texts all words of a query are found,
-// newest first. Its kinds are Invalid, where there is no word, and those of
-// reading the log.
-func (w *Workspace) Search(ctx context.Context, q sqlindex.Query) ([]sqlindex.Match, error) {
-	if _, err := w.Newest(ctx); err != nil { // which brings the index up to the log
-		return nil, err
-	}
-	return w.index.search(ctx, q)
-}
 
 // runtime opens the runtime directory, making it where it is missing.
 func (w *Workspace) runtime() (*os.Root, error) {
