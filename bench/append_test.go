@@ -37,6 +37,10 @@ type primitive struct {
 }
 
 func (p *primitive) put(content []byte) error {
+	return p.putAs(fmt.Sprintf("%012d.json", p.next.Add(1)), content)
+}
+
+func (p *primitive) putAs(name string, content []byte) error {
 	fd, err := unix.Open(p.dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o444)
 	if err != nil {
 		return err
@@ -48,8 +52,7 @@ func (p *primitive) put(content []byte) error {
 	if err := unix.Fsync(fd); err != nil {
 		return err
 	}
-	name := filepath.Join(p.dir, fmt.Sprintf("%012d.json", p.next.Add(1)))
-	if err := unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW); err != nil {
+	if err := unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), unix.AT_FDCWD, filepath.Join(p.dir, name), unix.AT_SYMLINK_FOLLOW); err != nil {
 		return err
 	}
 	d, err := unix.Open(p.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

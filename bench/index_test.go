@@ -51,11 +51,19 @@ var theCorpus = sync.OnceValues(func() (*corpus, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := handoff.CatchUp(context.Background(), c.log, x); err != nil {
+	if err := fill(context.Background(), c.log, x); err != nil {
 		return nil, err
 	}
 	return c, x.Close()
 })
+
+// fill brings an index up to a log, with full text.
+func fill(ctx context.Context, log handoff.Log, x *sqlindex.Index) error {
+	if err := handoff.CatchUp(ctx, log, x); err != nil {
+		return err
+	}
+	return x.Tell(ctx, func(handoff.Artifact) (string, error) { return "", nil }, func(handoff.Seq) {})
+}
 
 var words = strings.Fields(`agent analysis approve audit backoff branch budget cache channel client commit compile config
 	contract cursor database deadline deploy design digest driver error event export filter fixture flag format gateway
@@ -151,7 +159,7 @@ func rebuild(b *testing.B, c *corpus) time.Duration {
 	}
 	defer x.Close()
 	began := time.Now()
-	if err := handoff.CatchUp(b.Context(), c.log, x); err != nil {
+	if err := fill(b.Context(), c.log, x); err != nil {
 		b.Fatal(err)
 	}
 	return time.Since(began)

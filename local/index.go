@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -74,7 +73,7 @@ func (x *index) Apply(ctx context.Context, records ...handoff.Record) error {
 	if errors.Is(err, handoff.Conflict) { // another process emptied the index meanwhile
 		_, err = ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, handoff.CatchUp(ctx, x.log, at) })
 	}
-	if err == nil && x.progress != nil {
+	if err == nil {
 		x.tell(records[len(records)-1].Seq)
 	}
 	return err
@@ -97,30 +96,6 @@ func (x *index) PutVerdict(ctx context.Context, id, fingerprint string, t handof
 		return v.PutVerdict(ctx, id, fingerprint, t)
 	}
 	return err
-}
-
-// search searches in the file that the index lies in, or, where it lies in
-// none, in one that is made for it.
-func (x *index) search(ctx context.Context, q sqlindex.Query) ([]sqlindex.Match, error) {
-	return ask(ctx, x, func(at handoff.Index) ([]sqlindex.Match, error) {
-		if s, ok := at.(*sqlindex.Index); ok {
-			return s.Search(ctx, q)
-		}
-		dir, err := os.MkdirTemp("", "handoff-index-")
-		if err != nil {
-			return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: err}
-		}
-		defer os.RemoveAll(dir)
-		s, err := sqlindex.Open(ctx, filepath.Join(dir, indexName), "")
-		if err != nil {
-			return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: err}
-		}
-		defer s.Close()
-		if err := handoff.CatchUp(ctx, x.log, s); err != nil {
-			return nil, err
-		}
-		return s.Search(ctx, q)
-	})
 }
 
 // Close releases the index's file.
@@ -254,6 +229,9 @@ func (x *index) verify(ctx context.Context, at *sqlindex.Index) error {
 
 // tell reports how far catching up has come.
 func (x *index) tell(done handoff.Seq) {
+	if x.progress == nil {
+		return
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.total < done {

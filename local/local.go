@@ -4,7 +4,6 @@ package local
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -16,7 +15,6 @@ import (
 	"github.com/agent-handoff/handoff/body"
 	"github.com/agent-handoff/handoff/config"
 	"github.com/agent-handoff/handoff/filelog"
-	"github.com/agent-handoff/handoff/sqlindex"
 )
 
 // A Workspace is an open workspace. Close it when done.
@@ -27,11 +25,12 @@ type Workspace struct {
 	Log    *filelog.Log
 	Bodies *filelog.Bodies
 
-	files *os.Root
-	home  *os.Root // below which the folders of sessions lie
-	now   func() time.Time
-	rand  io.Reader
-	index *index
+	files     *os.Root
+	published *body.Files // what artifacts point at, in files
+	home      *os.Root    // below which the folders of sessions lie
+	now       func() time.Time
+	rand      io.Reader
+	index     *index
 
 	sessionDir string // as the environment names it
 }
@@ -84,14 +83,12 @@ func Open(dir string, o Options) (*Workspace, error) {
 		sessionDir: config.SessionDir(o.Getenv, dir)}
 	w.index = &index{log: w.Log, runtime: found.Runtime, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
 	w.Bodies = w.Log.Bodies()
-	w.Hub = handoff.New(w.Log, w.index, w.Bodies, handoff.Options{
-		Now: o.Now, Rand: o.Rand, Checks: o.Checks,
-		Files: &body.Files{
-			Root: w.files, Now: o.Now, Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
-			Linked: found.Linked, Worktree: found.Worktree, SessionDir: w.dirOf,
-			Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
-		},
-	})
+	w.published = &body.Files{
+		Root: w.files, Now: o.Now, Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
+		Linked: found.Linked, Worktree: found.Worktree, SessionDir: w.dirOf,
+		Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
+	}
+	w.Hub = handoff.New(w.Log, w.index, w.Bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: w.published})
 	return w, nil
 }
 
@@ -106,16 +103,6 @@ func openRoot(dir string) (*os.Root, error) {
 		return nil, &handoff.Error{Op: "open workspace", Name: dir, Kind: handoff.Unavailable, Err: err}
 	}
 	return root, nil
-}
-
-// Search returns the artifacts in whose texts all words of a query are found,
-// newest first. Its kinds are Invalid, where there is no word, and those of
-// reading the log.
-func (w *Workspace) Search(ctx context.Context, q sqlindex.Query) ([]sqlindex.Match, error) {
-	if _, err := w.Newest(ctx); err != nil { // which brings the index up to the log
-		return nil, err
-	}
-	return w.index.search(ctx, q)
 }
 
 // runtime opens the runtime directory, making it where it is missing.

@@ -1,19 +1,34 @@
 package sqlindex
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"io"
 	"iter"
 	"strings"
+
+	"modernc.org/sqlite"
 )
 
 // A conn is one connection, and the statements that were prepared on it. It
-// looks whether a context has ended before each statement and between rows: to
-// watch it meanwhile would cost two goroutines a statement, and each is short.
+// speaks to the driver itself: the pool of package database/sql costs a query
+// as much as SQLite does.
+//
+// It looks whether a context has ended before each statement and between rows:
+// to watch it meanwhile would cost two goroutines a statement, and each is
+// short.
 type conn struct {
-	*sql.Conn
-	prepared map[string]*sql.Stmt
+	driver.Conn
+	prepared map[string]statement
+}
+
+// A statement is what the driver prepares.
+type statement interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
 }
 
 func (x *Index) borrow(ctx context.Context) (*conn, error) {
@@ -25,16 +40,23 @@ func (x *Index) borrow(ctx context.Context) (*conn, error) {
 		return c, nil
 	}
 	x.mu.Unlock()
-	c, err := x.db.Conn(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c, err := new(sqlite.Driver).Open(x.source)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{c, map[string]*sql.Stmt{}}, nil
+	return &conn{c, map[string]statement{}}, nil
 }
 
 func (x *Index) giveBack(c *conn) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.closed {
+		c.close()
+		return
+	}
 	x.idle = append(x.idle, c)
 }
 
@@ -46,69 +68,128 @@ func (c *conn) close() error {
 	return c.Conn.Close()
 }
 
-func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+func (c *conn) prepare(ctx context.Context, query string) (statement, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if stmt, ok := c.prepared[query]; ok {
 		return stmt, nil
 	}
-	stmt, err := c.PrepareContext(context.WithoutCancel(ctx), query)
-	if err == nil {
-		c.prepared[query] = stmt
+	stmt, err := c.Prepare(query)
+	if err != nil {
+		return nil, err
 	}
-	return stmt, err
+	s, ok := stmt.(statement)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	c.prepared[query] = s
+	return s, nil
 }
 
 func (c *conn) exec(ctx context.Context, query string, args ...any) error {
 	stmt, err := c.prepare(ctx, query)
+	if err != nil {
+		return err
+	}
+	values, err := named(args)
 	if err == nil {
-		_, err = stmt.ExecContext(context.WithoutCancel(ctx), args...)
+		_, err = stmt.ExecContext(context.Background(), values)
 	}
 	return err
 }
 
-// one scans the only row of a query into dest, and reports whether there was
+// one hands the only row of a query to scan, and reports whether there was
 // one.
-func (c *conn) one(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
-	stmt, err := c.prepare(ctx, query)
-	if err != nil {
-		return false, err
+func (c *conn) one(ctx context.Context, query string, args []any, scan func(*row)) (found bool, err error) {
+	for r, err := range c.each(ctx, query, args...) {
+		if err != nil {
+			return false, err
+		}
+		scan(r)
+		return r.err == nil, r.err
 	}
-	err = stmt.QueryRowContext(context.WithoutCancel(ctx), args...).Scan(dest...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+	return false, nil
 }
 
-// each yields the rows of a query, one after the other.
-func (c *conn) each(ctx context.Context, query string, args ...any) iter.Seq2[*sql.Rows, error] {
-	return func(yield func(*sql.Rows, error) bool) {
+// each yields the rows of a query, one after the other. A row is good until
+// the next.
+func (c *conn) each(ctx context.Context, query string, args ...any) iter.Seq2[*row, error] {
+	return func(yield func(*row, error) bool) {
 		stmt, err := c.prepare(ctx, query)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		rows, err := stmt.QueryContext(context.WithoutCancel(ctx), args...)
+		values, err := named(args)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		rows, err := stmt.QueryContext(context.Background(), values)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		defer rows.Close()
-		for rows.Next() {
-			if err := ctx.Err(); err != nil {
+		r := &row{values: make([]driver.Value, len(rows.Columns()))}
+		for {
+			err := rows.Next(r.values)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err = cmp.Or(err, ctx.Err()); err != nil {
 				yield(nil, err)
 				return
 			}
-			if !yield(rows, nil) {
+			if r.taken = 0; !yield(r, nil) {
 				return
 			}
 		}
-		if err := rows.Err(); err != nil {
-			yield(nil, err)
-		}
 	}
+}
+
+// named returns the values of a query's placeholders as the driver takes them.
+func named(args []any) ([]driver.NamedValue, error) {
+	values := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		v, err := driver.DefaultParameterConverter.ConvertValue(arg)
+		if err != nil {
+			return nil, err
+		}
+		values[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	return values, nil
+}
+
+// A row is one row of an answer, whose values are taken in their order. One
+// that is of another type than was stored shows that the file was altered.
+type row struct {
+	values []driver.Value
+	taken  int
+	err    error
+}
+
+func (r *row) text() string {
+	v, ok := r.values[r.taken].(string)
+	return took(r, v, ok)
+}
+
+func (r *row) integer() int64 {
+	v, ok := r.values[r.taken].(int64)
+	return took(r, v, ok)
+}
+
+func (r *row) blob() []byte {
+	v, ok := r.values[r.taken].([]byte)
+	return took(r, v, ok)
+}
+
+func took[V any](r *row, v V, ok bool) V {
+	if r.taken++; !ok && r.err == nil {
+		r.err = damaged("column %d of a row was altered", r.taken)
+	}
+	return v
 }
 
 // atOnce is how many values a query that looks up several takes.

@@ -19,6 +19,7 @@ type keeper struct {
 	sessioned list[string]
 	worked    list[workKey]
 	pointed   list[pointerKey]
+	counted   map[handoff.Status]int // by how much totals changed
 }
 
 var _ handoff.Keeper = (*keeper)(nil)
@@ -46,7 +47,7 @@ func (l *list[K]) take() []K {
 
 func newKeeper(ctx context.Context, c *conn) *keeper {
 	return &keeper{newStore(ctx, c), list[string]{has: map[string]bool{}}, list[string]{has: map[string]bool{}},
-		list[workKey]{has: map[workKey]bool{}}, list[pointerKey]{has: map[pointerKey]bool{}}}
+		list[workKey]{has: map[workKey]bool{}}, list[pointerKey]{has: map[pointerKey]bool{}}, map[handoff.Status]int{}}
 }
 
 // prefetch loads in a few queries what the fold of many new records asks for
@@ -73,6 +74,11 @@ func (k *keeper) prefetch(records []handoff.Record) error {
 		k.artifacts[id] = nil
 	}
 	return nil
+}
+
+// Artifact implements handoff.Store for folds, which store what they load.
+func (k *keeper) Artifact(id string) (*handoff.ArtifactState, error) {
+	return k.artifact(id, k.scanArtifact)
 }
 
 func (k *keeper) PutArtifact(a *handoff.ArtifactState) error {
@@ -145,6 +151,12 @@ func (k *keeper) flush() error {
 			return err
 		}
 	}
+	for status, n := range k.counted {
+		if err := k.exec(`INSERT INTO totals (status, n) VALUES (?, ?) ON CONFLICT (status) DO UPDATE SET n = n + excluded.n`, string(status), n); err != nil {
+			return err
+		}
+	}
+	clear(k.counted)
 	return nil
 }
 
@@ -173,6 +185,13 @@ func (k *keeper) writeArtifact(a *handoff.ArtifactState) error {
 		if err != nil || was == status {
 			return err
 		}
+		k.counted[was]--
+		k.counted[status]++
+		if status == handoff.Withdrawn {
+			if err := k.exec(`UPDATE texts SET body = '' WHERE rowid = ?`, seq); err != nil {
+				return err
+			}
+		}
 		return k.eachLabel(a, `UPDATE labels SET status = ? WHERE space = ? AND value = ? AND seq = ? AND status = ?`, string(was))
 	}
 	if table == "named" {
@@ -184,10 +203,8 @@ func (k *keeper) writeArtifact(a *handoff.ArtifactState) error {
 	if err := k.exec(insertArtifact, args...); err != nil {
 		return err
 	}
-	if err := k.eachLabel(a, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`); err != nil {
-		return err
-	}
-	return k.exec(insertText, textOf(a, "")...)
+	k.counted[status]++
+	return k.eachLabel(a, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`)
 }
 
 var insertArtifact = `INSERT INTO artifacts (seq, id, record, state, sum, family, status, created, ` +

@@ -80,15 +80,10 @@ func planOf(t *testing.T, x *Index, q handoff.ArtifactQuery) string {
 		}
 		query, args := showing(q, w, before)
 		for rows, err := range c.each(t.Context(), "EXPLAIN QUERY PLAN "+query, args...) {
-			var id, parent, unused int
-			var detail string
-			if err == nil {
-				err = rows.Scan(&id, &parent, &unused, &detail)
-			}
 			if err != nil {
 				return err
 			}
-			plan = append(plan, detail)
+			plan = append(plan, rows.values[3].(string))
 		}
 		return nil
 	})

@@ -3,7 +3,6 @@ package sqlindex
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"maps"
 	"regexp"
 	"slices"
@@ -16,7 +15,7 @@ import (
 func (x *Index) Artifact(ctx context.Context, id string) (v handoff.Artifact, err error) {
 	err = x.read(ctx, func(c *conn) error {
 		s := newStore(ctx, c)
-		a, err := s.Artifact(id)
+		a, err := s.artifact(id, s.scanArtifact)
 		if err != nil {
 			return err
 		}
@@ -61,12 +60,11 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 		if page.Hidden, err = hidden(s, q, where); err != nil {
 			return err
 		}
-		states, err := shown(s, q, where, before)
+		states, more, err := shown(s, q, where, before)
 		if err != nil {
 			return err
 		}
-		if q.Limit > 0 && len(states) > q.Limit {
-			states = states[:q.Limit]
+		if more {
 			page.Cursor = handoff.NewCursor(states[q.Limit-1].Record.Seq)
 		}
 		if err := s.prefetchViews(states); err != nil {
@@ -79,11 +77,9 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 			}
 			page.Artifacts = append(page.Artifacts, v)
 		}
-		return s.load(`SELECT seq FROM damaged ORDER BY seq`, func(rows *sql.Rows) error {
-			var seq handoff.Seq
-			err := rows.Scan(&seq)
-			page.Damaged = append(page.Damaged, seq)
-			return err
+		return s.load(`SELECT seq FROM damaged ORDER BY seq`, func(r *row) error {
+			page.Damaged = append(page.Damaged, handoff.Seq(r.integer()))
+			return nil
 		})
 	})
 	return page, err
@@ -232,25 +228,32 @@ func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
 	if q.Status == "" && q.Hidden {
 		return 0, nil
 	}
+	var n int64
+	count := func(r *row) { n = r.integer() }
 	var others []string
 	for _, status := range []handoff.Status{handoff.Active, handoff.Superseded, handoff.Withdrawn} {
 		if status != cmp.Or(q.Status, handoff.Active) {
 			others = append(others, "'"+string(status)+"'")
 		}
 	}
-	w = w.status("IN (" + strings.Join(others, ", ") + ")")
-	var n int
-	_, err := s.c.one(s.ctx, "SELECT count(*)"+w.String(), w.args, &n)
-	return n, err
+	among := "IN (" + strings.Join(others, ", ") + ")"
+	if len(w.terms) == 0 {
+		_, err := s.c.one(s.ctx, "SELECT coalesce(sum(n), 0) FROM totals WHERE status "+among, nil, count)
+		return int(n), err
+	}
+	w = w.status(among)
+	_, err := s.c.one(s.ctx, "SELECT count(*)"+w.String(), w.args, count)
+	return int(n), err
 }
 
-// shown returns what q shows, newest first, and one more than its limit if
-// there are more.
-func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) ([]*handoff.ArtifactState, error) {
-	var list []*handoff.ArtifactState
+// shown returns what q shows, newest first, and whether there are more.
+func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) (list []*handoff.ArtifactState, more bool, err error) {
 	query, args := showing(q, w, before)
-	err := s.load(query, func(rows *sql.Rows) error {
-		a, err := artifactFrom(rows)
+	err = s.load(query, func(r *row) error {
+		if more = q.Limit > 0 && len(list) == q.Limit; more {
+			return nil
+		}
+		a, err := artifactFrom(r)
 		if err != nil {
 			return err
 		}
@@ -258,7 +261,7 @@ func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) ([]*
 		list = append(list, a)
 		return nil
 	}, args...)
-	return list, err
+	return list, more, err
 }
 
 // showing returns the query of shown. It finds places first, which indexes
@@ -287,7 +290,7 @@ func (s *store) prefetchViews(list []*handoff.ArtifactState) error {
 		families = append(families, a.Family)
 	}
 	ids = absent(ids, s.artifacts)
-	if err := s.loadAll(artifactRow, s.scanArtifact, ids); err != nil {
+	if err := s.loadAll(artifactRow, s.scanKnown, ids); err != nil {
 		return err
 	}
 	sessions = absent(sessions, s.sessions)
@@ -347,13 +350,10 @@ func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page hand
 			query, w.args = query+" LIMIT ?", append(w.args, q.Limit+1)
 		}
 		page = handoff.SessionPage{Sessions: []handoff.Session{}}
-		return s.load(query, func(rows *sql.Rows) error {
-			var id, text string
-			if err := rows.Scan(&id, &text); err != nil {
-				return err
-			}
+		return s.load(query, func(r *row) error {
+			id, state := r.text(), r.text()
 			var v handoff.Session
-			if err := decode("session "+id, text, &v); err != nil {
+			if err := decode("session "+id, state, &v); err != nil {
 				return err
 			}
 			page.Sessions = append(page.Sessions, v)
@@ -371,11 +371,8 @@ func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page hand
 // fits: SQL does not know the language of patterns.
 func (s *store) workflows(pattern *regexp.Regexp) (string, error) {
 	names := []string{}
-	err := s.load("SELECT DISTINCT workflow FROM sessions", func(rows *sql.Rows) error {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return err
-		}
+	err := s.load("SELECT DISTINCT workflow FROM sessions", func(r *row) error {
+		name := r.text()
 		if pattern.MatchString(name) {
 			names = append(names, name)
 		}

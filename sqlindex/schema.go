@@ -17,7 +17,8 @@ const version = 4
 // the place of its record as its key, so that every index of artifacts ends in
 // log order.
 var schema = []string{
-	`CREATE TABLE place (version INTEGER, log TEXT, seq INTEGER, id TEXT)`,
+	// Texts are told later than records: up to the place in told.
+	`CREATE TABLE place (version INTEGER, log TEXT, seq INTEGER, id TEXT, told INTEGER)`,
 
 	`CREATE TABLE artifacts (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, record BLOB, state TEXT, sum INTEGER,
 		family TEXT, status TEXT, created INTEGER, ` + strings.Join(columns, " TEXT, ") + ` TEXT)`,
@@ -25,6 +26,10 @@ var schema = []string{
 	`CREATE INDEX by_status ON artifacts (status)`,
 	`CREATE INDEX by_family ON artifacts (family, status)`,
 	`CREATE INDEX by_created ON artifacts (created, status)`,
+
+	// How many artifacts have a status. To count them takes longer than all the
+	// rest of a list.
+	`CREATE TABLE totals (status TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID`,
 
 	// What was named before its record came, or never comes.
 	`CREATE TABLE named (id TEXT PRIMARY KEY, state TEXT) WITHOUT ROWID`,
@@ -71,9 +76,11 @@ func slotName(column string) string { return strings.ReplaceAll(column, "_", "-"
 // place returns how far the index of a log has come.
 func (c *conn) place(ctx context.Context, log string) (Place, error) {
 	var p Place
-	var v int
+	var v int64
 	var of string
-	found, err := c.one(ctx, `SELECT version, log, seq, id FROM place`, nil, &v, &of, &p.Seq, &p.ID)
+	found, err := c.one(ctx, `SELECT version, log, seq, id FROM place`, nil, func(r *row) {
+		v, of, p.Seq, p.ID = r.integer(), r.text(), handoff.Seq(r.integer()), r.text()
+	})
 	switch {
 	case err != nil:
 		return p, err
@@ -122,40 +129,33 @@ func (x *Index) wal(ctx context.Context) error {
 		return trouble(ctx, err)
 	}
 	defer x.giveBack(c)
-	var mode string
-	_, err = c.one(ctx, `PRAGMA journal_mode = WAL`, nil, &mode)
-	return trouble(ctx, err)
+	return trouble(ctx, c.exec(ctx, `PRAGMA journal_mode = WAL`))
 }
 
 // create empties the database and makes it an index of the given log.
 func (c *conn) create(ctx context.Context, log string) error {
 	var tables []string
-	for rows, err := range c.each(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY sql LIKE 'CREATE VIRTUAL %' DESC`) {
-		var name string
-		if err == nil {
-			err = rows.Scan(&name)
-		}
+	for r, err := range c.each(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY sql LIKE 'CREATE VIRTUAL %' DESC`) {
 		if err != nil {
 			return err
 		}
-		tables = append(tables, name)
+		tables = append(tables, r.text())
 	}
 	for _, name := range tables {
-		if _, err := c.ExecContext(ctx, `DROP TABLE IF EXISTS "`+strings.ReplaceAll(name, `"`, `""`)+`"`); err != nil {
+		if err := c.exec(ctx, `DROP TABLE IF EXISTS "`+strings.ReplaceAll(name, `"`, `""`)+`"`); err != nil {
 			return err
 		}
 	}
 	for _, statement := range schema {
-		if _, err := c.ExecContext(ctx, statement); err != nil {
+		if err := c.exec(ctx, statement); err != nil {
 			return err
 		}
 	}
 	for _, column := range columns {
 		statement := `CREATE INDEX by_` + column + ` ON artifacts (` + column + `, status) WHERE ` + column + ` IS NOT NULL`
-		if _, err := c.ExecContext(ctx, statement); err != nil {
+		if err := c.exec(ctx, statement); err != nil {
 			return err
 		}
 	}
-	_, err := c.ExecContext(ctx, `INSERT INTO place (version, log, seq, id) VALUES (?, ?, 0, '')`, version, log)
-	return err
+	return c.exec(ctx, `INSERT INTO place (version, log, seq, id, told) VALUES (?, ?, 0, '', 0)`, version, log)
 }

@@ -1,11 +1,10 @@
 package sqlindex
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -21,6 +20,14 @@ type Query struct {
 
 	Hidden bool // those that were superseded or withdrawn too
 	Limit  int  // 0 for all
+}
+
+// Check returns an error of kind Invalid where the text has no word.
+func (q Query) Check() error {
+	if expression(q.Text) != "" {
+		return nil
+	}
+	return &handoff.Error{Op: "search", Name: strconv.Quote(q.Text), Kind: handoff.Invalid, Err: errors.New("has no word"), Hint: "name a word of a title, summary, name, tag or body"}
 }
 
 // A Match is an artifact that a search has found.
@@ -47,43 +54,17 @@ const maxWords = 32
 
 var fields = []string{"title", "summary", "name", "tags", "body"}
 
-// insertText sets an artifact's row of texts.
-const insertText = `INSERT OR REPLACE INTO texts (rowid, title, summary, name, tags, body) VALUES (?, ?, ?, ?, ?, ?)`
-
-func textOf(a *handoff.ArtifactState, body string) []any {
-	p := a.Published
-	return []any{int64(a.Record.Seq), p.Title, p.Summary, cmp.Or(p.Name, p.Path), strings.Join(p.Tags, " "), body}
-}
-
-// PutText makes an artifact findable by the words of its body too. It lasts as
-// long as the index: one that is rebuilt has to be told again. Its kind is
-// NotFound.
-func (x *Index) PutText(ctx context.Context, id, body string) error {
-	never := func(Place) bool { return false }
-	return x.write(ctx, never, func(c *conn) error {
-		a, err := newStore(ctx, c).Artifact(id)
-		if err != nil {
-			return err
-		}
-		if a == nil || a.Published == nil {
-			return &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound}
-		}
-		return c.exec(ctx, insertText, textOf(a, body)...)
-	})
-}
-
 // Search returns the artifacts in whose titles, summaries, names, tags and
-// bodies all of the words are found, newest first. Its kind is Invalid where
-// the text has no word.
+// bodies all of the words are found, newest first, of those that Tell has told
+// of. Its kind is Check's.
 func (x *Index) Search(ctx context.Context, q Query) (list []Match, err error) {
-	match := expression(q.Text)
-	if match == "" {
-		return nil, &handoff.Error{Op: "search", Name: q.Text, Kind: handoff.Invalid, Err: errors.New("has no word"), Hint: "name a word of a title, summary, name or tag"}
+	if err := q.Check(); err != nil {
+		return nil, err
 	}
 	err = x.read(ctx, func(c *conn) error {
 		s := newStore(ctx, c)
 		list = nil
-		states, err := s.search(match, q, &list)
+		states, err := s.search(q, &list)
 		if err != nil {
 			return err
 		}
@@ -101,7 +82,7 @@ func (x *Index) Search(ctx context.Context, q Query) (list []Match, err error) {
 }
 
 // search appends what was found to list, and returns whose it is.
-func (s *store) search(match string, q Query, list *[]Match) ([]*handoff.ArtifactState, error) {
+func (s *store) search(q Query, list *[]Match) ([]*handoff.ArtifactState, error) {
 	query := `SELECT a.id`
 	for i := range fields {
 		query += `, snippet(texts, ` + string(rune('0'+i)) + `, char(2), char(3), '…', 16)`
@@ -116,22 +97,17 @@ func (s *store) search(match string, q Query, list *[]Match) ([]*handoff.Artifac
 		limit = -1
 	}
 	var ids []string
-	err := s.load(query, func(rows *sql.Rows) error {
-		var id string
-		text := make([]string, len(fields))
-		if err := rows.Scan(&id, &text[0], &text[1], &text[2], &text[3], &text[4]); err != nil {
-			return err
-		}
+	err := s.load(query, func(r *row) error {
+		ids = append(ids, r.text())
 		var m Match
-		for i, field := range fields {
-			if strings.Contains(text[i], Begin) {
-				m.Snippets = append(m.Snippets, Snippet{field, text[i]})
+		for _, field := range fields {
+			if text := r.text(); strings.Contains(text, Begin) {
+				m.Snippets = append(m.Snippets, Snippet{field, text})
 			}
 		}
-		ids = append(ids, id)
 		*list = append(*list, m)
 		return nil
-	}, match, limit)
+	}, expression(q.Text), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +116,7 @@ func (s *store) search(match string, q Query, list *[]Match) ([]*handoff.Artifac
 	}
 	states := make([]*handoff.ArtifactState, len(ids))
 	for i, id := range ids {
-		if states[i], err = s.Artifact(id); err != nil {
+		if states[i], err = s.artifact(id, s.scanArtifact); err != nil {
 			return nil, err
 		}
 		if states[i] == nil {
@@ -153,14 +129,8 @@ func (s *store) search(match string, q Query, list *[]Match) ([]*handoff.Artifac
 // expression returns the full-text expression for words, "" for none. Each is
 // quoted, so that no character of it is an operator.
 func expression(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == '"' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, " "))
 	var words []string
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(strings.ReplaceAll(plain(text), `"`, " ")) {
 		stem := strings.TrimRight(word, "*")
 		if !strings.ContainsFunc(stem, isWordRune) {
 			continue
@@ -172,6 +142,17 @@ func expression(text string) string {
 		words = append(words, quoted)
 	}
 	return strings.Join(words[:min(len(words), maxWords)], " ")
+}
+
+// plain returns a text without the characters that mark words in a Snippet,
+// and others that are no text.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, " "))
 }
 
 // isWordRune reports whether a character can be part of a word, as far as the

@@ -12,7 +12,6 @@ package sqlindex
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
@@ -30,13 +29,14 @@ import (
 // Every error that is the database's own, and not the question's, is a
 // *Trouble.
 type Index struct {
-	db  *sql.DB
-	log string
+	source string // as the driver names the file
+	log    string
 
 	writing sync.Mutex // one writer at a time; the others would only poll
 
-	mu   sync.Mutex
-	idle []*conn
+	mu     sync.Mutex
+	idle   []*conn
+	closed bool
 }
 
 var _ handoff.Index = (*Index)(nil)
@@ -70,14 +70,10 @@ const (
 // made if it is missing. An index of another log, or of another schema, is
 // emptied. Its only error is a *Trouble, or the context's.
 func Open(ctx context.Context, file, log string) (*Index, error) {
-	dsn := url.URL{Scheme: "file", OmitHost: true, Path: file, RawQuery: url.Values{"_pragma": {
+	source := url.URL{Scheme: "file", OmitHost: true, Path: file, RawQuery: url.Values{"_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", waitFor.Milliseconds()), "synchronous(NORMAL)", "cache_size(-16000)",
 	}}.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
-	if err != nil {
-		return nil, trouble(ctx, err)
-	}
-	x := &Index{db: db, log: log}
+	x := &Index{source: source.String(), log: log}
 	if err := x.ready(ctx); err != nil {
 		x.Close()
 		return nil, err
@@ -89,11 +85,12 @@ func Open(ctx context.Context, file, log string) (*Index, error) {
 func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	var errs []error
 	for _, c := range x.idle {
-		c.close()
+		errs = append(errs, c.close())
 	}
-	x.idle = nil
-	return x.db.Close()
+	x.idle, x.closed = nil, true
+	return errors.Join(errs...)
 }
 
 // A Place is how far an index has come.

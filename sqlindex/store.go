@@ -2,8 +2,8 @@ package sqlindex
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -39,6 +39,10 @@ func newStore(ctx context.Context, c *conn) *store {
 		map[workKey]*handoff.Work{}, map[pointerKey]string{}, map[string]bool{}, map[string][]string{}, map[string]string{}, map[string]handoff.Status{}}
 }
 
+// unread stands for what a record says that was not decoded: to be known, its
+// artifact needs no more.
+var unread = new(handoff.ArtifactPublished)
+
 const (
 	artifactRow = `SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE id`
 	namedRow    = `SELECT id, state FROM named WHERE id`
@@ -46,11 +50,17 @@ const (
 	pointerRow  = `SELECT key, space, value FROM pointers WHERE key`
 )
 
+// Artifact implements handoff.Store for views: what they ask about another
+// artifact than their own is not in its record.
 func (s *store) Artifact(id string) (*handoff.ArtifactState, error) {
+	return s.artifact(id, s.scanKnown)
+}
+
+func (s *store) artifact(id string, scan func(*row) error) (*handoff.ArtifactState, error) {
 	if a, ok := s.artifacts[id]; ok {
 		return a, nil
 	}
-	if err := s.load(artifactRow+` = ?`, s.scanArtifact, id); err != nil {
+	if err := s.load(artifactRow+` = ?`, scan, id); err != nil {
 		return nil, err
 	}
 	if _, ok := s.artifacts[id]; !ok {
@@ -83,20 +93,12 @@ func (s *store) Work(harness, id string) (*handoff.Work, error) {
 	if w, ok := s.works[key]; ok {
 		return w, nil
 	}
-	var text string
-	found, err := s.c.one(s.ctx, `SELECT state FROM works WHERE harness = ? AND id = ?`, []any{harness, id}, &text)
-	if err != nil {
-		return nil, err
-	}
 	s.works[key] = nil
-	if found {
-		w := new(handoff.Work)
-		if err := decode("work "+id, text, w); err != nil {
-			return nil, err
-		}
-		s.works[key] = w
-	}
-	return s.works[key], nil
+	err := s.load(`SELECT state FROM works WHERE harness = ? AND id = ?`, func(r *row) error {
+		s.works[key] = new(handoff.Work)
+		return decode("work "+id, r.text(), s.works[key])
+	}, harness, id)
+	return s.works[key], err
 }
 
 func (s *store) Pointer(space, key string) (string, error) {
@@ -104,10 +106,9 @@ func (s *store) Pointer(space, key string) (string, error) {
 	if value, ok := s.pointers[p]; ok || s.unpointed[key] {
 		return value, nil
 	}
-	var value string
-	_, err := s.c.one(s.ctx, `SELECT value FROM pointers WHERE key = ? AND space = ?`, []any{key, space}, &value)
-	s.pointers[p] = value
-	return value, err
+	s.pointers[p] = ""
+	_, err := s.c.one(s.ctx, `SELECT value FROM pointers WHERE key = ? AND space = ?`, []any{key, space}, func(r *row) { s.pointers[p] = r.text() })
+	return s.pointers[p], err
 }
 
 func (s *store) Heads(family string) ([]string, error) {
@@ -119,10 +120,10 @@ func (s *store) Heads(family string) ([]string, error) {
 }
 
 // load hands each row of a query to scan.
-func (s *store) load(query string, scan func(*sql.Rows) error, args ...any) error {
-	for rows, err := range s.c.each(s.ctx, query, args...) {
+func (s *store) load(query string, scan func(*row) error, args ...any) error {
+	for r, err := range s.c.each(s.ctx, query, args...) {
 		if err == nil {
-			err = scan(rows)
+			err = cmp.Or(scan(r), r.err)
 		}
 		if err != nil {
 			return err
@@ -132,7 +133,7 @@ func (s *store) load(query string, scan func(*sql.Rows) error, args ...any) erro
 }
 
 // loadAll is load for several values at once.
-func (s *store) loadAll(query string, scan func(*sql.Rows) error, values []string) error {
+func (s *store) loadAll(query string, scan func(*row) error, values []string) error {
 	for portion := range portions(values) {
 		if err := s.load(query+among, scan, portion...); err != nil {
 			return err
@@ -141,8 +142,8 @@ func (s *store) loadAll(query string, scan func(*sql.Rows) error, values []strin
 	return nil
 }
 
-func (s *store) scanArtifact(rows *sql.Rows) error {
-	a, err := artifactFrom(rows)
+func (s *store) scanArtifact(r *row) error {
+	a, err := artifactFrom(r)
 	if err != nil {
 		return err
 	}
@@ -150,67 +151,79 @@ func (s *store) scanArtifact(rows *sql.Rows) error {
 	return nil
 }
 
-func (s *store) scanNamed(rows *sql.Rows) error {
-	var id, text string
-	if err := rows.Scan(&id, &text); err != nil {
-		return err
-	}
+func (s *store) scanNamed(r *row) error {
+	id, state := r.text(), r.text()
 	a := &handoff.ArtifactState{ID: id}
-	if err := decodeState(a, text); err != nil {
+	if err := decodeState(a, state); err != nil {
 		return err
 	}
 	s.artifacts[id], s.rows[id] = a, "named"
 	return nil
 }
 
-func (s *store) scanSession(rows *sql.Rows) error {
-	var id, text string
-	if err := rows.Scan(&id, &text); err != nil {
-		return err
-	}
+func (s *store) scanSession(r *row) error {
+	id, state := r.text(), r.text()
 	found := new(handoff.Session)
 	s.sessions[id] = found
-	return decode("session "+id, text, found)
+	return decode("session "+id, state, found)
 }
 
-func (s *store) scanPointer(rows *sql.Rows) error {
-	var p pointerKey
-	var value string
-	err := rows.Scan(&p.key, &p.space, &value)
-	s.pointers[p] = value
-	delete(s.unpointed, p.key)
-	return err
+func (s *store) scanPointer(r *row) error {
+	key, space, value := r.text(), r.text(), r.text()
+	s.pointers[pointerKey{space, key}] = value
+	delete(s.unpointed, key)
+	return nil
 }
 
-func (s *store) scanHead(rows *sql.Rows) error {
-	var family, id string
-	err := rows.Scan(&family, &id)
+func (s *store) scanHead(r *row) error {
+	family, id := r.text(), r.text()
 	s.heads[family] = append(s.heads[family], id)
-	return err
+	return nil
 }
 
-// artifactFrom decodes a row that was selected as by artifactRow. Nobody else
-// looks whether the file still holds what was stored, so it does.
-func artifactFrom(rows *sql.Rows) (*handoff.ArtifactState, error) {
-	var seq, sum int64
-	var record []byte
-	var state, status string
-	a := new(handoff.ArtifactState)
-	if err := rows.Scan(&seq, &a.ID, &record, &state, &sum, &a.Family, &status); err != nil {
+// scanKnown is scanArtifact for those whose records nobody will look at.
+func (s *store) scanKnown(r *row) error {
+	a, _, err := stateFrom(r)
+	if err != nil {
+		return err
+	}
+	s.artifacts[a.ID] = a
+	return nil
+}
+
+// artifactFrom decodes a row that was selected as by artifactRow.
+func artifactFrom(r *row) (*handoff.ArtifactState, error) {
+	a, record, err := stateFrom(r)
+	if err != nil {
 		return nil, err
 	}
-	a.Record = handoff.StoredRecord(handoff.Seq(seq), record)
+	a.Record = handoff.StoredRecord(a.Record.Seq, record)
 	a.Published, _ = a.Record.Fact.(*handoff.ArtifactPublished)
-	if a.Published == nil || a.Record.ID != a.ID || checksum(seq, record, state) != sum {
+	if a.Published == nil || a.Record.ID != a.ID {
 		return nil, damaged("artifact %s was altered", a.ID)
 	}
-	if err := decodeState(a, state); err != nil {
-		return nil, err
-	}
-	if string(a.Status()) != status {
-		return nil, damaged("artifact %s was altered: it is %s", a.ID, a.Status())
-	}
 	return a, nil
+}
+
+// stateFrom is artifactFrom without the record, which it returns as it is
+// stored. Nobody else looks whether the file still holds what was stored, so
+// it does.
+func stateFrom(r *row) (a *handoff.ArtifactState, record []byte, err error) {
+	seq, id := r.integer(), r.text()
+	record = r.blob()
+	state, sum := r.text(), r.integer()
+	a = &handoff.ArtifactState{ID: id, Published: unread, Family: r.text()}
+	a.Record.Seq = handoff.Seq(seq)
+	if checksum(seq, record, state) != sum {
+		return nil, nil, damaged("artifact %s was altered", id)
+	}
+	if err := decodeState(a, state); err != nil {
+		return nil, nil, err
+	}
+	if status := r.text(); string(a.Status()) != status {
+		return nil, nil, damaged("artifact %s was altered: it is %s", id, a.Status())
+	}
+	return a, record, nil
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -13,13 +13,11 @@ func (x *Index) Verdicts(ctx context.Context, fingerprints map[string]string) (m
 	known := map[string]handoff.Target{}
 	err := x.read(ctx, func(c *conn) error {
 		for id, fingerprint := range fingerprints {
-			var t handoff.Target
-			found, err := c.one(ctx, `SELECT target FROM verdicts WHERE id = ? AND fingerprint = ?`, []any{id, fingerprint}, &t)
+			_, err := c.one(ctx, `SELECT target FROM verdicts WHERE id = ? AND fingerprint = ?`, []any{id, fingerprint}, func(r *row) {
+				known[id] = handoff.Target(r.text())
+			})
 			if err != nil {
 				return err
-			}
-			if found {
-				known[id] = t
 			}
 		}
 		return nil

@@ -82,7 +82,7 @@ func (c *console) ok(args ...string) string {
 
 // contentCommands print what was asked for: content. The demo brings bodies of
 // its own.
-var contentCommands = []string{"demo", "read", "thread"}
+var contentCommands = []string{"demo", "read", "search", "thread"}
 
 // TestCanary holds that no byte of a body leaves handoff: not in what any
 // command prints, nor in any file that it writes but the body itself.

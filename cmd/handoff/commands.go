@@ -10,7 +10,7 @@ import (
 // commands are all commands, a file each, in the order of the help.
 var commands = slices.Concat(
 	[]cli.Command{publishCommand, writeCommand, withdrawCommand},
-	[]cli.Command{showCommand, listCommand, readCommand, watchCommand, waitCommand, threadCommand},
+	[]cli.Command{showCommand, listCommand, readCommand, searchCommand, watchCommand, waitCommand, threadCommand},
 	sessions.Commands,
 	[]cli.Command{demoCommand, checkCommand, gcCommand},
 )
