@@ -61,7 +61,7 @@ func (p *Pipeline) CompatBytes(d Dialect, base string, b []byte) Answer {
 		return refusal("Artifact root must be an object, got " + pythonType(value))
 	}
 	var lines []string
-	for _, key := range s.schema().Required {
+	for _, key := range s.schema().Required() {
 		if _, there := object[key]; !there {
 			lines = append(lines, "Missing required key: "+key)
 		}

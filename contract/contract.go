@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/agent-handoff/handoff/schema"
 )
 
 // A Pipeline is the stages that lead from an issue to a merge.
@@ -51,7 +51,7 @@ type Stage struct {
 	Routes   []Route  `yaml:"routes"`
 
 	after  string // where a project's stage was put
-	schema func() *jsonschema.Schema
+	schema func() *schema.Schema
 	assess bool
 }
 

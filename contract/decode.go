@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agent-handoff/handoff/schema"
 )
 
 // maxNumber is the length of the longest number, in bytes: exact arithmetic on
@@ -96,10 +98,18 @@ func numbers(v any, at *trail) (any, []Problem) {
 		}
 	case json.Number:
 		if !calculable(string(v)) {
-			return json.Number("0"), []Problem{{Pointer(at.path()...), "is a number beyond what programs calculate with"}}
+			return json.Number("0"), []Problem{{Pointer: schema.Pointer(at.path()...), Text: "is a number beyond what programs calculate with"}}
 		}
 	}
 	return v, found
+}
+
+func container(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
 }
 
 // mayHold reports whether a value is, or may hold, a number to look at.
@@ -166,7 +176,7 @@ func repeated(b []byte) []Problem {
 							at[j] = strconv.Itoa(l.index)
 						}
 					}
-					found = append(found, Problem{Pointer(at...), "is there twice"})
+					found = append(found, Problem{Pointer: schema.Pointer(at...), Text: "is there twice"})
 				}
 			}
 			i = end - 1

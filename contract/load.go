@@ -14,7 +14,7 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/agent-handoff/handoff/schema"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -93,14 +93,14 @@ func loadError(name string, err error) error {
 }
 
 // A loader reads what schemas refer to, from the folders it is given. Nothing is
-// fetched. It implements jsonschema.URLLoader.
+// fetched.
 type loader map[string]fs.FS
 
 // scheme is that of the URLs that schemas have here: contract:///builtin/…,
 // contract:///project/….
 const scheme = "contract"
 
-func (l loader) Load(ref string) (any, error) {
+func (l loader) load(ref string) (any, error) {
 	u, err := url.Parse(ref)
 	if err != nil || u.Scheme != scheme {
 		return nil, fmt.Errorf("a schema is read from the pipeline's folder only, not from %s", ref)
@@ -110,7 +110,7 @@ func (l loader) Load(ref string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	return parseSchema(b)
 }
 
 func (l loader) read(folder, name string) ([]byte, error) {
@@ -178,11 +178,11 @@ func (l loader) stage(p *Pipeline, folder, file string, n *yaml.Node) error {
 	}
 	s := given.Stage
 	if given.Schema != nil {
-		schema, err := l.compile(folder, file+"/"+s.Name, given.Schema)
+		shape, err := l.compile(folder, file+"/"+s.Name, given.Schema)
 		if err != nil {
 			return fmt.Errorf("stage %s: %w", s.Name, err)
 		}
-		s.schema = schema
+		s.schema = shape
 	}
 	if at >= 0 && given.After == "" {
 		p.Stages[at] = &s
@@ -214,34 +214,32 @@ func (p *Pipeline) insert(s *Stage, after string, project bool) error {
 
 // compile returns a schema: given as the name of a file, or as itself. The
 // built-in ones are compiled when they are needed, a project's at once.
-func (l loader) compile(folder, name string, given any) (func() *jsonschema.Schema, error) {
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.AssertFormat()
-	c.UseLoader(l)
-	at := name + ".schema.json"
+func (l loader) compile(folder, name string, given any) (func() *schema.Schema, error) {
+	at, read := name+".schema.json", func() (any, error) { return asJSON(given) }
 	if file, ok := given.(string); ok {
 		if !fs.ValidPath(file) {
 			return nil, fmt.Errorf("schema %s: is no file below the pipeline's folder", file)
 		}
-		at = file
-	} else {
-		doc, err := asJSON(given)
+		at, read = file, func() (any, error) { return l.load(address(folder, file)) }
+	}
+	compiled := func() (*schema.Schema, error) {
+		doc, err := read()
 		if err != nil {
 			return nil, err
 		}
-		if err := c.AddResource(address(folder, at), doc); err != nil {
-			return nil, err
-		}
+		return schema.Compile(address(folder, at), doc, l.load)
 	}
 	if folder == "builtin" {
-		return sync.OnceValue(func() *jsonschema.Schema { return c.MustCompile(address(folder, at)) }), nil
+		return sync.OnceValue(func() *schema.Schema {
+			s, err := compiled()
+			if err != nil {
+				panic(err) // a test compiles it
+			}
+			return s
+		}), nil
 	}
-	schema, err := c.Compile(address(folder, at))
-	if err != nil {
-		return nil, err
-	}
-	return func() *jsonschema.Schema { return schema }, nil
+	s, err := compiled()
+	return func() *schema.Schema { return s }, err
 }
 
 func address(folder, name string) string {
@@ -254,5 +252,13 @@ func asJSON(v any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	return parseSchema(b)
+}
+
+func parseSchema(b []byte) (any, error) {
+	doc, broken := decode(b)
+	if len(broken) > 0 {
+		return nil, errors.New(broken[0].String())
+	}
+	return doc, nil
 }

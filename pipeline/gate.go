@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/contract"
+	"github.com/agent-handoff/handoff/schema"
 )
 
 // A Level says whether a finding stops a run.
@@ -163,7 +164,7 @@ func (v *Verdict) plan(a map[string]any, there bool) {
 	}
 	for _, criterion := range sortedKeys(mapping) {
 		if unmapped(mapping[criterion]) {
-			v.error("ac_test_mapped", contract.Pointer("acceptance_mapping", criterion), "no test proves: %s", clip(criterion, maxCriterion))
+			v.error("ac_test_mapped", schema.Pointer("acceptance_mapping", criterion), "no test proves: %s", clip(criterion, maxCriterion))
 		}
 	}
 	var files []string
@@ -171,12 +172,12 @@ func (v *Verdict) plan(a map[string]any, there bool) {
 		file := text(object(step)["file"])
 		files = append(files, file)
 		if file != "" && !covers(planned, file) {
-			v.error("step_in_affected", contract.Pointer("steps", fmt.Sprint(i), "file"), "step %d changes %s, which is not in affected_files", i+1, file)
+			v.error("step_in_affected", schema.Pointer("steps", fmt.Sprint(i), "file"), "step %d changes %s, which is not in affected_files", i+1, file)
 		}
 	}
 	for i, pattern := range planned {
 		if !slices.ContainsFunc(files, func(file string) bool { return file != "" && covers([]string{pattern}, file) }) {
-			v.error("file_has_step", contract.Pointer("affected_files", fmt.Sprint(i)), "no step changes %s", pattern)
+			v.error("file_has_step", schema.Pointer("affected_files", fmt.Sprint(i)), "no step changes %s", pattern)
 		}
 	}
 }
@@ -204,7 +205,7 @@ type check struct{ name, pointer, result string }
 func checks(v any, at ...string) []check {
 	var found []check
 	add := func(name string, item any) {
-		c := check{name, contract.Pointer(append(slices.Clone(at), name)...), text(item)}
+		c := check{name, schema.Pointer(append(slices.Clone(at), name)...), text(item)}
 		for _, field := range []string{"result", "status"} {
 			if said := strings.ToUpper(text(object(item)[field])); said == "FAIL" || c.result == "" {
 				c.result = said
@@ -272,14 +273,14 @@ func (v *Verdict) review(a map[string]any) {
 		for i, item := range list(a[kind]) {
 			finding, at := object(item), []string{kind, fmt.Sprint(i)}
 			if finding == nil {
-				v.error("finding_has_file", contract.Pointer(at...), "%s is no object with a file and a line", path.Join(at...))
+				v.error("finding_has_file", schema.Pointer(at...), "%s is no object with a file and a line", path.Join(at...))
 				continue
 			}
 			if strings.TrimSpace(text(finding["file"])) == "" {
-				v.error("finding_has_file", contract.Pointer(append(at, "file")...), "%s names no file", path.Join(at...))
+				v.error("finding_has_file", schema.Pointer(append(at, "file")...), "%s names no file", path.Join(at...))
 			}
 			if n, ok := integer(finding["line"]); !ok || n < 1 {
-				v.error("finding_has_line", contract.Pointer(append(at, "line")...), "%s names no line", path.Join(at...))
+				v.error("finding_has_line", schema.Pointer(append(at, "line")...), "%s names no line", path.Join(at...))
 			}
 		}
 	}
@@ -294,7 +295,7 @@ func (v *Verdict) tiers(s State, stage string, a map[string]any) {
 	for i, step := range list(a["escalation_history"]) {
 		from, to := slices.Index(tiers, text(object(step)["from_tier"])), slices.Index(tiers, text(object(step)["to_tier"]))
 		if from >= 0 && to >= 0 && from >= to {
-			v.error("escalation_tier_progression", contract.Pointer("escalation_history", fmt.Sprint(i)),
+			v.error("escalation_tier_progression", schema.Pointer("escalation_history", fmt.Sprint(i)),
 				"the work went from tier %s to %s, which is no higher", tiers[from], tiers[to])
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/contract"
+	"github.com/agent-handoff/handoff/schema"
 )
 
 // A Scope is what changed in the repository since a base.
@@ -150,7 +151,7 @@ func (v *Verdict) implement(p *contract.Pipeline, s State, a map[string]any) {
 	claimed := texts(a["files_changed"])
 	completed := text(a["status"]) == "completed"
 	for i, file := range claimed {
-		at := contract.Pointer("files_changed", fmt.Sprint(i))
+		at := schema.Pointer("files_changed", fmt.Sprint(i))
 		if planned != nil && completed && !covers(planned, file) {
 			v.error("claim_planned", at, "the worker says it changed %s, which is not in affected_files", file)
 		} else if v.Scope != nil && !slices.Contains(v.Scope.Changed, clean(file)) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/schema"
 )
 
 // Adopt brings a session folder that another engine wrote into the log: its
@@ -86,18 +87,18 @@ func (b *Book) readForeign(folder string) (*foreign, error) {
 		return nil, refuse("adopt session", path.Join(folder, ManifestName), handoff.Invalid, err.Error(), "mend the manifest; handoff show SESSION shows a whole one")
 	}
 	if f.SessionID != "" && path.Base(folder) != f.SessionID {
-		f.problems = append(f.problems, Problem{"/session_id", fmt.Sprintf("differs from its folder's name, %s", path.Base(folder))})
+		f.problems = append(f.problems, Problem{Pointer: "/session_id", Text: fmt.Sprintf("differs from its folder's name, %s", path.Base(folder))})
 	}
 	for i, o := range f.Outputs {
 		if _, err := b.within("adopt output", folder, o.File); err != nil {
 			var e *handoff.Error
 			errors.As(err, &e)
-			f.problems = append(f.problems, Problem{"/outputs/" + strconv.Itoa(i) + "/file", fmt.Sprintf("%q: %v", o.File, e.Err)})
+			f.problems = append(f.problems, Problem{Pointer: schema.Pointer("outputs", strconv.Itoa(i), "file"), Text: fmt.Sprintf("%q: %v", o.File, e.Err)})
 			continue
 		}
 		f.files[o.File] = true
 	}
-	slices.SortStableFunc(f.problems, func(a, b Problem) int { return strings.Compare(a.Pointer, b.Pointer) })
+	f.problems = schema.Sort(f.problems)
 	return f, nil
 }
 
@@ -108,11 +109,11 @@ func (f *foreign) bare() error {
 		"/session_id": f.SessionID, "/agent/name": f.Agent.Name, "/workflow/name": f.Workflow.Name,
 	} {
 		if value == "" {
-			missing = append(missing, Problem{pointer, "is missing"})
+			missing = append(missing, Problem{Pointer: pointer, Text: "is missing"})
 		}
 	}
 	if _, err := time.Parse(time.RFC3339, f.Execution.StartedAt); err != nil {
-		missing = append(missing, Problem{"/execution/started_at", "is no time"})
+		missing = append(missing, Problem{Pointer: "/execution/started_at", Text: "is no time"})
 	}
 	if len(missing) > 0 {
 		return f.refuse(missing)

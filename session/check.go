@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strconv"
-	"strings"
+	"sync"
 	"time"
+
+	"github.com/agent-handoff/handoff/schema"
 )
 
 // Schema is the JSON Schema of a manifest, draft 2020-12.
@@ -19,12 +22,19 @@ import (
 var Schema []byte
 
 // A Problem is one way in which a manifest breaks the specification.
-type Problem struct {
-	Pointer string // where, as a JSON pointer (RFC 6901)
-	Text    string
-}
+type Problem = schema.Problem
 
-func (p Problem) String() string { return p.Pointer + ": " + p.Text }
+var shape = sync.OnceValue(func() *schema.Schema {
+	doc, err := value(Schema)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	s, err := schema.Compile("manifest.schema.json", doc, func(string) (any, error) { return nil, fs.ErrNotExist })
+	if err != nil {
+		panic(err)
+	}
+	return s
+})
 
 // maxManifest is the size of the largest manifest that is read, in bytes: it
 // must fit into a record.
@@ -45,14 +55,13 @@ func ParseManifest(b []byte) (Manifest, []Problem, error) {
 	if _, ok := doc.(map[string]any); !ok {
 		return m, nil, errors.New("is no JSON object")
 	}
-	problems := schema().check(schema(), "", doc, nil)
+	problems := shape().Check(doc)
 	var wrong *json.UnmarshalTypeError
 	if err := json.Unmarshal(b, &m); err != nil && !errors.As(err, &wrong) {
 		return m, nil, err
 	}
 	problems = append(problems, m.problems()...)
-	slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Pointer, b.Pointer) })
-	return m, slices.CompactFunc(problems, func(a, b Problem) bool { return a == b }), nil
+	return m, schema.Sort(problems), nil
 }
 
 // value decodes the one JSON value that b is, with its numbers as written.
@@ -72,7 +81,7 @@ func value(b []byte) (any, error) {
 // problems returns what a schema can't say.
 func (m Manifest) problems() []Problem {
 	var list []Problem
-	add := func(pointer, text string) { list = append(list, Problem{pointer, text}) }
+	add := func(pointer, text string) { list = append(list, Problem{Pointer: pointer, Text: text}) }
 	started, errStarted := time.Parse(time.RFC3339, m.Execution.StartedAt)
 	completed, errCompleted := time.Parse(time.RFC3339, m.Execution.CompletedAt)
 	if m.Execution.CompletedAt != "" && m.Execution.Status == "running" {
