@@ -248,7 +248,8 @@ func look(t *testing.T, m *handoff.Memory, bodies map[string]string, text string
 		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	}
 	for _, a := range page.Artifacts {
-		all := split(strings.Join(append([]string{a.Title, a.Summary, cmp.Or(a.Name, a.Path)}, a.Tags...), " "))
+		p := a.Fact.(*handoff.ArtifactPublished) // which has the path as published, wherever the file lies now
+		all := split(strings.Join(append([]string{p.Title, p.Summary, cmp.Or(p.Name, p.Path)}, p.Tags...), " "))
 		if a.Status != handoff.Withdrawn {
 			all = append(all, split(bodies[a.ID])...)
 		}
