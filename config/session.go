@@ -1,12 +1,15 @@
 package config
 
-import "path/filepath"
+import (
+	"cmp"
+	"path/filepath"
+)
 
 // outputs is where sessions have their directories, below the workspace.
 const outputs = "docs/agent-outputs"
 
 // SessionDir returns the session's directory that the environment names, from
-// the point of view of dir, or "" where it names none.
+// the point of view of dir, without symbolic links, or "" where it names none.
 func SessionDir(getenv func(string) string, dir string) string {
 	named := getenv("HANDOFF_SESSION_DIR")
 	if named == "" && piRun(getenv) != "" {
@@ -15,18 +18,18 @@ func SessionDir(getenv func(string) string, dir string) string {
 	if named == "" {
 		return ""
 	}
-	return under(dir, named)
+	return resolve(under(dir, named))
 }
 
+// Home returns the directory that those of sessions lie below: the main
+// worktree, so that recycling a linked one loses nothing, or the runtime
+// directory of a bare repository.
+func (w Workspace) Home() string { return cmp.Or(w.Worktree(""), w.Runtime) }
+
 // SessionDir returns where a session's directory lies unless the environment
-// says otherwise: in the main worktree, so that recycling a linked one loses
-// nothing.
+// says otherwise, below Home.
 func (w Workspace) SessionDir(session string) string {
-	base := w.Worktree("")
-	if base == "" {
-		base = w.Runtime // of a bare repository
-	}
-	return filepath.Join(base, filepath.FromSlash(outputs), session)
+	return filepath.Join(w.Home(), filepath.FromSlash(outputs), session)
 }
 
 // piRun returns the run that pi's variables name. They count only together.

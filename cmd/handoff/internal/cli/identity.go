@@ -88,7 +88,7 @@ func (a *App) Scope(w *local.Workspace, p handoff.Producer) names.Scope {
 	}
 	s := names.Scope{Session: p.Session, Run: p.RunID, Dir: config.SessionDir(a.Getenv, a.Dir)}
 	if owner := cmp.Or(p.Session, p.RunID); s.Dir == "" && owner != "" {
-		s.Dir = w.SessionDir(names.Folder(owner))
+		s.Dir, s.Within = w.SessionDir(names.Folder(owner)), w.Home()
 	}
 	return s
 }
