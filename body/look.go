@@ -95,7 +95,11 @@ func (s *Files) findElsewhere(a handoff.Artifact) (*os.Root, string, func(), err
 // Where it doesn't, and there is something, it returns that.
 func glance(a handoff.Artifact, root *os.Root, name string, err error) (handoff.Target, fs.FileInfo) {
 	var info fs.FileInfo
-	if err == nil {
+	switch {
+	case err != nil:
+	case a.TargetType == "file": // a link that took its place leads to something else
+		info, err = root.Lstat(name)
+	default:
 		info, err = root.Stat(name)
 	}
 	directory := a.SizeBytes == nil

@@ -3,7 +3,7 @@ package config
 import "cmp"
 
 // SessionDir returns the session's directory that the environment names, from
-// the point of view of dir, or "" where it names none.
+// the point of view of dir, without symbolic links, or "" where it names none.
 func SessionDir(getenv func(string) string, dir string) string {
 	named := getenv("HANDOFF_SESSION_DIR")
 	if named == "" && piRun(getenv) != "" {
@@ -12,7 +12,7 @@ func SessionDir(getenv func(string) string, dir string) string {
 	if named == "" {
 		return ""
 	}
-	return under(dir, named)
+	return resolve(under(dir, named))
 }
 
 // Home returns the directory that the folders of sessions lie below: the main

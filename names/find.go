@@ -20,7 +20,7 @@ type Candidate struct {
 	Folder           string // of an unrecorded file's namespace, as it lies on disk
 	File             string // of an unrecorded file, absolute
 
-	artifacts string // the directory of all namespaces
+	scope Scope // in which it was found
 }
 
 // Unrecorded reports whether no record tells of the file.
@@ -36,7 +36,7 @@ func (c Candidate) Ref() string {
 
 // Open opens an unrecorded file, unless a symbolic link took its place.
 func (c Candidate) Open() (*os.File, error) {
-	root, err := os.OpenRoot(filepath.Join(c.artifacts, c.Folder))
+	root, err := c.scope.open(artifactsDir, c.Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -134,10 +134,7 @@ func named(ctx context.Context, reader handoff.Reader, q handoff.ArtifactQuery) 
 // unrecorded returns the files under a name that lie below the session's
 // directory, in one folder or ("*") in any, and are none of the heads'.
 func unrecorded(scope Scope, folder, name string, heads []Candidate) []Candidate {
-	if scope.Dir == "" {
-		return nil
-	}
-	root, err := os.OpenRoot(filepath.Join(scope.Dir, "artifacts"))
+	root, err := scope.open(artifactsDir)
 	if err != nil {
 		return nil
 	}
@@ -161,7 +158,7 @@ func unrecorded(scope Scope, folder, name string, heads []Candidate) []Candidate
 			continue
 		}
 		if file, ok := regular(root, folder, name); ok {
-			c := Candidate{Folder: folder, artifacts: filepath.Join(scope.Dir, "artifacts"), File: filepath.Join(scope.Dir, "artifacts", folder, file)}
+			c := Candidate{Folder: folder, scope: scope, File: filepath.Join(scope.Dir, artifactsDir, folder, file)}
 			c.Name = name
 			list = append(list, c)
 		}
@@ -172,10 +169,7 @@ func unrecorded(scope Scope, folder, name string, heads []Candidate) []Candidate
 // regular returns the path of a name within its folder, if it is a file there
 // and no symbolic link leads to it from elsewhere.
 func regular(artifacts *os.Root, folder, name string) (string, bool) {
-	if info, err := artifacts.Lstat(folder); err != nil || !info.IsDir() {
-		return "", false
-	}
-	root, err := artifacts.OpenRoot(folder)
+	root, err := plainDir(artifacts, folder)
 	if err != nil {
 		return "", false
 	}

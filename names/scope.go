@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -16,6 +15,7 @@ type Scope struct {
 	Session string
 	Run     string
 	Dir     string // the session's directory, absolute; "" where none is known
+	Within  string // a directory that no symbolic link on the way to Dir may leave; "" where Dir was named by who may
 }
 
 // Namespace returns the id that owns the scope's names. Its kind is Invalid
@@ -26,11 +26,6 @@ func (s Scope) Namespace() (string, error) {
 	}
 	return "", &handoff.Error{Op: "name", Kind: handoff.Invalid, Err: errors.New("there is no run or session that it would belong to"),
 		Hint: "say which with --run ID, or set HANDOFF_RUN or HANDOFF_SESSION"}
-}
-
-// folder returns the directory of a namespace's files.
-func (s Scope) folder(namespace string) string {
-	return filepath.Join(s.Dir, "artifacts", Folder(namespace))
 }
 
 func digest(s string) string {

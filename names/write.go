@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -29,6 +30,15 @@ type Writer struct {
 	Hub       *handoff.Hub
 	Workspace string // its directory
 	Scope     Scope
+
+	steps func(name string, do func() error) error // a test stops it at any step of a rendering
+}
+
+func (w Writer) step(name string, do func() error) error {
+	if w.steps == nil {
+		return do()
+	}
+	return w.steps(name, do)
 }
 
 // Write makes what d.Body holds the newest revision of d.Name and renders its
@@ -46,14 +56,14 @@ func (w Writer) Write(ctx context.Context, d handoff.Draft) (Written, error) {
 		return Written{}, err
 	}
 	d.Namespace = namespace
-	f := file{Writer: w, draft: d, dir: w.Scope.folder(namespace)}
+	f := file{Writer: w, draft: d, dir: w.Scope.path(namespace)}
 	f.draft.Path, f.draft.Root = f.place()
 	if err := f.check(); err != nil {
-		return Written{}, err
+		return Written{}, f.failure(err)
 	}
 	written := Written{File: filepath.Join(f.dir, filepath.FromSlash(d.Name))}
 	if written.Rescued, err = f.rescue(ctx); err != nil {
-		return written, err
+		return written, f.failure(err)
 	}
 	draft := f.draft
 	draft.Body = d.Body
@@ -89,24 +99,23 @@ func (f file) place() (path, root string) {
 	return filepath.ToSlash(rel), handoff.SessionRoot
 }
 
-// root opens the directory of the namespace, which no symbolic link may
-// replace. Its error is fs.ErrNotExist where there is none yet.
+// root opens the directory of the namespace. Its error is fs.ErrNotExist where
+// there is none yet.
 func (f file) root() (*os.Root, error) {
-	for _, dir := range []string{filepath.Dir(f.dir), f.dir} {
-		info, err := os.Lstat(dir)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() {
-			return nil, f.inTheWay(dir)
-		}
-	}
-	return os.OpenRoot(f.dir)
+	return f.Scope.open(artifactsDir, Folder(f.draft.Namespace))
 }
 
-func (f file) inTheWay(name string) error {
-	return &handoff.Error{Op: "write", Name: f.draft.Name, Kind: handoff.Conflict, Err: fmt.Errorf("%s is in the way: it is no plain file or directory", name),
-		Hint: "write under another name"}
+// failure gives an error of the file system its kind.
+func (f file) failure(err error) error {
+	var known *handoff.Error
+	var blocked errInTheWay
+	switch {
+	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.As(err, &blocked):
+		return &handoff.Error{Op: "write", Name: f.draft.Name, Kind: handoff.Conflict, Err: err, Hint: "write under another name, or for another run"}
+	}
+	return &handoff.Error{Op: "write", Name: f.draft.Name, Kind: handoff.Unavailable, Err: err, Hint: "handoff publish - --channel CHANNEL takes a body that needs no file of its own"}
 }
 
 // check refuses a name whose file can't be rendered: something else is there,
@@ -125,7 +134,7 @@ func (f file) check() error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil, at == f.draft.Name && !info.Mode().IsRegular(), at != f.draft.Name && !info.IsDir():
-			return f.inTheWay(filepath.Join(f.dir, filepath.FromSlash(at)))
+			return errInTheWay{filepath.Join(f.dir, filepath.FromSlash(at))}
 		}
 	}
 	return nil
@@ -181,16 +190,21 @@ func (f file) digests(ctx context.Context) ([]handoff.Digest, error) {
 // the file in place it looks again, so that of several who render at once the
 // last leaves the newest.
 func (f file) render(ctx context.Context) (rescued []handoff.Artifact, err error) {
-	if err := os.MkdirAll(f.dir, 0o777); err != nil {
-		return nil, err
-	}
-	root, err := f.root()
+	var root *os.Root
+	err = f.step("make the folder", func() (err error) {
+		root, err = f.Scope.make(f.draft.Namespace)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
 	for done := ""; ; {
-		page, err := f.Hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: f.draft.Namespace, Name: f.draft.Name, Limit: 1})
+		var page handoff.ArtifactPage
+		err := f.step("look", func() (err error) {
+			page, err = f.Hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: f.draft.Namespace, Name: f.draft.Name, Limit: 1})
+			return err
+		})
 		if err != nil || len(page.Artifacts) == 0 || page.Artifacts[0].ID == done {
 			return rescued, err
 		}
@@ -224,32 +238,79 @@ func (f file) put(ctx context.Context, root *os.Root, head handoff.Artifact) err
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	temporary, t, err := create(root, filepath.Dir(name), head.ID)
+	var temporary string
+	var t *os.File
+	err = f.step("make a temporary", func() (err error) {
+		temporary, t, err = create(root, f.draft.Name)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	defer root.Remove(temporary)
-	_, err = io.Copy(t, b)
-	if err = errors.Join(err, t.Sync(), t.Close()); err != nil {
-		return err
+	renamed := false
+	defer func() {
+		if !renamed { // else another renderer may have taken its name
+			t.Close()
+			root.Remove(temporary)
+		}
+	}()
+	for _, s := range []struct {
+		name string
+		do   func() error
+	}{
+		{"fill it", func() error { _, err := io.Copy(t, b); return err }},
+		{"sync it", t.Sync},
+		{"close it", t.Close},
+		{"rename it", func() error { return root.Rename(temporary, name) }},
+	} {
+		if err := f.step(s.name, s.do); err != nil {
+			return err
+		}
 	}
-	if err := root.Rename(temporary, name); err != nil {
-		return err
-	}
-	dir, err := root.Open(filepath.Dir(name))
+	renamed = true
+	return f.step("sync the directory", func() error { return syncDir(root, filepath.Dir(name)) })
+}
+
+func syncDir(root *os.Root, name string) error {
+	dir, err := root.Open(name)
 	if err != nil {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// create makes a temporary file that no other renderer has.
-func create(root *os.Root, dir, id string) (string, *os.File, error) {
+// staleAfter is the age at which a temporary's process is taken for dead.
+const staleAfter = time.Hour
+
+// create makes a temporary file for a name that no other renderer has. Those
+// that dead processes left behind go.
+func create(root *os.Root, name string) (string, *os.File, error) {
+	var others []string
 	for i := 0; ; i++ {
-		name := filepath.Join(dir, fmt.Sprintf("%s%s-%d", temporaryPrefix, id, i))
-		f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) {
-			return name, f, err
+		temporary := filepath.Join(filepath.Dir(filepath.FromSlash(name)), fmt.Sprintf("%s%.16s-%d", temporaryPrefix, digest(name), i))
+		f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			others = append(others, temporary)
+			continue
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		dropStale(root, f, others)
+		return temporary, f, nil
+	}
+}
+
+// dropStale removes those of the temporaries that are much older than a new
+// one, by the clock of the file system.
+func dropStale(root *os.Root, f *os.File, others []string) {
+	young, err := f.Stat()
+	if err != nil {
+		return
+	}
+	for _, name := range others {
+		if info, err := root.Lstat(name); err == nil && young.ModTime().Sub(info.ModTime()) > staleAfter {
+			root.Remove(name)
 		}
 	}
 }

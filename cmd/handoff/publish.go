@@ -99,7 +99,7 @@ func publish(a *cli.App, c *cobra.Command, w *local.Workspace, path string, d ha
 	} else if d.Path, err = a.Below(w, path); err != nil {
 		return err
 	}
-	scope := a.Scope(w, producer)
+	scope := a.Scope(ctx, w, producer)
 	if d.Replaces, err = a.ResolveAll(ctx, w, scope, d.Replaces); err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func readRef(ctx context.Context, a *cli.App, w *local.Workspace, ref string, f 
 	if f.latest {
 		find = names.Latest
 	}
-	found, err := find(ctx, w, a.Scope(w, a.Caller()), ref)
+	found, err := find(ctx, w, a.Scope(ctx, w, a.Caller()), ref)
 	switch {
 	case err != nil:
 		return err

@@ -56,7 +56,7 @@ content again changes nothing.`,
 			if err != nil {
 				return err
 			}
-			scope := a.Scope(w, producer)
+			scope := a.Scope(c.Context(), w, producer)
 			if d.Parents, err = a.ResolveAll(c.Context(), w, scope, from); err != nil {
 				return err
 			}

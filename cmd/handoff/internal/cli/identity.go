@@ -83,13 +83,13 @@ func (f *Identity) given() bool {
 func (a *App) Caller() handoff.Producer { return handoff.Identify(config.Identity(a.Getenv)...) }
 
 // Scope says whose names are meant by what a producer's commands name.
-func (a *App) Scope(w *local.Workspace, p handoff.Producer) names.Scope {
+func (a *App) Scope(ctx context.Context, w *local.Workspace, p handoff.Producer) names.Scope {
 	for _, warning := range config.Warnings(a.Getenv) {
 		a.Warn("%s", warning)
 	}
 	s := names.Scope{Session: p.Session, Run: p.RunID, Dir: config.SessionDir(a.Getenv, a.Dir)}
 	if owner := cmp.Or(p.Session, p.RunID); s.Dir == "" && owner != "" {
-		s.Dir = w.SessionDir(context.Background(), owner)
+		s.Dir, s.Within = w.SessionDir(ctx, owner), w.Home()
 	}
 	return s
 }

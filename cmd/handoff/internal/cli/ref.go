@@ -29,7 +29,7 @@ func (a *App) Resolve(ctx context.Context, w *local.Workspace, scope names.Scope
 
 // Here resolves a ref for whoever the environment says is at work.
 func (a *App) Here(ctx context.Context, w *local.Workspace, ref string) (string, error) {
-	return a.Resolve(ctx, w, a.Scope(w, a.Caller()), ref)
+	return a.Resolve(ctx, w, a.Scope(ctx, w, a.Caller()), ref)
 }
 
 // ExpandID returns the one id of an artifact that begins so; several are a

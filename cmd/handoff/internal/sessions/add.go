@@ -73,7 +73,7 @@ func sessionAdd(a *cli.App, c *cobra.Command, w *local.Workspace, id, file strin
 	if p.Agent == "" {
 		p.Agent = s.Agent.Name
 	}
-	scope := a.Scope(w, p)
+	scope := a.Scope(c.Context(), w, p)
 	if add.Parents, err = a.ResolveAll(c.Context(), w, scope, add.Parents); err != nil {
 		return done, err
 	}
