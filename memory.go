@@ -212,9 +212,14 @@ func (m *Memory) Sessions(_ context.Context, q SessionQuery) (SessionPage, error
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	page := SessionPage{Sessions: []Session{}}
+	page, having := SessionPage{Sessions: []Session{}}, map[string]bool{}
+	for _, a := range m.tables.order {
+		if q.Kinds != nil && a.Status() == Active && q.Kinds(a.Published.Kind) {
+			having[a.Record.Producer.Session], having[a.Record.Producer.RunID] = true, true
+		}
+	}
 	for _, s := range m.tables.sessions {
-		if q.matches(s) && (before == 0 || s.Opened < before) {
+		if q.matches(s) && (before == 0 || s.Opened < before) && (q.Kinds == nil || having[s.ID]) {
 			page.Sessions = append(page.Sessions, s.clone())
 		}
 	}

@@ -148,10 +148,11 @@ type SessionQuery struct {
 	Workflow *regexp.Regexp // found in the workflow's name
 	User     string
 	Tag      string
-	Parent   string // runs of this session
-	Runs     bool   // runs too
-	Archived bool   // archived ones too
-	BootID   string // running ones that a process of this boot keeps
+	Parent   string                 // runs of this session
+	Runs     bool                   // runs too
+	Archived bool                   // archived ones too
+	BootID   string                 // running ones that a process of this boot keeps
+	Kinds    func(kind string) bool // with an artifact that stands, of such a kind; called in any order
 	Since    time.Time
 	Until    time.Time
 	Limit    int

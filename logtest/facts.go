@@ -95,7 +95,7 @@ func (d *drawing) add(id string, f handoff.Fact) {
 
 func (d *drawing) artifact() *handoff.ArtifactPublished {
 	p := &handoff.ArtifactPublished{
-		Channel: rapid.SampledFrom([]string{"design", "patch"}).Draw(d.t, "channel"), Kind: "file",
+		Channel: rapid.SampledFrom([]string{"design", "patch"}).Draw(d.t, "channel"), Kind: rapid.SampledFrom([]string{"file", "file", "report", ""}).Draw(d.t, "kind"),
 		Path: rapid.SampledFrom([]string{"a.md", "b.md"}).Draw(d.t, "path"), TargetType: "file",
 		Title: rapid.SampledFrom([]string{"", "Retry policy", "Security review"}).Draw(d.t, "title"),
 	}

@@ -163,6 +163,9 @@ func DrawSessionQuery(t *rapid.T) handoff.SessionQuery {
 		Limit:  rapid.IntRange(0, 2).Draw(t, "session limit"),
 		Cursor: rapid.SampledFrom([]string{"", "", "c3", "ca", "never"}).Draw(t, "session cursor"),
 	}
+	if kind := rapid.SampledFrom([]string{"none", "none", "", "file", "report"}).Draw(t, "kind made"); kind != "none" {
+		q.Kinds = func(k string) bool { return k == kind }
+	}
 	if pattern := rapid.SampledFrom([]string{"", "", "^intake", "-app$", "nothing", ""}).Draw(t, "session workflow"); pattern != "" {
 		q.Workflow = regexp.MustCompile(pattern)
 	}

@@ -96,13 +96,6 @@ func Find(ctx context.Context, reader handoff.Reader, q Query) (Page, error) {
 	if err := q.check(); err != nil {
 		return Page{}, err
 	}
-	var having map[string]bool
-	if q.OutputType != "" {
-		var err error
-		if having, err = sessionsWith(ctx, reader, q.OutputType); err != nil {
-			return Page{}, err
-		}
-	}
 	recorded := []string{q.Status}
 	switch q.Status {
 	case Failed: // one that is recorded as running may be shown so
@@ -112,7 +105,7 @@ func Find(ctx context.Context, reader handoff.Reader, q Query) (Page, error) {
 	}
 	page := Page{Sessions: []View{}}
 	for _, status := range recorded {
-		if err := q.find(ctx, reader, status, having, &page); err != nil {
+		if err := q.find(ctx, reader, status, &page); err != nil {
 			return Page{}, err
 		}
 	}
@@ -126,9 +119,12 @@ func Find(ctx context.Context, reader handoff.Reader, q Query) (Page, error) {
 
 // find adds those that q selects of the sessions with a recorded status, up to
 // one more than the page has room for.
-func (q Query) find(ctx context.Context, reader handoff.Reader, status string, having map[string]bool, into *Page) error {
+func (q Query) find(ctx context.Context, reader handoff.Reader, status string, into *Page) error {
 	inner, room := q.SessionQuery, q.Limit+1
 	inner.Status = status
+	if q.OutputType != "" {
+		inner.Kinds = kindsOf(q.OutputType)
+	}
 	if q.Limit > 0 {
 		inner.Limit = q.Limit + 1
 	}
@@ -139,7 +135,7 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, h
 		}
 		for _, s := range found.Sessions {
 			v := NewView(s, q.Observer, q.Now, time.Time{})
-			if q.Status != "" && v.Shown != q.Status || having != nil && !having[s.ID] {
+			if q.Status != "" && v.Shown != q.Status {
 				continue
 			}
 			into.Sessions = append(into.Sessions, v)
@@ -153,17 +149,9 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, h
 	}
 }
 
-// sessionsWith returns the sessions and runs that have an output of the given
-// type that stands.
-func sessionsWith(ctx context.Context, reader handoff.Reader, outputType string) (map[string]bool, error) {
-	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{})
-	having := map[string]bool{}
-	for _, a := range page.Artifacts {
-		if OutputType(a.Kind) == outputType {
-			having[a.Producer.Session], having[a.Producer.RunID] = true, true
-		}
-	}
-	return having, err
+// kindsOf returns whether an artifact's kind makes it an output of a type.
+func kindsOf(outputType string) func(kind string) bool {
+	return func(kind string) bool { return outputType == "" || OutputType(kind) == outputType }
 }
 
 // LatestOutput returns the newest output of a type that stands, of the newest
@@ -180,7 +168,7 @@ func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, work
 	}
 	none := refuse("find output", asked, handoff.NotFound, "no completed session has such an output",
 		"handoff session find --agent "+agent+" shows what there is; handoff session close --status completed ends a session")
-	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, Runs: true, Limit: 16}
+	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, Runs: true, Kinds: kindsOf(outputType), Limit: 16}
 	for {
 		sessions, err := reader.Sessions(ctx, q)
 		if err != nil {
@@ -209,7 +197,7 @@ func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, out
 		return handoff.Artifact{}, false, err
 	}
 	for _, a := range page.Artifacts {
-		if _, inside := inFolder(s, a); inside && (outputType == "" || OutputType(a.Kind) == outputType) && a.Target != handoff.Missing {
+		if _, inside := inFolder(s, a); inside && kindsOf(outputType)(a.Kind) && a.Target != handoff.Missing {
 			return a, true, nil
 		}
 	}

@@ -65,20 +65,53 @@ func withLimit(q handoff.ArtifactQuery) handoff.ArtifactQuery {
 	return q
 }
 
+// TestSessionPlans checks that sessions come newest first from an index, and
+// that what they made is looked up one session at a time.
+func TestSessionPlans(t *testing.T) {
+	x, err := Open(t.Context(), filepath.Join(t.TempDir(), "index.db"), "log1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	every := func(string) bool { return true }
+	for _, tt := range []struct {
+		query   handoff.SessionQuery
+		indexes []string
+	}{
+		{handoff.SessionQuery{Limit: 1}, []string{"a USING INDEX sessions_by_"}},
+		{handoff.SessionQuery{Runs: true, Agent: "v", Status: "v", Kinds: every, Limit: 1}, []string{"a USING INDEX sessions_by_", "x USING INDEX by_session", "x USING INDEX by_run"}},
+		{handoff.SessionQuery{Runs: true, Archived: true, BootID: "v"}, []string{"a USING INDEX sessions_by_boot"}},
+	} {
+		plan := explain(t, x, func(s *store) (string, []any, error) { return showingSessions(s, tt.query, 0) })
+		for _, index := range tt.indexes {
+			if !strings.Contains(plan, index) || strings.Contains(plan, "TEMP B-TREE") {
+				t.Errorf("%+v: the plan does not use %s:\n%s", tt.query, index, plan)
+			}
+		}
+	}
+}
+
 func planOf(t *testing.T, x *Index, q handoff.ArtifactQuery) string {
+	t.Helper()
+	return explain(t, x, func(s *store) (string, []any, error) {
+		w, err := selects(s, q)
+		if err != nil {
+			return "", nil, err
+		}
+		before, err := handoff.ParseCursor(q.Cursor)
+		query, args := showing(q, w, before)
+		return query, args, err
+	})
+}
+
+func explain(t *testing.T, x *Index, showing func(*store) (string, []any, error)) string {
 	t.Helper()
 	var plan []string
 	err := x.read(t.Context(), func(c *conn) error {
-		s := newStore(t.Context(), c)
-		w, err := selects(s, q)
+		query, args, err := showing(newStore(t.Context(), c))
 		if err != nil {
 			return err
 		}
-		before, err := handoff.ParseCursor(q.Cursor)
-		if err != nil {
-			return err
-		}
-		query, args := showing(q, w, before)
 		for rows, err := range c.each(t.Context(), "EXPLAIN QUERY PLAN "+query, args...) {
 			if err != nil {
 				return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -337,17 +336,9 @@ func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page hand
 	}
 	err = x.read(ctx, func(c *conn) error {
 		s := newStore(ctx, c)
-		w := selectsSessions(q, before)
-		if q.Workflow != nil {
-			names, err := s.workflows(q.Workflow)
-			if err != nil {
-				return err
-			}
-			w = w.and("a.workflow IN (SELECT value FROM json_each(?))", names)
-		}
-		query := "SELECT a.id, a.state" + w.String() + " ORDER BY a.opened DESC"
-		if q.Limit > 0 {
-			query, w.args = query+" LIMIT ?", append(w.args, q.Limit+1)
+		query, args, err := showingSessions(s, q, before)
+		if err != nil {
+			return err
 		}
 		page = handoff.SessionPage{Sessions: []handoff.Session{}}
 		return s.load(query, func(r *row) error {
@@ -358,7 +349,7 @@ func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page hand
 			}
 			page.Sessions = append(page.Sessions, v)
 			return nil
-		}, w.args...)
+		}, args...)
 	})
 	if q.Limit > 0 && len(page.Sessions) > q.Limit {
 		page.Sessions = page.Sessions[:q.Limit]
@@ -367,21 +358,57 @@ func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page hand
 	return page, err
 }
 
-// workflows returns, as a JSON list, the names of workflows that a pattern
-// fits: SQL does not know the language of patterns.
-func (s *store) workflows(pattern *regexp.Regexp) (string, error) {
-	names := []string{}
-	err := s.load("SELECT DISTINCT workflow FROM sessions", func(r *row) error {
-		name := r.text()
-		if pattern.MatchString(name) {
-			names = append(names, name)
+// showingSessions returns the query of Sessions: newest first, and one more
+// than its limit if there are more.
+func showingSessions(s *store, q handoff.SessionQuery, before handoff.Seq) (string, []any, error) {
+	w := selectsSessions(q, before)
+	if q.Workflow != nil {
+		names, err := s.fitting(`SELECT DISTINCT workflow FROM sessions`, q.Workflow.MatchString)
+		if err != nil {
+			return "", nil, err
+		}
+		w = w.and("a.workflow IN (SELECT value FROM json_each(?))", names)
+	}
+	if q.Kinds != nil {
+		kinds, err := s.fitting(everyKind, q.Kinds)
+		if err != nil {
+			return "", nil, err
+		}
+		w = w.and("json_array_length(?) > 0 AND ("+madeIn("session")+" OR "+madeIn("run")+")", kinds, kinds, kinds)
+	}
+	query := "SELECT a.id, a.state" + w.String() + " ORDER BY a.opened DESC"
+	if q.Limit > 0 {
+		query, w.args = query+" LIMIT ?", append(w.args, q.Limit+1)
+	}
+	return query, w.args, nil
+}
+
+// madeIn selects sessions by what was made in them: a slot of an artifact's
+// producer names the session.
+func madeIn(column string) string {
+	return "EXISTS (SELECT 1 FROM artifacts x WHERE x." + column + " = a.id AND x.status = 'active' AND coalesce(x.kind, '') IN (SELECT value FROM json_each(?)))"
+}
+
+// everyKind selects the kinds of artifacts, "" for none. It steps from one kind
+// to the next, for there are few.
+const everyKind = `WITH RECURSIVE known (kind) AS (SELECT min(kind) FROM artifacts WHERE kind IS NOT NULL
+	UNION ALL SELECT (SELECT min(kind) FROM artifacts WHERE kind > known.kind) FROM known WHERE known.kind IS NOT NULL)
+	SELECT kind FROM known WHERE kind IS NOT NULL UNION ALL SELECT ''`
+
+// fitting returns, as a JSON list, the words of a query that fit: SQL does not
+// know the language of patterns.
+func (s *store) fitting(query string, fits func(string) bool) (string, error) {
+	words := []string{}
+	err := s.load(query, func(r *row) error {
+		if word := r.text(); fits(word) {
+			words = append(words, word)
 		}
 		return nil
 	})
 	if err != nil {
 		return "", err
 	}
-	return encode(names)
+	return encode(words)
 }
 
 func selectsSessions(q handoff.SessionQuery, before handoff.Seq) clause {

@@ -21,6 +21,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"handoff":      func() { os.Exit(mainCode()) },
 		"unprivileged": func() { os.Exit(unprivileged(os.Args[1:])) },
+		"fullscreen":   func() { os.Exit(fullScreen()) },
+		"jobshell":     func() { os.Exit(jobShell()) },
 	})
 }
 

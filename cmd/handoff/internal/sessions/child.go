@@ -84,6 +84,7 @@ func (c child) wait(signals <-chan os.Signal) ending {
 	for {
 		select {
 		case e.status = <-ended:
+			e.hear(signals)
 			return e
 		case s := <-signals:
 			e.heard(s)
@@ -92,6 +93,13 @@ func (c child) wait(signals <-chan os.Signal) ending {
 				_ = c.process.Signal(s) // it may have ended meanwhile
 			}
 		}
+	}
+}
+
+// hear takes what has come and was not passed on.
+func (e *ending) hear(signals <-chan os.Signal) {
+	for len(signals) > 0 {
+		e.heard(<-signals)
 	}
 }
 

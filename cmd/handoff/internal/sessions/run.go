@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -58,8 +59,7 @@ and 1 where it succeeded, but something --expect names is missing.`,
 		}
 		files.Program = filepath.Base(args[0])
 		r := run{App: a, opening: o, files: files, path: path, args: args, expect: expect}
-		// What a signal ends is the child; the session's end must be told.
-		return r.do(context.WithoutCancel(c.Context()))
+		return r.do(c.Context())
 	}
 	return c
 }
@@ -67,7 +67,8 @@ and 1 where it succeeded, but something --expect names is missing.`,
 // coded gives an error that has none yet its exit code.
 func coded(code int, err error) error {
 	var has cli.Coded
-	if err == nil || errors.As(err, &has) {
+	var done cli.ExitCode
+	if err == nil || errors.As(err, &has) || errors.As(err, &done) {
 		return err
 	}
 	return cli.Coded{Code: code, Err: err}
@@ -86,13 +87,14 @@ type run struct {
 	opened   local.OpenedSession
 }
 
-func (r *run) do(ctx context.Context) error {
+func (r *run) do(caller context.Context) error {
 	signals, stop := listen()
 	defer stop()
+	ctx := context.WithoutCancel(caller) // what a signal ends is the child; the session's end must be told
 	var c child
 	err := r.Writing(func(w *local.Workspace) (err error) {
 		if err = r.open(ctx, w); err == nil {
-			c, err = r.start(ctx, w, signals)
+			c, err = r.start(ctx, w, asked(caller, signals))
 		}
 		return err
 	})
@@ -144,16 +146,23 @@ func (r *run) open(ctx context.Context, w *local.Workspace) (err error) {
 	return err
 }
 
-// start starts the child, unless handoff was asked to end before, and notes
-// which process it is.
-func (r *run) start(ctx context.Context, w *local.Workspace, signals <-chan os.Signal) (child, error) {
+// asked returns the signal by which handoff was asked to end before there was a
+// child, 0 for none.
+func asked(caller context.Context, signals <-chan os.Signal) syscall.Signal {
 	var e ending
-	for len(signals) > 0 {
-		e.heard(<-signals)
+	if caller.Err() != nil { // it came before run listened
+		e.asked = syscall.SIGINT
 	}
-	if e.asked != 0 {
-		r.close(ctx, w, session.Cancelled, e.asked.String())
-		return child{}, cli.ExitCode(exitSignalled + int(e.asked))
+	e.hear(signals)
+	return e.asked
+}
+
+// start starts the child, unless handoff was asked to end, and notes which
+// process it is.
+func (r *run) start(ctx context.Context, w *local.Workspace, asked syscall.Signal) (child, error) {
+	if asked != 0 {
+		r.close(ctx, w, session.Cancelled, asked.String())
+		return child{}, cli.ExitCode(exitSignalled + int(asked))
 	}
 	env := new(exec.Cmd).Environ()
 	for _, name := range cli.SortedKeys(r.opened.Env) {
