@@ -2,8 +2,6 @@ package gemini_test
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -29,12 +27,7 @@ func TestXurl(t *testing.T) {
 
 func provider(t testing.TB, home string) thread.Provider {
 	t.Helper()
-	d := gemini.Driver()
-	p, err := d.Open(d.Roots(func(string) string { return "" }, home))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return threadtest.Open(t, gemini.Driver(), home)
 }
 
 // TestSeveralInOneFile reads threads that were put one behind the other.
@@ -138,13 +131,29 @@ func TestCwd(t *testing.T) {
 	}
 }
 
+// FuzzChat reads any bytes as a log and as a document.
+func FuzzChat(f *testing.F) {
+	dir := f.TempDir()
+	home(f, dir)
+	threadtest.Seeds(f, dir, "*.json*")
+	f.Add([]byte(`{"$set":{"messages":[{"type":"user","content":"a"},{"id":"x","type":"gemini","tokens":{"input":-5,"cached":9e99,"output":1e400}}]}}{"$rewindTo":"x"}`))
+	f.Add([]byte(`{"messages":[{"id":"x","type":"user"},{"id":"x","type":"gemini","toolCalls":[{"agentId":"a"},{"agentId":"a","result":[[[{}]]]}]}],"sessionId":""`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, ext := range []string{".json", ".jsonl"} {
+			home := t.TempDir()
+			put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+ext, string(b))
+			p := provider(t, home)
+			for th, err := range p.Threads(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				threadtest.Sound(t, p, th.ID)
+			}
+		}
+	})
+}
+
 func put(t testing.TB, home, name, body string) {
 	t.Helper()
-	path := filepath.Join(home, ".gemini", "tmp", filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	threadtest.Put(t, body, home, ".gemini/tmp", name)
 }
