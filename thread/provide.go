@@ -124,6 +124,18 @@ func (w *Walk) Err(name string) error {
 	return Unreadable(name, errors.Join(w.errs...))
 }
 
+// Meanwhile tells what may have been begun by the thread in path, which was begun
+// itself at begun, from what is older than it, or younger than what was written
+// to it last. Times are UTC as names say them in this layout; "" says nothing.
+func Meanwhile(path, begun, layout string) func(begun string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return func(string) bool { return true }
+	}
+	last := info.ModTime().UTC().Format(layout)
+	return func(other string) bool { return other == "" || begun <= other && other <= last }
+}
+
 // Copies puts what has the same id together, in the order of the first of each.
 // What has none stays alone.
 func Copies[F any](files []F, id func(F) string) (groups [][]F) {

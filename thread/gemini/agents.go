@@ -3,7 +3,6 @@ package gemini
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -87,9 +86,9 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, at chat) (
 		found[i].head = t.head(found[i])
 	}
 	beside, _ := t.chats(at.chats, "")
-	meanwhile := at.meanwhile()
+	meanwhile := thread.Meanwhile(at.path, at.begun(), minute)
 	for _, c := range beside {
-		if !meanwhile(c) {
+		if !meanwhile(c.begun()) {
 			continue
 		}
 		if c.head = t.head(c); c.head.parent == main.ID {
@@ -112,20 +111,6 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, at chat) (
 	}
 	slices.SortFunc(list, thread.ByStart)
 	return list, nil
-}
-
-// meanwhile tells chats that may have been begun by c from those that, as their
-// names say, are older than it, or younger than what was written to it last.
-func (c chat) meanwhile() func(chat) bool {
-	info, err := os.Stat(c.path)
-	if err != nil {
-		return func(chat) bool { return true }
-	}
-	from, to := c.begun(), info.ModTime().UTC().Format(minute)
-	return func(o chat) bool {
-		begun := o.begun()
-		return begun == "" || from <= begun && begun <= to
-	}
 }
 
 // agent puts together what parent and child say; one of the two may be missing.

@@ -25,19 +25,17 @@ const headLen = 4 << 10
 
 // head reads the header of a file, the zero one where it has none.
 func (t *tree) head(s session) (h head) {
-	if t.ctx.Err() != nil {
-		t.fail(t.ctx.Err())
+	if t.Done() {
 		return h
 	}
 	f, err := os.Open(s.path)
 	if err != nil {
-		t.fail(err)
+		t.Fail(err)
 		return h
 	}
 	defer f.Close()
-	var buf [headLen]byte
-	n, _ := io.ReadFull(f, buf[:])
-	for line := range bytes.Lines(buf[:n]) {
+	n, _ := io.ReadFull(f, t.buf[:])
+	for line := range bytes.Lines(t.buf[:n]) {
 		if v := jsonl.Value(line); v.Get("type").Is("session") {
 			return parseHead(v)
 		}
@@ -55,7 +53,7 @@ func parseHead(v jsonl.Value) (h head) {
 		case "title", "name":
 			h.title = c.Value().Text()
 		case "timestamp":
-			h.started = clock(c.Value())
+			h.started = c.Value().Time()
 		case "parentSession", "branchedFrom":
 			h.from = c.Value().Text()
 		default:
@@ -93,13 +91,4 @@ func canonical(id string) string {
 		return strings.ToLower(id)
 	}
 	return id
-}
-
-// clock reads a time, the zero one from what is none.
-func clock(v jsonl.Value) time.Time {
-	t, err := time.Parse(time.RFC3339Nano, string(v.Raw()))
-	if err != nil {
-		return time.Time{}
-	}
-	return t
 }
