@@ -3,7 +3,6 @@ package opencode
 import (
 	"cmp"
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,8 +18,6 @@ type sighting struct {
 	events []thread.Event
 }
 
-var taskID = regexp.MustCompile(`task_id: (ses_[0-9A-Za-z]+)`)
-
 // child returns the subagent that a call of task is about, "" if it is none or
 // was not begun.
 func child(p jsonl.Value) string {
@@ -31,11 +28,13 @@ func child(p jsonl.Value) string {
 	if id := state.Get("metadata", "sessionId").Text(); id != "" {
 		return id
 	}
-	if m := taskID.FindStringSubmatch(state.Get("output").Text()); m != nil {
-		return m[1]
+	if _, said, ok := strings.Cut(state.Get("output").Text(), "task_id: ses_"); ok {
+		return "ses_" + said[:len(said)-len(strings.TrimLeft(said, alphanumeric))]
 	}
 	return state.Get("input", "task_id").Text()
 }
+
+const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // called follows a call of task, by which a subagent is begun or resumed. It
 // ends when the subagent's turn does.
