@@ -16,7 +16,7 @@ func TestSuite(t *testing.T) {
 	threadtest.Run(t, threadtest.Suite{Driver: amp.Driver(), Write: home})
 }
 
-func open(t testing.TB, home string) thread.Provider {
+func provider(t testing.TB, home string) thread.Provider {
 	t.Helper()
 	return threadtest.Open(t, amp.Driver(), home)
 }
@@ -39,7 +39,7 @@ func TestCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := open(t, dir)
+	p := provider(t, dir)
 	for n := range len(whole) {
 		if err := os.WriteFile(path, whole[:n], 0o600); err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func TestRealThreads(t *testing.T) {
 	read := 0
 	for _, home := range threadtest.Homes(t, "amp", ".local/share/amp") {
 		threadtest.Untouched(t, home)
-		p := open(t, home)
+		p := provider(t, home)
 		for th, err := range p.Threads(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
@@ -116,7 +116,7 @@ func FuzzDocument(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		home := t.TempDir()
 		threadtest.Put(t, string(b), home, ".local/share/amp/threads", mainID+".json")
-		p := open(t, home)
+		p := provider(t, home)
 		for _, err := range p.Threads(t.Context()) {
 			if err != nil {
 				t.Error(err)

@@ -25,9 +25,10 @@ type chat struct {
 	document bool   // one JSON document, not a log
 	start    int64  // where it starts in the file
 	head     head   // zero until it is read
+	asked    string // the id by which its name was found; its head may be damaged
 }
 
-func (c chat) id() string { return cmp.Or(c.head.id, c.stem) }
+func (c chat) id() string { return cmp.Or(c.head.id, c.asked, c.stem) }
 
 // parent is the id of the thread whose subagent it is. A folder is named after
 // it, as far as its characters allow.
@@ -114,8 +115,7 @@ func (p *provider) locate(t *tree, id string) (found []chat) {
 		if c.stem != id && c.stem != name && (len(id) <= 8 || !strings.HasSuffix(c.stem, suffix)) {
 			return nil
 		}
-		c.head = t.head(c)
-		c.head.id = cmp.Or(c.head.id, id)
+		c.head, c.asked = t.head(c), id
 		return []chat{c}
 	}
 	headed := func(c chat) []chat {
@@ -125,7 +125,7 @@ func (p *provider) locate(t *tree, id string) (found []chat) {
 	look := func(chats []chat, open func(chat) []chat) {
 		for _, c := range chats {
 			for _, c := range open(c) {
-				if c.head.id == id {
+				if c.id() == id {
 					found = append(found, c)
 				}
 			}

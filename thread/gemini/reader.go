@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 		return thread.Facts{}, err
 	}
 	defer f.Close()
-	s := &scanner{ctx: ctx, id: r.chat.head.id, log: log{document: r.chat.document}}
+	s := &scanner{ctx: ctx, id: cmp.Or(r.chat.head.id, r.chat.asked), log: log{document: r.chat.document}}
 	s.timeline.Detail, s.timeline.Emit = detail, emit
 	if r.chat.document {
 		err = s.document(f)

@@ -14,7 +14,7 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-func open(t testing.TB, roots ...string) thread.Provider {
+func provider(t testing.TB, roots ...string) thread.Provider {
 	t.Helper()
 	p, err := opencode.Driver().Open(roots)
 	if err != nil {
@@ -98,7 +98,7 @@ func TestRealFiles(t *testing.T) {
 		if err := os.CopyFS(filepath.Join(root, "storage"), os.DirFS(filepath.Join(dir, tt.storage))); err != nil {
 			t.Fatal(err)
 		}
-		th, err := open(t, root).Thread(t.Context(), tt.id)
+		th, err := provider(t, root).Thread(t.Context(), tt.id)
 		if err != nil {
 			t.Errorf("%s: %v", tt.id, err)
 			continue
@@ -189,5 +189,5 @@ func state(t *testing.T, parts []recorded) thread.State {
 		b.pages[i].id = strings.Repeat("m", i+1) // in order
 	}
 	b.files(t, filepath.Join(root, "storage"), func(m string, i int) string { return filepath.Join(m, strings.Repeat("p", i+1)+".json") })
-	return threadtest.Load(t, open(t, root), parentID).State
+	return threadtest.Load(t, provider(t, root), parentID).State
 }
