@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agent-handoff/handoff/jsonl"
 	"github.com/agent-handoff/handoff/thread"
@@ -23,7 +24,7 @@ type sighting struct {
 // A ledger keeps the sightings in order.
 type ledger struct{ agents []*sighting }
 
-var taskID = regexp.MustCompile(`task_id: (ses_[0-9A-Za-z]+)`)
+var taskID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`task_id: (ses_[0-9A-Za-z]+)`) })
 
 // child returns the subagent that a call of task is about, "" if it is none or
 // was not begun.
@@ -35,7 +36,7 @@ func child(p jsonl.Value) string {
 	if id := state.Get("metadata", "sessionId").Text(); id != "" {
 		return id
 	}
-	if m := taskID.FindStringSubmatch(state.Get("output").Text()); m != nil {
+	if m := taskID().FindStringSubmatch(state.Get("output").Text()); m != nil {
 		return m[1]
 	}
 	return state.Get("input", "task_id").Text()

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agent-handoff/handoff/jsonl"
 	"github.com/agent-handoff/handoff/thread"
@@ -37,7 +38,7 @@ func (s session) id() string {
 
 // run is how a name ends that an extension gives to what a subagent writes: the
 // run's id, and three more parts, which make no UUID.
-var run = regexp.MustCompile(`_[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{4}$`)
+var run = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{4}$`) })
 
 // parent is the id of the thread whose subagent it is, as far as it says so.
 func (s session) parent() string {
@@ -46,13 +47,13 @@ func (s session) parent() string {
 		return s.head.parent
 	case s.owner != "":
 		return s.owner
-	case run.MatchString(s.stem()):
+	case run().MatchString(s.stem()):
 		return idOf(s.head.from)
 	}
 	return ""
 }
 
-func (s session) subagent() bool { return s.parent() != "" || run.MatchString(s.stem()) }
+func (s session) subagent() bool { return s.parent() != "" || run().MatchString(s.stem()) }
 
 // idOf is the id in which the name of a session's file ends.
 func idOf(path string) string {
