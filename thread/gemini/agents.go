@@ -86,7 +86,7 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, at chat) (
 		found[i].head = t.head(found[i])
 	}
 	beside, _ := t.chats(at.chats, "")
-	meanwhile := thread.Meanwhile(at.path, at.begun(), minute)
+	meanwhile := thread.Meanwhile(at.path(), at.begun(), minute)
 	for _, c := range beside {
 		if !meanwhile(c.begun()) {
 			continue

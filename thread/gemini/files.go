@@ -18,14 +18,22 @@ import (
 // A chat is one thread's part of a file, as name and head tell it. A file holds
 // one, but where logs were put together, several.
 type chat struct {
-	path     string
-	stem     string // its name without the ending
+	stem     string // the file's name without the ending
 	chats    string // the folder of its project's chats
 	folder   string // the one below that in which it lies, "" for a session
 	document bool   // one JSON document, not a log
 	start    int64  // where it starts in the file
 	head     head   // zero until it is read
 	asked    string // the id by which its name was found; its head may be damaged
+}
+
+func (c chat) path() string { return filepath.Join(c.chats, c.folder, c.stem+c.ext()) }
+
+func (c chat) ext() string {
+	if c.document {
+		return ".json"
+	}
+	return ".jsonl"
 }
 
 func (c chat) id() string { return cmp.Or(c.head.id, c.asked, c.stem) }
@@ -72,8 +80,8 @@ func (t *tree) chats(dir, below string) (chats []chat, folders []string) {
 		if strings.HasPrefix(name, ".") || ext != ".json" && ext != ".jsonl" || below == "" && !strings.HasPrefix(name, "session-") {
 			continue // checkpoints and the like
 		}
-		if path := filepath.Join(in, name); thread.Regular(path, e.Type()) {
-			chats = append(chats, chat{path: path, stem: strings.TrimSuffix(name, ext), chats: dir, folder: below, document: ext == ".json"})
+		if e.Type().IsRegular() || thread.Regular(filepath.Join(in, name), e.Type()) {
+			chats = append(chats, chat{stem: strings.TrimSuffix(name, ext), chats: dir, folder: below, document: ext == ".json"})
 		}
 	}
 	return chats, folders
@@ -180,7 +188,7 @@ func (t *tree) further(c chat) (list []chat) {
 	if c.document || t.Done() {
 		return nil
 	}
-	f, err := os.Open(c.path)
+	f, err := os.Open(c.path())
 	if err != nil {
 		t.Fail(err)
 		return nil

@@ -81,20 +81,20 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 func (p *provider) open(copies []chat) (*thread.Thread, error) {
 	slices.SortStableFunc(copies, better)
 	best := copies[0]
-	info, err := os.Stat(best.path)
+	info, err := os.Stat(best.path())
 	if err != nil {
-		return nil, thread.Unreadable(best.path, err)
+		return nil, thread.Unreadable(best.path(), err)
 	}
 	m := best.head
 	t := &thread.Thread{
-		Provider: p.name, ID: best.id(), Source: best.path, Updated: info.ModTime(), Title: m.title,
+		Provider: p.name, ID: best.id(), Source: best.path(), Updated: info.ModTime(), Title: m.title,
 		Cwd: best.cwd(), Started: m.started, Parent: best.parent(), Reader: &reader{chat: best},
 	}
 	if m.id == "" {
 		t.Warn("it does not say its id, which is taken from where it lies")
 	}
 	for _, c := range copies[1:] {
-		t.Elsewhere(c.path)
+		t.Elsewhere(c.path())
 	}
 	return t, nil
 }

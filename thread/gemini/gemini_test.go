@@ -81,6 +81,27 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// TestOpensFew: where names tell, a chat is not opened: not to find a thread, and
+// not to find its subagents.
+func TestOpensFew(t *testing.T) {
+	home := t.TempDir()
+	main, named := begin(logID, nil).user("u", "one").String(), obj{"parentSessionId": logID}
+	put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".jsonl", main)
+	put(t, home, "p/chats/session-2026-06-12T10-00-other.jsonl", main)
+	put(t, home, "p/chats/session-2026-06-12T09-59-"+doneID[:8]+".jsonl", begin(doneID, named).user("u", "older").String())
+	put(t, home, "p/chats/session-2999-06-12T10-00-"+failedID[:8]+".jsonl", begin(failedID, named).user("u", "much younger").String())
+	put(t, home, "p/chats/session-2026-06-12T10-00-"+childID[:8]+".jsonl", begin(childID, named).user("u", "begun meanwhile").String())
+	p := provider(t, home)
+	th := threadtest.Load(t, p, logID)
+	if len(th.Warnings) != 0 {
+		t.Errorf("another copy was looked for: %q", th.Warnings)
+	}
+	agents, err := p.Agents(t.Context(), th)
+	if err != nil || len(agents) != 1 || agents[0].ID != childID {
+		t.Errorf("got %+v, %v, want %s", agents, err, childID)
+	}
+}
+
 // TestSwept tells a chat that was deleted from one that never was.
 func TestSwept(t *testing.T) {
 	home := t.TempDir()

@@ -24,7 +24,7 @@ func (t *tree) head(c chat) (h head) {
 	if t.Done() {
 		return h
 	}
-	f, err := os.Open(c.path)
+	f, err := os.Open(c.path())
 	if err != nil {
 		t.Fail(err)
 		return h

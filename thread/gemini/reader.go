@@ -26,7 +26,7 @@ const maxDocument = 256 << 20
 
 // Read implements thread.Reader.
 func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
-	f, err := thread.OpenFile(r.chat.path)
+	f, err := thread.OpenFile(r.chat.path())
 	if err != nil {
 		return thread.Facts{}, err
 	}

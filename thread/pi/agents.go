@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -74,18 +73,18 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 
 // is reports whether s is the subagent's session.
 func (a *sighting) is(s session) bool {
-	return a.id == s.id() || a.id == idOf(s.path) || a.file != "" && a.file == filepath.Base(s.path)
+	return a.id == s.id() || a.id == idOf(s.name) || a.file != "" && a.file == s.name
 }
 
 // children opens the sessions of main's subagents, in the order they were begun.
 func (p *provider) children(ctx context.Context, main *thread.Thread, at session, said []*sighting) ([]*thread.Thread, error) {
 	t := newTree(ctx)
 	found := slices.DeleteFunc(t.below(at), func(s session) bool { return s.owner != main.ID })
-	beside, _ := t.folder(filepath.Dir(at.path))
-	meanwhile := thread.Meanwhile(at.path, at.begun(), second)
+	beside, _ := t.folder(at.dir)
+	meanwhile := thread.Meanwhile(at.path(), at.begun(), second)
 	for _, s := range beside {
 		is := func(a *sighting) bool { return a.is(s) }
-		if s.path == at.path || !meanwhile(s.begun()) && !slices.ContainsFunc(said, is) {
+		if s.name == at.name || !meanwhile(s.begun()) && !slices.ContainsFunc(said, is) {
 			continue
 		}
 		if s.head = t.head(s); s.parent() == main.ID || slices.ContainsFunc(said, is) {
@@ -97,7 +96,7 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, at session
 			found = append(found, p.elsewhere(t, a)...)
 		}
 	}
-	if err := t.Err(at.path); err != nil {
+	if err := t.Err(at.path()); err != nil {
 		return nil, err
 	}
 	var list []*thread.Thread

@@ -45,7 +45,7 @@ func (p *provider) Branch(ctx context.Context, main *thread.Thread, id string) (
 
 // Read implements thread.Reader.
 func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
-	f, err := thread.OpenFile(r.session.path)
+	f, err := thread.OpenFile(r.session.path())
 	if err != nil {
 		return thread.Facts{}, err
 	}

@@ -17,15 +17,18 @@ const ext = ".jsonl"
 // A session is one thread's part of a file, as name and head tell it. A file
 // holds one, but where files were put together, several.
 type session struct {
-	path  string
+	dir   string
+	name  string // of the file
 	owner string // the id of the session in whose folder it lies
 	start int64  // where it starts in the file
 	head  head   // zero until it is read
 }
 
-func (s session) stem() string { return strings.TrimSuffix(filepath.Base(s.path), ext) }
+func (s session) path() string { return filepath.Join(s.dir, s.name) }
 
-func (s session) id() string { return cmp.Or(s.head.id, idOf(s.path)) }
+func (s session) stem() string { return strings.TrimSuffix(s.name, ext) }
+
+func (s session) id() string { return cmp.Or(s.head.id, idOf(s.name)) }
 
 // run reports whether its name ends as an extension has what a subagent writes
 // end: in the run's id, and three more parts, which make no UUID.
@@ -86,13 +89,14 @@ func newTree(ctx context.Context) *tree { return &tree{Walk: thread.NewWalk(ctx)
 
 // folder returns the session files in dir and the names of the folders there.
 func (t *tree) folder(dir string) (files []session, folders []string) {
-	for _, e := range t.Folder(dir) {
-		path := filepath.Join(dir, e.Name())
-		switch {
+	entries := t.Folder(dir)
+	files = make([]session, 0, len(entries))
+	for _, e := range entries {
+		switch name := e.Name(); {
 		case e.IsDir():
-			folders = append(folders, e.Name())
-		case filepath.Ext(path) == ext && thread.Regular(path, e.Type()):
-			files = append(files, session{path: path})
+			folders = append(folders, name)
+		case strings.HasSuffix(name, ext) && (e.Type().IsRegular() || thread.Regular(filepath.Join(dir, name), e.Type())):
+			files = append(files, session{dir: dir, name: name})
 		}
 	}
 	return files, folders
@@ -134,7 +138,7 @@ func (t *tree) below(s session) []session {
 }
 
 func (t *tree) descend(s session, depth int) (list []session) {
-	dir := strings.TrimSuffix(s.path, ext)
+	dir := strings.TrimSuffix(s.path(), ext)
 	files, folders := t.folder(dir)
 	for _, f := range files {
 		f.owner = s.id()
@@ -152,7 +156,7 @@ func (t *tree) descend(s session, depth int) (list []session) {
 func (p *provider) locate(t *tree, id string) (found []session) {
 	files, owners := p.all(t)
 	for _, s := range files {
-		if idOf(s.path) == id {
+		if idOf(s.name) == id {
 			s.head = t.head(s)
 			found = append(found, s)
 		}
@@ -200,7 +204,7 @@ func (t *tree) further(s session) (list []session) {
 	if t.Done() {
 		return nil
 	}
-	f, err := os.Open(s.path)
+	f, err := os.Open(s.path())
 	if err != nil {
 		t.Fail(err)
 		return nil

@@ -28,7 +28,7 @@ func (t *tree) head(s session) (h head) {
 	if t.Done() {
 		return h
 	}
-	f, err := os.Open(s.path)
+	f, err := os.Open(s.path())
 	if err != nil {
 		t.Fail(err)
 		return h
@@ -68,8 +68,7 @@ func parseHead(v jsonl.Value) (h head) {
 
 // relation reads how extensions say what ran what. They agree on no name.
 func (h *head) relation(name string, v jsonl.Value) {
-	name = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
-	switch name {
+	switch strings.ToLower(joined.Replace(name)) {
 	case "parentsessionid", "parentthreadid", "mainsessionid", "rootsessionid", "parentid":
 		if id := canonical(v.Text()); thread.IsUUID(id) {
 			h.parent = id
@@ -85,6 +84,8 @@ func (h *head) relation(name string, v jsonl.Value) {
 		}
 	}
 }
+
+var joined = strings.NewReplacer("_", "", "-", "")
 
 func canonical(id string) string {
 	if thread.IsUUID(id) {

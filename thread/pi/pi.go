@@ -76,26 +76,26 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 // open makes a thread of the first of several copies of it.
 func (p *provider) open(copies []session) (*thread.Thread, error) {
 	best := copies[0]
-	info, err := os.Stat(best.path)
+	info, err := os.Stat(best.path())
 	if err != nil {
-		return nil, thread.Unreadable(best.path, err)
+		return nil, thread.Unreadable(best.path(), err)
 	}
 	h := best.head
 	t := &thread.Thread{
-		Provider: p.name, ID: best.id(), Source: best.path, Updated: info.ModTime(),
+		Provider: p.name, ID: best.id(), Source: best.path(), Updated: info.ModTime(),
 		Title: h.title, Cwd: h.cwd, Started: h.started, Parent: best.parent(), Reader: &reader{session: best},
 	}
 	if from := idOf(h.from); from != t.Parent {
 		t.ForkedFrom = from
 	}
-	switch named := idOf(best.path); {
+	switch named := idOf(best.name); {
 	case h.id == "":
 		t.Warn("it does not say its id, which is taken from its name")
 	case thread.IsUUID(named) && named != h.id && best.start == 0:
 		t.Warn("the file is named after %s and says it is %s", named, h.id)
 	}
 	for _, c := range copies[1:] {
-		t.Elsewhere(c.path)
+		t.Elsewhere(c.path())
 	}
 	return t, nil
 }

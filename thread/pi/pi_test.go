@@ -55,6 +55,27 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestOpensFew: where names tell, a session is not opened: not to find a thread,
+// and not to find its subagents.
+func TestOpensFew(t *testing.T) {
+	home := t.TempDir()
+	const at, older, later, younger = "2026-05-24T23:39:56Z", "2026-05-24T23:39:55Z", "2026-05-24T23:50:00Z", "2999-05-24T23:39:56Z"
+	put(t, home, project+named(at, treeID), begin(treeID, at, nil).user("one").String())
+	put(t, home, project+"other.jsonl", begin(treeID, at, nil).user("one").String())
+	for id, begun := range map[string]string{scoutID: older, hintedID: later, lostID: younger} {
+		put(t, home, project+named(begun, id), begin(id, begun, obj{"parentSessionId": treeID}).user("two").String())
+	}
+	p := provider(t, home)
+	th := threadtest.Load(t, p, treeID)
+	if len(th.Warnings) != 0 {
+		t.Errorf("another copy was looked for: %q", th.Warnings)
+	}
+	agents, err := p.Agents(t.Context(), th)
+	if err != nil || len(agents) != 1 || agents[0].ID != hintedID {
+		t.Errorf("got %+v, %v, want %s", agents, err, hintedID)
+	}
+}
+
 // TestRoots reads a folder of sessions that a variable names, as it is.
 func TestRoots(t *testing.T) {
 	d := pi.Driver()
