@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -54,12 +55,12 @@ var Channels = []struct{ Name, Purpose string }{
 	{"handoff", "final summaries, for a parent or a later task"},
 }
 
-var channelForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var channelForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
 
 // CheckChannel reports, as kind Invalid, why name can't be a channel's: it is
 // not lower-case words of letters and digits, joined by single dashes.
 func CheckChannel(name string) error {
-	if channelForm.MatchString(name) && len(name) <= maxWord {
+	if channelForm().MatchString(name) && len(name) <= maxWord {
 		return nil
 	}
 	known := make([]string, len(Channels))
@@ -159,23 +160,25 @@ func distinct(list []string) []string {
 	return out
 }
 
-var secretForms = regexp.MustCompile(strings.Join([]string{
-	`-----BEGIN [A-Z ]*PRIVATE KEY`,
-	`\b(AKIA|ASIA)[0-9A-Z]{16}\b`,
-	`\bgh[opsur]_[0-9A-Za-z]{36}`,
-	`\bgithub_pat_[0-9A-Za-z_]{40,}`,
-	`\bglpat-[0-9A-Za-z_-]{20}`,
-	`\bxox[abprs]-[0-9A-Za-z-]{10,}`,
-	`\bsk-[0-9A-Za-z_-]{20,}`,
-	`\bAIza[0-9A-Za-z_-]{35}`,
-	`\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.`,
-	`(?i)\b(password|passwd|secret|api[_-]?key|token)\s*[=:]\s*\S{8,}`,
-}, "|"))
+var secretForms = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(strings.Join([]string{
+		`-----BEGIN [A-Z ]*PRIVATE KEY`,
+		`\b(AKIA|ASIA)[0-9A-Z]{16}\b`,
+		`\bgh[opsur]_[0-9A-Za-z]{36}`,
+		`\bgithub_pat_[0-9A-Za-z_]{40,}`,
+		`\bglpat-[0-9A-Za-z_-]{20}`,
+		`\bxox[abprs]-[0-9A-Za-z-]{10,}`,
+		`\bsk-[0-9A-Za-z_-]{20,}`,
+		`\bAIza[0-9A-Za-z_-]{35}`,
+		`\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.`,
+		`(?i)\b(password|passwd|secret|api[_-]?key|token)\s*[=:]\s*\S{8,}`,
+	}, "|"))
+})
 
 // looksSecret returns a warning where a text that will travel through prompts
 // and logs seems to hold a secret.
 func looksSecret(field, text string) []string {
-	if !secretForms.MatchString(text) {
+	if !secretForms().MatchString(text) {
 		return nil
 	}
 	return []string{"the " + field + " looks as if it holds a secret; records are kept for good and shown to every agent"}

@@ -260,6 +260,28 @@ func TestPurity(t *testing.T) {
 	}
 }
 
+// TestStart holds that no package compiles an expression when the program
+// starts: every command would pay for it.
+func TestStart(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isTest() {
+			continue
+		}
+		for _, decl := range s.file.Decls {
+			if _, ok := decl.(*ast.FuncDecl); ok {
+				continue
+			}
+			ast.Inspect(decl, func(n ast.Node) bool {
+				if sel, ok := n.(*ast.SelectorExpr); ok && (sel.Sel.Name == "MustCompile" || sel.Sel.Name == "Must") {
+					t.Errorf("%s:%d: it is made at start; sync.OnceValue makes it when it is used", s.name, s.fset.Position(sel.Pos()).Line)
+				}
+				_, later := n.(*ast.FuncLit)
+				return !later
+			})
+		}
+	}
+}
+
 func TestBudgets(t *testing.T) {
 	perPackage := map[string]int{}
 	for _, s := range sources(t) {

@@ -2,6 +2,7 @@ package body
 
 import (
 	"regexp"
+	"sync"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -24,7 +25,7 @@ type Needs struct {
 	lost      bool                // a record is
 }
 
-var digestForm = regexp.MustCompile(`[0-9a-f]{64}`)
+var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{64}`) })
 
 // Add takes a record into account. A record that this program doesn't
 // understand, because its type or version is newer, needs whatever it names.
@@ -44,7 +45,7 @@ func (n *Needs) Add(r handoff.Record) {
 	}
 	if r.Fact == nil || r.Version > handoff.Version {
 		b, _ := r.JSON()
-		for _, value := range digestForm.FindAll(b, -1) {
+		for _, value := range digestForm().FindAll(b, -1) {
 			n.other[string(value)] = true
 		}
 	}

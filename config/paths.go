@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -50,7 +51,9 @@ type Substitution struct {
 // next one twice grow without end.
 const maxSubstitutions = 200
 
-var variable = regexp.MustCompile(`\{config_source\}:(\w+)|\{\{([\w-]+)\}\}|\{([\w-]+)\}`)
+var variable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{config_source\}:(\w+)|\{\{([\w-]+)\}\}|\{([\w-]+)\}`)
+})
 
 // Resolve replaces every variable of a text, innermost first, and tells each
 // substitution in the order of the text, with those within it after it.
@@ -86,7 +89,7 @@ type resolver struct {
 func (r *resolver) resolve(text string, within []string) (string, error) {
 	var out strings.Builder
 	at := 0
-	for _, m := range variable.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range variable().FindAllStringSubmatchIndex(text, -1) {
 		out.WriteString(text[at:m[0]])
 		at = m[1]
 		value, err := r.replace(text, m, within)

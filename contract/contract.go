@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/schema"
@@ -116,7 +117,7 @@ const (
 	TraceFile = "pipeline-trace.json"
 )
 
-var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.json$`)
+var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.json$`) })
 
 // check finds what makes a pipeline no pipeline.
 func (p *Pipeline) check() error {
@@ -143,7 +144,7 @@ func (s *Stage) check(stages []string) error {
 		return err
 	}
 	for _, file := range s.Files() {
-		if !fileName.MatchString(file) || file == TraceFile {
+		if !fileName().MatchString(file) || file == TraceFile {
 			return fmt.Errorf("%q can't be an artifact; a name has letters, digits, dots and dashes and ends in .json", file)
 		}
 	}

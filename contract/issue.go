@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -13,7 +14,7 @@ import (
 // the suffix that an archived run may get.
 const maxIssue = 200
 
-var issueID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var issueID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) })
 
 // CheckIssue reports whether an id can name a run and its folder: letters,
 // digits, dots, dashes and underscores, a letter or digit first, and none of the
@@ -25,7 +26,7 @@ func CheckIssue(id string) error {
 		reason = "is empty"
 	case len(id) > maxIssue:
 		reason, id = fmt.Sprintf("has %d bytes, more than %d", len(id), maxIssue), id[:16]+"…"
-	case !issueID.MatchString(id):
+	case !issueID().MatchString(id):
 		reason, id = "has other characters than letters, digits, dots, dashes and underscores, or begins with one of the last three", fmt.Sprintf("%q", id)
 	case strings.EqualFold(id, Completed), strings.EqualFold(id, Lessons):
 		reason = "is a name that lies beside the runs"

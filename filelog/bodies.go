@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"sync"
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
@@ -190,10 +191,10 @@ func (b *Bodies) failure(op string, err error) error {
 	return b.log.failure(op, err)
 }
 
-var digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 
 func isDigest(d handoff.Digest) bool {
-	return d.Algorithm == handoff.SHA256 && digestForm.MatchString(d.Value)
+	return d.Algorithm == handoff.SHA256 && digestForm().MatchString(d.Value)
 }
 
 // place returns the directory and the name of a body, below the runtime

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -30,7 +31,7 @@ func (b *Bodies) examine(ctx context.Context, c *check) error {
 			continue
 		}
 		c.problem(name, "does not belong to the bodies")
-		if bodyName.MatchString(name) {
+		if bodyName().MatchString(name) {
 			c.spoilt = append(c.spoilt, name)
 		}
 	}
@@ -72,7 +73,9 @@ func (b *Bodies) examine(ctx context.Context, c *check) error {
 const quarantined = ".damaged-"
 
 // bodyName is what the names of bodies look like.
-var bodyName = regexp.MustCompile(`^` + bodiesDir + `/[0-9a-f]{2}/[0-9a-f]{62}(` + regexp.QuoteMeta(asideSuffix) + `)?$`)
+var bodyName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^` + bodiesDir + `/[0-9a-f]{2}/[0-9a-f]{62}(` + regexp.QuoteMeta(asideSuffix) + `)?$`)
+})
 
 // quarantine gives what is damaged another name, so that the body can be kept
 // anew by whoever still has it.

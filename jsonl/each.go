@@ -23,14 +23,14 @@ var Stop = errors.New("stop")
 func (rd *Reader) Each(ctx context.Context, use func(line Value) (whole bool, err error)) (Report, error) {
 	var r Report
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
-	first := 0
+	first, stopped := 0, false
 	for rd.Next() {
 		if rd.number%256 == 0 && ctx.Err() != nil {
 			return r, ctx.Err()
 		}
 		whole, err := use(rd.Line())
-		if errors.Is(err, Stop) {
-			return r, nil
+		if stopped = errors.Is(err, Stop); stopped {
+			break
 		}
 		if err != nil {
 			return r, err
@@ -48,7 +48,9 @@ func (rd *Reader) Each(ctx context.Context, use func(line Value) (whole bool, er
 			}
 		}
 	}
-	r.Lines = rd.number
+	if !stopped {
+		r.Lines = rd.number
+	}
 	if r.Bad > 0 {
 		warn("%d lines are no records and were left out, the first is line %d", r.Bad, first)
 	}

@@ -310,6 +310,15 @@ func TestEach(t *testing.T) {
 			t.Errorf("%v: got %+v, %v after %d lines", end, r, err, n)
 		}
 	}
+	r, err = jsonl.NewReader(strings.NewReader("no\nstop\nno\n")).Each(t.Context(), func(v jsonl.Value) (bool, error) {
+		if string(v) == "stop" {
+			return true, jsonl.Stop
+		}
+		return whole(v), nil
+	})
+	if err != nil || r.Lines != 1 || r.Bad != 1 || len(r.Warnings) != 1 {
+		t.Errorf("a bad line before the end: got %+v, %v", r, err)
+	}
 	broken := io.MultiReader(strings.NewReader("{}\n"), iotest.ErrReader(io.ErrUnexpectedEOF))
 	if r, err := jsonl.NewReader(broken).Each(t.Context(), func(v jsonl.Value) (bool, error) { return true, nil }); err != nil || len(r.Warnings) != 1 {
 		t.Errorf("a source that fails: got %+v, %v", r, err)

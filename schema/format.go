@@ -6,10 +6,13 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
-var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+var uuidForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+})
 
 // formats are the formats of strings that are held, by the RFCs that the draft
 // names.
@@ -23,7 +26,7 @@ var formats = map[string]func(string) bool{
 	"regex":         func(s string) bool { _, err := regexp.Compile(s); return err == nil },
 	"uri":           func(s string) bool { u, ok := parsedURI(s); return ok && u.IsAbs() },
 	"uri-reference": func(s string) bool { _, ok := parsedURI(s); return ok },
-	"uuid":          uuidForm.MatchString,
+	"uuid":          func(s string) bool { return uuidForm().MatchString(s) },
 }
 
 func parses(layout, s string) bool {

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -50,11 +51,13 @@ type Opening struct {
 // ManifestName is the name of the manifest in a session's folder.
 const ManifestName = "manifest.json"
 
-var uuidV4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+var uuidV4 = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+})
 
 // IsID reports whether s is written as the id of a session: a version 4 UUID
 // in lower case.
-func IsID(s string) bool { return uuidV4.MatchString(s) }
+func IsID(s string) bool { return uuidV4().MatchString(s) }
 
 // NewID returns the id of a session that has none yet: a version 4 UUID (RFC
 // 9562).

@@ -5,6 +5,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 func (p *page) writeMarkdown(w io.Writer, body func(io.Writer) error) error {
@@ -38,7 +39,9 @@ var heading = map[Role]string{User: "User", Assistant: "Assistant", Compaction: 
 // structural matches the lines that give a page its structure. In a message
 // they get a backslash, so that what an agent wrote can't pass for another
 // message.
-var structural = regexp.MustCompile(`(?m)^(#{1,4} (?:\d+\. |Thread$|Timeline$|Call |Thinking$|Lifecycle |Agent Status |Thread Excerpt ))`)
+var structural = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(#{1,4} (?:\d+\. |Thread$|Timeline$|Call |Thinking$|Lifecycle |Agent Status |Thread Excerpt ))`)
+})
 
 // message writes one entry of a timeline.
 func (p *page) message(w io.Writer, m Message) error {
@@ -55,7 +58,7 @@ func (p *page) message(w io.Writer, m Message) error {
 	}
 	if text := strings.TrimSpace(m.Text); text != "" {
 		if strings.HasPrefix(text, "#") || strings.Contains(text, "\n#") {
-			text = structural.ReplaceAllString(text, `\$1`)
+			text = structural().ReplaceAllString(text, `\$1`)
 		}
 		b.WriteString(text + "\n\n")
 	}

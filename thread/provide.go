@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -122,6 +123,20 @@ func (w *Walk) Err(name string) error {
 		return nil
 	}
 	return Unreadable(name, errors.Join(w.errs...))
+}
+
+// Meanwhile tells what may have been begun by the thread in path, which was begun
+// itself at begun, from what is older than it, or more than a day younger than
+// what was written to it last: a call may be written only once it has run. Times
+// are UTC as names say them in this layout; "" says nothing.
+func Meanwhile(path, begun, layout string) func(begun string) bool {
+	const patience = 24 * time.Hour
+	info, err := os.Stat(path)
+	if err != nil {
+		return func(string) bool { return true }
+	}
+	last := info.ModTime().Add(patience).UTC().Format(layout)
+	return func(other string) bool { return other == "" || begun <= other && other <= last }
 }
 
 // Copies puts what has the same id together, in the order of the first of each.

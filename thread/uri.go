@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -42,11 +41,9 @@ type URI struct {
 	From, To int // the messages asked for, counted from 1; 0 means all
 }
 
-const maxURI = 4096
-
-var (
-	name     = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
-	fragment = regexp.MustCompile(`^M([1-9][0-9]{0,8})(?:-M([1-9][0-9]{0,8}))?$`)
+const (
+	maxURI    = 4096
+	lowerCase = "abcdefghijklmnopqrstuvwxyz"
 )
 
 const uriHint = "name a thread as agents://codex/ID or codex/ID, a subagent as codex/ID/AGENT"
@@ -139,7 +136,7 @@ func split(scheme, target string) (provider string, segments []string, err error
 	default:
 		provider, segments = segments[0], segments[1:]
 	}
-	if !name.MatchString(provider) {
+	if strings.Trim(provider, lowerCase+"0123456789-") != "" || provider == "" || !strings.Contains(lowerCase, provider[:1]) {
 		return "", nil, fmt.Errorf("%q is no provider's name", provider)
 	}
 	if len(segments) > 1 && segments[0] == "threads" {
@@ -154,19 +151,29 @@ func directory(target string) bool {
 }
 
 func messages(frag string) (from, to int, err error) {
-	m := fragment.FindStringSubmatch(frag)
-	if m == nil {
-		return 0, 0, fmt.Errorf("%q names no messages; #M3 names one, #M3-M9 several", "#"+frag)
+	first, last, several := strings.Cut(frag, "-")
+	if !several {
+		last = first
 	}
-	from, _ = strconv.Atoi(m[1])
-	to = from
-	if m[2] != "" {
-		to, _ = strconv.Atoi(m[2])
+	from, to = message(first), message(last)
+	if from == 0 || to == 0 {
+		return 0, 0, fmt.Errorf("%q names no messages; #M3 names one, #M3-M9 several", "#"+frag)
 	}
 	if to < from {
 		return 0, 0, fmt.Errorf("%q ends before it starts", "#"+frag)
 	}
 	return from, to, nil
+}
+
+// message reads the number in M3, 0 if it is none.
+func message(s string) int {
+	const most = 9 // digits
+	digits, ok := strings.CutPrefix(s, "M")
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if !ok || err != nil || len(digits) > most || digits[0] == '0' {
+		return 0
+	}
+	return int(n)
 }
 
 func decode(seg string) (string, error) {

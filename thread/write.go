@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func (v *View) Write(ctx context.Context, w io.Writer, o Options) error {
 	}
 	if !body.over {
 		return p.write(w, func(w io.Writer) error {
-			_, err := w.Write(body.b)
+			_, err := w.Write(body.b.Bytes())
 			return err
 		})
 	}
@@ -140,18 +141,30 @@ const maxBody = 8 << 20
 
 // A spool is a writer that gives up when too much is written to it.
 type spool struct {
-	b    []byte
+	b    bytes.Buffer
 	over bool
 }
 
 func (s *spool) Write(b []byte) (int, error) {
-	if !s.over && len(s.b)+len(b) > maxBody {
-		s.b, s.over = nil, true
-	}
-	if !s.over {
-		s.b = append(s.b, b...)
+	if s.has(len(b)) {
+		s.b.Write(b)
 	}
 	return len(b), nil
+}
+
+func (s *spool) WriteString(text string) (int, error) {
+	if s.has(len(text)) {
+		s.b.WriteString(text)
+	}
+	return len(text), nil
+}
+
+// has reports whether there is room for n bytes more.
+func (s *spool) has(n int) bool {
+	if !s.over && s.b.Len()+n > maxBody {
+		s.b, s.over = bytes.Buffer{}, true
+	}
+	return !s.over
 }
 
 // read reads the subject and renders its messages into memory, if they fit.

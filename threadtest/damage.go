@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -37,7 +38,9 @@ var damages = []struct {
 	}, true, false},
 	{"deep and open", func(b []byte) []byte { return insert(b, strings.Repeat(`{"payload":`, 100000)) }, true, true},
 	{"long", func(b []byte) []byte { return insert(b, `{"type":"x","payload":"`+strings.Repeat("x", 3<<20)+`"}`) }, true, false},
-	{"longer than memory allows", func(b []byte) []byte { return insert(b, `{"type":"x","payload":"`+strings.Repeat("x", 20<<20)+`"}`) }, true, true},
+	{"longer than memory allows", func(b []byte) []byte {
+		return insert(b, `{"type":"x","payload":"`+strings.Repeat("x", jsonl.MaxLine+1<<20)+`"}`)
+	}, true, true},
 	{"blank lines", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n\n \n")) }, true, false},
 }
 

@@ -98,43 +98,88 @@ func Child(t testing.TB, p thread.Provider, parent, id string) (a thread.Agent) 
 
 // Statuses replays the sessions that were watched while they were recorded, and
 // holds the phases that are seen against those that were expected. Unseen is how
-// many phases of a scenario no transcript shows.
-func Statuses(t *testing.T, d thread.Driver, unseen map[string]int) {
+// many phases of a scenario no transcript shows. It returns how many phases were
+// seen beyond those, by scenario: what was expected is what somebody thought
+// worth asserting, so that a phase too many is a mistake or a turn that nobody
+// asserted.
+func Statuses(t *testing.T, d thread.Driver, unseen map[string]int) (more map[string]int) {
 	home := Shared(t, "fixtures/transcripts/"+d.Name+"/ingo-eichhorst+Irrlicht")
 	p := Open(t, d, home)
-	agreed, phases, apart := 0, 0, 0
+	c := Tally{More: map[string]int{}}
+	apart := 0
 	for _, s := range Scenarios(t, d.Name) {
 		var seen []string
 		for _, session := range s.Sessions {
 			seen = append(seen, replayed(t, d, p, home, session)...)
 		}
-		if seen = slices.Compact(seen); len(seen) == 0 {
+		if len(seen) == 0 {
 			apart++ // its transcript lies outside the home
 			continue
 		}
-		n := Agree(seen, s.Phases)
-		agreed, phases = agreed+n, phases+len(s.Phases)
-		if n != len(s.Phases)-unseen[s.Name] {
-			t.Errorf("%s: saw %v, want %v but %d", s.Name, seen, s.Phases, unseen[s.Name])
-		}
+		c.Count(t, s, seen, unseen[s.Name])
 	}
-	if phases == 0 {
-		t.Error("nothing was replayed")
-	}
-	t.Logf("%d of %d phases agree; %d scenarios have no transcript in the home", agreed, phases, apart)
+	c.Report(t)
+	t.Logf("%d scenarios have no transcript in the home", apart)
+	return c.More
 }
 
-// replayed returns the phases of a session: the watcher's name of it ends in the
-// thread's id.
+// A Tally counts how phases that were seen agree with those that were expected.
+type Tally struct {
+	agreed, phases int
+	More           map[string]int // seen and not expected, by scenario
+}
+
+// Count counts a scenario, of which so many phases can't be seen.
+func (c *Tally) Count(t *testing.T, s Scenario, seen []string, unseen int) {
+	t.Helper()
+	seen = slices.Compact(seen)
+	n := Agree(seen, s.Phases)
+	c.agreed, c.phases = c.agreed+n, c.phases+len(s.Phases)
+	if n != len(s.Phases)-unseen {
+		t.Errorf("%s: saw %v, want %v but %d", s.Name, seen, s.Phases, unseen)
+	}
+	if len(seen) > n {
+		c.More[s.Name] = len(seen) - n
+	}
+}
+
+// Report says what was counted.
+func (c *Tally) Report(t *testing.T) {
+	t.Helper()
+	if c.phases == 0 {
+		t.Error("nothing was replayed")
+	}
+	more := 0
+	for _, n := range c.More {
+		more += n
+	}
+	t.Logf("%d of %d phases agree; %d more were seen", c.agreed, c.phases, more)
+}
+
+// replayed returns the phases of a session, none where its records are part of
+// another's file.
 func replayed(t *testing.T, d thread.Driver, p thread.Provider, home, session string) []string {
-	id := session[max(0, len(session)-len("00000000-0000-0000-0000-000000000000")):]
-	th, err := p.Thread(t.Context(), id)
-	if err != nil {
-		return nil // its records are part of another's file
+	th := called(t, p, session)
+	if th == nil {
+		return nil
 	}
 	source, err := filepath.Rel(home, th.Source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Replay(t, d, home, source, id)
+	return Replay(t, d, home, source, th.ID)
+}
+
+// called finds a thread by the watcher's name of it, which ends in its id or in
+// the first eight characters of that.
+func called(t *testing.T, p thread.Provider, session string) *thread.Thread {
+	if th, err := p.Thread(t.Context(), session[max(0, len(session)-len("00000000-0000-0000-0000-000000000000")):]); err == nil {
+		return th
+	}
+	for th, err := range p.Threads(t.Context()) {
+		if err == nil && len(th.ID) > 8 && strings.HasSuffix(session, "-"+th.ID[:8]) {
+			return th
+		}
+	}
+	return nil
 }

@@ -158,15 +158,15 @@ func Replay(t testing.TB, d thread.Driver, home, source, id string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if now := phase(th.State); phases[len(phases)-1] != now {
+		if now := Phase(th.State); phases[len(phases)-1] != now {
 			phases = append(phases, now)
 		}
 	}
 	return phases
 }
 
-// phase says a state in the watchers' words.
-func phase(s thread.State) string {
+// Phase says a state in the watchers' words.
+func Phase(s thread.State) string {
 	switch {
 	case s.Waiting != "":
 		return "waiting"

@@ -12,11 +12,7 @@ import (
 // Agents implements thread.Provider. A subagent is a thread that main says it
 // handed work to.
 func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Agent, error) {
-	r, ok := main.Reader.(*reader)
-	if !ok {
-		return nil, errors.New("the thread is of another provider")
-	}
-	d, err := readDocument(r.path)
+	d, err := readDocument(main.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +34,7 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 // agent puts together what parent and child say. Where neither calls itself
 // what it is, they are only said to be related.
 func (p *provider) agent(ctx context.Context, main *thread.Thread, rel relation) (thread.Agent, error) {
-	a := thread.Agent{ID: rel.other, URI: main.URI().Child(rel.other)}
+	a := thread.Agent{ID: rel.other}
 	seen := "the main thread names it, and does not say which of the two is the parent"
 	if rel.role == "parent" {
 		seen = "main relationships includes handoff(role=parent) to child thread"
@@ -47,8 +43,8 @@ func (p *provider) agent(ctx context.Context, main *thread.Thread, rel relation)
 	a.Lifecycle = append(a.Lifecycle, thread.Event{Time: rel.at, Name: "handoff", Detail: seen})
 	child, err := p.Thread(ctx, rel.other)
 	if errors.Is(err, handoff.NotFound) {
-		a.Validated = len(a.Evidence) > 0
 		a.State = thread.State{Status: thread.NotFound, Source: thread.Inferred, Evidence: "its thread is not on this machine", At: rel.at}
+		a.Settle(main, thread.Facts{})
 		return a, nil
 	}
 	if err != nil {
@@ -65,12 +61,7 @@ func (p *provider) agent(ctx context.Context, main *thread.Thread, rel relation)
 			a.Lifecycle = append(a.Lifecycle, thread.Event{Time: back.at, Name: "handoff_backlink", Detail: seen})
 		}
 	}
-	if err := child.Load(ctx); err != nil {
-		return a, err
-	}
-	a.Thread, a.State, a.Validated = child, child.State, len(a.Evidence) > 0
-	if a.Updated = child.Last; a.Updated.IsZero() {
-		a.Updated = child.Updated
-	}
-	return a, nil
+	a.Thread, err = child, child.Load(ctx)
+	a.Settle(main, child.Facts)
+	return a, err
 }

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"net/url"
 	"os"
@@ -69,22 +68,18 @@ func (p *provider) Thread(_ context.Context, id string) (*thread.Thread, error) 
 // Threads implements thread.Provider.
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
 	return func(yield func(*thread.Thread, error) bool) {
+		w := thread.NewWalk(ctx)
 		for _, root := range p.roots {
-			files, err := os.ReadDir(filepath.Join(root, "threads"))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) && !yield(nil, unreadable(root, err)) {
-				return
-			}
-			slices.Reverse(files) // ids begin with the time
-			for _, f := range files {
+			dir := filepath.Join(root, "threads")
+			for _, f := range slices.Backward(w.Folder(dir)) { // ids begin with the time
 				id, ok := parseID(strings.TrimSuffix(f.Name(), ".json"))
 				if !ok || id+".json" != f.Name() {
 					continue
 				}
-				if ctx.Err() != nil {
-					yield(nil, ctx.Err())
-					return
+				if w.Done() {
+					break
 				}
-				t, err := open(id, filepath.Join(root, "threads", f.Name()))
+				t, err := open(id, filepath.Join(dir, f.Name()))
 				if err == nil && t.Parent != "" {
 					continue
 				}
@@ -93,15 +88,10 @@ func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error]
 				}
 			}
 		}
+		if err := w.Err("amp"); err != nil {
+			yield(nil, err)
+		}
 	}
-}
-
-func unreadable(path string, err error) error {
-	kind := handoff.Unavailable
-	if errors.Is(err, fs.ErrNotExist) {
-		kind = handoff.NotFound
-	}
-	return &handoff.Error{Op: "read thread", Name: path, Kind: kind, Err: err}
 }
 
 // A document is a thread's file, as far as it is not about single messages.
@@ -117,17 +107,17 @@ type document struct {
 // maxDocument is how long a file may be: it has to be read at once.
 const maxDocument = 512 << 20
 
-func readDocument(path string) (d document, err error) {
+func readDocument(path string) (document, error) {
 	info, err := os.Stat(path)
-	if err != nil {
-		return d, unreadable(path, err)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxDocument) {
+		err = fmt.Errorf("it is no file, or longer than %d MiB", maxDocument>>20)
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxDocument {
-		return d, unreadable(path, fmt.Errorf("it is no file, or longer than %d MiB", maxDocument>>20))
+	var b []byte
+	if err == nil {
+		b, err = os.ReadFile(path)
 	}
-	b, err := os.ReadFile(path)
 	if err != nil {
-		return d, unreadable(path, err)
+		return document{}, thread.Unreadable(path, err)
 	}
 	return parse(b), nil
 }
@@ -210,7 +200,7 @@ func open(id, path string) (*thread.Thread, error) {
 		return nil, err
 	}
 	t := &thread.Thread{
-		Provider: "amp", ID: id, Source: path, Title: d.title, Version: d.version, Started: d.created, Updated: d.updated,
+		Provider: "amp", Reader: &reader{path: path}, ID: id, Source: path, Title: d.title, Version: d.version, Started: d.created, Updated: d.updated,
 		Cwd: d.cwd, Branch: d.branch, Commit: d.commit, Repository: d.repository,
 	}
 	for _, r := range d.handoffs() {
@@ -222,9 +212,8 @@ func open(id, path string) (*thread.Thread, error) {
 		t.Updated = info.ModTime()
 	}
 	if inside, ok := parseID(d.id); ok && inside != id {
-		t.Warnings = append(t.Warnings, "the file is named after "+id+" and says it is "+inside)
+		t.Warn("the file is named after %s and says it is %s", id, inside)
 	}
-	t.Reader = &reader{path: path}
 	return t, nil
 }
 
@@ -233,9 +222,5 @@ func clock(v jsonl.Value) time.Time {
 	if ms := v.Int(); ms > 0 {
 		return time.UnixMilli(ms).UTC()
 	}
-	t, err := time.Parse(time.RFC3339, v.Text())
-	if err != nil {
-		return time.Time{}
-	}
-	return t.UTC()
+	return v.Time().UTC()
 }

@@ -1,17 +1,12 @@
 package amp_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/amp"
 	"github.com/agent-handoff/handoff/threadtest"
@@ -21,14 +16,9 @@ func TestSuite(t *testing.T) {
 	threadtest.Run(t, threadtest.Suite{Driver: amp.Driver(), Write: home})
 }
 
-func open(t testing.TB, home string) thread.Provider {
+func provider(t testing.TB, home string) thread.Provider {
 	t.Helper()
-	d := amp.Driver()
-	p, err := d.Open(d.Roots(func(string) string { return "" }, home))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return threadtest.Open(t, amp.Driver(), home)
 }
 
 func TestID(t *testing.T) {
@@ -49,7 +39,7 @@ func TestCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := open(t, dir)
+	p := provider(t, dir)
 	for n := range len(whole) {
 		if err := os.WriteFile(path, whole[:n], 0o600); err != nil {
 			t.Fatal(err)
@@ -70,7 +60,7 @@ func TestRealThreads(t *testing.T) {
 	read := 0
 	for _, home := range threadtest.Homes(t, "amp", ".local/share/amp") {
 		threadtest.Untouched(t, home)
-		p := open(t, home)
+		p := provider(t, home)
 		for th, err := range p.Threads(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
@@ -107,147 +97,31 @@ func TestRealThreads(t *testing.T) {
 	t.Logf("%d real threads read", read)
 }
 
-var command = regexp.MustCompile(`^\$ XDG_DATA_HOME=(\S+) xurl (.*)`)
-
-// intended are the cases in which we answer otherwise than xurl, and why.
-var intended = map[string]string{
-	"amp-bad-child": "what looks like no id is an agent without a trace, as with every provider",
-}
-
-// TestXurl holds our answers against those of xurl, for the same threads.
 func TestXurl(t *testing.T) {
-	dir := threadtest.Shared(t, "peers/xurl")
-	names, err := filepath.Glob(filepath.Join(dir, "golden", "amp-*.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, path := range names {
-		name := strings.TrimSuffix(filepath.Base(path), ".txt")
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(name, "query") || intended[name] != "" {
-			continue
-		}
-		n++
-		t.Run(name, func(t *testing.T) { compare(t, strings.ReplaceAll(string(b), "$TREES", filepath.Join(dir, "trees"))) })
-	}
-	t.Logf("%d answers compared", n)
-}
-
-func compare(t *testing.T, golden string) {
-	m := command.FindStringSubmatch(golden)
-	if m == nil {
-		t.Fatal("no command")
-	}
-	words := strings.Fields(strings.ReplaceAll(m[2], "'", ""))
-	var code int
-	_, rest, _ := strings.Cut(golden, "\n")
-	fmt.Sscanf(rest, "# exit %d", &code)
-	_, want, _ := strings.Cut(golden, "--- stdout\n")
-	want, _, _ = strings.Cut(want, "--- stderr\n")
-	want = strings.ReplaceAll(want, "child_thread'", "child_rollout'")
-
-	set := thread.NewSet([]thread.Driver{amp.Driver()}, func(string) string { return m[1] }, "")
-	var b bytes.Buffer
-	u, err := thread.ParseURI(words[len(words)-1])
-	if err == nil {
-		err = set.Write(t.Context(), &b, u, thread.Options{Head: words[0] == "-I"})
-	}
-	if (err == nil) != (code == 0) {
-		t.Fatalf("got %v, want exit code %d", err, code)
-	}
-	ours, theirs := threadtest.Frontmatter(t, b.String()), threadtest.Frontmatter(t, want)
-	for _, key := range []string{"uri", "provider", "session_id", "thread_source", "mode", "agent_id", "subagent_uri", "status", "status_source", "child_thread_id", "child_thread_source", "child_last_updated_at"} {
-		if theirs[key] != nil && ours[key] != theirs[key] {
-			t.Errorf("%s: got %v, want %v", key, ours[key], theirs[key])
-		}
-	}
-	a, _ := ours["subagents"].([]any)
-	o, _ := theirs["subagents"].([]any)
-	if len(a) != len(o) {
-		t.Fatalf("got %d subagents, want %d", len(a), len(o))
-	}
-	for i := range a {
-		for _, key := range []string{"agent_id", "uri", "status", "status_source", "last_update", "thread_source"} {
-			if got, want := a[i].(map[string]any)[key], o[i].(map[string]any)[key]; got != want {
-				t.Errorf("subagent %d: %s: got %v, want %v", i+1, key, got, want)
-			}
-		}
-	}
-	for _, line := range strings.Split(want, "\n") {
-		if m := event.FindString(line); m != "" {
-			line = m
-		}
-		if told := strings.HasPrefix(line, "- Evidence: ") || strings.HasPrefix(line, "- `2026") || strings.HasPrefix(line, "- Relation: "); told && !strings.Contains(b.String(), line) {
-			t.Errorf("missing: %s", line)
-		}
-	}
-	if got, want := entries(b.String()), entries(want); got != want {
-		t.Errorf("got messages\n%s\nwant\n%s", got, want)
-	}
-}
-
-// event matches what an event says besides its words.
-var event = regexp.MustCompile("^- `2026[^`]*` `[^`]*`")
-
-var entry = regexp.MustCompile(`(?m)^#{2,3} \d+\. `)
-
-func entries(page string) string {
-	list := entry.Split(page, -1)[1:]
-	for i, e := range list {
-		list[i] = strings.TrimSpace(e)
-	}
-	return strings.Join(list, "\n\n")
+	const word = "child_rollout is the word of the URI's design document"
+	threadtest.Xurl(t, amp.Driver(), "XDG_DATA_HOME", map[string]string{
+		"amp-bad-child":            "what looks like no id is an agent without a trace, as with every provider",
+		"amp-detail status_source": word,
+		"amp-head status_source":   word,
+		"amp-read status_source":   word,
+	})
 }
 
 // FuzzDocument reads any bytes as a thread.
 func FuzzDocument(f *testing.F) {
 	dir := f.TempDir()
 	home(f, dir)
-	path := filepath.Join(dir, ".local/share/amp/threads", mainID+".json")
-	for _, id := range []string{mainID, waitID, plainID, stopID} {
-		b, err := os.ReadFile(filepath.Join(filepath.Dir(path), id+".json"))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
+	threadtest.Seeds(f, dir, "*.json")
 	f.Add([]byte(`{"messages":[{"role":"assistant","usage":{"inputTokens":-5,"outputTokens":1e300},"content":[[[`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		p := open(t, dir)
+		home := t.TempDir()
+		threadtest.Put(t, string(b), home, ".local/share/amp/threads", mainID+".json")
+		p := provider(t, home)
 		for _, err := range p.Threads(t.Context()) {
 			if err != nil {
 				t.Error(err)
 			}
 		}
-		th, err := p.Thread(t.Context(), mainID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		err = th.Read(t.Context(), thread.Tools, func(m thread.Message) error {
-			if m.N > 0 {
-				n++
-			}
-			if m.N > 0 && m.N != n {
-				t.Errorf("message %d has number %d", n, m.N)
-			}
-			return nil
-		})
-		if err != nil || n != th.Messages || th.State.Status == "" || th.State.Evidence == "" {
-			t.Errorf("got %d messages, %v, %+v", n, err, th.Facts)
-		}
-		if u := th.Usage.Tokens; u.Input < 0 || u.CacheRead < 0 || u.CacheWrite < 0 || u.Output < 0 {
-			t.Errorf("got usage %+v", u)
-		}
-		if _, err := p.Agents(t.Context(), th); err != nil && !errors.Is(err, handoff.Unavailable) {
-			t.Error(err)
-		}
+		threadtest.Sound(t, p, mainID)
 	})
 }

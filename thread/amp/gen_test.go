@@ -2,8 +2,6 @@ package amp_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/agent-handoff/handoff/thread"
@@ -61,13 +59,7 @@ func put(t testing.TB, home, id string, doc obj) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(home, ".local/share/amp/threads", id+".json")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	threadtest.Put(t, string(b), home, ".local/share/amp/threads", id+".json")
 }
 
 func tokens(n int64) thread.Tokens {

@@ -1,6 +1,7 @@
 package amp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -19,52 +20,48 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 	if err != nil {
 		return thread.Facts{}, err
 	}
-	s := &scanner{detail: detail, emit: emit}
+	s := &scanner{timeline: thread.Timeline{Detail: detail, Emit: emit}}
 	s.facts.Last = d.updated
 	c := d.messages.Elements()
-	for c.Next() {
+	for c.Next() && s.timeline.Err() == nil {
 		if ctx.Err() != nil {
 			return thread.Facts{}, ctx.Err()
 		}
-		if err := s.message(c.Value()); err != nil {
-			return thread.Facts{}, err
-		}
+		s.message(c.Value())
 	}
 	whole := d.whole && (c.Whole() || d.messages.Kind() != jsonl.Array)
-	if err := s.finish(d, whole); err != nil {
+	if err := s.timeline.Finish(); err != nil {
 		return thread.Facts{}, err
 	}
+	s.finish(d, whole)
 	return s.facts, nil
 }
 
 // A scanner goes through the messages of a thread.
 type scanner struct {
-	detail thread.Detail
-	emit   func(thread.Message) error
-
-	facts thread.Facts
-	usage thread.Usage
-	state thread.State // as the last message says; without a status where it does not
-	role  thread.Role  // of the last message
-	n     int          // its place
-	at    time.Time    // when it was written
-	held  *thread.Message
+	facts    thread.Facts
+	timeline thread.Timeline
+	usage    thread.Usage
+	state    thread.State // as the last message says; without a status where it does not
+	role     thread.Role  // of the last message
+	n        int          // its place
+	at       time.Time    // when it was written
 }
 
 func (s *scanner) warn(text string) { s.facts.Warnings = append(s.facts.Warnings, text) }
 
-// message reads one message. A message of the user that holds nothing but what
-// tools returned is none.
-func (s *scanner) message(v jsonl.Value) error {
+// message reads one message. One that says nothing is none: what it did and
+// spent belongs to the one before.
+func (s *scanner) message(v jsonl.Value) {
 	s.n++
 	s.facts.Lines++
 	if v.Kind() != jsonl.Object {
 		s.facts.BadLines++
-		return nil
+		return
 	}
 	role := thread.Role(v.Get("role").Raw())
 	if role != thread.User && role != thread.Assistant {
-		return nil
+		return
 	}
 	usage := v.Get("usage")
 	s.role, s.at = role, written(v, usage)
@@ -73,15 +70,17 @@ func (s *scanner) message(v jsonl.Value) error {
 	}
 	content := s.content(v.Get("content"))
 	s.turn(v, role, content)
-	m := thread.Message{ID: string(v.Get("messageId")), Role: role, Text: strings.Join(content.texts, "\n\n"), Time: s.at}
-	if v.Get("messageId").Kind() == jsonl.String {
-		m.ID = v.Get("messageId").Text()
-	}
-	tokens, spent := s.spent(usage, role)
+	m := thread.Message{ID: v.Get("messageId").Plain(), Role: role, Text: strings.Join(content.texts, "\n\n"), Time: s.at}
 	if role == thread.Assistant {
 		m.Model = usage.Get("model").Text()
 	}
-	return s.show(m, content, tokens, spent)
+	s.timeline.Add(m)
+	for _, call := range content.calls {
+		s.timeline.Call(call)
+	}
+	if role == thread.Assistant && usage.Kind() == jsonl.Object {
+		s.spent(usage)
+	}
 }
 
 // written is when a message was: users send it, usage has the time of an answer.
@@ -94,16 +93,13 @@ func written(v, usage jsonl.Value) time.Time {
 	return time.Time{}
 }
 
-func (s *scanner) spent(u jsonl.Value, role thread.Role) (thread.Tokens, bool) {
-	if role != thread.Assistant || u.Kind() != jsonl.Object {
-		return thread.Tokens{}, false
-	}
+func (s *scanner) spent(u jsonl.Value) {
 	n := func(name string) int64 { return min(max(0, u.Get(name).Int()), 1<<50) }
 	t := thread.Tokens{
 		Input: n("inputTokens"), CacheRead: n("cacheReadInputTokens"), CacheWrite: n("cacheCreationInputTokens"), Output: n("outputTokens"), Calls: 1,
 	}
 	s.usage.Add("", u.Get("model").Text(), t)
-	return t, true
+	s.timeline.Spent(t)
 }
 
 // A content is what a message holds.
@@ -131,91 +127,28 @@ func (s *scanner) content(v jsonl.Value) (c content) {
 			add("[image]")
 		case "tool_use":
 			call := thread.Call{ID: v.Get("id").Text(), Name: v.Get("name").Text(), Pending: true, Time: s.at}
-			if s.detail == thread.Tools {
+			if s.timeline.Detail == thread.Tools {
 				call.Input = thread.Clip(string(v.Get("input")))
 			}
 			c.calls = append(c.calls, call)
-			s.facts.ToolCalls++
 		case "tool_result":
 			c.blocked = v.Get("run", "status").Is("blocked-on-user") || c.blocked
-			s.returned(v)
+			s.returned(v.Get("toolUseID").Text(), v.Get("run"))
 		}
 	}
 	return c
 }
 
-// returned notes what a tool returned to the message before.
-func (s *scanner) returned(v jsonl.Value) {
-	if s.held == nil || s.detail < thread.Tools {
+// returned notes what a tool returned.
+func (s *scanner) returned(id string, run jsonl.Value) {
+	status := string(run.Get("status").Raw())
+	if status == "queued" || status == "in-progress" || status == "blocked-on-user" || !s.timeline.Awaits(id) {
 		return
 	}
-	id, run := v.Get("toolUseID"), v.Get("run")
-	for i := range s.held.Tools {
-		c := &s.held.Tools[i]
-		if c.ID == "" || !id.Is(c.ID) {
-			continue
-		}
-		switch string(run.Get("status").Raw()) {
-		case "queued", "in-progress", "blocked-on-user":
-			return
-		case "error", "cancelled", "rejected-by-user":
-			c.Failed = true
-		}
-		c.Pending = false
-		c.Output = thread.Clip(source(run.Get("result")))
-		if c.Output == "" {
-			c.Output = thread.Clip(source(run.Get("error")))
-		}
-	}
-}
-
-// source returns a string as it is meant and anything else as JSON.
-func source(v jsonl.Value) string {
-	if v.Kind() == jsonl.String {
-		return v.Text()
-	}
-	return string(v)
-}
-
-// show adds a message to the timeline. One that says nothing is none: what it
-// did and spent belongs to the one before.
-func (s *scanner) show(m thread.Message, c content, tokens thread.Tokens, spent bool) error {
-	if s.detail == thread.Summary {
-		return nil
-	}
-	if m.Text != "" {
-		if err := s.flush(); err != nil {
-			return err
-		}
-		s.facts.Messages++
-		m.N = s.facts.Messages
-		s.held = &m
-	}
-	if s.held == nil && len(c.calls) > 0 {
-		s.held = &thread.Message{Role: thread.Assistant, Time: m.Time}
-	}
-	if s.held == nil {
-		return nil
-	}
-	if s.detail == thread.Tools {
-		s.held.Tools = append(s.held.Tools, c.calls...)
-	}
-	if spent {
-		if s.held.Usage == nil {
-			s.held.Usage = new(thread.Tokens)
-		}
-		s.held.Usage.Add(tokens)
-	}
-	return nil
-}
-
-func (s *scanner) flush() error {
-	m := s.held
-	s.held = nil
-	if m == nil || m.N == 0 && len(m.Tools) == 0 || s.emit == nil {
-		return nil
-	}
-	return s.emit(*m)
+	s.timeline.Returned(id, func(c *thread.Call) {
+		c.Failed = status == "error" || status == "cancelled" || status == "rejected-by-user"
+		c.Output = thread.Clip(cmp.Or(run.Get("result").Plain(), run.Get("error").Plain()))
+	})
 }
 
 // turn follows where the thread stands.
@@ -282,11 +215,8 @@ func (s *scanner) end(d document) thread.State {
 }
 
 // finish returns the facts once all messages were read.
-func (s *scanner) finish(d document, whole bool) error {
-	if err := s.flush(); err != nil {
-		return err
-	}
-	s.facts.State = s.end(d)
+func (s *scanner) finish(d document, whole bool) {
+	s.facts.Messages, s.facts.ToolCalls, s.facts.State = s.timeline.Messages, s.timeline.ToolCalls, s.end(d)
 	if s.facts.BadLines > 0 {
 		s.warn(fmt.Sprintf("%d messages are no JSON objects and were left out", s.facts.BadLines))
 	}
@@ -301,5 +231,4 @@ func (s *scanner) finish(d document, whole bool) error {
 		s.usage.Completeness, s.usage.Reason = thread.NoUsage, "no usage is recorded"
 	}
 	s.facts.Usage = s.usage
-	return nil
 }

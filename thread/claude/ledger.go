@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff/jsonl"
@@ -120,7 +121,7 @@ func (l *ledger) spawn(o *order, id string) *sighting {
 	return a
 }
 
-var agentID = regexp.MustCompile(`\bagentId: ([0-9A-Za-z_-]+)`)
+var agentID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bagentId: ([0-9A-Za-z_-]+)`) })
 
 // returned notes what a call returned, and the agent it is about.
 func (l *ledger) returned(id string, result, body jsonl.Value, failed bool, at time.Time, line int) string {
@@ -152,8 +153,10 @@ func (l *ledger) returned(id string, result, body jsonl.Value, failed bool, at t
 // that the agent is at work in the background.
 func (l *ledger) spawned(o *order, result, body jsonl.Value, failed bool, at time.Time, line int) {
 	id := cmp.Or(result.Get("agentId").Text(), o.agent)
-	if m := agentID.FindStringSubmatch(output(body)); id == "" && m != nil {
-		id = m[1]
+	if id == "" {
+		if m := agentID().FindStringSubmatch(output(body)); m != nil {
+			id = m[1]
+		}
 	}
 	s := status(result.Get("status").Text())
 	if result.Get("isAsync").True() {

@@ -68,16 +68,16 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 func (p *provider) open(copies []file) (*thread.Thread, error) {
 	slices.SortStableFunc(copies, better)
 	best := copies[0]
-	info, err := os.Stat(best.path)
+	info, err := os.Stat(best.path())
 	if err != nil {
-		return nil, thread.Unreadable(best.path, err)
+		return nil, thread.Unreadable(best.path(), err)
 	}
 	m, err := readMeta(best)
 	if err != nil {
-		return nil, thread.Unreadable(best.path, err)
+		return nil, thread.Unreadable(best.path(), err)
 	}
 	t := &thread.Thread{
-		Provider: p.name, ID: m.id, Source: best.path, Archived: best.archived, Updated: info.ModTime(),
+		Provider: p.name, ID: m.id, Source: best.path(), Archived: best.archived, Updated: info.ModTime(),
 		Cwd: m.cwd, Branch: m.branch, Commit: m.commit, Repository: m.repository, Version: m.version, Started: m.started,
 		Parent: m.parent, ForkedFrom: m.forkedFrom, AgentName: m.nickname, AgentRole: m.role,
 	}
@@ -86,7 +86,7 @@ func (p *provider) open(copies []file) (*thread.Thread, error) {
 		t.Warn("the file is named after %s and says it is %s", best.id, m.id)
 	}
 	for _, c := range copies[1:] {
-		t.Elsewhere(c.path)
+		t.Elsewhere(c.path())
 	}
 	t.Reader = &rollout{p: p, file: best, size: info.Size(), meta: m}
 	return t, nil

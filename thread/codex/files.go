@@ -32,11 +32,11 @@ const (
 
 // A file is a rollout as its name tells it.
 type file struct {
-	path     string
-	id       string // "" where the name ends in no UUID
-	stamp    string // the local time in its name, as 2026-02-23T06-54-42; "" where there is none
-	archived bool
-	packed   bool
+	dir, name string
+	id        string // "" where the name ends in no UUID
+	stamp     string // the local time in its name, as 2026-02-23T06-54-42; "" where there is none
+	archived  bool
+	packed    bool
 }
 
 // parseName reads the name of a file; ok says whether it may be a rollout.
@@ -48,7 +48,7 @@ func parseName(dir, name string, isArchived bool) (f file, ok bool) {
 		}
 		f.packed = true
 	}
-	f.path, f.archived = filepath.Join(dir, name), isArchived
+	f.dir, f.name, f.archived = dir, name, isArchived
 	if len(stem) >= uuidLen && thread.IsUUID(stem[len(stem)-uuidLen:]) {
 		f.id = strings.ToLower(stem[len(stem)-uuidLen:])
 	}
@@ -57,6 +57,8 @@ func parseName(dir, name string, isArchived bool) (f file, ok bool) {
 	}
 	return f, true
 }
+
+func (f file) path() string { return filepath.Join(f.dir, f.name) }
 
 // better orders copies of one thread: what is still written before what was put
 // away, plain before compressed.
@@ -91,15 +93,15 @@ func (t *tree) folder(dir string, depth int, isArchived bool, use func(file) boo
 	entries := t.Folder(dir)
 	t.read[dir] = depth == 0
 	for _, e := range slices.Backward(entries) {
-		switch f, ok := parseName(dir, e.Name(), isArchived); {
-		case e.IsDir():
+		if e.IsDir() {
 			if depth > 0 && !t.folder(filepath.Join(dir, e.Name()), depth-1, isArchived, use) {
 				return false
 			}
-		case ok && thread.Regular(f.path, e.Type()):
-			if !use(f) {
-				return false
-			}
+			continue
+		}
+		f, ok := parseName(dir, e.Name(), isArchived)
+		if ok && (e.Type().IsRegular() || thread.Regular(f.path(), e.Type())) && !use(f) {
+			return false
 		}
 	}
 	return !t.Done()
@@ -219,13 +221,13 @@ func (p *provider) between(ctx context.Context, from, to time.Time) ([]file, err
 // open opens a rollout for reading from its start, decompressed. The error has a
 // kind.
 func (f file) open() (io.ReadCloser, error) {
-	src, err := thread.OpenFile(f.path)
+	src, err := thread.OpenFile(f.path())
 	if err != nil || !f.packed {
 		return src, err
 	}
 	dec, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
 	if err != nil {
-		return nil, errors.Join(thread.Unreadable(f.path, err), src.Close())
+		return nil, errors.Join(thread.Unreadable(f.path(), err), src.Close())
 	}
 	return unpacked{dec, src}, nil
 }

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"cmp"
+	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff/jsonl"
@@ -25,6 +26,9 @@ type meta struct {
 // one: at an ordinal or, where that is missing, after so many bytes.
 type base struct{ ordinal, bytes int64 }
 
+// heads are readers of first records, which are long.
+var heads = sync.Pool{New: func() any { return jsonl.NewReaderSize(nil, 32<<10) }}
+
 // readMeta reads the head of a rollout. One that says nothing of itself has the
 // id in its name.
 func readMeta(f file) (meta, error) {
@@ -34,7 +38,9 @@ func readMeta(f file) (meta, error) {
 	}
 	defer src.Close()
 	m := meta{id: f.id}
-	rd := jsonl.NewReaderSize(src, 32<<10)
+	rd := heads.Get().(*jsonl.Reader)
+	defer heads.Put(rd)
+	rd.Reset(src)
 	const enough = 10 // lines: the head is the first, or there is none
 	for range enough {
 		if !rd.Next() {

@@ -34,7 +34,7 @@ func (r *rollout) Read(ctx context.Context, detail thread.Detail, emit func(thre
 		return thread.Facts{}, err
 	}
 	defer src.Close()
-	if err := s.scan(src); err != nil {
+	if err := s.scan(src, r.size+1); err != nil {
 		return thread.Facts{}, err
 	}
 	r.seen = &s.ledger
@@ -71,7 +71,7 @@ func (r *rollout) replay(s *scanner) error {
 		if s.until = ends[i].ordinal; s.until == 0 {
 			part = io.LimitReader(src, ends[i].bytes)
 		}
-		err = s.scan(part)
+		err = s.scan(part, chain[i].size+1)
 		s.replaying, s.spend.off, s.spend.model = false, false, ""
 		src.Close()
 		if err != nil {
@@ -89,7 +89,7 @@ func (r *rollout) state(ctx context.Context) (thread.Facts, error) {
 	if r.file.packed || r.size <= tail {
 		return r.Read(ctx, thread.Summary, nil)
 	}
-	src, err := thread.OpenFile(r.file.path)
+	src, err := thread.OpenFile(r.file.path())
 	if err != nil {
 		return thread.Facts{}, err
 	}
@@ -97,7 +97,7 @@ func (r *rollout) state(ctx context.Context) (thread.Facts, error) {
 	s := newScanner(ctx, r.meta)
 	s.line = &lineage{start: r.meta.historyStart}
 	s.partial = true
-	if err := s.scan(io.NewSectionReader(src, r.size-tail, tail)); err != nil {
+	if err := s.scan(io.NewSectionReader(src, r.size-tail, tail), tail+1); err != nil {
 		return thread.Facts{}, err
 	}
 	if s.turn.state.Status == "" {
@@ -136,11 +136,12 @@ func newScanner(ctx context.Context, m meta) *scanner {
 
 func (s *scanner) warn(text string) { s.facts.Warnings = append(s.facts.Warnings, text) }
 
-// scan goes through the records of src. The error is one of emit or ctx; what
+// scan goes through the records of src, which has about size bytes. The error is one of emit or ctx; what
 // is wrong with src is warned about, but for another's rollout: there it is said
 // where that is read.
-func (s *scanner) scan(src io.Reader) error {
-	rd := jsonl.NewReader(src)
+func (s *scanner) scan(src io.Reader, size int64) error {
+	const least, most = 4 << 10, 256 << 10
+	rd := jsonl.NewReaderSize(src, int(min(max(size, least), most)))
 	s.over = false
 	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
 		if s.n = rd.Number(); s.partial && s.n == 1 {

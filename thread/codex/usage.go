@@ -179,7 +179,7 @@ func (l *lineage) count(v jsonl.Value) {
 func (r *rollout) remember(ctx context.Context) (*past, error) {
 	const enough = 16
 	r.p.mu.Lock()
-	p := r.p.past[r.file.path]
+	p := r.p.past[r.file.path()]
 	r.p.mu.Unlock()
 	if p != nil && p.size == r.size {
 		return p, nil
@@ -202,7 +202,7 @@ func (r *rollout) remember(ctx context.Context) (*past, error) {
 	if len(r.p.past) >= enough {
 		clear(r.p.past)
 	}
-	r.p.past[r.file.path] = p
+	r.p.past[r.file.path()] = p
 	return p, nil
 }
 

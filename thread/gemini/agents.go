@@ -2,10 +2,8 @@ package gemini
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff/jsonl"
@@ -39,7 +37,7 @@ func (l *log) calls(v jsonl.Value, line int, at time.Time) (n int) {
 func (s *sighting) ran(v jsonl.Value, line int, at time.Time) {
 	status := string(v.Get("status").Raw())
 	s.name = v.Get("name").Text()
-	s.state = thread.State{Status: thread.Running, Source: thread.Parent, At: clock(v.Get("timestamp"))}
+	s.state = thread.State{Status: thread.Running, Source: thread.Parent, At: v.Get("timestamp").Time()}
 	if s.state.At.IsZero() {
 		s.state.At = at
 	}
@@ -61,47 +59,18 @@ func (s *sighting) ran(v jsonl.Value, line int, at time.Time) {
 // named after the parent, one that names the parent, or one that a call of the
 // parent names.
 func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Agent, error) {
-	r, ok := main.Reader.(*reader)
-	if !ok {
-		return nil, errors.New("the thread is of another provider")
-	}
-	if r.seen == nil {
-		if err := main.Load(ctx); err != nil {
-			return nil, err
-		}
-	}
-	t := &tree{ctx: ctx}
-	children, err := p.children(t, main, r.chat)
+	r, err := thread.ReadBy[*reader](ctx, main)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(t.errs...); err != nil {
-		return nil, unreadable(r.chat.chats, err)
+	children, err := p.children(ctx, main, r.chat)
+	if err != nil {
+		return nil, err
 	}
-	var agents []thread.Agent
-	for _, s := range r.seen.agents {
-		if s.id == main.ID {
-			continue
-		}
-		var child *thread.Thread
-		if i := slices.IndexFunc(children, s.is); i >= 0 {
-			child = children[i]
-			children = slices.Delete(children, i, i+1)
-		}
-		a, err := agent(ctx, main, *s, child)
-		if err != nil {
-			return nil, err
-		}
-		agents = append(agents, a)
-	}
-	for _, child := range children {
-		a, err := agent(ctx, main, sighting{}, child)
-		if err != nil {
-			return nil, err
-		}
-		agents = append(agents, a)
-	}
-	return agents, nil
+	said := slices.DeleteFunc(slices.Clone(r.seen.agents), func(s *sighting) bool { return s.id == main.ID })
+	return thread.Join(said, children, (*sighting).is, func(s *sighting, child *thread.Thread) (thread.Agent, error) {
+		return agent(ctx, main, s, child)
+	})
 }
 
 // is reports whether t is the subagent.
@@ -110,70 +79,60 @@ func (s *sighting) is(t *thread.Thread) bool {
 }
 
 // children opens the chats of main's subagents, in the order they were begun.
-func (p *provider) children(t *tree, main *thread.Thread, at chat) ([]*thread.Thread, error) {
+func (p *provider) children(ctx context.Context, main *thread.Thread, at chat) ([]*thread.Thread, error) {
+	t := newTree(ctx)
 	found, _ := t.chats(at.chats, safe(main.ID))
 	for i := range found {
 		found[i].head = t.head(found[i])
 	}
-	flat, _ := t.chats(at.chats, "")
-	for _, c := range flat {
+	beside, _ := t.chats(at.chats, "")
+	meanwhile := thread.Meanwhile(at.path(), at.begun(), minute)
+	for _, c := range beside {
+		if !meanwhile(c.begun()) {
+			continue
+		}
 		if c.head = t.head(c); c.head.parent == main.ID {
 			found = append(found, c)
 		}
 	}
-	byID := map[string][]chat{}
-	for _, c := range found {
-		if c.id() != main.ID {
-			byID[c.id()] = append(byID[c.id()], c)
-		}
+	if err := t.Err(at.chats); err != nil {
+		return nil, err
 	}
 	var list []*thread.Thread
-	for _, copies := range byID {
+	for _, copies := range thread.Copies(found, chat.id) {
+		if copies[0].id() == main.ID {
+			continue
+		}
 		child, err := p.open(copies)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, child)
 	}
-	slices.SortFunc(list, func(a, b *thread.Thread) int {
-		if c := a.Started.Compare(b.Started); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
+	slices.SortFunc(list, thread.ByStart)
 	return list, nil
 }
 
-// agent puts together what parent and child say.
-func agent(ctx context.Context, main *thread.Thread, s sighting, child *thread.Thread) (thread.Agent, error) {
-	a := thread.Agent{ID: s.id, Name: s.name, State: s.state, Lifecycle: s.events, Thread: child}
-	if s.id != "" {
-		a.Evidence = append(a.Evidence, "a call of the parent names it")
+// agent puts together what parent and child say; one of the two may be missing.
+func agent(ctx context.Context, main *thread.Thread, s *sighting, child *thread.Thread) (a thread.Agent, err error) {
+	if s != nil {
+		a = thread.Agent{ID: s.id, Name: s.name, State: s.state, Lifecycle: s.events, Evidence: []string{"a call of the parent names it"}}
 	}
-	if child != nil {
-		a.ID = child.ID
-		c := child.Reader.(*reader).chat
-		if c.head.parent == main.ID {
-			a.Evidence = append(a.Evidence, "child chat payload includes explicit parent session reference")
-		}
-		if c.folder == safe(main.ID) {
-			a.Evidence = append(a.Evidence, "child chat lies in the folder named after main thread")
-		}
-		if err := child.Load(ctx); err != nil {
-			return a, err
-		}
-		a.State = thread.Newest(s.state, child.State)
-		if a.Updated = child.Last; a.Updated.IsZero() {
-			a.Updated = child.Updated
-		}
-		if len(a.Lifecycle) == 0 {
-			a.Lifecycle = []thread.Event{{Time: child.Started, Name: "start_chat", Detail: "as the child's chat says; the parent's does not mention it"}}
-		}
+	if child == nil {
+		a.Settle(main, thread.Facts{})
+		return a, nil
 	}
-	a.Validated = len(a.Evidence) > 0
-	if a.Name != "" {
-		a.Aliases = append(a.Aliases, a.Name)
+	c := child.Reader.(*reader).chat
+	if c.head.parent == main.ID {
+		a.Evidence = append(a.Evidence, "child chat payload includes explicit parent session reference")
 	}
-	a.URI = main.URI().Child(a.ID)
-	return a, nil
+	if c.folder == safe(main.ID) {
+		a.Evidence = append(a.Evidence, "child chat lies in the folder named after main thread")
+	}
+	if len(a.Lifecycle) == 0 {
+		a.Lifecycle = []thread.Event{{Time: child.Started, Name: "start_chat", Detail: "as the child's chat says; the parent's does not mention it"}}
+	}
+	a.Thread, err = child, child.Load(ctx)
+	a.Settle(main, child.Facts)
+	return a, err
 }

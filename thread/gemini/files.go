@@ -6,171 +6,149 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // A chat is one thread's part of a file, as name and head tell it. A file holds
 // one, but where logs were put together, several.
 type chat struct {
-	path     string
-	stem     string // its name without the ending
+	stem     string // the file's name without the ending
 	chats    string // the folder of its project's chats
 	folder   string // the one below that in which it lies, "" for a session
 	document bool   // one JSON document, not a log
 	start    int64  // where it starts in the file
 	head     head   // zero until it is read
+	asked    string // the id by which its name was found; its head may be damaged
 }
 
-func (c chat) id() string {
-	if c.head.id != "" {
-		return c.head.id
+func (c chat) path() string { return filepath.Join(c.chats, c.folder, c.stem+c.ext()) }
+
+func (c chat) ext() string {
+	if c.document {
+		return ".json"
 	}
-	return c.stem
+	return ".jsonl"
 }
+
+func (c chat) id() string { return cmp.Or(c.head.id, c.asked, c.stem) }
 
 // parent is the id of the thread whose subagent it is. A folder is named after
 // it, as far as its characters allow.
-func (c chat) parent() string {
-	if c.head.parent != "" {
-		return c.head.parent
-	}
-	return c.folder
-}
+func (c chat) parent() string { return cmp.Or(c.head.parent, c.folder) }
 
 func (c chat) subagent() bool { return c.parent() != "" || c.head.kind == "subagent" }
 
-// A tree reads folders and never fails on a missing one.
+// begun is the minute in which it was begun, as 2026-06-12T10-00, if its name
+// says so.
+func (c chat) begun() string {
+	_, stamp, _ := strings.Cut(c.stem, "session-")
+	if len(stamp) < len(minute) || stamp[10] != 'T' {
+		return ""
+	}
+	return stamp[:len(minute)]
+}
+
+const minute = "2006-01-02T15-04"
+
+// A tree reads folders and the heads of chats.
 type tree struct {
-	ctx      context.Context
-	errs     []error
-	projects []string
+	*thread.Walk
+	buf [headLen]byte
 }
 
-func (t *tree) folder(dir string) []fs.DirEntry {
-	if t.ctx.Err() != nil {
-		t.fail(t.ctx.Err())
-		return nil
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !notDir(dir) {
-		t.fail(err)
-	}
-	return entries
-}
-
-func notDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.IsDir()
-}
-
-func (t *tree) fail(err error) {
-	if len(t.errs) == 0 || !errors.Is(t.errs[len(t.errs)-1], err) {
-		t.errs = append(t.errs, err)
-	}
-}
+func newTree(ctx context.Context) *tree { return &tree{Walk: thread.NewWalk(ctx)} }
 
 // chats returns the chats that lie in a project's folder, or in one below it,
 // and the names of the folders there.
 func (t *tree) chats(dir, below string) (chats []chat, folders []string) {
 	in := filepath.Join(dir, below)
-	for _, e := range t.folder(in) {
+	entries := t.Folder(in)
+	chats = make([]chat, 0, len(entries))
+	for _, e := range entries {
 		name := e.Name()
 		if e.IsDir() {
 			folders = append(folders, name)
 			continue
 		}
 		ext := filepath.Ext(name)
-		if strings.HasPrefix(name, ".") || ext != ".json" && ext != ".jsonl" || !regular(filepath.Join(in, name), e.Type()) {
-			continue
-		}
-		if below == "" && !strings.HasPrefix(name, "session-") {
+		if strings.HasPrefix(name, ".") || ext != ".json" && ext != ".jsonl" || below == "" && !strings.HasPrefix(name, "session-") {
 			continue // checkpoints and the like
 		}
-		chats = append(chats, chat{path: filepath.Join(in, name), stem: strings.TrimSuffix(name, ext), chats: dir, folder: below, document: ext == ".json"})
+		if e.Type().IsRegular() || thread.Regular(filepath.Join(in, name), e.Type()) {
+			chats = append(chats, chat{stem: strings.TrimSuffix(name, ext), chats: dir, folder: below, document: ext == ".json"})
+		}
 	}
 	return chats, folders
 }
 
-// regular keeps us from opening what would block.
-func regular(path string, mode fs.FileMode) bool {
-	if mode&fs.ModeSymlink != 0 {
-		info, err := os.Stat(path)
-		return err == nil && info.Mode().IsRegular()
-	}
-	return mode.IsRegular()
-}
-
-// all returns the folders of all projects' chats, what lies in them, and the
-// folders of subagents, without opening a file.
-func (p *provider) all(t *tree) (sessions []chat, folders []chat) {
+// projects returns the folders of all projects.
+func (p *provider) projects(t *tree) (dirs []string) {
 	for _, root := range p.roots {
-		for _, e := range t.folder(filepath.Join(root, "tmp")) {
-			if e.Type().IsRegular() {
-				continue
-			}
-			project := filepath.Join(root, "tmp", e.Name())
-			t.projects = append(t.projects, project)
-			dir := filepath.Join(project, "chats")
-			chats, below := t.chats(dir, "")
-			sessions = append(sessions, chats...)
-			for _, name := range below {
-				folders = append(folders, chat{chats: dir, folder: name})
+		for _, e := range t.Folder(filepath.Join(root, "tmp")) {
+			if !e.Type().IsRegular() {
+				dirs = append(dirs, filepath.Join(root, "tmp", e.Name()))
 			}
 		}
 	}
-	return sessions, folders
+	return dirs
+}
+
+// all returns what lies in the folders of all projects' chats, and the folders
+// of subagents, without opening a file.
+func (p *provider) all(t *tree) (sessions, folders []chat) {
+	var each [][]chat
+	for _, project := range p.projects(t) {
+		dir := filepath.Join(project, "chats")
+		chats, below := t.chats(dir, "")
+		each = append(each, chats)
+		for _, name := range below {
+			folders = append(folders, chat{chats: dir, folder: name})
+		}
+	}
+	return slices.Concat(each...), folders
 }
 
 // locate finds the copies of a thread. Names tell in which of few files to look;
 // where they mislead, the head of every chat is read, and only then is the
 // start of a further thread looked for within logs.
 func (p *provider) locate(t *tree, id string) (found []chat) {
-	sessions, folders := p.all(t)
-	named := func(c chat) bool {
-		return c.stem == id || c.stem == safe(id) || len(id) > 8 && strings.HasSuffix(c.stem, "-"+id[:8])
+	suffix, name := "-"+id[:min(len(id), 8)], safe(id)
+	named := func(c chat) []chat {
+		if c.stem != id && c.stem != name && (len(id) <= 8 || !strings.HasSuffix(c.stem, suffix)) {
+			return nil
+		}
+		c.head, c.asked = t.head(c), id
+		return []chat{c}
 	}
-	var rest []chat
-	look := func(chats []chat) {
+	headed := func(c chat) []chat {
+		c.head = t.head(c)
+		return []chat{c}
+	}
+	look := func(chats []chat, open func(chat) []chat) {
 		for _, c := range chats {
-			if !named(c) {
-				rest = append(rest, c)
-			} else if c.head = t.head(c); c.head.id == id || c.head.id == "" {
-				c.head.id = id
-				found = append(found, c)
+			for _, c := range open(c) {
+				if c.id() == id {
+					found = append(found, c)
+				}
 			}
 		}
 	}
-	look(sessions)
-	for _, f := range folders {
-		if len(found) > 0 {
-			return found
-		}
-		chats, _ := t.chats(f.chats, f.folder)
-		look(chats)
+	chats, folders := p.all(t)
+	look(chats, named)
+	for i := 0; i < len(folders) && found == nil; i++ {
+		more, _ := t.chats(folders[i].chats, folders[i].folder)
+		chats = append(chats, more...)
+		look(more, named)
 	}
-	for _, c := range rest {
-		if len(found) > 0 {
-			return found
-		}
-		if c.head = t.head(c); c.head.id == id {
-			found = append(found, c)
-		}
-	}
-	for _, c := range rest {
-		if len(found) > 0 {
-			return found
-		}
-		for _, further := range t.further(c) {
-			if further.head.id == id {
-				found = append(found, further)
-			}
+	for _, open := range []func(chat) []chat{headed, t.further} {
+		for i := 0; i < len(chats) && found == nil; i++ {
+			look(chats[i:i+1], open)
 		}
 	}
 	return found
@@ -207,12 +185,12 @@ var mark = []byte(`{"sessionId":`)
 
 // further finds the threads that begin within a log.
 func (t *tree) further(c chat) (list []chat) {
-	if c.document {
+	if c.document || t.Done() {
 		return nil
 	}
-	f, err := os.Open(c.path)
+	f, err := os.Open(c.path())
 	if err != nil {
-		t.fail(err)
+		t.Fail(err)
 		return nil
 	}
 	defer f.Close()
@@ -233,9 +211,9 @@ func (t *tree) further(c chat) (list []chat) {
 }
 
 // swept returns the file in which the tool still has prompts of a thread.
-func swept(t *tree, id string) string {
+func (p *provider) swept(t *tree, id string) string {
 	quoted := []byte(`"` + id + `"`)
-	for _, project := range t.projects {
+	for _, project := range p.projects(t) {
 		path := filepath.Join(project, "logs.json")
 		if b, err := os.ReadFile(path); err == nil && bytes.Contains(b, quoted) {
 			return path

@@ -17,12 +17,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
@@ -64,85 +62,63 @@ type provider struct {
 }
 
 func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
-	t := &tree{ctx: ctx}
-	found := p.locate(t, id)
-	if err := errors.Join(t.errs...); err != nil && len(found) == 0 {
-		return nil, unreadable(p.name+"/"+id, err)
-	}
-	if len(found) > 0 {
+	t := newTree(ctx)
+	if found := p.locate(t, id); len(found) > 0 {
 		return p.open(found)
 	}
-	if log := swept(t, id); log != "" {
-		return nil, &handoff.Error{Op: "thread", Name: p.name + "/" + id, Kind: handoff.Unavailable,
+	name := p.name + "/" + id
+	if err := t.Err(name); err != nil {
+		return nil, err
+	}
+	if log := p.swept(t, id); log != "" {
+		return nil, &handoff.Error{Op: "thread", Name: name, Kind: handoff.Unavailable,
 			Err: errors.New("its chat is gone: only prompts of it are left, in " + log), Hint: "the tool deletes old chats; look in a backup"}
 	}
-	return nil, &handoff.Error{Op: "thread", Name: p.name + "/" + id, Kind: handoff.NotFound,
-		Err: errors.New("no such thread below " + strings.Join(p.roots, ", ")), Hint: "look below another home by setting its variable"}
+	return nil, thread.Missing(p.name, id, p.roots)
 }
 
 // open makes a thread of the best of several copies of it.
 func (p *provider) open(copies []chat) (*thread.Thread, error) {
 	slices.SortStableFunc(copies, better)
 	best := copies[0]
-	info, err := os.Stat(best.path)
+	info, err := os.Stat(best.path())
 	if err != nil {
-		return nil, unreadable(best.path, err)
+		return nil, thread.Unreadable(best.path(), err)
 	}
 	m := best.head
 	t := &thread.Thread{
-		Provider: p.name, ID: m.id, Source: best.path, Updated: info.ModTime(), Title: m.title,
-		Cwd: best.cwd(), Started: m.started, Parent: best.parent(),
+		Provider: p.name, ID: best.id(), Source: best.path(), Updated: info.ModTime(), Title: m.title,
+		Cwd: best.cwd(), Started: m.started, Parent: best.parent(), Reader: &reader{chat: best},
 	}
 	if m.id == "" {
-		t.ID = best.stem
-		t.Warnings = append(t.Warnings, "it does not say its id, which is taken from where it lies")
+		t.Warn("it does not say its id, which is taken from where it lies")
 	}
 	for _, c := range copies[1:] {
-		t.Warnings = append(t.Warnings, "there is another copy: "+c.path)
+		t.Elsewhere(c.path())
 	}
-	t.Reader = &reader{chat: best}
 	return t, nil
 }
 
 // better orders copies of one thread: a log continues the document it was made
 // of.
 func better(a, b chat) int {
-	if a.document != b.document {
-		if b.document {
-			return -1
-		}
-		return 1
+	switch {
+	case a.document == b.document:
+		return cmp.Compare(b.stem, a.stem)
+	case b.document:
+		return -1
 	}
-	return cmp.Compare(b.stem, a.stem)
-}
-
-func unreadable(path string, err error) error {
-	kind := handoff.Unavailable
-	if errors.Is(err, fs.ErrNotExist) {
-		kind = handoff.NotFound
-	}
-	return &handoff.Error{Op: "read thread", Name: path, Kind: kind, Err: err}
+	return 1
 }
 
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
 	return func(yield func(*thread.Thread, error) bool) {
-		t := &tree{ctx: ctx}
-		chats := p.sessions(t)
-		for _, err := range t.errs {
-			if !yield(nil, err) {
-				return
-			}
+		t := newTree(ctx)
+		sessions := p.sessions(t)
+		if err := t.Err(p.name); err != nil && !yield(nil, err) {
+			return
 		}
-		byID := map[string][]chat{}
-		for _, c := range chats {
-			byID[c.id()] = append(byID[c.id()], c)
-		}
-		for _, c := range chats {
-			copies := byID[c.id()]
-			delete(byID, c.id())
-			if len(copies) == 0 {
-				continue
-			}
+		for _, copies := range thread.Copies(sessions, chat.id) {
 			if !yield(p.open(copies)) {
 				return
 			}

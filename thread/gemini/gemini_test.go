@@ -2,8 +2,6 @@ package gemini_test
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -29,12 +27,7 @@ func TestXurl(t *testing.T) {
 
 func provider(t testing.TB, home string) thread.Provider {
 	t.Helper()
-	d := gemini.Driver()
-	p, err := d.Open(d.Roots(func(string) string { return "" }, home))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return threadtest.Open(t, gemini.Driver(), home)
 }
 
 // TestSeveralInOneFile reads threads that were put one behind the other.
@@ -88,6 +81,27 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// TestOpensFew: where names tell, a chat is not opened: not to find a thread, and
+// not to find its subagents.
+func TestOpensFew(t *testing.T) {
+	home := t.TempDir()
+	main, named := begin(logID, nil).user("u", "one").String(), obj{"parentSessionId": logID}
+	put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".jsonl", main)
+	put(t, home, "p/chats/session-2026-06-12T10-00-other.jsonl", main)
+	put(t, home, "p/chats/session-2026-06-12T09-59-"+doneID[:8]+".jsonl", begin(doneID, named).user("u", "older").String())
+	put(t, home, "p/chats/session-2999-06-12T10-00-"+failedID[:8]+".jsonl", begin(failedID, named).user("u", "much younger").String())
+	put(t, home, "p/chats/session-2026-06-12T10-00-"+childID[:8]+".jsonl", begin(childID, named).user("u", "begun meanwhile").String())
+	p := provider(t, home)
+	th := threadtest.Load(t, p, logID)
+	if len(th.Warnings) != 0 {
+		t.Errorf("another copy was looked for: %q", th.Warnings)
+	}
+	agents, err := p.Agents(t.Context(), th)
+	if err != nil || len(agents) != 1 || agents[0].ID != childID {
+		t.Errorf("got %+v, %v, want %s", agents, err, childID)
+	}
+}
+
 // TestSwept tells a chat that was deleted from one that never was.
 func TestSwept(t *testing.T) {
 	home := t.TempDir()
@@ -138,13 +152,29 @@ func TestCwd(t *testing.T) {
 	}
 }
 
+// FuzzChat reads any bytes as a log and as a document.
+func FuzzChat(f *testing.F) {
+	dir := f.TempDir()
+	home(f, dir)
+	threadtest.Seeds(f, dir, "*.json*")
+	f.Add([]byte(`{"$set":{"messages":[{"type":"user","content":"a"},{"id":"x","type":"gemini","tokens":{"input":-5,"cached":9e99,"output":1e400}}]}}{"$rewindTo":"x"}`))
+	f.Add([]byte(`{"messages":[{"id":"x","type":"user"},{"id":"x","type":"gemini","toolCalls":[{"agentId":"a"},{"agentId":"a","result":[[[{}]]]}]}],"sessionId":""`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, ext := range []string{".json", ".jsonl"} {
+			home := t.TempDir()
+			put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+ext, string(b))
+			p := provider(t, home)
+			for th, err := range p.Threads(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				threadtest.Sound(t, p, th.ID)
+			}
+		}
+	})
+}
+
 func put(t testing.TB, home, name, body string) {
 	t.Helper()
-	path := filepath.Join(home, ".gemini", "tmp", filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	threadtest.Put(t, body, home, ".gemini/tmp", name)
 }

@@ -21,25 +21,23 @@ const headLen = 4 << 10
 
 // head reads the head of a chat, the zero one where it has none.
 func (t *tree) head(c chat) (h head) {
-	if t.ctx.Err() != nil {
-		t.fail(t.ctx.Err())
+	if t.Done() {
 		return h
 	}
-	f, err := os.Open(c.path)
+	f, err := os.Open(c.path())
 	if err != nil {
-		t.fail(err)
+		t.Fail(err)
 		return h
 	}
 	defer f.Close()
-	var buf [headLen]byte
-	n, _ := io.ReadFull(f, buf[:])
-	start := jsonl.Value(buf[:n])
+	n, _ := io.ReadFull(f, t.buf[:])
+	start := jsonl.Value(t.buf[:n])
 	if !c.document {
 		return parseHead(firstHead(start))
 	}
 	h = parseHead(start)
 	if info, err := f.Stat(); err == nil && n == headLen {
-		end, _ := jsonl.Span{Offset: max(0, info.Size()-headLen), Len: headLen}.Read(f, buf[:])
+		end, _ := jsonl.Span{Offset: max(0, info.Size()-headLen), Len: headLen}.Read(f, t.buf[:])
 		h.tail(end)
 	}
 	return h
@@ -77,9 +75,9 @@ func (h *head) set(name string, v jsonl.Value) {
 	case "summary":
 		h.title = v.Text()
 	case "startTime":
-		h.started = clock(v)
+		h.started = v.Time()
 	case "lastUpdated":
-		h.updated = clock(v)
+		h.updated = v.Time()
 	case "directories":
 		for c := v.Elements(); c.Next() && h.cwd == ""; {
 			h.cwd = c.Value().Text()
@@ -97,13 +95,4 @@ func (h *head) tail(b []byte) {
 			h.set(string(name), jsonl.Value(value))
 		}
 	}
-}
-
-// clock reads a time, the zero one from what is none.
-func clock(v jsonl.Value) time.Time {
-	t, err := time.Parse(time.RFC3339Nano, string(v.Raw()))
-	if err != nil {
-		return time.Time{}
-	}
-	return t
 }

@@ -81,7 +81,7 @@ func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
 		case "type":
 			kind = string(c.Value().Raw())
 		case "timestamp":
-			written = clock(c.Value())
+			written = c.Value().Time()
 			l.saw(written)
 		case "content":
 			content = c.Value()

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"strings"
 
@@ -41,18 +40,13 @@ func summary(content jsonl.Value) bool {
 	return bytes.Contains(content, []byte("state_snapshot")) && strings.Contains(text(content), snapshot)
 }
 
-// A timeline numbers messages and hands each out once it is known which calls
-// followed it.
+// A timeline reads records. One without a text belongs to the message before it.
 type timeline struct {
-	src    io.ReaderAt
-	detail thread.Detail
-	emit   func(thread.Message) error
-	n      int
-	buf    []byte
-	cur    *thread.Message
+	thread.Timeline
+	src io.ReaderAt
+	buf []byte
 }
 
-// add reads a record. One without a text belongs to the message before it.
 func (t *timeline) add(r record) error {
 	v, err := r.Span.Read(t.src, t.buf)
 	if err != nil {
@@ -61,46 +55,26 @@ func (t *timeline) add(r record) error {
 	if cap(v) > cap(t.buf) {
 		t.buf = v[:0]
 	}
-	role := roles[string(v.Get("type").Raw())]
-	text := said(v)
-	if role == thread.User && injected(text) {
+	role, text := roles[string(v.Get("type").Raw())], said(v)
+	switch {
+	case role == thread.User && injected(text):
 		return nil
-	}
-	if role == thread.User && strings.Contains(text, snapshot) {
+	case role == thread.User && strings.Contains(text, snapshot):
 		role = thread.Compaction
 	}
-	if text != "" || t.cur == nil {
-		if err := t.flush(); err != nil {
-			return err
+	if t.Detail == thread.Tools {
+		for c := v.Get("thoughts").Elements(); c.Next(); {
+			t.Think(c.Value().Get("subject").Text() + "\n" + c.Value().Get("description").Text())
 		}
-		m := thread.Message{ID: v.Get("id").Text(), Role: role, Text: text, Model: v.Get("model").Text(), Time: clock(v.Get("timestamp"))}
-		if text != "" {
-			t.n++
-			m.N = t.n
-		}
-		t.cur = &m
+	}
+	t.Add(thread.Message{ID: v.Get("id").Text(), Role: role, Text: text, Model: v.Get("model").Text(), Time: v.Get("timestamp").Time()})
+	for c := v.Get("toolCalls").Elements(); c.Next(); {
+		t.Call(call(c.Value(), t.Detail))
 	}
 	if tokens, ok := parseTokens(v.Get("tokens")); ok {
-		if t.cur.Usage == nil {
-			t.cur.Usage = new(thread.Tokens)
-		}
-		t.cur.Usage.Add(tokens.tokens())
+		t.Spent(tokens.tokens())
 	}
-	if t.detail == thread.Tools {
-		for c := v.Get("toolCalls").Elements(); c.Next(); {
-			t.cur.Tools = append(t.cur.Tools, call(c.Value()))
-		}
-	}
-	return nil
-}
-
-func (t *timeline) flush() error {
-	m := t.cur
-	t.cur = nil
-	if m == nil || t.emit == nil || m.N == 0 && len(m.Tools) == 0 {
-		return nil
-	}
-	return t.emit(*m)
+	return t.Err()
 }
 
 // said returns what a record shows: what the tool showed instead of it, where it
@@ -149,16 +123,18 @@ func part(v jsonl.Value) string {
 	return strings.TrimSpace(v.Get("text").Text())
 }
 
-func call(v jsonl.Value) thread.Call {
+func call(v jsonl.Value, detail thread.Detail) (c thread.Call) {
+	if detail < thread.Tools {
+		return c
+	}
 	status := string(v.Get("status").Raw())
-	result := v.Get("result")
-	output := result
-	if k := result.Kind(); k == jsonl.Absent || k == jsonl.Null {
+	output := v.Get("result")
+	if k := output.Kind(); k == jsonl.Absent || k == jsonl.Null {
 		output = v.Get("resultDisplay")
 	}
-	c := thread.Call{
-		ID: v.Get("id").Text(), Name: v.Get("name").Text(), Agent: v.Get("agentId").Text(), Time: clock(v.Get("timestamp")),
-		Input: thread.Clip(compact(v.Get("args"))), Output: thread.Clip(returned(output)),
+	c = thread.Call{
+		ID: v.Get("id").Text(), Name: v.Get("name").Text(), Agent: v.Get("agentId").Text(), Time: v.Get("timestamp").Time(),
+		Input: thread.Clip(v.Get("args").Compact()), Output: thread.Clip(returned(output)),
 		Failed: status == "error" || status == "cancelled",
 	}
 	c.Pending = output.Kind() == jsonl.Absent && !c.Failed && status != "success"
@@ -187,18 +163,10 @@ func returned(v jsonl.Value) string {
 		}
 	}
 	if response.Kind() != jsonl.Absent {
-		return compact(response)
+		return response.Compact()
 	}
 	if s := part(v); s != "" {
 		return s
 	}
-	return compact(v)
-}
-
-func compact(v jsonl.Value) string {
-	var b bytes.Buffer
-	if json.Compact(&b, v) != nil {
-		return strings.ToValidUTF8(string(v), "\uFFFD")
-	}
-	return strings.ToValidUTF8(b.String(), "\uFFFD")
+	return v.Compact()
 }

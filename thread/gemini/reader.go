@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -25,51 +26,55 @@ const maxDocument = 256 << 20
 
 // Read implements thread.Reader.
 func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
-	f, err := os.Open(r.chat.path)
+	f, err := thread.OpenFile(r.chat.path())
 	if err != nil {
-		return thread.Facts{}, unreadable(r.chat.path, err)
+		return thread.Facts{}, err
 	}
 	defer f.Close()
-	s := &scanner{ctx: ctx, id: r.chat.head.id}
-	s.log.document = r.chat.document
-	var src io.ReaderAt = f
+	s := &scanner{ctx: ctx, id: cmp.Or(r.chat.head.id, r.chat.asked), log: log{document: r.chat.document}}
+	s.timeline.Detail, s.timeline.Emit = detail, emit
 	if r.chat.document {
-		src, err = s.document(f)
+		err = s.document(f)
 	} else {
-		src = io.NewSectionReader(f, r.chat.start, 1<<62-r.chat.start)
-		err = s.operations(io.NewSectionReader(src, 0, 1<<62-r.chat.start))
+		src := io.NewSectionReader(f, r.chat.start, 1<<62-r.chat.start)
+		s.timeline.src = src
+		err = s.operations(src)
 	}
 	if err != nil {
 		return thread.Facts{}, err
 	}
 	r.seen = &s.log
-	return s.finish(src, detail, emit)
+	return s.finish()
 }
 
 // A scanner goes through a chat's file.
 type scanner struct {
-	ctx   context.Context
-	id    string
-	facts thread.Facts
-	log   log
-	n     int // the line
+	ctx      context.Context
+	id       string
+	facts    thread.Facts
+	log      log
+	timeline timeline
 }
 
 func (s *scanner) warn(format string, args ...any) {
 	s.facts.Warnings = append(s.facts.Warnings, fmt.Sprintf(format, args...))
 }
 
-// document reads a chat that is one document, and returns what it read.
-func (s *scanner) document(f io.Reader) (io.ReaderAt, error) {
-	b, err := io.ReadAll(io.LimitReader(f, maxDocument+1))
-	if err != nil {
-		s.warn("reading stopped after %d bytes: %v", len(b), err)
-	}
-	if len(b) > maxDocument {
-		b = b[:maxDocument]
+// document reads a chat that is one document.
+func (s *scanner) document(f *os.File) error {
+	size := int64(maxDocument)
+	if info, err := f.Stat(); err == nil && info.Size() > size {
 		s.warn("it is larger than %d MiB: what follows is left out", maxDocument>>20)
+	} else if err == nil {
+		size = info.Size()
 	}
-	doc := jsonl.Value(b)
+	b := make([]byte, size)
+	n, err := io.ReadFull(f, b)
+	if err != nil && size > 0 {
+		s.warn("reading stopped after %d bytes: %v", n, err)
+	}
+	doc := jsonl.Value(b[:n])
+	s.timeline.src = bytes.NewReader(doc)
 	var messages jsonl.Value
 	c := doc.Members()
 	for c.Next() {
@@ -77,78 +82,54 @@ func (s *scanner) document(f io.Reader) (io.ReaderAt, error) {
 		case "messages":
 			messages = c.Value()
 		case "lastUpdated":
-			s.log.saw(clock(c.Value()))
+			s.log.saw(c.Value().Time())
 		}
 	}
 	if !c.Whole() {
 		s.warn("the document is not complete: it may still be written")
 	}
-	bad := 0
 	e := messages.Elements()
-	for n := 0; e.Next(); {
-		if n++; n%256 == 0 && s.ctx.Err() != nil {
-			return nil, s.ctx.Err()
+	for n := 1; e.Next(); n++ {
+		if n%256 == 0 && s.ctx.Err() != nil {
+			return s.ctx.Err()
 		}
-		v := e.Value()
-		if v.Kind() != jsonl.Object {
-			bad++
-			continue
+		if v := e.Value(); v.Kind() == jsonl.Object {
+			s.log.message(v, doc.Span(v), n)
+		} else {
+			s.facts.BadLines++
 		}
-		s.log.message(v, doc.Span(v), n)
 	}
-	if bad > 0 {
-		s.facts.BadLines = bad
-		s.warn("%d messages are none and were left out", bad)
+	if s.facts.BadLines > 0 {
+		s.warn("%d messages are none and were left out", s.facts.BadLines)
 	}
-	return bytes.NewReader(b), nil
+	return nil
 }
 
 // operations reads a chat that is a log, to its end or to where the file goes
 // on with another.
 func (s *scanner) operations(src io.Reader) error {
 	rd := jsonl.NewReader(src)
-	var bad []int
-	for rd.Next() {
-		if s.n = rd.Number(); s.n%256 == 0 && s.ctx.Err() != nil {
-			return s.ctx.Err()
+	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
+		if bytes.HasPrefix(line, mark) && s.over(rd.Number(), line) {
+			return true, jsonl.Stop
 		}
-		line := rd.Line()
-		if bytes.HasPrefix(line, mark) && s.over(line) {
-			break
-		}
-		s.facts.Lines = s.n
-		if rd.Cut() {
-			s.warn("line %d is longer than %d MiB: what follows is left out", s.n, jsonl.MaxLine>>20)
-		}
-		whole := s.line(rd, line)
-		switch {
-		case whole, rd.Cut():
-		case rd.Torn():
-			s.warn("line %d, the last, is not complete: it may still be written", s.n)
-		default:
-			bad = append(bad, s.n)
-		}
-	}
-	if len(bad) > 0 {
-		s.facts.BadLines = len(bad)
-		s.warn("%d lines are no operations and were left out, the first is line %d", len(bad), bad[0])
-	}
-	if err := rd.Err(); err != nil {
-		s.warn("reading stopped after line %d: %v", rd.Number(), err)
-	}
-	return nil
+		return s.line(rd, line), nil
+	})
+	s.facts.Lines, s.facts.BadLines = report.Lines, report.Bad
+	s.facts.Warnings = append(s.facts.Warnings, report.Warnings...)
+	return err
 }
 
-// over reports whether line begins another thread.
-func (s *scanner) over(line jsonl.Value) bool {
+// over reports whether a line begins another thread.
+func (s *scanner) over(n int, line jsonl.Value) bool {
 	id := line.Get("sessionId").Text()
 	if s.id == "" {
 		s.id = id
 	}
-	if id == s.id || id == "" || s.n == 1 {
+	if id == s.id || id == "" || n == 1 {
 		return false
 	}
-	s.warn("from line %d on its file holds thread %s", s.n, id)
+	s.warn("from line %d on its file holds thread %s", n, id)
 	return true
 }
 
@@ -168,7 +149,7 @@ func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 			case "type":
 				message = c.Value().Kind() == jsonl.String
 			case "lastUpdated":
-				s.log.saw(clock(c.Value()))
+				s.log.saw(c.Value().Time())
 			}
 		}
 		switch {
@@ -178,11 +159,11 @@ func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 			s.set(rd, set)
 		case rewind.Kind() == jsonl.String:
 			if id := rewind.Text(); !s.log.rewind(id) {
-				s.warn("line %d goes back to message %s, which is not in the conversation: nothing is left of it", s.n, id)
+				s.warn("line %d goes back to message %s, which is not in the conversation: nothing is left of it", rd.Number(), id)
 			}
 		case message:
 			end := len(line) - len(c.Rest())
-			s.log.message(line, rd.Span(line[:end]), s.n)
+			s.log.message(line, rd.Span(line[:end]), rd.Number())
 		}
 		line = c.Rest()
 	}
@@ -199,42 +180,39 @@ func (s *scanner) set(rd *jsonl.Reader, v jsonl.Value) {
 			}
 			s.log.clear(0)
 			for e := c.Value().Elements(); e.Next(); {
-				s.log.message(e.Value(), rd.Span(e.Value()), s.n)
+				s.log.message(e.Value(), rd.Span(e.Value()), rd.Number())
 			}
 		case "lastUpdated":
-			s.log.saw(clock(c.Value()))
+			s.log.saw(c.Value().Time())
 		case "sessionId":
 			if id := c.Value().Text(); id != s.id && id != "" {
-				s.warn("line %d says that its id is %s", s.n, id)
+				s.warn("line %d says that its id is %s", rd.Number(), id)
 			}
 		}
 	}
 }
 
 // finish reads what remains of the conversation and returns the facts.
-func (s *scanner) finish(src io.ReaderAt, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
-	t := &timeline{src: src, detail: detail, emit: emit}
+func (s *scanner) finish() (thread.Facts, error) {
+	f := &s.facts
 	for n, i := range s.log.order {
-		s.facts.ToolCalls += s.log.records[i].calls
-		if detail == thread.Summary {
+		f.ToolCalls += s.log.records[i].calls
+		if s.timeline.Detail == thread.Summary {
 			continue
 		}
 		if n%256 == 0 && s.ctx.Err() != nil {
 			return thread.Facts{}, s.ctx.Err()
 		}
-		if err := t.add(s.log.records[i]); err != nil {
+		if err := s.timeline.add(s.log.records[i]); err != nil {
 			return thread.Facts{}, err
 		}
 	}
-	if err := t.flush(); err != nil {
+	if err := s.timeline.Finish(); err != nil {
 		return thread.Facts{}, err
 	}
-	s.facts.Messages = t.n
-	s.facts.State = s.log.state(src)
-	s.facts.Usage = s.log.billed()
-	if s.facts.BadLines > 0 && s.facts.Usage.Completeness == thread.Exact {
-		s.facts.Usage.Completeness, s.facts.Usage.Reason = thread.LowerBound, fmt.Sprintf("%d lines could not be read", s.facts.BadLines)
+	f.Messages, f.State, f.Usage, f.Last = s.timeline.Messages, s.log.state(s.timeline.src), s.log.billed(), s.log.last
+	if f.BadLines > 0 && f.Usage.Completeness == thread.Exact {
+		f.Usage.Completeness, f.Usage.Reason = thread.LowerBound, fmt.Sprintf("%d lines could not be read", f.BadLines)
 	}
-	s.facts.Last = s.log.last
 	return s.facts, nil
 }

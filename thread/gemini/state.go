@@ -24,7 +24,7 @@ func (l *log) state(src io.ReaderAt) thread.State {
 			continue
 		}
 		s.Source, s.Evidence = thread.Child, fmt.Sprintf("%s, %s", s.Evidence, l.where(r))
-		if s.At = clock(v.Get("timestamp")); s.At.IsZero() {
+		if s.At = v.Get("timestamp").Time(); s.At.IsZero() {
 			s.At = l.last
 		}
 		return s

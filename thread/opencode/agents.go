@@ -3,8 +3,6 @@ package opencode
 import (
 	"cmp"
 	"context"
-	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,11 +18,6 @@ type sighting struct {
 	events []thread.Event
 }
 
-// A ledger keeps the sightings in order.
-type ledger struct{ agents []*sighting }
-
-var taskID = regexp.MustCompile(`task_id: (ses_[0-9A-Za-z]+)`)
-
 // child returns the subagent that a call of task is about, "" if it is none or
 // was not begun.
 func child(p jsonl.Value) string {
@@ -35,27 +28,29 @@ func child(p jsonl.Value) string {
 	if id := state.Get("metadata", "sessionId").Text(); id != "" {
 		return id
 	}
-	if m := taskID.FindStringSubmatch(state.Get("output").Text()); m != nil {
-		return m[1]
+	if _, said, ok := strings.Cut(state.Get("output").Text(), "task_id: ses_"); ok {
+		return "ses_" + said[:len(said)-len(strings.TrimLeft(said, alphanumeric))]
 	}
 	return state.Get("input", "task_id").Text()
 }
 
+const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
 // called follows a call of task, by which a subagent is begun or resumed. It
 // ends when the subagent's turn does.
-func (l *ledger) called(p jsonl.Value, call thread.Call) {
+func (sc *scanner) called(p jsonl.Value, call thread.Call) {
 	if call.Agent == "" {
 		return
 	}
-	i := slices.IndexFunc(l.agents, func(s *sighting) bool { return s.id == call.Agent })
+	i := slices.IndexFunc(sc.agents, func(s *sighting) bool { return s.id == call.Agent })
 	if i < 0 {
-		i = len(l.agents)
-		l.agents = append(l.agents, &sighting{id: call.Agent})
+		i = len(sc.agents)
+		sc.agents = append(sc.agents, &sighting{id: call.Agent})
 	}
-	s := l.agents[i]
+	s := sc.agents[i]
 	state := p.Get("state")
-	s.role = or(state.Get("input", "subagent_type").Text(), s.role)
-	s.events = append(s.events, thread.Event{Time: call.Time, Name: "task", Detail: or(state.Get("input", "description").Text(), state.Get("title").Text())})
+	s.role = cmp.Or(state.Get("input", "subagent_type").Text(), s.role)
+	s.events = append(s.events, thread.Event{Time: call.Time, Name: "task", Detail: cmp.Or(state.Get("input", "description").Text(), state.Get("title").Text())})
 	end := clock(state.Get("time", "end").Int())
 	set := func(status thread.Status, why string) {
 		s.state = thread.State{Status: status, Source: thread.Parent, Evidence: why + ", call " + call.ID, At: end}
@@ -75,45 +70,23 @@ func (l *ledger) called(p jsonl.Value, call thread.Call) {
 // thread, or another of its subagents, as its parent; or one that a call of
 // task speaks of.
 func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Agent, error) {
-	r, ok := main.Reader.(*reader)
-	if !ok {
-		return nil, errors.New("the thread is of another provider")
-	}
-	if r.seen == nil {
-		if err := main.Load(ctx); err != nil {
-			return nil, err
-		}
+	r, err := thread.ReadBy[*reader](ctx, main)
+	if err != nil {
+		return nil, err
 	}
 	sessions, err := descendants(ctx, r.session)
 	if err != nil {
 		return nil, err
 	}
-	spoken := slices.Clone(r.seen.agents)
-	var agents []thread.Agent
-	for _, s := range sessions {
-		seen := &sighting{}
-		if i := slices.IndexFunc(spoken, func(o *sighting) bool { return o.id == s.id }); i >= 0 {
-			seen = spoken[i]
-			spoken = slices.Delete(spoken, i, i+1)
+	is := func(s *session, seen *sighting) bool { return s.id == seen.id }
+	return thread.Join(sessions, r.seen, is, func(s *session, seen *sighting) (thread.Agent, error) {
+		if s == nil {
+			if s, err = r.session.store.find(ctx, seen.id); err != nil {
+				return thread.Agent{}, err
+			}
 		}
-		a, err := p.agent(ctx, main, seen, s)
-		if err != nil {
-			return nil, err
-		}
-		agents = append(agents, a)
-	}
-	for _, seen := range spoken {
-		s, err := r.session.store.find(ctx, seen.id)
-		if err != nil {
-			return nil, err
-		}
-		a, err := p.agent(ctx, main, seen, s)
-		if err != nil {
-			return nil, err
-		}
-		agents = append(agents, a)
-	}
-	return agents, nil
+		return p.agent(ctx, main, s, seen)
+	})
 }
 
 // descendants returns the subagents of a session and theirs, in the order they
@@ -139,35 +112,25 @@ func descendants(ctx context.Context, root *session) ([]*session, error) {
 	return list, nil
 }
 
-// agent puts together what parent and child say.
-func (p *provider) agent(ctx context.Context, main *thread.Thread, seen *sighting, s *session) (thread.Agent, error) {
-	a := thread.Agent{ID: seen.id, Role: seen.role, State: seen.state, Lifecycle: seen.events}
-	if seen.id != "" {
-		a.Evidence = append(a.Evidence, "a task call of the main thread names it")
+// agent puts together what parent and child say; one of the two may be missing.
+func (p *provider) agent(ctx context.Context, main *thread.Thread, s *session, seen *sighting) (a thread.Agent, err error) {
+	if seen != nil {
+		a = thread.Agent{ID: seen.id, Role: seen.role, State: seen.state, Lifecycle: seen.events, Evidence: []string{"a task call of the main thread names it"}}
 	}
-	if s != nil {
-		t := p.thread(s)
-		a.ID, a.Role, a.Thread = s.id, or(a.Role, s.agent), t
-		switch s.parent {
-		case main.ID:
-			a.Evidence = append(a.Evidence, "session.parent_id points to main thread")
-			a.Lifecycle = append([]thread.Event{{Time: t.Started, Name: "session_parent_link", Detail: "session.parent_id points to main thread"}}, a.Lifecycle...)
-		case "":
-		default:
-			a.Evidence = append(a.Evidence, "session.parent_id points to "+s.parent+", a subagent itself")
-		}
-		if err := t.Load(ctx); err != nil {
-			return a, err
-		}
-		a.State = thread.Newest(seen.state, t.State)
-		if a.Updated = t.Last; a.Updated.IsZero() {
-			a.Updated = t.Updated
-		}
-	}
-	a.Validated = len(a.Evidence) > 0
 	if s == nil {
-		a.State = thread.Newest(seen.state, thread.State{})
+		a.Settle(main, thread.Facts{})
+		return a, nil
 	}
-	a.URI = main.URI().Child(a.ID)
-	return a, nil
+	a.Role, a.Thread = cmp.Or(a.Role, s.agent), p.thread(s)
+	switch s.parent {
+	case main.ID:
+		a.Evidence = append(a.Evidence, "session.parent_id points to main thread")
+		a.Lifecycle = append([]thread.Event{{Time: a.Thread.Started, Name: "session_parent_link", Detail: "session.parent_id points to main thread"}}, a.Lifecycle...)
+	case "":
+	default:
+		a.Evidence = append(a.Evidence, "session.parent_id points to "+s.parent+", a subagent itself")
+	}
+	err = a.Thread.Load(ctx)
+	a.Settle(main, a.Thread.Facts)
+	return a, err
 }

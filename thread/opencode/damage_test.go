@@ -36,7 +36,7 @@ func store(t testing.TB) (dir string, db, wal []byte) {
 // a warning; what was read says so.
 func look(t testing.TB, dir string) {
 	t.Helper()
-	p := open(t, dir)
+	p := provider(t, dir)
 	for _, err := range p.Threads(t.Context()) {
 		tolerable(t, err)
 	}
@@ -134,7 +134,7 @@ func TestDamageIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	threadtest.Untouched(t, dir)
-	th, err := open(t, dir).Thread(t.Context(), parentID)
+	th, err := provider(t, dir).Thread(t.Context(), parentID)
 	if err == nil {
 		err = th.Load(t.Context())
 	}
@@ -156,7 +156,7 @@ func TestOneOfTwo(t *testing.T) {
 		t.Fatal(err)
 	}
 	threadtest.Untouched(t, home)
-	p := open(t, dir)
+	p := provider(t, dir)
 	th, err := p.Thread(t.Context(), oldID)
 	if err != nil || len(th.Warnings) == 0 {
 		t.Errorf("got %+v, %v, want a thread and a warning", th, err)
@@ -173,7 +173,7 @@ func TestWrittenMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "opencode.db")
 	write(t, path, false, session(parentID, "", 0).user("one").step("stop", one, said("two")))
-	p := open(t, dir)
+	p := provider(t, dir)
 	th, err := p.Thread(t.Context(), parentID)
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestAnotherSchema(t *testing.T) {
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(t, dir).Thread(t.Context(), parentID); !errors.Is(err, handoff.Unsupported) {
+	if _, err := provider(t, dir).Thread(t.Context(), parentID); !errors.Is(err, handoff.Unsupported) {
 		t.Errorf("got %v, want not supported", err)
 	}
 }
@@ -218,7 +218,7 @@ func TestNamedDatabase(t *testing.T) {
 	write(t, filepath.Join(dir, "opencode", "mine.db"), false, session(otherID, "", 0).user("hello"))
 	for _, name := range []string{"mine.db", filepath.Join(dir, "opencode", "mine.db")} {
 		env := map[string]string{"XDG_DATA_HOME": dir, "OPENCODE_DB": name}
-		p := open(t, opencode.Driver().Roots(func(k string) string { return env[k] }, "/nowhere")...)
+		p := provider(t, opencode.Driver().Roots(func(k string) string { return env[k] }, "/nowhere")...)
 		if _, err := p.Thread(t.Context(), otherID); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

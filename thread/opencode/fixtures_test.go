@@ -2,6 +2,7 @@ package opencode_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +14,7 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-func open(t testing.TB, roots ...string) thread.Provider {
+func provider(t testing.TB, roots ...string) thread.Provider {
 	t.Helper()
 	p, err := opencode.Driver().Open(roots)
 	if err != nil {
@@ -22,78 +23,61 @@ func open(t testing.TB, roots ...string) thread.Provider {
 	return p
 }
 
-// TestRealThreads reads every real database that lies in a home: each thread
-// that is listed resolves, all that is written is read, and usage is what the
-// independent program found.
+// figures are what the independent program found in one database.
+type figures struct {
+	Models map[string]int   `json:"models"`
+	Tables map[string]int   `json:"tables"`
+	Tokens map[string]int64 `json:"tokens"`
+}
+
+// TestRealThreads: each thread and subagent of a real database in a home
+// resolves, subagents are validated and no sessions, every row is read, and
+// usage is what the independent program found.
 func TestRealThreads(t *testing.T) {
-	base := threadtest.Shared(t, "fixtures/transcripts")
-	want := threadtest.Expected(t, "opencode")
-	read := 0
-	for _, home := range threadtest.Homes(t, "opencode", dataDir) {
-		threadtest.Untouched(t, home)
-		path := filepath.Join(home, dataDir, "opencode.db")
-		rel, err := filepath.Rel(base, path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var f struct {
-			Roles  map[string]int   `json:"roles"`
-			Models map[string]int   `json:"models"`
-			Tables map[string]int   `json:"tables"`
-			Tokens map[string]int64 `json:"tokens"`
-		}
-		if err := json.Unmarshal(want[filepath.ToSlash(rel)], &f); err != nil {
-			t.Fatalf("%s: %v", rel, err)
-		}
-		p := open(t, filepath.Join(home, dataDir))
-		sessions, lines := 0, 0
+	threadtest.EachReal(t, opencode.Driver(), dataDir, func(t *testing.T, r threadtest.Real) {
+		f := threadtest.Figures[figures](t, r.Figures)
+		threads, lines := 0, 0
 		var got thread.Tokens
-		for th, err := range p.Threads(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
+		var read func(id string)
+		read = func(id string) {
+			th := threadtest.Load(t, r.Provider, id)
+			threads, lines = threads+1, lines+th.Lines
+			got.Add(th.Usage.Tokens)
+			for _, m := range th.Usage.Models {
+				if _, known := f.Models[m.Provider+"/"+m.Model]; !known {
+					t.Errorf("%s: %s/%s was not used", id, m.Provider, m.Model)
+				}
 			}
-			list := []*thread.Thread{th}
-			agents, err := p.Agents(t.Context(), th)
+			if th.Parent != "" {
+				return
+			}
+			agents, err := r.Provider.Agents(t.Context(), th)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, a := range agents {
-				if !a.Validated {
-					t.Errorf("%s: %s is not validated", th.ID, a.ID)
+				if r.Sessions[a.ID] {
+					t.Errorf("%s is a subagent and listed", a.ID)
 				}
-				if a.Thread != nil {
-					list = append(list, a.Thread)
-				}
-			}
-			for _, th := range list {
-				again, err := p.Thread(t.Context(), th.ID)
-				if err != nil {
-					t.Errorf("%s: %v", th.ID, err)
-					continue
-				}
-				threadtest.Messages(t, again)
-				sessions, lines = sessions+1, lines+again.Lines
-				got.Add(again.Usage.Tokens)
-				for _, m := range again.Usage.Models {
-					if _, known := f.Models[m.Provider+"/"+m.Model]; !known {
-						t.Errorf("%s: %s/%s was not used", th.ID, m.Provider, m.Model)
-					}
+				if threadtest.Child(t, r.Provider, id, a.ID); a.Thread != nil {
+					read(a.ID)
 				}
 			}
 		}
-		read += sessions
-		if sessions != f.Tables["session"] || lines != f.Tables["message"]+f.Tables["part"] {
-			t.Errorf("%s: got %d threads with %d rows, want %+v", rel, sessions, lines, f.Tables)
+		for id := range r.Sessions {
+			read(id)
 		}
-		spent := thread.Tokens{
+		if threads != f.Tables["session"] || lines != f.Tables["message"]+f.Tables["part"] {
+			t.Errorf("got %d threads with %d rows, want %+v", threads, lines, f.Tables)
+		}
+		want := thread.Tokens{
 			Input: f.Tokens["input"], CacheRead: f.Tokens["cache_read"], CacheWrite: f.Tokens["cache_write"],
 			Output: f.Tokens["output"] + f.Tokens["reasoning"], Reasoning: f.Tokens["reasoning"], Calls: got.Calls, Cost: float64(f.Tokens["cost"]),
 		}
-		if got != spent {
-			t.Errorf("%s: got %+v, want %+v", rel, got, spent)
+		if got != want {
+			t.Errorf("got %+v, want %+v", got, want)
 		}
-	}
-	t.Logf("%d real threads read", read)
+	})
 }
 
 // TestRealFiles reads the real files of before there was a database.
@@ -114,7 +98,7 @@ func TestRealFiles(t *testing.T) {
 		if err := os.CopyFS(filepath.Join(root, "storage"), os.DirFS(filepath.Join(dir, tt.storage))); err != nil {
 			t.Fatal(err)
 		}
-		th, err := open(t, root).Thread(t.Context(), tt.id)
+		th, err := provider(t, root).Thread(t.Context(), tt.id)
 		if err != nil {
 			t.Errorf("%s: %v", tt.id, err)
 			continue
@@ -149,7 +133,7 @@ type jsonPart struct {
 // recorded and are made up again: a message ends when its last request does.
 func TestRealStatuses(t *testing.T) {
 	base := threadtest.Shared(t, "fixtures/transcripts/opencode/ingo-eichhorst+Irrlicht")
-	agreed, phases := 0, 0
+	c := threadtest.Tally{More: map[string]int{}}
 	for _, s := range threadtest.Scenarios(t, "opencode") {
 		b, err := os.ReadFile(filepath.Join(base, "extracted", s.Name, "transcript.jsonl"))
 		if err != nil {
@@ -157,34 +141,24 @@ func TestRealStatuses(t *testing.T) {
 			continue
 		}
 		var list []recorded
-		for line := range strings.Lines(string(b)) {
-			var r recorded
-			if json.Unmarshal([]byte(line), &r.part) != nil {
-				t.Fatal(s.Name)
-			}
-			r.raw = json.RawMessage(strings.TrimSpace(line))
-			list = append(list, r)
-		}
 		seen := []string{"ready"}
-		for n := 1; n <= len(list); n++ {
-			now := state(t, list[:n])
-			phase := "ready"
-			if now.Waiting != "" {
-				phase = "waiting"
-			} else if now.Status == thread.Running {
-				phase = "working"
-			}
-			if seen[len(seen)-1] != phase {
-				seen = append(seen, phase)
-			}
+		for line := range strings.Lines(string(b)) {
+			list = append(list, recorded{threadtest.Figures[jsonPart](t, json.RawMessage(line)), json.RawMessage(strings.TrimSpace(line))})
+			seen = append(seen, threadtest.Phase(state(t, list)))
 		}
-		n := threadtest.Agree(seen, s.Phases)
-		agreed, phases = agreed+n, phases+len(s.Phases)
-		if n < len(s.Phases) {
-			t.Errorf("%s: saw %v, want %v", s.Name, seen, s.Phases)
-		}
+		c.Count(t, s, seen, 0)
 	}
-	t.Logf("%d of %d phases agree", agreed, phases)
+	c.Report(t)
+	want := map[string]int{
+		"1-1_session-start":           2, // a turn that was not asserted
+		"1-2_session-end":             2, // a turn that was not asserted
+		"1-4_session-resume":          2, // the turn after the session was resumed, of which only activity was asserted
+		"5-1_token-accounting":        2, // a third turn
+		"5-3_model-switch-midsession": 1, // the end of the last turn
+	}
+	if !maps.Equal(c.More, want) {
+		t.Errorf("got phases beyond those expected in %v, want %v", c.More, want)
+	}
 }
 
 // state is where a session with these parts stands.
@@ -215,12 +189,5 @@ func state(t *testing.T, parts []recorded) thread.State {
 		b.pages[i].id = strings.Repeat("m", i+1) // in order
 	}
 	b.files(t, filepath.Join(root, "storage"), func(m string, i int) string { return filepath.Join(m, strings.Repeat("p", i+1)+".json") })
-	th, err := open(t, root).Thread(t.Context(), parentID)
-	if err == nil {
-		err = th.Load(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return th.State
+	return threadtest.Load(t, provider(t, root), parentID).State
 }

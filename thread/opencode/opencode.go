@@ -225,10 +225,3 @@ func clock(ms int64) time.Time {
 	}
 	return time.UnixMilli(ms).UTC()
 }
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}

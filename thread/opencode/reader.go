@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,49 +25,52 @@ type message struct {
 type reader struct {
 	session *session
 
-	seen *ledger // what the last Read saw of subagents; nil before
+	seen []*sighting // what the last Read saw of subagents
 }
 
 // Read implements thread.Reader.
 func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
-	var s *scanner
+	emitted := false
+	out := func(m thread.Message) error {
+		emitted = true
+		if emit == nil {
+			return nil
+		}
+		return emit(m)
+	}
 	for attempt := 1; ; attempt++ {
-		s = &scanner{session: r.session, detail: detail, emit: emit}
+		s := &scanner{session: r.session, timeline: thread.Timeline{Detail: detail, Emit: out}}
 		err := r.session.store.messages(ctx, r.session, s.damaged, s.message)
-		if errors.Is(err, errChanged) {
-			if !s.emitted && attempt < patience {
-				continue
-			}
+		switch {
+		case errors.Is(err, errChanged) && !emitted && attempt < patience:
+			continue
+		case errors.Is(err, errChanged):
 			s.damaged(err.Error())
-		} else if err != nil {
+		case err != nil:
 			return thread.Facts{}, err
 		}
-		break
+		if err := s.finish(); err != nil {
+			return thread.Facts{}, err
+		}
+		r.seen = s.agents
+		return s.facts, nil
 	}
-	if err := s.finish(); err != nil {
-		return thread.Facts{}, err
-	}
-	r.seen = &s.ledger
-	return s.facts, nil
 }
 
 // A scanner goes through the messages of a thread.
 type scanner struct {
 	session *session
-	detail  thread.Detail
-	emit    func(thread.Message) error
 
-	facts   thread.Facts
-	turn    turn
-	spend   spend
-	ledger  ledger
-	broken  bool // not all was read
-	omitted int  // rows and files
-	copied  int  // messages that are older than the session
-	emitted bool
-	held    *thread.Message // the newest; calls of what follows may belong to it
-	compact string          // the message that asked for a compaction whose summary is awaited
-	at      time.Time
+	facts    thread.Facts
+	timeline thread.Timeline
+	turn     turn
+	spend    spend
+	agents   []*sighting
+	broken   bool   // not all was read
+	omitted  int    // rows and files
+	copied   int    // messages that are older than the session
+	compact  string // the message that asked for a compaction whose summary is awaited
+	at       time.Time
 }
 
 func (s *scanner) warn(text string) { s.facts.Warnings = append(s.facts.Warnings, text) }
@@ -95,104 +99,54 @@ func (s *scanner) message(m message) error {
 	if inherited {
 		s.copied++
 	}
+	s.at, s.timeline.Inherited = clock(created), inherited
 	if m.id == s.session.reverted && m.id != "" {
-		if err := s.add(thread.Message{Role: thread.Note, Text: "What follows was undone.", Time: clock(s.session.updated)}); err != nil {
-			return err
-		}
+		s.timeline.Add(thread.Message{Role: thread.Note, Text: "What follows was undone.", Time: clock(s.session.updated)})
 	}
-	s.at = clock(created)
 	role := thread.Role(m.data.Get("role").Raw())
 	c := s.content(m, role, inherited)
 	if !inherited {
 		s.saw(created)
 		s.saw(m.data.Get("time", "completed").Int())
 		s.turn.message(m, role, c)
-		s.facts.ToolCalls += len(c.calls)
 	}
-	tokens, spent := c.tokens(m.data, role)
-	if spent {
+	s.show(m, role, c)
+	if tokens, spent := c.tokens(m.data, role); spent {
 		s.spend.add(m.data, tokens, inherited)
+		s.timeline.Spent(tokens)
 	}
-	if s.detail == thread.Summary {
-		return nil
-	}
-	return s.show(m, role, c, inherited, tokens, spent)
+	return s.timeline.Err()
 }
 
 // show adds a message to the timeline. One that says nothing is none: what it
 // did and spent belongs to the one before.
-func (s *scanner) show(m message, role thread.Role, c content, inherited bool, tokens thread.Tokens, spent bool) error {
-	entry := thread.Message{ID: m.id, Role: role, Text: strings.Join(c.texts, "\n\n"), Time: s.at, Inherited: inherited}
+func (s *scanner) show(m message, role thread.Role, c content) {
+	entry := thread.Message{ID: m.id, Role: role, Text: strings.Join(c.texts, "\n\n"), Time: s.at}
 	if role == thread.Assistant {
 		entry.Model = model(m.data)
 	}
 	summary := s.compact != "" && role == thread.Assistant && (m.data.Get("summary").True() || m.data.Get("parentID").Is(s.compact))
 	if summary && entry.Text != "" {
-		entry.Role = thread.Compaction
-	} else if err := s.compacted(); err != nil {
-		return err
+		entry.Role, s.compact = thread.Compaction, ""
 	}
-	if summary {
-		s.compact = ""
-	}
-	if entry.Text != "" && (entry.Role == thread.User || entry.Role == thread.Assistant || entry.Role == thread.Compaction) {
-		if err := s.add(entry); err != nil {
-			return err
-		}
+	s.compacted()
+	if entry.Role == thread.User || entry.Role == thread.Assistant || entry.Role == thread.Compaction {
+		s.timeline.Add(entry)
 	}
 	if c.compaction {
 		s.compact = m.id
 	}
-	if s.detail == thread.Tools && len(c.calls) > 0 {
-		s.last(inherited).Tools = append(s.last(inherited).Tools, c.calls...)
+	for _, call := range c.calls {
+		s.timeline.Call(call)
 	}
-	if spent && s.held != nil {
-		if s.held.Usage == nil {
-			s.held.Usage = new(thread.Tokens)
-		}
-		s.held.Usage.Add(tokens)
-	}
-	return nil
 }
 
 // compacted adds a compaction whose summary did not follow.
-func (s *scanner) compacted() error {
-	if s.compact == "" {
-		return nil
+func (s *scanner) compacted() {
+	if s.compact != "" {
+		s.timeline.Add(thread.Message{Role: thread.Compaction, Text: thread.Unsaid, Time: s.at})
 	}
 	s.compact = ""
-	return s.add(thread.Message{Role: thread.Compaction, Text: "Context was compacted.", Time: s.at})
-}
-
-// last is the message to which what comes now belongs.
-func (s *scanner) last(inherited bool) *thread.Message {
-	if s.held == nil {
-		s.held = &thread.Message{Role: thread.Assistant, Time: s.at, Inherited: inherited}
-	}
-	return s.held
-}
-
-func (s *scanner) add(m thread.Message) error {
-	if s.detail == thread.Summary {
-		return nil
-	}
-	if err := s.flush(); err != nil {
-		return err
-	}
-	s.facts.Messages++
-	m.N = s.facts.Messages
-	s.held = &m
-	return nil
-}
-
-func (s *scanner) flush() error {
-	m := s.held
-	s.held = nil
-	if m == nil || m.N == 0 && len(m.Tools) == 0 || s.emit == nil {
-		return nil
-	}
-	s.emitted = true
-	return s.emit(*m)
 }
 
 func (s *scanner) saw(ms int64) {
@@ -203,12 +157,11 @@ func (s *scanner) saw(ms int64) {
 
 // finish returns the facts once all messages were read.
 func (s *scanner) finish() error {
-	if err := s.compacted(); err != nil {
+	s.compacted()
+	if err := s.timeline.Finish(); err != nil {
 		return err
 	}
-	if err := s.flush(); err != nil {
-		return err
-	}
+	s.facts.Messages, s.facts.ToolCalls = s.timeline.Messages, s.timeline.ToolCalls
 	if s.facts.BadLines > 0 {
 		s.warn(fmt.Sprintf("%d messages or parts are no JSON objects and were left out", s.facts.BadLines))
 	}
@@ -236,6 +189,12 @@ type content struct {
 	compaction bool
 }
 
+func (c *content) say(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		c.texts = append(c.texts, text)
+	}
+}
+
 func (s *scanner) content(m message, role thread.Role, inherited bool) (c content) {
 	for _, p := range m.parts {
 		if p == nil {
@@ -248,21 +207,17 @@ func (s *scanner) content(m message, role thread.Role, inherited bool) (c conten
 		switch string(p.Get("type").Raw()) {
 		case "text":
 			// What the tool puts into a message in the user's name is marked.
-			if text := strings.TrimSpace(p.Get("text").Text()); text != "" && !p.Get("synthetic").True() && !p.Get("ignored").True() {
-				c.texts = append(c.texts, text)
+			if !p.Get("synthetic").True() && !p.Get("ignored").True() {
+				c.say(p.Get("text").Text())
 			}
 		case "reasoning":
-			if text := strings.TrimSpace(p.Get("text").Text()); text != "" {
-				c.texts = append(c.texts, text)
-			}
+			c.say(p.Get("text").Text())
 		case "file":
-			if name := or(p.Get("filename").Text(), p.Get("mime").Text()); role == thread.User && name != "" {
-				c.texts = append(c.texts, "["+name+"]")
+			if name := cmp.Or(p.Get("filename").Text(), p.Get("mime").Text()); role == thread.User && name != "" {
+				c.say("[" + name + "]")
 			}
 		case "subtask":
-			if text := strings.TrimSpace(or(p.Get("prompt").Text(), p.Get("description").Text())); text != "" {
-				c.texts = append(c.texts, text)
-			}
+			c.say(cmp.Or(p.Get("prompt").Text(), p.Get("description").Text()))
 		case "tool":
 			s.call(p, &c, inherited)
 		case "step-start":
@@ -292,12 +247,12 @@ func (s *scanner) call(p jsonl.Value, c *content, inherited bool) {
 	if state.Get("metadata", "exit").Int() != 0 || call.Name == "invalid" {
 		call.Failed = true
 	}
-	if s.detail == thread.Tools {
+	if s.timeline.Detail == thread.Tools {
 		call.Input = thread.Clip(string(state.Get("input")))
-		call.Output = thread.Clip(or(state.Get("output").Text(), state.Get("error").Text()))
+		call.Output = thread.Clip(cmp.Or(state.Get("output").Text(), state.Get("error").Text()))
 	}
 	if !inherited {
-		s.ledger.called(p, call)
+		s.called(p, call)
 		s.saw(state.Get("time", "start").Int())
 		s.saw(state.Get("time", "end").Int())
 	}
@@ -306,5 +261,5 @@ func (s *scanner) call(p jsonl.Value, c *content, inherited bool) {
 
 // model is the model that wrote a message; some versions kept it apart.
 func model(v jsonl.Value) string {
-	return or(v.Get("modelID").Text(), v.Get("model", "modelID").Text())
+	return cmp.Or(v.Get("modelID").Text(), v.Get("model", "modelID").Text())
 }

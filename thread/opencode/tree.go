@@ -174,7 +174,7 @@ func list(dir string) (list []object, bad int) {
 			bad++
 			continue
 		}
-		list = append(list, object{id: or(v.Get("id").Text(), strings.TrimSuffix(f.Name(), ".json")), name: f.Name(), created: v.Get("time", "created").Int(), data: v})
+		list = append(list, object{id: cmp.Or(v.Get("id").Text(), strings.TrimSuffix(f.Name(), ".json")), name: f.Name(), created: v.Get("time", "created").Int(), data: v})
 	}
 	slices.SortFunc(list, func(a, b object) int {
 		return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.name, b.name))

@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -38,7 +39,7 @@ func (t *turn) message(m message, role thread.Role, c content) {
 	failed := m.data.Get("error")
 	switch name := failed.Get("name").Text(); {
 	case name != "":
-		set(thread.Errored, name+": "+or(failed.Get("data", "message").Text(), "no message given"))
+		set(thread.Errored, name+": "+cmp.Or(failed.Get("data", "message").Text(), "no message given"))
 	case len(c.open) > 0:
 		set(thread.Running, "call of "+c.open[len(c.open)-1]+" has not ended")
 		t.state.Waiting = waiting(c.open)

@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/agent-handoff/handoff/jsonl"
@@ -50,7 +51,7 @@ func (s *spend) add(v jsonl.Value, t thread.Tokens, inherited bool) {
 		s.copies.Add(t)
 		return
 	}
-	s.usage.Add(or(v.Get("providerID").Text(), v.Get("model", "providerID").Text()), model(v), t)
+	s.usage.Add(cmp.Or(v.Get("providerID").Text(), v.Get("model", "providerID").Text()), model(v), t)
 }
 
 // finish writes the usage into the facts and says how complete it is.

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -35,18 +34,18 @@ func (s *scanner) sight(id string) *sighting {
 
 // ran notes what an extension says at the end of a subagent: where its session
 // lies, and how it exited.
-func (s *scanner) ran(path string, holder jsonl.Value, at time.Time) {
+func (s *scanner) ran(path string, holder jsonl.Value, at time.Time, line int) {
 	details := holder.Get("details")
 	a := s.sight(idOf(path))
 	a.file = path[strings.LastIndexAny(path, `/\`)+1:]
 	a.name = details.Get("name").Text()
 	a.evidence = "parent session names its session file"
-	a.state = thread.State{Status: thread.Running, Source: thread.Parent, At: at, Evidence: fmt.Sprintf("the parent has its session file and no exit code, line %d", s.n)}
+	a.state = thread.State{Status: thread.Running, Source: thread.Parent, At: at, Evidence: fmt.Sprintf("the parent has its session file and no exit code, line %d", line)}
 	event := thread.Event{Time: at, Name: "subagent", Detail: a.name}
 	if code := details.Get("exitCode"); code.Kind() == jsonl.Number {
-		a.state.Status, a.state.Evidence = thread.Completed, fmt.Sprintf("exit code 0, line %d", s.n)
+		a.state.Status, a.state.Evidence = thread.Completed, fmt.Sprintf("exit code 0, line %d", line)
 		if n := code.Int(); n != 0 {
-			a.state.Status, a.state.Evidence = thread.Errored, fmt.Sprintf("exit code %d, line %d", n, s.n)
+			a.state.Status, a.state.Evidence = thread.Errored, fmt.Sprintf("exit code %d, line %d", n, line)
 		}
 		event.Detail = strings.TrimSpace(a.name + " exited with code " + fmt.Sprint(code.Int()))
 	}
@@ -57,149 +56,102 @@ func (s *scanner) ran(path string, holder jsonl.Value, at time.Time) {
 // the parent's, one in the same project that names the parent, or one that the
 // parent names.
 func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Agent, error) {
-	r, ok := main.Reader.(*reader)
-	if !ok {
-		return nil, errors.New("the thread is of another provider")
-	}
-	if !r.read {
-		if err := main.Load(ctx); err != nil {
-			return nil, err
-		}
-	}
-	t := &tree{ctx: ctx}
-	children, err := p.children(t, main, r)
-	if err == nil {
-		err = errors.Join(t.errs...)
-	}
+	r, err := thread.ReadBy[*reader](ctx, main)
 	if err != nil {
-		return nil, unreadable(r.session.path, err)
+		return nil, err
 	}
-	var agents []thread.Agent
-	add := func(s sighting, child *thread.Thread) error {
-		a, err := agent(ctx, main, s, child)
-		agents = append(agents, a)
-		return err
+	said := slices.DeleteFunc(slices.Clone(r.seen), func(s *sighting) bool { return s.id == main.ID })
+	children, err := p.children(ctx, main, r.session, said)
+	if err != nil {
+		return nil, err
 	}
-	for _, s := range r.seen {
-		if s.id == main.ID {
-			continue
-		}
-		var child *thread.Thread
-		if i := slices.IndexFunc(children, s.is); i >= 0 {
-			child = children[i]
-			children = slices.Delete(children, i, i+1)
-		}
-		if err := add(*s, child); err != nil {
-			return nil, err
-		}
-	}
-	for _, child := range children {
-		if err := add(sighting{}, child); err != nil {
-			return nil, err
-		}
-	}
-	return agents, nil
+	is := func(s *sighting, t *thread.Thread) bool { return s.is(t.Reader.(*reader).session) }
+	return thread.Join(said, children, is, func(s *sighting, child *thread.Thread) (thread.Agent, error) {
+		return agent(ctx, main, s, child)
+	})
 }
 
-// is reports whether t is the subagent.
-func (s *sighting) is(t *thread.Thread) bool {
-	return t.ID == s.id || s.file != "" && filepath.Base(t.Source) == s.file
+// is reports whether s is the subagent's session.
+func (a *sighting) is(s session) bool {
+	return a.id == s.id() || a.id == idOf(s.name) || a.file != "" && a.file == s.name
 }
 
 // children opens the sessions of main's subagents, in the order they were begun.
-func (p *provider) children(t *tree, main *thread.Thread, r *reader) ([]*thread.Thread, error) {
-	found := t.below(r.session)
-	found = slices.DeleteFunc(found, func(s session) bool { return s.owner != main.ID })
-	near, _ := t.folder(filepath.Dir(r.session.path))
-	for _, s := range near {
-		if s.path == r.session.path {
+func (p *provider) children(ctx context.Context, main *thread.Thread, at session, said []*sighting) ([]*thread.Thread, error) {
+	t := newTree(ctx)
+	found := slices.DeleteFunc(t.below(at), func(s session) bool { return s.owner != main.ID })
+	beside, _ := t.folder(at.dir)
+	meanwhile := thread.Meanwhile(at.path(), at.begun(), second)
+	for _, s := range beside {
+		is := func(a *sighting) bool { return a.is(s) }
+		if s.name == at.name || !meanwhile(s.begun()) && !slices.ContainsFunc(said, is) {
 			continue
 		}
-		s.head = t.head(s)
-		named := slices.ContainsFunc(r.seen, func(a *sighting) bool {
-			return a.id == s.id() || a.file != "" && a.file == filepath.Base(s.path)
-		})
-		if named || s.parent() == main.ID {
+		if s.head = t.head(s); s.parent() == main.ID || slices.ContainsFunc(said, is) {
 			found = append(found, s)
 		}
 	}
-	for _, a := range r.seen {
-		if !slices.ContainsFunc(found, func(s session) bool { return s.id() == a.id || filepath.Base(s.path) == a.file }) {
+	for _, a := range said {
+		if !slices.ContainsFunc(found, a.is) {
 			found = append(found, p.elsewhere(t, a)...)
 		}
 	}
+	if err := t.Err(at.path()); err != nil {
+		return nil, err
+	}
 	var list []*thread.Thread
-	for _, s := range found {
-		if s.id() == main.ID || slices.ContainsFunc(list, func(o *thread.Thread) bool { return o.ID == s.id() }) {
+	for _, copies := range thread.Copies(found, session.id) {
+		if copies[0].id() == main.ID {
 			continue
 		}
-		child, err := p.open([]session{s})
-		if errors.Is(err, os.ErrNotExist) {
-			continue
+		child, err := p.open(copies[:1])
+		if errors.Is(err, handoff.NotFound) {
+			continue // it was deleted meanwhile
 		}
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, child)
 	}
-	slices.SortStableFunc(list, func(a, b *thread.Thread) int {
-		if c := a.Started.Compare(b.Started); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
+	slices.SortStableFunc(list, thread.ByStart)
 	return list, nil
 }
 
 // elsewhere finds a subagent that was run in another directory, by its name.
 func (p *provider) elsewhere(t *tree, a *sighting) []session {
 	files, _ := p.all(t)
-	for _, s := range files {
-		if idOf(s.path) == a.id || a.file != "" && filepath.Base(s.path) == a.file {
-			s.head = t.head(s)
-			return []session{s}
-		}
+	i := slices.IndexFunc(files, a.is)
+	if i < 0 {
+		return nil
 	}
-	return nil
+	files[i].head = t.head(files[i])
+	return files[i : i+1]
 }
 
-// agent puts together what parent and child say.
-func agent(ctx context.Context, main *thread.Thread, s sighting, child *thread.Thread) (thread.Agent, error) {
-	a := thread.Agent{ID: s.id, Name: s.name, State: s.state, Lifecycle: s.events, Thread: child}
-	if s.evidence != "" {
-		a.Evidence = append(a.Evidence, s.evidence)
+// agent puts together what parent and child say; one of the two may be missing.
+func agent(ctx context.Context, main *thread.Thread, s *sighting, child *thread.Thread) (a thread.Agent, err error) {
+	if s != nil {
+		a = thread.Agent{ID: s.id, Name: s.name, State: s.state, Lifecycle: s.events, Evidence: []string{s.evidence}}
 	}
-	if child != nil {
-		of := child.Reader.(*reader).session
-		a.ID = child.ID
-		if of.head.parent == main.ID {
-			a.Evidence = append(a.Evidence, "child session header names main thread as its parent")
-		}
-		if of.owner == main.ID {
-			a.Evidence = append(a.Evidence, "child session lies in the folder named after main thread's")
-			a.Aliases = append(a.Aliases, of.stem())
-		}
-		if len(a.Evidence) == 0 && of.parent() == main.ID {
-			a.Evidence = append(a.Evidence, "child session is a run of main thread, as its name and header say")
-		}
-		if err := child.Load(ctx); err != nil {
-			return a, err
-		}
-		a.State = thread.Newest(s.state, child.State)
-		if a.Updated = child.Last; a.Updated.IsZero() {
-			a.Updated = child.Updated
-		}
-		if s.id != a.ID && s.id != "" {
-			a.Aliases = append(a.Aliases, s.id)
-		}
+	if child == nil {
+		a.Settle(main, thread.Facts{})
+		return a, nil
 	}
-	if a.State.Status == "" {
-		a.State = thread.State{Status: thread.NotFound, Source: thread.Inferred, Evidence: "the parent's session names it, and its own is not here"}
+	of := child.Reader.(*reader).session
+	if of.head.parent == main.ID {
+		a.Evidence = append(a.Evidence, "child session header names main thread as its parent")
 	}
-	a.Validated = len(a.Evidence) > 0
-	if a.Name != "" {
-		a.Aliases = append(a.Aliases, a.Name)
+	if of.owner == main.ID {
+		a.Evidence = append(a.Evidence, "child session lies in the folder named after main thread's")
+		a.Aliases = append(a.Aliases, of.stem())
 	}
-	a.URI = main.URI().Child(a.ID)
-	return a, nil
+	if len(a.Evidence) == 0 && of.parent() == main.ID {
+		a.Evidence = append(a.Evidence, "child session is a run of main thread, as its name and header say")
+	}
+	if s != nil && s.id != child.ID {
+		a.Aliases = append(a.Aliases, s.id)
+	}
+	a.Thread, err = child, child.Load(ctx)
+	a.Settle(main, child.Facts)
+	return a, err
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +20,6 @@ type reader struct {
 	leaf    string // the entry that the branch ends with; "" for the last
 
 	seen []*sighting // what the last Read saw of subagents
-	read bool
 }
 
 var errNoEntry = errors.New("there is no such entry")
@@ -46,20 +45,21 @@ func (p *provider) Branch(ctx context.Context, main *thread.Thread, id string) (
 
 // Read implements thread.Reader.
 func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
-	f, err := os.Open(r.session.path)
+	f, err := thread.OpenFile(r.session.path())
 	if err != nil {
-		return thread.Facts{}, unreadable(r.session.path, err)
+		return thread.Facts{}, err
 	}
 	defer f.Close()
 	src := io.NewSectionReader(f, r.session.start, 1<<62-r.session.start)
-	s := &scanner{ctx: ctx, head: r.session.head, byID: map[string]int{}, last: r.session.head.started}
+	s := &scanner{ctx: ctx, head: r.session.head, byID: map[string]int{}, last: r.session.head.started, timeline: timeline{src: src}}
+	s.timeline.Detail, s.timeline.Emit = detail, emit
 	for _, id := range r.session.head.children {
 		s.sight(id)
 	}
-	if err := s.scan(io.NewSectionReader(src, 0, src.Size())); err != nil {
+	if err := s.scan(src); err != nil {
 		return thread.Facts{}, err
 	}
-	r.seen, r.read = s.agents, true
+	r.seen = s.agents
 	s.leaf = len(s.entries) - 1
 	if r.leaf != "" {
 		i, ok := s.byID[r.leaf]
@@ -68,7 +68,7 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 		}
 		s.leaf = i
 	}
-	return s.finish(src, detail, emit)
+	return s.finish()
 }
 
 // An entry is what is kept of one until all are read.
@@ -92,7 +92,8 @@ type scanner struct {
 	spend   spend
 	agents  []*sighting
 	last    time.Time
-	n       int // the line
+
+	timeline timeline
 }
 
 func (s *scanner) warn(format string, args ...any) {
@@ -103,40 +104,31 @@ func (s *scanner) warn(format string, args ...any) {
 // session.
 func (s *scanner) scan(src io.Reader) error {
 	rd := jsonl.NewReader(src)
-	var bad []int
-	for rd.Next() {
-		if s.n = rd.Number(); s.n%256 == 0 && s.ctx.Err() != nil {
-			return s.ctx.Err()
+	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
+		if s.over(rd.Number(), line) {
+			return true, jsonl.Stop
 		}
-		line := rd.Line()
-		if id := canonical(line.Get("id").Text()); s.n > 1 && id != s.head.id && id != "" && s.head.id != "" && line.Get("type").Is("session") {
-			s.warn("from line %d on its file holds thread %s", s.n, id)
-			break
-		}
-		s.facts.Lines = s.n
-		if rd.Cut() {
-			s.warn("line %d is longer than %d MiB: what follows is left out", s.n, jsonl.MaxLine>>20)
-		}
-		whole := s.line(rd, line)
-		switch {
-		case whole, rd.Cut():
-		case rd.Torn():
-			s.warn("line %d, the last, is not complete: it may still be written", s.n)
-		default:
-			bad = append(bad, s.n)
-		}
-	}
-	if len(bad) > 0 {
-		s.facts.BadLines = len(bad)
-		s.warn("%d lines are no entries and were left out, the first is line %d", len(bad), bad[0])
-	}
+		return s.line(rd, line), nil
+	})
+	s.facts.Lines, s.facts.BadLines = report.Lines, report.Bad
+	s.facts.Warnings = append(s.facts.Warnings, report.Warnings...)
 	if s.lost > 0 {
 		s.warn("%d entries follow one that is missing; they are read as following the one before them", s.lost)
 	}
-	if err := rd.Err(); err != nil {
-		s.warn("reading stopped after line %d: %v", rd.Number(), err)
+	return err
+}
+
+// over reports whether a line begins another session.
+func (s *scanner) over(n int, line jsonl.Value) bool {
+	if n == 1 || s.head.id == "" || !line.Get("type").Is("session") {
+		return false
 	}
-	return nil
+	id := canonical(line.Get("id").Text())
+	if id == s.head.id || id == "" {
+		return false
+	}
+	s.warn("from line %d on its file holds thread %s", n, id)
+	return true
 }
 
 // line reads the entries of a line, of which there is one, unless a writer glued
@@ -155,7 +147,7 @@ func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 			case "parentId":
 				parent = c.Value()
 			case "timestamp":
-				at = clock(c.Value())
+				at = c.Value().Time()
 			case "message":
 				message = c.Value()
 			}
@@ -164,7 +156,7 @@ func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 			return false
 		}
 		if kinds[string(kind.Raw())] {
-			e := entry{Span: rd.Span(line[:len(line)-len(c.Rest())]), line: s.n, copied: s.head.from != "" && at.Before(s.head.started) && !at.IsZero()}
+			e := entry{Span: rd.Span(line[:len(line)-len(c.Rest())]), line: rd.Number(), copied: s.head.from != "" && at.Before(s.head.started) && !at.IsZero()}
 			e.parent = s.parent(parent)
 			s.note(&e, line, message, at)
 			if word := id.Text(); word != "" {
@@ -205,8 +197,8 @@ func (s *scanner) note(e *entry, line, message jsonl.Value, at time.Time) {
 		s.last = at
 	}
 	for _, holder := range []jsonl.Value{message, line} {
-		if file := holder.Get("details", "sessionFile"); file.Kind() == jsonl.String {
-			s.ran(file.Text(), holder, at)
+		if file := holder.Get("details", "sessionFile").Text(); idOf(file) != "" {
+			s.ran(file, holder, at, e.line)
 		}
 	}
 	if !message.Get("role").Is("assistant") {
@@ -231,30 +223,27 @@ func (s *scanner) branch() []int {
 }
 
 // finish reads the branch and returns the facts.
-func (s *scanner) finish(src io.ReaderAt, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
-	t := &timeline{src: src, detail: detail, emit: emit}
+func (s *scanner) finish() (thread.Facts, error) {
 	path := s.branch()
-	for n := len(path) - 1; n >= 0; n-- {
-		e := s.entries[path[n]]
+	for n, i := range slices.Backward(path) {
+		e := s.entries[i]
 		if !e.copied {
 			s.facts.ToolCalls += e.calls
 		}
-		if detail == thread.Summary {
+		if s.timeline.Detail == thread.Summary {
 			continue
 		}
 		if n%256 == 0 && s.ctx.Err() != nil {
 			return thread.Facts{}, s.ctx.Err()
 		}
-		if err := t.add(e); err != nil {
+		if err := s.timeline.add(e); err != nil {
 			return thread.Facts{}, err
 		}
 	}
-	if err := t.flush(); err != nil {
+	if err := s.timeline.Finish(); err != nil {
 		return thread.Facts{}, err
 	}
-	s.facts.Messages = t.n
-	s.facts.State = s.state(src, path)
-	s.facts.Last = s.last
+	s.facts.Messages, s.facts.State, s.facts.Last = s.timeline.Messages, s.state(path), s.last
 	s.spend.finish(&s.facts)
 	if s.leaf < len(s.entries)-1 && s.facts.Usage.Calls > 0 {
 		s.facts.Usage.Completeness, s.facts.Usage.Reason = thread.SessionTotal, "it is what all branches took"

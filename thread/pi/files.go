@@ -3,11 +3,8 @@ package pi
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,24 +17,27 @@ const ext = ".jsonl"
 // A session is one thread's part of a file, as name and head tell it. A file
 // holds one, but where files were put together, several.
 type session struct {
-	path  string
+	dir   string
+	name  string // of the file
 	owner string // the id of the session in whose folder it lies
 	start int64  // where it starts in the file
 	head  head   // zero until it is read
 }
 
-func (s session) stem() string { return strings.TrimSuffix(filepath.Base(s.path), ext) }
+func (s session) path() string { return filepath.Join(s.dir, s.name) }
 
-func (s session) id() string {
-	if s.head.id != "" {
-		return s.head.id
-	}
-	return idOf(s.path)
+func (s session) stem() string { return strings.TrimSuffix(s.name, ext) }
+
+func (s session) id() string { return cmp.Or(s.head.id, idOf(s.name)) }
+
+// run reports whether its name ends as an extension has what a subagent writes
+// end: in the run's id, and three more parts, which make no UUID.
+func (s session) run() bool {
+	stem := s.stem()
+	end := stem[strings.LastIndexByte(stem, '_')+1:]
+	return len(end) == len("00000000-00000000-00000000-0000") && end[8] == '-' && end[17] == '-' && end[26] == '-' &&
+		strings.Count(end, "-") == 3 && strings.Trim(end, "0123456789abcdef-") == ""
 }
-
-// run is how a name ends that an extension gives to what a subagent writes: the
-// run's id, and three more parts, which make no UUID.
-var run = regexp.MustCompile(`_[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{4}$`)
 
 // parent is the id of the thread whose subagent it is, as far as it says so.
 func (s session) parent() string {
@@ -46,13 +46,13 @@ func (s session) parent() string {
 		return s.head.parent
 	case s.owner != "":
 		return s.owner
-	case run.MatchString(s.stem()):
+	case s.run():
 		return idOf(s.head.from)
 	}
 	return ""
 }
 
-func (s session) subagent() bool { return s.parent() != "" || run.MatchString(s.stem()) }
+func (s session) subagent() bool { return s.parent() != "" || s.run() }
 
 // idOf is the id in which the name of a session's file ends.
 func idOf(path string) string {
@@ -68,47 +68,38 @@ func idOf(path string) string {
 	return id
 }
 
-// A tree reads folders and never fails on a missing one.
-type tree struct {
-	ctx  context.Context
-	errs []error
+// begun is when it was begun, as 2026-05-24T23-39-56, if its name says so.
+func (s session) begun() string {
+	stamp, _, named := strings.Cut(s.stem(), "_")
+	if !named || len(stamp) < len(second) || stamp[10] != 'T' {
+		return ""
+	}
+	return stamp[:len(second)]
 }
 
-func (t *tree) fail(err error) {
-	if len(t.errs) == 0 || !errors.Is(t.errs[len(t.errs)-1], err) {
-		t.errs = append(t.errs, err)
-	}
+const second = "2006-01-02T15-04-05"
+
+// A tree reads folders and the heads of sessions.
+type tree struct {
+	*thread.Walk
+	buf [headLen]byte
 }
+
+func newTree(ctx context.Context) *tree { return &tree{Walk: thread.NewWalk(ctx)} }
 
 // folder returns the session files in dir and the names of the folders there.
 func (t *tree) folder(dir string) (files []session, folders []string) {
-	if t.ctx.Err() != nil {
-		t.fail(t.ctx.Err())
-		return nil, nil
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.fail(err)
-	}
+	entries := t.Folder(dir)
+	files = make([]session, 0, len(entries))
 	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		switch {
+		switch name := e.Name(); {
 		case e.IsDir():
-			folders = append(folders, e.Name())
-		case filepath.Ext(path) == ext && regular(path, e.Type()):
-			files = append(files, session{path: path})
+			folders = append(folders, name)
+		case strings.HasSuffix(name, ext) && (e.Type().IsRegular() || thread.Regular(filepath.Join(dir, name), e.Type())):
+			files = append(files, session{dir: dir, name: name})
 		}
 	}
 	return files, folders
-}
-
-// regular keeps us from opening what would block.
-func regular(path string, mode fs.FileMode) bool {
-	if mode&fs.ModeSymlink != 0 {
-		info, err := os.Stat(path)
-		return err == nil && info.Mode().IsRegular()
-	}
-	return mode.IsRegular()
 }
 
 // artifacts is a folder of what agents publish, transcripts of others too.
@@ -147,7 +138,7 @@ func (t *tree) below(s session) []session {
 }
 
 func (t *tree) descend(s session, depth int) (list []session) {
-	dir := strings.TrimSuffix(s.path, ext)
+	dir := strings.TrimSuffix(s.path(), ext)
 	files, folders := t.folder(dir)
 	for _, f := range files {
 		f.owner = s.id()
@@ -164,32 +155,26 @@ func (t *tree) descend(s session, depth int) (list []session) {
 // sessions, else of those in folders of others, and at last within files.
 func (p *provider) locate(t *tree, id string) (found []session) {
 	files, owners := p.all(t)
-	var rest []session
 	for _, s := range files {
-		if idOf(s.path) != id {
-			rest = append(rest, s)
-			continue
+		if idOf(s.name) == id {
+			s.head = t.head(s)
+			found = append(found, s)
 		}
+	}
+	headed := func(s session) []session {
 		s.head = t.head(s)
-		found = append(found, s)
+		return []session{s}
 	}
-	for i := 0; i < len(rest) && len(found) == 0; i++ {
-		if rest[i].head = t.head(rest[i]); rest[i].head.id == id {
-			found = append(found, rest[i])
-		}
-	}
-	for i := 0; i < len(owners) && len(found) == 0; i++ {
-		owners[i].head = t.head(owners[i])
-		for _, s := range t.below(owners[i]) {
-			if s.id() == id {
-				found = append(found, s)
-			}
-		}
-	}
-	for i := 0; i < len(rest) && len(found) == 0; i++ {
-		for _, s := range t.further(rest[i]) {
-			if s.id() == id {
-				found = append(found, s)
+	nested := func(s session) []session { return t.below(headed(s)[0]) }
+	for _, look := range []struct {
+		in   []session
+		open func(session) []session
+	}{{files, headed}, {owners, nested}, {files, t.further}} {
+		for i := 0; i < len(look.in) && found == nil; i++ {
+			for _, s := range look.open(look.in[i]) {
+				if s.id() == id {
+					found = append(found, s)
+				}
 			}
 		}
 	}
@@ -216,9 +201,12 @@ var mark = []byte(`{"type":"session",`)
 
 // further finds the sessions that begin within a file.
 func (t *tree) further(s session) (list []session) {
-	f, err := os.Open(s.path)
+	if t.Done() {
+		return nil
+	}
+	f, err := os.Open(s.path())
 	if err != nil {
-		t.fail(err)
+		t.Fail(err)
 		return nil
 	}
 	defer f.Close()

@@ -124,12 +124,7 @@ func named(at, id string) string {
 func put(t testing.TB, home, name, body string) string {
 	t.Helper()
 	path := filepath.Join(home, ".pi/agent/sessions", filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	threadtest.Put(t, body, path)
 	return path
 }
 

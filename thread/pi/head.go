@@ -25,19 +25,17 @@ const headLen = 4 << 10
 
 // head reads the header of a file, the zero one where it has none.
 func (t *tree) head(s session) (h head) {
-	if t.ctx.Err() != nil {
-		t.fail(t.ctx.Err())
+	if t.Done() {
 		return h
 	}
-	f, err := os.Open(s.path)
+	f, err := os.Open(s.path())
 	if err != nil {
-		t.fail(err)
+		t.Fail(err)
 		return h
 	}
 	defer f.Close()
-	var buf [headLen]byte
-	n, _ := io.ReadFull(f, buf[:])
-	for line := range bytes.Lines(buf[:n]) {
+	n, _ := io.ReadFull(f, t.buf[:])
+	for line := range bytes.Lines(t.buf[:n]) {
 		if v := jsonl.Value(line); v.Get("type").Is("session") {
 			return parseHead(v)
 		}
@@ -55,7 +53,7 @@ func parseHead(v jsonl.Value) (h head) {
 		case "title", "name":
 			h.title = c.Value().Text()
 		case "timestamp":
-			h.started = clock(c.Value())
+			h.started = c.Value().Time()
 		case "parentSession", "branchedFrom":
 			h.from = c.Value().Text()
 		default:
@@ -70,8 +68,7 @@ func parseHead(v jsonl.Value) (h head) {
 
 // relation reads how extensions say what ran what. They agree on no name.
 func (h *head) relation(name string, v jsonl.Value) {
-	name = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
-	switch name {
+	switch strings.ToLower(joined.Replace(name)) {
 	case "parentsessionid", "parentthreadid", "mainsessionid", "rootsessionid", "parentid":
 		if id := canonical(v.Text()); thread.IsUUID(id) {
 			h.parent = id
@@ -88,18 +85,11 @@ func (h *head) relation(name string, v jsonl.Value) {
 	}
 }
 
+var joined = strings.NewReplacer("_", "", "-", "")
+
 func canonical(id string) string {
 	if thread.IsUUID(id) {
 		return strings.ToLower(id)
 	}
 	return id
-}
-
-// clock reads a time, the zero one from what is none.
-func clock(v jsonl.Value) time.Time {
-	t, err := time.Parse(time.RFC3339Nano, string(v.Raw()))
-	if err != nil {
-		return time.Time{}
-	}
-	return t
 }

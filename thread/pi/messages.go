@@ -1,8 +1,7 @@
 package pi
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"io"
 	"strings"
 
@@ -10,18 +9,13 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A timeline numbers messages and hands each out once it is known which calls
-// followed it and what they returned.
+// A timeline reads entries.
 type timeline struct {
-	src    io.ReaderAt
-	detail thread.Detail
-	emit   func(thread.Message) error
-	n      int
-	buf    []byte
-	cur    *thread.Message
+	thread.Timeline
+	src io.ReaderAt
+	buf []byte
 }
 
-// add reads an entry.
 func (t *timeline) add(e entry) error {
 	v, err := e.Span.Read(t.src, t.buf)
 	if err != nil {
@@ -30,124 +24,67 @@ func (t *timeline) add(e entry) error {
 	if cap(v) > cap(t.buf) {
 		t.buf = v[:0]
 	}
-	m := thread.Message{ID: v.Get("id").Text(), Time: clock(v.Get("timestamp")), Inherited: e.copied}
+	t.Inherited = e.copied
+	m := thread.Message{ID: v.Get("id").Text(), Time: v.Get("timestamp").Time()}
 	switch string(v.Get("type").Raw()) {
 	case "message":
-		return t.message(m, v.Get("message"))
+		t.message(m, v.Get("message"))
 	case "compaction", "branch_summary":
-		m.Role, m.Text = thread.Compaction, strings.TrimSpace(v.Get("summary").Text())
-		if m.Text == "" {
-			m.Text = "Context was compacted."
-		}
+		m.Role, m.Text = thread.Compaction, cmp.Or(strings.TrimSpace(v.Get("summary").Text()), thread.Unsaid)
+		t.Add(m)
 	case "custom_message":
-		if show := v.Get("display"); show.Kind() == jsonl.Bool && !show.True() {
-			return nil
+		if show := v.Get("display"); show.Kind() != jsonl.Bool || show.True() {
+			m.Role, m.Text = thread.Note, text(v.Get("content"))
+			t.Add(m)
 		}
-		m.Role, m.Text = thread.Note, text(v.Get("content"))
 	}
-	return t.push(m)
+	return t.Err()
 }
 
-func (t *timeline) message(m thread.Message, v jsonl.Value) error {
+func (t *timeline) message(m thread.Message, v jsonl.Value) {
 	content := v.Get("content")
 	switch string(v.Get("role").Raw()) {
 	case "user":
 		m.Role, m.Text = thread.User, text(content)
-		return t.push(m)
-	case "toolResult":
-		t.returned(v.Get("toolCallId").Text(), text(content), v.Get("isError").True())
-		return nil
-	case "bashExecution":
-		t.call(m, thread.Call{Name: "bash", Input: v.Get("command").Text(), Output: v.Get("output").Text(), Failed: v.Get("exitCode").Int() != 0, Time: m.Time})
-		return nil
 	case "custom", "hookMessage":
 		m.Role, m.Text = thread.Note, text(content)
-		return t.push(m)
 	case "branchSummary", "compactionSummary":
 		m.Role, m.Text = thread.Compaction, strings.TrimSpace(v.Get("summary").Text())
-		return t.push(m)
 	case "assistant":
-		return t.answer(m, v)
+		t.answer(m, v)
+		return
+	case "toolResult":
+		if id := v.Get("toolCallId").Text(); t.Awaits(id) {
+			t.Returned(id, func(c *thread.Call) { c.Output, c.Failed = thread.Clip(text(content)), v.Get("isError").True() })
+		}
+	case "bashExecution":
+		t.Call(thread.Call{
+			Name: "bash", Input: thread.Clip(v.Get("command").Text()), Output: thread.Clip(v.Get("output").Text()),
+			Failed: v.Get("exitCode").Int() != 0, Time: m.Time,
+		})
 	}
-	return nil
+	t.Add(m)
 }
 
-func (t *timeline) answer(m thread.Message, v jsonl.Value) error {
-	m.Role, m.Text, m.Model = thread.Assistant, text(v.Get("content")), v.Get("model").Text()
-	if err := t.push(m); err != nil {
-		return err
+func (t *timeline) answer(m thread.Message, v jsonl.Value) {
+	content := v.Get("content")
+	for c := content.Elements(); c.Next(); {
+		t.Think(c.Value().Get("thinking").Text())
 	}
+	m.Role, m.Text, m.Model = thread.Assistant, text(content), v.Get("model").Text()
+	t.Add(m)
 	if v.Get("stopReason").Is("error") {
 		m.Role, m.Text = thread.Note, strings.TrimSpace("The request failed. "+v.Get("errorMessage").Text())
-		if err := t.push(m); err != nil {
-			return err
+		t.Add(m)
+	}
+	for c := content.Elements(); c.Next() && t.Detail == thread.Tools; {
+		if b := c.Value(); b.Get("type").Is("toolCall") {
+			t.Call(thread.Call{ID: b.Get("id").Text(), Name: b.Get("name").Text(), Input: thread.Clip(b.Get("arguments").Compact()), Pending: true, Time: m.Time})
 		}
 	}
 	if tokens, ok := took(v); ok {
-		last := t.last(m)
-		if last.Usage == nil {
-			last.Usage = new(thread.Tokens)
-		}
-		last.Usage.Add(tokens)
+		t.Spent(tokens)
 	}
-	for c := v.Get("content").Elements(); c.Next(); {
-		if b := c.Value(); b.Get("type").Is("toolCall") {
-			t.call(m, thread.Call{ID: b.Get("id").Text(), Name: b.Get("name").Text(), Input: compact(b.Get("arguments")), Pending: true, Time: m.Time})
-		}
-	}
-	return nil
-}
-
-// push adds a message that has a text.
-func (t *timeline) push(m thread.Message) error {
-	if m.Text == "" {
-		return nil
-	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	t.n++
-	m.N = t.n
-	t.cur = &m
-	return nil
-}
-
-// last is the message to which what comes now belongs.
-func (t *timeline) last(m thread.Message) *thread.Message {
-	if t.cur == nil {
-		t.cur = &thread.Message{Role: thread.Assistant, Inherited: m.Inherited}
-	}
-	return t.cur
-}
-
-func (t *timeline) call(m thread.Message, c thread.Call) {
-	if t.detail < thread.Tools {
-		return
-	}
-	c.Input, c.Output = thread.Clip(c.Input), thread.Clip(c.Output)
-	last := t.last(m)
-	last.Tools = append(last.Tools, c)
-}
-
-func (t *timeline) returned(id, output string, failed bool) {
-	if t.cur == nil {
-		return
-	}
-	for i := range t.cur.Tools {
-		if c := &t.cur.Tools[i]; c.ID == id && c.Pending {
-			c.Pending, c.Output, c.Failed = false, thread.Clip(output), failed
-			return
-		}
-	}
-}
-
-func (t *timeline) flush() error {
-	m := t.cur
-	t.cur = nil
-	if m == nil || t.emit == nil || m.N == 0 && len(m.Tools) == 0 {
-		return nil
-	}
-	return t.emit(*m)
 }
 
 // text joins the parts of a content.
@@ -167,12 +104,4 @@ func text(v jsonl.Value) string {
 		}
 	}
 	return strings.Join(parts, "\n\n")
-}
-
-func compact(v jsonl.Value) string {
-	var b bytes.Buffer
-	if json.Compact(&b, v) != nil {
-		return strings.ToValidUTF8(string(v), "\uFFFD")
-	}
-	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }

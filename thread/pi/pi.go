@@ -15,14 +15,10 @@ package pi
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -67,71 +63,52 @@ type provider struct {
 }
 
 func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
-	t := &tree{ctx: ctx}
-	found := p.locate(t, id)
-	if err := errors.Join(t.errs...); err != nil && len(found) == 0 {
-		return nil, unreadable(p.name+"/"+id, err)
+	t := newTree(ctx)
+	if found := p.locate(t, id); len(found) > 0 {
+		return p.open(found)
 	}
-	if len(found) == 0 {
-		return nil, &handoff.Error{Op: "thread", Name: p.name + "/" + id, Kind: handoff.NotFound,
-			Err: errors.New("no such thread below " + strings.Join(p.roots, ", ")), Hint: "look below another home by setting its variable"}
+	if err := t.Err(p.name + "/" + id); err != nil {
+		return nil, err
 	}
-	return p.open(found)
+	return nil, thread.Missing(p.name, id, p.roots)
 }
 
 // open makes a thread of the first of several copies of it.
 func (p *provider) open(copies []session) (*thread.Thread, error) {
 	best := copies[0]
-	info, err := os.Stat(best.path)
+	info, err := os.Stat(best.path())
 	if err != nil {
-		return nil, unreadable(best.path, err)
+		return nil, thread.Unreadable(best.path(), err)
 	}
 	h := best.head
 	t := &thread.Thread{
-		Provider: p.name, ID: best.id(), Source: best.path, Updated: info.ModTime(),
-		Title: h.title, Cwd: h.cwd, Started: h.started, Parent: best.parent(),
+		Provider: p.name, ID: best.id(), Source: best.path(), Updated: info.ModTime(),
+		Title: h.title, Cwd: h.cwd, Started: h.started, Parent: best.parent(), Reader: &reader{session: best},
 	}
 	if from := idOf(h.from); from != t.Parent {
 		t.ForkedFrom = from
 	}
-	switch named := idOf(best.path); {
+	switch named := idOf(best.name); {
 	case h.id == "":
-		t.Warnings = append(t.Warnings, "it does not say its id, which is taken from its name")
+		t.Warn("it does not say its id, which is taken from its name")
 	case thread.IsUUID(named) && named != h.id && best.start == 0:
-		t.Warnings = append(t.Warnings, "the file is named after "+named+" and says it is "+h.id)
+		t.Warn("the file is named after %s and says it is %s", named, h.id)
 	}
 	for _, c := range copies[1:] {
-		t.Warnings = append(t.Warnings, "there is another copy: "+c.path)
+		t.Elsewhere(c.path())
 	}
-	t.Reader = &reader{session: best}
 	return t, nil
-}
-
-func unreadable(path string, err error) error {
-	kind := handoff.Unavailable
-	if errors.Is(err, fs.ErrNotExist) {
-		kind = handoff.NotFound
-	}
-	return &handoff.Error{Op: "read thread", Name: path, Kind: kind, Err: err}
 }
 
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
 	return func(yield func(*thread.Thread, error) bool) {
-		t := &tree{ctx: ctx}
+		t := newTree(ctx)
 		list := p.threads(t)
-		for _, err := range t.errs {
-			if !yield(nil, err) {
-				return
-			}
+		if err := t.Err(p.name); err != nil && !yield(nil, err) {
+			return
 		}
-		byID := map[string][]session{}
-		for _, s := range list {
-			byID[s.id()] = append(byID[s.id()], s)
-		}
-		for _, s := range list {
-			copies := byID[s.id()]
-			delete(byID, s.id())
-			if len(copies) > 0 && !yield(p.open(copies)) {
+		for _, copies := range thread.Copies(list, session.id) {
+			if !yield(p.open(copies)) {
 				return
 			}
 		}

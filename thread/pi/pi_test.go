@@ -21,31 +21,14 @@ func TestXurl(t *testing.T) {
 
 func provider(t testing.TB, home string) thread.Provider {
 	t.Helper()
-	d := pi.Driver()
-	p, err := d.Open(d.Roots(func(string) string { return "" }, home))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func open(t testing.TB, p thread.Provider, id string) *thread.Thread {
-	t.Helper()
-	th, err := p.Thread(t.Context(), id)
-	if err == nil {
-		err = th.Load(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return th
+	return threadtest.Open(t, pi.Driver(), home)
 }
 
 // TestFork tells copies from what a fork spent itself.
 func TestFork(t *testing.T) {
 	dir := t.TempDir()
 	home(t, dir)
-	th := open(t, provider(t, dir), forkID)
+	th := threadtest.Load(t, provider(t, dir), forkID)
 	if th.ForkedFrom != treeID || th.Inherited != took(100, 1) {
 		t.Errorf("got a fork of %q that inherited %+v", th.ForkedFrom, th.Inherited)
 	}
@@ -66,9 +49,30 @@ func TestNames(t *testing.T) {
 	put(t, home, project+named("2026-05-24T23:39:56Z", lostID), begin(treeID, "2026-05-24T23:39:56Z", nil).user("hi").String())
 	p := provider(t, home)
 	for _, id := range []string{lostID, treeID} {
-		if th := open(t, p, id); th.ID != treeID || len(th.Warnings) != 1 {
+		if th := threadtest.Load(t, p, id); th.ID != treeID || len(th.Warnings) != 1 {
 			t.Errorf("%s: got %s, %q", id, th.ID, th.Warnings)
 		}
+	}
+}
+
+// TestOpensFew: where names tell, a session is not opened: not to find a thread,
+// and not to find its subagents.
+func TestOpensFew(t *testing.T) {
+	home := t.TempDir()
+	const at, older, later, younger = "2026-05-24T23:39:56Z", "2026-05-24T23:39:55Z", "2026-05-24T23:50:00Z", "2999-05-24T23:39:56Z"
+	put(t, home, project+named(at, treeID), begin(treeID, at, nil).user("one").String())
+	put(t, home, project+"other.jsonl", begin(treeID, at, nil).user("one").String())
+	for id, begun := range map[string]string{scoutID: older, hintedID: later, lostID: younger} {
+		put(t, home, project+named(begun, id), begin(id, begun, obj{"parentSessionId": treeID}).user("two").String())
+	}
+	p := provider(t, home)
+	th := threadtest.Load(t, p, treeID)
+	if len(th.Warnings) != 0 {
+		t.Errorf("another copy was looked for: %q", th.Warnings)
+	}
+	agents, err := p.Agents(t.Context(), th)
+	if err != nil || len(agents) != 1 || agents[0].ID != hintedID {
+		t.Errorf("got %+v, %v, want %s", agents, err, hintedID)
 	}
 }
 
@@ -86,7 +90,7 @@ func TestRoots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open(t, p, treeID)
+	threadtest.Load(t, p, treeID)
 }
 
 // TestOddTrees reads entries that name no, each other, or missing parents.
@@ -107,7 +111,7 @@ func TestOddTrees(t *testing.T) {
 	} {
 		home := t.TempDir()
 		put(t, home, project+named("2026-05-24T23:39:56Z", treeID), begin(treeID, "2026-05-24T23:39:56Z", nil).String()+tt.body)
-		th := open(t, provider(t, home), treeID)
+		th := threadtest.Load(t, provider(t, home), treeID)
 		if got, _ := threadtest.Messages(t, th); !slices.Equal(got, tt.want) || len(th.Warnings) > 0 != tt.warn {
 			t.Errorf("%s: got %q, %q, want %q", name, got, th.Warnings, tt.want)
 		}
@@ -121,7 +125,7 @@ func TestSeveralInOneFile(t *testing.T) {
 	put(t, home, project+named(at, treeID), begin(treeID, at, nil).user("one").answer("stop", "first", 1).String()+begin(forkID, at, nil).user("two").answer("stop", "second", 2).String())
 	p := provider(t, home)
 	for id, want := range map[string]string{treeID: "first", forkID: "second"} {
-		th := open(t, p, id)
+		th := threadtest.Load(t, p, id)
 		if said, _ := threadtest.Messages(t, th); len(said) != 2 || !strings.HasSuffix(said[1], want) || th.Usage.Calls != 1 {
 			t.Errorf("%s: got %q, %+v", id, said, th.Usage)
 		}
@@ -153,6 +157,26 @@ func TestBranch(t *testing.T) {
 			t.Errorf("%s: got %q, %+v, want %q at the end", entry, said, v.Thread.Usage, want)
 		}
 	}
+}
+
+// FuzzSession reads any bytes as a session.
+func FuzzSession(f *testing.F) {
+	dir := f.TempDir()
+	home(f, dir)
+	threadtest.Seeds(f, dir, "*.jsonl")
+	f.Add([]byte(`{"type":"session","id":"a","parentSession":"a_b","timestamp":"2026-01-01T00:00:00Z","childIds":[1]}{"type":"message","id":"x","parentId":"x","message":{"role":"assistant","usage":{"input":-5,"output":9e99,"reasoning":1e400}}}`))
+	f.Add([]byte("{\"type\":\"label\",\"id\":\"a\",\"parentId\":\"b\"}\n{\"type\":\"label\",\"id\":\"b\",\"parentId\":\"a\",\"details\":{\"sessionFile\":\"/\"}}"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		home := t.TempDir()
+		put(t, home, project+named("2026-05-24T23:39:56Z", treeID), string(b))
+		p := provider(t, home)
+		for th, err := range p.Threads(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			threadtest.Sound(t, p, th.ID)
+		}
+	})
 }
 
 // intended are the cases in which we answer otherwise than xurl, and why.

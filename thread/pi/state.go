@@ -2,7 +2,6 @@ package pi
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/agent-handoff/handoff/jsonl"
@@ -10,9 +9,9 @@ import (
 )
 
 // state tells where a thread stands: what the newest message of its branch means.
-func (s *scanner) state(src io.ReaderAt, path []int) thread.State {
+func (s *scanner) state(path []int) thread.State {
 	for _, i := range path {
-		v, err := s.entries[i].Read(src, nil)
+		v, err := s.entries[i].Read(s.timeline.src, nil)
 		if err != nil {
 			break
 		}
@@ -21,7 +20,7 @@ func (s *scanner) state(src io.ReaderAt, path []int) thread.State {
 			continue
 		}
 		st.Source, st.Evidence = thread.Child, fmt.Sprintf("%s, line %d", st.Evidence, s.entries[i].line)
-		if st.At = clock(v.Get("timestamp")); st.At.IsZero() {
+		if st.At = v.Get("timestamp").Time(); st.At.IsZero() {
 			st.At = s.last
 		}
 		return st

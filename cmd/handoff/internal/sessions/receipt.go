@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -102,11 +103,13 @@ func outputType(name string) string {
 	return "artifact"
 }
 
-var plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\w./:@%+=,-]+$`)
+})
 
 // word is s as one word of a shell, quoted where it must be.
 func word(s string) string {
-	if plainWord.MatchString(s) {
+	if plainWord().MatchString(s) {
 		return s
 	}
 	return quoted(s)

@@ -1,0 +1,60 @@
+package amp_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+// TestDefects holds what other readers of this format get wrong: each thread
+// with what must be read of it.
+func TestDefects(t *testing.T) {
+	long := strings.Repeat("wörter ", 300_000)
+	plain := []obj{{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}}
+	spoken := []string{"user: one", "assistant: two"}
+	for name, tt := range map[string]struct {
+		doc    obj
+		said   []string
+		status thread.Status
+		source thread.StatusSource
+	}{
+		"what has answered once is completed": {
+			obj{"messages": []obj{user(0, text("one")), agent(1, "complete", "end_turn", text("two")), user(2, text("three"))}},
+			append(slices.Clone(spoken), "user: three"), thread.Running, thread.Child,
+		},
+		"a call ends a turn": {
+			obj{"messages": []obj{user(0, text("one")), agent(1, "complete", "tool_use", text("two"), use("a", "Read"))}}, spoken, thread.Running, thread.Child,
+		},
+		"a status is shown as it is written":              {obj{"messages": plain, "status": "done"}, spoken, thread.Completed, thread.Child},
+		"a status that is an object is shown as it is":    {obj{"messages": plain, "status": obj{"running": obj{"since": 1}}}, spoken, thread.Running, thread.Child},
+		"a status that nobody knows is shown as it is":    {obj{"messages": plain, "status": "pondering"}, spoken, thread.Completed, thread.Inferred},
+		"the conclusion from an answer is no conclusion":  {obj{"messages": plain}, spoken, thread.Completed, thread.Inferred},
+		"a thread without messages fails the read":        {obj{}, nil, thread.PendingInit, thread.Inferred},
+		"what tools returned is a message":                {obj{"messages": []obj{user(0, text("one")), user(1, result("x", "done", "y"))}}, []string{"user: one"}, thread.Running, thread.Child},
+		"a long message fails the read":                   {obj{"messages": []obj{user(0, text(long))}}, []string{"user: " + strings.TrimSpace(long)}, thread.Running, thread.Child},
+		"a relation to a thread elsewhere fails the read": {obj{"messages": plain, "relationships": []obj{handedOff("parent", awayID)}}, spoken, thread.Completed, thread.Inferred},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			put(t, home, mainID, tt.doc)
+			threadtest.Untouched(t, home)
+			p := provider(t, home)
+			said, th := threadtest.Sound(t, p, mainID), threadtest.Load(t, p, mainID)
+			if !slices.Equal(said, tt.said) || th.State.Status != tt.status || th.State.Source != tt.source {
+				t.Errorf("got %.200q, %+v, want %.200q, %s by %s", said, th.State, tt.said, tt.status, tt.source)
+			}
+		})
+	}
+}
+
+// TestBadByte reads a thread with a byte that is not UTF-8.
+func TestBadByte(t *testing.T) {
+	home := t.TempDir()
+	threadtest.Put(t, "{\"messages\":[{\"role\":\"user\",\"content\":\"on\xffe\"}]}", home, ".local/share/amp/threads", mainID+".json")
+	if said := threadtest.Sound(t, provider(t, home), mainID); !slices.Equal(said, []string{"user: on\uFFFDe"}) {
+		t.Errorf("got %q", said)
+	}
+}

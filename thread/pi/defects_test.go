@@ -1,0 +1,74 @@
+package pi_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/pi"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+// TestDefects holds what other readers of this format get wrong: each session
+// with what must be read of it.
+func TestDefects(t *testing.T) {
+	const at = "2026-05-24T23:39:56Z"
+	long := strings.Repeat("wörter ", 300_000)
+	start := func() *script { return begin(treeID, at, nil) }
+	for name, tt := range map[string]struct {
+		session  string
+		said     []string
+		status   thread.Status
+		warnings int
+	}{
+		"what failed once stays failed": {
+			session: start().user("one").answer("error", "", 0).answer("stop", "two", 1).String(),
+			said:    []string{"user: one", "note: The request failed.", "assistant: two"}, status: thread.Completed,
+		},
+		"what has answered once is completed": {
+			session: start().user("one").answer("stop", "two", 1).user("three").String(),
+			said:    []string{"user: one", "assistant: two", "user: three"}, status: thread.Running,
+		},
+		"a call that returned ends a turn": {
+			session: start().user("one").answer("toolUse", "two", 1, "ls").result("ls", "x", nil).String(),
+			said:    []string{"user: one", "assistant: two"}, status: thread.Running,
+		},
+		"a line before the header hides it": {
+			session: `{"type":"title","title":"a name"}` + "\n" + start().user("one").String(), said: []string{"user: one"}, status: thread.Running,
+		},
+		"a torn last line fails the read": {
+			session: start().user("one").String() + `{"type":"message","id":"`, said: []string{"user: one"}, status: thread.Running, warnings: 1,
+		},
+		"a bad byte fails the read": {
+			session: strings.Replace(start().user("on@e").String(), "@", "\xff", 1), said: []string{"user: on\uFFFDe"}, status: thread.Running,
+		},
+		"an empty session fails the read": {status: thread.PendingInit, warnings: 1},
+		"a long line fails the read": {
+			session: start().user(long).String(), said: []string{"user: " + strings.TrimSpace(long)}, status: thread.Running,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			put(t, home, project+named(at, treeID), tt.session)
+			threadtest.Untouched(t, home)
+			p := provider(t, home)
+			said, th := threadtest.Sound(t, p, treeID), threadtest.Load(t, p, treeID)
+			if !slices.Equal(said, tt.said) || th.State.Status != tt.status || len(th.Warnings) != tt.warnings {
+				t.Errorf("got %.200q, %+v, %q, want %.200q, %s, %d warnings", said, th.State, th.Warnings, tt.said, tt.status, tt.warnings)
+			}
+		})
+	}
+}
+
+// TestEntryIsChecked: an entry that a session does not have is not shown as one,
+// by the head alone either.
+func TestEntryIsChecked(t *testing.T) {
+	dir := t.TempDir()
+	home(t, dir)
+	set := thread.NewSet([]thread.Driver{pi.Driver()}, func(string) string { return "" }, dir)
+	v, err := set.Open(t.Context(), thread.URI{Provider: "pi", Thread: treeID, Agent: "ffffffff"})
+	if err != nil || v.Agent == nil || v.Agent.State.Status != thread.NotFound {
+		t.Errorf("got %+v, %v, want an agent that was not found", v, err)
+	}
+}
