@@ -16,6 +16,7 @@ type Scope struct {
 	Session string
 	Run     string
 	Dir     string // the session's directory, absolute; "" where none is known
+	Files   string // where the files of the namespace lie, absolute; "" for its folder in Dir
 }
 
 // Namespace returns the id that owns the scope's names. Its kind is Invalid
@@ -30,6 +31,9 @@ func (s Scope) Namespace() (string, error) {
 
 // folder returns the directory of a namespace's files.
 func (s Scope) folder(namespace string) string {
+	if s.Files != "" {
+		return s.Files
+	}
 	return filepath.Join(s.Dir, "artifacts", Folder(namespace))
 }
 
