@@ -38,7 +38,7 @@ func (b *Book) Archive(ctx context.Context, issue string, force bool) (Move, err
 		}
 		if step := Next(b.Pipeline, s); !step.Done && !force {
 			return &handoff.Error{Op: "archive", Name: issue, Kind: handoff.Conflict, Err: fmt.Errorf("is not finished: %s", step.Reason),
-				Hint: "handoff pipeline next " + issue + " tells what is missing; --force archives it as it is"}
+				Hint: "handoff pipeline next " + issue + " tells what is missing"}
 		}
 		if err := dir.MkdirAll(contract.Completed, 0o777); err != nil {
 			return unmoved("archive", issue, err)

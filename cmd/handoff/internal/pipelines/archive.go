@@ -18,7 +18,7 @@ func archiveCommand(d *desk) *cobra.Command {
 there is one of that name already it becomes ISSUE.2, and so on. The move is
 recorded, so that what was handed in is still found and read by its ref.
 
-A run that is not finished is archived with --force only.`,
+A run that is not finished stays where it is, unless a flag says otherwise.`,
 		Example: "  handoff pipeline archive 42",
 		Args:    cli.Exactly(1, "one issue"),
 	}
