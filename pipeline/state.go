@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -192,10 +193,15 @@ func (s *State) write(stage string, out Output) Write {
 	return Write{Stage: stage, Agent: text(out.Report.Value["produced_by"]), Outcome: outcome(out.Report.Value), Tier: text(out.Report.Value["tier_used"])}
 }
 
-// outcome is what an artifact says came of its stage, "" where it says nothing.
+// maxOutcome is the length of the longest outcome, in bytes. What is longer, or
+// more than a word, is text.
+const maxOutcome = 40
+
+// outcome is the word with which an artifact says what came of its stage, ""
+// where it says none.
 func outcome(artifact map[string]any) string {
 	for _, field := range []string{"verdict", "status", "classification"} {
-		if v := text(artifact[field]); v != "" {
+		if v := text(artifact[field]); v != "" && len(v) <= maxOutcome && len(strings.Fields(v)) == 1 {
 			return v
 		}
 	}

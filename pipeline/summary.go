@@ -2,58 +2,42 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/contract"
 )
 
-// Summary says in one line of at most handoff.MaxSummary characters what an
-// artifact says.
+// Summary says in one line what came of a stage, in its outcome and in numbers:
+// nothing of what its artifact says in words, for records and lists show it.
 func Summary(stage *contract.Stage, a map[string]any) string {
 	line := outcome(a)
 	count := func(field, word string) string { return fmt.Sprintf("%d %s", len(list(a[field])), word) }
 	switch stage.Name {
 	case "plan":
-		line = fmt.Sprintf("%s, %s, %d criteria", count("affected_files", "files"), count("steps", "steps"), len(object(a["acceptance_mapping"])))
+		return fmt.Sprintf("%s, %s, %d criteria", count("affected_files", "files"), count("steps", "steps"), len(object(a["acceptance_mapping"])))
 	case "implement":
-		line = join(line, count("files_changed", "files"), text(a["summary"]))
+		return join(line, count("files_changed", "files"), count("blockers", "blockers"))
 	case "test":
-		line = join(line, failures(a))
-	case "debug":
-		line = join(line, text(a["root_cause"]), text(a["root_cause_file"]))
+		return join(line, failures(a))
 	case "review":
-		line = join(line, count("blockers", "blockers"), count("concerns", "concerns"), count("nits", "nits"))
-	case "git":
-		line = join(text(a["commit_message"]), text(a["branch"]))
-	default:
-		line = join(line, text(a["summary"]))
+		return join(line, count("blockers", "blockers"), count("concerns", "concerns"), count("nits", "nits"))
 	}
-	return clip(strings.Join(strings.Fields(strings.ToValidUTF8(line, "")), " "), handoff.MaxSummary)
+	return line
 }
 
-// failures names the checks of a test result that failed, or counts those that
-// did not.
+// failures counts the checks of a test result, and those that failed.
 func failures(a map[string]any) string {
 	all := append(checks(a["phase_1"]), checks(object(a["phase_2"])["checks"])...)
-	var failed []string
+	bad := 0
 	for _, c := range all {
 		if c.result == "FAIL" {
-			failed = append(failed, c.name)
+			bad++
 		}
 	}
-	if len(failed) > 0 {
-		return strings.Join(failed, " ")
-	}
-	return fmt.Sprintf("%d checks", len(all))
+	return fmt.Sprintf("%d of %d checks failed", bad, len(all))
 }
 
 func join(words ...string) string {
-	var said []string
-	for _, word := range words {
-		if word != "" {
-			said = append(said, word)
-		}
-	}
-	return strings.Join(said, ", ")
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), ", ")
 }

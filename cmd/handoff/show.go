@@ -10,7 +10,6 @@ import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/contract"
 	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
@@ -59,11 +58,6 @@ because something it was made from changed, and what comes next.`,
 				return cli.Invalid("show", args[0], "is no session; --files lists a session's folder", "handoff session find lists the sessions")
 			}
 			id, err := a.Here(c.Context(), w, args[0])
-			if errors.Is(err, handoff.NotFound) && !history && !graph && contract.CheckIssue(args[0]) == nil {
-				if pipelines.Show(c.Context(), a, w, args[0], asJSON) == nil { // it was archived
-					return nil
-				}
-			}
 			if err != nil {
 				return err
 			}
@@ -91,6 +85,11 @@ func showWhole(ctx context.Context, a *cli.App, w *local.Workspace, ref string, 
 		return true, showSession(ctx, a, w, ref, files, asJSON)
 	case issue && !files:
 		return true, pipelines.Show(ctx, a, w, ref, asJSON)
+	case pipelines.Archived(ctx, w, ref) && !files:
+		_, err := a.Here(ctx, w, ref)
+		if errors.Is(err, handoff.NotFound) { // else it is a name
+			return true, pipelines.Show(ctx, a, w, ref, asJSON)
+		}
 	}
 	return false, nil
 }

@@ -22,6 +22,20 @@ func Running(w *local.Workspace, issue string) bool {
 	return err == nil && info.IsDir()
 }
 
+// Archived reports whether an issue has a run that is archived.
+func Archived(ctx context.Context, w *local.Workspace, issue string) bool {
+	if contract.CheckIssue(issue) != nil || handoff.IsArtifactIDPrefix(issue) {
+		return false
+	}
+	if _, err := os.Lstat(filepath.Join(home(w), pipeline.Folder, contract.Completed)); err != nil {
+		return false
+	}
+	return open(w, handoff.Producer{}, func(b *pipeline.Book) error {
+		_, err := b.Find(ctx, issue)
+		return err
+	}) == nil
+}
+
 // Show prints the run of an issue at a glance, the one that was archived last
 // where it has none now: its stages, what is stale, and what comes next. Its
 // kinds are those of pipeline.Book.Find.
