@@ -11,10 +11,8 @@ package contract
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/schema"
@@ -117,7 +115,25 @@ const (
 	TraceFile = "pipeline-trace.json"
 )
 
-var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.json$`) })
+// maxFileName is the length of the longest name of an artifact, in bytes.
+const maxFileName = 100
+
+func isFileName(name string) bool {
+	base, ok := strings.CutSuffix(name, ".json")
+	return ok && len(name) <= maxFileName && isPlain(base) && name != TraceFile
+}
+
+// isPlain reports whether a word is letters, digits, dots, dashes and
+// underscores, a letter or digit first.
+func isPlain(word string) bool {
+	for i, c := range []byte(word) {
+		alphanumeric := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !alphanumeric && (i == 0 || c != '.' && c != '-' && c != '_') {
+			return false
+		}
+	}
+	return word != ""
+}
 
 // check finds what makes a pipeline no pipeline.
 func (p *Pipeline) check() error {
@@ -144,7 +160,7 @@ func (s *Stage) check(stages []string) error {
 		return err
 	}
 	for _, file := range s.Files() {
-		if !fileName().MatchString(file) || file == TraceFile {
+		if !isFileName(file) {
 			return fmt.Errorf("%q can't be an artifact; a name has letters, digits, dots and dashes and ends in .json", file)
 		}
 	}

@@ -3,9 +3,7 @@ package contract
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -13,8 +11,6 @@ import (
 // maxIssue is the length of the longest issue id, in bytes. It leaves room for
 // the suffix that an archived run may get.
 const maxIssue = 200
-
-var issueID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) })
 
 // CheckIssue reports whether an id can name a run and its folder: letters,
 // digits, dots, dashes and underscores, a letter or digit first, and none of the
@@ -26,7 +22,7 @@ func CheckIssue(id string) error {
 		reason = "is empty"
 	case len(id) > maxIssue:
 		reason, id = fmt.Sprintf("has %d bytes, more than %d", len(id), maxIssue), id[:16]+"…"
-	case !issueID().MatchString(id):
+	case !isPlain(id):
 		reason, id = "has other characters than letters, digits, dots, dashes and underscores, or begins with one of the last three", fmt.Sprintf("%q", id)
 	case strings.EqualFold(id, Completed), strings.EqualFold(id, Lessons):
 		reason = "is a name that lies beside the runs"

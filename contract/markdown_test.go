@@ -205,7 +205,29 @@ file a stage; a file that is missing says that its stage has not been done.
   lessons.yaml           failures that were seen before, across runs
 ` + "```" + `
 
-Packages contract and pipeline hold all of this; the commands come later.
+| command | answers |
+|---|---|
+| ` + "`handoff pipeline init ISSUE`" + ` | makes the run's folder |
+| ` + "`handoff pipeline next ISSUE`" + ` | which agent acts next, from what, and why |
+| ` + "`handoff pipeline brief ISSUE --for AGENT`" + ` | what that agent reads and writes, in a few lines for its prompt |
+| ` + "`handoff pipeline put ISSUE STAGE FILE\\|-`" + ` | hands an artifact in: checked, recorded, written to the folder |
+| ` + "`handoff pipeline get ISSUE STAGE`" + ` | where an artifact lies, never what is in it |
+| ` + "`handoff pipeline validate FILE…`" + ` | whether artifacts are well formed; --compat answers as pipeline/schema.py did |
+| ` + "`handoff pipeline gate ISSUE STAGE`" + ` | whether a stage may be built upon |
+| ` + "`handoff pipeline history ISSUE`" + ` | every attempt, and what each was made from |
+| ` + "`handoff pipeline trace ISSUE`" + ` | how long things took, and what was done again; --state derives state.yaml |
+| ` + "`handoff pipeline archive ISSUE`, `unarchive NAME`" + ` | moves a finished run away, and back |
+| ` + "`handoff pipeline lessons add\\|list\\|match\\|prune`" + ` | failures that were seen before, and what helped |
+| ` + "`handoff show ISSUE`" + ` | the run at a glance: what came of each stage, what is stale, what comes next |
+| ` + "`handoff read ISSUE/plan.json --rev 1`" + ` | an earlier attempt |
+
+Put records each attempt on its stage's channel, with the digests of what it was
+made from. Once one of those has changed, what was made from it is stale: show
+says so, and next has it done again before anything is built on it, unless
+--accept-stale is given. An issue is a namespace, and plan.json a name in it:
+the newest attempt lies in the folder, every earlier one can be read. A file that
+somebody wrote into the folder is an attempt too, and put keeps it before it
+writes another.
 
 Validate says whether an artifact is well formed; keys that a contract doesn't
 name are warnings. Gate says whether a stage may be built upon: its artifact is
@@ -213,9 +235,9 @@ held against itself and against those before it. A test's verdict agrees with it
 checks, a review's with its blockers and concerns; what changed in git is what
 was planned and what the worker says.
 
-A bare folder doesn't tell in which order its files were written, and file times
-are not believed: a checkout changes them. Where the answer hangs on that, next
-says so.
+A folder that was written by hand doesn't tell in which order, and file times are
+not believed: a checkout changes them. Where the answer hangs on that, next says
+so.
 
 `
 
@@ -254,5 +276,8 @@ stages:
 ` + "```" + `
 
 Schemas are JSON Schema 2020-12. A reference leads to a file of the same folder, or
-to a built-in one, ` + "`/builtin/common.schema.json`" + `; nothing is fetched.
+to a built-in one, ` + "`/builtin/common.schema.json`" + `; nothing is fetched. A keyword or
+format that handoff doesn't know is refused, never passed over: those of
+unevaluated properties and items, dynamic references, anchors, and misspelt ones.
+Names that begin with x- are yours.
 `

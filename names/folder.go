@@ -21,9 +21,17 @@ func (e errInTheWay) Error() string {
 	return e.name + " is in the way: it is no plain file or directory"
 }
 
+// folders returns the way from Dir to a namespace's files.
+func (s Scope) folders(namespace string) []string {
+	if s.Folders != nil {
+		return s.Folders
+	}
+	return []string{artifactsDir, Folder(namespace)}
+}
+
 // path returns the directory of a namespace's files.
 func (s Scope) path(namespace string) string {
-	return filepath.Join(s.Dir, artifactsDir, Folder(namespace))
+	return filepath.Join(append([]string{s.Dir}, s.folders(namespace)...)...)
 }
 
 // open opens a directory below the session's, which no symbolic link may
@@ -49,11 +57,11 @@ func (s Scope) make(namespace string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = dir.MkdirAll(filepath.Join(artifactsDir, Folder(namespace)), 0o777)
+	err = dir.MkdirAll(filepath.Join(s.folders(namespace)...), 0o777)
 	if err = errors.Join(err, dir.Close()); err != nil {
 		return nil, err
 	}
-	return s.open(artifactsDir, Folder(namespace))
+	return s.open(s.folders(namespace)...)
 }
 
 // session opens the session's directory. A symbolic link on the way to it may

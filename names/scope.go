@@ -16,6 +16,10 @@ type Scope struct {
 	Run     string
 	Dir     string // the session's directory, absolute; "" where none is known
 	Within  string // a directory that no symbolic link on the way to Dir may leave; "" where Dir was named by who may
+
+	// Folders lead from Dir to the files of the namespace; nil for artifacts,
+	// and the namespace's own in it.
+	Folders []string
 }
 
 // Namespace returns the id that owns the scope's names. Its kind is Invalid

@@ -102,7 +102,7 @@ func (f file) place() (path, root string) {
 // root opens the directory of the namespace. Its error is fs.ErrNotExist where
 // there is none yet.
 func (f file) root() (*os.Root, error) {
-	return f.Scope.open(artifactsDir, Folder(f.draft.Namespace))
+	return f.Scope.open(f.Scope.folders(f.draft.Namespace)...)
 }
 
 // failure gives an error of the file system its kind.

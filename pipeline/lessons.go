@@ -113,37 +113,24 @@ func parseLessons(b []byte) (lessonsFile, error) {
 // the others did. The file is written beside and renamed; comments in it are not
 // kept. Its kinds are those of Lessons, and those of change.
 func ChangeLessons(workspace *os.Root, change func([]Lesson) ([]Lesson, error)) ([]Lesson, error) {
-	if err := workspace.MkdirAll(Folder, 0o777); err != nil {
-		return nil, lessonsError(handoff.Unavailable, err)
-	}
-	dir, err := workspace.OpenRoot(Folder)
-	if err != nil {
-		return nil, lessonsError(handoff.Unavailable, err)
-	}
-	defer dir.Close()
-	lock, err := dir.Open(".")
-	if err != nil {
-		return nil, lessonsError(handoff.Unavailable, err)
-	}
-	defer lock.Close() // which ends the lock, as the end of the process does
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, lessonsError(handoff.Unavailable, err)
-	}
-	file, err := readLessons(workspace)
-	if err != nil {
-		return nil, err
-	}
-	if file.Lessons, err = change(file.Lessons); err != nil {
-		return nil, err
-	}
-	b, err := yaml.Dump(file, yaml.WithIndent(2))
-	if err != nil {
-		return nil, err
-	}
-	if err := replace(dir, lock, b); err != nil {
-		return nil, lessonsError(handoff.Unavailable, err)
-	}
-	return file.Lessons, nil
+	var file lessonsFile
+	err := locked(workspace, syscall.LOCK_EX, func(dir *os.Root, lock *os.File) (err error) {
+		if file, err = readLessons(workspace); err != nil {
+			return err
+		}
+		if file.Lessons, err = change(file.Lessons); err != nil {
+			return err
+		}
+		b, err := yaml.Dump(file, yaml.WithIndent(2))
+		if err != nil {
+			return err
+		}
+		if err := replace(dir, lock, b); err != nil {
+			return lessonsError(handoff.Unavailable, err)
+		}
+		return nil
+	})
+	return file.Lessons, err
 }
 
 // replace writes the file of lessons. The lock is held, so the temporary has one

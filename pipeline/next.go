@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -49,7 +48,7 @@ func Next(p *contract.Pipeline, s State) Step {
 	step := w.next()
 	step.Reads = w.reads(step)
 	if step.Stage != "" {
-		step.Writes = path.Join(Folder, s.Issue, w.stage(step.Stage).Artifact)
+		step.Writes = s.file(w.stage(step.Stage).Artifact)
 	}
 	return step
 }
@@ -249,11 +248,11 @@ func (w *walk) reads(step Step) []string {
 		reader := slices.Contains(w.stage(name).Readers, step.Agent) || step.Agent == contract.Human || step.Stage == "" && !step.Done
 		own := name == step.Stage
 		if there && !own && (reader || i == len(w.been)-1 && w.why != "" || w.led(i, step)) {
-			files = append(files, path.Join(Folder, w.s.Issue, out.File))
+			files = append(files, w.s.file(out.File))
 		}
 	}
 	if out, there := w.s.Outputs[step.Stage]; there && w.revise {
-		files = append(files, path.Join(Folder, w.s.Issue, out.File))
+		files = append(files, w.s.file(out.File))
 	}
 	return files
 }

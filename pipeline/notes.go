@@ -53,7 +53,7 @@ func Derive(p *contract.Pipeline, s State) Notes {
 	for _, stage := range p.Stages {
 		if out, there := s.Outputs[stage.Name]; there {
 			w := s.write(stage.Name, out)
-			n.Stages[stage.Name] = StageNote{Agent: stage.Writer, Result: w.Outcome, Artifact: Folder + "/" + s.Issue + "/" + out.File}
+			n.Stages[stage.Name] = StageNote{Agent: stage.Writer, Result: w.Outcome, Artifact: s.file(out.File)}
 		}
 	}
 	status := "pending"
@@ -93,7 +93,7 @@ func Compare(p *contract.Pipeline, s State) (Notes, error) {
 	derived.Drift = []Drift{}
 	var written map[string]any
 	if err := yaml.Load(s.Notes, &written); err != nil && len(strings.TrimSpace(string(s.Notes))) > 0 {
-		return Notes{}, &handoff.Error{Op: "read state", Name: Folder + "/" + s.Issue + "/" + contract.StateFile, Kind: handoff.Invalid, Err: err,
+		return Notes{}, &handoff.Error{Op: "read state", Name: s.file(contract.StateFile), Kind: handoff.Invalid, Err: err,
 			Hint: "it is a YAML mapping, and may be left out"}
 	}
 	differ := func(at string, said any, want string, same func(a, b string) bool) {

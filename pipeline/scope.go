@@ -263,7 +263,7 @@ func clean(file string) string {
 	return path.Clean(file)
 }
 
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // integer returns a JSON number that is whole.
 func integer(v any) (int64, bool) {

@@ -6,7 +6,8 @@
 // is, whoever wrote it. Every answer is a function of what the files say and, as
 // far as it is known, of the order in which they were written. That order comes
 // from records or from the run's own trace, never from file times: a copy or a
-// checkout changes those. Nothing here writes an artifact.
+// checkout changes those. A [Book] keeps runs:
+// it records what stages write and knows all their attempts.
 package pipeline
 
 import (
@@ -19,6 +20,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -36,9 +38,16 @@ type State struct {
 	// Outputs are the stages' artifacts, by stage.
 	Outputs map[string]Output
 
+	// Folder is where the run lies, below the workspace.
+	Folder string
+
 	// Writes are what is known of how the artifacts came about, oldest first.
 	// A stage that isn't in it was written once, at a time unknown.
 	Writes []Write
+
+	// AcceptStale says that what changed since an artifact was made is not
+	// held against it.
+	AcceptStale bool
 
 	// Complexity is what the planner's notes say of the issue: trivial,
 	// standard, complex, or "".
@@ -58,6 +67,9 @@ type Output struct {
 // A Write is one attempt of a stage.
 type Write struct {
 	Stage   string
+	ID      string // its record's, "" where there is none
+	Ref     string // what reads it: 42/plan.json --rev 2, "" where there is no record
+	Digest  string // SHA-256, in hexadecimal, "" where it isn't known
 	Agent   string
 	Outcome string // its verdict, status or classification
 	Tier    string
@@ -68,19 +80,24 @@ type Write struct {
 
 	Started time.Time     // zero where it isn't known
 	Took    time.Duration // 0 where it isn't known
+	At      time.Time     // when it was recorded, zero where it wasn't
 }
 
 // Read reads a run's folder below the workspace. What is missing has not been
 // written; what can't be read is an output whose report says so. Its kinds are
 // Invalid, for the id, NotFound and Unavailable.
 func Read(workspace *os.Root, p *contract.Pipeline, issue string) (State, error) {
-	s := State{Issue: issue, Outputs: map[string]Output{}}
+	return readFolder(workspace, p, issue, path.Join(Folder, issue))
+}
+
+func readFolder(workspace *os.Root, p *contract.Pipeline, issue, folder string) (State, error) {
+	s := State{Issue: issue, Folder: folder, Outputs: map[string]Output{}}
 	if err := contract.CheckIssue(issue); err != nil {
 		return s, err
 	}
-	dir, err := workspace.OpenRoot(path.Join(Folder, issue))
+	dir, err := workspace.OpenRoot(folder)
 	if err != nil {
-		return s, folderError(issue, err)
+		return s, s.unread(err)
 	}
 	defer dir.Close()
 	for _, stage := range p.Stages {
@@ -103,20 +120,23 @@ func Read(workspace *os.Root, p *contract.Pipeline, issue string) (State, error)
 		}
 	}
 	if s.Notes, err = readFile(dir, contract.StateFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s, folderError(issue, err)
+		return s, s.unread(err)
 	}
 	s.Complexity = s.complexity()
 	return s, nil
 }
 
-func folderError(issue string, err error) error {
-	e := &handoff.Error{Op: "read run", Name: issue, Kind: handoff.Unavailable, Err: err}
+func (s State) unread(err error) error {
+	e := &handoff.Error{Op: "read run", Name: s.Issue, Kind: handoff.Unavailable, Err: err}
 	if errors.Is(err, fs.ErrNotExist) {
-		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("there is no %s", path.Join(Folder, issue))
-		e.Hint = "a run's folder begins with its plan.json"
+		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("there is no %s", s.Folder)
+		e.Hint = "handoff pipeline init " + s.Issue + " makes it; a run begins with its plan.json"
 	}
 	return e
 }
+
+// file is the path of a file of the run, below the workspace.
+func (s State) file(name string) string { return path.Join(s.Folder, name) }
 
 // readFile reads a regular file of at most one byte more than an artifact may
 // have.
@@ -140,8 +160,12 @@ func output(stage *contract.Stage, name string, b []byte, err error) Output {
 	if err != nil {
 		return Output{File: name, Report: contract.Report{Errors: []contract.Problem{{Text: "can't be read: " + err.Error()}}}}
 	}
+	return Output{File: name, Digest: digestOf(b), Report: stage.Validate(b)}
+}
+
+func digestOf(b []byte) string {
 	sum := sha256.Sum256(b)
-	return Output{File: name, Digest: hex.EncodeToString(sum[:]), Report: stage.Validate(b)}
+	return hex.EncodeToString(sum[:])
 }
 
 // aliased drops the attempts that aliases told of where there was only one: it
@@ -169,10 +193,15 @@ func (s *State) write(stage string, out Output) Write {
 	return Write{Stage: stage, Agent: text(out.Report.Value["produced_by"]), Outcome: outcome(out.Report.Value), Tier: text(out.Report.Value["tier_used"])}
 }
 
-// outcome is what an artifact says came of its stage, "" where it says nothing.
+// maxOutcome is the length of the longest outcome, in bytes. What is longer, or
+// more than a word, is text.
+const maxOutcome = 40
+
+// outcome is the word with which an artifact says what came of its stage, ""
+// where it says none.
 func outcome(artifact map[string]any) string {
 	for _, field := range []string{"verdict", "status", "classification"} {
-		if v := text(artifact[field]); v != "" {
+		if v := text(artifact[field]); v != "" && len(v) <= maxOutcome && len(strings.Fields(v)) == 1 {
 			return v
 		}
 	}
@@ -221,7 +250,7 @@ func (s *State) last(stage string) int {
 // by what it read, where that is recorded, else by the order of writes.
 func (s *State) newer(input, stage string) bool {
 	at, before := s.last(stage), s.last(input)
-	if at < 0 {
+	if at < 0 || s.AcceptStale {
 		return false
 	}
 	if read, ok := s.Writes[at].Read[input]; ok {

@@ -6,13 +6,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 )
-
-var uuidForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-})
 
 // formats are the formats of strings that are held, by the RFCs that the draft
 // names.
@@ -26,7 +21,7 @@ var formats = map[string]func(string) bool{
 	"regex":         func(s string) bool { _, err := regexp.Compile(s); return err == nil },
 	"uri":           func(s string) bool { u, ok := parsedURI(s); return ok && u.IsAbs() },
 	"uri-reference": func(s string) bool { _, ok := parsedURI(s); return ok },
-	"uuid":          func(s string) bool { return uuidForm().MatchString(s) },
+	"uuid":          isUUID,
 }
 
 func parses(layout, s string) bool {
@@ -37,6 +32,16 @@ func parses(layout, s string) bool {
 func isEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
 	return err == nil && a.Name == "" && a.Address == s
+}
+
+func isUUID(s string) bool {
+	for i, c := range []byte(s) {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (c == '-') || !dash && !strings.ContainsRune("0123456789abcdefABCDEF", rune(c)) {
+			return false
+		}
+	}
+	return len(s) == 36
 }
 
 func isPointer(s string) bool {

@@ -128,6 +128,7 @@ func TestCanary(t *testing.T) {
 	c.run("", "check", "--repair", "--json")
 	c.ok("gc", "--json")
 	c.session(canary)
+	c.pipeline(canary)
 
 	for _, command := range commands {
 		name := command(&cli.App{}).Name()
@@ -161,6 +162,28 @@ func (c *console) session(canary string) {
 	c.ok("session", "graph", id, "--format", "json")
 	c.ok("show", id, "--files", "--json")
 	c.ok("config", "explain", "session_folder", "--session", id)
+}
+
+// pipeline runs the commands of pipelines over artifacts that have the canary
+// wherever an agent writes words. validate and gate are not among them: they say
+// what is wrong with what an artifact says.
+func (c *console) pipeline(canary string) {
+	put := func(stage, artifact string) {
+		c.write(stage+".json", artifact)
+		c.ok("pipeline", "put", "42", stage, stage+".json", "--json")
+	}
+	put("plan", `{"affected_files":["`+canary+`"],"steps":[{"order":1,"file":"`+canary+`"}],"acceptance_mapping":{"`+canary+`":"`+canary+`"}}`)
+	put("implement", `{"status":"completed","files_changed":["`+canary+`"],"blockers":["`+canary+`"],"summary":"`+canary+`"}`)
+	put("test", `{"verdict":"FAIL","phase_1":{"`+canary+`":{"result":"FAIL","output":"`+canary+`"}}}`)
+	put("debug", `{"failure_source":"`+canary+`","failure_description":"","root_cause":"`+canary+`","root_cause_file":"`+canary+`","root_cause_line":1,"classification":"fix_target"}`)
+	put("git", `{"branch":"`+canary+`","commit_sha":"`+canary+`","commit_message":"`+canary+`"}`)
+	for _, args := range [][]string{{"show", "42"}, {"pipeline", "history", "42"}, {"pipeline", "next", "42"}, {"pipeline", "trace", "42"},
+		{"pipeline", "brief", "42", "--for", "jg-planner"}, {"pipeline", "get", "42", "plan"}, {"list"}, {"show", "42/plan.json"}} {
+		c.ok(args...)
+		c.ok(append(args, "--json")...)
+	}
+	c.ok("pipeline", "archive", "42", "--force", "--json")
+	c.ok("pipeline", "unarchive", "42")
 }
 
 // filesWith returns the files below dir whose name or content has text.

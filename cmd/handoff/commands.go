@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/sessions"
 )
 
@@ -12,5 +13,6 @@ var commands = slices.Concat(
 	[]cli.Command{publishCommand, writeCommand, withdrawCommand},
 	[]cli.Command{showCommand, listCommand, readCommand, searchCommand, watchCommand, waitCommand, threadCommand},
 	sessions.Commands,
+	pipelines.Commands,
 	[]cli.Command{demoCommand, checkCommand, gcCommand},
 )

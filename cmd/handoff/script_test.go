@@ -199,7 +199,7 @@ func TestDig(t *testing.T) {
 
 // TestScriptNames holds that a script begins with what it is about.
 func TestScriptNames(t *testing.T) {
-	topics := []string{"publish", "withdraw", "find", "show", "list", "read", "keep", "watch", "gc", "check", "family", "identity", "workspace", "config", "usage", "demo", "thread", "write", "session", "run", "search"}
+	topics := []string{"publish", "withdraw", "find", "show", "list", "read", "keep", "watch", "gc", "check", "family", "identity", "workspace", "config", "usage", "demo", "thread", "write", "session", "run", "search", "pipeline"}
 	files, err := filepath.Glob("testdata/script/*")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/lineage"
@@ -17,15 +19,16 @@ func showCommand(a *cli.App) *cobra.Command {
 	var history, graph, files, asJSON bool
 	var format string
 	c := &cobra.Command{
-		Use:     "show REF|SESSION",
+		Use:     "show REF|SESSION|ISSUE",
 		Aliases: []string{"get"},
-		Short:   "Show one artifact or session: what it is, where it lies, whether it still stands",
+		Short:   "Show one artifact, session or issue: what it is, where it lies, whether it still stands",
 		GroupID: cli.Find,
 		Long: `Show prints what is recorded of one artifact and what became of it. REF is its
 id, a beginning of it that no other has, run/name, or a name. The body is not
 printed: read the file at its path, or handoff read REF. Of a session, by its
 id, show prints its names, status and outputs, and with --files all that lies in
-its folder.`,
+its folder. Of an issue it prints its run: what came of each stage, what is stale
+because something it was made from changed, and what comes next.`,
 		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
 		Args:              cli.Exactly(1, "one ref"),
 		ValidArgsFunction: a.CompleteRefs,
@@ -45,8 +48,11 @@ its folder.`,
 			format = "json"
 		}
 		return a.Reading(func(w *local.Workspace) error {
-			if !history && !graph && isSession(c.Context(), w, args[0]) {
-				return showSession(c.Context(), a, w, args[0], files, asJSON)
+			if !history && !graph {
+				shown, err := showWhole(c.Context(), a, w, args[0], files, asJSON)
+				if shown || err != nil {
+					return err
+				}
 			}
 			if files {
 				return cli.Invalid("show", args[0], "is no session; --files lists a session's folder", "handoff session find lists the sessions")
@@ -65,6 +71,27 @@ its folder.`,
 		})
 	}
 	return c
+}
+
+// showWhole shows what has artifacts of its own, a session or an issue, if a ref
+// is the id of one.
+func showWhole(ctx context.Context, a *cli.App, w *local.Workspace, ref string, files, asJSON bool) (shown bool, err error) {
+	session, issue := isSession(ctx, w, ref), pipelines.Running(w, ref)
+	switch {
+	case session && issue:
+		return false, &handoff.Error{Op: "show", Name: ref, Kind: handoff.Conflict, Err: errors.New("is the id of a session and of an issue"),
+			Hint: "handoff pipeline history " + ref + " shows the issue, handoff session graph " + ref + " the session"}
+	case session:
+		return true, showSession(ctx, a, w, ref, files, asJSON)
+	case issue && !files:
+		return true, pipelines.Show(ctx, a, w, ref, asJSON)
+	case pipelines.Archived(ctx, w, ref) && !files:
+		_, err := a.Here(ctx, w, ref)
+		if errors.Is(err, handoff.NotFound) { // else it is a name
+			return true, pipelines.Show(ctx, a, w, ref, asJSON)
+		}
+	}
+	return false, nil
 }
 
 func showOne(ctx context.Context, a *cli.App, w *local.Workspace, id string, asJSON bool) error {

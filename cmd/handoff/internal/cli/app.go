@@ -32,10 +32,11 @@ type Command func(*App) *cobra.Command
 
 // The groups of commands, in the order of the help.
 const (
-	HandOver = "over"
-	Find     = "find"
-	Sessions = "sessions"
-	Care     = "care"
+	HandOver  = "over"
+	Find      = "find"
+	Sessions  = "sessions"
+	Pipelines = "pipelines"
+	Care      = "care"
 )
 
 // Run runs one command line, made of commands, and returns its exit code.
@@ -77,7 +78,7 @@ reference. Files stay where they are; only references travel.`,
 	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "the workspace's `directory` (default: found from the current one)")
 	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(&cobra.Group{ID: HandOver, Title: "Hand over:"}, &cobra.Group{ID: Find, Title: "Find:"}, &cobra.Group{ID: Sessions, Title: "Sessions:"},
-		&cobra.Group{ID: Care, Title: "Set up and care:"})
+		&cobra.Group{ID: Pipelines, Title: "Pipelines:"}, &cobra.Group{ID: Care, Title: "Set up and care:"})
 	root.SetHelpCommandGroupID(Care)
 	root.SetCompletionCommandGroupID(Care)
 	for _, command := range commands {

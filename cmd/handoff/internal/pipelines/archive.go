@@ -1,0 +1,58 @@
+package pipelines
+
+import (
+	"fmt"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/spf13/cobra"
+)
+
+func archiveCommand(d *desk) *cobra.Command {
+	var force bool
+	c := &cobra.Command{
+		Use:   "archive ISSUE",
+		Short: "Move a finished run to .pipeline/completed",
+		Long: `Archive moves .pipeline/ISSUE to .pipeline/completed, and prints where to. Where
+there is one of that name already it becomes ISSUE.2, and so on. The move is
+recorded, so that what was handed in is still found and read by its ref.
+
+A run that is not finished stays where it is, unless a flag says otherwise.`,
+		Example: "  handoff pipeline archive 42",
+		Args:    cli.Exactly(1, "one issue"),
+	}
+	c.Flags().BoolVar(&force, "force", false, "archive it though it is not finished")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return d.move(func(b *pipeline.Book) (pipeline.Move, error) { return b.Archive(c.Context(), args[0], force) })
+	}
+	return c
+}
+
+func unarchiveCommand(d *desk) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "unarchive NAME",
+		Short: "Move an archived run back",
+		Long: `Unarchive moves .pipeline/completed/NAME back to where its run was, and prints
+where that is.`,
+		Example: "  handoff pipeline unarchive 42\n  handoff pipeline unarchive 42.2",
+		Args:    cli.Exactly(1, "the name of one folder"),
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return d.move(func(b *pipeline.Book) (pipeline.Move, error) { return b.Unarchive(c.Context(), args[0]) })
+	}
+	return c
+}
+
+func (d *desk) move(do func(*pipeline.Book) (pipeline.Move, error)) error {
+	return d.writing(d.Caller(), func(_ *local.Workspace, b *pipeline.Book) error {
+		m, err := do(b)
+		if err != nil {
+			return err
+		}
+		for _, warning := range m.Warnings {
+			d.Warn("%s", warning)
+		}
+		return d.print(m, func() { fmt.Fprintln(d.Out, m.To) })
+	})
+}

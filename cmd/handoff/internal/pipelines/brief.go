@@ -1,0 +1,37 @@
+package pipelines
+
+import (
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/contract"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/spf13/cobra"
+)
+
+func briefCommand(d *desk) *cobra.Command {
+	var agent string
+	var bytes int
+	c := &cobra.Command{
+		Use:   "brief ISSUE --for AGENT",
+		Short: "What an agent reads and writes, in a few lines for its prompt",
+		Long: `Brief prints the paths that an agent reads, each with one line of what lies there,
+and the path that it writes: never the artifacts themselves. On its turn those
+are what next says, else all that it ever reads and writes. The text has at most
+as many bytes as --bytes says.`,
+		Example: "  handoff pipeline brief 42 --for jg-worker",
+		Args:    cli.Exactly(1, "one issue"),
+	}
+	c.Flags().StringVar(&agent, "for", "", "the `agent`")
+	c.Flags().IntVar(&bytes, "bytes", 2000, "at most this `number` of bytes")
+	c.MarkFlagRequired("for")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return d.run(c.Context(), args[0], func(_ *local.Workspace, p *contract.Pipeline, s pipeline.State) error {
+			text, err := pipeline.Brief(p, s, agent, bytes)
+			if err != nil {
+				return err
+			}
+			return d.print(map[string]string{"issue": args[0], "agent": agent, "brief": text}, func() { d.lines(text) })
+		})
+	}
+	return c
+}

@@ -1,0 +1,32 @@
+package pipelines
+
+import (
+	"fmt"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/spf13/cobra"
+)
+
+func getCommand(d *desk) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "get ISSUE STAGE",
+		Short: "Where a stage's artifact lies",
+		Long: `Get prints the path of a stage's artifact, below the workspace, and never what is
+in it: paths are what agents hand on. Exit code 3 says that the stage has not
+been done.`,
+		Example: "  handoff pipeline get 42 plan",
+		Args:    cli.Exactly(2, "one issue and one stage"),
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return d.book(func(_ *local.Workspace, b *pipeline.Book) error {
+			path, err := b.Path(c.Context(), args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return d.print(map[string]string{"issue": args[0], "stage": args[1], "path": path}, func() { fmt.Fprintln(d.Out, cli.OneLine(path)) })
+		})
+	}
+	return c
+}

@@ -1,0 +1,35 @@
+package pipelines
+
+import (
+	"fmt"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/spf13/cobra"
+)
+
+func initCommand(d *desk) *cobra.Command {
+	var complexity string
+	c := &cobra.Command{
+		Use:   "init ISSUE",
+		Short: "Make a run's folder",
+		Long: `Init makes .pipeline/ISSUE, and prints its path. A folder that is there already
+stays as it is. With --complexity it also begins state.yaml: a trivial issue
+needs no plan.`,
+		Example: "  handoff pipeline init 42\n  handoff pipeline init PROJ-7 --complexity trivial",
+		Args:    cli.Exactly(1, "one issue"),
+	}
+	c.Flags().StringVar(&complexity, "complexity", "", "how large the issue is: `trivial`, standard or complex")
+	c.RegisterFlagCompletionFunc("complexity", cobra.FixedCompletions([]string{"trivial", "standard", "complex"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return d.book(func(_ *local.Workspace, b *pipeline.Book) error {
+			path, err := pipeline.Init(b.Files, args[0], complexity)
+			if err != nil {
+				return err
+			}
+			return d.print(map[string]string{"issue": args[0], "path": path}, func() { fmt.Fprintln(d.Out, path) })
+		})
+	}
+	return c
+}

@@ -1,0 +1,144 @@
+// Package pipelines has the commands about pipelines: what comes next in a run,
+// whether a stage holds, and what its attempts were.
+package pipelines
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/contract"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/spf13/cobra"
+)
+
+// Commands are the commands that this room adds to the command line.
+var Commands = []cli.Command{pipelineCommand}
+
+// below are the commands below handoff pipeline, a file each.
+var below = []func(*desk) *cobra.Command{
+	initCommand, putCommand, getCommand, validateCommand, gateCommand, nextCommand,
+	historyCommand, briefCommand, traceCommand, archiveCommand, unarchiveCommand, lessonsCommand,
+}
+
+// A desk is the command line as these commands see it.
+type desk struct {
+	*cli.App
+	asJSON bool // --json, which all of them have
+}
+
+func pipelineCommand(app *cli.App) *cobra.Command {
+	d := &desk{App: app}
+	c := &cobra.Command{
+		Use:     "pipeline",
+		Short:   "Stages with contracts, gates that hold, and what comes next",
+		GroupID: cli.Pipelines,
+		Long: `A pipeline leads from an issue to a merge in stages: plan, implement, test,
+debug, review, git. A run is a folder, .pipeline/ISSUE, with one JSON file a
+stage. Folders that other tools wrote are read as they are; what is handed in
+with put is recorded too, and every attempt stays readable.
+
+A project changes stages and their schemas in .handoff/pipelines/*.yaml;
+docs/pipeline.md shows how.`,
+		Example: "  handoff pipeline next 42\n  handoff pipeline put 42 plan plan.json --as jg-subplanner",
+		RunE:    group,
+	}
+	c.PersistentFlags().BoolVar(&d.asJSON, "json", false, "print JSON")
+	for _, command := range below {
+		c.AddCommand(command(d))
+	}
+	return c
+}
+
+// group is what a command does that only has others below it.
+func group(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return c.Help()
+	}
+	return cli.UnknownCommand(c, args[0])
+}
+
+// print prints an answer, as JSON or else as do prints it.
+func (d *desk) print(v any, do func()) error {
+	if d.asJSON {
+		return d.JSON(v)
+	}
+	do()
+	return nil
+}
+
+// answer is print for a question whose answer may be no.
+func (d *desk) answer(yes bool, v any, do func()) error {
+	if err := d.print(v, do); err != nil || yes {
+		return err
+	}
+	return cli.ErrNo
+}
+
+// lines prints lines that may hold text from outside.
+func (d *desk) lines(text string) {
+	for line := range strings.Lines(text) {
+		fmt.Fprintln(d.Out, cli.OneLine(strings.TrimSuffix(line, "\n")))
+	}
+}
+
+// open makes the book of a workspace's runs, which lie in its main worktree,
+// and whose records say that p made them.
+func open(w *local.Workspace, p handoff.Producer, do func(*pipeline.Book) error) error {
+	stages, err := contract.Load(os.DirFS(filepath.Join(w.Runtime, "pipelines")))
+	if err != nil {
+		return err
+	}
+	files, err := os.OpenRoot(home(w))
+	if err != nil {
+		return &handoff.Error{Op: "open workspace", Name: w.Root, Kind: handoff.Unavailable, Err: err}
+	}
+	defer files.Close()
+	return do(&pipeline.Book{Hub: w.As(p), Files: files, Pipeline: stages})
+}
+
+// home is the directory that .pipeline lies in: a linked worktree's runs are
+// those of the main one, so that recycling it loses nothing.
+func home(w *local.Workspace) string { return cmp.Or(w.Worktree(""), w.Root) }
+
+// book runs do with the workspace's runs, for reading.
+func (d *desk) book(do func(*local.Workspace, *pipeline.Book) error) error {
+	return d.Reading(func(w *local.Workspace) error {
+		return open(w, handoff.Producer{}, func(b *pipeline.Book) error { return do(w, b) })
+	})
+}
+
+// writing is book for a command that records.
+func (d *desk) writing(p handoff.Producer, do func(*local.Workspace, *pipeline.Book) error) error {
+	return d.Writing(func(w *local.Workspace) error {
+		return open(w, p, func(b *pipeline.Book) error { return do(w, b) })
+	})
+}
+
+// run reads a run as it is now.
+func (d *desk) run(ctx context.Context, issue string, do func(*local.Workspace, *contract.Pipeline, pipeline.State) error) error {
+	return d.book(func(w *local.Workspace, b *pipeline.Book) error {
+		s, err := b.Read(ctx, issue)
+		if err != nil {
+			return err
+		}
+		return do(w, b.Pipeline, s)
+	})
+}
+
+// past is run for what may be archived.
+func (d *desk) past(ctx context.Context, issue string, do func(*contract.Pipeline, pipeline.State) error) error {
+	return d.book(func(_ *local.Workspace, b *pipeline.Book) error {
+		s, err := b.Find(ctx, issue)
+		if err != nil {
+			return err
+		}
+		return do(b.Pipeline, s)
+	})
+}

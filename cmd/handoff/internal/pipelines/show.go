@@ -1,0 +1,62 @@
+package pipelines
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/contract"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/pipeline"
+)
+
+// Running reports whether an issue has a run that is not archived.
+func Running(w *local.Workspace, issue string) bool {
+	if contract.CheckIssue(issue) != nil {
+		return false
+	}
+	info, err := os.Lstat(filepath.Join(home(w), pipeline.Folder, issue))
+	return err == nil && info.IsDir()
+}
+
+// Archived reports whether an issue has a run that is archived.
+func Archived(ctx context.Context, w *local.Workspace, issue string) bool {
+	if contract.CheckIssue(issue) != nil || handoff.IsArtifactIDPrefix(issue) {
+		return false
+	}
+	if _, err := os.Lstat(filepath.Join(home(w), pipeline.Folder, contract.Completed)); err != nil {
+		return false
+	}
+	return open(w, handoff.Producer{}, func(b *pipeline.Book) error {
+		_, err := b.Find(ctx, issue)
+		return err
+	}) == nil
+}
+
+// Show prints the run of an issue at a glance, the one that was archived last
+// where it has none now: its stages, what is stale, and what comes next. Its
+// kinds are those of pipeline.Book.Find.
+func Show(ctx context.Context, a *cli.App, w *local.Workspace, issue string, asJSON bool) error {
+	d := &desk{App: a, asJSON: asJSON}
+	return open(w, handoff.Producer{}, func(b *pipeline.Book) error {
+		s, err := b.Find(ctx, issue)
+		if err != nil {
+			return err
+		}
+		o := pipeline.OverviewOf(b.Pipeline, s)
+		return d.print(o, func() { d.overview(o) })
+	})
+}
+
+func (d *desk) overview(o pipeline.Overview) {
+	rows := make([][]string, len(o.Stages))
+	for i, v := range o.Stages {
+		rows[i] = v.Row()
+	}
+	fmt.Fprintf(d.Out, "%-6s  %s\n%-6s  %s\n", "issue", o.Issue, "folder", o.Folder)
+	d.Table([]string{"stage", "outcome", "attempts", "path", "what it says"}, rows)
+	d.lines(o.Next.String())
+}

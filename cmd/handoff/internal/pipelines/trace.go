@@ -1,0 +1,65 @@
+package pipelines
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/contract"
+	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/spf13/cobra"
+)
+
+func traceCommand(d *desk) *cobra.Command {
+	var state bool
+	c := &cobra.Command{
+		Use:   "trace ISSUE",
+		Short: "How a run went: attempts, durations, retries",
+		Long: `Trace shows the attempts of each stage in the order in which they are known to
+have happened. An attempt took as long as from when its agent's run was opened,
+or from when the attempt before it was handed in, whichever is later, until it
+was handed in itself. What nobody wrote down is shown as unknown.
+
+With --state it prints the state.yaml that the artifacts make. Where the run has
+one that says something else, each difference is told on standard error, and the
+exit code is 1.`,
+		Example: "  handoff pipeline trace 42\n  handoff pipeline trace 42 --state",
+		Args:    cli.Exactly(1, "one issue"),
+	}
+	c.Flags().BoolVar(&state, "state", false, "print state.yaml as the artifacts make it")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return d.past(c.Context(), args[0], func(p *contract.Pipeline, s pipeline.State) error {
+			if state {
+				return d.state(p, s)
+			}
+			t := pipeline.TraceOf(p, s)
+			return d.print(t, func() { d.trace(t) })
+		})
+	}
+	return c
+}
+
+func (d *desk) trace(t pipeline.Trace) {
+	d.Table([]string{"stage", "attempt", "agent", "result", "started", "took", "artifact"}, t.Rows())
+	for _, stage := range cli.SortedKeys(t.Retries) {
+		fmt.Fprintf(d.Err, "retries of %s: %d\n", stage, t.Retries[stage])
+	}
+	if t.TotalMS > 0 {
+		fmt.Fprintf(d.Err, "%s altogether\n", time.Duration(t.TotalMS)*time.Millisecond)
+	}
+}
+
+func (d *desk) state(p *contract.Pipeline, s pipeline.State) error {
+	notes, err := pipeline.Compare(p, s)
+	if err != nil {
+		return err
+	}
+	b, err := notes.YAML()
+	if err != nil {
+		return err
+	}
+	for _, drift := range notes.Drift {
+		d.Warn("%s: %s", contract.StateFile, drift)
+	}
+	return d.answer(len(notes.Drift) == 0, notes, func() { d.Out.Write(b) })
+}

@@ -1,0 +1,109 @@
+package pipelines
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/contract"
+	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/spf13/cobra"
+)
+
+// validation is what a contract says of one file.
+type validation struct {
+	File  string `json:"file"`
+	Stage string `json:"stage"`
+	Valid bool   `json:"valid"`
+	contract.Report
+}
+
+func validateCommand(d *desk) *cobra.Command {
+	var compat, stage string
+	c := &cobra.Command{
+		Use:   "validate FILE…",
+		Short: "Hold artifacts against their contracts",
+		Long: `Validate checks the types, values and shapes of artifacts, and prints everything
+that is wrong, each with a JSON pointer. Keys that the contract doesn't name are
+warnings. A file's name tells its stage, unless --stage does; - is standard
+input.
+
+With --compat it checks one file as pipeline/schema.py does: the presence of
+required keys, with the same texts and exit codes. --compat=expert also checks
+tiers.
+
+Exit code 1 says that a file breaks its contract.`,
+		Example: "  handoff pipeline validate .pipeline/42/*.json\n  handoff pipeline validate - --stage plan < plan.json",
+		Args:    cobra.ArbitraryArgs,
+	}
+	c.Flags().StringVar(&compat, "compat", "", "answer as schema.py of this `edition`: practitioner or expert")
+	c.Flags().Lookup("compat").NoOptDefVal = string(contract.Practitioner)
+	c.Flags().StringVar(&stage, "stage", "", "the `stage` whose contract counts")
+	c.MarkFlagsMutuallyExclusive("compat", "stage")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return d.book(func(_ *local.Workspace, b *pipeline.Book) error {
+			if c.Flags().Changed("compat") {
+				return d.compat(b.Pipeline, contract.Dialect(compat), args)
+			}
+			if len(args) == 0 {
+				return cli.Invalid("validate", "", "takes files", "usage: handoff pipeline validate FILE…")
+			}
+			return d.validate(b.Pipeline, stage, args)
+		})
+	}
+	return c
+}
+
+func (d *desk) compat(p *contract.Pipeline, edition contract.Dialect, files []string) error {
+	if d.asJSON {
+		return cli.Invalid("--compat", string(edition), "prints no JSON", "leave --json out")
+	}
+	if edition != contract.Practitioner && edition != contract.Expert {
+		return cli.Invalid("--compat", string(edition), "no such edition", "the editions are practitioner and expert")
+	}
+	answer := p.Compat(edition, func(name string) ([]byte, error) { return contract.ReadFile(d.Dir, name, d.In) }, files...)
+	io.WriteString(d.Out, answer.Out)
+	io.WriteString(d.Err, answer.Err)
+	if answer.Code != 0 {
+		return cli.ExitCode(answer.Code)
+	}
+	return nil
+}
+
+func (d *desk) validate(p *contract.Pipeline, stage string, files []string) error {
+	list, valid := []validation{}, true
+	for _, file := range files {
+		name := stage
+		if name == "" {
+			name = filepath.Base(file)
+		}
+		s, err := p.Stage(name)
+		if err != nil {
+			return err
+		}
+		b, err := contract.ReadFile(d.Dir, file, d.In)
+		if err != nil {
+			return err
+		}
+		report := s.Validate(b)
+		valid = valid && report.Valid()
+		list = append(list, validation{file, s.Name, report.Valid(), report})
+	}
+	return d.answer(valid, list, func() { d.validated(list) })
+}
+
+func (d *desk) validated(list []validation) {
+	for _, v := range list {
+		for _, p := range v.Errors {
+			fmt.Fprintf(d.Out, "%s: %s\n", cli.OneLine(v.File), cli.OneLine(p.String()))
+		}
+		for _, p := range v.Warnings {
+			d.Warn("%s: %s", v.File, p)
+		}
+		if v.Valid {
+			fmt.Fprintf(d.Out, "%s: ok\n", cli.OneLine(v.File))
+		}
+	}
+}
