@@ -36,6 +36,7 @@ type Artifact struct {
 	ArtifactPublished
 
 	Status     Status
+	Reason     string   // why it was withdrawn
 	ReplacedBy []string // the nearest revisions above it that stand
 	Competing  []string // the other heads of its family, where it is a head
 	Unresolved []string // ids it names that this log has not
@@ -56,6 +57,7 @@ type Use struct {
 type computed struct {
 	Seq        Seq      `json:"seq"`
 	Status     Status   `json:"status"`
+	Reason     string   `json:"reason,omitempty"`
 	ReplacedBy []string `json:"replacedBy,omitempty"`
 	Competing  []string `json:"competing,omitempty"`
 	Unresolved []string `json:"unresolved,omitempty"`
@@ -73,7 +75,7 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := computed{a.Seq, a.Status, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.UsedBy, a.RecordPath, a.Target, ""}
+	c := computed{a.Seq, a.Status, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.UsedBy, a.RecordPath, a.Target, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
 	}
@@ -90,7 +92,7 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &c); err != nil {
 		return err
 	}
-	*a = Artifact{Record: r, Status: c.Status, ReplacedBy: c.ReplacedBy, Competing: c.Competing,
+	*a = Artifact{Record: r, Status: c.Status, Reason: c.Reason, ReplacedBy: c.ReplacedBy, Competing: c.Competing,
 		Unresolved: c.Unresolved, Late: c.Late, UsedBy: c.UsedBy, RecordPath: c.RecordPath, Target: c.Target}
 	a.Seq = c.Seq
 	if p, ok := r.Fact.(*ArtifactPublished); ok {

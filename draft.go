@@ -139,8 +139,11 @@ func checkText(name, value string, most int) error {
 }
 
 // oneLine puts a text on one line: runs of white space become one space, other
-// control characters go.
+// control characters go. What is not UTF-8 is left for checkText to refuse.
 func oneLine(s string) string {
+	if !utf8.ValidString(s) {
+		return s
+	}
 	s = strings.Join(strings.Fields(s), " ")
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

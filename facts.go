@@ -187,35 +187,19 @@ func (*WorkEnded) factType() string         { return "work.ended" }
 func (*Gap) factType() string               { return "log.gap" }
 func (*Damaged) factType() string           { return "" }
 
-// newFact returns an empty fact of the given type, or nil.
-func newFact(typ string) Fact {
-	switch typ {
-	case "artifact.published":
-		return new(ArtifactPublished)
-	case "artifact.withdrawn":
-		return new(ArtifactWithdrawn)
-	case "artifact.used":
-		return new(ArtifactUsed)
-	case "session.opened":
-		return new(SessionOpened)
-	case "session.closed":
-		return new(SessionClosed)
-	case "session.linked":
-		return new(SessionLinked)
-	case "session.noted":
-		return new(SessionNoted)
-	case "session.archived":
-		return new(SessionArchived)
-	case "session.restored":
-		return new(SessionRestored)
-	case "path.moved":
-		return new(PathMoved)
-	case "work.started":
-		return new(WorkStarted)
-	case "work.ended":
-		return new(WorkEnded)
-	case "log.gap":
-		return new(Gap)
-	}
-	return nil
+// newFact returns an empty fact, by its type.
+var newFact = map[string]func() Fact{
+	"artifact.published": func() Fact { return new(ArtifactPublished) },
+	"artifact.withdrawn": func() Fact { return new(ArtifactWithdrawn) },
+	"artifact.used":      func() Fact { return new(ArtifactUsed) },
+	"session.opened":     func() Fact { return new(SessionOpened) },
+	"session.closed":     func() Fact { return new(SessionClosed) },
+	"session.linked":     func() Fact { return new(SessionLinked) },
+	"session.noted":      func() Fact { return new(SessionNoted) },
+	"session.archived":   func() Fact { return new(SessionArchived) },
+	"session.restored":   func() Fact { return new(SessionRestored) },
+	"path.moved":         func() Fact { return new(PathMoved) },
+	"work.started":       func() Fact { return new(WorkStarted) },
+	"work.ended":         func() Fact { return new(WorkEnded) },
+	"log.gap":            func() Fact { return new(Gap) },
 }

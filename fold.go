@@ -43,6 +43,7 @@ type ArtifactState struct {
 	Above     []string `json:"above,omitempty"`    // what names it in Replaces
 	Supports  int      `json:"supports,omitempty"` // how many of Above stand, or are replaced by what stands
 	Withdrawn bool     `json:"withdrawn,omitempty"`
+	Reason    string   `json:"reason,omitempty"`   // why it was withdrawn
 	Outdated  bool     `json:"outdated,omitempty"` // a newer revision has its name
 	Earlier   string   `json:"earlier,omitempty"`  // the head of its name before it
 	Users     []Use    `json:"users,omitempty"`
@@ -210,7 +211,7 @@ func foldWithdrawn(k Keeper, f *ArtifactWithdrawn) error {
 	if a.Withdrawn {
 		return nil
 	}
-	a.Withdrawn = true
+	a.Withdrawn, a.Reason = true, f.Reason
 	if err := k.PutArtifact(a); err != nil || !a.known() {
 		return err
 	}

@@ -17,10 +17,11 @@ type oracle struct {
 	order     []string // ids in the order of the log
 	published map[string]*handoff.ArtifactPublished
 	withdrawn map[string]bool
+	reason    map[string]string
 }
 
 func newOracle(records []handoff.Record) oracle {
-	o := oracle{published: map[string]*handoff.ArtifactPublished{}, withdrawn: map[string]bool{}}
+	o := oracle{published: map[string]*handoff.ArtifactPublished{}, withdrawn: map[string]bool{}, reason: map[string]string{}}
 	keys := map[string]bool{}
 	for _, r := range records {
 		switch f := r.Fact.(type) {
@@ -32,7 +33,9 @@ func newOracle(records []handoff.Record) oracle {
 			o.published[r.ID] = f
 			o.order = append(o.order, r.ID)
 		case *handoff.ArtifactWithdrawn:
-			o.withdrawn[f.ArtifactID] = true
+			if !o.withdrawn[f.ArtifactID] {
+				o.withdrawn[f.ArtifactID], o.reason[f.ArtifactID] = true, f.Reason
+			}
 		}
 	}
 	return o
@@ -118,6 +121,9 @@ func TestFamilies(t *testing.T) {
 			slices.Sort(a.Competing)
 			if want := o.status(id); a.Status != want {
 				t.Errorf("status of %s = %s, want %s", id, a.Status, want)
+			}
+			if want := o.reason[id]; a.Reason != want {
+				t.Errorf("%s was withdrawn because %q, want %q", id, a.Reason, want)
 			}
 			if want := o.competing(id); !slices.Equal(a.Competing, want) {
 				t.Errorf("%s competes with %v, want %v", id, a.Competing, want)

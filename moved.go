@@ -45,7 +45,7 @@ func movesFrom(s Store, name string) ([]move, error) {
 // current returns where the file lies now that lay at a path when the record
 // at seq was made, as far as moves were recorded.
 func current(s Store, file string, seq Seq) (string, error) {
-	if any, err := s.Pointer(moveSpace, ""); err != nil || any == "" {
+	if moved, err := s.Pointer(moveSpace, ""); err != nil || moved == "" {
 		return file, err
 	}
 	for {

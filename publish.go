@@ -52,10 +52,7 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 			return Published{}, err
 		}
 	}
-	if err := h.known(ctx, "replace", p.Replaces); err != nil {
-		return Published{}, err
-	}
-	if err := h.known(ctx, "build on", p.Parents); err != nil {
+	if err := h.known(ctx, slices.Concat(p.Replaces, p.Parents)); err != nil {
 		return Published{}, err
 	}
 	r, err := h.record(p)
@@ -92,7 +89,7 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 
 // known returns an error of kind NotFound if the log has no artifact under one
 // of the ids.
-func (h *Hub) known(ctx context.Context, verb string, ids []string) error {
+func (h *Hub) known(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -101,7 +98,7 @@ func (h *Hub) known(ctx context.Context, verb string, ids []string) error {
 	}
 	for _, id := range ids {
 		if _, err := h.index.Artifact(ctx, id); err != nil {
-			return &Error{Op: verb, Name: id, Kind: NotFound, Err: errors.New("no such artifact"), Hint: "handoff list --all shows every artifact"}
+			return err
 		}
 	}
 	return nil
@@ -166,10 +163,11 @@ func sameBody(a, b *ArtifactPublished) bool {
 }
 
 // answer returns the view of a record that was just appended. Another publish
-// under its key may have come first; then that one is the answer.
+// under its key may have come first; then that one is the answer, or refuses it.
 func (h *Hub) answer(ctx context.Context, r Record, p *ArtifactPublished, warnings []string) (Published, error) {
 	if p.Key != "" {
-		if first, err := h.settle(ctx, p); err != nil || first.Existing && first.ID != r.ID {
+		first, err := h.settle(ctx, p)
+		if errors.Is(err, Conflict) || first.Existing && first.ID != r.ID {
 			return first, err
 		}
 	}
@@ -215,8 +213,11 @@ func (h *Hub) Withdraw(ctx context.Context, id, why string) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
-	a, err = h.Artifact(ctx, id)
-	return Published{Artifact: a, Warnings: append(warnings, looksSecret("reason", why)...)}, err
+	a.Status = Withdrawn // if the index is behind, that much is known
+	if view, err := h.Artifact(ctx, id); err == nil {
+		a = view
+	}
+	return Published{Artifact: a, Warnings: append(warnings, looksSecret("reason", why)...)}, nil
 }
 
 // Use records that the producer's work looked at an artifact, once. Outside a

@@ -80,9 +80,11 @@ func parseRecord(b []byte) (Record, error) {
 	if err := r.incomplete(); err != nil {
 		return r, err
 	}
-	if r.Fact = newFact(e.Type); r.Fact == nil {
+	empty, ok := newFact[e.Type]
+	if !ok {
 		return r, nil
 	}
+	r.Fact = empty()
 	err := json.Unmarshal(b, r.Fact)
 	if err != nil && r.Version > Version {
 		r.Fact, err = nil, nil // it means something else by now

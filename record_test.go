@@ -104,11 +104,9 @@ func factTypes(t *testing.T) []string {
 	}
 	var names []string
 	ast.Inspect(f, func(n ast.Node) bool {
-		if c, ok := n.(*ast.CaseClause); ok {
-			for _, e := range c.List {
-				if lit, ok := e.(*ast.BasicLit); ok {
-					names = append(names, strings.Trim(lit.Value, `"`))
-				}
+		if entry, ok := n.(*ast.KeyValueExpr); ok {
+			if lit, ok := entry.Key.(*ast.BasicLit); ok {
+				names = append(names, strings.Trim(lit.Value, `"`))
 			}
 		}
 		return true

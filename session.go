@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"regexp"
@@ -73,7 +74,7 @@ func (s *Session) Apply(r Record) {
 	switch f := r.Fact.(type) {
 	case *SessionOpened:
 		if s.Opened == 0 {
-			s.Opened, s.OpenedAt, s.Producer = r.Seq, earlier(f.StartedAt, r.CreatedAt), r.Producer
+			s.Opened, s.OpenedAt, s.Producer = r.Seq, cmp.Or(f.StartedAt, r.CreatedAt), r.Producer
 			s.Parent, s.Title, s.Agent, s.Workflow, s.User = f.Parent, f.Title, f.Agent, f.Workflow, f.User
 			s.Inputs, s.Folder, s.Process, s.Adopted = f.Inputs, f.Folder, f.Process, f.Manifest
 		}
@@ -82,7 +83,7 @@ func (s *Session) Apply(r Record) {
 			s.Reclosed = append(s.Reclosed, *f)
 			return
 		}
-		s.Closed, s.ClosedAt, s.Status, s.Reason = r.Seq, earlier(f.EndedAt, r.CreatedAt), f.Status, f.Reason
+		s.Closed, s.ClosedAt, s.Status, s.Reason = r.Seq, cmp.Or(f.EndedAt, r.CreatedAt), f.Status, f.Reason
 	case *SessionLinked:
 		if !slices.Contains(s.Links, f.To) {
 			s.Links = append(s.Links, f.To)
@@ -94,14 +95,6 @@ func (s *Session) Apply(r Record) {
 	case *SessionRestored:
 		s.Archived = false
 	}
-}
-
-// earlier returns the time that a fact gives, else that of its record.
-func earlier(said, recorded time.Time) time.Time {
-	if said.IsZero() {
-		return recorded
-	}
-	return said
 }
 
 func (s *Session) note(f *SessionNoted) {

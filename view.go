@@ -8,7 +8,7 @@ import (
 // View computes what a reader sees of an artifact that is known. What only a
 // machine can tell, RecordPath and Target, stays empty.
 func View(s Store, a *ArtifactState) (Artifact, error) {
-	v := Artifact{Record: a.Record, ArtifactPublished: *a.Published, Status: a.Status(), UsedBy: slices.Clone(a.Users)}
+	v := Artifact{Record: a.Record, ArtifactPublished: *a.Published, Status: a.Status(), Reason: a.Reason, UsedBy: slices.Clone(a.Users)}
 	var err error
 	if v.Root == "" && v.Worktree == "" {
 		if v.Path, err = current(s, v.Path, a.Record.Seq); err != nil {

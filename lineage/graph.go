@@ -88,71 +88,85 @@ func (g Graph) Mermaid() string {
 // Tree returns the graph as indented text: the root, what it builds on below
 // it, and then what builds on it. A node is opened once.
 func (g Graph) Tree(root string) string {
-	t := tree{g: g, opened: map[string]bool{}}
-	t.write("", "", root, "", true)
-	up := len(t.b.String())
-	t.opened = map[string]bool{}
-	t.children(root, "", false)
-	text := t.b.String()
-	if len(text) > up {
-		text = text[:up] + "led to\n" + text[up:]
+	below := tree{g: g, next: g.below, opened: map[string]bool{}}
+	below.write("", "", branch{id: root})
+	above := tree{g: g, next: g.above, opened: map[string]bool{}}
+	above.open(root, "")
+	text := below.b.String()
+	if above.b.Len() > 0 {
+		text += "led to\n" + above.b.String()
 	}
 	return text
 }
 
+// A branch leads to a node, and says in a word how.
+type branch struct{ id, word string }
+
+// below returns what a node builds on.
+func (g Graph) below(id string) (list []branch) {
+	for _, e := range g.Edges {
+		if e.From == id {
+			list = append(list, branch{e.To, e.Kind + " "})
+		}
+	}
+	return list
+}
+
+// above returns what builds on a node.
+func (g Graph) above(id string) (list []branch) {
+	for _, e := range g.Edges {
+		switch {
+		case e.To != id:
+		case e.Kind == "from":
+			list = append(list, branch{e.From, "into "})
+		default:
+			list = append(list, branch{e.From, "replaced by "})
+		}
+	}
+	return list
+}
+
+// A tree is a graph as it is written, in one direction.
 type tree struct {
 	g      Graph
+	next   func(id string) []branch
 	b      strings.Builder
 	opened map[string]bool
 }
 
-func (t *tree) write(lead, below, id, kind string, down bool) {
-	i := slices.IndexFunc(t.g.Nodes, func(n Node) bool { return n.ID == id })
-	n := t.g.Nodes[i]
-	if kind != "" {
-		kind += " "
-	}
-	fmt.Fprintf(&t.b, "%s%s%s  %s", lead, kind, n.ID, printable(n.Label))
+// write writes a node behind its lead, and those it leads to behind the given
+// indent.
+func (t *tree) write(lead, indent string, to branch) {
+	n := t.g.Nodes[slices.IndexFunc(t.g.Nodes, func(n Node) bool { return n.ID == to.id })]
+	fmt.Fprintf(&t.b, "%s%s%s  %s", lead, to.word, n.ID, printable(n.Label))
 	if !stands(n) {
 		fmt.Fprintf(&t.b, "  (%s)", n.Status)
 	}
-	if t.opened[id] {
+	if t.opened[n.ID] {
 		t.b.WriteString("  …\n")
 		return
 	}
 	t.b.WriteString("\n")
-	t.children(id, below, down)
+	t.open(n.ID, indent)
 }
 
-// children writes what id builds on, or, with down false, what builds on it.
-func (t *tree) children(id, below string, down bool) {
+func (t *tree) open(id, indent string) {
 	t.opened[id] = true
-	type child struct{ id, kind string }
-	var list []child
-	for _, e := range t.g.Edges {
-		switch {
-		case down && e.From == id:
-			list = append(list, child{e.To, e.Kind})
-		case !down && e.To == id && e.Kind == "from":
-			list = append(list, child{e.From, "into"})
-		case !down && e.To == id:
-			list = append(list, child{e.From, "replaced by"})
+	list := t.next(id)
+	for i, to := range list {
+		if i < len(list)-1 {
+			t.write(indent+"├─ ", indent+"│  ", to)
+		} else {
+			t.write(indent+"└─ ", indent+"   ", to)
 		}
-	}
-	for i, c := range list {
-		branch, bar := "├─ ", "│  "
-		if i == len(list)-1 {
-			branch, bar = "└─ ", "   "
-		}
-		t.write(below+branch, below+bar, c.id, c.kind, down)
 	}
 }
 
 // printable keeps a label on its line, and drops what a terminal could take
-// for a command.
+// for a command, or for a change of direction.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r

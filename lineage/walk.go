@@ -3,7 +3,6 @@ package lineage
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -12,7 +11,7 @@ import (
 // and what was made from it. Ids that the log doesn't have are nodes of status
 // "unresolved". Its kind is NotFound.
 func Of(ctx context.Context, reader handoff.Reader, id string) (Graph, error) {
-	w := walk{ctx: ctx, reader: reader, graph: Graph{Edges: []Edge{}}, seen: map[string]bool{}}
+	w := walk{ctx: ctx, reader: reader, graph: Graph{Edges: []Edge{}}, nodes: map[string]bool{}, edges: map[Edge]bool{}, above: map[string][]handoff.Artifact{}}
 	if _, err := w.node(id); err != nil {
 		return Graph{}, err
 	}
@@ -29,7 +28,9 @@ type walk struct {
 	ctx    context.Context
 	reader handoff.Reader
 	graph  Graph
-	seen   map[string]bool
+	nodes  map[string]bool
+	edges  map[Edge]bool
+	above  map[string][]handoff.Artifact // what replaces an artifact, of families that were asked for
 }
 
 // node adds an artifact, unless the graph has it. It asks for a list, because
@@ -48,14 +49,15 @@ func (w *walk) node(id string) (handoff.Artifact, error) {
 }
 
 func (w *walk) add(a handoff.Artifact) {
-	if !w.seen[a.ID] {
-		w.seen[a.ID] = true
+	if !w.nodes[a.ID] {
+		w.nodes[a.ID] = true
 		w.graph.Nodes = append(w.graph.Nodes, Node{a.ID, a.Label(), string(a.Status)})
 	}
 }
 
 func (w *walk) edge(e Edge) {
-	if !slices.Contains(w.graph.Edges, e) {
+	if !w.edges[e] {
+		w.edges[e] = true
 		w.graph.Edges = append(w.graph.Edges, e)
 	}
 }
@@ -69,7 +71,7 @@ func (w *walk) ancestors(id string) error {
 		done[todo[0]] = true
 		a, err := w.node(todo[0])
 		if errors.Is(err, handoff.NotFound) {
-			w.seen[todo[0]] = true
+			w.nodes[todo[0]] = true
 			w.graph.Nodes = append(w.graph.Nodes, Node{todo[0], todo[0], "unresolved"})
 			continue
 		}
@@ -100,22 +102,43 @@ func (w *walk) descendants(id string) error {
 		if err != nil {
 			return err
 		}
-		family, err := w.reader.Artifacts(w.ctx, handoff.ArtifactQuery{Family: to, Hidden: true})
+		for _, a := range made.Artifacts {
+			w.add(a)
+			w.edge(Edge{a.ID, to, "from"})
+			todo = append(todo, a.ID)
+		}
+		above, err := w.replacing(to)
 		if err != nil {
 			return err
 		}
-		for _, a := range append(made.Artifacts, family.Artifacts...) {
-			if slices.Contains(a.Parents, to) {
-				w.add(a)
-				w.edge(Edge{a.ID, to, "from"})
-				todo = append(todo, a.ID)
-			}
-			if slices.Contains(a.Replaces, to) {
-				w.add(a)
-				w.edge(Edge{a.ID, to, "replaces"})
-				todo = append(todo, a.ID)
-			}
+		for _, a := range above {
+			w.add(a)
+			w.edge(Edge{a.ID, to, "replaces"})
+			todo = append(todo, a.ID)
 		}
 	}
 	return nil
+}
+
+// replacing returns what replaces an artifact. A family is asked for once,
+// however many of its members are.
+func (w *walk) replacing(id string) ([]handoff.Artifact, error) {
+	if list, ok := w.above[id]; ok {
+		return list, nil
+	}
+	family, err := w.reader.Artifacts(w.ctx, handoff.ArtifactQuery{Family: id, Hidden: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range family.Artifacts {
+		w.above[a.ID] = nil
+	}
+	for _, a := range family.Artifacts {
+		for _, below := range a.Replaces {
+			if _, member := w.above[below]; member {
+				w.above[below] = append(w.above[below], a)
+			}
+		}
+	}
+	return w.above[id], nil
 }

@@ -51,7 +51,7 @@ func (d *drawing) draw(i int) {
 		d.add(id, d.artifact())
 		d.artifacts = append(d.artifacts, id)
 	case kind <= 7 && len(d.artifacts) > 0:
-		d.add(id, &handoff.ArtifactWithdrawn{ArtifactID: rapid.SampledFrom(d.artifacts).Draw(d.t, "withdrawn")})
+		d.add(id, &handoff.ArtifactWithdrawn{ArtifactID: rapid.SampledFrom(d.artifacts).Draw(d.t, "withdrawn"), Reason: rapid.SampledFrom([]string{"", "wrong", "twice"}).Draw(d.t, "reason")})
 	case kind == 8 && rapid.Bool().Draw(d.t, "used"):
 		d.add(id, &handoff.ArtifactUsed{ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t, "used artifact")})
 	case kind == 8:

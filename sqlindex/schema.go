@@ -11,7 +11,7 @@ import (
 
 // version is that of the schema and of what is stored in it. A database of
 // another version is emptied and filled anew.
-const version = 4
+const version = 5
 
 // schema is the database but for the indexes of columns. An artifact's row has
 // the place of its record as its key, so that every index of artifacts ends in

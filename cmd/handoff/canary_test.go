@@ -162,6 +162,7 @@ func (c *console) session(canary string) {
 	c.ok("session", "graph", id, "--format", "json")
 	c.ok("show", id, "--files", "--json")
 	c.ok("config", "explain", "session_folder", "--session", id)
+	c.ok("run", "--agent", "alex", "--", "cp", filepath.Join(c.dir, "a.md"), filepath.Join(c.dir, "copy.md"))
 }
 
 // pipeline runs the commands of pipelines over artifacts that have the canary

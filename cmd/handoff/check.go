@@ -4,13 +4,12 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
 
 func checkCommand(a *cli.App) *cobra.Command {
-	var repair, asJSON bool
+	var repair bool
 	c := &cobra.Command{
 		Use:     "check",
 		Short:   "Look whether every record and kept body is whole",
@@ -30,7 +29,7 @@ Exit code 1 says that something is wrong.`,
 		Args:    cli.Exactly(0, ""),
 	}
 	c.Flags().BoolVar(&repair, "repair", false, "mend what can be mended without changing a record")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *local.Workspace) error {
 			if repair {
@@ -39,14 +38,14 @@ Exit code 1 says that something is wrong.`,
 					return err
 				}
 				for _, f := range found.Findings {
-					fmt.Fprintf(a.Err, "found: %s: %s\n", f.Name, cli.OneLine(f.Text))
+					fmt.Fprintf(a.Err, "found: %s: %s\n", cli.OneLine(f.Name), cli.OneLine(f.Text))
 				}
 			}
 			report, err := w.Check(c.Context())
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if a.AsJSON {
 				err = a.JSON(report)
 			} else {
 				for _, f := range report.Findings {

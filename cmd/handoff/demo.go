@@ -4,7 +4,6 @@ import (
 	"os"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-
 	"github.com/agent-handoff/handoff/demo"
 	"github.com/spf13/cobra"
 )

@@ -1,19 +1,17 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
-	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/filelog"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
 
 func gcCommand(a *cli.App) *cobra.Command {
-	var collect, asJSON bool
+	var collect bool
 	c := &cobra.Command{
 		Use:     "gc",
 		Short:   "Tell which kept bodies no artifact needs, and collect them",
@@ -28,48 +26,47 @@ any record is missing or can't be read, gc refuses: it may need any body.`,
 		Args:    cli.Exactly(0, ""),
 	}
 	c.Flags().BoolVar(&collect, "collect", false, "collect what is listed")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.Reading(func(w *local.Workspace) error { return gc(c.Context(), a, w, collect, asJSON) })
+		return a.Reading(func(w *local.Workspace) error {
+			now := a.Now()
+			bodies, err := w.Bodies.Unneeded(c.Context(), now)
+			if err == nil && collect {
+				bodies, err = w.Bodies.Collect(c.Context(), bodies, now)
+			}
+			if err != nil {
+				return err
+			}
+			return garbage{bodies, 0, collect}.print(a)
+		})
 	}
 	return c
 }
 
-func gc(ctx context.Context, a *cli.App, w *local.Workspace, collect, asJSON bool) error {
-	now := a.Now()
-	bodies, err := w.Bodies.Unneeded(ctx, now)
-	if err != nil {
-		return err
-	}
-	if collect {
-		if bodies, err = w.Bodies.Collect(ctx, bodies, now); err != nil {
-			return err
-		}
-	}
-	total := int64(0)
-	for _, b := range bodies {
-		total += b.SizeBytes
-	}
-	if asJSON {
-		if bodies == nil {
-			bodies = []filelog.KeptBody{}
-		}
-		return a.JSON(struct {
-			Bodies    []filelog.KeptBody `json:"bodies"`
-			SizeBytes int64              `json:"sizeBytes"`
-			Collected bool               `json:"collected"`
-		}{bodies, total, collect})
-	}
-	rows := make([][]string, len(bodies))
-	for i, b := range bodies {
+// garbage are the bodies that no artifact needs, or that none needed before
+// they were collected.
+type garbage struct {
+	Bodies    []filelog.KeptBody `json:"bodies"`
+	SizeBytes int64              `json:"sizeBytes"`
+	Collected bool               `json:"collected"`
+}
+
+func (g garbage) print(a *cli.App) error {
+	rows := make([][]string, len(g.Bodies))
+	for i, b := range g.Bodies {
+		g.SizeBytes += b.SizeBytes
 		rows[i] = []string{handoff.SHA256 + ":" + b.Digest.Value, cli.Size(b.SizeBytes), string(b.Need)}
+	}
+	if a.AsJSON {
+		g.Bodies = append([]filelog.KeptBody{}, g.Bodies...)
+		return a.JSON(g)
 	}
 	a.Table([]string{"body", "size", "why"}, rows)
 	switch {
-	case collect:
-		fmt.Fprintf(a.Err, "collected %d bodies, %s\n", len(bodies), cli.Size(total))
-	case len(bodies) > 0:
-		fmt.Fprintf(a.Err, "%d bodies, %s, that no artifact needs\n", len(bodies), cli.Size(total))
+	case g.Collected:
+		fmt.Fprintf(a.Err, "collected %d bodies, %s\n", len(rows), cli.Size(g.SizeBytes))
+	case len(rows) > 0:
+		fmt.Fprintf(a.Err, "%d bodies, %s, that no artifact needs\n", len(rows), cli.Size(g.SizeBytes))
 	}
 	return nil
 }

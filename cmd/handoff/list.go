@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
@@ -48,13 +47,17 @@ func (f *filterFlags) resolve(a *cli.App) (handoff.ArtifactQuery, error) {
 		return q, err
 	}
 	q.Producer = map[string]string{}
-	for slot, value := range producer {
-		q.Producer[slot] = value
-	}
 	for slot, value := range f.slots {
 		if *value != "" {
 			q.Producer[slot] = *value
 		}
+	}
+	for name, value := range producer {
+		slot := handoff.SlotName(name)
+		if had, twice := q.Producer[slot]; twice && had != value {
+			return q, cli.Invalid("--producer", name+"="+value, "the "+slot+" is "+had+" already", "leave one of them out")
+		}
+		q.Producer[slot] = value
 	}
 	switch f.status {
 	case "", string(handoff.Active), string(handoff.Superseded), string(handoff.Withdrawn):
@@ -76,7 +79,7 @@ func (f *filterFlags) resolve(a *cli.App) (handoff.ArtifactQuery, error) {
 
 func listCommand(a *cli.App) *cobra.Command {
 	var filter filterFlags
-	var channels, asJSON bool
+	var channels bool
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List artifacts, newest first",
@@ -90,7 +93,7 @@ because they were replaced or withdrawn. Filters join with "and".`,
 	c.Flags().IntVar(&filter.query.Limit, "limit", cli.DefaultLimit, "at most this `number`; 0 for all")
 	c.Flags().StringVar(&filter.query.Cursor, "cursor", "", "go on where an earlier page ended, at its `cursor`")
 	c.Flags().BoolVar(&channels, "channels", false, "count by channel")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		q, err := filter.resolve(a)
 		if err != nil {
@@ -101,24 +104,28 @@ because they were replaced or withdrawn. Filters join with "and".`,
 		}
 		return a.Reading(func(w *local.Workspace) error {
 			if channels {
-				return listChannels(c.Context(), a, w, q, asJSON)
+				return listChannels(c.Context(), a, w, q)
 			}
-			return list(c.Context(), a, w, q, asJSON)
+			return list(c.Context(), a, w, q)
 		})
 	}
 	return c
 }
 
-func list(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery, asJSON bool) error {
+func list(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery) error {
 	page, err := w.Artifacts(ctx, q)
 	if err != nil {
 		return err
 	}
 	warnDamaged(a, page.Damaged)
-	if asJSON {
+	if a.AsJSON {
 		return a.JSON(page)
 	}
-	a.Artifacts(page.Artifacts, q.Hidden || q.Status != "")
+	show := a.Artifacts
+	if q.Hidden || q.Status != "" {
+		show = a.Revisions
+	}
+	show(page.Artifacts)
 	if page.Hidden > 0 {
 		fmt.Fprintf(a.Err, "%d more replaced or withdrawn; --all lists them\n", page.Hidden)
 	}
@@ -128,7 +135,7 @@ func list(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.Artifac
 	return nil
 }
 
-func listChannels(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery, asJSON bool) error {
+func listChannels(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery) error {
 	q.Limit, q.Cursor = 0, ""
 	page, err := w.Artifacts(ctx, q)
 	if err != nil {
@@ -152,7 +159,7 @@ func listChannels(ctx context.Context, a *cli.App, w *local.Workspace, q handoff
 	for _, name := range cli.SortedKeys(count) {
 		list = append(list, channel{name, count[name], ""})
 	}
-	if asJSON {
+	if a.AsJSON {
 		return a.JSON(list)
 	}
 	rows := make([][]string, len(list))

@@ -38,7 +38,7 @@ func mainCode() (code int) {
 	a := &cli.App{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Terminal: isTerminal(os.Stdout), Width: terminalWidth(os.Stdout), Watched: isTerminal(os.Stderr),
-		Dir: dir, Getenv: os.Getenv, Now: time.Now, Rand: rand.Reader, Self: self(),
+		Dir: dir, Getenv: os.Getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(),
 	}
 	return a.Run(ctx, commands, os.Args[1:])
 }
@@ -61,6 +61,15 @@ func self() string {
 		return os.Args[0]
 	}
 	return found
+}
+
+// version returns the version that this program was built as, and of what.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return info.Main.Version + " " + info.GoVersion
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
-	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
@@ -14,7 +14,7 @@ func publishCommand(a *cli.App) *cobra.Command {
 	var d handoff.Draft
 	var who cli.Identity
 	var meta []string
-	var asJSON, never bool
+	var never bool
 	var keep string
 	c := &cobra.Command{
 		Use:     "publish PATH|- --channel C",
@@ -40,7 +40,7 @@ attribution, not authentication.`,
 			"  go test ./... 2>&1 | handoff publish - --channel verification --filename test.log",
 		Args: cli.Exactly(1, "one path"),
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print the artifact as JSON")
+	a.JSONFlag(c, "print the artifact as JSON")
 	c.Flags().StringArrayVar(&meta, "meta", nil, "anything else, as `key=value`; may be repeated")
 	c.Flags().StringVar(&keep, "keep", "", "keep a copy: `always` (the same as --keep alone), auto or never")
 	c.Flags().Lookup("keep").NoOptDefVal = string(handoff.KeepAlways)
@@ -65,7 +65,7 @@ attribution, not authentication.`,
 			d.Metadata[k] = v
 		}
 		return a.Writing(func(w *local.Workspace) error {
-			return publish(a, c, w, args[0], d, who, asJSON)
+			return publish(c.Context(), a, w, args[0], d, who)
 		})
 	}
 	return c
@@ -86,8 +86,7 @@ func draftFlags(c *cobra.Command, d *handoff.Draft) {
 	f.StringVar(&d.Filename, "filename", "", "the `name` of a body from standard input")
 }
 
-func publish(a *cli.App, c *cobra.Command, w *local.Workspace, path string, d handoff.Draft, who cli.Identity, asJSON bool) error {
-	ctx := c.Context()
+func publish(ctx context.Context, a *cli.App, w *local.Workspace, path string, d handoff.Draft, who cli.Identity) error {
 	producer, err := who.Resolve(a)
 	if err != nil {
 		return err
@@ -119,7 +118,7 @@ func publish(a *cli.App, c *cobra.Command, w *local.Workspace, path string, d ha
 	} else {
 		fmt.Fprintln(a.Err, cli.Event(p.Artifact))
 	}
-	if asJSON {
+	if a.AsJSON {
 		return a.JSON(p)
 	}
 	fmt.Fprintln(a.Out, p.ID)

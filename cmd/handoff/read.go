@@ -5,14 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/body"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/agent-handoff/handoff/names"
 	"github.com/spf13/cobra"
@@ -23,7 +22,6 @@ type readFlags struct {
 	span    body.Span
 	to      string
 	inPlace bool
-	asJSON  bool
 	rev     int  // of a name, from 1
 	latest  bool // of several that have the name, the last that was written
 }
@@ -49,7 +47,7 @@ Exit code 5 says that what was published is gone, and no copy was kept.`,
 		Example: "  handoff read art_01K…\n  handoff read art_01K… --offset 200 --limit 100\n" +
 			"  handoff read art_01K… --to /tmp/as-published.md",
 		Args:              cli.Exactly(1, "one ref"),
-		ValidArgsFunction: a.CompleteRefs,
+		ValidArgsFunction: a.CompleteRef,
 	}
 	c.Flags().Int64Var(&f.span.Offset, "offset", 0, "leave out this `number` of lines, or bytes")
 	c.Flags().Int64Var(&f.span.Limit, "limit", 0, "at most this `number` of lines, or bytes; 0 for all")
@@ -58,12 +56,17 @@ Exit code 5 says that what was published is gone, and no copy was kept.`,
 	c.Flags().BoolVar(&f.inPlace, "in-place", false, "write it to where it was published, if nothing is there now")
 	c.Flags().IntVar(&f.rev, "rev", 0, "the name's revision of this `number`, from 1")
 	c.Flags().BoolVar(&f.latest, "latest", false, "of several that have the name, the one that was written last")
-	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON, with the content in base64 where it is no text")
+	a.JSONFlag(c, "print JSON, with the content in base64 where it is no text")
 	c.MarkFlagsMutuallyExclusive("to", "in-place", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		paged := c.Flags().Changed("offset") || c.Flags().Changed("limit") || f.span.Bytes
-		if paged && (f.to != "" || f.inPlace) {
+		given := c.Flags().Changed
+		switch {
+		case (given("offset") || given("limit") || f.span.Bytes) && (given("to") || f.inPlace):
 			return cli.Invalid("read", args[0], "a part is for printing, not for a file", "leave out --offset, --limit and --bytes")
+		case given("to") && f.to == "":
+			return cli.Invalid("--to", `""`, "path is empty", "name a new file, or leave --to out")
+		case given("rev") && f.rev < 1:
+			return cli.Invalid("--rev", strconv.Itoa(f.rev), "is no revision", "--rev 1 is the first, and without --rev the newest is read")
 		}
 		return a.Reading(func(w *local.Workspace) error {
 			return readRef(c.Context(), a, w, args[0], f)
@@ -98,7 +101,7 @@ func readRef(ctx context.Context, a *cli.App, w *local.Workspace, ref string, f 
 	if err != nil {
 		return err
 	}
-	if found.Name == "" || f.rev < 1 || f.rev > len(revisions) {
+	if found.Name == "" || f.rev > len(revisions) {
 		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.NotFound, Err: fmt.Errorf("has no revision %d", f.rev),
 			Hint: "handoff show " + found.ID + " --history lists them"}
 	}
@@ -107,7 +110,7 @@ func readRef(ctx context.Context, a *cli.App, w *local.Workspace, ref string, f 
 
 // readUnrecorded prints a file that lies where names lie.
 func readUnrecorded(a *cli.App, found names.Candidate, ref string, f readFlags) error {
-	if f.to != "" || f.inPlace || f.asJSON || f.rev != 0 {
+	if f.to != "" || f.inPlace || a.AsJSON || f.rev != 0 {
 		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.NotFound, Err: errors.New("no record tells of it"),
 			Hint: "handoff write " + found.Name + " " + found.File + " records it"}
 	}
@@ -132,14 +135,10 @@ func read(ctx context.Context, a *cli.App, w *local.Workspace, id string, f read
 	case f.inPlace:
 		err = wrote(a, b.Artifact.Path, w.PutBack(ctx, b))
 	case f.to != "":
-		to := f.to
-		if !filepath.IsAbs(to) {
-			to = filepath.Join(a.Dir, to)
-		}
-		err = wrote(a, f.to, local.Save(ctx, b, to))
+		err = wrote(a, f.to, local.Save(ctx, b, cli.Absolute(a.Dir, f.to)))
 	case b.Artifact.Digest.Algorithm == handoff.SHA256Tar:
 		return cli.Invalid("read", id, "is a directory", "handoff read "+id+" --to DIR unpacks it")
-	case f.asJSON:
+	case a.AsJSON:
 		err = readJSON(a, b, f.span)
 	default:
 		_, err = body.CopyPage(a.Out, b, f.span)

@@ -16,7 +16,6 @@ import (
 func searchCommand(a *cli.App) *cobra.Command {
 	var q sqlindex.Query
 	var in []string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:     "search WORD…",
 		Short:   "Find artifacts by words of their titles, summaries, names, tags and bodies",
@@ -35,7 +34,7 @@ first searched. Bodies of what was withdrawn are not searched.`,
 	c.Flags().StringSliceVar(&in, "in", []string{"artifacts"}, "`where` to look: artifacts")
 	c.Flags().BoolVar(&q.Hidden, "all", false, "of every status")
 	c.Flags().IntVar(&q.Limit, "limit", 20, "at most this `number`; 0 for all")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	a.JSONFlag(c, "print JSON")
 	c.RegisterFlagCompletionFunc("in", cobra.FixedCompletions([]string{"artifacts"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		for _, where := range in {
@@ -47,7 +46,7 @@ first searched. Bodies of what was withdrawn are not searched.`,
 			return cli.Invalid("--limit", strconv.Itoa(q.Limit), "is negative", "0 shows all")
 		}
 		q.Text = strings.Join(args, " ")
-		return a.Reading(func(w *local.Workspace) error { return search(c.Context(), a, w, q, asJSON) })
+		return a.Reading(func(w *local.Workspace) error { return search(c.Context(), a, w, q) })
 	}
 	return c
 }
@@ -66,7 +65,7 @@ type snippet struct {
 	Pieces []string `json:"pieces"`
 }
 
-func search(ctx context.Context, a *cli.App, w *local.Workspace, q sqlindex.Query, asJSON bool) error {
+func search(ctx context.Context, a *cli.App, w *local.Workspace, q sqlindex.Query) error {
 	more := q
 	if q.Limit > 0 {
 		more.Limit++
@@ -90,7 +89,7 @@ func search(ctx context.Context, a *cli.App, w *local.Workspace, q sqlindex.Quer
 		}
 		answer.Matches = append(answer.Matches, shown)
 	}
-	if asJSON {
+	if a.AsJSON {
 		return a.JSON(answer)
 	}
 	rows := make([][]string, len(answer.Matches))

@@ -6,18 +6,22 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
-
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
 
+// showFlags are what a caller wants to see.
+type showFlags struct {
+	history, graph, files bool
+	format                string // of the graph
+}
+
 func showCommand(a *cli.App) *cobra.Command {
-	var history, graph, files, asJSON bool
-	var format string
+	var f showFlags
 	c := &cobra.Command{
 		Use:     "show REF|SESSION|ISSUE",
 		Aliases: []string{"get"},
@@ -31,75 +35,80 @@ its folder. Of an issue it prints its run: what came of each stage, what is stal
 because something it was made from changed, and what comes next.`,
 		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
 		Args:              cli.Exactly(1, "one ref"),
-		ValidArgsFunction: a.CompleteRefs,
+		ValidArgsFunction: a.CompleteRef,
 	}
-	c.Flags().BoolVar(&history, "history", false, "list every revision of it, oldest first")
-	c.Flags().BoolVar(&graph, "lineage", false, "draw what it was made from and what was made from it")
-	c.Flags().StringVar(&format, "format", "tree", "how to draw the lineage: `tree`, json, dot or mermaid")
-	c.Flags().BoolVar(&files, "files", false, "of a session: list what lies in its folder")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&f.history, "history", false, "list every revision of it, oldest first")
+	c.Flags().BoolVar(&f.graph, "lineage", false, "draw what it was made from and what was made from it")
+	c.Flags().StringVar(&f.format, "format", "tree", "how to draw the lineage: `tree`, json, dot or mermaid")
+	c.Flags().BoolVar(&f.files, "files", false, "of a session: list what lies in its folder")
+	a.JSONFlag(c, "print JSON")
 	c.MarkFlagsMutuallyExclusive("history", "lineage", "files")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if c.Flags().Changed("format") && !graph {
-			return cli.Invalid("show", args[0], "--format is for --lineage", "handoff show "+args[0]+" --lineage --format "+format)
+		formatted := c.Flags().Changed("format")
+		switch {
+		case formatted && !f.graph:
+			return cli.Invalid("show", args[0], "--format is for --lineage", "handoff show "+args[0]+" --lineage --format "+f.format)
+		case formatted && a.AsJSON && f.format != "json":
+			return cli.Invalid("show", args[0], "--json is one format, and --format "+f.format+" another", "leave one of them out")
+		case a.AsJSON:
+			f.format = "json"
 		}
-		if asJSON && graph {
-			format = "json"
-		}
-		return a.Reading(func(w *local.Workspace) error {
-			if !history && !graph {
-				shown, err := showWhole(c.Context(), a, w, args[0], files, asJSON)
-				if shown || err != nil {
-					return err
-				}
-			}
-			if files {
-				return cli.Invalid("show", args[0], "is no session; --files lists a session's folder", "handoff session find lists the sessions")
-			}
-			id, err := a.Here(c.Context(), w, args[0])
-			if err != nil {
-				return err
-			}
-			switch {
-			case history:
-				return showHistory(c.Context(), a, w, id, asJSON)
-			case graph:
-				return showLineage(c.Context(), a, w, id, format)
-			}
-			return showOne(c.Context(), a, w, id, asJSON)
-		})
+		return a.Reading(func(w *local.Workspace) error { return show(c.Context(), a, w, args[0], f) })
 	}
 	return c
 }
 
+func show(ctx context.Context, a *cli.App, w *local.Workspace, ref string, f showFlags) error {
+	if !f.history && !f.graph {
+		shown, err := showWhole(ctx, a, w, ref, f)
+		if shown || err != nil {
+			return err
+		}
+	}
+	if f.files {
+		return cli.Invalid("show", ref, "is no session; --files lists a session's folder", "handoff session find lists the sessions")
+	}
+	id, err := a.Here(ctx, w, ref)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.history:
+		return showHistory(ctx, a, w, id)
+	case f.graph:
+		return showLineage(ctx, a, w, id, f.format)
+	}
+	return showOne(ctx, a, w, id)
+}
+
 // showWhole shows what has artifacts of its own, a session or an issue, if a ref
 // is the id of one.
-func showWhole(ctx context.Context, a *cli.App, w *local.Workspace, ref string, files, asJSON bool) (shown bool, err error) {
+func showWhole(ctx context.Context, a *cli.App, w *local.Workspace, ref string, f showFlags) (shown bool, err error) {
 	session, issue := isSession(ctx, w, ref), pipelines.Running(w, ref)
 	switch {
 	case session && issue:
 		return false, &handoff.Error{Op: "show", Name: ref, Kind: handoff.Conflict, Err: errors.New("is the id of a session and of an issue"),
 			Hint: "handoff pipeline history " + ref + " shows the issue, handoff session graph " + ref + " the session"}
 	case session:
-		return true, showSession(ctx, a, w, ref, files, asJSON)
-	case issue && !files:
-		return true, pipelines.Show(ctx, a, w, ref, asJSON)
-	case pipelines.Archived(ctx, w, ref) && !files:
+		return true, showSession(ctx, a, w, ref, f)
+	case issue && !f.files:
+		return true, pipelines.Show(ctx, a, w, ref, a.AsJSON)
+	case pipelines.Archived(ctx, w, ref) && !f.files:
 		_, err := a.Here(ctx, w, ref)
 		if errors.Is(err, handoff.NotFound) { // else it is a name
-			return true, pipelines.Show(ctx, a, w, ref, asJSON)
+			return true, pipelines.Show(ctx, a, w, ref, a.AsJSON)
 		}
 	}
 	return false, nil
 }
 
-func showOne(ctx context.Context, a *cli.App, w *local.Workspace, id string, asJSON bool) error {
+func showOne(ctx context.Context, a *cli.App, w *local.Workspace, id string) error {
 	art, err := w.Artifact(ctx, id)
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if a.AsJSON {
 		err = a.JSON(art)
 	} else {
 		showArtifact(a, art)
@@ -109,39 +118,24 @@ func showOne(ctx context.Context, a *cli.App, w *local.Workspace, id string, asJ
 }
 
 func showArtifact(a *cli.App, art handoff.Artifact) {
-	status := string(art.Status)
-	if art.Late {
-		status += ", late"
-	}
-	if art.Version > handoff.Version {
-		status += fmt.Sprintf(", version %d (newer than this handoff)", art.Version)
-	}
-	body := []string{string(art.Target)}
-	if art.SizeBytes != nil {
-		body = append(body, cli.Size(*art.SizeBytes))
-	}
-	if art.MediaType != "" {
-		body = append(body, art.MediaType)
-	}
-	if art.TargetType != "file" {
-		body = append(body, art.TargetType)
-	}
-	if art.Kept {
-		body = append(body, "kept")
-	}
-	digest := ""
+	digest, name := "", ""
 	if art.Digest != (handoff.Digest{}) {
 		digest = art.Digest.Algorithm + ":" + art.Digest.Value
+	}
+	if art.Name != "" {
+		name = art.Namespace + "/" + art.Name
 	}
 	for _, line := range [][2]string{
 		{"id", art.ID},
 		{"channel", art.Channel},
 		{"kind", art.Kind},
-		{"status", status},
+		{"status", status(art)},
 		{"title", art.Title},
 		{"summary", art.Summary},
+		{"name", name},
 		{"path", art.Path},
-		{"body", strings.Join(body, ", ")},
+		{"worktree", art.Worktree},
+		{"body", describe(art)},
 		{"digest", digest},
 		{"published", cli.Stamp(art.CreatedAt)},
 		{"producer", producer(art.Producer)},
@@ -152,6 +146,7 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 		{"replaced by", strings.Join(art.ReplacedBy, " ")},
 		{"competing", strings.Join(art.Competing, " ")},
 		{"unresolved", strings.Join(art.Unresolved, " ")},
+		{"used by", users(art)},
 		{"key", art.Key},
 		{"metadata", string(art.Metadata)},
 		{"record", art.RecordPath},
@@ -160,6 +155,48 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], cli.OneLine(line[1]))
 		}
 	}
+}
+
+// status says in one line whether an artifact stands.
+func status(art handoff.Artifact) string {
+	text := string(art.Status)
+	if art.Reason != "" {
+		text += " (" + art.Reason + ")"
+	}
+	if art.Late {
+		text += ", late"
+	}
+	if art.Version > handoff.Version {
+		text += fmt.Sprintf(", version %d (newer than this handoff)", art.Version)
+	}
+	return text
+}
+
+// describe says in one line what became of a body, and what it is.
+func describe(art handoff.Artifact) string {
+	parts := []string{string(art.Target)}
+	if art.SizeBytes != nil {
+		parts = append(parts, cli.Size(*art.SizeBytes))
+	}
+	if art.MediaType != "" {
+		parts = append(parts, art.MediaType)
+	}
+	if art.TargetType != "file" {
+		parts = append(parts, art.TargetType)
+	}
+	if art.Kept {
+		parts = append(parts, "kept")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// users names the work that looked at an artifact.
+func users(art handoff.Artifact) string {
+	var list []string
+	for _, u := range art.UsedBy {
+		list = append(list, strings.TrimPrefix(u.Harness+":"+u.WorkID, ":"))
+	}
+	return strings.Join(list, " ")
 }
 
 // producer says in one line who made a record, as far as it is known.
@@ -179,15 +216,15 @@ func producer(p handoff.Producer) string {
 	return strings.Join(parts, " ") + " (" + string(p.Source) + ")"
 }
 
-func showHistory(ctx context.Context, a *cli.App, w *local.Workspace, id string, asJSON bool) error {
+func showHistory(ctx context.Context, a *cli.App, w *local.Workspace, id string) error {
 	list, err := lineage.History(ctx, w, id)
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if a.AsJSON {
 		return a.JSON(list)
 	}
-	a.Artifacts(list, true)
+	a.Revisions(list)
 	return nil
 }
 

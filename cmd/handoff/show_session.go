@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/agent-handoff/handoff/session"
 )
@@ -21,18 +20,18 @@ func isSession(ctx context.Context, w *local.Workspace, ref string) bool {
 	return err == nil && s.Opened != 0
 }
 
-func showSession(ctx context.Context, a *cli.App, w *local.Workspace, id string, files, asJSON bool) error {
+func showSession(ctx context.Context, a *cli.App, w *local.Workspace, id string, f showFlags) error {
 	book := w.Book(handoff.Producer{})
 	d, err := book.Detail(ctx, id, local.Observer(), a.Now())
 	if err != nil {
 		return err
 	}
-	if files {
+	if f.files {
 		if d.Files, err = book.List(ctx, id); err != nil {
 			return err
 		}
 	}
-	if asJSON {
+	if a.AsJSON {
 		return a.JSON(d)
 	}
 	printSession(a, d)

@@ -7,9 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/spf13/cobra"

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
@@ -19,14 +18,14 @@ type watchFlags struct {
 	after   int64
 	first   bool
 	timeout time.Duration
-	asJSON  bool
+	fromNow bool // no place was given
 }
 
 func (f *watchFlags) add(a *cli.App, c *cobra.Command) {
 	f.filter.add(a, c)
 	c.Flags().Int64Var(&f.after, "after", 0, "what comes after this `place` in the log (seq in JSON); 0 for everything")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end after this `time` with exit code 5; 0 for never")
-	c.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object a line")
+	a.JSONFlag(c, "print a JSON object a line")
 	c.Args = cli.Exactly(0, "")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		q, err := f.filter.resolve(a)
@@ -43,14 +42,24 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command) {
 			defer cancel()
 		}
 		return a.Reading(func(w *local.Workspace) error {
-			err := watch(ctx, a, w, q, f, c.Flags().Changed("after"))
+			f.fromNow = !c.Flags().Changed("after")
+			printed, err := watch(ctx, a, w, q, f)
 			if errors.Is(err, context.DeadlineExceeded) {
-				return &handoff.Error{Op: c.Name(), Kind: handoff.Unavailable,
-					Err: fmt.Errorf("nothing came within %s", f.timeout), Hint: "handoff list shows what is there"}
+				return late(c.Name(), printed, f.timeout)
 			}
 			return err
 		})
 	}
+}
+
+// late is what a watch ends with when its time is up.
+func late(op string, printed int, timeout time.Duration) error {
+	e := &handoff.Error{Op: op, Kind: handoff.Unavailable, Err: fmt.Errorf("nothing came within %s", timeout), Hint: "handoff list shows what is there"}
+	if printed > 0 {
+		e.Err = fmt.Errorf("%s is over, and %d came", timeout, printed)
+		e.Hint = "handoff watch --after SEQ goes on behind the last one"
+	}
+	return e
 }
 
 func watchCommand(a *cli.App) *cobra.Command {
@@ -84,23 +93,23 @@ counts.`,
 	return c
 }
 
-// watch prints the artifacts that q selects. With first it ends after one.
-func watch(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery, f *watchFlags, after bool) error {
+// watch prints the artifacts that q selects, and returns how many. With first
+// it ends after one.
+func watch(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery, f *watchFlags) (printed int, err error) {
 	from := handoff.Seq(f.after)
-	if !after {
-		var err error
+	if f.fromNow {
 		if from, err = w.Newest(ctx); err != nil {
-			return err
+			return 0, err
 		}
 		if f.first {
-			if found, err := printMatch(ctx, a, w, q, f.asJSON); err != nil || found {
-				return err
+			if found, err := printMatch(ctx, a, w, q); err != nil || found {
+				return 1, err
 			}
 		}
 	}
 	for r, err := range w.Watch(ctx, from) {
 		if err != nil {
-			return err
+			return printed, err
 		}
 		switch r.Fact.(type) {
 		case *handoff.ArtifactPublished:
@@ -112,23 +121,26 @@ func watch(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.Artifa
 		}
 		one := q
 		one.IDPrefix = r.ID
-		found, err := printMatch(ctx, a, w, one, f.asJSON)
+		found, err := printMatch(ctx, a, w, one)
 		if err != nil || found && f.first {
-			return err
+			return printed, err
+		}
+		if found {
+			printed++
 		}
 	}
-	return nil
+	return printed, nil
 }
 
 // printMatch prints the newest artifact that q selects, if there is one.
-func printMatch(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery, asJSON bool) (bool, error) {
+func printMatch(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery) (bool, error) {
 	q.Limit = 1
 	page, err := w.Artifacts(ctx, q)
 	if err != nil || len(page.Artifacts) == 0 {
 		return false, err
 	}
 	art := page.Artifacts[0]
-	if asJSON {
+	if a.AsJSON {
 		err = a.JSONLine(art)
 	} else {
 		_, err = fmt.Fprintln(a.Out, cli.Event(art))

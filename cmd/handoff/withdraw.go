@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-
 	"github.com/agent-handoff/handoff/local"
 	"github.com/spf13/cobra"
 )
@@ -12,7 +11,6 @@ import (
 func withdrawCommand(a *cli.App) *cobra.Command {
 	var why string
 	var who cli.Identity
-	var asJSON bool
 	c := &cobra.Command{
 		Use:     "withdraw REF",
 		Short:   "Say that an artifact no longer stands; nothing is deleted",
@@ -21,10 +19,10 @@ func withdrawCommand(a *cli.App) *cobra.Command {
 stay, list hides it, and what it had replaced stands again.`,
 		Example:           "  handoff withdraw art_01K… --reason 'made against the wrong branch'",
 		Args:              cli.Exactly(1, "one ref"),
-		ValidArgsFunction: a.CompleteRefs,
+		ValidArgsFunction: a.CompleteRef,
 	}
 	c.Flags().StringVar(&why, "reason", "", "one `line` that says why")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the artifact as JSON")
+	a.JSONFlag(c, "print the artifact as JSON")
 	who.Add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Writing(func(w *local.Workspace) error {
@@ -47,7 +45,7 @@ stay, list hides it, and what it had replaced stands again.`,
 			if p.Existing {
 				fmt.Fprintln(a.Err, "it was withdrawn before")
 			}
-			if asJSON {
+			if a.AsJSON {
 				return a.JSON(p)
 			}
 			fmt.Fprintln(a.Out, p.ID)

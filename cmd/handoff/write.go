@@ -1,12 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
-	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/agent-handoff/handoff/names"
 	"github.com/spf13/cobra"
@@ -16,7 +17,6 @@ func writeCommand(a *cli.App) *cobra.Command {
 	d := handoff.Draft{}
 	var who cli.Identity
 	var from []string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:     "write NAME [FILE|-]",
 		Short:   "Write under a plain name that is yours alone",
@@ -38,15 +38,15 @@ content again changes nothing.`,
 	f.StringVar(&d.Kind, "kind", "", "what it is: report, patch, or a `word` of your own")
 	f.StringArrayVar(&from, "from", nil, "a `ref` that it was made from; may be repeated")
 	f.StringArrayVar(&d.Tags, "tag", nil, "a `word` to find it by; may be repeated")
-	f.BoolVar(&asJSON, "json", false, "print the artifact as JSON")
+	a.JSONFlag(c, "print the artifact as JSON")
 	who.Add(c)
 	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		d.Name, d.Body = args[0], a.In
 		if len(args) == 2 && args[1] != "-" {
-			file, err := os.Open(cli.Absolute(a.Dir, args[1]))
+			file, err := openFile(cli.Absolute(a.Dir, args[1]))
 			if err != nil {
-				return &handoff.Error{Op: "write", Name: args[1], Kind: handoff.NotFound, Err: reason(err), Hint: "name a file that can be read, or - for standard input"}
+				return unread(args[1], err)
 			}
 			defer file.Close()
 			d.Body = file
@@ -66,13 +66,38 @@ content again changes nothing.`,
 				return err
 			}
 			a.RenderSession(c.Context(), w, producer.Session)
-			return tellWritten(a, written, asJSON)
+			return tellWritten(a, written)
 		})
 	}
 	return c
 }
 
-func tellWritten(a *cli.App, w names.Written, asJSON bool) error {
+// openFile opens a regular file.
+func openFile(name string) (*os.File, error) {
+	info, err := os.Stat(name) // first, for to open a pipe waits for who writes it
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errIrregular
+	}
+	return os.Open(name)
+}
+
+var errIrregular = errors.New("is no file")
+
+func unread(name string, err error) error {
+	e := &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: "name a file that can be read, or - for standard input"}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.Kind = handoff.NotFound
+	case errors.Is(err, errIrregular):
+		e.Kind = handoff.Invalid
+	}
+	return e
+}
+
+func tellWritten(a *cli.App, w names.Written) error {
 	for _, found := range w.Rescued {
 		a.Warn("%s had been changed without a record; the change is kept as %s", w.File, found.ID)
 	}
@@ -84,7 +109,7 @@ func tellWritten(a *cli.App, w names.Written, asJSON bool) error {
 	} else {
 		fmt.Fprintln(a.Err, cli.Event(w.Artifact))
 	}
-	if asJSON {
+	if a.AsJSON {
 		return a.JSON(w.Published)
 	}
 	fmt.Fprintln(a.Out, w.Namespace+"/"+w.Name)

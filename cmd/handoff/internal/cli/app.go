@@ -23,6 +23,8 @@ type App struct {
 	Now      func() time.Time
 	Rand     io.Reader
 	Self     string // this program, to run it again
+	Version  string // of it
+	AsJSON   bool   // --json, of a command with a JSONFlag
 
 	workspace string // --workspace
 }
@@ -38,6 +40,9 @@ const (
 	Pipelines = "pipelines"
 	Care      = "care"
 )
+
+// Commands stand in the help in their own order, which tells a story.
+func init() { cobra.EnableCommandSorting = false }
 
 // Run runs one command line, made of commands, and returns its exit code.
 func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
@@ -61,6 +66,7 @@ func (a *App) root(commands []Command) *cobra.Command {
 from what, and in place of what, so that the next agent finds them by a short
 reference. Files stay where they are; only references travel.`,
 		Example:       "  handoff publish review.md --channel verification --title 'Security review'\n  handoff list --channel verification\n  handoff demo",
+		Version:       a.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,

@@ -50,6 +50,14 @@ func (a *App) CompleteRefs(c *cobra.Command, _ []string, begun string) ([]string
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
+// CompleteRef is CompleteRefs for a command that takes one.
+func (a *App) CompleteRef(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.CompleteRefs(c, args, begun)
+}
+
 // CompleteSessions offers the newest sessions.
 func (a *App) CompleteSessions(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	w, err := a.Open()

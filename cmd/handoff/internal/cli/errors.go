@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/spf13/cobra"
@@ -65,9 +66,12 @@ func (a *App) exit(err error) int {
 		fmt.Fprintf(a.Err, "hint: %s\n", OneLine(e.Hint))
 	}
 	var coded Coded
+	var errno syscall.Errno
 	switch {
 	case errors.As(err, &coded):
 		return coded.Code
+	case e == nil && errors.As(err, &errno): // the machine's: a full disk behind standard output
+		return ExitUnavailable
 	case e == nil:
 		return ExitBug
 	}
@@ -79,6 +83,7 @@ func (a *App) exit(err error) int {
 	return ExitBug
 }
 
+// Warn tells of what the caller should know, but is not stopped by.
 func (a *App) Warn(format string, args ...any) {
 	fmt.Fprintf(a.Err, "handoff: warning: %s\n", OneLine(fmt.Sprintf(format, args...)))
 }

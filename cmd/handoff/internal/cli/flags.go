@@ -14,6 +14,11 @@ import (
 // DefaultLimit is how many lines a list has unless more are asked for.
 const DefaultLimit = 50
 
+// JSONFlag gives a command the flag --json, which sets AsJSON.
+func (a *App) JSONFlag(c *cobra.Command, usage string) {
+	c.Flags().BoolVar(&a.AsJSON, "json", false, usage)
+}
+
 // Pairs parses key=value flags.
 func Pairs(flag string, list []string) (map[string]string, error) {
 	if len(list) == 0 {
@@ -54,6 +59,7 @@ func Moment(flag, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, Invalid(flag, text, "is no time", "write 2h, 3d, 2026-11-21 or 2026-11-21T09:00:00Z")
 }
 
+// Absolute returns a path as it is seen from dir.
 func Absolute(dir, name string) string {
 	if filepath.IsAbs(name) {
 		return name

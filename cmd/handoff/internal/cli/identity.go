@@ -20,13 +20,14 @@ type Identity struct {
 	ids      []string
 }
 
+// Add gives a command the flags of an identity.
 func (f *Identity) Add(c *cobra.Command) {
 	p := &f.Producer
 	for _, s := range []struct {
 		value       *string
 		name, usage string
 	}{
-		{&p.Agent, "agent", "who publishes: the agent's `name`"},
+		{&p.Agent, "agent", "who is at work: the agent's `name`"},
 		{&p.Harness, "harness", "the agent's `program`: codex, claude-code, …"},
 		{&p.Session, "session", "the `id` of the session"},
 		{&p.ParentSession, "parent-session", "the `id` of the session it runs for"},
@@ -36,7 +37,7 @@ func (f *Identity) Add(c *cobra.Command) {
 		{&p.WorkID, "work", "the `id` by which usage joins (default: the operation, else the task, run or session)"},
 		{&p.ParentWorkID, "parent-work", "the `id` of the work that this work is part of"},
 		{&p.Thread, "thread", "the conversation's `URI`: agents://codex/…"},
-		{&p.ToolCallID, "tool-call", "the `id` of the call that publishes"},
+		{&p.ToolCallID, "tool-call", "the `id` of the call that runs this command"},
 	} {
 		c.Flags().StringVar(s.value, s.name, "", s.usage)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -51,34 +52,38 @@ func Event(art handoff.Artifact) string {
 	return line + " id=" + art.ID
 }
 
+var artifactHead = []string{"id", "channel", "by", "path", "title", "age"}
+
 // Artifacts prints artifacts as a table, a line each.
-func (a *App) Artifacts(list []handoff.Artifact, status bool) {
-	head := []string{"id", "channel", "by", "path", "title", "age"}
-	if status {
-		head = append(head, "status")
-	}
+func (a *App) Artifacts(list []handoff.Artifact) {
 	rows := make([][]string, len(list))
 	for i, art := range list {
-		by := art.Producer.Agent
-		if by == "" {
-			by = art.Producer.Harness
-		}
-		mark := ""
-		if len(art.Competing) > 0 {
-			mark = fmt.Sprintf(" (competes with %d)", len(art.Competing))
-		}
-		if art.Target == handoff.Missing || art.Target == handoff.Modified {
-			mark += " (" + string(art.Target) + ")"
-		}
-		rows[i] = []string{art.ID, art.Channel, by, art.Path, art.Title + mark, a.Age(art.CreatedAt)}
-		if status {
-			rows[i] = append(rows[i], string(art.Status))
-		}
+		rows[i] = a.row(art)
 	}
-	a.Table(head, rows)
+	a.Table(artifactHead, rows)
 }
 
-// rows prints a table on a terminal, and lines of cells with tabs between them
+// Revisions is Artifacts with the status of each.
+func (a *App) Revisions(list []handoff.Artifact) {
+	rows := make([][]string, len(list))
+	for i, art := range list {
+		rows[i] = append(a.row(art), string(art.Status))
+	}
+	a.Table(append(slices.Clone(artifactHead), "status"), rows)
+}
+
+func (a *App) row(art handoff.Artifact) []string {
+	title := art.Title
+	if n := len(art.Competing); n > 0 {
+		title += fmt.Sprintf(" (competes with %d)", n)
+	}
+	if art.Target == handoff.Missing || art.Target == handoff.Modified {
+		title += " (" + string(art.Target) + ")"
+	}
+	return []string{art.ID, art.Channel, cmp.Or(art.Producer.Agent, art.Producer.Harness), art.Path, strings.TrimSpace(title), a.Age(art.CreatedAt)}
+}
+
+// Table prints a table on a terminal, and lines of cells with tabs between them
 // elsewhere.
 func (a *App) Table(head []string, rows [][]string) {
 	for _, row := range rows {
@@ -127,6 +132,7 @@ func (a *App) Age(t time.Time) string {
 	return strconv.Itoa(int(d.Hours()/24)) + "d"
 }
 
+// Stamp is a moment as people read it, in their own zone.
 func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
 
 // Size is a number of bytes as people read it.
@@ -144,17 +150,18 @@ func Size(n int64) string {
 }
 
 // OneLine keeps what is printed on its line, and drops what a terminal could
-// take for a command.
+// take for a command, or for a change of direction.
 func OneLine(s string) string {
 	s = strings.ReplaceAll(s, "\n", " ")
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u202e' || r == '\u2066' || r == '\u2067' {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return -1
 		}
 		return r
 	}, s)
 }
 
+// SortedKeys returns the keys of a map in their order.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Draw prints a graph, as seen from one of its nodes.

@@ -20,14 +20,17 @@ func UnknownCommand(root *cobra.Command, name string) error {
 
 // flagError is called for flags that can't be parsed.
 func flagError(c *cobra.Command, err error) error {
-	hint := c.CommandPath() + " --help lists the flags"
+	op, hint := c.Name(), c.CommandPath()+" --help lists the flags"
+	if !c.HasParent() {
+		op = "" // the message begins with the program's name anyway
+	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		if near := nearestFlag(c, unknown.GetSpecifiedName()); near != "" {
 			hint = "did you mean --" + near + "?"
 		}
 	}
-	return &handoff.Error{Op: c.Name(), Kind: handoff.Invalid, Err: err, Hint: hint}
+	return &handoff.Error{Op: op, Kind: handoff.Invalid, Err: err, Hint: hint}
 }
 
 func nearestFlag(c *cobra.Command, name string) string {

@@ -66,10 +66,7 @@ func (a *App) Below(w *local.Workspace, name string) (string, error) {
 	if name == "" {
 		return "", Invalid("publish", `""`, "path is empty", "name a file or directory, or - for standard input")
 	}
-	full := name
-	if !filepath.IsAbs(name) {
-		full = filepath.Join(a.Dir, name)
-	}
+	full := Absolute(a.Dir, name)
 	// The last element may be a link that is published as such.
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {
 		full = filepath.Join(dir, filepath.Base(full))

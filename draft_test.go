@@ -1,0 +1,46 @@
+package handoff_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// TestNotText holds that what is not UTF-8 is refused: JSON would store other
+// bytes in its place.
+func TestNotText(t *testing.T) {
+	const text = "a\xffb"
+	for name, d := range map[string]handoff.Draft{
+		"title":      {Title: text},
+		"summary":    {Summary: text},
+		"kind":       {Kind: text},
+		"media type": {MediaType: text},
+		"tag":        {Tags: []string{text}},
+		"key":        {Key: text},
+	} {
+		h, _ := newHub(t, nil)
+		d.Channel, d.Path = "design", "a.md"
+		if p, err := h.Publish(t.Context(), d); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("a publish with the %s %q = %v, %v, want kind Invalid", name, text, p.ID, err)
+		}
+	}
+	for name, p := range map[string]handoff.Producer{
+		"agent":     {Agent: text},
+		"session":   {Session: text},
+		"other id":  {IDs: map[string]string{"turn": text}},
+		"slot":      {IDs: map[string]string{text: "7"}},
+		"model":     {Model: handoff.Model{ID: text}},
+		"observed":  {Observed: []handoff.Observation{{IDs: map[string]string{"session": text}}}},
+		"tool call": {ToolCallID: text},
+	} {
+		h, _ := newHub(t, nil)
+		h = h.As(p)
+		if p, err := h.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md"}); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("a publish by a producer whose %s is %q = %v, %v, want kind Invalid", name, text, p.ID, err)
+		}
+		if _, _, err := h.Record(t.Context(), &handoff.WorkStarted{WorkID: "w"}); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("a record by a producer whose %s is %q = %v, want kind Invalid", name, text, err)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package handoff_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/body"
+	"github.com/agent-handoff/handoff/logtest"
+)
+
+// A weakIndex is an index that can't be written or read while it is out.
+type weakIndex struct {
+	handoff.Index
+	out *error
+}
+
+func (w weakIndex) Apply(ctx context.Context, records ...handoff.Record) error {
+	if *w.out != nil && len(records) > 0 {
+		return *w.out
+	}
+	return w.Index.Apply(ctx, records...)
+}
+
+func (w weakIndex) Artifact(ctx context.Context, id string) (handoff.Artifact, error) {
+	if *w.out != nil {
+		return handoff.Artifact{}, *w.out
+	}
+	return w.Index.Artifact(ctx, id)
+}
+
+// failingLog is a log after whose appends the index is out.
+type failingLog struct {
+	handoff.Log
+	out *error
+	why error
+}
+
+func (l failingLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
+	seq, err := l.Log.Append(ctx, r)
+	*l.out = l.why
+	return seq, err
+}
+
+// newHub returns a hub over the file a.md whose index is out from its first
+// append on, for the given reason; nil for one that works.
+func newHub(t *testing.T, why error) (h *handoff.Hub, out *error) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.md"), []byte("a"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	out = new(error)
+	return handoff.New(failingLog{logtest.NewMemoryLog(), out, why}, weakIndex{handoff.NewMemory(), out}, nil, handoff.Options{
+		Now: func() time.Time { return when }, Rand: rand.NewChaCha8([32]byte{4}), Files: &body.Files{Root: root},
+	}), out
+}
+
+// TestAcknowledged holds that what was appended is answered as such, whatever
+// happens to the index.
+func TestAcknowledged(t *testing.T) {
+	why := &handoff.Error{Op: "index", Kind: handoff.Unavailable}
+	h, out := newHub(t, why)
+	for _, key := range []string{"", "k"} {
+		*out = nil
+		p, err := h.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md", Key: key})
+		if err != nil || p.ID == "" || p.Status != handoff.Active || len(p.Warnings) != 1 {
+			t.Errorf("a publish under the key %q, and then the index is out: %v, warnings %q, %v", key, p.ID, p.Warnings, err)
+		}
+		*out = nil
+		w, err := h.Withdraw(t.Context(), p.ID, "")
+		if err != nil || w.ID != p.ID || w.Status != handoff.Withdrawn || len(w.Warnings) != 1 {
+			t.Errorf("a withdrawal, and then the index is out: %v %v, warnings %q, %v", w.ID, w.Status, w.Warnings, err)
+		}
+	}
+}
+
+// TestUnreadableIsNotAbsent holds that an artifact is not said to be missing
+// when the index can't tell.
+func TestUnreadableIsNotAbsent(t *testing.T) {
+	h, out := newHub(t, nil)
+	p, err := h.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	*out = &handoff.Error{Op: "index", Kind: handoff.Unavailable}
+	_, err = h.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md", Replaces: []string{p.ID}})
+	if !errors.Is(err, handoff.Unavailable) {
+		t.Errorf("a publish that replaces what the index can't tell of = %v, want kind Unavailable", err)
+	}
+	*out = nil
+	_, err = h.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md", Replaces: []string{"art_00000000000000000000000001"}})
+	if !errors.Is(err, handoff.NotFound) {
+		t.Errorf("a publish that replaces what is not there = %v, want kind NotFound", err)
+	}
+}
