@@ -212,6 +212,7 @@ func same(t *testing.T, v jsonl.Value) {
 		if dec.More() || !c.Whole() || len(c.Rest()) > 0 {
 			t.Fatalf("%s: ended early, whole %v, rest %q", v, c.Whole(), c.Rest())
 		}
+		sameMembers(t, v)
 	case jsonl.Array:
 		var want []json.RawMessage
 		if err := json.Unmarshal(v, &want); err != nil {
@@ -340,5 +341,30 @@ func TestValues(t *testing.T) {
 		if at := jsonl.Value(none).Time(); !at.IsZero() {
 			t.Errorf("%s: got %v, want no time", none, at)
 		}
+	}
+}
+
+// sameMembers finds the members of each member in one pass with those of v.
+func sameMembers(t *testing.T, v jsonl.Value) {
+	var m jsonl.Members
+	c := v.Members()
+	for c.Next() {
+		key := string(c.Name())
+		m.Fill(&c)
+		seen := map[string]bool{}
+		for in := c.Value().Members(); in.Next() && len(seen) < 64; {
+			if name := string(in.Name()); !seen[name] {
+				seen[name] = true
+				if got := m.Get(name); string(got) != string(in.Value()) {
+					t.Fatalf("%s: %s.%s is %s, want %s", v, key, name, got, in.Value())
+				}
+			}
+		}
+		if len(seen) == 0 && len(m.Get("")) > 0 {
+			t.Fatalf("%s: %s has members", v, key)
+		}
+	}
+	if !c.Whole() || len(c.Rest()) > 0 {
+		t.Fatalf("%s: ended early, whole %v, rest %q", v, c.Whole(), c.Rest())
 	}
 }

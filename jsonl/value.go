@@ -104,6 +104,15 @@ func (v Value) Raw() []byte {
 // Int returns the integer that v is, 0 if it is none. A number with a fraction
 // is cut, one out of range is the nearest.
 func (v Value) Int() int64 {
+	const short = 18 // digits, which can't overflow
+	n, digits := int64(0), len(v) > 0 && len(v) <= short
+	for _, c := range v {
+		n = n*10 + int64(c-'0')
+		digits = digits && c >= '0' && c <= '9'
+	}
+	if digits {
+		return n
+	}
 	b := bytes.TrimSpace(v)
 	n, err := strconv.ParseInt(string(b), 10, 64)
 	if err == nil {
@@ -186,6 +195,7 @@ type Cursor struct {
 	object bool
 	whole  bool
 	done   bool
+	ahead  bool // the value starts at b[i], and its end was not looked for
 }
 
 // Members returns a Cursor over the members of v, over none if v is no object.
@@ -204,6 +214,7 @@ func (v Value) cursor(open byte) Cursor {
 
 // Next moves to the next member or element and reports whether there is one.
 func (c *Cursor) Next() bool {
+	c.pass()
 	c.key, c.val = nil, nil
 	if c.done {
 		return false
@@ -216,21 +227,32 @@ func (c *Cursor) Next() bool {
 		c.i = min(c.i+1, len(c.b))
 		return false
 	}
-	if c.object && !c.member() {
+	if c.object && !c.member() || c.i == len(c.b) || class[c.b[c.i]]&between != 0 {
 		c.done = true
 		return false
 	}
-	end, ok := skipValue(c.b, c.i)
-	if end == c.i {
-		c.done = true
-		return false
-	}
-	c.val = c.b[c.i:end]
-	c.i = end
-	if !ok { // the value's end is missing: it is the last there is
-		c.done = true
-	}
+	c.ahead = true
 	return true
+}
+
+// pass steps over the value. If its end is missing, it is the last there is.
+func (c *Cursor) pass() {
+	if c.ahead {
+		end, ok := skipValue(c.b, c.i)
+		c.val = c.b[c.i:end]
+		c.i, c.ahead, c.done = end, false, !ok
+	}
+}
+
+// inside returns a Cursor over the members of the value, whose end is not looked
+// for; past goes on behind it once it was stepped through.
+func (c *Cursor) inside() Cursor { return Value(c.b[c.i:]).Members() }
+
+func (c *Cursor) past(in Cursor) {
+	if c.ahead && in.whole {
+		c.val = c.b[c.i : c.i+in.i]
+		c.i, c.ahead = c.i+in.i, false
+	}
 }
 
 // member reads a name and its colon.
@@ -267,7 +289,10 @@ func (c *Cursor) Name() []byte {
 func (c *Cursor) Key() string { return Value(c.key).Text() }
 
 // Value returns the member's or element's value.
-func (c *Cursor) Value() Value { return c.val }
+func (c *Cursor) Value() Value {
+	c.pass()
+	return c.val
+}
 
 // Whole reports, after Next returned false, whether the object or array was
 // closed.
@@ -354,6 +379,7 @@ const (
 	white = 1 << iota
 	ends  // ends a literal: white space, comma, closing bracket, quote
 	structure
+	between // comes after a value or a name, and begins none
 )
 
 var class = func() (t [256]byte) {
@@ -363,7 +389,9 @@ var class = func() (t [256]byte) {
 	for _, c := range "{}[]\"" {
 		t[c] = structure | ends
 	}
-	t[','], t[':'] = ends, ends
+	t[','], t[':'] = ends|between, ends|between
+	t['}'] |= between
+	t[']'] |= between
 	return t
 }()
 
@@ -396,7 +424,11 @@ func unescape(q []byte) string {
 		if n < 0 {
 			n = len(q)
 		}
-		out.WriteString(valid(q[:n]))
+		if utf8.Valid(q[:n]) {
+			out.Write(q[:n])
+		} else {
+			out.WriteString(valid(q[:n]))
+		}
 		q = q[n:]
 		if len(q) < 2 {
 			break

@@ -44,14 +44,14 @@ func (p *page) writeJSON(w io.Writer, body func(io.Writer) error) error {
 }
 
 func (p *page) jsonMessage(w io.Writer, m Message) error {
-	b, err := marshal(m)
-	if err != nil {
+	p.buf.Reset()
+	if p.shown > 1 {
+		p.buf.WriteString(",\n")
+	}
+	if err := writeValue(&p.buf, m); err != nil {
 		return err
 	}
-	if p.shown > 1 {
-		b = append([]byte(",\n"), b...)
-	}
-	_, err = w.Write(b)
+	_, err := w.Write(bytes.TrimSuffix(p.buf.Bytes(), []byte("\n")))
 	return err
 }
 
@@ -66,10 +66,13 @@ func (p *page) ageSeconds() *int64 {
 
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	err := writeValue(&b, v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// writeValue writes v as JSON for programs, not for HTML.
+func writeValue(b *bytes.Buffer, v any) error {
+	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return enc.Encode(v)
 }

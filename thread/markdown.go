@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"regexp"
@@ -45,13 +46,14 @@ var structural = sync.OnceValue(func() *regexp.Regexp {
 
 // message writes one entry of a timeline.
 func (p *page) message(w io.Writer, m Message) error {
-	var b strings.Builder
+	b := &p.buf
+	b.Reset()
 	level := "##"
 	if p.Agent != nil {
 		level = "###"
 	}
 	if m.N > 0 {
-		fmt.Fprintf(&b, "%s %d. %s\n\n", level, m.N, heading[m.Role])
+		fmt.Fprintf(b, "%s %d. %s\n\n", level, m.N, heading[m.Role])
 	}
 	if p.Usage {
 		b.WriteString(remark(m))
@@ -60,16 +62,17 @@ func (p *page) message(w io.Writer, m Message) error {
 		if strings.HasPrefix(text, "#") || strings.Contains(text, "\n#") {
 			text = structural().ReplaceAllString(text, `\$1`)
 		}
-		b.WriteString(text + "\n\n")
+		b.WriteString(text)
+		b.WriteString("\n\n")
 	}
 	if m.Thinking != "" {
 		b.WriteString(level + "# Thinking\n\n")
-		fence(&b, m.Thinking)
+		fence(b, m.Thinking)
 	}
 	for _, c := range m.Tools {
-		call(&b, level, c)
+		call(b, level, c)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := w.Write(b.Bytes())
 	return err
 }
 
@@ -94,7 +97,7 @@ func remark(m Message) string {
 	return "_" + strings.Join(parts, " · ") + "_\n\n"
 }
 
-func call(b *strings.Builder, level string, c Call) {
+func call(b *bytes.Buffer, level string, c Call) {
 	fmt.Fprintf(b, "%s# Call %s", level, code(c.Name))
 	switch {
 	case c.Pending:
@@ -108,7 +111,7 @@ func call(b *strings.Builder, level string, c Call) {
 }
 
 // fence writes s between fences that are longer than any in s.
-func fence(b *strings.Builder, s string) {
+func fence(b *bytes.Buffer, s string) {
 	s = strings.TrimRight(s, "\n")
 	if s == "" {
 		return
@@ -117,7 +120,9 @@ func fence(b *strings.Builder, s string) {
 	for strings.Contains(s, marks) {
 		marks += "`"
 	}
-	b.WriteString(marks + "\n" + s + "\n" + marks + "\n\n")
+	for _, part := range []string{marks, "\n", s, "\n", marks, "\n\n"} {
+		b.WriteString(part)
+	}
 }
 
 // code writes s as inline code on one line.

@@ -88,11 +88,8 @@ func (v *View) Write(ctx context.Context, w io.Writer, o Options) error {
 	if err := p.load(ctx); err != nil {
 		return err
 	}
-	if !body.over {
-		return p.write(w, func(w io.Writer) error {
-			_, err := w.Write(body.b.Bytes())
-			return err
-		})
+	if !body.over() {
+		return p.write(w, body.copy)
 	}
 	return p.write(w, func(w io.Writer) error { return p.stream(ctx, w) })
 }
@@ -101,7 +98,8 @@ func (v *View) Write(ctx context.Context, w io.Writer, o Options) error {
 type page struct {
 	*View
 	Options
-	shown int // messages, after read
+	shown int          // messages, after read
+	buf   bytes.Buffer // of the message that is written
 }
 
 // subject is the thread whose messages are shown, nil if it left none.
@@ -139,32 +137,38 @@ func (p *page) load(ctx context.Context) error {
 // once for what its head says, once to be written.
 const maxBody = 8 << 20
 
-// A spool is a writer that gives up when too much is written to it.
+// A spool keeps what is written to it in blocks, and gives up when that is too
+// much.
 type spool struct {
-	b    bytes.Buffer
-	over bool
+	blocks [][]byte
+	size   int
 }
 
+func (s *spool) over() bool { return s.size > maxBody }
+
 func (s *spool) Write(b []byte) (int, error) {
-	if s.has(len(b)) {
-		s.b.Write(b)
+	const block = 64 << 10
+	s.size += len(b)
+	if s.over() {
+		s.blocks = nil
+		return len(b), nil
 	}
+	last := len(s.blocks) - 1
+	if last < 0 || len(s.blocks[last])+len(b) > cap(s.blocks[last]) {
+		s.blocks = append(s.blocks, make([]byte, 0, max(block, len(b))))
+		last++
+	}
+	s.blocks[last] = append(s.blocks[last], b...)
 	return len(b), nil
 }
 
-func (s *spool) WriteString(text string) (int, error) {
-	if s.has(len(text)) {
-		s.b.WriteString(text)
+func (s *spool) copy(w io.Writer) error {
+	for _, b := range s.blocks {
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
 	}
-	return len(text), nil
-}
-
-// has reports whether there is room for n bytes more.
-func (s *spool) has(n int) bool {
-	if !s.over && s.b.Len()+n > maxBody {
-		s.b, s.over = bytes.Buffer{}, true
-	}
-	return !s.over
+	return nil
 }
 
 // read reads the subject and renders its messages into memory, if they fit.
@@ -187,6 +191,9 @@ func (p *page) stream(ctx context.Context, w io.Writer) error {
 	p.shown = 0
 	put := func(m Message) error {
 		p.shown++
+		if body, ok := w.(*spool); ok && body.over() {
+			return nil // it is written when all has been read
+		}
 		if p.JSON {
 			return p.jsonMessage(w, m)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // item reads a response_item: what went between the tool and the model.
-func (s *scanner) item(v jsonl.Value) {
+func (s *scanner) item(v *jsonl.Members) {
 	kind := v.Get("type").Raw()
 	if !s.timeline.Inherited {
 		s.turn.saw(s.at)
@@ -20,7 +20,7 @@ func (s *scanner) item(v jsonl.Value) {
 	case "message":
 		s.message(v)
 	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call", "image_generation_call", "tool_call":
-		s.call(string(kind), v)
+		s.call(kind, v)
 	case "function_call_output", "custom_tool_call_output", "tool_search_output":
 		s.output(v)
 	case "agent_message":
@@ -32,7 +32,7 @@ func (s *scanner) item(v jsonl.Value) {
 	}
 }
 
-func (s *scanner) message(v jsonl.Value) {
+func (s *scanner) message(v *jsonl.Members) {
 	role := thread.Role(v.Get("role").Raw())
 	if role != thread.User && role != thread.Assistant {
 		return
@@ -57,7 +57,7 @@ func (s *scanner) message(v jsonl.Value) {
 
 // reasoned reads what the model thought. Mostly that is a summary, or nothing
 // that can be read.
-func (s *scanner) reasoned(v jsonl.Value) {
+func (s *scanner) reasoned(v *jsonl.Members) {
 	if s.timeline.Detail < thread.Tools {
 		return
 	}
@@ -122,7 +122,7 @@ func injected(part string) bool {
 }
 
 // agentMessage reads what one agent of a team wrote to another.
-func (s *scanner) agentMessage(v jsonl.Value) {
+func (s *scanner) agentMessage(v *jsonl.Members) {
 	author, recipient := v.Get("author").Text(), v.Get("recipient").Text()
 	s.ledger.spoke(s.at.Time(), author, recipient)
 	if s.timeline.Detail == thread.Summary {
@@ -133,8 +133,8 @@ func (s *scanner) agentMessage(v jsonl.Value) {
 	}
 }
 
-func (s *scanner) call(kind string, v jsonl.Value) {
-	c := thread.Call{ID: v.Get("call_id").Text(), Name: cmp.Or(v.Get("name").Text(), strings.TrimSuffix(kind, "_call")), Time: s.at.Time()}
+func (s *scanner) call(kind []byte, v *jsonl.Members) {
+	c := thread.Call{ID: v.Get("call_id").Text(), Name: cmp.Or(v.Get("name").Text(), strings.TrimSuffix(string(kind), "_call")), Time: s.at.Time()}
 	input := v.Get("arguments")
 	for _, other := range []string{"input", "action"} {
 		if input.Kind() == jsonl.Absent {
@@ -142,7 +142,7 @@ func (s *scanner) call(kind string, v jsonl.Value) {
 		}
 	}
 	// What the hosted tools answer is not recorded.
-	c.Pending = kind != "web_search_call" && kind != "image_generation_call"
+	c.Pending = string(kind) != "web_search_call" && string(kind) != "image_generation_call"
 	if s.timeline.Detail == thread.Tools {
 		c.Input = thread.Clip(input.Plain())
 	}
@@ -153,7 +153,7 @@ func (s *scanner) call(kind string, v jsonl.Value) {
 	s.timeline.Call(c)
 }
 
-func (s *scanner) output(v jsonl.Value) {
+func (s *scanner) output(v *jsonl.Members) {
 	raw := v.Get("call_id").Raw()
 	if !s.timeline.Inherited {
 		s.turn.returned(raw)
@@ -162,8 +162,10 @@ func (s *scanner) output(v jsonl.Value) {
 	if !s.ledger.awaits(id) && s.timeline.Detail < thread.Tools {
 		return // most of a rollout is such outputs
 	}
-	said := result(v.Get("output"))
-	agent := s.ledger.returned(id, s.at.Time(), jsonl.Value(said))
+	said, agent := result(v.Get("output")), ""
+	if s.ledger.awaits(id) {
+		agent = s.ledger.returned(id, s.at.Time(), jsonl.Value(said))
+	}
 	s.timeline.Returned(id, func(c *thread.Call) { c.Output, c.Agent = thread.Clip(said), agent })
 }
 
@@ -180,6 +182,9 @@ func result(v jsonl.Value) string {
 		return text(v, func(string) bool { return true })
 	case jsonl.String:
 		said := v.Text()
+		if !strings.HasPrefix(said, "{") {
+			return said
+		}
 		if inner := jsonl.Value(said).Get("output"); inner.Kind() == jsonl.String {
 			return inner.Text()
 		}
@@ -189,7 +194,7 @@ func result(v jsonl.Value) string {
 }
 
 // event reads an event_msg: what the tool told its own surface.
-func (s *scanner) event(v jsonl.Value) {
+func (s *scanner) event(v *jsonl.Members) {
 	kind := v.Get("type").Raw()
 	own := !s.timeline.Inherited
 	if own {
@@ -215,9 +220,9 @@ func (s *scanner) event(v jsonl.Value) {
 		// The head is read without the rest, so a name given later is no part of it.
 	default:
 		if own {
-			s.turn.event(string(kind), v, s.n, s.at.Time())
+			s.turn.event(kind, v, s.n, s.at)
 		}
-		s.ledger.event(string(kind), s.at.Time(), v)
+		s.ledger.event(kind, s.at, v)
 	}
 }
 

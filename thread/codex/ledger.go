@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -254,35 +255,36 @@ func (l *ledger) spoke(at time.Time, author, recipient string) {
 }
 
 // event reads the events about agents that some versions wrote.
-func (l *ledger) event(kind string, at time.Time, v jsonl.Value) {
-	if l.off {
+func (l *ledger) event(kind []byte, written jsonl.Value, v *jsonl.Members) {
+	if l.off || !bytes.HasPrefix(kind, []byte("collab_")) && !bytes.HasPrefix(kind, []byte("sub_agent_")) {
 		return
 	}
-	switch kind {
+	at, by := written.Time(), string(kind)
+	switch by {
 	case "collab_agent_spawn_end":
 		if id := v.Get("new_thread_id").Text(); id != "" {
 			a := l.find(id)
 			a.spawned = true
 			a.name, a.role = cmp.Or(a.name, v.Get("new_agent_nickname").Text()), cmp.Or(a.role, v.Get("new_agent_role").Text())
 			if s := parseStatus(v.Get("status")); s != "" {
-				l.set(a, s, at, kind)
+				l.set(a, s, at, by)
 			}
 		}
 	case "collab_waiting_end":
 		for c := v.Get("agent_statuses").Elements(); c.Next(); {
-			l.reported(c.Value().Get("thread_id").Text(), at, c.Value().Get("status"), kind)
+			l.reported(c.Value().Get("thread_id").Text(), at, c.Value().Get("status"), by)
 		}
 		for c := v.Get("statuses").Members(); c.Next(); {
-			l.reported(c.Key(), at, c.Value(), kind)
+			l.reported(c.Key(), at, c.Value(), by)
 		}
 	case "collab_close_end", "collab_agent_interaction_end", "collab_resume_end":
-		l.reported(v.Get("receiver_thread_id").Text(), at, v.Get("status"), kind)
+		l.reported(v.Get("receiver_thread_id").Text(), at, v.Get("status"), by)
 	case "sub_agent_activity":
 		l.activity(at, v)
 	}
 }
 
-func (l *ledger) activity(at time.Time, v jsonl.Value) {
+func (l *ledger) activity(at time.Time, v *jsonl.Members) {
 	id, path, what := v.Get("agent_thread_id").Text(), v.Get("agent_path").Text(), v.Get("kind").Text()
 	if id == "" && path == "" {
 		return

@@ -124,6 +124,7 @@ type scanner struct {
 	over      bool  // it was reached
 	n         int   // the record's line
 	at        jsonl.Value
+	payload   jsonl.Members
 	metas     int
 }
 
@@ -165,31 +166,31 @@ func (s *scanner) scan(src io.Reader, size int64) error {
 // glued two. It reports whether the line is nothing else.
 func (s *scanner) records(line jsonl.Value) bool {
 	for len(line) > 0 {
-		var kind, payload, ordinal, id jsonl.Value
+		var kind, ordinal jsonl.Value
 		c := line.Members()
 		s.at = nil
+		bare, named := true, false
 		for c.Next() {
-			v := c.Value()
 			switch string(c.Name()) {
 			case "timestamp":
-				s.at = v
+				s.at = c.Value()
 			case "type":
-				kind = v
+				kind, named = c.Value(), true
 			case "payload":
-				payload = v
+				s.payload.Fill(&c)
+				bare = false
 			case "ordinal":
-				ordinal = v
+				ordinal = c.Value()
 			case "id":
-				id = v
+				named = true
 			}
 		}
-		if payload == nil && (kind != nil || id != nil) {
-			payload = line // before 0.32 records had no envelope
-		}
-		if payload != nil && len(payload) == len(line) {
-			s.bare(kind.Raw(), payload)
-		} else if payload != nil {
-			s.record(kind.Raw(), payload, ordinal)
+		switch {
+		case !bare:
+			s.record(kind.Raw(), &s.payload, ordinal)
+		case named: // before 0.32 records had no envelope
+			s.payload.Of(line)
+			s.bare(kind.Raw(), &s.payload)
 		}
 		if !c.Whole() {
 			return false
@@ -200,7 +201,7 @@ func (s *scanner) records(line jsonl.Value) bool {
 }
 
 // bare reads a record without an envelope.
-func (s *scanner) bare(kind []byte, payload jsonl.Value) {
+func (s *scanner) bare(kind []byte, payload *jsonl.Members) {
 	switch string(kind) {
 	case "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "local_shell_call":
 		s.item(payload)
@@ -209,7 +210,7 @@ func (s *scanner) bare(kind []byte, payload jsonl.Value) {
 
 // record reads one record. What was copied from another thread is shown, but
 // says nothing of this one.
-func (s *scanner) record(kind []byte, payload jsonl.Value, ordinal jsonl.Value) {
+func (s *scanner) record(kind []byte, payload *jsonl.Members, ordinal jsonl.Value) {
 	if s.replaying && s.until > 0 && ordinal.Kind() == jsonl.Number && ordinal.Int() >= s.until {
 		s.over = true
 		return
@@ -232,7 +233,7 @@ func (s *scanner) record(kind []byte, payload jsonl.Value, ordinal jsonl.Value) 
 }
 
 // anotherMeta looks at a session_meta that is not the first.
-func (s *scanner) anotherMeta(v jsonl.Value) {
+func (s *scanner) anotherMeta(v *jsonl.Members) {
 	if s.metas++; s.metas == 1 || s.replaying {
 		return
 	}

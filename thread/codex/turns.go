@@ -42,23 +42,23 @@ func (t *turn) asked(line int)    { t.question = line }
 func (t *turn) answered(line int) { t.answer = line }
 
 // event follows the events that begin and end turns.
-func (t *turn) event(kind string, v jsonl.Value, line int, at time.Time) {
+func (t *turn) event(kind []byte, v *jsonl.Members, line int, at jsonl.Value) {
 	set := func(s thread.Status, why string) {
-		t.state = thread.State{Status: s, Source: thread.Child, Evidence: fmt.Sprintf("%s, line %d", why, line), At: at}
+		t.state = thread.State{Status: s, Source: thread.Child, Evidence: fmt.Sprintf("%s, line %d", why, line), At: at.Time()}
 	}
-	switch kind {
+	switch string(kind) {
 	case "task_started", "turn_started":
 		if t.state.Status == thread.Running && !t.counted {
 			t.uncounted++
 		}
-		set(thread.Running, kind)
+		set(thread.Running, string(kind))
 		t.plan, t.failed, t.counted, t.open = false, false, false, nil
 	case "task_complete", "turn_complete", "turn.completed":
 		said := v.Get("last_agent_message")
 		if t.failed && said.Kind() != jsonl.String {
 			return
 		}
-		set(thread.Completed, kind)
+		set(thread.Completed, string(kind))
 		if t.plan {
 			t.state.Waiting = "approval of the plan it proposed"
 		} else if strings.HasSuffix(strings.TrimSpace(said.Text()), "?") {
@@ -73,7 +73,7 @@ func (t *turn) event(kind string, v jsonl.Value, line int, at time.Time) {
 		set(thread.Errored, "error: "+cmp.Or(v.Get("message").Text(), v.Get("error", "message").Text()))
 		t.failed = true
 	case "shutdown_complete":
-		set(thread.Shutdown, kind)
+		set(thread.Shutdown, string(kind))
 	}
 }
 

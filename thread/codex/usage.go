@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -52,10 +53,10 @@ type spend struct {
 	copies    thread.Tokens
 	provider  string
 	model     string
-	inherited bool // what is read was copied from another thread
-	off       bool // what is read is another thread's rollout
-	total     vector
-	any       bool
+	inherited bool   // what is read was copied from another thread
+	off       bool   // what is read is another thread's rollout
+	total     []byte // as it was written last
+	any       bool   // it was
 }
 
 // count reads the info of a token_count and returns what it adds.
@@ -63,12 +64,15 @@ func (s *spend) count(info jsonl.Value) (thread.Tokens, bool) {
 	if s.off || info.Kind() != jsonl.Object {
 		return thread.Tokens{}, false
 	}
-	total, _ := parseVector(info.Get("total_token_usage"))
-	last, ok := parseVector(info.Get("last_token_usage"))
-	if s.any && total == s.total || !ok {
+	total := info.Get("total_token_usage")
+	if s.any && bytes.Equal(total, s.total) {
 		return thread.Tokens{}, false
 	}
-	s.any, s.total = true, total
+	last, ok := parseVector(info.Get("last_token_usage"))
+	if !ok {
+		return thread.Tokens{}, false
+	}
+	s.any, s.total = true, append(s.total[:0], total...)
 	tokens := last.tokens()
 	if s.inherited {
 		s.copies.Add(tokens)
@@ -133,7 +137,7 @@ func (r *rollout) lineage(ctx context.Context, s *scanner) *lineage {
 
 // copied reports whether a record was copied. It is asked of every record, in
 // order.
-func (l *lineage) copied(kind []byte, payload, ordinal jsonl.Value) bool {
+func (l *lineage) copied(kind []byte, payload *jsonl.Members, ordinal jsonl.Value) bool {
 	if l.start > 0 {
 		return ordinal.Kind() == jsonl.Number && ordinal.Int() < l.start
 	}
