@@ -131,11 +131,12 @@ func (v *Verdict) warn(check, pointer, format string, args ...any) {
 
 // contract adds what the contract says, but for places that a check named.
 func (v *Verdict) contract(r contract.Report) {
-	named := func(pointer string) bool {
-		return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Pointer == pointer && f.Pointer != "" })
+	named := map[string]bool{}
+	for _, f := range v.Findings {
+		named[f.Pointer] = f.Pointer != ""
 	}
 	for _, problem := range r.Errors {
-		if !named(problem.Pointer) {
+		if !named[problem.Pointer] {
 			v.error("contract", problem.Pointer, "%s", problem)
 		}
 	}
@@ -167,17 +168,23 @@ func (v *Verdict) plan(a map[string]any, there bool) {
 			v.error("ac_test_mapped", schema.Pointer("acceptance_mapping", criterion), "no test proves: %s", clip(criterion, maxCriterion))
 		}
 	}
-	var files []string
+	names, mayChange := []string{}, newPaths(planned)
+	if len(mayChange.patterns) == maxPatterns {
+		v.warn("affected_files", "/affected_files", "has more than %d patterns, or as many; others are taken as they are written", maxPatterns)
+	}
 	for i, step := range steps {
 		file := text(object(step)["file"])
-		files = append(files, file)
-		if file != "" && !covers(planned, file) {
+		if file == "" {
+			continue
+		}
+		names = append(names, file)
+		if !mayChange.cover(file) {
 			v.error("step_in_affected", schema.Pointer("steps", fmt.Sprint(i), "file"), "step %d changes %s, which is not in affected_files", i+1, file)
 		}
 	}
-	for i, pattern := range planned {
-		if !slices.ContainsFunc(files, func(file string) bool { return file != "" && covers([]string{pattern}, file) }) {
-			v.error("file_has_step", schema.Pointer("affected_files", fmt.Sprint(i)), "no step changes %s", pattern)
+	for i, idle := range mayChange.idle(names) {
+		if idle {
+			v.error("file_has_step", schema.Pointer("affected_files", fmt.Sprint(i)), "no step changes %s", planned[i])
 		}
 	}
 }

@@ -181,7 +181,7 @@ func (w *walk) sources(stage *contract.Stage) []string {
 // attempt after that one has.
 func attemptKey(records []handoff.Artifact, s State, stage *contract.Stage, said []byte) string {
 	out, there := s.Outputs[stage.Name]
-	before, sum := "", digestOf(said)
+	before, sum := "", digestOf(append([]byte(s.Issue+" "+stage.Name+" "), said...))
 	for _, a := range records {
 		if a.Name != stage.Artifact {
 			continue

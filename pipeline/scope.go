@@ -150,11 +150,15 @@ func (v *Verdict) implement(p *contract.Pipeline, s State, a map[string]any) {
 	}
 	claimed := texts(a["files_changed"])
 	completed := text(a["status"]) == "completed"
+	mayChange, changed := newPaths(planned), newPaths(nil)
+	if v.Scope != nil {
+		changed.exact = setOf(v.Scope.Changed)
+	}
 	for i, file := range claimed {
 		at := schema.Pointer("files_changed", fmt.Sprint(i))
-		if planned != nil && completed && !covers(planned, file) {
+		if planned != nil && completed && !mayChange.cover(file) {
 			v.error("claim_planned", at, "the worker says it changed %s, which is not in affected_files", file)
-		} else if v.Scope != nil && !slices.Contains(v.Scope.Changed, clean(file)) {
+		} else if v.Scope != nil && !changed.cover(file) {
 			v.error("claim_changed", at, "the worker says it changed %s, which did not change", file)
 		}
 	}
@@ -182,21 +186,19 @@ func (v *Verdict) scope(planned, claimed []string, said bool) {
 	if v.Scope == nil {
 		return
 	}
-	for i, file := range claimed {
-		claimed[i] = clean(file)
-	}
+	mayChange, told := newPaths(planned), setOf(claimed)
 	for _, file := range v.Scope.Changed {
 		switch {
 		case slices.ContainsFunc(exempt, func(folder string) bool { return strings.HasPrefix(file, folder) }):
-		case planned != nil && !covers(planned, file):
+		case planned != nil && !mayChange.cover(file):
 			v.error("scope_extra", "", "%s changed, which is not in affected_files", file)
-		case said && !slices.Contains(claimed, file):
+		case said && !told[file]:
 			v.error("change_claimed", "/files_changed", "%s changed, which the worker does not say", file)
 		}
 	}
-	for _, pattern := range planned {
-		if !slices.ContainsFunc(v.Scope.Changed, func(file string) bool { return covers([]string{pattern}, file) }) {
-			v.warn("scope_missing", "", "%s is planned and did not change", pattern)
+	for i, idle := range mayChange.idle(v.Scope.Changed) {
+		if idle {
+			v.warn("scope_missing", "", "%s is planned and did not change", planned[i])
 		}
 	}
 }
@@ -223,44 +225,6 @@ func saying(said string) string {
 		return ""
 	}
 	return ": " + said
-}
-
-// covers reports whether a list of paths and patterns names a path. In a
-// pattern * and ? stop at slashes, and ** does not.
-func covers(patterns []string, file string) bool {
-	file = clean(file)
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		pattern = clean(pattern)
-		return pattern == file || glob(strings.Split(pattern, "/"), strings.Split(file, "/"))
-	})
-}
-
-func glob(pattern, file []string) bool {
-	pattern = slices.CompactFunc(slices.Clone(pattern), func(a, b string) bool { return a == "**" && b == "**" })
-	// reach[j] says whether the pattern so far matches the first j segments.
-	reach := make([]bool, len(file)+1)
-	reach[0] = true
-	for _, part := range pattern {
-		next := make([]bool, len(file)+1)
-		for j := range next {
-			switch {
-			case part == "**":
-				next[j] = reach[j] || j > 0 && next[j-1]
-			case j > 0 && reach[j-1]:
-				ok, err := path.Match(part, file[j-1])
-				next[j] = ok && err == nil
-			}
-		}
-		reach = next
-	}
-	return reach[len(file)]
-}
-
-func clean(file string) string {
-	if file == "" {
-		return ""
-	}
-	return path.Clean(file)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

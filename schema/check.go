@@ -12,12 +12,20 @@ import (
 // artifact and schema of a sane size need, and an end for those that multiply.
 const maxSteps = 5_000_000
 
-// Check returns everything in which a value breaks the schema, sorted.
+// maxProblems is how many problems are told of one value: more than anyone
+// reads, and few enough that they cost less than the value itself.
+const maxProblems = 10_000
+
+// Check returns everything in which a value breaks the schema, sorted; of more
+// than maxProblems one says so.
 func (s *Schema) Check(v any) []Problem {
 	c := &checker{steps: new(int)}
 	c.check(s, v, nil)
 	if *c.steps > maxSteps {
 		c.found = append(c.found, Problem{"", "takes too long to hold against its schema"})
+	}
+	if len(c.found) == maxProblems {
+		c.found = append(c.found, Problem{"", fmt.Sprintf("breaks its schema in more than %d places", maxProblems)})
 	}
 	return Sort(c.found)
 }
@@ -29,6 +37,9 @@ type checker struct {
 }
 
 func (c *checker) add(at *trail, format string, args ...any) {
+	if len(c.found) == maxProblems {
+		return
+	}
 	c.found = append(c.found, Problem{at.pointer(), fmt.Sprintf(format, args...)})
 }
 
@@ -45,7 +56,7 @@ func (c *checker) apart(s *Schema, v any, at *trail) []Problem {
 }
 
 func (c *checker) check(s *Schema, v any, at *trail) {
-	if *c.steps++; *c.steps > maxSteps {
+	if *c.steps++; *c.steps > maxSteps || len(c.found) == maxProblems {
 		return
 	}
 	if s.never {

@@ -3,40 +3,52 @@ package schema
 import "slices"
 
 // Unnamed returns the keys of a value that the schema does not name, where it
-// names any, and those that it calls deprecated. They break nothing.
-func (s *Schema) Unnamed(v any) []Problem { return Sort(names{}.unknown([]*Schema{s}, v, nil)) }
+// names any, and those that it calls deprecated, at most maxProblems of them.
+// They break nothing.
+func (s *Schema) Unnamed(v any) []Problem {
+	n := &names{together: map[*Schema][]*Schema{}}
+	n.unknown([]*Schema{s}, v, nil)
+	return Sort(n.found)
+}
 
-// names remembers which other schemas a schema leads to.
-type names map[*Schema][]*Schema
+// names finds keys. It remembers which other schemas a schema leads to.
+type names struct {
+	together map[*Schema][]*Schema
+	found    []Problem
+}
 
-func (n names) unknown(schemas []*Schema, value any, at *trail) []Problem {
-	var found []Problem
-	if len(schemas) == 0 {
-		return nil
+func (n *names) add(at *trail, key, text string) {
+	if len(n.found) < maxProblems {
+		n.found = append(n.found, Problem{(&trail{at, key, -1}).pointer(), text})
 	}
-	schemas = n.together(schemas)
+}
+
+func (n *names) unknown(schemas []*Schema, value any, at *trail) {
+	if len(schemas) == 0 || len(n.found) == maxProblems {
+		return
+	}
+	schemas = n.all(schemas)
 	switch value := value.(type) {
 	case map[string]any:
 		for key, child := range value {
 			below, named, open := property(schemas, key)
 			switch {
 			case !named && !open:
-				found = append(found, Problem{(&trail{at, key, -1}).pointer(), "is no part of the contract"})
+				n.add(at, key, "is no part of the contract")
 			case slices.ContainsFunc(below, func(s *Schema) bool { return s.deprecated }):
-				found = append(found, Problem{(&trail{at, key, -1}).pointer(), "is deprecated: " + below[0].description})
+				n.add(at, key, "is deprecated: "+below[0].description)
 			}
 			if container(child) {
-				found = append(found, n.unknown(below, child, &trail{at, key, -1})...)
+				n.unknown(below, child, &trail{at, key, -1})
 			}
 		}
 	case []any:
 		for i, child := range value {
 			if container(child) {
-				found = append(found, n.unknown(itemsOf(schemas, i), child, &trail{at, "", i})...)
+				n.unknown(itemsOf(schemas, i), child, &trail{at, "", i})
 			}
 		}
 	}
-	return found
 }
 
 func container(v any) bool {
@@ -47,16 +59,16 @@ func container(v any) bool {
 	return false
 }
 
-// together returns the schemas with those that a value of theirs may have to
-// fit as well.
-func (n names) together(schemas []*Schema) []*Schema {
+// all returns the schemas with those that a value of theirs may have to fit as
+// well.
+func (n *names) all(schemas []*Schema) []*Schema {
 	if len(schemas) != 1 {
 		return together(schemas, nil)
 	}
-	if _, ok := n[schemas[0]]; !ok {
-		n[schemas[0]] = together(schemas, nil)
+	if _, ok := n.together[schemas[0]]; !ok {
+		n.together[schemas[0]] = together(schemas, nil)
 	}
-	return n[schemas[0]]
+	return n.together[schemas[0]]
 }
 
 func together(schemas, seen []*Schema) []*Schema {
