@@ -9,7 +9,7 @@ fuzz: ## every fuzz target for a minute
 	./.ci/fuzz 60s
 
 long: ## the long proofs: 1,000 kills and the like
-	HANDOFF_LONG=1 go test -count=1 -timeout 60m -run 'Long|Kill|Injected|Fuzzed' -v ./...
+	HANDOFF_LONG=1 go test -count=1 -timeout 60m -run 'Long|Kill|Injected|Fuzzed|ManyProcesses' -v ./...
 
 bench: ## figures for bench/RESULTS.md
 	go test -run '^$$' -bench . -timeout 60m ./bench

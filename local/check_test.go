@@ -28,6 +28,7 @@ func TestCheckIndex(t *testing.T) {
 	}
 	for name, harm := range list {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := workspace(t)
 			publishSome(t, dir, 30)
 			w := openDir(t, dir)

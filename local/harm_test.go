@@ -136,3 +136,42 @@ func killedWriter(t *testing.T, runtime, _ string) {
 	must(t, cmd.Process.Kill())
 	cmd.Wait()
 }
+
+// lockedByTheDead leaves what a process leaves that is killed while it holds
+// the index's write lock, in the midst of a change.
+func lockedByTheDead(t *testing.T, runtime, _ string) {
+	t.Helper()
+	cmd := again(filepath.Dir(runtime), "LOCAL_TEST_LOCK=1")
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatalf("the lock was not taken: %v", err)
+	}
+	must(t, cmd.Process.Kill())
+	cmd.Wait()
+}
+
+// holdIndex takes the write lock of the index, changes much, says so, and waits
+// for its end.
+func holdIndex(dir string) int {
+	runtime := filepath.Join(dir, ".handoff")
+	free, err := share(runtime)
+	if err != nil {
+		return 1
+	}
+	defer free()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(runtime, indexName)+"?_pragma=cache_size(1)")
+	if err != nil {
+		return 1
+	}
+	db.SetMaxOpenConns(1)
+	for _, q := range []string{"BEGIN IMMEDIATE", "DELETE FROM artifacts", "UPDATE place SET seq = 0", "CREATE TABLE big AS SELECT zeroblob(1000000)"} {
+		if _, err := db.Exec(q); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	os.Stdout.WriteString("locked")
+	select {}
+}

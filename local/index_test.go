@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -27,6 +28,8 @@ func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv("LOCAL_TEST_PUBLISH") != "":
 		os.Exit(publishMany(os.Getenv("LOCAL_TEST_DIR"), os.Getenv("LOCAL_TEST_PUBLISH")))
+	case os.Getenv("LOCAL_TEST_LOCK") != "":
+		os.Exit(holdIndex(os.Getenv("LOCAL_TEST_DIR")))
 	case os.Getenv("LOCAL_TEST_LIST") != "":
 		os.Exit(listAll(os.Getenv("LOCAL_TEST_DIR")))
 	}
@@ -41,7 +44,7 @@ func again(dir string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// publishMany publishes n times and prints each id that was acknowledged, with
+// publishMany publishes n bodies of its own and prints each id that was acknowledged, with
 // the time it took.
 func publishMany(dir, n string) int {
 	times, _ := strconv.Atoi(n)
@@ -51,9 +54,14 @@ func publishMany(dir, n string) int {
 		return 1
 	}
 	defer w.Close()
+	mine := fmt.Sprintf("%d.md", os.Getpid())
 	for i := range times {
+		if err := os.WriteFile(filepath.Join(w.Root, mine), fmt.Appendln(nil, mine, i), 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 		began := time.Now()
-		p, err := w.Publish(background, handoff.Draft{Path: "a.md", Channel: "design", Title: fmt.Sprintf("%d of %d", i, os.Getpid())})
+		p, err := w.Publish(background, handoff.Draft{Path: mine, Keep: handoff.KeepAlways, Channel: "design", Title: fmt.Sprintf("%d of %d", i, os.Getpid())})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -84,44 +92,91 @@ func listAll(dir string) int {
 	return 0
 }
 
-// TestManyProcesses has many processes publish in one workspace at once: each
-// publish is one whole record of its own, none is refused, none waits long, and
-// another process finds all of them.
-func TestManyProcesses(t *testing.T) {
-	const processes, each = 64, 50
-	dir := workspace(t)
-	var mu sync.Mutex
-	var acknowledged []string
-	longest := 0
-	var wg sync.WaitGroup
-	for range processes {
-		wg.Go(func() {
-			out, err := again(dir, "LOCAL_TEST_PUBLISH="+strconv.Itoa(each)).Output()
-			if err != nil {
-				t.Errorf("publishing: %v", err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			for line := bufio.NewScanner(bytes.NewReader(out)); line.Scan(); {
-				id, ms, _ := strings.Cut(line.Text(), " ")
-				took, _ := strconv.Atoi(ms)
-				acknowledged, longest = append(acknowledged, id), max(longest, took)
-			}
-		})
+// acks are what publishing processes were told.
+type acks struct {
+	sync.Mutex
+	ids     []string
+	longest int // milliseconds
+}
+
+// read takes what a process says until its end.
+func (a *acks) read(r io.Reader) {
+	for line := bufio.NewScanner(r); line.Scan(); {
+		id, ms, _ := strings.Cut(line.Text(), " ")
+		took, _ := strconv.Atoi(ms)
+		a.Lock()
+		a.ids, a.longest = append(a.ids, id), max(a.longest, took)
+		a.Unlock()
 	}
-	wg.Wait()
-	t.Logf("longest publish: %d ms", longest)
+}
+
+func (a *acks) sorted() []string {
+	a.Lock()
+	defer a.Unlock()
+	return slices.Sorted(slices.Values(a.ids))
+}
+
+// listed returns the ids that another process lists, sorted.
+func listed(t *testing.T, dir string) []string {
+	t.Helper()
 	out, err := again(dir, "LOCAL_TEST_LIST=1").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed := strings.Fields(string(out))
-	slices.Sort(listed)
-	slices.Sort(acknowledged)
-	if !slices.Equal(listed, acknowledged) {
-		t.Errorf("%d listed, %d acknowledged, and they differ", len(listed), len(acknowledged))
+	return slices.Sorted(slices.Values(strings.Fields(string(out))))
+}
+
+// TestManyProcesses has many processes publish in one workspace at once, 64 of
+// them 50 times each where HANDOFF_LONG is set, each a kept body of its own: each publish is one whole record, none is refused,
+// none waits long, and what was acknowledged is found by another process at
+// once.
+func TestManyProcesses(t *testing.T) {
+	processes, each := 16, 20
+	if os.Getenv("HANDOFF_LONG") != "" {
+		processes, each = 64, 50
 	}
-	wholeRecords(t, dir, acknowledged)
+	dir := workspace(t)
+	var told acks
+	var wg sync.WaitGroup
+	for range processes {
+		wg.Go(func() {
+			cmd := again(dir, "LOCAL_TEST_PUBLISH="+strconv.Itoa(each))
+			out, err := cmd.StdoutPipe()
+			if err == nil {
+				err = cmd.Start()
+			}
+			if err == nil {
+				told.read(out)
+				err = cmd.Wait()
+			}
+			if err != nil {
+				t.Errorf("publishing: %v", err)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	looks := 0
+	for running := true; running; looks++ {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		want := told.sorted()
+		got := listed(t, dir)
+		for _, id := range want {
+			if _, found := slices.BinarySearch(got, id); !found {
+				t.Errorf("%s was acknowledged, and is not listed", id)
+			}
+		}
+	}
+	want := told.sorted()
+	t.Logf("longest publish: %d ms; %d listings meanwhile", told.longest, looks)
+	if got := listed(t, dir); len(want) != processes*each || !slices.Equal(got, want) {
+		t.Errorf("%d listed, %d acknowledged, want %d, the same", len(got), len(want), processes*each)
+	}
+	wholeRecords(t, dir, want)
 }
 
 // wholeRecords holds that the log has the given artifacts, sorted by id, and
@@ -187,7 +242,8 @@ var harms = map[string]func(t *testing.T, dir, file string){
 		must(t, os.Mkdir(filepath.Join(dir, "lock"), 0o700))
 		noLock(t, dir)
 	},
-	"killed writer": killedWriter,
+	"killed writer":            killedWriter,
+	"locked by a dead process": lockedByTheDead,
 }
 
 // TestIndexTrouble does harm to the index of a workspace and checks that every
@@ -195,6 +251,7 @@ var harms = map[string]func(t *testing.T, dir, file string){
 func TestIndexTrouble(t *testing.T) {
 	for name, harm := range harms {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := workspace(t)
 			publishSome(t, dir, 30)
 			harm(t, filepath.Join(dir, ".handoff"), filepath.Join(dir, ".handoff", indexName))
