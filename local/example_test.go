@@ -112,3 +112,41 @@ func ExampleWorkspace_Open() {
 	// Output:
 	// design.md is modified; published was: # Retry policy
 }
+
+// A directory is kept where its publisher says so; it can be unpacked when the
+// directory is gone.
+func ExampleSave() {
+	ctx := context.Background()
+	dir, w := workspace()
+	defer os.RemoveAll(dir)
+	defer w.Close()
+	site := filepath.Join(dir, "site")
+	if err := os.Mkdir(site, 0o755); err != nil {
+		log.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "design.md"), filepath.Join(site, "index.md")); err != nil {
+		log.Fatal(err)
+	}
+
+	p, err := w.Publish(ctx, handoff.Draft{Channel: "handoff", Path: "site", Keep: handoff.KeepAlways})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.RemoveAll(site); err != nil {
+		log.Fatal(err)
+	}
+
+	b, err := w.Open(ctx, p.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer b.Close()
+	if err := local.Save(ctx, b, filepath.Join(dir, "as-published")); err != nil {
+		log.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "as-published", "index.md"))
+	fmt.Printf("%s is %s; its index.md was: %s%v", b.Artifact.Path, b.Artifact.Target, text, err)
+	// Output:
+	// site is missing; its index.md was: # Retry policy
+	// <nil>
+}
