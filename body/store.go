@@ -13,9 +13,9 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// managed is where the runtime directory holds bodies that have no other
+// StoredDir is where the runtime directory holds bodies that have no other
 // place, each below its artifact's id.
-const managed = "artifacts/files"
+const StoredDir = "artifacts/files"
 
 // Store implements handoff.Files.
 func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (discard func(), err error) {
@@ -35,11 +35,11 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 		return nil, err
 	}
 	defer root.Close()
-	dir := path.Join(managed, id)
+	dir := path.Join(StoredDir, id)
 	discard = func() {
 		if root, err := s.Runtime(); err == nil {
 			root.RemoveAll(dir)
-			root.Remove(managed) // if it is empty
+			root.Remove(StoredDir) // if it is empty
 			root.Close()
 		}
 	}

@@ -88,7 +88,11 @@ func (c *check) note(name, format string, args ...any) {
 }
 
 func (l *Log) examine(ctx context.Context) (*check, error) {
-	names, err := l.recordNames() // first, for each is made after its number
+	names, err := l.namesIn(recordsDir) // first, for each is made after its number
+	if err != nil {
+		return nil, err
+	}
+	managed, err := l.namesIn(body.StoredDir)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +114,11 @@ func (l *Log) examine(ctx context.Context) (*check, error) {
 		next = n + 1
 		if err := l.examineRecord(c, n); err != nil {
 			return nil, err
+		}
+	}
+	for _, id := range managed {
+		if _, ok := c.places[id]; !ok {
+			c.note(body.StoredDir+"/"+id, "belongs to no record: its publish died, or is under way")
 		}
 	}
 	for _, name := range names {
@@ -205,9 +214,9 @@ func (l *Log) listNumbers(c *check) error {
 	return nil
 }
 
-// recordNames lists the second names of records.
-func (l *Log) recordNames() ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(l.dir, recordsDir))
+// namesIn lists a directory, which need not exist.
+func (l *Log) namesIn(dir string) ([]string, error) {
+	entries, err := os.ReadDir(l.path(dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

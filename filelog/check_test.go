@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/body"
 	"github.com/agent-handoff/handoff/logtest"
 )
 
@@ -314,6 +315,12 @@ func TestNotes(t *testing.T) {
 				s.must(os.Chtimes(s.path(tmpDir+"/record-1"), time.Time{}, time.Now().Add(-2*time.Hour)))
 			},
 			text: "is a temporary",
+		},
+		"stored body of no record": {
+			make: func(s site) {
+				s.must(os.MkdirAll(s.path(body.StoredDir+"/art_01K0000000000000000000000A"), 0o700))
+			},
+			text: "belongs to no record: its publish died", stays: true,
 		},
 		"new temporary": {
 			make: func(s site) { s.must(os.MkdirAll(s.path(tmpDir), 0o700)); s.put(tmpDir+"/record-1", "") },

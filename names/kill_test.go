@@ -100,6 +100,12 @@ func (w worker) write(text string) error {
 	return w.acknowledged(written.Published, err)
 }
 
+// pipe publishes what has no file.
+func (w worker) pipe(text string) error {
+	p, err := w.hub.Publish(background, handoff.Draft{Channel: "design", Filename: "piped.md", Body: strings.NewReader(text)})
+	return w.acknowledged(p, err)
+}
+
 // edit is what an agent does that knows nothing of us.
 func (w worker) edit(text string) error {
 	err := os.WriteFile(file(w.dir, w.run, w.name), []byte(text), 0o644)
@@ -153,10 +159,11 @@ func workToPoint(dir string) error {
 	if err != nil {
 		return err
 	}
+	files := &body.Files{Root: root, Runtime: func() (*os.Root, error) { return os.OpenRoot(runtime) }, RuntimePath: ".handoff"}
 	hub := handoff.New(stopLog{log, step}, stopIndex{index, step}, stopBodies{log.Bodies(), step},
-		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &body.Files{Root: root}})
+		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: stopFiles{files, step}})
 	w := worker{dir, "run-1", "plans/context.md", hub, step}
-	for i, work := range []func(string) error{w.publish, w.write, w.edit, w.write, w.write} {
+	for i, work := range []func(string) error{w.publish, w.write, w.pipe, w.edit, w.write, w.write} {
 		if err := work(fmt.Sprintf("text %d\n", i)); err != nil {
 			return err
 		}
@@ -190,6 +197,16 @@ func (x stopIndex) Apply(ctx context.Context, records ...handoff.Record) error {
 	return x.step("index", func() error { return x.Index.Apply(ctx, records...) })
 }
 
+type stopFiles struct {
+	*body.Files
+	step func(string, func() error) error
+}
+
+func (f stopFiles) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (discard func(), err error) {
+	err = f.step("store", func() error { discard, err = f.Files.Store(ctx, id, d, p, to); return err })
+	return discard, err
+}
+
 type stopBodies struct {
 	*filelog.Bodies
 	step func(string, func() error) error
@@ -201,8 +218,8 @@ func (b stopBodies) Put(ctx context.Context, r io.Reader) (d handoff.Digest, err
 }
 
 // TestKillPoints kills a process before and after each step of publishing a
-// kept file, of a first write, of a write over an agent's own edit, and of one
-// more. Where HANDOFF_LONG is not set, it does so where it comes to a step last.
+// kept file and a body that has none, of a first write, of a write over an
+// agent's own edit, and of one more. Where HANDOFF_LONG is not set, it does so where it comes to a step last.
 func TestKillPoints(t *testing.T) {
 	var points []string
 	{
@@ -215,7 +232,7 @@ func TestKillPoints(t *testing.T) {
 		}
 		points = strings.Split(strings.TrimSpace(listed.String()), "\n")
 	}
-	for _, step := range []string{"body", "append", "second link", "index", "make the folder", "make a temporary", "fill it", "sync it", "close it", "rename it", "sync the directory", "look"} {
+	for _, step := range []string{"body", "store", "append", "second link", "index", "make the folder", "make a temporary", "fill it", "sync it", "close it", "rename it", "sync the directory", "look"} {
 		if n := strings.Count(strings.Join(points, "\n")+"\n", "before "+step+"\n"); n < 3 {
 			t.Errorf("%d points are before %q, want 3 or more", n, step)
 		}
@@ -280,6 +297,12 @@ func whole(t *testing.T, dir, said string) {
 			t.Errorf("record %d is torn: %v", r.Seq, f.Err)
 		case *handoff.ArtifactPublished:
 			known[f.Digest.Value] = true
+			if strings.HasPrefix(f.Path, ".handoff/") {
+				text, err := os.ReadFile(filepath.Join(dir, f.Path))
+				if err != nil || logtest.DigestOf(string(text)) != f.Digest {
+					t.Errorf("the file of record %d is %q, %v", r.Seq, text, err)
+				}
+			}
 			b, err := w.Bodies.Open(t.Context(), f.Digest)
 			if err != nil || !f.Kept {
 				t.Errorf("the body of record %d, kept %v: %v", r.Seq, f.Kept, err)
