@@ -102,9 +102,8 @@ func Identify(said ...Producer) Producer {
 // Slot returns the value that the producer has for a slot: one of its fields,
 // by the name that filters or that JSON has for it, or one of its other ids.
 func (p Producer) Slot(name string) string {
-	name = SlotName(name)
 	for _, s := range p.slots() {
-		if s.name == name {
+		if s.name == name || s.json == name {
 			return *s.value
 		}
 	}
@@ -127,8 +126,8 @@ type slot struct {
 	value      *string
 }
 
-func (p *Producer) slots() []slot {
-	return []slot{
+func (p *Producer) slots() [11]slot {
+	return [...]slot{
 		{"harness", "harness", &p.Harness}, {"agent", "agent", &p.Agent}, {"session", "session", &p.Session},
 		{"parent-session", "parentSession", &p.ParentSession}, {"run", "runId", &p.RunID},
 		{"operation", "operationId", &p.OperationID}, {"task", "taskId", &p.TaskID}, {"work", "workId", &p.WorkID},

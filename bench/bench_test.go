@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -65,6 +66,14 @@ func timed(work func()) time.Duration {
 	start := time.Now()
 	work()
 	return time.Since(start)
+}
+
+// processorTime returns how long the processors have worked for this process:
+// on a machine that others use too, it says more than the clock.
+func processorTime(tb testing.TB) time.Duration {
+	var u syscall.Rusage
+	must(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func median[T cmp.Ordered](list []T) T {

@@ -363,7 +363,7 @@ func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page hand
 func showingSessions(s *store, q handoff.SessionQuery, before handoff.Seq) (string, []any, error) {
 	w := selectsSessions(q, before)
 	if q.Workflow != nil {
-		names, err := s.fitting(`SELECT DISTINCT workflow FROM sessions`, q.Workflow.MatchString)
+		names, err := s.fitting(everyWorkflow, q.Workflow.MatchString)
 		if err != nil {
 			return "", nil, err
 		}
@@ -376,11 +376,11 @@ func showingSessions(s *store, q handoff.SessionQuery, before handoff.Seq) (stri
 		}
 		w = w.and("json_array_length(?) > 0 AND ("+madeIn("session")+" OR "+madeIn("run")+")", kinds, kinds, kinds)
 	}
-	query := "SELECT a.id, a.state" + w.String() + " ORDER BY a.opened DESC"
+	found := "SELECT a.id, a.opened" + w.String() + " ORDER BY a.opened DESC"
 	if q.Limit > 0 {
-		query, w.args = query+" LIMIT ?", append(w.args, q.Limit+1)
+		found, w.args = found+" LIMIT ?", append(w.args, q.Limit+1)
 	}
-	return query, w.args, nil
+	return "SELECT s.id, s.state FROM (" + found + ") found CROSS JOIN sessions s ON s.id = found.id ORDER BY found.opened DESC", w.args, nil
 }
 
 // madeIn selects sessions by what was made in them: a slot of an artifact's
@@ -389,8 +389,13 @@ func madeIn(column string) string {
 	return "EXISTS (SELECT 1 FROM artifacts x WHERE x." + column + " = a.id AND x.status = 'active' AND coalesce(x.kind, '') IN (SELECT value FROM json_each(?)))"
 }
 
-// everyKind selects the kinds of artifacts, "" for none. It steps from one kind
-// to the next, for there are few.
+// everyKind selects the kinds of artifacts, "" for none, and everyWorkflow the
+// names of sessions' workflows. They step from one to the next, for there are
+// few.
+const everyWorkflow = `WITH RECURSIVE known (name) AS (SELECT min(workflow) FROM sessions
+	UNION ALL SELECT (SELECT min(workflow) FROM sessions WHERE workflow > known.name) FROM known WHERE known.name IS NOT NULL)
+	SELECT name FROM known WHERE name IS NOT NULL`
+
 const everyKind = `WITH RECURSIVE known (kind) AS (SELECT min(kind) FROM artifacts WHERE kind IS NOT NULL
 	UNION ALL SELECT (SELECT min(kind) FROM artifacts WHERE kind > known.kind) FROM known WHERE known.kind IS NOT NULL)
 	SELECT kind FROM known WHERE kind IS NOT NULL UNION ALL SELECT ''`

@@ -11,7 +11,7 @@ import (
 
 // version is that of the schema and of what is stored in it. A database of
 // another version is emptied and filled anew.
-const version = 5
+const version = 6
 
 // schema is the database but for the indexes of columns. An artifact's row has
 // the place of its record as its key, so that every index of artifacts ends in
@@ -41,13 +41,14 @@ var schema = []string{
 
 	`CREATE TABLE sessions (id TEXT PRIMARY KEY, state TEXT, opened INTEGER, openedAt INTEGER, status TEXT,
 		parent TEXT, agent TEXT, workflow TEXT, user TEXT, archived INTEGER, boot TEXT) WITHOUT ROWID`,
-	`CREATE INDEX sessions_by_opened ON sessions (opened)`,
-	`CREATE INDEX sessions_by_time ON sessions (openedAt)`,
-	`CREATE INDEX sessions_by_status ON sessions (status, opened)`,
-	`CREATE INDEX sessions_by_parent ON sessions (parent, opened)`,
-	`CREATE INDEX sessions_by_agent ON sessions (agent, opened)`,
-	`CREATE INDEX sessions_by_workflow ON sessions (workflow, opened)`,
-	`CREATE INDEX sessions_by_user ON sessions (user, opened)`,
+	// Each index holds all that queries select by, so that only what is shown is
+	// looked up.
+	`CREATE INDEX sessions_by_opened ON sessions (opened, status, parent, archived, agent, workflow, user, openedAt)`,
+	`CREATE INDEX sessions_by_status ON sessions (status, opened, parent, archived, agent, workflow, user, openedAt)`,
+	`CREATE INDEX sessions_by_parent ON sessions (parent, opened, status, archived, agent, workflow, user, openedAt)`,
+	`CREATE INDEX sessions_by_agent ON sessions (agent, opened, status, parent, archived, workflow, user, openedAt)`,
+	`CREATE INDEX sessions_by_user ON sessions (user, opened, status, parent, archived, agent, workflow, openedAt)`,
+	`CREATE INDEX sessions_by_workflow ON sessions (workflow)`,
 	`CREATE INDEX sessions_by_boot ON sessions (boot, opened) WHERE boot IS NOT NULL`, // few: those that run
 	`CREATE TABLE session_tags (tag TEXT, id TEXT, PRIMARY KEY (tag, id)) WITHOUT ROWID`,
 	`CREATE INDEX session_tags_by_id ON session_tags (id)`,

@@ -1,0 +1,52 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/filelog"
+)
+
+// BenchmarkSessionFind compares processes that look for a session among 10,000
+// by three filters with one that does nothing, taken in turns.
+func BenchmarkSessionFind(b *testing.B) {
+	const sessions = 10_000
+	dir := fresh(b)
+	runtime := filepath.Join(dir, ".handoff")
+	random := rand.NewChaCha8([32]byte{4})
+	must(b, filelog.Open(runtime, random).Make())
+	start, n := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), 0
+	add := func(id string, f handoff.Fact) {
+		n++
+		r, err := handoff.NewRecord(start.Add(time.Duration(n)*time.Second), random, handoff.Producer{Harness: "codex", Session: id, WorkID: id}, f)
+		must(b, err)
+		must(b, store(runtime, n, r))
+	}
+	for i := range sessions {
+		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)
+		add(id, &handoff.SessionOpened{SessionID: id, Title: "Intake of a request", Folder: "docs/agent-outputs/" + id, User: "pat",
+			Agent:    handoff.SessionAgent{Name: []string{"alex", "casey", "sam"}[i%3], Bundle: "analysis"},
+			Workflow: handoff.SessionWorkflow{Name: fmt.Sprintf("%s-%d", []string{"intake", "deep-dive"}[i%2], i%40), Description: "What is asked for"}})
+		size := int64(1000)
+		add(id, &handoff.ArtifactPublished{Channel: "analysis", Kind: "document", Path: "docs/agent-outputs/" + id + "/analysis.md", TargetType: "file",
+			Title: "Analysis", MediaType: "text/markdown", SizeBytes: &size})
+		if i%4 > 0 {
+			add(id, &handoff.SessionClosed{SessionID: id, Status: []string{"completed", "failed"}[i%8/4]})
+		}
+	}
+	program, hello := programs(b)
+	run(b, dir, program, "list") // the index is made
+	commands := map[string][]string{
+		"hello": {hello},
+		"find":  {program, "session", "find", "--agent", "casey", "--workflow", "^deep-dive-", "--status", "completed"},
+		"none":  {program, "session", "find", "--agent", "casey", "--workflow", "^deep-dive-", "--status", "cancelled"},
+		"type":  {program, "session", "find", "--agent", "casey", "--status", "completed", "--output-type", "document"},
+	}
+	for b.Loop() {
+		reportOverHello(b, medians(b, dir, commands, 41))
+	}
+}
