@@ -36,13 +36,13 @@ func (a *App) Reading(do func(*local.Workspace) error) error {
 }
 
 // Writing runs do with an open workspace, and says so if do has made it.
-// Once that is done it closes the sessions that ended without a word.
+// Once that is done it does what others were killed before.
 func (a *App) Writing(do func(*local.Workspace) error) error {
 	return a.Reading(func(w *local.Workspace) error {
 		_, before := os.Stat(w.Runtime)
 		err := do(w)
 		if err == nil {
-			a.bury(w)
+			a.tidy(w)
 		}
 		if _, after := os.Stat(w.Runtime); before != nil && after == nil {
 			fmt.Fprintf(a.Err, "created workspace %s\n", w.Root)
@@ -51,8 +51,8 @@ func (a *App) Writing(do func(*local.Workspace) error) error {
 	})
 }
 
-func (a *App) bury(w *local.Workspace) {
-	warnings, err := w.Bury(context.Background(), a.Caller())
+func (a *App) tidy(w *local.Workspace) {
+	warnings, err := w.Tidy(context.Background(), a.Caller())
 	if err != nil {
 		warnings = append(warnings, err.Error())
 	}
@@ -92,7 +92,7 @@ func (a *App) RenderSession(ctx context.Context, w *local.Workspace, id string) 
 	if id == "" {
 		return
 	}
-	if err := w.Book(handoff.Producer{}).Render(ctx, id); err != nil && !errors.Is(err, handoff.NotFound) {
+	if err := w.Book(handoff.Producer{}).Changed(ctx, id); err != nil && !errors.Is(err, handoff.NotFound) {
 		a.Warn("%v", err)
 	}
 }
