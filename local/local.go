@@ -87,7 +87,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	w.Bodies = w.Log.Bodies()
 	w.published = &body.Files{
 		Root: w.files, Now: o.Now, Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
-		Linked: found.Linked, Worktree: found.Worktree, SessionDir: w.dirOf,
+		Linked: found.Linked, Worktree: found.Worktree, SessionDir: w.DirOf,
 		Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
 	}
 	w.Hub = handoff.New(w.Log, w.index, w.Bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: w.published})

@@ -98,7 +98,7 @@ func (w *Workspace) File(ctx context.Context, a handoff.Artifact) string {
 	case handoff.RuntimeRoot:
 		dir = w.Runtime
 	case handoff.SessionRoot:
-		dir = w.dirOf(ctx, a.Record.Producer)
+		dir = w.DirOf(ctx, a.Record.Producer)
 	}
 	if dir == "" {
 		return ""
@@ -106,9 +106,10 @@ func (w *Workspace) File(ctx context.Context, a handoff.Artifact) string {
 	return filepath.Join(dir, filepath.FromSlash(a.Path))
 }
 
-// dirOf returns the directory of the session that a producer worked in. It
-// asks the index only: the hub asks it in the middle of an answer.
-func (w *Workspace) dirOf(ctx context.Context, p handoff.Producer) string {
+// DirOf returns the directory of the session that a producer worked in: its
+// folder, else what the environment names, "" for none. It asks the index only,
+// for the hub calls it in the middle of an answer.
+func (w *Workspace) DirOf(ctx context.Context, p handoff.Producer) string {
 	if s, err := w.index.Session(ctx, p.Session); err == nil && s.Folder != "" {
 		return w.Folder(s)
 	}

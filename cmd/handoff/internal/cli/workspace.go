@@ -61,8 +61,25 @@ func (a *App) tidy(w *local.Workspace) {
 	}
 }
 
-// Below turns a path as the caller writes it into one below the workspace.
-func (a *App) Below(w *local.Workspace, name string) (string, error) {
+// Place sets the path of a draft's file, which is named as the caller writes
+// it: below the workspace, or, where that is elsewhere, below the directory of
+// the session that the producer works in.
+func (a *App) Place(ctx context.Context, w *local.Workspace, p handoff.Producer, d *handoff.Draft, name string) (err error) {
+	if d.Path, err = a.Below(w.Root, name); err == nil {
+		return nil
+	}
+	dir, unresolved := filepath.EvalSymlinks(w.DirOf(ctx, p))
+	if unresolved != nil {
+		return err
+	}
+	if file, outside := a.Below(dir, name); outside == nil {
+		d.Path, d.Root, d.RootDir, err = file, handoff.SessionRoot, dir, nil
+	}
+	return err
+}
+
+// Below turns a path as the caller writes it into one below root.
+func (a *App) Below(root, name string) (string, error) {
 	if name == "" {
 		return "", Invalid("publish", `""`, "path is empty", "name a file or directory, or - for standard input")
 	}
@@ -71,9 +88,9 @@ func (a *App) Below(w *local.Workspace, name string) (string, error) {
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {
 		full = filepath.Join(dir, filepath.Base(full))
 	}
-	rel, err := filepath.Rel(w.Root, full)
+	rel, err := filepath.Rel(root, full)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", Invalid("publish", name, "path leaves the workspace", "write the file below "+w.Root+" first, or pass --workspace")
+		return "", Invalid("publish", name, "path leaves the workspace", "write the file below "+root+" first, or pass --workspace")
 	}
 	return filepath.ToSlash(rel), nil
 }
