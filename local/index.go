@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/filelog"
@@ -96,6 +97,25 @@ func (x *index) PutVerdict(ctx context.Context, id, fingerprint string, t handof
 		return v.PutVerdict(ctx, id, fingerprint, t)
 	}
 	return err
+}
+
+// Rendered implements session.Pending. An index in memory knows no other
+// process, and remembers nothing.
+func (x *index) Rendered(ctx context.Context, id string, upTo handoff.Seq) error {
+	at, err := x.place(ctx)
+	if s, ok := at.(*sqlindex.Index); ok {
+		return s.Rendered(ctx, id, upTo)
+	}
+	return err
+}
+
+// unrendered returns some sessions that nobody rendered for so long.
+func (x *index) unrendered(ctx context.Context, age time.Duration) ([]string, error) {
+	at, err := x.place(ctx)
+	if s, ok := at.(*sqlindex.Index); ok {
+		return s.Unrendered(ctx, age, leftMost)
+	}
+	return nil, err
 }
 
 // Close releases the index's file.

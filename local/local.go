@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff/body"
 	"github.com/agent-handoff/handoff/config"
 	"github.com/agent-handoff/handoff/filelog"
+	"github.com/agent-handoff/handoff/session"
 )
 
 // A Workspace is an open workspace. Close it when done.
@@ -31,6 +32,7 @@ type Workspace struct {
 	now       func() time.Time
 	rand      io.Reader
 	index     *index
+	pace      *session.Pace
 
 	sessionDir string // as the environment names it
 }
@@ -80,20 +82,21 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, errors.Join(err, files.Close())
 	}
 	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files, home: home, now: o.Now, rand: o.Rand,
-		sessionDir: config.SessionDir(o.Getenv, dir)}
+		pace: &session.Pace{Now: o.Now}, sessionDir: config.SessionDir(o.Getenv, dir)}
 	w.index = &index{log: w.Log, runtime: found.Runtime, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
 	w.Bodies = w.Log.Bodies()
 	w.published = &body.Files{
 		Root: w.files, Now: o.Now, Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
-		Linked: found.Linked, Worktree: found.Worktree, SessionDir: w.dirOf,
+		Linked: found.Linked, Worktree: found.Worktree, SessionDir: w.DirOf,
 		Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
 	}
 	w.Hub = handoff.New(w.Log, w.index, w.Bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: w.published})
 	return w, nil
 }
 
-// Close releases what Open holds.
+// Close renders what is still to be rendered, and releases what Open holds.
 func (w *Workspace) Close() error {
+	w.pace.Flush()
 	return errors.Join(w.index.Close(), w.home.Close(), w.files.Close())
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/config"
@@ -37,13 +38,33 @@ type OpenedSession struct {
 // Book returns a book of the workspace's sessions whose records say that p
 // made them.
 func (w *Workspace) Book(p handoff.Producer) *session.Book {
-	return &session.Book{Hub: w.As(p), Files: w.home, Root: w.Root, Rand: w.rand}
+	return &session.Book{Hub: w.As(p), Files: w.home, Root: w.Root, Rand: w.rand, Pace: w.pace, Pending: w.index}
 }
 
-// Bury closes the sessions whose processes ended on this machine without a
-// word, as session.Book.Bury does. Whoever writes does that for all.
-func (w *Workspace) Bury(ctx context.Context, p handoff.Producer) ([]string, error) {
-	return w.Book(p).Bury(ctx, Observer())
+// What a writer was killed before it did is done by whoever writes next, a
+// little at a time.
+const (
+	leftAfter = 2 * time.Second // a writer that lives has rendered by then
+	leftMost  = 32
+)
+
+// Tidy does what processes that were killed left undone: it closes the sessions
+// that ended without a word on this machine, and renders their manifests and
+// those that lack a record. Every command that writes does that when its own
+// work is done; a process that lives long should now and then.
+func (w *Workspace) Tidy(ctx context.Context, p handoff.Producer) ([]string, error) {
+	warnings, err := w.Book(p).Bury(ctx, Observer())
+	return warnings, errors.Join(err, w.renderLeft(ctx, leftAfter))
+}
+
+// renderLeft renders the manifests that nobody rendered for so long. One that
+// can't be rendered stops no other, and is tried again.
+func (w *Workspace) renderLeft(ctx context.Context, age time.Duration) error {
+	ids, err := w.index.unrendered(ctx, age)
+	for _, id := range ids {
+		_ = w.Book(handoff.Producer{}).Render(ctx, id)
+	}
+	return err
 }
 
 // Folder returns the folder of a session that was opened, absolute.
@@ -77,7 +98,7 @@ func (w *Workspace) File(ctx context.Context, a handoff.Artifact) string {
 	case handoff.RuntimeRoot:
 		dir = w.Runtime
 	case handoff.SessionRoot:
-		dir = w.dirOf(ctx, a.Record.Producer)
+		dir = w.DirOf(ctx, a.Record.Producer)
 	}
 	if dir == "" {
 		return ""
@@ -85,9 +106,10 @@ func (w *Workspace) File(ctx context.Context, a handoff.Artifact) string {
 	return filepath.Join(dir, filepath.FromSlash(a.Path))
 }
 
-// dirOf returns the directory of the session that a producer worked in. It
-// asks the index only: the hub asks it in the middle of an answer.
-func (w *Workspace) dirOf(ctx context.Context, p handoff.Producer) string {
+// DirOf returns the directory of the session that a producer worked in: its
+// folder, else what the environment names, "" for none. It asks the index only,
+// for the hub calls it in the middle of an answer.
+func (w *Workspace) DirOf(ctx context.Context, p handoff.Producer) string {
 	if s, err := w.index.Session(ctx, p.Session); err == nil && s.Folder != "" {
 		return w.Folder(s)
 	}

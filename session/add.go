@@ -70,7 +70,7 @@ func (b *Book) Add(ctx context.Context, id string, p handoff.Producer, o Additio
 		return done, err
 	}
 	done.Warnings = append(done.Warnings, warnings...)
-	if err := b.Render(ctx, p.Session); err != nil {
+	if err := b.Changed(ctx, p.Session); err != nil {
 		done.Warnings = append(done.Warnings, err.Error())
 	}
 	return done, nil

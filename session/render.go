@@ -22,25 +22,53 @@ import (
 // Kinds: NotFound, Unavailable.
 func (b *Book) Render(ctx context.Context, id string) error {
 	s, err := b.session(ctx, id)
-	if err != nil || s.Parent != "" || s.Folder == "" {
+	if err != nil || s.Parent != "" {
 		return err
+	}
+	upTo, err := b.render(ctx, s)
+	if err == nil && b.Pending != nil {
+		_ = b.Pending.Rendered(ctx, id, upTo) // derived: whoever is next renders once more
+	}
+	return err
+}
+
+// Changed renders the manifest of a session that a record came for: at once,
+// or, where this process did so within the last second, by the end of it.
+// Kinds: those of Render.
+func (b *Book) Changed(ctx context.Context, id string) error {
+	later := func() { _ = b.Render(context.WithoutCancel(ctx), id) } // the record stands, and Pending knows
+	if b.Pace != nil && !b.Pace.turn(id, later) {
+		return nil
+	}
+	return b.Render(ctx, id)
+}
+
+// render returns up to which record the manifest shows all.
+func (b *Book) render(ctx context.Context, s handoff.Session) (upTo handoff.Seq, err error) {
+	if s.Folder == "" {
+		return b.Hub.Newest(ctx)
 	}
 	root, err := b.Files.OpenRoot(s.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return b.Hub.Newest(ctx)
 	}
 	if err != nil {
-		return unrendered(id, err)
+		return 0, unrendered(s.ID, err)
 	}
 	defer root.Close()
 	err = settle(
-		func() ([]byte, error) { return b.manifest(ctx, id) },
+		func() (text []byte, err error) {
+			if upTo, err = b.Hub.Newest(ctx); err == nil {
+				text, err = b.manifest(ctx, s.ID)
+			}
+			return text, err
+		},
 		func(text []byte) error { return b.replace(root, text) },
 	)
 	if err != nil {
-		return unrendered(id, err)
+		return 0, unrendered(s.ID, err)
 	}
-	return nil
+	return upTo, nil
 }
 
 func unrendered(id string, err error) error {
@@ -96,8 +124,12 @@ func (b *Book) Read(ctx context.Context, id string) (handoff.Session, []handoff.
 	return s, page.Artifacts, err
 }
 
-// replace puts the manifest's file in place as a whole.
+// replace puts the manifest's file in place as a whole, unless it says so
+// already.
 func (b *Book) replace(root *os.Root, text []byte) error {
+	if is, err := root.ReadFile(ManifestName); err == nil && bytes.Equal(is, text) {
+		return nil
+	}
 	var random [8]byte
 	if _, err := io.ReadFull(b.Rand, random[:]); err != nil {
 		return err

@@ -32,6 +32,16 @@ type Book struct {
 	Files *os.Root // the directory that all folders of sessions lie below
 	Root  string   // the workspace, absolute; what lies elsewhere is recorded below its session
 	Rand  io.Reader
+
+	Pace    *Pace   // nil to render after each record
+	Pending Pending // nil where nobody remembers what is to be rendered
+}
+
+// Pending remembers which sessions were not rendered yet, should whoever was
+// about to be killed.
+type Pending interface {
+	// Rendered says that a session's manifest shows all records up to a place.
+	Rendered(ctx context.Context, id string, upTo handoff.Seq) error
 }
 
 // An Opening is what a new session is told of itself. Only its folder and the
@@ -207,7 +217,13 @@ func (b *Book) record(ctx context.Context, id string, f handoff.Fact) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	if err := b.Render(ctx, id); err != nil {
+	switch f.(type) {
+	case *handoff.SessionOpened, *handoff.SessionClosed:
+		err = b.Render(ctx, id)
+	default:
+		err = b.Changed(ctx, id)
+	}
+	if err != nil {
 		warnings = append(warnings, err.Error())
 	}
 	return warnings, nil

@@ -16,6 +16,7 @@ import (
 type keeper struct {
 	*store
 	changed   list[string] // ids of artifacts
+	touched   list[string] // ids of sessions whose manifests show what changed
 	sessioned list[string]
 	worked    list[workKey]
 	pointed   list[pointerKey]
@@ -46,7 +47,7 @@ func (l *list[K]) take() []K {
 }
 
 func newKeeper(ctx context.Context, c *conn) *keeper {
-	return &keeper{newStore(ctx, c), list[string]{has: map[string]bool{}}, list[string]{has: map[string]bool{}},
+	return &keeper{newStore(ctx, c), list[string]{has: map[string]bool{}}, list[string]{has: map[string]bool{}}, list[string]{has: map[string]bool{}},
 		list[workKey]{has: map[workKey]bool{}}, list[pointerKey]{has: map[pointerKey]bool{}}, map[handoff.Status]int{}}
 }
 
@@ -84,12 +85,14 @@ func (k *keeper) Artifact(id string) (*handoff.ArtifactState, error) {
 func (k *keeper) PutArtifact(a *handoff.ArtifactState) error {
 	k.artifacts[a.ID] = a
 	k.changed.add(a.ID)
+	k.touched.add(a.Record.Producer.Session)
 	return nil
 }
 
 func (k *keeper) PutSession(s *handoff.Session) error {
 	k.sessions[s.ID] = s
 	k.sessioned.add(s.ID)
+	k.touched.add(s.ID)
 	return nil
 }
 

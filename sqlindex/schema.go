@@ -53,6 +53,9 @@ var schema = []string{
 	`CREATE TABLE session_tags (tag TEXT, id TEXT, PRIMARY KEY (tag, id)) WITHOUT ROWID`,
 	`CREATE INDEX session_tags_by_id ON session_tags (id)`,
 
+	// Sessions that someone is about to render, since when, and up to which record.
+	`CREATE TABLE unrendered (id TEXT PRIMARY KEY, seq INTEGER, at REAL) WITHOUT ROWID`,
+
 	`CREATE TABLE works (harness TEXT, id TEXT, state TEXT, PRIMARY KEY (harness, id)) WITHOUT ROWID`,
 
 	`CREATE TABLE damaged (seq INTEGER PRIMARY KEY)`,

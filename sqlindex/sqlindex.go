@@ -153,7 +153,10 @@ func fold(ctx context.Context, c *conn, records []handoff.Record) error {
 			return err
 		}
 	}
-	return k.flush()
+	if err := k.flush(); err != nil {
+		return err
+	}
+	return k.toRender(records[len(records)-1].Seq)
 }
 
 // Reset empties the index, unless it has moved on from the given place.

@@ -95,7 +95,7 @@ func publish(ctx context.Context, a *cli.App, w *local.Workspace, path string, d
 		d.Body = a.In
 	} else if d.Filename != "" {
 		return cli.Invalid("publish", path, "--filename is for a body from standard input", "leave --filename out; the file keeps its name")
-	} else if d.Path, err = a.Below(w, path); err != nil {
+	} else if err = a.Place(ctx, w, producer, &d, path); err != nil {
 		return err
 	}
 	scope := a.Scope(ctx, w, producer)

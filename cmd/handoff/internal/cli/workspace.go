@@ -36,13 +36,13 @@ func (a *App) Reading(do func(*local.Workspace) error) error {
 }
 
 // Writing runs do with an open workspace, and says so if do has made it.
-// Once that is done it closes the sessions that ended without a word.
+// Once that is done it does what others were killed before.
 func (a *App) Writing(do func(*local.Workspace) error) error {
 	return a.Reading(func(w *local.Workspace) error {
 		_, before := os.Stat(w.Runtime)
 		err := do(w)
 		if err == nil {
-			a.bury(w)
+			a.tidy(w)
 		}
 		if _, after := os.Stat(w.Runtime); before != nil && after == nil {
 			fmt.Fprintf(a.Err, "created workspace %s\n", w.Root)
@@ -51,8 +51,8 @@ func (a *App) Writing(do func(*local.Workspace) error) error {
 	})
 }
 
-func (a *App) bury(w *local.Workspace) {
-	warnings, err := w.Bury(context.Background(), a.Caller())
+func (a *App) tidy(w *local.Workspace) {
+	warnings, err := w.Tidy(context.Background(), a.Caller())
 	if err != nil {
 		warnings = append(warnings, err.Error())
 	}
@@ -61,8 +61,25 @@ func (a *App) bury(w *local.Workspace) {
 	}
 }
 
-// Below turns a path as the caller writes it into one below the workspace.
-func (a *App) Below(w *local.Workspace, name string) (string, error) {
+// Place sets the path of a draft's file, which is named as the caller writes
+// it: below the workspace, or, where that is elsewhere, below the directory of
+// the session that the producer works in.
+func (a *App) Place(ctx context.Context, w *local.Workspace, p handoff.Producer, d *handoff.Draft, name string) (err error) {
+	if d.Path, err = a.Below(w.Root, name); err == nil {
+		return nil
+	}
+	dir, unresolved := filepath.EvalSymlinks(w.DirOf(ctx, p))
+	if unresolved != nil {
+		return err
+	}
+	if file, outside := a.Below(dir, name); outside == nil {
+		d.Path, d.Root, d.RootDir, err = file, handoff.SessionRoot, dir, nil
+	}
+	return err
+}
+
+// Below turns a path as the caller writes it into one below root.
+func (a *App) Below(root, name string) (string, error) {
 	if name == "" {
 		return "", Invalid("publish", `""`, "path is empty", "name a file or directory, or - for standard input")
 	}
@@ -71,9 +88,9 @@ func (a *App) Below(w *local.Workspace, name string) (string, error) {
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {
 		full = filepath.Join(dir, filepath.Base(full))
 	}
-	rel, err := filepath.Rel(w.Root, full)
+	rel, err := filepath.Rel(root, full)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", Invalid("publish", name, "path leaves the workspace", "write the file below "+w.Root+" first, or pass --workspace")
+		return "", Invalid("publish", name, "path leaves the workspace", "write the file below "+root+" first, or pass --workspace")
 	}
 	return filepath.ToSlash(rel), nil
 }
@@ -92,7 +109,7 @@ func (a *App) RenderSession(ctx context.Context, w *local.Workspace, id string) 
 	if id == "" {
 		return
 	}
-	if err := w.Book(handoff.Producer{}).Render(ctx, id); err != nil && !errors.Is(err, handoff.NotFound) {
+	if err := w.Book(handoff.Producer{}).Changed(ctx, id); err != nil && !errors.Is(err, handoff.NotFound) {
 		a.Warn("%v", err)
 	}
 }

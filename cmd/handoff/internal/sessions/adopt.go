@@ -24,7 +24,7 @@ can be. A file outside the folder is never taken.`,
 	c.Flags().BoolVar(&lenient, "lenient", false, "take a manifest that breaks the specification")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Writing(func(w *local.Workspace) error {
-			folder, err := a.Below(w, args[0])
+			folder, err := a.Below(w.Home(), args[0])
 			if err != nil {
 				return err
 			}
