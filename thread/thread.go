@@ -110,7 +110,7 @@ const (
 
 // A Message is one entry of a thread's timeline.
 type Message struct {
-	N         int       `json:"n"` // its place from 1: what #M3 means; 0 holds calls that precede every message
+	N         int       `json:"n"` // its place from 1: what #M3 means; 0 holds calls before the first message, or more calls of the one before
 	ID        string    `json:"id,omitempty"`
 	Role      Role      `json:"role"`
 	Text      string    `json:"text,omitempty"`

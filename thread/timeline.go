@@ -73,7 +73,12 @@ func (t *Timeline) thought() {
 	t.thoughts = nil
 }
 
-// Call adds a call to the newest message.
+// maxCalls is how many calls are kept with one message: there may be more than
+// fit into memory.
+const maxCalls = 64
+
+// Call adds a call to the newest message. Where that has very many, the rest is
+// handed out behind it, as messages without a number.
 func (t *Timeline) Call(c Call) {
 	if !t.Inherited {
 		t.ToolCalls++
@@ -83,6 +88,11 @@ func (t *Timeline) Call(c Call) {
 	}
 	t.thought()
 	m := t.last()
+	if len(m.Tools) == maxCalls {
+		t.flush(false)
+		t.pending = append(t.pending, Message{Role: Assistant, Inherited: t.Inherited})
+		m = t.last()
+	}
 	m.Tools = append(m.Tools, c)
 	if c.Pending && c.ID != "" {
 		if t.open == nil {

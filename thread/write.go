@@ -200,10 +200,12 @@ func (p *page) stream(ctx context.Context, w io.Writer) error {
 		return p.message(w, m)
 	}
 	var last []Message
+	n := 0
 	err := p.subject().Read(ctx, p.detail(), func(m Message) error {
+		n = max(n, m.N)
 		switch {
 		case p.URI.From > 0:
-			if m.N == 0 || !p.URI.asks(m.N) {
+			if n == 0 || !p.URI.asks(n) {
 				return nil
 			}
 			return put(m)
