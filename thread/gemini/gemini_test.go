@@ -159,9 +159,9 @@ func FuzzChat(f *testing.F) {
 	threadtest.Seeds(f, dir, "*.json*")
 	f.Add([]byte(`{"$set":{"messages":[{"type":"user","content":"a"},{"id":"x","type":"gemini","tokens":{"input":-5,"cached":9e99,"output":1e400}}]}}{"$rewindTo":"x"}`))
 	f.Add([]byte(`{"messages":[{"id":"x","type":"user"},{"id":"x","type":"gemini","toolCalls":[{"agentId":"a"},{"agentId":"a","result":[[[{}]]]}]}],"sessionId":""`))
+	homes := map[string]string{".json": f.TempDir(), ".jsonl": f.TempDir()}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, ext := range []string{".json", ".jsonl"} {
-			home := t.TempDir()
+		for ext, home := range homes {
 			put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+ext, string(b))
 			p := provider(t, home)
 			for th, err := range p.Threads(t.Context()) {
