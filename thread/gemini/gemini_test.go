@@ -20,6 +20,9 @@ func TestXurl(t *testing.T) {
 	threadtest.Xurl(t, gemini.Driver(), "GEMINI_CLI_HOME", map[string]string{
 		"gemini-head subagent 62f9f98d-c578-4d3a-b4bf-3aaed19889d6": "that someone typed /resume next makes no subagent",
 		"gemini-read subagent 62f9f98d-c578-4d3a-b4bf-3aaed19889d6": "that someone typed /resume next makes no subagent",
+		"gemini-detail status_source":                               "no record ends a turn: that one ended is concluded",
+		"gemini-head status_source":                                 "no record ends a turn: that one ended is concluded",
+		"gemini-read status_source":                                 "no record ends a turn: that one ended is concluded",
 		"gemini-detail lifecycle":                                   "an event is what the parent's chat says, and it says nothing",
 		"gemini-detail-missing lifecycle":                           "an event is what the parent's chat says, and it says nothing",
 	})

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -22,7 +23,7 @@ func (l *log) state(spans *jsonl.Spans) thread.State {
 		if !ok {
 			continue
 		}
-		s.Source, s.Evidence = thread.Child, fmt.Sprintf("%s, %s", s.Evidence, l.where(r))
+		s.Source, s.Evidence = cmp.Or(s.Source, thread.Child), fmt.Sprintf("%s, %s", s.Evidence, l.where(r))
 		if s.At = v.Get("timestamp").Time(); s.At.IsZero() {
 			s.At = l.last
 		}
@@ -85,5 +86,6 @@ func answer(v jsonl.Value) thread.State {
 	case text == "":
 		return thread.State{Status: thread.Running, Evidence: "a message that is still empty"}
 	}
-	return thread.State{Status: thread.Completed, Evidence: "an answer without calls", Waiting: thread.Asks(text)}
+	// A call is written once it has run, so that nothing says that this is all.
+	return thread.State{Status: thread.Completed, Source: thread.Inferred, Evidence: "an answer without calls so far", Waiting: thread.Asks(text)}
 }
