@@ -87,8 +87,14 @@ func TestLinesWith(t *testing.T) {
 	in := "mark 0\nmark 1\nno mark\n" + long + "\nmark 2\nmar\nmark 3"
 	for name, src := range map[string]io.Reader{"whole": strings.NewReader(in), "bytes": iotest.OneByteReader(strings.NewReader(in)), "halves": iotest.HalfReader(strings.NewReader(in))} {
 		var got []string
-		for at := range jsonl.LinesWith(src, []byte("mark")) {
-			got = append(got, in[at:at+6])
+		both := struct {
+			io.Reader
+			io.ReaderAt
+		}{src, strings.NewReader(in)}
+		for at, line := range jsonl.LinesWith(both, []byte("mark"), 6) {
+			if got = append(got, string(line)); in[at:at+6] != string(line) {
+				t.Errorf("%s: %q does not lie at %d", name, line, at)
+			}
 		}
 		if want := []string{"mark 1", "mark 2", "mark 3"}; !equal(got, want) {
 			t.Errorf("%s: got %q, want %q", name, got, want)

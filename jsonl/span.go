@@ -40,10 +40,37 @@ func (s Span) Read(src io.ReaderAt, buf []byte) (Value, error) {
 	return Value(buf[:n]), err
 }
 
+// Spans reads values that lie in a source, each into the memory of the one
+// before.
+type Spans struct {
+	Source io.ReaderAt
+	buf    []byte
+}
+
+// Read reads the value that lies at span. It is overwritten by the next one.
+func (s *Spans) Read(span Span) (Value, error) {
+	v, err := span.Read(s.Source, s.buf)
+	if cap(v) > cap(s.buf) {
+		s.buf = v[:0]
+	}
+	return v, err
+}
+
 // LinesWith yields where the lines of src start that begin with prefix, the
-// first line apart. It looks at bytes only, so it costs little more than reading.
-func LinesWith(src io.Reader, prefix []byte) iter.Seq[int64] {
-	return func(yield func(int64) bool) {
+// first line apart, and n bytes from there. It looks at bytes only, so it costs
+// little more than reading.
+func LinesWith(src interface {
+	io.Reader
+	io.ReaderAt
+}, prefix []byte, n int) iter.Seq2[int64, Value] {
+	head := func(at int64) Value {
+		v, err := Span{Offset: at, Len: n}.Read(src, nil)
+		if err != nil {
+			return nil
+		}
+		return v
+	}
+	return func(yield func(int64, Value) bool) {
 		pattern := append([]byte{'\n'}, prefix...)
 		buf := make([]byte, chunk)
 		kept, base := 0, int64(0)
@@ -53,7 +80,7 @@ func LinesWith(src io.Reader, prefix []byte) iter.Seq[int64] {
 			from := 0
 			for i := bytes.Index(have, pattern); i >= 0; i = bytes.Index(have[from:], pattern) {
 				from += i + 1
-				if !yield(base + int64(from)) {
+				if at := base + int64(from); !yield(at, head(at)) {
 					return
 				}
 			}

@@ -65,6 +65,14 @@ func (v Value) Get(path ...string) Value {
 	return v
 }
 
+// First sets v to what a member is, unless it is set: of members of one name the
+// first counts, as with Get.
+func (v *Value) First(to Value) {
+	if *v == nil {
+		*v = to
+	}
+}
+
 // Is reports whether v is the string s. What is not UTF-8 may equal nothing.
 func (v Value) Is(s string) bool {
 	q := v.quoted()

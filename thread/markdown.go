@@ -239,7 +239,7 @@ func event(b *strings.Builder, e Event, agent string) {
 		b.WriteString(" " + code(agent))
 	}
 	if e.Detail != "" {
-		b.WriteString(" " + strings.Join(strings.Fields(clip(e.Detail, 200)), " "))
+		b.WriteString(" " + strings.Join(strings.Fields(Brief(e.Detail)), " "))
 	}
 	b.WriteByte('\n')
 }

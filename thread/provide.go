@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -79,6 +80,7 @@ func OpenFile(path string) (*os.File, error) {
 type Walk struct {
 	ctx  context.Context
 	errs []error
+	buf  []byte
 }
 
 // NewWalk returns a walk that ends with ctx.
@@ -115,6 +117,40 @@ func (w *Walk) Fail(err error) {
 	if len(w.errs) == 0 || !errors.Is(w.errs[len(w.errs)-1], err) {
 		w.errs = append(w.errs, err)
 	}
+}
+
+// Open opens a file, nil where that can't be done.
+func (w *Walk) Open(path string) *os.File {
+	if w.Done() {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		w.Fail(err)
+		return nil
+	}
+	return f
+}
+
+// Head returns the first n bytes of a file, in memory that the next call uses
+// again; nothing of a file that can't be read.
+func (w *Walk) Head(path string, n int64) []byte { return w.part(path, n, io.SeekStart) }
+
+// Tail returns the last n bytes, as Head does the first.
+func (w *Walk) Tail(path string, n int64) []byte { return w.part(path, n, io.SeekEnd) }
+
+func (w *Walk) part(path string, n int64, from int) []byte {
+	f := w.Open(path)
+	if f == nil {
+		return nil
+	}
+	defer f.Close()
+	if from == io.SeekEnd {
+		f.Seek(-n, from) // a shorter file stays at its start
+	}
+	w.buf = slices.Grow(w.buf[:0], int(n))
+	got, _ := io.ReadFull(f, w.buf[:n])
+	return w.buf[:got]
 }
 
 // Err returns all errors as one of name, nil if there was none.

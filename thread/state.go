@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -43,6 +44,15 @@ type State struct {
 	Evidence string       `json:"statusEvidence,omitempty"` // the record that says so
 	Waiting  string       `json:"waiting,omitempty"`        // what it waits for a person to do, or ""
 	At       time.Time    `json:"statusAt,omitzero"`        // when that record was written
+}
+
+// Asks returns what a thread waits for if text is the last word of its agent and
+// it ended its turn: an answer, where that ends with a question, or nothing.
+func Asks(text string) string {
+	if strings.HasSuffix(strings.TrimSpace(text), "?") {
+		return "an answer to the question its last message ends with"
+	}
+	return ""
 }
 
 // Newest returns the state that says more about now: what a parent says of a

@@ -140,6 +140,9 @@ const MaxCall = 64 << 10
 // Clip cuts s to MaxCall and says how much is missing.
 func Clip(s string) string { return clip(s, MaxCall) }
 
+// Brief cuts what is said in passing, and says how much is missing.
+func Brief(s string) string { return clip(s, 200) }
+
 // An Agent is a subagent of a thread.
 type Agent struct {
 	ID        string    `json:"agentId"`

@@ -113,10 +113,10 @@ func FuzzDocument(f *testing.F) {
 	home(f, dir)
 	threadtest.Seeds(f, dir, "*.json")
 	f.Add([]byte(`{"messages":[{"role":"assistant","usage":{"inputTokens":-5,"outputTokens":1e300},"content":[[[`))
+	alone := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		home := t.TempDir()
-		threadtest.Put(t, string(b), home, ".local/share/amp/threads", mainID+".json")
-		p := provider(t, home)
+		threadtest.Put(t, string(b), alone, ".local/share/amp/threads", mainID+".json")
+		p := provider(t, alone)
 		for _, err := range p.Threads(t.Context()) {
 			if err != nil {
 				t.Error(err)

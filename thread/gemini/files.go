@@ -57,16 +57,13 @@ func (c chat) begun() string {
 const minute = "2006-01-02T15-04"
 
 // A tree reads folders and the heads of chats.
-type tree struct {
-	*thread.Walk
-	buf [headLen]byte
-}
+type tree struct{ *thread.Walk }
 
-func newTree(ctx context.Context) *tree { return &tree{Walk: thread.NewWalk(ctx)} }
+func newTree(ctx context.Context) tree { return tree{thread.NewWalk(ctx)} }
 
 // chats returns the chats that lie in a project's folder, or in one below it,
 // and the names of the folders there.
-func (t *tree) chats(dir, below string) (chats []chat, folders []string) {
+func (t tree) chats(dir, below string) (chats []chat, folders []string) {
 	in := filepath.Join(dir, below)
 	entries := t.Folder(in)
 	chats = make([]chat, 0, len(entries))
@@ -88,7 +85,7 @@ func (t *tree) chats(dir, below string) (chats []chat, folders []string) {
 }
 
 // projects returns the folders of all projects.
-func (p *provider) projects(t *tree) (dirs []string) {
+func (p *provider) projects(t tree) (dirs []string) {
 	for _, root := range p.roots {
 		for _, e := range t.Folder(filepath.Join(root, "tmp")) {
 			if !e.Type().IsRegular() {
@@ -101,7 +98,7 @@ func (p *provider) projects(t *tree) (dirs []string) {
 
 // all returns what lies in the folders of all projects' chats, and the folders
 // of subagents, without opening a file.
-func (p *provider) all(t *tree) (sessions, folders []chat) {
+func (p *provider) all(t tree) (sessions, folders []chat) {
 	var each [][]chat
 	for _, project := range p.projects(t) {
 		dir := filepath.Join(project, "chats")
@@ -117,7 +114,7 @@ func (p *provider) all(t *tree) (sessions, folders []chat) {
 // locate finds the copies of a thread. Names tell in which of few files to look;
 // where they mislead, the head of every chat is read, and only then is the
 // start of a further thread looked for within logs.
-func (p *provider) locate(t *tree, id string) (found []chat) {
+func (p *provider) locate(t tree, id string) (found []chat) {
 	suffix, name := "-"+id[:min(len(id), 8)], safe(id)
 	named := func(c chat) []chat {
 		if c.stem != id && c.stem != name && (len(id) <= 8 || !strings.HasSuffix(c.stem, suffix)) {
@@ -155,7 +152,7 @@ func (p *provider) locate(t *tree, id string) (found []chat) {
 }
 
 // sessions finds all threads that are nobody's subagent, newest first.
-func (p *provider) sessions(t *tree) []chat {
+func (p *provider) sessions(t tree) []chat {
 	flat, _ := p.all(t)
 	var list []chat
 	for _, c := range flat {
@@ -184,22 +181,17 @@ func safe(id string) string {
 var mark = []byte(`{"sessionId":`)
 
 // further finds the threads that begin within a log.
-func (t *tree) further(c chat) (list []chat) {
-	if c.document || t.Done() {
+func (t tree) further(c chat) (list []chat) {
+	if c.document {
 		return nil
 	}
-	f, err := os.Open(c.path())
-	if err != nil {
-		t.Fail(err)
+	f := t.Open(c.path())
+	if f == nil {
 		return nil
 	}
 	defer f.Close()
 	seen := map[string]bool{c.head.id: true}
-	for at := range jsonl.LinesWith(f, mark) {
-		line, err := jsonl.Span{Offset: at, Len: headLen}.Read(f, nil)
-		if err != nil {
-			break
-		}
+	for at, line := range jsonl.LinesWith(f, mark, headLen) {
 		next := c
 		next.start, next.head = at, parseHead(line)
 		if next.head.id != "" && !seen[next.head.id] {
@@ -211,7 +203,7 @@ func (t *tree) further(c chat) (list []chat) {
 }
 
 // swept returns the file in which the tool still has prompts of a thread.
-func (p *provider) swept(t *tree, id string) string {
+func (p *provider) swept(t tree, id string) string {
 	quoted := []byte(`"` + id + `"`)
 	for _, project := range p.projects(t) {
 		path := filepath.Join(project, "logs.json")

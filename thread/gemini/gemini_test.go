@@ -20,6 +20,9 @@ func TestXurl(t *testing.T) {
 	threadtest.Xurl(t, gemini.Driver(), "GEMINI_CLI_HOME", map[string]string{
 		"gemini-head subagent 62f9f98d-c578-4d3a-b4bf-3aaed19889d6": "that someone typed /resume next makes no subagent",
 		"gemini-read subagent 62f9f98d-c578-4d3a-b4bf-3aaed19889d6": "that someone typed /resume next makes no subagent",
+		"gemini-detail status_source":                               "no record ends a turn: that one ended is concluded",
+		"gemini-head status_source":                                 "no record ends a turn: that one ended is concluded",
+		"gemini-read status_source":                                 "no record ends a turn: that one ended is concluded",
 		"gemini-detail lifecycle":                                   "an event is what the parent's chat says, and it says nothing",
 		"gemini-detail-missing lifecycle":                           "an event is what the parent's chat says, and it says nothing",
 	})
@@ -159,9 +162,9 @@ func FuzzChat(f *testing.F) {
 	threadtest.Seeds(f, dir, "*.json*")
 	f.Add([]byte(`{"$set":{"messages":[{"type":"user","content":"a"},{"id":"x","type":"gemini","tokens":{"input":-5,"cached":9e99,"output":1e400}}]}}{"$rewindTo":"x"}`))
 	f.Add([]byte(`{"messages":[{"id":"x","type":"user"},{"id":"x","type":"gemini","toolCalls":[{"agentId":"a"},{"agentId":"a","result":[[[{}]]]}]}],"sessionId":""`))
+	homes := map[string]string{".json": f.TempDir(), ".jsonl": f.TempDir()}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, ext := range []string{".json", ".jsonl"} {
-			home := t.TempDir()
+		for ext, home := range homes {
 			put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+ext, string(b))
 			p := provider(t, home)
 			for th, err := range p.Threads(t.Context()) {

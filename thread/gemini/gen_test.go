@@ -184,12 +184,12 @@ func documents(t testing.TB, dir, project string) []threadtest.Thread {
 	twice := tokens{2000, 100, 800, 60, 14}.want(2)
 	return []threadtest.Thread{
 		{
-			ID: documentID, Status: thread.Completed, Source: thread.Child,
+			ID: documentID, Status: thread.Completed, Source: thread.Inferred,
 			Messages: []string{"note: Update available", "user: list it", "assistant: Listing.", "assistant: There is one file. “See?” Shall I go on?"},
 			Calls:    []string{"list_directory: a file"}, Usage: twice, Complete: thread.Exact,
 		},
 		{
-			ID: misnamedID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: hello", "assistant: Hi."},
+			ID: misnamedID, Status: thread.Completed, Source: thread.Inferred, Messages: []string{"user: hello", "assistant: Hi."},
 			Usage: tokens{1, 1, 0, 0, 0}.want(1), Complete: thread.Exact,
 			Agents: []threadtest.Agent{{ID: childID, Status: thread.Running, Source: thread.Child, Last: "do it"}},
 		},
@@ -223,18 +223,18 @@ func family(t testing.TB, dir, project string) []threadtest.Thread {
 
 	return []threadtest.Thread{
 		{
-			ID: logID, Status: thread.Completed, Source: thread.Child,
+			ID: logID, Status: thread.Completed, Source: thread.Inferred,
 			Messages: []string{"user: one", "assistant: First.", "user: two", "assistant: Second."},
 			Calls:    []string{"read_file: text", "explorer: found", "reviewer: no"},
 			Usage:    tokens{1000, 100, 100, 5, 0}.want(4), Complete: thread.Exact,
 			Agents: []threadtest.Agent{
 				{ID: runningID, Status: thread.Running, Source: thread.Child, Last: "explore"},
 				{ID: goneID, Status: thread.Errored, Source: thread.Parent},
-				{ID: doneID, Status: thread.Completed, Source: thread.Child, Last: "Built."},
+				{ID: doneID, Status: thread.Completed, Source: thread.Inferred, Last: "Built."},
 			},
 		},
 		{
-			ID: doneID, Parent: logID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: build", "assistant: Built."},
+			ID: doneID, Parent: logID, Status: thread.Completed, Source: thread.Inferred, Messages: []string{"user: build", "assistant: Built."},
 			Usage: tokens{5, 5, 0, 0, 0}.want(1), Complete: thread.Exact,
 		},
 		{

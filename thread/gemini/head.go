@@ -2,8 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"io"
-	"os"
 	"time"
 
 	"github.com/agent-handoff/handoff/jsonl"
@@ -20,25 +18,14 @@ type head struct {
 const headLen = 4 << 10
 
 // head reads the head of a chat, the zero one where it has none.
-func (t *tree) head(c chat) (h head) {
-	if t.Done() {
-		return h
-	}
-	f, err := os.Open(c.path())
-	if err != nil {
-		t.Fail(err)
-		return h
-	}
-	defer f.Close()
-	n, _ := io.ReadFull(f, t.buf[:])
-	start := jsonl.Value(t.buf[:n])
+func (t tree) head(c chat) head {
+	start := jsonl.Value(t.Head(c.path(), headLen))
 	if !c.document {
 		return parseHead(firstHead(start))
 	}
-	h = parseHead(start)
-	if info, err := f.Stat(); err == nil && n == headLen {
-		end, _ := jsonl.Span{Offset: max(0, info.Size()-headLen), Len: headLen}.Read(f, t.buf[:])
-		h.tail(end)
+	h := parseHead(start)
+	if len(start) == headLen {
+		h.tail(t.Tail(c.path(), headLen))
 	}
 	return h
 }

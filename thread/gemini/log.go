@@ -69,30 +69,27 @@ type log struct {
 // message notes a message, or its new version. Whether what v says is one is
 // the result.
 func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
-	var id, kind, model string
-	var content, calls jsonl.Value
-	var written time.Time
-	var spent tokens
-	known := false
+	var name, is, content, model, tokens, calls, when jsonl.Value
 	for c := v.Members(); c.Next(); {
 		switch string(c.Name()) {
 		case "id":
-			id = c.Value().Text()
+			name.First(c.Value())
 		case "type":
-			kind = string(c.Value().Raw())
+			is.First(c.Value())
 		case "timestamp":
-			written = c.Value().Time()
-			l.saw(written)
+			when.First(c.Value())
 		case "content":
-			content = c.Value()
+			content.First(c.Value())
 		case "model":
-			model = c.Value().Text()
+			model.First(c.Value())
 		case "tokens":
-			spent, known = parseTokens(c.Value())
+			tokens.First(c.Value())
 		case "toolCalls":
-			calls = c.Value()
+			calls.First(c.Value())
 		}
 	}
+	id, kind, written := name.Text(), string(is.Raw()), when.Time()
+	l.saw(written)
 	if roles[kind] == "" {
 		return false
 	}
@@ -113,10 +110,10 @@ func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
 	}
 	r := &l.records[i]
 	r.Span, r.line, r.calls = at, line, l.calls(calls, line, written)
-	if model != "" {
+	if model := model.Text(); model != "" {
 		r.model, r.owed = model, true
 	}
-	if known {
+	if spent, known := parseTokens(tokens); known {
 		r.spent, r.known = spent, true
 	}
 	if !r.live {

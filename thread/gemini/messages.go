@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"io"
 	"strings"
 
 	"github.com/agent-handoff/handoff/jsonl"
@@ -43,17 +42,13 @@ func summary(content jsonl.Value) bool {
 // A timeline reads records. One without a text belongs to the message before it.
 type timeline struct {
 	thread.Timeline
-	src io.ReaderAt
-	buf []byte
+	spans jsonl.Spans
 }
 
 func (t *timeline) add(r record) error {
-	v, err := r.Span.Read(t.src, t.buf)
+	v, err := t.spans.Read(r.Span)
 	if err != nil {
 		return err
-	}
-	if cap(v) > cap(t.buf) {
-		t.buf = v[:0]
 	}
 	role, text := roles[string(v.Get("type").Raw())], said(v)
 	switch {

@@ -37,7 +37,7 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 		err = s.document(f)
 	} else {
 		src := io.NewSectionReader(f, r.chat.start, 1<<62-r.chat.start)
-		s.timeline.src = src
+		s.timeline.spans.Source = src
 		err = s.operations(src)
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *scanner) document(f *os.File) error {
 		s.warn("reading stopped after %d bytes: %v", n, err)
 	}
 	doc := jsonl.Value(b[:n])
-	s.timeline.src = bytes.NewReader(doc)
+	s.timeline.spans.Source = bytes.NewReader(doc)
 	var messages jsonl.Value
 	c := doc.Members()
 	for c.Next() {
@@ -210,7 +210,7 @@ func (s *scanner) finish() (thread.Facts, error) {
 	if err := s.timeline.Finish(); err != nil {
 		return thread.Facts{}, err
 	}
-	f.Messages, f.State, f.Usage, f.Last = s.timeline.Messages, s.log.state(s.timeline.src), s.log.billed(), s.log.last
+	f.Messages, f.State, f.Usage, f.Last = s.timeline.Messages, s.log.state(&s.timeline.spans), s.log.billed(), s.log.last
 	if f.BadLines > 0 && f.Usage.Completeness == thread.Exact {
 		f.Usage.Completeness, f.Usage.Reason = thread.LowerBound, fmt.Sprintf("%d lines could not be read", f.BadLines)
 	}

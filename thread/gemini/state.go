@@ -2,8 +2,8 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/agent-handoff/handoff/jsonl"
@@ -12,10 +12,10 @@ import (
 
 // state tells where a thread stands. No record ends a turn, but an answer that
 // calls no tool does, so the newest record that says anything decides.
-func (l *log) state(src io.ReaderAt) thread.State {
+func (l *log) state(spans *jsonl.Spans) thread.State {
 	for n := len(l.order) - 1; n >= 0; n-- {
 		r := l.records[l.order[n]]
-		v, err := r.Read(src, nil)
+		v, err := spans.Read(r.Span)
 		if err != nil {
 			break
 		}
@@ -23,7 +23,7 @@ func (l *log) state(src io.ReaderAt) thread.State {
 		if !ok {
 			continue
 		}
-		s.Source, s.Evidence = thread.Child, fmt.Sprintf("%s, %s", s.Evidence, l.where(r))
+		s.Source, s.Evidence = cmp.Or(s.Source, thread.Child), fmt.Sprintf("%s, %s", s.Evidence, l.where(r))
 		if s.At = v.Get("timestamp").Time(); s.At.IsZero() {
 			s.At = l.last
 		}
@@ -46,7 +46,7 @@ func judge(v jsonl.Value) (s thread.State, ok bool) {
 	kind := string(v.Get("type").Raw())
 	switch {
 	case kind == "error":
-		return thread.State{Status: thread.Errored, Evidence: "error: " + short(said(v))}, true
+		return thread.State{Status: thread.Errored, Evidence: "error: " + thread.Brief(said(v))}, true
 	case kind == "info" && bytes.HasPrefix(content.Raw(), cancelled):
 		return thread.State{Status: thread.Errored, Evidence: "interrupted: the request was cancelled"}, true
 	case kind == "info" && bytes.HasPrefix(content.Raw(), failed):
@@ -86,17 +86,6 @@ func answer(v jsonl.Value) thread.State {
 	case text == "":
 		return thread.State{Status: thread.Running, Evidence: "a message that is still empty"}
 	}
-	s := thread.State{Status: thread.Completed, Evidence: "an answer without calls"}
-	if strings.HasSuffix(text, "?") {
-		s.Waiting = "an answer to the question its last message ends with"
-	}
-	return s
-}
-
-func short(s string) string {
-	const enough = 200
-	if len(s) <= enough {
-		return s
-	}
-	return strings.ToValidUTF8(s[:enough], "") + "…"
+	// A call is written once it has run, so that nothing says that this is all.
+	return thread.State{Status: thread.Completed, Source: thread.Inferred, Evidence: "an answer without calls so far", Waiting: thread.Asks(text)}
 }

@@ -180,7 +180,7 @@ func (d database) messages(ctx context.Context, s *session, damaged func(string)
 	}
 	list, err := index(ctx, db, s.id)
 	if err == nil {
-		err = d.content(ctx, db, list, yield)
+		err = d.content(ctx, db, s.id, list, yield)
 	}
 	var stop *stopped
 	switch {
@@ -253,24 +253,31 @@ func scan(ctx context.Context, db *sqlsnap.DB, query, table, session string) (ma
 // stopped is an error of whoever is handed the messages.
 type stopped struct{ error }
 
-func (d database) content(ctx context.Context, db *sqlsnap.DB, list []row, yield func(message) error) error {
-	messages, err := db.PrepareContext(ctx, "SELECT data FROM message WHERE id = ?")
+func (d database) content(ctx context.Context, db *sqlsnap.DB, session string, list []row, yield func(message) error) error {
+	size := int64(0)
+	for _, r := range list {
+		size += r.size
+		for _, p := range r.parts {
+			size += p.size
+		}
+	}
+	messages, err := newTable(ctx, db, "message", session, size)
 	if err != nil {
 		return err
 	}
-	defer messages.Close()
-	parts, err := db.PrepareContext(ctx, "SELECT data FROM part WHERE id = ?")
+	defer messages.one.Close()
+	parts, err := newTable(ctx, db, "part", session, size)
 	if err != nil {
 		return err
 	}
-	defer parts.Close()
+	defer parts.one.Close()
 	for _, r := range list {
 		m := message{id: r.id, created: r.created}
-		if m.data, err = load(ctx, messages, r, &m.omitted); err != nil {
+		if m.data, err = messages.load(ctx, r, &m.omitted); err != nil {
 			return err
 		}
 		for _, p := range r.parts {
-			data, err := load(ctx, parts, p, &m.omitted)
+			data, err := parts.load(ctx, p, &m.omitted)
 			if err != nil {
 				return err
 			}
@@ -283,16 +290,52 @@ func (d database) content(ctx context.Context, db *sqlsnap.DB, list []row, yield
 	return nil
 }
 
+// A table hands out the data of a session's rows.
+type table struct {
+	all map[string][]byte // by id; nil where that would be too much, or can't be read
+	one *sql.Stmt         // by id
+}
+
+// enough is how much of a session is read at once: row by row takes far longer.
+const enough = 8 << 20
+
+func newTable(ctx context.Context, db *sqlsnap.DB, name, session string, size int64) (t table, err error) {
+	if t.one, err = db.PrepareContext(ctx, "SELECT data FROM "+name+" WHERE id = ?"); err != nil || size > enough {
+		return t, err
+	}
+	rows, err := db.QueryContext(ctx, "SELECT CAST(id AS TEXT), data FROM "+name+" WHERE session_id = ?", session)
+	if err != nil {
+		return t, nil // what can be read of it is, row by row
+	}
+	defer rows.Close()
+	all := map[string][]byte{}
+	for rows.Next() {
+		var id sql.NullString
+		var data []byte
+		if rows.Scan(&id, &data) != nil {
+			return t, nil
+		}
+		all[id.String] = data
+	}
+	if rows.Err() == nil {
+		t.all = all
+	}
+	return t, nil
+}
+
 // load reads the data of a row, unless it is too long to be worth it.
-func load(ctx context.Context, from *sql.Stmt, r row, omitted *int) (jsonl.Value, error) {
+func (t table) load(ctx context.Context, r row, omitted *int) (data jsonl.Value, err error) {
 	if r.size > jsonl.MaxLine {
 		*omitted++
 		return nil, nil
 	}
-	var data []byte
-	err := from.QueryRowContext(ctx, r.id).Scan(&data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, errors.New("a row that the index of its table names is missing")
+	if data, ok := t.all[r.id]; ok {
+		return data, nil
 	}
-	return data, err
+	var b []byte
+	err = t.one.QueryRowContext(ctx, r.id).Scan(&b)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errors.New("a row that the index of its table names is missing")
+	}
+	return b, err
 }

@@ -118,7 +118,7 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, at session
 }
 
 // elsewhere finds a subagent that was run in another directory, by its name.
-func (p *provider) elsewhere(t *tree, a *sighting) []session {
+func (p *provider) elsewhere(t tree, a *sighting) []session {
 	files, _ := p.all(t)
 	i := slices.IndexFunc(files, a.is)
 	if i < 0 {

@@ -51,7 +51,7 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 	}
 	defer f.Close()
 	src := io.NewSectionReader(f, r.session.start, 1<<62-r.session.start)
-	s := &scanner{ctx: ctx, head: r.session.head, byID: map[string]int{}, last: r.session.head.started, timeline: timeline{src: src}}
+	s := &scanner{ctx: ctx, head: r.session.head, byID: map[string]int{}, last: r.session.head.started, timeline: timeline{spans: jsonl.Spans{Source: src}}}
 	s.timeline.Detail, s.timeline.Emit = detail, emit
 	for _, id := range r.session.head.children {
 		s.sight(id)
@@ -135,30 +135,30 @@ func (s *scanner) over(n int, line jsonl.Value) bool {
 // two. It reports whether the line is nothing else.
 func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 	for len(line) > 0 {
-		var kind, id, parent, message jsonl.Value
-		var at time.Time
+		var kind, id, parent, message, at jsonl.Value
 		c := line.Members()
 		for c.Next() {
 			switch string(c.Name()) {
 			case "type":
-				kind = c.Value()
+				kind.First(c.Value())
 			case "id":
-				id = c.Value()
+				id.First(c.Value())
 			case "parentId":
-				parent = c.Value()
+				parent.First(c.Value())
 			case "timestamp":
-				at = c.Value().Time()
+				at.First(c.Value())
 			case "message":
-				message = c.Value()
+				message.First(c.Value())
 			}
 		}
 		if !c.Whole() && !rd.Cut() {
 			return false
 		}
 		if kinds[string(kind.Raw())] {
-			e := entry{Span: rd.Span(line[:len(line)-len(c.Rest())]), line: rd.Number(), copied: s.head.from != "" && at.Before(s.head.started) && !at.IsZero()}
+			written := at.Time()
+			e := entry{Span: rd.Span(line[:len(line)-len(c.Rest())]), line: rd.Number(), copied: s.head.from != "" && written.Before(s.head.started) && !written.IsZero()}
 			e.parent = s.parent(parent)
-			s.note(&e, line, message, at)
+			s.note(&e, line, message, written)
 			if word := id.Text(); word != "" {
 				s.byID[word] = len(s.entries)
 			}

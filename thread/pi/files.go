@@ -3,7 +3,6 @@ package pi
 import (
 	"cmp"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,15 +79,12 @@ func (s session) begun() string {
 const second = "2006-01-02T15-04-05"
 
 // A tree reads folders and the heads of sessions.
-type tree struct {
-	*thread.Walk
-	buf [headLen]byte
-}
+type tree struct{ *thread.Walk }
 
-func newTree(ctx context.Context) *tree { return &tree{Walk: thread.NewWalk(ctx)} }
+func newTree(ctx context.Context) tree { return tree{thread.NewWalk(ctx)} }
 
 // folder returns the session files in dir and the names of the folders there.
-func (t *tree) folder(dir string) (files []session, folders []string) {
+func (t tree) folder(dir string) (files []session, folders []string) {
 	entries := t.Folder(dir)
 	files = make([]session, 0, len(entries))
 	for _, e := range entries {
@@ -108,7 +104,7 @@ const artifacts = "artifacts"
 // all returns the sessions that lie in a root or in a project's folder, and the
 // folders of those that have one: subagents' sessions lie there. What else lies
 // deeper is no session.
-func (p *provider) all(t *tree) (files []session, owners []session) {
+func (p *provider) all(t tree) (files []session, owners []session) {
 	look := func(dir string) (projects []string) {
 		here, below := t.folder(dir)
 		files = append(files, here...)
@@ -132,12 +128,12 @@ func (p *provider) all(t *tree) (files []session, owners []session) {
 }
 
 // below returns the sessions in the folder of s, and those in theirs.
-func (t *tree) below(s session) []session {
+func (t tree) below(s session) []session {
 	const deepest = 8
 	return t.descend(s, deepest)
 }
 
-func (t *tree) descend(s session, depth int) (list []session) {
+func (t tree) descend(s session, depth int) (list []session) {
 	dir := strings.TrimSuffix(s.path(), ext)
 	files, folders := t.folder(dir)
 	for _, f := range files {
@@ -153,7 +149,7 @@ func (t *tree) descend(s session, depth int) (list []session) {
 
 // locate finds the copies of a thread: by name, else by the heads of all
 // sessions, else of those in folders of others, and at last within files.
-func (p *provider) locate(t *tree, id string) (found []session) {
+func (p *provider) locate(t tree, id string) (found []session) {
 	files, owners := p.all(t)
 	for _, s := range files {
 		if idOf(s.name) == id {
@@ -182,7 +178,7 @@ func (p *provider) locate(t *tree, id string) (found []session) {
 }
 
 // threads finds all threads that are nobody's subagent, newest first.
-func (p *provider) threads(t *tree) (list []session) {
+func (p *provider) threads(t tree) (list []session) {
 	files, _ := p.all(t)
 	for _, s := range files {
 		s.head = t.head(s)
@@ -200,21 +196,13 @@ func (p *provider) threads(t *tree) (list []session) {
 var mark = []byte(`{"type":"session",`)
 
 // further finds the sessions that begin within a file.
-func (t *tree) further(s session) (list []session) {
-	if t.Done() {
-		return nil
-	}
-	f, err := os.Open(s.path())
-	if err != nil {
-		t.Fail(err)
+func (t tree) further(s session) (list []session) {
+	f := t.Open(s.path())
+	if f == nil {
 		return nil
 	}
 	defer f.Close()
-	for at := range jsonl.LinesWith(f, mark) {
-		line, err := jsonl.Span{Offset: at, Len: headLen}.Read(f, nil)
-		if err != nil {
-			break
-		}
+	for at, line := range jsonl.LinesWith(f, mark, headLen) {
 		next := s
 		next.start, next.head = at, parseHead(line)
 		if next.head.id != "" && next.head.id != s.head.id {

@@ -2,8 +2,6 @@ package pi
 
 import (
 	"bytes"
-	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -24,23 +22,13 @@ type head struct {
 const headLen = 4 << 10
 
 // head reads the header of a file, the zero one where it has none.
-func (t *tree) head(s session) (h head) {
-	if t.Done() {
-		return h
-	}
-	f, err := os.Open(s.path())
-	if err != nil {
-		t.Fail(err)
-		return h
-	}
-	defer f.Close()
-	n, _ := io.ReadFull(f, t.buf[:])
-	for line := range bytes.Lines(t.buf[:n]) {
+func (t tree) head(s session) head {
+	for line := range bytes.Lines(t.Head(s.path(), headLen)) {
 		if v := jsonl.Value(line); v.Get("type").Is("session") {
 			return parseHead(v)
 		}
 	}
-	return h
+	return head{}
 }
 
 func parseHead(v jsonl.Value) (h head) {

@@ -2,7 +2,6 @@ package pi
 
 import (
 	"cmp"
-	"io"
 	"strings"
 
 	"github.com/agent-handoff/handoff/jsonl"
@@ -12,17 +11,13 @@ import (
 // A timeline reads entries.
 type timeline struct {
 	thread.Timeline
-	src io.ReaderAt
-	buf []byte
+	spans jsonl.Spans
 }
 
 func (t *timeline) add(e entry) error {
-	v, err := e.Span.Read(t.src, t.buf)
+	v, err := t.spans.Read(e.Span)
 	if err != nil {
 		return err
-	}
-	if cap(v) > cap(t.buf) {
-		t.buf = v[:0]
 	}
 	t.Inherited = e.copied
 	m := thread.Message{ID: v.Get("id").Text(), Time: v.Get("timestamp").Time()}

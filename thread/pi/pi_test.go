@@ -166,8 +166,8 @@ func FuzzSession(f *testing.F) {
 	threadtest.Seeds(f, dir, "*.jsonl")
 	f.Add([]byte(`{"type":"session","id":"a","parentSession":"a_b","timestamp":"2026-01-01T00:00:00Z","childIds":[1]}{"type":"message","id":"x","parentId":"x","message":{"role":"assistant","usage":{"input":-5,"output":9e99,"reasoning":1e400}}}`))
 	f.Add([]byte("{\"type\":\"label\",\"id\":\"a\",\"parentId\":\"b\"}\n{\"type\":\"label\",\"id\":\"b\",\"parentId\":\"a\",\"details\":{\"sessionFile\":\"/\"}}"))
+	home := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		home := t.TempDir()
 		put(t, home, project+named("2026-05-24T23:39:56Z", treeID), string(b))
 		p := provider(t, home)
 		for th, err := range p.Threads(t.Context()) {

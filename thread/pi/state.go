@@ -2,7 +2,6 @@ package pi
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/agent-handoff/handoff/jsonl"
 	"github.com/agent-handoff/handoff/thread"
@@ -11,7 +10,7 @@ import (
 // state tells where a thread stands: what the newest message of its branch means.
 func (s *scanner) state(path []int) thread.State {
 	for _, i := range path {
-		v, err := s.entries[i].Read(s.timeline.src, nil)
+		v, err := s.timeline.spans.Read(s.entries[i].Span)
 		if err != nil {
 			break
 		}
@@ -50,7 +49,7 @@ func answer(v jsonl.Value) thread.State {
 	case "aborted":
 		s.Status, s.Evidence = thread.Errored, "interrupted: stopReason aborted"
 	case "error":
-		s.Status, s.Evidence = thread.Errored, "error: "+short(v.Get("errorMessage").Text())
+		s.Status, s.Evidence = thread.Errored, "error: "+thread.Brief(v.Get("errorMessage").Text())
 	case "stop", "length":
 	default:
 		s.Evidence = "an answer without calls"
@@ -60,16 +59,8 @@ func answer(v jsonl.Value) thread.State {
 			}
 		}
 	}
-	if s.Status == thread.Completed && strings.HasSuffix(text(v.Get("content")), "?") {
-		s.Waiting = "an answer to the question its last message ends with"
+	if s.Status == thread.Completed {
+		s.Waiting = thread.Asks(text(v.Get("content")))
 	}
 	return s
-}
-
-func short(s string) string {
-	const enough = 200
-	if len(s) <= enough {
-		return s
-	}
-	return strings.ToValidUTF8(s[:enough], "") + "…"
 }
