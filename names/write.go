@@ -150,10 +150,6 @@ func (f file) rescue(ctx context.Context) ([]handoff.Artifact, error) {
 		return nil, err
 	}
 	defer root.Close()
-	known, err := f.digests(ctx)
-	if err != nil {
-		return nil, err
-	}
 	content, err := root.Open(filepath.FromSlash(f.draft.Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -163,6 +159,11 @@ func (f file) rescue(ctx context.Context) ([]handoff.Artifact, error) {
 	}
 	defer content.Close()
 	d, err := digestOf(content)
+	if err != nil {
+		return nil, err
+	}
+	// Asked after the file was read: what others rendered was recorded before.
+	known, err := f.digests(ctx)
 	if err != nil || slices.Contains(known, d) {
 		return nil, err
 	}

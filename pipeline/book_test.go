@@ -336,16 +336,22 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestManyPuts hands in 50 artifacts of different stages and issues at once, 200
-// in the long run, each from a workspace that was opened for it, and holds that
-// all are recorded and every file is whole.
-func TestManyPuts(t *testing.T) {
+// TestManyPuts hands in 50 artifacts of different stages and issues at once,
+// each from a workspace that was opened for it, and holds that all are recorded
+// and every file is whole.
+func TestManyPuts(t *testing.T) { manyPuts(t, 10) }
+
+// TestManyPutsLong is TestManyPuts for 200.
+func TestManyPutsLong(t *testing.T) {
+	if os.Getenv("HANDOFF_LONG") == "" {
+		t.Skip("HANDOFF_LONG is not set")
+	}
+	manyPuts(t, 40)
+}
+
+func manyPuts(t *testing.T, issues int) {
 	dir := newDir(t)
 	stages := []string{"plan", "implement", "test", "review", "git"}
-	issues := 10
-	if os.Getenv("HANDOFF_LONG") != "" {
-		issues = 40
-	}
 	var all sync.WaitGroup
 	for i := range issues {
 		for _, stage := range stages {

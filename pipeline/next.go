@@ -100,14 +100,14 @@ func (w *walk) unfit(stage *contract.Stage) (Step, bool) {
 		w.revise = true
 		return w.write(stage, fmt.Sprintf("%s breaks its contract: %s%s", out.File, errs[0], andMore(len(errs)-1))), true
 	}
-	if errs := Gate(w.p, stage.Name, *w.s, nil).Errors(); len(errs) > 0 {
-		w.revise = true
-		return w.write(stage, fmt.Sprintf("%s can't be built upon: %s%s", out.File, errs[0].Text, andMore(len(errs)-1))), true
-	}
 	for _, input := range w.inputs(stage) {
 		if w.s.newer(input, stage.Name) {
 			return w.write(stage, fmt.Sprintf("%s is stale: %s changed after it", out.File, w.s.Outputs[input].File)), true
 		}
+	}
+	if errs := Gate(w.p, stage.Name, *w.s, nil).Errors(); len(errs) > 0 {
+		w.revise = true
+		return w.write(stage, fmt.Sprintf("%s can't be built upon: %s%s", out.File, errs[0].Text, andMore(len(errs)-1))), true
 	}
 	return Step{}, false
 }

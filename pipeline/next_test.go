@@ -228,6 +228,12 @@ func TestNextIsTotal(t *testing.T) {
 		}
 		step := pipeline.Next(p, s)
 		sound(r, p, s, step)
+		recorded := s
+		recorded.Writes, recorded.AcceptStale = drawWrites(r, s, stages), rapid.Bool().Draw(r, "accept stale")
+		sound(r, p, recorded, pipeline.Next(p, recorded))
+		pipeline.OverviewOf(p, recorded)
+		pipeline.HistoryOf(p, recorded)
+		briefs(r, p, recorded)
 		for name := range files {
 			at := time.Unix(int64(rapid.IntRange(0, 1<<30).Draw(r, "time "+name)), 0)
 			if err := os.Chtimes(filepath.Join(dir, ".pipeline", "42", name), at, at); err != nil {
@@ -243,6 +249,42 @@ func TestNextIsTotal(t *testing.T) {
 			r.Fatal(err)
 		}
 	})
+}
+
+// drawWrites are attempts as records might tell of them: in any order, made from
+// what lies there, from something else, or nobody knows from what.
+func drawWrites(r *rapid.T, s pipeline.State, stages []string) []pipeline.Write {
+	var writes []pipeline.Write
+	for range rapid.IntRange(0, 10).Draw(r, "writes") {
+		w := pipeline.Write{Stage: rapid.SampledFrom(stages).Draw(r, "stage"), Tier: rapid.SampledFrom([]string{"", "fast", "high"}).Draw(r, "tier")}
+		if rapid.Bool().Draw(r, "read") {
+			w.Read = map[string]string{}
+			for _, from := range rapid.SliceOfN(rapid.SampledFrom(stages), 0, 3).Draw(r, "from") {
+				w.Read[from] = rapid.SampledFrom([]string{s.Outputs[from].Digest, "another"}).Draw(r, "digest")
+			}
+		}
+		writes = append(writes, w)
+	}
+	return writes
+}
+
+// briefs holds that a brief keeps its budget, and its paths whole.
+func briefs(r *rapid.T, p *contract.Pipeline, s pipeline.State) {
+	agent := rapid.SampledFrom([]string{"jg-subplanner", "jg-worker", "jg-tester", "jg-debugger", "jg-reviewer", "jg-git", "jg-planner", contract.Human}).Draw(r, "agent")
+	budget := rapid.IntRange(pipeline.MinBrief, 900).Draw(r, "budget")
+	text, err := pipeline.Brief(p, s, agent, budget)
+	if err != nil || len(text) > budget {
+		r.Fatalf("for %s in %d bytes: %d bytes, %v\n%s", agent, budget, len(text), err, text)
+	}
+	for line := range strings.Lines(text) {
+		word := strings.Fields(line)
+		known := len(word) > 1 && slices.ContainsFunc(p.Stages, func(st *contract.Stage) bool {
+			return slices.ContainsFunc(st.Files(), func(name string) bool { return s.Folder+"/"+name == word[1] })
+		})
+		if !known && word[0] != "and" {
+			r.Fatalf("for %s in %d bytes: a line without a whole path: %q", agent, budget, line)
+		}
+	}
 }
 
 // sound holds what every step is.

@@ -61,7 +61,13 @@ func (b *Book) Put(ctx context.Context, sub Submission) (Receipt, error) {
 		r.Written, err = b.record(ctx, sub, stage, r.Report.Value)
 		return err
 	})
-	return r, err
+	if err != nil {
+		return r, err
+	}
+	if a, err := b.Hub.Artifact(ctx, r.ID); err == nil { // its file is there only now
+		r.Artifact = a
+	}
+	return r, nil
 }
 
 func acceptable(sub Submission, stage *contract.Stage, r contract.Report) error {

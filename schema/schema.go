@@ -110,22 +110,19 @@ func (s *Schema) parts() []*Schema {
 	return slices.DeleteFunc(list, func(s *Schema) bool { return s == nil })
 }
 
-// A trail is a path into a value, built from its end so that it costs nothing
-// until it is asked for.
-type trail struct {
-	up    *trail
-	key   string
-	index int // -1 where it is a key
+// A Step is one of the way to a value: a key, or a place in a list.
+type Step struct {
+	Key   string
+	Index int // -1 where it is a key
 }
 
-func (t *trail) path() []string {
-	if t == nil {
-		return nil
+// PointerTo returns the JSON pointer of a way.
+func PointerTo(way []Step) string {
+	path := make([]string, len(way))
+	for i, s := range way {
+		if path[i] = s.Key; s.Index >= 0 {
+			path[i] = strconv.Itoa(s.Index)
+		}
 	}
-	if t.index < 0 {
-		return append(t.up.path(), t.key)
-	}
-	return append(t.up.path(), strconv.Itoa(t.index))
+	return Pointer(path...)
 }
-
-func (t *trail) pointer() string { return Pointer(t.path()...) }

@@ -6,46 +6,90 @@ import "slices"
 // names any, and those that it calls deprecated, at most maxProblems of them.
 // They break nothing.
 func (s *Schema) Unnamed(v any) []Problem {
-	n := &names{together: map[*Schema][]*Schema{}}
-	n.unknown([]*Schema{s}, v, nil)
+	n := &names{together: map[*Schema][]*Schema{}, keys: map[schemaKey]keySchemas{}}
+	n.unknown([]*Schema{s}, v)
 	return Sort(n.found)
 }
 
 // names finds keys. It remembers which other schemas a schema leads to.
 type names struct {
 	together map[*Schema][]*Schema
+	keys     map[schemaKey]keySchemas
 	found    []Problem
+	way      []Step // to the value that is looked at
 }
 
-func (n *names) add(at *trail, key, text string) {
+type (
+	schemaKey struct {
+		of  *Schema
+		key string
+	}
+	keySchemas struct {
+		below []*Schema
+		text  string // what is to be said of the key
+	}
+)
+
+// key returns what schemas, those that one leads to or others, say of a key.
+func (n *names) key(of *Schema, schemas []*Schema, key string) (below []*Schema, text string) {
+	if known, ok := n.keys[schemaKey{of, key}]; ok && of != nil {
+		return known.below, known.text
+	}
+	below, named, open := property(schemas, key)
+	switch {
+	case !named && !open:
+		text = "is no part of the contract"
+	case slices.ContainsFunc(below, func(s *Schema) bool { return s.deprecated }):
+		text = "is deprecated: " + below[0].description
+	}
+	if of != nil && named { // others may be many
+		n.keys[schemaKey{of, key}] = keySchemas{below, text}
+	}
+	return below, text
+}
+
+func (n *names) add(key, text string) {
 	if len(n.found) < maxProblems {
-		n.found = append(n.found, Problem{(&trail{at, key, -1}).pointer(), text})
+		n.found = append(n.found, Problem{PointerTo(append(slices.Clip(n.way), Step{key, -1})), text})
 	}
 }
 
-func (n *names) unknown(schemas []*Schema, value any, at *trail) {
+// below looks at what lies a step further.
+func (n *names) below(schemas []*Schema, value any, to Step) {
+	n.way = append(n.way, to)
+	n.unknown(schemas, value)
+	n.way = n.way[:len(n.way)-1]
+}
+
+func (n *names) unknown(schemas []*Schema, value any) {
 	if len(schemas) == 0 || len(n.found) == maxProblems {
 		return
+	}
+	of := schemas[0]
+	if len(schemas) > 1 {
+		of = nil // what is said of its keys is not remembered
 	}
 	schemas = n.all(schemas)
 	switch value := value.(type) {
 	case map[string]any:
 		for key, child := range value {
-			below, named, open := property(schemas, key)
-			switch {
-			case !named && !open:
-				n.add(at, key, "is no part of the contract")
-			case slices.ContainsFunc(below, func(s *Schema) bool { return s.deprecated }):
-				n.add(at, key, "is deprecated: "+below[0].description)
+			below, text := n.key(of, schemas, key)
+			if text != "" {
+				n.add(key, text)
 			}
 			if container(child) {
-				n.unknown(below, child, &trail{at, key, -1})
+				n.below(below, child, Step{key, -1})
 			}
 		}
 	case []any:
+		var below []*Schema
+		longest := longestPrefix(schemas)
 		for i, child := range value {
+			if i <= longest {
+				below = itemsOf(schemas, i)
+			}
 			if container(child) {
-				n.unknown(itemsOf(schemas, i), child, &trail{at, "", i})
+				n.below(below, child, Step{Index: i})
 			}
 		}
 	}
@@ -112,6 +156,14 @@ func property(schemas []*Schema, key string) (below []*Schema, named, open bool)
 		}
 	}
 	return below, false, open
+}
+
+func longestPrefix(schemas []*Schema) int {
+	longest := 0
+	for _, s := range schemas {
+		longest = max(longest, len(s.prefix))
+	}
+	return longest
 }
 
 func itemsOf(schemas []*Schema, i int) []*Schema {
