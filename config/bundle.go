@@ -16,7 +16,7 @@ import (
 
 // LoadVariables reads the texts, numbers and booleans at the top of a YAML
 // file: a bundle's config.yaml, or a workflow.yaml. All else in it is of no
-// concern here. Its kinds are NotFound and Invalid.
+// concern here. Its kinds are NotFound, Unavailable and Invalid.
 func LoadVariables(name string) (map[string]string, error) {
 	b, err := readSmall(name)
 	if err != nil {
@@ -53,7 +53,7 @@ func ParseVariables(b []byte) (map[string]string, error) {
 // LoadAgent reads who an agent is from its file: the attributes of its first
 // <agent> element, the front matter above it, or a YAML file's keys name, title
 // and bundle. An id such as bmad/bmm/agents/alex.md tells the bundle too. Its
-// kinds are NotFound and Invalid.
+// kinds are NotFound, Unavailable and Invalid.
 func LoadAgent(name string) (handoff.SessionAgent, error) {
 	b, err := readSmall(name)
 	if err != nil {
@@ -108,13 +108,19 @@ func ParseAgent(b []byte) (handoff.SessionAgent, error) {
 }
 
 func readSmall(name string) ([]byte, error) {
+	refuse := func(kind handoff.Kind, why error) ([]byte, error) {
+		return nil, &handoff.Error{Op: "read", Name: name, Kind: kind, Err: why, Hint: "name a file that can be read"}
+	}
 	info, err := os.Stat(name)
-	if err == nil && info.Size() > maxConfig {
-		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.Invalid, Err: fmt.Errorf("has %d bytes, more than %d", info.Size(), maxConfig)}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refuse(handoff.NotFound, fs.ErrNotExist)
+	case err == nil && info.Size() > maxConfig:
+		return refuse(handoff.Invalid, fmt.Errorf("has %d bytes, more than %d", info.Size(), maxConfig))
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.NotFound, Err: reason(err), Hint: "name a file that can be read"}
+		return refuse(handoff.Unavailable, reason(err))
 	}
 	return b, nil
 }

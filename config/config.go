@@ -16,8 +16,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// FileName is the name of the settings, in the runtime directory.
-const FileName = "config.yaml"
+// fileName is the name of the settings, in the runtime directory.
+const fileName = "config.yaml"
 
 // maxConfig is the size of the largest settings, in bytes.
 const maxConfig = 1 << 20
@@ -34,7 +34,7 @@ type Config struct {
 	Limits Limits `yaml:"limits"`
 
 	// OutputFolder and AgentOutputsFolder say where session folders go, with
-	// variables as in Defaults.
+	// the variables of Paths.
 	OutputFolder       string `yaml:"output_folder"`
 	AgentOutputsFolder string `yaml:"agent_outputs_folder"`
 }
@@ -49,13 +49,13 @@ type Limits struct {
 // Load reads the settings in a runtime directory. Its kinds are Invalid and
 // Unavailable; that there is no file is no error.
 func Load(runtime string) (Config, error) {
-	name := filepath.Join(runtime, FileName)
+	name := filepath.Join(runtime, fileName)
 	b, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Config{}, nil
 	}
 	if err != nil {
-		return Config{}, &handoff.Error{Op: "read config", Kind: handoff.Unavailable, Err: err}
+		return Config{}, &handoff.Error{Op: "read config", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: "make it a file that can be read"}
 	}
 	c, err := Parse(b)
 	if err != nil {

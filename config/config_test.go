@@ -71,7 +71,7 @@ func TestLoad(t *testing.T) {
 	if got, err := config.Load(dir); err != nil || !reflect.DeepEqual(got, config.Config{}) {
 		t.Errorf("Load without a file = %+v, %v, want the zero Config", got, err)
 	}
-	file := filepath.Join(dir, config.FileName)
+	file := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(file, []byte("colour: red"), 0o644); err != nil {
 		t.Fatal(err)
 	}

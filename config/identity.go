@@ -42,6 +42,9 @@ func Identity(getenv func(string) string) []handoff.Producer {
 		RunID: cmp.Or(getenv("HANDOFF_RUN"), piRun(getenv)), TaskID: getenv("HANDOFF_TASK"), OperationID: getenv("HANDOFF_OPERATION"),
 		Thread: getenv("HANDOFF_THREAD"),
 	}
+	if own.RunID == own.Session {
+		own.RunID = "" // pi's variables name a session that has no run as its own run
+	}
 	for _, value := range []string{own.Harness, own.Agent, own.Session, own.RunID, own.TaskID, own.OperationID, own.Thread} {
 		if value != "" {
 			own.Source = handoff.FromEnvironment

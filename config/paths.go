@@ -28,9 +28,9 @@ type Paths struct {
 	Now          time.Time         // {date}, in its location
 }
 
-// Defaults are the variables of a bundle and a workflow that say nothing of
+// defaults are the variables of a bundle and a workflow that say nothing of
 // where sessions go: "Session Output Management Specification", 1.0.0.
-var Defaults = map[string]string{
+var defaults = map[string]string{
 	"output_folder":        "{project-root}/docs",
 	"agent_outputs_folder": "{output_folder}/agent-outputs",
 	"session_folder":       "{config_source}:agent_outputs_folder/{{session_id}}",
@@ -163,7 +163,7 @@ func (p Paths) bundle(name string) (said, from string, ok bool) {
 	if said, ok := p.Config[name]; ok {
 		return said, "config.yaml", true
 	}
-	said, ok = Defaults[name]
+	said, ok = defaults[name]
 	return said, "default", ok
 }
 
@@ -191,7 +191,7 @@ func (p Paths) engine() map[string]string {
 
 func (p Paths) names() []string {
 	names := map[string]bool{}
-	for _, m := range []map[string]string{p.engine(), p.Workflow, p.Config, Defaults} {
+	for _, m := range []map[string]string{p.engine(), p.Workflow, p.Config, defaults} {
 		for name := range m {
 			names[name] = true
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// RuntimeName is the name of the runtime directory, at the workspace's root.
-const RuntimeName = ".handoff"
+// runtimeName is the name of the runtime directory, at the workspace's root.
+const runtimeName = ".handoff"
 
 // A Workspace is a directory tree in which agents work together.
 type Workspace struct {
@@ -43,7 +43,7 @@ func Find(dir string, getenv func(string) string) (Workspace, error) {
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
 		return Workspace{}, notFound(root, errors.New("is no directory"))
 	}
-	w := Workspace{Root: real, Runtime: filepath.Join(real, RuntimeName)}
+	w := Workspace{Root: real, Runtime: filepath.Join(real, runtimeName)}
 	if git, ok := readGit(real); ok {
 		w.common, w.Linked = git.common, git.worktree
 		if git.worktree != "" {
@@ -75,7 +75,7 @@ func notFound(root string, err error) error {
 
 func above(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
-		if info, err := os.Stat(filepath.Join(at, RuntimeName)); err == nil && info.IsDir() {
+		if info, err := os.Stat(filepath.Join(at, runtimeName)); err == nil && info.IsDir() {
 			return at
 		}
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {

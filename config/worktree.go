@@ -40,9 +40,9 @@ func readGit(root string) (gitDir, bool) {
 // belongs to: the main worktree's, or one inside a bare repository.
 func (g gitDir) runtime() string {
 	if filepath.Base(g.common) == ".git" {
-		return filepath.Join(filepath.Dir(g.common), RuntimeName)
+		return filepath.Join(filepath.Dir(g.common), runtimeName)
 	}
-	return filepath.Join(g.common, strings.TrimPrefix(RuntimeName, "."))
+	return filepath.Join(g.common, strings.TrimPrefix(runtimeName, "."))
 }
 
 // Worktree returns where a linked worktree of the workspace's repository lies,

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/session"
 )
 
 //go:embed files/*.txt
@@ -92,25 +93,25 @@ func writeFile(name, content string) error {
 	return os.WriteFile(name, []byte(content), 0o666)
 }
 
-// playDemo runs the four as processes of their own, each under its own run.
+// play runs the four as processes of their own, each under its own run.
 func (s Stage) play(ctx context.Context, dir string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	session, err := newUUID(s.Rand)
+	id, err := session.NewID(s.Rand)
 	if err != nil {
 		return err
 	}
 	stage := &prefixed{out: s.Out, flush: s.Flush}
 	errs := make(chan error, len(names))
 	for _, name := range names {
-		run, err := newUUID(s.Rand)
+		run, err := session.NewID(s.Rand)
 		if err != nil {
 			return err
 		}
 		cmd := exec.CommandContext(ctx, s.Program, "demo", "--role", name)
 		cmd.Dir = dir
 		cmd.WaitDelay = time.Second
-		cmd.Env = append(s.Environ, "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=", "HANDOFF_SESSION="+session,
+		cmd.Env = append(s.Environ, "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=", "HANDOFF_SESSION="+id,
 			"HANDOFF_RUN="+run, "HANDOFF_AGENT="+name, "HANDOFF_HARNESS=handoff-demo", "HANDOFF_THREAD=", "HANDOFF_TASK=", "HANDOFF_OPERATION=")
 		go func() { errs <- stage.run(cmd, name) }()
 	}
@@ -188,15 +189,8 @@ func (s Stage) receipt(ctx context.Context, dir string, start time.Time) error {
 	}
 	fmt.Fprintf(s.Out, "\ntry next: cd %s && handoff show %s --lineage --format mermaid\n", rel, last.ID)
 	fmt.Fprintf(s.Out, "          handoff read %s prints what the next agent would read\n", last.ID)
-	return nil
-}
-
-// newUUID returns a random UUID (version 4 of RFC 9562).
-func newUUID(random io.Reader) (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", err
+	if _, err := exec.LookPath("handoff"); err != nil {
+		fmt.Fprintln(s.Out, "but first: go install ./cmd/handoff, for handoff is not on your PATH")
 	}
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]), nil
+	return nil
 }

@@ -93,11 +93,11 @@ func showWhole(ctx context.Context, a *cli.App, w *local.Workspace, ref string, 
 	case session:
 		return true, showSession(ctx, a, w, ref, f)
 	case issue && !f.files:
-		return true, pipelines.Show(ctx, a, w, ref, a.AsJSON)
+		return true, pipelines.Show(ctx, a, w, ref)
 	case pipelines.Archived(ctx, w, ref) && !f.files:
 		_, err := a.Here(ctx, w, ref)
 		if errors.Is(err, handoff.NotFound) { // else it is a name
-			return true, pipelines.Show(ctx, a, w, ref, a.AsJSON)
+			return true, pipelines.Show(ctx, a, w, ref)
 		}
 	}
 	return false, nil

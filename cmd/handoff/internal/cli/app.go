@@ -24,7 +24,7 @@ type App struct {
 	Rand     io.Reader
 	Self     string // this program, to run it again
 	Version  string // of it
-	AsJSON   bool   // --json, of a command with a JSONFlag
+	AsJSON   bool   // --json was given
 
 	workspace string // --workspace
 }

@@ -102,7 +102,7 @@ func refused(c *cobra.Command, err error) error {
 	}
 	for _, words := range []error{c.ValidateArgs(c.Flags().Args()), c.ValidateRequiredFlags(), c.ValidateFlagGroups()} {
 		if words != nil && words.Error() == err.Error() {
-			return &handoff.Error{Op: c.Name(), Kind: handoff.Invalid, Err: err, Hint: c.CommandPath() + " --help shows how it is used"}
+			return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: err, Hint: c.CommandPath() + " --help shows how it is used"}
 		}
 	}
 	return err

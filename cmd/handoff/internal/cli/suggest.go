@@ -18,19 +18,22 @@ func UnknownCommand(root *cobra.Command, name string) error {
 	return &handoff.Error{Op: name, Kind: handoff.Invalid, Err: errors.New("no such command"), Hint: hint}
 }
 
+// op is what an error of a command's words begins with: its name, and those of
+// the commands above it, but for the program's, which stands there anyway.
+func op(c *cobra.Command) string {
+	return strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), c.Root().Name()))
+}
+
 // flagError is called for flags that can't be parsed.
 func flagError(c *cobra.Command, err error) error {
-	op, hint := c.Name(), c.CommandPath()+" --help lists the flags"
-	if !c.HasParent() {
-		op = "" // the message begins with the program's name anyway
-	}
+	hint := c.CommandPath() + " --help lists the flags"
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		if near := nearestFlag(c, unknown.GetSpecifiedName()); near != "" {
 			hint = "did you mean --" + near + "?"
 		}
 	}
-	return &handoff.Error{Op: op, Kind: handoff.Invalid, Err: err, Hint: hint}
+	return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: err, Hint: hint}
 }
 
 func nearestFlag(c *cobra.Command, name string) string {

@@ -28,13 +28,10 @@ var below = []func(*desk) *cobra.Command{
 }
 
 // A desk is the command line as these commands see it.
-type desk struct {
-	*cli.App
-	asJSON bool // --json, which all of them have
-}
+type desk struct{ *cli.App }
 
 func pipelineCommand(app *cli.App) *cobra.Command {
-	d := &desk{App: app}
+	d := &desk{app}
 	c := &cobra.Command{
 		Use:     "pipeline",
 		Short:   "Stages with contracts, gates that hold, and what comes next",
@@ -49,7 +46,7 @@ docs/pipeline.md shows how.`,
 		Example: "  handoff pipeline next 42\n  handoff pipeline put 42 plan plan.json --as jg-subplanner",
 		RunE:    group,
 	}
-	c.PersistentFlags().BoolVar(&d.asJSON, "json", false, "print JSON")
+	c.PersistentFlags().BoolVar(&d.AsJSON, "json", false, "print JSON")
 	for _, command := range below {
 		c.AddCommand(command(d))
 	}
@@ -66,7 +63,7 @@ func group(c *cobra.Command, args []string) error {
 
 // print prints an answer, as JSON or else as do prints it.
 func (d *desk) print(v any, do func()) error {
-	if d.asJSON {
+	if d.AsJSON {
 		return d.JSON(v)
 	}
 	do()

@@ -39,8 +39,8 @@ func Archived(ctx context.Context, w *local.Workspace, issue string) bool {
 // Show prints the run of an issue at a glance, the one that was archived last
 // where it has none now: its stages, what is stale, and what comes next. Its
 // kinds are those of pipeline.Book.Find.
-func Show(ctx context.Context, a *cli.App, w *local.Workspace, issue string, asJSON bool) error {
-	d := &desk{App: a, asJSON: asJSON}
+func Show(ctx context.Context, a *cli.App, w *local.Workspace, issue string) error {
+	d := &desk{a}
 	return open(w, handoff.Producer{}, func(b *pipeline.Book) error {
 		s, err := b.Find(ctx, issue)
 		if err != nil {

@@ -57,7 +57,7 @@ Exit code 1 says that a file breaks its contract.`,
 }
 
 func (d *desk) compat(p *contract.Pipeline, edition contract.Dialect, files []string) error {
-	if d.asJSON {
+	if d.AsJSON {
 		return cli.Invalid("--compat", string(edition), "prints no JSON", "leave --json out")
 	}
 	if edition != contract.Practitioner && edition != contract.Expert {

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestFiveMinutes types what the README says, in one shell, and holds that
+// handoff answers as it says. Every id is another one; … stands for anything.
+func TestFiveMinutes(t *testing.T) {
+	_, text, _ := strings.Cut(readme(t), "## Five minutes\n")
+	text, _, found := strings.Cut(text, "\n## ")
+	if !found {
+		t.Fatal("README.md has no five minutes")
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const mark = "@@@@"
+	var script strings.Builder
+	var want []string // what each block shows
+	for i, block := range strings.Split(text, "```") {
+		if i%2 == 0 || !strings.Contains(block, "\n$ ") {
+			continue
+		}
+		shown := ""
+		for line := range strings.Lines(strings.TrimPrefix(block, "\n")) {
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				script.WriteString(command)
+			} else {
+				shown += line
+			}
+		}
+		script.WriteString("echo " + mark + "\n")
+		want = append(want, shown)
+	}
+	if len(want) < 5 {
+		t.Fatalf("README.md has %d blocks of commands, want all", len(want))
+	}
+	cmd := exec.Command("sh", "-eu", "-c", script.String())
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HANDOFF_WORKSPACE="+dir)
+	var failed strings.Builder
+	cmd.Stderr = &failed
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, failed.String())
+	}
+	got := strings.Split(string(out), mark+"\n")
+	for i, shown := range want {
+		pattern := regexp.QuoteMeta(shown)
+		pattern = regexp.MustCompile(`art_[0-9A-Z]{26}`).ReplaceAllString(pattern, "art_[0-9A-Z]{26}")
+		pattern = strings.ReplaceAll(pattern, "…", ".*")
+		if !regexp.MustCompile("^" + pattern + "$").MatchString(got[i]) {
+			t.Errorf("README.md shows\n%s\nand handoff answers\n%s", shown, got[i])
+		}
+	}
+}
+
+// TestReadmeCommands holds that the README's table has every command.
+func TestReadmeCommands(t *testing.T) {
+	_, table, _ := strings.Cut(readme(t), "## Commands\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, command := range commands {
+		name := command(&cli.App{}).Name()
+		if !regexp.MustCompile("`" + name + `[ \x60]`).MatchString(table) {
+			t.Errorf("README.md's table of commands has no %s", name)
+		}
+	}
+}
