@@ -31,7 +31,8 @@ func (w *Workspace) Check(ctx context.Context) (filelog.Report, error) {
 
 // Repair mends what can be mended without changing any record, as
 // filelog.Log.Repair does. An index that does not answer as the log says is
-// emptied, so that it is made again, or put aside where its file is damaged.
+// emptied, so that it is made again, or put aside where its file is damaged. A
+// kept body that is missing is kept anew where its file is as published.
 func (w *Workspace) Repair(ctx context.Context, now time.Time) (filelog.Report, error) {
 	report, err := w.Log.Repair(ctx, now)
 	if err != nil {
@@ -39,7 +40,40 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (filelog.Report, 
 	}
 	found, err := w.index.examine(ctx, true)
 	report.Findings = append(report.Findings, found...)
-	return report, err
+	if err != nil || report.Sound() {
+		return report, err
+	}
+	return report, w.keepAnew(ctx)
+}
+
+// keepAnew keeps what is missing of the bodies that artifacts need, as far as
+// their files are as published.
+func (w *Workspace) keepAnew(ctx context.Context) error {
+	for q := (handoff.ArtifactQuery{Hidden: true, Limit: pageSize}); ; {
+		page, err := w.Artifacts(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, a := range page.Artifacts {
+			if !a.Kept || a.Status == handoff.Withdrawn || a.Digest.Algorithm != handoff.SHA256 {
+				continue
+			}
+			if there, err := w.Bodies.Has(ctx, a.Digest); err != nil || there {
+				continue // a check tells of what can't be looked at
+			}
+			b, err := w.Open(ctx, a.ID)
+			if err != nil {
+				continue // nothing has its bytes
+			}
+			_, err = w.Bodies.Put(ctx, b)
+			if err = errors.Join(err, b.Close()); err != nil && !errors.Is(err, handoff.Conflict) {
+				return err
+			}
+		}
+		if q.Cursor = page.Cursor; q.Cursor == "" {
+			return nil
+		}
+	}
 }
 
 // examine looks at every index of the log that this user has.
@@ -133,7 +167,7 @@ func (x *index) compare(ctx context.Context, at *sqlindex.Index, mend bool) (f f
 }
 
 // pageSize is how many views are compared at a time.
-const pageSize = 500
+const pageSize = 5000
 
 // differs reports whether an index answers otherwise than one in memory. It
 // says nothing of one that others keep writing to meanwhile.

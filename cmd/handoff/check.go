@@ -21,8 +21,9 @@ knows and the log has lost. Notes are about what is derived, or was left by a
 process that died; they are no fault.
 
 With --repair a missing record's place is marked, so that those after it can be
-read again, what is derived is made again, and a damaged body is kept aside, so
-that the same bytes can be published again. No record is ever changed.
+read again, and what is derived is made again. A damaged body is kept aside, and
+a missing one is kept anew where its file is as published, or when the same
+bytes are published again. No record is ever changed.
 
 Exit code 1 says that something is wrong.`,
 		Example: "  handoff check\n  handoff check --repair",
