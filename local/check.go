@@ -39,7 +39,7 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (filelog.Report, 
 	}
 	found, err := w.index.examine(ctx, true)
 	report.Findings = append(report.Findings, found...)
-	return report, err
+	return report, errors.Join(err, w.index.Close()) // what it knew of the log was mended
 }
 
 // examine looks at every index of the log that this user has.
