@@ -45,15 +45,20 @@ const beyondEvery = 50
 // A Log is a handoff.Log below one runtime directory. Nothing is made there
 // before the first Append.
 type Log struct {
+	// Passed, if it is set, returns a place that had a record, 0 for none: Append
+	// refuses, with kind Corrupt, to put one there or before.
+	Passed func() handoff.Seq
+
 	dir    string
 	disk   disk
 	shard  handoff.Seq
 	random io.Reader
 
-	mu   sync.Mutex  // held while a number is taken
-	made bool        // the directory is known to hold a log
-	last handoff.Seq // a number that was seen to exist
-	sure handoff.Seq // a number after which no number was found to exist
+	mu    sync.Mutex  // held while a number is taken
+	made  bool        // the directory is known to hold a log
+	last  handoff.Seq // a number that was seen to exist
+	sure  handoff.Seq // a number after which no number was found to exist
+	asked bool        // the log goes on beyond what Passed returned
 }
 
 var (

@@ -93,10 +93,19 @@ func (l *Log) Newest() (handoff.Seq, error) {
 // next returns the number to try first. It follows one that this process just
 // saw, or is searched for.
 func (l *Log) next() (handoff.Seq, error) {
-	if l.sure == l.last {
-		return l.last + 1, nil
+	if l.Passed == nil || l.asked {
+		if l.sure == l.last {
+			return l.last + 1, nil
+		}
+		return l.search()
 	}
-	return l.search()
+	passed := l.Passed() // before the search, for others go on meanwhile
+	n, err := l.search()
+	if err == nil && n <= passed {
+		err = l.hole(n, fmt.Sprintf("the index knows record %d", passed))
+	}
+	l.asked = err == nil
+	return n, err
 }
 
 // search returns the first free number after the last one seen, in O(log n)

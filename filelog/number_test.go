@@ -69,6 +69,25 @@ func TestSearchLooksAtFewNames(t *testing.T) {
 	}
 }
 
+// TestPassed checks that no record is put where one is known to have been,
+// though nothing that is left shows it, and that reading changes nothing in it.
+func TestPassed(t *testing.T) {
+	for passed, want := range map[handoff.Seq]handoff.Seq{0: 4, 3: 4, 4: 0, 900: 0} {
+		log := Open(hollow(t, 3), rand.Reader)
+		log.Passed = func() handoff.Seq { return passed }
+		for range 2 {
+			logtest.Collect(t, log, 0)
+			seq, err := log.Append(t.Context(), logtest.NewRecord("a.md"))
+			if seq != want || errors.Is(err, handoff.Corrupt) != (want == 0) {
+				t.Errorf("where record %d was, Append = %d, %v, want %d", passed, seq, err, want)
+			}
+			if want > 0 {
+				want++
+			}
+		}
+	}
+}
+
 // hollow returns a directory with a log of so many records, in shards of five,
 // of which some are gone again.
 func hollow(t *testing.T, records int, gone ...handoff.Seq) string {

@@ -40,6 +40,7 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (filelog.Report, 
 	}
 	found, err := w.index.examine(ctx, true)
 	report.Findings = append(report.Findings, found...)
+	err = errors.Join(err, w.index.Close()) // what it knew of the log was mended
 	if err != nil || report.Sound() {
 		return report, err
 	}

@@ -30,6 +30,7 @@ type index struct {
 	file    string       // in which at lies
 	release func() error // gives up what at holds
 	moves   int          // how often a place was left
+	lost    handoff.Seq  // a place that an index knows, and the log has no more
 	total   handoff.Seq  // the newest record when catching up began
 }
 
@@ -118,10 +119,12 @@ func (x *index) unrendered(ctx context.Context, age time.Duration) ([]string, er
 	return nil, err
 }
 
-// Close releases the index's file.
+// Close releases the index's file. A question that is asked later opens it
+// again.
 func (x *index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.lost = 0
 	if x.release == nil {
 		return nil
 	}
@@ -233,16 +236,41 @@ func (x *index) openIn(ctx context.Context, dir, id string) error {
 	return nil
 }
 
+// passed returns a place that had a record, as far as the index knows.
+func (x *index) passed() handoff.Seq {
+	at, err := x.place(context.Background())
+	if err != nil {
+		return 0
+	}
+	x.mu.Lock()
+	lost := x.lost
+	x.mu.Unlock()
+	file, ok := at.(*sqlindex.Index)
+	if !ok {
+		return lost
+	}
+	p, _ := file.Place(context.Background()) // of one in trouble, nothing is known
+	return max(p.Seq, lost)
+}
+
+// errLost says that an index knows more than the log has.
+var errLost = errors.New("the log has lost what the index knows")
+
 // verify empties an index whose last record is not the one that the log has at
-// its place.
+// its place. One that knows of a place beyond the log's end is left alone, for
+// it is all that tells of what was lost, and not used.
 func (x *index) verify(ctx context.Context, at *sqlindex.Index) error {
 	p, err := at.Place(ctx)
 	if err != nil || p.Seq == 0 {
 		return err
 	}
 	r, found, err := x.log.At(p.Seq)
-	if err != nil || found && r.ID == p.ID {
+	switch {
+	case err != nil || found && r.ID == p.ID:
 		return err
+	case !found:
+		x.lost = max(x.lost, p.Seq)
+		return errLost
 	}
 	return at.Reset(ctx, p)
 }
@@ -253,13 +281,17 @@ func (x *index) tell(done handoff.Seq) {
 		return
 	}
 	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.total < done {
-		newest, err := x.log.Newest()
+	total := x.total
+	x.mu.Unlock()
+	if total < done {
+		newest, err := x.log.Newest() // which may wait for an append that waits for the index
 		if err != nil {
 			return // whoever reads the log will say so
 		}
-		x.total = newest
+		total = newest
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.total = max(x.total, total)
 	x.progress(done, x.total)
 }

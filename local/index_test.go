@@ -250,6 +250,9 @@ var harms = map[string]func(t *testing.T, dir, file string){
 // answer is as from memory, before and after one more publish.
 func TestIndexTrouble(t *testing.T) {
 	for name, harm := range harms {
+		if name == "ahead of the log" {
+			continue // TestLogLost
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := workspace(t)

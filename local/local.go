@@ -84,6 +84,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files, home: home, now: o.Now, rand: o.Rand,
 		pace: &session.Pace{Now: o.Now}, sessionDir: config.SessionDir(o.Getenv, dir)}
 	w.index = &index{log: w.Log, runtime: found.Runtime, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
+	w.Log.Passed = w.index.passed
 	w.Bodies = w.Log.Bodies()
 	w.published = &body.Files{
 		Root: w.files, Now: o.Now, Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
