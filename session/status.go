@@ -60,7 +60,10 @@ func (b *Book) Bury(ctx context.Context, o Observer) ([]string, error) {
 		if !Gone(s, o) {
 			continue
 		}
-		more, err := b.Close(ctx, s.ID, Failed, ProcessGone, time.Time{})
+		if now, err := b.session(ctx, s.ID); err != nil || now.Closed != 0 {
+			continue // another observer was first
+		}
+		more, err := b.record(ctx, s.ID, &handoff.SessionClosed{SessionID: s.ID, Status: Failed, Reason: ProcessGone})
 		if warnings = append(warnings, more...); err != nil {
 			return warnings, err
 		}

@@ -67,8 +67,7 @@ and 1 where it succeeded, but something --expect names is missing.`,
 // coded gives an error that has none yet its exit code.
 func coded(code int, err error) error {
 	var has cli.Coded
-	var done cli.ExitCode
-	if err == nil || errors.As(err, &has) || errors.As(err, &done) {
+	if err == nil || errors.As(err, &has) {
 		return err
 	}
 	return cli.Coded{Code: code, Err: err}
@@ -85,22 +84,21 @@ type run struct {
 
 	producer handoff.Producer
 	opened   local.OpenedSession
+	held     []string // warnings, while the screen is the child's
 }
 
 func (r *run) do(caller context.Context) error {
 	signals, stop := listen()
 	defer stop()
 	ctx := context.WithoutCancel(caller) // what a signal ends is the child; the session's end must be told
-	var c child
-	err := r.Writing(func(w *local.Workspace) (err error) {
-		if err = r.open(ctx, w); err == nil {
-			c, err = r.start(ctx, w, asked(caller, signals))
-		}
-		return err
-	})
-	if err != nil {
+	if err := r.Writing(func(w *local.Workspace) error { return r.open(ctx, w) }); err != nil {
 		return coded(exitNotStarted, err)
 	}
+	c, err := r.start(ctx, asked(caller, signals))
+	if err != nil {
+		return err
+	}
+	r.note(ctx, c)
 	e := c.wait(signals) // with the workspace closed: it may take days
 	code := e.code()
 	err = r.Writing(func(w *local.Workspace) error {
@@ -116,9 +114,7 @@ func (r *run) do(caller context.Context) error {
 		}
 		return nil
 	})
-	if err != nil {
-		r.Warn("%v", err) // the child's end is what counts
-	}
+	r.tell(r.held, err) // the child's end is what counts
 	return exit(code)
 }
 
@@ -157,11 +153,13 @@ func asked(caller context.Context, signals <-chan os.Signal) syscall.Signal {
 	return e.asked
 }
 
-// start starts the child, unless handoff was asked to end, and notes which
-// process it is.
-func (r *run) start(ctx context.Context, w *local.Workspace, asked syscall.Signal) (child, error) {
+// start starts the child, unless handoff was asked to end.
+func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
+	instead := func(status, why string) error {
+		return r.Writing(func(w *local.Workspace) error { r.close(ctx, w, status, why); return nil })
+	}
 	if asked != 0 {
-		r.close(ctx, w, session.Cancelled, asked.String())
+		r.tell(nil, instead(session.Cancelled, asked.String()))
 		return child{}, cli.ExitCode(exitSignalled + int(asked))
 	}
 	env := new(exec.Cmd).Environ()
@@ -170,13 +168,25 @@ func (r *run) start(ctx context.Context, w *local.Workspace, asked syscall.Signa
 	}
 	c, err := start(r.path, r.args, env)
 	if err != nil {
-		r.close(ctx, w, session.Failed, err.Error())
+		r.tell(nil, instead(session.Failed, err.Error()))
 		return c, coded(exitNotRunable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: "name a program that can be run"})
 	}
-	if p := local.ProcessOf(c.process.Pid); p != (handoff.Process{}) {
-		r.tell(w.Book(r.producer).Note(ctx, handoff.SessionNoted{SessionID: r.opened.ID, Child: p}))
-	}
 	return c, nil
+}
+
+// note records which process the child is.
+func (r *run) note(ctx context.Context, c child) {
+	p := local.ProcessOf(c.process.Pid)
+	if p == (handoff.Process{}) {
+		return // it has ended, or the system doesn't say
+	}
+	err := r.Reading(func(w *local.Workspace) (err error) {
+		r.held, err = w.Book(r.producer).Note(ctx, handoff.SessionNoted{SessionID: r.opened.ID, Child: p})
+		return err
+	})
+	if err != nil {
+		r.held = append(r.held, err.Error())
+	}
 }
 
 // close closes the session; what can't be told is warned about.
