@@ -223,8 +223,8 @@ func FuzzTranscript(f *testing.F) {
 	f.Add([]byte(`{"type":"assistant","message":{"id":"m","usage":{"input_tokens":-5,"output_tokens":9e99,"cache_creation":{"ephemeral_1h_input_tokens":7}}}}`))
 	f.Add([]byte(`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Agent","input":{"resume":"` + mainID + `"}}]}}` + "\n" +
 		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"agentId: fuzz"}]}}`))
+	home := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		home := t.TempDir()
 		for _, name := range []string{mainID, flatID, mainID + "/subagents/agent-fuzz"} {
 			put(t, home, ".claude", project+name+".jsonl", string(b))
 		}

@@ -196,8 +196,9 @@ func (l *ledger) waited(o order, at time.Time, said jsonl.Value) {
 			continue
 		}
 		told[key] = true
-		l.reported(key, o.at, c.Value(), o.name)
-		l.find(key).state.At = at
+		if a := l.reported(key, o.at, c.Value(), o.name); a != nil {
+			a.state.At = at
+		}
 	}
 	for _, t := range o.targets {
 		if !told[t] {
@@ -225,17 +226,19 @@ func (l *ledger) closed(o order, at time.Time, said jsonl.Value) {
 	}
 }
 
-// reported notes a status that was told of an agent.
-func (l *ledger) reported(word string, at time.Time, v jsonl.Value, by string) {
+// reported notes a status that was told of an agent, and returns that; nil if it
+// is none.
+func (l *ledger) reported(word string, at time.Time, v jsonl.Value, by string) *sighting {
 	s := parseStatus(v)
 	if word == "" || s == "" || word == l.self {
-		return
+		return nil
 	}
 	a := l.find(word)
 	a.event(at, by, "status "+string(s))
 	if s != thread.NotFound || a.state.Status == "" {
 		l.set(a, s, at, by)
 	}
+	return a
 }
 
 // notified reads a notification that the tool wrote in the user's name.
