@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"sync"
 )
 
 // A Span is where a value lies in a source. A file in which later lines change
@@ -56,6 +57,9 @@ func (s *Spans) Read(span Span) (Value, error) {
 	return v, err
 }
 
+// chunks are memory that LinesWith is done with: it is asked of many files.
+var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
+
 // LinesWith yields where the lines of src start that begin with prefix, the
 // first line apart, and n bytes from there. It looks at bytes only, so it costs
 // little more than reading.
@@ -72,7 +76,9 @@ func LinesWith(src interface {
 	}
 	return func(yield func(int64, Value) bool) {
 		pattern := append([]byte{'\n'}, prefix...)
-		buf := make([]byte, chunk)
+		mem := chunks.Get().(*[chunk]byte)
+		defer chunks.Put(mem)
+		buf := mem[:]
 		kept, base := 0, int64(0)
 		for {
 			n, err := src.Read(buf[kept:])

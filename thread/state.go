@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -117,6 +118,29 @@ type Usage struct {
 	Models       []ModelUsage `json:"models,omitempty"` // in order of first use
 	Completeness Completeness `json:"completeness"`
 	Reason       string       `json:"reason,omitempty"` // why it is not exact
+}
+
+// A Gap is something that was spent and not counted: how often, and why, with a
+// %d for the number.
+type Gap struct {
+	N   int
+	Why string
+}
+
+// Judge says how complete u is: not at all where nothing was counted, a lower
+// bound for the first gap that there is, else exact.
+func (u *Usage) Judge(gaps ...Gap) {
+	u.Completeness, u.Reason = Exact, ""
+	if u.Calls == 0 {
+		u.Completeness, u.Reason = NoUsage, "no usage is recorded"
+		return
+	}
+	for _, g := range gaps {
+		if g.N > 0 {
+			u.Completeness, u.Reason = LowerBound, strings.Replace(g.Why, "%d", strconv.Itoa(g.N), 1)
+			return
+		}
+	}
 }
 
 // ModelUsage is the share of one model.

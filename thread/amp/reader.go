@@ -226,9 +226,6 @@ func (s *scanner) finish(d document, whole bool) {
 			s.facts.State = thread.State{Status: thread.Running, Source: thread.Inferred, Evidence: "what could be read ends with " + s.facts.State.Evidence + ", but the file is cut off", At: s.facts.State.At}
 		}
 	}
-	s.usage.Completeness, s.usage.Reason = thread.LowerBound, "what Amp's oracle and other subagents spent is not on this machine"
-	if s.usage.Calls == 0 {
-		s.usage.Completeness, s.usage.Reason = thread.NoUsage, "no usage is recorded"
-	}
+	s.usage.Judge(thread.Gap{N: 1, Why: "what Amp's oracle and other subagents spent is not on this machine"})
 	s.facts.Usage = s.usage
 }

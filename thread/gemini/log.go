@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"fmt"
 	"time"
 
 	"github.com/agent-handoff/handoff/jsonl"
@@ -62,8 +61,8 @@ type log struct {
 	document  bool
 	agents    []*sighting
 	last      time.Time
-	cancelled int  // requests
-	compacted bool // it was replaced by a summary
+	cancelled int // requests
+	compacted int // how often it was replaced by a summary
 }
 
 // message notes a message, or its new version. Whether what v says is one is
@@ -103,7 +102,9 @@ func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
 		if id != "" {
 			l.byID[id] = i
 		}
-		l.compacted = l.compacted || kind == "user" && summary(content)
+		if kind == "user" && summary(content) {
+			l.compacted++
+		}
 		if kind == "info" && bytes.HasPrefix(content.Raw(), cancelled) {
 			l.cancelled++
 		}
@@ -155,7 +156,7 @@ func (l *log) rewind(id string) (known bool) {
 
 // billed adds up every request that is recorded, also those whose messages were
 // taken back or replaced later: they were paid for.
-func (l *log) billed() thread.Usage {
+func (l *log) billed(bad int) thread.Usage {
 	var u thread.Usage
 	silent := 0
 	for _, r := range l.records {
@@ -165,16 +166,11 @@ func (l *log) billed() thread.Usage {
 			silent++
 		}
 	}
-	u.Completeness = thread.Exact
-	switch {
-	case u.Calls == 0:
-		u.Completeness, u.Reason = thread.NoUsage, "no usage is recorded"
-	case silent > 0:
-		u.Completeness, u.Reason = thread.LowerBound, fmt.Sprintf("%d answers are recorded without what they took", silent)
-	case l.compacted:
-		u.Completeness, u.Reason = thread.LowerBound, "what the summary of the conversation took is not recorded"
-	case l.cancelled > 0:
-		u.Completeness, u.Reason = thread.LowerBound, fmt.Sprintf("%d requests were cancelled: what they had taken by then is not recorded", l.cancelled)
-	}
+	u.Judge(
+		thread.Gap{N: silent, Why: "%d answers are recorded without what they took"},
+		thread.Gap{N: l.compacted, Why: "what the summary of the conversation took is not recorded"},
+		thread.Gap{N: l.cancelled, Why: "%d requests were cancelled: what they had taken by then is not recorded"},
+		thread.Gap{N: bad, Why: "%d lines could not be read"},
+	)
 	return u
 }

@@ -210,9 +210,6 @@ func (s *scanner) finish() (thread.Facts, error) {
 	if err := s.timeline.Finish(); err != nil {
 		return thread.Facts{}, err
 	}
-	f.Messages, f.State, f.Usage, f.Last = s.timeline.Messages, s.log.state(&s.timeline.spans), s.log.billed(), s.log.last
-	if f.BadLines > 0 && f.Usage.Completeness == thread.Exact {
-		f.Usage.Completeness, f.Usage.Reason = thread.LowerBound, fmt.Sprintf("%d lines could not be read", f.BadLines)
-	}
+	f.Messages, f.State, f.Usage, f.Last = s.timeline.Messages, s.log.state(&s.timeline.spans), s.log.billed(f.BadLines), s.log.last
 	return s.facts, nil
 }

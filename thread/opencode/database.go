@@ -165,10 +165,6 @@ type row struct {
 	parts   []row
 }
 
-func byAge(a, b row) int {
-	return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.id, b.id))
-}
-
 func (d database) messages(ctx context.Context, s *session, damaged func(string), yield func(message) error) error {
 	db, columns, err := d.open(ctx)
 	if err != nil {
@@ -205,33 +201,32 @@ const patience = 3
 // index finds the messages of a session and their parts, in order. The content
 // of all of them may be larger than memory.
 func index(ctx context.Context, db *sqlsnap.DB, session string) ([]row, error) {
-	list, err := scan(ctx, db, "SELECT CAST(id AS TEXT), '', coalesce(CAST(time_created AS INTEGER), 0), octet_length(data) FROM message WHERE session_id = ?", "message", session)
+	messages, err := scan(ctx, db, "message", "''", session)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list[""], byAge)
-	parts, err := scan(ctx, db, "SELECT CAST(id AS TEXT), CAST(message_id AS TEXT), coalesce(CAST(time_created AS INTEGER), 0), octet_length(data) FROM part WHERE session_id = ?", "part", session)
+	parts, err := scan(ctx, db, "part", "CAST(message_id AS TEXT)", session)
 	if err != nil {
 		return nil, err
 	}
-	for i := range list[""] {
-		m := &list[""][i]
+	for i := range messages[""] {
+		m := &messages[""][i]
 		m.parts = parts[m.id]
-		slices.SortFunc(m.parts, byAge)
 	}
-	return list[""], nil
+	return messages[""], nil
 }
 
-// scan reads rows by what they belong to.
-func scan(ctx context.Context, db *sqlsnap.DB, query, table, session string) (map[string][]row, error) {
+// scan finds the rows of a table, by what they belong to, each in order.
+func scan(ctx context.Context, db *sqlsnap.DB, table, owner, session string) (map[string][]row, error) {
 	columns, err := db.Columns(ctx, table)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(columns, "time_created") {
-		query = strings.Replace(query, "time_created", "0", 1)
+	created := "0"
+	if slices.Contains(columns, "time_created") {
+		created = "coalesce(CAST(time_created AS INTEGER), 0)"
 	}
-	rows, err := db.QueryContext(ctx, query, session)
+	rows, err := db.QueryContext(ctx, fmt.Sprintf("SELECT CAST(id AS TEXT), %s, %s, octet_length(data) FROM %s WHERE session_id = ?", owner, created, table), session)
 	if err != nil {
 		return nil, err
 	}
@@ -246,6 +241,9 @@ func scan(ctx context.Context, db *sqlsnap.DB, query, table, session string) (ma
 		}
 		r.id, r.size = id.String, size.Int64
 		list[owner.String] = append(list[owner.String], r)
+	}
+	for _, of := range list {
+		slices.SortFunc(of, func(a, b row) int { return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.id, b.id)) })
 	}
 	return list, rows.Err()
 }

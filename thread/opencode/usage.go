@@ -2,7 +2,6 @@ package opencode
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/agent-handoff/handoff/jsonl"
 	"github.com/agent-handoff/handoff/thread"
@@ -56,15 +55,9 @@ func (s *spend) add(v jsonl.Value, t thread.Tokens, inherited bool) {
 
 // finish writes the usage into the facts and says how complete it is.
 func (s *spend) finish(sc *scanner) {
-	u := s.usage
-	u.Completeness = thread.Exact
-	switch {
-	case sc.broken || sc.facts.BadLines > 0 || sc.omitted > 0:
-		u.Completeness, u.Reason = thread.LowerBound, "not all of the thread could be read"
-	case u.Calls == 0:
-		u.Completeness, u.Reason = thread.NoUsage, "no usage is recorded"
-	case sc.turn.uncounted > 0:
-		u.Completeness, u.Reason = thread.LowerBound, fmt.Sprintf("%d requests did not end, or were cut off, before their usage was written", sc.turn.uncounted)
+	s.usage.Judge(thread.Gap{N: sc.turn.uncounted, Why: "%d requests did not end, or were cut off, before their usage was written"})
+	if sc.broken || sc.facts.BadLines > 0 || sc.omitted > 0 {
+		s.usage.Completeness, s.usage.Reason = thread.LowerBound, "not all of the thread could be read"
 	}
-	sc.facts.Usage, sc.facts.Inherited = u, s.copies
+	sc.facts.Usage, sc.facts.Inherited = s.usage, s.copies
 }

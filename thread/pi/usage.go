@@ -1,8 +1,6 @@
 package pi
 
 import (
-	"fmt"
-
 	"github.com/agent-handoff/handoff/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -63,17 +61,10 @@ func took(message jsonl.Value) (t thread.Tokens, ok bool) {
 }
 
 func (s *spend) finish(facts *thread.Facts) {
-	u := s.usage
-	u.Completeness = thread.Exact
-	switch {
-	case u.Calls == 0:
-		u.Completeness, u.Reason = thread.NoUsage, "no usage is recorded"
-	case facts.BadLines > 0:
-		u.Completeness, u.Reason = thread.LowerBound, fmt.Sprintf("%d lines could not be read", facts.BadLines)
-	case s.cut > 0:
-		u.Completeness, u.Reason = thread.LowerBound, fmt.Sprintf("%d requests were cut off before what they took was written", s.cut)
-	case s.silent > 0:
-		u.Completeness, u.Reason = thread.LowerBound, fmt.Sprintf("%d answers are recorded without what they took", s.silent)
-	}
-	facts.Usage, facts.Inherited = u, s.copies
+	s.usage.Judge(
+		thread.Gap{N: facts.BadLines, Why: "%d lines could not be read"},
+		thread.Gap{N: s.cut, Why: "%d requests were cut off before what they took was written"},
+		thread.Gap{N: s.silent, Why: "%d answers are recorded without what they took"},
+	)
+	facts.Usage, facts.Inherited = s.usage, s.copies
 }
