@@ -20,7 +20,7 @@ import (
 // ends with what its folder holds, and that nothing that was ever handed in is
 // lost.
 func TestRunsFuzzed(t *testing.T) {
-	runs := 6
+	runs := 3
 	if os.Getenv("HANDOFF_LONG") != "" {
 		runs = 200
 	}
