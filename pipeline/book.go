@@ -168,7 +168,11 @@ func (b *Book) unrecorded(s State, writes []Write) []Write {
 
 // free returns an error of kind Conflict where an issue's id is that of a
 // session or run, or where a run keeps its names in that namespace.
-func (b *Book) free(ctx context.Context, issue string, records []handoff.Artifact) error {
+func (b *Book) free(ctx context.Context, issue string) error {
+	records, err := b.records(ctx, issue)
+	if err != nil {
+		return err
+	}
 	taken := func(what string) error {
 		return &handoff.Error{Op: "put", Name: issue, Kind: handoff.Conflict, Err: errors.New(what), Hint: "name the issue otherwise, such as issue-" + issue}
 	}

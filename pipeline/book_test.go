@@ -139,9 +139,8 @@ func TestPutRefuses(t *testing.T) {
 	}
 	after, err := s.w.Newest(ctx)
 	must(t, err)
-	entries, err := os.ReadDir(filepath.Join(s.dir, ".pipeline"))
-	if after != before || len(entries) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("there are %d records more, and %v in .pipeline: %v", after-before, entries, err)
+	if _, err := os.Lstat(filepath.Join(s.dir, ".pipeline")); after != before || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there are %d records more, and .pipeline: %v", after-before, err)
 	}
 }
 
@@ -336,10 +335,10 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestManyPuts hands in 50 artifacts of different stages and issues at once,
+// TestManyPuts hands in 20 artifacts of different stages and issues at once,
 // each from a workspace that was opened for it, and holds that all are recorded
 // and every file is whole.
-func TestManyPuts(t *testing.T) { manyPuts(t, 10) }
+func TestManyPuts(t *testing.T) { manyPuts(t, 4) }
 
 // TestManyPutsLong is TestManyPuts for 200.
 func TestManyPutsLong(t *testing.T) {

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -66,7 +65,7 @@ func partOf(p *contract.Pipeline, s State, agent string) (reads, writes []string
 			reads = append(reads, s.file(out.File))
 		}
 		if stage.Writer == agent {
-			writes = append(writes, path.Join(s.Folder, stage.Artifact))
+			writes = append(writes, s.file(stage.Artifact))
 		}
 	}
 	return reads, writes, part

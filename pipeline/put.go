@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -57,8 +58,15 @@ func (b *Book) Put(ctx context.Context, sub Submission) (Receipt, error) {
 	if err := acceptable(sub, stage, r.Report); err != nil {
 		return r, err
 	}
+	if err := b.free(ctx, sub.Issue); err != nil {
+		return r, err
+	}
+	given, err := b.given(ctx, sub)
+	if err != nil {
+		return r, err
+	}
 	err = locked(b.Files, syscall.LOCK_SH, func(*os.Root, *os.File) (err error) { // no archive takes the folder meanwhile
-		r.Written, err = b.record(ctx, sub, stage, r.Report.Value)
+		r.Written, err = b.record(ctx, sub, stage, r.Report.Value, given)
 		return err
 	})
 	if err != nil {
@@ -103,7 +111,7 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 }
 
 // record publishes and renders an attempt.
-func (b *Book) record(ctx context.Context, sub Submission, stage *contract.Stage, value map[string]any) (names.Written, error) {
+func (b *Book) record(ctx context.Context, sub Submission, stage *contract.Stage, value map[string]any, given map[string]string) (names.Written, error) {
 	var body bytes.Buffer
 	if err := json.Indent(&body, bytes.TrimSpace(sub.Body), "", "  "); err != nil {
 		return names.Written{}, err // it is valid: unreachable
@@ -113,25 +121,20 @@ func (b *Book) record(ctx context.Context, sub Submission, stage *contract.Stage
 	if err != nil {
 		return names.Written{}, err
 	}
-	if err := b.free(ctx, sub.Issue, records); err != nil {
-		return names.Written{}, err
-	}
 	s, err := Read(b.Files, b.Pipeline, sub.Issue)
 	if err != nil && !errors.Is(err, handoff.NotFound) { // else it is the run's first artifact
 		return names.Written{}, err
 	}
 	b.recall(ctx, &s, records)
-	read, parents, err := b.sources(ctx, sub, stage, &s)
-	if err != nil {
-		return names.Written{}, err
+	read, parents := given, sub.Read
+	if len(sub.Read) == 0 {
+		read, parents = b.sources(stage, &s)
 	}
 	own := (&State{}).write(stage.Name, Output{Report: contract.Report{Value: value}})
-	said, err := json.Marshal(attempt{stage.Name, own.Outcome, own.Tier, read})
+	metadata := map[string]any{"stage": stage.Name, "outcome": own.Outcome, "tier": own.Tier, "read": read} // an attempt
+	maps.DeleteFunc(metadata, func(_ string, v any) bool { return v == "" })
+	said, err := json.Marshal(metadata)
 	if err != nil {
-		return names.Written{}, err
-	}
-	var metadata map[string]any
-	if err := json.Unmarshal(said, &metadata); err != nil {
 		return names.Written{}, err
 	}
 	dir := b.Files.Name()
@@ -143,22 +146,26 @@ func (b *Book) record(ctx context.Context, sub Submission, stage *contract.Stage
 	})
 }
 
-// sources returns what an attempt was made from: the digests by stage, and the
-// ids of those that are recorded.
-func (b *Book) sources(ctx context.Context, sub Submission, stage *contract.Stage, s *State) (read map[string]string, ids []string, err error) {
-	read = map[string]string{}
+// given returns the digests of what a submission names as what it was made from,
+// by stage.
+func (b *Book) given(ctx context.Context, sub Submission) (map[string]string, error) {
+	read := map[string]string{}
 	for _, id := range sub.Read {
 		a, err := b.Hub.Artifact(ctx, id)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if from, err := b.Pipeline.Stage(a.Name); err == nil && a.Namespace == sub.Issue {
 			read[from.Name] = a.Digest.Value
 		}
 	}
-	if len(sub.Read) > 0 {
-		return read, sub.Read, nil
-	}
+	return read, nil
+}
+
+// sources returns what an attempt is made from where nobody says: the digests of
+// what its writer reads, by stage, and the ids of those that are recorded.
+func (b *Book) sources(stage *contract.Stage, s *State) (read map[string]string, ids []string) {
+	read = map[string]string{}
 	for _, from := range (&walk{p: b.Pipeline, s: s}).sources(stage) {
 		out := s.Outputs[from]
 		read[from] = out.Digest
@@ -166,7 +173,7 @@ func (b *Book) sources(ctx context.Context, sub Submission, stage *contract.Stag
 			ids = append(ids, s.Writes[at].ID)
 		}
 	}
-	return read, ids, nil
+	return read, ids
 }
 
 // sources are the stages from which a stage's artifact is made, wherever they

@@ -38,8 +38,9 @@ type State struct {
 	// Outputs are the stages' artifacts, by stage.
 	Outputs map[string]Output
 
-	// Folder is where the run lies, below the workspace.
-	Folder string
+	// Folder is where the run lies, below the workspace. Base is what the paths
+	// in answers begin with before it: "" where they are read from there.
+	Folder, Base string
 
 	// Writes are what is known of how the artifacts came about, oldest first.
 	// A stage that isn't in it was written once, at a time unknown.
@@ -135,8 +136,8 @@ func (s State) unread(err error) error {
 	return e
 }
 
-// file is the path of a file of the run, below the workspace.
-func (s State) file(name string) string { return path.Join(s.Folder, name) }
+// file is the path of a file of the run, as answers give it.
+func (s State) file(name string) string { return path.Join(s.Base, s.Folder, name) }
 
 // readFile reads a regular file of at most one byte more than an artifact may
 // have.

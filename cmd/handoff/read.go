@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/body"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
 	"github.com/agent-handoff/handoff/local"
 	"github.com/agent-handoff/handoff/names"
 	"github.com/spf13/cobra"
@@ -90,6 +92,11 @@ func readRef(ctx context.Context, a *cli.App, w *local.Workspace, ref string, f 
 	}
 	found, err := find(ctx, w, a.Scope(ctx, w, a.Caller()), ref)
 	switch {
+	case errors.Is(err, handoff.NotFound):
+		if file, name := pipelines.OpenUnrecorded(w, ref); file != nil {
+			return copyUnrecorded(a, file, name, "handoff pipeline put "+strings.Replace(ref, "/", " ", 1)+" "+name, f)
+		}
+		return err
 	case err != nil:
 		return err
 	case found.Unrecorded():
@@ -110,17 +117,22 @@ func readRef(ctx context.Context, a *cli.App, w *local.Workspace, ref string, f 
 
 // readUnrecorded prints a file that lies where names lie.
 func readUnrecorded(a *cli.App, found names.Candidate, ref string, f readFlags) error {
-	if f.to != "" || f.inPlace || a.AsJSON || f.rev != 0 {
-		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.NotFound, Err: errors.New("no record tells of it"),
-			Hint: "handoff write " + found.Name + " " + found.File + " records it"}
-	}
 	file, err := found.Open()
 	if err != nil {
 		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.Unavailable, Err: reason(err)}
 	}
+	return copyUnrecorded(a, file, found.File, "handoff write "+found.Name+" "+found.File, f)
+}
+
+// copyUnrecorded prints a file that no record tells of, and closes it. The hint
+// is the command that records it.
+func copyUnrecorded(a *cli.App, file *os.File, name, hint string, f readFlags) error {
 	defer file.Close()
-	fmt.Fprintf(a.Err, "unrecorded: %s\n", cli.OneLine(found.File))
-	_, err = body.CopyPage(a.Out, file, f.span)
+	if f.to != "" || f.inPlace || a.AsJSON || f.rev != 0 {
+		return &handoff.Error{Op: "read", Name: name, Kind: handoff.NotFound, Err: errors.New("no record tells of it"), Hint: hint + " records it"}
+	}
+	fmt.Fprintf(a.Err, "unrecorded: %s\n", cli.OneLine(name))
+	_, err := body.CopyPage(a.Out, file, f.span)
 	return err
 }
 

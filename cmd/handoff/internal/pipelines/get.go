@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"fmt"
+	"path"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
@@ -20,12 +21,13 @@ been done.`,
 		Args:    cli.Exactly(2, "one issue and one stage"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.book(func(_ *local.Workspace, b *pipeline.Book) error {
-			path, err := b.Path(c.Context(), args[0], args[1])
+		return d.book(func(w *local.Workspace, b *pipeline.Book) error {
+			file, err := b.Path(c.Context(), args[0], args[1])
 			if err != nil {
 				return err
 			}
-			return d.print(map[string]string{"issue": args[0], "stage": args[1], "path": path}, func() { fmt.Fprintln(d.Out, cli.OneLine(path)) })
+			file = path.Join(base(w), file)
+			return d.print(map[string]string{"issue": args[0], "stage": args[1], "path": file}, func() { fmt.Fprintln(d.Out, cli.OneLine(file)) })
 		})
 	}
 	return c

@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"fmt"
+	"path"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/local"
@@ -23,12 +24,13 @@ needs no plan.`,
 	c.Flags().StringVar(&complexity, "complexity", "", "how large the issue is: `trivial`, standard or complex")
 	c.RegisterFlagCompletionFunc("complexity", cobra.FixedCompletions([]string{"trivial", "standard", "complex"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.book(func(_ *local.Workspace, b *pipeline.Book) error {
-			path, err := pipeline.Init(b.Files, args[0], complexity)
+		return d.book(func(w *local.Workspace, b *pipeline.Book) error {
+			folder, err := pipeline.Init(b.Files, args[0], complexity)
 			if err != nil {
 				return err
 			}
-			return d.print(map[string]string{"issue": args[0], "path": path}, func() { fmt.Fprintln(d.Out, path) })
+			folder = path.Join(base(w), folder)
+			return d.print(map[string]string{"issue": args[0], "path": folder}, func() { fmt.Fprintln(d.Out, folder) })
 		})
 	}
 	return c

@@ -104,6 +104,14 @@ func open(w *local.Workspace, p handoff.Producer, do func(*pipeline.Book) error)
 // those of the main one, so that recycling it loses nothing.
 func home(w *local.Workspace) string { return cmp.Or(w.Worktree(""), w.Root) }
 
+// base is what paths below home begin with for someone who works in w.
+func base(w *local.Workspace) string {
+	if dir := home(w); dir != w.Root {
+		return filepath.ToSlash(dir)
+	}
+	return ""
+}
+
 // book runs do with the workspace's runs, for reading.
 func (d *desk) book(do func(*local.Workspace, *pipeline.Book) error) error {
 	return d.Reading(func(w *local.Workspace) error {
@@ -125,17 +133,19 @@ func (d *desk) run(ctx context.Context, issue string, do func(*local.Workspace, 
 		if err != nil {
 			return err
 		}
+		s.Base = base(w)
 		return do(w, b.Pipeline, s)
 	})
 }
 
 // past is run for what may be archived.
 func (d *desk) past(ctx context.Context, issue string, do func(*contract.Pipeline, pipeline.State) error) error {
-	return d.book(func(_ *local.Workspace, b *pipeline.Book) error {
+	return d.book(func(w *local.Workspace, b *pipeline.Book) error {
 		s, err := b.Find(ctx, issue)
 		if err != nil {
 			return err
 		}
+		s.Base = base(w)
 		return do(b.Pipeline, s)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -86,5 +87,5 @@ func (d *desk) put(ctx context.Context, w *local.Workspace, b *pipeline.Book, su
 	} else {
 		fmt.Fprintln(d.Err, cli.Event(r.Artifact))
 	}
-	return d.print(r.Published, func() { fmt.Fprintln(d.Out, r.Path) })
+	return d.print(r.Published, func() { fmt.Fprintln(d.Out, path.Join(base(w), r.Path)) })
 }

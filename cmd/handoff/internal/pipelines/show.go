@@ -3,8 +3,11 @@ package pipelines
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -36,6 +39,29 @@ func Archived(ctx context.Context, w *local.Workspace, issue string) bool {
 	}) == nil
 }
 
+// OpenUnrecorded opens the file that a ref, ISSUE/plan.json, names in the folder
+// of an issue's run, and returns its path below the workspace; nil where there
+// is none.
+func OpenUnrecorded(w *local.Workspace, ref string) (*os.File, string) {
+	issue, name, _ := strings.Cut(ref, "/")
+	if contract.CheckIssue(issue) != nil || !fs.ValidPath(name) {
+		return nil, ""
+	}
+	root, err := os.OpenRoot(filepath.Join(home(w), pipeline.Folder, issue))
+	if err != nil {
+		return nil, ""
+	}
+	defer root.Close()
+	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return nil, ""
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, ""
+	}
+	return f, path.Join(pipeline.Folder, issue, name)
+}
+
 // Show prints the run of an issue at a glance, the one that was archived last
 // where it has none now: its stages, what is stale, and what comes next. Its
 // kinds are those of pipeline.Book.Find.
@@ -46,6 +72,7 @@ func Show(ctx context.Context, a *cli.App, w *local.Workspace, issue string) err
 		if err != nil {
 			return err
 		}
+		s.Base = base(w)
 		o := pipeline.OverviewOf(b.Pipeline, s)
 		return d.print(o, func() { d.overview(o) })
 	})
