@@ -157,8 +157,7 @@ func sameBody(a, b *ArtifactPublished) bool {
 	if a.Digest != (Digest{}) || b.Digest != (Digest{}) {
 		return a.Digest == b.Digest
 	}
-	sameSize := a.SizeBytes == nil && b.SizeBytes == nil ||
-		a.SizeBytes != nil && b.SizeBytes != nil && *a.SizeBytes == *b.SizeBytes
+	sameSize := a.SizeBytes == b.SizeBytes || a.SizeBytes != nil && b.SizeBytes != nil && *a.SizeBytes == *b.SizeBytes
 	return a.Path == b.Path && sameSize
 }
 
