@@ -180,7 +180,7 @@ func (h *Hub) answer(ctx context.Context, r Record, p *ArtifactPublished, warnin
 }
 
 func (p *ArtifactPublished) warnings() []string {
-	list := append(looksSecret("title", p.Title), looksSecret("summary", p.Summary)...)
+	list := slices.Concat(looksSecret("title", p.Title), looksSecret("summary", p.Summary), looksSecret("metadata", string(p.Metadata)))
 	if p.SizeBytes != nil && *p.SizeBytes == 0 {
 		list = append(list, "the body is empty")
 	}
