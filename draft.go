@@ -174,7 +174,7 @@ var secretForms = sync.OnceValue(func() *regexp.Regexp {
 		`\bsk-[0-9A-Za-z_-]{20,}`,
 		`\bAIza[0-9A-Za-z_-]{35}`,
 		`\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.`,
-		`(?i)\b(password|passwd|secret|api[_-]?key|token)\s*[=:]\s*\S{8,}`,
+		`(?i)\b(password|passwd|secret|api[_-]?key|token)"?\s*[=:]\s*\S{8,}`,
 	}, "|"))
 })
 

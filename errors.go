@@ -1,6 +1,6 @@
 package handoff
 
-import "strings"
+import "cmp"
 
 // A Kind says what sort of error happened, for a program to act upon. It is
 // itself an error, so errors.Is(err, handoff.NotFound) works through any
@@ -30,23 +30,14 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Op)
-	if e.Name != "" {
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(e.Name)
+	space, colon := " ", ": "
+	if e.Op == "" || e.Name == "" {
+		space = ""
 	}
-	if b.Len() > 0 {
-		b.WriteString(": ")
+	if e.Op == "" && e.Name == "" {
+		colon = ""
 	}
-	if e.Err != nil {
-		b.WriteString(e.Err.Error())
-	} else {
-		b.WriteString(string(e.Kind))
-	}
-	return b.String()
+	return e.Op + space + e.Name + colon + cmp.Or(e.Err, error(e.Kind)).Error()
 }
 
 // Unwrap makes both the kind and the reason visible to errors.Is and errors.As.

@@ -234,12 +234,12 @@ func TestLate(t *testing.T) {
 	m := handoff.NewMemory()
 	err := m.Apply(t.Context(), logtest.Placed([]handoff.Record{
 		artifact("before", "s", ""), closed("c1", "r"), artifact("run over", "s", "r"), artifact("session goes on", "s", ""),
-		closed("c2", "s"), artifact("session over", "s", ""), artifact("other run", "s", "r2"), closed("c3", "r2"),
+		closed("c2", "s"), artifact("session over", "s", ""), artifact("other run", "s", "r2"), artifact("run of which nothing is known", "s", "r3"), closed("c3", "r2"),
 	})...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, want := range map[string]bool{"before": false, "run over": true, "session goes on": false, "session over": true, "other run": false} {
+	for id, want := range map[string]bool{"before": false, "run over": true, "session goes on": false, "session over": true, "other run": false, "run of which nothing is known": true} {
 		if a, err := m.Artifact(t.Context(), id); err != nil || a.Late != want {
 			t.Errorf("%s: late = %v, %v, want %v", id, a.Late, err, want)
 		}

@@ -157,8 +157,7 @@ func sameBody(a, b *ArtifactPublished) bool {
 	if a.Digest != (Digest{}) || b.Digest != (Digest{}) {
 		return a.Digest == b.Digest
 	}
-	sameSize := a.SizeBytes == nil && b.SizeBytes == nil ||
-		a.SizeBytes != nil && b.SizeBytes != nil && *a.SizeBytes == *b.SizeBytes
+	sameSize := a.SizeBytes == b.SizeBytes || a.SizeBytes != nil && b.SizeBytes != nil && *a.SizeBytes == *b.SizeBytes
 	return a.Path == b.Path && sameSize
 }
 
@@ -181,7 +180,7 @@ func (h *Hub) answer(ctx context.Context, r Record, p *ArtifactPublished, warnin
 }
 
 func (p *ArtifactPublished) warnings() []string {
-	list := append(looksSecret("title", p.Title), looksSecret("summary", p.Summary)...)
+	list := slices.Concat(looksSecret("title", p.Title), looksSecret("summary", p.Summary), looksSecret("metadata", string(p.Metadata)))
 	if p.SizeBytes != nil && *p.SizeBytes == 0 {
 		list = append(list, "the body is empty")
 	}

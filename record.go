@@ -115,11 +115,8 @@ func (r Record) JSON() ([]byte, error) {
 		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: errors.New("says nothing")}
 	}
 	head, err := encode(envelope{r.Version, r.Fact.factType(), r.ID, r.CreatedAt, r.Producer})
-	if err != nil {
-		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: err}
-	}
-	fact, err := encode(r.Fact)
-	if err != nil {
+	fact, more := encode(r.Fact)
+	if err := errors.Join(err, more); err != nil {
 		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: err}
 	}
 	b := head[:len(head)-1]

@@ -1,9 +1,6 @@
 package handoff
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // View computes what a reader sees of an artifact that is known. What only a
 // machine can tell, RecordPath and Target, stays empty.
@@ -32,12 +29,26 @@ func View(s Store, a *ArtifactState) (Artifact, error) {
 	if v.Unresolved, err = unresolved(s, a); err != nil {
 		return v, err
 	}
-	p := a.Record.Producer
-	session, err := s.Session(cmp.Or(p.RunID, p.Session))
-	if session != nil && session.Closed != 0 {
-		v.Late = session.Closed < a.Record.Seq
-	}
+	v.Late, err = late(s, a)
 	return v, err
+}
+
+// late reports whether the artifact came after its run closed, or its session
+// where nothing is known of a run.
+func late(s Store, a *ArtifactState) (bool, error) {
+	for _, id := range []string{a.Record.Producer.RunID, a.Record.Producer.Session} {
+		if id == "" {
+			continue
+		}
+		session, err := s.Session(id)
+		if err != nil {
+			return false, err
+		}
+		if session != nil {
+			return session.Closed != 0 && session.Closed < a.Record.Seq, nil
+		}
+	}
+	return false, nil
 }
 
 // replacedBy returns the nearest artifacts that stand in a's place and were

@@ -17,14 +17,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"handoff":      func() { os.Exit(mainCode()) },
-		"unprivileged": func() { os.Exit(unprivileged(os.Args[1:])) },
-		"fullscreen":   func() { os.Exit(fullScreen()) },
-		"jobshell":     func() { os.Exit(jobShell()) },
-	})
+// programs are what scripts and tests find on their path.
+var programs = map[string]func(){
+	"handoff":      func() { os.Exit(mainCode()) },
+	"unprivileged": func() { os.Exit(unprivileged(os.Args[1:])) },
 }
+
+func TestMain(m *testing.M) { testscript.Main(m, programs) }
 
 // TestScript runs the scripts: each is what a person would type. Beside
 // testscript's own commands they have those of scriptCommands.

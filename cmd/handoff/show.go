@@ -134,7 +134,7 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 		{"summary", art.Summary},
 		{"name", name},
 		{"path", art.Path},
-		{"worktree", art.Worktree},
+		{"below", place(art)},
 		{"body", describe(art)},
 		{"digest", digest},
 		{"published", cli.Stamp(art.CreatedAt)},
@@ -155,6 +155,17 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], cli.OneLine(line[1]))
 		}
 	}
+}
+
+// place says what an artifact's path is below, where that is not the workspace.
+func place(art handoff.Artifact) string {
+	switch {
+	case art.Root != "":
+		return "the " + art.Root + " directory"
+	case art.Worktree != "":
+		return "the worktree " + art.Worktree
+	}
+	return ""
 }
 
 // status says in one line whether an artifact stands.

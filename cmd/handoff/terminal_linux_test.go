@@ -17,6 +17,11 @@ import (
 	"golang.org/x/term"
 )
 
+func init() {
+	programs["fullscreen"] = func() { os.Exit(fullScreen()) }
+	programs["jobshell"] = func() { os.Exit(jobShell()) }
+}
+
 // fullScreen is a program that takes the terminal over, as editors and agents
 // do, and tells of all that happens to it.
 func fullScreen() int {
