@@ -239,6 +239,7 @@ func TestInjectedFaults(t *testing.T) {
 	for round := range rounds {
 		name := names[round%len(names)]
 		t.Run(fmt.Sprintf("%d %s", round, name), func(t *testing.T) {
+			t.Parallel()
 			i := inject(t, rand.New(rand.NewPCG(uint64(round), 0)))
 			report, err := i.log.Check(t.Context())
 			i.must(err)
