@@ -78,26 +78,22 @@ func (d database) unreadable(err error) error {
 // database was written to meanwhile.
 func (d database) sessions(ctx context.Context, column, value string) (list []*session, err error) {
 	for range patience {
-		var changed bool
-		list, changed, err = d.sessionsOnce(ctx, column, value)
-		if !changed || ctx.Err() != nil {
+		db, columns, failed := d.open(ctx)
+		if failed != nil {
+			return nil, failed
+		}
+		list, err = d.query(ctx, db, columns, column, value)
+		changed := db.Changed()
+		if err = errors.Join(err, db.Close()); !changed || ctx.Err() != nil {
 			break
 		}
 	}
 	return list, err
 }
 
-func (d database) sessionsOnce(ctx context.Context, column, value string) (list []*session, changed bool, err error) {
-	db, columns, err := d.open(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	defer func() {
-		changed = db.Changed()
-		err = errors.Join(err, db.Close())
-	}()
+func (d database) query(ctx context.Context, db *sqlsnap.DB, columns []string, column, value string) (list []*session, err error) {
 	if columns == nil || column != "" && !slices.Contains(columns, column) {
-		return nil, false, nil
+		return nil, nil
 	}
 	query, args := "SELECT "+fields(columns)+" FROM session", []any(nil)
 	if column != "" {
@@ -105,14 +101,14 @@ func (d database) sessionsOnce(ctx context.Context, column, value string) (list 
 	}
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, false, d.unreadable(err)
+		return nil, d.unreadable(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		s := &session{store: d, source: string(d)}
 		var revert string
 		if err := rows.Scan(&s.id, &s.parent, &s.title, &s.dir, &s.version, &s.agent, &s.created, &s.updated, &s.archived, &revert); err != nil {
-			return list, false, d.unreadable(err)
+			return list, d.unreadable(err)
 		}
 		s.reverted = jsonl.Value(revert).Get("messageID").Text()
 		if db.Unfinished() {
@@ -121,9 +117,9 @@ func (d database) sessionsOnce(ctx context.Context, column, value string) (list 
 		list = append(list, s)
 	}
 	if err := rows.Err(); err != nil {
-		return list, false, d.unreadable(err)
+		return list, d.unreadable(err)
 	}
-	return list, false, nil
+	return list, nil
 }
 
 // fields selects what a session is made of. Versions lack some of it.
