@@ -199,7 +199,7 @@ func (m *Memory) Session(_ context.Context, id string) (Session, error) {
 	defer m.mu.RUnlock()
 	s, ok := m.tables.sessions[id]
 	if !ok {
-		return Session{}, &Error{Op: "find session", Name: id, Kind: NotFound}
+		return Session{}, &Error{Op: "find session", Name: id, Kind: NotFound, Hint: "handoff session find lists the sessions"}
 	}
 	return s.clone(), nil
 }

@@ -320,7 +320,7 @@ func (x *Index) Session(ctx context.Context, id string) (v handoff.Session, err 
 			return err
 		}
 		if found == nil {
-			return &handoff.Error{Op: "find session", Name: id, Kind: handoff.NotFound}
+			return &handoff.Error{Op: "find session", Name: id, Kind: handoff.NotFound, Hint: "handoff session find lists the sessions"}
 		}
 		v = *found
 		return nil

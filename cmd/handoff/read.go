@@ -119,7 +119,7 @@ func readRef(ctx context.Context, a *cli.App, w *local.Workspace, ref string, f 
 func readUnrecorded(a *cli.App, found names.Candidate, ref string, f readFlags) error {
 	file, err := found.Open()
 	if err != nil {
-		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.Unavailable, Err: reason(err)}
+		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.Unavailable, Err: reason(err), Hint: "the file lies at " + found.File}
 	}
 	return copyUnrecorded(a, file, found.File, "handoff write "+found.Name+" "+found.File, f)
 }
