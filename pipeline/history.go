@@ -39,9 +39,9 @@ func HistoryOf(p *contract.Pipeline, s State) []Attempt {
 		numbers[w.Stage+" "+w.Digest] = a.Attempt
 		list = append(list, a)
 	}
+	stands := s.stands()
 	for i, w := range s.Writes {
-		_, there := s.Outputs[w.Stage]
-		add(w, there && s.last(w.Stage) == i)
+		add(w, stands[i])
 	}
 	for _, stage := range p.Stages {
 		if out, there := s.Outputs[stage.Name]; there && count[stage.Name] == 0 {

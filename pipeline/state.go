@@ -247,6 +247,21 @@ func (s *State) last(stage string) int {
 	return -1
 }
 
+// stands reports, by place, which writes are what the folder holds.
+func (s *State) stands() map[int]bool {
+	last := map[string]int{}
+	for i, w := range s.Writes {
+		last[w.Stage] = i
+	}
+	places := map[int]bool{}
+	for stage, i := range last {
+		if _, there := s.Outputs[stage]; there {
+			places[i] = true
+		}
+	}
+	return places
+}
+
 // newer reports whether input is known to have changed since stage was written:
 // by what it read, where that is recorded, else by the order of writes.
 func (s *State) newer(input, stage string) bool {

@@ -32,7 +32,7 @@ type StageTrace struct {
 // TraceOf returns how a run went. The durations add up to the total.
 func TraceOf(p *contract.Pipeline, s State) Trace {
 	t := Trace{Issue: s.Issue, Stages: []StageTrace{}, Retries: map[string]int{}}
-	count := map[string]int{}
+	count, stands := map[string]int{}, s.stands()
 	for i, w := range s.Writes {
 		count[w.Stage]++
 		at := StageTrace{Stage: w.Stage, Attempt: count[w.Stage], Agent: w.Agent, Result: w.Outcome}
@@ -43,8 +43,8 @@ func TraceOf(p *contract.Pipeline, s State) Trace {
 			at.DurationMS = &ms
 			t.TotalMS += ms
 		}
-		if out, there := s.Outputs[w.Stage]; there && s.last(w.Stage) == i {
-			at.Artifact = out.File
+		if stands[i] {
+			at.Artifact = s.Outputs[w.Stage].File
 		}
 		t.add(p, at)
 		if w.Outcome != "escalate" && count[w.Stage] > 1 {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,9 +49,37 @@ docs/pipeline.md shows how.`,
 	}
 	c.PersistentFlags().BoolVar(&d.AsJSON, "json", false, "print JSON")
 	for _, command := range below {
-		c.AddCommand(command(d))
+		sub := command(d)
+		if strings.Contains(sub.Use, " ISSUE") {
+			sub.ValidArgsFunction = d.complete
+		}
+		c.AddCommand(sub)
 	}
 	return c
+}
+
+// complete offers the issues that have a run, then a stage, then files.
+func (d *desk) complete(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 1 || len(args) == 1 && !strings.Contains(c.Use, "STAGE") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var words []string
+	_ = d.book(func(_ *local.Workspace, b *pipeline.Book) error { // without an answer nothing is offered
+		if len(args) == 1 {
+			for _, stage := range b.Pipeline.Stages {
+				words = append(words, stage.Name+"\t"+stage.Purpose)
+			}
+			return nil
+		}
+		entries, err := fs.ReadDir(b.Files.FS(), pipeline.Folder)
+		for _, e := range entries {
+			if e.IsDir() && contract.CheckIssue(e.Name()) == nil {
+				words = append(words, e.Name())
+			}
+		}
+		return err
+	})
+	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // group is what a command does that only has others below it.
