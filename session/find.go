@@ -47,7 +47,8 @@ func NewView(s handoff.Session, o Observer, now, lastSign time.Time) View {
 type Detail struct {
 	View
 	Outputs []Output `json:"outputs"`
-	Files   []Entry  `json:"files,omitempty"` // what List returned, where it was asked
+	Threads []string `json:"threads,omitempty"` // URIs of the conversations of who opened it, and of who published in it
+	Files   []Entry  `json:"files,omitempty"`   // what List returned, where it was asked
 }
 
 // Detail returns a session with its outputs, as an observer sees it now. Its
@@ -58,12 +59,20 @@ func (b *Book) Detail(ctx context.Context, id string, o Observer, now time.Time)
 		return Detail{}, err
 	}
 	var lastSign time.Time
+	var threads []string
+	add := func(uri string) {
+		if uri != "" && !slices.Contains(threads, uri) {
+			threads = append(threads, uri)
+		}
+	}
+	add(s.Producer.Thread)
 	for _, a := range artifacts {
+		add(a.Producer.Thread)
 		if a.CreatedAt.After(lastSign) {
 			lastSign = a.CreatedAt
 		}
 	}
-	return Detail{View: NewView(s, o, now, lastSign), Outputs: Outputs(s, artifacts)}, nil
+	return Detail{View: NewView(s, o, now, lastSign), Outputs: Outputs(s, artifacts), Threads: threads}, nil
 }
 
 // A Page is one page of a list of sessions, newest first.

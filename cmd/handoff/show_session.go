@@ -57,6 +57,9 @@ func printSession(a *cli.App, v session.Detail) {
 			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], cli.OneLine(line[1]))
 		}
 	}
+	for _, uri := range v.Threads {
+		fmt.Fprintf(a.Out, "%-11s  %s\n", "thread", cli.OneLine(threadHint(uri)))
+	}
 	for _, again := range v.Reclosed {
 		fmt.Fprintf(a.Out, "%-11s  as %s, which changed nothing\n", "closed again", again.Status)
 	}

@@ -34,7 +34,7 @@ Nothing is ever written where the tools keep their files.`,
 	f.BoolVarP(&o.Head, "head", "I", false, "only what is known of it, without messages")
 	f.BoolVar(&o.List, "list", false, "its subagents, with what each is doing")
 	f.BoolVar(&o.Full, "full", false, "a subagent's whole transcript, not only its end")
-	f.BoolVar(&o.Tools, "tools", false, "tool calls too")
+	f.BoolVar(&o.Tools, "tools", false, "tool calls too, and what the model thought")
 	f.BoolVar(&o.Usage, "usage", false, "what it spent, and what its subagents spent")
 	f.BoolVar(&o.JSON, "json", false, "print JSON")
 	f.StringVarP(&file, "output", "o", "", "write to this `file` instead")

@@ -3,6 +3,7 @@ package claude_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -111,12 +112,20 @@ func TestRealFormats(t *testing.T) {
 	})
 }
 
-// unseen are phases that a transcript can't show.
-var unseen = map[string]int{
-	"2-19_tool-gate-permission-prompt": 1, // the call that waits for permission is written once it is granted
+// TestRealStatuses: a call that waits for permission is written once it is
+// granted, so that one waits can't be seen.
+func TestRealStatuses(t *testing.T) {
+	want := map[string]int{
+		"1-1_session-start":            2, // a turn that was not asserted
+		"2-10_mid-turn-message-queued": 2, // the queued message's own turn
+		"2-14_turn-aborted-by-error":   2, // a second turn that failed, and was not asserted
+		"3-2_background-subagent":      1, // the turn that notifications begin, in which the recording ends
+		"3-5_workflow-fanout":          2, // the turn that a notification begins
+	}
+	if got := threadtest.Statuses(t, claude.Driver(), map[string]int{"2-19_tool-gate-permission-prompt": 1}); !maps.Equal(got, want) {
+		t.Errorf("beyond what was expected were seen %v, want %v", got, want)
+	}
 }
-
-func TestRealStatuses(t *testing.T) { threadtest.Statuses(t, claude.Driver(), unseen) }
 
 // intended are the cases in which we answer otherwise than xurl, and why.
 // docs/threads.md has them in words.

@@ -2,6 +2,7 @@ package codex_test
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"testing"
 
@@ -98,7 +99,19 @@ func TestRealFormats(t *testing.T) {
 	})
 }
 
-func TestRealStatuses(t *testing.T) { threadtest.Statuses(t, codex.Driver(), nil) }
+// TestRealStatuses: what a rollout does not say is whether a call that is open
+// waits for approval.
+func TestRealStatuses(t *testing.T) {
+	want := map[string]int{
+		"1-1_session-start":                2, // a turn that was not asserted
+		"1-6_checkpoint-rewind":            4, // two turns that the fork, which was put behind it in one file, repeats
+		"2-19_tool-gate-permission-prompt": 2, // a call that needed no approval passes for one that waits
+		"fork-conversation":                6, // the same, and a turn that was not asserted
+	}
+	if got := threadtest.Statuses(t, codex.Driver(), nil); !maps.Equal(got, want) {
+		t.Errorf("beyond what was expected were seen %v, want %v", got, want)
+	}
+}
 
 // intended are the cases in which we answer otherwise than xurl, and why.
 // docs/threads.md has them in words.

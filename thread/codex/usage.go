@@ -16,8 +16,9 @@ type vector struct {
 }
 
 func parseVector(v jsonl.Value) (w vector, ok bool) {
+	const most = 1 << 48 // sums of what a damaged file says must not overflow
 	for c := v.Members(); c.Next(); ok = true {
-		n := max(0, c.Value().Int())
+		n := min(max(0, c.Value().Int()), most)
 		switch string(c.Name()) {
 		case "input_tokens":
 			w.input = n
