@@ -69,6 +69,7 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 		if err := s.prefetchViews(states); err != nil {
 			return err
 		}
+		page.Artifacts = slices.Grow(page.Artifacts, len(states))
 		for _, a := range states {
 			v, err := handoff.View(s, a)
 			if err != nil {
