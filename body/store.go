@@ -28,7 +28,8 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 			Hint: "name the file without a directory"}
 	}
 	if s.Runtime == nil {
-		return nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unsupported, Err: errors.New("there is no runtime directory to store it in")}
+		return nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unsupported, Err: errors.New("there is no runtime directory to store it in"),
+			Hint: "write it to a file of the workspace, and publish that"}
 	}
 	root, err := s.Runtime()
 	if err != nil {
@@ -46,7 +47,8 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 	file := path.Join(dir, name)
 	if err := writeFile(ctx, root, file, d.Body); err != nil {
 		discard()
-		return nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unavailable, Err: reason(err)}
+		return nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unavailable, Err: reason(err),
+			Hint: "write it to a file of the workspace, and publish that; HANDOFF_DIR moves the runtime directory"}
 	}
 	p.TargetType = "file"
 	p.Path, p.Root = file, handoff.RuntimeRoot

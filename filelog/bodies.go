@@ -180,7 +180,8 @@ func damaged(name string) error {
 }
 
 func notKept(d handoff.Digest) error {
-	return &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("is not kept")}
+	return &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("is not kept"),
+		Hint: "handoff check tells which kept bodies are missing"}
 }
 
 // failure is the log's, and leaves nil and what has a kind alone.

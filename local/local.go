@@ -104,7 +104,8 @@ func (w *Workspace) Close() error {
 func openRoot(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, &handoff.Error{Op: "open workspace", Name: dir, Kind: handoff.Unavailable, Err: err}
+		return nil, &handoff.Error{Op: "open workspace", Name: dir, Kind: handoff.Unavailable, Err: err,
+			Hint: "--workspace and HANDOFF_WORKSPACE name another"}
 	}
 	return root, nil
 }

@@ -31,8 +31,13 @@ func Save(ctx context.Context, b handoff.Body, name string) error {
 }
 
 // PutBack writes a body to the path under which it was published, where
-// nothing is now. It is Save in all else.
+// nothing is now. It is Save in all else; its kind is Unavailable, too, where
+// that path is not below this worktree.
 func (w *Workspace) PutBack(ctx context.Context, b handoff.Body) error {
+	if a := b.Artifact; a.Root == handoff.SessionRoot || a.Root == "" && a.Worktree != w.Linked {
+		return &handoff.Error{Op: "write", Name: a.Path, Kind: handoff.Unavailable, Err: errors.New("its place is not below this workspace"),
+			Hint: "handoff read " + a.ID + " --to PATH writes it elsewhere"}
+	}
 	root := w.files
 	if b.Artifact.Root == handoff.RuntimeRoot {
 		r, err := w.runtime()

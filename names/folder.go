@@ -74,7 +74,8 @@ func (s Scope) session(make bool) (*os.Root, error) {
 	if s.Within != "" {
 		var err error
 		if below, err = filepath.Rel(s.Within, s.Dir); err != nil || !filepath.IsLocal(below) {
-			return nil, &handoff.Error{Op: "name", Name: s.Dir, Kind: handoff.Invalid, Err: fmt.Errorf("is not below %s", s.Within)}
+			return nil, &handoff.Error{Op: "name", Name: s.Dir, Kind: handoff.Invalid, Err: fmt.Errorf("is not below %s", s.Within),
+				Hint: "handoff config explain session_folder tells how it was made"}
 		}
 		within = s.Within
 	}

@@ -137,7 +137,7 @@ func (b *Book) move(ctx context.Context, dir *os.Root, op, issue, from, to strin
 }
 
 func unmoved(op, issue string, err error) error {
-	return &handoff.Error{Op: op, Name: issue, Kind: handoff.Unavailable, Err: err}
+	return &handoff.Error{Op: op, Name: issue, Kind: handoff.Unavailable, Err: err, Hint: "whoever archives needs to write to " + Folder}
 }
 
 func syncDir(dir *os.Root, name string) error {

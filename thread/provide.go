@@ -45,7 +45,8 @@ func Unreadable(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		kind = handoff.NotFound
 	}
-	return &handoff.Error{Op: "read thread", Name: name, Kind: kind, Err: err}
+	return &handoff.Error{Op: "read thread", Name: name, Kind: kind, Err: err,
+		Hint: "the tool that wrote it may have moved or locked it; handoff thread with the id alone looks everywhere"}
 }
 
 // Regular reports whether reading path can't block: it is a file, or a link to

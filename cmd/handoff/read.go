@@ -145,7 +145,7 @@ func read(ctx context.Context, a *cli.App, w *local.Workspace, id string, f read
 	defer b.Close()
 	switch {
 	case f.inPlace:
-		err = wrote(a, b.Artifact.Path, putBack(ctx, w, b))
+		err = wrote(a, b.Artifact.Path, w.PutBack(ctx, b))
 	case f.to != "":
 		err = wrote(a, f.to, local.Save(ctx, b, cli.Absolute(a.Dir, f.to)))
 	case b.Artifact.Digest.Algorithm == handoff.SHA256Tar:
@@ -161,15 +161,6 @@ func read(ctx context.Context, a *cli.App, w *local.Workspace, id string, f read
 	tell(a, b)
 	a.Used(ctx, w, b.Artifact)
 	return nil
-}
-
-// putBack writes a body to its place, if that is below this worktree.
-func putBack(ctx context.Context, w *local.Workspace, b handoff.Body) error {
-	if art := b.Artifact; art.Root == handoff.SessionRoot || art.Root == "" && art.Worktree != w.Linked {
-		return &handoff.Error{Op: "write", Name: art.Path, Kind: handoff.Unavailable, Err: errors.New("its place is not below this workspace"),
-			Hint: "handoff read " + art.ID + " --to PATH writes it elsewhere"}
-	}
-	return w.PutBack(ctx, b)
 }
 
 func wrote(a *cli.App, path string, err error) error {

@@ -48,7 +48,8 @@ func whole(v jsonl.Value) bool {
 func (t tree) session(path string) (*session, error) {
 	v, err := read(path)
 	if err != nil {
-		return nil, &handoff.Error{Op: "read threads", Name: path, Kind: handoff.Unavailable, Err: err}
+		return nil, &handoff.Error{Op: "read threads", Name: path, Kind: handoff.Unavailable, Err: err,
+			Hint: "whoever asks needs to read the database and its directory"}
 	}
 	if v == nil {
 		return nil, nil

@@ -14,7 +14,6 @@ func addCommand(a *cli.App) *cobra.Command {
 	var f sessionFlag
 	var add session.Addition
 	var who cli.Identity
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "add FILE --type document|data|report|artifact",
 		Short: "Register an output: a file of the session's folder becomes an artifact",
@@ -34,7 +33,7 @@ the folder, else below the folder itself.`,
 	c.Flags().StringArrayVar(&add.Parents, "from", nil, "a `ref` that it was made from; may be repeated")
 	c.Flags().StringArrayVar(&add.Replaces, "replaces", nil, "a `ref` whose place it takes; may be repeated")
 	c.Flags().StringVar(&who.Producer.Agent, "agent", "", "who made it: the agent's `name`")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the artifact as JSON")
+	a.JSONFlag(c, "print the artifact as JSON")
 	c.MarkFlagRequired("type")
 	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(session.Types, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -51,7 +50,7 @@ the folder, else below the folder itself.`,
 				a.Warn("%s", text)
 			}
 			fmt.Fprintln(a.Err, cli.Event(done.Artifact))
-			if asJSON {
+			if a.AsJSON {
 				return a.JSON(done)
 			}
 			fmt.Fprintln(a.Out, done.ID)

@@ -32,7 +32,6 @@ func configCommand(a *cli.App) *cobra.Command {
 func configExplainCommand(a *cli.App) *cobra.Command {
 	var files local.SessionFiles
 	var bundle, id string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "explain NAME",
 		Short: "Show what a path variable stands for, and each substitution on the way",
@@ -46,7 +45,7 @@ default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
 	c.Flags().StringVar(&files.Config, "config-file", "", "the bundle's config.yaml, as `file`")
 	c.Flags().StringVar(&bundle, "bundle", "", "the bundle, as `path`")
 	c.Flags().StringVar(&id, "session", "", "the session's `id` (default: HANDOFF_SESSION)")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *local.Workspace) error {
 			paths, err := w.Paths(sessionFiles(a, files), bundle)
@@ -62,7 +61,7 @@ default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if a.AsJSON {
 				return a.JSON(struct {
 					Name          string                `json:"name"`
 					Value         string                `json:"value"`

@@ -13,7 +13,6 @@ import (
 func findCommand(a *cli.App) *cobra.Command {
 	var q session.Query
 	var workflow, since, until string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "find",
 		Short: "List sessions, newest first",
@@ -34,7 +33,7 @@ func findCommand(a *cli.App) *cobra.Command {
 	flags.BoolVar(&q.Runs, "runs", false, "runs within sessions too")
 	flags.IntVar(&q.Limit, "limit", cli.DefaultLimit, "at most this `number`; 0 for all")
 	flags.StringVar(&q.Cursor, "cursor", "", "go on where an earlier page ended, at its `cursor`")
-	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	a.JSONFlag(c, "print JSON")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(session.Statuses, cobra.ShellCompDirectiveNoFileComp))
 	c.RegisterFlagCompletionFunc("output-type", cobra.FixedCompletions(session.Types, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
@@ -50,8 +49,11 @@ func findCommand(a *cli.App) *cobra.Command {
 		q.Observer, q.Now = local.Observer(), a.Now()
 		return a.Reading(func(w *local.Workspace) error {
 			page, err := session.Find(c.Context(), w, q)
-			if err != nil || asJSON {
-				return orJSON(a, page, err)
+			if err != nil {
+				return err
+			}
+			if a.AsJSON {
+				return a.JSON(page)
 			}
 			rows := make([][]string, len(page.Sessions))
 			for i, s := range page.Sessions {
@@ -65,13 +67,6 @@ func findCommand(a *cli.App) *cobra.Command {
 		})
 	}
 	return c
-}
-
-func orJSON(a *cli.App, v any, err error) error {
-	if err != nil {
-		return err
-	}
-	return a.JSON(v)
 }
 
 // pattern compiles a regular expression of a flag, nil for "".

@@ -10,7 +10,6 @@ import (
 )
 
 func latestCommand(a *cli.App) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "latest-output AGENT WORKFLOW-REGEXP TYPE",
 		Short: "Print the path of the newest output of a type that an agent completed",
@@ -20,7 +19,7 @@ has one. Where there is none the exit code is 3.`,
 		Example: "  handoff session latest-output casey '^deep-dive-' document",
 		Args:    cli.Exactly(3, "an agent, a regular expression and a type"),
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print the artifact as JSON")
+	a.JSONFlag(c, "print the artifact as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		workflow, err := pattern("WORKFLOW-REGEXP", args[1])
 		if err != nil {
@@ -28,8 +27,11 @@ has one. Where there is none the exit code is 3.`,
 		}
 		return a.Reading(func(w *local.Workspace) error {
 			art, err := session.LatestOutput(c.Context(), w, args[0], workflow, args[2])
-			if err != nil || asJSON {
-				return orJSON(a, art, err)
+			if err != nil {
+				return err
+			}
+			if a.AsJSON {
+				return a.JSON(art)
 			}
 			fmt.Fprintln(a.Out, w.File(c.Context(), art))
 			return nil
