@@ -131,7 +131,7 @@ func TestCanary(t *testing.T) {
 	c.pipeline(canary)
 
 	for _, command := range commands {
-		name := command(&cli.App{}).Name()
+		name := command.New(&cli.App{}).Name()
 		if !c.used[name] && !slices.Contains(contentCommands, name) {
 			t.Errorf("handoff %s was not run over the canary", name)
 		}

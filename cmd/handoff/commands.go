@@ -10,9 +10,23 @@ import (
 
 // commands are all commands, a file each, in the order of the help.
 var commands = slices.Concat(
-	[]cli.Command{publishCommand, writeCommand, withdrawCommand},
-	[]cli.Command{showCommand, listCommand, readCommand, searchCommand, watchCommand, waitCommand, threadCommand},
+	[]cli.Command{
+		cli.Named(publishCommand, "publish"),
+		cli.Named(writeCommand, "write"),
+		cli.Named(withdrawCommand, "withdraw"),
+		cli.Named(showCommand, "show", "get"),
+		cli.Named(listCommand, "list"),
+		cli.Named(readCommand, "read"),
+		cli.Named(searchCommand, "search"),
+		cli.Named(watchCommand, "watch"),
+		cli.Named(waitCommand, "wait"),
+		cli.Named(threadCommand, "thread"),
+	},
 	sessions.Commands,
 	pipelines.Commands,
-	[]cli.Command{demoCommand, checkCommand, gcCommand},
+	[]cli.Command{
+		cli.Named(demoCommand, "demo"),
+		cli.Named(checkCommand, "check"),
+		cli.Named(gcCommand, "gc"),
+	},
 )

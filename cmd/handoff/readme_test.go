@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,12 +73,22 @@ func TestFiveMinutes(t *testing.T) {
 	}
 }
 
+// TestNamed holds that a command is called by the names that it gives itself.
+func TestNamed(t *testing.T) {
+	for _, command := range commands {
+		c := command.New(&cli.App{})
+		if got, want := command.Names(), append([]string{c.Name()}, c.Aliases...); !slices.Equal(got, want) {
+			t.Errorf("handoff %s is called by %q, want %q", c.Name(), got, want)
+		}
+	}
+}
+
 // TestReadmeCommands holds that the README's table has every command.
 func TestReadmeCommands(t *testing.T) {
 	_, table, _ := strings.Cut(readme(t), "## Commands\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	for _, command := range commands {
-		name := command(&cli.App{}).Name()
+		name := command.New(&cli.App{}).Name()
 		if !regexp.MustCompile("`" + name + `[ \x60]`).MatchString(table) {
 			t.Errorf("README.md's table of commands has no %s", name)
 		}

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,8 +30,15 @@ type App struct {
 	workspace string // --workspace
 }
 
-// A Command makes one command of the command line.
-type Command func(*App) *cobra.Command
+// A Command is one command of the command line, which is made when it is
+// called: to make all takes longer than many an answer.
+type Command struct {
+	New   func(*App) *cobra.Command
+	names []string
+}
+
+// Named returns the command that is called by a name and its aliases.
+func Named(new func(*App) *cobra.Command, names ...string) Command { return Command{new, names} }
 
 // The groups of commands, in the order of the help.
 const (
@@ -48,7 +56,7 @@ func init() { cobra.EnableCommandSorting = false }
 func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
 	out := bufio.NewWriter(a.Out)
 	a.Out = out
-	root := a.root(commands)
+	root := a.root(called(commands, args))
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
 	err = refused(c, err)
@@ -56,6 +64,19 @@ func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
 		err = flushed
 	}
 	return a.exit(err)
+}
+
+// Names returns the name of a command and its aliases.
+func (c Command) Names() []string { return c.names }
+
+// called returns the command that the arguments begin with, else all.
+func called(commands []Command, args []string) []Command {
+	for i, c := range commands {
+		if len(args) > 0 && slices.Contains(c.names, args[0]) {
+			return commands[i : i+1]
+		}
+	}
+	return commands
 }
 
 func (a *App) root(commands []Command) *cobra.Command {
@@ -88,7 +109,7 @@ reference. Files stay where they are; only references travel.`,
 	root.SetHelpCommandGroupID(Care)
 	root.SetCompletionCommandGroupID(Care)
 	for _, command := range commands {
-		root.AddCommand(command(a))
+		root.AddCommand(command.New(a))
 	}
 	strict(root)
 	return root

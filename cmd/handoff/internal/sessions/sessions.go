@@ -10,10 +10,14 @@ import (
 )
 
 // Commands are the commands that this room adds to the command line.
-var Commands = []cli.Command{runCommand, sessionCommand, configCommand}
+var Commands = []cli.Command{
+	cli.Named(runCommand, "run"),
+	cli.Named(sessionCommand, "session"),
+	cli.Named(configCommand, "config"),
+}
 
 // below are the commands below handoff session, a file each.
-var below = []cli.Command{
+var below = []func(*cli.App) *cobra.Command{
 	openCommand, addCommand, noteCommand, closeCommand,
 	findCommand, latestCommand, tagCommand, renameCommand,
 	linkCommand, graphCommand, adoptCommand,
