@@ -23,13 +23,16 @@ const bodiesDir = "bodies/sha256"
 
 // Bodies keeps bodies as files beside a log. Each is written once, under its
 // digest, and verified whenever it is opened.
-type Bodies struct{ log *Log }
+type Bodies struct {
+	log  *Log
+	dirs sync.Map // those that this process saw on stable storage
+}
 
 var _ handoff.Bodies = (*Bodies)(nil)
 
 // Bodies returns what is kept beside the log. Nothing is made there before
 // the first Put.
-func (l *Log) Bodies() *Bodies { return &Bodies{l} }
+func (l *Log) Bodies() *Bodies { return &Bodies{log: l} }
 
 // inMemory is the size up to which a body is read before anything is written.
 const inMemory = 1 << 20
@@ -119,7 +122,14 @@ func (b *Bodies) makeDir(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return b.log.disk.syncDir(bodiesDir)
+	if _, known := b.dirs.Load(dir); known && err != nil {
+		return nil
+	}
+	if err := b.log.disk.syncDir(bodiesDir); err != nil {
+		return err
+	}
+	b.dirs.Store(dir, nil)
+	return nil
 }
 
 // Open implements handoff.Bodies.
