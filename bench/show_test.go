@@ -63,7 +63,6 @@ func programs(tb testing.TB) (handoff, hello string) {
 func build(tb testing.TB, out, what string) {
 	c := exec.Command("go", "build", "-trimpath", "-o", out, what)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0") // static, as it is handed out
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := c.CombinedOutput(); err != nil {
 		tb.Fatalf("go build: %v\n%s", err, text)
 	}
