@@ -13,8 +13,8 @@ type Report struct {
 	Warnings []string
 }
 
-// Stop ends Each without an error, before the line that is at hand.
-var Stop = errors.New("stop")
+// ErrStop ends Each without an error, before the line that is at hand.
+var ErrStop = errors.New("stop")
 
 // Each hands the lines of rd to use, which reports whether a line is records
 // and nothing else. The error is one of use or of ctx; what is wrong with the
@@ -29,7 +29,7 @@ func (rd *Reader) Each(ctx context.Context, use func(line Value) (whole bool, er
 			return r, ctx.Err()
 		}
 		whole, err := use(rd.Line())
-		if stopped = errors.Is(err, Stop); stopped {
+		if stopped = errors.Is(err, ErrStop); stopped {
 			break
 		}
 		if err != nil {

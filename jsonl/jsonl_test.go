@@ -305,7 +305,7 @@ func TestEach(t *testing.T) {
 	if err != nil || r.Lines != 2 || r.Bad != 0 || len(r.Warnings) != 1 {
 		t.Errorf("a line that is too long: got %+v, %v", r, err)
 	}
-	for _, end := range []error{jsonl.Stop, io.ErrClosedPipe} {
+	for _, end := range []error{jsonl.ErrStop, io.ErrClosedPipe} {
 		n := 0
 		r, err := jsonl.NewReader(strings.NewReader(in)).Each(t.Context(), func(jsonl.Value) (bool, error) {
 			if n++; n == 2 {
@@ -313,13 +313,13 @@ func TestEach(t *testing.T) {
 			}
 			return true, nil
 		})
-		if n != 2 || r.Lines != 1 || (err == nil) != (end == jsonl.Stop) {
+		if n != 2 || r.Lines != 1 || (err == nil) != (end == jsonl.ErrStop) {
 			t.Errorf("%v: got %+v, %v after %d lines", end, r, err, n)
 		}
 	}
 	r, err = jsonl.NewReader(strings.NewReader("no\nstop\nno\n")).Each(t.Context(), func(v jsonl.Value) (bool, error) {
 		if string(v) == "stop" {
-			return true, jsonl.Stop
+			return true, jsonl.ErrStop
 		}
 		return whole(v), nil
 	})

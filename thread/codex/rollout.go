@@ -151,7 +151,7 @@ func (s *scanner) scan(src io.Reader, size int64) error {
 		s.ledger.line = s.n
 		whole := s.records(line)
 		if s.over {
-			return whole, jsonl.Stop
+			return whole, jsonl.ErrStop
 		}
 		return whole, s.timeline.Err()
 	})

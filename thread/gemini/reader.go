@@ -111,7 +111,7 @@ func (s *scanner) operations(src io.Reader) error {
 	rd := jsonl.NewReader(src)
 	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
 		if bytes.HasPrefix(line, mark) && s.over(rd.Number(), line) {
-			return true, jsonl.Stop
+			return true, jsonl.ErrStop
 		}
 		return s.line(rd, line), nil
 	})
