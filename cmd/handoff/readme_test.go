@@ -21,13 +21,21 @@ func readme(t *testing.T) string {
 	return string(b)
 }
 
-// TestFiveMinutes types what the README says, in one shell, and holds that
-// handoff answers as it says. Every id is another one; … stands for anything.
-func TestFiveMinutes(t *testing.T) {
-	_, text, _ := strings.Cut(readme(t), "## Five minutes\n")
+// TestReadme types what the README says, each section in a shell of its own,
+// and holds that handoff answers as it says. Every id is another one; … stands
+// for anything.
+func TestReadme(t *testing.T) {
+	for section, least := range map[string]int{"Five minutes": 5, "Agents that hand over": 2} {
+		t.Run(section, func(t *testing.T) { typeSection(t, section, least) })
+	}
+}
+
+// typeSection types a section that has at least so many blocks of commands.
+func typeSection(t *testing.T, section string, least int) {
+	_, text, _ := strings.Cut(readme(t), "## "+section+"\n")
 	text, _, found := strings.Cut(text, "\n## ")
 	if !found {
-		t.Fatal("README.md has no five minutes")
+		t.Fatalf("README.md has no section %s", section)
 	}
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil {
@@ -51,7 +59,7 @@ func TestFiveMinutes(t *testing.T) {
 		script.WriteString("echo " + mark + "\n")
 		want = append(want, shown)
 	}
-	if len(want) < 5 {
+	if len(want) < least {
 		t.Fatalf("README.md has %d blocks of commands, want all", len(want))
 	}
 	cmd := exec.Command("sh", "-eu", "-c", script.String())
