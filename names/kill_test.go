@@ -76,7 +76,8 @@ func file(dir, run, name string) string {
 }
 
 // A worker publishes, writes and edits, and says so: "ack ID SEQ" for what was
-// acknowledged and "edit DIGEST" for what it put into a name's file.
+// acknowledged, and "edits DIGEST", then "edit DIGEST", for what it puts into a
+// name's file.
 type worker struct {
 	dir, run, name string
 	hub            *handoff.Hub
@@ -108,8 +109,11 @@ func (w worker) pipe(text string) error {
 
 // edit is what an agent does that knows nothing of us.
 func (w worker) edit(text string) error {
-	err := os.WriteFile(file(w.dir, w.run, w.name), []byte(text), 0o644)
-	say("edit %s", logtest.DigestOf(text).Value)
+	digest := logtest.DigestOf(text).Value
+	say("edits %s", digest) // it may be killed before it says that it did
+	beside := filepath.Join(w.dir, fmt.Sprint("edit-", os.Getpid()))
+	err := errors.Join(os.WriteFile(beside, []byte(text), 0o644), os.Rename(beside, file(w.dir, w.run, w.name)))
+	say("edit %s", digest)
 	return err
 }
 
@@ -322,8 +326,9 @@ func whole(t *testing.T, dir, said string) {
 		var seq int
 		fmt.Sscan(line, &what, &id, &seq)
 		switch {
-		case what == "edit":
+		case what == "edits":
 			edits[id] = true
+		case what == "edit":
 			if !known[id] && !rendered[id] {
 				t.Errorf("the edit %.8s is lost", id)
 			}

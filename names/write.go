@@ -12,6 +12,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -286,30 +288,39 @@ const staleAfter = time.Hour
 // create makes a temporary file for a name that no other renderer has. Those
 // that dead processes left behind go.
 func create(root *os.Root, name string) (string, *os.File, error) {
-	var others []string
+	dir, prefix := filepath.Dir(filepath.FromSlash(name)), fmt.Sprintf("%s%.16s-", temporaryPrefix, digest(name))
 	for i := 0; ; i++ {
-		temporary := filepath.Join(filepath.Dir(filepath.FromSlash(name)), fmt.Sprintf("%s%.16s-%d", temporaryPrefix, digest(name), i))
+		temporary := filepath.Join(dir, prefix+strconv.Itoa(i))
 		f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) {
-			others = append(others, temporary)
 			continue
 		}
 		if err != nil {
 			return "", nil, err
 		}
-		dropStale(root, f, others)
+		dropStale(root, f, dir, prefix)
 		return temporary, f, nil
 	}
 }
 
-// dropStale removes those of the temporaries that are much older than a new
-// one, by the clock of the file system.
-func dropStale(root *os.Root, f *os.File, others []string) {
+// dropStale removes those of a name's temporaries that are much older than a
+// new one, by the clock of the file system.
+func dropStale(root *os.Root, f *os.File, dir, prefix string) {
 	young, err := f.Stat()
 	if err != nil {
 		return
 	}
-	for _, name := range others {
+	d, err := root.Open(dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	there, _ := d.Readdirnames(-1) // what can't be listed stays
+	for _, name := range there {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		name = filepath.Join(dir, name)
 		if info, err := root.Lstat(name); err == nil && young.ModTime().Sub(info.ModTime()) > staleAfter {
 			root.Remove(name)
 		}
