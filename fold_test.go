@@ -265,6 +265,7 @@ func TestMoved(t *testing.T) {
 		"twice":           {[]handoff.Fact{file("a/b.md"), moved("a", "z"), moved("z", "a"), moved("a", "y")}, "y/b.md"},
 		"to itself":       {[]handoff.Fact{file("a/b.md"), moved("a", "a")}, "a/b.md"},
 		"into itself":     {[]handoff.Fact{file("a/b.md"), moved("a", "a/a")}, "a/a/b.md"},
+		"out of it":       {[]handoff.Fact{file("a/b.md"), moved("a", "../z"), moved("a", "/z"), moved("a", "z/../../y"), moved("a", ".")}, "a/b.md"},
 		"nowhere":         {[]handoff.Fact{file("a/b.md"), moved("a", ""), moved("", "z")}, "a/b.md"},
 	} {
 		m := handoff.NewMemory()

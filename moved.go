@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"encoding/json"
+	"io/fs"
 	"path"
 )
 
@@ -16,8 +17,8 @@ type move struct {
 }
 
 func foldMoved(k Keeper, r Record, f *PathMoved) error {
-	if f.From == "" || f.To == "" {
-		return nil
+	if !fs.ValidPath(f.From) || !fs.ValidPath(f.To) || f.To == "." {
+		return nil // whoever wrote it, it leads nowhere below the workspace
 	}
 	moves, err := movesFrom(k, f.From)
 	if err != nil {

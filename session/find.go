@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -271,7 +270,3 @@ func kindOf(m fs.FileMode) string {
 	}
 	return "other"
 }
-
-// ManifestPath returns where a session's manifest is rendered, below the
-// workspace.
-func ManifestPath(s handoff.Session) string { return path.Join(s.Folder, ManifestName) }
