@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/workspace"
 )
 
 // A writerContext is a context that changes a file each time it is asked
@@ -35,13 +35,13 @@ func (c writerContext) Err() error {
 }
 
 func TestPublishWhileWritten(t *testing.T) {
-	publish := func(times int) (handoff.Published, *local.Workspace, error) {
+	publish := func(times int) (handoff.Published, *workspace.Workspace, error) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "a.md")
 		if err := errors.Join(os.Mkdir(filepath.Join(dir, ".git"), 0o755), os.WriteFile(file, make([]byte, 100<<10), 0o644)); err != nil {
 			t.Fatal(err)
 		}
-		w, err := local.Open(dir, local.Options{Now: func() time.Time { return when }})
+		w, err := workspace.Open(dir, workspace.Options{Now: func() time.Time { return when }})
 		if err != nil {
 			t.Fatal(err)
 		}

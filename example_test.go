@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/body"
-	"github.com/agent-handoff/handoff/filelog"
+	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/filelog"
 )
 
 // As returns a Hub whose records say who made them. A program that runs
@@ -32,7 +32,7 @@ func ExampleHub_As() {
 	}
 	defer files.Close()
 
-	hub := handoff.New(filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader), handoff.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &body.Files{Root: files}})
+	hub := handoff.New(filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader), handoff.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: files}})
 	builder := hub.As(handoff.Producer{Agent: "builder", Harness: "codex", TaskID: "task_1", Source: handoff.FromFlag})
 	reviewer := hub.As(handoff.Producer{Agent: "reviewer", Harness: "claude-code", TaskID: "task_2", Source: handoff.FromFlag})
 

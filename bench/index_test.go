@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/filelog"
+	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/sqlindex"
 	"github.com/agent-handoff/handoff/logtest"
-	"github.com/agent-handoff/handoff/sqlindex"
 )
 
 // indexed is how many records the index's figures are taken over.

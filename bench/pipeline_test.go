@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/workspace"
 )
 
 // BenchmarkValidate measures whole processes: `handoff pipeline validate` of a
@@ -38,7 +38,7 @@ func BenchmarkNext(b *testing.B) {
 		write(b, filepath.Join(dir, "plan.json"), `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`)
 		run(b, dir, program, "pipeline", "put", "42", "plan", "plan.json")
 	}
-	w, err := local.Open(full, local.Options{})
+	w, err := workspace.Open(full, workspace.Options{})
 	must(b, err)
 	defer w.Close()
 	for i := range 10_000 {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/workspace"
 )
 
 // BenchmarkPublish compares a publish in an open workspace with what it can't
@@ -25,7 +25,7 @@ func BenchmarkPublish(b *testing.B) {
 	}{{"no-keep", handoff.KeepNever}, {"keep", handoff.KeepAlways}} {
 		b.Run(bm.name, func(b *testing.B) {
 			dir := fresh(b)
-			w, err := local.Open(dir, local.Options{})
+			w, err := workspace.Open(dir, workspace.Options{})
 			must(b, err)
 			defer w.Close()
 			record, err := newRecord(b).JSON()
@@ -108,7 +108,7 @@ func rowPrimitive(tb testing.TB, row []byte) func() error {
 func BenchmarkPublishProcess(b *testing.B) {
 	program, hello := programs(b)
 	dir := fresh(b)
-	w, err := local.Open(dir, local.Options{Rand: rand.Reader})
+	w, err := workspace.Open(dir, workspace.Options{Rand: rand.Reader})
 	must(b, err)
 	for i := range 1000 {
 		write(b, filepath.Join(dir, "a.md"), fmt.Sprint(i, "\n"))

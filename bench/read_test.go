@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/filelog"
+	"github.com/agent-handoff/handoff/internal/filelog"
 )
 
 // decoded is all that a record of an artifact says.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/filelog"
+	"github.com/agent-handoff/handoff/internal/filelog"
 )
 
 // BenchmarkSessionFind compares processes that look for a session among 10,000

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/workspace"
 )
 
 const helloText = `package main
@@ -24,7 +24,7 @@ func BenchmarkShow(b *testing.B) {
 	program, hello := programs(b)
 	dir := fresh(b)
 	write(b, filepath.Join(dir, "a.md"), "a\n")
-	w, err := local.Open(dir, local.Options{})
+	w, err := workspace.Open(dir, workspace.Options{})
 	must(b, err)
 	defer w.Close()
 	var id string

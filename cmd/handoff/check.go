@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -32,7 +32,7 @@ Exit code 1 says that something is wrong.`,
 	c.Flags().BoolVar(&repair, "repair", false, "mend what can be mended without changing a record")
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.Reading(func(w *local.Workspace) error {
+		return a.Reading(func(w *workspace.Workspace) error {
 			if repair {
 				found, err := w.Repair(c.Context(), a.Now())
 				if err != nil {

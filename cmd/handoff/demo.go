@@ -4,7 +4,7 @@ import (
 	"os"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/demo"
+	"github.com/agent-handoff/handoff/internal/demo"
 	"github.com/spf13/cobra"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/filelog"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -28,7 +28,7 @@ any record is missing or can't be read, gc refuses: it may need any body.`,
 	c.Flags().BoolVar(&collect, "collect", false, "collect what is listed")
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.Reading(func(w *local.Workspace) error {
+		return a.Reading(func(w *workspace.Workspace) error {
 			now := a.Now()
 			bodies, err := w.Bodies.Unneeded(c.Context(), now)
 			if err == nil && collect {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -102,7 +102,7 @@ because they were replaced or withdrawn. Filters join with "and".`,
 		if q.Limit < 0 {
 			return cli.Invalid("--limit", strconv.Itoa(q.Limit), "is negative", "0 lists all")
 		}
-		return a.Reading(func(w *local.Workspace) error {
+		return a.Reading(func(w *workspace.Workspace) error {
 			if channels {
 				return listChannels(c.Context(), a, w, q)
 			}
@@ -112,7 +112,7 @@ because they were replaced or withdrawn. Filters join with "and".`,
 	return c
 }
 
-func list(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery) error {
+func list(ctx context.Context, a *cli.App, w *workspace.Workspace, q handoff.ArtifactQuery) error {
 	page, err := w.Artifacts(ctx, q)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func list(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.Artifac
 	return nil
 }
 
-func listChannels(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery) error {
+func listChannels(ctx context.Context, a *cli.App, w *workspace.Workspace, q handoff.ArtifactQuery) error {
 	q.Limit, q.Cursor = 0, ""
 	page, err := w.Artifacts(ctx, q)
 	if err != nil {

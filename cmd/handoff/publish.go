@@ -6,7 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -64,7 +64,7 @@ attribution, not authentication.`,
 		for k, v := range values {
 			d.Metadata[k] = v
 		}
-		return a.Writing(func(w *local.Workspace) error {
+		return a.Writing(func(w *workspace.Workspace) error {
 			return publish(c.Context(), a, w, args[0], d, who)
 		})
 	}
@@ -86,7 +86,7 @@ func draftFlags(c *cobra.Command, d *handoff.Draft) {
 	f.StringVar(&d.Filename, "filename", "", "the `name` of a body from standard input")
 }
 
-func publish(ctx context.Context, a *cli.App, w *local.Workspace, path string, d handoff.Draft, who cli.Identity) error {
+func publish(ctx context.Context, a *cli.App, w *workspace.Workspace, path string, d handoff.Draft, who cli.Identity) error {
 	producer, err := who.Resolve(a)
 	if err != nil {
 		return err

@@ -11,17 +11,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/body"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/names"
+	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
 // readFlags are what a caller wants of a body.
 type readFlags struct {
-	span    body.Span
+	span    content.Span
 	to      string
 	inPlace bool
 	rev     int  // of a name, from 1
@@ -70,7 +70,7 @@ Exit code 5 says that what was published is gone, and no copy was kept.`,
 		case given("rev") && f.rev < 1:
 			return cli.Invalid("--rev", strconv.Itoa(f.rev), "is no revision", "--rev 1 is the first, and without --rev the newest is read")
 		}
-		return a.Reading(func(w *local.Workspace) error {
+		return a.Reading(func(w *workspace.Workspace) error {
 			return readRef(c.Context(), a, w, args[0], f)
 		})
 	}
@@ -78,7 +78,7 @@ Exit code 5 says that what was published is gone, and no copy was kept.`,
 }
 
 // readRef reads what a ref means to the caller.
-func readRef(ctx context.Context, a *cli.App, w *local.Workspace, ref string, f readFlags) error {
+func readRef(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f readFlags) error {
 	if handoff.IsArtifactIDPrefix(ref) && !handoff.IsArtifactID(ref) {
 		id, err := cli.ExpandID(ctx, w, ref)
 		if err != nil {
@@ -132,12 +132,12 @@ func copyUnrecorded(a *cli.App, file *os.File, name, hint string, f readFlags) e
 		return &handoff.Error{Op: "read", Name: name, Kind: handoff.NotFound, Err: errors.New("no record tells of it"), Hint: hint + " records it"}
 	}
 	fmt.Fprintf(a.Err, "unrecorded: %s\n", cli.OneLine(name))
-	_, err := body.CopyPage(a.Out, file, f.span)
+	_, err := content.CopyPage(a.Out, file, f.span)
 	return err
 }
 
 // read answers with the body of an artifact that is known by its id.
-func read(ctx context.Context, a *cli.App, w *local.Workspace, id string, f readFlags) error {
+func read(ctx context.Context, a *cli.App, w *workspace.Workspace, id string, f readFlags) error {
 	b, err := w.Hub.Open(ctx, id)
 	if err != nil {
 		return err
@@ -147,13 +147,13 @@ func read(ctx context.Context, a *cli.App, w *local.Workspace, id string, f read
 	case f.inPlace:
 		err = wrote(a, b.Artifact.Path, w.PutBack(ctx, b))
 	case f.to != "":
-		err = wrote(a, f.to, local.Save(ctx, b, cli.Absolute(a.Dir, f.to)))
+		err = wrote(a, f.to, workspace.Save(ctx, b, cli.Absolute(a.Dir, f.to)))
 	case b.Artifact.Digest.Algorithm == handoff.SHA256Tar:
 		return cli.Invalid("read", id, "is a directory", "handoff read "+id+" --to DIR unpacks it")
 	case a.AsJSON:
 		err = readJSON(a, b, f.span)
 	default:
-		_, err = body.CopyPage(a.Out, b, f.span)
+		_, err = content.CopyPage(a.Out, b, f.span)
 	}
 	if err != nil {
 		return err
@@ -189,9 +189,9 @@ func tell(a *cli.App, b handoff.Body) {
 }
 
 // readJSON prints a page of a body, and where it comes from.
-func readJSON(a *cli.App, b handoff.Body, span body.Span) error {
-	var content bytes.Buffer
-	page, err := body.CopyPage(&content, b, span)
+func readJSON(a *cli.App, b handoff.Body, span content.Span) error {
+	var text bytes.Buffer
+	page, err := content.CopyPage(&text, b, span)
 	if err != nil {
 		return err
 	}
@@ -211,10 +211,10 @@ func readJSON(a *cli.App, b handoff.Body, span body.Span) error {
 	if span.Bytes {
 		answer.Unit = "bytes"
 	}
-	if text := content.String(); utf8.ValidString(text) && !strings.ContainsRune(text, 0) {
-		answer.Content = &text
+	if s := text.String(); utf8.ValidString(s) && !strings.ContainsRune(s, 0) {
+		answer.Content = &s
 	} else {
-		answer.Base64 = content.Bytes()
+		answer.Base64 = text.Bytes()
 	}
 	return a.JSON(answer)
 }

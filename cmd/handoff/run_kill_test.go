@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 )
 
 // A stage is a workspace in which handoff run has a child that lives until it
@@ -107,7 +107,7 @@ func (s *stage) kill(pids ...int) {
 		pids = s.pids[:]
 	}
 	for _, pid := range pids {
-		s.until("the process is gone", func() bool { return local.ProcessOf(pid) == handoff.Process{} })
+		s.until("the process is gone", func() bool { return workspace.ProcessOf(pid) == handoff.Process{} })
 	}
 }
 
@@ -149,7 +149,7 @@ func (s *stage) write() {
 // recorded checks what the log says of the session, whoever looks on.
 func (s *stage) recorded(status, why string) {
 	s.Helper()
-	w, err := local.Open(s.dir, local.Options{})
+	w, err := workspace.Open(s.dir, workspace.Options{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func (s *stage) recorded(status, why string) {
 // and show what is recorded.
 func (s *stage) elsewhere() {
 	s.Helper()
-	w, err := local.Open(s.dir, local.Options{})
+	w, err := workspace.Open(s.dir, workspace.Options{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func (s *stage) elsewhere() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	here := local.Observer()
+	here := workspace.Observer()
 	for _, o := range []session.Observer{
 		{BootID: "another", PIDNamespace: here.PIDNamespace, Alive: here.Alive},
 		{BootID: here.BootID, PIDNamespace: "another", Alive: here.Alive},
@@ -231,7 +231,7 @@ func TestKillHandoffAlone(t *testing.T) {
 	s.elsewhere()
 	s.recorded(handoff.Running, "")
 	s.tell("end")
-	s.until("the child ends", func() bool { return local.ProcessOf(s.pids[1]) == handoff.Process{} })
+	s.until("the child ends", func() bool { return workspace.ProcessOf(s.pids[1]) == handoff.Process{} })
 	s.shows(session.Failed, session.ProcessGone)
 	s.recorded(handoff.Running, "") // showing writes nothing
 	s.elsewhere()

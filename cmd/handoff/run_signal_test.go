@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 )
 
 // TestRunSignals sends signals to handoff alone, where there is no terminal
@@ -74,7 +74,7 @@ func TestRunSignals(t *testing.T) {
 // onlySession returns the one session of a workspace.
 func onlySession(t *testing.T, dir string) handoff.Session {
 	t.Helper()
-	w, err := local.Open(dir, local.Options{})
+	w, err := workspace.Open(dir, workspace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestRunInterruptedEarly(t *testing.T) {
 			t.Error("a command that was interrupted succeeds")
 		}
 	}
-	w, err := local.Open(dir, local.Options{})
+	w, err := workspace.Open(dir, workspace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

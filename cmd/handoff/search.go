@@ -8,8 +8,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/sqlindex"
+	"github.com/agent-handoff/handoff/internal/sqlindex"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -46,7 +46,7 @@ first searched. Bodies of what was withdrawn are not searched.`,
 			return cli.Invalid("--limit", strconv.Itoa(q.Limit), "is negative", "0 shows all")
 		}
 		q.Text = strings.Join(args, " ")
-		return a.Reading(func(w *local.Workspace) error { return search(c.Context(), a, w, q) })
+		return a.Reading(func(w *workspace.Workspace) error { return search(c.Context(), a, w, q) })
 	}
 	return c
 }
@@ -65,7 +65,7 @@ type snippet struct {
 	Pieces []string `json:"pieces"`
 }
 
-func search(ctx context.Context, a *cli.App, w *local.Workspace, q sqlindex.Query) error {
+func search(ctx context.Context, a *cli.App, w *workspace.Workspace, q sqlindex.Query) error {
 	more := q
 	if q.Limit > 0 {
 		more.Limit++

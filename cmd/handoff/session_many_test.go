@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 )
 
 // TestFiftyAdd lets fifty processes add an output to one session at the same
@@ -28,7 +28,7 @@ func TestFiftyAdd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var opened local.OpenedSession
+	var opened workspace.OpenedSession
 	if err := json.Unmarshal(out, &opened); err != nil {
 		t.Fatal(err)
 	}

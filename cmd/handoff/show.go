@@ -9,8 +9,8 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
-	"github.com/agent-handoff/handoff/lineage"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/internal/lineage"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -54,12 +54,12 @@ because something it was made from changed, and what comes next.`,
 		case a.AsJSON:
 			f.format = "json"
 		}
-		return a.Reading(func(w *local.Workspace) error { return show(c.Context(), a, w, args[0], f) })
+		return a.Reading(func(w *workspace.Workspace) error { return show(c.Context(), a, w, args[0], f) })
 	}
 	return c
 }
 
-func show(ctx context.Context, a *cli.App, w *local.Workspace, ref string, f showFlags) error {
+func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f showFlags) error {
 	if !f.history && !f.graph {
 		shown, err := showWhole(ctx, a, w, ref, f)
 		if shown || err != nil {
@@ -84,7 +84,7 @@ func show(ctx context.Context, a *cli.App, w *local.Workspace, ref string, f sho
 
 // showWhole shows what has artifacts of its own, a session or an issue, if a ref
 // is the id of one.
-func showWhole(ctx context.Context, a *cli.App, w *local.Workspace, ref string, f showFlags) (shown bool, err error) {
+func showWhole(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f showFlags) (shown bool, err error) {
 	session, issue := isSession(ctx, w, ref), pipelines.Running(w, ref)
 	switch {
 	case session && issue:
@@ -103,7 +103,7 @@ func showWhole(ctx context.Context, a *cli.App, w *local.Workspace, ref string, 
 	return false, nil
 }
 
-func showOne(ctx context.Context, a *cli.App, w *local.Workspace, id string) error {
+func showOne(ctx context.Context, a *cli.App, w *workspace.Workspace, id string) error {
 	art, err := w.Artifact(ctx, id)
 	if err != nil {
 		return err
@@ -227,7 +227,7 @@ func producer(p handoff.Producer) string {
 	return strings.Join(parts, " ") + " (" + string(p.Source) + ")"
 }
 
-func showHistory(ctx context.Context, a *cli.App, w *local.Workspace, id string) error {
+func showHistory(ctx context.Context, a *cli.App, w *workspace.Workspace, id string) error {
 	list, err := lineage.History(ctx, w, id)
 	if err != nil {
 		return err
@@ -239,7 +239,7 @@ func showHistory(ctx context.Context, a *cli.App, w *local.Workspace, id string)
 	return nil
 }
 
-func showLineage(ctx context.Context, a *cli.App, w *local.Workspace, id, format string) error {
+func showLineage(ctx context.Context, a *cli.App, w *workspace.Workspace, id, format string) error {
 	g, err := lineage.Of(ctx, w, id)
 	if err != nil {
 		return err

@@ -7,12 +7,12 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 )
 
 // isSession reports whether a ref is the id of a session that is recorded.
-func isSession(ctx context.Context, w *local.Workspace, ref string) bool {
+func isSession(ctx context.Context, w *workspace.Workspace, ref string) bool {
 	if handoff.IsArtifactIDPrefix(ref) {
 		return false
 	}
@@ -20,9 +20,9 @@ func isSession(ctx context.Context, w *local.Workspace, ref string) bool {
 	return err == nil && s.Opened != 0
 }
 
-func showSession(ctx context.Context, a *cli.App, w *local.Workspace, id string, f showFlags) error {
+func showSession(ctx context.Context, a *cli.App, w *workspace.Workspace, id string, f showFlags) error {
 	book := w.Book(handoff.Producer{})
-	d, err := book.Detail(ctx, id, local.Observer(), a.Now())
+	d, err := book.Detail(ctx, id, workspace.Observer(), a.Now())
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -41,7 +41,7 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command) {
 			ctx, cancel = context.WithTimeout(ctx, f.timeout)
 			defer cancel()
 		}
-		return a.Reading(func(w *local.Workspace) error {
+		return a.Reading(func(w *workspace.Workspace) error {
 			f.fromNow = !c.Flags().Changed("after")
 			printed, err := watch(ctx, a, w, q, f)
 			if errors.Is(err, context.DeadlineExceeded) {
@@ -95,7 +95,7 @@ counts.`,
 
 // watch prints the artifacts that q selects, and returns how many. With first
 // it ends after one.
-func watch(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery, f *watchFlags) (printed int, err error) {
+func watch(ctx context.Context, a *cli.App, w *workspace.Workspace, q handoff.ArtifactQuery, f *watchFlags) (printed int, err error) {
 	from := handoff.Seq(f.after)
 	if f.fromNow {
 		if from, err = w.Newest(ctx); err != nil {
@@ -133,7 +133,7 @@ func watch(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.Artifa
 }
 
 // printMatch prints the newest artifact that q selects, if there is one.
-func printMatch(ctx context.Context, a *cli.App, w *local.Workspace, q handoff.ArtifactQuery) (bool, error) {
+func printMatch(ctx context.Context, a *cli.App, w *workspace.Workspace, q handoff.ArtifactQuery) (bool, error) {
 	q.Limit = 1
 	page, err := w.Artifacts(ctx, q)
 	if err != nil || len(page.Artifacts) == 0 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -25,7 +25,7 @@ stay, list hides it, and what it had replaced stands again.`,
 	a.JSONFlag(c, "print the artifact as JSON")
 	who.Add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.Writing(func(w *local.Workspace) error {
+		return a.Writing(func(w *workspace.Workspace) error {
 			producer, err := who.Resolve(a)
 			if err != nil {
 				return err

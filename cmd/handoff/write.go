@@ -8,8 +8,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/names"
+	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -51,7 +51,7 @@ content again changes nothing.`,
 			defer file.Close()
 			d.Body = file
 		}
-		return a.Writing(func(w *local.Workspace) error {
+		return a.Writing(func(w *workspace.Workspace) error {
 			producer, err := who.Resolve(a)
 			if err != nil {
 				return err

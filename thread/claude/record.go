@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"strings"
 
-	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
 // A record is one line of a transcript. What it does not say is empty.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
 // A meta is what the first record of a rollout says about the thread. A later

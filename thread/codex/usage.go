@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/jsonl"
-	"github.com/agent-handoff/handoff/sqlsnap"
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread/opencode/internal/sqlsnap"
 )
 
 // A database is the path of a store since 1.2. It is opened anew for each

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/jsonl"
+	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
 // A tree is the path of a store before 1.2: session/PROJECT/SESSION.json,

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -65,7 +65,7 @@ func (a *App) CompleteSessions(c *cobra.Command, _ []string, _ string) ([]string
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer w.Close()
-	q := session.Query{Observer: local.Observer(), Now: a.Now()}
+	q := session.Query{Observer: workspace.Observer(), Now: a.Now()}
 	q.Limit = 30
 	page, _ := session.Find(c.Context(), w, q)
 	var ids []string

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/config"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/names"
+	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -84,7 +84,7 @@ func (f *Identity) given() bool {
 func (a *App) Caller() handoff.Producer { return handoff.Identify(config.Identity(a.Getenv)...) }
 
 // Scope says whose names are meant by what a producer's commands name.
-func (a *App) Scope(ctx context.Context, w *local.Workspace, p handoff.Producer) names.Scope {
+func (a *App) Scope(ctx context.Context, w *workspace.Workspace, p handoff.Producer) names.Scope {
 	for _, warning := range config.Warnings(a.Getenv) {
 		a.Warn("%s", warning)
 	}

@@ -15,7 +15,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"charm.land/lipgloss/v2/table"
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/lineage"
+	"github.com/agent-handoff/handoff/internal/lineage"
 )
 
 // JSON prints v, indented.

@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/names"
+	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/workspace"
 )
 
 // Resolve returns the id of the artifact that a person means by ref: its id, a
 // beginning of it that no other has, run/name, or a name.
-func (a *App) Resolve(ctx context.Context, w *local.Workspace, scope names.Scope, ref string) (string, error) {
+func (a *App) Resolve(ctx context.Context, w *workspace.Workspace, scope names.Scope, ref string) (string, error) {
 	if handoff.IsArtifactID(ref) {
 		return ref, nil
 	}
@@ -28,7 +28,7 @@ func (a *App) Resolve(ctx context.Context, w *local.Workspace, scope names.Scope
 }
 
 // Here resolves a ref for whoever the environment says is at work.
-func (a *App) Here(ctx context.Context, w *local.Workspace, ref string) (string, error) {
+func (a *App) Here(ctx context.Context, w *workspace.Workspace, ref string) (string, error) {
 	return a.Resolve(ctx, w, a.Scope(ctx, w, a.Caller()), ref)
 }
 
@@ -54,7 +54,7 @@ func ExpandID(ctx context.Context, reader handoff.Reader, ref string) (string, e
 }
 
 // ResolveAll resolves several refs.
-func (a *App) ResolveAll(ctx context.Context, w *local.Workspace, scope names.Scope, refs []string) ([]string, error) {
+func (a *App) ResolveAll(ctx context.Context, w *workspace.Workspace, scope names.Scope, refs []string) ([]string, error) {
 	ids := make([]string, len(refs))
 	for i, ref := range refs {
 		id, err := a.Resolve(ctx, w, scope, ref)

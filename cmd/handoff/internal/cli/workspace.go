@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/workspace"
 )
 
 // Open opens the workspace of the current directory.
-func (a *App) Open() (*local.Workspace, error) {
+func (a *App) Open() (*workspace.Workspace, error) {
 	getenv := a.Getenv
 	if a.workspace != "" {
 		getenv = func(name string) string {
@@ -22,11 +22,11 @@ func (a *App) Open() (*local.Workspace, error) {
 			return a.Getenv(name)
 		}
 	}
-	return local.Open(a.Dir, local.Options{Getenv: getenv, Now: a.Now, Rand: a.Rand, Progress: a.progress()})
+	return workspace.Open(a.Dir, workspace.Options{Getenv: getenv, Now: a.Now, Rand: a.Rand, Progress: a.progress()})
 }
 
 // Reading runs do with an open workspace.
-func (a *App) Reading(do func(*local.Workspace) error) error {
+func (a *App) Reading(do func(*workspace.Workspace) error) error {
 	w, err := a.Open()
 	if err != nil {
 		return err
@@ -37,8 +37,8 @@ func (a *App) Reading(do func(*local.Workspace) error) error {
 
 // Writing runs do with an open workspace, and says so if do has made it.
 // Once that is done it does what others were killed before.
-func (a *App) Writing(do func(*local.Workspace) error) error {
-	return a.Reading(func(w *local.Workspace) error {
+func (a *App) Writing(do func(*workspace.Workspace) error) error {
+	return a.Reading(func(w *workspace.Workspace) error {
 		_, before := os.Stat(w.Runtime)
 		err := do(w)
 		if err == nil {
@@ -51,7 +51,7 @@ func (a *App) Writing(do func(*local.Workspace) error) error {
 	})
 }
 
-func (a *App) tidy(w *local.Workspace) {
+func (a *App) tidy(w *workspace.Workspace) {
 	warnings, err := w.Tidy(context.Background(), a.Caller())
 	if err != nil {
 		warnings = append(warnings, err.Error())
@@ -64,7 +64,7 @@ func (a *App) tidy(w *local.Workspace) {
 // Place sets the path of a draft's file, which is named as the caller writes
 // it: below the workspace, or, where that is elsewhere, below the directory of
 // the session that the producer works in.
-func (a *App) Place(ctx context.Context, w *local.Workspace, p handoff.Producer, d *handoff.Draft, name string) (err error) {
+func (a *App) Place(ctx context.Context, w *workspace.Workspace, p handoff.Producer, d *handoff.Draft, name string) (err error) {
 	if d.Path, err = a.Below(w.Root, name); err == nil {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (a *App) Below(root, name string) (string, error) {
 
 // Used records, after the answer is out, that the caller's work looked at an
 // artifact. That it can't be recorded stops nobody.
-func (a *App) Used(ctx context.Context, w *local.Workspace, art handoff.Artifact) {
+func (a *App) Used(ctx context.Context, w *workspace.Workspace, art handoff.Artifact) {
 	if a.Flush() == nil {
 		_ = w.As(a.Caller()).Use(ctx, art)
 	}
@@ -105,7 +105,7 @@ func (a *App) Used(ctx context.Context, w *local.Workspace, art handoff.Artifact
 
 // RenderSession brings the manifest of a session up to the log, after one of
 // its artifacts changed. An id that is a harness's own has no manifest.
-func (a *App) RenderSession(ctx context.Context, w *local.Workspace, id string) {
+func (a *App) RenderSession(ctx context.Context, w *workspace.Workspace, id string) {
 	if id == "" {
 		return
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -45,7 +45,7 @@ where that is.`,
 }
 
 func (d *desk) move(do func(*pipeline.Book) (pipeline.Move, error)) error {
-	return d.writing(d.Caller(), func(_ *local.Workspace, b *pipeline.Book) error {
+	return d.writing(d.Caller(), func(_ *workspace.Workspace, b *pipeline.Book) error {
 		m, err := do(b)
 		if err != nil {
 			return err

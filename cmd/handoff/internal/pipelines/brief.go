@@ -2,9 +2,9 @@ package pipelines
 
 import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/contract"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -25,7 +25,7 @@ as many bytes as --bytes says.`,
 	c.Flags().IntVar(&bytes, "bytes", 2000, "at most this `number` of bytes")
 	c.MarkFlagRequired("for")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.run(c.Context(), args[0], func(_ *local.Workspace, p *contract.Pipeline, s pipeline.State) error {
+		return d.run(c.Context(), args[0], func(_ *workspace.Workspace, p *contract.Pipeline, s pipeline.State) error {
 			text, err := pipeline.Brief(p, s, agent, bytes)
 			if err != nil {
 				return err

@@ -2,9 +2,9 @@ package pipelines
 
 import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/contract"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -24,7 +24,7 @@ It only answers. Exit code 1 says that the gate does not hold.`,
 	}
 	c.Flags().StringVar(&base, "base", "", "the `commit` from which changes count (default: where HEAD parted from the main branch)")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.run(c.Context(), args[0], func(w *local.Workspace, p *contract.Pipeline, s pipeline.State) error {
+		return d.run(c.Context(), args[0], func(w *workspace.Workspace, p *contract.Pipeline, s pipeline.State) error {
 			stage, err := p.Stage(args[1])
 			if err != nil {
 				return err

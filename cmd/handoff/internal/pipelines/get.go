@@ -5,8 +5,8 @@ import (
 	"path"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -21,7 +21,7 @@ been done.`,
 		Args:    cli.Exactly(2, "one issue and one stage"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.book(func(w *local.Workspace, b *pipeline.Book) error {
+		return d.book(func(w *workspace.Workspace, b *pipeline.Book) error {
 			file, err := b.Path(c.Context(), args[0], args[1])
 			if err != nil {
 				return err

@@ -2,8 +2,8 @@ package pipelines
 
 import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/contract"
-	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/spf13/cobra"
 )
 

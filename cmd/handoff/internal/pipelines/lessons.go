@@ -9,9 +9,9 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/contract"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -79,7 +79,7 @@ func lessonsPruneCommand(d *desk) *cobra.Command {
 
 // changeLessons changes the lessons and says how many there are.
 func (d *desk) changeLessons(change func([]pipeline.Lesson) ([]pipeline.Lesson, error)) error {
-	return d.book(func(_ *local.Workspace, b *pipeline.Book) error {
+	return d.book(func(_ *workspace.Workspace, b *pipeline.Book) error {
 		list, err := pipeline.ChangeLessons(b.Files, change)
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func lessonsListCommand(d *desk) *cobra.Command {
 
 // lessons reads the lessons.
 func (d *desk) lessons(do func([]pipeline.Lesson) error) error {
-	return d.book(func(_ *local.Workspace, b *pipeline.Book) error {
+	return d.book(func(_ *workspace.Workspace, b *pipeline.Book) error {
 		list, err := pipeline.Lessons(b.Files)
 		if err != nil {
 			return err

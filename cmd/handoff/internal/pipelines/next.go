@@ -2,9 +2,9 @@ package pipelines
 
 import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/contract"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -25,7 +25,7 @@ since: that stage is done again first, unless --accept-stale is given.`,
 	}
 	c.Flags().BoolVar(&acceptStale, "accept-stale", false, "build on artifacts though what they were made from changed")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.run(c.Context(), args[0], func(_ *local.Workspace, p *contract.Pipeline, s pipeline.State) error {
+		return d.run(c.Context(), args[0], func(_ *workspace.Workspace, p *contract.Pipeline, s pipeline.State) error {
 			s.AcceptStale = acceptStale
 			step := pipeline.Next(p, s)
 			return d.print(step, func() { d.lines(step.String()) })

@@ -13,9 +13,9 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/contract"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -64,7 +64,7 @@ func (d *desk) complete(c *cobra.Command, args []string, _ string) ([]string, co
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	var words []string
-	_ = d.book(func(_ *local.Workspace, b *pipeline.Book) error { // without an answer nothing is offered
+	_ = d.book(func(_ *workspace.Workspace, b *pipeline.Book) error { // without an answer nothing is offered
 		if len(args) == 1 {
 			for _, stage := range b.Pipeline.Stages {
 				words = append(words, stage.Name+"\t"+stage.Purpose)
@@ -116,7 +116,7 @@ func (d *desk) lines(text string) {
 
 // open makes the book of a workspace's runs, which lie in its main worktree,
 // and whose records say that p made them.
-func open(w *local.Workspace, p handoff.Producer, do func(*pipeline.Book) error) error {
+func open(w *workspace.Workspace, p handoff.Producer, do func(*pipeline.Book) error) error {
 	stages, err := contract.Load(os.DirFS(filepath.Join(w.Runtime, "pipelines")))
 	if err != nil {
 		return err
@@ -131,10 +131,10 @@ func open(w *local.Workspace, p handoff.Producer, do func(*pipeline.Book) error)
 
 // home is the directory that .pipeline lies in: a linked worktree's runs are
 // those of the main one, so that recycling it loses nothing.
-func home(w *local.Workspace) string { return cmp.Or(w.Worktree(""), w.Root) }
+func home(w *workspace.Workspace) string { return cmp.Or(w.Worktree(""), w.Root) }
 
 // base is what paths below home begin with for someone who works in w.
-func base(w *local.Workspace) string {
+func base(w *workspace.Workspace) string {
 	if dir := home(w); dir != w.Root {
 		return filepath.ToSlash(dir)
 	}
@@ -142,22 +142,22 @@ func base(w *local.Workspace) string {
 }
 
 // book runs do with the workspace's runs, for reading.
-func (d *desk) book(do func(*local.Workspace, *pipeline.Book) error) error {
-	return d.Reading(func(w *local.Workspace) error {
+func (d *desk) book(do func(*workspace.Workspace, *pipeline.Book) error) error {
+	return d.Reading(func(w *workspace.Workspace) error {
 		return open(w, handoff.Producer{}, func(b *pipeline.Book) error { return do(w, b) })
 	})
 }
 
 // writing is book for a command that records.
-func (d *desk) writing(p handoff.Producer, do func(*local.Workspace, *pipeline.Book) error) error {
-	return d.Writing(func(w *local.Workspace) error {
+func (d *desk) writing(p handoff.Producer, do func(*workspace.Workspace, *pipeline.Book) error) error {
+	return d.Writing(func(w *workspace.Workspace) error {
 		return open(w, p, func(b *pipeline.Book) error { return do(w, b) })
 	})
 }
 
 // run reads a run as it is now.
-func (d *desk) run(ctx context.Context, issue string, do func(*local.Workspace, *contract.Pipeline, pipeline.State) error) error {
-	return d.book(func(w *local.Workspace, b *pipeline.Book) error {
+func (d *desk) run(ctx context.Context, issue string, do func(*workspace.Workspace, *contract.Pipeline, pipeline.State) error) error {
+	return d.book(func(w *workspace.Workspace, b *pipeline.Book) error {
 		s, err := b.Read(ctx, issue)
 		if err != nil {
 			return err
@@ -169,7 +169,7 @@ func (d *desk) run(ctx context.Context, issue string, do func(*local.Workspace, 
 
 // past is run for what may be archived.
 func (d *desk) past(ctx context.Context, issue string, do func(*contract.Pipeline, pipeline.State) error) error {
-	return d.book(func(w *local.Workspace, b *pipeline.Book) error {
+	return d.book(func(w *workspace.Workspace, b *pipeline.Book) error {
 		s, err := b.Find(ctx, issue)
 		if err != nil {
 			return err

@@ -8,10 +8,10 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/config"
-	"github.com/agent-handoff/handoff/contract"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -43,7 +43,7 @@ wrong with it is printed, each with a JSON pointer.`,
 			return err
 		}
 		agent := cmp.Or(as, d.Getenv("HANDOFF_AGENT"))
-		return d.writing(d.producer(agent), func(w *local.Workspace, b *pipeline.Book) error {
+		return d.writing(d.producer(agent), func(w *workspace.Workspace, b *pipeline.Book) error {
 			return d.put(c.Context(), w, b, pipeline.Submission{Issue: args[0], Stage: args[1], Agent: agent, Body: body}, from, args[2])
 		})
 	}
@@ -59,7 +59,7 @@ func (d *desk) producer(agent string) handoff.Producer {
 	return handoff.Identify(said...)
 }
 
-func (d *desk) put(ctx context.Context, w *local.Workspace, b *pipeline.Book, sub pipeline.Submission, from []string, file string) error {
+func (d *desk) put(ctx context.Context, w *workspace.Workspace, b *pipeline.Book, sub pipeline.Submission, from []string, file string) error {
 	producer := d.producer(sub.Agent)
 	var err error
 	if sub.Read, err = d.ResolveAll(ctx, w, d.Scope(ctx, w, producer), from); err != nil {

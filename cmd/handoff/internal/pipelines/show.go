@@ -11,13 +11,13 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/contract"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/workspace"
 )
 
 // Running reports whether an issue has a run that is not archived.
-func Running(w *local.Workspace, issue string) bool {
+func Running(w *workspace.Workspace, issue string) bool {
 	if contract.CheckIssue(issue) != nil {
 		return false
 	}
@@ -26,7 +26,7 @@ func Running(w *local.Workspace, issue string) bool {
 }
 
 // Archived reports whether an issue has a run that is archived.
-func Archived(ctx context.Context, w *local.Workspace, issue string) bool {
+func Archived(ctx context.Context, w *workspace.Workspace, issue string) bool {
 	if contract.CheckIssue(issue) != nil || handoff.IsArtifactIDPrefix(issue) {
 		return false
 	}
@@ -42,7 +42,7 @@ func Archived(ctx context.Context, w *local.Workspace, issue string) bool {
 // OpenUnrecorded opens the file that a ref, ISSUE/plan.json, names in the folder
 // of an issue's run, and returns its path below the workspace; nil where there
 // is none.
-func OpenUnrecorded(w *local.Workspace, ref string) (*os.File, string) {
+func OpenUnrecorded(w *workspace.Workspace, ref string) (*os.File, string) {
 	issue, name, _ := strings.Cut(ref, "/")
 	if contract.CheckIssue(issue) != nil || !fs.ValidPath(name) {
 		return nil, ""
@@ -65,7 +65,7 @@ func OpenUnrecorded(w *local.Workspace, ref string) (*os.File, string) {
 // Show prints the run of an issue at a glance, the one that was archived last
 // where it has none now: its stages, what is stale, and what comes next. Its
 // kinds are those of pipeline.Book.Find.
-func Show(ctx context.Context, a *cli.App, w *local.Workspace, issue string) error {
+func Show(ctx context.Context, a *cli.App, w *workspace.Workspace, issue string) error {
 	d := &desk{a}
 	return open(w, handoff.Producer{}, func(b *pipeline.Book) error {
 		s, err := b.Find(ctx, issue)

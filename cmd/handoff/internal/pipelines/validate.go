@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/contract"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -43,7 +43,7 @@ Exit code 1 says that a file breaks its contract.`,
 	c.Flags().StringVar(&stage, "stage", "", "the `stage` whose contract counts")
 	c.MarkFlagsMutuallyExclusive("compat", "stage")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.book(func(_ *local.Workspace, b *pipeline.Book) error {
+		return d.book(func(_ *workspace.Workspace, b *pipeline.Book) error {
 			if c.Flags().Changed("compat") {
 				return d.compat(b.Pipeline, contract.Dialect(compat), args)
 			}

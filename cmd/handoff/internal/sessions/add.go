@@ -5,8 +5,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -41,7 +41,7 @@ the folder, else below the folder itself.`,
 		if err != nil {
 			return err
 		}
-		return a.Writing(func(w *local.Workspace) error {
+		return a.Writing(func(w *workspace.Workspace) error {
 			done, err := sessionAdd(a, c, w, id, args[0], add, who)
 			if err != nil {
 				return err
@@ -60,7 +60,7 @@ the folder, else below the folder itself.`,
 	return c
 }
 
-func sessionAdd(a *cli.App, c *cobra.Command, w *local.Workspace, id, file string, add session.Addition, who cli.Identity) (done handoff.Published, err error) {
+func sessionAdd(a *cli.App, c *cobra.Command, w *workspace.Workspace, id, file string, add session.Addition, who cli.Identity) (done handoff.Published, err error) {
 	s, err := w.Session(c.Context(), id)
 	if err != nil {
 		return done, err

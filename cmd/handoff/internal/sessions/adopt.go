@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -23,7 +23,7 @@ can be. A file outside the folder is never taken.`,
 	}
 	c.Flags().BoolVar(&lenient, "lenient", false, "take a manifest that breaks the specification")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.Writing(func(w *local.Workspace) error {
+		return a.Writing(func(w *workspace.Workspace) error {
 			folder, err := a.Below(w.Home(), args[0])
 			if err != nil {
 				return err

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
 	"golang.org/x/sys/unix"
 )
 

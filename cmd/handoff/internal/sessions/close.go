@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/spf13/cobra"
 )
 

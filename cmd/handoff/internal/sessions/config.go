@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/config"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -30,7 +30,7 @@ func configCommand(a *cli.App) *cobra.Command {
 }
 
 func configExplainCommand(a *cli.App) *cobra.Command {
-	var files local.SessionFiles
+	var files workspace.SessionFiles
 	var bundle, id string
 	c := &cobra.Command{
 		Use:   "explain NAME",
@@ -47,7 +47,7 @@ default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
 	c.Flags().StringVar(&id, "session", "", "the session's `id` (default: HANDOFF_SESSION)")
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.Reading(func(w *local.Workspace) error {
+		return a.Reading(func(w *workspace.Workspace) error {
 			paths, err := w.Paths(sessionFiles(a, files), bundle)
 			if err != nil {
 				return err
@@ -84,7 +84,7 @@ default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
 
 // sessionFiles completes what the flags say with where, and as whom, they were
 // given.
-func sessionFiles(a *cli.App, files local.SessionFiles) local.SessionFiles {
+func sessionFiles(a *cli.App, files workspace.SessionFiles) workspace.SessionFiles {
 	for _, name := range []*string{&files.Agent, &files.Workflow, &files.Config} {
 		if *name != "" {
 			*name = cli.Absolute(a.Dir, *name)

@@ -5,8 +5,8 @@ import (
 	"regexp"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -46,8 +46,8 @@ func findCommand(a *cli.App) *cobra.Command {
 		if q.Workflow, err = pattern("--workflow", workflow); err != nil {
 			return err
 		}
-		q.Observer, q.Now = local.Observer(), a.Now()
-		return a.Reading(func(w *local.Workspace) error {
+		q.Observer, q.Now = workspace.Observer(), a.Now()
+		return a.Reading(func(w *workspace.Workspace) error {
 			page, err := session.Find(c.Context(), w, q)
 			if err != nil {
 				return err

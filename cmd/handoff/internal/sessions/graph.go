@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/lineage"
-	"github.com/agent-handoff/handoff/local"
+	"github.com/agent-handoff/handoff/internal/lineage"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -28,7 +28,7 @@ told on standard error, and in JSON as cycles.`,
 		if err != nil {
 			return err
 		}
-		return a.Reading(func(w *local.Workspace) error {
+		return a.Reading(func(w *workspace.Workspace) error {
 			g, err := lineage.OfSession(c.Context(), w, id)
 			if err != nil {
 				return err

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -25,7 +25,7 @@ has one. Where there is none the exit code is 3.`,
 		if err != nil {
 			return err
 		}
-		return a.Reading(func(w *local.Workspace) error {
+		return a.Reading(func(w *workspace.Workspace) error {
 			art, err := session.LatestOutput(c.Context(), w, args[0], workflow, args[2])
 			if err != nil {
 				return err

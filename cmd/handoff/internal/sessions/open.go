@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -15,7 +15,7 @@ import (
 type openingFlags struct {
 	opening session.Opening
 	inputs  []string
-	files   local.SessionFiles
+	files   workspace.SessionFiles
 }
 
 func (f *openingFlags) add(c *cobra.Command) {
@@ -33,7 +33,7 @@ func (f *openingFlags) add(c *cobra.Command) {
 }
 
 // resolve returns the opening that the flags make.
-func (f *openingFlags) resolve(a *cli.App) (session.Opening, local.SessionFiles, error) {
+func (f *openingFlags) resolve(a *cli.App) (session.Opening, workspace.SessionFiles, error) {
 	o := f.opening
 	inputs, err := cli.Pairs("--input", f.inputs)
 	if err != nil {
@@ -75,7 +75,7 @@ resolved.`,
 		if err != nil {
 			return err
 		}
-		return a.Writing(func(w *local.Workspace) error {
+		return a.Writing(func(w *workspace.Workspace) error {
 			producer, err := new(cli.Identity).Resolve(a)
 			if err != nil {
 				return err

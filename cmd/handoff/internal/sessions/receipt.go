@@ -11,8 +11,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 )
 
 // A receipt tells what a session left behind.
@@ -25,7 +25,7 @@ type receipt struct {
 	missing []string
 }
 
-func newReceipt(ctx context.Context, w *local.Workspace, r *run) (receipt, error) {
+func newReceipt(ctx context.Context, w *workspace.Workspace, r *run) (receipt, error) {
 	s, artifacts, err := w.Book(r.producer).Read(ctx, r.opened.ID)
 	rc := receipt{run: r, session: s, took: r.Now().Sub(s.OpenedAt)}
 	for i := len(artifacts) - 1; i >= 0; i-- {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -77,13 +77,13 @@ func coded(code int, err error) error {
 type run struct {
 	*cli.App
 	opening session.Opening
-	files   local.SessionFiles
+	files   workspace.SessionFiles
 	path    string // of the program
 	args    []string
 	expect  []string
 
 	producer handoff.Producer
-	opened   local.OpenedSession
+	opened   workspace.OpenedSession
 	held     []string // warnings, while the screen is the child's
 }
 
@@ -91,7 +91,7 @@ func (r *run) do(caller context.Context) error {
 	signals, stop := listen()
 	defer stop()
 	ctx := context.WithoutCancel(caller) // what a signal ends is the child; the session's end must be told
-	if err := r.Writing(func(w *local.Workspace) error { return r.open(ctx, w) }); err != nil {
+	if err := r.Writing(func(w *workspace.Workspace) error { return r.open(ctx, w) }); err != nil {
 		return coded(exitNotStarted, err)
 	}
 	c, err := r.start(ctx, asked(caller, signals))
@@ -101,7 +101,7 @@ func (r *run) do(caller context.Context) error {
 	r.note(ctx, c)
 	e := c.wait(signals) // with the workspace closed: it may take days
 	code := e.code()
-	err = r.Writing(func(w *local.Workspace) error {
+	err = r.Writing(func(w *workspace.Workspace) error {
 		status, why := e.verdict()
 		receipt, err := newReceipt(ctx, w, r)
 		r.close(ctx, w, status, why)
@@ -126,7 +126,7 @@ func exit(code int) error {
 }
 
 // open opens the session, or within one that is recorded a run.
-func (r *run) open(ctx context.Context, w *local.Workspace) (err error) {
+func (r *run) open(ctx context.Context, w *workspace.Workspace) (err error) {
 	if r.producer, err = new(cli.Identity).Resolve(r.App); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (r *run) open(ctx context.Context, w *local.Workspace) (err error) {
 	} else if within != "" {
 		r.Warn("session %s is not recorded here; this one stands by itself", within)
 	}
-	r.opening.Process = local.ThisProcess()
+	r.opening.Process = workspace.ThisProcess()
 	r.opened, err = w.OpenSession(ctx, r.producer, r.opening, r.files)
 	r.tell(r.opened.Warnings, nil)
 	return err
@@ -156,7 +156,7 @@ func asked(caller context.Context, signals <-chan os.Signal) syscall.Signal {
 // start starts the child, unless handoff was asked to end.
 func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	instead := func(status, why string) error {
-		return r.Writing(func(w *local.Workspace) error { r.close(ctx, w, status, why); return nil })
+		return r.Writing(func(w *workspace.Workspace) error { r.close(ctx, w, status, why); return nil })
 	}
 	if asked != 0 {
 		r.tell(nil, instead(session.Cancelled, asked.String()))
@@ -176,11 +176,11 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 
 // note records which process the child is.
 func (r *run) note(ctx context.Context, c child) {
-	p := local.ProcessOf(c.process.Pid)
+	p := workspace.ProcessOf(c.process.Pid)
 	if p == (handoff.Process{}) {
 		return // it has ended, or the system doesn't say
 	}
-	err := r.Reading(func(w *local.Workspace) (err error) {
+	err := r.Reading(func(w *workspace.Workspace) (err error) {
 		r.held, err = w.Book(r.producer).Note(ctx, handoff.SessionNoted{SessionID: r.opened.ID, Child: p})
 		return err
 	})
@@ -190,7 +190,7 @@ func (r *run) note(ctx context.Context, c child) {
 }
 
 // close closes the session; what can't be told is warned about.
-func (r *run) close(ctx context.Context, w *local.Workspace, status, why string) {
+func (r *run) close(ctx context.Context, w *workspace.Workspace, status, why string) {
 	r.tell(w.Book(r.producer).Close(ctx, r.opened.ID, status, why, time.Time{}))
 }
 

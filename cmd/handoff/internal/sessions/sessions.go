@@ -4,8 +4,8 @@ package sessions
 
 import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/local"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -69,7 +69,7 @@ func onSession(a *cli.App, c *cobra.Command, f *sessionFlag, do func(b *session.
 	if err != nil {
 		return err
 	}
-	return a.Writing(func(w *local.Workspace) error {
+	return a.Writing(func(w *workspace.Workspace) error {
 		producer, err := new(cli.Identity).Resolve(a)
 		if err != nil {
 			return err

@@ -3,7 +3,7 @@ package sessions
 import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/spf13/cobra"
 )
 

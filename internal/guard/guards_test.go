@@ -1,0 +1,362 @@
+// Package guard tests the source tree: layers, budgets, names and texts. It has
+// no code of its own.
+package guard
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the module root, seen from this package.
+const root = "../.."
+
+const module = "github.com/agent-handoff/handoff"
+
+// layers gives each package its layer. A package imports only packages of lower
+// layers. This is a policy: when a build breaks it, change the build. A change
+// to the table is a decision, recorded in docs/adr.
+var layers = map[string]int{
+	"internal/jsonschema": 0,
+	"internal/jsonl":      0,
+	"internal/durable":    0,
+
+	".": 1,
+
+	"thread":                           2,
+	"internal/content":                 2,
+	"internal/config":                  2,
+	"internal/lineage":                 2,
+	"internal/session":                 2,
+	"internal/names":                   2,
+	"internal/pipeline/contract":       2,
+	"thread/opencode/internal/sqlsnap": 2,
+
+	"internal/filelog":  3,
+	"internal/sqlindex": 3,
+	"thread/*":          3,
+	"internal/pipeline": 3,
+
+	"workspace":  4,
+	"thread/all": 4,
+
+	"internal/demo": 5,
+
+	"cmd/handoff/internal/cli":       6,
+	"cmd/handoff/internal/sessions":  7,
+	"cmd/handoff/internal/pipelines": 7,
+	"cmd/handoff":                    8,
+	"bench":                          8,
+}
+
+// testOnly are the packages that only tests import: the suites that every log
+// and every provider must pass.
+var testOnly = []string{"logtest", "threadtest"}
+
+// stdlibOnly is the layer that imports nothing but the standard library.
+const stdlibOnly = 1
+
+// The budgets. When one pinches, split by subject, never by number.
+const (
+	maxFile      = 500
+	maxFunc      = 60
+	maxInterface = 5
+	maxPackage   = 3000
+)
+
+// edge are the packages that may read the clock, the environment and
+// randomness. All others are handed them.
+var edge = []string{"cmd/handoff", "workspace", "bench"}
+
+var impure = map[string][]string{
+	"time":        {"Now", "Since", "Until"},
+	"os":          {"Getenv", "LookupEnv", "Environ", "ExpandEnv"},
+	"crypto/rand": nil,
+	"math/rand":   nil,
+}
+
+// vague are names that say nothing about what a package is for.
+var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "service", "shared", "manager", "base", "misc"}
+
+type source struct {
+	name string // path below the module root, with forward slashes
+	pkg  string // folder
+	file *ast.File
+	fset *token.FileSet
+}
+
+func (s source) isTest() bool {
+	return strings.HasSuffix(s.name, "_test.go") || slices.Contains(testOnly, s.pkg)
+}
+
+func (s source) lines(n ast.Node) int {
+	return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1
+}
+
+// sources parses every Go file of this module. Nested modules are their own.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var list []source
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			_, nested := os.Stat(filepath.Join(p, "go.mod"))
+			if p != root && (nested == nil || strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "handoff-demo-") || d.Name() == "testdata") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		f, err := parser.ParseFile(fset, p, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(rel)
+		list = append(list, source{name, path.Dir(name), f, fset})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func layerOf(pkg string) (int, bool) {
+	if f, ok := layers[pkg]; ok {
+		return f, true
+	}
+	f, ok := layers[path.Dir(pkg)+"/*"]
+	return f, ok
+}
+
+func TestLayers(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isTest() {
+			continue
+		}
+		layer, ok := layerOf(s.pkg)
+		if !ok {
+			t.Errorf("%s: package %s has no layer", s.name, s.pkg)
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			if err := mayImport(s.pkg, layer, strings.Trim(spec.Path.Value, `"`)); err != nil {
+				t.Errorf("%s: %v", s.name, err)
+			}
+		}
+	}
+}
+
+func mayImport(pkg string, layer int, imported string) error {
+	inside := imported == module || strings.HasPrefix(imported, module+"/")
+	if !inside {
+		if layer <= stdlibOnly && strings.Contains(strings.Split(imported, "/")[0], ".") {
+			return fmt.Errorf("imports %s; layers 0 and 1 have the standard library only", imported)
+		}
+		return nil
+	}
+	below := strings.TrimPrefix(strings.TrimPrefix(imported, module), "/")
+	if below == "" {
+		below = "."
+	}
+	if slices.Contains(testOnly, below) {
+		return fmt.Errorf("imports %s, which is for tests", below)
+	}
+	if other, ok := layerOf(below); !ok || other >= layer {
+		return fmt.Errorf("package %s on layer %d imports %s on layer %d", pkg, layer, below, other)
+	}
+	return nil
+}
+
+func TestMayImport(t *testing.T) {
+	for _, tt := range []struct {
+		pkg, imported string
+		ok            bool
+	}{
+		{".", "context", true},
+		{".", "github.com/spf13/cobra", false},
+		{".", module + "/internal/filelog", false},
+		{"internal/filelog", module, true},
+		{"internal/filelog", module + "/internal/sqlindex", false}, // the same layer
+		{"internal/filelog", module + "/workspace", false},
+		{"thread/codex", module + "/thread", true},
+		{"thread/codex", module + "/thread/claude", false},
+		{"workspace", module + "/logtest", false},
+		{"workspace", module + "/nowhere", false},
+		{"cmd/handoff", module + "/workspace", true},
+		{"cmd/handoff/internal/sessions", module + "/cmd/handoff/internal/cli", true},
+		{"cmd/handoff/internal/cli", module + "/cmd/handoff/internal/sessions", false},
+	} {
+		layer, ok := layerOf(tt.pkg)
+		if !ok {
+			t.Fatalf("%s has no layer", tt.pkg)
+		}
+		if err := mayImport(tt.pkg, layer, tt.imported); (err == nil) != tt.ok {
+			t.Errorf("mayImport(%s, %s) = %v, want ok %v", tt.pkg, tt.imported, err, tt.ok)
+		}
+	}
+}
+
+func TestPackageComments(t *testing.T) {
+	docs := map[string][]string{}
+	for _, s := range sources(t) {
+		if strings.HasSuffix(s.name, "_test.go") {
+			continue
+		}
+		docs[s.pkg] = append(docs[s.pkg], "")
+		if s.file.Doc != nil {
+			docs[s.pkg] = append(docs[s.pkg], s.name)
+		}
+	}
+	for pkg, names := range docs {
+		names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
+		if len(names) != 1 {
+			t.Errorf("package %s has %d package comments %v, want 1", pkg, len(names), names)
+		}
+		if slices.Contains(vague, path.Base(pkg)) {
+			t.Errorf("package %s: the name does not say what it is for", pkg)
+		}
+	}
+}
+
+func TestPurity(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isTest() || slices.Contains(edge, s.pkg) {
+			continue
+		}
+		names := map[string][]string{}
+		for _, spec := range s.file.Imports {
+			p := strings.Trim(spec.Path.Value, `"`)
+			banned, ok := impure[strings.TrimSuffix(p, "/v2")]
+			if !ok {
+				continue
+			}
+			if banned == nil {
+				t.Errorf("%s imports %s; randomness is handed in", s.name, p)
+			}
+			names[path.Base(p)] = banned
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(names[x.Name], sel.Sel.Name) {
+				t.Errorf("%s:%d uses %s.%s; clock and environment are handed in", s.name, s.fset.Position(sel.Pos()).Line, x.Name, sel.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+// TestStart holds that no package compiles an expression when the program
+// starts: every command would pay for it.
+func TestStart(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isTest() {
+			continue
+		}
+		for _, decl := range s.file.Decls {
+			if _, ok := decl.(*ast.FuncDecl); ok {
+				continue
+			}
+			ast.Inspect(decl, func(n ast.Node) bool {
+				if sel, ok := n.(*ast.SelectorExpr); ok && (sel.Sel.Name == "MustCompile" || sel.Sel.Name == "Must") {
+					t.Errorf("%s:%d: it is made at start; sync.OnceValue makes it when it is used", s.name, s.fset.Position(sel.Pos()).Line)
+				}
+				_, later := n.(*ast.FuncLit)
+				return !later
+			})
+		}
+	}
+}
+
+func TestBudgets(t *testing.T) {
+	perPackage := map[string]int{}
+	for _, s := range sources(t) {
+		if s.isTest() || ast.IsGenerated(s.file) {
+			continue
+		}
+		lines := s.fset.File(s.file.Pos()).LineCount()
+		perPackage[s.pkg] += lines
+		if lines > maxFile {
+			t.Errorf("%s has %d lines, want at most %d", s.name, lines, maxFile)
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if got := s.lines(n); got > maxFunc {
+					t.Errorf("%s: func %s has %d lines, want at most %d", s.name, n.Name.Name, got, maxFunc)
+				}
+			case *ast.TypeSpec:
+				if i, ok := n.Type.(*ast.InterfaceType); ok {
+					if got := ownMethods(i); got > maxInterface {
+						t.Errorf("%s: interface %s has %d methods, want at most %d", s.name, n.Name.Name, got, maxInterface)
+					}
+				}
+			}
+			return true
+		})
+	}
+	for pkg, lines := range perPackage {
+		if lines > maxPackage {
+			t.Errorf("package %s has %d lines, want at most %d", pkg, lines, maxPackage)
+		}
+	}
+}
+
+func ownMethods(i *ast.InterfaceType) int {
+	n := 0
+	for _, m := range i.Methods.List {
+		n += len(m.Names)
+	}
+	return n
+}
+
+// TestDependencies holds that every module that is required stands in
+// DEPENDENCIES.md, in the version that is required, and no other does.
+func TestDependencies(t *testing.T) {
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for line := range strings.Lines(string(mod)) {
+		f := strings.Fields(line)
+		if len(f) == 2 && strings.HasPrefix(f[1], "v") && strings.HasPrefix(line, "\t") {
+			want = append(want, f[0]+" "+f[1])
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(root, "DEPENDENCIES.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(line, "|"); len(cells) > 3 && strings.Contains(cells[1], ".") {
+			got = append(got, strings.TrimSpace(cells[1])+" "+strings.TrimSpace(cells[2]))
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) || len(want) == 0 {
+		t.Errorf("DEPENDENCIES.md has %q\ngo.mod requires %q", got, want)
+	}
+}

@@ -1,0 +1,70 @@
+package lineage_test
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/lineage"
+	"github.com/agent-handoff/handoff/logtest"
+)
+
+func TestOfSession(t *testing.T) {
+	m := handoff.NewMemory()
+	var records []handoff.Record
+	add := func(f handoff.Fact, typ string) {
+		records = append(records, handoff.Record{Version: 1, Type: typ, ID: strconv.Itoa(len(records)), Fact: f})
+	}
+	for _, id := range []string{"a", "b", "c", "d", "e", "apart"} {
+		add(&handoff.SessionOpened{SessionID: id, Agent: handoff.SessionAgent{Name: id}, Workflow: handoff.SessionWorkflow{Name: "w"}}, "session.opened")
+	}
+	// e → c → b → a, b → missing; d → b; c, d and e are a cycle: c → d → e
+	for _, link := range [][2]string{{"b", "a"}, {"c", "b"}, {"e", "c"}, {"b", "missing"}, {"d", "b"}, {"c", "d"}, {"d", "e"}} {
+		add(&handoff.SessionLinked{SessionID: link[0], To: link[1]}, "session.linked")
+	}
+	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		id     string
+		nodes  []string
+		cycles [][]string
+	}{
+		{"b", []string{"a", "b", "c", "d", "e", "missing"}, [][]string{{"c", "d", "e"}}},
+		{"a", []string{"a", "b", "c", "d", "e"}, [][]string{{"c", "d", "e"}}},
+		{"apart", []string{"apart"}, nil},
+	} {
+		g, err := lineage.OfSession(t.Context(), m, tt.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var nodes []string
+		for _, n := range g.Nodes {
+			nodes = append(nodes, n.ID)
+			if (n.ID == "missing") != (n.Status == "unresolved") {
+				t.Errorf("%s has status %q", n.ID, n.Status)
+			}
+		}
+		slices.Sort(nodes)
+		for _, c := range g.Cycles {
+			slices.Sort(c)
+		}
+		if !slices.Equal(nodes, tt.nodes) || !slices.EqualFunc(g.Cycles, tt.cycles, slices.Equal) {
+			t.Errorf("the graph of %s has %v, cycles %v, want %v, %v", tt.id, nodes, g.Cycles, tt.nodes, tt.cycles)
+		}
+		seen := map[lineage.Edge]bool{}
+		for _, e := range g.Edges {
+			if seen[e] || !slices.Contains(nodes, e.From) || !slices.Contains(nodes, e.To) {
+				t.Errorf("the graph of %s has edge %v twice, or without its ends", tt.id, e)
+			}
+			seen[e] = true
+		}
+		g.Tree(tt.id) // ends, though there is a cycle
+		g.DOT()
+		g.Mermaid()
+	}
+	if _, err := lineage.OfSession(t.Context(), m, "nowhere"); err == nil {
+		t.Error("a session that no record names has a graph")
+	}
+}

@@ -1,0 +1,68 @@
+package lineage_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/lineage"
+)
+
+// A countingReader counts the artifacts that it was asked for.
+type countingReader struct {
+	handoff.Reader
+	views int
+}
+
+func (r *countingReader) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
+	page, err := r.Reader.Artifacts(ctx, q)
+	r.views += len(page.Artifacts)
+	return page, err
+}
+
+// chain is an index of n artifacts, each of which replaces the one before it.
+func chain(t *testing.T, n int) handoff.Reader {
+	var records []handoff.Record
+	for i := range n {
+		p := &handoff.ArtifactPublished{Channel: "design", Path: "a.md", Title: fmt.Sprint("revision ", i+1)}
+		if i > 0 {
+			p.Replaces = []string{records[i-1].ID}
+		}
+		id := fmt.Sprintf("art_%026d", i+1)
+		records = append(records, handoff.Record{Seq: handoff.Seq(i + 1), Version: handoff.Version, Type: "artifact.published", ID: id, Fact: p})
+	}
+	m := handoff.NewMemory()
+	if err := m.Apply(t.Context(), records...); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestLongFamily holds that the work for a lineage follows the number of
+// artifacts in it.
+func TestLongFamily(t *testing.T) {
+	const n = 200
+	r := &countingReader{Reader: chain(t, n)}
+	first := fmt.Sprintf("art_%026d", 1)
+	g, err := lineage.Of(t.Context(), r, first)
+	if err != nil || len(g.Nodes) != n || len(g.Edges) != n-1 {
+		t.Fatalf("the lineage has %d nodes and %d edges, %v, want %d and %d", len(g.Nodes), len(g.Edges), err, n, n-1)
+	}
+	if r.views > 3*n {
+		t.Errorf("%d views were asked for, for %d artifacts", r.views, n)
+	}
+	if lines := strings.Count(g.Tree(first), "\n"); lines != n+1 {
+		t.Errorf("the tree has %d lines, want %d", lines, n+1)
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	g := lineage.Graph{Nodes: []lineage.Node{{ID: "a", Label: "one\x1b[31m\ntwo\u202ethree", Status: "active"}}}
+	for format, text := range map[string]string{"tree": g.Tree("a"), "dot": g.DOT(), "mermaid": g.Mermaid()} {
+		if strings.ContainsAny(text, "\x1b\u202e") || !strings.Contains(text, "two") {
+			t.Errorf("%s: %q holds what a terminal takes for a command", format, text)
+		}
+	}
+}

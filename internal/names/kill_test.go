@@ -1,0 +1,506 @@
+package names_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	randv2 "math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/internal/sqlindex"
+	"github.com/agent-handoff/handoff/logtest"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+const session = "6f1b1c7e-3f43-4a7c-9b0d-2f3f4d5e6a7b"
+
+var background = context.Background()
+
+// TestMain is also the main function of the processes that these tests kill.
+func TestMain(m *testing.M) {
+	dir := os.Getenv("NAMES_DIR")
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	err := errors.New("no such work")
+	switch os.Getenv("NAMES_WORK") {
+	case "points":
+		err = workToPoint(dir)
+	case "until killed":
+		err = workUntilKilled(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// again starts this binary as a process that works in a workspace.
+func again(t *testing.T, dir string, env ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(env, "NAMES_DIR="+dir)
+	cmd.Stdout, cmd.Stderr = &out, os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, &out
+}
+
+func scopeOf(dir, run string) names.Scope {
+	return names.Scope{Session: session, Run: run, Dir: filepath.Join(dir, "docs", "agent-outputs", session), Within: dir}
+}
+
+// file returns where a run's name is rendered.
+func file(dir, run, name string) string {
+	return filepath.Join(scopeOf(dir, run).Dir, "artifacts", run, name)
+}
+
+// A worker publishes, writes and edits, and says so: "ack ID SEQ" for what was
+// acknowledged, and "edits DIGEST", then "edit DIGEST", for what it puts into a
+// name's file.
+type worker struct {
+	dir, run, name string
+	hub            *handoff.Hub
+	steps          func(string, func() error) error
+}
+
+func say(format string, args ...any) { fmt.Fprintf(os.Stdout, format+"\n", args...) }
+
+func (w worker) publish(text string) error {
+	mine := fmt.Sprintf("%s-%d.md", w.run, os.Getpid())
+	if err := os.WriteFile(filepath.Join(w.dir, mine), []byte(text), 0o644); err != nil {
+		return err
+	}
+	p, err := w.hub.Publish(background, handoff.Draft{Channel: "design", Path: mine, Keep: handoff.KeepAlways})
+	return w.acknowledged(p, err)
+}
+
+func (w worker) write(text string) error {
+	writer := names.Writer{Hub: w.hub, Workspace: w.dir, Scope: scopeOf(w.dir, w.run)}.Stepped(w.steps)
+	written, err := writer.Write(background, handoff.Draft{Channel: "handoff", Name: w.name, Body: strings.NewReader(text)})
+	return w.acknowledged(written.Published, err)
+}
+
+// pipe publishes what has no file.
+func (w worker) pipe(text string) error {
+	p, err := w.hub.Publish(background, handoff.Draft{Channel: "design", Filename: "piped.md", Body: strings.NewReader(text)})
+	return w.acknowledged(p, err)
+}
+
+// edit is what an agent does that knows nothing of us.
+func (w worker) edit(text string) error {
+	digest := logtest.DigestOf(text).Value
+	say("edits %s", digest) // it may be killed before it says that it did
+	beside := filepath.Join(w.dir, fmt.Sprint("edit-", os.Getpid()))
+	err := errors.Join(os.WriteFile(beside, []byte(text), 0o644), os.Rename(beside, file(w.dir, w.run, w.name)))
+	say("edit %s", digest)
+	return err
+}
+
+func (w worker) acknowledged(p handoff.Published, err error) error {
+	if err == nil && len(p.Warnings) > 0 {
+		err = errors.New(p.Warnings[0])
+	}
+	if err == nil {
+		say("ack %s %d", p.ID, p.Seq)
+	}
+	return err
+}
+
+// workToPoint publishes and writes, and kills itself at the point of the given
+// number. Where that is 0 it lists all points on standard error.
+func workToPoint(dir string) error {
+	left, _ := strconv.Atoi(os.Getenv("NAMES_POINT"))
+	list := left == 0
+	point := func(name string) {
+		if list {
+			fmt.Fprintln(os.Stderr, name)
+		} else if left--; left == 0 {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+	step := func(name string, do func() error) error {
+		point("before " + name)
+		err := do()
+		point("after " + name)
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	runtime := filepath.Join(dir, ".handoff")
+	log := filelog.Open(runtime, rand.Reader)
+	if err := log.Make(); err != nil {
+		return err
+	}
+	id, err := log.ID()
+	if err != nil {
+		return err
+	}
+	index, err := sqlindex.Open(background, filepath.Join(runtime, "index.db"), id)
+	if err != nil {
+		return err
+	}
+	files := &content.Files{Root: root, Runtime: func() (*os.Root, error) { return os.OpenRoot(runtime) }, RuntimePath: ".handoff"}
+	hub := handoff.New(stopLog{log, step}, stopIndex{index, step}, stopBodies{log.Bodies(), step},
+		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: stopFiles{files, step}})
+	w := worker{dir, "run-1", "plans/context.md", hub, step}
+	for i, work := range []func(string) error{w.publish, w.write, w.pipe, w.edit, w.write, w.write} {
+		if err := work(fmt.Sprintf("text %d\n", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type stopLog struct {
+	*filelog.Log
+	step func(string, func() error) error
+}
+
+func (l stopLog) Append(ctx context.Context, r handoff.Record) (seq handoff.Seq, err error) {
+	err = l.step("append", func() error { seq, err = l.Log.Append(ctx, r); return err })
+	return seq, err
+}
+
+func (l stopLog) Link(r handoff.Record) error {
+	return l.step("second link", func() error { return l.Log.Link(r) })
+}
+
+type stopIndex struct {
+	*sqlindex.Index
+	step func(string, func() error) error
+}
+
+func (x stopIndex) Apply(ctx context.Context, records ...handoff.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	return x.step("index", func() error { return x.Index.Apply(ctx, records...) })
+}
+
+type stopFiles struct {
+	*content.Files
+	step func(string, func() error) error
+}
+
+func (f stopFiles) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (discard func(), err error) {
+	err = f.step("store", func() error { discard, err = f.Files.Store(ctx, id, d, p, to); return err })
+	return discard, err
+}
+
+type stopBodies struct {
+	*filelog.Bodies
+	step func(string, func() error) error
+}
+
+func (b stopBodies) Put(ctx context.Context, r io.Reader) (d handoff.Digest, err error) {
+	err = b.step("body", func() error { d, err = b.Bodies.Put(ctx, r); return err })
+	return d, err
+}
+
+// TestKillPoints kills a process before and after each step of publishing a
+// kept file and a body that has none, of a first write, of a write over an
+// agent's own edit, and of one more. Where HANDOFF_LONG is not set, it does so where it comes to a step last.
+func TestKillPoints(t *testing.T) {
+	var points []string
+	{
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = []string{"NAMES_DIR=" + t.TempDir(), "NAMES_WORK=points"}
+		var listed bytes.Buffer
+		cmd.Stderr = &listed
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%v\n%s", err, listed.String())
+		}
+		points = strings.Split(strings.TrimSpace(listed.String()), "\n")
+	}
+	for _, step := range []string{"body", "store", "append", "second link", "index", "make the folder", "make a temporary", "fill it", "sync it", "close it", "rename it", "sync the directory", "look"} {
+		if n := strings.Count(strings.Join(points, "\n")+"\n", "before "+step+"\n"); n < 3 {
+			t.Errorf("%d points are before %q, want 3 or more", n, step)
+		}
+	}
+	for i, point := range points {
+		if os.Getenv("HANDOFF_LONG") == "" && slices.Contains(points[i+1:], point) {
+			continue
+		}
+		t.Run(fmt.Sprintf("%d %s", i+1, point), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cmd, out := again(t, dir, "NAMES_WORK=points", fmt.Sprint("NAMES_POINT=", i+1))
+			if err := cmd.Wait(); !killed(err) {
+				t.Fatalf("the process ended with %v, want a kill", err)
+			}
+			whole(t, dir, out.String())
+			mends(t, dir, "run-1", "plans/context.md")
+			whole(t, dir, out.String())
+		})
+	}
+}
+
+func killed(err error) bool {
+	exit, ok := err.(*exec.ExitError)
+	return ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
+}
+
+func open(t *testing.T, dir string) *workspace.Workspace {
+	t.Helper()
+	w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string {
+		return map[string]string{"HANDOFF_WORKSPACE": dir}[name]
+	}})
+	must(t, err)
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// whole holds a workspace against what processes said that were killed: no
+// acknowledged record is lost and none is torn, a check finds no error, every
+// kept body is the one of its digest, no edit is lost, each name's file is one
+// of its revisions or an edit, and the index answers as one in memory.
+func whole(t *testing.T, dir, said string) {
+	t.Helper()
+	w := open(t, dir)
+	defer w.Close()
+	report, err := w.Check(t.Context())
+	if err != nil || !report.Sound() {
+		t.Errorf("check finds %+v, %v", report.Findings, err)
+	}
+	records := logtest.Collect(t, w.Log, 0)
+	known := map[string]bool{}
+	for _, r := range records {
+		switch f := r.Fact.(type) {
+		case *handoff.Damaged:
+			t.Errorf("record %d is torn: %v", r.Seq, f.Err)
+		case *handoff.ArtifactPublished:
+			known[f.Digest.Value] = true
+			if strings.HasPrefix(f.Path, ".handoff/") {
+				text, err := os.ReadFile(filepath.Join(dir, f.Path))
+				if err != nil || logtest.DigestOf(string(text)) != f.Digest {
+					t.Errorf("the file of record %d is %q, %v", r.Seq, text, err)
+				}
+			}
+			b, err := w.Bodies.Open(t.Context(), f.Digest)
+			if err != nil || !f.Kept {
+				t.Errorf("the body of record %d, kept %v: %v", r.Seq, f.Kept, err)
+				continue
+			}
+			text, err := io.ReadAll(b)
+			b.Close()
+			if err != nil || logtest.DigestOf(string(text)) != f.Digest {
+				t.Errorf("the body of record %d is %q, %v", r.Seq, text, err)
+			}
+		}
+	}
+	rendered := renderings(t, dir)
+	edits := map[string]bool{}
+	for line := range strings.Lines(said) {
+		var what, id string
+		var seq int
+		fmt.Sscan(line, &what, &id, &seq)
+		switch {
+		case what == "edits":
+			edits[id] = true
+		case what == "edit":
+			if !known[id] && !rendered[id] {
+				t.Errorf("the edit %.8s is lost", id)
+			}
+		case what != "ack" || seq < 1 || seq > len(records) || records[seq-1].ID != id:
+			t.Errorf("%q was acknowledged; there are %d records", line, len(records))
+		}
+	}
+	for digest := range rendered {
+		if !known[digest] && !edits[digest] {
+			t.Errorf("a name's file holds %.8s, which nobody wrote", digest)
+		}
+	}
+	sameAsMemory(t, w, records)
+}
+
+// renderings returns the digests of all files of names.
+func renderings(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	err := filepath.WalkDir(filepath.Join(dir, "docs"), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), names.TemporaryPrefix) {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		found[logtest.DigestOf(string(text)).Value] = true
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// sameAsMemory holds the index of a workspace against one in memory.
+func sameAsMemory(t *testing.T, w *workspace.Workspace, records []handoff.Record) {
+	t.Helper()
+	if len(records) == 0 {
+		return
+	}
+	if _, err := w.Newest(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	id, err := w.Log.ID()
+	must(t, err)
+	index, err := sqlindex.Open(t.Context(), filepath.Join(w.Runtime, "index.db"), id)
+	must(t, err)
+	defer index.Close()
+	memory := handoff.NewMemory()
+	must(t, memory.Apply(t.Context(), records...))
+	if seq, err := index.Seq(t.Context()); err != nil || int(seq) != len(records) {
+		t.Errorf("the index has come to %d, %v, want %d", seq, err, len(records))
+	}
+	logtest.CheckAnswers(t, index, memory, records)
+}
+
+// mends writes a name once more: its file is the head's then, and what dead
+// processes left beside it goes when it is old.
+func mends(t *testing.T, dir, run, name string) {
+	t.Helper()
+	w := open(t, dir)
+	defer w.Close()
+	beside := filepath.Dir(file(dir, run, name))
+	for i := range 2 {
+		text := fmt.Sprintf("mended %d\n", i)
+		old := time.Now().Add(-2 * time.Hour)
+		for _, temporary := range temporaries(t, beside) {
+			must(t, os.Chtimes(temporary, old, old))
+		}
+		writer := names.Writer{Hub: w.Hub, Workspace: dir, Scope: scopeOf(dir, run)}
+		written, err := writer.Write(t.Context(), handoff.Draft{Channel: "handoff", Name: name, Body: strings.NewReader(text)})
+		if err != nil || len(written.Warnings) > 0 {
+			t.Fatalf("write: %v, %v", written.Warnings, err)
+		}
+		if got, err := os.ReadFile(file(dir, run, name)); err != nil || string(got) != text {
+			t.Errorf("the name's file is %q, %v, want %q", got, err, text)
+		}
+		if a, err := names.Find(t.Context(), w, scopeOf(dir, run), name); err != nil || a.ID != written.ID {
+			t.Errorf("the name's head is %s, %v, want %s", a.ID, err, written.ID)
+		}
+	}
+	if left := temporaries(t, beside); len(left) > 0 {
+		t.Errorf("%q were left behind", left)
+	}
+}
+
+func temporaries(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, names.TemporaryPrefix+"*"))
+	must(t, err)
+	return list
+}
+
+// workUntilKilled does all a worker can, for ever.
+func workUntilKilled(dir string) error {
+	w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string {
+		return map[string]string{"HANDOFF_WORKSPACE": dir}[name]
+	}})
+	if err != nil {
+		return err
+	}
+	run := os.Getenv("NAMES_RUN")
+	does := worker{dir: dir, run: run, name: "context.md", hub: w.Hub}
+	for i := 0; ; i++ {
+		text := fmt.Sprintln(run, os.Getpid(), i)
+		if err := does.publish(fmt.Sprint("same for all ", i)); err != nil {
+			return err
+		}
+		if err := does.write(text); err != nil {
+			return err
+		}
+		if run == "shared" {
+			continue // another's rendering may come between an edit and the look at it
+		}
+		if err := does.edit("edit " + text); err != nil {
+			return err
+		}
+	}
+}
+
+// TestRandomKills kills eight processes again and again, 1,000 times where
+// HANDOFF_LONG is set, while others check the workspace. Each has a run of its
+// own or, every other one, shares names.
+func TestRandomKills(t *testing.T) {
+	kills := int64(24)
+	if os.Getenv("HANDOFF_LONG") != "" {
+		kills = 1000
+	}
+	dir := t.TempDir()
+	var left atomic.Int64
+	var processes sync.WaitGroup
+	var said [8]bytes.Buffer
+	left.Store(kills)
+	for i := range said {
+		run := "shared"
+		if i%2 == 0 {
+			run = fmt.Sprint("run-", i)
+		}
+		processes.Go(func() {
+			for left.Add(-1) >= 0 {
+				cmd, out := again(t, dir, "NAMES_WORK=until killed", "NAMES_RUN="+run)
+				time.Sleep(time.Duration(50_000+randv2.IntN(500_000)) * time.Microsecond)
+				cmd.Process.Kill()
+				if err := cmd.Wait(); !killed(err) {
+					t.Errorf("process %d ended by itself: %v", i, err)
+				}
+				said[i].Write(out.Bytes())
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { processes.Wait(); close(done) }()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		case <-time.After(300 * time.Millisecond):
+		}
+		if report, err := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Check(t.Context()); err != nil || !report.Sound() {
+			t.Errorf("check finds %+v, %v", report.Findings, err)
+		}
+	}
+	all := ""
+	for i := range said {
+		all += said[i].String()
+	}
+	if strings.Count(all, "ack ") == 0 {
+		t.Error("nothing was acknowledged between the kills")
+	}
+	whole(t, dir, all)
+	for _, run := range []string{"run-0", "run-2", "run-4", "run-6", "shared"} {
+		mends(t, dir, run, "context.md")
+	}
+	whole(t, dir, all)
+	t.Logf("%d kills, %d acknowledgements, %d edits", kills, strings.Count(all, "ack "), strings.Count(all, "edit "))
+}

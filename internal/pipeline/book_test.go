@@ -1,0 +1,420 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// A shelf is a workspace with its runs.
+type shelf struct {
+	*pipeline.Book
+	w   *workspace.Workspace
+	dir string
+}
+
+func newShelf(t testing.TB) shelf {
+	t.Helper()
+	return openShelf(t, newDir(t))
+}
+
+func newDir(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, ".git"), 0o777))
+	return dir
+}
+
+func openShelf(t testing.TB, dir string) shelf {
+	t.Helper()
+	w, err := workspace.Open(dir, workspace.Options{})
+	must(t, err)
+	t.Cleanup(func() { w.Close() })
+	files, err := os.OpenRoot(dir)
+	must(t, err)
+	t.Cleanup(func() { files.Close() })
+	return shelf{&pipeline.Book{Hub: w.As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: contract.Builtin()}, w, dir}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// put hands in an artifact as its writer.
+func (s shelf) put(t testing.TB, issue, stage, artifact string) pipeline.Receipt {
+	t.Helper()
+	r, err := s.Put(t.Context(), pipeline.Submission{Issue: issue, Stage: stage, Body: []byte(artifact)})
+	must(t, err)
+	return r
+}
+
+// history is a run in short: implement#2<debug#1+plan#1.
+func (s shelf) history(t testing.TB, issue string) string {
+	t.Helper()
+	state, err := s.Find(t.Context(), issue)
+	must(t, err)
+	var list []string
+	for _, a := range pipeline.HistoryOf(s.Pipeline, state) {
+		text := fmt.Sprintf("%s#%d", a.Stage, a.Attempt)
+		if a.ID == "" {
+			text = "(" + text + ")"
+		}
+		if len(a.Read) > 0 {
+			text += "<" + strings.Join(a.Read, "+")
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, " ")
+}
+
+func (s shelf) next(t testing.TB, issue string) string {
+	t.Helper()
+	state, err := s.Read(t.Context(), issue)
+	must(t, err)
+	return answer(pipeline.Next(s.Pipeline, state))
+}
+
+func (s shelf) write(t testing.TB, name, content string) {
+	t.Helper()
+	file := filepath.Join(s.dir, filepath.FromSlash(name))
+	must(t, os.MkdirAll(filepath.Dir(file), 0o777))
+	must(t, os.WriteFile(file, []byte(content), 0o666))
+}
+
+// TestPutRefuses holds that what is refused leaves nothing: no record, no
+// folder, no file.
+func TestPutRefuses(t *testing.T) {
+	s := newShelf(t)
+	ctx := t.Context()
+	book := s.w.Book(handoff.Producer{})
+	opened, err := s.w.OpenSession(ctx, handoff.Producer{}, session.Opening{Agent: handoff.SessionAgent{Name: "a"}, Workflow: handoff.SessionWorkflow{Name: "w"}}, workspace.SessionFiles{})
+	must(t, err)
+	must(t, book.Render(ctx, opened.ID))
+	w := names.Writer{Hub: s.w.Hub, Workspace: s.dir, Scope: names.Scope{Run: "run-7", Dir: s.dir}}
+	_, err = w.Write(ctx, handoff.Draft{Channel: "handoff", Name: "context.md", Body: strings.NewReader("x")})
+	must(t, err)
+	before, err := s.w.Newest(ctx)
+	must(t, err)
+	plan := good["plan"]
+	for _, tt := range []struct {
+		name string
+		sub  pipeline.Submission
+		kind handoff.Kind
+		want string
+	}{
+		{"above", pipeline.Submission{Issue: "../..", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "other characters"},
+		{"reserved", pipeline.Submission{Issue: "completed", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "beside the runs"},
+		{"reserved in capitals", pipeline.Submission{Issue: "Lessons.yaml", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "beside the runs"},
+		{"300 bytes", pipeline.Submission{Issue: strings.Repeat("a", 300), Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "300 bytes"},
+		{"NUL", pipeline.Submission{Issue: "a\x00b", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "other characters"},
+		{"no stage", pipeline.Submission{Issue: "42", Stage: "deploy", Body: []byte(plan)}, handoff.Invalid, "no such stage"},
+		{"another agent", pipeline.Submission{Issue: "42", Stage: "plan", Agent: "jg-worker", Body: []byte(plan)}, handoff.Invalid, "is written by jg-subplanner, not by jg-worker"},
+		{"made by another agent", pipeline.Submission{Issue: "42", Stage: "plan", Agent: "jg-subplanner", Body: []byte(change(t, plan, `"produced_by":"jg-planner"`))}, handoff.Invalid, "jg-planner produced it"},
+		{"no JSON", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte("{")}, handoff.Invalid, "is no JSON"},
+		{"no contract", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(`{"steps":"x"}`)}, handoff.Invalid, "and 2 more"},
+		{"a session", pipeline.Submission{Issue: opened.ID, Stage: "plan", Body: []byte(plan)}, handoff.Conflict, "session"},
+		{"a run", pipeline.Submission{Issue: "run-7", Stage: "plan", Body: []byte(plan)}, handoff.Conflict, "wrote context.md"},
+		{"made from nothing known", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(plan), Read: []string{"art_00000000000000000000000000"}}, handoff.NotFound, ""},
+	} {
+		if _, err := s.Put(ctx, tt.sub); !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want kind %s with %q", tt.name, err, tt.kind, tt.want)
+		}
+	}
+	after, err := s.w.Newest(ctx)
+	must(t, err)
+	if _, err := os.Lstat(filepath.Join(s.dir, ".pipeline")); after != before || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there are %d records more, and .pipeline: %v", after-before, err)
+	}
+}
+
+// TestPutByVariants holds that a writer is known without its prefix and by the
+// tier that it works on.
+func TestPutByVariants(t *testing.T) {
+	s := newShelf(t)
+	for i, agent := range []string{"jg-subplanner", "subplanner", "jg-subplanner-fast", "subplanner-high"} {
+		body := change(t, good["plan"], fmt.Sprintf(`"produced_by":%q,"risk_notes":["%d"]`, agent, i))
+		if _, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "plan.json", Agent: agent, Body: []byte(body)}); err != nil {
+			t.Errorf("%s: %v", agent, err)
+		}
+	}
+	for _, agent := range []string{"jg-subplanner-slow", "sub-planner", "jg-", "x-jg-subplanner"} {
+		if _, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "plan", Agent: agent, Body: []byte(good["plan"])}); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("%s: got %v, want a refusal", agent, err)
+		}
+	}
+}
+
+// TestAttempts follows a run through everything that an attempt can be.
+func TestAttempts(t *testing.T) {
+	s := newShelf(t)
+	plan2 := change(t, good["plan"], `"risk_notes":["two"]`)
+	failing := change(t, good["test"], fail)
+	for _, tt := range []struct {
+		do            func()
+		history, next string
+	}{
+		{func() { s.put(t, "42", "plan", good["plan"]) }, "plan#1", "jg-worker implement < plan"},
+		{func() { s.put(t, "42", "plan", " "+good["plan"]+"\n") }, "plan#1", "jg-worker implement < plan"}, // the same
+		{func() { s.put(t, "42", "implement", good["implement"]) }, "plan#1 implement#1<plan#1", "jg-tester test < worker-result"},
+		{func() { s.put(t, "42", "plan", plan2) }, "plan#1 implement#1<plan#1 plan#2", "jg-worker implement < plan"},
+		{func() { s.put(t, "42", "implement", good["implement"]) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2", "jg-tester test < worker-result"},
+		{func() { s.put(t, "42", "plan", good["plan"]) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3", "jg-worker implement < plan"},
+		{func() { s.put(t, "42", "plan", plan2) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4", "jg-tester test < worker-result"}, // digests beat order
+		{func() { s.write(t, ".pipeline/42/test-result.json", failing) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 (test#1)", "jg-debugger debug < plan test-result"},
+		{func() { s.put(t, "42", "debug", good["debug"]) },
+			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 (test#1) debug#1<plan#4+test#1", "jg-worker implement < plan debug-diagnosis"},
+		{func() { s.put(t, "42", "test", good["test"]) }, // which keeps the one that was written by hand
+			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 debug#1<plan#4+test#? test#1 test#2<implement#2", "jg-reviewer review < plan worker-result"},
+		{func() { must(t, os.Remove(filepath.Join(s.dir, ".pipeline/42/test-result.json"))) },
+			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 debug#1<plan#4+test#? test#1 test#2<implement#2", "jg-tester test < worker-result"},
+		{func() { s.put(t, "42", "test", good["test"]) }, // nothing new to say, and the file is back
+			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 debug#1<plan#4+test#? test#1 test#2<implement#2", "jg-reviewer review < plan worker-result"},
+	} {
+		tt.do()
+		if got := s.history(t, "42"); got != tt.history {
+			t.Fatalf("got  %s\nwant %s", got, tt.history)
+		}
+		if got := s.next(t, "42"); got != tt.next {
+			t.Fatalf("after %s: got %s, want %s", tt.history, got, tt.next)
+		}
+	}
+}
+
+// TestWithdrawn holds that an attempt that was withdrawn is none, and can be
+// handed in again.
+func TestWithdrawn(t *testing.T) {
+	s := newShelf(t)
+	r := s.put(t, "42", "plan", good["plan"])
+	_, err := s.w.Withdraw(t.Context(), r.ID, "wrong issue")
+	must(t, err)
+	if got := s.history(t, "42"); got != "(plan#1)" { // the file is there still
+		t.Errorf("got %s", got)
+	}
+	if again := s.put(t, "42", "plan", good["plan"]); again.ID == r.ID || again.Existing || s.history(t, "42") != "plan#1" {
+		t.Errorf("got %s, existing %v, %s, want a new record", again.ID, again.Existing, s.history(t, "42"))
+	}
+}
+
+// TestMadeFrom holds that an agent can say what it worked from, where that is
+// not what lies there now.
+func TestMadeFrom(t *testing.T) {
+	s := newShelf(t)
+	first := s.put(t, "42", "plan", good["plan"])
+	s.put(t, "42", "plan", change(t, good["plan"], `"risk_notes":["two"]`))
+	r, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "implement", Body: []byte(good["implement"]), Read: []string{first.ID}})
+	must(t, err)
+	if !slices.Equal(r.Parents, []string{first.ID}) || r.Channel != "implement" || r.Namespace != "42" || r.Name != "worker-result.json" || r.Path != ".pipeline/42/worker-result.json" {
+		t.Errorf("got %+v", r.ArtifactPublished)
+	}
+	if got, want := s.history(t, "42"), "plan#1 plan#2 implement#1<plan#1"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	state, err := s.Read(t.Context(), "42")
+	must(t, err)
+	if got := pipeline.Stale(s.Pipeline, state); got["implement"] != "plan.json changed after it" || len(got) != 1 {
+		t.Errorf("got %v, want implement stale", got)
+	}
+	state.AcceptStale = true
+	if got := answer(pipeline.Next(s.Pipeline, state)); got != "jg-tester test < worker-result" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestStale holds that what was made from something stale is stale too.
+func TestStale(t *testing.T) {
+	s := newShelf(t)
+	for _, stage := range []string{"plan", "implement", "test", "review", "git"} {
+		s.put(t, "42", stage, good[stage])
+	}
+	s.write(t, ".pipeline/42/worker-result.json", change(t, good["implement"], `"summary":"by hand"`))
+	state, err := s.Read(t.Context(), "42")
+	must(t, err)
+	var got []string
+	for _, v := range pipeline.OverviewOf(s.Pipeline, state).Stages {
+		got = append(got, fmt.Sprintf("%s %d %s: %s", v.Stage, v.Attempts, v.Ref, v.Stale))
+	}
+	want := []string{"plan 1 42/plan.json: ", "implement 2 : ", "test 1 42/test-result.json: worker-result.json changed after it",
+		"review 1 42/review-result.json: worker-result.json changed after it", "git 1 42/git-result.json: review-result.json is stale"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// TestArchive holds what archiving refuses, and where runs go.
+func TestArchive(t *testing.T) {
+	s := newShelf(t)
+	ctx := t.Context()
+	if _, err := s.Archive(ctx, "42", true); !errors.Is(err, handoff.NotFound) {
+		t.Errorf("nothing there: got %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, ".pipeline")); err == nil {
+		t.Error("what is not there was made")
+	}
+	s.put(t, "42", "plan", good["plan"])
+	if _, err := s.Archive(ctx, "42", false); !errors.Is(err, handoff.Conflict) {
+		t.Errorf("not finished: got %v", err)
+	}
+	s.write(t, ".pipeline/completed/42/plan.json", "of another tool")
+	for _, want := range []string{"42.2", "42.3"} {
+		s.put(t, "42", "plan", good["plan"])
+		m, err := s.Archive(ctx, "42", true)
+		if err != nil || m.To != ".pipeline/completed/"+want || m.From != ".pipeline/42" {
+			t.Errorf("got %+v %v, want %s", m, err, want)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(s.dir, ".pipeline/completed/42/plan.json")); err != nil || string(b) != "of another tool" {
+		t.Errorf("an archive was touched: %q %v", b, err)
+	}
+	if got := s.history(t, "42"); got != "plan#1" {
+		t.Errorf("the run archived last: got %s", got)
+	}
+	if m, err := s.Unarchive(ctx, "42.2"); err != nil || m.To != ".pipeline/42" || m.Issue != "42" {
+		t.Errorf("got %+v %v, want issue 42", m, err)
+	}
+	for name, want := range map[string]handoff.Kind{"42.3": handoff.Conflict, "42.9": handoff.NotFound, "../42": handoff.Invalid, "completed": handoff.Invalid, "a/../../b.2": handoff.Invalid} {
+		if _, err := s.Unarchive(ctx, name); !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %s", name, err, want)
+		}
+	}
+	long := strings.Repeat("x", 200)
+	for range 2 {
+		s.put(t, long, "plan", good["plan"])
+		_, err := s.Archive(ctx, long, true)
+		must(t, err)
+	}
+	if m, err := s.Unarchive(ctx, long+".2"); err != nil || m.Issue != long {
+		t.Errorf("got %.30s… %v, want the issue of 200 bytes", m.Issue, err)
+	}
+}
+
+// TestPath holds what get answers.
+func TestPath(t *testing.T) {
+	s := newShelf(t)
+	ctx := t.Context()
+	s.put(t, "42", "plan", good["plan"])
+	s.write(t, ".pipeline/42/test-result-fail.json", good["test"])
+	s.put(t, "42", "implement", good["implement"])
+	must(t, os.Remove(filepath.Join(s.dir, ".pipeline/42/worker-result.json")))
+	s.put(t, "43", "plan", good["plan"])
+	_, err := s.Archive(ctx, "43", true)
+	must(t, err)
+	for _, tt := range []struct {
+		issue, stage, want string
+		kind               handoff.Kind
+	}{
+		{"42", "plan", ".pipeline/42/plan.json", ""},
+		{"42", "test", ".pipeline/42/test-result-fail.json", ""},
+		{"42", "worker-result.json", "", handoff.Unavailable},
+		{"42", "review", "", handoff.NotFound},
+		{"43", "plan", ".pipeline/completed/43/plan.json", ""},
+		{"44", "plan", "", handoff.NotFound},
+		{"42", "deploy", "", handoff.Invalid},
+		{"..", "plan", "", handoff.Invalid},
+	} {
+		got, err := s.Path(ctx, tt.issue, tt.stage)
+		if got != tt.want || tt.kind == "" != (err == nil) || tt.kind != "" && !errors.Is(err, tt.kind) {
+			t.Errorf("%s %s: got %s %v, want %s %s", tt.issue, tt.stage, got, err, tt.want, tt.kind)
+		}
+	}
+}
+
+// TestManyPuts hands in 20 artifacts of different stages and issues at once,
+// each from a workspace that was opened for it, and holds that all are recorded
+// and every file is whole.
+func TestManyPuts(t *testing.T) { manyPuts(t, 4) }
+
+// TestManyPutsLong is TestManyPuts for 200.
+func TestManyPutsLong(t *testing.T) {
+	if os.Getenv("HANDOFF_LONG") == "" {
+		t.Skip("HANDOFF_LONG is not set")
+	}
+	manyPuts(t, 40)
+}
+
+func manyPuts(t *testing.T, issues int) {
+	dir := newDir(t)
+	stages := []string{"plan", "implement", "test", "review", "git"}
+	var all sync.WaitGroup
+	for i := range issues {
+		for _, stage := range stages {
+			all.Go(func() {
+				s := openShelf(t, dir)
+				body := change(t, good[stage], fmt.Sprintf(`"cost_estimate":"%d"`, i))
+				if _, err := s.Put(context.Background(), pipeline.Submission{Issue: fmt.Sprint("i", i), Stage: stage, Body: []byte(body)}); err != nil {
+					t.Errorf("%d %s: %v", i, stage, err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	s := openShelf(t, dir)
+	for i := range issues {
+		state, err := s.Read(t.Context(), fmt.Sprint("i", i))
+		must(t, err)
+		if got := len(pipeline.HistoryOf(s.Pipeline, state)); got != len(stages) || len(state.Writes) != len(stages) {
+			t.Errorf("i%d: %d attempts, want %d", i, got, len(stages))
+		}
+		for _, stage := range stages {
+			if out := state.Outputs[stage]; !out.Report.Valid() || out.Report.Value["cost_estimate"] != fmt.Sprint(i) {
+				t.Errorf("i%d %s: %v", i, stage, out.Report.Errors)
+			}
+		}
+	}
+}
+
+// TestManyPutsOfOneStage hands in 20 artifacts of one stage at once: one is the
+// head, whose bytes the file has, and 19 are earlier, each of them readable.
+func TestManyPutsOfOneStage(t *testing.T) {
+	dir := newDir(t)
+	const n = 20
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			s := openShelf(t, dir)
+			body := change(t, good["plan"], fmt.Sprintf(`"risk_notes":["%d"]`, i))
+			if _, err := s.Put(context.Background(), pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(body)}); err != nil {
+				t.Errorf("%d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	s := openShelf(t, dir)
+	revisions, err := names.Revisions(t.Context(), s.w, "42", "plan.json")
+	must(t, err)
+	heads, bodies := 0, map[string]bool{}
+	for i, a := range revisions {
+		b, err := s.w.Hub.Open(t.Context(), a.ID)
+		must(t, err)
+		text, err := io.ReadAll(b)
+		must(t, errors.Join(err, b.Close()))
+		bodies[string(text)] = true
+		file, err := os.ReadFile(filepath.Join(dir, ".pipeline/42/plan.json"))
+		must(t, err)
+		if a.Status == handoff.Active {
+			heads++
+			if string(file) != string(text) || i != n-1 {
+				t.Errorf("the head is revision %d, and the file holds other bytes", i+1)
+			}
+		}
+	}
+	if len(revisions) != n || heads != 1 || len(bodies) != n {
+		t.Errorf("%d revisions, %d heads, %d different bodies, want %d, 1, %d", len(revisions), heads, len(bodies), n, n)
+	}
+}

@@ -1,0 +1,322 @@
+package contract_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+)
+
+// minimal are the smallest artifacts that the contracts accept.
+var minimal = map[string]string{
+	"plan":      `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`,
+	"implement": `{"status":"completed","files_changed":[],"blockers":[],"summary":""}`,
+	"test":      `{"verdict":"PASS","phase_1":{}}`,
+	"debug":     `{"failure_source":"","failure_description":"","root_cause":"","root_cause_file":"","root_cause_line":1,"classification":"fix_target"}`,
+	"review":    `{"verdict":"PASS","blockers":[],"concerns":[],"nits":[]}`,
+	"git":       `{"branch":"b","commit_sha":"s","commit_message":"m"}`,
+}
+
+func with(artifact, fields string) string {
+	return strings.TrimSuffix(artifact, "}") + "," + fields + "}"
+}
+
+func said(list []contract.Problem) string {
+	var b strings.Builder
+	for _, p := range list {
+		fmt.Fprintln(&b, p)
+	}
+	return b.String()
+}
+
+func TestMinimalArtifacts(t *testing.T) {
+	p := contract.Builtin()
+	for _, s := range p.Stages {
+		r, err := p.Validate(s.Artifact, []byte(minimal[s.Name]))
+		if err != nil || !r.Valid() || len(r.Warnings) > 0 {
+			t.Errorf("%s: got %v %v %v, want no problems", s.Artifact, r.Errors, r.Warnings, err)
+		}
+	}
+	if _, err := p.Validate("lint-result.json", []byte("{}")); err == nil {
+		t.Error("lint-result.json: got no error, want that there is no such stage")
+	}
+}
+
+// TestWritersAndReaders holds who writes and who reads what, and that every
+// required key is one: without it an artifact is refused, by that name.
+func TestWritersAndReaders(t *testing.T) {
+	p := contract.Builtin()
+	for _, tt := range []struct{ stage, artifact, writer, readers, required string }{
+		{"plan", "plan.json", "jg-subplanner", "jg-worker jg-reviewer jg-debugger", "affected_files steps acceptance_mapping"},
+		{"implement", "worker-result.json", "jg-worker", "jg-reviewer jg-tester", "status files_changed blockers summary"},
+		{"test", "test-result.json", "jg-tester", "jg-debugger jg-planner", "verdict phase_1"},
+		{"debug", "debug-diagnosis.json", "jg-debugger", "jg-worker jg-subplanner jg-planner",
+			"failure_source failure_description root_cause root_cause_file root_cause_line classification"},
+		{"review", "review-result.json", "jg-reviewer", "jg-planner", "verdict blockers concerns nits"},
+		{"git", "git-result.json", "jg-git", "jg-planner", "branch commit_sha commit_message"},
+	} {
+		s, err := p.Stage(tt.stage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join([]string{s.Artifact, s.Writer, strings.Join(s.Readers, " ")}, "|"); got != strings.Join([]string{tt.artifact, tt.writer, tt.readers}, "|") {
+			t.Errorf("%s: got %s", tt.stage, got)
+		}
+		if s.Retries != 2 {
+			t.Errorf("%s: got %d retries, want 2", tt.stage, s.Retries)
+		}
+		var want []string
+		for _, key := range strings.Fields(tt.required) {
+			want = append(want, "/"+key+": is missing")
+		}
+		slices.Sort(want)
+		if got := said(s.Validate([]byte("{}")).Errors); got != strings.Join(want, "\n")+"\n" {
+			t.Errorf("%s: an empty object got %s, want %v", tt.stage, got, want)
+		}
+	}
+	for alias, stage := range map[string]string{"worker-result-fast.json": "implement", "test-result-fail.json": "test", "test-result-pass.json": "test"} {
+		if s, err := p.Stage(alias); err != nil || s.Name != stage {
+			t.Errorf("%s: got %v %v, want stage %s", alias, s, err, stage)
+		}
+	}
+}
+
+// TestShapes holds every field that the contracts name: what it may be, and what
+// is said of it otherwise.
+func TestShapes(t *testing.T) {
+	p := contract.Builtin()
+	const any = "*"
+	for _, tt := range []struct{ stage, fields, want string }{
+		{"plan", `"affected_files":"a"`, "/affected_files: is a string, not an array"},
+		{"plan", `"affected_files":["a",1]`, "/affected_files/1: is a number, not a string"},
+		{"plan", `"steps":"x"`, "/steps: is a string, not an array"},
+		{"plan", `"steps":[{"order":1}]`, "/steps/0/file: is missing"},
+		{"plan", `"steps":[{"order":"1","file":null}]`, "/steps/0/order: is a string, not an integer"},
+		{"plan", `"steps":[{"order":1,"file":"","action":"edit","description":"d","rationale":"r","depends_on":[1]}]`, ""},
+		{"plan", `"steps":[{"order":1,"file":"","depends_on":["1"]}]`, "/steps/0/depends_on/0: is a string, not an integer"},
+		{"plan", `"acceptance_mapping":null`, "/acceptance_mapping: is null, not an object"},
+		{"plan", `"acceptance_mapping":{"a/b~c":1}`, "/acceptance_mapping/a~1b~0c: is a number, not a string or an array"},
+		{"plan", `"commit_plan":[{"x":1}],"risk_notes":["r"],"complexity":"complex"`, ""},
+		{"plan", `"complexity":"huge"`, `/complexity: is "huge", not "trivial", "standard" or "complex"`},
+		{"implement", `"status":"escalate"`, ""},
+		{"implement", `"status":"done"`, `/status: is "done", not "completed", "blocked" or "escalate"`},
+		{"implement", `"escalation_history":[{"from_tier":"fast","to_tier":"standard","reason":"r"}]`, ""},
+		{"implement", `"escalation_history":[{"from_tier":"fast"}]`, "/escalation_history/0/to_tier: is missing"},
+		{"test", `"verdict":"OK"`, `/verdict: is "OK", not "PASS", "FAIL" or "SKIP"`},
+		{"test", `"phase_1":{"lint":{"result":"SKIP","output":"o"}},"phase_2":null,"classification":null,"inline_triage":true,"fix_instruction":"f"`, ""},
+		{"test", `"phase_1":{"lint":{}}`, "/phase_1/lint/result: is missing; status would serve"},
+		{"test", `"phase_1":{"lint":"PASS"}`, "/phase_1/lint: is a string, not an object"},
+		{"test", `"phase_2":{"checks":{"e2e":{"result":"FAIL"}},"stack_trace":"s","reproduction":"r","timing_ms":1.5}`, ""},
+		{"test", `"phase_2":{"timing_ms":-1}`, "/phase_2/timing_ms: is -1, less than 0"},
+		{"test", `"classification":"escalate"`, `/classification: is "escalate", not "fix_target", "plan_defect" or null`},
+		{"test", `"inline_triage":"yes"`, "/inline_triage: is a string, not a boolean"},
+		{"review", `"verdict":"SKIP"`, `/verdict: is "SKIP", not "PASS" or "FAIL"`},
+		{"review", `"blockers":["x"]`, "/blockers/0: is a string, not an object"},
+		{"review", `"concerns":[{"file":"a"}]`, "/concerns/0/line: is missing"},
+		{"review", `"nits":[{"description":"d","fix":"f"}],"trim_instructions":["t"]`, ""},
+		{"debug", `"root_cause_line":"42"`, "/root_cause_line: is a string, not an integer"},
+		{"debug", `"classification":"plan_defect","escalation_sub":"ambiguous_requirement","fix_instructions":"f","plan_fix_instructions":["p"],"related_failures":[]`, ""},
+		{"debug", `"classification":"none"`, `/classification: is "none", not "fix_target", "plan_defect" or "escalate"`},
+		{"debug", `"escalation_sub":"other"`, `/escalation_sub: is "other", not "technical_complexity", "ambiguous_requirement" or null`},
+		{"git", `"pr_number":7,"pr_url":"https://example.com/7","ci_status":"green","downstream_unblocked":[8,"9"]`, ""},
+		{"git", `"pr_url":"not a url"`, `/pr_url: is "not a url", which is no uri`},
+		{any, `"self_assessment":{"confidence":"high","uncertainty_areas":[],"recommendation":""}`, "/self_assessment/confidence: is a string, not a number"},
+		{any, `"self_assessment":{"confidence":1.1,"uncertainty_areas":[],"recommendation":""}`, "/self_assessment/confidence: is 1.1, more than 1"},
+		{any, `"self_assessment":{"confidence":1}`, "/self_assessment/recommendation: is missing\n/self_assessment/uncertainty_areas: is missing"},
+		{any, `"produced_by":"jg-worker","tier_used":"high","cost_estimate":"$1"`, ""},
+		{any, `"produced_by":1`, "/produced_by: is a number, not a string"},
+		{any, `"tier_used":"turbo"`, `/tier_used: is "turbo", not "fast", "standard" or "high"`},
+		{any, `"cost_estimate":1`, "/cost_estimate: is a number, not a string"},
+	} {
+		for _, s := range p.Stages {
+			if tt.stage != any && tt.stage != s.Name {
+				continue
+			}
+			r := s.Validate([]byte(replaced(t, minimal[s.Name], tt.fields)))
+			if got := strings.TrimSpace(said(r.Errors)); got != tt.want {
+				t.Errorf("%s with %s:\ngot  %s\nwant %s", s.Name, tt.fields, got, tt.want)
+			}
+			if len(r.Warnings) > 0 {
+				t.Errorf("%s with %s: got warnings %v", s.Name, tt.fields, r.Warnings)
+			}
+		}
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	s, err := contract.Builtin().Stage("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ok := minimal["git"]
+	for _, tt := range []struct{ in, errors, warnings string }{
+		{"", "(root): is no JSON: it is empty", ""},
+		{"{\n \"a\": x}", "(root): is no JSON: invalid character 'x' looking for beginning of value, at line 2 column 7", ""},
+		{`{"branch":`, "(root): is no JSON: it ends too early", ""},
+		{ok + " {}", "(root): is no JSON: there is more after the value, at line 1 column 54", ""},
+		{"\xef\xbb\xbf" + ok, "(root): is no JSON: invalid character 'ï' looking for beginning of value, at line 1 column 1", ""},
+		{"\"\xff\"", "(root): is not UTF-8", ""},
+		{"[]", "(root): is an array, not an object", ""},
+		{"null", "(root): is null, not an object", ""},
+		{with(ok, `"branch":"c"`), "/branch: is there twice", ""},
+		{with(ok, `"x":{"a":[{"k":1,"\u006b":2}]}`), "/x/a/0/k: is there twice", "/x: is no part of the contract"},
+		{with(ok, `"pr_number":1e999999999`), "/pr_number: is 0, less than 1\n/pr_number: is a number beyond what programs calculate with", ""},
+		{with(ok, `"x":1e-999999999`), "/x: is a number beyond what programs calculate with", "/x: is no part of the contract"},
+		{with(ok, `"":1`), "", "/: is no part of the contract"},
+		{strings.Repeat("[", 200_000), "(root): is no JSON: it ends too early", ""},
+	} {
+		r := s.Validate([]byte(tt.in))
+		if got := strings.TrimSpace(said(r.Errors)); got != tt.errors && !(len(tt.in) > 1000 && len(r.Errors) == 1) {
+			t.Errorf("%.60q:\ngot  %s\nwant %s", tt.in, got, tt.errors)
+		}
+		if got := strings.TrimSpace(said(r.Warnings)); got != tt.warnings {
+			t.Errorf("%.60q: warnings\ngot  %s\nwant %s", tt.in, got, tt.warnings)
+		}
+	}
+	if r := s.Validate(make([]byte, contract.MaxArtifact+1)); len(r.Errors) != 1 || r.Errors[0].Pointer != "" {
+		t.Errorf("a document that is too long: got %v", r.Errors)
+	}
+}
+
+func TestOlderWordForResult(t *testing.T) {
+	r, err := contract.Builtin().Validate("test", []byte(`{"verdict":"FAIL","phase_1":{"unit":{"status":"FAIL"}}}`))
+	if err != nil || !r.Valid() {
+		t.Fatalf("got %v %v, want no errors", r.Errors, err)
+	}
+	if got, want := said(r.Warnings), "/phase_1/unit/status: is deprecated: an older name of result\n"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestAllErrorsInOrder holds that everything wrong is told at once and in the
+// same order every time, array places by number.
+func TestAllErrorsInOrder(t *testing.T) {
+	steps := strings.TrimSuffix(strings.Repeat("1,", 12), ",")
+	in := []byte(`{"affected_files":1,"steps":[` + steps + `],"acceptance_mapping":[],"complexity":1}`)
+	want := []string{"/acceptance_mapping", "/affected_files", "/complexity"}
+	for i := range 12 {
+		want = append(want, fmt.Sprintf("/steps/%d", i))
+	}
+	for range 20 {
+		r, err := contract.Builtin().Validate("plan", in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range r.Errors {
+			got = append(got, p.Pointer)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	}
+}
+
+func TestIssueIDs(t *testing.T) {
+	for _, id := range []string{"42", "PROJ-7", "a.b_c", "x", "completed-2", strings.Repeat("a", 200)} {
+		if err := contract.CheckIssue(id); err != nil {
+			t.Errorf("%q: got %v, want none", id, err)
+		}
+	}
+	for _, id := range []string{"", ".", "..", "../..", "a/b", `a\b`, "completed", "Completed", "lessons.yaml", "LESSONS.YAML", "a\x00b", "#6",
+		"-f", ".hidden", "a b", "é", "completed/I/I", "a\n", strings.Repeat("a", 201), strings.Repeat("a", 300)} {
+		if contract.CheckIssue(id) == nil {
+			t.Errorf("%q: got no error, want one", id)
+		}
+	}
+}
+
+const lintYAML = `
+stages:
+  - name: lint
+    purpose: what the team's linter says
+    artifact: lint-result.json
+    writer: team-linter
+    readers: [jg-worker]
+    after: implement
+    optional: true
+    schema: lint.schema.json
+    routes:
+      - when: {verdict: FAIL}
+        to: implement
+  - name: plan
+    retries: 5
+  - name: debug
+    readers: [jg-planner]
+    routes:
+      - when: {classification: [fix_target, plan_defect]}
+        ask: jg-planner
+`
+
+const lintSchema = `{"type":"object","required":["verdict","errors"],"allOf":[{"$ref":"/builtin/common.schema.json"}],
+ "properties":{"verdict":{"enum":["PASS","FAIL"]},"output":{"type":"string"},"errors":{"type":"array"}}}`
+
+func TestProjectStages(t *testing.T) {
+	p, err := contract.Load(fstest.MapFS{
+		"team.yaml":        {Data: []byte(lintYAML)},
+		"lint.schema.json": {Data: []byte(lintSchema)},
+		"z.yaml":           {Data: []byte("self_assessment: required\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range p.Stages {
+		names = append(names, s.Name)
+	}
+	if got, want := strings.Join(names, " "), "plan implement lint test debug review git"; got != want {
+		t.Errorf("stages: got %s, want %s", got, want)
+	}
+	if s, _ := p.Stage("plan"); s.Retries != 5 || s.Writer != "jg-subplanner" {
+		t.Errorf("plan: got %d retries, writer %s; want 5 and the built-in writer", s.Retries, s.Writer)
+	}
+	if s, _ := p.Stage("debug"); len(s.Readers) != 1 || len(s.Routes) != 1 || len(s.Routes[0].When) != 1 || s.Routes[0].To != "" || !s.Detour {
+		t.Errorf("debug: got %+v, want the readers and routes given, and a detour still", s)
+	}
+	r, err := p.Validate("lint-result.json", []byte(`{"verdict":"OK","produced_by":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "/errors: is missing\n/produced_by: is a number, not a string\n/self_assessment: is missing; this pipeline requires it\n/verdict: is \"OK\", not \"PASS\" or \"FAIL\"\n"
+	if got := said(r.Errors); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := p.CompatBytes(contract.Practitioner, "lint-result.json", []byte("{}")); got.Err != "Missing required key: verdict\nMissing required key: errors\n" {
+		t.Errorf("compat: got %q", got.Err)
+	}
+}
+
+func TestProjectFilesThatAreRefused(t *testing.T) {
+	stage := "stages:\n  - {name: lint, artifact: lint-result.json, writer: w, after: plan, schema: "
+	for _, tt := range []struct{ name, yaml, schema, want string }{
+		{"http", stage + "s.json}", `{"$ref":"https://example.com/s.json"}`, "not from https://example.com/s.json"},
+		{"file", stage + "s.json}", `{"$ref":"file:///etc/passwd"}`, "not from file:///etc/passwd"},
+		{"inline http", stage + `{"$ref": "http://example.com/s"}}`, "", "not from http://example.com/s"},
+		{"above", stage + "../s.json}", "", "no file below the pipeline's folder"},
+		{"no schema file", stage + "t.json}", "", "t.json"},
+		{"no schema", "stages: [{name: lint, artifact: lint-result.json, writer: w, after: plan}]", "", "has no schema"},
+		{"bad schema", stage + "{type: 7}}", "", "lint"},
+		{"unknown key", "stages: [{name: plan, wirter: w}]", "", "wirter"},
+		{"repeated key", "self_assessment: optional\nself_assessment: required", "", "self_assessment"},
+		{"need", "self_assessment: sometimes", "", "optional or required"},
+		{"place", "stages: [{name: lint, artifact: lint-result.json, writer: w, after: nowhere, schema: {}}]", "", `"nowhere"`},
+		{"route", "stages: [{name: plan, routes: [{when: {a: b}, to: nowhere}]}]", "", "nowhere"},
+		{"two ways", "stages: [{name: plan, routes: [{when: {a: b}, to: test, ask: human}]}]", "", "one stage"},
+		{"always", "stages: [{name: plan, routes: [{to: test}]}]", "", "says not when"},
+		{"same file", stage + "{}}\n  - {name: plan, artifact: lint-result.json}", "", "both write"},
+		{"path", "stages: [{name: plan, artifact: ../plan.json}]", "", "can't be an artifact"},
+		{"name", "stages: [{name: Lint!, artifact: lint-result.json, writer: w, after: plan, schema: {}}]", "", "Lint!"},
+		{"no yaml", "stages: [", "", "line"},
+		{"no list", "stages: 7", "", "line"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := contract.Load(fstest.MapFS{"p.yaml": {Data: []byte(tt.yaml)}, "s.json": {Data: []byte(tt.schema)}})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}

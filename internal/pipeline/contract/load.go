@@ -1,0 +1,264 @@
+package contract
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/jsonschema"
+	"go.yaml.in/yaml/v4"
+)
+
+//go:embed builtin
+var embedded embed.FS
+
+// maxFile is the size of the largest pipeline or schema, in bytes.
+const maxFile = 1 << 20
+
+// Builtin returns the pipeline that needs no file.
+func Builtin() *Pipeline {
+	p, err := Load(nil)
+	if err != nil {
+		panic(err) // a test loads it
+	}
+	return p
+}
+
+// Load returns the built-in pipeline with what the *.yaml files of a folder add
+// and replace, in the order of their names. A stage that it has already takes
+// the keys given and keeps the others; a new one says after which stage it
+// comes. A schema stands in the file itself, or in a file beside it. A nil or
+// missing folder adds nothing. Its kinds are Invalid and Unavailable.
+func Load(project fs.FS) (*Pipeline, error) {
+	builtin, err := fs.Sub(embedded, "builtin")
+	if err != nil {
+		return nil, err
+	}
+	p := &Pipeline{}
+	l := loader{"builtin": builtin, "project": project}
+	if err := l.overlay(p, "builtin", "pipeline.yaml"); err != nil {
+		return nil, err
+	}
+	names, err := files(project)
+	if err != nil {
+		return nil, loadError("", err)
+	}
+	for _, name := range names {
+		if err := l.overlay(p, "project", name); err != nil {
+			return nil, loadError(name, err)
+		}
+	}
+	if err := p.check(); err != nil {
+		return nil, loadError(strings.Join(names, ", "), err)
+	}
+	for _, s := range p.Stages {
+		s.assess = p.SelfAssessment == Required
+	}
+	return p, nil
+}
+
+// files are the names of a project's files, sorted.
+func files(project fs.FS) ([]string, error) {
+	if project == nil {
+		return nil, nil
+	}
+	entries, err := fs.ReadDir(project, ".")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if path.Ext(e.Name()) == ".yaml" {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+func loadError(name string, err error) error {
+	kind := handoff.Invalid
+	if errors.Is(err, fs.ErrPermission) {
+		kind = handoff.Unavailable
+	}
+	return &handoff.Error{Op: "read pipeline", Name: name, Kind: kind, Err: err, Hint: "docs/pipeline.md shows how a project's pipeline is written"}
+}
+
+// A loader reads what schemas refer to, from the folders it is given. Nothing is
+// fetched.
+type loader map[string]fs.FS
+
+// scheme is that of the URLs that schemas have here: contract:///builtin/…,
+// contract:///project/….
+const scheme = "contract"
+
+func (l loader) load(ref string) (any, error) {
+	u, err := url.Parse(ref)
+	if err != nil || u.Scheme != scheme {
+		return nil, fmt.Errorf("a schema is read from the pipeline's folder only, not from %s", ref)
+	}
+	folder, name, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	b, err := l.read(folder, name)
+	if err != nil {
+		return nil, err
+	}
+	return parseSchema(b)
+}
+
+func (l loader) read(folder, name string) ([]byte, error) {
+	if l[folder] == nil {
+		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+	}
+	b, err := fs.ReadFile(l[folder], name)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxFile {
+		return nil, fmt.Errorf("%s has %d bytes, more than %d", name, len(b), maxFile)
+	}
+	return b, nil
+}
+
+// overlay adds to p what one file says.
+func (l loader) overlay(p *Pipeline, folder, name string) error {
+	b, err := l.read(folder, name)
+	if err != nil {
+		return err
+	}
+	var file struct {
+		SelfAssessment Need        `yaml:"self_assessment"`
+		Stages         []yaml.Node `yaml:"stages"`
+	}
+	if len(bytes.TrimSpace(b)) == 0 {
+		return nil
+	}
+	if err := yaml.Load(b, &file, yaml.WithKnownFields()); err != nil {
+		return err
+	}
+	if file.SelfAssessment != "" {
+		p.SelfAssessment = file.SelfAssessment
+	}
+	for i := range file.Stages {
+		if err := l.stage(p, folder, name, &file.Stages[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placed is a stage as a file writes it.
+type placed struct {
+	Stage  `yaml:",inline"`
+	After  string `yaml:"after"`
+	Schema any    `yaml:"schema"`
+}
+
+func (l loader) stage(p *Pipeline, folder, file string, n *yaml.Node) error {
+	var named struct {
+		Name string `yaml:"name"`
+	}
+	if err := n.Decode(&named); err != nil {
+		return err
+	}
+	at := slices.IndexFunc(p.Stages, func(s *Stage) bool { return s.Name == named.Name })
+	var given placed
+	if at >= 0 {
+		given.Stage = *p.Stages[at]
+	}
+	if err := n.Load(&given, yaml.WithKnownFields()); err != nil {
+		return fmt.Errorf("stage %s: %w", named.Name, err)
+	}
+	s := given.Stage
+	if given.Schema != nil {
+		shape, err := l.compile(folder, file+"/"+s.Name, given.Schema)
+		if err != nil {
+			return fmt.Errorf("stage %s: %w", s.Name, err)
+		}
+		s.schema = shape
+	}
+	if at >= 0 && given.After == "" {
+		p.Stages[at] = &s
+		return nil
+	}
+	if at >= 0 {
+		p.Stages = slices.Delete(p.Stages, at, at+1)
+	}
+	return p.insert(&s, given.After, folder == "project")
+}
+
+// insert puts a stage after another, or, in the built-in file, at the end.
+func (p *Pipeline) insert(s *Stage, after string, project bool) error {
+	if !project {
+		p.Stages = append(p.Stages, s)
+		return nil
+	}
+	at := slices.IndexFunc(p.Stages, func(other *Stage) bool { return other.Name == after })
+	if at < 0 {
+		return fmt.Errorf("stage %s: comes after %q, which is no stage; they are %s", s.Name, after, strings.Join(p.names(), ", "))
+	}
+	for at+1 < len(p.Stages) && p.Stages[at+1].after == after {
+		at++ // after those that were put there before
+	}
+	s.after = after
+	p.Stages = slices.Insert(p.Stages, at+1, s)
+	return nil
+}
+
+// compile returns a schema: given as the name of a file, or as itself. The
+// built-in ones are compiled when they are needed, a project's at once.
+func (l loader) compile(folder, name string, given any) (func() *jsonschema.Schema, error) {
+	at, read := name+".schema.json", func() (any, error) { return asJSON(given) }
+	if file, ok := given.(string); ok {
+		if !fs.ValidPath(file) {
+			return nil, fmt.Errorf("schema %s: is no file below the pipeline's folder", file)
+		}
+		at, read = file, func() (any, error) { return l.load(address(folder, file)) }
+	}
+	compiled := func() (*jsonschema.Schema, error) {
+		doc, err := read()
+		if err != nil {
+			return nil, err
+		}
+		return jsonschema.Compile(address(folder, at), doc, l.load)
+	}
+	if folder == "builtin" {
+		return sync.OnceValue(func() *jsonschema.Schema {
+			s, err := compiled()
+			if err != nil {
+				panic(err) // a test compiles it
+			}
+			return s
+		}), nil
+	}
+	s, err := compiled()
+	return func() *jsonschema.Schema { return s }, err
+}
+
+func address(folder, name string) string {
+	return (&url.URL{Scheme: scheme, Path: path.Join("/", folder, name)}).String()
+}
+
+// asJSON turns what YAML decoded into what JSON would have.
+func asJSON(v any) (any, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return parseSchema(b)
+}
+
+func parseSchema(b []byte) (any, error) {
+	doc, broken := decode(b)
+	if len(broken) > 0 {
+		return nil, errors.New(broken[0].String())
+	}
+	return doc, nil
+}

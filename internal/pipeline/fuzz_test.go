@@ -1,0 +1,185 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+)
+
+// stateOf is a run whose every artifact has the given bytes.
+func stateOf(p *contract.Pipeline, artifacts map[string][]byte) pipeline.State {
+	s := pipeline.State{Issue: "42", Outputs: map[string]pipeline.Output{}}
+	for _, stage := range p.Stages {
+		if b, ok := artifacts[stage.Name]; ok {
+			s.Outputs[stage.Name] = pipeline.Output{File: stage.Artifact, Report: stage.Validate(b)}
+		}
+	}
+	return s
+}
+
+// holds looks for what no artifact may do to a validation or a gate.
+func holds(t *testing.T, p *contract.Pipeline, artifacts map[string][]byte) {
+	t.Helper()
+	s := stateOf(p, artifacts)
+	for _, stage := range p.Stages {
+		out := s.Outputs[stage.Name]
+		v := pipeline.Gate(p, stage.Name, s, &pipeline.Scope{Changed: []string{"a.go", "b.go"}})
+		if !out.Report.Valid() && v.Pass {
+			t.Fatalf("%s: %q breaks its contract, and the gate holds", stage.Name, artifacts[stage.Name])
+		}
+		for _, f := range v.Findings {
+			if f.Text == "" || f.Check == "" || f.Pointer != "" && f.Pointer[0] != '/' {
+				t.Fatalf("%s: %q: finding %+v names no place", stage.Name, artifacts[stage.Name], f)
+			}
+		}
+		for _, problem := range out.Report.Errors {
+			if problem.Text == "" || problem.Pointer != "" && problem.Pointer[0] != '/' {
+				t.Fatalf("%s: %q: problem %+v names no place", stage.Name, artifacts[stage.Name], problem)
+			}
+		}
+	}
+	if step := pipeline.Next(p, s); step.Reason == "" {
+		t.Fatalf("%q: no reason", artifacts)
+	}
+	pipeline.Derive(p, s)
+}
+
+// TestTenThousandArtifacts sends mutated artifacts through validation, gates and
+// next: bytes changed, cut and repeated, and values put where others belong.
+func TestTenThousandArtifacts(t *testing.T) {
+	p := contract.Builtin()
+	random := rand.New(rand.NewPCG(1, 2))
+	const runs = 10_000 / 6
+	seen := 0
+	all := map[string][]string{}
+	for _, stage := range p.Stages {
+		all[stage.Name] = pieces(t, stage.Name)
+	}
+	for range runs + 1 {
+		artifacts := map[string][]byte{}
+		for _, stage := range p.Stages {
+			list := all[stage.Name]
+			artifacts[stage.Name] = mutated(random, []byte(list[random.IntN(len(list))]))
+			seen++
+		}
+		holds(t, p, artifacts)
+	}
+	if seen < 10_000 {
+		t.Errorf("looked at %d artifacts, want 10000", seen)
+	}
+}
+
+// misfits are values that belong nowhere in particular.
+var misfits = []any{nil, true, 0, -1, 1e300, "", "FAIL", "x\u0000", []any{}, []any{nil, 1, "a"}, map[string]any{}, map[string]any{"": nil, "a/b~": []any{map[string]any{}}}}
+
+func mutated(random *rand.Rand, b []byte) []byte {
+	var v any
+	if random.IntN(3) > 0 && json.Unmarshal(b, &v) == nil {
+		out, err := json.Marshal(misfit(random, v))
+		if err == nil {
+			return out
+		}
+	}
+	b = bytes.Clone(b)
+	for range random.IntN(4) {
+		if len(b) == 0 {
+			break
+		}
+		at := random.IntN(len(b))
+		switch random.IntN(3) {
+		case 0:
+			b[at] = byte(random.Uint32())
+		case 1:
+			b = b[:at]
+		case 2:
+			b = append(b[:at:at], append(bytes.Clone(b[at:]), b[at:]...)...)
+		}
+	}
+	return b
+}
+
+// misfit puts a value in a place where another was.
+func misfit(random *rand.Rand, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, child := range v {
+			if random.IntN(4) == 0 {
+				v[key] = misfit(random, child)
+			}
+		}
+		return v
+	case []any:
+		for i, child := range v {
+			v[i] = misfit(random, child)
+		}
+		if random.IntN(3) > 0 {
+			return v
+		}
+	}
+	return misfits[random.IntN(len(misfits))]
+}
+
+func FuzzGate(f *testing.F) {
+	p := contract.Builtin()
+	for _, stage := range p.Stages {
+		f.Add(stage.Name, []byte(good[stage.Name]))
+	}
+	f.Add("test", []byte(`{"verdict":"FAIL","phase_1":[{"status":"fail"}],"phase_2":{"checks":{"a":7}}}`))
+	f.Add("plan", []byte(`{"affected_files":["**/**/[","\\"],"steps":[{"file":"/../a"},7],"acceptance_mapping":{"":[[[]]]}}`))
+	f.Fuzz(func(t *testing.T, stage string, b []byte) {
+		artifacts := map[string][]byte{}
+		for name, content := range good {
+			artifacts[name] = []byte(content)
+		}
+		artifacts[stage] = b
+		holds(t, p, artifacts)
+	})
+}
+
+func FuzzTrace(f *testing.F) {
+	f.Add([]byte(trace("plan implement:escalate test:FAIL")), []byte("complexity: trivial\nstages: {plan: {agent: worker, result: pass}}"))
+	f.Add([]byte(`{"stages":[{"stage":"plan","duration_ms":1e308,"started_at":"2026-11-21T00:00:00Z"}]}`), []byte("stages: 7"))
+	f.Fuzz(func(t *testing.T, traced, notes []byte) {
+		p := contract.Builtin()
+		s := read(t, p, done("plan implement", "pipeline-trace.json", string(traced), "state.yaml", string(notes)))
+		total := int64(0)
+		got := pipeline.TraceOf(p, s)
+		for _, at := range got.Stages {
+			if at.DurationMS != nil {
+				total += *at.DurationMS
+			}
+		}
+		if total != got.TotalMS {
+			t.Fatalf("durations add up to %d, and the total is %d", total, got.TotalMS)
+		}
+		if pipeline.Next(p, s).Reason == "" {
+			t.Fatal("no reason")
+		}
+		pipeline.Compare(p, s)
+	})
+}
+
+func FuzzLessons(f *testing.F) {
+	f.Add([]byte(pipeline.ExampleLessons))
+	f.Add([]byte("lessons: [{pattern: 7, date: 2026-11-21, frequency: -1}]"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		root, _ := newFiles(t, nil)
+		writeLessons(t, root, string(b))
+		list, err := pipeline.Lessons(root)
+		if err != nil {
+			return
+		}
+		pipeline.MatchLessons(list, "tests pass alone")
+		if _, err := pipeline.ChangeLessons(root, func(l []pipeline.Lesson) ([]pipeline.Lesson, error) { return l, nil }); err != nil {
+			t.Fatal(err)
+		}
+		again, err := pipeline.Lessons(root)
+		if err != nil || len(again) != len(list) {
+			t.Fatalf("%q: written again it has %d lessons, %v, want %d", b, len(again), err, len(list))
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+)
+
+// gated are the findings' checks, warnings with a question mark.
+func gated(v pipeline.Verdict) string {
+	var names []string
+	for _, f := range v.Findings {
+		name := f.Check
+		if f.Level == pipeline.Warning {
+			name += "?"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestGate(t *testing.T) {
+	p := contract.Builtin()
+	all := "plan implement test review git"
+	with := func(stage, fields string) map[string]string { return done(all, stage, change(t, good[stage], fields)) }
+	for _, tt := range []struct {
+		name, stage string
+		files       map[string]string
+		scope       []string // nil: not looked at
+		want        string
+	}{
+		{"plan holds", "plan", done(all), nil, ""},
+		{"plan is missing", "plan", done("implement"), nil, "plan_exists"},
+		{"plan is no JSON", "plan", done("", "plan", "{"), nil, "plan_exists"},
+		{"plan names no files", "plan", with("plan", `"affected_files":[]`), nil, "affected_files step_in_affected"},
+		{"plan has no steps", "plan", with("plan", `"steps":[]`), nil, "steps file_has_step"},
+		{"plan maps nothing", "plan", with("plan", `"acceptance_mapping":{}`), nil, "ac_mapping"},
+		{"a criterion has no test", "plan", with("plan", `"acceptance_mapping":{"a":"t","b":" ","c":[],"d":[""]}`), nil, "ac_test_mapped ac_test_mapped ac_test_mapped"},
+		{"a file has no step", "plan", with("plan", `"affected_files":["a.go","b.go"]`), nil, "file_has_step"},
+		{"a step is elsewhere", "plan", with("plan", `"steps":[{"order":1,"file":"a.go"},{"order":2,"file":"b.go"}]`), nil, "step_in_affected"},
+		{"a step has no file", "plan", with("plan", `"steps":[{"order":1,"file":"./a.go"},{"order":2,"file":null},{"order":3,"file":""}]`), nil, ""},
+		{"patterns", "plan", with("plan", `"affected_files":["cmd/**/*.go","d?c.md"],"steps":[{"order":1,"file":"cmd/a/b/c.go"},{"order":2,"file":"cmd/d.go"},{"order":3,"file":"doc.md"}]`), nil, ""},
+		{"a pattern stops at slashes", "plan", with("plan", `"affected_files":["*.go"],"steps":[{"order":1,"file":"cmd/a.go"}]`), nil, "step_in_affected file_has_step"},
+		{"brackets in a name", "plan", with("plan", `"affected_files":["app/[id]/p.tsx"],"steps":[{"order":1,"file":"app/[id]/p.tsx"}]`), nil, ""},
+
+		{"implement holds", "implement", done(all), []string{"a.go", ".pipeline/42/plan.json", ".handoff/log/x"}, ""},
+		{"implement without its plan", "implement", done("implement"), []string{"a.go"}, "plan_exists"},
+		{"implement without its artifact", "implement", done("plan"), []string{"a.go"}, "worker_result_exists"},
+		{"a change out of scope", "implement", done(all), []string{"a.go", "b.go"}, "scope_extra"},
+		{"a change out of the workspace", "implement", done(all), []string{"../c.go", "a.go"}, "scope_extra"},
+		{"a planned file did not change", "implement", with("implement", `"files_changed":[]`), []string{}, "scope_missing?"},
+		{"the worker claims more than planned", "implement", with("implement", `"files_changed":["a.go","b.go"]`), []string{"a.go"}, "claim_planned"},
+		{"the worker claims what did not change", "implement", done(all), []string{}, "claim_changed scope_missing?"},
+		{"the worker says nothing of a change", "implement", with("implement", `"files_changed":[]`), []string{"a.go"}, "change_claimed"},
+		{"a trivial issue has no plan", "implement", done("implement", "state.yaml", "complexity: trivial"), []string{"a.go"}, ""},
+
+		{"test holds", "test", done(all), nil, ""},
+		{"test is missing", "test", done("plan"), nil, "test_result_exists"},
+		{"phase 2 after a failure", "test", with("test", fail+`,"phase_2":{}`), nil, "phase_2_gated"},
+		{"phase 2 after a failure in the older word", "test", with("test", `"verdict":"FAIL","phase_1":{"u":{"status":"FAIL"}},"phase_2":{}`), nil, "phase_2_gated contract?"},
+		{"of two words the worse counts", "test", with("test", `"verdict":"PASS","phase_1":{"u":{"status":"FAIL","result":"PASS"}}`), nil, "verdict_consistent contract?"},
+		{"classifications", "test", with("test", fail+`,"classification":"plan_defect"`), nil, ""},
+		{"no classification", "test", with("test", `"classification":"escalate"`), nil, "classification_valid"},
+		{"PASS with a failure", "test", with("test", `"phase_1":{"u":{"result":"FAIL"}}`), nil, "verdict_consistent"},
+		{"PASS with a failure in phase 2", "test", with("test", `"phase_2":{"checks":{"e":{"result":"FAIL"}}}`), nil, "verdict_consistent"},
+		{"SKIP with a failure", "test", with("test", `"verdict":"SKIP","phase_1":{"u":{"result":"FAIL"}}`), nil, "verdict_consistent"},
+		{"FAIL without a failure", "test", with("test", `"verdict":"FAIL"`), nil, "verdict_consistent"},
+		{"FAIL with a trace", "test", with("test", `"verdict":"FAIL","phase_2":{"stack_trace":"s"}`), nil, ""},
+
+		{"review holds", "review", done(all), nil, ""},
+		{"review is missing", "review", done("plan"), nil, "review_result_exists"},
+		{"PASS with a blocker", "review", with("review", `"blockers":[{"file":"a.go","line":1}]`), nil, "verdict_consistent"},
+		{"PASS with a concern", "review", with("review", `"concerns":[{"file":"a.go","line":1}]`), nil, "verdict_consistent"},
+		{"PASS with nits", "review", with("review", `"nits":[{"description":"d"}]`), nil, ""},
+		{"FAIL without findings", "review", with("review", `"verdict":"FAIL"`), nil, "verdict_consistent"},
+		{"findings without a place", "review", with("review", `"verdict":"FAIL","blockers":[{"line":0,"file":"a"}],"concerns":[{"file":"","line":2}]`), nil, "finding_has_line finding_has_file"},
+		{"findings that are strings", "review", with("review", `"verdict":"FAIL","blockers":["x"]`), nil, "finding_has_file"},
+
+		{"git holds", "git", done(all), []string{"a.go"}, ""},
+		{"git before the tests passed", "git", with("test", fail), []string{"a.go"}, "tests_passed"},
+		{"git with tests skipped", "git", with("test", `"verdict":"SKIP"`), []string{"a.go"}, "tests_passed?"},
+		{"git before the review", "git", done("plan implement test git"), []string{"a.go"}, "review_passed"},
+		{"git out of scope", "git", done(all), []string{"a.go", "b.go"}, "scope_extra"},
+		{"git is missing", "git", done("plan implement test review"), []string{"a.go"}, "git_result_exists"},
+
+		{"types break the contract", "plan", with("plan", `"steps":"x"`), nil, "steps file_has_step"},
+		{"a type nobody else looks at", "debug", done("", "debug", change(t, good["debug"], `"root_cause_line":"42"`)), nil, "contract"},
+		{"the fast tier on a complex issue", "implement", done(all, "plan", change(t, good["plan"], `"complexity":"complex"`), "implement", change(t, good["implement"], `"tier_used":"fast"`)), []string{"a.go"}, "tier_complex_no_fast"},
+		{"a tier that does not rise", "implement", with("implement", `"escalation_history":[{"from_tier":"high","to_tier":"fast"},{"from_tier":"fast","to_tier":"high"}]`), []string{"a.go"}, "escalation_tier_progression"},
+		{"no such stage", "deploy", done(all), nil, "stage"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var scope *pipeline.Scope
+			if tt.scope != nil {
+				scope = &pipeline.Scope{Changed: tt.scope}
+			}
+			v := pipeline.Gate(p, tt.stage, read(t, p, tt.files), scope)
+			if got := gated(v); got != tt.want {
+				t.Errorf("got %s, want %s\n%s", got, tt.want, v)
+			}
+			if got, want := v.Pass, !hasError(tt.want); got != want {
+				t.Errorf("Pass = %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func hasError(want string) bool {
+	for _, name := range strings.Fields(want) {
+		if !strings.HasSuffix(name, "?") {
+			return true
+		}
+	}
+	return false
+}
+
+// TestGateLines holds the lines that people's scripts look for.
+func TestGateLines(t *testing.T) {
+	p := contract.Builtin()
+	long := strings.Repeat("é", 90)
+	for _, tt := range []struct {
+		stage string
+		files map[string]string
+		scope *pipeline.Scope
+		want  string
+	}{
+		{"plan", done("plan"), nil, "All invariants passed for stage 'plan' - PASS\n"},
+		{"plan", nil, nil, "[ERROR] plan_exists: plan.json not found or empty\n1 error(s), 0 warning(s) - FAIL\n"},
+		{"implement", done("plan", "implement", change(t, good["implement"], `"files_changed":[]`)), &pipeline.Scope{},
+			"[WARNING] scope_missing: a.go is planned and did not change\n1 warning(s) - PASS with warnings\n"},
+		{"plan", done("", "plan", change(t, good["plan"], fmt.Sprintf(`"acceptance_mapping":{%q:""}`, long))), nil,
+			"[ERROR] ac_test_mapped: no test proves: " + strings.Repeat("é", 80) + "\n1 error(s), 0 warning(s) - FAIL\n"},
+	} {
+		if got := pipeline.Gate(p, tt.stage, read(t, p, tt.files), tt.scope).String(); got != tt.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", tt.stage, got, tt.want)
+		}
+	}
+}

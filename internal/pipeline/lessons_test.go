@@ -1,0 +1,157 @@
+package pipeline_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+)
+
+func writeLessons(t *testing.T, root *os.Root, content string) {
+	t.Helper()
+	if err := root.WriteFile(".pipeline/lessons.yaml", []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func add(t *testing.T, list []pipeline.Lesson, l pipeline.Lesson) []pipeline.Lesson {
+	t.Helper()
+	list, err := pipeline.AddLesson(list, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestAddLesson(t *testing.T) {
+	list := add(t, nil, pipeline.Lesson{Date: "2026-11-20", Issue: "1", Pattern: "Port is  taken", Mitigation: "listen on port 0"})
+	list = add(t, list, pipeline.Lesson{Date: "2026-11-21", Issue: "2", Pattern: " port IS taken "})
+	if len(list) != 1 || list[0].Frequency != 2 || list[0].Date != "2026-11-21" || list[0].Issue != "2" || list[0].Mitigation != "listen on port 0" {
+		t.Errorf("got %+v, want one lesson, seen twice", list)
+	}
+	if _, err := pipeline.AddLesson(list, pipeline.Lesson{Pattern: " "}); !errors.Is(err, handoff.Invalid) {
+		t.Errorf("no pattern: got %v, want Invalid", err)
+	}
+	for i := range 60 {
+		list = add(t, list, pipeline.Lesson{Date: fmt.Sprintf("2026-10-%02d", i%30+1), Pattern: fmt.Sprintf("p%d", i)})
+	}
+	if len(list) != pipeline.MaxLessons {
+		t.Errorf("got %d lessons, want %d", len(list), pipeline.MaxLessons)
+	}
+	if list[0].Issue != "2" {
+		t.Errorf("the newest lesson is gone: %+v", list[0])
+	}
+}
+
+func TestPruneLessons(t *testing.T) {
+	var list []pipeline.Lesson
+	for _, date := range []string{"2026-01-03", "2026-01-01", "2026-01-04", "2026-01-01"} {
+		list = append(list, pipeline.Lesson{Date: date, Pattern: fmt.Sprint(len(list))})
+	}
+	for keep, want := range map[int]string{5: "0123", 3: "023", 2: "02", 1: "2", 0: "", -1: ""} {
+		got := ""
+		for _, l := range pipeline.PruneLessons(list, keep) {
+			got += l.Pattern
+		}
+		if got != want {
+			t.Errorf("keep %d: got %s, want %s", keep, got, want)
+		}
+	}
+}
+
+func TestMatchLessons(t *testing.T) {
+	list := []pipeline.Lesson{
+		{Pattern: "port is taken", Frequency: 1, Date: "2026-01-01"},
+		{Pattern: "PORT taken", Frequency: 1, Date: "2026-01-02"},
+		{Pattern: "taken port", Frequency: 3, Date: "2026-01-01"},
+		{Pattern: "no space left", Frequency: 9},
+	}
+	got := ""
+	for _, m := range pipeline.MatchLessons(list, "listen :8080: port already taken!") {
+		got += fmt.Sprintf("%s %.2f; ", m.Pattern, m.Score)
+	}
+	if want := "taken port 1.00; PORT taken 1.00; port is taken 0.67; "; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestLessonsAtOnce holds that what several add at the same time is all there.
+func TestLessonsAtOnce(t *testing.T) {
+	_, dir := newFiles(t, nil)
+	var wait sync.WaitGroup
+	for i := range 40 {
+		wait.Go(func() {
+			root, err := os.OpenRoot(dir)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer root.Close()
+			_, err = pipeline.ChangeLessons(root, func(list []pipeline.Lesson) ([]pipeline.Lesson, error) {
+				return pipeline.AddLesson(list, pipeline.Lesson{Date: "2026-11-21", Pattern: fmt.Sprintf("p%d", i%20)})
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	list, err := pipeline.Lessons(root)
+	if err != nil || len(list) != 20 {
+		t.Fatalf("got %d lessons, %v, want 20", len(list), err)
+	}
+	for _, l := range list {
+		if l.Frequency != 2 {
+			t.Errorf("%s: got frequency %d, want 2", l.Pattern, l.Frequency)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".pipeline", ".*")); len(left) > 0 {
+		t.Errorf("temporaries are left: %v", left)
+	}
+}
+
+// TestLessonsOfOthers holds that what people wrote by hand is read as it is and
+// kept when the file is written again, and that a file that can't be read is
+// never replaced.
+func TestLessonsOfOthers(t *testing.T) {
+	root, _ := newFiles(t, nil)
+	add := func() error {
+		_, err := pipeline.ChangeLessons(root, func(list []pipeline.Lesson) ([]pipeline.Lesson, error) {
+			return pipeline.AddLesson(list, pipeline.Lesson{Date: "2026-11-21", Pattern: "new"})
+		})
+		return err
+	}
+	writeLessons(t, root, "owner: team\nlessons:\n  - date: 2026-01-02\n    issue: 42\n    pattern: old\n    severity: high\n")
+	if err := add(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := root.ReadFile(".pipeline/lessons.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"owner: team", "2026-01-02", "42", "severity: high", "pattern: old", "frequency: 1", "pattern: new"} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%q is gone from\n%s", want, b)
+		}
+	}
+	for _, broken := range []string{"lessons: [", "lessons: 7", "lessons: []\nlessons: []", strings.Repeat("#", 5<<20)} {
+		writeLessons(t, root, broken)
+		if err := add(); !errors.Is(err, handoff.Corrupt) {
+			t.Errorf("%.20q: got %v, want Corrupt", broken, err)
+		}
+		if b, err := root.ReadFile(".pipeline/lessons.yaml"); err != nil || string(b) != broken {
+			t.Errorf("%.20q was replaced", broken)
+		}
+	}
+}

@@ -1,0 +1,318 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"pgregory.net/rapid"
+)
+
+// trace is a pipeline-trace.json with stages in the given order, each perhaps
+// with its result after a colon.
+func trace(stages string) string {
+	var items []string
+	for _, word := range strings.Fields(stages) {
+		stage, result, _ := strings.Cut(word, ":")
+		items = append(items, fmt.Sprintf(`{"stage":%q,"result":%q,"duration_ms":1000}`, stage, result))
+	}
+	return `{"issue_id":"42","stages":[` + strings.Join(items, ",") + `]}`
+}
+
+// answer is a step in short: who, what stage, from which files.
+func answer(s pipeline.Step) string {
+	if s.Done {
+		return "done"
+	}
+	var reads []string
+	for _, name := range s.Reads {
+		reads = append(reads, strings.TrimSuffix(filepath.Base(name), ".json"))
+	}
+	text := s.Agent
+	if s.Stage != "" {
+		text += " " + s.Stage
+	}
+	if s.Tier != "" {
+		text += " on " + s.Tier
+	}
+	return text + " < " + strings.Join(reads, " ")
+}
+
+func TestNext(t *testing.T) {
+	p := contract.Builtin()
+	failing := func(fields string) string { return change(t, good["test"], fail+fields) }
+	diagnosis := func(class string) string {
+		return change(t, good["debug"], fmt.Sprintf(`"classification":%q`, class))
+	}
+	worker := func(fields string) string { return change(t, good["implement"], fields) }
+	reviewFail := change(t, good["review"], `"verdict":"FAIL","concerns":[{"file":"a.go","line":1}]`)
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"nothing yet", nil, "jg-subplanner plan < "},
+		{"planned", done("plan"), "jg-worker implement < plan"},
+		{"trivial: no plan", done("", "state.yaml", "complexity: trivial"), "jg-worker implement < "},
+		{"trivial: worked", done("implement", "state.yaml", "complexity: trivial"), "jg-tester test < worker-result"},
+		{"worked", done("plan implement"), "jg-tester test < worker-result"},
+		{"blocked", done("plan", "implement", worker(`"status":"blocked"`)), "jg-subplanner plan < worker-result plan"},
+		{"escalated", done("plan", "implement", worker(`"status":"escalate","tier_used":"fast"`)), "jg-worker implement on standard < plan"},
+		{"escalated from no tier", done("plan", "implement", worker(`"status":"escalate"`)), "jg-worker implement on standard < plan"},
+		{"escalated twice", done("plan", "implement", worker(`"status":"escalate","tier_used":"standard"`)), "jg-worker implement on high < plan"},
+		{"escalated from the top", done("plan", "implement", worker(`"status":"escalate","tier_used":"high"`)), "human < plan worker-result"},
+		{"tests pass", done("plan implement test"), "jg-reviewer review < plan worker-result"},
+		{"tests skipped", done("plan implement", "test", change(t, good["test"], `"verdict":"SKIP"`)), "jg-reviewer review < plan worker-result"},
+		{"tests fail", done("plan implement", "test", failing("")), "jg-debugger debug < plan test-result"},
+		{"inline triage", done("plan implement", "test", failing(`,"inline_triage":true,"classification":"fix_target"`)), "jg-worker implement < plan test-result"},
+		{"inline triage of the plan", done("plan implement", "test", failing(`,"inline_triage":true,"classification":"plan_defect"`)), "jg-subplanner plan < test-result plan"},
+		{"triage that is not inline", done("plan implement", "test", failing(`,"classification":"fix_target"`)), "jg-debugger debug < plan test-result"},
+		{"fix target", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target")), "jg-worker implement < plan debug-diagnosis"},
+		{"plan defect", done("plan implement", "test", failing(""), "debug", diagnosis("plan_defect")), "jg-subplanner plan < debug-diagnosis plan"},
+		{"escalate", done("plan implement", "test", failing(""), "debug", diagnosis("escalate")), "human < plan worker-result test-result debug-diagnosis"},
+		{"a diagnosis of tests that pass now", done("plan implement test", "debug", diagnosis("escalate")), "jg-reviewer review < plan worker-result"},
+		{"reviewed", done("plan implement test review"), "jg-git git < "},
+		{"review fails", done("plan implement test", "review", reviewFail), "jg-planner < plan worker-result test-result review-result"},
+		{"done", done("plan implement test review git"), "done"},
+
+		{"the second work, after the diagnosis", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
+			"pipeline-trace.json", trace("plan implement test:FAIL debug implement")), "jg-tester test < worker-result"},
+		{"failed again", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
+			"pipeline-trace.json", trace("plan implement test debug implement test")), "jg-debugger debug < plan test-result"},
+		{"diagnosed again", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
+			"pipeline-trace.json", trace("plan implement test debug implement test debug")), "jg-worker implement < plan debug-diagnosis"},
+		{"three works are enough", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
+			"pipeline-trace.json", trace("plan implement test debug implement test debug implement test debug")), "human < plan worker-result test-result debug-diagnosis"},
+		{"handing on is no work", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
+			"pipeline-trace.json", trace("plan implement:escalate implement:escalate implement test debug")), "jg-worker implement < plan debug-diagnosis"},
+		{"the plan changed", done("plan implement test review", "pipeline-trace.json", trace("plan implement test review plan")), "jg-worker implement < plan"},
+		{"worked after the review failed", done("plan implement test", "review", reviewFail,
+			"pipeline-trace.json", trace("plan implement test review implement")), "jg-tester test < worker-result"},
+		{"reviewed too often", done("plan implement test", "review", reviewFail,
+			"pipeline-trace.json", trace("plan implement test review implement test review implement test review")), "human < plan worker-result test-result review-result"},
+		{"both attempts under their own names", done("plan implement", "test-result-fail.json", failing(""), "test-result-pass.json", good["test"]), "jg-reviewer review < plan worker-result"},
+		{"a failed attempt under its own name", done("plan implement", "test-result-fail.json", failing("")), "jg-debugger debug < plan test-result-fail"},
+
+		{"a plan that is no JSON", done("implement", "plan", "{"), "jg-subplanner plan < plan"},
+		{"a plan that is empty", done("implement", "plan", ""), "jg-subplanner plan < plan"},
+		{"a plan with a file too few", done("implement", "plan", change(t, good["plan"], `"affected_files":[]`)), "jg-subplanner plan < plan"},
+		{"work without a plan", done("implement test review git"), "jg-subplanner plan < "},
+		{"PASS with a failure", done("plan implement", "test", change(t, good["test"], `"phase_1":{"u":{"result":"FAIL"}}`)), "jg-tester test < worker-result test-result"},
+		{"PASS with concerns", done("plan implement test", "review", change(t, good["review"], `"concerns":[{"file":"a.go","line":1}]`)), "jg-reviewer review < plan worker-result review-result"},
+		{"git before the tests", done("plan implement review git"), "jg-tester test < worker-result"},
+		{"no YAML beside it", done("plan", "state.yaml", "a: [", "pipeline-trace.json", "{"), "jg-worker implement < plan"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			step := pipeline.Next(p, read(t, p, tt.files))
+			if got := answer(step); got != tt.want {
+				t.Errorf("got %s, want %s\n%+v", got, tt.want, step)
+			}
+			if step.Stage != "" {
+				if s, err := p.Stage(step.Stage); err != nil || step.Writes != ".pipeline/42/"+s.Artifact {
+					t.Errorf("got writes %s for stage %s", step.Writes, step.Stage)
+				}
+			}
+		})
+	}
+}
+
+func TestNextSaysWhatTheFolderCantTell(t *testing.T) {
+	p := contract.Builtin()
+	files := done("plan implement debug", "test", change(t, good["test"], fail))
+	if step := pipeline.Next(p, read(t, p, files)); len(step.Notes) != 1 || !strings.Contains(step.Notes[0], "worker-result.json was written after debug-diagnosis.json") {
+		t.Errorf("got notes %q, want that the order isn't known", step.Notes)
+	}
+	files["pipeline-trace.json"] = trace("plan implement test debug")
+	if step := pipeline.Next(p, read(t, p, files)); len(step.Notes) != 0 {
+		t.Errorf("got notes %q where the order is known", step.Notes)
+	}
+}
+
+// TestDigestsBeatOrder holds that an artifact written again with the same bytes
+// makes nothing stale, and one with others does.
+func TestDigestsBeatOrder(t *testing.T) {
+	p := contract.Builtin()
+	s := read(t, p, done("plan implement"))
+	s.Writes = []pipeline.Write{{Stage: "plan"}, {Stage: "implement", Read: map[string]string{"plan": s.Outputs["plan"].Digest}}, {Stage: "plan"}}
+	if got := answer(pipeline.Next(p, s)); got != "jg-tester test < worker-result" {
+		t.Errorf("the same plan: got %s", got)
+	}
+	s.Writes = []pipeline.Write{{Stage: "plan"}, {Stage: "implement", Read: map[string]string{"plan": "another"}}}
+	if got := answer(pipeline.Next(p, s)); got != "jg-worker implement < plan" {
+		t.Errorf("another plan: got %s", got)
+	}
+}
+
+func TestNextOfAProjectsStage(t *testing.T) {
+	lint := func(optional bool) *contract.Pipeline {
+		p, err := contract.Load(fstest.MapFS{"p.yaml": {Data: fmt.Appendf(nil, `
+stages:
+  - {name: lint, artifact: lint-result.json, writer: team-linter, readers: [jg-worker], after: implement, optional: %v,
+     schema: {type: object, required: [verdict]}, routes: [{when: {verdict: [FAIL, ERROR]}, to: implement}]}
+`, optional)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, tt := range []struct {
+		optional bool
+		lint     string
+		want     string
+	}{
+		{true, "", "jg-tester test < worker-result"},
+		{false, "", "team-linter lint < "},
+		{false, `{"verdict":"PASS"}`, "jg-tester test < worker-result"},
+		{true, `{"verdict":"ERROR"}`, "jg-worker implement < plan lint-result"},
+		{true, `{}`, "team-linter lint < lint-result"},
+	} {
+		p, files := lint(tt.optional), done("plan implement")
+		if tt.lint != "" {
+			files["lint-result.json"] = tt.lint
+		}
+		if got := answer(pipeline.Next(p, read(t, p, files))); got != tt.want {
+			t.Errorf("optional %v, %s: got %s, want %s", tt.optional, tt.lint, got, tt.want)
+		}
+	}
+}
+
+// pieces are what a file of a run may hold: what is right, wrong, contradictory
+// or no JSON.
+func pieces(t testing.TB, stage string) []string {
+	list := []string{good[stage], "", "{", "[]", "null", "{}", `{"verdict":7,"status":{},"classification":[],"steps":"x","phase_1":3,"blockers":{"a":1}}`}
+	for _, fields := range []string{
+		fail, `"verdict":"FAIL"`, `"verdict":"SKIP"`, `"status":"blocked"`, `"status":"escalate"`, `"status":"escalate","tier_used":"high"`,
+		`"classification":"plan_defect"`, `"classification":"escalate"`, fail + `,"inline_triage":true,"classification":"fix_target"`,
+		`"verdict":"FAIL","blockers":[{"file":"a.go","line":1}]`, `"complexity":"trivial"`, `"affected_files":["b.go"]`,
+	} {
+		list = append(list, change(t, good[stage], fields))
+	}
+	return list
+}
+
+// TestNextIsTotal holds that there is an answer for every folder, one that names
+// a stage and its writer, a person, or that the run is done; and that it is the
+// same whatever the times of the files are.
+func TestNextIsTotal(t *testing.T) {
+	p := contract.Builtin()
+	stages := []string{"plan", "implement", "test", "debug", "review", "git"}
+	all := map[string][]string{}
+	for _, stage := range stages {
+		all[stage] = pieces(t, stage)
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		files := map[string]string{}
+		for _, s := range p.Stages {
+			for _, name := range s.Files() {
+				if rapid.IntRange(0, 2).Draw(r, "there "+name) > 0 && (name == s.Artifact || rapid.IntRange(0, 3).Draw(r, "alias") == 0) {
+					files[name] = rapid.SampledFrom(all[s.Name]).Draw(r, name)
+				}
+			}
+		}
+		if rapid.Bool().Draw(r, "traced") {
+			files["pipeline-trace.json"] = trace(strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(stages, "test:FAIL", "implement:escalate", "none")), 0, 14).Draw(r, "trace"), " "))
+		}
+		files["state.yaml"] = rapid.SampledFrom([]string{"", "complexity: trivial", "complexity: [", "complexity: 7", "complexity: complex"}).Draw(r, "state")
+		root, dir := newFiles(t, files)
+		s, err := pipeline.Read(root, p, "42")
+		if err != nil {
+			r.Fatal(err)
+		}
+		step := pipeline.Next(p, s)
+		sound(r, p, s, step)
+		recorded := s
+		recorded.Writes, recorded.AcceptStale = drawWrites(r, s, stages), rapid.Bool().Draw(r, "accept stale")
+		sound(r, p, recorded, pipeline.Next(p, recorded))
+		pipeline.OverviewOf(p, recorded)
+		pipeline.HistoryOf(p, recorded)
+		briefs(r, p, recorded)
+		for name := range files {
+			at := time.Unix(int64(rapid.IntRange(0, 1<<30).Draw(r, "time "+name)), 0)
+			if err := os.Chtimes(filepath.Join(dir, ".pipeline", "42", name), at, at); err != nil {
+				r.Fatal(err)
+			}
+		}
+		again, err := pipeline.Read(root, p, "42")
+		if err != nil || !reflect.DeepEqual(pipeline.Next(p, again), step) {
+			r.Fatalf("with other times: got %+v %v, want %+v", pipeline.Next(p, again), err, step)
+		}
+		pipeline.TraceOf(p, s)
+		if _, err := pipeline.Derive(p, s).YAML(); err != nil {
+			r.Fatal(err)
+		}
+	})
+}
+
+// drawWrites are attempts as records might tell of them: in any order, made from
+// what lies there, from something else, or nobody knows from what.
+func drawWrites(r *rapid.T, s pipeline.State, stages []string) []pipeline.Write {
+	var writes []pipeline.Write
+	for range rapid.IntRange(0, 10).Draw(r, "writes") {
+		w := pipeline.Write{Stage: rapid.SampledFrom(stages).Draw(r, "stage"), Tier: rapid.SampledFrom([]string{"", "fast", "high"}).Draw(r, "tier")}
+		if rapid.Bool().Draw(r, "read") {
+			w.Read = map[string]string{}
+			for _, from := range rapid.SliceOfN(rapid.SampledFrom(stages), 0, 3).Draw(r, "from") {
+				w.Read[from] = rapid.SampledFrom([]string{s.Outputs[from].Digest, "another"}).Draw(r, "digest")
+			}
+		}
+		writes = append(writes, w)
+	}
+	return writes
+}
+
+// briefs holds that a brief keeps its budget, and its paths whole.
+func briefs(r *rapid.T, p *contract.Pipeline, s pipeline.State) {
+	agent := rapid.SampledFrom([]string{"jg-subplanner", "jg-worker", "jg-tester", "jg-debugger", "jg-reviewer", "jg-git", "jg-planner", contract.Human}).Draw(r, "agent")
+	budget := rapid.IntRange(pipeline.MinBrief, 900).Draw(r, "budget")
+	text, err := pipeline.Brief(p, s, agent, budget)
+	if err != nil || len(text) > budget {
+		r.Fatalf("for %s in %d bytes: %d bytes, %v\n%s", agent, budget, len(text), err, text)
+	}
+	for line := range strings.Lines(text) {
+		word := strings.Fields(line)
+		known := len(word) > 1 && slices.ContainsFunc(p.Stages, func(st *contract.Stage) bool {
+			return slices.ContainsFunc(st.Files(), func(name string) bool { return s.Folder+"/"+name == word[1] })
+		})
+		if !known && word[0] != "and" {
+			r.Fatalf("for %s in %d bytes: a line without a whole path: %q", agent, budget, line)
+		}
+	}
+}
+
+// sound holds what every step is.
+func sound(r *rapid.T, p *contract.Pipeline, s pipeline.State, step pipeline.Step) {
+	if step.Reason == "" || step.Reads == nil {
+		r.Fatalf("a step without a reason or reads: %+v", step)
+	}
+	for _, name := range step.Reads {
+		if !slices.ContainsFunc(p.Stages, func(st *contract.Stage) bool { return ".pipeline/42/"+s.Outputs[st.Name].File == name }) {
+			r.Fatalf("reads %s, which is not there: %+v", name, step)
+		}
+	}
+	switch {
+	case step.Done:
+		for _, stage := range p.Stages {
+			if _, there := s.Outputs[stage.Name]; !there && !stage.Detour && stage.Skip != s.Complexity {
+				r.Fatalf("done without %s", stage.Artifact)
+			}
+		}
+		if !pipeline.Gate(p, "git", s, nil).Pass {
+			r.Fatalf("done although the last gate does not hold: %s", pipeline.Gate(p, "git", s, nil))
+		}
+	case step.Stage != "":
+		stage, err := p.Stage(step.Stage)
+		if err != nil || stage.Writer != step.Agent || step.Writes != ".pipeline/42/"+stage.Artifact {
+			r.Fatalf("names no stage and its writer: %+v", step)
+		}
+	case step.Agent != contract.Human && step.Agent != "jg-planner":
+		r.Fatalf("names nobody: %+v", step)
+	}
+}

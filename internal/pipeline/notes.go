@@ -1,0 +1,133 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"go.yaml.in/yaml/v4"
+)
+
+// Notes is what state.yaml says of a run. It is derived from the artifacts; a
+// planner may keep one by hand.
+type Notes struct {
+	Issue        string               `yaml:"issue" json:"issue"`
+	Status       string               `yaml:"status" json:"status"` // in_progress or completed; "paused" waits for a person
+	CurrentStage string               `yaml:"current_stage" json:"current_stage"`
+	Complexity   string               `yaml:"complexity,omitempty" json:"complexity,omitempty"`
+	Criteria     []Criterion          `yaml:"acceptance_criteria" json:"acceptance_criteria"`
+	Stages       map[string]StageNote `yaml:"stages" json:"stages"`
+	Retries      map[string]int       `yaml:"retries" json:"retries"`
+
+	// Drift is where the run's own state.yaml says something else.
+	Drift []Drift `yaml:"-" json:"drift"`
+}
+
+// A Criterion is one acceptance criterion of the plan.
+type Criterion struct {
+	ID     string `yaml:"id" json:"id"`
+	Mapped bool   `yaml:"test_mapped" json:"test_mapped"`
+	Status string `yaml:"status" json:"status"` // pending, implemented or verified
+}
+
+// A StageNote is what came of one stage.
+type StageNote struct {
+	Agent    string `yaml:"agent" json:"agent"`
+	Result   string `yaml:"result" json:"result"`
+	Artifact string `yaml:"artifact_path" json:"artifact_path"`
+}
+
+// Derive returns the notes that the artifacts make.
+func Derive(p *contract.Pipeline, s State) Notes {
+	next := Next(p, s)
+	n := Notes{Issue: s.Issue, Status: "in_progress", CurrentStage: next.Stage, Complexity: s.Complexity, Criteria: []Criterion{}, Stages: map[string]StageNote{}, Retries: TraceOf(p, s).Retries}
+	switch {
+	case next.Done:
+		n.Status = "completed"
+		n.CurrentStage = p.Stages[len(p.Stages)-1].Name
+	case next.Agent == contract.Human:
+		n.Status = "paused"
+	}
+	for _, stage := range p.Stages {
+		if out, there := s.Outputs[stage.Name]; there {
+			w := s.write(stage.Name, out)
+			n.Stages[stage.Name] = StageNote{Agent: stage.Writer, Result: w.Outcome, Artifact: s.file(out.File)}
+		}
+	}
+	status := "pending"
+	if n.Stages["implement"].Result == "completed" {
+		status = "implemented"
+	}
+	if n.Stages["test"].Result == "PASS" && Gate(p, "test", s, nil).Pass {
+		status = "verified"
+	}
+	mapping := object(s.Outputs["plan"].Report.Value["acceptance_mapping"])
+	for _, id := range sortedKeys(mapping) {
+		n.Criteria = append(n.Criteria, Criterion{ID: id, Mapped: !unmapped(mapping[id]), Status: status})
+	}
+	return n
+}
+
+// YAML is how state.yaml is written.
+func (n Notes) YAML() ([]byte, error) { return yaml.Dump(n, yaml.WithIndent(2)) }
+
+// A Drift is a place where a hand-written state.yaml says something else than
+// the artifacts.
+type Drift struct {
+	Pointer string `json:"pointer"`
+	Written string `json:"written"`
+	Derived string `json:"derived"`
+}
+
+func (d Drift) String() string {
+	return fmt.Sprintf("%s: says %q, the artifacts say %q", d.Pointer, d.Written, d.Derived)
+}
+
+// Compare is Derive, and compares what it makes with the run's state.yaml. Only
+// what that says is looked at, in either of its dialects: agents with and without their
+// prefix, results in any case. Its kind is Invalid, where the file is no YAML.
+func Compare(p *contract.Pipeline, s State) (Notes, error) {
+	derived := Derive(p, s)
+	derived.Drift = []Drift{}
+	var written map[string]any
+	if err := yaml.Load(s.Notes, &written); err != nil && len(strings.TrimSpace(string(s.Notes))) > 0 {
+		return Notes{}, &handoff.Error{Op: "read state", Name: s.file(contract.StateFile), Kind: handoff.Invalid, Err: err,
+			Hint: "it is a YAML mapping, and may be left out"}
+	}
+	differ := func(at string, said any, want string, same func(a, b string) bool) {
+		if got := fmt.Sprint(said); said != nil && got != "" && !same(got, want) {
+			derived.Drift = append(derived.Drift, Drift{at, got, want})
+		}
+	}
+	differ("/issue", written["issue"], derived.Issue, strings.EqualFold)
+	differ("/status", written["status"], derived.Status, strings.EqualFold)
+	if derived.CurrentStage != "" {
+		differ("/current_stage", written["current_stage"], derived.CurrentStage, sameStage)
+	}
+	stages := object(written["stages"])
+	for _, name := range sortedKeys(stages) {
+		note, known := derived.Stages[name]
+		if !known {
+			differ("/stages/"+name, stages[name], "", func(string, string) bool { return !declared(p, name) })
+			continue
+		}
+		differ("/stages/"+name+"/agent", object(stages[name])["agent"], note.Agent, sameAgent)
+		differ("/stages/"+name+"/result", object(stages[name])["result"], note.Result, strings.EqualFold)
+	}
+	return derived, nil
+}
+
+func declared(p *contract.Pipeline, name string) bool {
+	return slices.ContainsFunc(p.Stages, func(s *contract.Stage) bool { return s.Name == name })
+}
+
+// sameStage lets notes speak of the time before the first stage.
+func sameStage(written, derived string) bool {
+	return written == derived || written == "triage" && derived == "plan"
+}
+
+func sameAgent(written, derived string) bool {
+	return strings.TrimPrefix(written, "jg-") == strings.TrimPrefix(derived, "jg-")
+}

@@ -1,0 +1,149 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+)
+
+// repository is a git repository with one commit on main.
+func repository(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	dir := t.TempDir()
+	do(t, dir, "git init -q -b main", "git config user.name n", "git config user.email e@example.com", "git config commit.gpgsign false",
+		"mkdir sub", "touch a.go b.go old.go sub/c.go", "git add .", "git commit -q -m one")
+	return dir
+}
+
+func do(t *testing.T, dir string, commands ...string) {
+	t.Helper()
+	for _, command := range commands {
+		c := exec.Command("sh", "-c", command)
+		c.Dir = dir
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+	}
+}
+
+func TestChanges(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		commands string
+		below    string // where the workspace lies
+		base     string
+		want     string
+	}{
+		{"nothing", "true", "", "", ""},
+		{"not staged", "echo x > a.go", "", "", "a.go"},
+		{"staged", "echo x > a.go; git add a.go", "", "", "a.go"},
+		{"not known to git", "echo x > new.go", "", "", "new.go"},
+		{"ignored", "echo '*.log' > .gitignore; touch x.log", "", "", ".gitignore"},
+		{"committed on a branch", "git switch -q -c work; echo x > a.go; git commit -q -am two", "", "", "a.go"},
+		{"committed on main, since a commit", "echo x > a.go; git commit -q -am two; echo x > b.go; git commit -q -am three", "", "HEAD~1", "b.go"},
+		{"others went on", "git switch -q -c work; echo x > a.go; git commit -q -am two; git switch -q main; echo x > b.go; git commit -q -am three; git switch -q work", "", "main", "a.go"},
+		{"staged, then undone in the working tree", "echo x > a.go; git add a.go; git show HEAD:a.go > a.go", "", "", "a.go"},
+		{"committed, then undone in the working tree", "git switch -q -c work; echo x > a.go; git commit -q -am two; git show main:a.go > a.go", "", "", "a.go"},
+		{"committed, then undone in the index", "git switch -q -c work; echo x > a.go; git commit -q -am two; git checkout -q main -- a.go", "", "", "a.go"},
+		{"renamed", "git mv old.go newer.go", "", "", "newer.go old.go"},
+		{"deleted", "rm a.go", "", "", "a.go"},
+		{"strange names", "printf x > \"$(printf 'e\\303\\251 \\n\\042.go')\"", "", "", "e\u00e9 \n\".go"},
+		{"below the repository", "echo x > sub/c.go; echo x > a.go; echo x > sub/new.go", "sub", "", "../a.go c.go new.go"},
+		{"relative by configuration", "git config diff.relative true; echo x > a.go; echo x > sub/c.go", "sub", "", "../a.go c.go"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := repository(t)
+			do(t, dir, tt.commands)
+			got, err := pipeline.Changes(t.Context(), pipeline.RunGit, filepath.Join(dir, tt.below), tt.base)
+			if err != nil || strings.Join(got.Changed, " ") != tt.want {
+				t.Errorf("got %q %v, want %q", got.Changed, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestChangesBeforeTheFirstCommit(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	do(t, dir, "git init -q", "touch a.go b.go", "git add a.go")
+	got, err := pipeline.Changes(t.Context(), pipeline.RunGit, dir, "")
+	if err != nil || strings.Join(got.Changed, " ") != "a.go b.go" || got.Base != "" {
+		t.Errorf("got %+v %v, want a.go b.go", got, err)
+	}
+}
+
+func TestChangesThatCantBeKnown(t *testing.T) {
+	dir := repository(t)
+	for _, tt := range []struct {
+		name, dir, base string
+		git             pipeline.Git
+		want            handoff.Kind
+	}{
+		{"no repository", t.TempDir(), "", pipeline.RunGit, handoff.NotFound},
+		{"no such base", dir, "nowhere", pipeline.RunGit, handoff.Invalid},
+		{"a flag for a base", dir, "--output=x", pipeline.RunGit, handoff.Invalid},
+		{"no git", dir, "", func(context.Context, string, ...string) ([]byte, error) { return nil, exec.ErrNotFound }, handoff.Unavailable},
+		{"git breaks", dir, "", func(ctx context.Context, dir string, args ...string) ([]byte, error) {
+			if args[0] == "diff" {
+				return nil, errors.New("broken")
+			}
+			return pipeline.RunGit(ctx, dir, args...)
+		}, handoff.Unavailable},
+	} {
+		if got, err := pipeline.Changes(t.Context(), tt.git, tt.dir, tt.base); !errors.Is(err, tt.want) {
+			t.Errorf("%s: got %v %v, want kind %s", tt.name, got, err, tt.want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "x")); err == nil {
+		t.Error("a base was taken for a flag")
+	}
+}
+
+// TestScopeOfARepository holds the gate against a repository in which changes
+// hide in each of the four places.
+func TestScopeOfARepository(t *testing.T) {
+	for _, hide := range []string{
+		"echo x > b.go", "echo x > b.go; git add b.go", "echo x > hidden.go", "git switch -q -c work; echo x > b.go; git add b.go; git commit -q -m two",
+	} {
+		dir := repository(t)
+		do(t, dir, hide, "echo x > a.go", "mkdir -p .pipeline/42")
+		for name, content := range done("plan implement") {
+			s, err := contract.Builtin().Stage(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, ".pipeline", "42", s.Artifact), []byte(content), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		s, err := pipeline.Read(root, contract.Builtin(), "42")
+		if err != nil {
+			t.Fatal(err)
+		}
+		scope, err := pipeline.Changes(t.Context(), pipeline.RunGit, dir, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := gated(pipeline.Gate(contract.Builtin(), "implement", s, &scope)); got != "scope_extra" {
+			t.Errorf("%s: got %s, want scope_extra", hide, got)
+		}
+	}
+}

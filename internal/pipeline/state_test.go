@@ -1,0 +1,180 @@
+package pipeline_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+)
+
+func TestReadRefuses(t *testing.T) {
+	root, dir := newFiles(t, nil)
+	outside := t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(dir, ".pipeline", "43")); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]handoff.Kind{
+		"../..": handoff.Invalid, "completed": handoff.Invalid, "a\x00": handoff.Invalid, strings.Repeat("a", 300): handoff.Invalid,
+		"44": handoff.NotFound, "43": handoff.Unavailable,
+	} {
+		if _, err := pipeline.Read(root, contract.Builtin(), id); !errors.Is(err, want) {
+			t.Errorf("%.20q: got %v, want %s", id, err, want)
+		}
+		if _, err := pipeline.Init(root, id, ""); want == handoff.Invalid && !errors.Is(err, want) {
+			t.Errorf("init %.20q: got %v, want %s", id, err, want)
+		}
+	}
+}
+
+// TestUnreadableIsNotAbsent holds that an artifact that is there and can't be
+// read is never taken for a stage that has not been done.
+func TestUnreadableIsNotAbsent(t *testing.T) {
+	p := contract.Builtin()
+	root, dir := newFiles(t, map[string]string{"worker-result.json": good["implement"]})
+	run := filepath.Join(dir, ".pipeline", "42")
+	if err := os.Mkdir(filepath.Join(run, "plan.json"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(good["test"]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, filepath.Join(run, "test-result.json")); err != nil {
+		t.Fatal(err)
+	}
+	s, err := pipeline.Read(root, p, "42")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stage := range []string{"plan", "test"} {
+		if out, there := s.Outputs[stage]; !there || out.Report.Valid() || out.Report.Value != nil {
+			t.Errorf("%s: got %+v %v, want an output that can't be read", stage, out, there)
+		}
+	}
+	if step := pipeline.Next(p, s); step.Agent != "jg-subplanner" || !strings.Contains(step.Reason, "can't be read") {
+		t.Errorf("got %+v", step)
+	}
+	if got := pipeline.Gate(p, "plan", s, nil).String(); !strings.Contains(got, "plan_exists: plan.json not found or empty: can't be read: is no regular file") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestTraceOf(t *testing.T) {
+	p := contract.Builtin()
+	traced := `{"stages":[
+	 {"stage":"plan","agent":"a","started_at":"2026-11-21T03:00:00Z","duration_ms":1500,"result":"pass"},
+	 {"stage":"jg-worker","artifact":".pipeline/42/worker-result.json","duration_ms":10},
+	 {"stage":"test","duration_ms":-5,"result":"FAIL"},{"stage":"implement","duration_ms":20},
+	 {"stage":"nowhere","duration_ms":99},7]}`
+	s := read(t, p, done("plan implement test", "pipeline-trace.json", strings.Replace(traced, ",7]", "]", 1)))
+	got := pipeline.TraceOf(p, s)
+	if len(got.Stages) != 4 || got.TotalMS != 1530 || got.Retries["implement"] != 1 || len(got.Retries) != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	for i, want := range []struct {
+		stage, agent, artifact string
+		attempt                int
+	}{{"plan", "a", "plan.json", 1}, {"implement", "jg-worker", "", 1}, {"test", "jg-tester", "test-result.json", 1}, {"implement", "jg-worker", "worker-result.json", 2}} {
+		at := got.Stages[i]
+		if at.Stage != want.stage || at.Agent != want.agent || at.Artifact != want.artifact || at.Attempt != want.attempt {
+			t.Errorf("attempt %d: got %+v, want %+v", i, at, want)
+		}
+	}
+	if got.Stages[0].StartedAt == nil || got.Stages[2].DurationMS != nil {
+		t.Errorf("got %+v, want a start, and no duration below 0", got.Stages)
+	}
+	bare := pipeline.TraceOf(p, read(t, p, done("plan implement", "pipeline-trace.json", traced)))
+	if len(bare.Stages) != 2 || bare.TotalMS != 0 || bare.Stages[1].Result != "completed" {
+		t.Errorf("a trace that is no trace: got %+v", bare)
+	}
+}
+
+func TestDerive(t *testing.T) {
+	p := contract.Builtin()
+	for _, tt := range []struct {
+		files         map[string]string
+		status, stage string
+		criterion     string
+	}{
+		{nil, "in_progress", "plan", ""},
+		{done("plan"), "in_progress", "implement", "pending"},
+		{done("plan implement"), "in_progress", "test", "implemented"},
+		{done("plan implement test"), "in_progress", "review", "verified"},
+		{done("plan implement", "test", change(t, good["test"], `"phase_1":{"u":{"result":"FAIL"}}`)), "in_progress", "test", "implemented"},
+		{done("plan implement test review git"), "completed", "git", "verified"},
+		{done("plan implement", "test", change(t, good["test"], fail), "debug", change(t, good["debug"], `"classification":"escalate"`)), "paused", "", "implemented"},
+	} {
+		n := pipeline.Derive(p, read(t, p, tt.files))
+		got := ""
+		if len(n.Criteria) > 0 {
+			got = n.Criteria[0].Status
+		}
+		if n.Status != tt.status || n.CurrentStage != tt.stage || got != tt.criterion {
+			t.Errorf("got %s %s %s, want %s %s %s", n.Status, n.CurrentStage, got, tt.status, tt.stage, tt.criterion)
+		}
+	}
+}
+
+func TestDrifts(t *testing.T) {
+	p := contract.Builtin()
+	files := func(notes string) map[string]string { return done("plan implement test", "state.yaml", notes) }
+	for _, tt := range []struct{ name, notes, want string }{
+		{"none", "", ""},
+		{"what it makes itself", derived(t, p, files("")), ""},
+		{"the other dialect", "issue: 42\nstatus: in_progress\ncurrent_stage: review\nretries: 1\nacceptance_criteria:\n- {id: AC1, description: d}\n" +
+			"stages:\n  plan: {agent: subplanner}\n  test: {agent: tester, result: pass}\n  triage: {agent: planner}\n", ""},
+		{"drift", "issue: 7\nstatus: completed\ncurrent_stage: git\nstages:\n  test: {agent: jg-worker, result: FAIL}\n  review: {result: PASS}\n",
+			"/issue /status /current_stage /stages/review /stages/test/agent /stages/test/result"},
+	} {
+		notes, err := pipeline.Compare(p, read(t, p, files(tt.notes)))
+		var got []string
+		for _, d := range notes.Drift {
+			got = append(got, d.Pointer)
+		}
+		if err != nil || strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: got %v %v, want %s", tt.name, got, err, tt.want)
+		}
+	}
+	if _, err := pipeline.Compare(p, read(t, p, files("a: ["))); !errors.Is(err, handoff.Invalid) {
+		t.Errorf("no YAML: got %v, want Invalid", err)
+	}
+}
+
+func derived(t *testing.T, p *contract.Pipeline, files map[string]string) string {
+	t.Helper()
+	b, err := pipeline.Derive(p, read(t, p, files)).YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestInit(t *testing.T) {
+	root, _ := newFiles(t, nil)
+	for range 2 {
+		if got, err := pipeline.Init(root, "PROJ-7", ""); err != nil || got != ".pipeline/PROJ-7" {
+			t.Fatalf("got %s %v", got, err)
+		}
+	}
+	if _, err := pipeline.Init(root, "8", "huge"); !errors.Is(err, handoff.Invalid) {
+		t.Errorf("got %v, want Invalid", err)
+	}
+	if _, err := root.Stat(".pipeline/8"); err == nil {
+		t.Error("a refused init made its folder")
+	}
+	if _, err := pipeline.Init(root, "PROJ-7", "trivial"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := pipeline.Read(root, contract.Builtin(), "PROJ-7")
+	if err != nil || s.Complexity != "trivial" {
+		t.Errorf("got %+v %v", s, err)
+	}
+	if _, err := pipeline.Init(root, "PROJ-7", "complex"); !errors.Is(err, handoff.Conflict) {
+		t.Errorf("got %v, want Conflict", err)
+	}
+}

@@ -1,0 +1,105 @@
+package session
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/jsonschema"
+)
+
+// Schema is the JSON Schema of a manifest, draft 2020-12.
+//
+//go:embed manifest.schema.json
+var Schema []byte
+
+// A Problem is one way in which a manifest breaks the specification.
+type Problem = jsonschema.Problem
+
+var shape = sync.OnceValue(func() *jsonschema.Schema {
+	doc, err := value(Schema)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	s, err := jsonschema.Compile("manifest.schema.json", doc, func(string) (any, error) { return nil, fs.ErrNotExist })
+	if err != nil {
+		panic(err)
+	}
+	return s
+})
+
+// maxManifest is the size of the largest manifest that is read, in bytes: it
+// must fit into a record.
+const maxManifest = 900 << 10
+
+// ParseManifest decodes a manifest that another engine wrote, and returns all
+// that is wrong with it. Fields of the wrong type are left empty. Its error is
+// that b is no JSON object, or too large.
+func ParseManifest(b []byte) (Manifest, []Problem, error) {
+	var m Manifest
+	if len(b) > maxManifest {
+		return m, nil, fmt.Errorf("has %d bytes, more than %d", len(b), maxManifest)
+	}
+	doc, err := value(b)
+	if err != nil {
+		return m, nil, err
+	}
+	if _, ok := doc.(map[string]any); !ok {
+		return m, nil, errors.New("is no JSON object")
+	}
+	problems := shape().Check(doc)
+	var wrong *json.UnmarshalTypeError
+	if err := json.Unmarshal(b, &m); err != nil && !errors.As(err, &wrong) {
+		return m, nil, err
+	}
+	problems = append(problems, m.problems()...)
+	return m, jsonschema.Sort(problems), nil
+}
+
+// value decodes the one JSON value that b is, with its numbers as written.
+func value(b []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("has something behind its end")
+	}
+	return v, nil
+}
+
+// problems returns what a schema can't say.
+func (m Manifest) problems() []Problem {
+	var list []Problem
+	add := func(pointer, text string) { list = append(list, Problem{Pointer: pointer, Text: text}) }
+	started, errStarted := time.Parse(time.RFC3339, m.Execution.StartedAt)
+	completed, errCompleted := time.Parse(time.RFC3339, m.Execution.CompletedAt)
+	if m.Execution.CompletedAt != "" && m.Execution.Status == "running" {
+		add("/execution/completed_at", "is set while the status is running")
+	}
+	if errStarted == nil && errCompleted == nil && completed.Before(started) {
+		add("/execution/completed_at", "lies before started_at")
+	}
+	seen := map[string]int{}
+	for i, o := range m.Outputs {
+		if first, twice := seen[o.File]; twice {
+			add("/outputs/"+strconv.Itoa(i)+"/file", "is listed before, as output "+strconv.Itoa(first))
+			continue
+		}
+		seen[o.File] = i
+	}
+	if i := slices.Index(m.Related, m.SessionID); i >= 0 {
+		add("/related_sessions/"+strconv.Itoa(i), "is the session itself")
+	}
+	return list
+}

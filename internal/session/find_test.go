@@ -1,0 +1,101 @@
+package session_test
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/logtest"
+)
+
+func TestFind(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	here := handoff.Process{BootID: "b", PIDNamespace: "n", PID: 1}
+	observer := session.Observer{BootID: "b", PIDNamespace: "n", Alive: func(handoff.Process) bool { return false }}
+	var records []handoff.Record
+	add := func(age time.Duration, typ string, p handoff.Producer, f handoff.Fact) {
+		records = append(records, handoff.Record{Version: 1, Type: typ, ID: "r" + strconv.Itoa(len(records)), CreatedAt: now.Add(-age), Producer: p, Fact: f})
+	}
+	open := func(id string, age time.Duration, p handoff.Process) {
+		add(age, "session.opened", handoff.Producer{}, &handoff.SessionOpened{SessionID: id, Folder: id, Process: p, Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive-app"}})
+	}
+	end := func(id, status string) {
+		add(time.Minute, "session.closed", handoff.Producer{}, &handoff.SessionClosed{SessionID: id, Status: status})
+	}
+	publish := func(id, path, kind string) {
+		add(time.Minute, "artifact.published", handoff.Producer{Session: id}, &handoff.ArtifactPublished{Channel: "handoff", Path: path, Kind: kind})
+	}
+	open("done", time.Minute, handoff.Process{})
+	publish("done", "done/first.md", "document")
+	publish("done", "done/second.md", "document")
+	publish("done", "elsewhere.md", "document") // not in the folder
+	end("done", session.Completed)
+	open("failed", time.Minute, handoff.Process{})
+	end("failed", session.Failed)
+	open("gone", time.Minute, here)
+	add(time.Minute, "session.noted", handoff.Producer{}, &handoff.SessionNoted{SessionID: "gone", Child: here})
+	open("quiet", 3*time.Hour, handoff.Process{})
+	open("bare", time.Minute, handoff.Process{})
+	end("bare", session.Completed)
+	open("running", time.Minute, handoff.Process{})
+	publish("running", "running/new.md", "document")
+	m := handoff.NewMemory()
+	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		status, output string
+		want           []string
+	}{
+		{"", "", []string{"running", "bare", "quiet", "gone", "failed", "done"}},
+		{session.Completed, "", []string{"bare", "done"}},
+		{session.Failed, "", []string{"gone", "failed"}},
+		{session.Stalled, "", []string{"quiet"}},
+		{handoff.Running, "", []string{"running"}},
+		{session.Cancelled, "", nil},
+		{"", "document", []string{"running", "done"}},
+		{session.Completed, "document", []string{"done"}},
+		{"", "report", nil},
+	} {
+		for limit := range 4 { // 0 for all, and pages of every size
+			q := session.Query{OutputType: tt.output, Observer: observer, Now: now}
+			q.Status, q.Limit = tt.status, limit
+			var got []string
+			for {
+				page, err := session.Find(t.Context(), m, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if limit > 0 && len(page.Sessions) > limit {
+					t.Errorf("a page of %d has %d", limit, len(page.Sessions))
+				}
+				for _, s := range page.Sessions {
+					got = append(got, s.ID)
+				}
+				if q.Cursor = page.Cursor; q.Cursor == "" {
+					break
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("status %q, output %q, pages of %d: %v, want %v", tt.status, tt.output, limit, got, tt.want)
+			}
+		}
+	}
+	if _, err := session.LatestOutput(t.Context(), m, "", nil, "report"); !errors.Is(err, handoff.NotFound) {
+		t.Errorf("a report that nobody made: %v, want not found", err)
+	}
+	for _, q := range []session.Query{{SessionQuery: handoff.SessionQuery{Status: "finished"}}, {OutputType: "essay"}, {SessionQuery: handoff.SessionQuery{Limit: -1}}} {
+		if _, err := session.Find(t.Context(), m, q); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("Find(%+v) = %v, want it refused", q, err)
+		}
+	}
+	a, err := session.LatestOutput(t.Context(), m, "casey", regexp.MustCompile("^deep-"), "document")
+	if err != nil || a.Path != "done/second.md" {
+		t.Errorf("the latest output is %s, %v, want done/second.md", a.Path, err)
+	}
+}

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package local
-
-// onThisMachine reports whether a directory lies on a file system of this
-// machine's own. It can't be told here.
-func onThisMachine(string) bool { return true }

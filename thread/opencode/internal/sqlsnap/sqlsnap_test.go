@@ -1,0 +1,231 @@
+package sqlsnap_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff/thread/opencode/internal/sqlsnap"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+// grow writes a database with a WAL in several transactions, of which the last
+// is a large one, and returns its path while a writer still holds it.
+func grow(t testing.TB, transactions int) (path string, db *sql.DB) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "live.db")
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=page_size(512)&_pragma=journal_mode(wal)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(0)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { db.Close() })
+	run(t, db, "CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT)")
+	for i := range transactions {
+		run(t, db, fmt.Sprintf("WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < %d) INSERT INTO t (s) SELECT printf('%d-%%d', v) || hex(zeroblob(100)) FROM n", 10+i, i))
+		run(t, db, "DELETE FROM t WHERE id % 7 = 3")
+	}
+	return path, db
+}
+
+func run(t testing.TB, db *sql.DB, query string) {
+	t.Helper()
+	if _, err := db.Exec(query); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copied copies a database, with so much of its WAL, and leaves it alone.
+func copied(t testing.TB, path string, wal int64) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy.db")
+	for _, suffix := range []string{"", "-wal"} {
+		b, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if suffix != "" {
+			b = b[:min(wal, int64(len(b)))]
+		}
+		if err := os.WriteFile(to+suffix, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+// rows reads all rows; an error is part of the answer.
+func rows(t testing.TB, path string) []string {
+	t.Helper()
+	threadtest.Untouched(t, filepath.Dir(path))
+	db, err := sqlsnap.Open(t.Context(), path)
+	if err != nil {
+		return []string{"open: " + err.Error()}
+	}
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if columns, err := db.Columns(t.Context(), "t"); err != nil || len(columns) == 0 {
+		return []string{"no table"}
+	}
+	found, err := db.QueryContext(t.Context(), "SELECT id || s FROM t ORDER BY s DESC")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return collect(found)
+}
+
+func collect(found *sql.Rows) (list []string) {
+	defer found.Close()
+	for found.Next() {
+		var s string
+		if err := found.Scan(&s); err != nil {
+			return append(list, err.Error())
+		}
+		list = append(list, s)
+	}
+	if err := found.Err(); err != nil {
+		list = append(list, err.Error())
+	}
+	return list
+}
+
+// sqlite is the answer of SQLite itself, which recovers the copy for it.
+func sqlite(t testing.TB, path string) []string {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	found, err := db.Query("SELECT id || s FROM t ORDER BY s DESC")
+	if err != nil {
+		return []string{"no table"}
+	}
+	return collect(found)
+}
+
+// TestLikeSQLite cuts a WAL at every frame, and inside of frames: what is read
+// is what SQLite recovers.
+func TestLikeSQLite(t *testing.T) {
+	path, _ := grow(t, 4)
+	info, err := os.Stat(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const frame = 24 + 512
+	for cut := int64(0); cut <= info.Size(); cut += frame / 2 {
+		got := rows(t, copied(t, path, cut))
+		if want := sqlite(t, copied(t, path, cut)); !slices.Equal(got, want) {
+			t.Fatalf("with %d bytes of the WAL: got %d rows %.300q, want %d", cut, len(got), got, len(want))
+		}
+	}
+}
+
+// TestRefilled reads a WAL that was started over and still holds frames of
+// before, and one that is all in the database.
+func TestRefilled(t *testing.T) {
+	path, db := grow(t, 6)
+	run(t, db, "PRAGMA wal_checkpoint(RESTART)")
+	for range 2 {
+		if got, want := rows(t, copied(t, path, 1<<40)), sqlite(t, copied(t, path, 1<<40)); !slices.Equal(got, want) || len(got) < 50 {
+			t.Errorf("got %d rows, want %d", len(got), len(want))
+		}
+		run(t, db, "UPDATE t SET s = 'x' || s WHERE id % 2 = 0")
+	}
+}
+
+// TestChanged: what is added to a WAL changes nothing of what was opened, a
+// checkpoint does, and is told.
+func TestChanged(t *testing.T) {
+	path, db := grow(t, 3)
+	snap, err := sqlsnap.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	count := func() (n int) {
+		if err := snap.QueryRowContext(t.Context(), "SELECT count(*) FROM t").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := count()
+	run(t, db, "INSERT INTO t (s) VALUES ('new')")
+	if after := count(); after != before || snap.Changed() {
+		t.Errorf("got %d rows and then %d, changed: %v", before, after, snap.Changed())
+	}
+	run(t, db, "PRAGMA wal_checkpoint(TRUNCATE)")
+	if !snap.Changed() {
+		t.Error("a checkpoint was not noticed")
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := sqlsnap.Open(t.Context(), filepath.Join(dir, "none.db")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want that it does not exist", err)
+	}
+	if _, err := sqlsnap.Open(t.Context(), dir); err == nil {
+		t.Error("a folder was opened")
+	}
+	path := filepath.Join(dir, "text.db")
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 200)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := rows(t, path); len(got) != 1 || !strings.Contains(got[0], "not a database") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestNoTables: what a schema calls by a table's name but computes is none.
+func TestNoTables(t *testing.T) {
+	path, db := grow(t, 1)
+	run(t, db, "CREATE VIEW v AS SELECT 1 AS id")
+	snap, err := sqlsnap.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	for _, name := range []string{"v", "nothing", "sqlite_schema"} {
+		if columns, err := snap.Columns(t.Context(), name); err != nil || columns != nil {
+			t.Errorf("%s: got %v, %v", name, columns, err)
+		}
+	}
+	if _, err := snap.ExecContext(t.Context(), "DELETE FROM t"); err == nil {
+		t.Error("it was written to")
+	}
+}
+
+// FuzzFiles reads any bytes as a database with its WAL: no panic, no hang.
+func FuzzFiles(f *testing.F) {
+	path, _ := grow(f, 2)
+	wal, err := os.ReadFile(path + "-wal")
+	if err != nil {
+		f.Fatal(err)
+	}
+	main, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(main, wal)
+	f.Add(main, wal[:len(wal)/2])
+	f.Add([]byte(nil), wal)
+	f.Add(main, []byte(nil))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, main, wal []byte) {
+		path := filepath.Join(dir, "fuzz.db")
+		if os.WriteFile(path, main, 0o600) != nil || os.WriteFile(path+"-wal", wal, 0o600) != nil {
+			t.Fatal("can't write")
+		}
+		rows(t, path)
+	})
+}

@@ -1,0 +1,61 @@
+package workspace
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/filelog"
+)
+
+// TestCheckIndex does harm to the index of a workspace: check has a note, but
+// where the index shows that records were lost, and none after a repair.
+func TestCheckIndex(t *testing.T) {
+	says := map[string]string{
+		"bad pages": "is damaged", "not a database": "is damaged", "altered record": "is damaged",
+		"cut in half": "is damaged", "other record": "knows another record 30", "ahead of the log": "the log ends at record 30",
+		"lacks an artifact": "answers otherwise", "a directory": "can't be used now",
+	}
+	list := map[string]func(t *testing.T, dir, file string){
+		"none":              func(*testing.T, string, string) {},
+		"lacks an artifact": func(t *testing.T, _, file string) { query(t, file, `DELETE FROM artifacts WHERE seq = 7`) },
+	}
+	for name, harm := range harms {
+		list[name] = harm
+	}
+	for name, harm := range list {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := testWorkspace(t)
+			publishSome(t, dir, 30)
+			w := openDir(t, dir)
+			check := func() filelog.Report {
+				report, err := w.Check(t.Context())
+				must(t, err)
+				return report
+			}
+			harm(t, w.Runtime, filepath.Join(w.Runtime, indexName))
+			report := check()
+			lost := name == "ahead of the log"
+			if report.Sound() == lost || name == "none" && len(report.Findings) > 0 {
+				t.Errorf("check finds %+v", report.Findings)
+			}
+			if want := says[name]; want != "" && !slices.ContainsFunc(report.Findings, func(f filelog.Finding) bool { return f.Name == indexName && strings.Contains(f.Text, want) }) {
+				t.Errorf("check finds %+v, want %q", report.Findings, want)
+			}
+			if _, err := w.Repair(t.Context(), time.Now()); err != nil {
+				t.Error(err)
+			}
+			if _, err := w.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md"}); err != nil {
+				t.Error(err)
+			}
+			if report := check(); len(report.Findings) > 0 && name != "a directory" {
+				t.Errorf("after a repair, check finds %+v", report.Findings)
+			}
+			checkWorkspace(t, dir, 31)
+		})
+	}
+}

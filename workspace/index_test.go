@@ -1,0 +1,377 @@
+package workspace
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/sqlindex"
+	"github.com/agent-handoff/handoff/logtest"
+)
+
+// TestMain lets this binary stand for a process of its own.
+func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv("LOCAL_TEST_PUBLISH") != "":
+		os.Exit(publishMany(os.Getenv("LOCAL_TEST_DIR"), os.Getenv("LOCAL_TEST_PUBLISH")))
+	case os.Getenv("LOCAL_TEST_LOCK") != "":
+		os.Exit(holdIndex(os.Getenv("LOCAL_TEST_DIR")))
+	case os.Getenv("LOCAL_TEST_LIST") != "":
+		os.Exit(listAll(os.Getenv("LOCAL_TEST_DIR")))
+	}
+	os.Exit(m.Run())
+}
+
+// again runs this binary once more, as what an environment makes it.
+func again(dir string, env ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(env, "LOCAL_TEST_DIR="+dir)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// publishMany publishes n bodies of its own and prints each id that was acknowledged, with
+// the time it took.
+func publishMany(dir, n string) int {
+	times, _ := strconv.Atoi(n)
+	w, err := Open(dir, Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer w.Close()
+	mine := fmt.Sprintf("%d.md", os.Getpid())
+	for i := range times {
+		if err := os.WriteFile(filepath.Join(w.Root, mine), fmt.Appendln(nil, mine, i), 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		began := time.Now()
+		p, err := w.Publish(background, handoff.Draft{Path: mine, Keep: handoff.KeepAlways, Channel: "design", Title: fmt.Sprintf("%d of %d", i, os.Getpid())})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		for _, warning := range p.Warnings {
+			fmt.Fprintln(os.Stderr, warning)
+		}
+		fmt.Println(p.Artifact.ID, time.Since(began).Milliseconds())
+	}
+	return 0
+}
+
+func listAll(dir string) int {
+	w, err := Open(dir, Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer w.Close()
+	page, err := w.Artifacts(background, handoff.ArtifactQuery{Hidden: true})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for _, a := range page.Artifacts {
+		fmt.Println(a.ID)
+	}
+	return 0
+}
+
+// acks are what publishing processes were told.
+type acks struct {
+	sync.Mutex
+	ids     []string
+	longest int // milliseconds
+}
+
+// read takes what a process says until its end.
+func (a *acks) read(r io.Reader) {
+	for line := bufio.NewScanner(r); line.Scan(); {
+		id, ms, _ := strings.Cut(line.Text(), " ")
+		took, _ := strconv.Atoi(ms)
+		a.Lock()
+		a.ids, a.longest = append(a.ids, id), max(a.longest, took)
+		a.Unlock()
+	}
+}
+
+func (a *acks) sorted() []string {
+	a.Lock()
+	defer a.Unlock()
+	return slices.Sorted(slices.Values(a.ids))
+}
+
+// listed returns the ids that another process lists, sorted.
+func listed(t *testing.T, dir string) []string {
+	t.Helper()
+	out, err := again(dir, "LOCAL_TEST_LIST=1").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Sorted(slices.Values(strings.Fields(string(out))))
+}
+
+// TestManyProcesses has many processes publish in one workspace at once, 64 of
+// them 50 times each where HANDOFF_LONG is set, each a kept body of its own: each publish is one whole record, none is refused,
+// none waits long, and what was acknowledged is found by another process at
+// once.
+func TestManyProcesses(t *testing.T) {
+	processes, each := 16, 20
+	if os.Getenv("HANDOFF_LONG") != "" {
+		processes, each = 64, 50
+	}
+	dir := testWorkspace(t)
+	var told acks
+	var wg sync.WaitGroup
+	for range processes {
+		wg.Go(func() {
+			cmd := again(dir, "LOCAL_TEST_PUBLISH="+strconv.Itoa(each))
+			out, err := cmd.StdoutPipe()
+			if err == nil {
+				err = cmd.Start()
+			}
+			if err == nil {
+				told.read(out)
+				err = cmd.Wait()
+			}
+			if err != nil {
+				t.Errorf("publishing: %v", err)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	looks := 0
+	for running := true; running; looks++ {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		want := told.sorted()
+		got := listed(t, dir)
+		for _, id := range want {
+			if _, found := slices.BinarySearch(got, id); !found {
+				t.Errorf("%s was acknowledged, and is not listed", id)
+			}
+		}
+	}
+	want := told.sorted()
+	t.Logf("longest publish: %d ms; %d listings meanwhile", told.longest, looks)
+	if got := listed(t, dir); len(want) != processes*each || !slices.Equal(got, want) {
+		t.Errorf("%d listed, %d acknowledged, want %d, the same", len(got), len(want), processes*each)
+	}
+	wholeRecords(t, dir, want)
+}
+
+// wholeRecords holds that the log has the given artifacts, sorted by id, and
+// nothing else, and that nothing but the index lies beside it.
+func wholeRecords(t *testing.T, dir string, want []string) {
+	t.Helper()
+	w := openDir(t, dir)
+	var stored []string
+	for r, err := range w.Log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, whole := r.Fact.(*handoff.ArtifactPublished); !whole {
+			t.Errorf("record %d is %s, want an artifact", r.Seq, r.Type)
+		}
+		stored = append(stored, r.ID)
+	}
+	slices.Sort(stored)
+	if len(slices.Compact(slices.Clone(want))) != len(want) || !slices.Equal(stored, want) {
+		t.Errorf("%d records, %d acknowledged, and they differ", len(stored), len(want))
+	}
+	report, err := w.Log.Check(t.Context())
+	if err != nil || len(report.Findings) > 0 {
+		t.Errorf("check finds %v, %v", report.Findings, err)
+	}
+	must(t, filepath.WalkDir(w.Runtime, func(name string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(w.Runtime, name)
+		known := filepath.Ext(name) == ".json" || rel == filepath.Join("log", "ID") || rel == ".gitignore" ||
+			strings.HasPrefix(rel, indexName) || rel == lockName || strings.HasPrefix(rel, filepath.Join("bodies", "sha256"))
+		if err == nil && !d.IsDir() && (!known || rel == "index.db.damaged") {
+			t.Errorf("%s was left behind", rel)
+		}
+		return err
+	}))
+}
+
+// harms are what may befall the index of a workspace.
+var harms = map[string]func(t *testing.T, dir, file string){
+	"deleted":     func(t *testing.T, _, file string) { must(t, os.Remove(file)) },
+	"empty":       func(t *testing.T, _, file string) { must(t, os.Truncate(file, 0)) },
+	"truncated":   func(t *testing.T, _, file string) { must(t, os.Truncate(file, 10_000)) },
+	"cut in half": func(t *testing.T, _, file string) { must(t, os.Truncate(file, size(t, file)/2)) },
+	"not a database": func(t *testing.T, _, file string) {
+		must(t, os.WriteFile(file, bytes.Repeat([]byte("no "), 9000), 0o600))
+	},
+	"a directory":    func(t *testing.T, _, file string) { must(t, os.Remove(file)); must(t, os.Mkdir(file, 0o700)) },
+	"bad header":     func(t *testing.T, _, file string) { flip(t, file, 20) },
+	"bad pages":      badPages,
+	"altered record": alter,
+	"stale log beside": func(t *testing.T, _, file string) {
+		must(t, os.WriteFile(file+"-wal", bytes.Repeat([]byte{7}, 9000), 0o600))
+	},
+	"stale memory": func(t *testing.T, _, file string) {
+		must(t, os.WriteFile(file+"-shm", bytes.Repeat([]byte{7}, 32768), 0o600))
+	},
+	"other schema":     func(t *testing.T, _, file string) { query(t, file, `UPDATE place SET version = 99`) },
+	"other tables":     func(t *testing.T, _, file string) { query(t, file, `DROP TABLE place`) },
+	"lacks a table":    func(t *testing.T, _, file string) { query(t, file, `DROP TABLE pointers`) },
+	"other log":        func(t *testing.T, _, file string) { query(t, file, `UPDATE place SET log = 'another'`) },
+	"other record":     func(t *testing.T, _, file string) { query(t, file, `UPDATE place SET id = 'art_other'`) },
+	"ahead of the log": func(t *testing.T, _, file string) { query(t, file, `UPDATE place SET seq = 900`) },
+	"no lock file": func(t *testing.T, dir, _ string) {
+		must(t, os.Mkdir(filepath.Join(dir, "lock"), 0o700))
+		noLock(t, dir)
+	},
+	"killed writer":            killedWriter,
+	"locked by a dead process": lockedByTheDead,
+}
+
+// TestIndexTrouble does harm to the index of a workspace and checks that every
+// answer is as from memory, before and after one more publish.
+func TestIndexTrouble(t *testing.T) {
+	for name, harm := range harms {
+		if name == "ahead of the log" {
+			continue // TestLogLost
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := testWorkspace(t)
+			publishSome(t, dir, 30)
+			harm(t, filepath.Join(dir, ".handoff"), filepath.Join(dir, ".handoff", indexName))
+			n := checkWorkspace(t, dir, 30)
+			publishSome(t, dir, 1)
+			checkWorkspace(t, dir, n+1)
+		})
+	}
+}
+
+// TestIndexTroubleWhileOpen does harm to the index under an open workspace.
+func TestIndexTroubleWhileOpen(t *testing.T) {
+	dir := testWorkspace(t)
+	publishSome(t, dir, 30)
+	w := openDir(t, dir)
+	if _, err := w.Newest(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, ".handoff", indexName)
+	badPages(t, "", file)
+	query(t, file, `DROP TABLE IF EXISTS artifacts`)
+	publishSome(t, dir, 1)
+	p, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"})
+	if err != nil || len(p.Warnings) > 0 {
+		t.Errorf("Publish = %v, warnings %q", err, p.Warnings)
+	}
+	checkWorkspace(t, dir, 32)
+	page, err := w.Artifacts(t.Context(), handoff.ArtifactQuery{Hidden: true})
+	if err != nil || len(page.Artifacts) != 32 {
+		t.Errorf("%d artifacts, %v, want 32", len(page.Artifacts), err)
+	}
+}
+
+// TestReadOnly lets another user look at a workspace that only its owner may
+// write: the index lies in that user's cache, or in memory.
+func TestReadOnly(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can be another user")
+	}
+	dir := testWorkspace(t)
+	publishSome(t, dir, 5)
+	runtime := filepath.Join(dir, ".handoff")
+	for _, name := range []string{filepath.Dir(filepath.Dir(dir)), filepath.Dir(dir), dir, runtime} {
+		must(t, os.Chmod(name, 0o755))
+	}
+	must(t, exec.Command("chmod", "-R", "a+rX", runtime).Run())
+	cmd := again(dir, "LOCAL_TEST_LIST=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	program := filepath.Join(dir, "program")
+	must(t, exec.Command("cp", os.Args[0], program).Run())
+	cmd.Path = program
+	out, err := cmd.Output()
+	if lines := strings.Count(string(out), "\n"); err != nil || lines != 5 {
+		t.Errorf("another user sees %d artifacts, %v, want 5", lines, err)
+	}
+}
+
+func TestReadingMakesNothing(t *testing.T) {
+	dir, cache := testWorkspace(t), t.TempDir()
+	w, err := Open(dir, Options{Getenv: func(name string) string { return map[string]string{"XDG_CACHE_HOME": cache}[name] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if page, err := w.Artifacts(t.Context(), handoff.ArtifactQuery{}); err != nil || len(page.Artifacts) != 0 {
+		t.Errorf("Artifacts = %v, %v, want none", page.Artifacts, err)
+	}
+	for _, name := range []string{filepath.Join(dir, ".handoff"), filepath.Join(cache, "handoff")} {
+		if _, err := os.Lstat(name); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("reading made %s", name)
+		}
+	}
+}
+
+// TestIndexInCache checks that the index lies in the cache where it can't lie
+// beside the log, and that search works there and without any file.
+func TestIndexInCache(t *testing.T) {
+	for _, cache := range []string{t.TempDir(), ""} {
+		dir := testWorkspace(t)
+		must(t, os.MkdirAll(filepath.Join(dir, ".handoff", lockName), 0o700))
+		w, err := Open(dir, Options{Getenv: func(name string) string { return map[string]string{"XDG_CACHE_HOME": cache}[name] }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		if _, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design", Title: "Retry policy"}); err != nil {
+			t.Fatal(err)
+		}
+		found, err := w.Search(t.Context(), sqlindex.Query{Text: "retry"})
+		if err != nil || len(found) != 1 {
+			t.Errorf("Search = %v, %v, want one", found, err)
+		}
+		id, _ := w.Log.ID()
+		_, err = os.Stat(filepath.Join(cache, "handoff", id, indexName))
+		if (err == nil) != (cache != "") {
+			t.Errorf("with cache %q: %v", cache, err)
+		}
+	}
+}
+
+// checkWorkspace compares what a newly opened workspace says with an index in
+// memory over the same log, which holds n records or more. It returns how many.
+func checkWorkspace(t *testing.T, dir string, n int) int {
+	t.Helper()
+	w := openDir(t, dir)
+	defer w.Close()
+	records := logtest.Collect(t, w.Log, 0)
+	if len(records) < n {
+		t.Fatalf("the log holds %d records, want %d", len(records), n)
+	}
+	want := handoff.NewMemory()
+	if err := want.Apply(t.Context(), records...); err != nil {
+		t.Fatal(err)
+	}
+	if err := handoff.CatchUp(t.Context(), w.Log, w.index); err != nil {
+		t.Fatal(err)
+	}
+	logtest.CheckAnswers(t, w.index, want, records)
+	return len(records)
+}

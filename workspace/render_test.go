@@ -1,0 +1,125 @@
+package workspace
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/session"
+)
+
+func openHere(t *testing.T, dir string) *Workspace {
+	t.Helper()
+	w, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+// TestRenderLeft appends records as a process does that is killed before it
+// renders; the next one renders what is left, where the folder is here.
+func TestRenderLeft(t *testing.T) {
+	dir := t.TempDir()
+	w := openHere(t, dir)
+	var opened [3]OpenedSession
+	for i := range opened {
+		var err error
+		if opened[i], err = w.OpenSession(t.Context(), handoff.Producer{}, session.Opening{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}}, SessionFiles{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func(w *Workspace) int {
+		t.Helper()
+		ids, err := w.index.unrendered(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(ids)
+	}
+	if n := left(w); n != 0 {
+		t.Errorf("%d sessions are to be rendered after all were", n)
+	}
+	summary := "what was said"
+	for _, o := range opened {
+		if _, _, err := w.Record(t.Context(), &handoff.SessionNoted{SessionID: o.ID, UserSummary: &summary}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(opened[1].Folder); err != nil { // as on another machine
+		t.Fatal(err)
+	}
+	if err := os.Remove(opened[2].Manifest); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(opened[2].Manifest, 0o777); err != nil { // which can't be rendered over
+		t.Fatal(err)
+	}
+	next := openHere(t, dir)
+	if err := next.renderLeft(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(opened[0].Manifest); err != nil || !strings.Contains(string(b), summary) {
+		t.Errorf("the manifest, %v, was not rendered:\n%s", err, b)
+	}
+	if _, err := os.Stat(opened[1].Folder); err == nil {
+		t.Error("a folder was made that was not there")
+	}
+	if n := left(next); n != 1 {
+		t.Errorf("%d sessions are still to be rendered, want the one that can't be", n)
+	}
+	// An index that is built anew knows of no rendering: all are looked at.
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"index.db", "index.db-wal", "index.db-shm"} {
+		os.Remove(filepath.Join(dir, ".handoff", name))
+	}
+	if err := os.Remove(opened[2].Manifest); err != nil {
+		t.Fatal(err)
+	}
+	again := openHere(t, dir)
+	if _, err := again.Newest(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := left(again); n != 3 {
+		t.Errorf("%d sessions are to be looked at after the index was lost, want 3", n)
+	}
+	if err := again.renderLeft(t.Context(), 0); err != nil || left(again) != 0 {
+		t.Errorf("%d sessions are still to be rendered, %v", left(again), err)
+	}
+	if b, err := os.ReadFile(opened[2].Manifest); err != nil || !strings.Contains(string(b), summary) {
+		t.Errorf("the manifest, %v, was not rendered again:\n%s", err, b)
+	}
+}
+
+// TestRenderedAtExit adds many outputs in one process: when it closes the
+// testWorkspace the manifest lists them all.
+func TestRenderedAtExit(t *testing.T) {
+	w := openHere(t, t.TempDir())
+	o, err := w.OpenSession(t.Context(), handoff.Producer{}, session.Opening{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}}, SessionFiles{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const outputs = 30
+	for i := range outputs {
+		name := fmt.Sprintf("part-%d.md", i)
+		if err := os.WriteFile(filepath.Join(o.Folder, name), []byte(name), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Book(handoff.Producer{}).Add(t.Context(), o.ID, handoff.Producer{}, session.Addition{File: name, Type: "document"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(o.Manifest)
+	if got := strings.Count(string(b), `"file": "part-`); err != nil || got != outputs {
+		t.Errorf("the manifest lists %d outputs, %v, want %d", got, err, outputs)
+	}
+}

@@ -1,0 +1,102 @@
+package workspace_test
+
+import (
+	"os/exec"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// TestProcessGone opens a session as a command that starts others would, lets
+// its processes end one after the other, and looks on.
+func TestProcessGone(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("this system can't tell a process from all others")
+	}
+	w, err := workspace.Open(t.TempDir(), workspace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	engine, child := exec.Command("sleep", "60"), exec.Command("sleep", "60")
+	for _, cmd := range []*exec.Cmd{engine, child} {
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Process.Kill()
+	}
+	opened, err := w.OpenSession(t.Context(), handoff.Producer{}, session.Opening{
+		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"}, Process: workspace.ProcessOf(engine.Process.Pid),
+	}, workspace.SessionFiles{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Book(handoff.Producer{}).Note(t.Context(), handoff.SessionNoted{SessionID: opened.ID, Child: workspace.ProcessOf(child.Process.Pid)}); err != nil {
+		t.Fatal(err)
+	}
+	gone := func() bool {
+		s, err := w.Session(t.Context(), opened.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		elsewhere := workspace.Observer()
+		elsewhere.BootID = "another"
+		if session.Gone(s, elsewhere) {
+			t.Error("an observer on another machine takes it for gone")
+		}
+		return session.Gone(s, workspace.Observer())
+	}
+	if gone() {
+		t.Error("gone while both live")
+	}
+	engine.Process.Kill()
+	engine.Wait()
+	if gone() {
+		t.Error("gone while the child lives on")
+	}
+	child.Process.Kill() // not waited for: a zombie is gone too
+	for deadline := time.Now().Add(10 * time.Second); !gone(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not gone, though both are")
+		}
+	}
+	child.Wait()
+	page, err := session.Find(t.Context(), w, session.Query{SessionQuery: handoff.SessionQuery{Status: session.Failed}, Observer: workspace.Observer(), Now: time.Now()})
+	if err != nil || len(page.Sessions) != 1 || page.Sessions[0].Reason != session.ProcessGone {
+		t.Errorf("failed sessions are %+v, %v, want the one whose process is gone", page.Sessions, err)
+	}
+}
+
+// TestRun opens a run within a session: it has a folder there, and no manifest.
+func TestRun(t *testing.T) {
+	w, err := workspace.Open(t.TempDir(), workspace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	open := func(o session.Opening) workspace.OpenedSession {
+		t.Helper()
+		opened, err := w.OpenSession(t.Context(), handoff.Producer{}, o, workspace.SessionFiles{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened
+	}
+	outer := open(session.Opening{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"}})
+	for id, folder := range map[string]string{"run-7": "run-7", "a/../b": "~612f2e2e2f62", "..": "~2e2e"} {
+		run := open(session.Opening{ID: id, Parent: outer.ID})
+		if want := outer.Folder + "/artifacts/" + folder; run.Folder != want || run.Manifest != "" {
+			t.Errorf("run %q is in %s with manifest %q, want %s and none", id, run.Folder, run.Manifest, want)
+		}
+		if run.Env["HANDOFF_SESSION"] != outer.ID || run.Env["HANDOFF_RUN"] != id || run.Env["HANDOFF_SESSION_DIR"] != outer.Folder {
+			t.Errorf("run %q has environment %v", id, run.Env)
+		}
+	}
+	if _, err := w.OpenSession(t.Context(), handoff.Producer{}, session.Opening{ID: "r", Parent: "nowhere"}, workspace.SessionFiles{}); err == nil {
+		t.Error("a run in no session was opened")
+	}
+}
