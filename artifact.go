@@ -186,7 +186,7 @@ func ParseCursor(s string) (Seq, error) {
 	digits, ok := strings.CutPrefix(s, "c")
 	n, err := strconv.ParseInt(digits, 36, 64)
 	if !ok || err != nil || n < 1 {
-		return 0, &Error{Op: "list", Name: s, Kind: Invalid, Err: errors.New("is no cursor"), Hint: "pass the cursor that an earlier page ended with"}
+		return 0, &Error{Op: "list", Name: s, Kind: Invalid, Err: errors.New("is no cursor"), Hint: Advice("pass the cursor that an earlier page ended with")}
 	}
 	return Seq(n), nil
 }

@@ -57,7 +57,7 @@ func TestPublishWhileWritten(t *testing.T) {
 	// A file that never rests is refused, and nothing is left behind.
 	_, w, err := publish(1000)
 	var e *handoff.Error
-	if !errors.As(err, &e) || e.Kind != handoff.Conflict || e.Hint == "" {
+	if !errors.As(err, &e) || e.Kind != handoff.Conflict || e.Hint.IsZero() {
 		t.Errorf("a publish of a file that keeps changing = %v, want kind Conflict with a hint", err)
 	}
 	if _, err := os.Stat(w.Runtime); !errors.Is(err, os.ErrNotExist) {

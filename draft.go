@@ -69,7 +69,7 @@ func CheckChannel(name string) error {
 	}
 	return &Error{Op: "channel", Name: fmt.Sprintf("%q", name), Kind: Invalid,
 		Err:  errors.New("is not lower-case words joined by dashes"),
-		Hint: "use one of " + strings.Join(known, ", ") + ", or a word of your own such as security-review"}
+		Hint: Advice("use one of " + strings.Join(known, ", ") + ", or a word of your own such as security-review")}
 }
 
 // fact checks the draft and returns what it says, but for the body.
@@ -119,12 +119,12 @@ func (d Draft) refuse(reason error, hint string) error {
 	if d.Body != nil {
 		name = "-"
 	}
-	return &Error{Op: "publish", Name: name, Kind: Invalid, Err: reason, Hint: hint}
+	return &Error{Op: "publish", Name: name, Kind: Invalid, Err: reason, Hint: Advice(hint)}
 }
 
 func checkText(name, value string, most int) error {
 	refuse := func(reason error, hint string) error {
-		return &Error{Op: name, Kind: Invalid, Err: reason, Hint: hint}
+		return &Error{Op: name, Kind: Invalid, Err: reason, Hint: Advice(hint)}
 	}
 	if !utf8.ValidString(value) {
 		return refuse(errors.New("is not UTF-8"), "write it as UTF-8")

@@ -26,7 +26,7 @@ type Error struct {
 	Name string // on what: a path, an id
 	Kind Kind
 	Err  error  // the reason; the kind serves where it is nil
-	Hint string // what to do instead; never something that destroys
+	Hint Hint   // what to do instead; never something that destroys data
 }
 
 func (e *Error) Error() string {

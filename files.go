@@ -51,7 +51,7 @@ func (k Keep) Check() error {
 		return nil
 	}
 	return &Error{Op: "keep", Name: fmt.Sprintf("%q", string(k)), Kind: Invalid, Err: errors.New("is not auto, always or never"),
-		Hint: "auto keeps files of up to 1 MiB, always keeps any, never none"}
+		Hint: Advice("auto keeps files of up to 1 MiB, always keeps any, never none")}
 }
 
 // KeepLimit is the size up to which KeepAuto keeps a file.
@@ -129,7 +129,7 @@ func (h *Hub) Open(ctx context.Context, id string) (Body, error) {
 	if f != nil {
 		return Body{f, a, false}, nil
 	}
-	gone := &Error{Op: "read", Name: id, Kind: Unavailable, Hint: "handoff show " + id + " tells where it lay and who made it"}
+	gone := &Error{Op: "read", Name: id, Kind: Unavailable, Hint: Advice("handoff show " + id + " tells where it lay and who made it")}
 	if !a.Kept || h.bodies == nil {
 		gone.Err = fmt.Errorf("%s is %s, and no copy was kept", a.Path, a.Target)
 		if a.Digest == (Digest{}) && a.SizeBytes == nil && a.Target == Unknown {
@@ -141,7 +141,7 @@ func (h *Hub) Open(ctx context.Context, id string) (Body, error) {
 	if errors.Is(err, NotFound) {
 		gone.Err = errors.New("its kept copy is missing")
 		if a.Status != Withdrawn { // else it was collected
-			gone.Kind, gone.Hint = Corrupt, "handoff check tells what else is missing"
+			gone.Kind, gone.Hint = Corrupt, Advice("handoff check tells what else is missing")
 		}
 		err = gone
 	}

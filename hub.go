@@ -187,7 +187,7 @@ func (h *Hub) Record(ctx context.Context, f Fact) (Record, []string, error) {
 // record returns a new record of the hub's producer.
 func (h *Hub) record(f Fact) (Record, error) {
 	if !utf8.ValidString(fmt.Sprint(h.producer, f)) { // JSON would hold other bytes than were said
-		return Record{}, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("has an id or text that is not UTF-8"), Hint: "write it as UTF-8"}
+		return Record{}, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("has an id or text that is not UTF-8"), Hint: Advice("write it as UTF-8")}
 	}
 	return NewRecord(h.o.Now(), h.o.Rand, h.producer, f)
 }

@@ -147,7 +147,7 @@ func (m *Memory) Artifact(_ context.Context, id string) (Artifact, error) {
 	defer m.mu.RUnlock()
 	a := m.tables.artifacts[id]
 	if !a.known() {
-		return Artifact{}, &Error{Op: "find artifact", Name: id, Kind: NotFound, Hint: "handoff list --all shows every artifact"}
+		return Artifact{}, &Error{Op: "find artifact", Name: id, Kind: NotFound, Hint: Advice("handoff list --all shows every artifact")}
 	}
 	return View(&m.tables, a)
 }
@@ -199,7 +199,7 @@ func (m *Memory) Session(_ context.Context, id string) (Session, error) {
 	defer m.mu.RUnlock()
 	s, ok := m.tables.sessions[id]
 	if !ok {
-		return Session{}, &Error{Op: "find session", Name: id, Kind: NotFound, Hint: "handoff session find lists the sessions"}
+		return Session{}, &Error{Op: "find session", Name: id, Kind: NotFound, Hint: Advice("handoff session find lists the sessions")}
 	}
 	return s.clone(), nil
 }

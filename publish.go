@@ -131,7 +131,7 @@ func (h *Hub) settle(ctx context.Context, p *ArtifactPublished) (Published, erro
 	if !sameBody(p, &first.ArtifactPublished) {
 		return Published{}, &Error{Op: "publish", Name: p.Path, Kind: Conflict,
 			Err:  fmt.Errorf("key %q was used for another body: %s", p.Key, first.ID),
-			Hint: "publish under a new key, with --replaces " + first.ID}
+			Hint: Advice("publish under a new key, with --replaces " + first.ID)}
 	}
 	return Published{Artifact: first, Existing: true}, nil
 }

@@ -127,7 +127,7 @@ func (r Record) JSON() ([]byte, error) {
 	if len(b) > MaxRecord {
 		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid,
 			Err:  fmt.Errorf("has %d bytes, more than %d", len(b), MaxRecord),
-			Hint: "publish large metadata as a file of its own"}
+			Hint: Advice("publish large metadata as a file of its own")}
 	}
 	return b, nil
 }

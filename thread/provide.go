@@ -32,7 +32,7 @@ func Home(env, dir string) func(getenv func(string) string, home string) []strin
 // Missing is the error for a thread that is below none of the roots.
 func Missing(provider, id string, roots []string) error {
 	return &handoff.Error{Op: "thread", Name: provider + "/" + id, Kind: handoff.NotFound,
-		Err: errors.New("no such thread below " + strings.Join(roots, ", ")), Hint: "look below another home by setting its variable"}
+		Err: errors.New("no such thread below " + strings.Join(roots, ", ")), Hint: handoff.Advice("look below another home by setting its variable")}
 }
 
 // Unreadable is the error for a transcript that can't be opened: NotFound where
@@ -46,7 +46,7 @@ func Unreadable(name string, err error) error {
 		kind = handoff.NotFound
 	}
 	return &handoff.Error{Op: "read thread", Name: name, Kind: kind, Err: err,
-		Hint: "the tool that wrote it may have moved or locked it; handoff thread with the id alone looks everywhere"}
+		Hint: handoff.Advice("the tool that wrote it may have moved or locked it; handoff thread with the id alone looks everywhere")}
 }
 
 // Regular reports whether reading path can't block: it is a file, or a link to

@@ -87,7 +87,7 @@ func (s *Set) Provider(name string) (Provider, error) {
 	i := slices.IndexFunc(s.drivers, func(d Driver) bool { return d.Name == name })
 	if i < 0 {
 		return nil, &handoff.Error{Op: "thread", Name: name, Kind: handoff.Unsupported,
-			Err: errors.New("no such provider"), Hint: "providers are " + strings.Join(s.Names(), ", ")}
+			Err: errors.New("no such provider"), Hint: handoff.Advice("providers are " + strings.Join(s.Names(), ", "))}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +205,7 @@ func (s *Set) find(ctx context.Context, u URI) (*View, error) {
 // does not hide the others, unless nobody knows the id.
 func (s *Set) findAnywhere(ctx context.Context, u URI) (*View, error) {
 	if slices.Contains(s.Names(), u.Thread) {
-		return nil, &handoff.Error{Op: "thread", Name: u.Thread, Kind: handoff.Unsupported, Err: errors.New("this names a provider, not a thread"), Hint: uriHint}
+		return nil, &handoff.Error{Op: "thread", Name: u.Thread, Kind: handoff.Unsupported, Err: errors.New("this names a provider, not a thread"), Hint: handoff.Advice(uriHint)}
 	}
 	var found []*View
 	var failed error
@@ -232,11 +232,11 @@ func (s *Set) findAnywhere(ctx context.Context, u URI) (*View, error) {
 		for _, v := range found {
 			names = append(names, v.URI.String())
 		}
-		return nil, &handoff.Error{Op: "thread", Name: u.Thread, Kind: handoff.Conflict, Err: fmt.Errorf("several providers know it: %s", strings.Join(names, ", ")), Hint: "name the provider, as in " + names[0]}
+		return nil, &handoff.Error{Op: "thread", Name: u.Thread, Kind: handoff.Conflict, Err: fmt.Errorf("several providers know it: %s", strings.Join(names, ", ")), Hint: handoff.Advice("name the provider, as in " + names[0])}
 	case failed != nil:
 		return nil, failed
 	case asked == 0:
-		return nil, &handoff.Error{Op: "thread", Name: u.Thread, Kind: handoff.Invalid, Err: errors.New("no provider's ids look like this"), Hint: uriHint}
+		return nil, &handoff.Error{Op: "thread", Name: u.Thread, Kind: handoff.Invalid, Err: errors.New("no provider's ids look like this"), Hint: handoff.Advice(uriHint)}
 	}
 	return nil, notFound(u.Thread, "look below another home, or name the provider: "+strings.Join(s.Names(), ", "))
 }

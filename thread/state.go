@@ -163,5 +163,5 @@ func (u *Usage) Add(provider, model string, t Tokens) {
 }
 
 func notFound(name, hint string) error {
-	return &handoff.Error{Op: "thread", Name: name, Kind: handoff.NotFound, Hint: hint}
+	return &handoff.Error{Op: "thread", Name: name, Kind: handoff.NotFound, Hint: handoff.Advice(hint)}
 }

@@ -81,7 +81,7 @@ func ParseURI(s string) (URI, error) {
 		if errors.Is(err, handoff.Unsupported) {
 			kind = handoff.Unsupported
 		}
-		return URI{}, &handoff.Error{Op: "read uri", Name: s, Kind: kind, Err: err, Hint: uriHint}
+		return URI{}, &handoff.Error{Op: "read uri", Name: s, Kind: kind, Err: err, Hint: handoff.Advice(uriHint)}
 	}
 	return u, nil
 }

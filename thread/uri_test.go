@@ -91,7 +91,7 @@ func TestParseURIRefuses(t *testing.T) {
 	} {
 		u, err := thread.ParseURI(tt.in)
 		var e *handoff.Error
-		if !errors.Is(err, tt.kind) || !errors.As(err, &e) || e.Hint == "" {
+		if !errors.Is(err, tt.kind) || !errors.As(err, &e) || e.Hint.IsZero() {
 			t.Errorf("ParseURI(%q) = %+v, %v, want %s and a hint", tt.in, u, err, tt.kind)
 		}
 	}

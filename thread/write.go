@@ -27,7 +27,7 @@ type Options struct {
 
 func (o Options) check(u URI) error {
 	refuse := func(why, hint string) error {
-		return &handoff.Error{Op: "thread", Name: u.String(), Kind: handoff.Invalid, Err: errors.New(why), Hint: hint}
+		return &handoff.Error{Op: "thread", Name: u.String(), Kind: handoff.Invalid, Err: errors.New(why), Hint: handoff.Advice(hint)}
 	}
 	switch {
 	case o.List && u.Agent != "":

@@ -178,7 +178,7 @@ func TestModesThatExclude(t *testing.T) {
 	} {
 		out, err := show(t, family(), tt.uri, tt.o)
 		var e *handoff.Error
-		if out != "" || !errors.Is(err, tt.kind) || !errors.As(err, &e) || !strings.Contains(e.Hint, tt.hint) {
+		if out != "" || !errors.Is(err, tt.kind) || !errors.As(err, &e) || !strings.Contains(e.Hint.String(), tt.hint) {
 			t.Errorf("%s %+v: got %q, %v, want %s and a hint with %q", tt.uri, tt.o, out, err, tt.kind, tt.hint)
 		}
 	}

@@ -36,7 +36,7 @@ func Save(ctx context.Context, b handoff.Body, name string) error {
 func (w *Workspace) PutBack(ctx context.Context, b handoff.Body) error {
 	if a := b.Artifact; a.Root == handoff.SessionRoot || a.Root == "" && a.Worktree != w.Linked {
 		return &handoff.Error{Op: "write", Name: a.Path, Kind: handoff.Unavailable, Err: errors.New("its place is not below this workspace"),
-			Hint: "handoff read " + a.ID + " --to PATH writes it elsewhere"}
+			Hint: handoff.Advice("handoff read " + a.ID + " --to PATH writes it elsewhere")}
 	}
 	root := w.files
 	if b.Artifact.Root == handoff.RuntimeRoot {
@@ -135,7 +135,7 @@ func unsaved(name string, err error) error {
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	e := &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: err, Hint: "name a place that can be written with --to PATH, or read to standard output"}
+	e := &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("name a place that can be written with --to PATH, or read to standard output")}
 	var p *fs.PathError
 	var link *os.LinkError
 	switch {
@@ -146,7 +146,7 @@ func unsaved(name string, err error) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		e.Kind, e.Err, e.Hint = handoff.Conflict, errors.New("something is there already"), "name a new file with --to PATH"
+		e.Kind, e.Err, e.Hint = handoff.Conflict, errors.New("something is there already"), handoff.Advice("name a new file with --to PATH")
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("%s is no directory", filepath.Dir(name))
 	}

@@ -54,7 +54,7 @@ func (w *Workspace) searchIn(ctx context.Context, x *sqlindex.Index, q sqlindex.
 func (w *Workspace) searchAside(ctx context.Context, q sqlindex.Query) ([]sqlindex.Match, error) {
 	dir, err := os.MkdirTemp("", "handoff-index-")
 	if err != nil {
-		return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: err, Hint: "set TMPDIR to a directory that can be written"}
+		return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("set TMPDIR to a directory that can be written")}
 	}
 	defer os.RemoveAll(dir)
 	x, err := sqlindex.Open(ctx, filepath.Join(dir, indexName), "")
@@ -68,7 +68,7 @@ func (w *Workspace) searchAside(ctx context.Context, q sqlindex.Query) ([]sqlind
 	}
 	var trouble *sqlindex.Trouble
 	if errors.As(err, &trouble) {
-		return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: trouble.Err, Hint: "set TMPDIR to a directory that can be written"}
+		return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: trouble.Err, Hint: handoff.Advice("set TMPDIR to a directory that can be written")}
 	}
 	return found, err
 }

@@ -105,7 +105,7 @@ func openRoot(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, &handoff.Error{Op: "open workspace", Name: dir, Kind: handoff.Unavailable, Err: err,
-			Hint: "--workspace and HANDOFF_WORKSPACE name another"}
+			Hint: handoff.Advice("--workspace and HANDOFF_WORKSPACE name another")}
 	}
 	return root, nil
 }

@@ -110,7 +110,7 @@ func readRef(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string
 	}
 	if found.Name == "" || f.rev > len(revisions) {
 		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.NotFound, Err: fmt.Errorf("has no revision %d", f.rev),
-			Hint: "handoff show " + found.ID + " --history lists them"}
+			Hint: handoff.Advice("handoff show " + found.ID + " --history lists them")}
 	}
 	return read(ctx, a, w, revisions[f.rev-1].ID, f)
 }
@@ -119,7 +119,7 @@ func readRef(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string
 func readUnrecorded(a *cli.App, found names.Candidate, ref string, f readFlags) error {
 	file, err := found.Open()
 	if err != nil {
-		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.Unavailable, Err: reason(err), Hint: "the file lies at " + found.File}
+		return &handoff.Error{Op: "read", Name: ref, Kind: handoff.Unavailable, Err: reason(err), Hint: handoff.Advice("the file lies at " + found.File)}
 	}
 	return copyUnrecorded(a, file, found.File, "handoff write "+found.Name+" "+found.File, f)
 }
@@ -129,7 +129,7 @@ func readUnrecorded(a *cli.App, found names.Candidate, ref string, f readFlags) 
 func copyUnrecorded(a *cli.App, file *os.File, name, hint string, f readFlags) error {
 	defer file.Close()
 	if f.to != "" || f.inPlace || a.AsJSON || f.rev != 0 {
-		return &handoff.Error{Op: "read", Name: name, Kind: handoff.NotFound, Err: errors.New("no record tells of it"), Hint: hint + " records it"}
+		return &handoff.Error{Op: "read", Name: name, Kind: handoff.NotFound, Err: errors.New("no record tells of it"), Hint: handoff.Advice(hint + " records it")}
 	}
 	fmt.Fprintf(a.Err, "unrecorded: %s\n", cli.OneLine(name))
 	_, err := content.CopyPage(a.Out, file, f.span)

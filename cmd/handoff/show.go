@@ -89,7 +89,7 @@ func showWhole(ctx context.Context, a *cli.App, w *workspace.Workspace, ref stri
 	switch {
 	case session && issue:
 		return false, &handoff.Error{Op: "show", Name: ref, Kind: handoff.Conflict, Err: errors.New("is the id of a session and of an issue"),
-			Hint: "handoff pipeline history " + ref + " shows the issue, handoff session graph " + ref + " the session"}
+			Hint: handoff.Advice("handoff pipeline history " + ref + " shows the issue, handoff session graph " + ref + " the session")}
 	case session:
 		return true, showSession(ctx, a, w, ref, f)
 	case issue && !f.files:

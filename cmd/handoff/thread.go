@@ -62,7 +62,7 @@ Nothing is ever written where the tools keep their files.`,
 func writeWhole(ctx context.Context, name string, write func(context.Context, io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".handoff-*")
 	if err != nil {
-		return &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: "name a file in a directory that can be written"}
+		return &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: handoff.Advice("name a file in a directory that can be written")}
 	}
 	defer os.Remove(f.Name())
 	if err := write(ctx, f); err != nil {
@@ -74,7 +74,7 @@ func writeWhole(ctx context.Context, name string, write func(context.Context, io
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
-		return &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: "name another file with -o"}
+		return &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: handoff.Advice("name another file with -o")}
 	}
 	return nil
 }

@@ -54,10 +54,10 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command) {
 
 // late is what a watch ends with when its time is up.
 func late(op string, printed int, timeout time.Duration) error {
-	e := &handoff.Error{Op: op, Kind: handoff.Unavailable, Err: fmt.Errorf("nothing came within %s", timeout), Hint: "handoff list shows what is there"}
+	e := &handoff.Error{Op: op, Kind: handoff.Unavailable, Err: fmt.Errorf("nothing came within %s", timeout), Hint: handoff.Advice("handoff list shows what is there")}
 	if printed > 0 {
 		e.Err = fmt.Errorf("%s is over, and %d came", timeout, printed)
-		e.Hint = "handoff watch --after SEQ goes on behind the last one"
+		e.Hint = handoff.Advice("handoff watch --after SEQ goes on behind the last one")
 	}
 	return e
 }

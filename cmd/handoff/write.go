@@ -87,7 +87,7 @@ func openFile(name string) (*os.File, error) {
 var errIrregular = errors.New("is no file")
 
 func unread(name string, err error) error {
-	e := &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: "name a file that can be read, or - for standard input"}
+	e := &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: handoff.Advice("name a file that can be read, or - for standard input")}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind = handoff.NotFound

@@ -24,7 +24,7 @@ func LoadVariables(name string) (map[string]string, error) {
 	}
 	values, err := ParseVariables(b)
 	if err != nil {
-		return nil, &handoff.Error{Op: "read variables", Name: name, Kind: handoff.Invalid, Err: err, Hint: "write each as NAME: \"text\""}
+		return nil, &handoff.Error{Op: "read variables", Name: name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("write each as NAME: \"text\"")}
 	}
 	return values, nil
 }
@@ -61,7 +61,7 @@ func LoadAgent(name string) (handoff.SessionAgent, error) {
 	}
 	agent, err := ParseAgent(b)
 	if err != nil {
-		err = &handoff.Error{Op: "read agent", Name: name, Kind: handoff.Invalid, Err: err, Hint: "name the agent with --agent, --title and --bundle"}
+		err = &handoff.Error{Op: "read agent", Name: name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("name the agent with --agent, --title and --bundle")}
 	}
 	return agent, err
 }
@@ -109,7 +109,7 @@ func ParseAgent(b []byte) (handoff.SessionAgent, error) {
 
 func readSmall(name string) ([]byte, error) {
 	refuse := func(kind handoff.Kind, why error) ([]byte, error) {
-		return nil, &handoff.Error{Op: "read", Name: name, Kind: kind, Err: why, Hint: "name a file that can be read"}
+		return nil, &handoff.Error{Op: "read", Name: name, Kind: kind, Err: why, Hint: handoff.Advice("name a file that can be read")}
 	}
 	info, err := os.Stat(name)
 	switch {

@@ -28,7 +28,7 @@ func TestUnreadableIsNotAbsent(t *testing.T) {
 		_, agent := config.LoadAgent(name)
 		for _, err := range []error{variables, agent} {
 			var e *handoff.Error
-			if !errors.As(err, &e) || e.Kind != want || e.Name != name || e.Hint == "" {
+			if !errors.As(err, &e) || e.Kind != want || e.Name != name || e.Hint.IsZero() {
 				t.Errorf("reading %s = %v, want kind %s, its name and a hint", name, err, want)
 			}
 		}

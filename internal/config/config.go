@@ -55,12 +55,12 @@ func Load(runtime string) (Config, error) {
 		return Config{}, nil
 	}
 	if err != nil {
-		return Config{}, &handoff.Error{Op: "read config", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: "make it a file that can be read"}
+		return Config{}, &handoff.Error{Op: "read config", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: handoff.Advice("make it a file that can be read")}
 	}
 	c, err := Parse(b)
 	if err != nil {
 		return Config{}, &handoff.Error{Op: "read config", Name: name, Kind: handoff.Invalid, Err: err,
-			Hint: "the keys are channels, keep, limits, output_folder and agent_outputs_folder; README.md shows each"}
+			Hint: handoff.Advice("the keys are channels, keep, limits, output_folder and agent_outputs_folder; README.md shows each")}
 	}
 	return c, nil
 }

@@ -77,7 +77,7 @@ func TestLoad(t *testing.T) {
 	}
 	_, err := config.Load(dir)
 	var e *handoff.Error
-	if !errors.As(err, &e) || e.Kind != handoff.Invalid || e.Name != file || e.Hint == "" {
+	if !errors.As(err, &e) || e.Kind != handoff.Invalid || e.Name != file || e.Hint.IsZero() {
 		t.Errorf("Load of a bad file = %v, want kind Invalid, the file's name and a hint", err)
 	}
 	if err := os.Remove(file); err != nil {

@@ -124,16 +124,16 @@ func (r *resolver) replace(text string, m []int, within []string) (string, error
 	written := text[m[0]:m[1]]
 	if !ok {
 		return "", &handoff.Error{Op: "resolve", Name: written, Kind: handoff.Invalid, Err: errors.New("no such variable"),
-			Hint: "the variables are " + strings.Join(r.paths.names(), ", ")}
+			Hint: handoff.Advice("the variables are " + strings.Join(r.paths.names(), ", "))}
 	}
 	if i := slices.Index(within, key); i >= 0 {
 		chain := append(slices.Clone(within[i:]), key)
 		return "", &handoff.Error{Op: "resolve", Name: written, Kind: handoff.Invalid,
-			Err: fmt.Errorf("stands for itself: %s", strings.ReplaceAll(strings.Join(chain, " → "), "config.", "")), Hint: "give one of them a value of its own"}
+			Err: fmt.Errorf("stands for itself: %s", strings.ReplaceAll(strings.Join(chain, " → "), "config.", "")), Hint: handoff.Advice("give one of them a value of its own")}
 	}
 	if len(r.done) >= maxSubstitutions {
 		return "", &handoff.Error{Op: "resolve", Name: written, Kind: handoff.Invalid,
-			Err: fmt.Errorf("takes more than %d substitutions", maxSubstitutions), Hint: "write the path with fewer variables"}
+			Err: fmt.Errorf("takes more than %d substitutions", maxSubstitutions), Hint: handoff.Advice("write the path with fewer variables")}
 	}
 	place := len(r.done)
 	r.done = append(r.done, Substitution{Text: written, Said: said, From: from, Depth: len(within)})
@@ -204,7 +204,7 @@ func (p Paths) names() []string {
 // a name like any other. Its kind is Invalid.
 func Below(root, name string) (string, error) {
 	refuse := func(why string) (string, error) {
-		return "", &handoff.Error{Op: "resolve", Name: name, Kind: handoff.Invalid, Err: errors.New(why), Hint: "handoff config explain shows where each part of a path comes from"}
+		return "", &handoff.Error{Op: "resolve", Name: name, Kind: handoff.Invalid, Err: errors.New(why), Hint: handoff.Advice("handoff config explain shows where each part of a path comes from")}
 	}
 	if !filepath.IsAbs(name) {
 		return refuse("is no absolute path")

@@ -70,7 +70,7 @@ func notFound(root string, err error) error {
 		err = fs.ErrNotExist
 	}
 	return &handoff.Error{Op: "open workspace", Name: root, Kind: handoff.NotFound, Err: err,
-		Hint: "name an existing directory with --workspace or HANDOFF_WORKSPACE"}
+		Hint: handoff.Advice("name an existing directory with --workspace or HANDOFF_WORKSPACE")}
 }
 
 func above(dir string) string {

@@ -90,7 +90,7 @@ func TestFindRefuses(t *testing.T) {
 	for _, name := range []string{"none", "x.md", "x.md/deeper"} {
 		_, err := config.Find(filepath.Join(top, "r"), env(map[string]string{"HANDOFF_WORKSPACE": name}))
 		var e *handoff.Error
-		if !errors.As(err, &e) || e.Kind != handoff.NotFound || e.Hint == "" {
+		if !errors.As(err, &e) || e.Kind != handoff.NotFound || e.Hint.IsZero() {
 			t.Errorf("Find with HANDOFF_WORKSPACE=%s = %v, want kind NotFound with a hint", name, err)
 		}
 	}

@@ -94,7 +94,7 @@ func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 		return err
 	case !info.Mode().IsRegular():
 		return &handoff.Error{Op: "publish", Name: p.Path, Kind: handoff.Invalid, Err: errors.New("is neither a file nor a directory"),
-			Hint: "handoff publish - takes a body from standard input"}
+			Hint: handoff.Advice("handoff publish - takes a body from standard input")}
 	}
 	return s.measure(ctx, s.Root, where, d, p, to)
 }
@@ -103,7 +103,7 @@ func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 // must lie below the workspace and outside the runtime directory.
 func (s *Files) locate(name string) (string, error) {
 	refuse := func(reason, hint string) (string, error) {
-		return "", &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: hint}
+		return "", &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(hint)}
 	}
 	const below = "write the file below the workspace first, or pass --workspace"
 	switch {
@@ -149,13 +149,13 @@ func unreadable(op, name string, err error) error {
 	var known *handoff.Error
 	switch {
 	case errors.Is(err, errChanging):
-		return &handoff.Error{Op: op, Name: name, Kind: handoff.Conflict, Err: errChanging, Hint: "publish it again once its writer is done"}
+		return &handoff.Error{Op: op, Name: name, Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again once its writer is done")}
 	case errors.As(err, &known):
 		return err
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return &handoff.Error{Op: op, Name: name, Kind: handoff.NotFound, Err: fs.ErrNotExist, Hint: "write the file first; it is published where it lies"}
+		return &handoff.Error{Op: op, Name: name, Kind: handoff.NotFound, Err: fs.ErrNotExist, Hint: handoff.Advice("write the file first; it is published where it lies")}
 	}
-	return &handoff.Error{Op: op, Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: "publish what this process can read"}
+	return &handoff.Error{Op: op, Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: handoff.Advice("publish what this process can read")}
 }
 
 // reason strips the operation and the path from an error of the file system,

@@ -49,7 +49,7 @@ func pack(ctx context.Context, dir *os.Root, w io.Writer) error {
 		return err
 	}
 	if !slices.Equal(before, after) {
-		return &handoff.Error{Op: "keep", Name: dir.Name(), Kind: handoff.Conflict, Err: errChanging, Hint: "publish it again once its writers are done"}
+		return &handoff.Error{Op: "keep", Name: dir.Name(), Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again once its writers are done")}
 	}
 	return t.Close()
 }
@@ -88,7 +88,7 @@ func list(ctx context.Context, dir *os.Root) ([]entry, error) {
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) { // it was there a moment ago
-		err = &handoff.Error{Op: "keep", Name: dir.Name(), Kind: handoff.Conflict, Err: errChanging, Hint: "publish it again once its writers are done"}
+		err = &handoff.Error{Op: "keep", Name: dir.Name(), Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again once its writers are done")}
 	}
 	return entries, err
 }
@@ -104,7 +104,7 @@ func within(dir *os.Root, name, link string) error {
 }
 
 func unkept(name, why string) error {
-	return &handoff.Error{Op: "keep", Name: name, Kind: handoff.Invalid, Err: errors.New(why), Hint: "leave it out, or publish the directory with --no-keep"}
+	return &handoff.Error{Op: "keep", Name: name, Kind: handoff.Invalid, Err: errors.New(why), Hint: handoff.Advice("leave it out, or publish the directory with --no-keep")}
 }
 
 func (e entry) header() *tar.Header {
@@ -134,7 +134,7 @@ func (e entry) copy(ctx context.Context, dir *os.Root, w io.Writer) error {
 		_, err = io.CopyN(w, f, e.size)
 	}
 	if errors.Is(err, errChanging) || errors.Is(err, io.EOF) {
-		err = &handoff.Error{Op: "keep", Name: e.name, Kind: handoff.Conflict, Err: errChanging, Hint: "publish it again once its writer is done"}
+		err = &handoff.Error{Op: "keep", Name: e.name, Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again once its writer is done")}
 	}
 	return err
 }

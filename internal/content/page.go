@@ -28,7 +28,7 @@ func CopyPage(w io.Writer, r io.ReadSeeker, s Span) (Page, error) {
 	for _, n := range []int64{s.Offset, s.Limit} {
 		if n < 0 {
 			return Page{}, &handoff.Error{Op: "read", Name: strconv.FormatInt(n, 10), Kind: handoff.Invalid, Err: errors.New("is negative"),
-				Hint: "--offset counts from 0, and --limit 0 is all that follows"}
+				Hint: handoff.Advice("--offset counts from 0, and --limit 0 is all that follows")}
 		}
 	}
 	if s.Bytes {

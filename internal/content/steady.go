@@ -48,7 +48,7 @@ func (s *steadyFile) Read(p []byte) (int, error) {
 	n, err := s.f.Read(p)
 	if now, stat := s.f.Stat(); stat != nil || now.Size() != s.was.Size() || !now.ModTime().Equal(s.was.ModTime()) {
 		return 0, &handoff.Error{Op: "read", Name: filepath.Base(s.f.Name()), Kind: handoff.Conflict, Err: cmp.Or(stat, errChanging),
-			Hint: "read it again once its writer is done"}
+			Hint: handoff.Advice("read it again once its writer is done")}
 	}
 	return n, err
 }

@@ -25,11 +25,11 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 	name := cmp.Or(d.Filename, filename(d.MediaType))
 	if name != path.Base(name) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
 		return nil, &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New("is no plain file name"),
-			Hint: "name the file without a directory"}
+			Hint: handoff.Advice("name the file without a directory")}
 	}
 	if s.Runtime == nil {
 		return nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unsupported, Err: errors.New("there is no runtime directory to store it in"),
-			Hint: "write it to a file of the workspace, and publish that"}
+			Hint: handoff.Advice("write it to a file of the workspace, and publish that")}
 	}
 	root, err := s.Runtime()
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 	if err := writeFile(ctx, root, file, d.Body); err != nil {
 		discard()
 		return nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unavailable, Err: reason(err),
-			Hint: "write it to a file of the workspace, and publish that; HANDOFF_DIR moves the runtime directory"}
+			Hint: handoff.Advice("write it to a file of the workspace, and publish that; HANDOFF_DIR moves the runtime directory")}
 	}
 	p.TargetType = "file"
 	p.Path, p.Root = file, handoff.RuntimeRoot

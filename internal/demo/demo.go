@@ -72,7 +72,7 @@ func freshDir(below string) (string, error) {
 			continue
 		}
 		if err != nil {
-			return "", &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: err, Hint: "run it in a directory that can be written"}
+			return "", &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("run it in a directory that can be written")}
 		}
 		return dir, os.Mkdir(filepath.Join(dir, "src"), 0o777)
 	}
@@ -123,7 +123,7 @@ func (s Stage) play(ctx context.Context, dir string) error {
 		}
 	}
 	if failed != nil {
-		return &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: failed, Hint: "handoff list in that directory shows how far it came"}
+		return &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: failed, Hint: handoff.Advice("handoff list in that directory shows how far it came")}
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ var roles = map[string]func(*agent) error{
 func (s Stage) Play(ctx context.Context, role string) error {
 	play, ok := roles[role]
 	if !ok {
-		return &handoff.Error{Op: "demo", Name: role, Kind: handoff.Invalid, Err: errors.New("no such role"), Hint: "run handoff demo without --role"}
+		return &handoff.Error{Op: "demo", Name: role, Kind: handoff.Invalid, Err: errors.New("no such role"), Hint: handoff.Advice("run handoff demo without --role")}
 	}
 	return play(&agent{Stage: s, ctx: ctx, name: role})
 }

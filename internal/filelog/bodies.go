@@ -186,12 +186,12 @@ func verify(ctx context.Context, f *os.File, name string, d handoff.Digest) erro
 
 func damaged(name string) error {
 	return &handoff.Error{Op: "read body", Name: name, Kind: handoff.Corrupt, Err: errors.New("is not the body that was kept"),
-		Hint: "handoff check tells what else is damaged"}
+		Hint: handoff.Advice("handoff check tells what else is damaged")}
 }
 
 func notKept(d handoff.Digest) error {
 	return &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("is not kept"),
-		Hint: "handoff check tells which kept bodies are missing"}
+		Hint: handoff.Advice("handoff check tells which kept bodies are missing")}
 }
 
 // failure is the log's, and leaves nil and what has a kind alone.

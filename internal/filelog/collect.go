@@ -85,7 +85,7 @@ func (b *Bodies) Unneeded(ctx context.Context, now time.Time) ([]KeptBody, error
 	if !c.report.Sound() {
 		first := c.report.Findings[slices.IndexFunc(c.report.Findings, func(f Finding) bool { return !f.Note })]
 		return nil, &handoff.Error{Op: "collect", Name: first.Name, Kind: handoff.Corrupt, Err: errors.New("something is wrong with the log: " + first.Text),
-			Hint: "handoff check tells all of it"}
+			Hint: handoff.Advice("handoff check tells all of it")}
 	}
 	bodies, _, err := b.list(&c.needs)
 	if err != nil {
@@ -93,7 +93,7 @@ func (b *Bodies) Unneeded(ctx context.Context, now time.Time) ([]KeptBody, error
 	}
 	if c.report.Records == 0 && len(bodies) > 0 && !b.log.identified() {
 		return nil, &handoff.Error{Op: "collect", Name: b.log.dir, Kind: handoff.Corrupt, Err: errors.New("there are bodies, and no log that could need them"),
-			Hint: "handoff check tells what is missing"}
+			Hint: handoff.Advice("handoff check tells what is missing")}
 	}
 	bodies = slices.DeleteFunc(bodies, func(k KeptBody) bool { return k.Need == content.Needed || now.Sub(k.modTime) < staleAfter })
 	slices.SortFunc(bodies, func(x, y KeptBody) int { return cmp.Compare(y.SizeBytes, x.SizeBytes) })

@@ -135,13 +135,13 @@ func (l *Log) failure(op string, err error) error {
 		return err
 	}
 	e := &handoff.Error{Op: op, Name: l.dir, Kind: handoff.Unavailable, Err: reason(err),
-		Hint: "set HANDOFF_DIR to a directory that can be written"}
+		Hint: handoff.Advice("set HANDOFF_DIR to a directory that can be written")}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.Kind, e.Hint = handoff.Corrupt, "handoff check tells what is missing"
+		e.Kind, e.Hint = handoff.Corrupt, handoff.Advice("handoff check tells what is missing")
 		e.Err = errors.New("part of the log is gone")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		e.Hint = "make room, then run the command again; nothing was recorded"
+		e.Hint = handoff.Advice("make room, then run the command again; nothing was recorded")
 	}
 	return e
 }

@@ -116,7 +116,7 @@ func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error)
 	if err := l.settle(seq, stepped); err != nil {
 		return seq, &handoff.Error{Op: "append", Name: l.name(seq), Kind: handoff.Unavailable,
 			Err:  fmt.Errorf("the record is written, but may not survive a power loss: %w", reason(err)),
-			Hint: "handoff list shows it; publish it again only if it is gone"}
+			Hint: handoff.Advice("handoff list shows it; publish it again only if it is gone")}
 	}
 	return seq, nil
 }

@@ -70,7 +70,7 @@ func (l *Log) makeAll() error {
 		}
 		return &handoff.Error{Op: "create log", Name: l.dir, Kind: handoff.Unsupported,
 			Err:  errors.New("the file system has no hard links"),
-			Hint: "set HANDOFF_DIR to a directory on a file system that has"}
+			Hint: handoff.Advice("set HANDOFF_DIR to a directory on a file system that has")}
 	}
 	return err
 }

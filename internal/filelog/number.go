@@ -227,5 +227,5 @@ func (l *Log) exists(n handoff.Seq) (bool, error) {
 func (l *Log) hole(n handoff.Seq, why string) error {
 	return &handoff.Error{Op: "read log", Name: l.name(n), Kind: handoff.Corrupt,
 		Err:  fmt.Errorf("record %d is missing: %s", n, why),
-		Hint: "handoff check --repair marks the place and keeps every other record"}
+		Hint: handoff.Advice("handoff check --repair marks the place and keeps every other record")}
 }

@@ -327,7 +327,7 @@ func TestNoHardLinks(t *testing.T) {
 			d.disk = s
 			_, err := newLog(s.dir, d, 5, rand.Reader).Append(t.Context(), newRecord())
 			var e *handoff.Error
-			if !errors.As(err, &e) || e.Kind != handoff.Unsupported || !strings.Contains(e.Hint, "HANDOFF_DIR") {
+			if !errors.As(err, &e) || e.Kind != handoff.Unsupported || !strings.Contains(e.Hint.String(), "HANDOFF_DIR") {
 				t.Errorf("%v: %v, want kind Unsupported with a hint", no, err)
 			}
 			if left, _ := os.ReadDir(root); len(left) != 0 {
@@ -350,7 +350,7 @@ func TestDiskRefuses(t *testing.T) {
 			if seq != 0 || !errors.As(err, &e) || e.Kind != handoff.Unavailable || !errors.Is(err, no) {
 				t.Errorf("%s: %v: Append = %d, %v, want kind Unavailable", what, no, seq, err)
 			}
-			if full := no == syscall.ENOSPC || no == syscall.EDQUOT; full != (e != nil && strings.Contains(e.Hint, "make room")) {
+			if full := no == syscall.ENOSPC || no == syscall.EDQUOT; full != (e != nil && strings.Contains(e.Hint.String(), "make room")) {
 				t.Errorf("%s: %v: hint %q", what, no, e.Hint)
 			}
 			if after := files(t, dir); fmt.Sprint(after) != fmt.Sprint(before) {

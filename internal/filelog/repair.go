@@ -59,7 +59,7 @@ func (l *Log) fillHoles(c *check, now time.Time) error {
 		if h.last-h.first >= maxHole {
 			return &handoff.Error{Op: "repair", Name: l.name(h.last + 1), Kind: handoff.Corrupt,
 				Err:  fmt.Errorf("the records %d to %d before it are missing: it seems to be out of place", h.first, h.last),
-				Hint: "find out which tool put it there, and handoff check again"}
+				Hint: handoff.Advice("find out which tool put it there, and handoff check again")}
 		}
 	}
 	if err := l.renewID(); err != nil {

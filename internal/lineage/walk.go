@@ -42,7 +42,7 @@ func (w *walk) node(id string) (handoff.Artifact, error) {
 	}
 	if len(page.Artifacts) == 0 || page.Artifacts[0].ID != id {
 		return handoff.Artifact{}, &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound,
-			Hint: "handoff list --all shows every artifact"}
+			Hint: handoff.Advice("handoff list --all shows every artifact")}
 	}
 	w.add(page.Artifacts[0])
 	return page.Artifacts[0], nil

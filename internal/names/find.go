@@ -63,7 +63,7 @@ func Find(ctx context.Context, reader handoff.Reader, scope Scope, ref string) (
 		hint += " " + c.Ref()
 	}
 	return Candidate{}, &handoff.Error{Op: "find", Name: ref, Kind: handoff.Conflict,
-		Err: fmt.Errorf("%d artifacts have this name", len(all)), Hint: hint}
+		Err: fmt.Errorf("%d artifacts have this name", len(all)), Hint: handoff.Advice(hint)}
 }
 
 // Latest is Find, but of several it takes the one that was written last, in
@@ -100,7 +100,7 @@ func Candidates(ctx context.Context, reader handoff.Reader, scope Scope, ref str
 		return all, nil
 	}
 	return nil, &handoff.Error{Op: "find", Name: ref, Kind: handoff.NotFound, Err: errors.New("no such artifact"),
-		Hint: "handoff list shows what there is"}
+		Hint: handoff.Advice("handoff list shows what there is")}
 }
 
 // inNamespace returns what a ref means as run/name.

@@ -68,14 +68,14 @@ func (s Scope) make(namespace string) (*os.Root, error) {
 // not lead out of the directory that it lies within.
 func (s Scope) session(make bool) (*os.Root, error) {
 	if s.Dir == "" {
-		return nil, &handoff.Error{Op: "name", Kind: handoff.Invalid, Err: errors.New("there is no session directory"), Hint: "say which with HANDOFF_SESSION_DIR"}
+		return nil, &handoff.Error{Op: "name", Kind: handoff.Invalid, Err: errors.New("there is no session directory"), Hint: handoff.Advice("say which with HANDOFF_SESSION_DIR")}
 	}
 	within, below := s.Dir, "."
 	if s.Within != "" {
 		var err error
 		if below, err = filepath.Rel(s.Within, s.Dir); err != nil || !filepath.IsLocal(below) {
 			return nil, &handoff.Error{Op: "name", Name: s.Dir, Kind: handoff.Invalid, Err: fmt.Errorf("is not below %s", s.Within),
-				Hint: "handoff config explain session_folder tells how it was made"}
+				Hint: handoff.Advice("handoff config explain session_folder tells how it was made")}
 		}
 		within = s.Within
 	}

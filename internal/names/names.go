@@ -41,7 +41,7 @@ const temporaryPrefix = ".handoff-"
 func Clean(name string) (string, error) {
 	refuse := func(reason string) (string, error) {
 		return "", &handoff.Error{Op: "name", Name: quoted(name), Kind: handoff.Invalid, Err: errors.New(reason),
-			Hint: "write a plain name such as context.md or plans/step-1.md"}
+			Hint: handoff.Advice("write a plain name such as context.md or plans/step-1.md")}
 	}
 	clean := name
 	for strings.HasPrefix(clean, "./") {

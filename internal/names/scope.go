@@ -29,7 +29,7 @@ func (s Scope) Namespace() (string, error) {
 		return id, nil
 	}
 	return "", &handoff.Error{Op: "name", Kind: handoff.Invalid, Err: errors.New("there is no run or session that it would belong to"),
-		Hint: "say which with --run ID, or set HANDOFF_RUN or HANDOFF_SESSION"}
+		Hint: handoff.Advice("say which with --run ID, or set HANDOFF_RUN or HANDOFF_SESSION")}
 }
 
 func digest(s string) string {

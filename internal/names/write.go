@@ -115,9 +115,9 @@ func (f file) failure(err error) error {
 	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &blocked):
-		return &handoff.Error{Op: "write", Name: f.draft.Name, Kind: handoff.Conflict, Err: err, Hint: "write under another name, or for another run"}
+		return &handoff.Error{Op: "write", Name: f.draft.Name, Kind: handoff.Conflict, Err: err, Hint: handoff.Advice("write under another name, or for another run")}
 	}
-	return &handoff.Error{Op: "write", Name: f.draft.Name, Kind: handoff.Unavailable, Err: err, Hint: "handoff publish - --channel CHANNEL takes a body that needs no file of its own"}
+	return &handoff.Error{Op: "write", Name: f.draft.Name, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("handoff publish - --channel CHANNEL takes a body that needs no file of its own")}
 }
 
 // check refuses a name whose file can't be rendered: something else is there,

@@ -38,7 +38,7 @@ func (b *Book) Archive(ctx context.Context, issue string, force bool) (Move, err
 		}
 		if step := Next(b.Pipeline, s); !step.Done && !force {
 			return &handoff.Error{Op: "archive", Name: issue, Kind: handoff.Conflict, Err: fmt.Errorf("is not finished: %s", step.Reason),
-				Hint: "handoff pipeline next " + issue + " tells what is missing"}
+				Hint: handoff.Advice("handoff pipeline next " + issue + " tells what is missing")}
 		}
 		if err := dir.MkdirAll(contract.Completed, 0o777); err != nil {
 			return unmoved("archive", issue, err)
@@ -69,7 +69,7 @@ func (b *Book) Unarchive(ctx context.Context, name string) (Move, error) {
 		from := path.Join(contract.Completed, name)
 		if !taken(dir, from) {
 			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.NotFound, Err: fmt.Errorf("there is no %s", path.Join(Folder, from)),
-				Hint: "name a folder of " + path.Join(Folder, contract.Completed)}
+				Hint: handoff.Advice("name a folder of " + path.Join(Folder, contract.Completed))}
 		}
 		issue, err := b.issueOf(ctx, name)
 		if err != nil {
@@ -77,7 +77,7 @@ func (b *Book) Unarchive(ctx context.Context, name string) (Move, error) {
 		}
 		if taken(dir, issue) {
 			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.Conflict, Err: fmt.Errorf("there is a %s already", path.Join(Folder, issue)),
-				Hint: "handoff pipeline archive " + issue + " makes room for it"}
+				Hint: handoff.Advice("handoff pipeline archive " + issue + " makes room for it")}
 		}
 		m, err = b.move(ctx, dir, "unarchive", issue, from, issue)
 		return err
@@ -137,7 +137,7 @@ func (b *Book) move(ctx context.Context, dir *os.Root, op, issue, from, to strin
 }
 
 func unmoved(op, issue string, err error) error {
-	return &handoff.Error{Op: op, Name: issue, Kind: handoff.Unavailable, Err: err, Hint: "whoever archives needs to write to " + Folder}
+	return &handoff.Error{Op: op, Name: issue, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("whoever archives needs to write to " + Folder)}
 }
 
 func syncDir(dir *os.Root, name string) error {

@@ -174,7 +174,7 @@ func (b *Book) free(ctx context.Context, issue string) error {
 		return err
 	}
 	taken := func(what string) error {
-		return &handoff.Error{Op: "put", Name: issue, Kind: handoff.Conflict, Err: errors.New(what), Hint: "name the issue otherwise, such as issue-" + issue}
+		return &handoff.Error{Op: "put", Name: issue, Kind: handoff.Conflict, Err: errors.New(what), Hint: handoff.Advice("name the issue otherwise, such as issue-" + issue)}
 	}
 	for _, a := range records {
 		if a.Root != "" || !isRun(a.Path) {
@@ -229,7 +229,7 @@ func (b *Book) Path(ctx context.Context, issue, stage string) (string, error) {
 		if path.Dir(a.Path) != path.Join(Folder, issue) {
 			return a.Path, nil // it was archived
 		}
-		return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.Unavailable, Err: errors.New("its file is gone"), Hint: "handoff read " + ref + " prints what was kept of it"}
+		return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.Unavailable, Err: errors.New("its file is gone"), Hint: handoff.Advice("handoff read " + ref + " prints what was kept of it")}
 	}
-	return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.NotFound, Err: errors.New("this stage has not been done"), Hint: "handoff pipeline next " + issue + " tells what comes next"}
+	return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.NotFound, Err: errors.New("this stage has not been done"), Hint: handoff.Advice("handoff pipeline next " + issue + " tells what comes next")}
 }

@@ -22,7 +22,7 @@ const MinBrief = 200
 // MinBrief.
 func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, error) {
 	refuse := func(reason, hint string) (string, error) {
-		return "", &handoff.Error{Op: "brief", Name: agent, Kind: handoff.Invalid, Err: fmt.Errorf("%s", reason), Hint: hint}
+		return "", &handoff.Error{Op: "brief", Name: agent, Kind: handoff.Invalid, Err: fmt.Errorf("%s", reason), Hint: handoff.Advice(hint)}
 	}
 	if budget < MinBrief {
 		return refuse(fmt.Sprintf("%d bytes hold no brief", budget), fmt.Sprintf("the smallest budget is %d", MinBrief))

@@ -25,7 +25,7 @@ func Init(workspace *os.Root, issue, complexity string) (string, error) {
 	}
 	name := path.Join(Folder, issue)
 	initError := func(kind handoff.Kind, err error, hint string) error {
-		return &handoff.Error{Op: "init", Name: name, Kind: kind, Err: err, Hint: hint}
+		return &handoff.Error{Op: "init", Name: name, Kind: kind, Err: err, Hint: handoff.Advice(hint)}
 	}
 	if complexity != "" && !slices.Contains(complexities, complexity) {
 		return "", initError(handoff.Invalid, fmt.Errorf("%q is no complexity", complexity), "they are "+strings.Join(complexities, ", "))

@@ -68,7 +68,7 @@ func Lessons(workspace *os.Root) ([]Lesson, error) {
 
 func lessonsError(kind handoff.Kind, err error) error {
 	return &handoff.Error{Op: "read lessons", Name: path.Join(Folder, contract.Lessons), Kind: kind, Err: err,
-		Hint: "an entry has a pattern, a mitigation and the issues that met it"}
+		Hint: handoff.Advice("an entry has a pattern, a mitigation and the issues that met it")}
 }
 
 func readLessons(workspace *os.Root) (lessonsFile, error) {
@@ -159,10 +159,10 @@ func replace(dir *os.Root, lock *os.File, b []byte) error {
 func AddLesson(list []Lesson, l Lesson) ([]Lesson, error) {
 	key := patternKey(l.Pattern)
 	if key == "" {
-		return nil, &handoff.Error{Op: "add lesson", Kind: handoff.Invalid, Err: errors.New("has no pattern"), Hint: "say with --pattern what failed"}
+		return nil, &handoff.Error{Op: "add lesson", Kind: handoff.Invalid, Err: errors.New("has no pattern"), Hint: handoff.Advice("say with --pattern what failed")}
 	}
 	if _, err := time.Parse(time.DateOnly, l.Date); err != nil {
-		return nil, &handoff.Error{Op: "add lesson", Name: l.Date, Kind: handoff.Invalid, Err: errors.New("is no day"), Hint: "write a day as 2026-11-21"}
+		return nil, &handoff.Error{Op: "add lesson", Name: l.Date, Kind: handoff.Invalid, Err: errors.New("is no day"), Hint: handoff.Advice("write a day as 2026-11-21")}
 	}
 	if l.Issue != "" {
 		if err := contract.CheckIssue(l.Issue); err != nil {

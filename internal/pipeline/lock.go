@@ -11,7 +11,7 @@ import (
 // (LOCK_SH) with others that share it. The end of the process ends it too.
 func locked(workspace *os.Root, how int, do func(dir *os.Root, lock *os.File) error) error {
 	unlocked := func(err error) error {
-		return &handoff.Error{Op: "lock", Name: Folder, Kind: handoff.Unavailable, Err: err, Hint: "whoever hands in needs to write to " + Folder}
+		return &handoff.Error{Op: "lock", Name: Folder, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("whoever hands in needs to write to " + Folder)}
 	}
 	if err := workspace.MkdirAll(Folder, 0o777); err != nil {
 		return unlocked(err)

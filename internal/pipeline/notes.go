@@ -94,7 +94,7 @@ func Compare(p *contract.Pipeline, s State) (Notes, error) {
 	var written map[string]any
 	if err := yaml.Load(s.Notes, &written); err != nil && len(strings.TrimSpace(string(s.Notes))) > 0 {
 		return Notes{}, &handoff.Error{Op: "read state", Name: s.file(contract.StateFile), Kind: handoff.Invalid, Err: err,
-			Hint: "it is a YAML mapping, and may be left out"}
+			Hint: handoff.Advice("it is a YAML mapping, and may be left out")}
 	}
 	differ := func(at string, said any, want string, same func(a, b string) bool) {
 		if got := fmt.Sprint(said); said != nil && got != "" && !same(got, want) {

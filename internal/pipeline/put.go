@@ -80,7 +80,7 @@ func (b *Book) Put(ctx context.Context, sub Submission) (Receipt, error) {
 
 func acceptable(sub Submission, stage *contract.Stage, r contract.Report) error {
 	refuse := func(reason, hint string) error {
-		return &handoff.Error{Op: "put", Name: sub.Issue + "/" + stage.Artifact, Kind: handoff.Invalid, Err: errors.New(reason), Hint: hint}
+		return &handoff.Error{Op: "put", Name: sub.Issue + "/" + stage.Artifact, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(hint)}
 	}
 	if sub.Agent != "" && !owns(stage, sub.Agent) {
 		return refuse(fmt.Sprintf("is written by %s, not by %s", stage.Writer, sub.Agent), "handoff pipeline next "+sub.Issue+" tells who writes what")

@@ -51,7 +51,7 @@ var bases = []string{"origin/HEAD", "main", "master", "HEAD"}
 // is no repository is kind NotFound, an unknown base Invalid.
 func Changes(ctx context.Context, git Git, workspace, base string) (Scope, error) {
 	scopeError := func(kind handoff.Kind, err error, hint string) error {
-		return &handoff.Error{Op: "scope", Name: cmp.Or(base, workspace), Kind: kind, Err: err, Hint: hint}
+		return &handoff.Error{Op: "scope", Name: cmp.Or(base, workspace), Kind: kind, Err: err, Hint: handoff.Advice(hint)}
 	}
 	b, err := git(ctx, workspace, "rev-parse", "--show-toplevel", "--show-prefix")
 	if errors.Is(err, exec.ErrNotFound) {

@@ -129,10 +129,10 @@ func readFolder(workspace *os.Root, p *contract.Pipeline, issue, folder string) 
 
 func (s State) unread(err error) error {
 	e := &handoff.Error{Op: "read run", Name: s.Issue, Kind: handoff.Unavailable, Err: err,
-		Hint: "whoever asks needs to read " + s.Folder}
+		Hint: handoff.Advice("whoever asks needs to read " + s.Folder)}
 	if errors.Is(err, fs.ErrNotExist) {
 		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("there is no %s", s.Folder)
-		e.Hint = "handoff pipeline init " + s.Issue + " makes it; a run begins with its plan.json"
+		e.Hint = handoff.Advice("handoff pipeline init " + s.Issue + " makes it; a run begins with its plan.json")
 	}
 	return e
 }

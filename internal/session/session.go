@@ -239,7 +239,7 @@ func (b *Book) session(ctx context.Context, id string) (handoff.Session, error) 
 }
 
 func refuse(op, name string, kind handoff.Kind, why, hint string) error {
-	return &handoff.Error{Op: op, Name: name, Kind: kind, Err: errors.New(why), Hint: hint}
+	return &handoff.Error{Op: op, Name: name, Kind: kind, Err: errors.New(why), Hint: handoff.Advice(hint)}
 }
 
 // reason strips the operation and the path from an error of the file system.

@@ -19,7 +19,7 @@ func (x *Index) Artifact(ctx context.Context, id string) (v handoff.Artifact, er
 			return err
 		}
 		if a == nil || a.Published == nil {
-			return &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound, Hint: "handoff list --all shows every artifact"}
+			return &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound, Hint: handoff.Advice("handoff list --all shows every artifact")}
 		}
 		v, err = handoff.View(s, a)
 		return err
@@ -321,7 +321,7 @@ func (x *Index) Session(ctx context.Context, id string) (v handoff.Session, err 
 			return err
 		}
 		if found == nil {
-			return &handoff.Error{Op: "find session", Name: id, Kind: handoff.NotFound, Hint: "handoff session find lists the sessions"}
+			return &handoff.Error{Op: "find session", Name: id, Kind: handoff.NotFound, Hint: handoff.Advice("handoff session find lists the sessions")}
 		}
 		v = *found
 		return nil

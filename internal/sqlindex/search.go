@@ -27,7 +27,7 @@ func (q Query) Check() error {
 	if expression(q.Text) != "" {
 		return nil
 	}
-	return &handoff.Error{Op: "search", Name: strconv.Quote(q.Text), Kind: handoff.Invalid, Err: errors.New("has no word"), Hint: "name a word of a title, summary, name, tag or body"}
+	return &handoff.Error{Op: "search", Name: strconv.Quote(q.Text), Kind: handoff.Invalid, Err: errors.New("has no word"), Hint: handoff.Advice("name a word of a title, summary, name, tag or body")}
 }
 
 // A Match is an artifact that a search has found.

@@ -62,7 +62,7 @@ func (p *provider) Thread(_ context.Context, id string) (*thread.Thread, error) 
 		}
 	}
 	return nil, &handoff.Error{Op: "thread", Name: "amp/" + id, Kind: handoff.NotFound,
-		Err: errors.New("no such thread below " + strings.Join(p.roots, ", ")), Hint: "a thread may be on Amp's server only: amp threads export " + id}
+		Err: errors.New("no such thread below " + strings.Join(p.roots, ", ")), Hint: handoff.Advice("a thread may be on Amp's server only: amp threads export " + id)}
 }
 
 // Threads implements thread.Provider.

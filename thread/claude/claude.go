@@ -105,7 +105,7 @@ func (p *provider) missing(ctx context.Context, projects []string, id string) er
 	if len(left) > 0 {
 		hint = "what is left of it are subagents: " + p.name + "/" + strings.Join(left, ", "+p.name+"/")
 	}
-	return &handoff.Error{Op: "thread", Name: p.name + "/" + id, Kind: handoff.Unavailable, Err: errors.New("its transcript was here and is gone: " + trace), Hint: hint}
+	return &handoff.Error{Op: "thread", Name: p.name + "/" + id, Kind: handoff.Unavailable, Err: errors.New("its transcript was here and is gone: " + trace), Hint: handoff.Advice(hint)}
 }
 
 // open makes a thread of the best of several copies of it: the one written last.

@@ -40,7 +40,7 @@ func TestSwept(t *testing.T) {
 		for _, u := range []thread.URI{{Provider: "claude", Thread: tt.id}, {Thread: tt.id}} {
 			_, err := set.Open(t.Context(), u)
 			e := new(handoff.Error)
-			if !errors.As(err, &e) || e.Kind != tt.kind || u.Provider != "" && !strings.Contains(e.Hint, tt.hint) {
+			if !errors.As(err, &e) || e.Kind != tt.kind || u.Provider != "" && !strings.Contains(e.Hint.String(), tt.hint) {
 				t.Errorf("%s: got %v, want %s and a hint at %s", u, err, tt.kind, tt.hint)
 			}
 		}

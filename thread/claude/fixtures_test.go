@@ -43,7 +43,7 @@ func TestRealThreads(t *testing.T) {
 		}
 		// A session that was removed must be told from one that never was.
 		_, err := r.Provider.Thread(t.Context(), th.Parent)
-		if gone := new(handoff.Error); errors.As(err, &gone) && gone.Kind == handoff.Unavailable && strings.Contains(gone.Hint, id) {
+		if gone := new(handoff.Error); errors.As(err, &gone) && gone.Kind == handoff.Unavailable && strings.Contains(gone.Hint.String(), id) {
 			return
 		}
 		threadtest.Child(t, r.Provider, th.Parent, id)

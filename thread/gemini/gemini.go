@@ -72,7 +72,7 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 	}
 	if log := p.swept(t, id); log != "" {
 		return nil, &handoff.Error{Op: "thread", Name: name, Kind: handoff.Unavailable,
-			Err: errors.New("its chat is gone: only prompts of it are left, in " + log), Hint: "the tool deletes old chats; look in a backup"}
+			Err: errors.New("its chat is gone: only prompts of it are left, in " + log), Hint: handoff.Advice("the tool deletes old chats; look in a backup")}
 	}
 	return nil, thread.Missing(p.name, id, p.roots)
 }

@@ -162,7 +162,7 @@ func TestOneOfTwo(t *testing.T) {
 		t.Errorf("got %+v, %v, want a thread and a warning", th, err)
 	}
 	var e *handoff.Error
-	if _, err := p.Thread(t.Context(), parentID); !errors.Is(err, handoff.Unavailable) || !errors.As(err, &e) || e.Hint == "" {
+	if _, err := p.Thread(t.Context(), parentID); !errors.Is(err, handoff.Unavailable) || !errors.As(err, &e) || e.Hint.IsZero() {
 		t.Errorf("got %v, want unavailable and a hint", err)
 	}
 }

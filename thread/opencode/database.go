@@ -50,7 +50,7 @@ func (d database) check(ctx context.Context, db *sqlsnap.DB) ([]string, error) {
 		for _, c := range need {
 			if !slices.Contains(has, c) {
 				return nil, &handoff.Error{Op: "read threads", Name: string(d), Kind: handoff.Unsupported,
-					Err: fmt.Errorf("there is no table %s with a column %s", table, c), Hint: "a newer version of the tool may keep its threads otherwise"}
+					Err: fmt.Errorf("there is no table %s with a column %s", table, c), Hint: handoff.Advice("a newer version of the tool may keep its threads otherwise")}
 			}
 		}
 		if table == "session" {
@@ -71,7 +71,7 @@ func (d database) unreadable(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		kind, hint = handoff.NotFound, ""
 	}
-	return &handoff.Error{Op: "read threads", Name: string(d), Kind: kind, Err: err, Hint: hint}
+	return &handoff.Error{Op: "read threads", Name: string(d), Kind: kind, Err: err, Hint: handoff.Advice(hint)}
 }
 
 // sessions returns those that a condition holds for. It asks again if the

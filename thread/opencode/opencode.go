@@ -168,7 +168,7 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 		return nil, errors.Join(failed...)
 	case found == nil:
 		return nil, &handoff.Error{Op: "thread", Name: p.Name + "/" + id, Kind: handoff.NotFound,
-			Err: errors.New("no such thread below " + strings.Join(p.roots, ", ")), Hint: "look below another home by setting XDG_DATA_HOME"}
+			Err: errors.New("no such thread below " + strings.Join(p.roots, ", ")), Hint: handoff.Advice("look below another home by setting XDG_DATA_HOME")}
 	}
 	for _, err := range failed {
 		found.warnings = append(found.warnings, err.Error())

@@ -49,7 +49,7 @@ func (t tree) session(path string) (*session, error) {
 	v, err := read(path)
 	if err != nil {
 		return nil, &handoff.Error{Op: "read threads", Name: path, Kind: handoff.Unavailable, Err: err,
-			Hint: "whoever asks needs to read the database and its directory"}
+			Hint: handoff.Advice("whoever asks needs to read the database and its directory")}
 	}
 	if v == nil {
 		return nil, nil

@@ -91,7 +91,7 @@ func (p *Pipeline) Stage(name string) (*Stage, error) {
 		}
 	}
 	return nil, &handoff.Error{Op: "stage", Name: name, Kind: handoff.Invalid, Err: errors.New("no such stage"),
-		Hint: "the stages are " + strings.Join(p.names(), ", ")}
+		Hint: handoff.Advice("the stages are " + strings.Join(p.names(), ", "))}
 }
 
 func (p *Pipeline) names() []string {

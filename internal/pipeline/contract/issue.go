@@ -29,5 +29,5 @@ func CheckIssue(id string) error {
 	default:
 		return nil
 	}
-	return &handoff.Error{Op: "issue", Name: id, Kind: handoff.Invalid, Err: errors.New(reason), Hint: "write an id such as 42 or PROJ-7"}
+	return &handoff.Error{Op: "issue", Name: id, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice("write an id such as 42 or PROJ-7")}
 }

@@ -89,7 +89,7 @@ func loadError(name string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		kind = handoff.Unavailable
 	}
-	return &handoff.Error{Op: "read pipeline", Name: name, Kind: kind, Err: err, Hint: "docs/pipeline.md shows how a project's pipeline is written"}
+	return &handoff.Error{Op: "read pipeline", Name: name, Kind: kind, Err: err, Hint: handoff.Advice("docs/pipeline.md shows how a project's pipeline is written")}
 }
 
 // A loader reads what schemas refer to, from the folders it is given. Nothing is

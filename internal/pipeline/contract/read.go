@@ -24,7 +24,7 @@ func ReadFile(dir, name string, stdin io.Reader) ([]byte, error) {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.NotFound, Err: errors.New("there is no such file"),
-			Hint: "its stage has not been written yet"}
+			Hint: handoff.Advice("its stage has not been written yet")}
 	}
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("is no regular file")
@@ -34,7 +34,7 @@ func ReadFile(dir, name string, stdin io.Reader) ([]byte, error) {
 		f, err = os.Open(file)
 	}
 	if err != nil {
-		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.Unavailable, Err: err, Hint: "name a file that can be read"}
+		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("name a file that can be read")}
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, MaxArtifact+1))

@@ -62,8 +62,8 @@ func (a *App) exit(err error) int {
 	}
 	fmt.Fprintf(a.Err, "handoff: %s\n", OneLine(err.Error()))
 	var e *handoff.Error
-	if errors.As(err, &e) && e.Hint != "" {
-		fmt.Fprintf(a.Err, "hint: %s\n", OneLine(e.Hint))
+	if errors.As(err, &e) && !e.Hint.IsZero() {
+		fmt.Fprintf(a.Err, "hint: %s\n", OneLine(hintText(e.Hint)))
 	}
 	var coded Coded
 	var errno syscall.Errno
@@ -90,7 +90,7 @@ func (a *App) Warn(format string, args ...any) {
 
 // Invalid is an error in the caller's words.
 func Invalid(op, name, reason, hint string) error {
-	return &handoff.Error{Op: op, Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: hint}
+	return &handoff.Error{Op: op, Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(hint)}
 }
 
 // refused gives the errors of cobra's that have no kind one: they are about
@@ -102,7 +102,7 @@ func refused(c *cobra.Command, err error) error {
 	}
 	for _, words := range []error{c.ValidateArgs(c.Flags().Args()), c.ValidateRequiredFlags(), c.ValidateFlagGroups()} {
 		if words != nil && words.Error() == err.Error() {
-			return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: err, Hint: c.CommandPath() + " --help shows how it is used"}
+			return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: err, Hint: handoff.Advice(c.CommandPath() + " --help shows how it is used")}
 		}
 	}
 	return err

@@ -77,6 +77,6 @@ func Exactly(n int, what string) cobra.PositionalArgs {
 		if n == 0 {
 			reason = fmt.Errorf("takes no arguments, not %q", args[0])
 		}
-		return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: reason, Hint: "usage: " + c.UseLine()}
+		return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: reason, Hint: handoff.Advice("usage: " + c.UseLine())}
 	}
 }

@@ -22,7 +22,7 @@ func (a *App) Resolve(ctx context.Context, w *workspace.Workspace, scope names.S
 	found, err := names.Find(ctx, w, scope, ref)
 	if err == nil && found.Unrecorded() {
 		err = &handoff.Error{Op: "find", Name: ref, Kind: handoff.NotFound, Err: errors.New("lies at " + found.File + ", but no record tells of it"),
-			Hint: "handoff write " + ref + " " + found.File + " records it"}
+			Hint: handoff.Advice("handoff write " + ref + " " + found.File + " records it")}
 	}
 	return found.ID, err
 }
@@ -42,7 +42,7 @@ func ExpandID(ctx context.Context, reader handoff.Reader, ref string) (string, e
 	switch len(page.Artifacts) {
 	case 0:
 		return "", &handoff.Error{Op: "find", Name: ref, Kind: handoff.NotFound,
-			Err: errors.New("no such artifact"), Hint: "handoff list --all shows every artifact"}
+			Err: errors.New("no such artifact"), Hint: handoff.Advice("handoff list --all shows every artifact")}
 	case 1:
 		return page.Artifacts[0].ID, nil
 	}
@@ -50,7 +50,7 @@ func ExpandID(ctx context.Context, reader handoff.Reader, ref string) (string, e
 	for _, a := range page.Artifacts[:min(5, len(page.Artifacts))] {
 		hint += fmt.Sprintf(" %s (%s)", a.ID, a.Label())
 	}
-	return "", &handoff.Error{Op: "find", Name: ref, Kind: handoff.Conflict, Err: errors.New("several artifacts begin so"), Hint: hint}
+	return "", &handoff.Error{Op: "find", Name: ref, Kind: handoff.Conflict, Err: errors.New("several artifacts begin so"), Hint: handoff.Advice(hint)}
 }
 
 // ResolveAll resolves several refs.

@@ -15,7 +15,7 @@ func UnknownCommand(root *cobra.Command, name string) error {
 	if near := root.SuggestionsFor(name); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near[:min(len(near), 3)], ", ") + "?"
 	}
-	return &handoff.Error{Op: name, Kind: handoff.Invalid, Err: errors.New("no such command"), Hint: hint}
+	return &handoff.Error{Op: name, Kind: handoff.Invalid, Err: errors.New("no such command"), Hint: handoff.Advice(hint)}
 }
 
 // op is what an error of a command's words begins with: its name, and those of
@@ -33,7 +33,7 @@ func flagError(c *cobra.Command, err error) error {
 			hint = "did you mean --" + near + "?"
 		}
 	}
-	return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: err, Hint: hint}
+	return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: err, Hint: handoff.Advice(hint)}
 }
 
 func nearestFlag(c *cobra.Command, name string) string {

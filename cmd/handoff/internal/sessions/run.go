@@ -51,7 +51,7 @@ and 1 where it succeeded, but something --expect names is missing.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		path, code, err := find(args[0])
 		if err != nil {
-			return coded(code, &handoff.Error{Op: "run", Name: args[0], Kind: handoff.NotFound, Err: err, Hint: "name a program that can be run"})
+			return coded(code, &handoff.Error{Op: "run", Name: args[0], Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name a program that can be run")})
 		}
 		o, files, err := f.resolve(a)
 		if err != nil {
@@ -169,7 +169,7 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	c, err := start(r.path, r.args, env)
 	if err != nil {
 		r.tell(nil, instead(session.Failed, err.Error()))
-		return c, coded(exitNotRunable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: "name a program that can be run"})
+		return c, coded(exitNotRunable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("name a program that can be run")})
 	}
 	return c, nil
 }

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// commandLines has the command of each action. Each % stands for an operand.
+// Renaming a command changes its lines here and its own file, nothing else.
+var commandLines = map[handoff.Action]string{
+	handoff.ActionList:       "list",
+	handoff.ActionListAll:    "list --all",
+	handoff.ActionShow:       "show %",
+	handoff.ActionHistory:    "show % --history",
+	handoff.ActionRead:       "read %",
+	handoff.ActionReadTo:     "read % --to %",
+	handoff.ActionPublish:    "publish % --channel CHANNEL",
+	handoff.ActionPublishAs:  "publish PATH --channel CHANNEL --replaces %",
+	handoff.ActionStdin:      "publish - --channel CHANNEL",
+	handoff.ActionWrite:      "write % %",
+	handoff.ActionWatchAfter: "watch --after %",
+	handoff.ActionThread:     "thread %",
+	handoff.ActionSessions:   "session find",
+	handoff.ActionOpen:       "session open --agent NAME --workflow NAME",
+	handoff.ActionClose:      "session close --session % --status completed",
+	handoff.ActionGraph:      "session graph %",
+	handoff.ActionExplain:    "config explain %",
+	handoff.ActionCheck:      "check",
+	handoff.ActionRepair:     "check --repair",
+	handoff.ActionNext:       "pipeline next %",
+	handoff.ActionStart:      "pipeline init %",
+	handoff.ActionRunHistory: "pipeline history %",
+	handoff.ActionArchive:    "pipeline archive %",
+	handoff.ActionValidate:   "pipeline validate %",
+}
+
+// CommandLine returns the command that performs an action, as a person would
+// type it.
+func CommandLine(action handoff.Action, args ...string) string {
+	line := commandLines[action]
+	for _, arg := range args {
+		line = strings.Replace(line, "%", strings.ReplaceAll(ShellWord(arg), "%", "\x00"), 1)
+	}
+	return "handoff " + strings.ReplaceAll(line, "\x00", "%")
+}
+
+// hintText words a hint for the command line.
+func hintText(h handoff.Hint) string {
+	if h.Action == "" {
+		return h.Text
+	}
+	run := "run: " + CommandLine(h.Action, h.Args...)
+	if h.Text == "" {
+		return run
+	}
+	return "to " + h.Text + ", " + run
+}
+
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w./:@%+=,-]+$`) })
+
+// ShellWord returns s as one word of a POSIX shell, quoted where necessary.
+func ShellWord(s string) string {
+	if plainWord().MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

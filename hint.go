@@ -1,0 +1,65 @@
+package handoff
+
+import "strings"
+
+// A Hint suggests how to fix an [Error]. It names no command: every surface
+// words it for its own users, a command line as a command, MCP as a tool.
+type Hint struct {
+	// Text is advice in plain words. With an Action it is what the action is
+	// for, as a verb phrase: "list every artifact".
+	Text   string
+	Action Action
+	Args   []string // the operands of Action, in its order
+}
+
+// Advice returns a Hint without an action.
+func Advice(text string) Hint { return Hint{Text: text} }
+
+// Suggest returns a Hint that names an action and what it is for.
+func Suggest(text string, action Action, args ...string) Hint { return Hint{text, action, args} }
+
+// IsZero reports whether the hint says nothing.
+func (h Hint) IsZero() bool { return h.Text == "" && h.Action == "" }
+
+// String returns the hint without the words of any surface.
+func (h Hint) String() string {
+	if h.Action == "" {
+		return h.Text
+	}
+	s := strings.Join(append([]string{string(h.Action)}, h.Args...), " ")
+	if h.Text == "" {
+		return s
+	}
+	return s + " to " + h.Text
+}
+
+// An Action is an operation of handoff that a Hint can suggest.
+type Action string
+
+// The actions, with their operands.
+const (
+	ActionList       Action = "list artifacts"
+	ActionListAll    Action = "list all artifacts" // of every status
+	ActionShow       Action = "show"               // REF
+	ActionHistory    Action = "show history"       // REF
+	ActionRead       Action = "read"               // REF
+	ActionReadTo     Action = "read to"            // REF PATH
+	ActionPublish    Action = "publish"            // PATH
+	ActionPublishAs  Action = "publish replacing"  // REF
+	ActionStdin      Action = "publish from standard input"
+	ActionWrite      Action = "write"       // NAME PATH
+	ActionWatchAfter Action = "watch after" // SEQ
+	ActionThread     Action = "open thread" // URI
+	ActionSessions   Action = "list sessions"
+	ActionOpen       Action = "open session"
+	ActionClose      Action = "close session"      // SESSION
+	ActionGraph      Action = "show session graph" // SESSION
+	ActionExplain    Action = "explain variable"   // NAME
+	ActionCheck      Action = "check"
+	ActionRepair     Action = "repair"
+	ActionNext       Action = "next stage"           // ISSUE
+	ActionStart      Action = "start pipeline run"   // ISSUE
+	ActionRunHistory Action = "show pipeline run"    // ISSUE
+	ActionArchive    Action = "archive pipeline run" // ISSUE
+	ActionValidate   Action = "validate"             // PATH
+)

@@ -1,0 +1,172 @@
+// Package durable writes files that survive a crash: after a killed process or
+// a power loss, a file has its old content or its new content, never a part.
+//
+// Every function works inside an [os.Root], so no path leaves it. A file is
+// written to a temporary file beside its target, synced, and then renamed or
+// linked; the directory is synced last. A temporary file that a killed process
+// left is removed by the next write of the same target, once it is an hour old.
+package durable
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+)
+
+// staleAfter is the age at which a temporary file is abandoned: its process
+// has died. Ages are measured by the clock of the file system.
+const staleAfter = time.Hour
+
+// temporaryPrefix begins the name of every temporary file of this package.
+const temporaryPrefix = ".handoff-"
+
+// IsTemporary reports whether a base name is one that this package gives to
+// temporary files.
+func IsTemporary(name string) bool { return strings.HasPrefix(name, temporaryPrefix) }
+
+// Replace makes name, a slash-separated path in dir, a regular file with the
+// content that fill writes. An existing file is replaced and its permissions
+// are kept; a new file has mode 0666 before umask. When Replace returns nil the
+// file is on stable storage. When fill fails, nothing changes and its error is
+// returned as it is.
+func Replace(dir *os.Root, name string, fill func(io.Writer) error) error {
+	return write(dir, name, fill, func(temporary string) error { return dir.Rename(temporary, name) })
+}
+
+// Create is Replace for a file that must not exist yet: it returns an error
+// that matches fs.ErrExist if it does. The file system must have hard links.
+func Create(dir *os.Root, name string, fill func(io.Writer) error) error {
+	return write(dir, name, fill, func(temporary string) error {
+		if err := dir.Link(temporary, name); err != nil {
+			return err
+		}
+		return dir.Remove(temporary)
+	})
+}
+
+// step runs one step of a write. Tests replace it to stop between two steps.
+var step = func(name string, do func() error) error { return do() }
+
+func write(dir *os.Root, name string, fill func(io.Writer) error, publish func(temporary string) error) error {
+	var temporary string
+	var f *os.File
+	err := step("create temporary", func() (err error) {
+		temporary, f, err = createTemporary(dir, name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = keepMode(dir, name, f)
+	for _, s := range []struct {
+		name string
+		do   func() error
+	}{
+		{"fill", func() error { return fill(f) }},
+		{"sync", f.Sync},
+		{"close", f.Close},
+		{"publish", func() error { return publish(temporary) }},
+	} {
+		if err == nil {
+			err = step(s.name, s.do)
+		}
+	}
+	if err != nil {
+		f.Close()
+		_ = dir.Remove(temporary) // abandoned otherwise; the first error counts
+		return err
+	}
+	return step("sync directory", func() error { return SyncDir(dir, path.Dir(name)) })
+}
+
+// keepMode gives f the permissions of the regular file that it will replace.
+func keepMode(dir *os.Root, name string, f *os.File) error {
+	old, err := dir.Lstat(name)
+	if err != nil || !old.Mode().IsRegular() {
+		return nil // there is nothing to keep
+	}
+	return f.Chmod(old.Mode().Perm())
+}
+
+// createTemporary creates a temporary file beside name and removes abandoned
+// ones of the same name.
+func createTemporary(dir *os.Root, name string) (string, *os.File, error) {
+	folder := path.Dir(name)
+	prefix := fmt.Sprintf("%s%.8x-", temporaryPrefix, sha256.Sum256([]byte(path.Base(name))))
+	for i := 0; ; i++ {
+		temporary := path.Join(folder, fmt.Sprint(prefix, i))
+		f, err := dir.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			continue // another writer has this one
+		}
+		if err == nil && i > 0 {
+			removeAbandoned(dir, f, folder, prefix)
+		}
+		return temporary, f, err
+	}
+}
+
+// removeAbandoned removes the temporary files with a prefix that are much older
+// than a new one.
+func removeAbandoned(dir *os.Root, created *os.File, folder, prefix string) {
+	now, err := created.Stat()
+	if err != nil {
+		return
+	}
+	d, err := dir.Open(folder)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1) // what can't be listed stays
+	for _, name := range names {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		name = path.Join(folder, name)
+		if old, err := dir.Lstat(name); err == nil && now.ModTime().Sub(old.ModTime()) > staleAfter {
+			_ = dir.Remove(name)
+		}
+	}
+}
+
+// SyncDir makes the entries of a directory in dir durable.
+func SyncDir(dir *os.Root, name string) error {
+	d, err := dir.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// SyncParents makes the entries of every directory above name durable, up to
+// and including dir.
+func SyncParents(dir *os.Root, name string) error {
+	for name != "." {
+		name = path.Dir(name)
+		if err := SyncDir(dir, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reason returns the cause of a file system error without the operation and
+// the paths, which the caller names itself.
+func Reason(err error) error {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &l):
+		return l.Err
+	case errors.As(err, &p):
+		return p.Err
+	}
+	return err
+}
