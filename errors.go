@@ -25,8 +25,8 @@ type Error struct {
 	Op   string // what was tried: "publish"
 	Name string // on what: a path, an id
 	Kind Kind
-	Err  error  // the reason; the kind serves where it is nil
-	Hint Hint   // what to do instead; never something that destroys data
+	Err  error // the reason; the kind serves where it is nil
+	Hint Hint  // what to do instead; never something that destroys data
 }
 
 func (e *Error) Error() string {

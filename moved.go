@@ -24,7 +24,7 @@ func foldMoved(k Keeper, r Record, f *PathMoved) error {
 	if err != nil {
 		return err
 	}
-	b, err := encode(append(moves, move{r.Seq, f.To}))
+	b, err := EncodeJSON(append(moves, move{r.Seq, f.To}))
 	if err != nil {
 		return err
 	}

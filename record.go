@@ -1,7 +1,6 @@
 package handoff
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,8 +113,8 @@ func (r Record) JSON() ([]byte, error) {
 	if r.Fact == nil {
 		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: errors.New("says nothing")}
 	}
-	head, err := encode(envelope{r.Version, r.Fact.factType(), r.ID, r.CreatedAt, r.Producer})
-	fact, more := encode(r.Fact)
+	head, err := EncodeJSON(envelope{r.Version, r.Fact.factType(), r.ID, r.CreatedAt, r.Producer})
+	fact, more := EncodeJSON(r.Fact)
 	if err := errors.Join(err, more); err != nil {
 		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: err}
 	}
@@ -141,57 +140,6 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	return withFields(b, struct {
 		Seq Seq `json:"seq"`
 	}{r.Seq})
-}
-
-// encode is json.Marshal without the escapes that only HTML needs.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// withFields returns the JSON object b with the fields of v, a struct, after
-// its own. Fields of b that v names too are left out.
-func withFields(b []byte, v any) ([]byte, error) {
-	added, err := encode(v)
-	if err != nil {
-		return nil, err
-	}
-	var names map[string]json.RawMessage
-	if err := json.Unmarshal(added, &names); err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	dec := json.NewDecoder(bytes.NewReader(b))
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, err
-		}
-		if _, ours := names[key.(string)]; ours {
-			continue
-		}
-		name, err := encode(key)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&out, ",%s:%s", name, value)
-	}
-	if len(names) > 0 {
-		fmt.Fprintf(&out, ",%s", added[1:len(added)-1])
-	}
-	return fmt.Appendf(nil, "{%s}", bytes.TrimPrefix(out.Bytes(), []byte(","))), nil
 }
 
 // StoredRecord returns the record that a log holds at seq: what b says, or

@@ -1,9 +1,9 @@
 package thread
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
+
+	"github.com/agent-handoff/handoff"
 )
 
 // jsonHead is a page as JSON. The messages follow as its last member.
@@ -24,7 +24,7 @@ func (p *page) writeJSON(w io.Writer, body func(io.Writer) error) error {
 	} else {
 		h.Thread, h.Agents = p.Thread, p.Agents
 	}
-	head, err := marshal(h)
+	head, err := handoff.EncodeJSON(h)
 	if err != nil {
 		return err
 	}
@@ -44,14 +44,16 @@ func (p *page) writeJSON(w io.Writer, body func(io.Writer) error) error {
 }
 
 func (p *page) jsonMessage(w io.Writer, m Message) error {
-	p.buf.Reset()
-	if p.shown > 1 {
-		p.buf.WriteString(",\n")
-	}
-	if err := writeValue(&p.buf, m); err != nil {
+	b, err := handoff.EncodeJSON(m)
+	if err != nil {
 		return err
 	}
-	_, err := w.Write(bytes.TrimSuffix(p.buf.Bytes(), []byte("\n")))
+	if p.shown > 1 {
+		if _, err := io.WriteString(w, ",\n"); err != nil {
+			return err
+		}
+	}
+	_, err = w.Write(b)
 	return err
 }
 
@@ -62,17 +64,4 @@ func (p *page) ageSeconds() *int64 {
 	}
 	n := int64(p.Now.Sub(at).Seconds())
 	return &n
-}
-
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	err := writeValue(&b, v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
-}
-
-// writeValue writes v as JSON for programs, not for HTML.
-func writeValue(b *bytes.Buffer, v any) error {
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }

@@ -161,12 +161,8 @@ func isInternal(name string) bool {
 }
 
 func indented(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(v)
-	return b.Bytes(), err
+	b, err := handoff.EncodeJSONIndent(v)
+	return append(b, '\n'), err
 }
 
 func decode(b []byte, v any) error {

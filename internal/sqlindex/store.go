@@ -1,7 +1,6 @@
 package sqlindex
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -237,7 +236,7 @@ func checksum(seq int64, record []byte, state string) int64 {
 // encodeState returns "" for an artifact that stands alone, as most do.
 func encodeState(a *handoff.ArtifactState) (string, error) {
 	text, err := encode(a)
-	if text == "{}\n" {
+	if text == "{}" {
 		return "", err
 	}
 	return text, err
@@ -250,14 +249,9 @@ func decodeState(a *handoff.ArtifactState, text string) error {
 	return decode("artifact "+a.ID, text, a)
 }
 
-// encode is json.Marshal without the escapes that only HTML needs, so that
-// what others wrote comes back as they wrote it.
 func encode(v any) (string, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return b.String(), err
+	b, err := handoff.EncodeJSON(v)
+	return string(b), err
 }
 
 func decode(what, text string, v any) error {

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,17 +19,21 @@ import (
 
 // JSON prints v, indented.
 func (a *App) JSON(v any) error {
-	enc := json.NewEncoder(a.Out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	b, err := handoff.EncodeJSONIndent(v)
+	return a.line(b, err)
 }
 
 // JSONLine prints v on one line.
 func (a *App) JSONLine(v any) error {
-	enc := json.NewEncoder(a.Out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	b, err := handoff.EncodeJSON(v)
+	return a.line(b, err)
+}
+
+func (a *App) line(b []byte, err error) error {
+	if err == nil {
+		_, err = a.Out.Write(append(b, '\n'))
+	}
+	return err
 }
 
 // Flush sends on what was printed, for a reader who follows.

@@ -1,0 +1,90 @@
+package handoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// A Reader answers questions about the facts in a log. It can't change them.
+type Reader interface {
+	// Artifact returns the artifact with the given id, or kind NotFound.
+	Artifact(ctx context.Context, id string) (Artifact, error)
+
+	// Artifacts returns the artifacts that q selects, newest first.
+	Artifacts(ctx context.Context, q ArtifactQuery) (ArtifactPage, error)
+
+	// Session returns the session or run with the given id, or kind NotFound.
+	Session(ctx context.Context, id string) (Session, error)
+
+	// Sessions returns the sessions that q selects, newest first.
+	Sessions(ctx context.Context, q SessionQuery) (SessionPage, error)
+
+	// Work returns the unit of work that the harness knows by id, or kind
+	// NotFound.
+	Work(ctx context.Context, harness, id string) (Work, error)
+}
+
+// An Index is a Reader that is kept up to date from a log.
+type Index interface {
+	Reader
+
+	// Seq returns the place of the last record applied, 0 for none.
+	Seq(ctx context.Context) (Seq, error)
+
+	// Apply folds records into the index, all or none. They come in the order
+	// of their Seq; a record at or before the last one applied is ignored, and
+	// one that leaves a gap after it is refused with kind Conflict.
+	Apply(ctx context.Context, records ...Record) error
+}
+
+// catchUpBatch is how many records an index folds at a time.
+const catchUpBatch = 512
+
+// CatchUp brings an index up to the newest record of its log.
+func CatchUp(ctx context.Context, log Log, index Index) error {
+	last, err := index.Seq(ctx)
+	if err != nil {
+		return err
+	}
+	batch := make([]Record, 0, catchUpBatch)
+	for r, err := range log.Read(ctx, last) {
+		if err != nil {
+			return errors.Join(err, index.Apply(ctx, batch...))
+		}
+		if batch = append(batch, r); len(batch) == catchUpBatch {
+			if err := index.Apply(ctx, batch...); err != nil {
+				return err
+			}
+			batch = batch[:0]
+		}
+	}
+	return index.Apply(ctx, batch...)
+}
+
+// Unapplied returns those of the records, which come in the order of their
+// Seq, that an index has yet to apply when last is the place of the last one it
+// did. Its kind is Conflict where they leave a gap.
+func Unapplied(last Seq, records []Record) ([]Record, error) {
+	for len(records) > 0 && records[0].Seq <= last {
+		records = records[1:]
+	}
+	for i, r := range records {
+		if want := last + Seq(i) + 1; r.Seq != want {
+			return nil, &Error{Op: "index", Kind: Conflict, Err: fmt.Errorf("record %d was expected, not %d", want, r.Seq)}
+		}
+	}
+	return records, nil
+}
+
+// Verdicts is an Index that remembers what reading an artifact's file told, so
+// that a list can tell without reading it. Verdicts are derived too: an index
+// may forget them at any time.
+type Verdicts interface {
+	// Verdicts returns what is remembered, by id, of those artifacts whose
+	// file has the given fingerprint still.
+	Verdicts(ctx context.Context, fingerprints map[string]string) (map[string]Target, error)
+
+	// PutVerdict takes the place of what was remembered of the artifact.
+	PutVerdict(ctx context.Context, id, fingerprint string, t Target) error
+}
