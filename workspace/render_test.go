@@ -111,7 +111,7 @@ func TestRenderedAtExit(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(o.Folder, name), []byte(name), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Book(handoff.Producer{}).Add(t.Context(), o.ID, handoff.Producer{}, session.Addition{File: name, Type: "document"}); err != nil {
+		if _, err := w.SessionsAs(handoff.Producer{}).Add(t.Context(), o.ID, handoff.Producer{}, session.Addition{File: name, Type: "document"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -35,11 +35,9 @@ type OpenedSession struct {
 	Warnings  []string          `json:"warnings,omitempty"`
 }
 
-// Book returns a book of the workspace's sessions whose records say that p
-// made them.
-func (w *Workspace) Book(p handoff.Producer) *session.Book {
-	return &session.Book{Hub: w.As(p), Files: w.home, Root: w.Root, Rand: w.rand, Pace: w.pace, Pending: w.index}
-}
+// SessionsAs returns the workspace's sessions with p as the producer of what is
+// recorded.
+func (w *Workspace) SessionsAs(p handoff.Producer) *session.Sessions { return w.sessions.As(p) }
 
 // What a writer was killed before it did is done by whoever writes next, a
 // little at a time.
@@ -53,7 +51,7 @@ const (
 // those that lack a record. Every command that writes does that when its own
 // work is done; a process that lives long should now and then.
 func (w *Workspace) Tidy(ctx context.Context, p handoff.Producer) ([]string, error) {
-	warnings, err := w.Book(p).Bury(ctx, Observer())
+	warnings, err := w.sessions.As(p).CloseAbandoned(ctx, Observer())
 	return warnings, errors.Join(err, w.renderLeft(ctx, leftAfter))
 }
 
@@ -62,7 +60,7 @@ func (w *Workspace) Tidy(ctx context.Context, p handoff.Producer) ([]string, err
 func (w *Workspace) renderLeft(ctx context.Context, age time.Duration) error {
 	ids, err := w.index.unrendered(ctx, age)
 	for _, id := range ids {
-		_ = w.Book(handoff.Producer{}).Render(ctx, id)
+		_ = w.sessions.Render(ctx, id)
 	}
 	return err
 }
@@ -153,7 +151,7 @@ func (w *Workspace) Paths(files SessionFiles, bundle string) (config.Paths, erro
 // which stands above them. Its folder is {session_folder}, which must lie in
 // {agent_outputs_folder}, below the workspace.
 //
-// Kinds: those of Paths and of session.Book.Open.
+// Kinds: those of Paths and of session.Sessions.Open.
 func (w *Workspace) OpenSession(ctx context.Context, p handoff.Producer, o session.Opening, files SessionFiles) (OpenedSession, error) {
 	if files.Agent != "" {
 		agent, err := config.LoadAgent(files.Agent)
@@ -183,12 +181,12 @@ func (w *Workspace) OpenSession(ctx context.Context, p handoff.Producer, o sessi
 			return OpenedSession{}, err
 		}
 	}
-	book := w.Book(p)
-	s, warnings, err := book.Open(ctx, o)
+	sessions := w.sessions.As(p)
+	s, warnings, err := sessions.Open(ctx, o)
 	if err != nil {
 		return OpenedSession{}, err
 	}
-	top, err := book.Top(ctx, s)
+	top, err := sessions.Top(ctx, s)
 	if err != nil {
 		return OpenedSession{}, err
 	}
@@ -201,7 +199,7 @@ func (w *Workspace) sessionFolder(ctx context.Context, o session.Opening, p conf
 	if o.Parent != "" {
 		parent, err := w.Session(ctx, o.Parent)
 		if err == nil {
-			parent, err = w.Book(handoff.Producer{}).Top(ctx, parent)
+			parent, err = w.sessions.Top(ctx, parent)
 		}
 		return path.Join(parent.Folder, "artifacts", names.Folder(o.ID)), err
 	}
@@ -213,10 +211,10 @@ func (w *Workspace) sessionFolder(ctx context.Context, o session.Opening, p conf
 	if err != nil {
 		return "", err
 	}
-	if _, err := config.Below(outputs, folder); err != nil {
+	if _, err := config.Inside(outputs, folder); err != nil {
 		return "", err
 	}
-	return config.Below(w.Home(), folder)
+	return config.Inside(w.Home(), folder)
 }
 
 func (w *Workspace) opened(s, top handoff.Session, paths config.Paths, warnings []string) OpenedSession {

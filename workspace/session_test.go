@@ -35,7 +35,7 @@ func TestProcessGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Book(handoff.Producer{}).Note(t.Context(), handoff.SessionNoted{SessionID: opened.ID, Child: workspace.ProcessOf(child.Process.Pid)}); err != nil {
+	if _, err := w.SessionsAs(handoff.Producer{}).Note(t.Context(), handoff.SessionNoted{SessionID: opened.ID, Child: workspace.ProcessOf(child.Process.Pid)}); err != nil {
 		t.Fatal(err)
 	}
 	gone := func() bool {
@@ -45,10 +45,11 @@ func TestProcessGone(t *testing.T) {
 		}
 		elsewhere := workspace.Observer()
 		elsewhere.BootID = "another"
-		if session.Gone(s, elsewhere) {
-			t.Error("an observer on another machine takes it for gone")
+		if status, _ := session.StatusAt(s, elsewhere, time.Now(), time.Time{}); status != handoff.Running {
+			t.Errorf("status for an observer on another machine = %s, want running", status)
 		}
-		return session.Gone(s, workspace.Observer())
+		_, reason := session.StatusAt(s, workspace.Observer(), time.Now(), time.Time{})
+		return reason == session.ProcessGone
 	}
 	if gone() {
 		t.Error("gone while both live")

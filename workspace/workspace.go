@@ -32,7 +32,7 @@ type Workspace struct {
 	now       func() time.Time
 	rand      io.Reader
 	index     *index
-	pace      *session.Pace
+	sessions  *session.Sessions
 
 	sessionDir string // as the environment names it
 }
@@ -82,7 +82,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, errors.Join(err, files.Close())
 	}
 	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files, home: home, now: o.Now, rand: o.Rand,
-		pace: &session.Pace{Now: o.Now}, sessionDir: config.SessionDir(o.Getenv, dir)}
+		sessionDir: config.SessionDir(o.Getenv, dir)}
 	w.index = &index{log: w.Log, runtime: found.Runtime, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
 	w.Log.Passed = w.index.passed
 	w.Bodies = w.Log.Bodies()
@@ -92,12 +92,13 @@ func Open(dir string, o Options) (*Workspace, error) {
 		Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
 	}
 	w.Hub = handoff.New(w.Log, w.index, w.Bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: w.published})
+	w.sessions = session.New(w.Hub, session.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: w.index})
 	return w, nil
 }
 
 // Close renders what is still to be rendered, and releases what Open holds.
 func (w *Workspace) Close() error {
-	w.pace.Flush()
+	w.sessions.Flush()
 	return errors.Join(w.index.Close(), w.home.Close(), w.files.Close())
 }
 

@@ -183,17 +183,17 @@ func (s *stage) elsewhere() {
 		{BootID: here.BootID, PIDNamespace: "another", Alive: here.Alive},
 		{},
 	} {
-		if _, err := w.Book(handoff.Producer{}).Bury(s.Context(), o); err != nil {
+		if _, err := w.SessionsAs(handoff.Producer{}).CloseAbandoned(s.Context(), o); err != nil {
 			s.Fatal(err)
 		}
 		after, err := w.Session(s.Context(), s.id)
 		if err != nil || after.Status != before.Status {
 			s.Errorf("observer %+v closed the session: %s, %v", o, after.Status, err)
 		}
-		if status, _ := session.Look(before, o, time.Now(), time.Time{}); status != before.Status {
+		if status, _ := session.StatusAt(before, o, time.Now(), time.Time{}); status != before.Status {
 			s.Errorf("observer %+v sees %s, want %s", o, status, before.Status)
 		}
-		late, _ := session.Look(before, o, time.Now().Add(2*session.StalledAfter), time.Time{})
+		late, _ := session.StatusAt(before, o, time.Now().Add(2*session.StalledAfter), time.Time{})
 		if before.Status == handoff.Running && late != session.Stalled {
 			s.Errorf("observer %+v sees %s long after, want it stalled", o, late)
 		}

@@ -21,7 +21,7 @@ func isSession(ctx context.Context, w *workspace.Workspace, ref string) bool {
 }
 
 func showSession(ctx context.Context, a *cli.App, w *workspace.Workspace, id string, f showFlags) error {
-	book := w.Book(handoff.Producer{})
+	book := w.SessionsAs(handoff.Producer{})
 	d, err := book.Detail(ctx, id, workspace.Observer(), a.Now())
 	if err != nil {
 		return err

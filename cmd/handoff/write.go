@@ -98,7 +98,7 @@ func unread(name string, err error) error {
 }
 
 func tellWritten(a *cli.App, w names.Written) error {
-	for _, found := range w.Rescued {
+	for _, found := range w.SavedEdits {
 		a.Warn("%s had been changed without a record; the change is kept as %s", w.File, found.ID)
 	}
 	for _, warning := range w.Warnings {

@@ -199,10 +199,10 @@ func (p Paths) names() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Below checks that a resolved path lies below root, both absolute, and returns
+// Inside checks that a resolved path lies below root, both absolute, and returns
 // it slash-separated from there. It looks at whole segments, so that a..b.md is
 // a name like any other. Its kind is Invalid.
-func Below(root, name string) (string, error) {
+func Inside(root, name string) (string, error) {
 	refuse := func(why string) (string, error) {
 		return "", &handoff.Error{Op: "resolve", Name: name, Kind: handoff.Invalid, Err: errors.New(why), Hint: handoff.Advice("handoff config explain shows where each part of a path comes from")}
 	}

@@ -114,7 +114,7 @@ func TestUserName(t *testing.T) {
 	}
 }
 
-func TestBelow(t *testing.T) {
+func TestInside(t *testing.T) {
 	for _, tt := range []struct{ name, want string }{
 		{"/project/docs/x", "docs/x"},
 		{"/project/docs/a..b.md", "docs/a..b.md"},
@@ -125,8 +125,8 @@ func TestBelow(t *testing.T) {
 		{"/etc/passwd", ""},
 		{"docs/x", ""},
 	} {
-		if got, err := Below("/project", tt.name); got != tt.want || (err == nil) != (tt.want != "") {
-			t.Errorf("Below(%q) = %q, %v, want %q", tt.name, got, err, tt.want)
+		if got, err := Inside("/project", tt.name); got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("Inside(%q) = %q, %v, want %q", tt.name, got, err, tt.want)
 		}
 	}
 }

@@ -23,8 +23,8 @@ import (
 type Written struct {
 	handoff.Published
 
-	File    string             // where the name's file is, absolute
-	Rescued []handoff.Artifact // revisions made of bytes that lay there and no record told of
+	File       string             // where the name's file is, absolute
+	SavedEdits []handoff.Artifact // revisions made of bytes that lay there and no record told of
 }
 
 // A Writer writes the names of one scope.
@@ -64,7 +64,7 @@ func (w Writer) Write(ctx context.Context, d handoff.Draft) (Written, error) {
 		return Written{}, f.failure(err)
 	}
 	written := Written{File: filepath.Join(f.dir, filepath.FromSlash(d.Name))}
-	if written.Rescued, err = f.rescue(ctx); err != nil {
+	if written.SavedEdits, err = f.rescue(ctx); err != nil {
 		return written, f.failure(err)
 	}
 	draft := f.draft
@@ -73,7 +73,7 @@ func (w Writer) Write(ctx context.Context, d handoff.Draft) (Written, error) {
 		return written, err
 	}
 	late, err := f.render(ctx)
-	written.Rescued = append(written.Rescued, late...)
+	written.SavedEdits = append(written.SavedEdits, late...)
 	if err != nil {
 		// The record stands; the file is made again by the next write.
 		written.Warnings = append(written.Warnings, fmt.Sprintf("%s is not up to date: %v", written.File, err))

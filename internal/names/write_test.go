@@ -25,8 +25,8 @@ func TestWritersAtOnce(t *testing.T) {
 				writer := names.Writer{Hub: w.Hub, Workspace: dir, Scope: scopeOf(dir, "run-1")}
 				text := fmt.Sprintf("writer %d, text %d", i, n)
 				written, err := writer.Write(t.Context(), handoff.Draft{Channel: "handoff", Title: text, Name: "context.md", Body: strings.NewReader(text)})
-				if err != nil || len(written.Warnings) > 0 || len(written.Rescued) > 0 || written.Existing {
-					t.Errorf("%s: %v, warnings %q, rescued %d", text, err, written.Warnings, len(written.Rescued))
+				if err != nil || len(written.Warnings) > 0 || len(written.SavedEdits) > 0 || written.Existing {
+					t.Errorf("%s: %v, warnings %q, rescued %d", text, err, written.Warnings, len(written.SavedEdits))
 				}
 			}
 		})

@@ -103,7 +103,7 @@ func (s shelf) write(t testing.TB, name, content string) {
 func TestPutRefuses(t *testing.T) {
 	s := newShelf(t)
 	ctx := t.Context()
-	book := s.w.Book(handoff.Producer{})
+	book := s.w.SessionsAs(handoff.Producer{})
 	opened, err := s.w.OpenSession(ctx, handoff.Producer{}, session.Opening{Agent: handoff.SessionAgent{Name: "a"}, Workflow: handoff.SessionWorkflow{Name: "w"}}, workspace.SessionFiles{})
 	must(t, err)
 	must(t, book.Render(ctx, opened.ID))

@@ -37,22 +37,22 @@ var Types = []string{"document", "data", "report", "artifact"}
 // written.
 //
 // Kinds: Invalid, and those of Hub.Publish.
-func (b *Book) Add(ctx context.Context, id string, p handoff.Producer, o Addition) (handoff.Published, error) {
+func (ss *Sessions) Add(ctx context.Context, id string, p handoff.Producer, o Addition) (handoff.Published, error) {
 	if !slices.Contains(Types, o.Type) {
 		return handoff.Published{}, refuse("add output", o.File, handoff.Invalid, fmt.Sprintf("no type %q", o.Type), "the types are "+strings.Join(Types, ", "))
 	}
-	s, err := b.session(ctx, id)
+	s, err := ss.session(ctx, id)
 	if err != nil {
 		return handoff.Published{}, err
 	}
-	warnings, err := b.within("add output", s.Folder, o.File)
+	warnings, err := ss.within("add output", s.Folder, o.File)
 	if err != nil {
 		return handoff.Published{}, err
 	}
 	if o.Channel == "" {
 		o.Channel = "handoff"
 	}
-	top, err := b.Top(ctx, s)
+	top, err := ss.Top(ctx, s)
 	if err != nil {
 		return handoff.Published{}, err
 	}
@@ -64,13 +64,13 @@ func (b *Book) Add(ctx context.Context, id string, p handoff.Producer, o Additio
 		Channel: o.Channel, Kind: o.Type, Title: o.Title, Summary: o.Description,
 		Key: o.Key, Replaces: o.Replaces, Parents: o.Parents, Tags: o.Tags,
 	}
-	b.place(&d, top, path.Join(s.Folder, o.File))
-	done, err := b.Hub.As(p).Publish(ctx, d)
+	ss.place(&d, top, path.Join(s.Folder, o.File))
+	done, err := ss.hub.As(p).Publish(ctx, d)
 	if err != nil {
 		return done, err
 	}
 	done.Warnings = append(done.Warnings, warnings...)
-	if err := b.Changed(ctx, p.Session); err != nil {
+	if err := ss.Changed(ctx, p.Session); err != nil {
 		done.Warnings = append(done.Warnings, err.Error())
 	}
 	return done, nil
@@ -78,13 +78,13 @@ func (b *Book) Add(ctx context.Context, id string, p handoff.Producer, o Additio
 
 // place sets the path of a draft's file, which is given below the book's Files:
 // below the workspace, or, where it lies outside, below its session's folder.
-func (b *Book) place(d *handoff.Draft, top handoff.Session, file string) {
-	full := filepath.Join(b.Files.Name(), filepath.FromSlash(file))
-	if rel, err := filepath.Rel(b.Root, full); err == nil && filepath.IsLocal(rel) {
+func (ss *Sessions) place(d *handoff.Draft, top handoff.Session, file string) {
+	full := filepath.Join(ss.Files.Name(), filepath.FromSlash(file))
+	if rel, err := filepath.Rel(ss.Root, full); err == nil && filepath.IsLocal(rel) {
 		d.Path = filepath.ToSlash(rel)
 		return
 	}
-	d.Root, d.RootDir = handoff.SessionRoot, filepath.Join(b.Files.Name(), filepath.FromSlash(top.Folder))
+	d.Root, d.RootDir = handoff.SessionRoot, filepath.Join(ss.Files.Name(), filepath.FromSlash(top.Folder))
 	d.Path = strings.TrimPrefix(file, top.Folder+"/")
 }
 
@@ -111,7 +111,7 @@ func Locate(folder, dir, file string) string {
 // within checks that a file lies in a session's folder, also where its links
 // lead, and is not handoff's own. Its kinds are Invalid, NotFound and
 // Unavailable.
-func (b *Book) within(op, folder, file string) (warnings []string, err error) {
+func (ss *Sessions) within(op, folder, file string) (warnings []string, err error) {
 	const hint = "write the file below the session's folder; handoff publish records a file that lies elsewhere"
 	switch {
 	case file == "" || strings.ContainsAny(file, "\x00\\"):
@@ -121,7 +121,7 @@ func (b *Book) within(op, folder, file string) (warnings []string, err error) {
 	case isInternal(file):
 		return nil, refuse(op, file, handoff.Invalid, "is the manifest itself", "add the files that the agent wrote")
 	}
-	root, err := b.Files.OpenRoot(folder)
+	root, err := ss.Files.OpenRoot(folder)
 	if err != nil {
 		return nil, refuse(op, folder, handoff.Unavailable, reason(err), "the session's folder is not on this machine")
 	}

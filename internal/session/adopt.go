@@ -31,8 +31,8 @@ import (
 //
 // Kinds: Invalid (with each problem's JSON pointer), NotFound, Unavailable,
 // Conflict (the id is another folder's, or of a session that handoff opened).
-func (b *Book) Adopt(ctx context.Context, folder string, lenient bool) (handoff.Session, []string, error) {
-	f, err := b.readForeign(folder)
+func (ss *Sessions) Adopt(ctx context.Context, folder string, lenient bool) (handoff.Session, []string, error) {
+	f, err := ss.readForeign(folder)
 	if err != nil {
 		return handoff.Session{}, nil, err
 	}
@@ -48,11 +48,11 @@ func (b *Book) Adopt(ctx context.Context, folder string, lenient bool) (handoff.
 	for _, p := range f.problems {
 		warnings = append(warnings, p.String())
 	}
-	more, err := b.adopt(ctx, f)
+	more, err := ss.adopt(ctx, f)
 	if err != nil {
 		return handoff.Session{}, nil, err
 	}
-	s, err := b.Hub.Session(ctx, f.SessionID)
+	s, err := ss.hub.Session(ctx, f.SessionID)
 	return s, append(warnings, more...), err
 }
 
@@ -65,11 +65,11 @@ type foreign struct {
 	files    map[string]bool // outputs that may be published
 }
 
-func (b *Book) readForeign(folder string) (*foreign, error) {
+func (ss *Sessions) readForeign(folder string) (*foreign, error) {
 	if folder != path.Clean(folder) || folder == "." || !filepath.IsLocal(filepath.FromSlash(folder)) {
 		return nil, refuse("adopt session", folder, handoff.Invalid, "folder leaves the workspace", "name a session's folder below the workspace")
 	}
-	root, err := b.Files.OpenRoot(folder)
+	root, err := ss.Files.OpenRoot(folder)
 	if err != nil {
 		return nil, refuse("adopt session", folder, handoff.NotFound, reason(err), "name the folder that holds the manifest, below the workspace")
 	}
@@ -90,7 +90,7 @@ func (b *Book) readForeign(folder string) (*foreign, error) {
 		f.problems = append(f.problems, Problem{Pointer: "/session_id", Text: fmt.Sprintf("differs from its folder's name, %s", path.Base(folder))})
 	}
 	for i, o := range f.Outputs {
-		if _, err := b.within("adopt output", folder, o.File); err != nil {
+		if _, err := ss.within("adopt output", folder, o.File); err != nil {
 			var e *handoff.Error
 			errors.As(err, &e)
 			f.problems = append(f.problems, Problem{Pointer: jsonschema.Pointer("outputs", strconv.Itoa(i), "file"), Text: fmt.Sprintf("%q: %v", o.File, e.Err)})
@@ -131,8 +131,8 @@ func (f *foreign) refuse(problems []Problem) error {
 }
 
 // adopt writes down what the log does not have yet.
-func (b *Book) adopt(ctx context.Context, f *foreign) (warnings []string, err error) {
-	s, err := b.Hub.Session(ctx, f.SessionID)
+func (ss *Sessions) adopt(ctx context.Context, f *foreign) (warnings []string, err error) {
+	s, err := ss.hub.Session(ctx, f.SessionID)
 	if err != nil && !errors.Is(err, handoff.NotFound) {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (b *Book) adopt(ctx context.Context, f *foreign) (warnings []string, err er
 	}
 	tell := func(facts ...handoff.Fact) error {
 		for _, fact := range facts {
-			_, more, err := b.Hub.Record(ctx, fact)
+			_, more, err := ss.hub.Record(ctx, fact)
 			if err != nil {
 				return err
 			}
@@ -157,7 +157,7 @@ func (b *Book) adopt(ctx context.Context, f *foreign) (warnings []string, err er
 	}
 	if err == nil {
 		var more []string
-		more, err = b.adoptOutputs(ctx, f) // before the end, so that none is late
+		more, err = ss.adoptOutputs(ctx, f) // before the end, so that none is late
 		warnings = append(warnings, more...)
 	}
 	if end := f.end(); err == nil && s.Closed == 0 && end != nil {
@@ -166,7 +166,7 @@ func (b *Book) adopt(ctx context.Context, f *foreign) (warnings []string, err er
 	if err != nil {
 		return warnings, err
 	}
-	return warnings, b.Render(ctx, f.SessionID)
+	return warnings, ss.Render(ctx, f.SessionID)
 }
 
 // beginning returns what a manifest says of a session but for its outputs and
@@ -202,12 +202,12 @@ func (f *foreign) end() handoff.Fact {
 func (f *foreign) note() *handoff.SessionNoted {
 	n := &handoff.SessionNoted{SessionID: f.SessionID, Metadata: map[string]json.RawMessage{}}
 	for key, value := range f.Metadata {
-		if key != ownKey {
+		if key != extensionKey {
 			n.Metadata[key] = value
 		}
 	}
-	var own Own
-	if json.Unmarshal(f.Metadata[ownKey], &own) == nil {
+	var own extension
+	if json.Unmarshal(f.Metadata[extensionKey], &own) == nil {
 		n.Tags = own.Tags
 	}
 	if f.UserSummary != "" {
@@ -223,8 +223,8 @@ func (f *foreign) note() *handoff.SessionNoted {
 }
 
 // adoptOutputs publishes the outputs that lie in the folder, each once.
-func (b *Book) adoptOutputs(ctx context.Context, f *foreign) (warnings []string, err error) {
-	s, known, err := b.Read(ctx, f.SessionID)
+func (ss *Sessions) adoptOutputs(ctx context.Context, f *foreign) (warnings []string, err error) {
+	s, known, err := ss.Read(ctx, f.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -237,8 +237,8 @@ func (b *Book) adoptOutputs(ctx context.Context, f *foreign) (warnings []string,
 			Channel: "handoff", Kind: OutputType(o.Type),
 			Summary: cut(o.Description, handoff.MaxSummary), Key: fmt.Sprintf("adopt %x", sha256.Sum256([]byte(f.SessionID+"\x00"+o.File))),
 		}
-		b.place(&d, s, path.Join(f.folder, o.File))
-		done, err := b.Hub.As(handoff.Producer{Agent: f.Agent.Name, Session: f.SessionID, Source: handoff.FromNone}).Publish(ctx, d)
+		ss.place(&d, s, path.Join(f.folder, o.File))
+		done, err := ss.hub.As(handoff.Producer{Agent: f.Agent.Name, Session: f.SessionID, Source: handoff.FromNone}).Publish(ctx, d)
 		if err != nil {
 			return warnings, err
 		}

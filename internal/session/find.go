@@ -16,7 +16,7 @@ import (
 )
 
 // A Query selects sessions as a person sees them: its status is the one that
-// Look returns, which may be Stalled, or Failed with no record of it.
+// StatusAt returns, which may be Stalled, or Failed with no record of it.
 type Query struct {
 	handoff.SessionQuery
 	OutputType string // one of Types: it has an output of this type that stands
@@ -29,15 +29,15 @@ type Query struct {
 // for a reader now.
 type View struct {
 	handoff.Session
-	Shown       string `json:"shown"` // the status, as Look returns it
+	Shown       string `json:"shown"` // the status, as StatusAt returns it
 	DisplayName string `json:"displayName"`
 	LongName    string `json:"longName"`
 }
 
-// NewView returns a session as an observer sees it now.
-func NewView(s handoff.Session, o Observer, now, lastSign time.Time) View {
+// newView returns a session as an observer sees it now.
+func newView(s handoff.Session, o Observer, now, lastSign time.Time) View {
 	v := View{Session: s}
-	v.Shown, v.Reason = Look(s, o, now, lastSign)
+	v.Shown, v.Reason = StatusAt(s, o, now, lastSign)
 	v.DisplayName, v.LongName = Name(s, v.Shown, now), LongName(s, v.Shown, now)
 	return v
 }
@@ -52,8 +52,8 @@ type Detail struct {
 
 // Detail returns a session with its outputs, as an observer sees it now. Its
 // kind is NotFound.
-func (b *Book) Detail(ctx context.Context, id string, o Observer, now time.Time) (Detail, error) {
-	s, artifacts, err := b.Read(ctx, id)
+func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.Time) (Detail, error) {
+	s, artifacts, err := ss.Read(ctx, id)
 	if err != nil {
 		return Detail{}, err
 	}
@@ -71,7 +71,7 @@ func (b *Book) Detail(ctx context.Context, id string, o Observer, now time.Time)
 			lastSign = a.CreatedAt
 		}
 	}
-	return Detail{View: NewView(s, o, now, lastSign), Outputs: Outputs(s, artifacts), Threads: threads}, nil
+	return Detail{View: newView(s, o, now, lastSign), Outputs: Outputs(s, artifacts), Threads: threads}, nil
 }
 
 // A Page is one page of a list of sessions, newest first.
@@ -142,7 +142,7 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 			return err
 		}
 		for _, s := range found.Sessions {
-			v := NewView(s, q.Observer, q.Now, time.Time{})
+			v := newView(s, q.Observer, q.Now, time.Time{})
 			if q.Status != "" && v.Shown != q.Status {
 				continue
 			}
@@ -223,12 +223,12 @@ type Entry struct {
 
 // List returns what lies in a session's folder, by path. Links are listed, and
 // not followed. Its kinds are NotFound and Unavailable.
-func (b *Book) List(ctx context.Context, id string) ([]Entry, error) {
-	s, err := b.session(ctx, id)
+func (ss *Sessions) List(ctx context.Context, id string) ([]Entry, error) {
+	s, err := ss.session(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	root, err := b.Files.OpenRoot(s.Folder)
+	root, err := ss.Files.OpenRoot(s.Folder)
 	if err != nil {
 		kind := handoff.Unavailable
 		if errors.Is(err, fs.ErrNotExist) {

@@ -56,16 +56,16 @@ type (
 	}
 )
 
-// An Own is what handoff adds to a manifest.
-type Own struct {
-	LogSeq    handoff.Seq   `json:"logSeq"` // the newest record of the session, or of a publish in it
-	Tags      []string      `json:"tags"`
-	Late      []string      `json:"late"` // ids of artifacts that came after the session's end
-	Artifacts []OwnArtifact `json:"artifacts"`
+// An extension is what handoff adds to a manifest.
+type extension struct {
+	LogSeq    handoff.Seq         `json:"logSeq"` // the newest record of the session, or of a publish in it
+	Tags      []string            `json:"tags"`
+	Late      []string            `json:"late"` // ids of artifacts that came after the session's end
+	Artifacts []extensionArtifact `json:"artifacts"`
 }
 
-// An OwnArtifact is one artifact of the session, wherever it lies.
-type OwnArtifact struct {
+// An extensionArtifact is one artifact of the session, wherever it lies.
+type extensionArtifact struct {
 	ID      string         `json:"id"`
 	Channel string         `json:"channel"`
 	Path    string         `json:"path"`
@@ -74,7 +74,7 @@ type OwnArtifact struct {
 
 const (
 	manifestVersion = "1.0.0"
-	ownKey          = "handoff"
+	extensionKey    = "handoff"
 	stampForm       = "2006-01-02T15:04:05.000Z07:00"
 )
 
@@ -143,10 +143,10 @@ func inOrder(artifacts []handoff.Artifact) []handoff.Artifact {
 // artifacts. It is a function of the log: whoever computes it from the same
 // records gets the same bytes.
 func NewManifest(s handoff.Session, artifacts []handoff.Artifact) (Manifest, error) {
-	own := Own{LogSeq: s.Newest, Tags: append([]string{}, s.Tags...), Late: []string{}, Artifacts: []OwnArtifact{}}
+	own := extension{LogSeq: s.Newest, Tags: append([]string{}, s.Tags...), Late: []string{}, Artifacts: []extensionArtifact{}}
 	for _, a := range inOrder(artifacts) {
 		own.LogSeq = max(own.LogSeq, a.Seq)
-		own.Artifacts = append(own.Artifacts, OwnArtifact{a.ID, a.Channel, a.Path, a.Status})
+		own.Artifacts = append(own.Artifacts, extensionArtifact{a.ID, a.Channel, a.Path, a.Status})
 		if a.Late {
 			own.Late = append(own.Late, a.ID)
 		}
@@ -155,9 +155,9 @@ func NewManifest(s handoff.Session, artifacts []handoff.Artifact) (Manifest, err
 	if err != nil {
 		return Manifest{}, err
 	}
-	metadata := map[string]json.RawMessage{ownKey: b}
+	metadata := map[string]json.RawMessage{extensionKey: b}
 	for key, value := range s.Metadata {
-		if key != ownKey {
+		if key != extensionKey {
 			metadata[key] = value
 		}
 	}
@@ -190,7 +190,7 @@ func (m Manifest) JSON(adopted json.RawMessage) ([]byte, error) {
 		delete(execution, "completed_at")
 	}
 	if metadata, ok := base["metadata"].(map[string]any); ok {
-		delete(metadata, ownKey)
+		delete(metadata, extensionKey)
 	}
 	overlay(base, ours)
 	base["outputs"] = outputs

@@ -27,7 +27,7 @@ func Name(s handoff.Session, status string, now time.Time) string {
 	case s.OpenedAt.IsZero():
 		name = s.ID
 	default:
-		name = Timestamp(s.OpenedAt, now) + " - " + Summary(s)
+		name = timestamp(s.OpenedAt, now) + " - " + Summary(s)
 	}
 	if mark := statusMark(status); mark != "" {
 		name += " (" + mark + ")"
@@ -67,11 +67,11 @@ func statusMark(status string) string {
 	return strings.ToUpper(status[:min(1, len(status))]) + status[min(1, len(status)):]
 }
 
-// Timestamp says when t was, to a reader at now in now's location: "2:30p"
+// timestamp returns when t was, to a reader at now in now's location: "2:30p"
 // today, "Yday 2:30p", "Mon 2:30p" in this week, which begins on Monday, else
 // "Oct 5", with the year where it is another. A time more than a day ahead is
 // marked.
-func Timestamp(t, now time.Time) string {
+func timestamp(t, now time.Time) string {
 	t = t.In(now.Location())
 	clock := strings.TrimSuffix(t.Format("3:04pm"), "m")
 	monday := midnight(now, -(int(now.Weekday())+6)%7)
@@ -105,16 +105,16 @@ func Summary(s handoff.Session) string {
 	text := s.Summary
 	if strings.TrimSpace(text) == "" {
 		text = s.Workflow.Name
-		if input := telling(s.Inputs); input != "" {
+		if input := mostSpecific(s.Inputs); input != "" {
 			text += ": " + input
 		}
 	}
 	return Truncate(cmp.Or(text, s.Agent.Title, s.Agent.Name, s.ID))
 }
 
-// telling returns the input that says most: project_name, else category, else
+// mostSpecific returns the input that says most: project_name, else category, else
 // the first that has a text.
-func telling(inputs map[string]json.RawMessage) string {
+func mostSpecific(inputs map[string]json.RawMessage) string {
 	for _, key := range append([]string{"project_name", "category"}, slices.Sorted(maps.Keys(inputs))...) {
 		var text string
 		if json.Unmarshal(inputs[key], &text) == nil && strings.TrimSpace(text) != "" {

@@ -40,8 +40,8 @@ func TestTimestamp(t *testing.T) {
 		{"2026-01-01 10:00", "2025-12-31 10:00", "Yday 10:00a"},
 		{"2026-01-02 10:00", "2025-12-29 10:00", "Mon 10:00a"}, // the week crosses the year
 	} {
-		if got := Timestamp(at(t, tt.at), at(t, tt.now)); got != tt.want {
-			t.Errorf("Timestamp(%s, now %s) = %q, want %q", tt.at, tt.now, got, tt.want)
+		if got := timestamp(at(t, tt.at), at(t, tt.now)); got != tt.want {
+			t.Errorf("timestamp(%s, now %s) = %q, want %q", tt.at, tt.now, got, tt.want)
 		}
 	}
 }
@@ -49,7 +49,7 @@ func TestTimestamp(t *testing.T) {
 func TestTimestampTakesTheReadersZone(t *testing.T) {
 	newYork := time.FixedZone("EDT", -4*60*60)
 	now := time.Date(2025, 10, 20, 12, 0, 0, 0, newYork)
-	if got, want := Timestamp(time.Date(2025, 10, 5, 2, 30, 0, 0, time.UTC), now), "Oct 4"; got != want {
+	if got, want := timestamp(time.Date(2025, 10, 5, 2, 30, 0, 0, time.UTC), now), "Oct 4"; got != want {
 		t.Errorf("Timestamp = %q, want %q", got, want)
 	}
 }
@@ -119,7 +119,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestLook(t *testing.T) {
+func TestStatusAt(t *testing.T) {
 	here, parent, child := Observer{BootID: "b", PIDNamespace: "n"}, handoff.Process{BootID: "b", PIDNamespace: "n", PID: 1}, handoff.Process{BootID: "b", PIDNamespace: "n", PID: 2}
 	now := at(t, "2025-10-08 12:00")
 	alive := func(list ...handoff.Process) func(handoff.Process) bool {
@@ -157,11 +157,11 @@ func TestLook(t *testing.T) {
 		{"closed", parent, child, here, old, "completed", "completed", ""},
 	} {
 		s := handoff.Session{Status: tt.status, Process: tt.parent, Child: tt.child, NewestAt: tt.newest}
-		if got, note := Look(s, tt.o, now, time.Time{}); got != tt.want || note != tt.note {
-			t.Errorf("%s: Look = %s %q, want %s %q", tt.name, got, note, tt.want, tt.note)
+		if got, note := StatusAt(s, tt.o, now, time.Time{}); got != tt.want || note != tt.note {
+			t.Errorf("%s: StatusAt = %s %q, want %s %q", tt.name, got, note, tt.want, tt.note)
 		}
 	}
-	if got, _ := Look(handoff.Session{Status: "running", NewestAt: old}, here, now, fresh); got != "running" {
+	if got, _ := StatusAt(handoff.Session{Status: "running", NewestAt: old}, here, now, fresh); got != "running" {
 		t.Errorf("a session with a fresh artifact is shown as %s", got)
 	}
 }

@@ -20,14 +20,14 @@ import (
 // is on another machine none here.
 //
 // Kinds: NotFound, Unavailable.
-func (b *Book) Render(ctx context.Context, id string) error {
-	s, err := b.session(ctx, id)
+func (ss *Sessions) Render(ctx context.Context, id string) error {
+	s, err := ss.session(ctx, id)
 	if err != nil || s.Parent != "" {
 		return err
 	}
-	upTo, err := b.render(ctx, s)
-	if err == nil && b.Pending != nil {
-		_ = b.Pending.Rendered(ctx, id, upTo) // derived: whoever is next renders once more
+	upTo, err := ss.render(ctx, s)
+	if err == nil && ss.Pending != nil {
+		_ = ss.Pending.Rendered(ctx, id, upTo) // derived: whoever is next renders once more
 	}
 	return err
 }
@@ -35,22 +35,22 @@ func (b *Book) Render(ctx context.Context, id string) error {
 // Changed renders the manifest of a session that a record came for: at once,
 // or, where this process did so within the last second, by the end of it.
 // Kinds: those of Render.
-func (b *Book) Changed(ctx context.Context, id string) error {
-	later := func() { _ = b.Render(context.WithoutCancel(ctx), id) } // the record stands, and Pending knows
-	if b.Pace != nil && !b.Pace.turn(id, later) {
+func (ss *Sessions) Changed(ctx context.Context, id string) error {
+	later := func() { _ = ss.Render(context.WithoutCancel(ctx), id) } // the record stands, and Pending knows
+	if !ss.throttle.allow(id, later) {
 		return nil
 	}
-	return b.Render(ctx, id)
+	return ss.Render(ctx, id)
 }
 
 // render returns up to which record the manifest shows all.
-func (b *Book) render(ctx context.Context, s handoff.Session) (upTo handoff.Seq, err error) {
+func (ss *Sessions) render(ctx context.Context, s handoff.Session) (upTo handoff.Seq, err error) {
 	if s.Folder == "" {
-		return b.Hub.Newest(ctx)
+		return ss.hub.Newest(ctx)
 	}
-	root, err := b.Files.OpenRoot(s.Folder)
+	root, err := ss.Files.OpenRoot(s.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return b.Hub.Newest(ctx)
+		return ss.hub.Newest(ctx)
 	}
 	if err != nil {
 		return 0, unrendered(s.ID, err)
@@ -58,12 +58,12 @@ func (b *Book) render(ctx context.Context, s handoff.Session) (upTo handoff.Seq,
 	defer root.Close()
 	err = settle(
 		func() (text []byte, err error) {
-			if upTo, err = b.Hub.Newest(ctx); err == nil {
-				text, err = b.manifest(ctx, s.ID)
+			if upTo, err = ss.hub.Newest(ctx); err == nil {
+				text, err = ss.manifest(ctx, s.ID)
 			}
 			return text, err
 		},
-		func(text []byte) error { return b.replace(root, text) },
+		func(text []byte) error { return ss.replace(root, text) },
 	)
 	if err != nil {
 		return 0, unrendered(s.ID, err)
@@ -97,8 +97,8 @@ func settle(compute func() ([]byte, error), replace func([]byte) error) error {
 }
 
 // manifest returns the bytes of a session's manifest as of now.
-func (b *Book) manifest(ctx context.Context, id string) ([]byte, error) {
-	s, artifacts, err := b.Read(ctx, id)
+func (ss *Sessions) manifest(ctx context.Context, id string) ([]byte, error) {
+	s, artifacts, err := ss.Read(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +111,8 @@ func (b *Book) manifest(ctx context.Context, id string) ([]byte, error) {
 
 // Read returns a session and all its artifacts, newest first. Its kind is
 // NotFound.
-func (b *Book) Read(ctx context.Context, id string) (handoff.Session, []handoff.Artifact, error) {
-	s, err := b.session(ctx, id)
+func (ss *Sessions) Read(ctx context.Context, id string) (handoff.Session, []handoff.Artifact, error) {
+	s, err := ss.session(ctx, id)
 	if err != nil {
 		return s, nil, err
 	}
@@ -120,18 +120,18 @@ func (b *Book) Read(ctx context.Context, id string) (handoff.Session, []handoff.
 	if s.Parent != "" {
 		slot = "run"
 	}
-	page, err := b.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{slot: id}, Hidden: true})
+	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{slot: id}, Hidden: true})
 	return s, page.Artifacts, err
 }
 
 // replace puts the manifest's file in place as a whole, unless it says so
 // already.
-func (b *Book) replace(root *os.Root, text []byte) error {
+func (ss *Sessions) replace(root *os.Root, text []byte) error {
 	if is, err := root.ReadFile(ManifestName); err == nil && bytes.Equal(is, text) {
 		return nil
 	}
 	var random [8]byte
-	if _, err := io.ReadFull(b.Rand, random[:]); err != nil {
+	if _, err := io.ReadFull(ss.Rand, random[:]); err != nil {
 		return err
 	}
 	temporary := "." + ManifestName + "." + hex.EncodeToString(random[:])

@@ -4,7 +4,7 @@
 // A session is an id and the facts about it; [handoff.Session] is their fold.
 // This package is what is computed from that fold: the manifest, which is
 // rendered and never read back, the names for people, and whether a session's
-// process is gone. A [Book] writes the facts.
+// process is gone. [Sessions] writes the facts.
 package session
 
 import (
@@ -25,24 +25,46 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A Book opens the sessions of one workspace, writes down what happens in
-// them, and closes them. It is no index: what it answers it asks the hub.
-type Book struct {
-	Hub   *handoff.Hub
-	Files *os.Root // the directory that all folders of sessions lie below
-	Root  string   // the workspace, absolute; what lies elsewhere is recorded below its session
-	Rand  io.Reader
-
-	Pace    *Pace   // nil to render after each record
-	Pending Pending // nil where nobody remembers what is to be rendered
+// Sessions opens, changes and closes the sessions of one workspace. It records
+// facts through a hub and renders manifests; it is not an index, and asks the
+// hub for everything it returns.
+type Sessions struct {
+	Options
+	hub      *handoff.Hub
+	throttle *throttle
 }
 
-// Pending remembers which sessions were not rendered yet, should whoever was
-// about to be killed.
+// Options are what Sessions takes from its workspace.
+type Options struct {
+	Files   *os.Root // the directory that contains the folders of all sessions
+	Root    string   // the workspace, absolute; a file outside it is recorded relative to its session's folder
+	Now     func() time.Time
+	Rand    io.Reader
+	Pending Pending // nil if nothing tracks which manifests are out of date
+}
+
+// Pending tracks which manifests are out of date, so that another process can
+// render them if this one is killed.
 type Pending interface {
-	// Rendered says that a session's manifest shows all records up to a place.
+	// Rendered reports that a session's manifest includes all records up to
+	// upTo.
 	Rendered(ctx context.Context, id string, upTo handoff.Seq) error
 }
+
+// New returns the sessions of a workspace whose log hub writes to.
+func New(hub *handoff.Hub, o Options) *Sessions {
+	return &Sessions{Options: o, hub: hub, throttle: newThrottle(o.Now)}
+}
+
+// As returns the same sessions with p as the producer of what it records.
+func (ss *Sessions) As(p handoff.Producer) *Sessions {
+	as := *ss
+	as.hub = ss.hub.As(p)
+	return &as
+}
+
+// Flush renders the manifests whose rendering was delayed.
+func (ss *Sessions) Flush() { ss.throttle.flush() }
 
 // An Opening is what a new session is told of itself. Only its folder and the
 // names of agent and workflow are needed, which a run has from its parent.
@@ -65,9 +87,9 @@ var uuidV4 = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 })
 
-// IsID reports whether s is written as the id of a session: a version 4 UUID
+// isID reports whether s is written as the id of a session: a version 4 UUID
 // in lower case.
-func IsID(s string) bool { return uuidV4().MatchString(s) }
+func isID(s string) bool { return uuidV4().MatchString(s) }
 
 // NewID returns the id of a session that has none yet: a version 4 UUID (RFC
 // 9562).
@@ -86,41 +108,41 @@ func NewID(random io.Reader) (string, error) {
 //
 // Kinds: Invalid, Conflict (the id is taken), NotFound (the parent),
 // Unavailable, and those of Log.Append.
-func (b *Book) Open(ctx context.Context, o Opening) (handoff.Session, []string, error) {
-	if err := b.fill(ctx, &o); err != nil {
+func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []string, error) {
+	if err := ss.fill(ctx, &o); err != nil {
 		return handoff.Session{}, nil, err
 	}
-	if known, err := b.Hub.Session(ctx, o.ID); err == nil && known.Opened != 0 {
+	if known, err := ss.hub.Session(ctx, o.ID); err == nil && known.Opened != 0 {
 		return known, nil, refuse("open session", o.ID, handoff.Conflict, "was opened before", "leave the id out; a new one is minted")
 	}
-	if err := b.Files.MkdirAll(o.Folder, 0o777); err != nil {
+	if err := ss.Files.MkdirAll(o.Folder, 0o777); err != nil {
 		return handoff.Session{}, nil, refuse("open session", o.Folder, handoff.Unavailable, reason(err), "name a folder that can be made below the workspace")
 	}
-	warnings, err := b.record(ctx, o.ID, &handoff.SessionOpened{
+	warnings, err := ss.record(ctx, o.ID, &handoff.SessionOpened{
 		SessionID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User,
 		Inputs: o.Inputs, Folder: o.Folder, StartedAt: o.StartedAt, Process: o.Process,
 	})
 	if err != nil {
 		return handoff.Session{}, nil, err
 	}
-	s, err := b.Hub.Session(ctx, o.ID)
+	s, err := ss.hub.Session(ctx, o.ID)
 	return s, warnings, err
 }
 
 // fill completes an opening and checks it.
-func (b *Book) fill(ctx context.Context, o *Opening) (err error) {
+func (ss *Sessions) fill(ctx context.Context, o *Opening) (err error) {
 	if o.ID == "" {
-		if o.ID, err = NewID(b.Rand); err != nil {
+		if o.ID, err = NewID(ss.Rand); err != nil {
 			return err
 		}
 	}
 	if o.Parent != "" {
-		parent, err := b.session(ctx, o.Parent)
+		parent, err := ss.session(ctx, o.Parent)
 		if err != nil {
 			return err
 		}
 		o.Agent.Name, o.Workflow.Name = cmp.Or(o.Agent.Name, parent.Agent.Name), cmp.Or(o.Workflow.Name, parent.Workflow.Name)
-	} else if !IsID(o.ID) {
+	} else if !isID(o.ID) {
 		return refuse("open session", o.ID, handoff.Invalid, "is no version 4 UUID in lower case", "leave the id out; a new one is minted")
 	}
 	if o.Agent.Name == "" || o.Workflow.Name == "" {
@@ -136,13 +158,13 @@ func (b *Book) fill(ctx context.Context, o *Opening) (err error) {
 // Close records that a session ended: completed, failed or cancelled. The
 // first end stands; a later one is recorded, shown apart, and warned about.
 // Kinds: Invalid, NotFound.
-func (b *Book) Close(ctx context.Context, id, status, why string, endedAt time.Time) ([]string, error) {
+func (ss *Sessions) Close(ctx context.Context, id, status, why string, endedAt time.Time) ([]string, error) {
 	switch status {
 	case Completed, Failed, Cancelled:
 	default:
 		return nil, refuse("close session", id, handoff.Invalid, fmt.Sprintf("no status %q", status), "the statuses are completed, failed and cancelled")
 	}
-	s, err := b.session(ctx, id)
+	s, err := ss.session(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -150,14 +172,14 @@ func (b *Book) Close(ctx context.Context, id, status, why string, endedAt time.T
 	if s.Closed != 0 {
 		warnings = append(warnings, fmt.Sprintf("session %s was closed before, as %s; that stands", id, s.Status))
 	}
-	more, err := b.record(ctx, id, &handoff.SessionClosed{SessionID: id, Status: status, Reason: why, EndedAt: endedAt})
+	more, err := ss.record(ctx, id, &handoff.SessionClosed{SessionID: id, Status: status, Reason: why, EndedAt: endedAt})
 	return append(warnings, more...), err
 }
 
 // Note adds to what is known of a session. The key "handoff" of its metadata
 // is the manifest's own. Kinds: Invalid, NotFound.
-func (b *Book) Note(ctx context.Context, n handoff.SessionNoted) ([]string, error) {
-	if _, err := b.session(ctx, n.SessionID); err != nil {
+func (ss *Sessions) Note(ctx context.Context, n handoff.SessionNoted) ([]string, error) {
+	if _, err := ss.session(ctx, n.SessionID); err != nil {
 		return nil, err
 	}
 	for _, tag := range append(n.Tags, n.RemovedTags...) {
@@ -165,27 +187,27 @@ func (b *Book) Note(ctx context.Context, n handoff.SessionNoted) ([]string, erro
 			return nil, refuse("note session", fmt.Sprintf("%q", tag), handoff.Invalid, "is no tag", "a tag is one word without white space")
 		}
 	}
-	if _, ok := n.Metadata[ownKey]; ok {
-		return nil, refuse("note session", ownKey, handoff.Invalid, "the key is handoff's own", "choose another key")
+	if _, ok := n.Metadata[extensionKey]; ok {
+		return nil, refuse("note session", extensionKey, handoff.Invalid, "the key is handoff's own", "choose another key")
 	}
 	if n.MessageCount != nil && *n.MessageCount < 0 {
 		return nil, refuse("note session", n.SessionID, handoff.Invalid, "counts fewer than 0 messages", "")
 	}
-	return b.record(ctx, n.SessionID, &n)
+	return ss.record(ctx, n.SessionID, &n)
 }
 
 // Link records that a session builds on another, which need not be known
 // here. Kinds: Invalid (a session and itself), NotFound.
-func (b *Book) Link(ctx context.Context, id, to string) ([]string, error) {
+func (ss *Sessions) Link(ctx context.Context, id, to string) ([]string, error) {
 	if id == to {
 		return nil, refuse("link session", id, handoff.Invalid, "builds on itself", "name the session that it builds on")
 	}
-	if !IsID(to) {
-		if _, err := b.session(ctx, to); err != nil {
+	if !isID(to) {
+		if _, err := ss.session(ctx, to); err != nil {
 			return nil, err
 		}
 	}
-	s, err := b.session(ctx, id)
+	s, err := ss.session(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -194,15 +216,15 @@ func (b *Book) Link(ctx context.Context, id, to string) ([]string, error) {
 			return nil, nil
 		}
 	}
-	return b.record(ctx, id, &handoff.SessionLinked{SessionID: id, To: to})
+	return ss.record(ctx, id, &handoff.SessionLinked{SessionID: id, To: to})
 }
 
 // Top returns the session that a run is part of, however deep; of a session
 // itself that one.
-func (b *Book) Top(ctx context.Context, s handoff.Session) (handoff.Session, error) {
+func (ss *Sessions) Top(ctx context.Context, s handoff.Session) (handoff.Session, error) {
 	for seen := map[string]bool{}; s.Parent != "" && !seen[s.ID]; {
 		seen[s.ID] = true
-		parent, err := b.session(ctx, s.Parent)
+		parent, err := ss.session(ctx, s.Parent)
 		if err != nil {
 			return s, err
 		}
@@ -212,16 +234,16 @@ func (b *Book) Top(ctx context.Context, s handoff.Session) (handoff.Session, err
 }
 
 // record appends a fact about a session and renders its manifest.
-func (b *Book) record(ctx context.Context, id string, f handoff.Fact) ([]string, error) {
-	_, warnings, err := b.Hub.Record(ctx, f)
+func (ss *Sessions) record(ctx context.Context, id string, f handoff.Fact) ([]string, error) {
+	_, warnings, err := ss.hub.Record(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	switch f.(type) {
 	case *handoff.SessionOpened, *handoff.SessionClosed:
-		err = b.Render(ctx, id)
+		err = ss.Render(ctx, id)
 	default:
-		err = b.Changed(ctx, id)
+		err = ss.Changed(ctx, id)
 	}
 	if err != nil {
 		warnings = append(warnings, err.Error())
@@ -230,8 +252,8 @@ func (b *Book) record(ctx context.Context, id string, f handoff.Fact) ([]string,
 }
 
 // session returns a session that was opened, or kind NotFound.
-func (b *Book) session(ctx context.Context, id string) (handoff.Session, error) {
-	s, err := b.Hub.Session(ctx, id)
+func (ss *Sessions) session(ctx context.Context, id string) (handoff.Session, error) {
+	s, err := ss.hub.Session(ctx, id)
 	if errors.Is(err, handoff.NotFound) || err == nil && s.Opened == 0 {
 		return s, refuse("find session", id, handoff.NotFound, "no such session", "handoff session find lists them; handoff session open begins one")
 	}

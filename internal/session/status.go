@@ -40,30 +40,30 @@ func (o Observer) sees(p handoff.Process) bool {
 	return o.Alive != nil && p.BootID != "" && p.BootID == o.BootID && p.PIDNamespace == o.PIDNamespace
 }
 
-// Gone reports whether the processes of a running session, handoff's and its
+// gone reports whether the processes of a running session, handoff's and its
 // child's, are both known and both gone. Only an observer of the same boot in
 // the same pid namespace may conclude that; to all others the session runs.
-func Gone(s handoff.Session, o Observer) bool {
+func gone(s handoff.Session, o Observer) bool {
 	return s.Status == handoff.Running && o.sees(s.Process) && o.sees(s.Child) && !o.Alive(s.Process) && !o.Alive(s.Child)
 }
 
-// Bury closes, as Failed with ProcessGone, every session and run that the
+// CloseAbandoned closes, as Failed with ProcessGone, every session and run that the
 // observer may conclude is at its end. One that another observer closes at the
 // same time stays closed as the first did.
-func (b *Book) Bury(ctx context.Context, o Observer) ([]string, error) {
+func (ss *Sessions) CloseAbandoned(ctx context.Context, o Observer) ([]string, error) {
 	if o.BootID == "" {
 		return nil, nil
 	}
-	page, err := b.Hub.Sessions(ctx, handoff.SessionQuery{BootID: o.BootID, Runs: true, Archived: true})
+	page, err := ss.hub.Sessions(ctx, handoff.SessionQuery{BootID: o.BootID, Runs: true, Archived: true})
 	var warnings []string
 	for _, s := range page.Sessions {
-		if !Gone(s, o) {
+		if !gone(s, o) {
 			continue
 		}
-		if now, err := b.session(ctx, s.ID); err != nil || now.Closed != 0 {
+		if now, err := ss.session(ctx, s.ID); err != nil || now.Closed != 0 {
 			continue // another observer was first
 		}
-		more, err := b.record(ctx, s.ID, &handoff.SessionClosed{SessionID: s.ID, Status: Failed, Reason: ProcessGone})
+		more, err := ss.record(ctx, s.ID, &handoff.SessionClosed{SessionID: s.ID, Status: Failed, Reason: ProcessGone})
 		if warnings = append(warnings, more...); err != nil {
 			return warnings, err
 		}
@@ -71,15 +71,15 @@ func (b *Book) Bury(ctx context.Context, o Observer) ([]string, error) {
 	return warnings, err
 }
 
-// Look returns the status of a session as the observer sees it now, with its
+// StatusAt returns the status of a session as the observer sees it now, with its
 // reason: as it was closed, running, Failed with ProcessGone, or Stalled.
 // The last sign of life is the session's newest record, or the given time if
 // that is later.
-func Look(s handoff.Session, o Observer, now, lastSign time.Time) (status, why string) {
+func StatusAt(s handoff.Session, o Observer, now, lastSign time.Time) (status, why string) {
 	if s.Status != handoff.Running {
 		return s.Status, s.Reason
 	}
-	if Gone(s, o) {
+	if gone(s, o) {
 		return Failed, ProcessGone
 	}
 	if lastSign.Before(s.NewestAt) {

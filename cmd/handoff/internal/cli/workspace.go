@@ -109,7 +109,7 @@ func (a *App) RenderSession(ctx context.Context, w *workspace.Workspace, id stri
 	if id == "" {
 		return
 	}
-	if err := w.Book(handoff.Producer{}).Changed(ctx, id); err != nil && !errors.Is(err, handoff.NotFound) {
+	if err := w.SessionsAs(handoff.Producer{}).Changed(ctx, id); err != nil && !errors.Is(err, handoff.NotFound) {
 		a.Warn("%v", err)
 	}
 }

@@ -75,7 +75,7 @@ func (d *desk) put(ctx context.Context, w *workspace.Workspace, b *pipeline.Book
 	for _, p := range r.Report.Warnings {
 		d.Warn("%s: %s", file, p)
 	}
-	for _, found := range r.Rescued {
+	for _, found := range r.SavedEdits {
 		d.Warn("%s had been changed without a record; the change is kept as %s", found.Path, found.ID)
 	}
 	for _, warning := range r.Warnings {

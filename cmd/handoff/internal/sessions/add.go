@@ -80,5 +80,5 @@ func sessionAdd(a *cli.App, c *cobra.Command, w *workspace.Workspace, id, file s
 		return done, err
 	}
 	add.File = session.Locate(w.Folder(s), a.Dir, file)
-	return w.Book(p).Add(c.Context(), id, p, add)
+	return w.SessionsAs(p).Add(c.Context(), id, p, add)
 }

@@ -32,7 +32,7 @@ can be. A file outside the folder is never taken.`,
 			if err != nil {
 				return err
 			}
-			s, warnings, err := w.Book(producer).Adopt(c.Context(), folder, lenient)
+			s, warnings, err := w.SessionsAs(producer).Adopt(c.Context(), folder, lenient)
 			if err != nil {
 				return err
 			}

@@ -24,8 +24,8 @@ func closeCommand(a *cli.App) *cobra.Command {
 	c.MarkFlagRequired("status")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{session.Completed, session.Failed, session.Cancelled}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return onSession(a, c, &f, func(b *session.Book, id string) ([]string, error) {
-			return b.Close(c.Context(), id, status, why, time.Time{})
+		return onSession(a, c, &f, func(ss *session.Sessions, id string) ([]string, error) {
+			return ss.Close(c.Context(), id, status, why, time.Time{})
 		})
 	}
 	return c

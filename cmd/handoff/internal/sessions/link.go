@@ -17,8 +17,8 @@ func linkCommand(a *cli.App) *cobra.Command {
 	}
 	f.add(a, c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return onSession(a, c, &f, func(b *session.Book, id string) ([]string, error) {
-			return b.Link(c.Context(), id, args[0])
+		return onSession(a, c, &f, func(ss *session.Sessions, id string) ([]string, error) {
+			return ss.Link(c.Context(), id, args[0])
 		})
 	}
 	return c

@@ -48,9 +48,9 @@ func noteCommand(a *cli.App) *cobra.Command {
 			}
 			n.Metadata[key] = b
 		}
-		return onSession(a, c, &f, func(b *session.Book, id string) ([]string, error) {
+		return onSession(a, c, &f, func(ss *session.Sessions, id string) ([]string, error) {
 			n.SessionID = id
-			return b.Note(c.Context(), n)
+			return ss.Note(c.Context(), n)
 		})
 	}
 	return c

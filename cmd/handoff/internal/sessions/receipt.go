@@ -26,7 +26,7 @@ type receipt struct {
 }
 
 func newReceipt(ctx context.Context, w *workspace.Workspace, r *run) (receipt, error) {
-	s, artifacts, err := w.Book(r.producer).Read(ctx, r.opened.ID)
+	s, artifacts, err := w.SessionsAs(r.producer).Read(ctx, r.opened.ID)
 	rc := receipt{run: r, session: s, took: r.Now().Sub(s.OpenedAt)}
 	for i := len(artifacts) - 1; i >= 0; i-- {
 		if artifacts[i].Status == handoff.Active {

@@ -23,8 +23,8 @@ func renameCommand(a *cli.App) *cobra.Command {
 		if len([]rune(name)) > handoff.MaxTitle {
 			return cli.Invalid("rename", name, "has more than 120 characters", "say it shorter")
 		}
-		return onSession(a, c, &f, func(b *session.Book, id string) ([]string, error) {
-			return b.Note(c.Context(), handoff.SessionNoted{SessionID: id, Name: &name})
+		return onSession(a, c, &f, func(ss *session.Sessions, id string) ([]string, error) {
+			return ss.Note(c.Context(), handoff.SessionNoted{SessionID: id, Name: &name})
 		})
 	}
 	return c

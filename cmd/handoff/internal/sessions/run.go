@@ -181,7 +181,7 @@ func (r *run) note(ctx context.Context, c child) {
 		return // it has ended, or the system doesn't say
 	}
 	err := r.Reading(func(w *workspace.Workspace) (err error) {
-		r.held, err = w.Book(r.producer).Note(ctx, handoff.SessionNoted{SessionID: r.opened.ID, Child: p})
+		r.held, err = w.SessionsAs(r.producer).Note(ctx, handoff.SessionNoted{SessionID: r.opened.ID, Child: p})
 		return err
 	})
 	if err != nil {
@@ -191,7 +191,7 @@ func (r *run) note(ctx context.Context, c child) {
 
 // close closes the session; what can't be told is warned about.
 func (r *run) close(ctx context.Context, w *workspace.Workspace, status, why string) {
-	r.tell(w.Book(r.producer).Close(ctx, r.opened.ID, status, why, time.Time{}))
+	r.tell(w.SessionsAs(r.producer).Close(ctx, r.opened.ID, status, why, time.Time{}))
 }
 
 func (r *run) tell(warnings []string, err error) {

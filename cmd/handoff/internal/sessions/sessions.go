@@ -64,7 +64,7 @@ func (f *sessionFlag) resolve(a *cli.App) (string, error) {
 }
 
 // onSession makes a command change one session: do returns its warnings.
-func onSession(a *cli.App, c *cobra.Command, f *sessionFlag, do func(b *session.Book, id string) ([]string, error)) error {
+func onSession(a *cli.App, c *cobra.Command, f *sessionFlag, do func(ss *session.Sessions, id string) ([]string, error)) error {
 	id, err := f.resolve(a)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func onSession(a *cli.App, c *cobra.Command, f *sessionFlag, do func(b *session.
 		if err != nil {
 			return err
 		}
-		warnings, err := do(w.Book(producer), id)
+		warnings, err := do(w.SessionsAs(producer), id)
 		for _, text := range warnings {
 			a.Warn("%s", text)
 		}

@@ -21,8 +21,8 @@ func tagCommand(a *cli.App) *cobra.Command {
 		if len(args)+len(untag) == 0 {
 			return cli.Invalid("tag", "", "no tag is named", "handoff session tag TAG, or --untag TAG")
 		}
-		return onSession(a, c, &f, func(b *session.Book, id string) ([]string, error) {
-			return b.Note(c.Context(), handoff.SessionNoted{SessionID: id, Tags: args, RemovedTags: untag})
+		return onSession(a, c, &f, func(ss *session.Sessions, id string) ([]string, error) {
+			return ss.Note(c.Context(), handoff.SessionNoted{SessionID: id, Tags: args, RemovedTags: untag})
 		})
 	}
 	return c
