@@ -77,14 +77,14 @@ func Unapplied(last Seq, records []Record) ([]Record, error) {
 	return records, nil
 }
 
-// Verdicts is an Index that remembers what reading an artifact's file told, so
-// that a list can tell without reading it. Verdicts are derived too: an index
-// may forget them at any time.
-type Verdicts interface {
-	// Verdicts returns what is remembered, by id, of those artifacts whose
-	// file has the given fingerprint still.
-	Verdicts(ctx context.Context, fingerprints map[string]string) (map[string]Target, error)
+// A TargetCache is an Index that stores the target state that reading an
+// artifact's file gave, so that a list can show it without reading the file. The
+// states are derived: an index may forget them at any time.
+type TargetCache interface {
+	// Targets returns the stored states, by id, of the artifacts whose file
+	// still has the given fingerprint.
+	Targets(ctx context.Context, fingerprints map[string]string) (map[string]Target, error)
 
-	// PutVerdict takes the place of what was remembered of the artifact.
-	PutVerdict(ctx context.Context, id, fingerprint string, t Target) error
+	// PutTarget replaces the stored state of an artifact.
+	PutTarget(ctx context.Context, id, fingerprint string, t Target) error
 }

@@ -10,21 +10,21 @@ import (
 // Memory is an Index over maps. It is complete, and lasts as long as the
 // process; the zero value is not ready, use NewMemory.
 type Memory struct {
-	mu       sync.RWMutex
-	seq      Seq
-	damaged  []Seq
-	tables   tables
-	verdicts map[string]verdict // by id
+	mu      sync.RWMutex
+	seq     Seq
+	damaged []Seq
+	tables  tables
+	targets map[string]cachedTarget // by id
 }
 
-type verdict struct {
+type cachedTarget struct {
 	fingerprint string
 	target      Target
 }
 
 // NewMemory returns an empty index.
 func NewMemory() *Memory {
-	return &Memory{verdicts: map[string]verdict{}, tables: tables{
+	return &Memory{targets: map[string]cachedTarget{}, tables: tables{
 		artifacts: map[string]*ArtifactState{},
 		families:  map[string][]string{},
 		sessions:  map[string]*Session{},
@@ -120,24 +120,24 @@ func (m *Memory) Apply(_ context.Context, records ...Record) error {
 	return nil
 }
 
-// Verdicts implements Verdicts.
-func (m *Memory) Verdicts(_ context.Context, fingerprints map[string]string) (map[string]Target, error) {
+// Targets implements TargetCache.
+func (m *Memory) Targets(_ context.Context, fingerprints map[string]string) (map[string]Target, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	known := map[string]Target{}
 	for id, fingerprint := range fingerprints {
-		if v, ok := m.verdicts[id]; ok && v.fingerprint == fingerprint {
+		if v, ok := m.targets[id]; ok && v.fingerprint == fingerprint {
 			known[id] = v.target
 		}
 	}
 	return known, nil
 }
 
-// PutVerdict implements Verdicts.
-func (m *Memory) PutVerdict(_ context.Context, id, fingerprint string, t Target) error {
+// PutTarget implements TargetCache.
+func (m *Memory) PutTarget(_ context.Context, id, fingerprint string, t Target) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.verdicts[id] = verdict{fingerprint, t}
+	m.targets[id] = cachedTarget{fingerprint, t}
 	return nil
 }
 

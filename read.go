@@ -20,11 +20,11 @@ func (h *Hub) look(ctx context.Context, list []Artifact) {
 			fingerprints[a.ID] = fingerprint
 		}
 	}
-	v, ok := h.index.(Verdicts)
+	v, ok := h.index.(TargetCache)
 	if !ok || len(fingerprints) == 0 {
 		return
 	}
-	known, _ := v.Verdicts(ctx, fingerprints) // derived: what is forgotten is unknown
+	known, _ := v.Targets(ctx, fingerprints) // derived: what is forgotten is unknown
 	for i, a := range list {
 		if t, ok := known[a.ID]; ok {
 			list[i].Target = t
@@ -38,12 +38,12 @@ func (h *Hub) verify(ctx context.Context, a Artifact) (Artifact, io.ReadSeekClos
 		return a, nil
 	}
 	t, fingerprint, f := h.o.Files.Open(ctx, a)
-	if v, ok := h.index.(Verdicts); ok && fingerprint != "" {
+	if v, ok := h.index.(TargetCache); ok && fingerprint != "" {
 		// Derived: what can't be remembered is found out again. What is known is
 		// not written anew, for a write costs more than all the rest of a look.
-		known, err := v.Verdicts(ctx, map[string]string{a.ID: fingerprint})
+		known, err := v.Targets(ctx, map[string]string{a.ID: fingerprint})
 		if err == nil && known[a.ID] != t {
-			_ = v.PutVerdict(ctx, a.ID, fingerprint, t)
+			_ = v.PutTarget(ctx, a.ID, fingerprint, t)
 		}
 	}
 	a.Target = t

@@ -63,7 +63,7 @@ func fill(ctx context.Context, log handoff.Log, x *sqlindex.Index) error {
 	if err := handoff.CatchUp(ctx, log, x); err != nil {
 		return err
 	}
-	return x.Tell(ctx, func(handoff.Artifact) (string, error) { return "", nil }, func(handoff.Seq) {})
+	return x.IndexText(ctx, func(handoff.Artifact) (string, error) { return "", nil }, func(handoff.Seq) {})
 }
 
 var words = strings.Fields(`agent analysis approve audit backoff branch budget cache channel client commit compile config

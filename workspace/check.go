@@ -120,7 +120,7 @@ func (x *index) examineOne(ctx context.Context, file, id string, mend bool) (fil
 		err = errors.Join(err, at.Close())
 	}
 	free()
-	var trouble *sqlindex.Trouble
+	var trouble *sqlindex.Error
 	switch {
 	case !errors.As(err, &trouble):
 		return f, err
@@ -132,10 +132,10 @@ func (x *index) examineOne(ctx context.Context, file, id string, mend bool) (fil
 	return note("is damaged, and will be made again: %v", trouble.Err)
 }
 
-// compare holds an index against the log. Its error is a *sqlindex.Trouble, or
+// compare holds an index against the log. Its error is a *sqlindex.Error, or
 // the log's.
 func (x *index) compare(ctx context.Context, at *sqlindex.Index, mend bool) (f filelog.Finding, err error) {
-	p, err := at.Place(ctx)
+	p, err := at.Position(ctx)
 	if err != nil || p.Seq == 0 {
 		return f, err
 	}
@@ -160,7 +160,7 @@ func (x *index) compare(ctx context.Context, at *sqlindex.Index, mend bool) (f f
 		f = filelog.Finding{Note: true, Text: "answers otherwise than the log, and is made again by handoff check --repair"}
 	}
 	if mend {
-		if p, err = at.Place(ctx); err == nil {
+		if p, err = at.Position(ctx); err == nil {
 			err = at.Reset(ctx, p)
 		}
 	}

@@ -35,8 +35,8 @@ type index struct {
 }
 
 var (
-	_ handoff.Index    = (*index)(nil)
-	_ handoff.Verdicts = (*index)(nil)
+	_ handoff.Index       = (*index)(nil)
+	_ handoff.TargetCache = (*index)(nil)
 )
 
 // maxMoves is how often an index looks for a better place before it stays in
@@ -76,26 +76,26 @@ func (x *index) Apply(ctx context.Context, records ...handoff.Record) error {
 		_, err = ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, handoff.CatchUp(ctx, x.log, at) })
 	}
 	if err == nil {
-		x.tell(records[len(records)-1].Seq)
+		x.reportProgress(records[len(records)-1].Seq)
 	}
 	return err
 }
 
-// Verdicts implements handoff.Verdicts. Trouble with verdicts is no reason to
+// Verdicts implements handoff.TargetCache. Trouble with verdicts is no reason to
 // leave a place.
-func (x *index) Verdicts(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
+func (x *index) Targets(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
 	at, err := x.place(ctx)
-	if v, ok := at.(handoff.Verdicts); ok {
-		return v.Verdicts(ctx, fingerprints)
+	if v, ok := at.(handoff.TargetCache); ok {
+		return v.Targets(ctx, fingerprints)
 	}
 	return nil, err
 }
 
-// PutVerdict implements handoff.Verdicts.
-func (x *index) PutVerdict(ctx context.Context, id, fingerprint string, t handoff.Target) error {
+// PutVerdict implements handoff.TargetCache.
+func (x *index) PutTarget(ctx context.Context, id, fingerprint string, t handoff.Target) error {
 	at, err := x.place(ctx)
-	if v, ok := at.(handoff.Verdicts); ok {
-		return v.PutVerdict(ctx, id, fingerprint, t)
+	if v, ok := at.(handoff.TargetCache); ok {
+		return v.PutTarget(ctx, id, fingerprint, t)
 	}
 	return err
 }
@@ -145,7 +145,7 @@ func ask[T any](ctx context.Context, x *index, question func(handoff.Index) (T, 
 		if err == nil {
 			answer, err = question(at)
 		}
-		var trouble *sqlindex.Trouble
+		var trouble *sqlindex.Error
 		if !errors.As(err, &trouble) {
 			return answer, err
 		}
@@ -186,7 +186,7 @@ func (x *index) place(ctx context.Context) (handoff.Index, error) {
 
 // leave gives up a place. A damaged file is put aside, so that the next one to
 // open it starts anew.
-func (x *index) leave(at handoff.Index, trouble *sqlindex.Trouble) {
+func (x *index) leave(at handoff.Index, trouble *sqlindex.Error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.at != at || x.release == nil {
@@ -211,7 +211,7 @@ func (x *index) openIn(ctx context.Context, dir, id string) error {
 		return err
 	}
 	at, err := sqlindex.Open(ctx, file, id)
-	var trouble *sqlindex.Trouble
+	var trouble *sqlindex.Error
 	if errors.As(err, &trouble) && trouble.Damaged {
 		free()
 		if err := putAside(file); err != nil {
@@ -249,7 +249,7 @@ func (x *index) passed() handoff.Seq {
 	if !ok {
 		return lost
 	}
-	p, _ := file.Place(context.Background()) // of one in trouble, nothing is known
+	p, _ := file.Position(context.Background()) // of one in trouble, nothing is known
 	return max(p.Seq, lost)
 }
 
@@ -260,7 +260,7 @@ var errLost = errors.New("the log has lost what the index knows")
 // its place. One that knows of a place beyond the log's end is left alone, for
 // it is all that tells of what was lost, and not used.
 func (x *index) verify(ctx context.Context, at *sqlindex.Index) error {
-	p, err := at.Place(ctx)
+	p, err := at.Position(ctx)
 	if err != nil || p.Seq == 0 {
 		return err
 	}
@@ -276,7 +276,7 @@ func (x *index) verify(ctx context.Context, at *sqlindex.Index) error {
 }
 
 // tell reports how far catching up has come.
-func (x *index) tell(done handoff.Seq) {
+func (x *index) reportProgress(done handoff.Seq) {
 	if x.progress == nil {
 		return
 	}

@@ -43,7 +43,7 @@ func (w *Workspace) Search(ctx context.Context, q sqlindex.Query) ([]sqlindex.Ma
 
 func (w *Workspace) searchIn(ctx context.Context, x *sqlindex.Index, q sqlindex.Query) ([]sqlindex.Match, error) {
 	body := func(a handoff.Artifact) (string, error) { return w.text(ctx, a), ctx.Err() }
-	if err := x.Tell(ctx, body, w.index.tell); err != nil {
+	if err := x.IndexText(ctx, body, w.index.reportProgress); err != nil {
 		return nil, err
 	}
 	return x.Search(ctx, q)
@@ -66,7 +66,7 @@ func (w *Workspace) searchAside(ctx context.Context, q sqlindex.Query) ([]sqlind
 	if err == nil {
 		found, err = w.searchIn(ctx, x, q)
 	}
-	var trouble *sqlindex.Trouble
+	var trouble *sqlindex.Error
 	if errors.As(err, &trouble) {
 		return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: trouble.Err, Hint: handoff.Advice("set TMPDIR to a directory that can be written")}
 	}

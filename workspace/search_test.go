@@ -91,7 +91,7 @@ func TestSearchAnew(t *testing.T) {
 	must(t, err)
 	ask := func(w *Workspace) (answers [][]sqlindex.Match) {
 		for _, text := range []string{"lantern", "light lantern", "retry", "md", "nothing"} {
-			found, err := w.Search(t.Context(), sqlindex.Query{Text: text, Hidden: true})
+			found, err := w.Search(t.Context(), sqlindex.Query{Text: text, IncludeInactive: true})
 			must(t, err)
 			for i := range found {
 				found[i].Artifact = handoff.Artifact{Record: handoff.Record{ID: found[i].Artifact.ID}}

@@ -32,7 +32,7 @@ first searched. Bodies of what was withdrawn are not searched.`,
 		Args:    cobra.MinimumNArgs(1),
 	}
 	c.Flags().StringSliceVar(&in, "in", []string{"artifacts"}, "`where` to look: artifacts")
-	c.Flags().BoolVar(&q.Hidden, "all", false, "of every status")
+	c.Flags().BoolVar(&q.IncludeInactive, "all", false, "of every status")
 	c.Flags().IntVar(&q.Limit, "limit", 20, "at most this `number`; 0 for all")
 	a.JSONFlag(c, "print JSON")
 	c.RegisterFlagCompletionFunc("in", cobra.FixedCompletions([]string{"artifacts"}, cobra.ShellCompDirectiveNoFileComp))
@@ -95,12 +95,12 @@ func search(ctx context.Context, a *cli.App, w *workspace.Workspace, q sqlindex.
 	rows := make([][]string, len(answer.Matches))
 	for i, m := range answer.Matches {
 		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, m.Artifact.Path, m.Artifact.Title, a.Age(m.Artifact.CreatedAt), best(m.Snippets).marked()}
-		if q.Hidden {
+		if q.IncludeInactive {
 			rows[i] = append(rows[i], string(m.Artifact.Status))
 		}
 	}
 	head := []string{"id", "channel", "path", "title", "age", "found"}
-	if q.Hidden {
+	if q.IncludeInactive {
 		head = append(head, "status")
 	}
 	a.Table(head, rows)

@@ -18,9 +18,9 @@ import (
 	"github.com/agent-handoff/handoff/logtest"
 )
 
-// TestVerdicts checks that a list tells what reading a file told, for as long
+// TestTargetCache checks that a list tells what reading a file told, for as long
 // as the file looks the same, and not where a change could not show.
-func TestVerdicts(t *testing.T) {
+func TestTargetCache(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.md")
 	hub := handoff.New(logtest.NewMemoryLog(), handoff.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir), Now: time.Now}})

@@ -12,13 +12,13 @@ import (
 	"modernc.org/sqlite"
 )
 
-// A conn is one connection, and the statements that were prepared on it. It
-// speaks to the driver itself: the pool of package database/sql costs a query
-// as much as SQLite does.
+// A conn is one connection with its prepared statements. It calls the driver
+// directly: the pool of package database/sql costs a query as much as SQLite
+// itself does.
 //
-// It looks whether a context has ended before each statement and between rows:
-// to watch it meanwhile would cost two goroutines a statement, and each is
-// short.
+// It checks whether the context has ended before each statement and between
+// rows. Watching it during a statement would cost two goroutines each time, and
+// statements are short.
 type conn struct {
 	driver.Conn
 	prepared map[string]statement
@@ -60,7 +60,7 @@ func (x *Index) giveBack(c *conn) {
 	x.idle = append(x.idle, c)
 }
 
-// close gives the connection up, and whatever it was in the middle of.
+// close closes the connection and rolls back its transaction.
 func (c *conn) close() error {
 	for _, stmt := range c.prepared {
 		stmt.Close()
@@ -99,7 +99,7 @@ func (c *conn) exec(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// one hands the only row of a query to scan, and reports whether there was
+// one calls scan with the only row of a query, and reports whether there was
 // one.
 func (c *conn) one(ctx context.Context, query string, args []any, scan func(*row)) (found bool, err error) {
 	for r, err := range c.each(ctx, query, args...) {
@@ -112,8 +112,7 @@ func (c *conn) one(ctx context.Context, query string, args []any, scan func(*row
 	return false, nil
 }
 
-// each yields the rows of a query, one after the other. A row is good until
-// the next.
+// each yields the rows of a query. A row is valid until the next one.
 func (c *conn) each(ctx context.Context, query string, args ...any) iter.Seq2[*row, error] {
 	return func(yield func(*row, error) bool) {
 		stmt, err := c.prepare(ctx, query)
@@ -162,8 +161,8 @@ func named(args []any) ([]driver.NamedValue, error) {
 	return values, nil
 }
 
-// A row is one row of an answer, whose values are taken in their order. One
-// that is of another type than was stored shows that the file was altered.
+// A row is one row of a result, whose values are taken in order. A value of
+// another type than the stored one means that the file was altered.
 type row struct {
 	values []driver.Value
 	taken  int
@@ -195,12 +194,12 @@ func took[V any](r *row, v V, ok bool) V {
 // atOnce is how many values a query that looks up several takes.
 const atOnce = 64
 
-// among is the end of a query for several values: a list of as many
-// placeholders as there are values in a portion.
+// among is the end of a query for several values: a list of atOnce
+// placeholders.
 var among = " IN (?" + strings.Repeat(",?", atOnce-1) + ")"
 
-// portions yields the values, each portion filled up to its size with its
-// last.
+// portions yields the values in slices of atOnce. A shorter slice is filled up
+// with its last value.
 func portions(values []string) iter.Seq[[]any] {
 	return func(yield func([]any) bool) {
 		for len(values) > 0 {

@@ -11,12 +11,12 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A keeper is a handoff.Keeper over one transaction. What is put is written by
-// flush, once, however often it was put.
+// A keeper is a handoff.Keeper over one transaction. flush writes each value
+// that was put, once.
 type keeper struct {
 	*store
 	changed   list[string] // ids of artifacts
-	touched   list[string] // ids of sessions whose manifests show what changed
+	touched   list[string] // ids of sessions whose manifests are out of date
 	sessioned list[string]
 	worked    list[workKey]
 	pointed   list[pointerKey]
@@ -52,7 +52,7 @@ func newKeeper(ctx context.Context, c *conn) *keeper {
 }
 
 // prefetch loads in a few queries what the fold of many new records asks for
-// first: whether something is known under their ids, which it seldom is.
+// first: whether their ids are known, which they seldom are.
 func (k *keeper) prefetch(records []handoff.Record) error {
 	if len(records) < atOnce/8 {
 		return nil
@@ -77,7 +77,7 @@ func (k *keeper) prefetch(records []handoff.Record) error {
 	return nil
 }
 
-// Artifact implements handoff.Store for folds, which store what they load.
+// Artifact implements handoff.Store for folds, which write back what they load.
 func (k *keeper) Artifact(id string) (*handoff.ArtifactState, error) {
 	return k.artifact(id, k.scanArtifact)
 }
@@ -119,7 +119,7 @@ func (k *keeper) Join(into, from string) error {
 	return k.c.exec(k.ctx, `UPDATE artifacts SET family = ? WHERE family = ?`, into, from)
 }
 
-// Heads asks the database, which must then hold all that was put.
+// Heads queries the database, so it flushes first.
 func (k *keeper) Heads(family string) ([]string, error) {
 	if err := k.flush(); err != nil {
 		return nil, err
@@ -238,8 +238,8 @@ const (
 
 func slotSpace(slot string) string { return "slot " + slot }
 
-// eachLabel runs a statement for each of the artifact's labels, with its
-// status, the label's space and value, and its place.
+// eachLabel runs a statement for each of the artifact's labels, with the
+// artifact's status, the label's space and value, and the record's Seq.
 func (k *keeper) eachLabel(a *handoff.ArtifactState, statement string, args ...any) error {
 	var errs []error
 	with := func(space, value string) {
@@ -277,7 +277,7 @@ func (k *keeper) writeSession(s *handoff.Session) error {
 	if err != nil {
 		return err
 	}
-	boot := "" // which is asked about only while it runs
+	boot := "" // queried only while the session runs
 	if s.Status == handoff.Running {
 		boot = s.Process.BootID
 	}
@@ -298,8 +298,7 @@ func (k *keeper) writeSession(s *handoff.Session) error {
 	return nil
 }
 
-// instant returns a time as a number that orders as times do: nanoseconds
-// since 1970, or the nearest that a number holds.
+// instant returns a time as nanoseconds since 1970, or the nearest int64.
 func instant(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, math.MinInt64)):

@@ -19,7 +19,7 @@ func (x *Index) Artifact(ctx context.Context, id string) (v handoff.Artifact, er
 			return err
 		}
 		if a == nil || a.Published == nil {
-			return &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound, Hint: handoff.Advice("handoff list --all shows every artifact")}
+			return &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound, Hint: handoff.Suggest("list every artifact", handoff.ActionListAll)}
 		}
 		v, err = handoff.View(s, a)
 		return err
@@ -85,12 +85,11 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 	return page, err
 }
 
-// A clause is a part of a query: where its rows come from, and what they must
-// fulfil. They are the rows of artifacts; or of a label, joined with those of
-// artifacts as far as terms need them.
+// A clause is the FROM and WHERE part of a query. Its rows are those of
+// artifacts; or those of a label, joined with artifacts if a term needs it.
 type clause struct {
 	from     string
-	labelled bool // rows are of a label
+	labelled bool // the rows are those of a label
 	joined   bool
 	terms    []string
 	args     []any
@@ -99,7 +98,7 @@ type clause struct {
 	narrow   bool // another term has an index
 }
 
-// and adds a term about artifacts.
+// and adds a term on columns of artifacts.
 func (w clause) and(term string, args ...any) clause {
 	w.joined = true
 	return w.also(term, args...)
@@ -111,7 +110,7 @@ func (w clause) also(term string, args ...any) clause {
 	return w
 }
 
-// equal selects rows whose column holds a value, unless the value is "".
+// equal selects rows by the value of a column, unless the value is "".
 func (w clause) equal(column, value string) clause {
 	if value == "" {
 		return w
@@ -120,9 +119,9 @@ func (w clause) equal(column, value string) clause {
 	return w.and("a."+column+" = ?", value)
 }
 
-// status selects artifacts by status. SQLite likes the index of status alone
-// too well, because it is in log order, and is kept from it where there is a
-// narrower one.
+// status selects artifacts by status. SQLite prefers the index of status because
+// it is in log order; where a term has a more selective index, the unary plus
+// prevents that.
 func (w clause) status(is string, args ...any) clause {
 	switch {
 	case w.labelled:
@@ -143,8 +142,8 @@ func (w clause) key() string {
 	return "a.seq"
 }
 
-// label selects artifacts that have a label. The first drives the query: its
-// rows come in log order.
+// label selects artifacts that have a label. The first label drives the query:
+// its rows are in log order.
 func (w clause) label(space, value string) clause {
 	if w.labelled {
 		return w.and("EXISTS (SELECT 1 FROM labels WHERE space = ? AND value = ? AND status = a.status AND seq = a.seq)", space, value)
@@ -167,8 +166,7 @@ func (w clause) String() string {
 	return " FROM " + from + " WHERE " + strings.Join(w.terms, " AND ")
 }
 
-// selects returns the clause of what q says of records and families. Status
-// and paging are not in it.
+// selects returns the clause for q without status and paging.
 func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	w := clause{from: "artifacts a"}
 	w = w.equal("channel", q.Channel).equal("kind", q.Kind).equal("name", q.Name)
@@ -204,7 +202,7 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	if a != nil && a.Published != nil {
 		return w.and("a.id = ?", q.IDPrefix), nil
 	}
-	const last = "\xff" // which is beyond every character
+	const last = "\xff" // sorts after every character
 	return w.and("a.id >= ? AND a.id < ?", q.IDPrefix, q.IDPrefix+last), nil
 }
 
@@ -223,7 +221,7 @@ func (w clause) slot(slot, value string) clause {
 	return w.label(slotSpace(slot), value)
 }
 
-// hidden counts what q would show but for its status.
+// hidden counts the artifacts that q leaves out because of their status.
 func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
 	if q.Status == "" && q.Hidden {
 		return 0, nil
@@ -246,7 +244,8 @@ func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
 	return int(n), err
 }
 
-// shown returns what q shows, newest first, and whether there are more.
+// shown returns the artifacts that q selects, newest first, and whether there
+// are more.
 func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) (list []*handoff.ArtifactState, more bool, err error) {
 	query, args := showing(q, w, before)
 	err = s.load(query, func(r *row) error {
@@ -264,8 +263,8 @@ func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) (lis
 	return list, more, err
 }
 
-// showing returns the query of shown. It finds places first, which indexes
-// hold, and then takes the rows of those that it shows.
+// showing returns the query of shown. It finds positions in the indexes first,
+// and then reads only the rows of the result.
 func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []any) {
 	if q.Status != "" || !q.Hidden {
 		w = w.status("= ?", string(cmp.Or(q.Status, handoff.Active)))
@@ -280,8 +279,7 @@ func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []a
 	return "SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq IN (" + places + ") ORDER BY seq DESC", w.args
 }
 
-// prefetchViews loads in a few queries what the views of the artifacts are
-// made from.
+// prefetchViews loads in a few queries what the views of the artifacts need.
 func (s *store) prefetchViews(list []*handoff.ArtifactState) error {
 	var ids, sessions, families []string
 	for _, a := range list {
@@ -321,7 +319,7 @@ func (x *Index) Session(ctx context.Context, id string) (v handoff.Session, err 
 			return err
 		}
 		if found == nil {
-			return &handoff.Error{Op: "find session", Name: id, Kind: handoff.NotFound, Hint: handoff.Advice("handoff session find lists the sessions")}
+			return &handoff.Error{Op: "find session", Name: id, Kind: handoff.NotFound, Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
 		}
 		v = *found
 		return nil
@@ -359,8 +357,8 @@ func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page hand
 	return page, err
 }
 
-// showingSessions returns the query of Sessions: newest first, and one more
-// than its limit if there are more.
+// showingSessions returns the query of Sessions: newest first, with one row more
+// than the limit if there are more.
 func showingSessions(s *store, q handoff.SessionQuery, before handoff.Seq) (string, []any, error) {
 	w := selectsSessions(q, before)
 	if q.Workflow != nil {
@@ -384,15 +382,15 @@ func showingSessions(s *store, q handoff.SessionQuery, before handoff.Seq) (stri
 	return "SELECT s.id, s.state FROM (" + found + ") found CROSS JOIN sessions s ON s.id = found.id ORDER BY found.opened DESC", w.args, nil
 }
 
-// madeIn selects sessions by what was made in them: a slot of an artifact's
-// producer names the session.
+// madeIn selects sessions by the kinds of their artifacts, whose producers name
+// the session in the given column.
 func madeIn(column string) string {
 	return "EXISTS (SELECT 1 FROM artifacts x WHERE x." + column + " = a.id AND x.status = 'active' AND coalesce(x.kind, '') IN (SELECT value FROM json_each(?)))"
 }
 
-// everyKind selects the kinds of artifacts, "" for none, and everyWorkflow the
-// names of sessions' workflows. They step from one to the next, for there are
-// few.
+// everyWorkflow selects the distinct names of workflows, and everyKind the
+// distinct kinds of artifacts with "" for none. They step through an index from
+// one value to the next, because there are few.
 const everyWorkflow = `WITH RECURSIVE known (name) AS (SELECT min(workflow) FROM sessions
 	UNION ALL SELECT (SELECT min(workflow) FROM sessions WHERE workflow > known.name) FROM known WHERE known.name IS NOT NULL)
 	SELECT name FROM known WHERE name IS NOT NULL`
@@ -401,8 +399,8 @@ const everyKind = `WITH RECURSIVE known (kind) AS (SELECT min(kind) FROM artifac
 	UNION ALL SELECT (SELECT min(kind) FROM artifacts WHERE kind > known.kind) FROM known WHERE known.kind IS NOT NULL)
 	SELECT kind FROM known WHERE kind IS NOT NULL UNION ALL SELECT ''`
 
-// fitting returns, as a JSON list, the words of a query that fit: SQL does not
-// know the language of patterns.
+// fitting returns the values of a query for which fits is true, as a JSON list:
+// SQL has no regular expressions.
 func (s *store) fitting(query string, fits func(string) bool) (string, error) {
 	words := []string{}
 	err := s.load(query, func(r *row) error {

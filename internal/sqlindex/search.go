@@ -11,52 +11,51 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A Query asks for artifacts by words of their texts.
+// A Query selects artifacts by words of their texts.
 type Query struct {
-	// Text is words, each of which must be found, in any field and any case. A
-	// word that ends in * is the beginning of one. Nothing else in it has a
-	// meaning.
+	// Text is a list of words, each of which must be found, in any field and
+	// any case. A word that ends in * is a prefix. There are no other operators.
 	Text string
 
-	Hidden bool // those that were superseded or withdrawn too
-	Limit  int  // 0 for all
+	IncludeInactive bool // also superseded and withdrawn artifacts
+	Limit           int  // 0 for all
 }
 
-// Check returns an error of kind Invalid where the text has no word.
+// Check returns an error of kind Invalid if the text has no word.
 func (q Query) Check() error {
 	if expression(q.Text) != "" {
 		return nil
 	}
-	return &handoff.Error{Op: "search", Name: strconv.Quote(q.Text), Kind: handoff.Invalid, Err: errors.New("has no word"), Hint: handoff.Advice("name a word of a title, summary, name, tag or body")}
+	return &handoff.Error{Op: "search", Name: strconv.Quote(q.Text), Kind: handoff.Invalid, Err: errors.New("contains no word"), Hint: handoff.Advice("search for a word of a title, summary, name, tag or body")}
 }
 
-// A Match is an artifact that a search has found.
+// A Match is one result of a search.
 type Match struct {
 	Artifact handoff.Artifact
 	Snippets []Snippet
 }
 
-// A Snippet is the part of a field in which words were found. Each of them
-// stands between Begin and End.
+// A Snippet is the part of a field that contains words of the query. Each word
+// is enclosed in Begin and End.
 type Snippet struct {
 	Field string // title, summary, name (or path), tags or body
 	Text  string
 }
 
-// What a found word stands between in a Snippet.
+// The marks around a matched word in a Snippet.
 const (
 	Begin = "\x02"
 	End   = "\x03"
 )
 
-// maxWords is how many words of a search are looked at.
+// maxWords is the number of words of a query that are used.
 const maxWords = 32
 
 var fields = []string{"title", "summary", "name", "tags", "body"}
 
-// Search returns the artifacts in whose titles, summaries, names, tags and
-// bodies all of the words are found, newest first, of those that Tell has told
-// of. Its kind is Check's.
+// Search returns the artifacts whose titles, summaries, names, tags and bodies
+// contain all of the words, newest first, among those that IndexText has
+// indexed. Its kind is Check's.
 func (x *Index) Search(ctx context.Context, q Query) (list []Match, err error) {
 	if err := q.Check(); err != nil {
 		return nil, err
@@ -81,14 +80,14 @@ func (x *Index) Search(ctx context.Context, q Query) (list []Match, err error) {
 	return list, err
 }
 
-// search appends what was found to list, and returns whose it is.
+// search appends the matches to list, and returns their artifacts.
 func (s *store) search(q Query, list *[]Match) ([]*handoff.ArtifactState, error) {
 	query := `SELECT a.id`
 	for i := range fields {
 		query += `, snippet(texts, ` + string(rune('0'+i)) + `, char(2), char(3), '…', 16)`
 	}
 	query += ` FROM texts CROSS JOIN artifacts a ON a.seq = texts.rowid WHERE texts MATCH ?`
-	if !q.Hidden {
+	if !q.IncludeInactive {
 		query += ` AND a.status = 'active'`
 	}
 	query += ` ORDER BY texts.rowid DESC LIMIT ?`
@@ -120,14 +119,14 @@ func (s *store) search(q Query, list *[]Match) ([]*handoff.ArtifactState, error)
 			return nil, err
 		}
 		if states[i] == nil {
-			return nil, damaged("artifact %s has texts and no row", id)
+			return nil, damaged("artifact %s has texts but no row", id)
 		}
 	}
 	return states, nil
 }
 
-// expression returns the full-text expression for words, "" for none. Each is
-// quoted, so that no character of it is an operator.
+// expression returns the full-text expression for words, "" for none. Each word
+// is quoted, so none of its characters is an operator.
 func expression(text string) string {
 	var words []string
 	for _, word := range strings.Fields(strings.ReplaceAll(plain(text), `"`, " ")) {
@@ -144,8 +143,8 @@ func expression(text string) string {
 	return strings.Join(words[:min(len(words), maxWords)], " ")
 }
 
-// plain returns a text without the characters that mark words in a Snippet,
-// and others that are no text.
+// plain returns a text without control characters, among them the marks of a
+// Snippet.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -155,6 +154,6 @@ func plain(text string) string {
 	}, strings.ToValidUTF8(text, " "))
 }
 
-// isWordRune reports whether a character can be part of a word, as far as the
-// tokenizer goes.
+// isWordRune reports whether the tokenizer can take a character as part of a
+// word.
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }

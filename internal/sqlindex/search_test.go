@@ -55,7 +55,7 @@ func TestSearch(t *testing.T) {
 		want  []string // titles
 	}{
 		{sqlindex.Query{Text: "retry"}, []string{"Unnamed", "Security review", "Retry policy"}},
-		{sqlindex.Query{Text: "RETRY", Hidden: true}, []string{"Unnamed", "Old", "Security review", "Retry policy"}},
+		{sqlindex.Query{Text: "RETRY", IncludeInactive: true}, []string{"Unnamed", "Old", "Security review", "Retry policy"}},
 		{sqlindex.Query{Text: "retry", Limit: 1}, []string{"Unnamed"}},
 		{sqlindex.Query{Text: "retry policy"}, []string{"Retry policy"}},
 		{sqlindex.Query{Text: "retry draft"}, []string{"Security review"}},
@@ -107,9 +107,9 @@ func TestSearchHostile(t *testing.T) {
 	})
 }
 
-// TestTellOnce checks that the work of a search follows what is new, and that
+// TestTextIsIndexedOnce checks that the work of a search follows what is new, and that
 // no withdrawn artifact's body is asked for.
-func TestTellOnce(t *testing.T) {
+func TestTextIsIndexedOnce(t *testing.T) {
 	x, ids := library(t)
 	again := logtest.NewRecord("new.md")
 	again.Seq = 7
@@ -130,12 +130,12 @@ func TestTellOnce(t *testing.T) {
 	}
 }
 
-// TestTellEndsWithItsBodies checks that an error of a body's is passed on, and
+// TestIndexTextStopsWithItsBodies checks that an error of a body's is passed on, and
 // that nothing is lost by it.
-func TestTellEndsWithItsBodies(t *testing.T) {
+func TestIndexTextStopsWithItsBodies(t *testing.T) {
 	x, ids := library(t)
 	broken := errors.New("broken")
-	err := x.Tell(t.Context(), func(handoff.Artifact) (string, error) { return "", broken }, func(handoff.Seq) {})
+	err := x.IndexText(t.Context(), func(handoff.Artifact) (string, error) { return "", broken }, func(handoff.Seq) {})
 	if !errors.Is(err, broken) {
 		t.Errorf("Tell = %v, want what the body says", err)
 	}
@@ -163,7 +163,7 @@ func TestWithdrawnBody(t *testing.T) {
 		}
 		told := func() { tell(t, x, map[string]string{ids["Unnamed"]: "backoff"}) }
 		if steps == nil {
-			err := x.Tell(t.Context(), func(a handoff.Artifact) (string, error) {
+			err := x.IndexText(t.Context(), func(a handoff.Artifact) (string, error) {
 				if a.ID == ids["Unnamed"] {
 					withdraw()
 				}
@@ -175,10 +175,10 @@ func TestWithdrawnBody(t *testing.T) {
 		} else {
 			steps(told, withdraw)
 		}
-		if got := titles(t, x, sqlindex.Query{Text: "backoff unnamed", Hidden: true}); len(got) != 0 {
+		if got := titles(t, x, sqlindex.Query{Text: "backoff unnamed", IncludeInactive: true}); len(got) != 0 {
 			t.Errorf("withdrawn %s: its body is found: %q", when, got)
 		}
-		if got := titles(t, x, sqlindex.Query{Text: "unnamed", Hidden: true}); len(got) != 1 {
+		if got := titles(t, x, sqlindex.Query{Text: "unnamed", IncludeInactive: true}); len(got) != 1 {
 			t.Errorf("withdrawn %s: its title is not found", when)
 		}
 	}
@@ -220,7 +220,7 @@ func TestSearchAnswers(t *testing.T) {
 			tell(t, x, bodies)
 			for _, text := range []string{"retry", "backoff", "review", "security draft", "policy retry", "b.md", "rev*", "nothing"} {
 				for _, hidden := range []bool{false, true} {
-					found, err := x.Search(rt.Context(), sqlindex.Query{Text: text, Hidden: hidden})
+					found, err := x.Search(rt.Context(), sqlindex.Query{Text: text, IncludeInactive: hidden})
 					if err != nil {
 						rt.Fatal(err)
 					}
@@ -276,7 +276,7 @@ func look(t *testing.T, m *handoff.Memory, bodies map[string]string, text string
 // whose bodies were asked for.
 func tell(t *testing.T, x *sqlindex.Index, bodies map[string]string) (asked []string) {
 	t.Helper()
-	err := x.Tell(t.Context(), func(a handoff.Artifact) (string, error) {
+	err := x.IndexText(t.Context(), func(a handoff.Artifact) (string, error) {
 		asked = append(asked, a.ID)
 		return bodies[a.ID], nil
 	}, func(handoff.Seq) {})

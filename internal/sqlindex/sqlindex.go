@@ -1,13 +1,13 @@
 // Package sqlindex keeps an index in a SQLite database.
 //
-// The database is derived from a log and holds nothing else: it may be deleted
-// at any time. It knows no rule. Apply loads what handoff.Fold asks for, lets
-// it fold, and stores what it changed; views come from handoff.View. Columns
-// stand only for what queries select by.
+// The database is derived from a log and contains nothing else: it may be
+// deleted at any time. It contains no rule. Apply loads what handoff.Fold asks
+// for, runs the fold and stores what it changed; handoff.View makes the views.
+// There are columns only for what queries select by.
 //
 // Any number of processes share one database. Each call of Apply is one
-// transaction that holds the write lock from its beginning, so that records
-// which another process applied meanwhile are seen, and not applied again.
+// transaction that holds the write lock from its start, so it sees the records
+// that another process applied in the meantime and does not apply them again.
 package sqlindex
 
 import (
@@ -26,8 +26,8 @@ import (
 // An Index is a handoff.Index in a SQLite database. It is safe for several
 // goroutines; Close it when done.
 //
-// Every error that is the database's own, and not the question's, is a
-// *Trouble.
+// An error of the database itself, as opposed to one of the query, is an
+// *Error.
 type Index struct {
 	source string // as the driver names the file
 	log    string
@@ -41,34 +41,34 @@ type Index struct {
 
 var _ handoff.Index = (*Index)(nil)
 
-// Trouble says that a database can't be used. What it holds is derived, so a
-// caller answers from another index instead.
-type Trouble struct {
-	Damaged bool // the file is at fault: it, or what it holds, is broken
-	Moved   bool // it belongs to another log now
+// An Error is a fault of the database, which can't be used. Its contents are
+// derived, so a caller answers from another index instead.
+type Error struct {
+	Damaged bool // the file or its contents are damaged
+	Moved   bool // the database belongs to another log now
 	Err     error
 }
 
-func (t *Trouble) Error() string { return "index: " + t.Err.Error() }
+func (e *Error) Error() string { return "index: " + e.Err.Error() }
 
 // Unwrap makes the kind Unavailable and the reason visible.
-func (t *Trouble) Unwrap() []error { return []error{handoff.Unavailable, t.Err} }
+func (e *Error) Unwrap() []error { return []error{handoff.Unavailable, e.Err} }
 
-// damaged returns the trouble of contents that break their own rules.
+// damaged returns the error for contents that break their own rules.
 func damaged(format string, args ...any) error {
-	return &Trouble{Damaged: true, Err: fmt.Errorf(format, args...)}
+	return &Error{Damaged: true, Err: fmt.Errorf(format, args...)}
 }
 
-// The patience of a writer whose turn doesn't come: after each wait it looks
-// whether another process has done its work.
+// How long a writer waits for the write lock. After each wait it checks whether
+// another process has done its work.
 const (
 	waits   = 12
 	waitFor = 250 * time.Millisecond
 )
 
-// Open opens the index of the log with the given identity in a file, which is
-// made if it is missing. An index of another log, or of another schema, is
-// emptied. Its only error is a *Trouble, or the context's.
+// Open opens the index of the log with the given ID in a file, which it creates
+// if it is missing. An index of another log, or of another schema, is emptied.
+// Its only errors are *Error and the context's.
 func Open(ctx context.Context, file, log string) (*Index, error) {
 	source := url.URL{Scheme: "file", OmitHost: true, Path: file, RawQuery: url.Values{"_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", waitFor.Milliseconds()), "synchronous(NORMAL)", "cache_size(-16000)",
@@ -81,7 +81,7 @@ func Open(ctx context.Context, file, log string) (*Index, error) {
 	return x, nil
 }
 
-// Close releases the database. What was asked before is answered first.
+// Close releases the database. Calls that have started are completed.
 func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -93,16 +93,16 @@ func (x *Index) Close() error {
 	return errors.Join(errs...)
 }
 
-// A Place is how far an index has come.
-type Place struct {
-	Seq handoff.Seq // of the last record applied, 0 for none
-	ID  string      // of that record
+// A Position is the last record that an index has applied.
+type Position struct {
+	Seq handoff.Seq // 0 for none
+	ID  string
 }
 
-// Place returns how far the index has come.
-func (x *Index) Place(ctx context.Context) (p Place, err error) {
+// Position returns the last record that the index has applied.
+func (x *Index) Position(ctx context.Context) (p Position, err error) {
 	err = x.read(ctx, func(c *conn) error {
-		p, err = c.place(ctx, x.log)
+		p, err = c.position(ctx, x.log)
 		return err
 	})
 	return p, err
@@ -110,7 +110,7 @@ func (x *Index) Place(ctx context.Context) (p Place, err error) {
 
 // Seq implements handoff.Index.
 func (x *Index) Seq(ctx context.Context) (handoff.Seq, error) {
-	p, err := x.Place(ctx)
+	p, err := x.Position(ctx)
 	return p.Seq, err
 }
 
@@ -120,9 +120,9 @@ func (x *Index) Apply(ctx context.Context, records ...handoff.Record) error {
 		return nil
 	}
 	last := records[len(records)-1].Seq
-	done := func(p Place) bool { return p.Seq >= last }
+	done := func(p Position) bool { return p.Seq >= last }
 	return x.write(ctx, done, func(c *conn) error {
-		p, err := c.place(ctx, x.log)
+		p, err := c.position(ctx, x.log)
 		if err != nil {
 			return err
 		}
@@ -159,11 +159,11 @@ func fold(ctx context.Context, c *conn, records []handoff.Record) error {
 	return k.toRender(records[len(records)-1].Seq)
 }
 
-// Reset empties the index, unless it has moved on from the given place.
-func (x *Index) Reset(ctx context.Context, from Place) error {
-	moved := func(p Place) bool { return p != from }
+// Reset empties the index, unless it has left the given position.
+func (x *Index) Reset(ctx context.Context, from Position) error {
+	moved := func(p Position) bool { return p != from }
 	return x.write(ctx, moved, func(c *conn) error {
-		if p, err := c.place(ctx, x.log); err != nil || moved(p) {
+		if p, err := c.position(ctx, x.log); err != nil || moved(p) {
 			return err
 		}
 		return c.create(ctx, x.log)
@@ -175,9 +175,10 @@ func (x *Index) read(ctx context.Context, do func(*conn) error) error {
 	return x.transact(ctx, "BEGIN", do)
 }
 
-// write runs do under the write lock, all or none of it. While the lock is
-// another's, it ends as soon as the index has come to a place that will do.
-func (x *Index) write(ctx context.Context, enough func(Place) bool, do func(*conn) error) error {
+// write runs do under the write lock, all or none of it. While another process
+// has the lock, write ends as soon as the index has reached a position that is
+// enough.
+func (x *Index) write(ctx context.Context, enough func(Position) bool, do func(*conn) error) error {
 	x.writing.Lock()
 	defer x.writing.Unlock()
 	for i := 1; ; i++ {
@@ -185,7 +186,7 @@ func (x *Index) write(ctx context.Context, enough func(Place) bool, do func(*con
 		if !busy(err) || i == waits {
 			return err
 		}
-		if p, err := x.Place(ctx); err == nil && enough(p) {
+		if p, err := x.Position(ctx); err == nil && enough(p) {
 			return nil
 		}
 		if err := pause(ctx); err != nil {
@@ -197,11 +198,11 @@ func (x *Index) write(ctx context.Context, enough func(Place) bool, do func(*con
 func (x *Index) transact(ctx context.Context, begin string, do func(*conn) error) error {
 	c, err := x.borrow(ctx)
 	if err != nil {
-		return trouble(ctx, err)
+		return wrapError(ctx, err)
 	}
 	if err := c.exec(ctx, begin); err != nil {
 		c.close()
-		return trouble(ctx, err)
+		return wrapError(ctx, err)
 	}
 	err = do(c)
 	if err == nil {
@@ -216,10 +217,10 @@ func (x *Index) transact(ctx context.Context, begin string, do func(*conn) error
 	} else {
 		x.giveBack(c)
 	}
-	return trouble(ctx, err)
+	return wrapError(ctx, err)
 }
 
-// pause waits a little for what SQLite itself doesn't wait for.
+// pause waits a little where SQLite itself does not wait.
 func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -229,19 +230,19 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// trouble returns err as Open's and the methods' callers know it.
-func trouble(ctx context.Context, err error) error {
-	var t *Trouble
+// wrapError returns err as an *Error, unless it is the context's or has a kind.
+func wrapError(ctx context.Context, err error) error {
+	var known *Error
 	var ours *handoff.Error
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &t), errors.As(err, &ours):
+	case errors.As(err, &known), errors.As(err, &ours):
 		return err
 	}
-	return &Trouble{Damaged: isDamage(code(err)), Err: err}
+	return &Error{Damaged: isDamage(code(err)), Err: err}
 }
 
 // code returns the primary result code of a SQLite error, 0 for others.
@@ -255,8 +256,8 @@ func code(err error) int {
 
 func busy(err error) bool { return code(err) == lib.SQLITE_BUSY || code(err) == lib.SQLITE_LOCKED }
 
-// isDamage reports whether a code says that the file is at fault. Our own
-// statements are sound, so one that fails on its words found a broken schema.
+// isDamage reports whether a code means that the file is damaged. The statements
+// of this package are correct, so a syntax error means a damaged schema.
 func isDamage(code int) bool {
 	switch code {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_FORMAT, lib.SQLITE_ERROR,

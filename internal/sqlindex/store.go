@@ -11,8 +11,8 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A store is a handoff.Store over one transaction. It remembers what it loaded,
-// and that it found nothing.
+// A store is a handoff.Store over one transaction. It caches what it loaded, and
+// that it found nothing.
 type store struct {
 	ctx       context.Context
 	c         *conn
@@ -20,10 +20,10 @@ type store struct {
 	sessions  map[string]*handoff.Session
 	works     map[workKey]*handoff.Work
 	pointers  map[pointerKey]string
-	unpointed map[string]bool // keys that no space has
+	unpointed map[string]bool // keys without a value in any space
 	heads     map[string][]string
-	rows      map[string]string         // the table that holds an artifact's row
-	statuses  map[string]handoff.Status // of artifacts, as their rows have it
+	rows      map[string]string         // the table of an artifact's row
+	statuses  map[string]handoff.Status // of artifacts, as in their rows
 }
 
 type (
@@ -38,8 +38,8 @@ func newStore(ctx context.Context, c *conn) *store {
 		map[workKey]*handoff.Work{}, map[pointerKey]string{}, map[string]bool{}, map[string][]string{}, map[string]string{}, map[string]handoff.Status{}}
 }
 
-// unread stands for what a record says that was not decoded: to be known, its
-// artifact needs no more.
+// unread replaces the published fact of a record that was not decoded. It marks
+// the artifact as known.
 var unread = new(handoff.ArtifactPublished)
 
 const (
@@ -49,8 +49,8 @@ const (
 	pointerRow  = `SELECT key, space, value FROM pointers WHERE key`
 )
 
-// Artifact implements handoff.Store for views: what they ask about another
-// artifact than their own is not in its record.
+// Artifact implements handoff.Store for views, which need no fields of another
+// artifact's record.
 func (s *store) Artifact(id string) (*handoff.ArtifactState, error) {
 	return s.artifact(id, s.scanKnown)
 }
@@ -77,7 +77,7 @@ func (s *store) Session(id string) (*handoff.Session, error) {
 	if found, ok := s.sessions[id]; ok {
 		return found, nil
 	}
-	if id == "" { // which no fact has, and most views ask for
+	if id == "" { // no session has this id, and most views ask for it
 		return nil, nil
 	}
 	err := s.load(sessionRow+` = ?`, s.scanSession, id)
@@ -118,7 +118,7 @@ func (s *store) Heads(family string) ([]string, error) {
 	return s.heads[family], err
 }
 
-// load hands each row of a query to scan.
+// load calls scan for each row of a query.
 func (s *store) load(query string, scan func(*row) error, args ...any) error {
 	for r, err := range s.c.each(s.ctx, query, args...) {
 		if err == nil {
@@ -180,7 +180,7 @@ func (s *store) scanHead(r *row) error {
 	return nil
 }
 
-// scanKnown is scanArtifact for those whose records nobody will look at.
+// scanKnown is scanArtifact for an artifact whose record is not needed.
 func (s *store) scanKnown(r *row) error {
 	a, _, err := stateFrom(r)
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *store) scanKnown(r *row) error {
 	return nil
 }
 
-// artifactFrom decodes a row that was selected as by artifactRow.
+// artifactFrom decodes a row with the columns of artifactRow.
 func artifactFrom(r *row) (*handoff.ArtifactState, error) {
 	a, record, err := stateFrom(r)
 	if err != nil {
@@ -204,9 +204,8 @@ func artifactFrom(r *row) (*handoff.ArtifactState, error) {
 	return a, nil
 }
 
-// stateFrom is artifactFrom without the record, which it returns as it is
-// stored. Nobody else looks whether the file still holds what was stored, so
-// it does.
+// stateFrom is artifactFrom without decoding the record, which it returns as
+// stored. It verifies the checksum of the row.
 func stateFrom(r *row) (a *handoff.ArtifactState, record []byte, err error) {
 	seq, id := r.integer(), r.text()
 	record = r.blob()
@@ -220,20 +219,20 @@ func stateFrom(r *row) (a *handoff.ArtifactState, record []byte, err error) {
 		return nil, nil, err
 	}
 	if status := r.text(); string(a.Status()) != status {
-		return nil, nil, damaged("artifact %s was altered: it is %s", id, a.Status())
+		return nil, nil, damaged("artifact %s was altered: its status is %s", id, a.Status())
 	}
 	return a, record, nil
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum covers what an artifact's view and further folds are made from.
+// checksum covers everything that views and folds take from an artifact's row.
 func checksum(seq int64, record []byte, state string) int64 {
 	sum := crc32.Update(uint32(seq), castagnoli, record)
 	return int64(crc32.Update(sum, castagnoli, []byte(state)))
 }
 
-// encodeState returns "" for an artifact that stands alone, as most do.
+// encodeState returns "" for an artifact without relations, as most are.
 func encodeState(a *handoff.ArtifactState) (string, error) {
 	text, err := encode(a)
 	if text == "{}" {
@@ -261,11 +260,11 @@ func decode(what, text string, v any) error {
 	return nil
 }
 
-// absent returns those of the ids that nothing is remembered of.
-func absent[V any](ids []string, remembered map[string]V) []string {
+// absent returns the ids that are not in the cache.
+func absent[V any](ids []string, cached map[string]V) []string {
 	slices.Sort(ids)
 	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool {
-		_, ok := remembered[id]
+		_, ok := cached[id]
 		return ok || id == ""
 	})
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// Unrendered returns at most n sessions that records came for, longer ago than
-// the given time, after which nobody said that the manifest was rendered:
-// whoever was about to was killed. Those come first whose records are newest.
+// Unrendered returns at most n sessions whose manifest has been out of date for
+// longer than age, because the process that would have rendered it was killed.
+// The sessions with the newest records come first.
 func (x *Index) Unrendered(ctx context.Context, age time.Duration, n int) (ids []string, err error) {
 	err = x.read(ctx, func(c *conn) error {
-		// A clock that was set back makes nobody wait.
+		// abs: a clock that was set back delays nobody.
 		const query = `SELECT id FROM unrendered WHERE abs(unixepoch('subsec') - at) >= ? ORDER BY seq DESC LIMIT ?`
 		for r, err := range c.each(ctx, query, age.Seconds(), n) {
 			if err != nil {
@@ -25,9 +25,8 @@ func (x *Index) Unrendered(ctx context.Context, age time.Duration, n int) (ids [
 	return ids, err
 }
 
-// Rendered says that the manifest of a session shows all records up to a
-// place. It waits for no other writer for long: what is rendered once too
-// often is the same.
+// Rendered marks the manifest of a session as up to date up to a position. It
+// does not wait long for the write lock: rendering once more is harmless.
 func (x *Index) Rendered(ctx context.Context, id string, upTo handoff.Seq) error {
 	var pending bool
 	err := x.read(ctx, func(c *conn) (err error) {
@@ -42,8 +41,9 @@ func (x *Index) Rendered(ctx context.Context, id string, upTo handoff.Seq) error
 	})
 }
 
-// toRender remembers that records up to a place changed what manifests show. A
-// run has none, and neither has a session that only other records name.
+// toRender marks the manifests of the sessions that records up to last changed
+// as out of date. A run has no manifest, and neither has a session that was only
+// named.
 func (k *keeper) toRender(last handoff.Seq) error {
 	for _, id := range k.touched.take() {
 		err := k.exec(`INSERT INTO unrendered (id, seq, at) SELECT id, ?, unixepoch('subsec') FROM sessions WHERE id = ? AND opened > 0 AND parent = ''

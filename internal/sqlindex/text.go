@@ -8,20 +8,20 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// tellAtOnce is how many artifacts' texts one transaction holds.
-const tellAtOnce = 256
+// textBatch is the number of artifacts whose texts one transaction stores.
+const textBatch = 256
 
-// Tell makes the words of all artifacts findable that no earlier call of it,
-// by whatever process, has told of: those of their records, and those of their
-// bodies, which body returns, "" for none. So a publish costs no full text,
-// and who never searches has none. A body whose artifact is withdrawn is
-// forgotten, and not asked for.
+// IndexText adds the texts of all artifacts that no earlier call, of any process,
+// has added: the texts of their records, and those of their bodies, which body
+// returns, "" for none. A publish therefore costs no full-text indexing, and a
+// workspace that is never searched has none. The body of a withdrawn artifact
+// is not read, and is no longer found.
 //
-// An error of body's ends it; what was told before stays. After each
-// transaction it reports the place that it has come to.
-func (x *Index) Tell(ctx context.Context, body func(handoff.Artifact) (string, error), progress func(handoff.Seq)) error {
+// An error of body ends the call; texts that were stored before remain. After
+// each transaction, progress is called with the position reached.
+func (x *Index) IndexText(ctx context.Context, body func(handoff.Artifact) (string, error), progress func(handoff.Seq)) error {
 	for {
-		after, list, err := x.untold(ctx)
+		after, list, err := x.unindexed(ctx)
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -35,46 +35,46 @@ func (x *Index) Tell(ctx context.Context, body func(handoff.Artifact) (string, e
 				return err
 			}
 		}
-		if err := x.tell(ctx, after, list, bodies); err != nil {
+		if err := x.storeTexts(ctx, after, list, bodies); err != nil {
 			return err
 		}
 		progress(list[len(list)-1].Record.Seq)
 	}
 }
 
-// untold returns the first artifacts that were not told of, and the place
-// before them.
-func (x *Index) untold(ctx context.Context) (after int64, list []*handoff.ArtifactState, err error) {
+// unindexed returns the first artifacts whose texts are not stored, and the
+// position before them.
+func (x *Index) unindexed(ctx context.Context) (after int64, list []*handoff.ArtifactState, err error) {
 	err = x.read(ctx, func(c *conn) error {
 		list = nil
-		if _, err := c.place(ctx, x.log); err != nil {
+		if _, err := c.position(ctx, x.log); err != nil {
 			return err
 		}
-		if after, err = c.told(ctx); err != nil {
+		if after, err = c.textSeq(ctx); err != nil {
 			return err
 		}
 		return newStore(ctx, c).load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq > ? ORDER BY seq LIMIT ?`, func(r *row) error {
 			a, err := artifactFrom(r)
 			list = append(list, a)
 			return err
-		}, after, tellAtOnce)
+		}, after, textBatch)
 	})
 	return after, list, err
 }
 
-func (c *conn) told(ctx context.Context) (seq int64, err error) {
+func (c *conn) textSeq(ctx context.Context) (seq int64, err error) {
 	_, err = c.one(ctx, `SELECT told FROM place`, nil, func(r *row) { seq = r.integer() })
 	return seq, err
 }
 
-// tell stores texts, unless another process did meanwhile.
-func (x *Index) tell(ctx context.Context, after int64, list []*handoff.ArtifactState, bodies []string) error {
-	never := func(Place) bool { return false }
+// storeTexts stores texts, unless another process already has.
+func (x *Index) storeTexts(ctx context.Context, after int64, list []*handoff.ArtifactState, bodies []string) error {
+	never := func(Position) bool { return false }
 	return x.write(ctx, never, func(c *conn) error {
-		if _, err := c.place(ctx, x.log); err != nil {
+		if _, err := c.position(ctx, x.log); err != nil {
 			return err
 		}
-		if told, err := c.told(ctx); err != nil || told != after {
+		if seq, err := c.textSeq(ctx); err != nil || seq != after {
 			return err
 		}
 		for i, a := range list {

@@ -8,19 +8,19 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// TestVerdicts holds an index in SQLite against the one in memory.
-func TestVerdicts(t *testing.T) {
+// TestTargetCache holds an index in SQLite against the one in memory.
+func TestTargetCache(t *testing.T) {
 	x, err := Open(t.Context(), filepath.Join(t.TempDir(), "index.db"), "log")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	for _, v := range []handoff.Verdicts{x, handoff.NewMemory()} {
+	for _, v := range []handoff.TargetCache{x, handoff.NewMemory()} {
 		for _, put := range []struct {
 			id, fingerprint string
 			target          handoff.Target
 		}{{"art_1", "a", handoff.Available}, {"art_2", "b", handoff.Modified}, {"art_1", "c", handoff.Modified}, {"art_1", "c", handoff.Available}} {
-			if err := v.PutVerdict(t.Context(), put.id, put.fingerprint, put.target); err != nil {
+			if err := v.PutTarget(t.Context(), put.id, put.fingerprint, put.target); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -29,9 +29,9 @@ func TestVerdicts(t *testing.T) {
 			"b": {"art_2": handoff.Modified},
 			"c": {"art_1": handoff.Available},
 		} {
-			got, err := v.Verdicts(t.Context(), map[string]string{"art_1": fingerprint, "art_2": fingerprint, "art_3": fingerprint})
+			got, err := v.Targets(t.Context(), map[string]string{"art_1": fingerprint, "art_2": fingerprint, "art_3": fingerprint})
 			if err != nil || !maps.Equal(got, want) {
-				t.Errorf("%T: Verdicts of %q = %v, %v, want %v", v, fingerprint, got, err, want)
+				t.Errorf("%T: Targets of %q = %v, %v, want %v", v, fingerprint, got, err, want)
 			}
 		}
 	}

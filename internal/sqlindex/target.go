@@ -6,10 +6,10 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-var _ handoff.Verdicts = (*Index)(nil)
+var _ handoff.TargetCache = (*Index)(nil)
 
-// Verdicts implements handoff.Verdicts.
-func (x *Index) Verdicts(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
+// Targets implements handoff.TargetCache.
+func (x *Index) Targets(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
 	known := map[string]handoff.Target{}
 	err := x.read(ctx, func(c *conn) error {
 		for id, fingerprint := range fingerprints {
@@ -25,10 +25,10 @@ func (x *Index) Verdicts(ctx context.Context, fingerprints map[string]string) (m
 	return known, err
 }
 
-// PutVerdict implements handoff.Verdicts. It waits for no other writer for
-// long: a verdict is not worth it.
-func (x *Index) PutVerdict(ctx context.Context, id, fingerprint string, t handoff.Target) error {
-	known, err := x.Verdicts(ctx, map[string]string{id: fingerprint})
+// PutTarget implements handoff.TargetCache. It does not wait long for the write
+// lock: a cached state is not worth it.
+func (x *Index) PutTarget(ctx context.Context, id, fingerprint string, t handoff.Target) error {
+	known, err := x.Targets(ctx, map[string]string{id: fingerprint})
 	if err != nil || known[id] == t {
 		return err
 	}
