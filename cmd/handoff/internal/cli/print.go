@@ -11,8 +11,6 @@ import (
 	"time"
 	"unicode"
 
-	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/lineage"
 )
@@ -84,39 +82,6 @@ func (a *App) row(art handoff.Artifact) []string {
 		title += " (" + string(art.Target) + ")"
 	}
 	return []string{art.ID, art.Channel, cmp.Or(art.Producer.Agent, art.Producer.Harness), art.Path, strings.TrimSpace(title), a.Age(art.CreatedAt)}
-}
-
-// Table prints a table on a terminal, and lines of cells with tabs between them
-// elsewhere.
-func (a *App) Table(head []string, rows [][]string) {
-	for _, row := range rows {
-		for i := range row {
-			row[i] = OneLine(row[i])
-		}
-	}
-	if !a.Terminal {
-		for _, row := range rows {
-			fmt.Fprintln(a.Out, strings.Join(row, "\t"))
-		}
-		return
-	}
-	if len(rows) == 0 {
-		fmt.Fprintln(a.Out, "nothing here")
-		return
-	}
-	header := lipgloss.NewStyle()
-	if a.Getenv("NO_COLOR") == "" {
-		header = header.Bold(true)
-	}
-	t := table.New().Headers(head...).Rows(rows...).Width(a.Width).
-		Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderHeader(false).
-		StyleFunc(func(row, _ int) lipgloss.Style {
-			if row == table.HeaderRow {
-				return header
-			}
-			return lipgloss.NewStyle()
-		})
-	fmt.Fprintln(a.Out, t)
 }
 
 // Age says how long ago something was.
