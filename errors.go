@@ -7,15 +7,14 @@ import "cmp"
 // wrapping.
 type Kind string
 
-// The kinds. Every surface derives its own code from them, the command line
-// the exit code given here; an error of no kind is a bug or the machine's.
+// The kinds. An error without a kind is a bug, or the machine's.
 const (
-	Invalid     Kind = "invalid"       // 2: the caller's words are wrong
-	NotFound    Kind = "not found"     // 3: there is no such thing
-	Conflict    Kind = "conflict"      // 4: it exists and may not twice, or several match
-	Unavailable Kind = "unavailable"   // 5: known, but can't be reached now
-	Corrupt     Kind = "corrupt"       // 6: our own data breaks its own rules
-	Unsupported Kind = "not supported" // 7: this backend or provider can't do that
+	Invalid     Kind = "invalid"       // usage error, or invalid input
+	NotFound    Kind = "not found"     // it does not exist
+	Conflict    Kind = "conflict"      // it already exists, or several match
+	Unavailable Kind = "unavailable"   // it exists, but can't be reached now
+	Corrupt     Kind = "corrupt"       // handoff's own data is damaged
+	Unsupported Kind = "not supported" // this backend or provider can't do it
 )
 
 func (k Kind) Error() string { return string(k) }

@@ -13,7 +13,7 @@ func checkCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "check",
 		Short:   "Look whether every record and kept body is whole",
-		GroupID: cli.Care,
+		GroupID: cli.Setup,
 		Long: `Check reads every record of the workspace's log and every kept body, and tells
 what is wrong: a record or a body that is missing or is not what was written, an
 id that two records have, a file that does not belong, records that the index

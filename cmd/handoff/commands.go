@@ -8,25 +8,25 @@ import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/sessions"
 )
 
-// commands are all commands, a file each, in the order of the help.
+// commands are all commands, one file each, in the order of the help.
 var commands = slices.Concat(
 	[]cli.Command{
-		cli.Named(publishCommand, "publish"),
-		cli.Named(writeCommand, "write"),
-		cli.Named(withdrawCommand, "withdraw"),
-		cli.Named(showCommand, "show", "get"),
-		cli.Named(listCommand, "list"),
-		cli.Named(readCommand, "read"),
-		cli.Named(searchCommand, "search"),
-		cli.Named(watchCommand, "watch"),
-		cli.Named(waitCommand, "wait"),
-		cli.Named(threadCommand, "thread"),
+		cli.NewPrimary(publishCommand, "publish"),
+		cli.NewCommand(writeCommand, "write"),
+		cli.NewCommand(withdrawCommand, "withdraw"),
+		cli.NewPrimary(waitCommand, "wait"),
+		cli.NewCommand(watchCommand, "watch"),
+		cli.NewPrimary(listCommand, "list"),
+		cli.NewPrimary(readCommand, "read"),
+		cli.NewPrimary(showCommand, "show", "get"),
+		cli.NewPrimary(searchCommand, "search"),
 	},
 	sessions.Commands,
 	pipelines.Commands,
 	[]cli.Command{
-		cli.Named(demoCommand, "demo"),
-		cli.Named(checkCommand, "check"),
-		cli.Named(gcCommand, "gc"),
+		cli.NewPrimary(threadCommand, "thread"),
+		cli.NewPrimary(demoCommand, "demo"),
+		cli.NewCommand(checkCommand, "check"),
+		cli.NewCommand(gcCommand, "gc"),
 	},
 )

@@ -13,7 +13,7 @@ func demoCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "demo",
 		Short:   "Watch four agents hand real files on, in a fresh directory",
-		GroupID: cli.Care,
+		GroupID: cli.Setup,
 		Long: `Demo starts four processes, an architect, a builder, a reviewer and a lead, in
 a fresh directory below the current one. They mend a small Go program. None is
 told where the others' files are: each waits for what it needs, reads only that,

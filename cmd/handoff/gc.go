@@ -15,7 +15,7 @@ func gcCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "gc",
 		Short:   "Tell which kept bodies no artifact needs, and collect them",
-		GroupID: cli.Care,
+		GroupID: cli.Setup,
 		Long: `Gc lists the kept bodies that no artifact needs: those whose artifacts were all
 withdrawn, and those of publishes that died. An artifact that was replaced was
 not withdrawn, and can still be read. Bodies of the last hour stay in any case.

@@ -19,7 +19,7 @@ func publishCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "publish PATH|- --channel C",
 		Short:   "Say that a file matters; it stays where it is",
-		GroupID: cli.HandOver,
+		GroupID: cli.Publish,
 		Long: `Publish records that a file or directory is an artifact that others should
 find, and prints its id. The body stays where it is. With - as the path the
 body is read from standard input and stored by handoff.

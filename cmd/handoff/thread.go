@@ -20,7 +20,7 @@ func threadCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "thread URI",
 		Short:   "Open an agent's conversation, wherever its tool left it",
-		GroupID: cli.Find,
+		GroupID: cli.Threads,
 		Long: `Thread prints a conversation that an agent tool left on this machine, or what a
 subagent of it did. A URI is agents://PROVIDER/ID, with /AGENT for a subagent
 and #M3-M9 for some messages; PROVIDER/ID, PROVIDER://ID and a bare ID do too.

@@ -14,7 +14,7 @@ func withdrawCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "withdraw REF",
 		Short:   "Say that an artifact no longer stands; nothing is deleted",
-		GroupID: cli.HandOver,
+		GroupID: cli.Publish,
 		Long: `Withdraw records that an artifact no longer stands. The artifact and its body
 stay, list hides it, and what it had replaced stands again.`,
 		Example:           "  handoff withdraw art_01K… --reason 'made against the wrong branch'",

@@ -20,7 +20,7 @@ func writeCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "write NAME [FILE|-]",
 		Short:   "Write under a plain name that is yours alone",
-		GroupID: cli.HandOver,
+		GroupID: cli.Publish,
 		Long: `Write stores a file, or standard input, under a name that belongs to your run,
 or to your session where there is no run, and prints its ref, run/name. Fifty
 agents may write context.md at once.

@@ -1,5 +1,5 @@
-// Package cli is what every command stands on: the streams, the workspace it
-// opens, who calls, and how what it found is printed or refused.
+// Package cli has what every command needs: the streams, the workspace, the
+// caller's identity, and the printing of answers, errors and help.
 package cli
 
 import (
@@ -13,68 +13,89 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// An App is the command line and all that it takes from outside.
+// An App is the command line and everything that it takes from outside.
 type App struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Terminal bool // Out is one
-	Width    int  // of the terminal
+	Terminal bool // Out is a terminal
+	Width    int  // columns of the terminal
 	Watched  bool // Err is a terminal
 	Dir      string
 	Getenv   func(string) string
 	Now      func() time.Time
 	Rand     io.Reader
-	Self     string // this program, to run it again
-	Version  string // of it
+	Self     string // path of this program
+	Version  string // of this program
 	AsJSON   bool   // --json was given
 
+	args      []string
 	workspace string // --workspace
+	answered  bool   // a JSON answer was printed
 }
 
-// A Command is one command of the command line, which is made when it is
-// called: to make all takes longer than many an answer.
+// A Command is one command of the command line. It is constructed when it is
+// called: to construct all commands takes longer than many answers.
 type Command struct {
-	New   func(*App) *cobra.Command
-	names []string
+	New     func(*App) *cobra.Command
+	Primary bool // shown in the short help, not only in "help all"
+	names   []string
 }
 
-// Named returns the command that is called by a name and its aliases.
-func Named(new func(*App) *cobra.Command, names ...string) Command { return Command{new, names} }
+// NewCommand returns the command with a name and its aliases.
+func NewCommand(new func(*App) *cobra.Command, names ...string) Command {
+	return Command{New: new, names: names}
+}
 
-// The groups of commands, in the order of the help.
-const (
-	HandOver  = "over"
-	Find      = "find"
-	Sessions  = "sessions"
-	Pipelines = "pipelines"
-	Care      = "care"
-)
-
-// Commands stand in the help in their own order, which tells a story.
-func init() { cobra.EnableCommandSorting = false }
-
-// Run runs one command line, made of commands, and returns its exit code.
-func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
-	out := bufio.NewWriter(a.Out)
-	a.Out = out
-	if slices.Equal(args, []string{"--version"}) { // without cobra, which takes 1 ms to set up
-		fmt.Fprintf(out, "handoff version %s\n", a.Version)
-		return a.exit(out.Flush())
-	}
-	root := a.root(called(commands, args))
-	root.SetArgs(args)
-	c, err := root.ExecuteContextC(ctx)
-	err = refused(c, err)
-	if flushed := out.Flush(); err == nil {
-		err = flushed
-	}
-	return a.exit(err)
+// NewPrimary returns a command that is shown in the short help.
+func NewPrimary(new func(*App) *cobra.Command, names ...string) Command {
+	return Command{New: new, Primary: true, names: names}
 }
 
 // Names returns the name of a command and its aliases.
 func (c Command) Names() []string { return c.names }
 
-// called returns the command that the arguments begin with, else all.
+// The groups of commands.
+const (
+	Publish   = "publish"
+	Find      = "find"
+	Sessions  = "sessions"
+	Pipelines = "pipelines"
+	Threads   = "threads"
+	Setup     = "setup"
+)
+
+// groups are the groups in the order of the help.
+var groups = []*cobra.Group{
+	{ID: Publish, Title: "Publish"},
+	{ID: Find, Title: "Find"},
+	{ID: Sessions, Title: "Sessions"},
+	{ID: Pipelines, Title: "Pipelines"},
+	{ID: Threads, Title: "Threads"},
+	{ID: Setup, Title: "Setup and maintenance"},
+}
+
+// The help lists commands in the order in which they are registered.
+func init() { cobra.EnableCommandSorting = false }
+
+// Run runs one command line, made of commands, and returns its exit code.
+func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
+	out := bufio.NewWriter(a.Out)
+	a.Out, a.args = out, args
+	if slices.Equal(args, []string{"--version"}) { // without cobra, which takes 1 ms to set up
+		fmt.Fprintf(out, "handoff version %s\n", a.Version)
+		return a.exit(out.Flush())
+	}
+	root := a.root(commands, args)
+	root.SetArgs(args)
+	c, err := root.ExecuteContextC(ctx)
+	code := a.exit(usageError(c, err))
+	if flushed := out.Flush(); code == 0 {
+		code = a.exit(flushed)
+	}
+	return code
+}
+
+// called returns the command that a command line begins with, otherwise all.
 func called(commands []Command, args []string) []Command {
 	for i, c := range commands {
 		if len(args) > 0 && slices.Contains(c.names, args[0]) {
@@ -84,14 +105,11 @@ func called(commands []Command, args []string) []Command {
 	return commands
 }
 
-func (a *App) root(commands []Command) *cobra.Command {
+func (a *App) root(commands []Command, args []string) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "handoff",
-		Short: "handoff records what agents hand to each other, and finds it again",
-		Long: `handoff records which files of several agents' work matter, who made them,
-from what, and in place of what, so that the next agent finds them by a short
-reference. Files stay where they are; only references travel.`,
-		Example:       "  handoff publish review.md --channel verification --title 'Security review'\n  handoff list --channel verification\n  handoff demo",
+		Use:           "handoff",
+		Short:         "Give the outputs of agents short references",
+		Example:       rootExample,
 		Version:       a.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -107,35 +125,25 @@ reference. Files stay where they are; only references travel.`,
 	}
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "the workspace's `directory` (default: found from the current one)")
-	root.SetFlagErrorFunc(flagError)
-	root.AddGroup(&cobra.Group{ID: HandOver, Title: "Hand over:"}, &cobra.Group{ID: Find, Title: "Find:"}, &cobra.Group{ID: Sessions, Title: "Sessions:"},
-		&cobra.Group{ID: Pipelines, Title: "Pipelines:"}, &cobra.Group{ID: Care, Title: "Set up and care:"})
-	root.SetHelpCommandGroupID(Care)
-	root.SetCompletionCommandGroupID(Care)
-	for _, command := range commands {
+	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "use the workspace in `directory` (default: search upward from the current directory)")
+	root.SetFlagErrorFunc(a.flagError)
+	root.AddGroup(groups...)
+	var primary []string
+	for _, command := range called(commands, args) {
 		root.AddCommand(command.New(a))
-	}
-	strict(root)
-	return root
-}
-
-// strict makes cobra's own commands refuse words that they don't know, where
-// they would print a help and succeed.
-func strict(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
-		switch c.Name() {
-		case "help":
-			c.Args = func(_ *cobra.Command, args []string) error {
-				if _, rest, _ := root.Find(args); len(rest) > 0 {
-					return UnknownCommand(root, rest[0])
-				}
-				return nil
-			}
-		case "completion":
-			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		if command.Primary {
+			primary = append(primary, command.names[0])
 		}
 	}
+	a.addHelp(root, primary)
+	root.SetCompletionCommandGroupID(Setup)
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+			c.Short = "Print a completion script for a shell"
+		}
+	}
+	rejectRepeats(root)
+	return root
 }

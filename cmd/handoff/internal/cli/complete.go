@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// CompleteChannels offers the channels in use, and those that are explained.
+// CompleteChannels completes a channel: those in use and those that the
+// configuration describes.
 func (a *App) CompleteChannels(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	w, err := a.Open()
@@ -33,8 +34,8 @@ func (a *App) CompleteChannels(c *cobra.Command, _ []string, _ string) ([]string
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteRefs offers the newest artifacts.
-func (a *App) CompleteRefs(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+// CompleteRefs completes a ref with the ids of the newest artifacts.
+func (a *App) CompleteRefs(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	w, err := a.Open()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -43,22 +44,22 @@ func (a *App) CompleteRefs(c *cobra.Command, _ []string, begun string) ([]string
 	page, _ := w.Artifacts(c.Context(), handoff.ArtifactQuery{Limit: 30})
 	var ids []string
 	for _, art := range page.Artifacts {
-		if strings.HasPrefix(art.ID, begun) {
+		if strings.HasPrefix(art.ID, prefix) {
 			ids = append(ids, art.ID+"\t"+OneLine(art.Label()))
 		}
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteRef is CompleteRefs for a command that takes one.
-func (a *App) CompleteRef(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+// CompleteRef is CompleteRefs for a command with one argument.
+func (a *App) CompleteRef(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return a.CompleteRefs(c, args, begun)
+	return a.CompleteRefs(c, args, prefix)
 }
 
-// CompleteSessions offers the newest sessions.
+// CompleteSessions completes a session with the ids of the newest ones.
 func (a *App) CompleteSessions(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	w, err := a.Open()
 	if err != nil {

@@ -4,40 +4,50 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// The exit codes: one table for all commands.
+// The exit codes that follow from no kind of error.
 const (
-	ExitNo          = 1 // what was asked says no
-	ExitInvalid     = 2
-	ExitNotFound    = 3
-	ExitConflict    = 4
-	ExitUnavailable = 5
-	ExitCorrupt     = 6
-	ExitUnsupported = 7
-	ExitBug         = 70
+	ExitNo  = 1  // a negative result: a check, gate or validation failed
+	ExitBug = 70 // an internal error
 )
 
+// ExitUnavailable is the exit code of [handoff.Unavailable].
+const ExitUnavailable = 5
+
+// exitCodes is the table of exit codes. README and docs/json.md repeat it.
 var exitCodes = map[handoff.Kind]int{
-	handoff.Invalid: ExitInvalid, handoff.NotFound: ExitNotFound, handoff.Conflict: ExitConflict,
-	handoff.Unavailable: ExitUnavailable, handoff.Corrupt: ExitCorrupt, handoff.Unsupported: ExitUnsupported,
+	handoff.Invalid:     2,
+	handoff.NotFound:    3,
+	handoff.Conflict:    4,
+	handoff.Unavailable: ExitUnavailable,
+	handoff.Corrupt:     6,
+	handoff.Unsupported: 7,
+	internalError:       ExitBug,
 }
 
-// ErrNo is the answer no: it has been printed already.
+// internalError is the kind that a JSON error has when it has no other.
+const internalError handoff.Kind = "internal"
+
+// ErrNo is a negative result, which has already been printed.
 var ErrNo = errors.New("no")
 
-// An ExitCode ends the process with a code of its own. Why has been printed
-// already.
+// An ExitCode ends the process with a code of its own. The reason has already
+// been printed.
 type ExitCode int
 
 func (c ExitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// A Coded is an error that is printed as any other, and ends the process with a
-// code of its own.
+// A Coded is an error that is printed like any other and ends the process with
+// a code of its own.
 type Coded struct {
 	Code int
 	Err  error
@@ -46,8 +56,41 @@ type Coded struct {
 func (c Coded) Error() string { return c.Err.Error() }
 func (c Coded) Unwrap() error { return c.Err }
 
-// exit prints what went wrong, with its hint on a line of its own, and returns
-// its code.
+// A Failure is an error as --json prints it, in an object under "error".
+type Failure struct {
+	Kind     handoff.Kind `json:"kind"`
+	Op       string       `json:"op,omitempty"`
+	Name     string       `json:"name,omitempty"`
+	Message  string       `json:"message"`
+	Hint     string       `json:"hint,omitempty"`
+	ExitCode int          `json:"exitCode"`
+}
+
+// NewFailure returns what is printed of an error.
+func NewFailure(err error) Failure {
+	f := Failure{Kind: internalError, Message: OneLine(err.Error())}
+	var e *handoff.Error
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &e):
+		f.Op, f.Name = e.Op, e.Name
+		f.Hint = OneLine(hintText(e.Hint))
+		if _, known := exitCodes[e.Kind]; known {
+			f.Kind = e.Kind
+		}
+	case errors.As(err, &errno): // the system's: a full disk behind standard output
+		f.Kind = handoff.Unavailable
+	}
+	f.ExitCode = exitCodes[f.Kind]
+	var coded Coded
+	if errors.As(err, &coded) {
+		f.ExitCode = coded.Code
+	}
+	return f
+}
+
+// exit prints an error, with its hint on a line of its own, and returns the
+// exit code.
 func (a *App) exit(err error) int {
 	var code ExitCode
 	switch {
@@ -60,50 +103,106 @@ func (a *App) exit(err error) int {
 	case errors.Is(err, context.Canceled):
 		return 130
 	}
-	fmt.Fprintf(a.Err, "handoff: %s\n", OneLine(err.Error()))
-	var e *handoff.Error
-	if errors.As(err, &e) && !e.Hint.IsZero() {
-		fmt.Fprintf(a.Err, "hint: %s\n", OneLine(hintText(e.Hint)))
+	f := NewFailure(err)
+	fmt.Fprintf(a.Err, "handoff: %s\n", f.Message)
+	if f.Hint != "" {
+		fmt.Fprintf(a.Err, "hint: %s\n", f.Hint)
 	}
-	var coded Coded
-	var errno syscall.Errno
-	switch {
-	case errors.As(err, &coded):
-		return coded.Code
-	case e == nil && errors.As(err, &errno): // the machine's: a full disk behind standard output
-		return ExitUnavailable
-	case e == nil:
-		return ExitBug
+	if a.AsJSON && !a.answered {
+		_ = a.JSONLine(map[string]Failure{"error": f}) // the exit code reports the error in any case
 	}
-	for kind, code := range exitCodes {
-		if errors.Is(e.Kind, kind) {
-			return code
-		}
-	}
-	return ExitBug
+	return f.ExitCode
 }
 
-// Warn tells of what the caller should know, but is not stopped by.
+// Warn prints what the caller should know but is not stopped by.
 func (a *App) Warn(format string, args ...any) {
 	fmt.Fprintf(a.Err, "handoff: warning: %s\n", OneLine(fmt.Sprintf(format, args...)))
 }
 
-// Invalid is an error in the caller's words.
+// Invalid is an error in what the caller typed.
 func Invalid(op, name, reason, hint string) error {
 	return &handoff.Error{Op: op, Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(hint)}
 }
 
-// refused gives the errors of cobra's that have no kind one: they are about
-// the caller's words.
-func refused(c *cobra.Command, err error) error {
+// usageError gives a kind to cobra's errors about arguments and flags.
+func usageError(c *cobra.Command, err error) error {
 	var e *handoff.Error
 	if err == nil || errors.As(err, &e) {
 		return err
 	}
-	for _, words := range []error{c.ValidateArgs(c.Flags().Args()), c.ValidateRequiredFlags(), c.ValidateFlagGroups()} {
-		if words != nil && words.Error() == err.Error() {
-			return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: err, Hint: handoff.Advice(c.CommandPath() + " --help shows how it is used")}
+	for _, usage := range []error{c.ValidateArgs(c.Flags().Args()), c.ValidateRequiredFlags(), c.ValidateFlagGroups()} {
+		if usage != nil && usage.Error() == err.Error() {
+			return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: errors.New(plainUsage(err.Error())), Hint: helpHint(c, "see how it is used")}
 		}
 	}
 	return err
+}
+
+var flagLists = sync.OnceValue(func() [3]*regexp.Regexp {
+	return [3]*regexp.Regexp{
+		regexp.MustCompile(`^required flag\(s\) (.*) not set$`),
+		regexp.MustCompile(`^at least one of the flags in the group \[(.*)\] is required$`),
+		regexp.MustCompile(`^if any flags in the group .* none of the others can be; \[(.*)\] were all set$`),
+	}
+})
+
+// plainUsage rewords what cobra says about flags.
+func plainUsage(text string) string {
+	for i, phrase := range []string{" is required", "requires at least one of ", " are mutually exclusive"} {
+		found := flagLists()[i].FindStringSubmatch(text)
+		if found == nil {
+			continue
+		}
+		flags := strings.FieldsFunc(found[1], func(r rune) bool { return strings.ContainsRune(`", `, r) })
+		for j := range flags {
+			flags[j] = "--" + flags[j]
+		}
+		switch i {
+		case 0:
+			return strings.Join(flags, ", ") + phrase
+		case 1:
+			return phrase + strings.Join(flags, ", ")
+		default:
+			return strings.Join(flags, " and ") + phrase
+		}
+	}
+	return text
+}
+
+// helpHint names the help of a command.
+func helpHint(c *cobra.Command, purpose string) handoff.Hint {
+	return handoff.Advice("to " + purpose + ", run: " + c.CommandPath() + " --help")
+}
+
+// valueForms has what a flag takes, by the type of its value.
+var valueForms = map[string]string{
+	"bool": "write true or false", "int": "write a whole number", "int64": "write a whole number", "duration": "write a duration such as 90s or 5m",
+}
+
+// flagError is called for flags that can't be parsed.
+func (a *App) flagError(c *cobra.Command, err error) error {
+	for _, arg := range a.args { // the flag may come after the one that can't be parsed
+		a.AsJSON = a.AsJSON || arg == "--json"
+	}
+	if given := c.Flags().Args(); c.HasSubCommands() && len(given) > 0 {
+		return UnknownCommand(c, given[0])
+	}
+	e := &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: err, Hint: helpHint(c, "list the flags")}
+	var unknown *pflag.NotExistError
+	var value *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		if near := nearestFlag(c, unknown.GetSpecifiedName()); near != "" {
+			e.Hint = handoff.Advice("did you mean --" + near + "?")
+		}
+	case errors.Is(err, errRepeated) && errors.As(err, &value):
+		e.Err = fmt.Errorf("--%s given twice", value.GetFlag().Name)
+		e.Hint = handoff.Advice("pass --" + value.GetFlag().Name + " once")
+	case errors.As(err, &value):
+		e.Err = fmt.Errorf("--%s: invalid value %q", value.GetFlag().Name, value.GetValue())
+		if form := valueForms[value.GetFlag().Value.Type()]; form != "" {
+			e.Hint = handoff.Advice(form)
+		}
+	}
+	return e
 }

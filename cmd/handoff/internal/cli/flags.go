@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -9,12 +10,13 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// DefaultLimit is how many lines a list has unless more are asked for.
+// DefaultLimit is how many items a list shows unless more are requested.
 const DefaultLimit = 50
 
-// JSONFlag gives a command the flag --json, which sets AsJSON.
+// JSONFlag gives a command the flag that sets AsJSON.
 func (a *App) JSONFlag(c *cobra.Command, usage string) {
 	c.Flags().BoolVar(&a.AsJSON, "json", false, usage)
 }
@@ -28,17 +30,17 @@ func Pairs(flag string, list []string) (map[string]string, error) {
 	for _, s := range list {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok || key == "" {
-			return nil, Invalid(flag, s, "is no key=value", "write "+flag+" key=value")
+			return nil, Invalid("", flag, fmt.Sprintf("%q is not in key=value form", s), "write "+flag+" key=value")
 		}
 		if _, twice := m[key]; twice {
-			return nil, Invalid(flag, s, "gives a key twice", "write "+flag+" once for each key")
+			return nil, Invalid("", flag, fmt.Sprintf("duplicate key %q", key), "pass "+flag+" once for each key")
 		}
 		m[key] = value
 	}
 	return m, nil
 }
 
-// Moment parses a time: how long ago, a date, or RFC 3339.
+// Moment parses a time: an age, a date, or RFC 3339.
 func Moment(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -56,10 +58,10 @@ func Moment(flag, text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, Invalid(flag, text, "is no time", "write 2h, 3d, 2026-11-21 or 2026-11-21T09:00:00Z")
+	return time.Time{}, Invalid("", flag, fmt.Sprintf("invalid time %q", text), "write 2h, 3d, 2006-01-02 or RFC 3339 (2006-01-02T15:04:05Z)")
 }
 
-// Absolute returns a path as it is seen from dir.
+// Absolute returns a path that is relative to dir as an absolute path.
 func Absolute(dir, name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -67,16 +69,51 @@ func Absolute(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// Exactly returns an error unless there are n arguments.
+// Exactly accepts n arguments, which are described by what.
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {
 			return nil
 		}
-		reason := fmt.Errorf("takes %s, not %d arguments", what, len(args))
+		reason := fmt.Errorf("requires %s, got %d arguments", what, len(args))
 		if n == 0 {
-			reason = fmt.Errorf("takes no arguments, not %q", args[0])
+			reason = fmt.Errorf("unexpected argument %q", args[0])
 		}
 		return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: reason, Hint: handoff.Advice("usage: " + c.UseLine())}
+	}
+}
+
+var errRepeated = errors.New("given twice")
+
+// A single is the value of a flag that can be given once. Without it the last
+// of several values would win silently.
+type single struct {
+	pflag.Value
+	given bool
+}
+
+func (s *single) Set(text string) error {
+	if s.given {
+		return errRepeated
+	}
+	s.given = true
+	return s.Value.Set(text)
+}
+
+// rejectRepeats makes every flag of a command and its subcommands that is not a
+// list refuse a second value.
+func rejectRepeats(c *cobra.Command) {
+	c.InitDefaultHelpFlag()
+	for _, flags := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
+		flags.VisitAll(func(f *pflag.Flag) {
+			_, list := f.Value.(pflag.SliceValue)
+			_, done := f.Value.(*single)
+			if !list && !done {
+				f.Value = &single{Value: f.Value}
+			}
+		})
+	}
+	for _, sub := range c.Commands() {
+		rejectRepeats(sub)
 	}
 }

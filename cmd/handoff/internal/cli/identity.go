@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -12,40 +13,44 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Identity are how a caller says who it is, where the environment doesn't
-// or is wrong.
+// An Identity holds the flags by which a caller identifies itself where the
+// environment does not.
 type Identity struct {
 	Producer handoff.Producer
 	model    string
 	ids      []string
 }
 
-// Add gives a command the flags of an identity.
+// identityFlags are the identity flags that set one field of a producer.
+var identityFlags = []string{"agent", "harness", "session", "parent-session", "run", "operation", "task", "work", "parent-work", "thread", "tool-call"}
+
+// Add gives a command the identity flags.
 func (f *Identity) Add(c *cobra.Command) {
 	p := &f.Producer
 	for _, s := range []struct {
 		value       *string
 		name, usage string
 	}{
-		{&p.Agent, "agent", "who is at work: the agent's `name`"},
-		{&p.Harness, "harness", "the agent's `program`: codex, claude-code, …"},
-		{&p.Session, "session", "the `id` of the session"},
-		{&p.ParentSession, "parent-session", "the `id` of the session it runs for"},
-		{&p.RunID, "run", "the `id` of the run"},
-		{&p.OperationID, "operation", "the `id` of the operation"},
-		{&p.TaskID, "task", "the `id` of the task"},
-		{&p.WorkID, "work", "the `id` by which usage joins (default: the operation, else the task, run or session)"},
-		{&p.ParentWorkID, "parent-work", "the `id` of the work that this work is part of"},
-		{&p.Thread, "thread", "the conversation's `URI`: agents://codex/…"},
-		{&p.ToolCallID, "tool-call", "the `id` of the call that runs this command"},
+		{&p.Agent, "agent", "agent `name`"},
+		{&p.Harness, "harness", "agent `program`: codex, claude-code, …"},
+		{&p.Session, "session", "session `id`"},
+		{&p.ParentSession, "parent-session", "`id` of the parent session"},
+		{&p.RunID, "run", "run `id`"},
+		{&p.OperationID, "operation", "operation `id`"},
+		{&p.TaskID, "task", "task `id`"},
+		{&p.WorkID, "work", "work `id`, which usage is joined by (default: the operation, else the task, run or session)"},
+		{&p.ParentWorkID, "parent-work", "`id` of the parent work"},
+		{&p.Thread, "thread", "`URI` of the conversation: agents://codex/…"},
+		{&p.ToolCallID, "tool-call", "`id` of the tool call that runs this command"},
 	} {
 		c.Flags().StringVar(s.value, s.name, "", s.usage)
 	}
-	c.Flags().StringVar(&f.model, "model", "", "the model, as `provider/id`")
-	c.Flags().StringArrayVar(&f.ids, "producer", nil, "any other id of the harness, as `slot=value`")
+	c.Flags().StringVar(&f.model, "model", "", "model `name`, as provider/id")
+	c.Flags().StringArrayVar(&f.ids, "producer", nil, "any other id of the harness, as `field=value` (repeatable)")
+	GroupFlags(c, "Identity flags", slices.Concat(identityFlags, []string{"model", "producer"})...)
 }
 
-// Resolve joins the flags with what the environment says.
+// Resolve combines the flags with the identity in the environment.
 func (f *Identity) Resolve(a *App) (handoff.Producer, error) {
 	p := f.Producer
 	if f.model != "" {
@@ -60,19 +65,19 @@ func (f *Identity) Resolve(a *App) (handoff.Producer, error) {
 		return p, err
 	}
 	p.IDs = ids
-	said := config.Identity(a.Getenv)
+	known := config.Identity(a.Getenv)
 	if f.given() {
 		p.Source = handoff.FromFlag
-		said = append([]handoff.Producer{p}, said...)
+		known = append([]handoff.Producer{p}, known...)
 	}
-	return handoff.Identify(said...), nil
+	return handoff.Identify(known...), nil
 }
 
 func (f *Identity) given() bool {
 	if f.model != "" || len(f.ids) > 0 {
 		return true
 	}
-	for _, slot := range []string{"agent", "harness", "session", "parent-session", "run", "operation", "task", "work", "parent-work", "thread", "tool-call"} {
+	for _, slot := range identityFlags {
 		if f.Producer.Slot(slot) != "" {
 			return true
 		}
@@ -80,10 +85,10 @@ func (f *Identity) given() bool {
 	return false
 }
 
-// Caller is who the environment says is at work.
+// Caller is the producer that the environment identifies.
 func (a *App) Caller() handoff.Producer { return handoff.Identify(config.Identity(a.Getenv)...) }
 
-// Scope says whose names are meant by what a producer's commands name.
+// Scope returns where the names that a producer's commands use are looked up.
 func (a *App) Scope(ctx context.Context, w *workspace.Workspace, p handoff.Producer) names.Scope {
 	for _, warning := range config.Warnings(a.Getenv) {
 		a.Warn("%s", warning)

@@ -15,13 +15,14 @@ import (
 	"github.com/agent-handoff/handoff/internal/lineage"
 )
 
-// JSON prints v, indented.
+// JSON prints the answer of a command as one indented JSON object.
 func (a *App) JSON(v any) error {
+	a.answered = true
 	b, err := handoff.EncodeJSONIndent(v)
 	return a.line(b, err)
 }
 
-// JSONLine prints v on one line.
+// JSONLine prints one JSON object of a stream on a line of its own.
 func (a *App) JSONLine(v any) error {
 	b, err := handoff.EncodeJSON(v)
 	return a.line(b, err)
@@ -34,7 +35,7 @@ func (a *App) line(b []byte, err error) error {
 	return err
 }
 
-// Flush sends on what was printed, for a reader who follows.
+// Flush writes out what was printed, for a reader of a stream.
 func (a *App) Flush() error {
 	if b, ok := a.Out.(*bufio.Writer); ok {
 		return b.Flush()
@@ -42,7 +43,7 @@ func (a *App) Flush() error {
 	return nil
 }
 
-// Event is the line that tells of a publish. What is unknown is left out.
+// Event is the line that reports a publish. Unknown fields are omitted.
 func Event(art handoff.Artifact) string {
 	line := "artifact:publish  " + OneLine(art.Path) + "  channel=" + art.Channel
 	for _, slot := range []string{"task", "run", "agent"} {
@@ -55,7 +56,7 @@ func Event(art handoff.Artifact) string {
 
 var artifactHead = []string{"id", "channel", "by", "path", "title", "age"}
 
-// Artifacts prints artifacts as a table, a line each.
+// Artifacts prints artifacts as a table.
 func (a *App) Artifacts(list []handoff.Artifact) {
 	rows := make([][]string, len(list))
 	for i, art := range list {
@@ -76,7 +77,7 @@ func (a *App) Revisions(list []handoff.Artifact) {
 func (a *App) row(art handoff.Artifact) []string {
 	title := art.Title
 	if n := len(art.Competing); n > 0 {
-		title += fmt.Sprintf(" (competes with %d)", n)
+		title += fmt.Sprintf(" (%d competing)", n)
 	}
 	if art.Target == handoff.Missing || art.Target == handoff.Modified {
 		title += " (" + string(art.Target) + ")"
@@ -84,7 +85,7 @@ func (a *App) row(art handoff.Artifact) []string {
 	return []string{art.ID, art.Channel, cmp.Or(art.Producer.Agent, art.Producer.Harness), art.Path, strings.TrimSpace(title), a.Age(art.CreatedAt)}
 }
 
-// Age says how long ago something was.
+// Age returns the time since t in its largest unit.
 func (a *App) Age(t time.Time) string {
 	d := a.Now().Sub(t)
 	switch {
@@ -100,10 +101,10 @@ func (a *App) Age(t time.Time) string {
 	return strconv.Itoa(int(d.Hours()/24)) + "d"
 }
 
-// Stamp is a moment as people read it, in their own zone.
+// Stamp formats a time for people, in the local time zone.
 func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
 
-// Size is a number of bytes as people read it.
+// Size formats a number of bytes for people.
 func Size(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	value, unit := float64(n), 0
@@ -117,8 +118,8 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f %s", value, units[unit])
 }
 
-// OneLine keeps what is printed on its line, and drops what a terminal could
-// take for a command, or for a change of direction.
+// OneLine returns s without line breaks, control characters and changes of
+// text direction, so that it is safe to print within a line.
 func OneLine(s string) string {
 	s = strings.ReplaceAll(s, "\n", " ")
 	return strings.Map(func(r rune) rune {
@@ -129,10 +130,10 @@ func OneLine(s string) string {
 	}, s)
 }
 
-// SortedKeys returns the keys of a map in their order.
+// SortedKeys returns the keys of a map in ascending order.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Draw prints a graph, as seen from one of its nodes.
+// Draw prints a graph. A tree starts at the node id.
 func (a *App) Draw(g lineage.Graph, id, format string) error {
 	switch format {
 	case "tree":
@@ -144,7 +145,7 @@ func (a *App) Draw(g lineage.Graph, id, format string) error {
 	case "mermaid":
 		fmt.Fprint(a.Out, g.Mermaid())
 	default:
-		return Invalid("--format", format, "no such format", "the formats are tree, json, dot and mermaid")
+		return Invalid("", "--format", fmt.Sprintf("unknown format %q", format), "use tree, json, dot or mermaid")
 	}
 	return nil
 }

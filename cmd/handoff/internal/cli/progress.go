@@ -11,8 +11,8 @@ import (
 // quietFor is how long the index may take to catch up before it is shown.
 const quietFor = 300 * time.Millisecond
 
-// progress returns what shows how far the index has come, nil where nobody
-// looks on.
+// progress returns a function that draws the progress of indexing, nil unless
+// standard error is a terminal.
 func (a *App) progress() func(done, total handoff.Seq) {
 	if !a.Watched {
 		return nil

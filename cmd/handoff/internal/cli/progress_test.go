@@ -13,10 +13,10 @@ func TestProgress(t *testing.T) {
 	now := time.Unix(0, 0)
 	a := &App{Err: &out, Now: func() time.Time { return now }}
 	if a.progress() != nil {
-		t.Error("progress is shown though nobody looks on")
+		t.Error("progress is shown though standard error is not a terminal")
 	}
 	a.Watched = true
-	tell := a.progress()
+	draw := a.progress()
 	for _, tt := range []struct {
 		after time.Duration
 		done  int64
@@ -29,7 +29,7 @@ func TestProgress(t *testing.T) {
 	} {
 		out.Reset()
 		now = now.Add(tt.after)
-		tell(handoff.Seq(tt.done), 10000)
+		draw(handoff.Seq(tt.done), 10000)
 		if got := out.String(); got != tt.want {
 			t.Errorf("after %d records: %q, want %q", tt.done, got, tt.want)
 		}

@@ -9,31 +9,23 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// UnknownCommand names what the caller may have meant.
-func UnknownCommand(root *cobra.Command, name string) error {
-	hint := root.CommandPath() + " --help lists the commands"
-	if near := root.SuggestionsFor(name); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near[:min(len(near), 3)], ", ") + "?"
+// UnknownCommand is the error about a command that does not exist. Its hint
+// names similar ones.
+func UnknownCommand(parent *cobra.Command, name string) error {
+	hint := helpHint(parent, "list the commands")
+	if parent == parent.Root() {
+		hint = handoff.Advice("to list the commands, run: " + parent.Name() + " help all")
 	}
-	return &handoff.Error{Op: name, Kind: handoff.Invalid, Err: errors.New("no such command"), Hint: handoff.Advice(hint)}
+	if near := parent.SuggestionsFor(name); len(near) > 0 {
+		hint = handoff.Advice("did you mean " + strings.Join(near[:min(len(near), 3)], ", ") + "?")
+	}
+	return &handoff.Error{Op: strings.TrimSpace(op(parent) + " " + name), Kind: handoff.Invalid, Err: errors.New("no such command"), Hint: hint}
 }
 
-// op is what an error of a command's words begins with: its name, and those of
-// the commands above it, but for the program's, which stands there anyway.
+// op is the operation that an error about a command's arguments names: the
+// command without the program.
 func op(c *cobra.Command) string {
 	return strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), c.Root().Name()))
-}
-
-// flagError is called for flags that can't be parsed.
-func flagError(c *cobra.Command, err error) error {
-	hint := c.CommandPath() + " --help lists the flags"
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
-		if near := nearestFlag(c, unknown.GetSpecifiedName()); near != "" {
-			hint = "did you mean --" + near + "?"
-		}
-	}
-	return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: err, Hint: handoff.Advice(hint)}
 }
 
 func nearestFlag(c *cobra.Command, name string) string {

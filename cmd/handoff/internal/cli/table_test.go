@@ -10,7 +10,9 @@ import (
 
 func TestTable(t *testing.T) {
 	head := []string{"id", "title"}
-	rows := func() [][]string { return [][]string{{"art_1", "Retry twice, then give up"}, {"art_2", "再試行 two times"}} }
+	rows := func() [][]string {
+		return [][]string{{"art_1", "Retry twice, then give up"}, {"art_2", "再試行 two times"}}
+	}
 	for _, tt := range []struct {
 		name     string
 		terminal bool

@@ -20,7 +20,7 @@ import (
 )
 
 // Commands are the commands that this room adds to the command line.
-var Commands = []cli.Command{cli.Named(pipelineCommand, "pipeline")}
+var Commands = []cli.Command{cli.NewPrimary(pipelineCommand, "pipeline")}
 
 // below are the commands below handoff pipeline, a file each.
 var below = []func(*desk) *cobra.Command{

@@ -15,7 +15,7 @@ func configCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "config",
 		Short:   "Show how paths are set up",
-		GroupID: cli.Care,
+		GroupID: cli.Setup,
 		Example: "  handoff config explain session_folder",
 		Args:    cobra.ArbitraryArgs,
 	}

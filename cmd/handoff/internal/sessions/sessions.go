@@ -11,9 +11,9 @@ import (
 
 // Commands are the commands that this room adds to the command line.
 var Commands = []cli.Command{
-	cli.Named(runCommand, "run"),
-	cli.Named(sessionCommand, "session"),
-	cli.Named(configCommand, "config"),
+	cli.NewPrimary(runCommand, "run"),
+	cli.NewPrimary(sessionCommand, "session"),
+	cli.NewCommand(configCommand, "config"),
 }
 
 // below are the commands below handoff session, a file each.

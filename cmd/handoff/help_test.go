@@ -1,0 +1,142 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// eachCommand calls do with every command that is not hidden, and the words
+// that call it.
+func eachCommand(do func(path []string, c *cobra.Command)) {
+	var walk func(path []string, c *cobra.Command)
+	walk = func(path []string, c *cobra.Command) {
+		path = append(slices.Clone(path), c.Name())
+		do(path, c)
+		for _, sub := range c.Commands() {
+			walk(path, sub)
+		}
+	}
+	for _, command := range commands {
+		walk(nil, command.New(&cli.App{}))
+	}
+}
+
+// TestRootHelp holds that the short help fits on one screen and shows the
+// primary commands only, and that "help all" shows every command.
+func TestRootHelp(t *testing.T) {
+	c := newConsole(t)
+	help := c.ok("--help")
+	if n := strings.Count(help, "\n"); n > 40 {
+		t.Errorf("handoff --help has %d lines, want at most 40", n)
+	}
+	if again := c.ok("help"); again != help {
+		t.Errorf("handoff help prints\n%s\nwant what --help prints", again)
+	}
+	all := c.ok("help", "all")
+	for _, text := range []string{help, all} {
+		fits(t, "handoff help", text)
+	}
+	for _, command := range commands {
+		line := "\n  " + command.Names()[0] + " "
+		if got := strings.Contains(help, line); got != command.Primary {
+			t.Errorf("handoff --help shows %s: %t, want %t", command.Names()[0], got, command.Primary)
+		}
+	}
+	eachCommand(func(path []string, _ *cobra.Command) {
+		if line := "\n  " + strings.Join(path, " ") + " "; !strings.Contains("\n"+all, line) {
+			t.Errorf("handoff help all has no %q", line)
+		}
+	})
+	for _, alias := range []string{"\n  get "} {
+		if strings.Contains(help+all, alias) {
+			t.Errorf("help shows the alias %q", alias)
+		}
+	}
+}
+
+// fits reports lines of a help that are wider than a terminal.
+func fits(t *testing.T, name, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%s: a line has %d columns, want at most 80: %s", name, n, line)
+		}
+	}
+}
+
+// valueNames are the nouns that stand for the values of flags.
+var valueNames = []string{
+	"agent", "branch", "channel", "commit", "count", "cursor", "date", "day", "directory", "duration", "edition", "field=value", "file", "format", "id", "issue", "key",
+	"key=value", "kind", "level", "line", "name", "number", "path", "pattern", "policy", "program", "ref", "regexp", "scope", "sequence", "size", "stage", "status", "tag", "text",
+	"time", "title", "type", "URI", "UUID",
+}
+
+// pending are commands whose help is being rewritten.
+var pending = []string{"publish", "write", "wait", "watch", "list", "show", "search", "run", "session", "pipeline"}
+
+// TestHelp holds the form of the help of every command.
+func TestHelp(t *testing.T) {
+	c := newConsole(t)
+	eachCommand(func(path []string, command *cobra.Command) {
+		name := strings.Join(path, " ")
+		if slices.Contains(pending, path[0]) {
+			return
+		}
+		help := c.ok(append(slices.Clone(path), "--help")...)
+		fits(t, name, help)
+		if !command.HasSubCommands() && command.Example == "" {
+			t.Errorf("%s has no example", name)
+		}
+		if !strings.HasPrefix(strings.ToUpper(command.Short[:1]), command.Short[:1]) || strings.HasSuffix(command.Short, ".") {
+			t.Errorf("%s: short help %q is not a phrase that begins with a capital and has no full stop", name, command.Short)
+		}
+		command.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			value, usage := pflag.UnquoteUsage(f)
+			if f.Hidden || f.Value.Type() == "bool" {
+				return
+			}
+			if usage == "" || !slices.Contains(valueNames, value) {
+				t.Errorf("%s --%s: the value is named %q, which is not one of %v", name, f.Name, value, valueNames)
+			}
+		})
+	})
+}
+
+// sampleValues has a value for each type of flag.
+var sampleValues = map[string]string{"string": "x", "int": "1", "int64": "1", "duration": "1s", "bool": "true"}
+
+// TestRepeatedFlags gives every flag of every command twice. One that is not a
+// list must be refused.
+func TestRepeatedFlags(t *testing.T) {
+	flags := 0
+	eachCommand(func(path []string, command *cobra.Command) {
+		check := func(f *pflag.Flag) {
+			c := newConsole(t)
+			sample, single := sampleValues[f.Value.Type()]
+			if !single {
+				sample = "a=1"
+			}
+			_, code := c.run("", append(slices.Clone(path), "--"+f.Name+"="+sample, "--"+f.Name+"="+sample)...)
+			refused := strings.Contains(c.said.String(), "--"+f.Name+" given twice\n")
+			if refused != single || refused && code != 2 && path[0] != "run" {
+				t.Errorf("%s --%s twice (%s): refused %t with exit code %d, want refused %t", strings.Join(path, " "), f.Name, f.Value.Type(), refused, code, single)
+			}
+			flags++
+		}
+		command.InitDefaultHelpFlag()
+		command.LocalFlags().VisitAll(check)
+	})
+	c := newConsole(t)
+	if _, code := c.run("", "list", "--workspace", c.dir, "--workspace", c.dir); code != 2 {
+		t.Errorf("list --workspace twice exits %d, want 2", code)
+	}
+	if flags < 100 {
+		t.Errorf("tried %d flags, which can't be all", flags)
+	}
+}

@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpWidth is the number of columns that help fits into.
+const helpWidth = 80
+
+const rootIntro = `handoff gives each output of an agent a short reference: who made it, from
+what, whether it is current, and the bytes as published.
+`
+
+const rootExample = `  handoff publish review.md --channel verification --title 'Security review'
+  handoff list --channel verification
+  handoff read REF`
+
+// terms explains what the flags of publish are for.
+var terms = [][2]string{
+	{"channel", "the purpose of an artifact: design, patch, verification, …"},
+	{"kind", "its form: report, patch, json, log, …"},
+	{"tag", "a word to find it by"},
+}
+
+// addHelp gives the program its help: a short one, one of all commands, and one
+// of each command.
+func (a *App) addHelp(root *cobra.Command, primary []string) {
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		if c == root {
+			printRootHelp(a.Out, root, primary)
+			return
+		}
+		printCommandHelp(a.Out, c)
+	})
+	root.SetHelpCommand(&cobra.Command{
+		Use:     "help [COMMAND | all]",
+		Short:   "Show help for a command, or list all commands",
+		GroupID: Setup,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if slices.Equal(args, []string{"all"}) {
+				printAllCommands(a.Out, root)
+				return nil
+			}
+			c, rest, _ := root.Find(args)
+			if len(rest) > 0 {
+				return UnknownCommand(root, rest[0])
+			}
+			return c.Help()
+		},
+	})
+	root.InitDefaultHelpCmd()
+}
+
+func printRootHelp(w io.Writer, root *cobra.Command, primary []string) {
+	fmt.Fprintf(w, "%s\nUsage: handoff COMMAND [flags]\n\nCommands:\n", rootIntro)
+	var rows [][2]string
+	for _, c := range root.Commands() {
+		if slices.Contains(primary, c.Name()) {
+			rows = append(rows, [2]string{c.Name(), c.Short})
+		}
+	}
+	columns(w, rows)
+	fmt.Fprintf(w, "\nTerms:\n")
+	columns(w, terms)
+	fmt.Fprintf(w, "\nExamples:\n%s\n\nTo list all commands, run: handoff help all\nFor help on a command, run: handoff help COMMAND\n", rootExample)
+}
+
+// printAllCommands lists the commands by group, each with its subcommands.
+func printAllCommands(w io.Writer, root *cobra.Command) {
+	for i, group := range groups {
+		var rows [][2]string
+		for _, c := range root.Commands() {
+			if c.GroupID == group.ID && !c.Hidden {
+				rows = appendCommand(rows, c, "")
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s:\n", group.Title)
+		columns(w, rows)
+	}
+	printFlags(w, root)
+}
+
+func appendCommand(rows [][2]string, c *cobra.Command, parents string) [][2]string {
+	name := parents + c.Name()
+	rows = append(rows, [2]string{name, c.Short})
+	if c.Name() == "completion" { // one command for each shell, none of them interesting
+		return rows
+	}
+	for _, sub := range c.Commands() {
+		if !sub.Hidden {
+			rows = appendCommand(rows, sub, name+" ")
+		}
+	}
+	return rows
+}
+
+func printCommandHelp(w io.Writer, c *cobra.Command) {
+	text := strings.TrimSpace(c.Long)
+	if text == "" {
+		text = c.Short + "."
+	}
+	fmt.Fprintf(w, "%s\n\nUsage: %s\n", text, c.UseLine())
+	if c.Example != "" {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", strings.TrimRight(c.Example, "\n"))
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\nCommands:\n")
+		var rows [][2]string
+		for _, sub := range c.Commands() {
+			if !sub.Hidden {
+				rows = append(rows, [2]string{sub.Name(), sub.Short})
+			}
+		}
+		columns(w, rows)
+	}
+	printFlags(w, c)
+}
+
+// flagGroup is the annotation that names the group of a flag in the help.
+const flagGroup = "handoff_group"
+
+const globalFlags = "Global flags"
+
+// GroupFlags shows flags of a command under a title of their own in its help.
+func GroupFlags(c *cobra.Command, title string, names ...string) {
+	for _, name := range names {
+		if err := c.Flags().SetAnnotation(name, flagGroup, []string{title}); err != nil {
+			panic(err) // the flag is missing
+		}
+	}
+}
+
+func printFlags(w io.Writer, c *cobra.Command) {
+	rows := map[string][][2]string{}
+	var titles []string
+	add := func(f *pflag.Flag, title string) {
+		if f.Hidden {
+			return
+		}
+		if named := f.Annotations[flagGroup]; len(named) > 0 {
+			title = named[0]
+		}
+		switch f.Name {
+		case "help":
+			title, f.Usage = globalFlags, "show help"
+		case "version":
+			f.Usage = "show the version"
+		}
+		if !slices.Contains(titles, title) {
+			titles = append(titles, title)
+		}
+		rows[title] = append(rows[title], [2]string{flagName(f), flagUsage(f)})
+	}
+	own := "Flags"
+	if !c.HasParent() {
+		own = globalFlags
+	}
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) { add(f, own) })
+	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { add(f, globalFlags) })
+	slices.SortStableFunc(titles, func(a, b string) int { return helpRank(a) - helpRank(b) })
+	for _, title := range titles {
+		fmt.Fprintf(w, "\n%s:\n", title)
+		columns(w, rows[title])
+	}
+}
+
+// helpRank puts a command's own flags first and the global ones last.
+func helpRank(title string) int {
+	switch title {
+	case "Flags":
+		return 0
+	case globalFlags:
+		return 2
+	}
+	return 1
+}
+
+// flagName returns a flag as it is typed, with the name of its value.
+func flagName(f *pflag.Flag) string {
+	value, _ := pflag.UnquoteUsage(f)
+	name := "    --" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", --" + f.Name
+	}
+	switch {
+	case value == "":
+		return name
+	case f.NoOptDefVal != "":
+		return name + "[=" + value + "]"
+	}
+	return name + " " + value
+}
+
+func flagUsage(f *pflag.Flag) string {
+	_, usage := pflag.UnquoteUsage(f)
+	standard := strings.Trim(f.DefValue, "[]")
+	if !slices.Contains([]string{"", "0", "0s", "false"}, standard) {
+		usage += " (default " + standard + ")"
+	}
+	return usage
+}
+
+// columns prints rows of a name and a text. The texts are wrapped.
+func columns(w io.Writer, rows [][2]string) {
+	const longest = 28
+	left := 0
+	for _, row := range rows {
+		if n := displaywidth.String(row[0]); n <= longest {
+			left = max(left, n)
+		}
+	}
+	for _, row := range rows {
+		if displaywidth.String(row[0]) > left {
+			fmt.Fprintf(w, "  %s\n", row[0])
+			row[0] = ""
+		}
+		for _, line := range tableLines(row[:], []int{left, helpWidth - left - 2*len(gap)}) {
+			fmt.Fprintln(w, gap+line)
+		}
+	}
+}
