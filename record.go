@@ -67,7 +67,7 @@ func parseRecord(b []byte) (Record, error) {
 	if len(b) > MaxRecord {
 		return Record{}, fmt.Errorf("has %d bytes, more than %d", len(b), MaxRecord)
 	}
-	r, ok := parseFast(b)
+	r, ok := decodeOrdered(b)
 	if ok {
 		return r, r.incomplete()
 	}
