@@ -18,131 +18,131 @@ import (
 	"github.com/agent-handoff/handoff/internal/jsonschema"
 )
 
-// Adopt brings a session folder that another engine wrote into the log: its
-// opening, its outputs as artifacts, its links, notes and end. The manifest is
-// kept in the record; rendering puts what handoff knows over it and keeps all
-// else. A session that was adopted before gets the outputs and the end that it
-// lacks.
+// Adopt imports a session folder that another engine created: it records the
+// session's opening, links, notes and end, and publishes its outputs. The
+// original manifest is stored in the record; rendering updates the fields that
+// handoff knows and keeps all others. For a session that was adopted before,
+// Adopt records the outputs and the end that are missing.
 //
-// Without lenient every problem refuses; with it only those are, without which
-// there is no session: an unreadable manifest, no id, agent, workflow or start,
-// and the rest comes as warnings. A file that lies outside the folder is never
-// published.
+// Any problem in the manifest is an error. With lenient, problems are returned
+// as warnings, except an unreadable manifest or a missing ID, agent, workflow
+// or start time. A file outside the folder is never published.
 //
-// Kinds: Invalid (with each problem's JSON pointer), NotFound, Unavailable,
-// Conflict (the id is another folder's, or of a session that handoff opened).
+// Error kinds: Invalid (with the JSON pointer of each problem), NotFound,
+// Unavailable, Conflict (the ID is that of another folder, or of a session that
+// handoff opened).
 func (ss *Sessions) Adopt(ctx context.Context, folder string, lenient bool) (handoff.Session, []string, error) {
-	f, err := ss.readForeign(folder)
+	m, err := ss.readImported(folder)
 	if err != nil {
 		return handoff.Session{}, nil, err
 	}
 	if lenient {
-		err = f.bare()
-	} else if len(f.problems) > 0 {
-		err = f.refuse(f.problems)
+		err = m.checkRequired()
+	} else if len(m.problems) > 0 {
+		err = m.invalid(m.problems, "fix the manifest, or adopt it leniently to import its valid parts")
 	}
 	if err != nil {
 		return handoff.Session{}, nil, err
 	}
 	var warnings []string
-	for _, p := range f.problems {
+	for _, p := range m.problems {
 		warnings = append(warnings, p.String())
 	}
-	more, err := ss.adopt(ctx, f)
+	more, err := ss.adopt(ctx, m)
 	if err != nil {
 		return handoff.Session{}, nil, err
 	}
-	s, err := ss.hub.Session(ctx, f.SessionID)
+	s, err := ss.hub.Session(ctx, m.SessionID)
 	return s, append(warnings, more...), err
 }
 
-// A foreign is a manifest as it was found, and where.
-type foreign struct {
+// An importedManifest is the manifest of another engine.
+type importedManifest struct {
 	Manifest
-	folder   string
-	raw      []byte
-	problems []Problem
-	files    map[string]bool // outputs that may be published
+	folder      string
+	raw         []byte
+	problems    []Problem
+	publishable map[string]bool // the outputs whose files are in the folder
 }
 
-func (ss *Sessions) readForeign(folder string) (*foreign, error) {
+func (ss *Sessions) readImported(folder string) (*importedManifest, error) {
 	if folder != path.Clean(folder) || folder == "." || !filepath.IsLocal(filepath.FromSlash(folder)) {
-		return nil, refuse("adopt session", folder, handoff.Invalid, "folder leaves the workspace", "name a session's folder below the workspace")
+		return nil, newError("adopt session", folder, handoff.Invalid, "folder is outside the workspace", handoff.Advice("name a session's folder inside the workspace"))
 	}
 	root, err := ss.Files.OpenRoot(folder)
 	if err != nil {
-		return nil, refuse("adopt session", folder, handoff.NotFound, reason(err), "name the folder that holds the manifest, below the workspace")
+		return nil, newFileError("adopt session", folder, handoff.NotFound, err, handoff.Advice("name the folder that contains the manifest"))
 	}
 	defer root.Close()
 	file, err := root.Open(ManifestName)
 	if err != nil {
-		return nil, refuse("adopt session", path.Join(folder, ManifestName), handoff.NotFound, reason(err), "name the folder that holds the manifest")
+		return nil, newFileError("adopt session", path.Join(folder, ManifestName), handoff.NotFound, err, handoff.Advice("name the folder that contains the manifest"))
 	}
 	defer file.Close()
-	f := &foreign{folder: folder, files: map[string]bool{}}
-	if f.raw, err = io.ReadAll(io.LimitReader(file, maxManifest+1)); err == nil {
-		f.Manifest, f.problems, err = ParseManifest(f.raw)
+	m := &importedManifest{folder: folder, publishable: map[string]bool{}}
+	if m.raw, err = io.ReadAll(io.LimitReader(file, maxManifest+1)); err == nil {
+		m.Manifest, m.problems, err = ParseManifest(m.raw)
 	}
 	if err != nil {
-		return nil, refuse("adopt session", path.Join(folder, ManifestName), handoff.Invalid, err.Error(), "mend the manifest; handoff show SESSION shows a whole one")
+		return nil, newError("adopt session", path.Join(folder, ManifestName), handoff.Invalid, err.Error(), handoff.Advice("write the manifest as one JSON object that matches its specification"))
 	}
-	if f.SessionID != "" && path.Base(folder) != f.SessionID {
-		f.problems = append(f.problems, Problem{Pointer: "/session_id", Text: fmt.Sprintf("differs from its folder's name, %s", path.Base(folder))})
+	if m.SessionID != "" && path.Base(folder) != m.SessionID {
+		m.problems = append(m.problems, Problem{Pointer: "/session_id", Text: fmt.Sprintf("differs from the name of its folder, %s", path.Base(folder))})
 	}
-	for i, o := range f.Outputs {
-		if _, err := ss.within("adopt output", folder, o.File); err != nil {
+	for i, o := range m.Outputs {
+		if _, err := ss.checkInside("adopt output", folder, o.File); err != nil {
 			var e *handoff.Error
 			errors.As(err, &e)
-			f.problems = append(f.problems, Problem{Pointer: jsonschema.Pointer("outputs", strconv.Itoa(i), "file"), Text: fmt.Sprintf("%q: %v", o.File, e.Err)})
+			m.problems = append(m.problems, Problem{Pointer: jsonschema.Pointer("outputs", strconv.Itoa(i), "file"), Text: fmt.Sprintf("%q: %v", o.File, e.Err)})
 			continue
 		}
-		f.files[o.File] = true
+		m.publishable[o.File] = true
 	}
-	f.problems = jsonschema.Sort(f.problems)
-	return f, nil
+	m.problems = jsonschema.Sort(m.problems)
+	return m, nil
 }
 
-// bare returns an error if the manifest lacks what no session can do without.
-func (f *foreign) bare() error {
+// checkRequired returns an error if the manifest lacks a field that every
+// session needs.
+func (m *importedManifest) checkRequired() error {
 	var missing []Problem
 	for pointer, value := range map[string]string{
-		"/session_id": f.SessionID, "/agent/name": f.Agent.Name, "/workflow/name": f.Workflow.Name,
+		"/session_id": m.SessionID, "/agent/name": m.Agent.Name, "/workflow/name": m.Workflow.Name,
 	} {
 		if value == "" {
 			missing = append(missing, Problem{Pointer: pointer, Text: "is missing"})
 		}
 	}
-	if _, err := time.Parse(time.RFC3339, f.Execution.StartedAt); err != nil {
-		missing = append(missing, Problem{Pointer: "/execution/started_at", Text: "is no time"})
+	if _, err := time.Parse(time.RFC3339, m.Execution.StartedAt); err != nil {
+		missing = append(missing, Problem{Pointer: "/execution/started_at", Text: "not an RFC 3339 time"})
 	}
 	if len(missing) > 0 {
-		return f.refuse(missing)
+		return m.invalid(missing, "add the missing fields to the manifest")
 	}
 	return nil
 }
 
-func (f *foreign) refuse(problems []Problem) error {
+func (m *importedManifest) invalid(problems []Problem, hint string) error {
 	texts := make([]string, len(problems))
 	for i, p := range problems {
 		texts[i] = p.String()
 	}
-	return refuse("adopt session", path.Join(f.folder, ManifestName), handoff.Invalid, strings.Join(texts, "; "),
-		"mend the manifest, or pass --lenient to take what can be taken")
+	return newError("adopt session", path.Join(m.folder, ManifestName), handoff.Invalid, strings.Join(texts, "; "), handoff.Advice(hint))
 }
 
-// adopt writes down what the log does not have yet.
-func (ss *Sessions) adopt(ctx context.Context, f *foreign) (warnings []string, err error) {
-	s, err := ss.hub.Session(ctx, f.SessionID)
+// adopt records what is not in the log yet.
+func (ss *Sessions) adopt(ctx context.Context, m *importedManifest) (warnings []string, err error) {
+	s, err := ss.hub.Session(ctx, m.SessionID)
 	if err != nil && !errors.Is(err, handoff.NotFound) {
 		return nil, err
 	}
 	if s.Opened != 0 && s.Adopted == nil {
-		return nil, refuse("adopt session", f.SessionID, handoff.Conflict, "was opened by handoff, which renders its manifest", "handoff show "+f.SessionID+" shows what is recorded")
+		return nil, newError("adopt session", m.SessionID, handoff.Conflict, "session was opened by handoff", handoff.Suggest("show what is recorded", handoff.ActionShow, m.SessionID))
 	}
-	if s.Opened != 0 && s.Folder != f.folder {
-		return nil, refuse("adopt session", f.SessionID, handoff.Conflict, "is the session in "+s.Folder, "give one of the two another id")
+	if s.Opened != 0 && s.Folder != m.folder {
+		return nil, newError("adopt session", m.SessionID, handoff.Conflict, "session is already adopted from "+s.Folder, handoff.Advice("give one of the two another session_id"))
 	}
-	tell := func(facts ...handoff.Fact) error {
+	record := func(facts ...handoff.Fact) error {
 		for _, fact := range facts {
 			_, more, err := ss.hub.Record(ctx, fact)
 			if err != nil {
@@ -153,68 +153,68 @@ func (ss *Sessions) adopt(ctx context.Context, f *foreign) (warnings []string, e
 		return nil
 	}
 	if s.Opened == 0 {
-		err = tell(f.beginning()...)
+		err = record(m.openingFacts()...)
 	}
 	if err == nil {
 		var more []string
-		more, err = ss.adoptOutputs(ctx, f) // before the end, so that none is late
+		more, err = ss.adoptOutputs(ctx, m) // before the end, so that none is late
 		warnings = append(warnings, more...)
 	}
-	if end := f.end(); err == nil && s.Closed == 0 && end != nil {
-		err = tell(end)
+	if end := m.closingFact(); err == nil && s.Closed == 0 && end != nil {
+		err = record(end)
 	}
 	if err != nil {
 		return warnings, err
 	}
-	return warnings, ss.Render(ctx, f.SessionID)
+	return warnings, ss.Render(ctx, m.SessionID)
 }
 
-// beginning returns what a manifest says of a session but for its outputs and
-// its end.
-func (f *foreign) beginning() []handoff.Fact {
-	started, _ := time.Parse(time.RFC3339, f.Execution.StartedAt)
+// openingFacts returns the facts of a manifest except its outputs and its end.
+func (m *importedManifest) openingFacts() []handoff.Fact {
+	started, _ := time.Parse(time.RFC3339, m.Execution.StartedAt)
 	facts := []handoff.Fact{&handoff.SessionOpened{
-		SessionID: f.SessionID, Agent: handoff.SessionAgent(f.Agent), Workflow: handoff.SessionWorkflow(f.Workflow),
-		User: f.Execution.User, Inputs: f.Inputs, Folder: f.folder, StartedAt: started, Manifest: f.raw,
+		SessionID: m.SessionID, Agent: handoff.SessionAgent(m.Agent), Workflow: handoff.SessionWorkflow(m.Workflow),
+		User: m.Execution.User, Inputs: m.Inputs, Folder: m.folder, StartedAt: started, Manifest: m.raw,
 	}}
-	if note := f.note(); note != nil {
+	if note := m.note(); note != nil {
 		facts = append(facts, note)
 	}
-	for _, to := range f.Related {
-		if to != f.SessionID && to != "" {
-			facts = append(facts, &handoff.SessionLinked{SessionID: f.SessionID, To: to})
+	for _, to := range m.Related {
+		if to != m.SessionID && to != "" {
+			facts = append(facts, &handoff.SessionLinked{SessionID: m.SessionID, To: to})
 		}
 	}
 	return facts
 }
 
-// end returns how a session ended, or nil.
-func (f *foreign) end() handoff.Fact {
-	switch f.Execution.Status {
+// closingFact returns how the session ended, nil if it has not.
+func (m *importedManifest) closingFact() handoff.Fact {
+	switch m.Execution.Status {
 	case Completed, Failed, Cancelled:
-		ended, _ := time.Parse(time.RFC3339, f.Execution.CompletedAt)
-		return &handoff.SessionClosed{SessionID: f.SessionID, Status: f.Execution.Status, EndedAt: ended}
+		ended, _ := time.Parse(time.RFC3339, m.Execution.CompletedAt)
+		return &handoff.SessionClosed{SessionID: m.SessionID, Status: m.Execution.Status, EndedAt: ended}
 	}
 	return nil
 }
 
-// note returns what a manifest tells beside, or nil.
-func (f *foreign) note() *handoff.SessionNoted {
-	n := &handoff.SessionNoted{SessionID: f.SessionID, Metadata: map[string]json.RawMessage{}}
-	for key, value := range f.Metadata {
+// note returns the manifest's tags, summary, message count and metadata, nil if
+// it has none.
+func (m *importedManifest) note() *handoff.SessionNoted {
+	n := &handoff.SessionNoted{SessionID: m.SessionID, Metadata: map[string]json.RawMessage{}}
+	for key, value := range m.Metadata {
 		if key != extensionKey {
 			n.Metadata[key] = value
 		}
 	}
 	var own extension
-	if json.Unmarshal(f.Metadata[extensionKey], &own) == nil {
+	if json.Unmarshal(m.Metadata[extensionKey], &own) == nil {
 		n.Tags = own.Tags
 	}
-	if f.UserSummary != "" {
-		n.UserSummary = &f.UserSummary
+	if m.UserSummary != "" {
+		n.UserSummary = &m.UserSummary
 	}
-	if f.MessageCount > 0 {
-		n.MessageCount = &f.MessageCount
+	if m.MessageCount > 0 {
+		n.MessageCount = &m.MessageCount
 	}
 	if len(n.Metadata)+len(n.Tags) == 0 && n.UserSummary == nil && n.MessageCount == nil {
 		return nil
@@ -222,23 +222,24 @@ func (f *foreign) note() *handoff.SessionNoted {
 	return n
 }
 
-// adoptOutputs publishes the outputs that lie in the folder, each once.
-func (ss *Sessions) adoptOutputs(ctx context.Context, f *foreign) (warnings []string, err error) {
-	s, known, err := ss.Read(ctx, f.SessionID)
+// adoptOutputs publishes the outputs that are in the folder and not published
+// yet.
+func (ss *Sessions) adoptOutputs(ctx context.Context, m *importedManifest) (warnings []string, err error) {
+	s, published, err := ss.Read(ctx, m.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range f.Outputs {
-		isKnown := func(a handoff.Artifact) bool { file, ok := inFolder(s, a); return ok && file == o.File }
-		if !f.files[o.File] || slices.ContainsFunc(known, isKnown) {
+	for _, o := range m.Outputs {
+		isPublished := func(a handoff.Artifact) bool { file, ok := inFolder(s, a); return ok && file == o.File }
+		if !m.publishable[o.File] || slices.ContainsFunc(published, isPublished) {
 			continue
 		}
 		d := handoff.Draft{
 			Channel: "handoff", Kind: OutputType(o.Type),
-			Summary: cut(o.Description, handoff.MaxSummary), Key: fmt.Sprintf("adopt %x", sha256.Sum256([]byte(f.SessionID+"\x00"+o.File))),
+			Summary: truncateRunes(o.Description, handoff.MaxSummary), Key: fmt.Sprintf("adopt %x", sha256.Sum256([]byte(m.SessionID+"\x00"+o.File))),
 		}
-		ss.place(&d, s, path.Join(f.folder, o.File))
-		done, err := ss.hub.As(handoff.Producer{Agent: f.Agent.Name, Session: f.SessionID, Source: handoff.FromNone}).Publish(ctx, d)
+		ss.setPath(&d, s, path.Join(m.folder, o.File))
+		done, err := ss.hub.As(handoff.Producer{Agent: m.Agent.Name, Session: m.SessionID, Source: handoff.FromNone}).Publish(ctx, d)
 		if err != nil {
 			return warnings, err
 		}
@@ -247,8 +248,8 @@ func (ss *Sessions) adoptOutputs(ctx context.Context, f *foreign) (warnings []st
 	return warnings, nil
 }
 
-// cut returns at most the first n characters of a text.
-func cut(text string, n int) string {
+// truncateRunes returns at most the first n characters of a text.
+func truncateRunes(text string, n int) string {
 	if runes := []rune(text); len(runes) > n {
 		return string(runes[:n])
 	}

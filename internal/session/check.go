@@ -21,13 +21,13 @@ import (
 //go:embed manifest.schema.json
 var Schema []byte
 
-// A Problem is one way in which a manifest breaks the specification.
+// A Problem is one violation of the manifest specification.
 type Problem = jsonschema.Problem
 
-var shape = sync.OnceValue(func() *jsonschema.Schema {
-	doc, err := value(Schema)
+var schema = sync.OnceValue(func() *jsonschema.Schema {
+	doc, err := decodeValue(Schema)
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // the schema is embedded
 	}
 	s, err := jsonschema.Compile("manifest.schema.json", doc, func(string) (any, error) { return nil, fs.ErrNotExist })
 	if err != nil {
@@ -36,26 +36,26 @@ var shape = sync.OnceValue(func() *jsonschema.Schema {
 	return s
 })
 
-// maxManifest is the size of the largest manifest that is read, in bytes: it
-// must fit into a record.
+// maxManifest is the maximum size of a manifest in bytes: it must fit into a
+// record.
 const maxManifest = 900 << 10
 
-// ParseManifest decodes a manifest that another engine wrote, and returns all
-// that is wrong with it. Fields of the wrong type are left empty. Its error is
-// that b is no JSON object, or too large.
+// ParseManifest decodes the manifest of another engine and returns all its
+// violations of the specification. Fields of the wrong type are left empty. It
+// returns an error if b is not a JSON object or is too large.
 func ParseManifest(b []byte) (Manifest, []Problem, error) {
 	var m Manifest
 	if len(b) > maxManifest {
-		return m, nil, fmt.Errorf("has %d bytes, more than %d", len(b), maxManifest)
+		return m, nil, fmt.Errorf("size is %d bytes, more than the maximum of %d", len(b), maxManifest)
 	}
-	doc, err := value(b)
+	doc, err := decodeValue(b)
 	if err != nil {
 		return m, nil, err
 	}
 	if _, ok := doc.(map[string]any); !ok {
-		return m, nil, errors.New("is no JSON object")
+		return m, nil, errors.New("not a JSON object")
 	}
-	problems := shape().Check(doc)
+	problems := schema().Check(doc)
 	var wrong *json.UnmarshalTypeError
 	if err := json.Unmarshal(b, &m); err != nil && !errors.As(err, &wrong) {
 		return m, nil, err
@@ -64,8 +64,8 @@ func ParseManifest(b []byte) (Manifest, []Problem, error) {
 	return m, jsonschema.Sort(problems), nil
 }
 
-// value decodes the one JSON value that b is, with its numbers as written.
-func value(b []byte) (any, error) {
+// decodeValue decodes b, a single JSON value, and keeps numbers as written.
+func decodeValue(b []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var v any
@@ -73,12 +73,12 @@ func value(b []byte) (any, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("has something behind its end")
+		return nil, errors.New("trailing data after the JSON value")
 	}
 	return v, nil
 }
 
-// problems returns what a schema can't say.
+// problems returns the violations that a JSON Schema cannot express.
 func (m Manifest) problems() []Problem {
 	var list []Problem
 	add := func(pointer, text string) { list = append(list, Problem{Pointer: pointer, Text: text}) }
@@ -88,18 +88,18 @@ func (m Manifest) problems() []Problem {
 		add("/execution/completed_at", "is set while the status is running")
 	}
 	if errStarted == nil && errCompleted == nil && completed.Before(started) {
-		add("/execution/completed_at", "lies before started_at")
+		add("/execution/completed_at", "is earlier than started_at")
 	}
 	seen := map[string]int{}
 	for i, o := range m.Outputs {
 		if first, twice := seen[o.File]; twice {
-			add("/outputs/"+strconv.Itoa(i)+"/file", "is listed before, as output "+strconv.Itoa(first))
+			add("/outputs/"+strconv.Itoa(i)+"/file", "is already listed as output "+strconv.Itoa(first))
 			continue
 		}
 		seen[o.File] = i
 	}
 	if i := slices.Index(m.Related, m.SessionID); i >= 0 {
-		add("/related_sessions/"+strconv.Itoa(i), "is the session itself")
+		add("/related_sessions/"+strconv.Itoa(i), "refers to the session itself")
 	}
 	return list
 }

@@ -2,9 +2,9 @@ package session
 
 import "github.com/agent-handoff/handoff"
 
-// Delivered reports whether one of a session's artifacts stands under a name,
-// and is not known to be empty: a name that was written, a file of the
-// session's folder, or a path of the workspace.
+// Delivered reports whether a session has an active artifact, not known to be
+// empty, with the given name. It may be a name that was written, a path in the
+// session's folder or a path in the workspace.
 func Delivered(s handoff.Session, artifacts []handoff.Artifact, name string) bool {
 	for _, a := range artifacts {
 		file, _ := inFolder(s, a)

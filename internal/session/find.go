@@ -13,51 +13,50 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// A Query selects sessions as a person sees them: its status is the one that
-// StatusAt returns, which may be Stalled, or Failed with no record of it.
+// A Query selects sessions as a reader sees them: Status is the one that
+// StatusAt returns, including Stalled, and Failed for an abandoned session.
 type Query struct {
 	handoff.SessionQuery
-	OutputType string // one of Types: it has an output of this type that stands
+	OutputType string // one of Types: sessions with an active output of this type
 
 	Observer Observer
 	Now      time.Time
 }
 
-// A View is a session as it is shown: what is recorded, and what is computed
-// for a reader now.
+// A View is a session with the values that are computed for its reader.
 type View struct {
 	handoff.Session
-	Shown       string `json:"shown"` // the status, as StatusAt returns it
+	Shown       string `json:"shown"` // the status that StatusAt returns
 	DisplayName string `json:"displayName"`
 	LongName    string `json:"longName"`
 }
 
-// newView returns a session as an observer sees it now.
-func newView(s handoff.Session, o Observer, now, lastSign time.Time) View {
+func newView(s handoff.Session, o Observer, now, lastActivity time.Time) View {
 	v := View{Session: s}
-	v.Shown, v.Reason = StatusAt(s, o, now, lastSign)
+	v.Shown, v.Reason = StatusAt(s, o, now, lastActivity)
 	v.DisplayName, v.LongName = Name(s, v.Shown, now), LongName(s, v.Shown, now)
 	return v
 }
 
-// A Detail is a session as it is shown by itself.
+// A Detail is a session with its outputs, threads and files.
 type Detail struct {
 	View
 	Outputs []Output `json:"outputs"`
-	Threads []string `json:"threads,omitempty"` // URIs of the conversations of who opened it, and of who published in it
-	Files   []Entry  `json:"files,omitempty"`   // what List returned, where it was asked
+	Threads []string `json:"threads,omitempty"` // URIs of the conversations of those who opened it or published in it
+	Files   []Entry  `json:"files,omitempty"`   // the result of List, if requested
 }
 
-// Detail returns a session with its outputs, as an observer sees it now. Its
-// kind is NotFound.
+// Detail returns a session with its outputs and threads, at the time now. Error
+// kind: NotFound.
 func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.Time) (Detail, error) {
 	s, artifacts, err := ss.Read(ctx, id)
 	if err != nil {
 		return Detail{}, err
 	}
-	var lastSign time.Time
+	var lastActivity time.Time
 	var threads []string
 	add := func(uri string) {
 		if uri != "" && !slices.Contains(threads, uri) {
@@ -67,11 +66,11 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 	add(s.Producer.Thread)
 	for _, a := range artifacts {
 		add(a.Producer.Thread)
-		if a.CreatedAt.After(lastSign) {
-			lastSign = a.CreatedAt
+		if a.CreatedAt.After(lastActivity) {
+			lastActivity = a.CreatedAt
 		}
 	}
-	return Detail{View: newView(s, o, now, lastSign), Outputs: Outputs(s, artifacts), Threads: threads}, nil
+	return Detail{View: newView(s, o, now, lastActivity), Outputs: Outputs(s, artifacts), Threads: threads}, nil
 }
 
 // A Page is one page of a list of sessions, newest first.
@@ -80,33 +79,33 @@ type Page struct {
 	Cursor   string `json:"cursor,omitempty"`
 }
 
-// check refuses words that nothing could fit.
+// check returns an error for values that cannot match any session.
 func (q Query) check() error {
-	if err := oneOf("status", q.Status, Statuses); err != nil {
+	if err := checkOneOf("status", q.Status, Statuses); err != nil {
 		return err
 	}
 	if q.Limit < 0 {
-		return refuse("find sessions", fmt.Sprint("limit ", q.Limit), handoff.Invalid, "is negative", "0 lists all")
+		return newError("find sessions", fmt.Sprint("limit ", q.Limit), handoff.Invalid, "limit is negative", handoff.Advice("use 0 to list all sessions"))
 	}
-	return oneOf("type", q.OutputType, Types)
+	return checkOneOf("type", q.OutputType, Types)
 }
 
-func oneOf(what, word string, known []string) error {
-	if word == "" || slices.Contains(known, word) {
+func checkOneOf(field, value string, known []string) error {
+	if value == "" || slices.Contains(known, value) {
 		return nil
 	}
-	return refuse("find sessions", what+" "+word, handoff.Invalid, "is none of those known", "write one of "+strings.Join(known, ", "))
+	return newError("find sessions", "", handoff.Invalid, fmt.Sprintf("invalid %s %q", field, value), handoff.Advice("use one of "+strings.Join(known, ", ")))
 }
 
-// Find returns the sessions that q selects, newest first. Its kind is Invalid:
-// a word or the cursor.
+// Find returns the sessions that q selects, newest first. Error kind: Invalid
+// (the query or its cursor).
 func Find(ctx context.Context, reader handoff.Reader, q Query) (Page, error) {
 	if err := q.check(); err != nil {
 		return Page{}, err
 	}
 	recorded := []string{q.Status}
 	switch q.Status {
-	case Failed: // one that is recorded as running may be shown so
+	case Failed: // a session that is recorded as running may have been abandoned
 		recorded = append(recorded, handoff.Running)
 	case Stalled:
 		recorded = []string{handoff.Running}
@@ -125,13 +124,13 @@ func Find(ctx context.Context, reader handoff.Reader, q Query) (Page, error) {
 	return page, nil
 }
 
-// find adds those that q selects of the sessions with a recorded status, up to
-// one more than the page has room for.
+// find adds the sessions with a recorded status that q selects to a page, up to
+// one more than the limit.
 func (q Query) find(ctx context.Context, reader handoff.Reader, status string, into *Page) error {
-	inner, room := q.SessionQuery, q.Limit+1
+	inner, remaining := q.SessionQuery, q.Limit+1
 	inner.Status = status
 	if q.OutputType != "" {
-		inner.Kinds = kindsOf(q.OutputType)
+		inner.Kinds = hasType(q.OutputType)
 	}
 	if q.Limit > 0 {
 		inner.Limit = q.Limit + 1
@@ -147,7 +146,7 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 				continue
 			}
 			into.Sessions = append(into.Sessions, v)
-			if room--; room == 0 && q.Limit > 0 {
+			if remaining--; remaining == 0 && q.Limit > 0 {
 				return nil
 			}
 		}
@@ -157,26 +156,27 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 	}
 }
 
-// kindsOf returns whether an artifact's kind makes it an output of a type.
-func kindsOf(outputType string) func(kind string) bool {
+// hasType returns a predicate for the artifact kinds that a manifest lists as
+// outputs of the given type.
+func hasType(outputType string) func(kind string) bool {
 	return func(kind string) bool { return outputType == "" || OutputType(kind) == outputType }
 }
 
-// LatestOutput returns the newest output of a type that stands, of the newest
-// completed session of an agent whose workflow's name fits and that has one.
-// An agent or type that is "", and no workflow, fit every one. Its kinds are
-// Invalid (the type) and NotFound.
+// LatestOutput returns the newest active output of a type, from the newest
+// completed session that has one. The session is of the given agent and its
+// workflow's name matches. An empty agent or type and a nil workflow match
+// all. Error kinds: Invalid (the type), NotFound.
 func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, workflow *regexp.Regexp, outputType string) (handoff.Artifact, error) {
-	if err := oneOf("type", outputType, Types); err != nil {
+	if err := checkOneOf("type", outputType, Types); err != nil {
 		return handoff.Artifact{}, err
 	}
-	asked := strings.TrimSpace(agent + " " + outputType)
+	subject := strings.TrimSpace(agent + " " + outputType)
 	if workflow != nil {
-		asked = agent + " " + workflow.String() + " " + outputType
+		subject = agent + " " + workflow.String() + " " + outputType
 	}
-	none := refuse("find output", asked, handoff.NotFound, "no completed session has such an output",
-		"handoff session find --agent "+agent+" shows what there is; handoff session close --status completed ends a session")
-	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, Runs: true, Kinds: kindsOf(outputType), Limit: 16}
+	none := newError("find output", subject, handoff.NotFound, "no completed session has such an output",
+		handoff.Suggest("list the sessions and their status", handoff.ActionSessions))
+	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, Runs: true, Kinds: hasType(outputType), Limit: 16}
 	for {
 		sessions, err := reader.Sessions(ctx, q)
 		if err != nil {
@@ -194,18 +194,18 @@ func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, work
 	}
 }
 
-// latestOf returns the newest output of a type that stands in a session.
+// latestOf returns the newest active output of a type in a session.
 func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, outputType string) (handoff.Artifact, bool, error) {
-	slot := "session"
+	field := "session"
 	if s.Parent != "" {
-		slot = "run"
+		field = "run"
 	}
-	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{slot: s.ID}})
+	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{field: s.ID}})
 	if err != nil {
 		return handoff.Artifact{}, false, err
 	}
 	for _, a := range page.Artifacts {
-		if _, inside := inFolder(s, a); inside && kindsOf(outputType)(a.Kind) && a.Target != handoff.Missing {
+		if _, inside := inFolder(s, a); inside && hasType(outputType)(a.Kind) && a.Target != handoff.Missing {
 			return a, true, nil
 		}
 	}
@@ -214,15 +214,15 @@ func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, out
 
 // An Entry is one file or directory of a session's folder.
 type Entry struct {
-	Path     string    `json:"path"` // slash-separated, below the folder
+	Path     string    `json:"path"` // slash-separated, relative to the folder
 	Type     string    `json:"type"` // file, directory, symlink or other
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
-	Internal bool      `json:"isInternal"` // handoff's own: the manifest at the top of the folder
+	Internal bool      `json:"isInternal"` // written by handoff: the manifest or a temporary file
 }
 
-// List returns what lies in a session's folder, by path. Links are listed, and
-// not followed. Its kinds are NotFound and Unavailable.
+// List returns the contents of a session's folder, sorted by path. Links are
+// listed and not followed. Error kinds: NotFound, Unavailable.
 func (ss *Sessions) List(ctx context.Context, id string) ([]Entry, error) {
 	s, err := ss.session(ctx, id)
 	if err != nil {
@@ -234,7 +234,7 @@ func (ss *Sessions) List(ctx context.Context, id string) ([]Entry, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			kind = handoff.NotFound
 		}
-		return nil, refuse("list session", id, kind, "folder "+s.Folder+": "+reason(err), "the folder may be on the machine where the session ran")
+		return nil, newError("list session", id, kind, fmt.Sprintf("folder %s: %v", s.Folder, durable.Reason(err)), handoff.Advice("the folder may be on the machine where the session ran"))
 	}
 	defer root.Close()
 	entries := []Entry{}
@@ -249,17 +249,17 @@ func (ss *Sessions) List(ctx context.Context, id string) ([]Entry, error) {
 		if err != nil {
 			return err
 		}
-		entries = append(entries, Entry{filepath.ToSlash(name), kindOf(info.Mode()), info.Size(), info.ModTime().UTC(), isInternal(name)})
+		entries = append(entries, Entry{filepath.ToSlash(name), typeOf(info.Mode()), info.Size(), info.ModTime().UTC(), isInternal(name)})
 		return nil
 	})
 	if err != nil {
-		return nil, refuse("list session", id, handoff.Unavailable, reason(err), "make the folder readable")
+		return nil, newFileError("list session", id, handoff.Unavailable, err, handoff.Advice("make the folder readable"))
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 	return entries, nil
 }
 
-func kindOf(m fs.FileMode) string {
+func typeOf(m fs.FileMode) string {
 	switch {
 	case m.IsDir():
 		return "directory"

@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 	open("done", time.Minute, handoff.Process{})
 	publish("done", "done/first.md", "document")
 	publish("done", "done/second.md", "document")
-	publish("done", "elsewhere.md", "document") // not in the folder
+	publish("done", "elsewhere.md", "document") // outside the folder
 	end("done", session.Completed)
 	open("failed", time.Minute, handoff.Process{})
 	end("failed", session.Failed)
@@ -72,7 +72,7 @@ func TestFind(t *testing.T) {
 					t.Fatal(err)
 				}
 				if limit > 0 && len(page.Sessions) > limit {
-					t.Errorf("a page of %d has %d", limit, len(page.Sessions))
+					t.Errorf("page with limit %d has %d sessions", limit, len(page.Sessions))
 				}
 				for _, s := range page.Sessions {
 					got = append(got, s.ID)
@@ -82,20 +82,20 @@ func TestFind(t *testing.T) {
 				}
 			}
 			if !slices.Equal(got, tt.want) {
-				t.Errorf("status %q, output %q, pages of %d: %v, want %v", tt.status, tt.output, limit, got, tt.want)
+				t.Errorf("Find(status %q, output %q, limit %d) = %v, want %v", tt.status, tt.output, limit, got, tt.want)
 			}
 		}
 	}
 	if _, err := session.LatestOutput(t.Context(), m, "", nil, "report"); !errors.Is(err, handoff.NotFound) {
-		t.Errorf("a report that nobody made: %v, want not found", err)
+		t.Errorf("LatestOutput(report) = %v, want NotFound", err)
 	}
 	for _, q := range []session.Query{{SessionQuery: handoff.SessionQuery{Status: "finished"}}, {OutputType: "essay"}, {SessionQuery: handoff.SessionQuery{Limit: -1}}} {
 		if _, err := session.Find(t.Context(), m, q); !errors.Is(err, handoff.Invalid) {
-			t.Errorf("Find(%+v) = %v, want it refused", q, err)
+			t.Errorf("Find(%+v) = %v, want Invalid", q, err)
 		}
 	}
 	a, err := session.LatestOutput(t.Context(), m, "casey", regexp.MustCompile("^deep-"), "document")
 	if err != nil || a.Path != "done/second.md" {
-		t.Errorf("the latest output is %s, %v, want done/second.md", a.Path, err)
+		t.Errorf("LatestOutput = %s, %v, want done/second.md", a.Path, err)
 	}
 }

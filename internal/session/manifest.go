@@ -11,9 +11,9 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A Manifest describes a session and its outputs to whoever finds its folder:
-// "Session Output Management Specification", version 1.0.0. What is handoff's
-// own stands in its metadata, under "handoff".
+// A Manifest describes a session and its outputs in the session's folder:
+// "Session Output Management Specification", version 1.0.0. Fields that handoff
+// adds to the specification are in its metadata under "handoff".
 type Manifest struct {
 	Version   string                     `json:"version"`
 	SessionID string                     `json:"session_id"`
@@ -25,7 +25,7 @@ type Manifest struct {
 	Related   []string                   `json:"related_sessions,omitempty"`
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
 
-	DisplayName      string `json:"displayName,omitempty"` // only as a user set it
+	DisplayName      string `json:"displayName,omitempty"` // only if a user set it
 	DisplayTimestamp string `json:"displayTimestamp,omitempty"`
 	UserSummary      string `json:"userSummary,omitempty"`
 	MessageCount     int    `json:"messageCount,omitempty"`
@@ -49,7 +49,7 @@ type (
 		User        string `json:"user"`
 	}
 	Output struct {
-		File        string `json:"file"` // slash-separated, below the session's folder
+		File        string `json:"file"` // slash-separated, in the session's folder
 		Type        string `json:"type"` // document, data, report or artifact
 		Description string `json:"description"`
 		CreatedAt   string `json:"created_at"`
@@ -60,11 +60,11 @@ type (
 type extension struct {
 	LogSeq    handoff.Seq         `json:"logSeq"` // the newest record of the session, or of a publish in it
 	Tags      []string            `json:"tags"`
-	Late      []string            `json:"late"` // ids of artifacts that came after the session's end
+	Late      []string            `json:"late"` // IDs of artifacts that were published after the session's end
 	Artifacts []extensionArtifact `json:"artifacts"`
 }
 
-// An extensionArtifact is one artifact of the session, wherever it lies.
+// An extensionArtifact is one artifact of the session, inside its folder or not.
 type extensionArtifact struct {
 	ID      string         `json:"id"`
 	Channel string         `json:"channel"`
@@ -75,14 +75,14 @@ type extensionArtifact struct {
 const (
 	manifestVersion = "1.0.0"
 	extensionKey    = "handoff"
-	stampForm       = "2006-01-02T15:04:05.000Z07:00"
+	timeFormat      = "2006-01-02T15:04:05.000Z07:00"
 )
 
-func stamp(t time.Time) string {
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format(stampForm)
+	return t.UTC().Format(timeFormat)
 }
 
 // OutputType returns the type under which a manifest lists an artifact of the
@@ -97,18 +97,17 @@ func OutputType(kind string) string {
 	return "artifact"
 }
 
-// Outputs returns the outputs of a session, in the order in which their files
-// were first published: of its artifacts, in any order, those that lie in its
-// folder and were not withdrawn. A file is listed once, as it was described
-// last.
+// Outputs returns the outputs of a session in the order in which their files
+// were first published: its artifacts that are in its folder and not withdrawn.
+// A file is listed once, with its latest description.
 func Outputs(s handoff.Session, artifacts []handoff.Artifact) []Output {
 	outputs := []Output{}
-	for _, a := range inOrder(artifacts) {
+	for _, a := range bySeq(artifacts) {
 		file, inside := inFolder(s, a)
 		if !inside || a.Status == handoff.Withdrawn {
 			continue
 		}
-		out := Output{file, OutputType(a.Kind), cmp.Or(a.Summary, a.Title, path.Base(file)), stamp(a.CreatedAt)}
+		out := Output{file, OutputType(a.Kind), cmp.Or(a.Summary, a.Title, path.Base(file)), formatTime(a.CreatedAt)}
 		if i := slices.IndexFunc(outputs, func(o Output) bool { return o.File == file }); i >= 0 {
 			out.CreatedAt = outputs[i].CreatedAt
 			outputs[i] = out
@@ -119,8 +118,8 @@ func Outputs(s handoff.Session, artifacts []handoff.Artifact) []Output {
 	return outputs
 }
 
-// inFolder returns the path of an artifact of a session below the session's
-// folder, if it lies there.
+// inFolder returns the path of an artifact relative to its session's folder, if
+// it is in the folder.
 func inFolder(s handoff.Session, a handoff.Artifact) (file string, inside bool) {
 	folder := s.Folder
 	switch {
@@ -135,16 +134,15 @@ func inFolder(s handoff.Session, a handoff.Artifact) (file string, inside bool) 
 	return strings.CutPrefix(a.Path, folder+"/")
 }
 
-func inOrder(artifacts []handoff.Artifact) []handoff.Artifact {
+func bySeq(artifacts []handoff.Artifact) []handoff.Artifact {
 	return slices.SortedFunc(slices.Values(artifacts), func(a, b handoff.Artifact) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
-// NewManifest returns the manifest of a session, from its fold and all its
-// artifacts. It is a function of the log: whoever computes it from the same
-// records gets the same bytes.
+// NewManifest returns the manifest of a session from its fold and all its
+// artifacts. The result depends on nothing but the log.
 func NewManifest(s handoff.Session, artifacts []handoff.Artifact) (Manifest, error) {
 	own := extension{LogSeq: s.Newest, Tags: append([]string{}, s.Tags...), Late: []string{}, Artifacts: []extensionArtifact{}}
-	for _, a := range inOrder(artifacts) {
+	for _, a := range bySeq(artifacts) {
 		own.LogSeq = max(own.LogSeq, a.Seq)
 		own.Artifacts = append(own.Artifacts, extensionArtifact{a.ID, a.Channel, a.Path, a.Status})
 		if a.Late {
@@ -165,70 +163,78 @@ func NewManifest(s handoff.Session, artifacts []handoff.Artifact) (Manifest, err
 		Version: manifestVersion, SessionID: s.ID,
 		Agent:     ManifestAgent{s.Agent.Name, cmp.Or(s.Agent.Title, s.Agent.Name), s.Agent.Bundle},
 		Workflow:  ManifestWorkflow(s.Workflow),
-		Execution: Execution{stamp(s.OpenedAt), stamp(s.ClosedAt), s.Status, s.User},
+		Execution: Execution{formatTime(s.OpenedAt), formatTime(s.ClosedAt), s.Status, s.User},
 		Outputs:   Outputs(s, artifacts), Inputs: s.Inputs, Related: s.Links, Metadata: metadata,
 		DisplayName: s.Name, UserSummary: Truncate(s.Summary), MessageCount: s.Messages,
 	}, nil
 }
 
-// JSON returns the bytes of the manifest's file. Over an adopted manifest its
-// fields replace what they know, and all that it doesn't know stays.
+// JSON returns the content of the manifest's file. Fields of an adopted manifest
+// that m does not have are kept.
 func (m Manifest) JSON(adopted json.RawMessage) ([]byte, error) {
-	b, err := indented(m)
+	b, err := encode(m)
 	if err != nil || len(adopted) == 0 {
 		return b, err
 	}
-	var base, ours map[string]any
+	var base, update map[string]any
 	if err := decode(adopted, &base); err != nil {
 		return nil, err
 	}
-	if err := decode(b, &ours); err != nil {
+	if err := decode(b, &update); err != nil {
 		return nil, err
 	}
-	outputs := overlayOutputs(base["outputs"], ours["outputs"])
+	outputs := mergeOutputs(base["outputs"], update["outputs"])
 	if execution, ok := base["execution"].(map[string]any); ok && m.Execution.CompletedAt == "" {
 		delete(execution, "completed_at")
 	}
 	if metadata, ok := base["metadata"].(map[string]any); ok {
 		delete(metadata, extensionKey)
 	}
-	overlay(base, ours)
+	merge(base, update)
 	base["outputs"] = outputs
-	return indented(base)
+	return encode(base)
 }
 
-// overlay puts what is above over what is below, object by object.
-func overlay(below, above map[string]any) {
-	for key, value := range above {
-		inner, ok := below[key].(map[string]any)
-		if over, both := value.(map[string]any); ok && both {
-			overlay(inner, over)
+func encode(v any) ([]byte, error) {
+	b, err := handoff.EncodeJSONIndent(v)
+	if err != nil {
+		return nil, err
+	}
+	return append(b, '\n'), nil
+}
+
+// merge sets the members of base to those of update, object by object.
+func merge(base, update map[string]any) {
+	for key, value := range update {
+		inner, ok := base[key].(map[string]any)
+		if object, both := value.(map[string]any); ok && both {
+			merge(inner, object)
 			continue
 		}
-		below[key] = value
+		base[key] = value
 	}
 }
 
-// overlayOutputs joins two lists of outputs by file. The time at which one was
-// first listed stands, and so does one that is only below.
-func overlayOutputs(below, above any) []any {
-	out, _ := below.([]any)
-	rest, _ := above.([]any)
-	for _, o := range rest {
-		over := o.(map[string]any)
-		i := slices.IndexFunc(out, func(b any) bool {
-			was, ok := b.(map[string]any)
-			return ok && was["file"] == over["file"]
+// mergeOutputs merges two lists of outputs by file. An output keeps its first
+// creation time, and one that is only in base is kept.
+func mergeOutputs(base, updates any) []any {
+	out, _ := base.([]any)
+	list, _ := updates.([]any)
+	for _, u := range list {
+		update := u.(map[string]any)
+		i := slices.IndexFunc(out, func(o any) bool {
+			object, ok := o.(map[string]any)
+			return ok && object["file"] == update["file"]
 		})
 		if i < 0 {
-			out = append(out, over)
+			out = append(out, update)
 			continue
 		}
-		was := out[i].(map[string]any)
-		if was["created_at"] != nil {
-			delete(over, "created_at")
+		old := out[i].(map[string]any)
+		if old["created_at"] != nil {
+			delete(update, "created_at")
 		}
-		overlay(was, over)
+		merge(old, update)
 	}
 	return out
 }

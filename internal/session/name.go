@@ -13,13 +13,13 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// summaryWidth is how wide the summary in a session's name may be, in columns
-// of a terminal, with the dots of what was cut.
+// summaryWidth is the maximum width of the summary in a session's name, in
+// terminal columns, including the dots that mark a cut.
 const summaryWidth = 35
 
-// Name is the session's short name: when it began, as one would say it now,
-// what it was about, and its status. A name that a user set stands in place of
-// the first two. Now's location is the reader's.
+// Name returns the session's short name: its start time relative to now, its
+// summary and its status. A name that a user set replaces the first two. The
+// location of now is the reader's.
 func Name(s handoff.Session, status string, now time.Time) string {
 	name := s.Name
 	switch {
@@ -29,15 +29,15 @@ func Name(s handoff.Session, status string, now time.Time) string {
 	default:
 		name = timestamp(s.OpenedAt, now) + " - " + Summary(s)
 	}
-	if mark := statusMark(status); mark != "" {
-		name += " (" + mark + ")"
+	if text := statusText(status); text != "" {
+		name += " (" + text + ")"
 	}
 	return name
 }
 
-// LongName is the session's name by its agent: "Casey - deep-dive-app (Oct 5,
-// 2025, 2:30 PM)", with the time of its end. Other statuses than completed
-// stand with the time, or in its place while there is no end.
+// LongName returns the session's name by its agent and workflow, with the time
+// of its end: "Casey - deep-dive-app (Oct 5, 2025, 2:30 PM)". A status other
+// than completed precedes the time, or replaces it if there is no end yet.
 func LongName(s handoff.Session, status string, now time.Time) string {
 	if s.OpenedAt.IsZero() {
 		return s.ID
@@ -46,18 +46,19 @@ func LongName(s handoff.Session, status string, now time.Time) string {
 	if end.IsZero() {
 		end = s.OpenedAt
 	}
-	when, mark := end.In(now.Location()).Format("Jan 2, 2006, 3:04 PM"), statusMark(status)
+	when, text := end.In(now.Location()).Format("Jan 2, 2006, 3:04 PM"), statusText(status)
 	switch status {
 	case Failed, Cancelled:
-		when = mark + ", " + when
+		when = text + ", " + when
 	case handoff.Running, Stalled:
-		when = mark
+		when = text
 	}
 	name := cmp.Or(s.Name, cmp.Or(s.Agent.Title, s.Agent.Name)+" - "+s.Workflow.Name)
 	return name + " (" + when + ")"
 }
 
-func statusMark(status string) string {
+// statusText returns a status as it is shown in a name, "" for completed.
+func statusText(status string) string {
 	switch status {
 	case handoff.Running:
 		return "In Progress"
@@ -67,10 +68,9 @@ func statusMark(status string) string {
 	return strings.ToUpper(status[:min(1, len(status))]) + status[min(1, len(status)):]
 }
 
-// timestamp returns when t was, to a reader at now in now's location: "2:30p"
-// today, "Yday 2:30p", "Mon 2:30p" in this week, which begins on Monday, else
-// "Oct 5", with the year where it is another. A time more than a day ahead is
-// marked.
+// timestamp formats t relative to now, in now's location: "2:30p" today, "Yday
+// 2:30p", "Mon 2:30p" in the same week (which starts on Monday), otherwise "Oct
+// 5", with the year if it differs. A time more than a day ahead is marked.
 func timestamp(t, now time.Time) string {
 	t = t.In(now.Location())
 	clock := strings.TrimSuffix(t.Format("3:04pm"), "m")
@@ -92,15 +92,14 @@ func timestamp(t, now time.Time) string {
 	return text
 }
 
-// midnight returns the beginning of the day that lies the given number of days
-// after t's.
+// midnight returns the start of the day that is the given number of days after
+// t's day.
 func midnight(t time.Time, days int) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day()+days, 0, 0, 0, 0, t.Location())
 }
 
-// Summary says in at most 35 columns what a session is about: as its user
-// summed it up, else its workflow and the input that says most, else its
-// workflow or agent.
+// Summary describes a session in at most 35 columns: its user's summary,
+// otherwise its workflow and its most specific input, otherwise its agent.
 func Summary(s handoff.Session) string {
 	text := s.Summary
 	if strings.TrimSpace(text) == "" {
@@ -112,8 +111,8 @@ func Summary(s handoff.Session) string {
 	return Truncate(cmp.Or(text, s.Agent.Title, s.Agent.Name, s.ID))
 }
 
-// mostSpecific returns the input that says most: project_name, else category, else
-// the first that has a text.
+// mostSpecific returns the text of the input project_name, otherwise category,
+// otherwise the first input that has a text.
 func mostSpecific(inputs map[string]json.RawMessage) string {
 	for _, key := range append([]string{"project_name", "category"}, slices.Sorted(maps.Keys(inputs))...) {
 		var text string
@@ -124,8 +123,8 @@ func mostSpecific(inputs map[string]json.RawMessage) string {
 	return ""
 }
 
-// Truncate returns the first line of a text that has one, its white space
-// collapsed, cut between characters to at most 35 columns with three dots.
+// Truncate returns the first line of text that is not blank, with its white
+// space collapsed, cut between characters to at most 35 columns including dots.
 func Truncate(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.Join(strings.Fields(line), " "); line != "" {

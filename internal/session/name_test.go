@@ -46,7 +46,7 @@ func TestTimestamp(t *testing.T) {
 	}
 }
 
-func TestTimestampTakesTheReadersZone(t *testing.T) {
+func TestTimestampInReadersZone(t *testing.T) {
 	newYork := time.FixedZone("EDT", -4*60*60)
 	now := time.Date(2025, 10, 20, 12, 0, 0, 0, newYork)
 	if got, want := timestamp(time.Date(2025, 10, 5, 2, 30, 0, 0, time.UTC), now), "Oct 4"; got != want {
@@ -62,7 +62,7 @@ func TestTruncate(t *testing.T) {
 		{"\n\n  two   words\there \nsecond line", "two words here"},
 		{"I need to purchase 10 laptops for the office", "I need to purchase 10 laptops fo..."},
 		{strings.Repeat("界", 18), strings.Repeat("界", 16) + "..."},     // two columns each
-		{strings.Repeat("👩‍👧", 20), strings.Repeat("👩‍👧", 16) + "..."}, // a family is one character
+		{strings.Repeat("👩‍👧", 20), strings.Repeat("👩‍👧", 16) + "..."}, // one character of several runes
 		{"a\x1b[31mred", "a[31mred"},
 	} {
 		if got := Truncate(tt[0]); got != tt[1] {
@@ -78,7 +78,7 @@ func TestTruncate(t *testing.T) {
 	})
 }
 
-func TestNames(t *testing.T) {
+func TestName(t *testing.T) {
 	now := at(t, "2025-10-20 12:00")
 	base := handoff.Session{ID: "id", OpenedAt: at(t, "2025-10-05 14:30"),
 		Agent: handoff.SessionAgent{Name: "casey", Title: "Casey"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"}}
@@ -134,8 +134,8 @@ func TestStatusAt(t *testing.T) {
 	}
 	from := func(boot, namespace string) Observer { return Observer{boot, namespace, alive()} }
 	here.Alive = alive()
-	seeing := func(list ...handoff.Process) Observer { o := here; o.Alive = alive(list...); return o }
-	fresh, old := now.Add(-time.Minute), now.Add(-StalledAfter-time.Minute)
+	observing := func(list ...handoff.Process) Observer { o := here; o.Alive = alive(list...); return o }
+	fresh, old := now.Add(-time.Minute), now.Add(-StalledAfter-1)
 	for _, tt := range []struct {
 		name       string
 		parent     handoff.Process
@@ -146,14 +146,15 @@ func TestStatusAt(t *testing.T) {
 		want, note string
 	}{
 		{"both gone", parent, child, here, fresh, "running", "failed", ProcessGone},
-		{"the child lives on", parent, child, seeing(child), old, "running", "running", ""},
-		{"handoff lives", parent, child, seeing(parent), old, "running", "running", ""},
+		{"the child is alive", parent, child, observing(child), old, "running", "running", ""},
+		{"handoff is alive", parent, child, observing(parent), old, "running", "running", ""},
 		{"another boot", parent, child, from("c", "n"), fresh, "running", "running", ""},
 		{"another namespace", parent, child, from("b", "m"), fresh, "running", "running", ""},
-		{"another machine, for long", parent, child, from("c", "n"), old, "running", "stalled", ""},
-		{"no child noted", parent, handoff.Process{}, here, fresh, "running", "running", ""},
-		{"no process, for long", handoff.Process{}, handoff.Process{}, here, old, "running", "stalled", ""},
+		{"another machine, no activity", parent, child, from("c", "n"), old, "running", "stalled", ""},
+		{"no child recorded", parent, handoff.Process{}, here, fresh, "running", "running", ""},
+		{"no process, no activity", handoff.Process{}, handoff.Process{}, here, old, "running", "stalled", ""},
 		{"no observer", parent, child, Observer{}, fresh, "running", "running", ""},
+		{"no activity for exactly StalledAfter", handoff.Process{}, handoff.Process{}, here, now.Add(-StalledAfter), "running", "running", ""},
 		{"closed", parent, child, here, old, "completed", "completed", ""},
 	} {
 		s := handoff.Session{Status: tt.status, Process: tt.parent, Child: tt.child, NewestAt: tt.newest}
@@ -162,6 +163,6 @@ func TestStatusAt(t *testing.T) {
 		}
 	}
 	if got, _ := StatusAt(handoff.Session{Status: "running", NewestAt: old}, here, now, fresh); got != "running" {
-		t.Errorf("a session with a fresh artifact is shown as %s", got)
+		t.Errorf("status of a session with a new artifact = %s, want running", got)
 	}
 }

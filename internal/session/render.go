@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,14 +11,15 @@ import (
 	"path"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// Render brings the manifest of a session up to the log: once every renderer
-// has returned, the file shows the newest record about the session, however
-// many there were at once. A run has no manifest, and a session whose folder
-// is on another machine none here.
+// Render updates the manifest of a session from the log. When all concurrent
+// calls have returned, the file includes the newest record about the session.
+// Render does nothing for a run, which has no manifest, or if the session's
+// folder is not on this machine.
 //
-// Kinds: NotFound, Unavailable.
+// Error kinds: NotFound, Unavailable.
 func (ss *Sessions) Render(ctx context.Context, id string) error {
 	s, err := ss.session(ctx, id)
 	if err != nil || s.Parent != "" {
@@ -27,23 +27,23 @@ func (ss *Sessions) Render(ctx context.Context, id string) error {
 	}
 	upTo, err := ss.render(ctx, s)
 	if err == nil && ss.Pending != nil {
-		_ = ss.Pending.Rendered(ctx, id, upTo) // derived: whoever is next renders once more
+		_ = ss.Pending.Rendered(ctx, id, upTo) // on failure the next process renders once more
 	}
 	return err
 }
 
-// Changed renders the manifest of a session that a record came for: at once,
-// or, where this process did so within the last second, by the end of it.
-// Kinds: those of Render.
+// Changed renders the manifest of a session after a new record: at once, or
+// within a second if this process rendered it within the last second. Error
+// kinds: those of Render.
 func (ss *Sessions) Changed(ctx context.Context, id string) error {
-	later := func() { _ = ss.Render(context.WithoutCancel(ctx), id) } // the record stands, and Pending knows
+	later := func() { _ = ss.Render(context.WithoutCancel(ctx), id) } // on failure Pending still lists the session
 	if !ss.throttle.allow(id, later) {
 		return nil
 	}
 	return ss.Render(ctx, id)
 }
 
-// render returns up to which record the manifest shows all.
+// render returns the sequence number up to which the manifest includes records.
 func (ss *Sessions) render(ctx context.Context, s handoff.Session) (upTo handoff.Seq, err error) {
 	if s.Folder == "" {
 		return ss.hub.Newest(ctx)
@@ -53,35 +53,36 @@ func (ss *Sessions) render(ctx context.Context, s handoff.Session) (upTo handoff
 		return ss.hub.Newest(ctx)
 	}
 	if err != nil {
-		return 0, unrendered(s.ID, err)
+		return 0, renderError(s.ID, err)
 	}
 	defer root.Close()
-	err = settle(
+	err = renderUntilStable(
 		func() (text []byte, err error) {
 			if upTo, err = ss.hub.Newest(ctx); err == nil {
 				text, err = ss.manifest(ctx, s.ID)
 			}
 			return text, err
 		},
-		func(text []byte) error { return ss.replace(root, text) },
+		func(text []byte) error { return replaceManifest(root, text) },
 	)
 	if err != nil {
-		return 0, unrendered(s.ID, err)
+		return 0, renderError(s.ID, err)
 	}
 	return upTo, nil
 }
 
-func unrendered(id string, err error) error {
+func renderError(id string, err error) error {
 	var known *handoff.Error
 	if errors.As(err, &known) {
 		return err
 	}
-	return refuse("render manifest", id, handoff.Unavailable, reason(err), "the record stands; the next change of the session renders it again")
+	return newFileError("render manifest", id, handoff.Unavailable, err, handoff.Advice("the record is stored; the next change of the session renders the manifest again"))
 }
 
-// settle renders, and looks again until what it rendered is still so. The
-// renderer that replaces the file last thus looks after everyone's records.
-func settle(compute func() ([]byte, error), replace func([]byte) error) error {
+// renderUntilStable replaces the file until what it computed before and after
+// the replacement is the same. So the renderer that replaces the file last
+// includes the records of all others.
+func renderUntilStable(compute func() ([]byte, error), replace func([]byte) error) error {
 	text, err := compute()
 	for err == nil {
 		if err = replace(text); err != nil {
@@ -96,7 +97,7 @@ func settle(compute func() ([]byte, error), replace func([]byte) error) error {
 	return err
 }
 
-// manifest returns the bytes of a session's manifest as of now.
+// manifest returns the content of a session's manifest.
 func (ss *Sessions) manifest(ctx context.Context, id string) ([]byte, error) {
 	s, artifacts, err := ss.Read(ctx, id)
 	if err != nil {
@@ -109,60 +110,35 @@ func (ss *Sessions) manifest(ctx context.Context, id string) ([]byte, error) {
 	return m.JSON(s.Adopted)
 }
 
-// Read returns a session and all its artifacts, newest first. Its kind is
+// Read returns a session and all its artifacts, newest first. Error kind:
 // NotFound.
 func (ss *Sessions) Read(ctx context.Context, id string) (handoff.Session, []handoff.Artifact, error) {
 	s, err := ss.session(ctx, id)
 	if err != nil {
 		return s, nil, err
 	}
-	slot := "session"
+	field := "session"
 	if s.Parent != "" {
-		slot = "run"
+		field = "run"
 	}
-	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{slot: id}, Hidden: true})
+	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{field: id}, Hidden: true})
 	return s, page.Artifacts, err
 }
 
-// replace puts the manifest's file in place as a whole, unless it says so
-// already.
-func (ss *Sessions) replace(root *os.Root, text []byte) error {
-	if is, err := root.ReadFile(ManifestName); err == nil && bytes.Equal(is, text) {
+// replaceManifest replaces the manifest unless it has the given content.
+func replaceManifest(root *os.Root, text []byte) error {
+	if old, err := root.ReadFile(ManifestName); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
-	var random [8]byte
-	if _, err := io.ReadFull(ss.Rand, random[:]); err != nil {
-		return err
-	}
-	temporary := "." + ManifestName + "." + hex.EncodeToString(random[:])
-	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = root.Rename(temporary, ManifestName)
-	}
-	if err != nil {
-		root.Remove(temporary)
-		return err
-	}
-	dir, err := root.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return durable.Replace(root, ManifestName, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
-// isInternal reports whether a file of a session's folder is handoff's own.
+// isInternal reports whether handoff itself wrote a file of a session's folder:
+// the manifest or a temporary file. Earlier versions named the manifest's
+// temporary files .manifest.json.*.
 func isInternal(name string) bool {
-	ok, _ := path.Match("."+ManifestName+".*", name)
-	return name == ManifestName || ok
-}
-
-func indented(v any) ([]byte, error) {
-	b, err := handoff.EncodeJSONIndent(v)
-	return append(b, '\n'), err
+	earlier, _ := path.Match("."+ManifestName+".*", name)
+	return name == ManifestName || earlier || durable.IsTemporary(path.Base(name))
 }
 
 func decode(b []byte, v any) error {

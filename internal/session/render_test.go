@@ -7,16 +7,17 @@ import (
 	"testing"
 )
 
-// A writer appends a record and then renders, one step at a time: an append, a
-// look at the log, a replacement of the file.
+// A writer appends a record and then renders, one step at a time: append, read
+// the log, replace the file.
 type writer struct {
-	phase string // what it does next
-	text  string // what it saw last
+	phase string // its next step
+	text  string // what it computed last
 	step  func() (struct{}, bool)
 	stop  func()
 }
 
-// A world is a log that has so many records, and a file that shows so many.
+// A world has the number of records in the log, and the number that the file
+// includes.
 type world struct {
 	log, file int
 	writers   []*writer
@@ -26,8 +27,8 @@ func newWorld(writers int) *world {
 	w := &world{}
 	for range writers {
 		one := &writer{}
-		one.step, one.stop = iter.Pull(w.life(one))
-		one.step() // up to its first step
+		one.step, one.stop = iter.Pull(w.run(one))
+		one.step() // stops before its first step
 		w.writers = append(w.writers, one)
 	}
 	return w
@@ -35,7 +36,7 @@ func newWorld(writers int) *world {
 
 var errStopped = errors.New("stopped")
 
-func (w *world) life(one *writer) iter.Seq[struct{}] {
+func (w *world) run(one *writer) iter.Seq[struct{}] {
 	return func(yield func(struct{}) bool) {
 		next := func(phase string) error {
 			if one.phase = phase; !yield(struct{}{}) {
@@ -47,9 +48,9 @@ func (w *world) life(one *writer) iter.Seq[struct{}] {
 			return
 		}
 		w.log++
-		settle(
+		renderUntilStable(
 			func() ([]byte, error) {
-				if err := next("look"); err != nil {
+				if err := next("read"); err != nil {
 					return nil, err
 				}
 				one.text = strconv.Itoa(w.log)
@@ -67,7 +68,7 @@ func (w *world) life(one *writer) iter.Seq[struct{}] {
 	}
 }
 
-// state is all that what happens next depends on.
+// state returns everything that the next steps depend on.
 func (w *world) state() string {
 	s := strconv.Itoa(w.log) + "/" + strconv.Itoa(w.file)
 	for _, one := range w.writers {
@@ -76,9 +77,8 @@ func (w *world) state() string {
 	return s
 }
 
-// TestNeverStale lets three writers, each of which appends a record and then
-// renders, take their steps in every order. In whatever order: once all are
-// done, the file shows the whole log.
+// TestNeverStale runs the steps of three writers in every order: when all are
+// done, the file includes the whole log.
 func TestNeverStale(t *testing.T) {
 	const writers = 3
 	seen := map[string]bool{}
@@ -101,7 +101,7 @@ func TestNeverStale(t *testing.T) {
 			if ended {
 				ends++
 				if w.log != writers || w.file != writers {
-					t.Fatalf("order %v leaves the file at %d of %d records", schedule, w.file, w.log)
+					t.Fatalf("order %v: the file includes %d of %d records", schedule, w.file, w.log)
 				}
 			}
 		}
@@ -110,7 +110,7 @@ func TestNeverStale(t *testing.T) {
 		}
 	}
 	if ends == 0 || len(seen) < 100 {
-		t.Errorf("%d ends in %d states: too few to mean anything", ends, len(seen))
+		t.Errorf("%d ends in %d states, want more", ends, len(seen))
 	}
 	t.Logf("%d states, %d of them ends", len(seen), ends)
 }

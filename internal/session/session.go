@@ -1,10 +1,10 @@
 // Package session gives each execution of an agent's workflow a folder, a
 // manifest, an end, and names by which people and later agents find it.
 //
-// A session is an id and the facts about it; [handoff.Session] is their fold.
-// This package is what is computed from that fold: the manifest, which is
-// rendered and never read back, the names for people, and whether a session's
-// process is gone. [Sessions] writes the facts.
+// A session is an ID and the facts about it; [handoff.Session] is their fold.
+// From that fold this package computes the manifest, which is rendered and
+// never read back, the display names, and whether a session's processes still
+// exist. [Sessions] records the facts.
 package session
 
 import (
@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
 // Sessions opens, changes and closes the sessions of one workspace. It records
@@ -66,18 +67,18 @@ func (ss *Sessions) As(p handoff.Producer) *Sessions {
 // Flush renders the manifests whose rendering was delayed.
 func (ss *Sessions) Flush() { ss.throttle.flush() }
 
-// An Opening is what a new session is told of itself. Only its folder and the
-// names of agent and workflow are needed, which a run has from its parent.
+// An Opening describes a new session. Only its folder and the names of agent
+// and workflow are required; a run takes those names from its parent.
 type Opening struct {
-	ID        string // a UUID v4, minted where it is ""; of a run any text
+	ID        string // a version 4 UUID, generated if ""; for a run any text
 	Parent    string // the session that a run is part of
 	Agent     handoff.SessionAgent
 	Workflow  handoff.SessionWorkflow
 	User      string
 	Inputs    map[string]json.RawMessage
-	Folder    string          // slash-separated, below the book's Files
+	Folder    string          // slash-separated, in Options.Files
 	StartedAt time.Time       // zero for now
-	Process   handoff.Process // of handoff, where it waits for the session's end
+	Process   handoff.Process // handoff itself, if it waits for the end of the session
 }
 
 // ManifestName is the name of the manifest in a session's folder.
@@ -87,12 +88,11 @@ var uuidV4 = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 })
 
-// isID reports whether s is written as the id of a session: a version 4 UUID
-// in lower case.
+// isID reports whether s has the form of a session ID: a version 4 UUID in
+// lower case.
 func isID(s string) bool { return uuidV4().MatchString(s) }
 
-// NewID returns the id of a session that has none yet: a version 4 UUID (RFC
-// 9562).
+// NewID returns a new session ID, a version 4 UUID (RFC 9562).
 func NewID(random io.Reader) (string, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -102,21 +102,21 @@ func NewID(random io.Reader) (string, error) {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]), nil
 }
 
-// Open records that a session began, makes its folder and renders its
-// manifest. Once it returns nil, the record is on stable storage; what failed
-// after it comes as warnings.
+// Open creates a session's folder, records that the session started and
+// renders its manifest. When Open returns nil the record is on stable storage;
+// failures after that are returned as warnings.
 //
-// Kinds: Invalid, Conflict (the id is taken), NotFound (the parent),
+// Error kinds: Invalid, Conflict (the ID exists), NotFound (the parent),
 // Unavailable, and those of Log.Append.
 func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []string, error) {
-	if err := ss.fill(ctx, &o); err != nil {
+	if err := ss.complete(ctx, &o); err != nil {
 		return handoff.Session{}, nil, err
 	}
 	if known, err := ss.hub.Session(ctx, o.ID); err == nil && known.Opened != 0 {
-		return known, nil, refuse("open session", o.ID, handoff.Conflict, "was opened before", "leave the id out; a new one is minted")
+		return known, nil, newError("open session", o.ID, handoff.Conflict, "session already exists", handoff.Advice("omit the ID to generate a new one"))
 	}
 	if err := ss.Files.MkdirAll(o.Folder, 0o777); err != nil {
-		return handoff.Session{}, nil, refuse("open session", o.Folder, handoff.Unavailable, reason(err), "name a folder that can be made below the workspace")
+		return handoff.Session{}, nil, newFileError("open session", o.Folder, handoff.Unavailable, err, handoff.Advice("choose a folder inside the workspace that can be created"))
 	}
 	warnings, err := ss.record(ctx, o.ID, &handoff.SessionOpened{
 		SessionID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User,
@@ -129,8 +129,8 @@ func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []str
 	return s, warnings, err
 }
 
-// fill completes an opening and checks it.
-func (ss *Sessions) fill(ctx context.Context, o *Opening) (err error) {
+// complete sets the defaults of an opening and checks it.
+func (ss *Sessions) complete(ctx context.Context, o *Opening) (err error) {
 	if o.ID == "" {
 		if o.ID, err = NewID(ss.Rand); err != nil {
 			return err
@@ -143,26 +143,26 @@ func (ss *Sessions) fill(ctx context.Context, o *Opening) (err error) {
 		}
 		o.Agent.Name, o.Workflow.Name = cmp.Or(o.Agent.Name, parent.Agent.Name), cmp.Or(o.Workflow.Name, parent.Workflow.Name)
 	} else if !isID(o.ID) {
-		return refuse("open session", o.ID, handoff.Invalid, "is no version 4 UUID in lower case", "leave the id out; a new one is minted")
+		return newError("open session", o.ID, handoff.Invalid, "not a lower-case version 4 UUID", handoff.Advice("omit the ID to generate a new one"))
 	}
 	if o.Agent.Name == "" || o.Workflow.Name == "" {
-		return refuse("open session", o.ID, handoff.Invalid, "has no agent or no workflow", "name both: --agent NAME --workflow NAME")
+		return newError("open session", o.ID, handoff.Invalid, "agent or workflow is missing", handoff.Suggest("name both", handoff.ActionOpen))
 	}
 	o.Agent.Title = cmp.Or(o.Agent.Title, o.Agent.Name)
 	if o.Folder != path.Clean(o.Folder) || o.Folder == "." || !filepath.IsLocal(filepath.FromSlash(o.Folder)) {
-		return refuse("open session", o.Folder, handoff.Invalid, "folder leaves the workspace", "name a folder below the workspace")
+		return newError("open session", o.Folder, handoff.Invalid, "folder is outside the workspace", handoff.Advice("choose a folder inside the workspace"))
 	}
 	return nil
 }
 
-// Close records that a session ended: completed, failed or cancelled. The
-// first end stands; a later one is recorded, shown apart, and warned about.
-// Kinds: Invalid, NotFound.
-func (ss *Sessions) Close(ctx context.Context, id, status, why string, endedAt time.Time) ([]string, error) {
+// Close records that a session ended as completed, failed or cancelled. The
+// first close determines the session's status; a later one is recorded and
+// causes a warning. Error kinds: Invalid, NotFound.
+func (ss *Sessions) Close(ctx context.Context, id, status, reason string, endedAt time.Time) ([]string, error) {
 	switch status {
 	case Completed, Failed, Cancelled:
 	default:
-		return nil, refuse("close session", id, handoff.Invalid, fmt.Sprintf("no status %q", status), "the statuses are completed, failed and cancelled")
+		return nil, newError("close session", id, handoff.Invalid, fmt.Sprintf("invalid status %q", status), handoff.Advice("use completed, failed or cancelled"))
 	}
 	s, err := ss.session(ctx, id)
 	if err != nil {
@@ -170,37 +170,37 @@ func (ss *Sessions) Close(ctx context.Context, id, status, why string, endedAt t
 	}
 	var warnings []string
 	if s.Closed != 0 {
-		warnings = append(warnings, fmt.Sprintf("session %s was closed before, as %s; that stands", id, s.Status))
+		warnings = append(warnings, fmt.Sprintf("session %s is already closed as %s; its status does not change", id, s.Status))
 	}
-	more, err := ss.record(ctx, id, &handoff.SessionClosed{SessionID: id, Status: status, Reason: why, EndedAt: endedAt})
+	more, err := ss.record(ctx, id, &handoff.SessionClosed{SessionID: id, Status: status, Reason: reason, EndedAt: endedAt})
 	return append(warnings, more...), err
 }
 
-// Note adds to what is known of a session. The key "handoff" of its metadata
-// is the manifest's own. Kinds: Invalid, NotFound.
+// Note updates a session's name, summary, tags, message count or metadata. The
+// metadata key "handoff" is reserved. Error kinds: Invalid, NotFound.
 func (ss *Sessions) Note(ctx context.Context, n handoff.SessionNoted) ([]string, error) {
 	if _, err := ss.session(ctx, n.SessionID); err != nil {
 		return nil, err
 	}
 	for _, tag := range append(n.Tags, n.RemovedTags...) {
 		if tag != strings.Join(strings.Fields(tag), "-") || tag == "" {
-			return nil, refuse("note session", fmt.Sprintf("%q", tag), handoff.Invalid, "is no tag", "a tag is one word without white space")
+			return nil, newError("note session", fmt.Sprintf("%q", tag), handoff.Invalid, "invalid tag", handoff.Advice("a tag is one word without white space"))
 		}
 	}
 	if _, ok := n.Metadata[extensionKey]; ok {
-		return nil, refuse("note session", extensionKey, handoff.Invalid, "the key is handoff's own", "choose another key")
+		return nil, newError("note session", extensionKey, handoff.Invalid, "metadata key is reserved", handoff.Advice("choose another key"))
 	}
 	if n.MessageCount != nil && *n.MessageCount < 0 {
-		return nil, refuse("note session", n.SessionID, handoff.Invalid, "counts fewer than 0 messages", "")
+		return nil, newError("note session", n.SessionID, handoff.Invalid, "message count is negative", handoff.Hint{})
 	}
 	return ss.record(ctx, n.SessionID, &n)
 }
 
-// Link records that a session builds on another, which need not be known
-// here. Kinds: Invalid (a session and itself), NotFound.
+// Link records that a session builds on another one, which need not be in this
+// log. Error kinds: Invalid (a session and itself), NotFound.
 func (ss *Sessions) Link(ctx context.Context, id, to string) ([]string, error) {
 	if id == to {
-		return nil, refuse("link session", id, handoff.Invalid, "builds on itself", "name the session that it builds on")
+		return nil, newError("link session", id, handoff.Invalid, "a session cannot build on itself", handoff.Advice("name the session that it builds on"))
 	}
 	if !isID(to) {
 		if _, err := ss.session(ctx, to); err != nil {
@@ -219,8 +219,8 @@ func (ss *Sessions) Link(ctx context.Context, id, to string) ([]string, error) {
 	return ss.record(ctx, id, &handoff.SessionLinked{SessionID: id, To: to})
 }
 
-// Top returns the session that a run is part of, however deep; of a session
-// itself that one.
+// Top returns the session that contains a run, at any depth. A session that is
+// not a run is returned as it is.
 func (ss *Sessions) Top(ctx context.Context, s handoff.Session) (handoff.Session, error) {
 	for seen := map[string]bool{}; s.Parent != "" && !seen[s.ID]; {
 		seen[s.ID] = true
@@ -251,24 +251,20 @@ func (ss *Sessions) record(ctx context.Context, id string, f handoff.Fact) ([]st
 	return warnings, nil
 }
 
-// session returns a session that was opened, or kind NotFound.
+// session returns a session that was opened. Error kind: NotFound.
 func (ss *Sessions) session(ctx context.Context, id string) (handoff.Session, error) {
 	s, err := ss.hub.Session(ctx, id)
 	if errors.Is(err, handoff.NotFound) || err == nil && s.Opened == 0 {
-		return s, refuse("find session", id, handoff.NotFound, "no such session", "handoff session find lists them; handoff session open begins one")
+		return s, newError("find session", id, handoff.NotFound, "no such session", handoff.Suggest("list the sessions", handoff.ActionSessions))
 	}
 	return s, err
 }
 
-func refuse(op, name string, kind handoff.Kind, why, hint string) error {
-	return &handoff.Error{Op: op, Name: name, Kind: kind, Err: errors.New(why), Hint: handoff.Advice(hint)}
+func newError(op, name string, kind handoff.Kind, reason string, hint handoff.Hint) error {
+	return &handoff.Error{Op: op, Name: name, Kind: kind, Err: errors.New(reason), Hint: hint}
 }
 
-// reason strips the operation and the path from an error of the file system.
-func reason(err error) string {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
+// newFileError is newError for an error of the file system.
+func newFileError(op, name string, kind handoff.Kind, err error, hint handoff.Hint) error {
+	return &handoff.Error{Op: op, Name: name, Kind: kind, Err: durable.Reason(err), Hint: hint}
 }
