@@ -54,6 +54,7 @@ const (
 	ActionOpen       Action = "open session"
 	ActionClose      Action = "close session"      // SESSION
 	ActionGraph      Action = "show session graph" // SESSION
+	ActionAdopt      Action = "adopt leniently"    // DIR
 	ActionExplain    Action = "explain variable"   // NAME
 	ActionCheck      Action = "check"
 	ActionRepair     Action = "repair"

@@ -39,7 +39,7 @@ func (ss *Sessions) Adopt(ctx context.Context, folder string, lenient bool) (han
 	if lenient {
 		err = m.checkRequired()
 	} else if len(m.problems) > 0 {
-		err = m.invalid(m.problems, "fix the manifest, or adopt it leniently to import its valid parts")
+		err = m.invalid(m.problems, handoff.Suggest("import the valid parts of the manifest", handoff.ActionAdopt, folder))
 	}
 	if err != nil {
 		return handoff.Session{}, nil, err
@@ -117,17 +117,17 @@ func (m *importedManifest) checkRequired() error {
 		missing = append(missing, Problem{Pointer: "/execution/started_at", Text: "not an RFC 3339 time"})
 	}
 	if len(missing) > 0 {
-		return m.invalid(missing, "add the missing fields to the manifest")
+		return m.invalid(missing, handoff.Advice("add the missing fields to the manifest"))
 	}
 	return nil
 }
 
-func (m *importedManifest) invalid(problems []Problem, hint string) error {
+func (m *importedManifest) invalid(problems []Problem, hint handoff.Hint) error {
 	texts := make([]string, len(problems))
 	for i, p := range problems {
 		texts[i] = p.String()
 	}
-	return newError("adopt session", path.Join(m.folder, ManifestName), handoff.Invalid, strings.Join(texts, "; "), handoff.Advice(hint))
+	return newError("adopt session", path.Join(m.folder, ManifestName), handoff.Invalid, strings.Join(texts, "; "), hint)
 }
 
 // adopt records what is not in the log yet.

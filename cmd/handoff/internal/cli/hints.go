@@ -26,6 +26,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionSessions:   "session find",
 	handoff.ActionOpen:       "session open --agent NAME --workflow NAME",
 	handoff.ActionClose:      "session close --session % --status completed",
+	handoff.ActionAdopt:      "session adopt % --lenient",
 	handoff.ActionGraph:      "session graph %",
 	handoff.ActionExplain:    "config explain %",
 	handoff.ActionCheck:      "check",
