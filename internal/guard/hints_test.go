@@ -4,54 +4,156 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 )
 
-// destructive is what no text of handoff's may propose: agents do what error
-// texts say.
+// destructive is what no hint or error may propose: agents do what they read.
 var destructive = regexp.MustCompile(`(?i)\b(rm|rmdir|unlink|delete|remove|erase|wipe|purge|truncate|overwrite|discard|kill|chmod|chown|sudo|start over)\b` +
 	`|--force\b|\breset --|\bgit (clean|checkout|reset|stash|push)\b|\bmv\b`)
 
-// statement is the beginning of what is said to a database, and to nobody else.
-var statement = regexp.MustCompile(`^(DELETE FROM|DROP TABLE) `)
+// errorMakers make errors and hints out of texts.
+var errorMakers = []string{"New", "Errorf", "Advice", "Suggest"}
 
-// TestNothingDestructiveIsProposed looks at every text in the sources, since
-// any may end in an error or a hint.
-func TestNothingDestructiveIsProposed(t *testing.T) {
-	looked := 0
-	for _, s := range sources(t) {
-		if s.isTest() {
-			continue
+// called returns the name of the function that is called, without its package.
+func called(n *ast.CallExpr) string {
+	switch f := n.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		return f.Sel.Name
+	}
+	return ""
+}
+
+// typeName returns the name of a type, without its package and its pointer.
+func typeName(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.Ident:
+		return x.Name
+	case *ast.SelectorExpr:
+		return x.Sel.Name
+	case *ast.StarExpr:
+		return typeName(x.X)
+	}
+	return ""
+}
+
+// makers returns the functions that turn a text which they are given into an
+// error or a hint: those that pass a parameter to another of them.
+func makers(list []source) []string {
+	names := slices.Clone(errorMakers)
+	for grown := true; grown; {
+		grown = false
+		for _, s := range list {
+			for _, decl := range s.file.Decls {
+				f, ok := decl.(*ast.FuncDecl)
+				if !ok || f.Body == nil || slices.Contains(names, f.Name.Name) || !returnsError(f) {
+					continue
+				}
+				params := stringParams(f)
+				eachErrorText(f.Body, names, func(n ast.Node) {
+					if id, ok := n.(*ast.Ident); ok && slices.Contains(params, id.Name) && !slices.Contains(names, f.Name.Name) {
+						names, grown = append(names, f.Name.Name), true
+					}
+				})
+			}
 		}
-		ast.Inspect(s.file, func(n ast.Node) bool {
-			lit, ok := n.(*ast.BasicLit)
-			if !ok || lit.Kind != token.STRING {
-				return true
+	}
+	return names
+}
+
+func returnsError(f *ast.FuncDecl) bool {
+	return f.Type.Results != nil && slices.ContainsFunc(f.Type.Results.List, func(r *ast.Field) bool {
+		return slices.Contains([]string{"error", "Error", "Hint"}, typeName(r.Type))
+	})
+}
+
+func stringParams(f *ast.FuncDecl) (names []string) {
+	for _, p := range f.Type.Params.List {
+		if typeName(p.Type) == "string" {
+			for _, name := range p.Names {
+				names = append(names, name.Name)
 			}
-			text, err := strconv.Unquote(lit.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			looked++
-			if statement.MatchString(text) {
-				return true
-			}
-			if found := destructive.FindString(text); found != "" {
-				t.Errorf("%s: %q proposes to %s", s.fset.Position(lit.Pos()), text, found)
+		}
+	}
+	return names
+}
+
+// eachErrorText calls do with every node that is part of the text of an error
+// or a hint.
+func eachErrorText(n ast.Node, makers []string, do func(ast.Node)) {
+	within := func(n ast.Node) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			if n != nil {
+				do(n)
 			}
 			return true
 		})
 	}
-	if looked < 500 {
-		t.Errorf("looked at %d texts, which can't be all", looked)
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if slices.Contains(makers, called(n)) {
+				for _, arg := range n.Args {
+					within(arg)
+				}
+			}
+		case *ast.CompositeLit:
+			if n.Type != nil && slices.Contains([]string{"Error", "Hint"}, typeName(n.Type)) {
+				within(n)
+			}
+		case *ast.KeyValueExpr:
+			if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Hint" {
+				within(n.Value)
+			}
+		case *ast.AssignStmt:
+			for i, left := range n.Lhs {
+				if id := typeName(left); (id == "hint" || id == "Hint") && i < len(n.Rhs) {
+					within(n.Rhs[i])
+				}
+			}
+		}
+		return true
+	})
+}
+
+// TestNothingDestructiveIsProposed checks the texts of errors and hints.
+func TestNothingDestructiveIsProposed(t *testing.T) {
+	list := slices.DeleteFunc(sources(t), source.isTest)
+	names := makers(list)
+	for _, helper := range []string{"Invalid", "UnknownCommand"} {
+		if !slices.Contains(names, helper) {
+			t.Errorf("%s is not recognized as a function that makes errors, of %v", helper, names)
+		}
+	}
+	checked := map[token.Pos]bool{}
+	for _, s := range list {
+		eachErrorText(s.file, names, func(n ast.Node) {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING || checked[lit.Pos()] {
+				return
+			}
+			checked[lit.Pos()] = true
+			text, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found := destructive.FindString(text); found != "" {
+				t.Errorf("%s: %q proposes to %s", s.fset.Position(lit.Pos()), text, found)
+			}
+		})
+	}
+	if len(checked) < 300 {
+		t.Errorf("checked %d texts, which can't be all", len(checked))
 	}
 }
 
 func TestDestructive(t *testing.T) {
 	for _, text := range []string{"rm -rf .handoff", "delete index.db and try again", "git reset --hard", "publish --force", "Remove the file"} {
 		if !destructive.MatchString(text) {
-			t.Errorf("%q is not taken for destructive", text)
+			t.Errorf("%q is not recognized as destructive", text)
 		}
 	}
 	for _, text := range []string{"nothing is deleted", "handoff check --repair", "handoff list --all shows every artifact", "confirm", "removed"} {

@@ -1,0 +1,124 @@
+package guard
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// internalImports returns the names under which a file refers to packages
+// below internal.
+func internalImports(f *ast.File) map[string]bool {
+	names := map[string]bool{}
+	for _, spec := range f.Imports {
+		p := strings.Trim(spec.Path.Value, `"`)
+		if !strings.Contains(p, "/internal/") {
+			continue
+		}
+		name := path.Base(p)
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		names[name] = true
+	}
+	return names
+}
+
+// exposed returns the internal types that the exported declarations of a file
+// mention. An alias may name one: that is how a package takes it over.
+func exposed(f *ast.File) (found []string) {
+	internal := internalImports(f)
+	mentions := func(owner string, n ast.Node) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := sel.X.(*ast.Ident); ok && internal[x.Name] {
+					found = append(found, owner+": "+x.Name+"."+sel.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+	for _, decl := range f.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Name.IsExported() && (d.Recv == nil || ast.IsExported(typeName(d.Recv.List[0].Type))) {
+				mentions(d.Name.Name, d.Type)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					if spec.Names[0].IsExported() && spec.Type != nil {
+						mentions(spec.Names[0].Name, spec.Type)
+					}
+				case *ast.TypeSpec:
+					if spec.Name.IsExported() && !spec.Assign.IsValid() {
+						eachExportedType(spec.Type, func(x ast.Expr) { mentions(spec.Name.Name, x) })
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// eachExportedType calls do with the parts of a type that a user of it sees.
+func eachExportedType(x ast.Expr, do func(ast.Expr)) {
+	s, ok := x.(*ast.StructType)
+	if !ok {
+		do(x)
+		return
+	}
+	for _, field := range s.Fields.List {
+		embedded := len(field.Names) == 0 && ast.IsExported(typeName(field.Type))
+		if embedded || slices.ContainsFunc(field.Names, (*ast.Ident).IsExported) {
+			do(field.Type)
+		}
+	}
+}
+
+// exposing are packages whose API is being separated from internal packages.
+var exposing = []string{"workspace"}
+
+// TestPublicAPI holds that the API of a public package mentions no type of an
+// internal one: its users could not name it.
+func TestPublicAPI(t *testing.T) {
+	for _, s := range sources(t) {
+		public := !strings.HasPrefix(s.pkg+"/", "internal/") && !strings.Contains(s.pkg+"/", "/internal/") && !strings.HasPrefix(s.pkg, "cmd/") && s.pkg != "bench"
+		if !public || strings.HasSuffix(s.name, "_test.go") || slices.Contains(exposing, s.pkg) {
+			continue
+		}
+		for _, found := range exposed(s.file) {
+			t.Errorf("%s: %s is an internal type", s.name, found)
+		}
+	}
+}
+
+func TestExposed(t *testing.T) {
+	const code = `package p
+import ("m/internal/a"; b "m/internal/x"; "m/c")
+type Alias = a.T
+type Struct struct { a.Embedded; Field *b.T; hidden a.T; Fine c.T }
+type hidden struct { Field a.T }
+func Func(x []a.T) (c.T, b.T)
+func (Struct) Method(map[string]a.T)
+func (Struct) method(a.T)
+func (hidden) Method(a.T)
+func Body() { var _ a.T }
+var Var a.T
+var ok = a.New()
+`
+	f, err := parser.ParseFile(token.NewFileSet(), "p.go", code, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := exposed(f)
+	want := []string{"Struct: a.Embedded", "Struct: b.T", "Func: a.T", "Func: b.T", "Method: a.T", "Var: a.T"}
+	if !slices.Equal(got, want) {
+		t.Errorf("exposed = %q, want %q", got, want)
+	}
+}
