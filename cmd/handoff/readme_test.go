@@ -25,7 +25,7 @@ func readme(t *testing.T) string {
 // and holds that handoff answers as it says. Every id is another one; … stands
 // for anything.
 func TestReadme(t *testing.T) {
-	for section, least := range map[string]int{"Five minutes": 5, "Agents that hand over": 2} {
+	for section, least := range map[string]int{"A first session": 5, "Sessions and pipelines": 2} {
 		t.Run(section, func(t *testing.T) { typeSection(t, section, least) })
 	}
 }
