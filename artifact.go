@@ -120,10 +120,10 @@ type ArtifactQuery struct {
 
 	Since, Until time.Time // by the record's own time: at or after, before
 
-	// Status selects one status, Hidden every one. Without either only what
-	// stands is selected, and the rest is counted.
-	Status Status
-	Hidden bool
+	// Status selects one status. IncludeInactive selects every status. Without
+	// either, only active artifacts are selected, and the others are counted.
+	Status          Status
+	IncludeInactive bool
 
 	IDPrefix string
 	Family   string // the id of any member: all that is joined to it by Replaces
@@ -135,10 +135,10 @@ type ArtifactQuery struct {
 
 // An ArtifactPage is one page of a list, newest first.
 type ArtifactPage struct {
-	Artifacts []Artifact `json:"artifacts"`
-	Cursor    string     `json:"cursor,omitempty"`  // for the next page, "" at the end
-	Hidden    int        `json:"hidden"`            // how many would match but for their status
-	Damaged   []Seq      `json:"damaged,omitempty"` // places whose record can't be read
+	Artifacts   []Artifact `json:"artifacts"`
+	Cursor      string     `json:"cursor,omitempty"`  // for the next page, "" at the end
+	HiddenCount int        `json:"hidden"`            // how many match the query but for their status
+	Damaged     []Seq      `json:"damaged,omitempty"` // places whose record can't be read
 }
 
 // matches reports whether the query selects the artifact by what its record
@@ -170,7 +170,7 @@ func (q ArtifactQuery) shows(s Status) bool {
 	if q.Status != "" {
 		return s == q.Status
 	}
-	return q.Hidden || s == Active
+	return q.IncludeInactive || s == Active
 }
 
 // NewCursor returns the cursor of a page whose last element is at the given

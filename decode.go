@@ -25,11 +25,11 @@ func decodeOrdered(b []byte) (Record, bool) {
 	var e envelope
 	c := d.record.Members()
 	c.Next()
-	if !d.fields(&c, &e) || e.Version != Version || newFact[e.Type] == nil {
+	if !d.fields(&c, reflect.ValueOf(&e).Elem()) || e.Version != Version || newFact[e.Type] == nil {
 		return Record{}, false
 	}
 	f := newFact[e.Type]()
-	if !d.fields(&c, f) || c.Name() != nil {
+	if !d.fields(&c, reflect.ValueOf(f).Elem()) || c.Name() != nil {
 		return Record{}, false
 	}
 	return Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, Fact: f, raw: b}, true
@@ -43,13 +43,12 @@ type decoder struct {
 
 // fields sets the fields of a struct from the members that c is at and after,
 // up to the first that is not a later field.
-func (d decoder) fields(c *jsonl.Cursor, into any) bool {
-	v := reflect.ValueOf(into).Elem()
-	for i, name := range fieldNames(v.Type()) {
+func (d decoder) fields(c *jsonl.Cursor, into reflect.Value) bool {
+	for i, name := range fieldNames(into.Type()) {
 		if string(c.Name()) != name {
 			continue
 		}
-		if !d.value(c.Value(), v.Field(i)) {
+		if !d.value(c.Value(), into.Field(i)) {
 			return false
 		}
 		c.Next()
@@ -74,13 +73,6 @@ func fieldNames(t reflect.Type) []string {
 
 // value sets a field, or reports that v is not of its type.
 func (d decoder) value(v jsonl.Value, into reflect.Value) bool {
-	switch p := into.Addr().Interface().(type) {
-	case *time.Time:
-		return p.UnmarshalJSON(v) == nil
-	case *json.RawMessage:
-		*p = bytes.Clone(v)
-		return true
-	}
 	switch into.Kind() {
 	case reflect.String:
 		into.SetString(d.string(v))
@@ -96,11 +88,14 @@ func (d decoder) value(v jsonl.Value, into reflect.Value) bool {
 		into.Set(reflect.New(into.Type().Elem()))
 		return d.value(v, into.Elem())
 	case reflect.Struct:
+		if t, ok := into.Addr().Interface().(*time.Time); ok {
+			return t.UnmarshalJSON(v) == nil
+		}
 		c := v.Members()
 		c.Next()
-		return v.Kind() == jsonl.Object && d.fields(&c, into.Addr().Interface()) && c.Name() == nil
+		return v.Kind() == jsonl.Object && d.fields(&c, into) && c.Name() == nil
 	case reflect.Slice:
-		return v.Kind() == jsonl.Array && d.elements(v, into)
+		return d.elements(v, into)
 	case reflect.Map:
 		return v.Kind() == jsonl.Object && d.entries(v, into)
 	}
@@ -116,6 +111,20 @@ func (d decoder) string(v jsonl.Value) string {
 }
 
 func (d decoder) elements(v jsonl.Value, into reflect.Value) bool {
+	switch list := into.Addr().Interface().(type) {
+	case *json.RawMessage:
+		*list = bytes.Clone(v)
+		return true
+	case *[]string: // the most frequent list, without reflection
+		*list = []string{}
+		for c := v.Elements(); c.Next(); {
+			if c.Value().Kind() != jsonl.String {
+				return false
+			}
+			*list = append(*list, d.string(c.Value()))
+		}
+		return v.Kind() == jsonl.Array
+	}
 	into.Set(reflect.MakeSlice(into.Type(), 0, 0))
 	for c := v.Elements(); c.Next(); {
 		n := into.Len()
@@ -125,7 +134,7 @@ func (d decoder) elements(v jsonl.Value, into reflect.Value) bool {
 			return false
 		}
 	}
-	return true
+	return v.Kind() == jsonl.Array
 }
 
 func (d decoder) entries(v jsonl.Value, into reflect.Value) bool {

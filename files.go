@@ -22,10 +22,10 @@ type Files interface {
 	// own under the artifact's id, and describes it; discard takes it away.
 	Store(ctx context.Context, id string, d Draft, p *ArtifactPublished, to Bodies) (discard func(), err error)
 
-	// Look says what became of an artifact's file without reading it. Where
+	// Stat says what became of an artifact's file without reading it. Where
 	// that doesn't tell it is Unknown; then the fingerprint, if there is one,
 	// is the same as long as the file is.
-	Look(ctx context.Context, a Artifact) (t Target, fingerprint string)
+	Stat(ctx context.Context, a Artifact) (t Target, fingerprint string)
 
 	// Open reads an artifact's file, says what became of it, and returns the
 	// file where it is as published, or where nothing tells. Reading fails

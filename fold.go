@@ -38,15 +38,16 @@ type ArtifactState struct {
 	Published *ArtifactPublished `json:"-"`
 	Family    string             `json:"-"`
 
-	// The rest, as JSON, is what an index stores as it is.
-	Below     []string `json:"below,omitempty"`    // what it replaces, of those that were known when it came
-	Above     []string `json:"above,omitempty"`    // what names it in Replaces
-	Supports  int      `json:"supports,omitempty"` // how many of Above stand, or are replaced by what stands
-	Withdrawn bool     `json:"withdrawn,omitempty"`
-	Reason    string   `json:"reason,omitempty"`   // why it was withdrawn
-	Outdated  bool     `json:"outdated,omitempty"` // a newer revision has its name
-	Earlier   string   `json:"earlier,omitempty"`  // the head of its name before it
-	Users     []Use    `json:"users,omitempty"`
+	// The rest, as JSON, is what an index stores. The JSON names are older than
+	// the field names and must not change.
+	Replaced     []string `json:"below,omitempty"`    // the artifacts it replaces, of those known when it was published
+	ReplacedBy   []string `json:"above,omitempty"`    // the artifacts that name it in Replaces
+	SupersededBy int      `json:"supports,omitempty"` // how many of ReplacedBy are active or themselves superseded by an active one
+	Withdrawn    bool     `json:"withdrawn,omitempty"`
+	Reason       string   `json:"reason,omitempty"`   // why it was withdrawn
+	Outdated     bool     `json:"outdated,omitempty"` // a newer revision has its name
+	PreviousHead string   `json:"earlier,omitempty"`  // the head of its name before it
+	Users        []Use    `json:"users,omitempty"`
 }
 
 func (a *ArtifactState) known() bool { return a != nil && a.Published != nil }
@@ -57,15 +58,15 @@ func (a *ArtifactState) Status() Status {
 	switch {
 	case a.Withdrawn:
 		return Withdrawn
-	case a.Supports > 0 || a.Outdated:
+	case a.SupersededBy > 0 || a.Outdated:
 		return Superseded
 	}
 	return Active
 }
 
-// counts reports whether what the artifact replaces is superseded by it, or
+// supersedes reports whether what the artifact replaces is superseded by it, or
 // through it.
-func (a *ArtifactState) counts() bool { return !a.Withdrawn || a.Supports > 0 }
+func (a *ArtifactState) supersedes() bool { return !a.Withdrawn || a.SupersededBy > 0 }
 
 // Fold applies a record to what is kept of those before it. A record id that
 // was seen is skipped, for a writer may die after its append and try again.
@@ -142,15 +143,15 @@ func foldPublished(k Keeper, r Record, p *ArtifactPublished) error {
 		return err
 	}
 	if p.Name != "" && !a.Withdrawn {
-		if err := advance(k, a); err != nil {
+		if err := setHead(k, a); err != nil {
 			return err
 		}
 	}
 	return k.PutArtifact(a)
 }
 
-// advance makes a the head of its name.
-func advance(k Keeper, a *ArtifactState) error {
+// setHead makes a the head of its name.
+func setHead(k Keeper, a *ArtifactState) error {
 	head, err := k.Pointer(nameSpace, nameKey(a.Published))
 	if err != nil {
 		return err
@@ -165,7 +166,7 @@ func advance(k Keeper, a *ArtifactState) error {
 			return err
 		}
 	}
-	a.Earlier = head
+	a.PreviousHead = head
 	return k.PutPointer(nameSpace, nameKey(a.Published), a.ID)
 }
 
@@ -179,11 +180,11 @@ func foldReplaces(k Keeper, a *ArtifactState) error {
 		if err != nil {
 			return err
 		}
-		if !b.known() || id == a.ID || slices.Contains(a.Below, id) {
+		if !b.known() || id == a.ID || slices.Contains(a.Replaced, id) {
 			continue
 		}
-		a.Below = append(a.Below, id)
-		b.Above = append(b.Above, a.ID)
+		a.Replaced = append(a.Replaced, id)
+		b.ReplacedBy = append(b.ReplacedBy, a.ID)
 		if err := k.PutArtifact(b); err != nil {
 			return err
 		}
@@ -194,10 +195,10 @@ func foldReplaces(k Keeper, a *ArtifactState) error {
 			a.Family = b.Family
 		}
 	}
-	if !a.counts() {
+	if !a.supersedes() {
 		return nil
 	}
-	return shift(k, a.Below, +1)
+	return addSupport(k, a.Replaced, +1)
 }
 
 func foldWithdrawn(k Keeper, f *ArtifactWithdrawn) error {
@@ -215,12 +216,12 @@ func foldWithdrawn(k Keeper, f *ArtifactWithdrawn) error {
 	if err := k.PutArtifact(a); err != nil || !a.known() {
 		return err
 	}
-	if !a.counts() {
-		if err := shift(k, a.Below, -1); err != nil {
+	if !a.supersedes() {
+		if err := addSupport(k, a.Replaced, -1); err != nil {
 			return err
 		}
 	}
-	return retreat(k, a)
+	return restoreHead(k, a)
 }
 
 func foldUsed(k Keeper, p Producer, f *ArtifactUsed) error {
@@ -239,30 +240,30 @@ func foldUsed(k Keeper, p Producer, f *ArtifactUsed) error {
 	return k.PutArtifact(a)
 }
 
-// shift adds n to the support of each artifact, and passes on what follows: an
+// addSupport adds n to the support of each artifact, and passes on what follows: an
 // artifact that was withdrawn supersedes others only while it is superseded
 // itself.
-func shift(k Keeper, ids []string, n int) error {
+func addSupport(k Keeper, ids []string, n int) error {
 	for todo := slices.Clone(ids); len(todo) > 0; todo = todo[1:] {
 		a, err := k.Artifact(todo[0])
 		if err != nil {
 			return err
 		}
-		before := a.counts()
-		a.Supports += n
+		before := a.supersedes()
+		a.SupersededBy += n
 		if err := k.PutArtifact(a); err != nil {
 			return err
 		}
-		if a.counts() != before {
-			todo = append(todo, a.Below...)
+		if a.supersedes() != before {
+			todo = append(todo, a.Replaced...)
 		}
 	}
 	return nil
 }
 
-// retreat makes the newest revision of a's name that stands its head, if a was
+// restoreHead makes the newest revision of a's name that stands its head, if a was
 // the head.
-func retreat(k Keeper, a *ArtifactState) error {
+func restoreHead(k Keeper, a *ArtifactState) error {
 	if a.Published.Name == "" {
 		return nil
 	}
@@ -271,7 +272,7 @@ func retreat(k Keeper, a *ArtifactState) error {
 	if err != nil || head != a.ID {
 		return err
 	}
-	for head = a.Earlier; head != ""; {
+	for head = a.PreviousHead; head != ""; {
 		b, err := k.Artifact(head)
 		if err != nil {
 			return err
@@ -283,7 +284,7 @@ func retreat(k Keeper, a *ArtifactState) error {
 			}
 			break
 		}
-		head = b.Earlier
+		head = b.PreviousHead
 	}
 	return k.PutPointer(nameSpace, key, head)
 }

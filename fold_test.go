@@ -141,7 +141,7 @@ func TestFamilies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := len(page.Artifacts)+page.Hidden, len(o.order); got != want {
+		if got, want := len(page.Artifacts)+page.HiddenCount, len(o.order); got != want {
 			t.Errorf("%d artifacts shown or hidden, want %d", got, want)
 		}
 	})
@@ -215,8 +215,8 @@ func TestApplyTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		a, errA := got.Artifacts(t.Context(), handoff.ArtifactQuery{Hidden: true})
-		b, errB := want.Artifacts(t.Context(), handoff.ArtifactQuery{Hidden: true})
+		a, errA := got.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
+		b, errB := want.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 		if errA != nil || errB != nil || !reflect.DeepEqual(a, b) {
 			t.Errorf("%+v, %v\nwant %+v, %v", a, errA, b, errB)
 		}

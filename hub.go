@@ -82,7 +82,7 @@ func (h *Hub) Artifacts(ctx context.Context, q ArtifactQuery) (ArtifactPage, err
 	for i, a := range page.Artifacts {
 		page.Artifacts[i] = h.place(a)
 	}
-	h.look(ctx, page.Artifacts)
+	h.statAll(ctx, page.Artifacts)
 	return page, err
 }
 

@@ -174,7 +174,7 @@ func (m *Memory) Artifacts(_ context.Context, q ArtifactQuery) (ArtifactPage, er
 			continue
 		}
 		if !q.shows(a.Status()) {
-			page.Hidden++
+			page.HiddenCount++
 			continue
 		}
 		if before != 0 && a.Record.Seq >= before || page.Cursor != "" {
@@ -214,12 +214,12 @@ func (m *Memory) Sessions(_ context.Context, q SessionQuery) (SessionPage, error
 	defer m.mu.RUnlock()
 	page, having := SessionPage{Sessions: []Session{}}, map[string]bool{}
 	for _, a := range m.tables.order {
-		if q.Kinds != nil && a.Status() == Active && q.Kinds(a.Published.Kind) {
+		if q.HasKind != nil && a.Status() == Active && q.HasKind(a.Published.Kind) {
 			having[a.Record.Producer.Session], having[a.Record.Producer.RunID] = true, true
 		}
 	}
 	for _, s := range m.tables.sessions {
-		if q.matches(s) && (before == 0 || s.Opened < before) && (q.Kinds == nil || having[s.ID]) {
+		if q.matches(s) && (before == 0 || s.Opened < before) && (q.HasKind == nil || having[s.ID]) {
 			page.Sessions = append(page.Sessions, s.clone())
 		}
 	}

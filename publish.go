@@ -110,7 +110,7 @@ func (h *Hub) keeping(ctx context.Context, key string) (Bodies, error) {
 	if key == "" {
 		return h.bodies, nil
 	}
-	page, err := h.Artifacts(ctx, ArtifactQuery{Key: key, Hidden: true, Limit: 1})
+	page, err := h.Artifacts(ctx, ArtifactQuery{Key: key, IncludeInactive: true, Limit: 1})
 	if err != nil || len(page.Artifacts) > 0 {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (h *Hub) settle(ctx context.Context, p *ArtifactPublished) (Published, erro
 	if p.Key == "" {
 		return h.unchanged(ctx, p)
 	}
-	page, err := h.Artifacts(ctx, ArtifactQuery{Key: p.Key, Hidden: true})
+	page, err := h.Artifacts(ctx, ArtifactQuery{Key: p.Key, IncludeInactive: true})
 	if err != nil || len(page.Artifacts) == 0 {
 		return Published{}, err
 	}
@@ -175,7 +175,7 @@ func (h *Hub) answer(ctx context.Context, r Record, p *ArtifactPublished, warnin
 		a = Artifact{Record: r, ArtifactPublished: *p, Status: Active}
 	}
 	list := []Artifact{h.place(a)}
-	h.look(ctx, list)
+	h.statAll(ctx, list)
 	return Published{Artifact: list[0], Warnings: warnings}, nil
 }
 

@@ -7,15 +7,15 @@ import (
 	"io"
 )
 
-// look says what became of artifacts' files, without reading them, as far as
+// statAll says what became of artifacts' files, without reading them, as far as
 // that shows or verdicts on files that looked the same are remembered.
-func (h *Hub) look(ctx context.Context, list []Artifact) {
+func (h *Hub) statAll(ctx context.Context, list []Artifact) {
 	if h.o.Files == nil {
 		return
 	}
 	fingerprints := map[string]string{}
 	for i, a := range list {
-		t, fingerprint := h.o.Files.Look(ctx, a)
+		t, fingerprint := h.o.Files.Stat(ctx, a)
 		if list[i].Target = t; fingerprint != "" {
 			fingerprints[a.ID] = fingerprint
 		}
@@ -50,9 +50,9 @@ func (h *Hub) verify(ctx context.Context, a Artifact) (Artifact, io.ReadSeekClos
 	return a, f
 }
 
-// A Body is what an artifact published, open for reading: the bytes of a file,
+// A Content is what an artifact published, open for reading: the bytes of a file,
 // or a directory as one tar.
-type Body struct {
+type Content struct {
 	io.ReadSeekCloser
 	Artifact Artifact // Target tells what became of the published file
 	Kept     bool     // the bytes are the kept copy's
@@ -64,20 +64,20 @@ type Body struct {
 //
 // Kinds: NotFound, Unavailable (what was published is gone), Corrupt,
 // Unsupported.
-func (h *Hub) Open(ctx context.Context, id string) (Body, error) {
+func (h *Hub) Open(ctx context.Context, id string) (Content, error) {
 	if err := h.catchUp(ctx); err != nil {
-		return Body{}, err
+		return Content{}, err
 	}
 	a, err := h.index.Artifact(ctx, id)
 	if err != nil {
-		return Body{}, err
+		return Content{}, err
 	}
 	if h.o.Files == nil {
-		return Body{}, &Error{Op: "read", Name: id, Kind: Unsupported, Err: errors.New("there are no files here")}
+		return Content{}, &Error{Op: "read", Name: id, Kind: Unsupported, Err: errors.New("there are no files here")}
 	}
 	a, f := h.verify(ctx, h.place(a))
 	if f != nil {
-		return Body{f, a, false}, nil
+		return Content{f, a, false}, nil
 	}
 	gone := &Error{Op: "read", Name: id, Kind: Unavailable, Hint: Advice("handoff show " + id + " tells where it lay and who made it")}
 	if !a.Kept || h.bodies == nil {
@@ -85,7 +85,7 @@ func (h *Hub) Open(ctx context.Context, id string) (Body, error) {
 		if a.Digest == (Digest{}) && a.SizeBytes == nil && a.Target == Unknown {
 			gone.Err = fmt.Errorf("%s is a directory, and no copy was kept", a.Path)
 		}
-		return Body{}, gone
+		return Content{}, gone
 	}
 	kept, err := h.bodies.Open(ctx, Digest{SHA256, a.Digest.Value})
 	if errors.Is(err, NotFound) {
@@ -95,5 +95,5 @@ func (h *Hub) Open(ctx context.Context, id string) (Body, error) {
 		}
 		err = gone
 	}
-	return Body{kept, a, true}, err
+	return Content{kept, a, true}, err
 }

@@ -136,20 +136,20 @@ func (s *Session) clone() Session {
 // A SessionQuery selects sessions. The zero value selects every session that
 // is not archived; runs are left out unless asked for.
 type SessionQuery struct {
-	Status   string
-	Agent    string         // the agent's name
-	Workflow *regexp.Regexp // found in the workflow's name
-	User     string
-	Tag      string
-	Parent   string                 // runs of this session
-	Runs     bool                   // runs too
-	Archived bool                   // archived ones too
-	BootID   string                 // running ones that a process of this boot keeps
-	Kinds    func(kind string) bool // with an artifact that stands, of such a kind; called in any order
-	Since    time.Time
-	Until    time.Time
-	Limit    int
-	Cursor   string
+	Status          string
+	Agent           string         // the agent's name
+	Workflow        *regexp.Regexp // found in the workflow's name
+	User            string
+	Tag             string
+	Parent          string // runs of this session
+	IncludeRuns     bool
+	IncludeArchived bool
+	BootID          string                 // running ones that a process of this boot keeps
+	HasKind         func(kind string) bool // sessions with an active artifact whose kind it accepts; called in any order
+	Since           time.Time
+	Until           time.Time
+	Limit           int
+	Cursor          string
 }
 
 // A SessionPage is one page of a list, newest first.
@@ -168,8 +168,8 @@ func (q SessionQuery) matches(s *Session) bool {
 		q.Tag != "" && !slices.Contains(s.Tags, q.Tag),
 		q.Parent != "" && q.Parent != s.Parent,
 		q.BootID != "" && (s.Status != Running || q.BootID != s.Process.BootID),
-		s.Parent != "" && !q.Runs && q.Parent == "",
-		s.Archived && !q.Archived,
+		s.Parent != "" && !q.IncludeRuns && q.Parent == "",
+		s.Archived && !q.IncludeArchived,
 		!q.Since.IsZero() && s.OpenedAt.Before(q.Since),
 		!q.Until.IsZero() && !s.OpenedAt.Before(q.Until):
 		return false

@@ -118,7 +118,7 @@ func TestSessionViewsStand(t *testing.T) {
 			if err := m.Apply(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
-			page, err := m.Sessions(t.Context(), handoff.SessionQuery{Runs: true, Archived: true})
+			page, err := m.Sessions(t.Context(), handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestSessionQuery(t *testing.T) {
 		want []string
 	}{
 		{handoff.SessionQuery{}, []string{"c", "b", "a"}},
-		{handoff.SessionQuery{Runs: true}, []string{"r", "c", "b", "a"}},
+		{handoff.SessionQuery{IncludeRuns: true}, []string{"r", "c", "b", "a"}},
 		{handoff.SessionQuery{Parent: "a"}, []string{"r"}},
 		{handoff.SessionQuery{Agent: "casey"}, []string{"c", "b"}},
 		{handoff.SessionQuery{Agent: "cas"}, nil},
@@ -165,7 +165,7 @@ func TestSessionQuery(t *testing.T) {
 		{handoff.SessionQuery{Workflow: re("-app$")}, []string{"b", "a"}},
 		{handoff.SessionQuery{User: "Bryan", Agent: "casey"}, []string{"b"}},
 		{handoff.SessionQuery{Since: time.Unix(2, 0), Until: time.Unix(3, 0)}, []string{"b"}},
-		{handoff.SessionQuery{BootID: "boot of Bryan", Runs: true}, []string{"r", "b"}},
+		{handoff.SessionQuery{BootID: "boot of Bryan", IncludeRuns: true}, []string{"r", "b"}},
 		{handoff.SessionQuery{Limit: 1}, []string{"c"}},
 	} {
 		page, err := m.Sessions(t.Context(), tt.q)

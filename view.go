@@ -56,7 +56,7 @@ func late(s Store, a *ArtifactState) (bool, error) {
 func replacedBy(s Store, a *ArtifactState) ([]string, error) {
 	var ids []string
 	seen := map[string]bool{}
-	for todo := slices.Clone(a.Above); len(todo) > 0; todo = todo[1:] {
+	for todo := slices.Clone(a.ReplacedBy); len(todo) > 0; todo = todo[1:] {
 		id := todo[0]
 		if seen[id] {
 			continue
@@ -67,7 +67,7 @@ func replacedBy(s Store, a *ArtifactState) ([]string, error) {
 			return nil, err
 		}
 		if b.Withdrawn {
-			todo = append(todo, b.Above...)
+			todo = append(todo, b.ReplacedBy...)
 			continue
 		}
 		ids = append(ids, id)
@@ -89,7 +89,7 @@ func replacedBy(s Store, a *ArtifactState) ([]string, error) {
 func unresolved(s Store, a *ArtifactState) ([]string, error) {
 	var ids []string
 	for _, id := range a.Published.Replaces {
-		if !slices.Contains(a.Below, id) {
+		if !slices.Contains(a.Replaced, id) {
 			ids = append(ids, id)
 		}
 	}

@@ -80,14 +80,14 @@ func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 		checkAnswer(t, id, got, want, func(x handoff.Reader) (any, error) { return x.Work(ctx, "codex", id) })
 	}
 	for _, hidden := range []bool{false, true} {
-		for q := (handoff.ArtifactQuery{Hidden: hidden, Limit: 3}); ; {
+		for q := (handoff.ArtifactQuery{IncludeInactive: hidden, Limit: 3}); ; {
 			checkAnswer(t, fmt.Sprintf("%+v", q), got, want, func(x handoff.Reader) (any, error) { return x.Artifacts(ctx, q) })
 			page, err := want.Artifacts(ctx, q)
 			if q.Cursor = page.Cursor; err != nil || q.Cursor == "" {
 				break
 			}
 		}
-		q := handoff.SessionQuery{Runs: hidden, Archived: hidden}
+		q := handoff.SessionQuery{IncludeRuns: hidden, IncludeArchived: hidden}
 		checkAnswer(t, fmt.Sprintf("%+v", q), got, want, func(x handoff.Reader) (any, error) { return x.Sessions(ctx, q) })
 	}
 }
@@ -134,7 +134,7 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 		Channel: pick("channel", "design", "patch", "moon"), Kind: pick("kind", "file", "report"),
 		Name: pick("name", "context.md", "b.md"), Namespace: pick("namespace", "s1", "run1"),
 		Tag: pick("tag", "security", "draft"), Key: pick("key", "k1", "k2"),
-		Since: moment("since"), Until: moment("until"), Hidden: rapid.Bool().Draw(t, "hidden"),
+		Since: moment("since"), Until: moment("until"), IncludeInactive: rapid.Bool().Draw(t, "hidden"),
 		Status:   handoff.Status(pick("status", "active", "superseded", "withdrawn")),
 		IDPrefix: pick("prefix", "art_", "art_0000000000000000000000001", "rec_", "art_00000000000000000000000003", "z"),
 		Family:   id("family"), Parent: id("parent"),
@@ -153,18 +153,18 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 // DrawSessionQuery draws a query of sessions.
 func DrawSessionQuery(t *rapid.T) handoff.SessionQuery {
 	q := handoff.SessionQuery{
-		Status: rapid.SampledFrom([]string{"", "", "running", "completed"}).Draw(t, "session status"),
-		Tag:    rapid.SampledFrom([]string{"", "", "t1", "t2"}).Draw(t, "session tag"),
-		Parent: rapid.SampledFrom([]string{"", "", "s1"}).Draw(t, "parent session"),
-		Agent:  rapid.SampledFrom([]string{"", "", "alex", "casey"}).Draw(t, "session agent"),
-		User:   rapid.SampledFrom([]string{"", "", "u", "v"}).Draw(t, "session user"),
-		BootID: rapid.SampledFrom([]string{"", "", "", "b", "c"}).Draw(t, "boot"),
-		Runs:   rapid.Bool().Draw(t, "runs"), Archived: rapid.Bool().Draw(t, "archived"),
+		Status:      rapid.SampledFrom([]string{"", "", "running", "completed"}).Draw(t, "session status"),
+		Tag:         rapid.SampledFrom([]string{"", "", "t1", "t2"}).Draw(t, "session tag"),
+		Parent:      rapid.SampledFrom([]string{"", "", "s1"}).Draw(t, "parent session"),
+		Agent:       rapid.SampledFrom([]string{"", "", "alex", "casey"}).Draw(t, "session agent"),
+		User:        rapid.SampledFrom([]string{"", "", "u", "v"}).Draw(t, "session user"),
+		BootID:      rapid.SampledFrom([]string{"", "", "", "b", "c"}).Draw(t, "boot"),
+		IncludeRuns: rapid.Bool().Draw(t, "runs"), IncludeArchived: rapid.Bool().Draw(t, "archived"),
 		Limit:  rapid.IntRange(0, 2).Draw(t, "session limit"),
 		Cursor: rapid.SampledFrom([]string{"", "", "c3", "ca", "never"}).Draw(t, "session cursor"),
 	}
 	if kind := rapid.SampledFrom([]string{"none", "none", "", "file", "report"}).Draw(t, "kind made"); kind != "none" {
-		q.Kinds = func(k string) bool { return k == kind }
+		q.HasKind = func(k string) bool { return k == kind }
 	}
 	if pattern := rapid.SampledFrom([]string{"", "", "^intake", "-app$", "nothing", ""}).Draw(t, "session workflow"); pattern != "" {
 		q.Workflow = regexp.MustCompile(pattern)

@@ -50,7 +50,7 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (filelog.Report, 
 // keepAnew keeps what is missing of the bodies that artifacts need, as far as
 // their files are as published.
 func (w *Workspace) keepAnew(ctx context.Context) error {
-	for q := (handoff.ArtifactQuery{Hidden: true, Limit: pageSize}); ; {
+	for q := (handoff.ArtifactQuery{IncludeInactive: true, Limit: pageSize}); ; {
 		page, err := w.Artifacts(ctx, q)
 		if err != nil {
 			return err
@@ -200,12 +200,12 @@ func (x *index) differs(ctx context.Context, at handoff.Index) (bool, error) {
 type question func(ctx context.Context, of handoff.Reader, cursor string) (page any, next string, err error)
 
 func allArtifacts(ctx context.Context, of handoff.Reader, cursor string) (any, string, error) {
-	page, err := of.Artifacts(ctx, handoff.ArtifactQuery{Hidden: true, Limit: pageSize, Cursor: cursor})
+	page, err := of.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Limit: pageSize, Cursor: cursor})
 	return page, page.Cursor, err
 }
 
 func allSessions(ctx context.Context, of handoff.Reader, cursor string) (any, string, error) {
-	page, err := of.Sessions(ctx, handoff.SessionQuery{Runs: true, Archived: true, Limit: pageSize, Cursor: cursor})
+	page, err := of.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true, Limit: pageSize, Cursor: cursor})
 	return page, page.Cursor, err
 }
 

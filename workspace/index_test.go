@@ -81,7 +81,7 @@ func listAll(dir string) int {
 		return 1
 	}
 	defer w.Close()
-	page, err := w.Artifacts(background, handoff.ArtifactQuery{Hidden: true})
+	page, err := w.Artifacts(background, handoff.ArtifactQuery{IncludeInactive: true})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -282,7 +282,7 @@ func TestIndexTroubleWhileOpen(t *testing.T) {
 		t.Errorf("Publish = %v, warnings %q", err, p.Warnings)
 	}
 	checkWorkspace(t, dir, 32)
-	page, err := w.Artifacts(t.Context(), handoff.ArtifactQuery{Hidden: true})
+	page, err := w.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 	if err != nil || len(page.Artifacts) != 32 {
 		t.Errorf("%d artifacts, %v, want 32", len(page.Artifacts), err)
 	}

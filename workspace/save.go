@@ -21,7 +21,7 @@ import (
 //
 // Kinds: Conflict (something is there), NotFound (its directory is missing),
 // Corrupt, Unavailable.
-func Save(ctx context.Context, b handoff.Body, name string) error {
+func Save(ctx context.Context, b handoff.Content, name string) error {
 	dir, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
 		return unsaved(name, err)
@@ -33,7 +33,7 @@ func Save(ctx context.Context, b handoff.Body, name string) error {
 // PutBack writes a body to the path under which it was published, where
 // nothing is now. It is Save in all else; its kind is Unavailable, too, where
 // that path is not below this worktree.
-func (w *Workspace) PutBack(ctx context.Context, b handoff.Body) error {
+func (w *Workspace) PutBack(ctx context.Context, b handoff.Content) error {
 	if a := b.Artifact; a.Root == handoff.SessionRoot || a.Root == "" && a.Worktree != w.Linked {
 		return &handoff.Error{Op: "write", Name: a.Path, Kind: handoff.Unavailable, Err: errors.New("its place is not below this workspace"),
 			Hint: handoff.Advice("handoff read " + a.ID + " --to PATH writes it elsewhere")}
@@ -60,7 +60,7 @@ func (w *Workspace) PutBack(ctx context.Context, b handoff.Body) error {
 }
 
 // save writes a body under a name in dir that is free, by way of a temporary.
-func save(ctx context.Context, b handoff.Body, dir *os.Root, name string) error {
+func save(ctx context.Context, b handoff.Content, dir *os.Root, name string) error {
 	temporary := ".handoff-" + rand.Text()
 	if b.Artifact.Digest.Algorithm == handoff.SHA256Tar {
 		if err := saveDir(ctx, b, dir, name, temporary); err != nil {
@@ -85,7 +85,7 @@ func save(ctx context.Context, b handoff.Body, dir *os.Root, name string) error 
 
 // saveDir takes the name with an empty directory, the only thing that a
 // rename of the temporary one replaces.
-func saveDir(ctx context.Context, b handoff.Body, dir *os.Root, name, temporary string) (err error) {
+func saveDir(ctx context.Context, b handoff.Content, dir *os.Root, name, temporary string) (err error) {
 	if err := dir.Mkdir(name, 0o777); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 	}
 	flags.StringArrayVar(&f.producer, "producer", nil, "whose producer has `slot=value`; may be repeated")
 	flags.StringVar(&f.status, "status", "", "of this `status`: active, superseded or withdrawn")
-	flags.BoolVar(&f.query.Hidden, "all", false, "of every status")
+	flags.BoolVar(&f.query.IncludeInactive, "all", false, "of every status")
 	flags.StringVar(&f.since, "since", "", "published at or after this `time`: 2h, 3d, 2026-11-21, or RFC 3339")
 	flags.StringVar(&f.until, "until", "", "published before this `time`")
 	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
@@ -67,7 +67,7 @@ func (f *filterFlags) resolve(a *cli.App) (handoff.ArtifactQuery, error) {
 	default:
 		return q, cli.Invalid("--status", f.status, "no such status", "the statuses are active, superseded and withdrawn")
 	}
-	if q.Status != "" && q.Hidden {
+	if q.Status != "" && q.IncludeInactive {
 		return q, cli.Invalid("--all", "", "means every status, and --status one", "leave one of them out")
 	}
 	if q.Since, err = cli.Moment("--since", f.since, a.Now()); err != nil {
@@ -122,12 +122,12 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, q handoff.Art
 		return a.JSON(page)
 	}
 	show := a.Artifacts
-	if q.Hidden || q.Status != "" {
+	if q.IncludeInactive || q.Status != "" {
 		show = a.Revisions
 	}
 	show(page.Artifacts)
-	if page.Hidden > 0 {
-		fmt.Fprintf(a.Err, "%d more replaced or withdrawn; --all lists them\n", page.Hidden)
+	if page.HiddenCount > 0 {
+		fmt.Fprintf(a.Err, "%d more replaced or withdrawn; --all lists them\n", page.HiddenCount)
 	}
 	if page.Cursor != "" {
 		fmt.Fprintf(a.Err, "older ones: --cursor %s\n", page.Cursor)

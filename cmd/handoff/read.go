@@ -172,7 +172,7 @@ func wrote(a *cli.App, path string, err error) error {
 
 // tell says where a body comes from, where that is not its file as published,
 // and whether it still stands.
-func tell(a *cli.App, b handoff.Body) {
+func tell(a *cli.App, b handoff.Content) {
 	art := b.Artifact
 	switch {
 	case b.Kept && art.Target != handoff.Available:
@@ -189,7 +189,7 @@ func tell(a *cli.App, b handoff.Body) {
 }
 
 // readJSON prints a page of a body, and where it comes from.
-func readJSON(a *cli.App, b handoff.Body, span content.Span) error {
+func readJSON(a *cli.App, b handoff.Content, span content.Span) error {
 	var text bytes.Buffer
 	page, err := content.CopyPage(&text, b, span)
 	if err != nil {

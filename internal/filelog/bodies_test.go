@@ -238,14 +238,14 @@ func TestCheckNotesOrphans(t *testing.T) {
 }
 
 // collected runs a collection and returns what went, by digest.
-func (k *keeping) collected() map[handoff.Digest]content.Need {
+func (k *keeping) collected() map[handoff.Digest]content.Reference {
 	k.Helper()
 	now := time.Now()
 	list, err := k.bodies.Unneeded(k.Context(), now)
 	k.must(err)
 	gone, err := k.bodies.Collect(k.Context(), list, now)
 	k.must(err)
-	went := map[handoff.Digest]content.Need{}
+	went := map[handoff.Digest]content.Reference{}
 	for _, b := range gone {
 		went[b.Digest] = b.Need
 	}
@@ -264,7 +264,7 @@ func TestCollect(t *testing.T) {
 	orphan, young := k.put("orphan"), k.put("young")
 	k.age(one, two, three, orphan)
 
-	want := map[handoff.Digest]content.Need{three: content.Withdrawn, orphan: content.Orphan}
+	want := map[handoff.Digest]content.Reference{three: content.Withdrawn, orphan: content.Orphan}
 	if got := k.collected(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("collected %v, want %v", got, want)
 	}

@@ -68,7 +68,7 @@ type check struct {
 	files     map[handoff.Seq]string
 	places    map[string]handoff.Seq // by id
 	lost      []handoff.Record       // that have only their second name
-	needs     content.Needs
+	needs     content.References
 	spoilt    []string // files that are not the body that their name says
 }
 

@@ -19,7 +19,7 @@ import (
 type KeptBody struct {
 	Digest    handoff.Digest `json:"digest"`
 	SizeBytes int64          `json:"sizeBytes"`
-	Need      content.Need   `json:"need"`
+	Need      content.Reference   `json:"need"`
 	modTime   time.Time
 	name      string // below the runtime directory
 	aside     bool   // a collection was about to remove it
@@ -29,7 +29,7 @@ type KeptBody struct {
 const asideSuffix = ".aside"
 
 // list returns every body, and what doesn't belong among them.
-func (b *Bodies) list(needs *content.Needs) (bodies []KeptBody, strays []string, err error) {
+func (b *Bodies) list(needs *content.References) (bodies []KeptBody, strays []string, err error) {
 	dirs, err := b.entries(bodiesDir)
 	for _, dir := range dirs {
 		name := bodiesDir + "/" + dir.Name()
@@ -95,7 +95,7 @@ func (b *Bodies) Unneeded(ctx context.Context, now time.Time) ([]KeptBody, error
 		return nil, &handoff.Error{Op: "collect", Name: b.log.dir, Kind: handoff.Corrupt, Err: errors.New("there are bodies, and no log that could need them"),
 			Hint: handoff.Advice("handoff check tells what is missing")}
 	}
-	bodies = slices.DeleteFunc(bodies, func(k KeptBody) bool { return k.Need == content.Needed || now.Sub(k.modTime) < staleAfter })
+	bodies = slices.DeleteFunc(bodies, func(k KeptBody) bool { return k.Need == content.Referenced || now.Sub(k.modTime) < staleAfter })
 	slices.SortFunc(bodies, func(x, y KeptBody) int { return cmp.Compare(y.SizeBytes, x.SizeBytes) })
 	return bodies, nil
 }

@@ -14,9 +14,9 @@ func History(ctx context.Context, reader handoff.Reader, id string) ([]handoff.A
 	if err != nil {
 		return nil, err
 	}
-	queries := []handoff.ArtifactQuery{{Family: id, Hidden: true}}
+	queries := []handoff.ArtifactQuery{{Family: id, IncludeInactive: true}}
 	if a.Name != "" {
-		queries = append(queries, handoff.ArtifactQuery{Namespace: a.Namespace, Name: a.Name, Hidden: true})
+		queries = append(queries, handoff.ArtifactQuery{Namespace: a.Namespace, Name: a.Name, IncludeInactive: true})
 	}
 	var list []handoff.Artifact
 	for _, q := range queries {

@@ -15,7 +15,7 @@ func OfSession(ctx context.Context, reader handoff.Reader, id string) (Graph, er
 	if _, err := reader.Session(ctx, id); err != nil {
 		return Graph{}, err
 	}
-	page, err := reader.Sessions(ctx, handoff.SessionQuery{Runs: true, Archived: true})
+	page, err := reader.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true})
 	if err != nil {
 		return Graph{}, err
 	}

@@ -36,7 +36,7 @@ type walk struct {
 // node adds an artifact, unless the graph has it. It asks for a list, because
 // to show one artifact its body is read.
 func (w *walk) node(id string) (handoff.Artifact, error) {
-	page, err := w.reader.Artifacts(w.ctx, handoff.ArtifactQuery{IDPrefix: id, Hidden: true, Limit: 1})
+	page, err := w.reader.Artifacts(w.ctx, handoff.ArtifactQuery{IDPrefix: id, IncludeInactive: true, Limit: 1})
 	if err != nil {
 		return handoff.Artifact{}, err
 	}
@@ -98,7 +98,7 @@ func (w *walk) descendants(id string) error {
 			continue
 		}
 		done[to] = true
-		made, err := w.reader.Artifacts(w.ctx, handoff.ArtifactQuery{Parent: to, Hidden: true})
+		made, err := w.reader.Artifacts(w.ctx, handoff.ArtifactQuery{Parent: to, IncludeInactive: true})
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (w *walk) replacing(id string) ([]handoff.Artifact, error) {
 	if list, ok := w.above[id]; ok {
 		return list, nil
 	}
-	family, err := w.reader.Artifacts(w.ctx, handoff.ArtifactQuery{Family: id, Hidden: true})
+	family, err := w.reader.Artifacts(w.ctx, handoff.ArtifactQuery{Family: id, IncludeInactive: true})
 	if err != nil {
 		return nil, err
 	}

@@ -207,7 +207,7 @@ func (c Candidate) belongs(namespace string) bool {
 // Revisions returns every revision of a name that was not lost, oldest first,
 // those that were withdrawn too.
 func Revisions(ctx context.Context, reader handoff.Reader, namespace, name string) ([]handoff.Artifact, error) {
-	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{Namespace: namespace, Name: name, Hidden: true})
+	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{Namespace: namespace, Name: name, IncludeInactive: true})
 	slices.Reverse(page.Artifacts)
 	return page.Artifacts, err
 }

@@ -80,7 +80,7 @@ func (b *Book) Find(ctx context.Context, issue string) (State, error) {
 
 // records are all records in an issue's namespace, oldest first.
 func (b *Book) records(ctx context.Context, issue string) ([]handoff.Artifact, error) {
-	page, err := b.Hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: issue, Hidden: true})
+	page, err := b.Hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: issue, IncludeInactive: true})
 	slices.Reverse(page.Artifacts)
 	return page.Artifacts, err
 }

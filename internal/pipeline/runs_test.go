@@ -130,7 +130,7 @@ func (f *fuzzedRuns) holds() {
 
 // holdsAll looks for everything that was ever handed in among the revisions.
 func (f *fuzzedRuns) holdsAll() {
-	page, err := f.w.Artifacts(f.Context(), handoff.ArtifactQuery{Hidden: true})
+	page, err := f.w.Artifacts(f.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 	must(f, err)
 	kept := map[string]bool{}
 	for _, a := range page.Artifacts {

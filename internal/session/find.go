@@ -130,7 +130,7 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 	inner, remaining := q.SessionQuery, q.Limit+1
 	inner.Status = status
 	if q.OutputType != "" {
-		inner.Kinds = hasType(q.OutputType)
+		inner.HasKind = hasType(q.OutputType)
 	}
 	if q.Limit > 0 {
 		inner.Limit = q.Limit + 1
@@ -176,7 +176,7 @@ func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, work
 	}
 	none := newError("find output", subject, handoff.NotFound, "no completed session has such an output",
 		handoff.Suggest("list the sessions and their status", handoff.ActionSessions))
-	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, Runs: true, Kinds: hasType(outputType), Limit: 16}
+	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, IncludeRuns: true, HasKind: hasType(outputType), Limit: 16}
 	for {
 		sessions, err := reader.Sessions(ctx, q)
 		if err != nil {

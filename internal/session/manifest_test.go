@@ -210,12 +210,12 @@ func TestManifestsConform(t *testing.T) {
 		if err := m.Apply(t.Context(), records...); err != nil {
 			t.Fatal(err)
 		}
-		page, err := m.Sessions(t.Context(), handoff.SessionQuery{Runs: true, Archived: true})
+		page, err := m.Sessions(t.Context(), handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range page.Sessions {
-			list, err := m.Artifacts(t.Context(), handoff.ArtifactQuery{Producer: map[string]string{"session": s.ID}, Hidden: true})
+			list, err := m.Artifacts(t.Context(), handoff.ArtifactQuery{Producer: map[string]string{"session": s.ID}, IncludeInactive: true})
 			if err != nil {
 				t.Fatal(err)
 			}

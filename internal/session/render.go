@@ -121,7 +121,7 @@ func (ss *Sessions) Read(ctx context.Context, id string) (handoff.Session, []han
 	if s.Parent != "" {
 		field = "run"
 	}
-	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{field: id}, Hidden: true})
+	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{field: id}, IncludeInactive: true})
 	return s, page.Artifacts, err
 }
 

@@ -54,7 +54,7 @@ func (ss *Sessions) CloseAbandoned(ctx context.Context, o Observer) ([]string, e
 	if o.BootID == "" {
 		return nil, nil
 	}
-	page, err := ss.hub.Sessions(ctx, handoff.SessionQuery{BootID: o.BootID, Runs: true, Archived: true})
+	page, err := ss.hub.Sessions(ctx, handoff.SessionQuery{BootID: o.BootID, IncludeRuns: true, IncludeArchived: true})
 	var warnings []string
 	for _, s := range page.Sessions {
 		if !abandoned(s, o) {

@@ -79,8 +79,8 @@ func TestSessionPlans(t *testing.T) {
 		indexes []string
 	}{
 		{handoff.SessionQuery{Limit: 1}, []string{"a USING COVERING INDEX sessions_by_"}},
-		{handoff.SessionQuery{Runs: true, Agent: "v", Status: "v", Kinds: every, Limit: 1}, []string{"a USING COVERING INDEX sessions_by_", "x USING INDEX by_session", "x USING INDEX by_run"}},
-		{handoff.SessionQuery{Runs: true, Archived: true, BootID: "v"}, []string{"a USING COVERING INDEX sessions_by_boot"}},
+		{handoff.SessionQuery{IncludeRuns: true, Agent: "v", Status: "v", HasKind: every, Limit: 1}, []string{"a USING COVERING INDEX sessions_by_", "x USING INDEX by_session", "x USING INDEX by_run"}},
+		{handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true, BootID: "v"}, []string{"a USING COVERING INDEX sessions_by_boot"}},
 	} {
 		plan := explain(t, x, func(s *store) (string, []any, error) { return showingSessions(s, tt.query, 0) })
 		for _, index := range tt.indexes {

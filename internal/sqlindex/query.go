@@ -56,7 +56,7 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 		if err != nil {
 			return err
 		}
-		if page.Hidden, err = hidden(s, q, where); err != nil {
+		if page.HiddenCount, err = hidden(s, q, where); err != nil {
 			return err
 		}
 		states, more, err := shown(s, q, where, before)
@@ -223,7 +223,7 @@ func (w clause) slot(slot, value string) clause {
 
 // hidden counts the artifacts that q leaves out because of their status.
 func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
-	if q.Status == "" && q.Hidden {
+	if q.Status == "" && q.IncludeInactive {
 		return 0, nil
 	}
 	var n int64
@@ -266,7 +266,7 @@ func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) (lis
 // showing returns the query of shown. It finds positions in the indexes first,
 // and then reads only the rows of the result.
 func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []any) {
-	if q.Status != "" || !q.Hidden {
+	if q.Status != "" || !q.IncludeInactive {
 		w = w.status("= ?", string(cmp.Or(q.Status, handoff.Active)))
 	}
 	if before != 0 {
@@ -283,7 +283,7 @@ func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []a
 func (s *store) prefetchViews(list []*handoff.ArtifactState) error {
 	var ids, sessions, families []string
 	for _, a := range list {
-		ids = append(append(ids, a.Published.Parents...), a.Above...)
+		ids = append(append(ids, a.Published.Parents...), a.ReplacedBy...)
 		sessions = append(sessions, cmp.Or(a.Record.Producer.RunID, a.Record.Producer.Session))
 		families = append(families, a.Family)
 	}
@@ -368,8 +368,8 @@ func showingSessions(s *store, q handoff.SessionQuery, before handoff.Seq) (stri
 		}
 		w = w.and("a.workflow IN (SELECT value FROM json_each(?))", names)
 	}
-	if q.Kinds != nil {
-		kinds, err := s.fitting(everyKind, q.Kinds)
+	if q.HasKind != nil {
+		kinds, err := s.fitting(everyKind, q.HasKind)
 		if err != nil {
 			return "", nil, err
 		}
@@ -418,13 +418,13 @@ func (s *store) fitting(query string, fits func(string) bool) (string, error) {
 func selectsSessions(q handoff.SessionQuery, before handoff.Seq) clause {
 	w := clause{from: "sessions a"}.also("a.opened > 0").equal("status", q.Status).equal("parent", q.Parent).
 		equal("agent", q.Agent).equal("user", q.User).equal("boot", q.BootID)
-	if q.Parent == "" && !q.Runs {
+	if q.Parent == "" && !q.IncludeRuns {
 		w = w.and("a.parent = ''")
 	}
 	if q.Tag != "" {
 		w = w.and("a.id IN (SELECT id FROM session_tags WHERE tag = ?)", q.Tag)
 	}
-	if !q.Archived {
+	if !q.IncludeArchived {
 		w = w.and("a.archived = 0")
 	}
 	if !q.Since.IsZero() {

@@ -240,7 +240,7 @@ func TestSearchAnswers(t *testing.T) {
 // look returns the artifacts that have all words, by looking at each.
 func look(t *testing.T, m *handoff.Memory, bodies map[string]string, text string, hidden bool) (ids []string) {
 	t.Helper()
-	page, err := m.Artifacts(t.Context(), handoff.ArtifactQuery{Hidden: hidden})
+	page, err := m.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: hidden})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestDecodesWhatItShows(t *testing.T) {
 	if err := x.Apply(t.Context(), logtest.Placed(records)...); err != nil {
 		t.Fatal(err)
 	}
-	queries := []handoff.ArtifactQuery{{Limit: shows}, {Limit: shows, Hidden: true}, {Limit: shows, Channel: "design"}}
+	queries := []handoff.ArtifactQuery{{Limit: shows}, {Limit: shows, IncludeInactive: true}, {Limit: shows, Channel: "design"}}
 	var want []handoff.ArtifactPage
 	for _, q := range queries {
 		page, err := x.Artifacts(t.Context(), q)

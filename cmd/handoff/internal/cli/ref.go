@@ -35,7 +35,7 @@ func (a *App) Here(ctx context.Context, w *workspace.Workspace, ref string) (str
 // ExpandID returns the one id of an artifact that begins so; several are a
 // Conflict whose hint lists them.
 func ExpandID(ctx context.Context, reader handoff.Reader, ref string) (string, error) {
-	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{IDPrefix: ref, Hidden: true, Limit: 6})
+	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{IDPrefix: ref, IncludeInactive: true, Limit: 6})
 	if err != nil {
 		return "", err
 	}

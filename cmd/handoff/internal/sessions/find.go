@@ -30,7 +30,7 @@ func findCommand(a *cli.App) *cobra.Command {
 	flags.StringVar(&q.User, "user", "", "begun by this `user`")
 	flags.StringVar(&q.Tag, "tag", "", "with this `tag`")
 	flags.StringVar(&q.OutputType, "output-type", "", "with an output of this `type`: document, data, report or artifact")
-	flags.BoolVar(&q.Runs, "runs", false, "runs within sessions too")
+	flags.BoolVar(&q.IncludeRuns, "runs", false, "runs within sessions too")
 	flags.IntVar(&q.Limit, "limit", cli.DefaultLimit, "at most this `number`; 0 for all")
 	flags.StringVar(&q.Cursor, "cursor", "", "go on where an earlier page ended, at its `cursor`")
 	a.JSONFlag(c, "print JSON")

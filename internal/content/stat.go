@@ -12,11 +12,11 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// Look implements handoff.Files.
-func (s *Files) Look(ctx context.Context, a handoff.Artifact) (t handoff.Target, fingerprint string) {
+// Stat implements handoff.Files.
+func (s *Files) Stat(ctx context.Context, a handoff.Artifact) (t handoff.Target, fingerprint string) {
 	root, name, done, err := s.find(ctx, a)
 	defer done()
-	t, info := glance(a, root, name, err)
+	t, info := compareStat(a, root, name, err)
 	if t != handoff.Unknown || info == nil {
 		return t, ""
 	}
@@ -27,7 +27,7 @@ func (s *Files) Look(ctx context.Context, a handoff.Artifact) (t handoff.Target,
 func (s *Files) Open(ctx context.Context, a handoff.Artifact) (t handoff.Target, fingerprint string, f io.ReadSeekCloser) {
 	root, name, done, err := s.find(ctx, a)
 	defer done()
-	t, info := glance(a, root, name, err)
+	t, info := compareStat(a, root, name, err)
 	switch {
 	case t != handoff.Unknown || info == nil:
 		return t, "", nil
@@ -91,9 +91,9 @@ func (s *Files) findElsewhere(a handoff.Artifact) (*os.Root, string, func(), err
 	return root, filepath.FromSlash(a.Path), func() { root.Close() }, nil
 }
 
-// glance says what became of a file as far as that shows without reading it.
+// compareStat says what became of a file as far as that shows without reading it.
 // Where it doesn't, and there is something, it returns that.
-func glance(a handoff.Artifact, root *os.Root, name string, err error) (handoff.Target, fs.FileInfo) {
+func compareStat(a handoff.Artifact, root *os.Root, name string, err error) (handoff.Target, fs.FileInfo) {
 	var info fs.FileInfo
 	switch {
 	case err != nil:

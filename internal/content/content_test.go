@@ -185,10 +185,10 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// TestNeeds compares what a collection may take with an index's answers: no
+// TestReferences compares the references of drawn records with an index: no
 // body of an artifact that is not withdrawn, and of the others every one that
 // nothing else could name.
-func TestNeeds(t *testing.T) {
+func TestReferences(t *testing.T) {
 	values := []string{logtest.DigestOf("a").Value, logtest.DigestOf("b").Value, logtest.DigestOf("c").Value}
 	rapid.Check(t, func(t *rapid.T) {
 		records := logtest.DrawRecords(t)
@@ -214,7 +214,7 @@ func TestNeeds(t *testing.T) {
 				}
 			}
 		}
-		var needs content.Needs
+		var needs content.References
 		index := handoff.NewMemory()
 		for _, r := range records {
 			needs.Add(r)
@@ -228,12 +228,12 @@ func TestNeeds(t *testing.T) {
 		if err := index.Apply(context.Background(), records...); err != nil {
 			t.Fatal(err)
 		}
-		page, err := index.Artifacts(context.Background(), handoff.ArtifactQuery{Hidden: true})
+		page, err := index.Artifacts(context.Background(), handoff.ArtifactQuery{IncludeInactive: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, a := range page.Artifacts {
-			if a.Kept && a.Status != handoff.Withdrawn && needs.Of(a.Digest) != content.Needed {
+			if a.Kept && a.Status != handoff.Withdrawn && needs.Of(a.Digest) != content.Referenced {
 				t.Fatalf("the body of %s, which is %s, is %s", a.ID, a.Status, needs.Of(a.Digest))
 			}
 		}
@@ -241,7 +241,7 @@ func TestNeeds(t *testing.T) {
 			want := content.Orphan
 			switch {
 			case live[value] || strange[value]:
-				want = content.Needed
+				want = content.Referenced
 			case named[value]:
 				want = content.Withdrawn
 			}
@@ -256,10 +256,10 @@ func TestNeeds(t *testing.T) {
 	})
 }
 
-func TestNeedsAfterALoss(t *testing.T) {
-	var needs content.Needs
+func TestReferencesWithLostRecord(t *testing.T) {
+	var needs content.References
 	needs.Add(handoff.Record{Version: 1, ID: "rec_1", Fact: &handoff.Gap{}})
-	if got := needs.Of(logtest.DigestOf("a")); got != content.Needed {
+	if got := needs.Of(logtest.DigestOf("a")); got != content.Referenced {
 		t.Errorf("where a record was lost, an unknown body is %s", got)
 	}
 }
