@@ -137,15 +137,31 @@ func TestRunDescriptors(t *testing.T) {
 }
 
 // TestRunInterruptedEarly interrupts handoff while it opens the session, at
-// many moments: either there is no session, or it is closed.
+// many moments: either there is no session, or it is closed. Half of the
+// moments are counted from the session's record, so that there is one however
+// slow the machine is.
 func TestRunInterruptedEarly(t *testing.T) {
+	const rounds = 12
 	dir := t.TempDir()
-	for i := range 12 {
+	records := func() int {
+		found, err := filepath.Glob(filepath.Join(dir, ".handoff", "log", "*", "*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	for i := range rounds {
+		before := records()
 		cmd := exec.Command("handoff", "run", "--", "sleep", "60")
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "HANDOFF_WORKSPACE="+dir)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
+		}
+		for end := time.Now().Add(30 * time.Second); i%2 == 1 && records() == before; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("no session was recorded")
+			}
 		}
 		time.Sleep(time.Duration(i) * 4 * time.Millisecond)
 		cmd.Process.Signal(syscall.SIGINT)
@@ -161,6 +177,9 @@ func TestRunInterruptedEarly(t *testing.T) {
 	page, err := w.Sessions(t.Context(), handoff.SessionQuery{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if n := len(page.Sessions); n < rounds/2 {
+		t.Errorf("%d sessions, want at least %d", n, rounds/2)
 	}
 	for _, s := range page.Sessions {
 		if s.Status != session.Cancelled {

@@ -216,8 +216,8 @@ func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, out
 type Entry struct {
 	Path     string    `json:"path"` // slash-separated, relative to the folder
 	Type     string    `json:"type"` // file, directory, symlink or other
-	Size     int64     `json:"size"`
-	Modified time.Time `json:"modified"`
+	Size     int64     `json:"sizeBytes"`
+	Modified time.Time `json:"modifiedAt"`
 	Internal bool      `json:"isInternal"` // written by handoff: the manifest or a temporary file
 }
 
