@@ -28,6 +28,10 @@ func mainCode() (code int) {
 			code = cli.ExitBug
 		}
 	}()
+	if slices.Equal(os.Args[1:], []string{"--version"}) { // signals, the terminal and the directory are not needed
+		a := &cli.App{Out: os.Stdout, Err: os.Stderr, Version: version()}
+		return a.Run(context.Background(), nil, os.Args[1:])
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	dir, err := os.Getwd()
