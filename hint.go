@@ -61,6 +61,7 @@ const (
 	ActionNext       Action = "next stage"           // ISSUE
 	ActionStart      Action = "start pipeline run"   // ISSUE
 	ActionRunHistory Action = "show pipeline run"    // ISSUE
+	ActionSubmit     Action = "submit stage"         // ISSUE NAME PATH
 	ActionArchive    Action = "archive pipeline run" // ISSUE
 	ActionValidate   Action = "validate"             // PATH
 )

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/filelog"
 )
 
@@ -49,7 +48,7 @@ func TestCheckIndex(t *testing.T) {
 			if _, err := w.Repair(t.Context(), time.Now()); err != nil {
 				t.Error(err)
 			}
-			if _, err := w.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md"}); err != nil {
+			if _, err := w.Publish(t.Context(), Publication{Channel: "design", Path: "a.md"}); err != nil {
 				t.Error(err)
 			}
 			if report := check(); len(report.Findings) > 0 && name != "a directory" {

@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
@@ -37,7 +38,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	defer w.Close()
 
-	_, err := w.Publish(ctx, handoff.Draft{Channel: "design", Path: "design.md", Title: "Retry policy"})
+	_, err := w.Publish(ctx, workspace.Publication{Channel: "design", Path: "design.md", Title: "Retry policy"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func Example() {
 	// Retry policy is in design.md and is active
 }
 
-// A watch yields what is in the log behind a place, and then what comes.
+// A watch yields the artifacts after a position in the log, and then each new one.
 func ExampleWorkspace_Watch() {
 	ctx := context.Background()
 	dir, w := testWorkspace()
@@ -62,20 +63,19 @@ func ExampleWorkspace_Watch() {
 
 	go func() {
 		for _, channel := range []string{"analysis", "design"} {
-			if _, err := w.Publish(ctx, handoff.Draft{Channel: channel, Path: "design.md"}); err != nil {
+			if _, err := w.Publish(ctx, workspace.Publication{Channel: channel, Path: "design.md"}); err != nil {
 				log.Fatal(err)
 			}
 		}
 	}()
 
-	for r, err := range w.Watch(ctx, 0) {
+	start := handoff.Seq(0)
+	for a, err := range w.Watch(ctx, workspace.WatchOptions{After: &start}) {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if p, ok := r.Fact.(*handoff.ArtifactPublished); ok {
-			fmt.Println(r.Seq, p.Channel, p.Path)
-		}
-		if r.Seq == 2 {
+		fmt.Println(a.Seq, a.Channel, a.Path)
+		if a.Channel == "design" {
 			break
 		}
 	}
@@ -84,14 +84,14 @@ func ExampleWorkspace_Watch() {
 	// 2 design design.md
 }
 
-// What is published is kept as it was: it can be read when the file has changed.
-func ExampleWorkspace_Open() {
+// An artifact can be read as it was published after its file has changed.
+func ExampleWorkspace_Read() {
 	ctx := context.Background()
 	dir, w := testWorkspace()
 	defer os.RemoveAll(dir)
 	defer w.Close()
 
-	p, err := w.Publish(ctx, handoff.Draft{Channel: "design", Path: "design.md"})
+	p, err := w.Publish(ctx, workspace.Publication{Channel: "design", Path: "design.md"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func ExampleWorkspace_Open() {
 		log.Fatal(err)
 	}
 
-	b, err := w.Open(ctx, p.ID)
+	b, err := w.Read(ctx, p.ID, workspace.ReadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -113,9 +113,28 @@ func ExampleWorkspace_Open() {
 	// design.md is modified; published was: # Retry policy
 }
 
-// A directory is kept where its publisher says so; it can be unpacked when the
-// directory is gone.
-func ExampleSave() {
+// Names are scoped to a run: two runs use the same name without a conflict.
+func ExampleWorkspace_Write() {
+	ctx := context.Background()
+	dir, w := testWorkspace()
+	defer os.RemoveAll(dir)
+	defer w.Close()
+
+	for _, run := range []string{"run-1", "run-2"} {
+		agent := w.As(workspace.Caller{Dir: dir, Producer: handoff.Producer{RunID: run}})
+		written, err := agent.Write(ctx, workspace.NamedContent{Name: "context.md", Body: strings.NewReader("by " + run)})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(written.Ref)
+	}
+	// Output:
+	// run-1/context.md
+	// run-2/context.md
+}
+
+// A directory is kept if its publisher asks for it, and can be unpacked later.
+func ExampleWorkspace_Save() {
 	ctx := context.Background()
 	dir, w := testWorkspace()
 	defer os.RemoveAll(dir)
@@ -128,7 +147,7 @@ func ExampleSave() {
 		log.Fatal(err)
 	}
 
-	p, err := w.Publish(ctx, handoff.Draft{Channel: "handoff", Path: "site", Keep: handoff.KeepAlways})
+	p, err := w.Publish(ctx, workspace.Publication{Channel: "handoff", Path: "site", Keep: handoff.KeepAlways})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -136,12 +155,12 @@ func ExampleSave() {
 		log.Fatal(err)
 	}
 
-	b, err := w.Open(ctx, p.ID)
+	b, err := w.Read(ctx, p.ID, workspace.ReadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer b.Close()
-	if err := workspace.Save(ctx, b, filepath.Join(dir, "as-published")); err != nil {
+	if err := w.Save(ctx, b, "as-published"); err != nil {
 		log.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "as-published", "index.md"))

@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/agent-handoff/handoff"
 )
 
 var background = context.Background()
@@ -43,7 +41,7 @@ func publishSome(t *testing.T, dir string, n int) {
 	defer w.Close()
 	var last []string
 	for i := range n {
-		d := handoff.Draft{Path: "a.md", Channel: "design", Title: "Retry policy " + fmt.Sprint(i)}
+		d := Publication{Path: "a.md", Channel: "design", Title: "Retry policy " + fmt.Sprint(i)}
 		if i%3 == 2 {
 			d.Replaces = last
 		}

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/sqlindex"
 	"github.com/agent-handoff/handoff/logtest"
 )
 
@@ -61,7 +60,7 @@ func publishMany(dir, n string) int {
 			return 1
 		}
 		began := time.Now()
-		p, err := w.Publish(background, handoff.Draft{Path: mine, Keep: handoff.KeepAlways, Channel: "design", Title: fmt.Sprintf("%d of %d", i, os.Getpid())})
+		p, err := w.Publish(background, Publication{Path: mine, Keep: handoff.KeepAlways, Channel: "design", Title: fmt.Sprintf("%d of %d", i, os.Getpid())})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -277,7 +276,7 @@ func TestIndexTroubleWhileOpen(t *testing.T) {
 	badPages(t, "", file)
 	query(t, file, `DROP TABLE IF EXISTS artifacts`)
 	publishSome(t, dir, 1)
-	p, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"})
+	p, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"})
 	if err != nil || len(p.Warnings) > 0 {
 		t.Errorf("Publish = %v, warnings %q", err, p.Warnings)
 	}
@@ -340,11 +339,11 @@ func TestIndexInCache(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Close()
-		if _, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design", Title: "Retry policy"}); err != nil {
+		if _, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design", Title: "Retry policy"}); err != nil {
 			t.Fatal(err)
 		}
-		found, err := w.Search(t.Context(), sqlindex.Query{Text: "retry"})
-		if err != nil || len(found) != 1 {
+		found, err := w.Search(t.Context(), SearchOptions{Text: "retry"})
+		if err != nil || len(found.Matches) != 1 {
 			t.Errorf("Search = %v, %v, want one", found, err)
 		}
 		id, _ := w.Log.ID()

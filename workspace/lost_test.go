@@ -25,7 +25,7 @@ func TestLogLost(t *testing.T) {
 		w := openDir(t, dir)
 		checkWorkspace(t, dir, 8)
 		for range 2 {
-			_, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"})
+			_, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"})
 			if !errors.Is(err, handoff.Corrupt) {
 				t.Errorf("Publish = %v, want kind Corrupt", err)
 			}
@@ -45,7 +45,7 @@ func TestLogLost(t *testing.T) {
 	if _, err := w.Repair(t.Context(), time.Now()); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"}); err != nil {
+	if _, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"}); err != nil {
 		t.Errorf("after a repair, Publish = %v", err)
 	}
 	checkWorkspace(t, dir, 9)

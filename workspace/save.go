@@ -12,80 +12,80 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/durable"
 	"golang.org/x/sys/unix"
 )
 
-// Save writes a body to a new file, or a directory's to a new directory; what
-// is there already is never touched. When it returns nil, all of it is there,
-// on stable storage.
+// Save writes a body to a new file, or a directory's to a new directory, at a
+// path as the caller types it. What exists is never replaced. When Save returns
+// nil everything is on stable storage.
 //
-// Kinds: Conflict (something is there), NotFound (its directory is missing),
-// Corrupt, Unavailable.
-func Save(ctx context.Context, b handoff.Content, name string) error {
+// Kinds: Conflict (the path exists), NotFound (its directory, or a body without
+// a record), Corrupt, Unavailable.
+func (w *Workspace) Save(ctx context.Context, b Body, name string) error {
+	if err := b.notRecorded(); err != nil {
+		return err
+	}
+	name = w.path(name)
 	dir, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
 		return unsaved(name, err)
 	}
 	defer dir.Close()
-	return unsaved(name, save(ctx, b, dir, filepath.Base(name)))
+	return unsaved(name, save(ctx, b.Content, dir, filepath.Base(name)))
 }
 
-// PutBack writes a body to the path under which it was published, where
-// nothing is now. It is Save in all else; its kind is Unavailable, too, where
-// that path is not below this worktree.
-func (w *Workspace) PutBack(ctx context.Context, b handoff.Content) error {
-	if a := b.Artifact; a.Root == handoff.SessionRoot || a.Root == "" && a.Worktree != w.Linked {
-		return &handoff.Error{Op: "write", Name: a.Path, Kind: handoff.Unavailable, Err: errors.New("its place is not below this workspace"),
-			Hint: handoff.Advice("handoff read " + a.ID + " --to PATH writes it elsewhere")}
+// Restore writes a body back to the path that it was published from, where
+// nothing is now, and returns that path as recorded. Otherwise it is Save;
+// its kind is Unavailable, too, if that path is not inside this worktree.
+func (w *Workspace) Restore(ctx context.Context, b Body) (string, error) {
+	a := b.Artifact
+	if err := b.notRecorded(); err != nil {
+		return "", err
+	}
+	if a.Root == handoff.SessionRoot || a.Root == "" && a.Worktree != w.Linked {
+		return "", &handoff.Error{Op: "write", Name: a.Path, Kind: handoff.Unavailable, Err: errors.New("its path is not inside this workspace"),
+			Hint: handoff.Suggest("write it elsewhere", handoff.ActionReadTo, a.ID, "PATH")}
 	}
 	root := w.files
-	if b.Artifact.Root == handoff.RuntimeRoot {
+	if a.Root == handoff.RuntimeRoot {
 		r, err := w.runtime()
 		if err != nil {
-			return err
+			return "", err
 		}
 		defer r.Close()
 		root = r
 	}
-	name := filepath.FromSlash(b.Artifact.Path)
+	name := filepath.FromSlash(a.Path)
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return unsaved(b.Artifact.Path, err)
+		return "", unsaved(a.Path, err)
 	}
 	dir, err := root.OpenRoot(filepath.Dir(name))
 	if err != nil {
-		return unsaved(b.Artifact.Path, err)
+		return "", unsaved(a.Path, err)
 	}
 	defer dir.Close()
-	return unsaved(b.Artifact.Path, save(ctx, b, dir, filepath.Base(name)))
+	return a.Path, unsaved(a.Path, save(ctx, b.Content, dir, filepath.Base(name)))
 }
 
-// save writes a body under a name in dir that is free, by way of a temporary.
+// save writes a body under a name in dir that does not exist.
 func save(ctx context.Context, b handoff.Content, dir *os.Root, name string) error {
-	temporary := ".handoff-" + rand.Text()
 	if b.Artifact.Digest.Algorithm == handoff.SHA256Tar {
-		if err := saveDir(ctx, b, dir, name, temporary); err != nil {
+		if err := saveDir(ctx, b, dir, name); err != nil {
 			return err
 		}
-		return syncDir(dir)
+		return durable.SyncDir(dir, ".")
 	}
-	f, err := dir.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	defer dir.Remove(temporary)
-	_, err = io.Copy(f, b)
-	if err = errors.Join(err, f.Sync(), f.Close(), ctx.Err()); err != nil {
-		return err
-	}
-	if err := dir.Link(temporary, name); err != nil {
-		return err
-	}
-	return syncDir(dir)
+	return durable.Create(dir, name, func(to io.Writer) error {
+		_, err := io.Copy(to, b)
+		return errors.Join(err, ctx.Err())
+	})
 }
 
-// saveDir takes the name with an empty directory, the only thing that a
+// saveDir reserves the name with an empty directory, the only thing that the
 // rename of the temporary one replaces.
-func saveDir(ctx context.Context, b handoff.Content, dir *os.Root, name, temporary string) (err error) {
+func saveDir(ctx context.Context, b handoff.Content, dir *os.Root, name string) (err error) {
+	temporary := ".handoff-" + rand.Text()
 	if err := dir.Mkdir(name, 0o777); err != nil {
 		return err
 	}
@@ -121,34 +121,18 @@ func replaceEmpty(dir *os.Root, temporary, name string) error {
 	return unix.Renameat(int(d.Fd()), temporary, int(d.Fd()), name)
 }
 
-func syncDir(dir *os.Root) error {
-	d, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
 // unsaved gives an error of the file system its kind.
 func unsaved(name string, err error) error {
 	var known *handoff.Error
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	e := &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("name a place that can be written with --to PATH, or read to standard output")}
-	var p *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &link):
-		e.Err = link.Err
-	case errors.As(err, &p):
-		e.Err = p.Err
-	}
+	e := &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("name a writable path, or read to standard output")}
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		e.Kind, e.Err, e.Hint = handoff.Conflict, errors.New("something is there already"), handoff.Advice("name a new file with --to PATH")
+		e.Kind, e.Err, e.Hint = handoff.Conflict, errors.New("already exists"), handoff.Advice("name a new path")
 	case errors.Is(err, fs.ErrNotExist):
-		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("%s is no directory", filepath.Dir(name))
+		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("%s is not a directory", filepath.Dir(name))
 	}
 	return e
 }

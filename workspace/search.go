@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -16,17 +17,71 @@ import (
 // TextLimit is how many bytes of a body are searched, from its beginning.
 const TextLimit = 64 << 10
 
-// Search returns the artifacts in whose texts all words of a query are found,
-// newest first: titles, summaries, names or paths, tags, and of bodies that
-// are text, and of at most handoff.KeepLimit bytes, the first TextLimit bytes.
+// SearchOptions are what to search for.
+type SearchOptions struct {
+	Text            string // words that must all be found; a trailing * matches any ending
+	IncludeInactive bool   // superseded and withdrawn artifacts too
+	Limit           int    // at most so many; 0 for all
+}
+
+// A SearchResult has the artifacts that were found, newest first.
+type SearchResult struct {
+	Matches []Match `json:"matches"`
+	More    bool    `json:"more"` // there are more than the limit
+}
+
+// A Match is an artifact that was found, and where.
+type Match struct {
+	Artifact handoff.Artifact `json:"artifact"`
+	Snippets []Snippet        `json:"snippets"`
+}
+
+// A Snippet is the part of a field that words were found in. Joined, its pieces
+// are its text; every second piece was found.
+type Snippet struct {
+	Field  string   `json:"field"` // title, summary, name, tags or body
+	Text   string   `json:"text"`
+	Pieces []string `json:"pieces"`
+}
+
+// Search finds artifacts by words, in any case: in titles, summaries, names or
+// paths, tags, and the first TextLimit bytes of bodies that are text and have at
+// most handoff.KeepLimit bytes.
 //
-// A body is searched as it was published: from the kept copy, or from the file
-// where its digest is unchanged. It is read by the first search after its
-// publish, and once; what can't be read then is found by its record only. The
-// bodies of withdrawn artifacts are not searched.
+// A body is searched as published: from the kept copy, or from the file if its
+// digest is unchanged. It is read once, by the first search after its publish;
+// an artifact whose body can't be read then is found by its record only. Bodies
+// of withdrawn artifacts are not searched.
 //
-// Its kinds are those of Query.Check and of reading the log.
-func (w *Workspace) Search(ctx context.Context, q sqlindex.Query) ([]sqlindex.Match, error) {
+// Kinds: Invalid (no word, a negative limit), and those of reading the log.
+func (w *Workspace) Search(ctx context.Context, o SearchOptions) (SearchResult, error) {
+	if o.Limit < 0 {
+		return SearchResult{}, invalid("limit", strconv.Itoa(o.Limit), "is negative", "0 shows all")
+	}
+	q := sqlindex.Query{Text: o.Text, IncludeInactive: o.IncludeInactive, Limit: o.Limit}
+	if q.Limit > 0 {
+		q.Limit++ // to know whether there are more
+	}
+	found, err := w.search(ctx, q)
+	if err != nil {
+		return SearchResult{}, err
+	}
+	result := SearchResult{Matches: []Match{}}
+	if o.Limit > 0 && len(found) > o.Limit {
+		found, result.More = found[:o.Limit], true
+	}
+	for _, m := range found {
+		match := Match{m.Artifact, []Snippet{}}
+		for _, s := range m.Snippets {
+			pieces := strings.Split(strings.ReplaceAll(s.Text, sqlindex.End, sqlindex.Begin), sqlindex.Begin)
+			match.Snippets = append(match.Snippets, Snippet{s.Field, strings.Join(pieces, ""), pieces})
+		}
+		result.Matches = append(result.Matches, match)
+	}
+	return result, nil
+}
+
+func (w *Workspace) search(ctx context.Context, q sqlindex.Query) ([]sqlindex.Match, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
 	}

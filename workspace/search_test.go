@@ -3,12 +3,12 @@ package workspace
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
 
 // TestSearchBodies publishes bodies of many kinds, and looks which of them are
@@ -51,7 +51,7 @@ func TestSearchBodies(t *testing.T) {
 			} {
 				file := filepath.Join(dir, tt.name)
 				must(t, os.WriteFile(file, []byte(tt.body), 0o600))
-				p, err := w.Publish(t.Context(), handoff.Draft{Path: tt.name, Channel: "design", Keep: tt.keep, MediaType: tt.mediaType})
+				p, err := w.Publish(t.Context(), Publication{Path: tt.name, Channel: "design", Keep: tt.keep, MediaType: tt.mediaType})
 				must(t, err)
 				switch tt.then {
 				case "":
@@ -66,10 +66,10 @@ func TestSearchBodies(t *testing.T) {
 			}
 			slices.Reverse(want)
 			for range 2 {
-				found, err := w.Search(t.Context(), sqlindex.Query{Text: "lantern"})
+				found, err := w.Search(t.Context(), SearchOptions{Text: "lantern"})
 				must(t, err)
 				var got []string
-				for _, m := range found {
+				for _, m := range found.Matches {
 					got = append(got, m.Artifact.Path)
 				}
 				if !slices.Equal(got, want) {
@@ -87,16 +87,16 @@ func TestSearchAnew(t *testing.T) {
 	publishSome(t, dir, 30)
 	w := openDir(t, dir)
 	must(t, os.WriteFile(filepath.Join(dir, "b.md"), []byte("A lantern."), 0o600))
-	_, err := w.Publish(t.Context(), handoff.Draft{Path: "b.md", Channel: "design", Title: "Of light"})
+	_, err := w.Publish(t.Context(), Publication{Path: "b.md", Channel: "design", Title: "Of light"})
 	must(t, err)
-	ask := func(w *Workspace) (answers [][]sqlindex.Match) {
+	ask := func(w *Workspace) (answers [][]Match) {
 		for _, text := range []string{"lantern", "light lantern", "retry", "md", "nothing"} {
-			found, err := w.Search(t.Context(), sqlindex.Query{Text: text, IncludeInactive: true})
+			found, err := w.Search(t.Context(), SearchOptions{Text: text, IncludeInactive: true})
 			must(t, err)
-			for i := range found {
-				found[i].Artifact = handoff.Artifact{Record: handoff.Record{ID: found[i].Artifact.ID}}
+			for i := range found.Matches {
+				found.Matches[i].Artifact = handoff.Artifact{Record: handoff.Record{ID: found.Matches[i].Artifact.ID}}
 			}
-			answers = append(answers, found)
+			answers = append(answers, found.Matches)
 		}
 		return answers
 	}
@@ -107,8 +107,8 @@ func TestSearchAnew(t *testing.T) {
 	must(t, w.Close())
 	must(t, os.Remove(filepath.Join(dir, ".handoff", indexName)))
 	for i, got := range ask(openDir(t, dir)) {
-		if !slices.EqualFunc(got, want[i], func(a, b sqlindex.Match) bool {
-			return a.Artifact.ID == b.Artifact.ID && slices.Equal(a.Snippets, b.Snippets)
+		if !slices.EqualFunc(got, want[i], func(a, b Match) bool {
+			return a.Artifact.ID == b.Artifact.ID && reflect.DeepEqual(a.Snippets, b.Snippets)
 		}) {
 			t.Errorf("after a rebuild: found %v, want %v", got, want[i])
 		}

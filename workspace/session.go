@@ -55,6 +55,38 @@ func (w *Workspace) Tidy(ctx context.Context, p handoff.Producer) ([]string, err
 	return warnings, errors.Join(err, w.renderLeft(ctx, leftAfter))
 }
 
+// A SessionDetail is a session with its names, status and outputs.
+type SessionDetail = session.Detail
+
+// isSession reports whether a ref is the id of a session or run that was opened.
+func (w *Workspace) isSession(ctx context.Context, ref string) bool {
+	if handoff.IsArtifactIDPrefix(ref) {
+		return false
+	}
+	s, err := w.Session(ctx, ref)
+	return err == nil && s.Opened != 0
+}
+
+func (w *Workspace) sessionDetail(ctx context.Context, id string, files bool) (SessionDetail, error) {
+	d, err := w.sessions.Detail(ctx, id, Observer(), w.now())
+	if err == nil && files {
+		d.Files, err = w.sessions.List(ctx, id)
+	}
+	return d, err
+}
+
+// renderSession brings the manifest of a session up to the log. An id that no
+// session was opened under has none.
+func (w *Workspace) renderSession(ctx context.Context, id string) []string {
+	if id == "" {
+		return nil
+	}
+	if err := w.sessions.Changed(ctx, id); err != nil && !errors.Is(err, handoff.NotFound) {
+		return []string{err.Error()}
+	}
+	return nil
+}
+
 // renderLeft renders the manifests that nobody rendered for so long. One that
 // can't be rendered stops no other, and is tried again.
 func (w *Workspace) renderLeft(ctx context.Context, age time.Duration) error {
@@ -96,7 +128,7 @@ func (w *Workspace) File(ctx context.Context, a handoff.Artifact) string {
 	case handoff.RuntimeRoot:
 		dir = w.Runtime
 	case handoff.SessionRoot:
-		dir = w.DirOf(ctx, a.Record.Producer)
+		dir = cmp.Or(w.folderOf(ctx, a.Record.Producer), w.caller.SessionDir)
 	}
 	if dir == "" {
 		return ""
@@ -104,14 +136,14 @@ func (w *Workspace) File(ctx context.Context, a handoff.Artifact) string {
 	return filepath.Join(dir, filepath.FromSlash(a.Path))
 }
 
-// DirOf returns the directory of the session that a producer worked in: its
-// folder, else what the environment names, "" for none. It asks the index only,
-// for the hub calls it in the middle of an answer.
-func (w *Workspace) DirOf(ctx context.Context, p handoff.Producer) string {
-	if s, err := w.index.Session(ctx, p.Session); err == nil && s.Folder != "" {
-		return w.Folder(s)
+// folderOf returns the folder of the session that a producer worked in, "" for
+// none. It asks the index only: the hub calls it in the middle of an answer.
+func (c *core) folderOf(ctx context.Context, p handoff.Producer) string {
+	s, err := c.index.Session(ctx, p.Session)
+	if err != nil || s.Folder == "" {
+		return ""
 	}
-	return w.sessionDir
+	return filepath.Join(c.Home(), filepath.FromSlash(s.Folder))
 }
 
 // Paths returns what variables in paths stand for, with the settings of the

@@ -1,14 +1,45 @@
-// Package workspace opens a workspace on this machine. It is the front door for
-// programs that use handoff.
+// Package workspace is the SDK of handoff: it opens a workspace and defines what
+// every operation means. The command line, and every other surface, parses
+// arguments, calls this package and prints the result.
+//
+// # Lifetime
+//
+// [Open] finds the workspace of a directory. It writes nothing; the first
+// operation that records something creates the runtime directory. [Workspace.As]
+// returns the same workspace on behalf of another [Caller]. Close the opened
+// workspace, once, when the last operation has returned: it renders manifests
+// that are due and releases files.
+//
+// # Concurrency
+//
+// A Workspace is safe for concurrent use by several goroutines, and a workspace
+// directory by several processes. A record that an operation reports is on
+// stable storage, and every operation that starts later sees it, in any process.
+//
+// # Callers, paths and refs
+//
+// Operations take what a caller has. A path is resolved against Caller.Dir. A
+// ref names an artifact: its id, an unambiguous prefix of its id, run/name, or a
+// name, which is searched in the caller's own run, then in its session, then
+// everywhere. [Workspace.Resolve] states the rules.
+//
+// # Errors
+//
+// Errors are of type [*handoff.Error] with one of its kinds, wrapped at most;
+// test them with errors.Is(err, handoff.NotFound). What goes wrong after a record
+// is stored (an index or a manifest that could not be updated) is not an error
+// but a warning in the result.
 package workspace
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -18,41 +49,57 @@ import (
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
-// A Workspace is an open workspace. Close it when done.
+// A Workspace is an open workspace, as one caller uses it.
 type Workspace struct {
-	*handoff.Hub
+	*core
+	caller Caller
+	as     *handoff.Hub // whose records name the caller
+}
+
+// core is what all callers of an open workspace share.
+type core struct {
+	*handoff.Hub // whose records name nobody
 	config.Workspace
 	Config config.Config
 	Log    *filelog.Log
 	Bodies *filelog.Bodies
 
-	files     *os.Root
-	published *content.Files // what artifacts point at, in files
-	home      *os.Root       // below which the folders of sessions lie
+	absent    bool     // there was no runtime directory when the workspace was opened
+	files     *os.Root // the workspace's directory
+	published *content.Files
+	home      *os.Root // that the folders of sessions are in
 	now       func() time.Time
 	rand      io.Reader
 	index     *index
 	sessions  *session.Sessions
 
-	sessionDir string // as the environment names it
+	mu     sync.Mutex
+	tidied time.Time // when the work of killed processes was last completed
 }
 
-// Options are what Open takes from its caller; the zero value is good.
+// Options configure Open. The zero value is usable.
 type Options struct {
-	Getenv func(string) string // nil for no environment
-	Now    func() time.Time    // nil for the system's clock
-	Rand   io.Reader           // nil for the system's randomness
+	// Getenv returns a variable of the environment that names the workspace,
+	// the log and the caller. nil is an empty environment.
+	Getenv func(string) string
+
+	Now  func() time.Time // nil for the system's clock
+	Rand io.Reader        // nil for the system's randomness
+
+	// Checks may refuse an artifact before anything is written.
 	Checks []handoff.Check
 
-	// Progress is told how far the index has come, while it catches up with
-	// the log.
+	// Progress is called while the index catches up with the log, with the
+	// number of records that are indexed and the number there are.
 	Progress func(done, total handoff.Seq)
 }
 
-// Open opens the workspace that a directory belongs to. Nothing is written
-// before something is published.
+// Open opens the workspace that a directory belongs to: the nearest directory
+// with a .handoff, upward to the root of the git repository; otherwise that
+// root; otherwise dir. HANDOFF_WORKSPACE names another. The caller is the one
+// that the environment names, with paths relative to dir.
 //
-// Kinds: NotFound, Invalid (the settings), Unavailable.
+// Kinds: NotFound (the directory), Invalid (settings), Unavailable.
 func Open(dir string, o Options) (*Workspace, error) {
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
@@ -81,22 +128,47 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, errors.Join(err, files.Close())
 	}
-	w := &Workspace{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), files: files, home: home, now: o.Now, rand: o.Rand,
-		sessionDir: config.SessionDir(o.Getenv, dir)}
-	w.index = &index{log: w.Log, runtime: found.Runtime, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
-	w.Log.Passed = w.index.passed
-	w.Bodies = w.Log.Bodies()
-	w.published = &content.Files{
-		Root: w.files, Now: o.Now, Runtime: w.runtime, RuntimePath: below(found.Root, found.Runtime),
-		Linked: found.Linked, Worktree: found.Worktree, SessionDir: w.DirOf,
-		Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
+	_, err = os.Lstat(found.Runtime)
+	c := &core{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), absent: err != nil, files: files, home: home, now: o.Now, rand: o.Rand}
+	c.index = &index{log: c.Log, runtime: found.Runtime, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
+	c.Log.Passed = c.index.passed
+	c.Bodies = c.Log.Bodies()
+	sessionDir := config.SessionDir(o.Getenv, dir)
+	c.published = &content.Files{
+		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimePath: below(found.Root, found.Runtime),
+		Linked: found.Linked, Worktree: found.Worktree,
+		SessionDir: func(ctx context.Context, p handoff.Producer) string { return cmp.Or(c.folderOf(ctx, p), sessionDir) },
+		Keep:       settings.Keep, DigestLimit: int64(settings.Limits.Digest),
 	}
-	w.Hub = handoff.New(w.Log, w.index, w.Bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: w.published})
-	w.sessions = session.New(w.Hub, session.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: w.index})
-	return w, nil
+	c.Hub = handoff.New(c.Log, c.index, c.Bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published})
+	c.sessions = session.New(c.Hub, session.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index})
+	return (&Workspace{core: c}).As(CallerFrom(dir, o.Getenv, handoff.Producer{})), nil
 }
 
-// Close renders what is still to be rendered, and releases what Open holds.
+// As returns the workspace on behalf of another caller. It shares everything
+// with w and needs no Close of its own.
+func (w *Workspace) As(c Caller) *Workspace {
+	return &Workspace{core: w.core, caller: c, as: w.Hub.As(c.Producer)}
+}
+
+// Caller returns on whose behalf the operations of w run.
+func (w *Workspace) Caller() Caller { return w.caller }
+
+// Reader returns what only answers questions: it has no method that changes
+// anything. Displays are built on it.
+func (w *Workspace) Reader() handoff.Reader { return w.Hub }
+
+// Created reports whether the workspace had no runtime directory when it was
+// opened and has one now.
+func (w *Workspace) Created() bool {
+	if !w.absent {
+		return false
+	}
+	_, err := os.Lstat(w.Runtime)
+	return err == nil
+}
+
+// Close renders the manifests that are due and releases what Open opened.
 func (w *Workspace) Close() error {
 	w.sessions.Flush()
 	return errors.Join(w.index.Close(), w.home.Close(), w.files.Close())
@@ -106,21 +178,21 @@ func openRoot(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, &handoff.Error{Op: "open workspace", Name: dir, Kind: handoff.Unavailable, Err: err,
-			Hint: handoff.Advice("--workspace and HANDOFF_WORKSPACE name another")}
+			Hint: handoff.Advice("set HANDOFF_WORKSPACE to another directory")}
 	}
 	return root, nil
 }
 
-// runtime opens the runtime directory, making it where it is missing.
-func (w *Workspace) runtime() (*os.Root, error) {
+// runtime opens the runtime directory and creates it if it is missing.
+func (w *core) runtime() (*os.Root, error) {
 	if err := w.Log.Make(); err != nil {
 		return nil, err
 	}
 	return os.OpenRoot(w.Runtime)
 }
 
-// below returns the path of name below root, slash-separated, or "" where it
-// lies elsewhere.
+// below returns the path of name inside root, slash-separated, or "" if it
+// is elsewhere.
 func below(root, name string) string {
 	rel, err := filepath.Rel(root, name)
 	if err != nil || !filepath.IsLocal(rel) {

@@ -11,42 +11,38 @@ import (
 )
 
 func publishCommand(a *cli.App) *cobra.Command {
-	var d handoff.Draft
+	var p workspace.Publication
 	var who cli.Identity
 	var meta []string
-	var never bool
 	var keep string
+	var never bool
 	c := &cobra.Command{
-		Use:     "publish PATH|- --channel C",
-		Short:   "Say that a file matters; it stays where it is",
+		Use:     "publish PATH|-",
+		Short:   "Publish a file or directory as an artifact",
 		GroupID: cli.Publish,
-		Long: `Publish records that a file or directory is an artifact that others should
-find, and prints its id. The body stays where it is. With - as the path the
-body is read from standard input and stored by handoff.
+		Long: `Publish records a file or directory as an artifact and prints its id. The file
+stays where it is and must be inside the workspace. With -, the content is read
+from standard input and stored in the workspace.
 
-A revision names what it takes the place of with --replaces; what it was made
-from goes into --from. A publish under a --key that was used before changes
-nothing and prints the first artifact's id.
+Files of up to 1 MiB are also copied, so that handoff read returns the published
+bytes if the file changes later. --keep copies any size, and directories.
 
-A copy of a file of up to 1 MiB is kept, so that handoff read gives what was
-published even when the file changes. --keep keeps a larger one too, or a
-directory; --no-keep keeps none; config.yaml may say keep: always or never.
-
-Who publishes is taken from flags, handoff's own variables (HANDOFF_SESSION,
-HANDOFF_RUN, HANDOFF_AGENT, …) and those of the agent program. It is
-attribution, not authentication.`,
-		Example: "  handoff publish docs/design.md --channel design --title 'Retry policy'\n" +
-			"  handoff publish fix.diff --channel patch --from art_01K… --replaces art_01J…\n" +
-			"  go test ./... 2>&1 | handoff publish - --channel verification --filename test.log",
-		Args: cli.Exactly(1, "one path"),
+  --channel  what the output is for (purpose): design, patch, verification
+  --kind     its form: report, patch, json
+  --tag      a word to find it by`,
+		Example: `  handoff publish docs/design.md --channel design --title 'Retry policy'
+  handoff publish fix.diff --channel patch --from art_01K… --replaces art_01J…
+  go test ./... | handoff publish - --channel verification --kind log`,
+		Args: cli.Exactly(1, "one path, or - for standard input"),
 	}
-	a.JSONFlag(c, "print the artifact as JSON")
-	c.Flags().StringArrayVar(&meta, "meta", nil, "anything else, as `key=value`; may be repeated")
-	c.Flags().StringVar(&keep, "keep", "", "keep a copy: `always` (the same as --keep alone), auto or never")
-	c.Flags().Lookup("keep").NoOptDefVal = string(handoff.KeepAlways)
-	c.Flags().BoolVar(&never, "no-keep", false, "keep no copy")
+	f := c.Flags()
+	f.StringArrayVar(&meta, "meta", nil, "metadata, as `key=value`; may be repeated")
+	f.StringVar(&keep, "keep", "", "when to copy the content: `policy` always (--keep alone), auto or never")
+	f.Lookup("keep").NoOptDefVal = string(handoff.KeepAlways)
+	f.BoolVar(&never, "no-keep", false, "do not copy the content")
 	c.MarkFlagsMutuallyExclusive("keep", "no-keep")
-	draftFlags(c, &d)
+	publicationFlags(c, &p)
+	a.JSONFlag(c, "print the artifact as JSON")
 	who.Add(c)
 	c.MarkFlagRequired("channel")
 	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
@@ -57,70 +53,54 @@ attribution, not authentication.`,
 		if err != nil {
 			return err
 		}
-		if d.Keep = handoff.Keep(keep); never {
-			d.Keep = handoff.KeepNever
+		if p.Keep = handoff.Keep(keep); never {
+			p.Keep = handoff.KeepNever
 		}
-		d.Metadata = map[string]any{}
+		p.Metadata = map[string]any{}
 		for k, v := range values {
-			d.Metadata[k] = v
+			p.Metadata[k] = v
 		}
-		return a.Writing(func(w *workspace.Workspace) error {
-			return publish(c.Context(), a, w, args[0], d, who)
-		})
+		if p.Path = args[0]; p.Path == "-" {
+			p.Path, p.Body = "", a.In
+		}
+		return a.Writing(func(w *workspace.Workspace) error { return publish(c.Context(), a, w, p, who) })
 	}
 	return c
 }
 
-// draftFlags are what a publish may say of an artifact.
-func draftFlags(c *cobra.Command, d *handoff.Draft) {
+// publicationFlags describe an artifact.
+func publicationFlags(c *cobra.Command, p *workspace.Publication) {
 	f := c.Flags()
-	f.StringVar(&d.Channel, "channel", "", "the stream it belongs to: analysis, design, patch, verification, handoff, or a `word` of your own")
-	f.StringVar(&d.Title, "title", "", "one `line` that names it (at most 120 characters)")
-	f.StringVar(&d.Summary, "summary", "", "one `line` that says what is in it (at most 500 characters)")
-	f.StringVar(&d.Kind, "kind", "", "what it is: report, patch, json, log, or a `word` of your own")
-	f.StringVar(&d.MediaType, "media-type", "", "its media `type` (default: by its extension, else its bytes)")
-	f.StringArrayVar(&d.Replaces, "replaces", nil, "a `ref` whose place it takes; may be repeated")
-	f.StringArrayVar(&d.Parents, "from", nil, "a `ref` that it was made from; may be repeated")
-	f.StringArrayVar(&d.Tags, "tag", nil, "a `word` to find it by; may be repeated")
-	f.StringVar(&d.Key, "key", "", "publish only once under this `word`")
-	f.StringVar(&d.Filename, "filename", "", "the `name` of a body from standard input")
+	f.StringVar(&p.Channel, "channel", "", "the `channel` to publish in (purpose): analysis, design, patch, verification, handoff, or any other word")
+	f.StringVar(&p.Title, "title", "", "title `text`, one line of at most 120 characters")
+	f.StringVar(&p.Summary, "summary", "", "summary `text`, one line of at most 500 characters")
+	f.StringVar(&p.Kind, "kind", "", "`kind` of content (form): report, patch, json, log, or any other word")
+	f.StringVar(&p.MediaType, "media-type", "", "media `type` (default: detected)")
+	f.StringArrayVar(&p.Replaces, "replaces", nil, "`ref` of an artifact that this one replaces; may be repeated")
+	f.StringArrayVar(&p.From, "from", nil, "`ref` of an artifact that this one was made from; may be repeated")
+	f.StringArrayVar(&p.Tags, "tag", nil, "`tag` to find it by; may be repeated")
+	f.StringVar(&p.Key, "key", "", "idempotency `key`: publishing again with it returns the first artifact")
+	f.StringVar(&p.Filename, "filename", "", "file `name` of content from standard input")
 }
 
-func publish(ctx context.Context, a *cli.App, w *workspace.Workspace, path string, d handoff.Draft, who cli.Identity) error {
-	producer, err := who.Resolve(a)
+func publish(ctx context.Context, a *cli.App, w *workspace.Workspace, p workspace.Publication, who cli.Identity) error {
+	w, err := who.As(a, w)
 	if err != nil {
 		return err
 	}
-	if path == "-" {
-		d.Body = a.In
-	} else if d.Filename != "" {
-		return cli.Invalid("publish", path, "--filename is for a body from standard input", "leave --filename out; the file keeps its name")
-	} else if err = a.Place(ctx, w, producer, &d, path); err != nil {
-		return err
-	}
-	scope := a.Scope(ctx, w, producer)
-	if d.Replaces, err = a.ResolveAll(ctx, w, scope, d.Replaces); err != nil {
-		return err
-	}
-	if d.Parents, err = a.ResolveAll(ctx, w, scope, d.Parents); err != nil {
-		return err
-	}
-	p, err := w.As(producer).Publish(ctx, d)
+	done, err := w.Publish(ctx, p)
 	if err != nil {
 		return err
 	}
-	a.RenderSession(ctx, w, p.Producer.Session)
-	for _, warning := range p.Warnings {
-		a.Warn("%s", warning)
-	}
-	if p.Existing {
-		fmt.Fprintf(a.Err, "already published under key %q\n", p.Key)
+	a.Warnings(done.Warnings)
+	if done.Existing {
+		fmt.Fprintf(a.Err, "already published under key %q\n", done.Key)
 	} else {
-		fmt.Fprintln(a.Err, cli.Event(p.Artifact))
+		fmt.Fprintln(a.Err, cli.Event(done.Artifact))
 	}
 	if a.AsJSON {
-		return a.JSON(p)
+		return a.JSON(done)
 	}
-	fmt.Fprintln(a.Out, p.ID)
+	fmt.Fprintln(a.Out, done.ID)
 	return nil
 }

@@ -3,121 +3,75 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/sqlindex"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
 func searchCommand(a *cli.App) *cobra.Command {
-	var q sqlindex.Query
+	var o workspace.SearchOptions
 	var in []string
 	c := &cobra.Command{
 		Use:     "search WORD…",
-		Short:   "Find artifacts by words of their titles, summaries, names, tags and bodies",
+		Short:   "Search titles, summaries, names, tags and content of artifacts",
 		GroupID: cli.Find,
-		Long: `Search finds the artifacts that have all of the words, in any field and any
-case, and shows where: found words stand in [brackets]. A word that ends in *
-is the beginning of one; nothing else has a meaning. The newest come first;
-those that were replaced or withdrawn only with --all.
+		Long: `Search finds the artifacts that contain all of the words, in any field and any
+case, newest first. A trailing * matches any ending; there are no other operators.
+Matches are shown in [brackets]. Superseded and withdrawn artifacts are included
+with --all only.
 
-Of bodies, text is searched, as it was published: of bodies of up to 1 MiB the
-first 64 KiB, from the kept copy, or from the file if it is unchanged when it is
-first searched. Bodies of what was withdrawn are not searched.`,
+Content is searched if it is text of at most 1 MiB: its first 64 KiB, as
+published. The content of withdrawn artifacts is not searched.`,
 		Example: "  handoff search retry policy\n  handoff search 'back* off' --limit 5 --json",
 		Args:    cobra.MinimumNArgs(1),
 	}
-	c.Flags().StringSliceVar(&in, "in", []string{"artifacts"}, "`where` to look: artifacts")
-	c.Flags().BoolVar(&q.IncludeInactive, "all", false, "of every status")
-	c.Flags().IntVar(&q.Limit, "limit", 20, "at most this `number`; 0 for all")
+	c.Flags().StringSliceVar(&in, "in", []string{"artifacts"}, "`scope` to search: artifacts")
+	c.Flags().BoolVar(&o.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")
+	c.Flags().IntVar(&o.Limit, "limit", 20, "maximum `number` of artifacts; 0 for no limit")
 	a.JSONFlag(c, "print JSON")
 	c.RegisterFlagCompletionFunc("in", cobra.FixedCompletions([]string{"artifacts"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		for _, where := range in {
-			if where != "artifacts" {
-				return cli.Invalid("--in", where, "can't be searched", "leave it out, or write --in artifacts")
+		for _, scope := range in {
+			if scope != "artifacts" {
+				return cli.Invalid("--in", scope, "can't be searched", "leave it out, or use --in artifacts")
 			}
 		}
-		if q.Limit < 0 {
-			return cli.Invalid("--limit", strconv.Itoa(q.Limit), "is negative", "0 shows all")
-		}
-		q.Text = strings.Join(args, " ")
-		return a.Reading(func(w *workspace.Workspace) error { return search(c.Context(), a, w, q) })
+		o.Text = strings.Join(args, " ")
+		return a.Reading(func(w *workspace.Workspace) error { return search(c.Context(), a, w, o) })
 	}
 	return c
 }
 
-// A match is an artifact that was found, as it is printed.
-type match struct {
-	Artifact handoff.Artifact `json:"artifact"`
-	Snippets []snippet        `json:"snippets"`
-}
-
-// A snippet is where words were found. Its pieces join to its text; each
-// second one was found.
-type snippet struct {
-	Field  string   `json:"field"`
-	Text   string   `json:"text"`
-	Pieces []string `json:"pieces"`
-}
-
-func search(ctx context.Context, a *cli.App, w *workspace.Workspace, q sqlindex.Query) error {
-	more := q
-	if q.Limit > 0 {
-		more.Limit++
-	}
-	found, err := w.Search(ctx, more)
+func search(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.SearchOptions) error {
+	result, err := w.Search(ctx, o)
 	if err != nil {
 		return err
 	}
-	beyond := q.Limit > 0 && len(found) > q.Limit
-	if beyond {
-		found = found[:q.Limit]
-	}
-	answer := struct {
-		Matches []match `json:"matches"`
-		More    bool    `json:"more"` // there are more than --limit
-	}{[]match{}, beyond}
-	for _, m := range found {
-		shown := match{m.Artifact, []snippet{}}
-		for _, s := range m.Snippets {
-			shown.Snippets = append(shown.Snippets, newSnippet(s))
-		}
-		answer.Matches = append(answer.Matches, shown)
-	}
 	if a.AsJSON {
-		return a.JSON(answer)
+		return a.JSON(result)
 	}
-	rows := make([][]string, len(answer.Matches))
-	for i, m := range answer.Matches {
-		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, m.Artifact.Path, m.Artifact.Title, a.Age(m.Artifact.CreatedAt), best(m.Snippets).marked()}
-		if q.IncludeInactive {
+	rows := make([][]string, len(result.Matches))
+	for i, m := range result.Matches {
+		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, m.Artifact.Path, m.Artifact.Title, a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets))}
+		if o.IncludeInactive {
 			rows[i] = append(rows[i], string(m.Artifact.Status))
 		}
 	}
-	head := []string{"id", "channel", "path", "title", "age", "found"}
-	if q.IncludeInactive {
+	head := []string{"id", "channel", "path", "title", "age", "match"}
+	if o.IncludeInactive {
 		head = append(head, "status")
 	}
 	a.Table(head, rows)
-	if beyond {
-		fmt.Fprintf(a.Err, "there are more; --limit %d shows them\n", 2*q.Limit)
+	if result.More {
+		fmt.Fprintf(a.Err, "there are more; --limit %d shows more\n", 2*o.Limit)
 	}
 	return nil
 }
 
-// newSnippet takes apart what marks found words.
-func newSnippet(s sqlindex.Snippet) snippet {
-	pieces := strings.Split(strings.ReplaceAll(s.Text, sqlindex.End, sqlindex.Begin), sqlindex.Begin)
-	return snippet{s.Field, strings.Join(pieces, ""), pieces}
-}
-
-// best returns the snippet in which the most was found, the first of several.
-func best(list []snippet) (b snippet) {
+// best returns the first of the snippets that have the most matches.
+func best(list []workspace.Snippet) (b workspace.Snippet) {
 	for _, s := range list {
 		if len(s.Pieces) > len(b.Pieces) {
 			b = s
@@ -126,8 +80,8 @@ func best(list []snippet) (b snippet) {
 	return b
 }
 
-// marked returns the snippet as a person reads it.
-func (s snippet) marked() string {
+// marked returns a snippet with its matches in brackets.
+func marked(s workspace.Snippet) string {
 	if s.Field == "" {
 		return ""
 	}

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
-	"github.com/agent-handoff/handoff/internal/lineage"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -25,22 +23,23 @@ func showCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "show REF|SESSION|ISSUE",
 		Aliases: []string{"get"},
-		Short:   "Show one artifact, session or issue: what it is, where it lies, whether it still stands",
+		Short:   "Show an artifact, session or issue: metadata, location, status",
 		GroupID: cli.Find,
-		Long: `Show prints what is recorded of one artifact and what became of it. REF is its
-id, a beginning of it that no other has, run/name, or a name. The body is not
-printed: read the file at its path, or handoff read REF. Of a session, by its
-id, show prints its names, status and outputs, and with --files all that lies in
-its folder. Of an issue it prints its run: what came of each stage, what is stale
-because something it was made from changed, and what comes next.`,
+		Long: `Show prints the metadata, location and status of an artifact. REF is an id, an
+unambiguous prefix of one, run/name, or a name. The content is not printed: open
+the file at the path, or use handoff read.
+
+For the id of a session or run, show prints its names, status and outputs, and
+with --files what is in its folder. For an issue, it prints the stages of its
+pipeline run, what is out of date because an input changed, and what comes next.`,
 		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
 		Args:              cli.Exactly(1, "one ref"),
 		ValidArgsFunction: a.CompleteRef,
 	}
-	c.Flags().BoolVar(&f.history, "history", false, "list every revision of it, oldest first")
+	c.Flags().BoolVar(&f.history, "history", false, "list every revision, oldest first")
 	c.Flags().BoolVar(&f.graph, "lineage", false, "draw what it was made from and what was made from it")
-	c.Flags().StringVar(&f.format, "format", "tree", "how to draw the lineage: `tree`, json, dot or mermaid")
-	c.Flags().BoolVar(&f.files, "files", false, "of a session: list what lies in its folder")
+	c.Flags().StringVar(&f.format, "format", "tree", "lineage `format`: tree, json, dot or mermaid")
+	c.Flags().BoolVar(&f.files, "files", false, "for sessions, list the files in the folder")
 	a.JSONFlag(c, "print JSON")
 	c.MarkFlagsMutuallyExclusive("history", "lineage", "files")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"}, cobra.ShellCompDirectiveNoFileComp))
@@ -48,9 +47,9 @@ because something it was made from changed, and what comes next.`,
 		formatted := c.Flags().Changed("format")
 		switch {
 		case formatted && !f.graph:
-			return cli.Invalid("show", args[0], "--format is for --lineage", "handoff show "+args[0]+" --lineage --format "+f.format)
+			return cli.Invalid("show", args[0], "--format requires --lineage", "add --lineage")
 		case formatted && a.AsJSON && f.format != "json":
-			return cli.Invalid("show", args[0], "--json is one format, and --format "+f.format+" another", "leave one of them out")
+			return cli.Invalid("show", args[0], "--json and --format "+f.format+" are mutually exclusive", "leave one of them out")
 		case a.AsJSON:
 			f.format = "json"
 		}
@@ -60,60 +59,33 @@ because something it was made from changed, and what comes next.`,
 }
 
 func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f showFlags) error {
-	if !f.history && !f.graph {
-		shown, err := showWhole(ctx, a, w, ref, f)
-		if shown || err != nil {
-			return err
-		}
-	}
-	if f.files {
-		return cli.Invalid("show", ref, "is no session; --files lists a session's folder", "handoff session find lists the sessions")
-	}
-	id, err := a.Here(ctx, w, ref)
-	if err != nil {
-		return err
-	}
 	switch {
 	case f.history:
-		return showHistory(ctx, a, w, id)
+		return showHistory(ctx, a, w, ref)
 	case f.graph:
-		return showLineage(ctx, a, w, id, f.format)
-	}
-	return showOne(ctx, a, w, id)
-}
-
-// showWhole shows what has artifacts of its own, a session or an issue, if a ref
-// is the id of one.
-func showWhole(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f showFlags) (shown bool, err error) {
-	session, issue := isSession(ctx, w, ref), pipelines.Running(w, ref)
-	switch {
-	case session && issue:
-		return false, &handoff.Error{Op: "show", Name: ref, Kind: handoff.Conflict, Err: errors.New("is the id of a session and of an issue"),
-			Hint: handoff.Advice("handoff pipeline history " + ref + " shows the issue, handoff session graph " + ref + " the session")}
-	case session:
-		return true, showSession(ctx, a, w, ref, f)
-	case issue && !f.files:
-		return true, pipelines.Show(ctx, a, w, ref)
-	case pipelines.Archived(ctx, w, ref) && !f.files:
-		_, err := a.Here(ctx, w, ref)
-		if errors.Is(err, handoff.NotFound) { // else it is a name
-			return true, pipelines.Show(ctx, a, w, ref)
+		id, graph, err := w.Lineage(ctx, ref)
+		if err != nil {
+			return err
 		}
+		return a.Draw(graph, id, f.format)
 	}
-	return false, nil
-}
-
-func showOne(ctx context.Context, a *cli.App, w *workspace.Workspace, id string) error {
-	art, err := w.Artifact(ctx, id)
+	shown, err := w.Show(ctx, ref, f.files)
 	if err != nil {
 		return err
 	}
-	if a.AsJSON {
-		err = a.JSON(art)
-	} else {
-		showArtifact(a, art)
+	switch {
+	case a.AsJSON:
+		err = a.JSON(shown)
+	case shown.Session != nil:
+		printSession(a, *shown.Session)
+	case shown.Issue != nil:
+		pipelines.PrintOverview(a, *shown.Issue)
+	default:
+		showArtifact(a, *shown.Artifact)
 	}
-	a.Used(ctx, w, art)
+	if shown.Artifact != nil {
+		a.Used(ctx, w, *shown.Artifact)
+	}
 	return err
 }
 
@@ -134,12 +106,12 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 		{"summary", art.Summary},
 		{"name", name},
 		{"path", art.Path},
-		{"below", place(art)},
+		{"inside", inside(art)},
 		{"body", describe(art)},
 		{"digest", digest},
 		{"published", cli.Stamp(art.CreatedAt)},
 		{"producer", producer(art.Producer)},
-		{"thread", threadHint(art.Producer.Thread)},
+		{"thread", threadCommandLine(art.Producer.Thread)},
 		{"tags", strings.Join(art.Tags, " ")},
 		{"replaces", strings.Join(art.Replaces, " ")},
 		{"from", strings.Join(art.Parents, " ")},
@@ -157,8 +129,8 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 	}
 }
 
-// place says what an artifact's path is below, where that is not the workspace.
-func place(art handoff.Artifact) string {
+// inside returns what an artifact's path is relative to, "" for the workspace.
+func inside(art handoff.Artifact) string {
 	switch {
 	case art.Root != "":
 		return "the " + art.Root + " directory"
@@ -168,7 +140,7 @@ func place(art handoff.Artifact) string {
 	return ""
 }
 
-// status says in one line whether an artifact stands.
+// status returns the status of an artifact on one line.
 func status(art handoff.Artifact) string {
 	text := string(art.Status)
 	if art.Reason != "" {
@@ -183,7 +155,7 @@ func status(art handoff.Artifact) string {
 	return text
 }
 
-// describe says in one line what became of a body, and what it is.
+// describe returns the state and the form of a body on one line.
 func describe(art handoff.Artifact) string {
 	parts := []string{string(art.Target)}
 	if art.SizeBytes != nil {
@@ -201,7 +173,7 @@ func describe(art handoff.Artifact) string {
 	return strings.Join(parts, ", ")
 }
 
-// users names the work that looked at an artifact.
+// users returns the units of work that read an artifact.
 func users(art handoff.Artifact) string {
 	var list []string
 	for _, u := range art.UsedBy {
@@ -210,7 +182,7 @@ func users(art handoff.Artifact) string {
 	return strings.Join(list, " ")
 }
 
-// producer says in one line who made a record, as far as it is known.
+// producer returns who made a record on one line, as far as it is known.
 func producer(p handoff.Producer) string {
 	if p.Source == handoff.FromNone {
 		return "unknown"
@@ -227,30 +199,22 @@ func producer(p handoff.Producer) string {
 	return strings.Join(parts, " ") + " (" + string(p.Source) + ")"
 }
 
-func showHistory(ctx context.Context, a *cli.App, w *workspace.Workspace, id string) error {
-	list, err := lineage.History(ctx, w, id)
+func showHistory(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string) error {
+	history, err := w.History(ctx, ref)
 	if err != nil {
 		return err
 	}
 	if a.AsJSON {
-		return a.JSON(list)
+		return a.JSON(history)
 	}
-	a.Revisions(list)
+	a.Revisions(history.Artifacts)
 	return nil
 }
 
-func showLineage(ctx context.Context, a *cli.App, w *workspace.Workspace, id, format string) error {
-	g, err := lineage.Of(ctx, w, id)
-	if err != nil {
-		return err
-	}
-	return a.Draw(g, id, format)
-}
-
-// threadHint returns the command that opens a producer's conversation.
-func threadHint(uri string) string {
+// threadCommandLine returns the command that prints a producer's conversation.
+func threadCommandLine(uri string) string {
 	if uri == "" {
 		return ""
 	}
-	return "handoff thread " + uri
+	return cli.CommandLine(handoff.ActionThread, uri)
 }

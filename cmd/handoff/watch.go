@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -18,22 +19,25 @@ type watchFlags struct {
 	after   int64
 	first   bool
 	timeout time.Duration
-	fromNow bool // no place was given
 }
 
 func (f *watchFlags) add(a *cli.App, c *cobra.Command) {
 	f.filter.add(a, c)
-	c.Flags().Int64Var(&f.after, "after", 0, "what comes after this `place` in the log (seq in JSON); 0 for everything")
-	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end after this `time` with exit code 5; 0 for never")
-	a.JSONFlag(c, "print a JSON object a line")
+	c.Flags().Int64Var(&f.after, "after", 0, "start after this `position` in the log (seq in JSON); 0 for its beginning")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after this `duration` with exit code 5; 0 for never")
+	a.JSONFlag(c, "print one JSON object per line")
 	c.Args = cli.Exactly(0, "")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		q, err := f.filter.resolve(a)
-		if err != nil {
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		var o workspace.WatchOptions
+		if o.Filter, err = f.filter.resolve(); err != nil {
 			return err
 		}
-		if f.after < 0 || f.timeout < 0 {
-			return cli.Invalid(c.Name(), "", "--after and --timeout can't be negative", "--after 0 is the beginning of the log, --timeout 0 no end")
+		if f.timeout < 0 {
+			return cli.Invalid("--timeout", f.timeout.String(), "is negative", "--timeout 0 waits without end")
+		}
+		if c.Flags().Changed("after") {
+			after := handoff.Seq(f.after)
+			o.After = &after
 		}
 		ctx := c.Context()
 		if f.timeout > 0 {
@@ -42,22 +46,26 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command) {
 			defer cancel()
 		}
 		return a.Reading(func(w *workspace.Workspace) error {
-			f.fromNow = !c.Flags().Changed("after")
-			printed, err := watch(ctx, a, w, q, f)
+			do := watch
+			if f.first {
+				do = wait
+			}
+			printed, last, err := do(ctx, a, w, o)
 			if errors.Is(err, context.DeadlineExceeded) {
-				return late(c.Name(), printed, f.timeout)
+				return timedOut(c.Name(), f.timeout, printed, last)
 			}
 			return err
 		})
 	}
 }
 
-// late is what a watch ends with when its time is up.
-func late(op string, printed int, timeout time.Duration) error {
-	e := &handoff.Error{Op: op, Kind: handoff.Unavailable, Err: fmt.Errorf("nothing came within %s", timeout), Hint: handoff.Advice("handoff list shows what is there")}
+// timedOut is the error of a watch that --timeout ended.
+func timedOut(op string, timeout time.Duration, printed int, last handoff.Seq) error {
+	e := &handoff.Error{Op: op, Kind: handoff.Unavailable, Err: fmt.Errorf("timed out after %s with no match", timeout),
+		Hint: handoff.Suggest("list what exists", handoff.ActionList)}
 	if printed > 0 {
-		e.Err = fmt.Errorf("%s is over, and %d came", timeout, printed)
-		e.Hint = handoff.Advice("handoff watch --after SEQ goes on behind the last one")
+		e.Err = fmt.Errorf("stopped after %s (%d artifacts)", timeout, printed)
+		e.Hint = handoff.Suggest("resume", handoff.ActionWatchAfter, strconv.FormatInt(int64(last), 10))
 	}
 	return e
 }
@@ -68,13 +76,13 @@ func watchCommand(a *cli.App) *cobra.Command {
 		Use:     "watch",
 		Short:   "Print artifacts as they are published",
 		GroupID: cli.Find,
-		Long: `Watch prints each artifact that is published from now on, a line each, until it
-is stopped. With --after it begins behind a place in the log, so that nothing is
+		Long: `Watch prints each artifact that is published from now on, one per line, until it
+is stopped. With --after it starts after a position in the log, so that nothing is
 missed between two watches.`,
 		Example: "  handoff watch --channel patch\n  handoff watch --after 42 --json",
 	}
 	f.add(a, c)
-	c.Flags().BoolVar(&f.first, "first", false, "end with the first one, which may be there already")
+	c.Flags().BoolVar(&f.first, "first", false, "exit after the first match, existing or new")
 	return c
 }
 
@@ -82,68 +90,50 @@ func waitCommand(a *cli.App) *cobra.Command {
 	f := watchFlags{first: true}
 	c := &cobra.Command{
 		Use:     "wait",
-		Short:   "Wait for an artifact; the same as watch --first",
+		Short:   "Wait for an artifact and print it",
 		GroupID: cli.Find,
-		Long: `Wait prints the newest artifact that fits, at once if there is one, else as soon
-as it is published. With --after only what comes after that place in the log
-counts.`,
+		Long: `Wait prints the newest artifact that matches: at once if there is one, otherwise
+as soon as it is published. With --after, only artifacts after that position in
+the log match.`,
 		Example: "  handoff wait --channel design --timeout 5m\n  handoff wait --channel verification --after 42",
 	}
 	f.add(a, c)
 	return c
 }
 
-// watch prints the artifacts that q selects, and returns how many. With first
-// it ends after one.
-func watch(ctx context.Context, a *cli.App, w *workspace.Workspace, q handoff.ArtifactQuery, f *watchFlags) (printed int, err error) {
-	from := handoff.Seq(f.after)
-	if f.fromNow {
-		if from, err = w.Newest(ctx); err != nil {
-			return 0, err
+// watch prints artifacts until ctx ends. It returns how many it printed and the
+// position of the last one.
+func watch(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.WatchOptions) (printed int, last handoff.Seq, err error) {
+	for art, err := range w.Watch(ctx, o) {
+		if errors.Is(err, workspace.ErrDamagedRecord) {
+			a.Warn("%v", err)
+			continue
 		}
-		if f.first {
-			if found, err := printMatch(ctx, a, w, q); err != nil || found {
-				return 1, err
-			}
+		if err == nil {
+			err = printArtifact(a, art)
 		}
-	}
-	for r, err := range w.Watch(ctx, from) {
 		if err != nil {
-			return printed, err
+			return printed, last, err
 		}
-		switch r.Fact.(type) {
-		case *handoff.ArtifactPublished:
-		case *handoff.Damaged:
-			warnDamaged(a, []handoff.Seq{r.Seq})
-			continue
-		default:
-			continue
-		}
-		one := q
-		one.IDPrefix = r.ID
-		found, err := printMatch(ctx, a, w, one)
-		if err != nil || found && f.first {
-			return printed, err
-		}
-		if found {
-			printed++
-		}
+		printed, last = printed+1, art.Seq
 	}
-	return printed, nil
+	return printed, last, nil
 }
 
-// printMatch prints the newest artifact that q selects, if there is one.
-func printMatch(ctx context.Context, a *cli.App, w *workspace.Workspace, q handoff.ArtifactQuery) (bool, error) {
-	q.Limit = 1
-	page, err := w.Artifacts(ctx, q)
-	if err != nil || len(page.Artifacts) == 0 {
-		return false, err
+// wait prints the first match.
+func wait(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.WatchOptions) (int, handoff.Seq, error) {
+	art, err := w.Wait(ctx, o)
+	if err != nil {
+		return 0, 0, err
 	}
-	art := page.Artifacts[0]
+	return 1, art.Seq, printArtifact(a, art)
+}
+
+func printArtifact(a *cli.App, art handoff.Artifact) (err error) {
 	if a.AsJSON {
 		err = a.JSONLine(art)
 	} else {
 		_, err = fmt.Fprintln(a.Out, cli.Event(art))
 	}
-	return true, errors.Join(err, a.Flush())
+	return errors.Join(err, a.Flush())
 }

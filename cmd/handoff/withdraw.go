@@ -9,46 +9,39 @@ import (
 )
 
 func withdrawCommand(a *cli.App) *cobra.Command {
-	var why string
+	var reason string
 	var who cli.Identity
 	c := &cobra.Command{
 		Use:     "withdraw REF",
-		Short:   "Say that an artifact no longer stands; nothing is deleted",
+		Short:   "Mark an artifact as withdrawn (nothing is deleted)",
 		GroupID: cli.Publish,
-		Long: `Withdraw records that an artifact no longer stands. The artifact and its body
-stay, list hides it, and what it had replaced stands again.`,
+		Long: `Withdraw marks an artifact as withdrawn. Its record and its content stay, list
+hides it, and the artifact that it replaced is active again.`,
 		Example:           "  handoff withdraw art_01K… --reason 'made against the wrong branch'",
 		Args:              cli.Exactly(1, "one ref"),
 		ValidArgsFunction: a.CompleteRef,
 	}
-	c.Flags().StringVar(&why, "reason", "", "one `line` that says why")
+	c.Flags().StringVar(&reason, "reason", "", "reason `text`, one line")
 	a.JSONFlag(c, "print the artifact as JSON")
 	who.Add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Writing(func(w *workspace.Workspace) error {
-			producer, err := who.Resolve(a)
+			w, err := who.As(a, w)
 			if err != nil {
 				return err
 			}
-			id, err := a.Here(c.Context(), w, args[0])
+			done, err := w.Withdraw(c.Context(), args[0], reason)
 			if err != nil {
 				return err
 			}
-			p, err := w.As(producer).Withdraw(c.Context(), id, why)
-			if err != nil {
-				return err
-			}
-			a.RenderSession(c.Context(), w, p.Producer.Session)
-			for _, warning := range p.Warnings {
-				a.Warn("%s", warning)
-			}
-			if p.Existing {
-				fmt.Fprintln(a.Err, "it was withdrawn before")
+			a.Warnings(done.Warnings)
+			if done.Existing {
+				fmt.Fprintln(a.Err, "it was already withdrawn")
 			}
 			if a.AsJSON {
-				return a.JSON(p)
+				return a.JSON(done)
 			}
-			fmt.Fprintln(a.Out, p.ID)
+			fmt.Fprintln(a.Out, done.ID)
 			return nil
 		})
 	}

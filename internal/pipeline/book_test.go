@@ -47,7 +47,7 @@ func openShelf(t testing.TB, dir string) shelf {
 	files, err := os.OpenRoot(dir)
 	must(t, err)
 	t.Cleanup(func() { files.Close() })
-	return shelf{&pipeline.Book{Hub: w.As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: contract.Builtin()}, w, dir}
+	return shelf{&pipeline.Book{Hub: w.Hub.As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: contract.Builtin()}, w, dir}
 }
 
 func must(t testing.TB, err error) {

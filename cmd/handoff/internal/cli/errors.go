@@ -119,6 +119,13 @@ func (a *App) Warn(format string, args ...any) {
 	fmt.Fprintf(a.Err, "handoff: warning: %s\n", OneLine(fmt.Sprintf(format, args...)))
 }
 
+// Warnings prints several warnings.
+func (a *App) Warnings(list []string) {
+	for _, text := range list {
+		a.Warn("%s", text)
+	}
+}
+
 // Invalid is an error in what the caller typed.
 func Invalid(op, name, reason, hint string) error {
 	return &handoff.Error{Op: op, Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(hint)}

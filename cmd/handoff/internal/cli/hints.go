@@ -34,6 +34,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionNext:       "pipeline next %",
 	handoff.ActionStart:      "pipeline init %",
 	handoff.ActionRunHistory: "pipeline history %",
+	handoff.ActionSubmit:     "pipeline put % % %",
 	handoff.ActionArchive:    "pipeline archive %",
 	handoff.ActionValidate:   "pipeline validate %",
 }

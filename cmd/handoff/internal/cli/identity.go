@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"cmp"
-	"context"
 	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -50,8 +46,23 @@ func (f *Identity) Add(c *cobra.Command) {
 	GroupFlags(c, "Identity flags", slices.Concat(identityFlags, []string{"model", "producer"})...)
 }
 
-// Resolve combines the flags with the identity in the environment.
+// As returns the workspace on behalf of who the flags and the environment name.
+func (f *Identity) As(a *App, w *workspace.Workspace) (*workspace.Workspace, error) {
+	p, err := f.given()
+	if err != nil {
+		return nil, err
+	}
+	return w.As(workspace.CallerFrom(a.Dir, a.Getenv, p)), nil
+}
+
+// Resolve is As for the identity alone.
 func (f *Identity) Resolve(a *App) (handoff.Producer, error) {
+	p, err := f.given()
+	return workspace.CallerFrom(a.Dir, a.Getenv, p).Producer, err
+}
+
+// given returns what the flags say.
+func (f *Identity) given() (handoff.Producer, error) {
 	p := f.Producer
 	if f.model != "" {
 		provider, id, ok := strings.Cut(f.model, "/")
@@ -60,42 +71,7 @@ func (f *Identity) Resolve(a *App) (handoff.Producer, error) {
 		}
 		p.Model = handoff.Model{Provider: provider, ID: id}
 	}
-	ids, err := Pairs("--producer", f.ids)
-	if err != nil {
-		return p, err
-	}
-	p.IDs = ids
-	known := config.Identity(a.Getenv)
-	if f.given() {
-		p.Source = handoff.FromFlag
-		known = append([]handoff.Producer{p}, known...)
-	}
-	return handoff.Identify(known...), nil
-}
-
-func (f *Identity) given() bool {
-	if f.model != "" || len(f.ids) > 0 {
-		return true
-	}
-	for _, slot := range identityFlags {
-		if f.Producer.Slot(slot) != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// Caller is the producer that the environment identifies.
-func (a *App) Caller() handoff.Producer { return handoff.Identify(config.Identity(a.Getenv)...) }
-
-// Scope returns where the names that a producer's commands use are looked up.
-func (a *App) Scope(ctx context.Context, w *workspace.Workspace, p handoff.Producer) names.Scope {
-	for _, warning := range config.Warnings(a.Getenv) {
-		a.Warn("%s", warning)
-	}
-	s := names.Scope{Session: p.Session, Run: p.RunID, Dir: config.SessionDir(a.Getenv, a.Dir)}
-	if owner := cmp.Or(p.Session, p.RunID); s.Dir == "" && owner != "" {
-		s.Dir, s.Within = w.SessionDir(ctx, owner), w.Home()
-	}
-	return s
+	var err error
+	p.IDs, err = Pairs("--producer", f.ids)
+	return p, err
 }

@@ -45,7 +45,7 @@ where that is.`,
 }
 
 func (d *desk) move(do func(*pipeline.Book) (pipeline.Move, error)) error {
-	return d.writing(d.Caller(), func(_ *workspace.Workspace, b *pipeline.Book) error {
+	return d.writing(d.producer(""), func(_ *workspace.Workspace, b *pipeline.Book) error {
 		m, err := do(b)
 		if err != nil {
 			return err

@@ -126,7 +126,7 @@ func open(w *workspace.Workspace, p handoff.Producer, do func(*pipeline.Book) er
 		return &handoff.Error{Op: "open workspace", Name: w.Root, Kind: handoff.Unavailable, Err: err}
 	}
 	defer files.Close()
-	return do(&pipeline.Book{Hub: w.As(p), Files: files, Pipeline: stages})
+	return do(&pipeline.Book{Hub: w.Hub.As(p), Files: files, Pipeline: stages})
 }
 
 // home is the directory that .pipeline lies in: a linked worktree's runs are
@@ -150,7 +150,7 @@ func (d *desk) book(do func(*workspace.Workspace, *pipeline.Book) error) error {
 
 // writing is book for a command that records.
 func (d *desk) writing(p handoff.Producer, do func(*workspace.Workspace, *pipeline.Book) error) error {
-	return d.Writing(func(w *workspace.Workspace) error {
+	return d.WritingTidy(func(w *workspace.Workspace) error {
 		return open(w, p, func(b *pipeline.Book) error { return do(w, b) })
 	})
 }

@@ -62,7 +62,7 @@ func (d *desk) producer(agent string) handoff.Producer {
 func (d *desk) put(ctx context.Context, w *workspace.Workspace, b *pipeline.Book, sub pipeline.Submission, from []string, file string) error {
 	producer := d.producer(sub.Agent)
 	var err error
-	if sub.Read, err = d.ResolveAll(ctx, w, d.Scope(ctx, w, producer), from); err != nil {
+	if sub.Read, err = w.As(workspace.CallerFrom(d.Dir, d.Getenv, handoff.Producer{Agent: sub.Agent})).ResolveAll(ctx, from); err != nil {
 		return err
 	}
 	r, err := b.Put(ctx, sub)
@@ -81,7 +81,7 @@ func (d *desk) put(ctx context.Context, w *workspace.Workspace, b *pipeline.Book
 	for _, warning := range r.Warnings {
 		d.Warn("%s", warning)
 	}
-	d.RenderSession(ctx, w, producer.Session)
+	d.Warnings(w.RenderSession(ctx, producer.Session))
 	if r.Existing {
 		fmt.Fprintln(d.Err, "it says so already; nothing was added")
 	} else {

@@ -41,7 +41,7 @@ the folder, else below the folder itself.`,
 		if err != nil {
 			return err
 		}
-		return a.Writing(func(w *workspace.Workspace) error {
+		return a.WritingTidy(func(w *workspace.Workspace) error {
 			done, err := sessionAdd(a, c, w, id, args[0], add, who)
 			if err != nil {
 				return err
@@ -72,11 +72,12 @@ func sessionAdd(a *cli.App, c *cobra.Command, w *workspace.Workspace, id, file s
 	if p.Agent == "" {
 		p.Agent = s.Agent.Name
 	}
-	scope := a.Scope(c.Context(), w, p)
-	if add.Parents, err = a.ResolveAll(c.Context(), w, scope, add.Parents); err != nil {
+	caller := w.Caller()
+	caller.Producer = p
+	if add.Parents, err = w.As(caller).ResolveAll(c.Context(), add.Parents); err != nil {
 		return done, err
 	}
-	if add.Replaces, err = a.ResolveAll(c.Context(), w, scope, add.Replaces); err != nil {
+	if add.Replaces, err = w.As(caller).ResolveAll(c.Context(), add.Replaces); err != nil {
 		return done, err
 	}
 	add.File = session.Locate(w.Folder(s), a.Dir, file)

@@ -23,8 +23,8 @@ can be. A file outside the folder is never taken.`,
 	}
 	c.Flags().BoolVar(&lenient, "lenient", false, "take a manifest that breaks the specification")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.Writing(func(w *workspace.Workspace) error {
-			folder, err := a.Below(w.Home(), args[0])
+		return a.WritingTidy(func(w *workspace.Workspace) error {
+			folder, err := w.Inside(w.Home(), args[0])
 			if err != nil {
 				return err
 			}

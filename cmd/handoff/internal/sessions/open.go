@@ -75,7 +75,7 @@ resolved.`,
 		if err != nil {
 			return err
 		}
-		return a.Writing(func(w *workspace.Workspace) error {
+		return a.WritingTidy(func(w *workspace.Workspace) error {
 			producer, err := new(cli.Identity).Resolve(a)
 			if err != nil {
 				return err

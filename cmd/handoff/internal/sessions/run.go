@@ -91,7 +91,7 @@ func (r *run) do(caller context.Context) error {
 	signals, stop := listen()
 	defer stop()
 	ctx := context.WithoutCancel(caller) // what a signal ends is the child; the session's end must be told
-	if err := r.Writing(func(w *workspace.Workspace) error { return r.open(ctx, w) }); err != nil {
+	if err := r.WritingTidy(func(w *workspace.Workspace) error { return r.open(ctx, w) }); err != nil {
 		return coded(exitNotStarted, err)
 	}
 	c, err := r.start(ctx, asked(caller, signals))
@@ -101,7 +101,7 @@ func (r *run) do(caller context.Context) error {
 	r.note(ctx, c)
 	e := c.wait(signals) // with the workspace closed: it may take days
 	code := e.code()
-	err = r.Writing(func(w *workspace.Workspace) error {
+	err = r.WritingTidy(func(w *workspace.Workspace) error {
 		status, why := e.verdict()
 		receipt, err := newReceipt(ctx, w, r)
 		r.close(ctx, w, status, why)
@@ -156,7 +156,7 @@ func asked(caller context.Context, signals <-chan os.Signal) syscall.Signal {
 // start starts the child, unless handoff was asked to end.
 func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	instead := func(status, why string) error {
-		return r.Writing(func(w *workspace.Workspace) error { r.close(ctx, w, status, why); return nil })
+		return r.WritingTidy(func(w *workspace.Workspace) error { r.close(ctx, w, status, why); return nil })
 	}
 	if asked != 0 {
 		r.tell(nil, instead(session.Cancelled, asked.String()))

@@ -69,7 +69,7 @@ func onSession(a *cli.App, c *cobra.Command, f *sessionFlag, do func(ss *session
 	if err != nil {
 		return err
 	}
-	return a.Writing(func(w *workspace.Workspace) error {
+	return a.WritingTidy(func(w *workspace.Workspace) error {
 		producer, err := new(cli.Identity).Resolve(a)
 		if err != nil {
 			return err

@@ -1,0 +1,105 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/names"
+)
+
+// A Caller is on whose behalf operations run. Identity is attribution, not
+// authentication: whoever can run handoff can claim to be anybody.
+type Caller struct {
+	Dir        string           // absolute; paths as typed are relative to it
+	Producer   handoff.Producer // recorded as the maker; zero for unknown
+	SessionDir string           // absolute; the session's directory if it is not the recorded one, or ""
+	Warnings   []string         // about how the environment identifies the caller
+}
+
+// CallerFrom returns the caller that works in dir. What it is given about
+// itself comes first, then the variables of the environment: handoff's own,
+// then those of the harness that runs the process. Identities that lost are
+// recorded in Producer.Observed.
+func CallerFrom(dir string, getenv func(string) string, given handoff.Producer) Caller {
+	known := config.Identity(getenv)
+	if identifies(given) {
+		given.Source = cmp.Or(given.Source, handoff.FromFlag)
+		known = append([]handoff.Producer{given}, known...)
+	}
+	return Caller{
+		Dir: dir, Producer: handoff.Identify(known...), SessionDir: config.SessionDir(getenv, dir),
+		Warnings: config.Warnings(getenv),
+	}
+}
+
+// identifies reports whether a producer has any id at all.
+func identifies(p handoff.Producer) bool {
+	if p.Model.ID != "" || len(p.IDs) > 0 {
+		return true
+	}
+	for _, slot := range []string{"agent", "harness", "session", "parent-session", "run", "operation", "task", "work", "parent-work", "thread", "tool-call"} {
+		if p.Slot(slot) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// scope returns whose names the caller's refs mean.
+func (w *Workspace) scope(ctx context.Context) names.Scope {
+	p := w.caller.Producer
+	s := names.Scope{Session: p.Session, Run: p.RunID, Dir: w.caller.SessionDir}
+	if owner := cmp.Or(p.Session, p.RunID); s.Dir == "" && owner != "" {
+		s.Dir, s.Within = w.SessionDir(ctx, owner), w.Home()
+	}
+	return s
+}
+
+// path returns a path as typed by the caller as an absolute one.
+func (w *Workspace) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(w.caller.Dir, name)
+}
+
+// sessionDir returns the directory of the session that the caller works in, ""
+// for none.
+func (w *Workspace) sessionDir(ctx context.Context) string {
+	return cmp.Or(w.folderOf(ctx, w.caller.Producer), w.caller.SessionDir)
+}
+
+// finish does what follows a record: it renders the manifest of the session
+// that changed and completes the work of processes that were killed. What fails
+// is returned as warnings, because the record is stored.
+func (w *Workspace) finish(ctx context.Context, session string) []string {
+	ctx = context.WithoutCancel(ctx)
+	warnings := w.renderSession(ctx, session)
+	if !w.tidyIsDue() {
+		return warnings
+	}
+	more, err := w.Tidy(ctx, w.caller.Producer)
+	warnings = append(warnings, more...)
+	if err != nil {
+		warnings = append(warnings, err.Error())
+	}
+	return warnings
+}
+
+// tidyEvery is how often one process completes what others left.
+const tidyEvery = 10 * time.Second
+
+func (w *Workspace) tidyIsDue() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.now()
+	if !w.tidied.IsZero() && now.Sub(w.tidied) < tidyEvery {
+		return false
+	}
+	w.tidied = now
+	return true
+}

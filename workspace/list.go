@@ -1,0 +1,148 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A Filter selects artifacts in the words of a caller. Its fields are combined
+// with AND; the zero value selects every active artifact.
+type Filter struct {
+	Channel, Kind, Tag, Name string
+
+	// Producer selects by fields of the producer: session, run, task, operation,
+	// work, parent-work, agent, thread, or any id of the harness.
+	Producer map[string]string
+
+	Status          string // active, superseded or withdrawn; "" for active
+	IncludeInactive bool   // every status
+
+	Since, Until string // a time, see ParseTime: at or after, before
+}
+
+// query returns the query that a filter means. Kind: Invalid.
+func (w *Workspace) query(f Filter) (q handoff.ArtifactQuery, err error) {
+	q = handoff.ArtifactQuery{Channel: f.Channel, Kind: f.Kind, Tag: f.Tag, Name: f.Name, IncludeInactive: f.IncludeInactive, Producer: map[string]string{}}
+	for _, name := range slices.Sorted(maps.Keys(f.Producer)) {
+		field, value := handoff.SlotName(name), f.Producer[name]
+		if old, twice := q.Producer[field]; twice && old != value {
+			return q, invalid("producer", name+"="+value, "the "+field+" is "+old+" already", "leave one of them out")
+		}
+		q.Producer[field] = value
+	}
+	switch f.Status {
+	case "", string(handoff.Active), string(handoff.Superseded), string(handoff.Withdrawn):
+		q.Status = handoff.Status(f.Status)
+	case "deleted": // the word of an earlier draft of the protocol
+		q.Status = handoff.Withdrawn
+	default:
+		return q, invalid("status", f.Status, "unknown status", "the statuses are active, superseded and withdrawn")
+	}
+	if q.Status != "" && q.IncludeInactive {
+		return q, invalid("status", f.Status, "one status and every status are mutually exclusive", "leave one of them out")
+	}
+	if q.Since, err = ParseTime("since", f.Since, w.now()); err != nil {
+		return q, err
+	}
+	q.Until, err = ParseTime("until", f.Until, w.now())
+	return q, err
+}
+
+// ParseTime parses a time as people type it: a duration before now (2h, 90m,
+// 3d), a date, a date and time, or RFC 3339. "" is the zero time. The name is
+// used in errors. Kind: Invalid.
+func ParseTime(name, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if n, ok := days(text); ok {
+		return now.AddDate(0, 0, -n), nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, invalid(name, "", fmt.Sprintf("invalid time %q", text), "use 2h, 3d, 2006-01-02 or RFC 3339")
+}
+
+func days(text string) (int, bool) {
+	const most = 100_000
+	if len(text) < 2 || text[len(text)-1] != 'd' {
+		return 0, false
+	}
+	n, err := strconv.Atoi(text[:len(text)-1])
+	return n, err == nil && n >= 0 && n < most
+}
+
+// ListOptions select a page of artifacts.
+type ListOptions struct {
+	Filter
+	Limit  int    // at most so many; 0 for all
+	Cursor string // where an earlier page ended
+}
+
+// List returns a page of the artifacts that a filter selects, newest first.
+//
+// Kinds: Invalid, and those of reading the log.
+func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPage, error) {
+	q, err := w.query(o.Filter)
+	if err != nil {
+		return handoff.ArtifactPage{}, err
+	}
+	if o.Limit < 0 {
+		return handoff.ArtifactPage{}, invalid("limit", strconv.Itoa(o.Limit), "is negative", "0 lists all")
+	}
+	q.Limit, q.Cursor = o.Limit, o.Cursor
+	return w.Artifacts(ctx, q)
+}
+
+// A Channel is a channel with the number of artifacts in it.
+type Channel struct {
+	Name    string `json:"name"`
+	Count   int    `json:"count"`
+	Purpose string `json:"purpose,omitempty"`
+}
+
+// A ChannelList has every channel that is in use or that has a purpose.
+type ChannelList struct {
+	Channels []Channel     `json:"channels"`
+	Damaged  []handoff.Seq `json:"damaged,omitempty"` // positions of unreadable records
+}
+
+// Channels counts the artifacts that a filter selects by channel. Channels with a
+// purpose come first, then the others by name.
+//
+// Kinds: those of List.
+func (w *Workspace) Channels(ctx context.Context, f Filter) (ChannelList, error) {
+	q, err := w.query(f)
+	if err != nil {
+		return ChannelList{}, err
+	}
+	page, err := w.Artifacts(ctx, q)
+	if err != nil {
+		return ChannelList{}, err
+	}
+	count := map[string]int{}
+	for _, a := range page.Artifacts {
+		count[a.Channel]++
+	}
+	list := ChannelList{Damaged: page.Damaged, Channels: []Channel{}}
+	for _, known := range w.Config.Purposes() {
+		list.Channels = append(list.Channels, Channel{known[0], count[known[0]], known[1]})
+		delete(count, known[0])
+	}
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		list.Channels = append(list.Channels, Channel{Name: name, Count: count[name]})
+	}
+	return list, nil
+}

@@ -1,0 +1,126 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A Publication is what to publish: an existing file or directory at Path, or
+// the bytes of Body, which handoff then stores. Channel is required.
+type Publication struct {
+	Path     string    // as the caller types it; inside the workspace or the session's directory
+	Body     io.Reader // instead of Path
+	Filename string    // of a stored body; by default chosen by its media type
+
+	Channel   string // what the output is for: see handoff.Channels
+	Kind      string // its form: report, patch, json, …
+	Title     string // one line of at most handoff.MaxTitle characters
+	Summary   string // one line of at most handoff.MaxSummary characters
+	MediaType string // by default detected
+	Tags      []string
+	Replaces  []string // refs of the artifacts that it takes the place of
+	From      []string // refs of the artifacts that it was made from
+	Key       string   // publishing again under one key returns the first artifact
+	Keep      handoff.Keep
+	Metadata  map[string]any
+}
+
+// Publish records a file, a directory or a body as an artifact. When it returns
+// nil the record is on stable storage; what could not be updated after that is
+// in Published.Warnings.
+//
+// Kinds: Invalid, NotFound (the file, or an artifact that a ref names), Conflict
+// (the file keeps changing; the key was used for other content; an ambiguous
+// ref), Unavailable, Corrupt, Unsupported.
+func (w *Workspace) Publish(ctx context.Context, p Publication) (handoff.Published, error) {
+	d := handoff.Draft{
+		Body: p.Body, Filename: p.Filename, Channel: p.Channel, Kind: p.Kind, Title: p.Title, Summary: p.Summary,
+		MediaType: p.MediaType, Tags: p.Tags, Key: p.Key, Keep: p.Keep, Metadata: p.Metadata,
+	}
+	err := w.locate(ctx, &d, p)
+	if err != nil {
+		return handoff.Published{}, err
+	}
+	if d.Replaces, err = w.resolveAll(ctx, p.Replaces); err != nil {
+		return handoff.Published{}, err
+	}
+	if d.Parents, err = w.resolveAll(ctx, p.From); err != nil {
+		return handoff.Published{}, err
+	}
+	done, err := w.as.Publish(ctx, d)
+	if err == nil {
+		done.Warnings = append(done.Warnings, w.finish(ctx, done.Producer.Session)...)
+	}
+	return done, err
+}
+
+// Withdraw marks an artifact as withdrawn. Nothing is deleted: its record and
+// body stay, and what it replaced is active again. Withdrawing it again changes
+// nothing.
+//
+// Kinds: NotFound, Conflict (an ambiguous ref), Invalid (the reason), and those
+// of Log.Append.
+func (w *Workspace) Withdraw(ctx context.Context, ref, reason string) (handoff.Published, error) {
+	id, err := w.Resolve(ctx, ref)
+	if err != nil {
+		return handoff.Published{}, err
+	}
+	done, err := w.as.Withdraw(ctx, id, reason)
+	if err == nil {
+		done.Warnings = append(done.Warnings, w.finish(ctx, done.Producer.Session)...)
+	}
+	return done, err
+}
+
+// Use records that the caller's work read an artifact, at most once. Outside a
+// run and a session nothing is recorded. Call it after the answer is out: use is
+// recorded on a best-effort basis.
+func (w *Workspace) Use(ctx context.Context, a handoff.Artifact) error { return w.as.Use(ctx, a) }
+
+// locate sets the path of a draft's file: inside the workspace, or else inside
+// the directory of the session that the caller works in.
+func (w *Workspace) locate(ctx context.Context, d *handoff.Draft, p Publication) (err error) {
+	switch {
+	case p.Body != nil && p.Path != "":
+		return invalid("publish", p.Path, "has both a path and a body", "leave one of them out")
+	case p.Body != nil:
+		return nil
+	case p.Path == "":
+		return invalid("publish", `""`, "path is empty", "name a file or directory")
+	case p.Filename != "":
+		return invalid("publish", p.Path, "a file name applies to a body without a file only", "leave it out; the file keeps its name")
+	}
+	if d.Path, err = w.inside(w.Root, p.Path); err == nil {
+		return nil
+	}
+	dir, unresolved := filepath.EvalSymlinks(w.sessionDir(ctx))
+	if unresolved != nil {
+		return err
+	}
+	if file, outside := w.inside(dir, p.Path); outside == nil {
+		d.Path, d.Root, d.RootDir, err = file, handoff.SessionRoot, dir, nil
+	}
+	return err
+}
+
+// inside returns a path as typed relative to root, slash-separated.
+func (w *Workspace) inside(root, name string) (string, error) {
+	full := w.path(name)
+	// The last element may be a link that is published as such.
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {
+		full = filepath.Join(dir, filepath.Base(full))
+	}
+	rel, err := filepath.Rel(root, full)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", invalid("publish", name, "path leaves the workspace", "write the file inside "+root+" first, or set HANDOFF_WORKSPACE")
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+func invalid(op, name, reason, advice string) error {
+	return &handoff.Error{Op: op, Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(advice)}
+}

@@ -1,0 +1,150 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/names"
+)
+
+// A Span selects a part of a body.
+type Span = content.Span
+
+// A Page reports which part of a body was copied.
+type Page = content.Page
+
+// ReadOptions select what Read opens.
+type ReadOptions struct {
+	Revision int  // of a name, counted from 1; 0 for the newest
+	Latest   bool // of several artifacts that have the name, the one written last
+}
+
+// A Body is an open body. Close it when done.
+type Body struct {
+	handoff.Content
+
+	// Unrecorded is the path of a file that has no record, but that is where a
+	// name or a stage would have its file. Artifact is then zero.
+	Unrecorded string
+
+	record handoff.Hint // how to record it
+}
+
+// Read opens what an artifact published: its file if that is unchanged, else the
+// kept copy. A ref can also name a file without a record, run/name or
+// issue/name; Body.Unrecorded then has its path.
+//
+// Kinds: NotFound, Conflict (an ambiguous ref), Invalid, Unavailable (what was
+// published is gone and no copy was kept), Corrupt.
+func (w *Workspace) Read(ctx context.Context, ref string, o ReadOptions) (Body, error) {
+	if o.Revision < 0 {
+		return Body{}, invalid("read", strconv.Itoa(o.Revision), "revision must be 1 or greater", "the first revision is 1; without a revision the newest is read")
+	}
+	found, err := w.find(ctx, ref, o.Latest)
+	if errors.Is(err, handoff.NotFound) {
+		if b, ok := w.stageFile(ref); ok {
+			return w.unrecordedBody(b, o)
+		}
+	}
+	switch {
+	case err != nil:
+		return Body{}, err
+	case found.Unrecorded():
+		f, err := found.Open()
+		if err != nil {
+			return Body{}, &handoff.Error{Op: "read", Name: ref, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("the file is " + found.File)}
+		}
+		return w.unrecordedBody(Body{Content: handoff.Content{ReadSeekCloser: f}, Unrecorded: found.File,
+			record: handoff.Suggest("record it", handoff.ActionWrite, found.Name, found.File)}, o)
+	case o.Revision == 0:
+		return w.open(ctx, found.ID)
+	}
+	revisions, err := names.Revisions(ctx, w.Hub, found.Namespace, found.Name)
+	if err != nil {
+		return Body{}, err
+	}
+	if found.Name == "" || o.Revision > len(revisions) {
+		return Body{}, &handoff.Error{Op: "read", Name: ref, Kind: handoff.NotFound, Err: fmt.Errorf("has no revision %d", o.Revision),
+			Hint: handoff.Suggest("list its revisions", handoff.ActionHistory, found.ID)}
+	}
+	return w.open(ctx, revisions[o.Revision-1].ID)
+}
+
+func (w *Workspace) open(ctx context.Context, id string) (Body, error) {
+	b, err := w.Hub.Open(ctx, id)
+	return Body{Content: b}, err
+}
+
+// unrecordedBody returns a file without a record, which has no revisions.
+func (w *Workspace) unrecordedBody(b Body, o ReadOptions) (Body, error) {
+	if o.Revision == 0 {
+		return b, nil
+	}
+	return Body{}, errors.Join(b.notRecorded(), b.Close())
+}
+
+// notRecorded is the error of what can be done with recorded bodies only, nil
+// for one of those.
+func (b Body) notRecorded() error {
+	if b.Unrecorded == "" {
+		return nil
+	}
+	return unrecorded("read", b.Unrecorded, b.Unrecorded, b.record)
+}
+
+// CopyPage writes the part of the body that a span selects. Kind: Invalid (the
+// span; a directory, which can only be saved).
+func (b Body) CopyPage(to io.Writer, s Span) (Page, error) {
+	if b.Artifact.Digest.Algorithm == handoff.SHA256Tar {
+		return Page{}, &handoff.Error{Op: "read", Name: b.Artifact.ID, Kind: handoff.Invalid, Err: errors.New("is a directory"),
+			Hint: handoff.Suggest("unpack it", handoff.ActionReadTo, b.Artifact.ID, "DIR")}
+	}
+	return content.CopyPage(to, b, s)
+}
+
+// A BodyPage is a part of a body as data. Content has text; Base64 has what is
+// not text.
+type BodyPage struct {
+	ID      string         `json:"id"`
+	Path    string         `json:"path"`
+	Target  handoff.Target `json:"target"`
+	Kept    bool           `json:"kept"` // the bytes are the kept copy's
+	Unit    string         `json:"unit"` // of Offset, Next and Total: lines or bytes
+	Offset  int64          `json:"offset"`
+	Next    int64          `json:"next,omitempty"` // where the next page starts; absent at the end
+	Total   int64          `json:"total"`
+	Content *string        `json:"content,omitempty"`
+	Base64  []byte         `json:"base64,omitempty"`
+}
+
+// Page returns the part of the body that a span selects. Kinds: those of
+// CopyPage, and NotFound (the body has no record).
+func (b Body) Page(s Span) (BodyPage, error) {
+	if err := b.notRecorded(); err != nil {
+		return BodyPage{}, err
+	}
+	var part bytes.Buffer
+	page, err := b.CopyPage(&part, s)
+	if err != nil {
+		return BodyPage{}, err
+	}
+	answer := BodyPage{ID: b.Artifact.ID, Path: b.Artifact.Path, Target: b.Artifact.Target, Kept: b.Kept,
+		Unit: "lines", Offset: s.Offset, Next: page.Next, Total: page.Total}
+	if s.Bytes {
+		answer.Unit = "bytes"
+	}
+	if text := part.String(); utf8.ValidString(text) && bytes.IndexByte(part.Bytes(), 0) < 0 {
+		answer.Content = &text
+	} else {
+		answer.Base64 = part.Bytes()
+	}
+	return answer, nil
+}

@@ -1,0 +1,74 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A Shown is what a ref names: an artifact, a session or run, or the pipeline
+// run of an issue. Exactly one field is set.
+type Shown struct {
+	Artifact *handoff.Artifact
+	Session  *SessionDetail
+	Issue    *PipelineOverview
+}
+
+// MarshalJSON returns the one that is set.
+func (s Shown) MarshalJSON() ([]byte, error) {
+	switch {
+	case s.Artifact != nil:
+		return s.Artifact.MarshalJSON()
+	case s.Session != nil:
+		return handoff.EncodeJSON(s.Session)
+	}
+	return handoff.EncodeJSON(s.Issue)
+}
+
+// Show returns what a ref names. The id of a session or run, or of an issue with
+// a pipeline run, is a ref too. With files, a session's detail has what is in its
+// folder.
+//
+// Kinds: NotFound, Conflict (an ambiguous ref), Invalid (files, of something that
+// is not a session).
+func (w *Workspace) Show(ctx context.Context, ref string, files bool) (Shown, error) {
+	shown, err := w.showGroup(ctx, ref, files)
+	if err != nil || shown != (Shown{}) {
+		return shown, err
+	}
+	if files {
+		return Shown{}, &handoff.Error{Op: "show", Name: ref, Kind: handoff.Invalid, Err: errors.New("not a session; only a session has files"),
+			Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
+	}
+	id, err := w.Resolve(ctx, ref)
+	if err != nil {
+		return Shown{}, err
+	}
+	a, err := w.Artifact(ctx, id)
+	return Shown{Artifact: &a}, err
+}
+
+// showGroup returns the session or the pipeline run that a ref names, if it
+// names one.
+func (w *Workspace) showGroup(ctx context.Context, ref string, files bool) (Shown, error) {
+	session, issue := w.isSession(ctx, ref), w.isRunning(ref)
+	switch {
+	case session && issue:
+		return Shown{}, &handoff.Error{Op: "show", Name: ref, Kind: handoff.Conflict, Err: errors.New("is the id of a session and of an issue"),
+			Hint: handoff.Suggest("show the issue", handoff.ActionRunHistory, ref)}
+	case session:
+		d, err := w.sessionDetail(ctx, ref, files)
+		return Shown{Session: &d}, err
+	case issue && !files:
+		o, err := w.overview(ctx, ref)
+		return Shown{Issue: &o}, err
+	case !files && w.isArchived(ctx, ref):
+		if _, err := w.Resolve(ctx, ref); !errors.Is(err, handoff.NotFound) {
+			return Shown{}, nil // it is also a name
+		}
+		o, err := w.overview(ctx, ref)
+		return Shown{Issue: &o}, err
+	}
+	return Shown{}, nil
+}

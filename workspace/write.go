@@ -1,0 +1,97 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/names"
+)
+
+// A NamedContent is what to store under a name of the caller's run, or of its
+// session outside a run: the bytes of Body, or of the file at Path.
+type NamedContent struct {
+	Name string
+	Body io.Reader
+	Path string // of a regular file, as the caller types it, if Body is nil
+
+	Channel string // by default handoff
+	Kind    string
+	Title   string
+	Summary string
+	Tags    []string
+	From    []string // refs
+}
+
+// A Written is the answer to Write.
+type Written struct {
+	handoff.Published
+	Ref  string // run/name
+	File string // absolute path of the name's file
+
+	// SavedEdits are revisions that were made of edits to the file that no record
+	// had, before it was written.
+	SavedEdits []handoff.Artifact
+}
+
+// Write makes content the newest revision of a name and updates the name's file.
+// Earlier revisions stay readable. The same content again adds nothing.
+//
+// Kinds: Invalid (the name, no run or session), NotFound (the file), Conflict,
+// and those of Publish.
+func (w *Workspace) Write(ctx context.Context, c NamedContent) (Written, error) {
+	d := handoff.Draft{
+		Name: c.Name, Body: c.Body, Channel: cmp.Or(c.Channel, "handoff"), Kind: c.Kind,
+		Title: c.Title, Summary: c.Summary, Tags: c.Tags,
+	}
+	if c.Body == nil {
+		f, err := openRegular(w.path(c.Path))
+		if err != nil {
+			return Written{}, unreadable(c.Path, err)
+		}
+		defer f.Close()
+		d.Body = f
+	}
+	var err error
+	if d.Parents, err = w.resolveAll(ctx, c.From); err != nil {
+		return Written{}, err
+	}
+	writer := names.Writer{Hub: w.as, Workspace: w.Root, Scope: w.scope(ctx)}
+	done, err := writer.Write(ctx, d)
+	if err != nil {
+		return Written{}, err
+	}
+	done.Warnings = append(done.Warnings, w.finish(ctx, w.caller.Producer.Session)...)
+	return Written{Published: done.Published, Ref: done.Namespace + "/" + done.Name, File: done.File, SavedEdits: done.SavedEdits}, nil
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// openRegular opens a regular file. It looks before it opens, because opening a
+// pipe waits for its writer.
+func openRegular(name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	return os.Open(name)
+}
+
+func unreadable(name string, err error) error {
+	e := &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("name a readable file, or - for standard input")}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.Kind = handoff.NotFound
+	case errors.Is(err, errNotRegular):
+		e.Kind = handoff.Invalid
+	}
+	return e
+}
