@@ -24,8 +24,17 @@ func publishCommand(a *cli.App) *cobra.Command {
 stays where it is and must be inside the workspace. With -, the content is read
 from standard input and stored in the workspace.
 
+A revision names the artifacts that it replaces with --replaces, and the ones it
+was made from with --from. Publishing again under the same --key changes nothing
+and prints the id of the first artifact.
+
 Files of up to 1 MiB are also copied, so that handoff read returns the published
-bytes if the file changes later. --keep copies any size, and directories.
+bytes if the file changes later. --keep copies any size, and directories;
+--no-keep copies nothing. The setting keep in config.yaml changes the default.
+
+The producer is taken from the identity flags, from handoff's own variables
+(HANDOFF_SESSION, HANDOFF_RUN, HANDOFF_AGENT, …) and from those of the agent
+program. It is attribution, not authentication.
 
   --channel  what the output is for (purpose): design, patch, verification
   --kind     its form: report, patch, json
@@ -33,7 +42,7 @@ bytes if the file changes later. --keep copies any size, and directories.
 		Example: `  handoff publish docs/design.md --channel design --title 'Retry policy'
   handoff publish fix.diff --channel patch --from art_01K… --replaces art_01J…
   go test ./... | handoff publish - --channel verification --kind log`,
-		Args: cli.Exactly(1, "one path, or - for standard input"),
+		Args: cli.Exactly(1, "one path"),
 	}
 	f := c.Flags()
 	f.StringArrayVar(&meta, "meta", nil, "metadata, as `key=value`; may be repeated")

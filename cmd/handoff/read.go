@@ -28,14 +28,14 @@ func readCommand(a *cli.App) *cobra.Command {
 		GroupID: cli.Find,
 		Long: `Read prints the content of an artifact as it was published: from its file, or,
 if that has changed or is gone, from the kept copy, which it reports on standard
-error. REF is an id, an unambiguous prefix of one, run/name, or a name. A name is
-searched in your run, then in your session, then everywhere.
+error. REF is an id, an unambiguous prefix of one, run/name, or a name. A name
+is searched in your run, then in your session, then everywhere.
 
 --offset and --limit select lines, or bytes with --bytes; --json adds the offset
 of the next page and the total.
 
---to writes a new file, or unpacks a directory; --in-place writes the content back
-to the path it was published from. Neither replaces an existing file.
+--to writes a new file, or unpacks a directory; --in-place writes the content
+back to the path it was published from. Neither replaces an existing file.
 
 Exit code 5: the published content is gone and no copy was kept.`,
 		Example: `  handoff read art_01K…

@@ -21,10 +21,10 @@ func threadCommand(a *cli.App) *cobra.Command {
 		Use:     "thread URI",
 		Short:   "Print an agent's conversation transcript",
 		GroupID: cli.Threads,
-		Long: `Thread prints a conversation that an agent tool stored on this machine, or that of
-one of its subagents. A URI is agents://PROVIDER/ID, with /AGENT for a subagent
-and #M3-M9 for a range of messages. PROVIDER/ID, PROVIDER://ID and a bare ID are
-accepted too. Files of the agent tools are never changed.`,
+		Long: `Thread prints a conversation that an agent tool stored on this machine, or that
+of one of its subagents. A URI is agents://PROVIDER/ID, with /AGENT for a
+subagent and #M3-M9 for a range of messages. PROVIDER/ID, PROVIDER://ID and a
+bare ID are accepted too. Files of the agent tools are never changed.`,
 		Example: "  handoff thread agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592\n" +
 			"  handoff thread claude/2823d1df-720a-4c31-ac55-ae8ba726721f --list\n" +
 			"  alias xurl='handoff thread'",
