@@ -10,17 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func publishCommand(a *cli.App) *cobra.Command {
-	var p workspace.Publication
-	var who cli.Identity
-	var meta []string
-	var keep string
-	var never bool
-	c := &cobra.Command{
-		Use:     "publish PATH|-",
-		Short:   "Publish a file or directory as an artifact",
-		GroupID: cli.Publish,
-		Long: `Publish records a file or directory as an artifact and prints its id. The file
+const publishHelp = `Publish records a file or directory as an artifact and prints its id. The file
 stays where it is and must be inside the workspace. With -, the content is read
 from standard input and stored in the workspace.
 
@@ -38,7 +28,19 @@ program. It is attribution, not authentication.
 
   --channel  what the output is for (purpose): design, patch, verification
   --kind     its form: report, patch, json
-  --tag      a word to find it by`,
+  --tag      a word to find it by`
+
+func publishCommand(a *cli.App) *cobra.Command {
+	var p workspace.Publication
+	var who cli.Identity
+	var meta []string
+	var keep string
+	var never bool
+	c := &cobra.Command{
+		Use:     "publish PATH|-",
+		Short:   "Publish a file or directory as an artifact",
+		GroupID: cli.Publish,
+		Long:    publishHelp,
 		Example: `  handoff publish docs/design.md --channel design --title 'Retry policy'
   handoff publish fix.diff --channel patch --from art_01K… --replaces art_01J…
   go test ./... | handoff publish - --channel verification --kind log`,
