@@ -9,51 +9,51 @@ import (
 	"time"
 )
 
-// A Status says whether an artifact still stands.
+// A Status is the state of an artifact in its family and under its name.
 type Status string
 
 const (
 	Active     Status = "active"
-	Superseded Status = "superseded" // a revision that stands has taken its place
+	Superseded Status = "superseded" // by an artifact that is not withdrawn
 	Withdrawn  Status = "withdrawn"
 )
 
-// A Target says what became of the body that an artifact points at.
+// A Target is the state of the file that an artifact points at.
 type Target string
 
 const (
-	Available Target = "available" // it is there, as published
+	Available Target = "available" // unchanged since it was published
 	Missing   Target = "missing"
 	Modified  Target = "modified"
-	Unknown   Target = "unknown" // it is there; whether it changed was not looked at, or can't be told
+	Unknown   Target = "unknown" // not checked, or can't be checked
 )
 
-// An Artifact is a view: the record that published it, which never changes,
-// and what the other records make of it. Path is where the file lies now, as far
-// as a move was recorded.
+// An Artifact is a view of a published output: the immutable record that
+// published it and the values computed from other records. Path is the current
+// path of the file, after all recorded moves.
 type Artifact struct {
 	Record
 	ArtifactPublished
 
 	Status     Status
 	Reason     string   // why it was withdrawn
-	ReplacedBy []string // the nearest revisions above it that stand
-	Competing  []string // the other heads of its family, where it is a head
-	Unresolved []string // ids it names that this log has not
-	Late       bool     // it was published after its run or session closed
-	UsedBy     []Use    // the work that looked at it, as far as it was recorded
+	ReplacedBy []string // the nearest artifacts that replace it and are not withdrawn
+	Competing  []string // the other heads of its family, if it is a head
+	Unresolved []string // ids in Replaces and Parents that the log does not contain
+	Late       bool     // published after its run or session was closed
+	UsedBy     []Use    // the work that is known to have read it
 
-	RecordPath string // where its record can be read, "" where it has no file
-	Target     Target // "" where no one looked
+	RecordPath string // path of the file of its record, "" if it has none
+	Target     Target // "" if the reader has no access to files
 }
 
-// A Use names a unit of work that looked at an artifact.
+// A Use identifies a unit of work that read an artifact.
 type Use struct {
 	Harness string `json:"harness,omitempty"`
 	WorkID  string `json:"workId"`
 }
 
-// computed is what a view adds to its record, as the surfaces show it.
+// computed are the fields that the JSON of a view adds to its record.
 type computed struct {
 	Seq        Seq      `json:"seq"`
 	Status     Status   `json:"status"`
@@ -65,11 +65,10 @@ type computed struct {
 	UsedBy     []Use    `json:"usedBy,omitempty"`
 	RecordPath string   `json:"recordPath,omitempty"`
 	Target     Target   `json:"target,omitempty"`
-	Path       string   `json:"path,omitempty"` // where it is not the record's
+	Path       string   `json:"path,omitempty"` // if it differs from the record
 }
 
-// MarshalJSON returns the record as it is stored, with the computed fields
-// after its own.
+// MarshalJSON returns the stored record with the computed fields added.
 func (a Artifact) MarshalJSON() ([]byte, error) {
 	b, err := a.JSON()
 	if err != nil {
@@ -101,7 +100,7 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Label names the artifact for a person: its channel, and its title or path.
+// Label returns the channel and the title, or else the path, for people to read.
 func (a Artifact) Label() string {
 	if a.Title != "" {
 		return a.Channel + ": " + a.Title
@@ -109,16 +108,17 @@ func (a Artifact) Label() string {
 	return a.Channel + ": " + a.Path
 }
 
-// An ArtifactQuery selects artifacts. Its fields join with "and"; the zero
-// value selects every artifact that stands.
+// An ArtifactQuery selects artifacts that match all of its fields. The zero value
+// selects every active artifact.
 type ArtifactQuery struct {
 	Channel, Kind, Name, Namespace, Tag, Key string
 
-	// Producer selects by slots of the producer, all of which must be equal:
-	// session, run, task, operation, work, agent, thread, or any other.
+	// Producer selects by fields of the producer, which must all be equal:
+	// session, run, task, operation, work, agent, thread, or any other name that
+	// Producer.Slot accepts.
 	Producer map[string]string
 
-	Since, Until time.Time // by the record's own time: at or after, before
+	Since, Until time.Time // the record was created at or after Since and before Until
 
 	// Status selects one status. IncludeInactive selects every status. Without
 	// either, only active artifacts are selected, and the others are counted.
@@ -126,23 +126,23 @@ type ArtifactQuery struct {
 	IncludeInactive bool
 
 	IDPrefix string
-	Family   string // the id of any member: all that is joined to it by Replaces
-	Parent   string // an id that the artifact was made from
+	Family   string // the id of any artifact of the family
+	Parent   string // an id in the Parents of the artifact
 
-	Limit  int    // 0 for all
-	Cursor string // where an earlier page ended
+	Limit  int    // of artifacts on the page; 0 for no limit
+	Cursor string // of the previous page
 }
 
 // An ArtifactPage is one page of a list, newest first.
 type ArtifactPage struct {
 	Artifacts   []Artifact `json:"artifacts"`
-	Cursor      string     `json:"cursor,omitempty"`  // for the next page, "" at the end
-	HiddenCount int        `json:"hidden"`            // how many match the query but for their status
-	Damaged     []Seq      `json:"damaged,omitempty"` // places whose record can't be read
+	Cursor      string     `json:"cursor,omitempty"`  // of the next page, "" at the end
+	HiddenCount int        `json:"hidden"`            // artifacts that match the query except for their status
+	Damaged     []Seq      `json:"damaged,omitempty"` // sequence numbers of records that can't be decoded
 }
 
-// matches reports whether the query selects the artifact by what its record
-// says. Status, family and paging are not looked at.
+// matches reports whether the record of an artifact matches the query. It ignores
+// status, family and paging.
 func (q ArtifactQuery) matches(r Record, p *ArtifactPublished) bool {
 	switch {
 	case q.Channel != "" && q.Channel != p.Channel,
@@ -165,7 +165,7 @@ func (q ArtifactQuery) matches(r Record, p *ArtifactPublished) bool {
 	return true
 }
 
-// shows reports whether the query shows artifacts of the given status.
+// shows reports whether the query selects artifacts of the given status.
 func (q ArtifactQuery) shows(s Status) bool {
 	if q.Status != "" {
 		return s == q.Status
@@ -173,12 +173,12 @@ func (q ArtifactQuery) shows(s Status) bool {
 	return q.IncludeInactive || s == Active
 }
 
-// NewCursor returns the cursor of a page whose last element is at the given
-// place: the next page holds what came before it.
+// NewCursor returns the cursor for the page after one whose last element has the
+// sequence number last.
 func NewCursor(last Seq) string { return "c" + strconv.FormatInt(int64(last), 36) }
 
-// ParseCursor returns the place before which a page begins, 0 for the newest.
-// Its kind is Invalid.
+// ParseCursor returns the sequence number that all elements of a page precede, 0
+// for the first page. Its kind is Invalid.
 func ParseCursor(s string) (Seq, error) {
 	if s == "" {
 		return 0, nil
@@ -186,7 +186,7 @@ func ParseCursor(s string) (Seq, error) {
 	digits, ok := strings.CutPrefix(s, "c")
 	n, err := strconv.ParseInt(digits, 36, 64)
 	if !ok || err != nil || n < 1 {
-		return 0, &Error{Op: "list", Name: s, Kind: Invalid, Err: errors.New("is no cursor"), Hint: Advice("pass the cursor that an earlier page ended with")}
+		return 0, &Error{Op: "list", Name: s, Kind: Invalid, Err: errors.New("invalid cursor"), Hint: Advice("pass the cursor of the previous page")}
 	}
 	return Seq(n), nil
 }

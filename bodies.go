@@ -7,41 +7,41 @@ import (
 	"io"
 )
 
-// Bodies keeps copies of what artifacts point at, each once, by its digest.
+// Bodies stores copies of what artifacts point at, each once, by digest.
 type Bodies interface {
-	// Put keeps what r yields until its end. When it returns nil the body is
-	// on stable storage. An error of r's is returned as it is, and nothing is
-	// kept. Kinds: Corrupt (what is kept under the digest is something else),
-	// Unavailable, Unsupported.
+	// Put stores the bytes of r. When it returns nil the body is on stable
+	// storage. An error of r is returned unchanged, and nothing is stored.
+	// Kinds: Corrupt (other bytes are stored under the digest), Unavailable,
+	// Unsupported.
 	Put(ctx context.Context, r io.Reader) (Digest, error)
 
-	// Open opens a body that it has verified. Kinds: NotFound, Corrupt (it is
-	// not what was kept), Unavailable.
+	// Open opens a body after verifying its bytes. Kinds: NotFound, Corrupt (its
+	// bytes don't match the digest), Unavailable.
 	Open(ctx context.Context, d Digest) (io.ReadSeekCloser, error)
 
-	// Has reports whether there is a body of this digest, without a look at
-	// its bytes. Kind: Unavailable.
+	// Has reports whether a body with this digest is stored. It does not read
+	// the bytes. Kind: Unavailable.
 	Has(ctx context.Context, d Digest) (bool, error)
 }
 
-// A Keep says which bodies are kept.
+// A Keep selects the bodies that are kept.
 type Keep string
 
 const (
-	KeepAuto   Keep = "auto"   // files of at most KeepLimit bytes
-	KeepAlways Keep = "always" // every file and, where a Draft says so, the directory
+	KeepAuto   Keep = "auto"   // regular files of at most KeepLimit bytes
+	KeepAlways Keep = "always" // every regular file and, if a Draft sets it, a directory
 	KeepNever  Keep = "never"
 )
 
-// Check returns an error of kind Invalid unless k is one of those, or "".
+// KeepLimit is the size, in bytes, up to which KeepAuto keeps a file.
+const KeepLimit = 1 << 20
+
+// Check returns an error of kind Invalid unless k is a constant above or "".
 func (k Keep) Check() error {
 	switch k {
 	case "", KeepAuto, KeepAlways, KeepNever:
 		return nil
 	}
-	return &Error{Op: "keep", Name: fmt.Sprintf("%q", string(k)), Kind: Invalid, Err: errors.New("is not auto, always or never"),
-		Hint: Advice("auto keeps files of up to 1 MiB, always keeps any, never none")}
+	return &Error{Op: "keep", Name: fmt.Sprintf("%q", string(k)), Kind: Invalid, Err: errors.New("must be auto, always or never"),
+		Hint: Advice("auto keeps files of up to 1 MiB, always keeps every file, never keeps none")}
 }
-
-// KeepLimit is the size up to which KeepAuto keeps a file.
-const KeepLimit = 1 << 20

@@ -13,40 +13,40 @@ import (
 	"unicode/utf8"
 )
 
-// A Draft is what a caller wants to publish. Only Channel and one of Path and
-// Body must be set.
+// A Draft describes an artifact to publish. Channel and one of Path and Body are
+// required.
 type Draft struct {
 	Channel  string
-	Path     string    // of an existing file or directory, slash-separated, below the workspace
-	Body     io.Reader // of an artifact that has no file yet: handoff stores it
-	Filename string    // of a stored body; chosen by MediaType where it is ""
+	Path     string    // an existing file or directory, slash-separated, relative to the workspace
+	Body     io.Reader // the content of an artifact without a file; handoff stores it
+	Filename string    // the name of the stored file; chosen by MediaType if empty
 
-	// Name makes the body, which is kept, the newest revision of a name in a
-	// namespace. Path and Root then say where its file is rendered.
+	// Name makes the body the newest revision of a name in a namespace. The body
+	// is always kept; Path and Root are where its file will be rendered.
 	Namespace, Name string
 	Root            string
-	RootDir         string // of an existing file with Root SessionRoot: that directory, absolute
+	RootDir         string // if Root is SessionRoot and the file exists: the absolute path of that directory
 
 	Kind      string
 	Title     string // one line of at most MaxTitle characters
 	Summary   string // one line of at most MaxSummary characters
 	MediaType string
-	Replaces  []string // ids of the artifacts whose place it takes
+	Replaces  []string // ids of the artifacts that it supersedes
 	Parents   []string // ids of the artifacts it was made from
 	Tags      []string
-	Key       string // a repeated publish under one key is the same publish
-	Keep      Keep   // whether a copy is kept; "" for what the workspace says
+	Key       string // makes the publish idempotent: a second one with this key adds nothing
+	Keep      Keep   // whether to keep a copy; "" for the default of the workspace
 	Metadata  map[string]any
 }
 
-// The bounds of what a record says about a body, in characters.
+// The limits of the text in a draft, in characters.
 const (
 	MaxTitle   = 120
 	MaxSummary = 500
-	maxWord    = 200 // a channel, kind, tag or key
+	maxWord    = 200 // of a channel, kind, media type, tag or key
 )
 
-// Channels are the channels that need no explaining.
+// Channels are the predefined channels. Any other lower-case word is valid too.
 var Channels = []struct{ Name, Purpose string }{
 	{"analysis", "research notes, discovery, trade-offs"},
 	{"design", "design documents, sketches of an interface, diagrams"},
@@ -57,8 +57,8 @@ var Channels = []struct{ Name, Purpose string }{
 
 var channelForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
 
-// CheckChannel reports, as kind Invalid, why name can't be a channel's: it is
-// not lower-case words of letters and digits, joined by single dashes.
+// CheckChannel returns an error of kind Invalid unless name consists of at most
+// 200 lower-case letters and digits in words separated by single dashes.
 func CheckChannel(name string) error {
 	if channelForm().MatchString(name) && len(name) <= maxWord {
 		return nil
@@ -68,11 +68,11 @@ func CheckChannel(name string) error {
 		known[i] = c.Name
 	}
 	return &Error{Op: "channel", Name: fmt.Sprintf("%q", name), Kind: Invalid,
-		Err:  errors.New("is not lower-case words joined by dashes"),
-		Hint: Advice("use one of " + strings.Join(known, ", ") + ", or a word of your own such as security-review")}
+		Err:  errors.New("must be lower-case words separated by dashes"),
+		Hint: Advice("use one of " + strings.Join(known, ", ") + ", or another word such as security-review")}
 }
 
-// fact checks the draft and returns what it says, but for the body.
+// fact checks the draft and returns its fact without the description of the file.
 func (d Draft) fact() (*ArtifactPublished, error) {
 	if err := CheckChannel(d.Channel); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 	}
 	for _, tag := range p.Tags {
 		if tag == "" {
-			return nil, d.refuse(errors.New("a tag is empty"), "leave it out, or name one")
+			return nil, d.refuse(errors.New("empty tag"), "leave it out")
 		}
 		if err := checkText("tag", tag, maxWord); err != nil {
 			return nil, err
@@ -127,19 +127,19 @@ func checkText(name, value string, most int) error {
 		return &Error{Op: name, Kind: Invalid, Err: reason, Hint: Advice(hint)}
 	}
 	if !utf8.ValidString(value) {
-		return refuse(errors.New("is not UTF-8"), "write it as UTF-8")
+		return refuse(errors.New("invalid UTF-8"), "encode it as UTF-8")
 	}
 	if n := utf8.RuneCountInString(value); n > most {
-		return refuse(fmt.Errorf("has %d characters, more than %d", n, most), "say it shorter; the body is where details belong")
+		return refuse(fmt.Errorf("has %d characters, more than %d", n, most), fmt.Sprintf("shorten it (max %d characters); details belong in the body", most))
 	}
 	if strings.ContainsFunc(value, unicode.IsControl) {
-		return refuse(errors.New("has a control character"), "write it as one line of plain text")
+		return refuse(errors.New("contains a control character"), "write it as one line of plain text")
 	}
 	return nil
 }
 
-// oneLine puts a text on one line: runs of white space become one space, other
-// control characters go. What is not UTF-8 is left for checkText to refuse.
+// oneLine returns s on one line: white space becomes a single space, and other
+// control characters are removed. Invalid UTF-8 is returned as it is.
 func oneLine(s string) string {
 	if !utf8.ValidString(s) {
 		return s
@@ -178,11 +178,10 @@ var secretForms = sync.OnceValue(func() *regexp.Regexp {
 	}, "|"))
 })
 
-// looksSecret returns a warning where a text that will travel through prompts
-// and logs seems to hold a secret.
-func looksSecret(field, text string) []string {
+// secretWarning returns a warning if a text seems to contain a secret.
+func secretWarning(field, text string) []string {
 	if !secretForms().MatchString(text) {
 		return nil
 	}
-	return []string{"the " + field + " looks as if it holds a secret; records are kept for good and shown to every agent"}
+	return []string{"the " + field + " may contain a secret; records are permanent and visible to every agent"}
 }

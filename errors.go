@@ -2,12 +2,12 @@ package handoff
 
 import "cmp"
 
-// A Kind says what sort of error happened, for a program to act upon. It is
-// itself an error, so errors.Is(err, handoff.NotFound) works through any
-// wrapping.
+// A Kind classifies errors. It is itself an error: errors.Is(err,
+// handoff.NotFound) works through any wrapping.
 type Kind string
 
-// The kinds. An error without a kind is a bug, or the machine's.
+// The kinds. An error without a kind is a bug or an unexpected error of the
+// system.
 const (
 	Invalid     Kind = "invalid"       // usage error, or invalid input
 	NotFound    Kind = "not found"     // it does not exist
@@ -19,13 +19,14 @@ const (
 
 func (k Kind) Error() string { return string(k) }
 
-// An Error reads as one sentence, "operation subject: reason", in lower case.
+// An Error is a failed operation. Its text is "operation subject: reason", in
+// lower case.
 type Error struct {
-	Op   string // what was tried: "publish"
-	Name string // on what: a path, an id
+	Op   string // the operation: "publish"
+	Name string // the subject: a path, an id
 	Kind Kind
-	Err  error // the reason; the kind serves where it is nil
-	Hint Hint  // what to do instead; never something that destroys data
+	Err  error // the reason; if nil, Kind is the reason
+	Hint Hint  // a suggestion that destroys no data
 }
 
 func (e *Error) Error() string {
@@ -39,7 +40,7 @@ func (e *Error) Error() string {
 	return e.Op + space + e.Name + colon + cmp.Or(e.Err, error(e.Kind)).Error()
 }
 
-// Unwrap makes both the kind and the reason visible to errors.Is and errors.As.
+// Unwrap returns the kind and the reason.
 func (e *Error) Unwrap() []error {
 	var errs []error
 	if e.Kind != "" {

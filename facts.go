@@ -5,43 +5,43 @@ import (
 	"time"
 )
 
-// A Fact is what a record says, in the past tense. The facts are the types in
-// this file; a record of any other type has none.
+// A Fact is what a record states, in the past tense. Facts are pointers to the
+// types in this file, such as *ArtifactPublished.
 type Fact interface{ factType() string }
 
-// ArtifactPublished says that a file or directory is an artifact.
+// ArtifactPublished states that a file or directory is an artifact.
 type ArtifactPublished struct {
 	Channel    string `json:"channel"`
-	Kind       string `json:"kind,omitempty"`     // what it means: report, patch, log; free
-	Path       string `json:"path"`               // slash-separated, below its root
-	Root       string `json:"root,omitempty"`     // "" for the workspace, RuntimeRoot or SessionRoot
-	Worktree   string `json:"worktree,omitempty"` // the linked git worktree that the path is below, "" for the main one
+	Kind       string `json:"kind,omitempty"`     // its form: report, patch, log, or any other word
+	Path       string `json:"path"`               // slash-separated, relative to its root
+	Root       string `json:"root,omitempty"`     // "" for the workspace or Worktree, RuntimeRoot, SessionRoot
+	Worktree   string `json:"worktree,omitempty"` // the name of the linked git worktree that contains it, "" for the main one
 	TargetType string `json:"targetType"`         // file, directory or symlink
 	Title      string `json:"title,omitempty"`
 	Summary    string `json:"summary,omitempty"`
 	MediaType  string `json:"mediaType,omitempty"`
-	SizeBytes  *int64 `json:"sizeBytes,omitempty"` // of a regular file
+	SizeBytes  *int64 `json:"sizeBytes,omitempty"` // of a regular file, in bytes
 	Digest     Digest `json:"digest,omitzero"`
-	Kept       bool   `json:"kept,omitempty"`      // a copy was kept, under Digest
-	Namespace  string `json:"namespace,omitempty"` // the run or session whose name this is
-	Name       string `json:"name,omitempty"`      // a logical file name within it
+	Kept       bool   `json:"kept,omitempty"`      // a copy with this digest was kept
+	Namespace  string `json:"namespace,omitempty"` // the run or session that Name belongs to
+	Name       string `json:"name,omitempty"`      // a logical file name in the namespace
 
-	Replaces []string        `json:"replaces,omitempty"`
-	Parents  []string        `json:"parentArtifactIds,omitempty"`
+	Replaces []string        `json:"replaces,omitempty"`          // ids of the artifacts that it supersedes
+	Parents  []string        `json:"parentArtifactIds,omitempty"` // ids of the artifacts that it was made from
 	Tags     []string        `json:"tags,omitempty"`
-	Key      string          `json:"key,omitempty"` // makes a repeated publish the same publish
+	Key      string          `json:"key,omitempty"` // a second record with this key is ignored
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// RuntimeRoot is the root of a body that handoff itself stores, where the
-// runtime directory lies outside the workspace.
+// RuntimeRoot is the root of a file that handoff stores in a runtime directory
+// outside the workspace.
 const RuntimeRoot = "runtime"
 
-// SessionRoot is the root of what lies in the directory of its producer's
-// session, where that is outside the workspace.
+// SessionRoot is the root of a file in the directory of its producer's session,
+// if that directory is outside the workspace.
 const SessionRoot = "session"
 
-// A Digest identifies bytes. Its zero value stands for none.
+// A Digest identifies bytes. Its zero value is no digest.
 type Digest struct {
 	Algorithm string `json:"algorithm"` // SHA256 or SHA256Tar
 	Value     string `json:"value"`     // lower-case hexadecimal
@@ -50,21 +50,21 @@ type Digest struct {
 // The algorithms of digests.
 const (
 	SHA256    = "sha256"
-	SHA256Tar = "sha256-tar" // of a directory, as one tar
+	SHA256Tar = "sha256-tar" // of a directory as a deterministic tar
 )
 
-// ArtifactWithdrawn says that an artifact no longer stands. Nothing is deleted.
+// ArtifactWithdrawn states that an artifact is withdrawn. Nothing is deleted.
 type ArtifactWithdrawn struct {
 	ArtifactID string `json:"artifactId"`
 	Reason     string `json:"reason,omitempty"`
 }
 
-// ArtifactUsed says that the producer's work looked at an artifact.
+// ArtifactUsed states that the producer's work read an artifact.
 type ArtifactUsed struct {
 	ArtifactID string `json:"artifactId"`
 }
 
-// SessionOpened says that a session began, or, with a parent, a run.
+// SessionOpened states that a session or, with a parent, a run was opened.
 type SessionOpened struct {
 	SessionID string                     `json:"sessionId"`
 	Parent    string                     `json:"parent,omitempty"`
@@ -73,13 +73,13 @@ type SessionOpened struct {
 	Workflow  SessionWorkflow            `json:"workflow,omitzero"`
 	User      string                     `json:"user,omitempty"`
 	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"`
-	Folder    string                     `json:"folder,omitempty"`   // slash-separated, below the main worktree
-	StartedAt time.Time                  `json:"startedAt,omitzero"` // where it began before its record was made
-	Process   Process                    `json:"process,omitzero"`   // handoff's own, which waits for the child
-	Manifest  json.RawMessage            `json:"manifest,omitempty"` // another engine's, as it was found when it was adopted
+	Folder    string                     `json:"folder,omitempty"`   // slash-separated, relative to the main worktree
+	StartedAt time.Time                  `json:"startedAt,omitzero"` // if earlier than the record
+	Process   Process                    `json:"process,omitzero"`   // of handoff itself, which waits for the child
+	Manifest  json.RawMessage            `json:"manifest,omitempty"` // of another engine, as it was when the folder was imported
 }
 
-// A SessionAgent names the agent of a session; a SessionWorkflow what it does.
+// A SessionAgent is the agent of a session; a SessionWorkflow is its workflow.
 type (
 	SessionAgent struct {
 		Name   string `json:"name"`
@@ -92,8 +92,8 @@ type (
 	}
 )
 
-// A Process tells one process from every other that its machine ran or will
-// run. Its parts are the system's own, and compared only for equality.
+// A Process identifies a process among all that a machine ever runs. Its fields
+// are those of the system, compared only for equality.
 type Process struct {
 	BootID       string `json:"bootId"`
 	PIDNamespace string `json:"pidNamespace"`
@@ -101,23 +101,22 @@ type Process struct {
 	StartTime    string `json:"startTime"`
 }
 
-// SessionClosed says that a session ended, and how: completed, failed or
+// SessionClosed states that a session ended. Status is completed, failed or
 // cancelled.
 type SessionClosed struct {
 	SessionID string    `json:"sessionId"`
 	Status    string    `json:"status"`
 	Reason    string    `json:"reason,omitempty"`
-	EndedAt   time.Time `json:"endedAt,omitzero"` // where it ended before its record was made
+	EndedAt   time.Time `json:"endedAt,omitzero"` // if earlier than the record
 }
 
-// SessionLinked says that a session builds on another.
+// SessionLinked states that a session builds on another.
 type SessionLinked struct {
 	SessionID string `json:"sessionId"`
 	To        string `json:"to"`
 }
 
-// SessionNoted adds to what is known of a session. A field that is absent
-// leaves what was noted before.
+// SessionNoted updates a session. A field that is absent leaves the earlier value.
 type SessionNoted struct {
 	SessionID    string                     `json:"sessionId"`
 	Tags         []string                   `json:"tags,omitempty"`
@@ -126,11 +125,11 @@ type SessionNoted struct {
 	UserSummary  *string                    `json:"userSummary,omitempty"`
 	MessageCount *int                       `json:"messageCount,omitempty"`
 	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`
-	Child        Process                    `json:"child,omitzero"` // the process that does the session's work
+	Child        Process                    `json:"child,omitzero"` // the process that runs the session's command
 }
 
-// SessionArchived says that a session was put away; SessionRestored that it
-// was brought back.
+// SessionArchived states that a session was archived; SessionRestored that it is
+// no longer archived.
 type (
 	SessionArchived struct {
 		SessionID string `json:"sessionId"`
@@ -140,36 +139,36 @@ type (
 	}
 )
 
-// PathMoved says that a file or directory of the workspace lies elsewhere now,
-// with all that is below it. Paths are slash-separated, below the workspace.
+// PathMoved states that a file or directory was moved within the workspace. Paths
+// are slash-separated and relative to the workspace.
 type PathMoved struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// WorkStarted says that a unit of work began. The harness that knows it by
-// WorkID is the producer's.
+// WorkStarted states that a unit of work started. WorkID is an id of the
+// producer's harness.
 type WorkStarted struct {
 	WorkID       string    `json:"workId"`
 	ParentWorkID string    `json:"parentWorkId,omitempty"`
-	Kind         string    `json:"kind,omitempty"` // prompt, skill, task, tool
+	Kind         string    `json:"kind,omitempty"` // prompt, skill, task or tool
 	Name         string    `json:"name,omitempty"`
 	StartedAt    time.Time `json:"startedAt"`
 }
 
-// WorkEnded says that a unit of work ended.
+// WorkEnded states that a unit of work ended.
 type WorkEnded struct {
 	WorkID  string    `json:"workId"`
 	EndedAt time.Time `json:"endedAt"`
 	IsError bool      `json:"isError,omitempty"`
 }
 
-// Gap stands where a record was lost, so that those after it can be read.
+// Gap takes the number of a lost record, so that the records after it can be read.
 type Gap struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Damaged stands for stored bytes that are no record. It is never written.
+// Damaged is the fact of a stored record that can't be decoded. It is never written.
 type Damaged struct{ Err error }
 
 func (*ArtifactPublished) factType() string { return "artifact.published" }

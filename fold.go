@@ -2,36 +2,35 @@ package handoff
 
 import "slices"
 
-// A Store is what views are computed from: what a fold kept of the records so
-// far. Each method returns nil, or "", for what no record has named.
+// A Store is the state of a fold, from which views are computed. Each method
+// returns nil or "" for an id that no record has named.
 type Store interface {
 	Artifact(id string) (*ArtifactState, error)
 	Session(id string) (*Session, error)
 	Work(harness, id string) (*Work, error)
 	Pointer(space, key string) (string, error)
-	Heads(family string) ([]string, error) // the ids of those that stand, in the order of the log
+	Heads(family string) ([]string, error) // the ids of active artifacts, in the order of the log
 }
 
-// A Keeper is a Store that a fold changes. What is put is what a later call
-// returns.
+// A Keeper is a Store that a fold can change. Later reads return what was put.
 type Keeper interface {
 	Store
 	PutArtifact(*ArtifactState) error
 	PutSession(*Session) error
 	PutWork(*Work) error
 	PutPointer(space, key, value string) error
-	Join(into, from string) error // moves the members of one family to another
+	Join(into, from string) error // moves the artifacts of one family to another
 }
 
-// The spaces of a store's pointers.
+// The spaces of pointers.
 const (
-	recordSpace = "record" // a record's id: set when it was folded
-	keySpace    = "key"    // a publish's key: the id of its first record
-	nameSpace   = "name"   // a name in its namespace: the id of its head
+	recordSpace = "record" // by record id: set once the record was folded
+	keySpace    = "key"    // by key: the id of the first record with it
+	nameSpace   = "name"   // by namespace and name: the id of the head
 )
 
-// An ArtifactState is what a fold keeps of one artifact. One without Published
-// stands for an id that was named before its record came, or never comes.
+// An ArtifactState is the state of one artifact in a fold. Published is nil if
+// records have named the id but the log does not contain its record so far.
 type ArtifactState struct {
 	ID        string             `json:"-"`
 	Record    Record             `json:"-"`
@@ -52,8 +51,7 @@ type ArtifactState struct {
 
 func (a *ArtifactState) known() bool { return a != nil && a.Published != nil }
 
-// Status returns the status that the artifact has in its family and under its
-// name.
+// Status returns the status of the artifact in its family and under its name.
 func (a *ArtifactState) Status() Status {
 	switch {
 	case a.Withdrawn:
@@ -64,12 +62,12 @@ func (a *ArtifactState) Status() Status {
 	return Active
 }
 
-// supersedes reports whether what the artifact replaces is superseded by it, or
-// through it.
+// supersedes reports whether the artifacts that a replaces are superseded, by a
+// itself or by an artifact that supersedes a.
 func (a *ArtifactState) supersedes() bool { return !a.Withdrawn || a.SupersededBy > 0 }
 
-// Fold applies a record to what is kept of those before it. A record id that
-// was seen is skipped, for a writer may die after its append and try again.
+// Fold applies the next record of a log to the state k. It skips a record whose id
+// it has seen, because a writer may die after an append and retry.
 func Fold(k Keeper, r Record) error {
 	seen, err := k.Pointer(recordSpace, r.ID)
 	if err != nil || seen != "" {
@@ -172,8 +170,8 @@ func setHead(k Keeper, a *ArtifactState) error {
 
 func nameKey(p *ArtifactPublished) string { return p.Namespace + "\x00" + p.Name }
 
-// foldReplaces joins the families of what a replaces. Only records before a
-// are joined, so that no chain of Replaces ever returns to where it began.
+// foldReplaces joins the families of the artifacts that a replaces. It ignores
+// artifacts after a, so that Replaces never forms a cycle.
 func foldReplaces(k Keeper, a *ArtifactState) error {
 	for _, id := range a.Published.Replaces {
 		b, err := k.Artifact(id)
@@ -240,9 +238,8 @@ func foldUsed(k Keeper, p Producer, f *ArtifactUsed) error {
 	return k.PutArtifact(a)
 }
 
-// addSupport adds n to the support of each artifact, and passes on what follows: an
-// artifact that was withdrawn supersedes others only while it is superseded
-// itself.
+// addSupport adds n to SupersededBy of each artifact, and propagates the change: a
+// withdrawn artifact supersedes others only while it is superseded itself.
 func addSupport(k Keeper, ids []string, n int) error {
 	for todo := slices.Clone(ids); len(todo) > 0; todo = todo[1:] {
 		a, err := k.Artifact(todo[0])
@@ -261,8 +258,8 @@ func addSupport(k Keeper, ids []string, n int) error {
 	return nil
 }
 
-// restoreHead makes the newest revision of a's name that stands its head, if a was
-// the head.
+// restoreHead makes the newest revision that is not withdrawn the head of a's
+// name, if a was the head.
 func restoreHead(k Keeper, a *ArtifactState) error {
 	if a.Published.Name == "" {
 		return nil

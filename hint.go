@@ -18,10 +18,10 @@ func Advice(text string) Hint { return Hint{Text: text} }
 // Suggest returns a Hint that names an action and what it is for.
 func Suggest(text string, action Action, args ...string) Hint { return Hint{text, action, args} }
 
-// IsZero reports whether the hint says nothing.
+// IsZero reports whether the hint is empty.
 func (h Hint) IsZero() bool { return h.Text == "" && h.Action == "" }
 
-// String returns the hint without the words of any surface.
+// String returns the hint in words that name no command.
 func (h Hint) String() string {
 	if h.Action == "" {
 		return h.Text

@@ -12,20 +12,21 @@ import (
 	"unicode/utf8"
 )
 
-// Options are what a Hub is handed from outside, and needs to publish. Without
-// Files no body is looked at.
+// Options are the clock, randomness and files of a Hub. Now and Rand are needed
+// to record facts.
 type Options struct {
 	Now    func() time.Time
-	Rand   io.Reader
-	Files  Files
+	Rand   io.Reader // of ids; must be cryptographically secure
+	Files  Files     // nil if the Hub has no access to files
 	Checks []Check
 }
 
-// A Check may refuse a draft before anything is written.
+// A Check returns an error to refuse a draft before anything is written.
 type Check func(context.Context, Draft) error
 
-// A Hub publishes facts to a log and answers from its index. It is the one
-// type that programs use; it is safe for several goroutines.
+// A Hub records facts in a log and answers questions from its index. Each answer
+// includes every record that the log had when the method was called. A Hub is
+// safe for concurrent use.
 type Hub struct {
 	log      Log
 	index    Index
@@ -37,27 +38,27 @@ type Hub struct {
 
 var _ Reader = (*Hub)(nil)
 
-// New returns a Hub over a log, its index, and the bodies that it keeps; where
-// bodies is nil, none can be kept.
+// New returns a Hub for a log, its index and its kept bodies. If bodies is nil,
+// no body is kept.
 func New(log Log, index Index, bodies Bodies, o Options) *Hub {
 	return &Hub{log: log, index: index, bodies: bodies, o: o, producer: Identify(Producer{Source: FromNone}), sync: new(sync.Mutex)}
 }
 
-// As returns a Hub over the same log whose records say that p made them.
+// As returns a Hub for the same log that records p as the producer.
 func (h *Hub) As(p Producer) *Hub {
 	as := *h
 	as.producer = Identify(p)
 	return &as
 }
 
-// catchUp brings the index up to the newest record of the log.
+// catchUp applies new records of the log to the index.
 func (h *Hub) catchUp(ctx context.Context) error {
 	h.sync.Lock()
 	defer h.sync.Unlock()
 	return CatchUp(ctx, h.log, h.index)
 }
 
-// Artifact implements Reader. It reads the body to tell whether it changed.
+// Artifact implements Reader. It reads the file to set Target.
 func (h *Hub) Artifact(ctx context.Context, id string) (Artifact, error) {
 	if err := h.catchUp(ctx); err != nil {
 		return Artifact{}, err
@@ -66,21 +67,22 @@ func (h *Hub) Artifact(ctx context.Context, id string) (Artifact, error) {
 	if err != nil {
 		return Artifact{}, err
 	}
-	a, f := h.verify(ctx, h.place(a))
+	a, f := h.verify(ctx, h.withRecordPath(a))
 	if f != nil {
 		f.Close()
 	}
 	return a, nil
 }
 
-// Artifacts implements Reader. It looks at bodies, but reads none.
+// Artifacts implements Reader. It sets Target as far as that is possible without
+// reading files.
 func (h *Hub) Artifacts(ctx context.Context, q ArtifactQuery) (ArtifactPage, error) {
 	if err := h.catchUp(ctx); err != nil {
 		return ArtifactPage{}, err
 	}
 	page, err := h.index.Artifacts(ctx, q)
 	for i, a := range page.Artifacts {
-		page.Artifacts[i] = h.place(a)
+		page.Artifacts[i] = h.withRecordPath(a)
 	}
 	h.statAll(ctx, page.Artifacts)
 	return page, err
@@ -110,8 +112,8 @@ func (h *Hub) Work(ctx context.Context, harness, id string) (Work, error) {
 	return h.index.Work(ctx, harness, id)
 }
 
-// place adds to a view where its record lies.
-func (h *Hub) place(a Artifact) Artifact {
+// withRecordPath sets RecordPath, relative to the workspace if it is inside.
+func (h *Hub) withRecordPath(a Artifact) Artifact {
 	if f, ok := h.log.(Filer); ok && IsArtifactID(a.ID) {
 		a.RecordPath = f.File(a.Record)
 		if h.o.Files == nil {
@@ -124,7 +126,8 @@ func (h *Hub) place(a Artifact) Artifact {
 	return a
 }
 
-// Newest returns the place of the newest record, 0 for none.
+// Newest returns the sequence number of the newest record, 0 for none. Its kinds
+// are those of CatchUp.
 func (h *Hub) Newest(ctx context.Context) (Seq, error) {
 	if err := h.catchUp(ctx); err != nil {
 		return 0, err
@@ -132,8 +135,8 @@ func (h *Hub) Newest(ctx context.Context) (Seq, error) {
 	return h.index.Seq(ctx)
 }
 
-// Watch yields the records after the given one and then each new one, until
-// ctx ends. Its last error is then the context's.
+// Watch yields the records after the given sequence number and then each new
+// record, until ctx ends. The last error is that of ctx or of the log.
 func (h *Hub) Watch(ctx context.Context, after Seq) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for {
@@ -151,31 +154,32 @@ func (h *Hub) Watch(ctx context.Context, after Seq) iter.Seq2[Record, error] {
 	}
 }
 
-// append appends a record. Once it returns nil, the record is stored, whatever
-// happens to what is derived from it; that is returned as warnings.
+// append appends a record. A failure to update what is derived from it does not
+// fail the append; it is returned as warnings.
 func (h *Hub) append(ctx context.Context, r Record) (stored Record, warnings []string, err error) {
 	if r.Seq, err = h.log.Append(ctx, r); err != nil {
 		return r, nil, err
 	}
 	if f, ok := h.log.(Filer); ok && IsArtifactID(r.ID) {
 		if err := f.Link(r); err != nil {
-			warnings = append(warnings, "the record has no file under its id: "+err.Error())
+			warnings = append(warnings, "the ID link of the record is missing: "+err.Error())
 		}
 	}
 	if err := h.catchUp(ctx); err != nil {
-		warnings = append(warnings, "the index is behind: "+err.Error())
+		warnings = append(warnings, "the index is behind the log: "+err.Error())
 	}
 	return r, warnings, nil
 }
 
-// Record appends a fact that needs no check of its own: what happened to a
-// session or to work. Artifacts are published and withdrawn instead. When its
-// error is nil the record is on stable storage; what is wrong with what is
-// derived from it comes as warnings. Kinds: Invalid, and those of Log.Append.
+// Record appends a fact about a session, work or a path. The fact must be a
+// pointer, such as &SessionClosed{…}. Artifacts are recorded by Publish,
+// Withdraw and Use instead. When the error is nil the record is on stable
+// storage; the warnings then report what could not be derived from it.
+// Kinds: Invalid, and those of Log.Append.
 func (h *Hub) Record(ctx context.Context, f Fact) (Record, []string, error) {
 	switch f.(type) {
 	case *ArtifactPublished, *ArtifactWithdrawn, *Gap, *Damaged:
-		return Record{}, nil, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("is not recorded by itself")}
+		return Record{}, nil, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("can't be recorded directly")}
 	}
 	r, err := h.record(f)
 	if err != nil {
@@ -186,8 +190,8 @@ func (h *Hub) Record(ctx context.Context, f Fact) (Record, []string, error) {
 
 // record returns a new record of the hub's producer.
 func (h *Hub) record(f Fact) (Record, error) {
-	if !utf8.ValidString(fmt.Sprint(h.producer, f)) { // JSON would hold other bytes than were said
-		return Record{}, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("has an id or text that is not UTF-8"), Hint: Advice("write it as UTF-8")}
+	if !utf8.ValidString(fmt.Sprint(h.producer, f)) { // JSON would store other bytes
+		return Record{}, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("contains invalid UTF-8"), Hint: Advice("encode ids and text as UTF-8")}
 	}
 	return NewRecord(h.o.Now(), h.o.Rand, h.producer, f)
 }

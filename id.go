@@ -12,8 +12,8 @@ const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 // artifactPrefix begins the id of every artifact; 26 characters follow.
 const artifactPrefix = "art_"
 
-// newID returns prefix and a ULID: 48 bits of milliseconds, then 80 random
-// bits, so that ids sort roughly by time and never meet.
+// newID returns prefix and a ULID: 48 bits of Unix time in milliseconds, then 80
+// random bits. Ids therefore sort roughly by time.
 func newID(prefix string, now time.Time, random io.Reader) (string, error) {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMilli())<<16)
@@ -30,13 +30,13 @@ func newID(prefix string, now time.Time, random io.Reader) (string, error) {
 	return prefix + string(text[:]), nil
 }
 
-// IsArtifactID reports whether s is written as an artifact's id.
+// IsArtifactID reports whether s has the form of an artifact's id.
 func IsArtifactID(s string) bool {
 	return len(s) == len(artifactPrefix)+26 && IsArtifactIDPrefix(s)
 }
 
-// IsArtifactIDPrefix reports whether s could be the beginning of an artifact's
-// id, and is longer than what every id begins with.
+// IsArtifactIDPrefix reports whether s has the form of a prefix of an artifact's
+// id and is longer than the prefix that all ids share.
 func IsArtifactIDPrefix(s string) bool {
 	if len(s) <= len(artifactPrefix) || s[:len(artifactPrefix)] != artifactPrefix {
 		return false

@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// A Reader answers questions about the facts in a log. It can't change them.
+// A Reader answers questions about the facts in a log. It can't change them. It
+// is safe for concurrent use.
 type Reader interface {
 	// Artifact returns the artifact with the given id, or kind NotFound.
 	Artifact(ctx context.Context, id string) (Artifact, error)
@@ -20,8 +21,8 @@ type Reader interface {
 	// Sessions returns the sessions that q selects, newest first.
 	Sessions(ctx context.Context, q SessionQuery) (SessionPage, error)
 
-	// Work returns the unit of work that the harness knows by id, or kind
-	// NotFound.
+	// Work returns the unit of work with the id that the harness gave it, or
+	// kind NotFound.
 	Work(ctx context.Context, harness, id string) (Work, error)
 }
 
@@ -29,19 +30,20 @@ type Reader interface {
 type Index interface {
 	Reader
 
-	// Seq returns the place of the last record applied, 0 for none.
+	// Seq returns the sequence number of the last record applied, 0 for none.
 	Seq(ctx context.Context) (Seq, error)
 
-	// Apply folds records into the index, all or none. They come in the order
-	// of their Seq; a record at or before the last one applied is ignored, and
-	// one that leaves a gap after it is refused with kind Conflict.
+	// Apply adds records to the index, all or none. They must be in the order
+	// of their Seq. Records that were already applied are ignored; a gap after
+	// the last one applied is an error of kind Conflict.
 	Apply(ctx context.Context, records ...Record) error
 }
 
-// catchUpBatch is how many records an index folds at a time.
+// catchUpBatch is the number of records that an index applies at a time.
 const catchUpBatch = 512
 
-// CatchUp brings an index up to the newest record of its log.
+// CatchUp applies to an index the records of its log that it has not applied.
+// Its kinds are those of Log.Read and Index.Apply.
 func CatchUp(ctx context.Context, log Log, index Index) error {
 	last, err := index.Seq(ctx)
 	if err != nil {
@@ -62,16 +64,16 @@ func CatchUp(ctx context.Context, log Log, index Index) error {
 	return index.Apply(ctx, batch...)
 }
 
-// Unapplied returns those of the records, which come in the order of their
-// Seq, that an index has yet to apply when last is the place of the last one it
-// did. Its kind is Conflict where they leave a gap.
+// Unapplied returns the records after last, the sequence number of the last
+// record that an index has applied. The records must be in the order of their
+// Seq; a gap is an error of kind Conflict.
 func Unapplied(last Seq, records []Record) ([]Record, error) {
 	for len(records) > 0 && records[0].Seq <= last {
 		records = records[1:]
 	}
 	for i, r := range records {
 		if want := last + Seq(i) + 1; r.Seq != want {
-			return nil, &Error{Op: "index", Kind: Conflict, Err: fmt.Errorf("record %d was expected, not %d", want, r.Seq)}
+			return nil, &Error{Op: "index", Kind: Conflict, Err: fmt.Errorf("got record %d, want %d", r.Seq, want)}
 		}
 	}
 	return records, nil

@@ -25,8 +25,8 @@ func encodeJSON(v any, indent string) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// withFields returns the JSON object b with the fields of v, a struct, after
-// its own. Fields of b that v names too are left out.
+// withFields returns the JSON object b with the fields of v, a struct, added at
+// the end. They replace members of b with the same name.
 func withFields(b []byte, v any) ([]byte, error) {
 	added, err := EncodeJSON(v)
 	if err != nil {
@@ -50,7 +50,7 @@ func withFields(b []byte, v any) ([]byte, error) {
 		if err := dec.Decode(&value); err != nil {
 			return nil, err
 		}
-		if _, ours := names[key.(string)]; ours {
+		if _, replaced := names[key.(string)]; replaced {
 			continue
 		}
 		name, err := EncodeJSON(key)

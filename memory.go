@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Memory is an Index over maps. It is complete, and lasts as long as the
-// process; the zero value is not ready, use NewMemory.
+// Memory is an Index in memory. It is safe for concurrent use. Use NewMemory to
+// create one.
 type Memory struct {
 	mu      sync.RWMutex
 	seq     Seq
@@ -33,11 +33,11 @@ func NewMemory() *Memory {
 	}}
 }
 
-// tables are a Keeper over maps.
+// tables is a Keeper in maps.
 type tables struct {
 	artifacts map[string]*ArtifactState
-	order     []*ArtifactState    // those that are known, in the order of the log
-	families  map[string][]string // their members, in the order of the log
+	order     []*ArtifactState    // published artifacts, in the order of the log
+	families  map[string][]string // ids by family, in the order of the log
 	sessions  map[string]*Session
 	works     map[workKey]*Work
 	pointers  map[pointerKey]string
@@ -147,7 +147,7 @@ func (m *Memory) Artifact(_ context.Context, id string) (Artifact, error) {
 	defer m.mu.RUnlock()
 	a := m.tables.artifacts[id]
 	if !a.known() {
-		return Artifact{}, &Error{Op: "find artifact", Name: id, Kind: NotFound, Hint: Advice("handoff list --all shows every artifact")}
+		return Artifact{}, &Error{Op: "find artifact", Name: id, Kind: NotFound, Hint: Suggest("list every artifact", ActionListAll)}
 	}
 	return View(&m.tables, a)
 }
@@ -199,7 +199,7 @@ func (m *Memory) Session(_ context.Context, id string) (Session, error) {
 	defer m.mu.RUnlock()
 	s, ok := m.tables.sessions[id]
 	if !ok {
-		return Session{}, &Error{Op: "find session", Name: id, Kind: NotFound, Hint: Advice("handoff session find lists the sessions")}
+		return Session{}, &Error{Op: "find session", Name: id, Kind: NotFound, Hint: Suggest("list the sessions", ActionSessions)}
 	}
 	return s.clone(), nil
 }

@@ -6,11 +6,11 @@ import (
 	"path"
 )
 
-// moveSpace has, by the path that something was moved from, the moves from it
-// in the order of the log, and under "" anything at all once there is a move.
+// moveSpace is the space of pointers from a path to the moves from that path, in
+// the order of the log. The pointer "" is set once there is any move.
 const moveSpace = "moved"
 
-// A move is one PathMoved, as a store's pointers keep it.
+// A move is one PathMoved in the pointers of a store.
 type move struct {
 	Seq Seq    `json:"seq"`
 	To  string `json:"to"`
@@ -18,7 +18,7 @@ type move struct {
 
 func foldMoved(k Keeper, r Record, f *PathMoved) error {
 	if !fs.ValidPath(f.From) || !fs.ValidPath(f.To) || f.To == "." {
-		return nil // whoever wrote it, it leads nowhere below the workspace
+		return nil // it leads out of the workspace
 	}
 	moves, err := movesFrom(k, f.From)
 	if err != nil {
@@ -43,9 +43,9 @@ func movesFrom(s Store, name string) ([]move, error) {
 	return moves, json.Unmarshal([]byte(text), &moves)
 }
 
-// current returns where the file lies now that lay at a path when the record
-// at seq was made, as far as moves were recorded.
-func current(s Store, file string, seq Seq) (string, error) {
+// currentPath returns the path, after all moves, of a file that had the given
+// path at seq.
+func currentPath(s Store, file string, seq Seq) (string, error) {
 	if moved, err := s.Pointer(moveSpace, ""); err != nil || moved == "" {
 		return file, err
 	}
@@ -58,7 +58,8 @@ func current(s Store, file string, seq Seq) (string, error) {
 	}
 }
 
-// nextMove returns the first move after seq of a path or of what it lies in.
+// nextMove returns the first move after seq of a path or of a directory that
+// contains it, and that path or directory.
 func nextMove(s Store, file string, seq Seq) (next move, from string, err error) {
 	for at := file; at != "." && at != "/"; at = path.Dir(at) {
 		moves, err := movesFrom(s, at)

@@ -2,12 +2,12 @@ package handoff
 
 import "cmp"
 
-// A Producer says who made a record. Every id in it is the harness's own, kept
+// A Producer identifies who made a record. Its ids are the harness's own, stored
 // verbatim and compared only for equality. It is attribution, not
-// authentication: whoever may write the log may write any name into it.
+// authentication: any writer of the log can record any producer.
 type Producer struct {
-	// WorkID is the id by which usage, artifacts and traces join: the enclosing
-	// operation's, else the task's, else the run's, else the session's.
+	// WorkID, together with Harness, joins usage, artifacts and traces: the id
+	// of the enclosing operation, otherwise of the task, run or session.
 	WorkID        string            `json:"workId,omitempty"`
 	ParentWorkID  string            `json:"parentWorkId,omitempty"`
 	Harness       string            `json:"harness,omitempty"` // codex, claude-code, …
@@ -19,8 +19,8 @@ type Producer struct {
 	Session       string            `json:"session,omitempty"`
 	ParentSession string            `json:"parentSession,omitempty"`
 	Thread        string            `json:"thread,omitempty"`     // agents://codex/<id>
-	ToolCallID    string            `json:"toolCallId,omitempty"` // of the publish call itself: evidence, not a join key
-	IDs           map[string]string `json:"ids,omitempty"`        // whatever else the harness told, by slot
+	ToolCallID    string            `json:"toolCallId,omitempty"` // of the publish call itself: evidence, not a key to join on
+	IDs           map[string]string `json:"ids,omitempty"`        // other ids of the harness, by name
 	Observed      []Observation     `json:"observed,omitempty"`
 	Source        Source            `json:"source,omitempty"`
 }
@@ -31,33 +31,33 @@ type Model struct {
 	ID       string `json:"id"`
 }
 
-// An Observation is an identity that was seen too, but lost against a better
-// source.
+// An Observation is an identity from a source of lower priority, or of another
+// harness.
 type Observation struct {
 	Harness string            `json:"harness,omitempty"`
 	IDs     map[string]string `json:"ids"`
 	Source  Source            `json:"source"`
 }
 
-// A Source says where an identity came from.
+// A Source is where an identity came from.
 type Source string
 
-// The sources, best first.
+// The sources, in the order of their priority.
 const (
 	FromFlag        Source = "flag"
 	FromMCP         Source = "mcp"         // _meta of a tool call
 	FromEnvironment Source = "environment" // handoff's own variables
-	FromHarness     Source = "harness"     // the variable of the harness that runs the command
-	FromInherited   Source = "inherited"   // the variable of a harness further out
+	FromHarness     Source = "harness"     // an environment variable of the harness that runs the command
+	FromInherited   Source = "inherited"   // an environment variable of an outer harness
 	FromNone        Source = "none"
 )
 
-// Identify joins what several sources say about one producer, best first. A
-// slot holds the first value that was said of it; a later, different one, and
-// all that is said of another harness, is kept as an Observation.
-func Identify(said ...Producer) Producer {
+// Identify merges producers from several sources, in the order of their priority,
+// into one. Each field has its first value. Later values that differ, and all
+// values of another harness, become an Observation. WorkID is set if it is empty.
+func Identify(sources ...Producer) Producer {
 	var p Producer
-	for _, q := range said {
+	for _, q := range sources {
 		lost := map[string]string{}
 		other := p.Harness != "" && q.Harness != "" && p.Harness != q.Harness
 		have, take := p.slots(), q.slots()
@@ -99,8 +99,8 @@ func Identify(said ...Producer) Producer {
 	return p
 }
 
-// Slot returns the value that the producer has for a slot: one of its fields,
-// by the name that filters or that JSON has for it, or one of its other ids.
+// Slot returns a field of the producer by its name in filters or in JSON, or an
+// entry of IDs.
 func (p Producer) Slot(name string) string {
 	for _, s := range p.slots() {
 		if s.name == name || s.json == name {
@@ -110,8 +110,8 @@ func (p Producer) Slot(name string) string {
 	return p.IDs[name]
 }
 
-// SlotName returns the name of the slot that JSON spells otherwise, and any
-// other name as it is.
+// SlotName returns the name in filters of a field with the given name in JSON. It
+// returns any other name unchanged.
 func SlotName(name string) string {
 	for _, s := range new(Producer).slots() {
 		if s.json == name {

@@ -7,19 +7,20 @@ import (
 	"slices"
 )
 
-// Published is the answer to a publish.
+// Published is the result of a publish or a withdrawal.
 type Published struct {
 	Artifact
 
-	// Existing says that nothing was added: an earlier publish under the same
-	// key, or the newest revision of the same name, is this artifact.
+	// Existing reports that no record was added: the artifact is the one of an
+	// earlier publish with the same key, or the unchanged head of the same name.
 	Existing bool
 
-	// Warnings are what the publisher should know, but is not stopped by.
+	// Warnings are problems that did not prevent the publish, one sentence each.
 	Warnings []string
 }
 
-// MarshalJSON returns the view, with what is said of the publish after it.
+// MarshalJSON returns the JSON of the artifact with the members existing and
+// warnings added.
 func (p Published) MarshalJSON() ([]byte, error) {
 	b, err := p.Artifact.MarshalJSON()
 	if err != nil {
@@ -31,35 +32,35 @@ func (p Published) MarshalJSON() ([]byte, error) {
 	}{p.Existing, p.Warnings})
 }
 
-// Publish records that a file or directory is an artifact. It fails before
-// anything is written where the draft or what it points at is not in order;
-// once it returns nil, the record is on stable storage, and the copy that it
-// speaks of too. A failure may leave a copy that no record needs.
+// Publish records that a file or directory is an artifact. When its error is
+// nil, the record and the kept copy are on stable storage. It checks the draft
+// and the file before it writes anything. A later failure may leave a kept copy
+// that no record refers to.
 //
-// Kinds: Invalid, NotFound (the body, or an artifact that the draft names),
-// Conflict (the body keeps changing; the key was used for another body),
-// Unavailable, Corrupt, Unsupported.
+// Kinds: Invalid, NotFound (the file, or an artifact in Replaces or Parents),
+// Conflict (the file changes while it is read, or the key was used for another
+// body), Unavailable, Corrupt, Unsupported (the Hub has no Files or no Bodies).
 func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	p, err := d.fact()
 	if err != nil {
 		return Published{}, err
 	}
 	if h.o.Files == nil || d.Keep == KeepAlways && h.bodies == nil {
-		return Published{}, &Error{Op: "publish", Name: d.Path, Kind: Unsupported, Err: errors.New("no body can be kept here")}
+		return Published{}, &Error{Op: "publish", Name: d.Path, Kind: Unsupported, Err: errors.New("this Hub can't store bodies")}
 	}
 	for _, check := range h.o.Checks {
 		if err := check(ctx, d); err != nil {
 			return Published{}, err
 		}
 	}
-	if err := h.known(ctx, slices.Concat(p.Replaces, p.Parents)); err != nil {
+	if err := h.requireArtifacts(ctx, slices.Concat(p.Replaces, p.Parents)); err != nil {
 		return Published{}, err
 	}
 	r, err := h.record(p)
 	if err != nil {
 		return Published{}, err
 	}
-	to, err := h.keeping(ctx, p.Key)
+	to, err := h.bodiesFor(ctx, p.Key)
 	if err != nil {
 		return Published{}, err
 	}
@@ -72,24 +73,24 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
-	done, err := h.settle(ctx, p)
-	if err != nil || done.Existing {
+	earlier, err := h.existing(ctx, p)
+	if err != nil || earlier.Existing {
 		discard()
-		return done, err
+		return earlier, err
 	}
 	r, warnings, err := h.append(ctx, r)
 	if err != nil {
-		if r.Seq == 0 { // else the record stands, though it may not be on stable storage
+		if r.Seq == 0 { // otherwise the record is in the log and needs its body
 			discard()
 		}
 		return Published{}, err
 	}
-	return h.answer(ctx, r, p, append(p.warnings(), warnings...))
+	return h.published(ctx, r, p, append(p.warnings(), warnings...))
 }
 
-// known returns an error of kind NotFound if the log has no artifact under one
-// of the ids.
-func (h *Hub) known(ctx context.Context, ids []string) error {
+// requireArtifacts returns an error of kind NotFound if the log has no artifact
+// with one of the ids.
+func (h *Hub) requireArtifacts(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -104,9 +105,9 @@ func (h *Hub) known(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// keeping returns where a body is kept: nowhere if its key was used before, for
-// then it is the body of that publish, or refused.
-func (h *Hub) keeping(ctx context.Context, key string) (Bodies, error) {
+// bodiesFor returns where to keep a body: nowhere if its key was used before,
+// because then no record is added.
+func (h *Hub) bodiesFor(ctx context.Context, key string) (Bodies, error) {
 	if key == "" {
 		return h.bodies, nil
 	}
@@ -117,9 +118,10 @@ func (h *Hub) keeping(ctx context.Context, key string) (Bodies, error) {
 	return h.bodies, nil
 }
 
-// settle looks for an earlier publish under the same key, or of the same name
-// with nothing new to say.
-func (h *Hub) settle(ctx context.Context, p *ArtifactPublished) (Published, error) {
+// existing returns the artifact of an earlier publish with the same key, or the
+// head of the same name if nothing has changed. Existing is false if there is
+// neither.
+func (h *Hub) existing(ctx context.Context, p *ArtifactPublished) (Published, error) {
 	if p.Key == "" {
 		return h.unchanged(ctx, p)
 	}
@@ -131,12 +133,13 @@ func (h *Hub) settle(ctx context.Context, p *ArtifactPublished) (Published, erro
 	if !sameBody(p, &first.ArtifactPublished) {
 		return Published{}, &Error{Op: "publish", Name: p.Path, Kind: Conflict,
 			Err:  fmt.Errorf("key %q was used for another body: %s", p.Key, first.ID),
-			Hint: Advice("publish under a new key, with --replaces " + first.ID)}
+			Hint: Suggest("publish a revision with another key", ActionPublishAs, first.ID)}
 	}
 	return Published{Artifact: first, Existing: true}, nil
 }
 
-// unchanged looks for a head of the same name that says what p says.
+// unchanged returns the head of the same name if it has the content, metadata
+// and parents of p.
 func (h *Hub) unchanged(ctx context.Context, p *ArtifactPublished) (Published, error) {
 	if p.Name == "" {
 		return Published{}, nil
@@ -151,8 +154,8 @@ func (h *Hub) unchanged(ctx context.Context, p *ArtifactPublished) (Published, e
 	return Published{Artifact: head, Existing: same}, nil
 }
 
-// sameBody reports whether two publishes point at the same bytes, as far as
-// their records tell.
+// sameBody reports whether two publishes have the same digest or, without
+// digests, the same path and size.
 func sameBody(a, b *ArtifactPublished) bool {
 	if a.Digest != (Digest{}) || b.Digest != (Digest{}) {
 		return a.Digest == b.Digest
@@ -161,38 +164,39 @@ func sameBody(a, b *ArtifactPublished) bool {
 	return a.Path == b.Path && sameSize
 }
 
-// answer returns the view of a record that was just appended. Another publish
-// under its key may have come first; then that one is the answer, or refuses it.
-func (h *Hub) answer(ctx context.Context, r Record, p *ArtifactPublished, warnings []string) (Published, error) {
+// published returns the view of a record that was just appended. If another
+// publish with the same key was appended first, it returns that one, or kind
+// Conflict if the bodies differ.
+func (h *Hub) published(ctx context.Context, r Record, p *ArtifactPublished, warnings []string) (Published, error) {
 	if p.Key != "" {
-		first, err := h.settle(ctx, p)
+		first, err := h.existing(ctx, p)
 		if errors.Is(err, Conflict) || first.Existing && first.ID != r.ID {
 			return first, err
 		}
 	}
 	a, err := h.index.Artifact(ctx, r.ID)
-	if err != nil { // the index is behind; the record stands all the same
+	if err != nil { // the index is behind the log; the record is stored
 		a = Artifact{Record: r, ArtifactPublished: *p, Status: Active}
 	}
-	list := []Artifact{h.place(a)}
+	list := []Artifact{h.withRecordPath(a)}
 	h.statAll(ctx, list)
 	return Published{Artifact: list[0], Warnings: warnings}, nil
 }
 
 func (p *ArtifactPublished) warnings() []string {
-	list := slices.Concat(looksSecret("title", p.Title), looksSecret("summary", p.Summary), looksSecret("metadata", string(p.Metadata)))
+	list := slices.Concat(secretWarning("title", p.Title), secretWarning("summary", p.Summary), secretWarning("metadata", string(p.Metadata)))
 	if p.SizeBytes != nil && *p.SizeBytes == 0 {
 		list = append(list, "the body is empty")
 	}
 	return list
 }
 
-// Withdraw records that an artifact no longer stands; nothing is deleted, and
-// what it replaced stands again. An artifact that was withdrawn before stays
-// as it is, and no record is added.
+// Withdraw records that an artifact is withdrawn. Nothing is deleted, and what
+// the artifact replaced is active again. If it was withdrawn before, no record
+// is added. The reason is one line of at most MaxSummary characters.
 //
 // Kinds: NotFound, Invalid (the reason), and those of Log.Append.
-func (h *Hub) Withdraw(ctx context.Context, id, why string) (Published, error) {
+func (h *Hub) Withdraw(ctx context.Context, id, reason string) (Published, error) {
 	a, err := h.Artifact(ctx, id)
 	if err != nil {
 		return Published{}, err
@@ -200,11 +204,11 @@ func (h *Hub) Withdraw(ctx context.Context, id, why string) (Published, error) {
 	if a.Status == Withdrawn {
 		return Published{Artifact: a, Existing: true}, nil
 	}
-	why = oneLine(why)
-	if err := checkText("reason", why, MaxSummary); err != nil {
+	reason = oneLine(reason)
+	if err := checkText("reason", reason, MaxSummary); err != nil {
 		return Published{}, err
 	}
-	r, err := h.record(&ArtifactWithdrawn{ArtifactID: id, Reason: why})
+	r, err := h.record(&ArtifactWithdrawn{ArtifactID: id, Reason: reason})
 	if err != nil {
 		return Published{}, err
 	}
@@ -212,15 +216,16 @@ func (h *Hub) Withdraw(ctx context.Context, id, why string) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
-	a.Status = Withdrawn // if the index is behind, that much is known
+	a.Status = Withdrawn // in case the index is behind the log
 	if view, err := h.Artifact(ctx, id); err == nil {
 		a = view
 	}
-	return Published{Artifact: a, Warnings: append(warnings, looksSecret("reason", why)...)}, nil
+	return Published{Artifact: a, Warnings: append(warnings, secretWarning("reason", reason)...)}, nil
 }
 
-// Use records that the producer's work looked at an artifact, once. Outside a
-// run and a session nothing is recorded.
+// Use records that the producer's work read an artifact, once for each
+// artifact. Without a run or session in the producer it records nothing.
+// Kinds: those of Log.Append.
 func (h *Hub) Use(ctx context.Context, a Artifact) error {
 	p := h.producer
 	if p.RunID == "" && p.Session == "" || slices.Contains(a.UsedBy, Use{p.Harness, p.WorkID}) {

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// statAll says what became of artifacts' files, without reading them, as far as
-// that shows or verdicts on files that looked the same are remembered.
+// statAll sets the target state of artifacts without reading their files. A
+// state that Stat can't determine is taken from the index if it stores one.
 func (h *Hub) statAll(ctx context.Context, list []Artifact) {
 	if h.o.Files == nil {
 		return
@@ -20,11 +20,11 @@ func (h *Hub) statAll(ctx context.Context, list []Artifact) {
 			fingerprints[a.ID] = fingerprint
 		}
 	}
-	v, ok := h.index.(TargetCache)
+	cache, ok := h.index.(TargetCache)
 	if !ok || len(fingerprints) == 0 {
 		return
 	}
-	known, _ := v.Targets(ctx, fingerprints) // derived: what is forgotten is unknown
+	known, _ := cache.Targets(ctx, fingerprints) // derived: without them, states are Unknown
 	for i, a := range list {
 		if t, ok := known[a.ID]; ok {
 			list[i].Target = t
@@ -32,38 +32,39 @@ func (h *Hub) statAll(ctx context.Context, list []Artifact) {
 	}
 }
 
-// verify reads an artifact's file to say what became of it.
+// verify reads an artifact's file to set its target state.
 func (h *Hub) verify(ctx context.Context, a Artifact) (Artifact, io.ReadSeekCloser) {
 	if h.o.Files == nil {
 		return a, nil
 	}
 	t, fingerprint, f := h.o.Files.Open(ctx, a)
-	if v, ok := h.index.(TargetCache); ok && fingerprint != "" {
-		// Derived: what can't be remembered is found out again. What is known is
-		// not written anew, for a write costs more than all the rest of a look.
-		known, err := v.Targets(ctx, map[string]string{a.ID: fingerprint})
+	if cache, ok := h.index.(TargetCache); ok && fingerprint != "" {
+		// Derived: errors are ignored. A known state is not stored again, because
+		// a write costs more than the rest of this function.
+		known, err := cache.Targets(ctx, map[string]string{a.ID: fingerprint})
 		if err == nil && known[a.ID] != t {
-			_ = v.PutTarget(ctx, a.ID, fingerprint, t)
+			_ = cache.PutTarget(ctx, a.ID, fingerprint, t)
 		}
 	}
 	a.Target = t
 	return a, f
 }
 
-// A Content is what an artifact published, open for reading: the bytes of a file,
-// or a directory as one tar.
+// A Content is what an artifact published, open for reading: the bytes of a
+// file, or a directory as one tar. It must be closed.
 type Content struct {
 	io.ReadSeekCloser
-	Artifact Artifact // Target tells what became of the published file
-	Kept     bool     // the bytes are the kept copy's
+	Artifact Artifact // its Target is the state of the published file
+	Kept     bool     // the bytes are those of the kept copy
 }
 
-// Open opens what an artifact published: its file where that is unchanged,
-// else the kept copy. Where the record has no digest, the file as it is now is
-// opened, and Target is Unknown.
+// Open opens what an artifact published: its file if that is unchanged,
+// otherwise the kept copy. If the record has no digest, it opens the file as it
+// is now, and Target is Unknown.
 //
-// Kinds: NotFound, Unavailable (what was published is gone), Corrupt,
-// Unsupported.
+// Kinds: NotFound, Unavailable (the file has changed or is missing, and no copy
+// was kept), Corrupt (the kept copy is damaged or missing), Unsupported (the Hub
+// has no Files).
 func (h *Hub) Open(ctx context.Context, id string) (Content, error) {
 	if err := h.catchUp(ctx); err != nil {
 		return Content{}, err
@@ -73,27 +74,32 @@ func (h *Hub) Open(ctx context.Context, id string) (Content, error) {
 		return Content{}, err
 	}
 	if h.o.Files == nil {
-		return Content{}, &Error{Op: "read", Name: id, Kind: Unsupported, Err: errors.New("there are no files here")}
+		return Content{}, &Error{Op: "read", Name: id, Kind: Unsupported, Err: errors.New("no access to workspace files")}
 	}
-	a, f := h.verify(ctx, h.place(a))
+	a, f := h.verify(ctx, h.withRecordPath(a))
 	if f != nil {
 		return Content{f, a, false}, nil
 	}
-	gone := &Error{Op: "read", Name: id, Kind: Unavailable, Hint: Advice("handoff show " + id + " tells where it lay and who made it")}
 	if !a.Kept || h.bodies == nil {
-		gone.Err = fmt.Errorf("%s is %s, and no copy was kept", a.Path, a.Target)
+		reason := fmt.Errorf("%s is %s, and no copy was kept", a.Path, a.Target)
 		if a.Digest == (Digest{}) && a.SizeBytes == nil && a.Target == Unknown {
-			gone.Err = fmt.Errorf("%s is a directory, and no copy was kept", a.Path)
+			reason = fmt.Errorf("%s is a directory, and no copy was kept", a.Path)
 		}
-		return Content{}, gone
+		return Content{}, &Error{Op: "read", Name: id, Kind: Unavailable, Err: reason, Hint: Suggest("see its path and producer", ActionShow, id)}
 	}
 	kept, err := h.bodies.Open(ctx, Digest{SHA256, a.Digest.Value})
 	if errors.Is(err, NotFound) {
-		gone.Err = errors.New("its kept copy is missing")
-		if a.Status != Withdrawn { // else it was collected
-			gone.Kind, gone.Hint = Corrupt, Advice("handoff check tells what else is missing")
-		}
-		err = gone
+		err = missingCopy(a)
 	}
 	return Content{kept, a, true}, err
+}
+
+// missingCopy returns the error for a kept copy that is not stored. The copy of
+// a withdrawn artifact may have been collected; any other is lost.
+func missingCopy(a Artifact) error {
+	e := &Error{Op: "read", Name: a.ID, Kind: Corrupt, Err: errors.New("its kept copy is missing"), Hint: Suggest("find other missing data", ActionCheck)}
+	if a.Status == Withdrawn {
+		e.Kind, e.Hint = Unavailable, Suggest("see its path and producer", ActionShow, a.ID)
+	}
+	return e
 }

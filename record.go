@@ -9,30 +9,27 @@ import (
 )
 
 // Version is the version of the records that this package writes. Records of a
-// later version are read as far as they can be, shown as what they are, and
-// never rewritten.
+// later version are read as far as possible and never rewritten.
 const Version = 1
 
-// MaxRecord is the size of the largest record, in bytes. Bodies are never part
-// of a record, so a larger one is a mistake.
+// MaxRecord is the maximum size of a record, in bytes.
 const MaxRecord = 1 << 20
 
-// A Record is one immutable, stored fact. What it says is in Fact; whatever
-// else its bytes hold is carried along, so that an older program loses nothing
-// of a newer one's records.
+// A Record is one immutable, stored fact. Fields of its JSON that this program
+// doesn't know are preserved.
 type Record struct {
-	Seq       Seq // its place, which is not part of its bytes; 0 until appended
+	Seq       Seq // not part of the stored bytes; 0 until appended
 	Version   int
 	Type      string
 	ID        string
 	CreatedAt time.Time
 	Producer  Producer
-	Fact      Fact // nil for a type this program doesn't know
+	Fact      Fact // a pointer; nil for a type that this program doesn't know
 
 	raw []byte
 }
 
-// envelope is what every record has, in the order in which it is written.
+// envelope are the fields of every record, in the order in which they are stored.
 type envelope struct {
 	Version   int       `json:"version"`
 	Type      string    `json:"type"`
@@ -41,8 +38,8 @@ type envelope struct {
 	Producer  Producer  `json:"producer,omitzero"`
 }
 
-// NewRecord returns a record of f, made now by p, with an id that no other
-// record has. Its time is kept to the millisecond.
+// NewRecord returns a record of f, a pointer, with the producer p and a new id:
+// the time now, in milliseconds, and 80 bits from random.
 func NewRecord(now time.Time, random io.Reader, p Producer, f Fact) (Record, error) {
 	prefix := "rec_"
 	if _, ok := f.(*ArtifactPublished); ok {
@@ -53,8 +50,8 @@ func NewRecord(now time.Time, random io.Reader, p Producer, f Fact) (Record, err
 	return Record{Version: Version, Type: f.factType(), ID: id, CreatedAt: now, Producer: p, Fact: f}, err
 }
 
-// ParseRecord decodes a stored record, which is one JSON object. It keeps b.
-// The only kind of its errors is Corrupt.
+// ParseRecord decodes a stored record, which is one JSON object. The record
+// refers to b, which must not change. Its kind is Corrupt.
 func ParseRecord(b []byte) (Record, error) {
 	r, err := parseRecord(b)
 	if err != nil {
@@ -86,12 +83,12 @@ func parseRecord(b []byte) (Record, error) {
 	r.Fact = empty()
 	err := json.Unmarshal(b, r.Fact)
 	if err != nil && r.Version > Version {
-		r.Fact, err = nil, nil // it means something else by now
+		r.Fact, err = nil, nil // a later version may have redefined the type
 	}
 	return r, err
 }
 
-// incomplete returns an error if the record lacks what every record has.
+// incomplete returns an error if a field is missing that every record has.
 func (r Record) incomplete() error {
 	switch {
 	case r.Type == "":
@@ -104,14 +101,14 @@ func (r Record) incomplete() error {
 	return nil
 }
 
-// JSON returns the record's bytes: those it was read from, unchanged, or those
-// under which a new one will be stored.
+// JSON returns the bytes of the record: those that were parsed, or those that
+// will be stored for a new record. Its kind is Invalid.
 func (r Record) JSON() ([]byte, error) {
 	if r.raw != nil {
 		return r.raw, nil
 	}
 	if r.Fact == nil {
-		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: errors.New("says nothing")}
+		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: errors.New("has no fact")}
 	}
 	head, err := EncodeJSON(envelope{r.Version, r.Fact.factType(), r.ID, r.CreatedAt, r.Producer})
 	fact, more := EncodeJSON(r.Fact)
@@ -126,12 +123,13 @@ func (r Record) JSON() ([]byte, error) {
 	if len(b) > MaxRecord {
 		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid,
 			Err:  fmt.Errorf("has %d bytes, more than %d", len(b), MaxRecord),
-			Hint: Advice("publish large metadata as a file of its own")}
+			Hint: Advice("publish large metadata as a separate file")}
 	}
 	return b, nil
 }
 
-// MarshalJSON returns the record's bytes with its place added as "seq".
+// MarshalJSON returns the bytes of the record with its sequence number added as
+// "seq".
 func (r Record) MarshalJSON() ([]byte, error) {
 	b, err := r.JSON()
 	if err != nil {
@@ -142,8 +140,8 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	}{r.Seq})
 }
 
-// StoredRecord returns the record that a log holds at seq: what b says, or
-// Damaged where b is no record.
+// StoredRecord returns the record that a log stores at seq as b. Its fact is
+// Damaged if b can't be decoded.
 func StoredRecord(seq Seq, b []byte) Record {
 	r, err := ParseRecord(b)
 	if err != nil {

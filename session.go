@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A Session is a view of one execution of an agent's workflow, or, where it
-// has a parent, of a run within one. It is an id and what the facts say of it.
+// A Session is a view of one execution of an agent's workflow or, if it has a
+// parent, of a run inside a session.
 type Session struct {
 	ID       string                     `json:"id"`
 	Parent   string                     `json:"parent,omitempty"`
@@ -22,19 +22,19 @@ type Session struct {
 	Folder   string                     `json:"folder,omitempty"`
 	Process  Process                    `json:"process,omitzero"`
 	Child    Process                    `json:"child,omitzero"`
-	Adopted  json.RawMessage            `json:"adopted,omitempty"` // the manifest it was adopted with
-	Status   string                     `json:"status"`            // running, or as it was closed
+	Adopted  json.RawMessage            `json:"adopted,omitempty"` // the manifest of the folder that it was imported from
+	Status   string                     `json:"status"`            // Running, or the status of its SessionClosed
 	Reason   string                     `json:"reason,omitempty"`
 	OpenedAt time.Time                  `json:"openedAt,omitzero"`
 	ClosedAt time.Time                  `json:"closedAt,omitzero"`
-	Opened   Seq                        `json:"opened"` // 0 where only other records name it
+	Opened   Seq                        `json:"opened"` // the record that opened it; 0 if only other records name it
 	Closed   Seq                        `json:"closed,omitempty"`
-	Newest   Seq                        `json:"newest"` // the newest record about it, artifacts apart
+	Newest   Seq                        `json:"newest"` // the newest record about it, except artifacts
 	NewestAt time.Time                  `json:"newestAt,omitzero"`
-	Reclosed []SessionClosed            `json:"reclosed,omitempty"` // later ends, which changed nothing
+	Reclosed []SessionClosed            `json:"reclosed,omitempty"` // later ends, which had no effect
 	Links    []string                   `json:"links,omitempty"`
 	Tags     []string                   `json:"tags,omitempty"`
-	Name     string                     `json:"name,omitempty"` // as a user set it
+	Name     string                     `json:"name,omitempty"` // set by a user
 	Summary  string                     `json:"userSummary,omitempty"`
 	Messages int                        `json:"messageCount,omitempty"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
@@ -42,10 +42,11 @@ type Session struct {
 	Producer Producer                   `json:"producer,omitzero"`
 }
 
-// Running is the status of a session that no record has closed.
+// Running is the status of a session that is not closed.
 const Running = "running"
 
-// sessionOf returns the id of the session that a fact is about, if it is.
+// sessionOf returns the id of the session that a fact is about, or false if it is
+// about something else.
 func sessionOf(f Fact) (string, bool) {
 	switch f := f.(type) {
 	case *SessionOpened:
@@ -64,8 +65,8 @@ func sessionOf(f Fact) (string, bool) {
 	return "", false
 }
 
-// Apply folds one more record about the session into its view. The first
-// opening and the first end stand.
+// Apply applies the next record about the session to the view. Only the first
+// SessionOpened and the first SessionClosed count.
 func (s *Session) Apply(r Record) {
 	if s.Status == "" {
 		s.Status = Running
@@ -126,36 +127,35 @@ func (s *Session) note(f *SessionNoted) {
 	}
 }
 
-// clone returns a copy that shares nothing that Apply changes.
+// clone returns a copy that shares no memory that Apply changes.
 func (s *Session) clone() Session {
 	c := *s
 	c.Reclosed, c.Links, c.Tags = slices.Clone(s.Reclosed), slices.Clone(s.Links), slices.Clone(s.Tags)
 	return c
 }
 
-// A SessionQuery selects sessions. The zero value selects every session that
-// is not archived; runs are left out unless asked for.
+// A SessionQuery selects sessions that match all of its fields. The zero value
+// selects every session that is not archived, without runs.
 type SessionQuery struct {
-	Status          string
-	Agent           string         // the agent's name
-	Workflow        *regexp.Regexp // found in the workflow's name
+	Status          string         // of the view: Running, or that of SessionClosed
+	Agent           string         // the name of the agent
+	Workflow        *regexp.Regexp // matches the name of the workflow
 	User            string
 	Tag             string
-	Parent          string // runs of this session
-	IncludeRuns     bool
+	Parent          string // the session of a run
+	IncludeRuns     bool   // not needed with Parent
 	IncludeArchived bool
-	BootID          string                 // running ones that a process of this boot keeps
+	BootID          string                 // running sessions whose process was started in this boot of the machine
 	HasKind         func(kind string) bool // sessions with an active artifact whose kind it accepts; called in any order
-	Since           time.Time
-	Until           time.Time
-	Limit           int
-	Cursor          string
+	Since, Until    time.Time              // opened at or after Since and before Until
+	Limit           int                    // of sessions on the page; 0 for no limit
+	Cursor          string                 // of the previous page
 }
 
 // A SessionPage is one page of a list, newest first.
 type SessionPage struct {
 	Sessions []Session `json:"sessions"`
-	Cursor   string    `json:"cursor,omitempty"`
+	Cursor   string    `json:"cursor,omitempty"` // of the next page, "" at the end
 }
 
 func (q SessionQuery) matches(s *Session) bool {

@@ -2,13 +2,13 @@ package handoff
 
 import "slices"
 
-// View computes what a reader sees of an artifact that is known. What only a
-// machine can tell, RecordPath and Target, stays empty.
+// View returns the view of a published artifact. RecordPath and Target, which
+// depend on the machine, are left empty.
 func View(s Store, a *ArtifactState) (Artifact, error) {
 	v := Artifact{Record: a.Record, ArtifactPublished: *a.Published, Status: a.Status(), Reason: a.Reason, UsedBy: slices.Clone(a.Users)}
 	var err error
 	if v.Root == "" && v.Worktree == "" {
-		if v.Path, err = current(s, v.Path, a.Record.Seq); err != nil {
+		if v.Path, err = currentPath(s, v.Path, a.Record.Seq); err != nil {
 			return v, err
 		}
 	}
@@ -33,8 +33,8 @@ func View(s Store, a *ArtifactState) (Artifact, error) {
 	return v, err
 }
 
-// late reports whether the artifact came after its run closed, or its session
-// where nothing is known of a run.
+// late reports whether the artifact was published after its run was closed, or
+// after its session was closed if the log has no such run.
 func late(s Store, a *ArtifactState) (bool, error) {
 	for _, id := range []string{a.Record.Producer.RunID, a.Record.Producer.Session} {
 		if id == "" {
@@ -51,8 +51,7 @@ func late(s Store, a *ArtifactState) (bool, error) {
 	return false, nil
 }
 
-// replacedBy returns the nearest artifacts that stand in a's place and were
-// not withdrawn.
+// replacedBy returns the nearest artifacts that replace a and are not withdrawn.
 func replacedBy(s Store, a *ArtifactState) ([]string, error) {
 	var ids []string
 	seen := map[string]bool{}
@@ -84,8 +83,8 @@ func replacedBy(s Store, a *ArtifactState) ([]string, error) {
 	return ids, nil
 }
 
-// unresolved returns the ids that a names and the log has not, or not before a
-// where a replaces them.
+// unresolved returns the ids in Parents that the log does not contain, and the
+// ids in Replaces that it does not contain before a.
 func unresolved(s Store, a *ArtifactState) ([]string, error) {
 	var ids []string
 	for _, id := range a.Published.Replaces {

@@ -2,8 +2,8 @@ package handoff
 
 import "time"
 
-// Work is a view of one unit of effort that a harness knows by its own id: a
-// prompt, a skill, a task, a tool call.
+// Work is a view of one unit of effort, identified by the harness and its own id:
+// a prompt, a skill, a task or a tool call.
 type Work struct {
 	Harness   string    `json:"harness,omitempty"`
 	ID        string    `json:"id"`
@@ -17,7 +17,8 @@ type Work struct {
 	Ended     Seq       `json:"ended,omitempty"`
 }
 
-// workOf returns the id of the work that a fact is about, if it is.
+// workOf returns the id of the work that a fact is about, or false if it is about
+// something else.
 func workOf(f Fact) (string, bool) {
 	switch f := f.(type) {
 	case *WorkStarted:
@@ -28,8 +29,8 @@ func workOf(f Fact) (string, bool) {
 	return "", false
 }
 
-// Apply folds one more record about the work into its view. The first start
-// and the first end stand.
+// Apply applies the next record about the work to the view. Only the first start
+// and the first end count.
 func (w *Work) Apply(r Record) {
 	switch f := r.Fact.(type) {
 	case *WorkStarted:

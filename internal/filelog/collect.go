@@ -17,9 +17,9 @@ import (
 
 // A KeptBody is a body as it lies in its directory.
 type KeptBody struct {
-	Digest    handoff.Digest `json:"digest"`
-	SizeBytes int64          `json:"sizeBytes"`
-	Need      content.Reference   `json:"need"`
+	Digest    handoff.Digest    `json:"digest"`
+	SizeBytes int64             `json:"sizeBytes"`
+	Need      content.Reference `json:"need"`
 	modTime   time.Time
 	name      string // below the runtime directory
 	aside     bool   // a collection was about to remove it
