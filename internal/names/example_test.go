@@ -14,8 +14,8 @@ import (
 	"github.com/agent-handoff/handoff/workspace"
 )
 
-// Two agents write under the same name. Each reads its own; whoever started
-// them says which, or takes the one that was written last.
+// Two agents write the same name. Each reads its own file; the caller of both
+// names one of them, or reads the latest.
 func ExampleWriter_Write() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "handoff-example-")
@@ -67,7 +67,7 @@ func ExampleWriter_Write() {
 	// Output:
 	// scout-1/context.md is in sessions/s1/artifacts/scout-1/context.md
 	// scout-2/context.md is in sessions/s1/artifacts/scout-2/context.md
-	// find context.md: 2 artifacts have this name
+	// find context.md: ambiguous name: 2 artifacts match
 	// scout-1/context.md: seen by scout-1, <nil>
 	// scout-2/context.md: seen by scout-2, <nil>
 }

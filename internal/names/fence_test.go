@@ -19,8 +19,8 @@ import (
 
 const secret = "SECRET"
 
-// A fence is a workspace in a directory where much else lies, none of which
-// run-1 may read or write.
+// A fence is a workspace in a directory with other files, none of which run-1
+// may read or write.
 type fence struct {
 	*testing.T
 	top, ws string
@@ -43,7 +43,7 @@ func newFence(t *testing.T) *fence {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(top, name)), 0o755))
 		text := secret + " " + name
 		if strings.Contains(name, "run-1-evil") {
-			text = "another run's" // which may be named, as run/name
+			text = "another run's" // readable as run/name
 		}
 		must(t, os.WriteFile(filepath.Join(top, name), []byte(text), 0o644))
 	}
@@ -86,17 +86,17 @@ func (f *fence) read(ref string) (string, error) {
 	return string(b), err
 }
 
-// beyond tells of everything that is not run-1's: names, modes, sizes, times,
-// links and bytes.
-func (f *fence) beyond() string {
+// outside describes everything that is not run-1's: names, modes, sizes, times,
+// links and content.
+func (f *fence) outside() string {
 	f.Helper()
 	var b strings.Builder
-	mine := []string{filepath.Join(f.ws, ".handoff"), filepath.Join(f.scope.Dir, "artifacts", "run-1")}
+	own := []string{filepath.Join(f.ws, ".handoff"), filepath.Join(f.scope.Dir, "artifacts", "run-1")}
 	must(f.T, filepath.WalkDir(f.top, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if slices.Contains(mine, name) && d.IsDir() {
+		if slices.Contains(own, name) && d.IsDir() {
 			return filepath.SkipDir
 		}
 		info, err := d.Info()
@@ -117,11 +117,12 @@ func (f *fence) beyond() string {
 	return b.String()
 }
 
-// TestNameTable writes and reads each sort of name.
+// TestNameTable writes and reads names of every kind.
 func TestNameTable(t *testing.T) {
+	t.Parallel()
 	f := newFence(t)
 	for _, tt := range []struct {
-		name, file string // where it is rendered, below run-1; "" where it is refused
+		name, file string // its file in run-1, "" if the name is invalid
 	}{
 		{"context.md", "context.md"},
 		{"./context.md", "context.md"},
@@ -147,7 +148,7 @@ func TestNameTable(t *testing.T) {
 		{`..\run-2\x.md`, ""},
 		{strings.Repeat("n", 256), ""},
 	} {
-		before := f.beyond()
+		before := f.outside()
 		text := fmt.Sprintf("written as %q", tt.name)
 		err := f.write("run-1", tt.name, text)
 		if tt.file == "" && !errors.Is(err, handoff.Invalid) || tt.file != "" && err != nil {
@@ -160,11 +161,11 @@ func TestNameTable(t *testing.T) {
 		if tt.file != "" {
 			b, err := os.ReadFile(file(f.ws, "run-1", tt.file))
 			if err != nil || string(b) != text {
-				t.Errorf("the file of %q is %q, %v", tt.name, b, err)
+				t.Errorf("file of %q = %q, %v", tt.name, b, err)
 			}
 		}
-		if after := f.beyond(); after != before {
-			t.Errorf("%q changed something outside its namespace:\n%s\nwas\n%s", tt.name, after, before)
+		if after := f.outside(); after != before {
+			t.Errorf("%q changed files outside its namespace:\ngot\n%s\nwant\n%s", tt.name, after, before)
 		}
 	}
 	if got, err := f.read("run-2/context.md"); err != nil || got != "written by run-2" {
@@ -172,15 +173,15 @@ func TestNameTable(t *testing.T) {
 	}
 }
 
-// TestLinks puts a symbolic link wherever one may lie, and writes and reads
-// over it.
+// TestLinks puts a symbolic link in every place of a name's path, and writes and
+// reads through it.
 func TestLinks(t *testing.T) {
 	const artifacts = "ws/docs/agent-outputs/" + session + "/artifacts"
 	for _, tt := range []struct {
-		at, to string // below the top
+		at, to string // relative to the top
 		name   string
-		text   string // what reading gives, "" for nothing
-		inside bool   // it stays in the workspace, so that writing works
+		text   string // what a read returns, "" for nothing
+		inside bool   // the target is in the workspace, so a write succeeds
 	}{
 		{at: artifacts + "/run-1", to: "outside/run-1", text: "written by run-1"},
 		{at: artifacts + "/run-1", to: artifacts + "/run-2", text: "written by run-1"},
@@ -225,23 +226,23 @@ func TestLinks(t *testing.T) {
 				}
 				must(t, os.Symlink(to, at))
 				if tt.inside && absolute {
-					return // which os.Root takes for a way out
+					return // os.Root rejects absolute links
 				}
 				name := tt.name
 				if name == "" {
 					name = "context.md"
 				}
-				before := f.beyond()
+				before := f.outside()
 				err := f.write("run-1", name, "written again")
 				switch {
 				case tt.inside && err != nil:
 					t.Errorf("write: %v", err)
-				case strings.HasPrefix(tt.at, artifacts+"/run-7"), strings.HasPrefix(tt.at, artifacts+"/run-8"): // of another run
+				case strings.HasPrefix(tt.at, artifacts+"/run-7"), strings.HasPrefix(tt.at, artifacts+"/run-8"): // another run's
 				case !tt.inside && !errors.Is(err, handoff.Conflict):
 					t.Errorf("write: %v, want kind Conflict", err)
 				}
-				if after := f.beyond(); after != before && !tt.inside {
-					t.Errorf("something outside the namespace changed:\n%s\nwas\n%s", after, before)
+				if after := f.outside(); after != before && !tt.inside {
+					t.Errorf("files outside the namespace changed:\ngot\n%s\nwant\n%s", after, before)
 				}
 				got, err := f.read(name)
 				if strings.Contains(got, secret) || tt.text != "" && (err != nil || got != tt.text) || tt.text == "" && err == nil && got != "written again" {
@@ -252,9 +253,10 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestFuzzedNames writes and reads 10,000 names made of what leads astray;
-// where HANDOFF_LONG is not set, 300.
+// TestFuzzedNames writes and reads 300 random names made of hostile segments;
+// with HANDOFF_LONG, 10,000.
 func TestFuzzedNames(t *testing.T) {
+	t.Parallel()
 	rounds := 300
 	if os.Getenv("HANDOFF_LONG") != "" {
 		rounds = 10_000
@@ -269,7 +271,7 @@ func TestFuzzedNames(t *testing.T) {
 		" ", "C:", "-rf", "*", strings.Repeat("l", 255), strings.Repeat("l", 256), f.top, f.ws, "/etc/passwd", "/"}
 	plain := []string{"a", "b", "plans", "context.md", "x.md", "run-2", "…"}
 	random := rand.New(rand.NewPCG(1, 2))
-	before, written := f.beyond(), map[string]string{}
+	before, written := f.outside(), map[string]string{}
 	for i := range rounds {
 		name := ""
 		for range 1 + random.IntN(5) {
@@ -289,24 +291,24 @@ func TestFuzzedNames(t *testing.T) {
 		}
 		clean, invalid := names.Clean(name)
 		if (invalid != nil) != errors.Is(err, handoff.Invalid) {
-			t.Errorf("write %q: %v, but as a name: %v", name, err, invalid)
+			t.Errorf("write %q: %v, but Clean: %v", name, err, invalid)
 		}
 		if err == nil {
 			written[clean] = text
 			if b, err := os.ReadFile(filepath.Join(own, filepath.FromSlash(clean))); err != nil || string(b) != text {
-				t.Errorf("the file of %q is %q, %v, want %q", name, b, err, text)
+				t.Errorf("file of %q = %q, %v, want %q", name, b, err, text)
 			}
 		}
 		got, err := f.read(name)
 		if want, ok := written[clean]; strings.Contains(got, secret) || ok && invalid == nil && got != want && !errors.Is(err, handoff.Conflict) {
 			t.Errorf("read %q: %q, %v, want %q", name, got, err, want)
 		}
-		if after := f.beyond(); after != before {
-			t.Fatalf("%q changed something outside the namespace:\n%s\nwas\n%s", name, after, before)
+		if after := f.outside(); after != before {
+			t.Fatalf("%q changed files outside its namespace:\ngot\n%s\nwant\n%s", name, after, before)
 		}
 	}
 	if len(written) < rounds/20 {
-		t.Errorf("of %d names only %d were written", rounds, len(written))
+		t.Errorf("only %[2]d of %[1]d names were written", rounds, len(written))
 	}
 	t.Logf("%d names, %d different ones written", rounds, len(written))
 }

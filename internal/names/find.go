@@ -13,20 +13,21 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A Candidate is what a ref may mean: the head of a name, or a file that lies
-// where names lie but that no record tells of.
+// A Candidate is an artifact or file that a ref matches: the newest revision of
+// a name, or an unrecorded file, which is in the directory of a namespace but in
+// no record.
 type Candidate struct {
-	handoff.Artifact        // zero where it is unrecorded
-	Folder           string // of an unrecorded file's namespace, as it lies on disk
-	File             string // of an unrecorded file, absolute
+	handoff.Artifact        // only Name is set for an unrecorded file
+	Folder           string // the directory name of an unrecorded file's namespace
+	File             string // the unrecorded file, absolute
 
 	scope Scope // in which it was found
 }
 
-// Unrecorded reports whether no record tells of the file.
+// Unrecorded reports whether the candidate is a file without a record.
 func (c Candidate) Unrecorded() bool { return c.File != "" }
 
-// Ref returns how the candidate can be named without doubt: run/name.
+// Ref returns the unambiguous ref of the candidate: run/name.
 func (c Candidate) Ref() string {
 	if c.Unrecorded() {
 		return c.Folder + "/" + c.Name + " (unrecorded)"
@@ -34,22 +35,36 @@ func (c Candidate) Ref() string {
 	return c.Namespace + "/" + c.Name
 }
 
-// Open opens an unrecorded file, unless a symbolic link took its place.
+// Open opens an unrecorded file. It fails if a symbolic link replaced the file.
 func (c Candidate) Open() (*os.File, error) {
 	root, err := c.scope.open(artifactsDir, c.Folder)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	return root.OpenFile(filepath.FromSlash(c.Name), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	name := filepath.FromSlash(c.Name)
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := f.Stat()
+	if err == nil && opened.Mode().IsRegular() {
+		// A Root follows links inside it even with O_NOFOLLOW, but a link never
+		// is the same file as its target.
+		if info, err := root.Lstat(name); err == nil && os.SameFile(info, opened) {
+			return f, nil
+		}
+	}
+	f.Close()
+	return nil, notPlainError{c.File}
 }
 
-// Find returns the artifact that a ref means to someone in the scope. A ref is
-// an artifact's id, run/name, or a name. A name is looked for in the scope's
-// own namespace, then in those of the same session, then everywhere; within
-// the first of these that has it, it must be the only one.
+// Find returns the artifact that a ref matches in a scope. A ref is an artifact
+// ID, run/name, or a name. A name is searched in the scope's own namespace,
+// then in the namespaces of its session, then in all. The first of these that
+// has the name must have it only once.
 //
-// Kinds: NotFound, and Conflict where several fit: the hint lists them.
+// Error kinds: NotFound, Conflict (several match; the hint lists them).
 func Find(ctx context.Context, reader handoff.Reader, scope Scope, ref string) (Candidate, error) {
 	all, err := Candidates(ctx, reader, scope, ref)
 	switch {
@@ -58,16 +73,15 @@ func Find(ctx context.Context, reader handoff.Reader, scope Scope, ref string) (
 	case len(all) == 1:
 		return all[0], nil
 	}
-	hint := "say which, or add --latest:"
+	hint := "use one of these refs:"
 	for _, c := range all[:min(len(all), 6)] {
 		hint += " " + c.Ref()
 	}
 	return Candidate{}, &handoff.Error{Op: "find", Name: ref, Kind: handoff.Conflict,
-		Err: fmt.Errorf("%d artifacts have this name", len(all)), Hint: handoff.Advice(hint)}
+		Err: fmt.Errorf("ambiguous name: %d artifacts match", len(all)), Hint: handoff.Advice(hint)}
 }
 
-// Latest is Find, but of several it takes the one that was written last, in
-// the order of the log.
+// Latest is Find, but returns the newest match in log order if several match.
 func Latest(ctx context.Context, reader handoff.Reader, scope Scope, ref string) (Candidate, error) {
 	all, err := Candidates(ctx, reader, scope, ref)
 	if err != nil {
@@ -76,7 +90,7 @@ func Latest(ctx context.Context, reader handoff.Reader, scope Scope, ref string)
 	return slices.MaxFunc(all, func(a, b Candidate) int { return int(a.Seq - b.Seq) }), nil
 }
 
-// Candidates returns all that a ref may mean, at least one. Its kind is
+// Candidates returns everything that a ref matches, at least one. Error kind:
 // NotFound.
 func Candidates(ctx context.Context, reader handoff.Reader, scope Scope, ref string) ([]Candidate, error) {
 	if handoff.IsArtifactID(ref) {
@@ -100,10 +114,10 @@ func Candidates(ctx context.Context, reader handoff.Reader, scope Scope, ref str
 		return all, nil
 	}
 	return nil, &handoff.Error{Op: "find", Name: ref, Kind: handoff.NotFound, Err: errors.New("no such artifact"),
-		Hint: handoff.Advice("handoff list shows what there is")}
+		Hint: handoff.Suggest("list the artifacts", handoff.ActionList)}
 }
 
-// inNamespace returns what a ref means as run/name.
+// inNamespace returns the candidates for ref as run/name.
 func inNamespace(ctx context.Context, reader handoff.Reader, scope Scope, ref string) ([]Candidate, error) {
 	var list []Candidate
 	for i := range len(ref) {
@@ -121,7 +135,7 @@ func inNamespace(ctx context.Context, reader handoff.Reader, scope Scope, ref st
 	return list, nil
 }
 
-// named returns the heads of the names that a query selects.
+// named returns the newest revisions of the names that a query selects.
 func named(ctx context.Context, reader handoff.Reader, q handoff.ArtifactQuery) ([]Candidate, error) {
 	page, err := reader.Artifacts(ctx, q)
 	list := make([]Candidate, len(page.Artifacts))
@@ -131,8 +145,8 @@ func named(ctx context.Context, reader handoff.Reader, q handoff.ArtifactQuery) 
 	return list, err
 }
 
-// unrecorded returns the files under a name that lie below the session's
-// directory, in one folder or ("*") in any, and are none of the heads'.
+// unrecorded returns the files of a name in the session's directory that are not
+// the file of one of heads. Folder selects one namespace, "*" all.
 func unrecorded(scope Scope, folder, name string, heads []Candidate) []Candidate {
 	root, err := scope.open(artifactsDir)
 	if err != nil {
@@ -166,8 +180,8 @@ func unrecorded(scope Scope, folder, name string, heads []Candidate) []Candidate
 	return list
 }
 
-// regular returns the path of a name within its folder, if it is a file there
-// and no symbolic link leads to it from elsewhere.
+// regular returns the path of a name in its folder if it is a regular file and
+// not reached through a symbolic link.
 func regular(artifacts *os.Root, folder, name string) (string, bool) {
 	root, err := plainDir(artifacts, folder)
 	if err != nil {
@@ -179,8 +193,8 @@ func regular(artifacts *os.Root, folder, name string) (string, bool) {
 	return file, err == nil && info.Mode().IsRegular()
 }
 
-// nearest returns those of the candidates that are nearest to the scope: its
-// own, else those of its session, else all.
+// nearest returns the candidates closest to the scope: those of its own
+// namespace, otherwise those of its session, otherwise all.
 func nearest(scope Scope, all []Candidate) []Candidate {
 	own, _ := scope.Namespace()
 	tiers := []func(Candidate) bool{
@@ -189,8 +203,8 @@ func nearest(scope Scope, all []Candidate) []Candidate {
 			return scope.Session != "" && (c.belongs(scope.Session) || c.Producer.Session == scope.Session || c.Producer.ParentSession == scope.Session || c.Unrecorded())
 		},
 	}
-	for _, fits := range tiers {
-		if near := slices.DeleteFunc(slices.Clone(all), func(c Candidate) bool { return !fits(c) }); len(near) > 0 {
+	for _, matches := range tiers {
+		if near := slices.DeleteFunc(slices.Clone(all), func(c Candidate) bool { return !matches(c) }); len(near) > 0 {
 			return near
 		}
 	}
@@ -204,8 +218,8 @@ func (c Candidate) belongs(namespace string) bool {
 	return c.Namespace == namespace
 }
 
-// Revisions returns every revision of a name that was not lost, oldest first,
-// those that were withdrawn too.
+// Revisions returns every revision of a name, oldest first, including withdrawn
+// ones.
 func Revisions(ctx context.Context, reader handoff.Reader, namespace, name string) ([]handoff.Artifact, error) {
 	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{Namespace: namespace, Name: name, IncludeInactive: true})
 	slices.Reverse(page.Artifacts)

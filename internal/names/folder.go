@@ -10,18 +10,16 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// artifactsDir is the directory of all namespaces, in a session's.
+// artifactsDir is the directory of all namespaces, in a session's directory.
 const artifactsDir = "artifacts"
 
-// errInTheWay says that a path is no plain file or directory: what lies behind
-// a symbolic link belongs to someone else.
-type errInTheWay struct{ name string }
+// A notPlainError is returned for a path that is not a plain file or directory.
+// The target of a symbolic link may belong to somebody else.
+type notPlainError struct{ name string }
 
-func (e errInTheWay) Error() string {
-	return e.name + " is in the way: it is no plain file or directory"
-}
+func (e notPlainError) Error() string { return e.name + " is not a plain file or directory" }
 
-// folders returns the way from Dir to a namespace's files.
+// folders returns the path from Dir to the files of a namespace.
 func (s Scope) folders(namespace string) []string {
 	if s.Folders != nil {
 		return s.Folders
@@ -29,13 +27,13 @@ func (s Scope) folders(namespace string) []string {
 	return []string{artifactsDir, Folder(namespace)}
 }
 
-// path returns the directory of a namespace's files.
+// path returns the directory of the files of a namespace.
 func (s Scope) path(namespace string) string {
 	return filepath.Join(append([]string{s.Dir}, s.folders(namespace)...)...)
 }
 
-// open opens a directory below the session's, which no symbolic link may
-// replace. Its error is fs.ErrNotExist where there is none.
+// open opens a directory in the session's directory without following symbolic
+// links. It returns fs.ErrNotExist if there is none.
 func (s Scope) open(names ...string) (*os.Root, error) {
 	dir, err := s.session(false)
 	for _, name := range names {
@@ -50,8 +48,7 @@ func (s Scope) open(names ...string) (*os.Root, error) {
 	return dir, err
 }
 
-// make is open for the directory of a namespace, which it makes where it is
-// missing.
+// make opens the directory of a namespace and creates it if it is missing.
 func (s Scope) make(namespace string) (*os.Root, error) {
 	dir, err := s.session(true)
 	if err != nil {
@@ -64,60 +61,62 @@ func (s Scope) make(namespace string) (*os.Root, error) {
 	return s.open(s.folders(namespace)...)
 }
 
-// session opens the session's directory. A symbolic link on the way to it may
-// not lead out of the directory that it lies within.
-func (s Scope) session(make bool) (*os.Root, error) {
+// session opens the session's directory, which must be inside s.Within after
+// links are resolved.
+func (s Scope) session(create bool) (*os.Root, error) {
 	if s.Dir == "" {
-		return nil, &handoff.Error{Op: "name", Kind: handoff.Invalid, Err: errors.New("there is no session directory"), Hint: handoff.Advice("say which with HANDOFF_SESSION_DIR")}
+		return nil, &handoff.Error{Op: "open session directory", Kind: handoff.Invalid, Err: errors.New("no directory is set"), Hint: handoff.Advice("set HANDOFF_SESSION_DIR")}
 	}
-	within, below := s.Dir, "."
+	within, rel := s.Dir, "."
 	if s.Within != "" {
 		var err error
-		if below, err = filepath.Rel(s.Within, s.Dir); err != nil || !filepath.IsLocal(below) {
-			return nil, &handoff.Error{Op: "name", Name: s.Dir, Kind: handoff.Invalid, Err: fmt.Errorf("is not below %s", s.Within),
-				Hint: handoff.Advice("handoff config explain session_folder tells how it was made")}
+		if rel, err = filepath.Rel(s.Within, s.Dir); err != nil || !filepath.IsLocal(rel) {
+			return nil, &handoff.Error{Op: "open session directory", Name: s.Dir, Kind: handoff.Invalid, Err: fmt.Errorf("directory is not inside %s", s.Within),
+				Hint: handoff.Suggest("show how the directory is set", handoff.ActionExplain, "session_folder")}
 		}
 		within = s.Within
 	}
-	if make && s.Within == "" {
+	if create && s.Within == "" {
 		if err := os.MkdirAll(within, 0o777); err != nil {
 			return nil, err
 		}
 	}
 	root, err := os.OpenRoot(within)
-	if err != nil || below == "." {
+	if err != nil || rel == "." {
 		return root, err
 	}
 	defer root.Close()
-	if make {
-		if err := root.MkdirAll(below, 0o777); err != nil {
+	if create {
+		if err := root.MkdirAll(rel, 0o777); err != nil {
 			return nil, err
 		}
 	}
-	dir, err := root.OpenRoot(below)
+	dir, err := root.OpenRoot(rel)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		err = errInTheWay{s.Dir}
+		err = notPlainError{s.Dir}
 	}
 	return dir, err
 }
 
-// plainDir opens a directory, unless it is none or a symbolic link takes its
-// place.
-func plainDir(above *os.Root, name string) (*os.Root, error) {
-	info, err := above.Lstat(name)
+// plainDir opens a directory. It returns a notPlainError for anything else,
+// also for a symbolic link that replaces the directory while it is being opened.
+func plainDir(parent *os.Root, name string) (*os.Root, error) {
+	info, err := parent.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() {
-		return nil, errInTheWay{filepath.Join(above.Name(), name)}
-	}
-	dir, err := above.OpenRoot(name)
-	if err != nil {
+	notPlain := notPlainError{filepath.Join(parent.Name(), name)}
+	dir, err := parent.OpenRoot(name)
+	if err != nil && info.IsDir() {
 		return nil, err
 	}
+	if err != nil {
+		return nil, notPlain
+	}
+	// A link never is the same file as its target.
 	if opened, err := dir.Stat("."); err != nil || !os.SameFile(info, opened) {
 		dir.Close()
-		return nil, errInTheWay{filepath.Join(above.Name(), name)}
+		return nil, notPlain
 	}
 	return dir, nil
 }

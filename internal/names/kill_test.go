@@ -23,6 +23,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/filelog"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	err := errors.New("no such work")
+	err := errors.New("unknown work")
 	switch os.Getenv("NAMES_WORK") {
 	case "points":
 		err = workToPoint(dir)
@@ -53,8 +54,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// again starts this binary as a process that works in a workspace.
-func again(t *testing.T, dir string, env ...string) (*exec.Cmd, *bytes.Buffer) {
+// startProcess starts this binary as a process that works in a workspace.
+func startProcess(t *testing.T, dir string, env ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	var out bytes.Buffer
 	cmd := exec.Command(os.Args[0])
@@ -70,18 +71,17 @@ func scopeOf(dir, run string) names.Scope {
 	return names.Scope{Session: session, Run: run, Dir: filepath.Join(dir, "docs", "agent-outputs", session), Within: dir}
 }
 
-// file returns where a run's name is rendered.
+// file returns the file of a run's name.
 func file(dir, run, name string) string {
 	return filepath.Join(scopeOf(dir, run).Dir, "artifacts", run, name)
 }
 
-// A worker publishes, writes and edits, and says so: "ack ID SEQ" for what was
-// acknowledged, and "edits DIGEST", then "edit DIGEST", for what it puts into a
-// name's file.
+// A worker publishes, writes and edits, and reports what it did on standard
+// output: "ack ID SEQ" for an acknowledged record, "edits DIGEST" before and
+// "edit DIGEST" after it edits a name's file.
 type worker struct {
 	dir, run, name string
 	hub            *handoff.Hub
-	steps          func(string, func() error) error
 }
 
 func say(format string, args ...any) { fmt.Fprintf(os.Stdout, format+"\n", args...) }
@@ -96,21 +96,21 @@ func (w worker) publish(text string) error {
 }
 
 func (w worker) write(text string) error {
-	writer := names.Writer{Hub: w.hub, Workspace: w.dir, Scope: scopeOf(w.dir, w.run)}.Stepped(w.steps)
+	writer := names.Writer{Hub: w.hub, Workspace: w.dir, Scope: scopeOf(w.dir, w.run)}
 	written, err := writer.Write(background, handoff.Draft{Channel: "handoff", Name: w.name, Body: strings.NewReader(text)})
 	return w.acknowledged(written.Published, err)
 }
 
-// pipe publishes what has no file.
+// pipe publishes content without a file.
 func (w worker) pipe(text string) error {
 	p, err := w.hub.Publish(background, handoff.Draft{Channel: "design", Filename: "piped.md", Body: strings.NewReader(text)})
 	return w.acknowledged(p, err)
 }
 
-// edit is what an agent does that knows nothing of us.
+// edit replaces the name's file as an agent does that does not know handoff.
 func (w worker) edit(text string) error {
 	digest := logtest.DigestOf(text).Value
-	say("edits %s", digest) // it may be killed before it says that it did
+	say("edits %s", digest) // it may be killed before the second report
 	beside := filepath.Join(w.dir, fmt.Sprint("edit-", os.Getpid()))
 	err := errors.Join(os.WriteFile(beside, []byte(text), 0o644), os.Rename(beside, file(w.dir, w.run, w.name)))
 	say("edit %s", digest)
@@ -127,8 +127,8 @@ func (w worker) acknowledged(p handoff.Published, err error) error {
 	return err
 }
 
-// workToPoint publishes and writes, and kills itself at the point of the given
-// number. Where that is 0 it lists all points on standard error.
+// workToPoint publishes and writes, and kills itself at point NAMES_POINT. If
+// that is 0 it lists all points on standard error.
 func workToPoint(dir string) error {
 	left, _ := strconv.Atoi(os.Getenv("NAMES_POINT"))
 	list := left == 0
@@ -164,9 +164,9 @@ func workToPoint(dir string) error {
 		return err
 	}
 	files := &content.Files{Root: root, Runtime: func() (*os.Root, error) { return os.OpenRoot(runtime) }, RuntimePath: ".handoff"}
-	hub := handoff.New(stopLog{log, step}, stopIndex{index, step}, stopBodies{log.Bodies(), step},
-		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: stopFiles{files, step}})
-	w := worker{dir, "run-1", "plans/context.md", hub, step}
+	hub := handoff.New(stepLog{log, step}, stepIndex{index, step}, stepBodies{log.Bodies(), step},
+		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: stepFiles{files, step}})
+	w := worker{dir, "run-1", "plans/context.md", hub}
 	for i, work := range []func(string) error{w.publish, w.write, w.pipe, w.edit, w.write, w.write} {
 		if err := work(fmt.Sprintf("text %d\n", i)); err != nil {
 			return err
@@ -175,55 +175,81 @@ func workToPoint(dir string) error {
 	return nil
 }
 
-type stopLog struct {
+type stepLog struct {
 	*filelog.Log
 	step func(string, func() error) error
 }
 
-func (l stopLog) Append(ctx context.Context, r handoff.Record) (seq handoff.Seq, err error) {
+func (l stepLog) Append(ctx context.Context, r handoff.Record) (seq handoff.Seq, err error) {
 	err = l.step("append", func() error { seq, err = l.Log.Append(ctx, r); return err })
 	return seq, err
 }
 
-func (l stopLog) Link(r handoff.Record) error {
-	return l.step("second link", func() error { return l.Log.Link(r) })
+func (l stepLog) Link(r handoff.Record) error {
+	return l.step("link ID", func() error { return l.Log.Link(r) })
 }
 
-type stopIndex struct {
+type stepIndex struct {
 	*sqlindex.Index
 	step func(string, func() error) error
 }
 
-func (x stopIndex) Apply(ctx context.Context, records ...handoff.Record) error {
+func (x stepIndex) Apply(ctx context.Context, records ...handoff.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
 	return x.step("index", func() error { return x.Index.Apply(ctx, records...) })
 }
 
-type stopFiles struct {
+func (x stepIndex) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page handoff.ArtifactPage, err error) {
+	err = x.step("query", func() error { page, err = x.Index.Artifacts(ctx, q); return err })
+	return page, err
+}
+
+type stepFiles struct {
 	*content.Files
 	step func(string, func() error) error
 }
 
-func (f stopFiles) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (discard func(), err error) {
+func (f stepFiles) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (discard func(), err error) {
 	err = f.step("store", func() error { discard, err = f.Files.Store(ctx, id, d, p, to); return err })
 	return discard, err
 }
 
-type stopBodies struct {
+type stepBodies struct {
 	*filelog.Bodies
 	step func(string, func() error) error
 }
 
-func (b stopBodies) Put(ctx context.Context, r io.Reader) (d handoff.Digest, err error) {
+func (b stepBodies) Put(ctx context.Context, r io.Reader) (d handoff.Digest, err error) {
 	err = b.step("body", func() error { d, err = b.Bodies.Put(ctx, r); return err })
 	return d, err
 }
 
-// TestKillPoints kills a process before and after each step of publishing a
-// kept file and a body that has none, of a first write, of a write over an
-// agent's own edit, and of one more. Where HANDOFF_LONG is not set, it does so where it comes to a step last.
+func (b stepBodies) Open(ctx context.Context, d handoff.Digest) (r io.ReadSeekCloser, err error) {
+	err = b.step("open body", func() error { r, err = b.Bodies.Open(ctx, d); return err })
+	return stepReader{r, b.step}, err
+}
+
+// A stepReader makes steps of reading a body, during which the temporary file
+// is filled, and of closing it, after the file was replaced.
+type stepReader struct {
+	io.ReadSeekCloser
+	step func(string, func() error) error
+}
+
+func (r stepReader) Read(p []byte) (n int, err error) {
+	var end error
+	_ = r.step("read body", func() error { n, end = r.ReadSeekCloser.Read(p); return nil })
+	return n, end
+}
+
+func (r stepReader) Close() error { return r.step("close body", r.ReadSeekCloser.Close) }
+
+// TestKillPoints kills a process before and after each step of these: publish a
+// kept file and content without a file, write a name, write it over an agent's
+// edit, write it again. Without HANDOFF_LONG it kills only at the last point of
+// each name. The steps of replacing a file are tested in package durable.
 func TestKillPoints(t *testing.T) {
 	var points []string
 	{
@@ -236,9 +262,9 @@ func TestKillPoints(t *testing.T) {
 		}
 		points = strings.Split(strings.TrimSpace(listed.String()), "\n")
 	}
-	for _, step := range []string{"body", "store", "append", "second link", "index", "make the folder", "make a temporary", "fill it", "sync it", "close it", "rename it", "sync the directory", "look"} {
+	for _, step := range []string{"body", "store", "append", "link ID", "index", "query", "open body", "read body", "close body"} {
 		if n := strings.Count(strings.Join(points, "\n")+"\n", "before "+step+"\n"); n < 3 {
-			t.Errorf("%d points are before %q, want 3 or more", n, step)
+			t.Errorf("%d points before %q, want 3 or more", n, step)
 		}
 	}
 	for i, point := range points {
@@ -248,13 +274,13 @@ func TestKillPoints(t *testing.T) {
 		t.Run(fmt.Sprintf("%d %s", i+1, point), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			cmd, out := again(t, dir, "NAMES_WORK=points", fmt.Sprint("NAMES_POINT=", i+1))
+			cmd, out := startProcess(t, dir, "NAMES_WORK=points", fmt.Sprint("NAMES_POINT=", i+1))
 			if err := cmd.Wait(); !killed(err) {
-				t.Fatalf("the process ended with %v, want a kill", err)
+				t.Fatalf("process ended with %v, want SIGKILL", err)
 			}
-			whole(t, dir, out.String())
-			mends(t, dir, "run-1", "plans/context.md")
-			whole(t, dir, out.String())
+			checkWorkspace(t, dir, out.String())
+			checkNextWrite(t, dir, "run-1", "plans/context.md")
+			checkWorkspace(t, dir, out.String())
 		})
 	}
 }
@@ -281,17 +307,17 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// whole holds a workspace against what processes said that were killed: no
-// acknowledged record is lost and none is torn, a check finds no error, every
-// kept body is the one of its digest, no edit is lost, each name's file is one
-// of its revisions or an edit, and the index answers as one in memory.
-func whole(t *testing.T, dir, said string) {
+// checkWorkspace compares a workspace with the reports of processes that were
+// killed: no acknowledged record is lost or torn, no edit is lost, Check finds
+// nothing, every kept body matches its digest, each name's file is a revision or
+// an edit, and the index gives the same answers as one in memory.
+func checkWorkspace(t *testing.T, dir, reports string) {
 	t.Helper()
 	w := open(t, dir)
 	defer w.Close()
 	report, err := w.Check(t.Context())
 	if err != nil || !report.Sound() {
-		t.Errorf("check finds %+v, %v", report.Findings, err)
+		t.Errorf("Check = %+v, %v, want no findings", report.Findings, err)
 	}
 	records := logtest.Collect(t, w.Log, 0)
 	known := map[string]bool{}
@@ -304,24 +330,24 @@ func whole(t *testing.T, dir, said string) {
 			if strings.HasPrefix(f.Path, ".handoff/") {
 				text, err := os.ReadFile(filepath.Join(dir, f.Path))
 				if err != nil || logtest.DigestOf(string(text)) != f.Digest {
-					t.Errorf("the file of record %d is %q, %v", r.Seq, text, err)
+					t.Errorf("file of record %d = %q, %v", r.Seq, text, err)
 				}
 			}
 			b, err := w.Bodies.Open(t.Context(), f.Digest)
 			if err != nil || !f.Kept {
-				t.Errorf("the body of record %d, kept %v: %v", r.Seq, f.Kept, err)
+				t.Errorf("body of record %d, kept %v: %v", r.Seq, f.Kept, err)
 				continue
 			}
 			text, err := io.ReadAll(b)
 			b.Close()
 			if err != nil || logtest.DigestOf(string(text)) != f.Digest {
-				t.Errorf("the body of record %d is %q, %v", r.Seq, text, err)
+				t.Errorf("body of record %d = %q, %v", r.Seq, text, err)
 			}
 		}
 	}
 	rendered := renderings(t, dir)
 	edits := map[string]bool{}
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(reports) {
 		var what, id string
 		var seq int
 		fmt.Sscan(line, &what, &id, &seq)
@@ -330,26 +356,26 @@ func whole(t *testing.T, dir, said string) {
 			edits[id] = true
 		case what == "edit":
 			if !known[id] && !rendered[id] {
-				t.Errorf("the edit %.8s is lost", id)
+				t.Errorf("edit %.8s is lost", id)
 			}
 		case what != "ack" || seq < 1 || seq > len(records) || records[seq-1].ID != id:
-			t.Errorf("%q was acknowledged; there are %d records", line, len(records))
+			t.Errorf("%q was acknowledged, but is not in the log of %d records", line, len(records))
 		}
 	}
 	for digest := range rendered {
 		if !known[digest] && !edits[digest] {
-			t.Errorf("a name's file holds %.8s, which nobody wrote", digest)
+			t.Errorf("a name's file has content %.8s, which nobody wrote", digest)
 		}
 	}
-	sameAsMemory(t, w, records)
+	compareIndex(t, w, records)
 }
 
-// renderings returns the digests of all files of names.
+// renderings returns the digests of the files of all names.
 func renderings(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
 	err := filepath.WalkDir(filepath.Join(dir, "docs"), func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), names.TemporaryPrefix) {
+		if err != nil || d.IsDir() || durable.IsTemporary(d.Name()) {
 			return err
 		}
 		text, err := os.ReadFile(name)
@@ -362,8 +388,8 @@ func renderings(t *testing.T, dir string) map[string]bool {
 	return found
 }
 
-// sameAsMemory holds the index of a workspace against one in memory.
-func sameAsMemory(t *testing.T, w *workspace.Workspace, records []handoff.Record) {
+// compareIndex compares the index of a workspace with one in memory.
+func compareIndex(t *testing.T, w *workspace.Workspace, records []handoff.Record) {
 	t.Helper()
 	if len(records) == 0 {
 		return
@@ -379,20 +405,20 @@ func sameAsMemory(t *testing.T, w *workspace.Workspace, records []handoff.Record
 	memory := handoff.NewMemory()
 	must(t, memory.Apply(t.Context(), records...))
 	if seq, err := index.Seq(t.Context()); err != nil || int(seq) != len(records) {
-		t.Errorf("the index has come to %d, %v, want %d", seq, err, len(records))
+		t.Errorf("position of the index = %d, %v, want %d", seq, err, len(records))
 	}
 	logtest.CheckAnswers(t, index, memory, records)
 }
 
-// mends writes a name once more: its file is the head's then, and what dead
-// processes left beside it goes when it is old.
-func mends(t *testing.T, dir, run, name string) {
+// checkNextWrite writes a name twice: each time its file has the content of the
+// newest revision, and old temporary files of killed processes are removed.
+func checkNextWrite(t *testing.T, dir, run, name string) {
 	t.Helper()
 	w := open(t, dir)
 	defer w.Close()
 	beside := filepath.Dir(file(dir, run, name))
 	for i := range 2 {
-		text := fmt.Sprintf("mended %d\n", i)
+		text := fmt.Sprintf("written again %d\n", i)
 		old := time.Now().Add(-2 * time.Hour)
 		for _, temporary := range temporaries(t, beside) {
 			must(t, os.Chtimes(temporary, old, old))
@@ -403,25 +429,25 @@ func mends(t *testing.T, dir, run, name string) {
 			t.Fatalf("write: %v, %v", written.Warnings, err)
 		}
 		if got, err := os.ReadFile(file(dir, run, name)); err != nil || string(got) != text {
-			t.Errorf("the name's file is %q, %v, want %q", got, err, text)
+			t.Errorf("file of the name = %q, %v, want %q", got, err, text)
 		}
 		if a, err := names.Find(t.Context(), w, scopeOf(dir, run), name); err != nil || a.ID != written.ID {
-			t.Errorf("the name's head is %s, %v, want %s", a.ID, err, written.ID)
+			t.Errorf("newest revision = %s, %v, want %s", a.ID, err, written.ID)
 		}
 	}
 	if left := temporaries(t, beside); len(left) > 0 {
-		t.Errorf("%q were left behind", left)
+		t.Errorf("temporary files %q are left", left)
 	}
 }
 
 func temporaries(t *testing.T, dir string) []string {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(dir, names.TemporaryPrefix+"*"))
+	list, err := filepath.Glob(filepath.Join(dir, ".handoff-*"))
 	must(t, err)
-	return list
+	return slices.DeleteFunc(list, func(name string) bool { return !durable.IsTemporary(filepath.Base(name)) })
 }
 
-// workUntilKilled does all a worker can, for ever.
+// workUntilKilled publishes, writes and edits until it is killed.
 func workUntilKilled(dir string) error {
 	w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string {
 		return map[string]string{"HANDOFF_WORKSPACE": dir}[name]
@@ -430,28 +456,29 @@ func workUntilKilled(dir string) error {
 		return err
 	}
 	run := os.Getenv("NAMES_RUN")
-	does := worker{dir: dir, run: run, name: "context.md", hub: w.Hub}
+	w1 := worker{dir: dir, run: run, name: "context.md", hub: w.Hub}
 	for i := 0; ; i++ {
 		text := fmt.Sprintln(run, os.Getpid(), i)
-		if err := does.publish(fmt.Sprint("same for all ", i)); err != nil {
+		if err := w1.publish(fmt.Sprint("same for all ", i)); err != nil {
 			return err
 		}
-		if err := does.write(text); err != nil {
+		if err := w1.write(text); err != nil {
 			return err
 		}
 		if run == "shared" {
-			continue // another's rendering may come between an edit and the look at it
+			continue // another process may render between an edit and the next write
 		}
-		if err := does.edit("edit " + text); err != nil {
+		if err := w1.edit("edit " + text); err != nil {
 			return err
 		}
 	}
 }
 
-// TestRandomKills kills eight processes again and again, 1,000 times where
-// HANDOFF_LONG is set, while others check the workspace. Each has a run of its
-// own or, every other one, shares names.
+// TestRandomKills kills eight processes at random points, again and again, while
+// the log is being checked. Every other process shares its names. With
+// HANDOFF_LONG it kills 1,000 times.
 func TestRandomKills(t *testing.T) {
+	t.Parallel()
 	kills := int64(24)
 	if os.Getenv("HANDOFF_LONG") != "" {
 		kills = 1000
@@ -459,22 +486,22 @@ func TestRandomKills(t *testing.T) {
 	dir := t.TempDir()
 	var left atomic.Int64
 	var processes sync.WaitGroup
-	var said [8]bytes.Buffer
+	var reports [8]bytes.Buffer
 	left.Store(kills)
-	for i := range said {
+	for i := range reports {
 		run := "shared"
 		if i%2 == 0 {
 			run = fmt.Sprint("run-", i)
 		}
 		processes.Go(func() {
 			for left.Add(-1) >= 0 {
-				cmd, out := again(t, dir, "NAMES_WORK=until killed", "NAMES_RUN="+run)
+				cmd, out := startProcess(t, dir, "NAMES_WORK=until killed", "NAMES_RUN="+run)
 				time.Sleep(time.Duration(50_000+randv2.IntN(500_000)) * time.Microsecond)
 				cmd.Process.Kill()
 				if err := cmd.Wait(); !killed(err) {
-					t.Errorf("process %d ended by itself: %v", i, err)
+					t.Errorf("process %d was not killed: %v", i, err)
 				}
-				said[i].Write(out.Bytes())
+				reports[i].Write(out.Bytes())
 			}
 		})
 	}
@@ -487,20 +514,20 @@ func TestRandomKills(t *testing.T) {
 		case <-time.After(300 * time.Millisecond):
 		}
 		if report, err := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Check(t.Context()); err != nil || !report.Sound() {
-			t.Errorf("check finds %+v, %v", report.Findings, err)
+			t.Errorf("Check = %+v, %v, want no findings", report.Findings, err)
 		}
 	}
 	all := ""
-	for i := range said {
-		all += said[i].String()
+	for i := range reports {
+		all += reports[i].String()
 	}
 	if strings.Count(all, "ack ") == 0 {
 		t.Error("nothing was acknowledged between the kills")
 	}
-	whole(t, dir, all)
+	checkWorkspace(t, dir, all)
 	for _, run := range []string{"run-0", "run-2", "run-4", "run-6", "shared"} {
-		mends(t, dir, run, "context.md")
+		checkNextWrite(t, dir, run, "context.md")
 	}
-	whole(t, dir, all)
+	checkWorkspace(t, dir, all)
 	t.Logf("%d kills, %d acknowledgements, %d edits", kills, strings.Count(all, "ack "), strings.Count(all, "edit "))
 }

@@ -1,14 +1,13 @@
-// Package names gives agents simple file names that are theirs alone.
+// Package names gives each agent a namespace of plain file names.
 //
-// An agent writes context.md. Under which run or session that is, and hence
-// where the file lies and what another agent must say to read it, follows from
-// who it is: the name belongs to the namespace of its run, or of its session
-// where there is no run. Fifty agents may write context.md at once.
+// A name such as context.md belongs to the namespace of the agent's run, or of
+// its session if it has no run, so any number of agents can write context.md at
+// once. The name's file is
 //
 //	<session directory>/artifacts/<run>/context.md
 //
-// The file is rendered from the newest revision; every earlier one can still
-// be read.
+// It is rendered from the newest revision; every earlier revision can still be
+// read. Other agents refer to the name as <run>/context.md.
 package names
 
 import (
@@ -20,28 +19,26 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// maxSegment is the length of the longest segment of a name, in bytes: what
-// file systems allow. maxName is that of a whole name.
+// The maximum lengths, in bytes, of a segment of a name (the limit of most file
+// systems) and of a name.
 const (
 	maxSegment = 255
 	maxName    = 1000
 )
 
-// temporaryPrefix begins the names of files that are on their way.
-const temporaryPrefix = ".handoff-"
-
-// Clean checks a name and returns it in its one form. A name is a slash-
-// separated path that stays where it is: no segment is empty, "." (but for a
-// leading "./"), or "..", none has more than 255 bytes, and there is no
-// backslash, no control character and nothing that is not UTF-8.
+// Clean checks a name and returns its canonical form. A name is a slash-separated
+// relative path. It contains no empty, "." or ".." segment (except a leading
+// "./"), no segment of more than 255 bytes, no backslash, no control character
+// and no invalid UTF-8.
 //
-// Its kind is Invalid.
+// Error kind: Invalid.
 func Clean(name string) (string, error) {
-	refuse := func(reason string) (string, error) {
-		return "", &handoff.Error{Op: "name", Name: quoted(name), Kind: handoff.Invalid, Err: errors.New(reason),
-			Hint: handoff.Advice("write a plain name such as context.md or plans/step-1.md")}
+	invalid := func(reason string) (string, error) {
+		return "", &handoff.Error{Op: "check name", Name: quoted(name), Kind: handoff.Invalid, Err: errors.New(reason),
+			Hint: handoff.Advice("use a plain name such as context.md or plans/step-1.md")}
 	}
 	clean := name
 	for strings.HasPrefix(clean, "./") {
@@ -49,24 +46,24 @@ func Clean(name string) (string, error) {
 	}
 	switch {
 	case clean == "":
-		return refuse("is empty")
+		return invalid("is empty")
 	case len(clean) > maxName:
-		return refuse("is longer than 1000 bytes")
+		return invalid("is longer than 1000 bytes")
 	case !utf8.ValidString(clean) || strings.ContainsFunc(clean, unicode.IsControl):
-		return refuse("has bytes that are no text")
+		return invalid("contains control characters or invalid UTF-8")
 	case strings.Contains(clean, `\`):
-		return refuse("has a backslash")
+		return invalid("contains a backslash")
 	case path.IsAbs(clean):
-		return refuse("is absolute")
+		return invalid("path is absolute")
 	}
 	for segment := range strings.SplitSeq(clean, "/") {
 		switch {
 		case segment == "" || segment == "." || segment == "..":
-			return refuse("has a segment " + quoted(segment))
+			return invalid("contains the segment " + quoted(segment))
 		case len(segment) > maxSegment:
-			return refuse("has a segment of more than 255 bytes")
-		case strings.HasPrefix(segment, temporaryPrefix):
-			return refuse("has a segment that begins with " + temporaryPrefix)
+			return invalid("contains a segment longer than 255 bytes")
+		case durable.IsTemporary(segment):
+			return invalid("contains a segment reserved for temporary files")
 		}
 	}
 	return clean, nil
@@ -84,9 +81,8 @@ func quoted(s string) string {
 	}, s) + `"`
 }
 
-// Folder returns the directory name of a namespace: the id itself where it is
-// a safe segment of a path on every system, else one made from its bytes that
-// no other id has.
+// Folder returns the directory name of a namespace: its ID if that is a safe
+// path segment on every system, otherwise a unique encoding of the ID.
 func Folder(namespace string) string {
 	if safeSegment(namespace) {
 		return namespace
@@ -98,9 +94,9 @@ func Folder(namespace string) string {
 	return encoded
 }
 
-// safeSegment reports whether s is letters, digits, dashes, dots and
-// underscores, begins with a letter or digit, and is not too long. Upper-case
-// letters are safe only because ids that differ in case alone are not minted.
+// safeSegment reports whether s has at most 128 letters, digits, dashes, dots
+// and underscores and starts with a letter or digit. Upper-case letters are safe
+// because no two generated IDs differ only in case.
 func safeSegment(s string) bool {
 	if s == "" || len(s) > 128 {
 		return false

@@ -9,27 +9,27 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A Scope says whose names are meant: those of a run, or of a session where
-// there is no run.
+// A Scope selects a namespace: that of a run, or of a session if there is no
+// run.
 type Scope struct {
 	Session string
 	Run     string
-	Dir     string // the session's directory, absolute; "" where none is known
-	Within  string // a directory that no symbolic link on the way to Dir may leave; "" where Dir was named by who may
+	Dir     string // the session's directory, absolute; "" if unknown
+	Within  string // the directory that must contain Dir after links are resolved; "" if the user named Dir
 
-	// Folders lead from Dir to the files of the namespace; nil for artifacts,
-	// and the namespace's own in it.
+	// Folders is the path from Dir to the files of the namespace; nil for the
+	// default, artifacts/<namespace>.
 	Folders []string
 }
 
-// Namespace returns the id that owns the scope's names. Its kind is Invalid
-// where there is neither run nor session.
+// Namespace returns the ID of the namespace. Error kind: Invalid if there is
+// neither run nor session.
 func (s Scope) Namespace() (string, error) {
 	if id := cmp.Or(s.Run, s.Session); id != "" {
 		return id, nil
 	}
-	return "", &handoff.Error{Op: "name", Kind: handoff.Invalid, Err: errors.New("there is no run or session that it would belong to"),
-		Hint: handoff.Advice("say which with --run ID, or set HANDOFF_RUN or HANDOFF_SESSION")}
+	return "", &handoff.Error{Op: "find namespace", Kind: handoff.Invalid, Err: errors.New("no run or session is set"),
+		Hint: handoff.Advice("name a run or session, or set HANDOFF_RUN or HANDOFF_SESSION")}
 }
 
 func digest(s string) string {

@@ -11,10 +11,11 @@ import (
 	"github.com/agent-handoff/handoff/internal/names"
 )
 
-// TestWritersAtOnce has many write one name at once, each as a process would:
-// every write is one revision, none is taken for an edit, and the name's file
-// ends as the head.
-func TestWritersAtOnce(t *testing.T) {
+// TestConcurrentWriters writes one name through many workspaces at once: every
+// write makes one revision, none is mistaken for an edit, and the file ends up
+// with the newest one.
+func TestConcurrentWriters(t *testing.T) {
+	t.Parallel()
 	const writers, each = 8, 12
 	dir := t.TempDir()
 	var wg sync.WaitGroup
@@ -26,7 +27,7 @@ func TestWritersAtOnce(t *testing.T) {
 				text := fmt.Sprintf("writer %d, text %d", i, n)
 				written, err := writer.Write(t.Context(), handoff.Draft{Channel: "handoff", Title: text, Name: "context.md", Body: strings.NewReader(text)})
 				if err != nil || len(written.Warnings) > 0 || len(written.SavedEdits) > 0 || written.Existing {
-					t.Errorf("%s: %v, warnings %q, rescued %d", text, err, written.Warnings, len(written.SavedEdits))
+					t.Errorf("%s: %v, warnings %q, %d saved edits", text, err, written.Warnings, len(written.SavedEdits))
 				}
 			}
 		})
@@ -40,9 +41,9 @@ func TestWritersAtOnce(t *testing.T) {
 	head, err := names.Find(t.Context(), w, scopeOf(dir, "run-1"), "context.md")
 	must(t, err)
 	if got, err := os.ReadFile(file(dir, "run-1", "context.md")); err != nil || string(got) != head.Title {
-		t.Errorf("the file is %q, %v, want the head's, %q", got, err, head.Title)
+		t.Errorf("file = %q, %v, want %q", got, err, head.Title)
 	}
 	if left := temporaries(t, scopeOf(dir, "run-1").Dir+"/artifacts/run-1"); len(left) > 0 {
-		t.Errorf("%q were left behind", left)
+		t.Errorf("temporary files %q are left", left)
 	}
 }
