@@ -95,7 +95,7 @@ func keepMode(dir *os.Root, name string, f *os.File) error {
 }
 
 // createTemporary creates a temporary file beside name and removes abandoned
-// ones of the same name.
+// ones of the same name, whatever their numbers.
 func createTemporary(dir *os.Root, name string) (string, *os.File, error) {
 	folder := path.Dir(name)
 	prefix := fmt.Sprintf("%s%.8x-", temporaryPrefix, sha256.Sum256([]byte(path.Base(name))))
@@ -105,7 +105,7 @@ func createTemporary(dir *os.Root, name string) (string, *os.File, error) {
 		if errors.Is(err, fs.ErrExist) {
 			continue // another writer has this one
 		}
-		if err == nil && i > 0 {
+		if err == nil {
 			removeAbandoned(dir, f, folder, prefix)
 		}
 		return temporary, f, err
