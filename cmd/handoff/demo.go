@@ -12,15 +12,15 @@ func demoCommand(a *cli.App) *cobra.Command {
 	var role string
 	c := &cobra.Command{
 		Use:     "demo",
-		Short:   "Watch four agents hand real files on, in a fresh directory",
+		Short:   "Run a demonstration with four agents in a new directory",
 		GroupID: cli.Setup,
-		Long: `Demo starts four processes, an architect, a builder, a reviewer and a lead, in
-a fresh directory below the current one. They mend a small Go program. None is
-told where the others' files are: each waits for what it needs, reads only that,
-and publishes what it made. A patch is replaced after its tests failed, and two
-revisions of the design, made at the same time, are settled by the lead.
+		Long: `Demo starts four processes in a new directory inside the current one: an
+architect, a builder, a reviewer and a lead. They fix a small Go program. No
+agent knows where the others' files are: each waits for the artifacts that it
+needs, reads them, and publishes its result. A patch is replaced after its tests
+fail, and the lead decides between two competing revisions of the design.
 
-Every line after a $ is a command that was really run.`,
+Each line after a $ is a command that was run.`,
 		Example: "  handoff demo",
 		Args:    cli.Exactly(0, ""),
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/agent-handoff/handoff"
@@ -29,13 +31,14 @@ func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 		{"session", "id", "session"}, {"run", "id", "run"}, {"task", "id", "task"}, {"operation", "id", "operation"},
 		{"work", "id", "unit of work"}, {"parent-work", "id", "parent unit of work"}, {"agent", "name", "agent"}, {"thread", "URI", "thread"},
 	} {
-		f.fields[field.name] = flags.String(field.name, "", "filter by the producer's "+field.what+" `"+field.value+"`")
+		f.fields[field.name] = flags.String(field.name, "", "filter by "+field.what+" `"+field.value+"`")
 	}
-	flags.StringArrayVar(&f.producer, "producer", nil, "filter by any other producer field, as `field=value`; may be repeated")
+	flags.StringArrayVar(&f.producer, "producer", nil, "filter by any other id, as `field=value`; may be repeated")
 	flags.StringVar(&f.filter.Status, "status", "", "filter by `status`: active, superseded or withdrawn")
 	flags.BoolVar(&f.filter.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")
 	flags.StringVar(&f.filter.Since, "since", "", "published at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
 	flags.StringVar(&f.filter.Until, "until", "", "published before `time`")
+	cli.GroupFlags(c, "Producer filters", append(slices.Collect(maps.Keys(f.fields)), "producer")...)
 	c.MarkFlagsMutuallyExclusive("all", "status")
 	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{"active", "superseded", "withdrawn"}, cobra.ShellCompDirectiveNoFileComp))

@@ -18,9 +18,9 @@ func searchCommand(a *cli.App) *cobra.Command {
 		Short:   "Search titles, summaries, names, tags and content of artifacts",
 		GroupID: cli.Find,
 		Long: `Search finds the artifacts that contain all of the words, in any field and any
-case, newest first. A trailing * matches any ending; there are no other operators.
-Matches are shown in [brackets]. Superseded and withdrawn artifacts are included
-with --all only.
+case, newest first. A trailing * matches any ending; there are no other
+operators. Matches are shown in [brackets]. Superseded and withdrawn artifacts
+are included with --all only.
 
 Content is searched if it is text of at most 1 MiB: its first 64 KiB, as
 published. The content of withdrawn artifacts is not searched.`,

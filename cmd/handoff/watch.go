@@ -77,8 +77,8 @@ func watchCommand(a *cli.App) *cobra.Command {
 		Short:   "Print artifacts as they are published",
 		GroupID: cli.Find,
 		Long: `Watch prints each artifact that is published from now on, one per line, until it
-is stopped. With --after it starts after a position in the log, so that nothing is
-missed between two watches.`,
+is stopped. With --after it starts after a position in the log, so that nothing
+is missed between two watches.`,
 		Example: "  handoff watch --channel patch\n  handoff watch --after 42 --json",
 	}
 	f.add(a, c)

@@ -15,13 +15,13 @@ func writeCommand(a *cli.App) *cobra.Command {
 		Use:     "write NAME [FILE|-]",
 		Short:   "Save content under a name scoped to your run",
 		GroupID: cli.Publish,
-		Long: `Write stores a file, or standard input, under a name of your run (of your session
-outside a run) and prints its ref, run/name. Many agents can write context.md at
-the same time without a conflict.
+		Long: `Write stores a file, or standard input, under a name in your run (outside a run,
+in your session) and prints its ref, run/name. Many agents can write context.md
+at the same time without a conflict.
 
 Writing a name again updates its file; earlier revisions stay readable with
-handoff read --rev. An edit that was made to the file outside handoff is saved as
-a revision first. The same content again changes nothing.`,
+handoff read --rev. An edit that was made to the file outside handoff is saved
+as a revision first. Writing the same content again changes nothing.`,
 		Example: "  handoff write context.md notes.md\n  git diff | handoff write plans/change.diff --title 'Change so far'",
 		Args:    cobra.RangeArgs(1, 2),
 	}

@@ -42,7 +42,7 @@ func (f *Identity) Add(c *cobra.Command) {
 		c.Flags().StringVar(s.value, s.name, "", s.usage)
 	}
 	c.Flags().StringVar(&f.model, "model", "", "model `name`, as provider/id")
-	c.Flags().StringArrayVar(&f.ids, "producer", nil, "any other id of the harness, as `field=value` (repeatable)")
+	c.Flags().StringArrayVar(&f.ids, "producer", nil, "any other id of the harness, as `field=value`; may be repeated")
 	GroupFlags(c, "Identity flags", slices.Concat(identityFlags, []string{"model", "producer"})...)
 }
 

@@ -16,23 +16,23 @@ func addCommand(a *cli.App) *cobra.Command {
 	var who cli.Identity
 	c := &cobra.Command{
 		Use:   "add FILE --type document|data|report|artifact",
-		Short: "Register an output: a file of the session's folder becomes an artifact",
-		Long: `Add publishes a file of the session's folder as an artifact of the session, and
-lists it in the manifest. FILE is below the current directory if that lies in
-the folder, else below the folder itself.`,
-		Example: "  handoff session add requirements.md --type document --description 'Initial requirements'",
+		Short: "Register a file of the session's folder as an output",
+		Long: `Add publishes a file of the session's folder as an artifact of the session and
+lists it in the manifest. FILE is relative to the current directory if that is
+in the folder, otherwise to the folder.`,
+		Example: "  handoff session add requirements.md --type document",
 		Args:    cli.Exactly(1, "one file"),
 	}
 	f.add(a, c)
-	c.Flags().StringVar(&add.Type, "type", "", "what it is: `document`, data, report or artifact")
-	c.Flags().StringVar(&add.Description, "description", "", "one `line` that says what it is for")
-	c.Flags().StringVar(&add.Title, "title", "", "one `line` that names it")
-	c.Flags().StringVar(&add.Channel, "channel", "", "the `channel` it belongs to (default: handoff)")
-	c.Flags().StringVar(&add.Key, "key", "", "add only once under this `word`")
-	c.Flags().StringArrayVar(&add.Tags, "tag", nil, "a `word` to find it by; may be repeated")
-	c.Flags().StringArrayVar(&add.Parents, "from", nil, "a `ref` that it was made from; may be repeated")
-	c.Flags().StringArrayVar(&add.Replaces, "replaces", nil, "a `ref` whose place it takes; may be repeated")
-	c.Flags().StringVar(&who.Producer.Agent, "agent", "", "who made it: the agent's `name`")
+	c.Flags().StringVar(&add.Type, "type", "", "output `type`: document, data, report or artifact")
+	c.Flags().StringVar(&add.Description, "description", "", "`text` that describes it, on one line")
+	c.Flags().StringVar(&add.Title, "title", "", "`text` that names it, on one line")
+	c.Flags().StringVar(&add.Channel, "channel", "", "`channel` (purpose; default: handoff)")
+	c.Flags().StringVar(&add.Key, "key", "", "`key` under which it is published only once")
+	c.Flags().StringArrayVar(&add.Tags, "tag", nil, "`tag` to find it by; may be repeated")
+	c.Flags().StringArrayVar(&add.Parents, "from", nil, "`ref` of an artifact it was made from; may be repeated")
+	c.Flags().StringArrayVar(&add.Replaces, "replaces", nil, "`ref` of an artifact it replaces; may be repeated")
+	c.Flags().StringVar(&who.Producer.Agent, "agent", "", "agent `name` (default: the session's agent)")
 	a.JSONFlag(c, "print the artifact as JSON")
 	c.MarkFlagRequired("type")
 	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(session.Types, cobra.ShellCompDirectiveNoFileComp))

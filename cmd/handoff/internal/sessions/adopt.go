@@ -12,16 +12,18 @@ func adoptCommand(a *cli.App) *cobra.Command {
 	var lenient bool
 	c := &cobra.Command{
 		Use:   "adopt DIR",
-		Short: "Bring in a session folder that another engine wrote",
-		Long: `Adopt reads the manifest of a folder below the workspace, records the session
-with its outputs, links and end, and from then on renders the manifest. Fields
-that handoff doesn't know stay in it. What breaks the specification is told with
-its JSON pointer, and refused; with --lenient it is told and taken as far as it
-can be. A file outside the folder is never taken.`,
+		Short: "Import a session folder created by another engine",
+		Long: `Adopt reads the manifest of a folder in the workspace and records the session
+with its outputs, links and status. From then on handoff renders the manifest;
+unknown fields are preserved.
+
+A manifest that violates the specification is rejected, with a JSON pointer to
+each error. With --lenient the errors are warnings and the valid parts are
+imported. Files outside the folder are never imported.`,
 		Example: "  handoff session adopt docs/agent-outputs/a3f2c9d1-4b5e-4789-81ab-cdef12345678",
 		Args:    cli.Exactly(1, "one directory"),
 	}
-	c.Flags().BoolVar(&lenient, "lenient", false, "take a manifest that breaks the specification")
+	c.Flags().BoolVar(&lenient, "lenient", false, "import the valid parts of an invalid manifest")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.WritingTidy(func(w *workspace.Workspace) error {
 			folder, err := w.Inside(w.Home(), args[0])

@@ -23,11 +23,11 @@ const (
 	exitSignalled  = 128
 )
 
-// forwarded are the signals that are passed on to the child.
+// forwarded are the signals that are sent on to the child.
 var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
 
-// listen begins to take the signals that are passed on. One that handoff was
-// started to ignore stays ignored, for the child too.
+// listen starts to receive the signals that are forwarded. A signal that was
+// ignored when handoff started stays ignored, also by the child.
 func listen() (signals chan os.Signal, stop func()) {
 	signals = make(chan os.Signal, 16)
 	for _, s := range forwarded {
@@ -38,8 +38,8 @@ func listen() (signals chan os.Signal, stop func()) {
 	return signals, func() { signal.Stop(signals) }
 }
 
-// find returns where a program lies, or the exit code for one that can't be
-// run.
+// find returns the path of a program, or the exit code for one that can't be
+// executed.
 func find(name string) (string, int, error) {
 	path, err := exec.LookPath(name)
 	switch {
@@ -55,9 +55,8 @@ func find(name string) (string, int, error) {
 	return "", exitNotRunable, err
 }
 
-// A child is a process in handoff's own process group, on handoff's own
-// descriptors: what is typed, printed and asked of the terminal is between it
-// and them.
+// A child is a process in handoff's process group that uses handoff's
+// descriptors directly: handoff does not copy its input or output.
 type child struct{ process *os.Process }
 
 func start(path string, args, env []string) (child, error) {
@@ -72,11 +71,11 @@ func start(path string, args, env []string) (child, error) {
 // An ending is how a child ended.
 type ending struct {
 	status syscall.WaitStatus
-	asked  syscall.Signal // the last signal by which handoff was asked to end it, 0 for none
+	asked  syscall.Signal // the last signal that asked handoff to end, 0 for none
 }
 
-// wait returns how the child ended. Until then signals are passed on, but for
-// those that the terminal sent to the whole group.
+// wait returns how the child ended. Until then it forwards signals, except those
+// that the terminal sent to the process group.
 func (c child) wait(signals <-chan os.Signal) ending {
 	var e ending
 	ended := make(chan syscall.WaitStatus)
@@ -90,28 +89,28 @@ func (c child) wait(signals <-chan os.Signal) ending {
 			e.heard(s)
 			typed := s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGWINCH
 			if !typed || !inForeground() {
-				_ = c.process.Signal(s) // it may have ended meanwhile
+				_ = c.process.Signal(s) // it may have ended already
 			}
 		}
 	}
 }
 
-// hear takes what has come and was not passed on.
+// hear receives the signals that were not forwarded.
 func (e *ending) hear(signals <-chan os.Signal) {
 	for len(signals) > 0 {
 		e.heard(<-signals)
 	}
 }
 
-// heard remembers a signal that asks to end.
+// heard stores a signal that asks handoff to end.
 func (e *ending) heard(s os.Signal) {
 	if asks := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}; slices.Contains(asks, s) {
 		e.asked = s.(syscall.Signal)
 	}
 }
 
-// reap waits for the child's end. Where the child stops in the foreground,
-// handoff stops with it, so that the shell sees it and takes the terminal back.
+// reap waits for the child's end. If the child stops in the foreground, handoff
+// stops too, so that the shell takes the terminal back.
 func (c child) reap() syscall.WaitStatus {
 	for {
 		var status syscall.WaitStatus
@@ -133,8 +132,8 @@ func (c child) reap() syscall.WaitStatus {
 	}
 }
 
-// inForeground reports whether handoff's process group, to which the child
-// belongs, is the one that the terminal talks to.
+// inForeground reports whether handoff's process group, which includes the
+// child, is the foreground group of the terminal.
 func inForeground() bool {
 	tty, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -145,7 +144,7 @@ func inForeground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// code returns the exit code that tells of the ending.
+// code returns the exit code for an ending.
 func (e ending) code() int {
 	if e.status.Signaled() {
 		return exitSignalled + int(e.status.Signal())
@@ -153,9 +152,9 @@ func (e ending) code() int {
 	return e.status.ExitStatus()
 }
 
-// verdict returns how the session is closed, and why. A child that was asked
-// to end was cancelled, unless it took an interrupt or a hang-up lightly and
-// came to a good end.
+// verdict returns the session's status and the reason for it. A child that was
+// asked to end is cancelled, unless it handled an interrupt or a hang-up and
+// then succeeded.
 func (e ending) verdict() (status, why string) {
 	light := e.asked == syscall.SIGINT || e.asked == syscall.SIGHUP
 	switch {

@@ -12,15 +12,16 @@ func closeCommand(a *cli.App) *cobra.Command {
 	var f sessionFlag
 	var status, why string
 	c := &cobra.Command{
-		Use:     "close --status completed|failed|cancelled",
-		Short:   "End a session",
-		Long:    "Close records that a session ended, and how. The first end stands; a later one is recorded and shown apart.",
+		Use:   "close --status completed|failed|cancelled",
+		Short: "Close a session",
+		Long: `Close records that a session ended, and its status. The first close wins; later
+ones are recorded and shown separately.`,
 		Example: "  handoff session close --status completed",
 		Args:    cli.Exactly(0, ""),
 	}
 	f.add(a, c)
-	c.Flags().StringVar(&status, "status", "", "how it ended: `completed`, failed or cancelled")
-	c.Flags().StringVar(&why, "reason", "", "one `line` that says why")
+	c.Flags().StringVar(&status, "status", "", "final `status`: completed, failed or cancelled")
+	c.Flags().StringVar(&why, "reason", "", "`text` that explains the status, on one line")
 	c.MarkFlagRequired("status")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{session.Completed, session.Failed, session.Cancelled}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -14,7 +14,7 @@ import (
 func configCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "config",
-		Short:   "Show how paths are set up",
+		Short:   "Explain the configuration of paths",
 		GroupID: cli.Setup,
 		Example: "  handoff config explain session_folder",
 		Args:    cobra.ArbitraryArgs,
@@ -34,17 +34,17 @@ func configExplainCommand(a *cli.App) *cobra.Command {
 	var bundle, id string
 	c := &cobra.Command{
 		Use:   "explain NAME",
-		Short: "Show what a path variable stands for, and each substitution on the way",
-		Long: `Explain resolves a variable as a session would, and shows where each part of it
-comes from: the engine, the workflow.yaml, the bundle's config.yaml, or a
-default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
+		Short: "Show how a path variable is resolved",
+		Long: `Explain resolves a variable like a session does and shows the source of each
+part: the engine, workflow.yaml, the bundle's config.yaml, or a default. {x} and
+{{x}} are the same. NAME can also be a text that contains variables.`,
 		Example: "  handoff config explain session_folder --workflow-file workflow.yaml",
 		Args:    cli.Exactly(1, "one name"),
 	}
-	c.Flags().StringVar(&files.Workflow, "workflow-file", "", "the workflow.yaml, as `file`")
-	c.Flags().StringVar(&files.Config, "config-file", "", "the bundle's config.yaml, as `file`")
-	c.Flags().StringVar(&bundle, "bundle", "", "the bundle, as `path`")
-	c.Flags().StringVar(&id, "session", "", "the session's `id` (default: HANDOFF_SESSION)")
+	c.Flags().StringVar(&files.Workflow, "workflow-file", "", "workflow.yaml `file`")
+	c.Flags().StringVar(&files.Config, "config-file", "", "config.yaml `file` of the bundle")
+	c.Flags().StringVar(&bundle, "bundle", "", "bundle `path`")
+	c.Flags().StringVar(&id, "session", "", "session `id` (default: HANDOFF_SESSION)")
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
@@ -82,8 +82,7 @@ default. {x} and {{x}} mean the same. NAME may be a text with variables, too.`,
 	return c
 }
 
-// sessionFiles completes what the flags say with where, and as whom, they were
-// given.
+// sessionFiles makes the paths of flags absolute and adds the user.
 func sessionFiles(a *cli.App, files workspace.SessionFiles) workspace.SessionFiles {
 	for _, name := range []*string{&files.Agent, &files.Workflow, &files.Config} {
 		if *name != "" {

@@ -16,23 +16,23 @@ func findCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "find",
 		Short: "List sessions, newest first",
-		Long:  `Find lists the sessions that fit every filter, newest first.`,
+		Long:  `Find lists the sessions that match every filter, newest first.`,
 		Example: "  handoff session find --agent casey --workflow '^deep-dive-' --status completed\n" +
 			"  handoff session find --since 7d --output-type document --limit 1 --json",
 		Args: cli.Exactly(0, ""),
 	}
 	flags := c.Flags()
-	flags.StringVar(&q.Agent, "agent", "", "of the agent of this `name`")
-	flags.StringVar(&workflow, "workflow", "", "whose workflow's name fits this `regexp`")
-	flags.StringVar(&q.Status, "status", "", "of this `status`: running, completed, failed, cancelled or stalled")
-	flags.StringVar(&since, "since", "", "begun at or after this `time`: 2h, 3d, 2026-11-21, or RFC 3339")
-	flags.StringVar(&until, "until", "", "begun before this `time`")
-	flags.StringVar(&q.User, "user", "", "begun by this `user`")
-	flags.StringVar(&q.Tag, "tag", "", "with this `tag`")
-	flags.StringVar(&q.OutputType, "output-type", "", "with an output of this `type`: document, data, report or artifact")
-	flags.BoolVar(&q.IncludeRuns, "runs", false, "runs within sessions too")
-	flags.IntVar(&q.Limit, "limit", cli.DefaultLimit, "at most this `number`; 0 for all")
-	flags.StringVar(&q.Cursor, "cursor", "", "go on where an earlier page ended, at its `cursor`")
+	flags.StringVar(&q.Agent, "agent", "", "filter by agent `name`")
+	flags.StringVar(&workflow, "workflow", "", "filter by workflow name, with a `regexp`")
+	flags.StringVar(&q.Status, "status", "", "filter by `status`: running, completed, failed, cancelled or stalled")
+	flags.StringVar(&since, "since", "", "started at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
+	flags.StringVar(&until, "until", "", "started before `time`")
+	flags.StringVar(&q.User, "user", "", "filter by user `name`")
+	flags.StringVar(&q.Tag, "tag", "", "filter by `tag`")
+	flags.StringVar(&q.OutputType, "output-type", "", "filter by output `type`: document, data, report or artifact")
+	flags.BoolVar(&q.IncludeRuns, "runs", false, "include runs inside sessions")
+	flags.IntVar(&q.Limit, "limit", cli.DefaultLimit, "maximum `number` of sessions; 0 for no limit")
+	flags.StringVar(&q.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
 	a.JSONFlag(c, "print JSON")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(session.Statuses, cobra.ShellCompDirectiveNoFileComp))
 	c.RegisterFlagCompletionFunc("output-type", cobra.FixedCompletions(session.Types, cobra.ShellCompDirectiveNoFileComp))
@@ -61,7 +61,7 @@ func findCommand(a *cli.App) *cobra.Command {
 			}
 			a.Table([]string{"id", "status", "agent", "workflow", "name", "age"}, rows)
 			if page.Cursor != "" {
-				fmt.Fprintf(a.Err, "older ones: --cursor %s\n", page.Cursor)
+				fmt.Fprintf(a.Err, "there are older sessions: --cursor %s\n", page.Cursor)
 			}
 			return nil
 		})
@@ -69,7 +69,7 @@ func findCommand(a *cli.App) *cobra.Command {
 	return c
 }
 
-// pattern compiles a regular expression of a flag, nil for "".
+// pattern compiles the regular expression of a flag; it is nil for "".
 func pattern(flag, text string) (*regexp.Regexp, error) {
 	if text == "" {
 		return nil, nil

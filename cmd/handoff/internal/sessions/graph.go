@@ -13,17 +13,22 @@ func graphCommand(a *cli.App) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "graph [SESSION]",
-		Short: "Draw what a session builds on, and what builds on it",
+		Short: "Show the links between sessions",
 		Long: `Graph follows the links between sessions in both directions. A session that is
-not recorded here is shown as unresolved; sessions that build on each other are
-told on standard error, and in JSON as cycles.`,
+not recorded here is shown as unresolved. Cycles are reported on standard error,
+and in JSON.`,
 		Example:           "  handoff session graph $ID --format mermaid",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteSessions,
 	}
-	c.Flags().StringVar(&format, "format", "tree", "how to draw it: `tree`, json, dot or mermaid")
+	c.Flags().StringVar(&format, "format", "tree", "output `format`: tree, json, dot or mermaid")
+	a.JSONFlag(c, "print JSON; the same as --format json")
+	c.MarkFlagsMutuallyExclusive("json", "format")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if a.AsJSON {
+			format = "json"
+		}
 		id, err := (&sessionFlag{id: strings.Join(args, "")}).resolve(a)
 		if err != nil {
 			return err
@@ -34,7 +39,7 @@ told on standard error, and in JSON as cycles.`,
 				return err
 			}
 			for _, cycle := range g.Cycles {
-				a.Warn("these build on each other: %s", strings.Join(cycle, " "))
+				a.Warn("cycle: %s", strings.Join(cycle, " "))
 			}
 			return a.Draw(g, id, format)
 		})

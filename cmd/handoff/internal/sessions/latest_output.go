@@ -12,10 +12,10 @@ import (
 func latestCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "latest-output AGENT WORKFLOW-REGEXP TYPE",
-		Short: "Print the path of the newest output of a type that an agent completed",
-		Long: `Latest-output prints one absolute path: of the newest output of the type, in
-the newest completed session of the agent whose workflow's name fits and that
-has one. Where there is none the exit code is 3.`,
+		Short: "Print the path of an agent's newest completed output",
+		Long: `Latest-output prints the absolute path of the newest output of a type. It is
+taken from the newest completed session of the agent whose workflow name matches
+and which has such an output. Exit code 3: there is none.`,
 		Example: "  handoff session latest-output casey '^deep-dive-' document",
 		Args:    cli.Exactly(3, "an agent, a regular expression and a type"),
 	}

@@ -10,7 +10,7 @@ func linkCommand(a *cli.App) *cobra.Command {
 	var f sessionFlag
 	c := &cobra.Command{
 		Use:               "link SESSION",
-		Short:             "Say that a session builds on another",
+		Short:             "Record that a session builds on another",
 		Example:           "  handoff session link a3f2c9d1-4b5e-4789-81ab-cdef12345678",
 		Args:              cli.Exactly(1, "one session"),
 		ValidArgsFunction: a.CompleteSessions,

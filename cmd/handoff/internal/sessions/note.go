@@ -15,16 +15,17 @@ func noteCommand(a *cli.App) *cobra.Command {
 	var messages int
 	var meta []string
 	c := &cobra.Command{
-		Use:     "note",
-		Short:   "Add to what is known of a session: its summary, its messages, anything else",
-		Long:    "Note adds to a session, and renders its manifest. What was noted before stays, unless it is noted anew.",
-		Example: "  handoff session note --user-summary 'I need to purchase 10 laptops' --message-count 8 --meta ticket=IT-17",
+		Use:   "note",
+		Short: "Update a session's summary and metadata",
+		Long: `Note updates a session and renders its manifest. Fields that are not given keep
+their values.`,
+		Example: "  handoff session note --user-summary 'Purchase 10 laptops' --meta ticket=IT-17",
 		Args:    cli.Exactly(0, ""),
 	}
 	f.add(a, c)
-	c.Flags().StringVar(&summary, "user-summary", "", "the user's first `message`")
-	c.Flags().IntVar(&messages, "message-count", 0, "the `number` of messages")
-	c.Flags().StringArrayVar(&meta, "meta", nil, "anything else, as `key=value`; may be repeated")
+	c.Flags().StringVar(&summary, "user-summary", "", "`text` of the user's first message")
+	c.Flags().IntVar(&messages, "message-count", 0, "`number` of messages")
+	c.Flags().StringArrayVar(&meta, "meta", nil, "metadata, as `key=value`; may be repeated")
 	c.MarkFlagsOneRequired("user-summary", "message-count", "meta")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var n handoff.SessionNoted

@@ -3,7 +3,6 @@ package sessions
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/internal/session"
@@ -11,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// openingFlags say what a session is.
+// openingFlags describe a session.
 type openingFlags struct {
 	opening session.Opening
 	inputs  []string
@@ -20,19 +19,19 @@ type openingFlags struct {
 
 func (f *openingFlags) add(c *cobra.Command) {
 	o, flags := &f.opening, c.Flags()
-	flags.StringVar(&o.Agent.Name, "agent", "", "the agent's `name`")
-	flags.StringVar(&o.Agent.Title, "title", "", "the agent's `title` for people")
-	flags.StringVar(&o.Agent.Bundle, "bundle", "", "the agent's bundle, as `path`")
-	flags.StringVar(&o.Workflow.Name, "workflow", "", "the workflow's `name`")
-	flags.StringVar(&o.Workflow.Description, "description", "", "what the workflow does, as one `line`")
-	flags.StringVar(&o.User, "user", "", "who `began` it (default: the bundle's user_name, else USER)")
-	flags.StringArrayVar(&f.inputs, "input", nil, "an input of the workflow, as `key=value`; may be repeated")
-	flags.StringVar(&f.files.Agent, "agent-file", "", "a `file` that says name, title and bundle of the agent")
-	flags.StringVar(&f.files.Workflow, "workflow-file", "", "the workflow.yaml, as `file`")
-	flags.StringVar(&f.files.Config, "config-file", "", "the bundle's config.yaml, as `file`")
+	flags.StringVar(&o.Agent.Name, "agent", "", "agent `name`")
+	flags.StringVar(&o.Agent.Title, "title", "", "agent `title`, for display")
+	flags.StringVar(&o.Agent.Bundle, "bundle", "", "`path` of the agent's bundle")
+	flags.StringVar(&o.Workflow.Name, "workflow", "", "workflow `name`")
+	flags.StringVar(&o.Workflow.Description, "description", "", "`text` that describes the workflow, on one line")
+	flags.StringVar(&o.User, "user", "", "`name` of the user who started it (default: the bundle's user_name, otherwise USER)")
+	flags.StringArrayVar(&f.inputs, "input", nil, "workflow input, as `key=value`; may be repeated")
+	flags.StringVar(&f.files.Agent, "agent-file", "", "agent `file`, with the agent's name, title and bundle")
+	flags.StringVar(&f.files.Workflow, "workflow-file", "", "workflow.yaml `file`")
+	flags.StringVar(&f.files.Config, "config-file", "", "config.yaml `file` of the bundle")
 }
 
-// resolve returns the opening that the flags make.
+// resolve returns what the flags describe.
 func (f *openingFlags) resolve(a *cli.App) (session.Opening, workspace.SessionFiles, error) {
 	o := f.opening
 	inputs, err := cli.Pairs("--input", f.inputs)
@@ -57,19 +56,22 @@ func openCommand(a *cli.App) *cobra.Command {
 	var env bool
 	c := &cobra.Command{
 		Use:   "open --agent NAME --workflow NAME",
-		Short: "Begin a session: print its id, folder, manifest and every variable",
-		Long: `Open begins a session: it mints the id, makes the folder, renders the manifest,
-and prints what an engine needs as JSON, or with --env as lines for a shell.
+		Short: "Start a session and print its id, folder and variables",
+		Long: `Open starts a session: it generates an id, creates the folder, renders the
+manifest and prints what an engine needs, as JSON or, with --env, as export
+lines for a shell.
 
-Where the folder lies is {session_folder} of the workflow, which lies in
-{agent_outputs_folder} of the bundle; handoff config explain shows how each is
-resolved.`,
-		Example: "  eval \"$(handoff session open --agent alex --workflow intake-app --env)\"\n  handoff session open --agent-file alex.md --workflow-file workflow.yaml",
-		Args:    cli.Exactly(0, ""),
+The folder is the workflow's {session_folder}, inside the bundle's
+{agent_outputs_folder}; handoff config explain shows how they are resolved.`,
+		Example: "  eval \"$(handoff session open --agent alex --workflow intake-app --env)\"\n" +
+			"  handoff session open --agent-file alex.md --workflow-file workflow.yaml",
+		Args: cli.Exactly(0, ""),
 	}
 	f.add(c)
-	c.Flags().StringVar(&f.opening.ID, "id", "", "the session's `UUID` (default: a new one)")
+	c.Flags().StringVar(&f.opening.ID, "id", "", "session `UUID` (default: a new one)")
 	c.Flags().BoolVar(&env, "env", false, "print export lines for a shell")
+	a.JSONFlag(c, "print JSON (the default)")
+	c.MarkFlagsMutuallyExclusive("env", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o, files, err := f.resolve(a)
 		if err != nil {
@@ -89,7 +91,7 @@ resolved.`,
 			}
 			if env {
 				for _, name := range cli.SortedKeys(opened.Env) {
-					fmt.Fprintf(a.Out, "export %s=%s\n", name, quoted(opened.Env[name]))
+					fmt.Fprintf(a.Out, "export %s=%s\n", name, cli.ShellWord(opened.Env[name]))
 				}
 				return nil
 			}
@@ -98,6 +100,3 @@ resolved.`,
 	}
 	return c
 }
-
-// quoted is s as one word of a shell.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -15,13 +13,13 @@ import (
 	"github.com/agent-handoff/handoff/workspace"
 )
 
-// A receipt tells what a session left behind.
+// A receipt is a summary of what a session published.
 type receipt struct {
 	*run
 	session handoff.Session
 	took    time.Duration
-	made    []handoff.Artifact // what stands, oldest first
-	found   []string           // of what was expected
+	made    []handoff.Artifact // active artifacts, oldest first
+	found   []string           // expected outputs
 	missing []string
 }
 
@@ -43,7 +41,7 @@ func newReceipt(ctx context.Context, w *workspace.Workspace, r *run) (receipt, e
 	return rc, err
 }
 
-// print tells it on standard error, for the output is the child's.
+// print prints the receipt on standard error; standard output is the child's.
 func (rc receipt) print(status, why string) {
 	what := "session"
 	if rc.session.Parent != "" {
@@ -65,34 +63,34 @@ func (rc receipt) print(status, why string) {
 		fmt.Fprintln(rc.Err, cli.OneLine(line))
 	}
 	for _, name := range rc.found {
-		fmt.Fprintf(rc.Err, "  expected %s: it is there\n", cli.OneLine(name))
+		fmt.Fprintf(rc.Err, "  expected %s: found\n", cli.OneLine(name))
 	}
 	for _, name := range rc.missing {
-		fmt.Fprintf(rc.Err, "  expected %s: it is missing, or empty\nhint: %s\n", cli.OneLine(name), rc.mend(name))
+		fmt.Fprintf(rc.Err, "  expected %s: missing or empty\nhint: run: %s\n", cli.OneLine(name), rc.fix(name))
 	}
 }
 
-// mend returns the command that delivers what is missing.
-func (rc receipt) mend(name string) string {
+// fix returns the command that delivers a missing output.
+func (rc receipt) fix(name string) string {
 	isFile := func(file string) bool {
 		info, err := os.Stat(file)
 		return err == nil && info.Mode().IsRegular() && info.Size() > 0
 	}
 	if filepath.IsLocal(name) && isFile(filepath.Join(rc.opened.Folder, name)) {
-		return fmt.Sprintf("handoff session add %s --type %s --session %s", word(name), outputType(name), word(rc.session.ID))
+		return fmt.Sprintf("handoff session add %s --type %s --session %s", cli.ShellWord(name), outputType(name), cli.ShellWord(rc.session.ID))
 	}
 	file := "FILE"
 	if isFile(cli.Absolute(rc.Dir, name)) {
-		file = word(name)
+		file = cli.ShellWord(name)
 	}
-	line := fmt.Sprintf("handoff write %s %s --session %s", word(name), file, word(rc.opened.Env["HANDOFF_SESSION"]))
+	line := fmt.Sprintf("handoff write %s %s --session %s", cli.ShellWord(name), file, cli.ShellWord(rc.opened.Env["HANDOFF_SESSION"]))
 	if run := rc.opened.Env["HANDOFF_RUN"]; run != "" {
-		line += " --run " + word(run)
+		line += " --run " + cli.ShellWord(run)
 	}
 	return line
 }
 
-// outputType guesses the type of an output by its file's name.
+// outputType guesses the type of an output from the name of its file.
 func outputType(name string) string {
 	switch filepath.Ext(name) {
 	case ".md", ".txt", ".html", ".pdf", ".adoc", ".rst":
@@ -101,16 +99,4 @@ func outputType(name string) string {
 		return "data"
 	}
 	return "artifact"
-}
-
-var plainWord = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[\w./:@%+=,-]+$`)
-})
-
-// word is s as one word of a shell, quoted where it must be.
-func word(s string) string {
-	if plainWord().MatchString(s) {
-		return s
-	}
-	return quoted(s)
 }

@@ -22,26 +22,26 @@ func runCommand(a *cli.App) *cobra.Command {
 	var expect []string
 	c := &cobra.Command{
 		Use:     "run [flags] -- CMD…",
-		Short:   "Run an agent in a session of its own",
+		Short:   "Run a command in a new session",
 		GroupID: cli.Sessions,
-		Long: `Run opens a session, runs a command in it, and closes the session by how the
-command really ended. Inside a session it opens a run of that session.
+		Long: `Run opens a session, runs a command in it, and closes it with the command's exit
+status. Inside a session it opens a run of that session.
 
-The command gets handoff's own input, output and terminal, and the variables by
-which everything it publishes belongs to the session. Signals are passed on to
-it; what is typed reaches it from the terminal itself. What it made is told on
-standard error at the end.
+The command inherits standard input, output and the terminal, and environment
+variables that attribute its publishes to the session. Signals are forwarded. At
+the end, run prints a summary of the published artifacts on standard error.
 
-The exit code is the command's own; 128+n where signal n ended it; 127 where
-there is no such command, 126 where it can't be run; 125 where handoff failed;
-and 1 where it succeeded, but something --expect names is missing.`,
-		Example: "  handoff run --agent alex --workflow intake-app --expect requirements.md -- claude -p 'Write requirements.md'",
+The exit code is that of the command; 128+n if signal n ended it; 127 if the
+command does not exist and 126 if it can't be executed; 125 if handoff failed;
+and 1 if the command succeeded but an output named by --expect is missing.`,
+		Example: `  handoff run --agent alex --expect plan.md -- claude -p 'Write plan.md'
+  handoff run --agent alex --workflow intake-app -- ./intake.sh`,
 	}
 	f.add(c)
-	c.Flags().StringArrayVar(&expect, "expect", nil, "a `name` or file that it must leave; may be repeated")
+	c.Flags().StringArrayVar(&expect, "expect", nil, "`name` or file of an output that must exist at the end; may be repeated")
 	c.Args = func(c *cobra.Command, args []string) error {
 		if c.ArgsLenAtDash() != 0 || len(args) == 0 {
-			return coded(exitNotStarted, cli.Invalid("run", "", "no command stands behind --", "handoff run [flags] -- CMD…"))
+			return coded(exitNotStarted, cli.Invalid("run", "", "missing command after --", "usage: handoff run [flags] -- CMD…"))
 		}
 		return nil
 	}
@@ -51,7 +51,7 @@ and 1 where it succeeded, but something --expect names is missing.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		path, code, err := find(args[0])
 		if err != nil {
-			return coded(code, &handoff.Error{Op: "run", Name: args[0], Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name a program that can be run")})
+			return coded(code, &handoff.Error{Op: "run", Name: args[0], Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name an executable program")})
 		}
 		o, files, err := f.resolve(a)
 		if err != nil {
@@ -64,7 +64,7 @@ and 1 where it succeeded, but something --expect names is missing.`,
 	return c
 }
 
-// coded gives an error that has none yet its exit code.
+// coded gives an error an exit code, unless it has one.
 func coded(code int, err error) error {
 	var has cli.Coded
 	if err == nil || errors.As(err, &has) {
@@ -84,13 +84,13 @@ type run struct {
 
 	producer handoff.Producer
 	opened   workspace.OpenedSession
-	held     []string // warnings, while the screen is the child's
+	held     []string // warnings, while the child uses the terminal
 }
 
 func (r *run) do(caller context.Context) error {
 	signals, stop := listen()
 	defer stop()
-	ctx := context.WithoutCancel(caller) // what a signal ends is the child; the session's end must be told
+	ctx := context.WithoutCancel(caller) // a signal ends the child; the session must still be closed
 	if err := r.WritingTidy(func(w *workspace.Workspace) error { return r.open(ctx, w) }); err != nil {
 		return coded(exitNotStarted, err)
 	}
@@ -114,7 +114,7 @@ func (r *run) do(caller context.Context) error {
 		}
 		return nil
 	})
-	r.tell(r.held, err) // the child's end is what counts
+	r.warn(r.held, err) // the exit code is the child's
 	return exit(code)
 }
 
@@ -125,7 +125,7 @@ func exit(code int) error {
 	return cli.ExitCode(code)
 }
 
-// open opens the session, or within one that is recorded a run.
+// open opens the session, or a run inside a recorded session.
 func (r *run) open(ctx context.Context, w *workspace.Workspace) (err error) {
 	if r.producer, err = new(cli.Identity).Resolve(r.App); err != nil {
 		return err
@@ -134,16 +134,16 @@ func (r *run) open(ctx context.Context, w *workspace.Workspace) (err error) {
 	if s, err := w.Session(ctx, within); err == nil && s.Opened != 0 {
 		r.opening.Parent = within
 	} else if within != "" {
-		r.Warn("session %s is not recorded here; this one stands by itself", within)
+		r.Warn("session %s is not recorded here; opened a session of its own", within)
 	}
 	r.opening.Process = workspace.ThisProcess()
 	r.opened, err = w.OpenSession(ctx, r.producer, r.opening, r.files)
-	r.tell(r.opened.Warnings, nil)
+	r.warn(r.opened.Warnings, nil)
 	return err
 }
 
-// asked returns the signal by which handoff was asked to end before there was a
-// child, 0 for none.
+// asked returns the signal that ended handoff before there was a child, 0 for
+// none.
 func asked(caller context.Context, signals <-chan os.Signal) syscall.Signal {
 	var e ending
 	if caller.Err() != nil { // it came before run listened
@@ -159,7 +159,7 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 		return r.WritingTidy(func(w *workspace.Workspace) error { r.close(ctx, w, status, why); return nil })
 	}
 	if asked != 0 {
-		r.tell(nil, instead(session.Cancelled, asked.String()))
+		r.warn(nil, instead(session.Cancelled, asked.String()))
 		return child{}, cli.ExitCode(exitSignalled + int(asked))
 	}
 	env := new(exec.Cmd).Environ()
@@ -168,8 +168,8 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	}
 	c, err := start(r.path, r.args, env)
 	if err != nil {
-		r.tell(nil, instead(session.Failed, err.Error()))
-		return c, coded(exitNotRunable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("name a program that can be run")})
+		r.warn(nil, instead(session.Failed, err.Error()))
+		return c, coded(exitNotRunable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("name an executable program")})
 	}
 	return c, nil
 }
@@ -178,7 +178,7 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 func (r *run) note(ctx context.Context, c child) {
 	p := workspace.ProcessOf(c.process.Pid)
 	if p == (handoff.Process{}) {
-		return // it has ended, or the system doesn't say
+		return // it has ended, or the system can't identify it
 	}
 	err := r.Reading(func(w *workspace.Workspace) (err error) {
 		r.held, err = w.SessionsAs(r.producer).Note(ctx, handoff.SessionNoted{SessionID: r.opened.ID, Child: p})
@@ -189,12 +189,12 @@ func (r *run) note(ctx context.Context, c child) {
 	}
 }
 
-// close closes the session; what can't be told is warned about.
+// close closes the session and prints an error as a warning.
 func (r *run) close(ctx context.Context, w *workspace.Workspace, status, why string) {
-	r.tell(w.SessionsAs(r.producer).Close(ctx, r.opened.ID, status, why, time.Time{}))
+	r.warn(w.SessionsAs(r.producer).Close(ctx, r.opened.ID, status, why, time.Time{}))
 }
 
-func (r *run) tell(warnings []string, err error) {
+func (r *run) warn(warnings []string, err error) {
 	if err != nil {
 		warnings = append(warnings, err.Error())
 	}

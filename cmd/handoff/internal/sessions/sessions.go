@@ -1,5 +1,5 @@
-// Package sessions has the commands about sessions: what opens, fills, ends and
-// finds them, and how their paths are made.
+// Package sessions has the commands that run, open, change, close and find
+// sessions, and the one that explains their paths.
 package sessions
 
 import (
@@ -9,15 +9,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Commands are the commands that this room adds to the command line.
+// Commands are the commands of this package.
 var Commands = []cli.Command{
 	cli.NewPrimary(runCommand, "run"),
 	cli.NewPrimary(sessionCommand, "session"),
 	cli.NewCommand(configCommand, "config"),
 }
 
-// below are the commands below handoff session, a file each.
-var below = []func(*cli.App) *cobra.Command{
+// subcommands are those of handoff session, one file each.
+var subcommands = []func(*cli.App) *cobra.Command{
 	openCommand, addCommand, noteCommand, closeCommand,
 	findCommand, latestCommand, tagCommand, renameCommand,
 	linkCommand, graphCommand, adoptCommand,
@@ -26,11 +26,11 @@ var below = []func(*cli.App) *cobra.Command{
 func sessionCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "session",
-		Short:   "Sessions: a folder, a manifest, an end, and names to find them by",
+		Short:   "Manage sessions",
 		GroupID: cli.Sessions,
 		Long: `A session is one execution of an agent's workflow. It has an id, a folder for
-what the agent writes, and a manifest in it that is rendered from the log.`,
-		Example: "  eval \"$(handoff session open --agent alex --workflow intake-app --env)\"\n  handoff session add requirements.md --type document --description 'Initial requirements'\n  handoff session close --status completed",
+the agent's files, and a manifest in that folder, rendered from the log.`,
+		Example: "  eval \"$(handoff session open --agent alex --workflow intake-app --env)\"\n  handoff session add requirements.md --type document\n  handoff session close --status completed",
 		Args:    cobra.ArbitraryArgs,
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -39,17 +39,17 @@ what the agent writes, and a manifest in it that is rendered from the log.`,
 		}
 		return cli.UnknownCommand(c, args[0])
 	}
-	for _, command := range below {
+	for _, command := range subcommands {
 		c.AddCommand(command(a))
 	}
 	return c
 }
 
-// sessionFlag says which session a command is about.
+// sessionFlag selects the session of a command.
 type sessionFlag struct{ id string }
 
 func (f *sessionFlag) add(a *cli.App, c *cobra.Command) {
-	c.Flags().StringVar(&f.id, "session", "", "the session's `id` (default: HANDOFF_SESSION)")
+	c.Flags().StringVar(&f.id, "session", "", "session `id` (default: HANDOFF_SESSION)")
 	c.RegisterFlagCompletionFunc("session", a.CompleteSessions)
 }
 
@@ -60,10 +60,10 @@ func (f *sessionFlag) resolve(a *cli.App) (string, error) {
 	if id := a.Getenv("HANDOFF_SESSION"); id != "" {
 		return id, nil
 	}
-	return "", cli.Invalid("session", "", "no session is named", "pass --session ID, or set HANDOFF_SESSION; handoff session find lists them")
+	return "", cli.Invalid("session", "", "no session given", "pass --session ID or set HANDOFF_SESSION")
 }
 
-// onSession makes a command change one session: do returns its warnings.
+// onSession changes one session. do returns warnings.
 func onSession(a *cli.App, c *cobra.Command, f *sessionFlag, do func(ss *session.Sessions, id string) ([]string, error)) error {
 	id, err := f.resolve(a)
 	if err != nil {

@@ -12,14 +12,14 @@ func tagCommand(a *cli.App) *cobra.Command {
 	var untag []string
 	c := &cobra.Command{
 		Use:     "tag TAG…",
-		Short:   "Give a session tags to find it by, or take some away",
+		Short:   "Add or remove session tags",
 		Example: "  handoff session tag security q4\n  handoff session tag --untag q4",
 	}
 	f.add(a, c)
-	c.Flags().StringArrayVar(&untag, "untag", nil, "take this `tag` away; may be repeated")
+	c.Flags().StringArrayVar(&untag, "untag", nil, "remove a `tag`; may be repeated")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args)+len(untag) == 0 {
-			return cli.Invalid("tag", "", "no tag is named", "handoff session tag TAG, or --untag TAG")
+			return cli.Invalid("tag", "", "no tag given", "name tags to add, or pass --untag TAG to remove one")
 		}
 		return onSession(a, c, &f, func(ss *session.Sessions, id string) ([]string, error) {
 			return ss.Note(c.Context(), handoff.SessionNoted{SessionID: id, Tags: args, RemovedTags: untag})
