@@ -23,7 +23,7 @@ type PipelineOverview = pipeline.Overview
 func (w *Workspace) runsRoot() string { return cmp.Or(w.Worktree(""), w.Root) }
 
 // withRuns runs do with the workspace's pipeline runs.
-func (w *Workspace) withRuns(do func(*pipeline.Book) error) error {
+func (w *Workspace) withRuns(do func(*pipeline.Runs) error) error {
 	stages, err := contract.Load(os.DirFS(filepath.Join(w.Runtime, "pipelines")))
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (w *Workspace) withRuns(do func(*pipeline.Book) error) error {
 		return err
 	}
 	defer files.Close()
-	return do(&pipeline.Book{Hub: w.as, Files: files, Pipeline: stages})
+	return do(&pipeline.Runs{Hub: w.as, Files: files, Pipeline: stages})
 }
 
 // isRunning reports whether an issue has a run that is not archived.
@@ -53,7 +53,7 @@ func (w *Workspace) isArchived(ctx context.Context, issue string) bool {
 	if _, err := os.Lstat(filepath.Join(w.runsRoot(), pipeline.Folder, contract.Completed)); err != nil {
 		return false
 	}
-	return w.withRuns(func(b *pipeline.Book) error {
+	return w.withRuns(func(b *pipeline.Runs) error {
 		_, err := b.Find(ctx, issue)
 		return err
 	}) == nil
@@ -61,7 +61,7 @@ func (w *Workspace) isArchived(ctx context.Context, issue string) bool {
 
 // overview returns the run of an issue, or the one that was archived last.
 func (w *Workspace) overview(ctx context.Context, issue string) (o PipelineOverview, err error) {
-	err = w.withRuns(func(b *pipeline.Book) error {
+	err = w.withRuns(func(b *pipeline.Runs) error {
 		s, err := b.Find(ctx, issue)
 		if err != nil {
 			return err

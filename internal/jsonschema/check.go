@@ -8,62 +8,57 @@ import (
 	"unicode/utf8"
 )
 
-// maxSteps is how many schemas are looked at for one value: more than any
-// artifact and schema of a sane size need, and an end for those that multiply.
+// maxSteps is the maximum number of schemas that are applied to one value. It
+// stops schemas whose cost grows exponentially.
 const maxSteps = 5_000_000
 
-// maxProblems is how many problems are told of one value: more than anyone
-// reads, and few enough that they cost less than the value itself.
+// maxProblems is the maximum number of problems reported for one value.
 const maxProblems = 10_000
 
-// Check returns everything in which a value breaks the schema, sorted; of more
-// than maxProblems one says so.
+// Check returns the problems of a value, sorted. If there are more than
+// maxProblems, one of them says so.
 func (s *Schema) Check(v any) []Problem {
 	c := &checker{steps: new(int)}
 	c.check(s, v)
 	if *c.steps > maxSteps {
-		c.found = append(c.found, Problem{"", "takes too long to hold against its schema"})
+		c.found = append(c.found, Problem{"", "validation aborted: too many steps"})
 	}
 	if len(c.found) == maxProblems {
-		c.found = append(c.found, Problem{"", fmt.Sprintf("breaks its schema in more than %d places", maxProblems)})
+		c.found = append(c.found, Problem{"", fmt.Sprintf("has at least %d problems; the rest are omitted", maxProblems)})
 	}
 	return Sort(c.found)
 }
 
-// A checker collects what it finds.
+// A checker collects the problems of a value.
 type checker struct {
 	found []Problem
 	steps *int
-	way   []Step // to the value that is looked at
+	path  []Step // to the current value
 }
 
 func (c *checker) add(format string, args ...any) {
 	if len(c.found) < maxProblems {
-		c.found = append(c.found, Problem{PointerTo(c.way), fmt.Sprintf(format, args...)})
+		c.found = append(c.found, Problem{PointerTo(c.path), fmt.Sprintf(format, args...)})
 	}
 }
 
-// addKey is add for a key of the object that is looked at.
+// addKey is add for a key of the current object.
 func (c *checker) addKey(key, format string, args ...any) {
-	c.within(Step{key, -1}, func() { c.add(format, args...) })
+	c.path = append(c.path, Step{key, -1})
+	c.add(format, args...)
+	c.path = c.path[:len(c.path)-1]
 }
 
-func (c *checker) within(s Step, do func()) {
-	c.way = append(c.way, s)
-	do()
-	c.way = c.way[:len(c.way)-1]
-}
-
-// below holds what lies a step further against a schema.
-func (c *checker) below(s *Schema, v any, to Step) {
-	c.way = append(c.way, to)
+// checkChild checks a child of the current value against a schema.
+func (c *checker) checkChild(s *Schema, v any, to Step) {
+	c.path = append(c.path, to)
 	c.check(s, v)
-	c.way = c.way[:len(c.way)-1]
+	c.path = c.path[:len(c.path)-1]
 }
 
-// apart returns what a schema would find, and adds nothing.
-func (c *checker) apart(s *Schema, v any) []Problem {
-	other := &checker{steps: c.steps, way: slices.Clip(c.way)}
+// try returns the problems of a value with a schema without adding them.
+func (c *checker) try(s *Schema, v any) []Problem {
+	other := &checker{steps: c.steps, path: slices.Clip(c.path)}
 	other.check(s, v)
 	return other.found
 }
@@ -103,7 +98,7 @@ func (c *checker) check(s *Schema, v any) {
 		c.check(part, v)
 	}
 	if s.anyOf != nil || s.oneOf != nil || s.not != nil || s.condition != nil {
-		c.choose(s, v)
+		c.combine(s, v)
 	}
 }
 
@@ -127,13 +122,13 @@ func (c *checker) text(s *Schema, v string) {
 	}
 	if s.pattern != nil && !s.pattern.MatchString(v) {
 		if s.title != "" {
-			c.add("is no %s", s.title)
+			c.add("is not a valid %s", s.title)
 		} else {
 			c.add("is %s, which does not match %s", show(v), s.pattern)
 		}
 	}
 	if s.format != "" && !formats[s.format](v) {
-		c.add("is %s, which is no %s", show(v), s.format)
+		c.add("is %s, which does not match format %s", show(v), s.format)
 	}
 }
 
@@ -151,7 +146,7 @@ func (c *checker) number(s *Schema, v json.Number) {
 		c.add("is %s, not less than %s", v, s.below.text)
 	}
 	if s.times != nil && !s.times.divides(v) {
-		c.add("is %s, no multiple of %s", v, s.times.text)
+		c.add("is %s, not a multiple of %s", v, s.times.text)
 	}
 }
 
@@ -167,29 +162,29 @@ func (c *checker) array(s *Schema, v []any) {
 	}
 	for i, item := range v {
 		if i < len(s.prefix) {
-			c.below(s.prefix[i], item, Step{Index: i})
+			c.checkChild(s.prefix[i], item, Step{Index: i})
 		} else if s.items != nil {
-			c.below(s.items, item, Step{Index: i})
+			c.checkChild(s.items, item, Step{Index: i})
 		}
 	}
 	if s.contains == nil {
 		return
 	}
-	holds := 0
+	matches := 0
 	for _, item := range v {
-		if len(c.apart(s.contains, item)) == 0 {
-			holds++
+		if len(c.try(s.contains, item)) == 0 {
+			matches++
 		}
 	}
 	least := s.minContains
 	if least == unbounded {
 		least = 1
 	}
-	if holds < least {
-		c.add("has %d items of a shape that at least %d must have", holds, least)
+	if matches < least {
+		c.add("has %d items that match contains, fewer than %d", matches, least)
 	}
-	if s.maxHolds != unbounded && holds > s.maxHolds {
-		c.add("has %d items of a shape that at most %d may have", holds, s.maxHolds)
+	if s.maxContains != unbounded && matches > s.maxContains {
+		c.add("has %d items that match contains, more than %d", matches, s.maxContains)
 	}
 }
 
@@ -197,7 +192,7 @@ func (c *checker) unique(v []any) {
 	seen := map[string]int{}
 	for i, item := range v {
 		text := canonical(item)
-		if first, twice := seen[text]; twice {
+		if first, ok := seen[text]; ok {
 			c.add("has the same item at %d and %d", first, i)
 			return
 		}
@@ -207,7 +202,7 @@ func (c *checker) unique(v []any) {
 
 func (c *checker) object(s *Schema, v map[string]any) {
 	for _, key := range s.required {
-		if _, there := v[key]; !there {
+		if _, ok := v[key]; !ok {
 			c.addKey(key, "is missing")
 		}
 	}
@@ -218,17 +213,17 @@ func (c *checker) object(s *Schema, v map[string]any) {
 		c.add("has %d keys, more than %d", len(v), s.maxKeys)
 	}
 	for key, needs := range s.dependent {
-		if _, there := v[key]; !there {
+		if _, ok := v[key]; !ok {
 			continue
 		}
 		for _, need := range needs {
-			if _, there := v[need]; !there {
-				c.addKey(need, "is missing, which %s calls for", key)
+			if _, ok := v[need]; !ok {
+				c.addKey(need, "is required when %s is present", key)
 			}
 		}
 	}
 	for key, part := range s.dependentSchemas {
-		if _, there := v[key]; there {
+		if _, ok := v[key]; ok {
 			c.check(part, v)
 		}
 	}
@@ -242,43 +237,43 @@ func (c *checker) object(s *Schema, v map[string]any) {
 
 func (c *checker) property(s *Schema, key string, child any) {
 	here := Step{key, -1}
-	below, named := s.properties[key]
+	schema, named := s.properties[key]
 	if named {
-		c.below(below, child, here)
+		c.checkChild(schema, child, here)
 	}
 	for _, p := range s.patterns {
 		if p.pattern.MatchString(key) {
 			named = true
-			c.below(p.schema, child, here)
+			c.checkChild(p.schema, child, here)
 		}
 	}
 	if !named && s.additional != nil {
-		c.below(s.additional, child, here)
+		c.checkChild(s.additional, child, here)
 	}
 	if s.keys == nil {
 		return
 	}
-	for _, p := range c.apart(s.keys, key) {
-		c.addKey(key, "has a name that %s", p.Text)
+	for _, p := range c.try(s.keys, key) {
+		c.addKey(key, "key %s", p.Text)
 	}
 }
 
-// choose holds a value against alternatives and conditions.
-func (c *checker) choose(s *Schema, v any) {
+// combine checks a value against anyOf, oneOf, not and if.
+func (c *checker) combine(s *Schema, v any) {
 	if s.anyOf != nil {
 		c.alternatives(s.anyOf, v, len(s.anyOf))
 	}
 	if s.oneOf != nil {
 		c.alternatives(s.oneOf, v, 1)
 	}
-	if s.not != nil && len(c.apart(s.not, v)) == 0 {
-		c.add("has a shape that is not allowed")
+	if s.not != nil && len(c.try(s.not, v)) == 0 {
+		c.add("matches a schema that is not allowed")
 	}
 	if s.condition == nil {
 		return
 	}
 	branch := s.then
-	if len(c.apart(s.condition, v)) > 0 {
+	if len(c.try(s.condition, v)) > 0 {
 		branch = s.els
 	}
 	if branch != nil {
@@ -286,40 +281,33 @@ func (c *checker) choose(s *Schema, v any) {
 	}
 }
 
-// alternatives holds that a value has at least one, and at most so many, of
-// several shapes. Alternatives that each lack a key are one problem: one of the
-// keys is missing.
-func (c *checker) alternatives(shapes []*Schema, v any, most int) {
-	fits := 0
+// alternatives checks that a value matches at least one and at most most of
+// several schemas. If each one lacks a single key, that is one problem: one of
+// the keys is required.
+func (c *checker) alternatives(schemas []*Schema, v any, most int) {
+	matches := 0
 	var missing, texts []string
-	for _, shape := range shapes {
-		found := Sort(c.apart(shape, v))
+	for _, schema := range schemas {
+		found := Sort(c.try(schema, v))
 		if len(found) == 0 {
-			fits++
+			matches++
 			continue
 		}
-		if len(found) == 1 && len(shape.required) == 1 && found[0].Text == "is missing" {
-			missing = append(missing, shape.required[0])
+		if len(found) == 1 && len(schema.required) == 1 && found[0].Text == "is missing" {
+			missing = append(missing, schema.required[0])
 		}
 		for _, p := range found {
-			texts = append(texts, strings.TrimSpace(strings.TrimPrefix(p.Pointer, PointerTo(c.way))+" "+p.Text))
+			texts = append(texts, strings.TrimSpace(strings.TrimPrefix(p.Pointer, PointerTo(c.path))+" "+p.Text))
 		}
 	}
 	slices.Sort(texts)
 	switch {
-	case fits > most:
-		c.add("fits more than one of the shapes that exclude each other")
-	case fits > 0:
-	case len(missing) == len(shapes):
-		c.addKey(missing[0], "is missing%s", orElse(missing[1:]))
+	case matches > most:
+		c.add("matches more than one of the schemas in oneOf")
+	case matches > 0:
+	case len(missing) == len(schemas):
+		c.addKey(missing[0], "is missing; one of %s is required", strings.Join(missing, ", "))
 	default:
-		c.add("fits none of the shapes: %s", strings.Join(slices.Compact(texts), "; "))
+		c.add("matches none of the alternatives: %s", strings.Join(slices.Compact(texts), "; "))
 	}
-}
-
-func orElse(others []string) string {
-	if len(others) == 0 {
-		return ""
-	}
-	return "; " + strings.Join(others, " or ") + " would serve"
 }

@@ -1,7 +1,6 @@
 package jsonschema
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -9,57 +8,58 @@ import (
 	"strings"
 )
 
-// draft is the only edition that is known.
+// draft is the only supported version.
 const draft = "https://json-schema.org/draft/2020-12/schema"
 
-// Compile returns the schema of a document, which lies at a URL. References to
-// other documents are resolved from there and read with load, which is called
-// once for each. An error says where in which document what is wrong.
+// Compile compiles the document at a URL. References to other documents are
+// resolved relative to it and read with load, which is called once for each. An
+// error names the document and the pointer.
 func Compile(at string, doc any, load func(url string) (any, error)) (*Schema, error) {
 	c := &compiler{load: load, docs: map[string]document{}, done: map[string]*Schema{}}
 	root, err := c.add(at, doc)
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.schema(place{doc: root.base}, doc)
+	s, err := c.schema(location{doc: root.base}, doc)
 	if err != nil {
 		return nil, err
 	}
-	return s, c.turns()
+	return s, c.checkCycles()
 }
 
-// A compiler keeps what is compiled, so that schemas may refer to each other.
+// A compiler keeps the compiled schemas, so that schemas can refer to each
+// other.
 type compiler struct {
 	load  func(url string) (any, error)
 	docs  map[string]document // by URL
-	done  map[string]*Schema  // by place
+	done  map[string]*Schema  // by location
 	order []*Schema
 }
 
-// A document is known under its URL and under its own $id, which is then the
-// base of its references.
+// A document is registered under its URL and its own $id, which is then the base
+// of its references.
 type document struct {
 	value any
 	base  *url.URL
 }
 
-// A place is that of a schema: a document's URL, and the path in it.
-type place struct {
+// A location is the location of a schema: a document's URL and the path in it.
+type location struct {
 	doc  *url.URL
 	path []string
 }
 
-func (p place) below(steps ...string) place {
-	return place{p.doc, append(slices.Clone(p.path), steps...)}
+func (l location) child(steps ...string) location {
+	return location{l.doc, append(slices.Clone(l.path), steps...)}
 }
 
-func (p place) String() string { return p.doc.String() + "#" + Pointer(p.path...) }
+func (l location) String() string { return l.doc.String() + "#" + Pointer(l.path...) }
 
-func (p place) refuse(format string, args ...any) error {
-	return fmt.Errorf("schema %s: %w", p, fmt.Errorf(format, args...))
+func (l location) errorf(format string, args ...any) error {
+	return fmt.Errorf("schema %s: %w", l, fmt.Errorf(format, args...))
 }
 
-// add makes a document known.
+// add registers a document.
 func (c *compiler) add(at string, value any) (document, error) {
 	base, err := url.Parse(at)
 	if err != nil {
@@ -69,20 +69,20 @@ func (c *compiler) add(at string, value any) (document, error) {
 	object, _ := value.(map[string]any)
 	if id, ok := object["$id"].(string); ok {
 		if d.base, err = base.Parse(id); err != nil || d.base.Fragment != "" {
-			return d, place{doc: base}.refuse("$id is no URL without a fragment")
+			return d, location{doc: base}.errorf("$id must be a URL without a fragment")
 		}
 	}
 	c.docs[at], c.docs[d.base.String()] = d, d
 	return d, nil
 }
 
-// schema compiles what stands at a place, once.
-func (c *compiler) schema(p place, doc any) (*Schema, error) {
+// schema compiles the schema at a location, once.
+func (c *compiler) schema(p location, doc any) (*Schema, error) {
 	if s, ok := c.done[p.String()]; ok {
 		return s, nil
 	}
 	s := &Schema{at: p.String(), minLength: unbounded, maxLength: unbounded, minItems: unbounded, maxItems: unbounded,
-		minKeys: unbounded, maxKeys: unbounded, minContains: unbounded, maxHolds: unbounded}
+		minKeys: unbounded, maxKeys: unbounded, minContains: unbounded, maxContains: unbounded}
 	c.done[p.String()] = s
 	c.order = append(c.order, s)
 	if anything, ok := doc.(bool); ok {
@@ -91,7 +91,7 @@ func (c *compiler) schema(p place, doc any) (*Schema, error) {
 	}
 	object, ok := doc.(map[string]any)
 	if !ok {
-		return nil, p.refuse("is %s, where a schema is an object, true or false", article(typeOf(doc)))
+		return nil, p.errorf("is %s; a schema must be an object, true or false", article(typeOf(doc)))
 	}
 	for _, key := range sortedKeys(object) {
 		set, known := keywords[key]
@@ -99,23 +99,23 @@ func (c *compiler) schema(p place, doc any) (*Schema, error) {
 			continue
 		}
 		if !known {
-			return nil, p.refuse("the keyword %q is not known here", key)
+			return nil, p.errorf("unsupported keyword %q", key)
 		}
 		if set == nil {
-			continue // it says nothing about values
+			continue // an annotation
 		}
-		if err := set(site{c, s, p.below(key)}, object[key]); err != nil {
+		if err := set(site{c, s, p.child(key)}, object[key]); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// follow compiles what a reference leads to.
-func (c *compiler) follow(from place, ref string) (*Schema, error) {
+// resolve compiles the target of a reference.
+func (c *compiler) resolve(from location, ref string) (*Schema, error) {
 	to, err := from.doc.Parse(ref)
 	if err != nil {
-		return nil, from.refuse("%w", err)
+		return nil, from.errorf("%w", err)
 	}
 	fragment := to.Fragment
 	to.Fragment, to.RawFragment = "", ""
@@ -123,56 +123,54 @@ func (c *compiler) follow(from place, ref string) (*Schema, error) {
 	if !known {
 		value, err := c.load(to.String())
 		if err != nil {
-			return nil, from.refuse("%w", err)
+			return nil, from.errorf("%w", err)
 		}
 		if d, err = c.add(to.String(), value); err != nil {
 			return nil, err
 		}
 	}
-	at, doc := place{doc: d.base}, d.value
+	at, doc := location{doc: d.base}, d.value
 	if fragment == "" {
 		return c.schema(at, doc)
 	}
 	steps := strings.Split(fragment, "/")
 	if steps[0] != "" {
-		return nil, from.refuse("%s names an anchor; write a pointer such as #/$defs/name", ref)
+		return nil, from.errorf("%s is an anchor; use a JSON pointer such as #/$defs/name", ref)
 	}
 	for _, step := range steps[1:] {
 		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
-		if doc, err = child(doc, step); err != nil {
-			return nil, from.refuse("%s leads nowhere", ref)
+		var ok bool
+		if doc, ok = child(doc, step); !ok {
+			return nil, from.errorf("%s does not exist", ref)
 		}
-		at = at.below(step)
+		at = at.child(step)
 	}
 	return c.schema(at, doc)
 }
 
-var errNowhere = errors.New("there is nothing")
-
-func child(v any, step string) (any, error) {
+func child(v any, step string) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		if below, ok := v[step]; ok {
-			return below, nil
-		}
+		c, ok := v[step]
+		return c, ok
 	case []any:
 		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(v) {
-			return v[i], nil
+			return v[i], true
 		}
 	}
-	return nil, errNowhere
+	return nil, false
 }
 
-// turns refuses schemas that lead back to themselves without a step into the
-// value: a check of one would never end.
-func (c *compiler) turns() error {
+// checkCycles rejects schemas that apply themselves to the same value: a check
+// would not terminate.
+func (c *compiler) checkCycles() error {
 	const open, closed = 1, 2
 	state := map[*Schema]int{}
 	var visit func(*Schema) error
 	visit = func(s *Schema) error {
 		switch state[s] {
 		case open:
-			return fmt.Errorf("schema %s: leads back to itself", s.at)
+			return fmt.Errorf("schema %s: refers to itself", s.at)
 		case closed:
 			return nil
 		}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// formats are the formats of strings that are held, by the RFCs that the draft
-// names.
+// formats are the supported formats, as defined by the RFCs that the draft
+// refers to.
 var formats = map[string]func(string) bool{
 	"date":          func(s string) bool { return parses(time.DateOnly, s) },
 	"date-time":     func(s string) bool { return parses(time.RFC3339, strings.ToUpper(s)) && !strings.Contains(s, ",") },

@@ -1,26 +1,27 @@
 package jsonschema
 
 import (
+	"cmp"
 	"encoding/json"
 	"math/big"
 	"strconv"
 	"strings"
 )
 
-// The longest number and the largest exponent that are calculated with exactly;
-// beyond them a 64-bit float serves, for exact arithmetic would cost more than
-// any value is worth.
+// The maximum length and exponent of a number for exact arithmetic. Beyond them
+// numbers are compared as 64-bit floats, because exact arithmetic is too
+// expensive.
 const (
 	maxNumber   = 64
 	maxExponent = 400
 )
 
-// A number is a limit.
+// A number is a limit in a schema.
 type number struct {
-	exact *big.Rat
-	text  json.Number
-	small int64 // where it is whole, and isSmall
-	whole bool
+	exact   *big.Rat
+	text    json.Number
+	integer int64 // if isSmall
+	isSmall bool
 }
 
 func newNumber(n json.Number) (*number, bool) {
@@ -28,11 +29,12 @@ func newNumber(n json.Number) (*number, bool) {
 	if !ok {
 		return nil, false
 	}
-	small, whole := smallInt(n)
-	return &number{exact, n, small, whole}, true
+	integer, isSmall := smallInt(n)
+	return &number{exact, n, integer, isSmall}, true
 }
 
-// smallInt returns a number that is written as a whole one of few digits.
+// smallInt returns the value of a number that is written as an integer of at most
+// 18 characters.
 func smallInt(n json.Number) (int64, bool) {
 	if len(n) > 18 || strings.ContainsAny(string(n), ".eE") {
 		return 0, false
@@ -41,7 +43,7 @@ func smallInt(n json.Number) (int64, bool) {
 	return i, err == nil
 }
 
-// rational returns a number exactly, if it is one that is calculated with.
+// rational returns the exact value of a number, unless it exceeds the limits.
 func rational(n json.Number) (*big.Rat, bool) {
 	if len(n) > maxNumber {
 		return nil, false
@@ -54,33 +56,22 @@ func rational(n json.Number) (*big.Rat, bool) {
 	return new(big.Rat).SetString(string(n))
 }
 
-// compare returns -1, 0 or 1, as n is less than the limit, the same or more.
+// compare returns -1 if n is less than the limit, 0 if they are equal, 1 if n is
+// greater.
 func (l *number) compare(n json.Number) int {
-	if i, ok := smallInt(n); ok && l.whole {
-		switch {
-		case i < l.small:
-			return -1
-		case i > l.small:
-			return 1
-		}
-		return 0
+	if i, ok := smallInt(n); ok && l.isSmall {
+		return cmp.Compare(i, l.integer)
 	}
 	if r, ok := rational(n); ok {
 		return r.Cmp(l.exact)
 	}
-	f, _ := strconv.ParseFloat(string(n), 64) // infinite where it is beyond
+	f, _ := strconv.ParseFloat(string(n), 64) // infinite if out of range
 	limit, _ := l.exact.Float64()
-	switch {
-	case f < limit:
-		return -1
-	case f > limit:
-		return 1
-	}
-	return 0
+	return cmp.Compare(f, limit)
 }
 
-// divides reports whether n is a multiple of the number. What is not calculated
-// with is none.
+// divides reports whether n is a multiple of the number. A number that exceeds
+// the limits is not.
 func (l *number) divides(n json.Number) bool {
 	r, ok := rational(n)
 	return ok && r.Quo(r, l.exact).IsInt()
@@ -94,8 +85,8 @@ func isInteger(n json.Number) bool {
 	return ok && r.IsInt()
 }
 
-// same reports whether two values are equal as JSON has it: numbers by what
-// they are, not by how they are written.
+// same reports whether two JSON values are equal. Numbers are compared by value:
+// 1 and 1.0 are equal.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:
@@ -123,7 +114,7 @@ func same(a, b any) bool {
 			return false
 		}
 		for key, v := range a {
-			if other, there := object[key]; !there || !same(v, other) {
+			if other, ok := object[key]; !ok || !same(v, other) {
 				return false
 			}
 		}
@@ -136,7 +127,7 @@ func same(a, b any) bool {
 	return a == b
 }
 
-// canonical is a text that equal values share, and no others.
+// canonical returns a text that is the same for equal values only.
 func canonical(v any) string {
 	var b strings.Builder
 	writeCanonical(&b, v)

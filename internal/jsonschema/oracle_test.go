@@ -25,9 +25,9 @@ func decode(t rapid.TB, text string) any {
 	return v
 }
 
-func alone(string) (any, error) { return nil, errors.New("there is no other document") }
+func alone(string) (any, error) { return nil, errors.New("no other document") }
 
-// oracle compiles a schema with the library that is the measure.
+// oracle compiles a schema with the reference library.
 func oracle(doc any) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
@@ -38,8 +38,7 @@ func oracle(doc any) (*jsonschema.Schema, error) {
 	return c.Compile("test:///s")
 }
 
-// agrees holds that a schema that is accepted means to us what it means to the
-// library.
+// agrees checks that a schema accepts the same values here and in the library.
 func agrees(t rapid.TB, schemaText, text string) {
 	t.Helper()
 	doc := decode(t, schemaText)
@@ -54,17 +53,17 @@ func agrees(t rapid.TB, schemaText, text string) {
 	v := decode(t, text)
 	found := s.Check(v)
 	if err := other.Validate(v); (err == nil) != (len(found) == 0) {
-		t.Fatalf("%s against %s: we find %v, the library %v", text, schemaText, found, err)
+		t.Fatalf("Check(%s) with schema %s = %v, the library's result is %v", text, schemaText, found, err)
 	}
 	for _, p := range found {
 		if p.Text == "" || p.Pointer != "" && p.Pointer[0] != '/' {
-			t.Fatalf("%s against %s: %+v names no place", text, schemaText, p)
+			t.Fatalf("Check(%s) with schema %s: problem %+v has no text or an invalid pointer", text, schemaText, p)
 		}
 	}
-	s.Unnamed(v)
+	s.UnknownKeys(v)
 }
 
-// The pools are small, so that schemas and values often meet.
+// The pools are small, so that schemas often apply to values.
 var (
 	keyPool  = []string{"a", "b", "ab", "x/y~"}
 	wordPool = []string{"", "a", "ab", "é", "2026-11-21", "https://example.com/a"}
@@ -159,9 +158,9 @@ func drawKeyword(t *rapid.T, word string, depth int) any {
 	return below()
 }
 
-// TestAgrees holds random schemas and values against the library.
+// TestAgrees compares random schemas and values with the library.
 func TestAgrees(t *testing.T) {
-	fits, refused, rest := 0, 0, 0
+	valid, invalid, rejected := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		doc := drawSchema(t, 3)
 		if object, ok := doc.(map[string]any); ok {
@@ -180,16 +179,16 @@ func TestAgrees(t *testing.T) {
 			s, err := ours.Compile("test:///s", decode(t, string(text)), alone)
 			switch {
 			case err != nil:
-				rest++
+				rejected++
 			case len(s.Check(decode(t, string(v)))) == 0:
-				fits++
+				valid++
 			default:
-				refused++
+				invalid++
 			}
 		}
 	})
-	if fits == 0 || refused == 0 || rest > fits+refused {
-		t.Errorf("%d values fit, %d did not, %d schemas were not compiled: the pools don't meet", fits, refused, rest)
+	if valid == 0 || invalid == 0 || rejected > valid+invalid {
+		t.Errorf("%d values were valid, %d invalid, %d schemas rejected: the pools do not fit together", valid, invalid, rejected)
 	}
 }
 
@@ -214,8 +213,8 @@ func FuzzAgrees(f *testing.F) {
 	})
 }
 
-// sane reports whether a text is one JSON value without numbers that the
-// library would calculate with for minutes, and without repeated keys.
+// sane reports whether a text is one JSON value of at most 2,000 bytes without
+// numbers that would take the library minutes.
 func sane(text string) bool {
 	if !json.Valid([]byte(text)) || len(text) > 2000 {
 		return false
@@ -233,8 +232,8 @@ func sane(text string) bool {
 	}
 }
 
-// TestFormats holds the formats against the library, but for a few words that
-// it lets pass and their RFCs do not.
+// TestFormats compares the formats with the library, except for values that it
+// accepts against their RFCs.
 func TestFormats(t *testing.T) {
 	for format, words := range map[string][]string{
 		"date":          {"2026-11-21", "2026-02-30", "2026-1-1", "", "20261121"},

@@ -1,13 +1,11 @@
-// Package schema holds JSON values against JSON Schemas, draft 2020-12.
+// Package jsonschema validates JSON values against JSON Schemas, draft 2020-12.
 //
-// It tells everything that is wrong at once, each with its place as a JSON
-// pointer, in an order that is always the same. A keyword that it does not know
-// is refused when a schema is compiled: nothing that an author asked for is
-// passed over. Those are the keywords of evaluation (unevaluatedItems,
-// unevaluatedProperties), of dynamic references, $anchor, and an $id that is
-// not the document's own. Names that begin with x- are the author's.
+// It reports every problem, each with a JSON pointer, in a stable order. Compile
+// rejects unsupported keywords, so none is silently ignored: unevaluatedItems,
+// unevaluatedProperties, dynamic references, $anchor, and $id anywhere but at the
+// root of a document. Keywords that start with x- are allowed and ignored.
 //
-// Values are as encoding/json decodes them with UseNumber.
+// Values must be decoded by encoding/json with UseNumber.
 package jsonschema
 
 import (
@@ -18,7 +16,7 @@ import (
 	"strings"
 )
 
-// A Problem is one sentence about one place in a value.
+// A Problem is one sentence about one part of a value.
 type Problem struct {
 	Pointer string `json:"pointer"` // RFC 6901; "" is the whole value
 	Text    string `json:"text"`
@@ -36,7 +34,8 @@ func Pointer(path ...string) string {
 	return b.String()
 }
 
-// Sort orders problems by pointer, array places by number, each once.
+// Sort sorts problems by pointer, array indexes by number, and removes
+// duplicates.
 func Sort(list []Problem) []Problem {
 	slices.SortFunc(list, func(a, b Problem) int {
 		return cmp.Or(slices.CompareFunc(strings.Split(a.Pointer, "/"), strings.Split(b.Pointer, "/"), compareStep), cmp.Compare(a.Text, b.Text))
@@ -53,9 +52,9 @@ func compareStep(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// A Schema is compiled, and safe for several goroutines.
+// A Schema is a compiled schema. It is safe for concurrent use.
 type Schema struct {
-	at string // where it stands, for errors of compilation
+	at string // its location, for errors of compilation
 
 	title, description string
 	deprecated         bool
@@ -75,32 +74,32 @@ type Schema struct {
 	allOf, anyOf, oneOf       []*Schema
 	not, condition, then, els *Schema
 
-	properties            map[string]*Schema
-	patterns              []patterned
-	additional, keys      *Schema
-	dependent             map[string][]string
-	dependentSchemas      map[string]*Schema
-	minKeys, maxKeys      int
-	prefix                []*Schema
-	items, contains       *Schema
-	minItems, maxItems    int
-	minContains, maxHolds int
-	unique                bool
+	properties               map[string]*Schema
+	patterns                 []patternSchema
+	additional, keys         *Schema
+	dependent                map[string][]string
+	dependentSchemas         map[string]*Schema
+	minKeys, maxKeys         int
+	prefix                   []*Schema
+	items, contains          *Schema
+	minItems, maxItems       int
+	minContains, maxContains int
+	unique                   bool
 }
 
-// A patterned schema is that of the keys that a pattern matches.
-type patterned struct {
+// A patternSchema applies to the keys that a pattern matches.
+type patternSchema struct {
 	pattern *regexp.Regexp
 	schema  *Schema
 }
 
-// unbounded is a limit that is not set.
+// unbounded is the value of a limit that is not set.
 const unbounded = -1
 
-// Required are the keys that every object must have, by the schema itself.
+// Required returns the keys that the schema itself requires.
 func (s *Schema) Required() []string { return slices.Clone(s.required) }
 
-// parts are the schemas that a value must fit, or may have to, beside s.
+// parts returns the schemas that apply to the same value as s.
 func (s *Schema) parts() []*Schema {
 	list := []*Schema{s.ref, s.not, s.condition, s.then, s.els}
 	list = append(append(append(list, s.allOf...), s.anyOf...), s.oneOf...)
@@ -110,19 +109,19 @@ func (s *Schema) parts() []*Schema {
 	return slices.DeleteFunc(list, func(s *Schema) bool { return s == nil })
 }
 
-// A Step is one of the way to a value: a key, or a place in a list.
+// A Step is one element of a path to a value: a key or an array index.
 type Step struct {
 	Key   string
-	Index int // -1 where it is a key
+	Index int // -1 for a key
 }
 
-// PointerTo returns the JSON pointer of a way.
-func PointerTo(way []Step) string {
-	path := make([]string, len(way))
-	for i, s := range way {
-		if path[i] = s.Key; s.Index >= 0 {
-			path[i] = strconv.Itoa(s.Index)
+// PointerTo returns the JSON pointer of a path.
+func PointerTo(path []Step) string {
+	words := make([]string, len(path))
+	for i, s := range path {
+		if words[i] = s.Key; s.Index >= 0 {
+			words[i] = strconv.Itoa(s.Index)
 		}
 	}
-	return Pointer(path...)
+	return Pointer(words...)
 }

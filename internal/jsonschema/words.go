@@ -23,10 +23,10 @@ func typeOf(v any) string {
 	return "object"
 }
 
-func oneOf[T any](list []T, say func(T) string) string {
+func oneOf[T any](list []T, format func(T) string) string {
 	words := make([]string, len(list))
 	for i, v := range list {
-		words[i] = say(v)
+		words[i] = format(v)
 	}
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -44,7 +44,7 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// maxShown is how much of a value a sentence shows, in bytes.
+// maxShown is the maximum length of a value in a sentence, in bytes.
 const maxShown = 60
 
 func show(v any) string {

@@ -11,11 +11,11 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// A Move is where a run's folder lay and where it lies now, below the
-// workspace.
+// A Move is the move of a run's folder. Paths are relative to the workspace.
 type Move struct {
 	Issue    string   `json:"issue"`
 	From     string   `json:"from"`
@@ -23,92 +23,91 @@ type Move struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Archive moves a run's folder to .pipeline/completed, and records that it was
-// moved. Where that has one of its name already, the new one gets the first
-// suffix that is free: 42.2. A run that is not finished is moved only by force.
+// Archive moves a run's folder to .pipeline/completed and records the move. If
+// that name is taken, the folder gets the first free suffix: 42.2. A run that is
+// not finished is only moved with force.
 //
 // Kinds: those of Read, Conflict (not finished) and those of
 // handoff.Hub.Record.
-func (b *Book) Archive(ctx context.Context, issue string, force bool) (Move, error) {
+func (r *Runs) Archive(ctx context.Context, issue string, force bool) (Move, error) {
 	var m Move
-	err := b.exclusively(issue, func(dir *os.Root) error {
-		s, err := b.Read(ctx, issue)
+	err := r.exclusively(issue, func(dir *os.Root) error {
+		s, err := r.Read(ctx, issue)
 		if err != nil {
 			return err
 		}
-		if step := Next(b.Pipeline, s); !step.Done && !force {
-			return &handoff.Error{Op: "archive", Name: issue, Kind: handoff.Conflict, Err: fmt.Errorf("is not finished: %s", step.Reason),
-				Hint: handoff.Advice("handoff pipeline next " + issue + " tells what is missing")}
+		if step := Next(r.Pipeline, s); !step.Done && !force {
+			return &handoff.Error{Op: "archive", Name: issue, Kind: handoff.Conflict, Err: fmt.Errorf("not finished: %s", step.Reason),
+				Hint: handoff.Suggest("see what is missing", handoff.ActionNext, issue)}
 		}
 		if err := dir.MkdirAll(contract.Completed, 0o777); err != nil {
-			return unmoved("archive", issue, err)
+			return moveError("archive", issue, err)
 		}
 		to := path.Join(contract.Completed, issue)
-		for n := 2; taken(dir, to); n++ {
+		for n := 2; exists(dir, to); n++ {
 			to = path.Join(contract.Completed, fmt.Sprintf("%s.%d", issue, n))
 		}
-		m, err = b.move(ctx, dir, "archive", issue, issue, to)
+		m, err = r.move(ctx, dir, "archive", issue, issue, to)
 		return err
 	})
 	return m, err
 }
 
-// Unarchive moves an archived run back, by the name that its folder has in
-// .pipeline/completed. Its issue is the one that its records name, where there
-// are any: the folder 42.2 may be a run of issue 42.
+// Unarchive moves an archived run back. Its name is that of its folder in
+// .pipeline/completed. Its issue is the one in its records, if there are any:
+// the folder 42.2 may be a run of issue 42.
 //
 // Kinds: Invalid, NotFound, Conflict (the issue has a run now), Unavailable, and
 // those of handoff.Hub.Record.
-func (b *Book) Unarchive(ctx context.Context, name string) (Move, error) {
+func (r *Runs) Unarchive(ctx context.Context, name string) (Move, error) {
 	checked := name
 	if base, suffix, ok := cutLast(name, "."); ok && strings.Trim(suffix, "0123456789") == "" {
-		checked = base // the suffix is not the issue's
+		checked = base // the suffix does not belong to the issue
 	}
 	var m Move
-	err := b.exclusively(checked, func(dir *os.Root) error {
+	err := r.exclusively(checked, func(dir *os.Root) error {
 		from := path.Join(contract.Completed, name)
-		if !taken(dir, from) {
-			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.NotFound, Err: fmt.Errorf("there is no %s", path.Join(Folder, from)),
-				Hint: handoff.Advice("name a folder of " + path.Join(Folder, contract.Completed))}
+		if !exists(dir, from) {
+			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.NotFound, Err: fmt.Errorf("%s does not exist", path.Join(Folder, from)),
+				Hint: handoff.Advice("use the name of a folder in " + path.Join(Folder, contract.Completed))}
 		}
-		issue, err := b.issueOf(ctx, name)
+		issue, err := r.issueOf(ctx, name)
 		if err != nil {
 			return err
 		}
-		if taken(dir, issue) {
-			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.Conflict, Err: fmt.Errorf("there is a %s already", path.Join(Folder, issue)),
-				Hint: handoff.Advice("handoff pipeline archive " + issue + " makes room for it")}
+		if exists(dir, issue) {
+			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.Conflict, Err: fmt.Errorf("%s exists", path.Join(Folder, issue)),
+				Hint: handoff.Suggest("archive the current run first", handoff.ActionArchive, issue)}
 		}
-		m, err = b.move(ctx, dir, "unarchive", issue, from, issue)
+		m, err = r.move(ctx, dir, "unarchive", issue, from, issue)
 		return err
 	})
 	return m, err
 }
 
-// exclusively runs do while nobody puts into a run, or moves one.
-func (b *Book) exclusively(issue string, do func(dir *os.Root) error) error {
+// exclusively runs do while no other process submits to a run or moves one.
+func (r *Runs) exclusively(issue string, do func(dir *os.Root) error) error {
 	if err := contract.CheckIssue(issue); err != nil {
 		return err
 	}
-	if _, err := b.Files.Lstat(Folder); errors.Is(err, fs.ErrNotExist) {
-		return (State{Issue: issue, Folder: path.Join(Folder, issue)}).unread(err)
+	if _, err := r.Files.Lstat(Folder); errors.Is(err, fs.ErrNotExist) {
+		return (State{Issue: issue, Folder: path.Join(Folder, issue)}).readError(err)
 	}
-	return locked(b.Files, syscall.LOCK_EX, func(dir *os.Root, _ *os.File) error { return do(dir) })
+	return withLock(r.Files, syscall.LOCK_EX, do)
 }
 
-func taken(dir *os.Root, name string) bool {
+func exists(dir *os.Root, name string) bool {
 	_, err := dir.Lstat(name)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// issueOf returns the issue that an archived folder is of: its records are in
-// that namespace.
-func (b *Book) issueOf(ctx context.Context, name string) (string, error) {
+// issueOf returns the issue of an archived folder: the namespace of its records.
+func (r *Runs) issueOf(ctx context.Context, name string) (string, error) {
 	base, _, numbered := cutLast(name, ".")
 	if !numbered || contract.CheckIssue(base) != nil {
 		return name, nil
 	}
-	records, err := b.records(ctx, base)
+	records, err := r.records(ctx, base)
 	for _, a := range records {
 		if strings.HasPrefix(a.Path, path.Join(Folder, contract.Completed, name)+"/") {
 			return base, err
@@ -117,33 +116,25 @@ func (b *Book) issueOf(ctx context.Context, name string) (string, error) {
 	return name, err
 }
 
-// move renames a folder within that of all runs, and records it. Where it can't
-// be recorded the folder is moved back.
-func (b *Book) move(ctx context.Context, dir *os.Root, op, issue, from, to string) (Move, error) {
+// move renames a folder inside the folder of all runs and records it. If it
+// can't be recorded, the folder is moved back.
+func (r *Runs) move(ctx context.Context, dir *os.Root, op, issue, from, to string) (Move, error) {
 	m := Move{Issue: issue, From: path.Join(Folder, from), To: path.Join(Folder, to)}
 	if err := dir.Rename(from, to); err != nil {
-		return m, unmoved(op, issue, err)
+		return m, moveError(op, issue, err)
 	}
 	var err error
-	if _, m.Warnings, err = b.Hub.Record(ctx, &handoff.PathMoved{From: m.From, To: m.To}); err != nil {
+	if _, m.Warnings, err = r.Hub.Record(ctx, &handoff.PathMoved{From: m.From, To: m.To}); err != nil {
 		return m, errors.Join(err, dir.Rename(to, from))
 	}
 	for _, changed := range []string{path.Dir(from), path.Dir(to)} {
-		if err := syncDir(dir, changed); err != nil {
-			return m, unmoved(op, issue, err)
+		if err := durable.SyncDir(dir, changed); err != nil {
+			return m, moveError(op, issue, err)
 		}
 	}
 	return m, nil
 }
 
-func unmoved(op, issue string, err error) error {
-	return &handoff.Error{Op: op, Name: issue, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("whoever archives needs to write to " + Folder)}
-}
-
-func syncDir(dir *os.Root, name string) error {
-	d, err := dir.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+func moveError(op, issue string, err error) error {
+	return &handoff.Error{Op: op, Name: issue, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice(writableHint)}
 }

@@ -10,32 +10,30 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// MinBrief is the smallest budget that Brief takes, in bytes: a few paths must
-// fit.
+// MinBrief is the smallest budget of Brief, in bytes.
 const MinBrief = 200
 
-// Brief tells an agent what it needs of a run, in at most budget bytes: which
-// paths to read, each with one line of what lies there, and which to write. It
-// never holds what lies there. Where the budget is short lines get shorter
-// first, and then those that come last are counted only. Its kind is Invalid,
-// for an agent that has no part in the pipeline and for a budget below
-// MinBrief.
+// Brief returns the paths that an agent reads, each with a one-line summary, and
+// the path that it writes, in at most budget bytes. It contains no artifact. To
+// fit the budget, lines are shortened first, and then the last ones are replaced
+// by their number. Its kind is Invalid for an agent that is not in the pipeline
+// and for a budget smaller than MinBrief.
 func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, error) {
 	refuse := func(reason, hint string) (string, error) {
 		return "", &handoff.Error{Op: "brief", Name: agent, Kind: handoff.Invalid, Err: fmt.Errorf("%s", reason), Hint: handoff.Advice(hint)}
 	}
 	if budget < MinBrief {
-		return refuse(fmt.Sprintf("%d bytes hold no brief", budget), fmt.Sprintf("the smallest budget is %d", MinBrief))
+		return refuse(fmt.Sprintf("%d bytes are too few for a brief", budget), fmt.Sprintf("use at least %d bytes", MinBrief))
 	}
-	reads, writes, part := partOf(p, s, agent)
-	if !part {
-		return refuse("has no part in this pipeline", "its agents are "+strings.Join(agents(p), ", "))
+	reads, writes, known := readsAndWrites(p, s, agent)
+	if !known {
+		return refuse("not an agent of this pipeline", "its agents are "+strings.Join(agents(p), ", "))
 	}
 	stale := Stale(p, s)
 	var lines []string
 	for _, stage := range p.Stages {
-		out, there := s.Outputs[stage.Name]
-		if !there || !slices.Contains(reads, s.file(out.File)) {
+		out, ok := s.Outputs[stage.Name]
+		if !ok || !slices.Contains(reads, s.file(out.File)) {
 			continue
 		}
 		line := "read   " + s.file(out.File) + "  " + Summary(stage, out.Report.Value)
@@ -50,28 +48,28 @@ func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, err
 	return fit(lines, budget), nil
 }
 
-// partOf returns what an agent reads and writes in a run: those of its turn, if
-// it is its turn, else all that it ever may.
-func partOf(p *contract.Pipeline, s State, agent string) (reads, writes []string, part bool) {
-	part = slices.Contains(agents(p), agent) || agent == contract.Human
+// readsAndWrites returns the paths that an agent reads and writes: those of the
+// next step if the agent acts next, otherwise all that it may read and write.
+func readsAndWrites(p *contract.Pipeline, s State, agent string) (reads, writes []string, known bool) {
+	known = slices.Contains(agents(p), agent) || agent == contract.Human
 	if step := Next(p, s); step.Agent == agent {
 		if step.Writes != "" {
 			writes = []string{step.Writes}
 		}
-		return step.Reads, writes, part
+		return step.Reads, writes, known
 	}
 	for _, stage := range p.Stages {
-		if out, there := s.Outputs[stage.Name]; there && (slices.Contains(stage.Readers, agent) || agent == contract.Human) {
+		if out, ok := s.Outputs[stage.Name]; ok && (slices.Contains(stage.Readers, agent) || agent == contract.Human) {
 			reads = append(reads, s.file(out.File))
 		}
 		if stage.Writer == agent {
 			writes = append(writes, s.file(stage.Artifact))
 		}
 	}
-	return reads, writes, part
+	return reads, writes, known
 }
 
-// agents are those that write or read in a pipeline, or are asked by it.
+// agents returns the agents that write, read or are asked in a pipeline, sorted.
 func agents(p *contract.Pipeline) []string {
 	var names []string
 	for _, stage := range p.Stages {
@@ -86,8 +84,8 @@ func agents(p *contract.Pipeline) []string {
 	return slices.Compact(names)
 }
 
-// fit joins lines within a number of bytes: all of them shortened to what each
-// may have, then without the last ones, which are counted.
+// fit joins lines in at most budget bytes. Lines are shortened first; then the
+// last ones are replaced by their number.
 func fit(lines []string, budget int) string {
 	for width := budget; width >= 60; width = width * 3 / 4 {
 		if text := joined(lines, width); len(text) <= budget {
@@ -103,7 +101,7 @@ func fit(lines []string, budget int) string {
 	return ""
 }
 
-// joined is the lines, each of at most width bytes, but never without its path.
+// joined joins lines, each cut to width bytes but never inside its path.
 func joined(lines []string, width int) string {
 	var b strings.Builder
 	for _, line := range lines {

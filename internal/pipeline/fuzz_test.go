@@ -10,7 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// stateOf is a run whose every artifact has the given bytes.
+// stateOf returns a run with the given artifacts.
 func stateOf(p *contract.Pipeline, artifacts map[string][]byte) pipeline.State {
 	s := pipeline.State{Issue: "42", Outputs: map[string]pipeline.Output{}}
 	for _, stage := range p.Stages {
@@ -21,24 +21,24 @@ func stateOf(p *contract.Pipeline, artifacts map[string][]byte) pipeline.State {
 	return s
 }
 
-// holds looks for what no artifact may do to a validation or a gate.
-func holds(t *testing.T, p *contract.Pipeline, artifacts map[string][]byte) {
+// checkSafe checks the invariants of validation and gates for any artifact.
+func checkSafe(t *testing.T, p *contract.Pipeline, artifacts map[string][]byte) {
 	t.Helper()
 	s := stateOf(p, artifacts)
 	for _, stage := range p.Stages {
 		out := s.Outputs[stage.Name]
 		v := pipeline.Gate(p, stage.Name, s, &pipeline.Scope{Changed: []string{"a.go", "b.go"}})
 		if !out.Report.Valid() && v.Pass {
-			t.Fatalf("%s: %q breaks its contract, and the gate holds", stage.Name, artifacts[stage.Name])
+			t.Fatalf("%s: %q violates its contract and the gate passes", stage.Name, artifacts[stage.Name])
 		}
 		for _, f := range v.Findings {
 			if f.Text == "" || f.Check == "" || f.Pointer != "" && f.Pointer[0] != '/' {
-				t.Fatalf("%s: %q: finding %+v names no place", stage.Name, artifacts[stage.Name], f)
+				t.Fatalf("%s: %q: finding %+v has no text or an invalid pointer", stage.Name, artifacts[stage.Name], f)
 			}
 		}
 		for _, problem := range out.Report.Errors {
 			if problem.Text == "" || problem.Pointer != "" && problem.Pointer[0] != '/' {
-				t.Fatalf("%s: %q: problem %+v names no place", stage.Name, artifacts[stage.Name], problem)
+				t.Fatalf("%s: %q: problem %+v has no text or an invalid pointer", stage.Name, artifacts[stage.Name], problem)
 			}
 		}
 	}
@@ -48,16 +48,16 @@ func holds(t *testing.T, p *contract.Pipeline, artifacts map[string][]byte) {
 	pipeline.Derive(p, s)
 }
 
-// TestTenThousandArtifacts sends mutated artifacts through validation, gates and
-// next: bytes changed, cut and repeated, and values put where others belong.
+// TestTenThousandArtifacts validates and gates mutated artifacts: with bytes
+// changed, removed and repeated, and with values of the wrong type.
 func TestTenThousandArtifacts(t *testing.T) {
-	p := contract.Builtin()
+	p := builtin()
 	random := rand.New(rand.NewPCG(1, 2))
 	const runs = 10_000 / 6
 	seen := 0
 	all := map[string][]string{}
 	for _, stage := range p.Stages {
-		all[stage.Name] = pieces(t, stage.Name)
+		all[stage.Name] = contents(t, stage.Name)
 	}
 	for range runs + 1 {
 		artifacts := map[string][]byte{}
@@ -66,20 +66,20 @@ func TestTenThousandArtifacts(t *testing.T) {
 			artifacts[stage.Name] = mutated(random, []byte(list[random.IntN(len(list))]))
 			seen++
 		}
-		holds(t, p, artifacts)
+		checkSafe(t, p, artifacts)
 	}
 	if seen < 10_000 {
 		t.Errorf("looked at %d artifacts, want 10000", seen)
 	}
 }
 
-// misfits are values that belong nowhere in particular.
-var misfits = []any{nil, true, 0, -1, 1e300, "", "FAIL", "x\u0000", []any{}, []any{nil, 1, "a"}, map[string]any{}, map[string]any{"": nil, "a/b~": []any{map[string]any{}}}}
+// wrongValues are values of various types.
+var wrongValues = []any{nil, true, 0, -1, 1e300, "", "FAIL", "x\u0000", []any{}, []any{nil, 1, "a"}, map[string]any{}, map[string]any{"": nil, "a/b~": []any{map[string]any{}}}}
 
 func mutated(random *rand.Rand, b []byte) []byte {
 	var v any
 	if random.IntN(3) > 0 && json.Unmarshal(b, &v) == nil {
-		out, err := json.Marshal(misfit(random, v))
+		out, err := json.Marshal(replaceValue(random, v))
 		if err == nil {
 			return out
 		}
@@ -102,41 +102,41 @@ func mutated(random *rand.Rand, b []byte) []byte {
 	return b
 }
 
-// misfit puts a value in a place where another was.
-func misfit(random *rand.Rand, v any) any {
+// replaceValue replaces a random value.
+func replaceValue(random *rand.Rand, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, child := range v {
 			if random.IntN(4) == 0 {
-				v[key] = misfit(random, child)
+				v[key] = replaceValue(random, child)
 			}
 		}
 		return v
 	case []any:
 		for i, child := range v {
-			v[i] = misfit(random, child)
+			v[i] = replaceValue(random, child)
 		}
 		if random.IntN(3) > 0 {
 			return v
 		}
 	}
-	return misfits[random.IntN(len(misfits))]
+	return wrongValues[random.IntN(len(wrongValues))]
 }
 
 func FuzzGate(f *testing.F) {
-	p := contract.Builtin()
+	p := builtin()
 	for _, stage := range p.Stages {
-		f.Add(stage.Name, []byte(good[stage.Name]))
+		f.Add(stage.Name, []byte(valid[stage.Name]))
 	}
 	f.Add("test", []byte(`{"verdict":"FAIL","phase_1":[{"status":"fail"}],"phase_2":{"checks":{"a":7}}}`))
 	f.Add("plan", []byte(`{"affected_files":["**/**/[","\\"],"steps":[{"file":"/../a"},7],"acceptance_mapping":{"":[[[]]]}}`))
 	f.Fuzz(func(t *testing.T, stage string, b []byte) {
 		artifacts := map[string][]byte{}
-		for name, content := range good {
+		for name, content := range valid {
 			artifacts[name] = []byte(content)
 		}
 		artifacts[stage] = b
-		holds(t, p, artifacts)
+		checkSafe(t, p, artifacts)
 	})
 }
 
@@ -144,7 +144,7 @@ func FuzzTrace(f *testing.F) {
 	f.Add([]byte(trace("plan implement:escalate test:FAIL")), []byte("complexity: trivial\nstages: {plan: {agent: worker, result: pass}}"))
 	f.Add([]byte(`{"stages":[{"stage":"plan","duration_ms":1e308,"started_at":"2026-11-21T00:00:00Z"}]}`), []byte("stages: 7"))
 	f.Fuzz(func(t *testing.T, traced, notes []byte) {
-		p := contract.Builtin()
+		p := builtin()
 		s := read(t, p, done("plan implement", "pipeline-trace.json", string(traced), "state.yaml", string(notes)))
 		total := int64(0)
 		got := pipeline.TraceOf(p, s)

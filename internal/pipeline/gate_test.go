@@ -6,11 +6,10 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff/internal/pipeline"
-	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// gated are the findings' checks, warnings with a question mark.
-func gated(v pipeline.Verdict) string {
+// checks returns the checks of the findings, warnings with a question mark.
+func checks(v pipeline.GateResult) string {
 	var names []string
 	for _, f := range v.Findings {
 		name := f.Check
@@ -23,24 +22,24 @@ func gated(v pipeline.Verdict) string {
 }
 
 func TestGate(t *testing.T) {
-	p := contract.Builtin()
+	p := builtin()
 	all := "plan implement test review git"
-	with := func(stage, fields string) map[string]string { return done(all, stage, change(t, good[stage], fields)) }
+	with := func(stage, fields string) map[string]string { return done(all, stage, change(t, valid[stage], fields)) }
 	for _, tt := range []struct {
 		name, stage string
 		files       map[string]string
-		scope       []string // nil: not looked at
+		scope       []string // nil: no scope
 		want        string
 	}{
 		{"plan holds", "plan", done(all), nil, ""},
 		{"plan is missing", "plan", done("implement"), nil, "plan_exists"},
-		{"plan is no JSON", "plan", done("", "plan", "{"), nil, "plan_exists"},
-		{"plan names no files", "plan", with("plan", `"affected_files":[]`), nil, "affected_files step_in_affected"},
+		{"plan is not JSON", "plan", done("", "plan", "{"), nil, "plan_exists"},
+		{"plan has no files", "plan", with("plan", `"affected_files":[]`), nil, "affected_files step_in_affected"},
 		{"plan has no steps", "plan", with("plan", `"steps":[]`), nil, "steps file_has_step"},
 		{"plan maps nothing", "plan", with("plan", `"acceptance_mapping":{}`), nil, "ac_mapping"},
 		{"a criterion has no test", "plan", with("plan", `"acceptance_mapping":{"a":"t","b":" ","c":[],"d":[""]}`), nil, "ac_test_mapped ac_test_mapped ac_test_mapped"},
 		{"a file has no step", "plan", with("plan", `"affected_files":["a.go","b.go"]`), nil, "file_has_step"},
-		{"a step is elsewhere", "plan", with("plan", `"steps":[{"order":1,"file":"a.go"},{"order":2,"file":"b.go"}]`), nil, "step_in_affected"},
+		{"a step changes another file", "plan", with("plan", `"steps":[{"order":1,"file":"a.go"},{"order":2,"file":"b.go"}]`), nil, "step_in_affected"},
 		{"a step has no file", "plan", with("plan", `"steps":[{"order":1,"file":"./a.go"},{"order":2,"file":null},{"order":3,"file":""}]`), nil, ""},
 		{"patterns", "plan", with("plan", `"affected_files":["cmd/**/*.go","d?c.md"],"steps":[{"order":1,"file":"cmd/a/b/c.go"},{"order":2,"file":"cmd/d.go"},{"order":3,"file":"doc.md"}]`), nil, ""},
 		{"a pattern stops at slashes", "plan", with("plan", `"affected_files":["*.go"],"steps":[{"order":1,"file":"cmd/a.go"}]`), nil, "step_in_affected file_has_step"},
@@ -54,14 +53,14 @@ func TestGate(t *testing.T) {
 		{"a planned file did not change", "implement", with("implement", `"files_changed":[]`), []string{}, "scope_missing?"},
 		{"the worker claims more than planned", "implement", with("implement", `"files_changed":["a.go","b.go"]`), []string{"a.go"}, "claim_planned"},
 		{"the worker claims what did not change", "implement", done(all), []string{}, "claim_changed scope_missing?"},
-		{"the worker says nothing of a change", "implement", with("implement", `"files_changed":[]`), []string{"a.go"}, "change_claimed"},
+		{"the worker omits a change", "implement", with("implement", `"files_changed":[]`), []string{"a.go"}, "change_claimed"},
 		{"a trivial issue has no plan", "implement", done("implement", "state.yaml", "complexity: trivial"), []string{"a.go"}, ""},
 
 		{"test holds", "test", done(all), nil, ""},
 		{"test is missing", "test", done("plan"), nil, "test_result_exists"},
 		{"phase 2 after a failure", "test", with("test", fail+`,"phase_2":{}`), nil, "phase_2_gated"},
-		{"phase 2 after a failure in the older word", "test", with("test", `"verdict":"FAIL","phase_1":{"u":{"status":"FAIL"}},"phase_2":{}`), nil, "phase_2_gated contract?"},
-		{"of two words the worse counts", "test", with("test", `"verdict":"PASS","phase_1":{"u":{"status":"FAIL","result":"PASS"}}`), nil, "verdict_consistent contract?"},
+		{"phase 2 after a failure in the deprecated field", "test", with("test", `"verdict":"FAIL","phase_1":{"u":{"status":"FAIL"}},"phase_2":{}`), nil, "phase_2_gated contract?"},
+		{"the worse of two fields counts", "test", with("test", `"verdict":"PASS","phase_1":{"u":{"status":"FAIL","result":"PASS"}}`), nil, "verdict_consistent contract?"},
 		{"classifications", "test", with("test", fail+`,"classification":"plan_defect"`), nil, ""},
 		{"no classification", "test", with("test", `"classification":"escalate"`), nil, "classification_valid"},
 		{"PASS with a failure", "test", with("test", `"phase_1":{"u":{"result":"FAIL"}}`), nil, "verdict_consistent"},
@@ -76,7 +75,7 @@ func TestGate(t *testing.T) {
 		{"PASS with a concern", "review", with("review", `"concerns":[{"file":"a.go","line":1}]`), nil, "verdict_consistent"},
 		{"PASS with nits", "review", with("review", `"nits":[{"description":"d"}]`), nil, ""},
 		{"FAIL without findings", "review", with("review", `"verdict":"FAIL"`), nil, "verdict_consistent"},
-		{"findings without a place", "review", with("review", `"verdict":"FAIL","blockers":[{"line":0,"file":"a"}],"concerns":[{"file":"","line":2}]`), nil, "finding_has_line finding_has_file"},
+		{"findings without a file or line", "review", with("review", `"verdict":"FAIL","blockers":[{"line":0,"file":"a"}],"concerns":[{"file":"","line":2}]`), nil, "finding_has_line finding_has_file"},
 		{"findings that are strings", "review", with("review", `"verdict":"FAIL","blockers":["x"]`), nil, "finding_has_file"},
 
 		{"git holds", "git", done(all), []string{"a.go"}, ""},
@@ -86,10 +85,14 @@ func TestGate(t *testing.T) {
 		{"git out of scope", "git", done(all), []string{"a.go", "b.go"}, "scope_extra"},
 		{"git is missing", "git", done("plan implement test review"), []string{"a.go"}, "git_result_exists"},
 
-		{"types break the contract", "plan", with("plan", `"steps":"x"`), nil, "steps file_has_step"},
-		{"a type nobody else looks at", "debug", done("", "debug", change(t, good["debug"], `"root_cause_line":"42"`)), nil, "contract"},
-		{"the fast tier on a complex issue", "implement", done(all, "plan", change(t, good["plan"], `"complexity":"complex"`), "implement", change(t, good["implement"], `"tier_used":"fast"`)), []string{"a.go"}, "tier_complex_no_fast"},
-		{"a tier that does not rise", "implement", with("implement", `"escalation_history":[{"from_tier":"high","to_tier":"fast"},{"from_tier":"fast","to_tier":"high"}]`), []string{"a.go"}, "escalation_tier_progression"},
+		{"wrong types", "plan", with("plan", `"steps":"x"`), nil, "steps file_has_step"},
+		{"a wrong type that no other check reports", "debug", done("", "debug", change(t, valid["debug"], `"root_cause_line":"42"`)), nil, "contract"},
+		{"the fast tier on a complex issue", "implement", done(all, "plan", change(t, valid["plan"], `"complexity":"complex"`), "implement", change(t, valid["implement"], `"tier_used":"fast"`)), []string{"a.go"}, "tier_complex_no_fast"},
+		{"the fast tier for the plan of a complex issue", "plan", with("plan", `"complexity":"complex","tier_used":"fast"`), nil, ""},
+		{"an escalation to the same tier", "implement", with("implement", `"escalation_history":[{"from_tier":"standard","to_tier":"standard"}]`), []string{"a.go"}, "escalation_tier_progression"},
+		{"unplanned files in blocked work", "implement", with("implement", `"status":"blocked","files_changed":["a.go","c.go"]`), nil, ""},
+		{"unplanned files in completed work", "implement", with("implement", `"files_changed":["a.go","c.go"]`), nil, "claim_planned"},
+		{"an escalation to a lower tier", "implement", with("implement", `"escalation_history":[{"from_tier":"high","to_tier":"fast"},{"from_tier":"fast","to_tier":"high"}]`), []string{"a.go"}, "escalation_tier_progression"},
 		{"no such stage", "deploy", done(all), nil, "stage"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -98,7 +101,7 @@ func TestGate(t *testing.T) {
 				scope = &pipeline.Scope{Changed: tt.scope}
 			}
 			v := pipeline.Gate(p, tt.stage, read(t, p, tt.files), scope)
-			if got := gated(v); got != tt.want {
+			if got := checks(v); got != tt.want {
 				t.Errorf("got %s, want %s\n%s", got, tt.want, v)
 			}
 			if got, want := v.Pass, !hasError(tt.want); got != want {
@@ -117,9 +120,9 @@ func hasError(want string) bool {
 	return false
 }
 
-// TestGateLines holds the lines that people's scripts look for.
+// TestGateLines checks the lines that scripts parse.
 func TestGateLines(t *testing.T) {
-	p := contract.Builtin()
+	p := builtin()
 	long := strings.Repeat("é", 90)
 	for _, tt := range []struct {
 		stage string
@@ -129,10 +132,10 @@ func TestGateLines(t *testing.T) {
 	}{
 		{"plan", done("plan"), nil, "All invariants passed for stage 'plan' - PASS\n"},
 		{"plan", nil, nil, "[ERROR] plan_exists: plan.json not found or empty\n1 error(s), 0 warning(s) - FAIL\n"},
-		{"implement", done("plan", "implement", change(t, good["implement"], `"files_changed":[]`)), &pipeline.Scope{},
+		{"implement", done("plan", "implement", change(t, valid["implement"], `"files_changed":[]`)), &pipeline.Scope{},
 			"[WARNING] scope_missing: a.go is planned and did not change\n1 warning(s) - PASS with warnings\n"},
-		{"plan", done("", "plan", change(t, good["plan"], fmt.Sprintf(`"acceptance_mapping":{%q:""}`, long))), nil,
-			"[ERROR] ac_test_mapped: no test proves: " + strings.Repeat("é", 80) + "\n1 error(s), 0 warning(s) - FAIL\n"},
+		{"plan", done("", "plan", change(t, valid["plan"], fmt.Sprintf(`"acceptance_mapping":{%q:""}`, long))), nil,
+			"[ERROR] ac_test_mapped: no test for criterion: " + strings.Repeat("é", 80) + "\n1 error(s), 0 warning(s) - FAIL\n"},
 	} {
 		if got := pipeline.Gate(p, tt.stage, read(t, p, tt.files), tt.scope).String(); got != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.stage, got, tt.want)

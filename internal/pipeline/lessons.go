@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,17 +16,21 @@ import (
 	"unicode"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"go.yaml.in/yaml/v4"
 )
 
-// MaxLessons is how many lessons are kept.
+// MaxLessons is the maximum number of lessons.
 const MaxLessons = 50
 
-// maxLessonsFile is the size of the largest file of lessons, in bytes.
-const maxLessonsFile = 4 << 20
+// maxLessonsSize is the maximum size of the lessons file, in bytes.
+const maxLessonsSize = 4 << 20
 
-// A Lesson is a failure that was seen before, and what helped.
+// lessonsFile is the path of the lessons file, relative to the workspace.
+const lessonsFile = Folder + "/" + contract.Lessons
+
+// A Lesson is a known failure and its mitigation.
 type Lesson struct {
 	Date       string `yaml:"date" json:"date"` // 2006-01-02
 	Issue      string `yaml:"issue" json:"issue"`
@@ -35,17 +38,11 @@ type Lesson struct {
 	Frequency  int    `yaml:"frequency" json:"frequency"`
 	Mitigation string `yaml:"mitigation" json:"mitigation"`
 
-	// Rest is what others wrote into the lesson; it is kept.
+	// Rest are the unknown fields of the lesson; they are preserved.
 	Rest map[string]any `yaml:",inline" json:"-"`
 }
 
-// Row is the lesson as cells of a table: day, how often, issue, pattern, what
-// helped.
-func (l Lesson) Row() []string {
-	return []string{l.Date, strconv.Itoa(l.Frequency), l.Issue, l.Pattern, l.Mitigation}
-}
-
-// ExampleLessons is a file of lessons that shows how one is written.
+// ExampleLessons is an example of a lessons file.
 const ExampleLessons = `lessons:
   - date: "2026-11-21"
     issue: "42"
@@ -54,53 +51,65 @@ const ExampleLessons = `lessons:
     mitigation: "give each test its own temporary directory"
 `
 
-type lessonsFile struct {
+// Row returns the lesson as table cells: date, frequency, issue, pattern,
+// mitigation.
+func (l Lesson) Row() []string {
+	return []string{l.Date, strconv.Itoa(l.Frequency), l.Issue, l.Pattern, l.Mitigation}
+}
+
+type lessonsDocument struct {
 	Lessons []Lesson       `yaml:"lessons"`
 	Rest    map[string]any `yaml:",inline"`
 }
 
-// Lessons reads the lessons of a workspace, in the order of the file. That there
-// is no file is no error. Its kinds are Corrupt and Unavailable.
+// Lessons reads the lessons of a workspace, in the order of the file. A missing
+// file has no lessons. Its kinds are Corrupt and Unavailable.
 func Lessons(workspace *os.Root) ([]Lesson, error) {
 	file, err := readLessons(workspace)
 	return file.Lessons, err
 }
 
-func lessonsError(kind handoff.Kind, err error) error {
-	return &handoff.Error{Op: "read lessons", Name: path.Join(Folder, contract.Lessons), Kind: kind, Err: err,
-		Hint: handoff.Advice("an entry has a pattern, a mitigation and the issues that met it")}
+func lessonsError(op string, kind handoff.Kind, err error) error {
+	hint := writableHint
+	switch {
+	case kind == handoff.Corrupt:
+		hint = "fix the file by hand: it has one list, lessons, whose entries have a pattern, a mitigation, a date and an issue"
+	case op == "read":
+		hint = "make the file readable"
+	}
+	return &handoff.Error{Op: op + " lessons", Name: lessonsFile, Kind: kind, Err: durable.Reason(err), Hint: handoff.Advice(hint)}
 }
 
-func readLessons(workspace *os.Root) (lessonsFile, error) {
-	var file lessonsFile
-	f, err := workspace.Open(path.Join(Folder, contract.Lessons))
+func readLessons(workspace *os.Root) (lessonsDocument, error) {
+	var file lessonsDocument
+	f, err := workspace.Open(lessonsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return file, nil
 	}
 	if err != nil {
-		return file, lessonsError(handoff.Unavailable, err)
+		return file, lessonsError("read", handoff.Unavailable, err)
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxLessonsFile+1))
+	b, err := io.ReadAll(io.LimitReader(f, maxLessonsSize+1))
 	if err != nil {
-		return file, lessonsError(handoff.Unavailable, err)
+		return file, lessonsError("read", handoff.Unavailable, err)
 	}
-	if len(b) > maxLessonsFile {
-		return file, lessonsError(handoff.Corrupt, fmt.Errorf("has more than %d bytes", maxLessonsFile))
+	if len(b) > maxLessonsSize {
+		return file, lessonsError("read", handoff.Corrupt, fmt.Errorf("larger than %d bytes", maxLessonsSize))
 	}
 	if file, err = parseLessons(b); err != nil {
-		return file, lessonsError(handoff.Corrupt, err)
+		return file, lessonsError("read", handoff.Corrupt, err)
 	}
 	return file, nil
 }
 
-func parseLessons(b []byte) (lessonsFile, error) {
-	var file lessonsFile
+func parseLessons(b []byte) (lessonsDocument, error) {
+	var file lessonsDocument
 	if len(bytes.TrimSpace(b)) == 0 {
 		return file, nil
 	}
 	if err := yaml.Load(b, &file); err != nil {
-		return lessonsFile{}, err
+		return lessonsDocument{}, err
 	}
 	for i := range file.Lessons {
 		file.Lessons[i].Frequency = max(1, file.Lessons[i].Frequency)
@@ -108,13 +117,13 @@ func parseLessons(b []byte) (lessonsFile, error) {
 	return file, nil
 }
 
-// ChangeLessons replaces a workspace's lessons by what change makes of them, and
-// returns them. Of several processes that change them at once, each sees what
-// the others did. The file is written beside and renamed; comments in it are not
-// kept. Its kinds are those of Lessons, and those of change.
+// ChangeLessons replaces the lessons of a workspace with the result of change and
+// returns them. Concurrent changes are serialized. The file is replaced
+// atomically; comments in it are not preserved. Its kinds are those of Lessons
+// and those of change.
 func ChangeLessons(workspace *os.Root, change func([]Lesson) ([]Lesson, error)) ([]Lesson, error) {
-	var file lessonsFile
-	err := locked(workspace, syscall.LOCK_EX, func(dir *os.Root, lock *os.File) (err error) {
+	var file lessonsDocument
+	err := withLock(workspace, syscall.LOCK_EX, func(*os.Root) (err error) {
 		if file, err = readLessons(workspace); err != nil {
 			return err
 		}
@@ -125,44 +134,29 @@ func ChangeLessons(workspace *os.Root, change func([]Lesson) ([]Lesson, error)) 
 		if err != nil {
 			return err
 		}
-		if err := replace(dir, lock, b); err != nil {
-			return lessonsError(handoff.Unavailable, err)
+		err = durable.Replace(workspace, lessonsFile, func(w io.Writer) error {
+			_, err := w.Write(b)
+			return err
+		})
+		if err != nil {
+			return lessonsError("write", handoff.Unavailable, err)
 		}
 		return nil
 	})
 	return file.Lessons, err
 }
 
-// replace writes the file of lessons. The lock is held, so the temporary has one
-// name, and what a dead process left of it is in nobody's way.
-func replace(dir *os.Root, lock *os.File, b []byte) error {
-	const temporary = "." + contract.Lessons + ".tmp"
-	f, err := dir.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	err = cmp.Or(err, f.Sync(), f.Close())
-	if err == nil {
-		err = dir.Rename(temporary, contract.Lessons)
-	}
-	if err != nil {
-		return errors.Join(err, dir.Remove(temporary))
-	}
-	return lock.Sync()
-}
-
-// AddLesson adds a lesson. Where its pattern is there already, but for case and
-// space, that one happened once more, on the new date and issue, and keeps its
-// mitigation unless the new one has one. Beyond MaxLessons the oldest goes. Its
-// kind is Invalid.
+// AddLesson adds a lesson. If a lesson with the same pattern exists, regardless
+// of case and white space, its frequency is increased instead, and it takes the
+// new date and issue, and the new mitigation if there is one. Beyond MaxLessons
+// the oldest lesson is dropped. Its kind is Invalid.
 func AddLesson(list []Lesson, l Lesson) ([]Lesson, error) {
 	key := patternKey(l.Pattern)
 	if key == "" {
-		return nil, &handoff.Error{Op: "add lesson", Kind: handoff.Invalid, Err: errors.New("has no pattern"), Hint: handoff.Advice("say with --pattern what failed")}
+		return nil, &handoff.Error{Op: "add lesson", Kind: handoff.Invalid, Err: errors.New("pattern is empty"), Hint: handoff.Advice("describe the failure in the words of its error message")}
 	}
 	if _, err := time.Parse(time.DateOnly, l.Date); err != nil {
-		return nil, &handoff.Error{Op: "add lesson", Name: l.Date, Kind: handoff.Invalid, Err: errors.New("is no day"), Hint: handoff.Advice("write a day as 2026-11-21")}
+		return nil, &handoff.Error{Op: "add lesson", Name: l.Date, Kind: handoff.Invalid, Err: errors.New("invalid date"), Hint: handoff.Advice("use the form 2026-11-21")}
 	}
 	if l.Issue != "" {
 		if err := contract.CheckIssue(l.Issue); err != nil {
@@ -187,8 +181,8 @@ func patternKey(pattern string) string {
 	return strings.ToLower(strings.Join(strings.Fields(pattern), " "))
 }
 
-// PruneLessons drops the oldest lessons beyond a number; of those of one day,
-// the first in the file. The others keep their order.
+// PruneLessons keeps the newest lessons, in their order, and drops the others.
+// Of lessons with the same date, the first in the file counts as older.
 func PruneLessons(list []Lesson, keep int) []Lesson {
 	list = slices.Clone(list)
 	for len(list) > max(0, keep) {
@@ -203,14 +197,14 @@ func PruneLessons(list []Lesson, keep int) []Lesson {
 	return list
 }
 
-// A Match is a lesson that may be about a failure.
+// A Match is a lesson whose pattern resembles a failure.
 type Match struct {
 	Lesson
-	Score float64 `json:"score"` // the part of the pattern's words that the failure has
+	Score float64 `json:"score"` // the fraction of the pattern's words found in the failure
 }
 
-// MatchLessons ranks the lessons whose pattern shares words with a failure: the
-// larger the part shared the better, then the more frequent, then the newer.
+// MatchLessons returns the lessons whose pattern shares words with a failure,
+// sorted by score, then frequency, then date, highest first.
 func MatchLessons(list []Lesson, failure string) []Match {
 	seen := map[string]bool{}
 	for _, word := range words(failure) {
@@ -235,7 +229,7 @@ func MatchLessons(list []Lesson, failure string) []Match {
 	return matches
 }
 
-// words are the distinct words of a text, in lower case.
+// words returns the distinct words of a text, in lower case.
 func words(text string) []string {
 	list := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
 	slices.Sort(list)

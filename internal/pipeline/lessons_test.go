@@ -45,7 +45,7 @@ func TestAddLesson(t *testing.T) {
 		t.Errorf("got %d lessons, want %d", len(list), pipeline.MaxLessons)
 	}
 	if list[0].Issue != "2" {
-		t.Errorf("the newest lesson is gone: %+v", list[0])
+		t.Errorf("the newest lesson was dropped: first is %+v", list[0])
 	}
 }
 
@@ -81,8 +81,9 @@ func TestMatchLessons(t *testing.T) {
 	}
 }
 
-// TestLessonsAtOnce holds that what several add at the same time is all there.
-func TestLessonsAtOnce(t *testing.T) {
+// TestConcurrentLessons checks that no lesson is lost when several are added at
+// the same time.
+func TestConcurrentLessons(t *testing.T) {
 	_, dir := newFiles(t, nil)
 	var wait sync.WaitGroup
 	for i := range 40 {
@@ -117,14 +118,13 @@ func TestLessonsAtOnce(t *testing.T) {
 		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".pipeline", ".*")); len(left) > 0 {
-		t.Errorf("temporaries are left: %v", left)
+		t.Errorf("temporary files left: %v", left)
 	}
 }
 
-// TestLessonsOfOthers holds that what people wrote by hand is read as it is and
-// kept when the file is written again, and that a file that can't be read is
-// never replaced.
-func TestLessonsOfOthers(t *testing.T) {
+// TestHandwrittenLessons checks that unknown fields survive a change and that a
+// file that can't be parsed is never replaced.
+func TestHandwrittenLessons(t *testing.T) {
 	root, _ := newFiles(t, nil)
 	add := func() error {
 		_, err := pipeline.ChangeLessons(root, func(list []pipeline.Lesson) ([]pipeline.Lesson, error) {
@@ -142,7 +142,7 @@ func TestLessonsOfOthers(t *testing.T) {
 	}
 	for _, want := range []string{"owner: team", "2026-01-02", "42", "severity: high", "pattern: old", "frequency: 1", "pattern: new"} {
 		if !strings.Contains(string(b), want) {
-			t.Errorf("%q is gone from\n%s", want, b)
+			t.Errorf("file lost %q:\n%s", want, b)
 		}
 	}
 	for _, broken := range []string{"lessons: [", "lessons: 7", "lessons: []\nlessons: []", strings.Repeat("#", 5<<20)} {

@@ -5,29 +5,30 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// locked runs do while this process holds the folder of all runs, alone or
-// (LOCK_SH) with others that share it. The end of the process ends it too.
-func locked(workspace *os.Root, how int, do func(dir *os.Root, lock *os.File) error) error {
-	unlocked := func(err error) error {
-		return &handoff.Error{Op: "lock", Name: Folder, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("whoever hands in needs to write to " + Folder)}
+// withLock runs do while this process holds the lock of the folder of all runs,
+// exclusively or (LOCK_SH) shared. The lock ends with the process.
+func withLock(workspace *os.Root, how int, do func(dir *os.Root) error) error {
+	lockError := func(err error) error {
+		return &handoff.Error{Op: "lock", Name: Folder, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice(writableHint)}
 	}
 	if err := workspace.MkdirAll(Folder, 0o777); err != nil {
-		return unlocked(err)
+		return lockError(err)
 	}
 	dir, err := workspace.OpenRoot(Folder)
 	if err != nil {
-		return unlocked(err)
+		return lockError(err)
 	}
 	defer dir.Close()
 	lock, err := dir.Open(".")
 	if err != nil {
-		return unlocked(err)
+		return lockError(err)
 	}
 	defer lock.Close()
 	if err := syscall.Flock(int(lock.Fd()), how); err != nil {
-		return unlocked(err)
+		return lockError(err)
 	}
-	return do(dir, lock)
+	return do(dir)
 }

@@ -8,23 +8,23 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// A Step is what comes next in a run.
+// A Step is the next step of a run.
 type Step struct {
-	Stage  string   `json:"stage,omitempty"`  // "" where nothing is to be written
-	Agent  string   `json:"agent,omitempty"`  // who acts; "human" is a person, "" nobody
-	Reads  []string `json:"reads"`            // paths below the workspace
+	Stage  string   `json:"stage,omitempty"`  // "" if there is nothing to write
+	Agent  string   `json:"agent,omitempty"`  // who acts next; "human" is a person, "" nobody
+	Reads  []string `json:"reads"`            // the paths to read
 	Writes string   `json:"writes,omitempty"` // the path to write
 	Reason string   `json:"reason"`
-	Tier   string   `json:"tier,omitempty"` // the tier to work on, where the last one gave up
+	Tier   string   `json:"tier,omitempty"` // the tier to work in, after an escalation
 	Done   bool     `json:"done"`
-	Notes  []string `json:"notes,omitempty"` // what the folder can't tell
+	Notes  []string `json:"notes,omitempty"` // assumptions about the order of files
 }
 
-// String is the step in lines, a word and what it says.
+// String returns the step as lines, each a label and a value.
 func (s Step) String() string {
 	agent := s.Agent
 	if s.Done {
-		agent = "nobody: the run is done"
+		agent = "none: the run is done"
 	}
 	var b strings.Builder
 	for _, line := range [][2]string{
@@ -38,11 +38,11 @@ func (s Step) String() string {
 	return b.String()
 }
 
-// Next says what comes next. It is a function of its arguments and has an answer
-// for every state: the first stage, in the order in which outcomes lead from one
-// to the next, whose artifact is missing, breaks its contract, contradicts
-// itself, or was made from something that changed since; and where the way comes
-// back to a stage it has been to, that stage again, up to its number of retries.
+// Next returns the next step of a run. It is a function of its arguments and is
+// defined for every state. It follows outcomes from stage to stage, to the first
+// stage whose artifact is missing, violates its contract, is inconsistent or was
+// made from something that has changed since. If an outcome leads back to a
+// visited stage, that stage is next, up to its number of retries.
 func Next(p *contract.Pipeline, s State) Step {
 	w := walk{p: p, s: &s}
 	step := w.next()
@@ -55,29 +55,29 @@ func Next(p *contract.Pipeline, s State) Step {
 
 // A walk follows outcomes through a run. It visits a stage at most once.
 type walk struct {
-	p      *contract.Pipeline
-	s      *State
-	been   []string // the stages visited, in order
-	why    string   // the reason of the route taken last
-	revise bool     // the step mends what is there
+	p       *contract.Pipeline
+	s       *State
+	visited []string // stages, in order
+	why     string   // the reason of the last route
+	revise  bool     // the step revises an existing artifact
 }
 
 func (w *walk) next() Step {
-	for stage := w.after(nil); stage != nil; {
-		if step, stop := w.unfit(stage); stop {
+	for stage := w.following(nil); stage != nil; {
+		if step, stop := w.blocked(stage); stop {
 			return step
 		}
-		out, there := w.s.Outputs[stage.Name]
-		w.been = append(w.been, stage.Name)
+		out, ok := w.s.Outputs[stage.Name]
+		w.visited = append(w.visited, stage.Name)
 		route, routed := match(stage, out)
 		switch {
-		case !there || !routed:
+		case !ok || !routed:
 			w.why = ""
-			stage = w.after(stage)
+			stage = w.following(stage)
 		case route.Ask != "":
 			return w.ask(stage, route)
-		case slices.Contains(w.been, route.To):
-			return w.again(stage, route)
+		case slices.Contains(w.visited, route.To):
+			return w.repeat(stage, route)
 		default:
 			w.why = stage.Artifact + ": " + reason(route)
 			stage = w.stage(route.To)
@@ -86,11 +86,11 @@ func (w *walk) next() Step {
 	return Step{Done: true, Reason: "every stage is done; the run can be archived"}
 }
 
-// unfit returns the step that writes a stage's artifact, where it isn't there or
-// can't be built upon.
-func (w *walk) unfit(stage *contract.Stage) (Step, bool) {
-	out, there := w.s.Outputs[stage.Name]
-	if !there {
+// blocked returns the step that writes a stage's artifact, if it is missing or
+// can't be built on.
+func (w *walk) blocked(stage *contract.Stage) (Step, bool) {
+	out, ok := w.s.Outputs[stage.Name]
+	if !ok {
 		if stage.Optional && !stage.Detour || stage.Skip != "" && stage.Skip == w.s.Complexity {
 			return Step{}, false
 		}
@@ -98,16 +98,16 @@ func (w *walk) unfit(stage *contract.Stage) (Step, bool) {
 	}
 	if errs := out.Report.Errors; len(errs) > 0 {
 		w.revise = true
-		return w.write(stage, fmt.Sprintf("%s breaks its contract: %s%s", out.File, errs[0], andMore(len(errs)-1))), true
+		return w.write(stage, fmt.Sprintf("%s violates its contract: %s%s", out.File, errs[0], andMore(len(errs)-1))), true
 	}
 	for _, input := range w.inputs(stage) {
 		if w.s.newer(input, stage.Name) {
-			return w.write(stage, fmt.Sprintf("%s is stale: %s changed after it", out.File, w.s.Outputs[input].File)), true
+			return w.write(stage, fmt.Sprintf("%s is stale: %s changed since", out.File, w.s.Outputs[input].File)), true
 		}
 	}
 	if errs := Gate(w.p, stage.Name, *w.s, nil).Errors(); len(errs) > 0 {
 		w.revise = true
-		return w.write(stage, fmt.Sprintf("%s can't be built upon: %s%s", out.File, errs[0].Text, andMore(len(errs)-1))), true
+		return w.write(stage, fmt.Sprintf("%s fails its gate: %s%s", out.File, errs[0].Text, andMore(len(errs)-1))), true
 	}
 	return Step{}, false
 }
@@ -116,7 +116,7 @@ func missing(stage *contract.Stage, why string) string {
 	if why != "" {
 		return why
 	}
-	return stage.Artifact + " is not there yet"
+	return stage.Artifact + " does not exist yet"
 }
 
 func andMore(n int) string {
@@ -146,52 +146,49 @@ func (w *walk) write(stage *contract.Stage, why string) Step {
 	return Step{Stage: stage.Name, Agent: stage.Writer, Reason: why}
 }
 
-// ask is the step of an agent that writes no artifact.
+// ask returns the step of an agent that writes no artifact.
 func (w *walk) ask(from *contract.Stage, r contract.Route) Step {
 	why := w.s.Outputs[from.Name].File + ": " + reason(r)
 	tier := text(w.s.Outputs[from.Name].Report.Value["tier_used"])
-	if n := w.s.attempts(from.Name, tier); r.Ask != contract.Human && n > from.Retries {
-		return Step{Agent: contract.Human, Reason: fmt.Sprintf("%s; %s has been done %d times", why, from.Name, n)}
+	if n := w.s.countAttempts(from.Name, tier); r.Ask != contract.Human && n > from.Retries {
+		return Step{Agent: contract.Human, Reason: fmt.Sprintf("%s; %s was done %d times", why, from.Name, n)}
 	}
 	return Step{Agent: r.Ask, Reason: why}
 }
 
-// again is the step that does a stage once more.
-func (w *walk) again(from *contract.Stage, r contract.Route) Step {
+// repeat returns the step that does a stage again.
+func (w *walk) repeat(from *contract.Stage, r contract.Route) Step {
 	target := w.stage(r.To)
 	why := w.s.Outputs[from.Name].File + ": " + reason(r)
 	step := w.write(target, why)
 	tier := text(w.s.Outputs[target.Name].Report.Value["tier_used"])
 	if r.Escalate {
 		if step.Tier = higher(tier); step.Tier == "" {
-			return Step{Agent: contract.Human, Reason: why + ", and there is none above " + tier}
+			return Step{Agent: contract.Human, Reason: why + ", and " + tier + " is the highest tier"}
 		}
 		return step
 	}
-	if n := w.s.attempts(target.Name, tier); n > target.Retries {
-		return Step{Agent: contract.Human, Reason: fmt.Sprintf("%s, but %s has been done %d times", why, target.Name, n)}
+	if n := w.s.countAttempts(target.Name, tier); n > target.Retries {
+		return Step{Agent: contract.Human, Reason: fmt.Sprintf("%s, but %s was done %d times", why, target.Name, n)}
 	}
 	w.revise = len(w.inputs(target)) == 0
-	out, there := w.s.Outputs[target.Name]
-	if there && w.s.last(target.Name) < 0 {
-		step.Notes = []string{fmt.Sprintf("the folder doesn't tell whether %s was written after %s; if it was, %s follows",
-			out.File, w.s.Outputs[from.Name].File, w.follower(target))}
+	out, ok := w.s.Outputs[target.Name]
+	if ok && w.s.last(target.Name) < 0 {
+		next := "nothing"
+		if stage := w.following(target); stage != nil {
+			next = stage.Name
+		}
+		step.Notes = []string{fmt.Sprintf("the order of %s and %s is unknown; if %s is newer, %s is next",
+			out.File, w.s.Outputs[from.Name].File, out.File, next)}
 	}
 	return step
-}
-
-func (w *walk) follower(stage *contract.Stage) string {
-	if next := w.after(stage); next != nil {
-		return next.Name
-	}
-	return "nothing"
 }
 
 // tiers are the tiers of models, lowest first.
 var tiers = []string{"fast", "standard", "high"}
 
-// higher is the tier above, "" above the highest. Work that names no tier was
-// done on the lowest.
+// higher returns the tier above, "" above the highest. Work without a tier was
+// done in the lowest.
 func higher(tier string) string {
 	at := max(0, slices.Index(tiers, tier))
 	if at+1 == len(tiers) {
@@ -202,11 +199,11 @@ func higher(tier string) string {
 
 func (w *walk) stage(name string) *contract.Stage {
 	at := slices.IndexFunc(w.p.Stages, func(s *contract.Stage) bool { return s.Name == name })
-	return w.p.Stages[at] // a loaded pipeline's routes lead to its stages
+	return w.p.Stages[at] // Load checked that the targets of routes exist
 }
 
-// after is the stage that follows without a route, nil after the last.
-func (w *walk) after(stage *contract.Stage) *contract.Stage {
+// following returns the stage that follows without a route, nil after the last.
+func (w *walk) following(stage *contract.Stage) *contract.Stage {
 	at := slices.Index(w.p.Stages, stage)
 	for _, s := range w.p.Stages[at+1:] {
 		if !s.Detour {
@@ -216,13 +213,13 @@ func (w *walk) after(stage *contract.Stage) *contract.Stage {
 	return nil
 }
 
-// inputs are the stages before the given one from which its artifact is made:
-// those that its writer reads, and the one that leads to it.
+// inputs returns the earlier stages that a stage's artifact is made from: those
+// that its writer reads and the one before it.
 func (w *walk) inputs(stage *contract.Stage) []string {
 	var names []string
 	before := ""
 	for _, s := range w.p.Stages[:slices.Index(w.p.Stages, stage)] {
-		if _, there := w.s.Outputs[s.Name]; !there {
+		if _, ok := w.s.Outputs[s.Name]; !ok {
 			continue
 		}
 		if slices.Contains(s.Readers, stage.Writer) {
@@ -238,27 +235,21 @@ func (w *walk) inputs(stage *contract.Stage) []string {
 	return names
 }
 
-// reads are the files that the agent of a step starts from: those of the stages
-// on the way whose readers it is among, the one that led to it, and its own
-// where it mends that.
+// reads returns the files that the agent of a step starts from: those of the
+// visited stages that it reads, the one whose outcome led to the step, and its
+// own if it revises that.
 func (w *walk) reads(step Step) []string {
 	files := []string{}
-	for i, name := range w.been {
-		out, there := w.s.Outputs[name]
+	for i, name := range w.visited {
+		out, ok := w.s.Outputs[name]
 		reader := slices.Contains(w.stage(name).Readers, step.Agent) || step.Agent == contract.Human || step.Stage == "" && !step.Done
-		own := name == step.Stage
-		if there && !own && (reader || i == len(w.been)-1 && w.why != "" || w.led(i, step)) {
+		led := i == len(w.visited)-1 && (w.why != "" || slices.Contains(w.visited, step.Stage))
+		if ok && name != step.Stage && (reader || led) {
 			files = append(files, w.s.file(out.File))
 		}
 	}
-	if out, there := w.s.Outputs[step.Stage]; there && w.revise {
+	if out, ok := w.s.Outputs[step.Stage]; ok && w.revise {
 		files = append(files, w.s.file(out.File))
 	}
 	return files
-}
-
-// led reports whether the i-th stage visited is the one whose route led back to
-// the step's stage.
-func (w *walk) led(i int, step Step) bool {
-	return i == len(w.been)-1 && slices.Contains(w.been, step.Stage)
 }

@@ -47,13 +47,13 @@ func answer(s pipeline.Step) string {
 }
 
 func TestNext(t *testing.T) {
-	p := contract.Builtin()
-	failing := func(fields string) string { return change(t, good["test"], fail+fields) }
+	p := builtin()
+	failing := func(fields string) string { return change(t, valid["test"], fail+fields) }
 	diagnosis := func(class string) string {
-		return change(t, good["debug"], fmt.Sprintf(`"classification":%q`, class))
+		return change(t, valid["debug"], fmt.Sprintf(`"classification":%q`, class))
 	}
-	worker := func(fields string) string { return change(t, good["implement"], fields) }
-	reviewFail := change(t, good["review"], `"verdict":"FAIL","concerns":[{"file":"a.go","line":1}]`)
+	worker := func(fields string) string { return change(t, valid["implement"], fields) }
+	reviewFail := change(t, valid["review"], `"verdict":"FAIL","concerns":[{"file":"a.go","line":1}]`)
 	for _, tt := range []struct {
 		name  string
 		files map[string]string
@@ -70,7 +70,7 @@ func TestNext(t *testing.T) {
 		{"escalated twice", done("plan", "implement", worker(`"status":"escalate","tier_used":"standard"`)), "jg-worker implement on high < plan"},
 		{"escalated from the top", done("plan", "implement", worker(`"status":"escalate","tier_used":"high"`)), "human < plan worker-result"},
 		{"tests pass", done("plan implement test"), "jg-reviewer review < plan worker-result"},
-		{"tests skipped", done("plan implement", "test", change(t, good["test"], `"verdict":"SKIP"`)), "jg-reviewer review < plan worker-result"},
+		{"tests skipped", done("plan implement", "test", change(t, valid["test"], `"verdict":"SKIP"`)), "jg-reviewer review < plan worker-result"},
 		{"tests fail", done("plan implement", "test", failing("")), "jg-debugger debug < plan test-result"},
 		{"inline triage", done("plan implement", "test", failing(`,"inline_triage":true,"classification":"fix_target"`)), "jg-worker implement < plan test-result"},
 		{"inline triage of the plan", done("plan implement", "test", failing(`,"inline_triage":true,"classification":"plan_defect"`)), "jg-subplanner plan < test-result plan"},
@@ -98,15 +98,15 @@ func TestNext(t *testing.T) {
 			"pipeline-trace.json", trace("plan implement test review implement")), "jg-tester test < worker-result"},
 		{"reviewed too often", done("plan implement test", "review", reviewFail,
 			"pipeline-trace.json", trace("plan implement test review implement test review implement test review")), "human < plan worker-result test-result review-result"},
-		{"both attempts under their own names", done("plan implement", "test-result-fail.json", failing(""), "test-result-pass.json", good["test"]), "jg-reviewer review < plan worker-result"},
+		{"both attempts under their own names", done("plan implement", "test-result-fail.json", failing(""), "test-result-pass.json", valid["test"]), "jg-reviewer review < plan worker-result"},
 		{"a failed attempt under its own name", done("plan implement", "test-result-fail.json", failing("")), "jg-debugger debug < plan test-result-fail"},
 
 		{"a plan that is no JSON", done("implement", "plan", "{"), "jg-subplanner plan < plan"},
 		{"a plan that is empty", done("implement", "plan", ""), "jg-subplanner plan < plan"},
-		{"a plan with a file too few", done("implement", "plan", change(t, good["plan"], `"affected_files":[]`)), "jg-subplanner plan < plan"},
+		{"a plan with a file too few", done("implement", "plan", change(t, valid["plan"], `"affected_files":[]`)), "jg-subplanner plan < plan"},
 		{"work without a plan", done("implement test review git"), "jg-subplanner plan < "},
-		{"PASS with a failure", done("plan implement", "test", change(t, good["test"], `"phase_1":{"u":{"result":"FAIL"}}`)), "jg-tester test < worker-result test-result"},
-		{"PASS with concerns", done("plan implement test", "review", change(t, good["review"], `"concerns":[{"file":"a.go","line":1}]`)), "jg-reviewer review < plan worker-result review-result"},
+		{"PASS with a failure", done("plan implement", "test", change(t, valid["test"], `"phase_1":{"u":{"result":"FAIL"}}`)), "jg-tester test < worker-result test-result"},
+		{"PASS with concerns", done("plan implement test", "review", change(t, valid["review"], `"concerns":[{"file":"a.go","line":1}]`)), "jg-reviewer review < plan worker-result review-result"},
 		{"git before the tests", done("plan implement review git"), "jg-tester test < worker-result"},
 		{"no YAML beside it", done("plan", "state.yaml", "a: [", "pipeline-trace.json", "{"), "jg-worker implement < plan"},
 	} {
@@ -124,11 +124,11 @@ func TestNext(t *testing.T) {
 	}
 }
 
-func TestNextSaysWhatTheFolderCantTell(t *testing.T) {
-	p := contract.Builtin()
-	files := done("plan implement debug", "test", change(t, good["test"], fail))
-	if step := pipeline.Next(p, read(t, p, files)); len(step.Notes) != 1 || !strings.Contains(step.Notes[0], "worker-result.json was written after debug-diagnosis.json") {
-		t.Errorf("got notes %q, want that the order isn't known", step.Notes)
+func TestUnknownOrder(t *testing.T) {
+	p := builtin()
+	files := done("plan implement debug", "test", change(t, valid["test"], fail))
+	if step := pipeline.Next(p, read(t, p, files)); len(step.Notes) != 1 || !strings.Contains(step.Notes[0], "the order of worker-result.json and debug-diagnosis.json is unknown") {
+		t.Errorf("got notes %q, want that the order is unknown", step.Notes)
 	}
 	files["pipeline-trace.json"] = trace("plan implement test debug")
 	if step := pipeline.Next(p, read(t, p, files)); len(step.Notes) != 0 {
@@ -136,16 +136,16 @@ func TestNextSaysWhatTheFolderCantTell(t *testing.T) {
 	}
 }
 
-// TestDigestsBeatOrder holds that an artifact written again with the same bytes
-// makes nothing stale, and one with others does.
+// TestDigestsBeatOrder checks that an artifact that is written again with the same
+// content makes nothing stale, and one with other content does.
 func TestDigestsBeatOrder(t *testing.T) {
-	p := contract.Builtin()
+	p := builtin()
 	s := read(t, p, done("plan implement"))
-	s.Writes = []pipeline.Write{{Stage: "plan"}, {Stage: "implement", Read: map[string]string{"plan": s.Outputs["plan"].Digest}}, {Stage: "plan"}}
+	s.Attempts = []pipeline.Attempt{{Stage: "plan"}, {Stage: "implement", Read: map[string]string{"plan": s.Outputs["plan"].Digest}}, {Stage: "plan"}}
 	if got := answer(pipeline.Next(p, s)); got != "jg-tester test < worker-result" {
 		t.Errorf("the same plan: got %s", got)
 	}
-	s.Writes = []pipeline.Write{{Stage: "plan"}, {Stage: "implement", Read: map[string]string{"plan": "another"}}}
+	s.Attempts = []pipeline.Attempt{{Stage: "plan"}, {Stage: "implement", Read: map[string]string{"plan": "another"}}}
 	if got := answer(pipeline.Next(p, s)); got != "jg-worker implement < plan" {
 		t.Errorf("another plan: got %s", got)
 	}
@@ -184,29 +184,30 @@ stages:
 	}
 }
 
-// pieces are what a file of a run may hold: what is right, wrong, contradictory
-// or no JSON.
-func pieces(t testing.TB, stage string) []string {
-	list := []string{good[stage], "", "{", "[]", "null", "{}", `{"verdict":7,"status":{},"classification":[],"steps":"x","phase_1":3,"blockers":{"a":1}}`}
+// contents returns possible contents of a file: valid, invalid, inconsistent and
+// not JSON.
+func contents(t testing.TB, stage string) []string {
+	list := []string{valid[stage], "", "{", "[]", "null", "{}", `{"verdict":7,"status":{},"classification":[],"steps":"x","phase_1":3,"blockers":{"a":1}}`}
 	for _, fields := range []string{
 		fail, `"verdict":"FAIL"`, `"verdict":"SKIP"`, `"status":"blocked"`, `"status":"escalate"`, `"status":"escalate","tier_used":"high"`,
 		`"classification":"plan_defect"`, `"classification":"escalate"`, fail + `,"inline_triage":true,"classification":"fix_target"`,
 		`"verdict":"FAIL","blockers":[{"file":"a.go","line":1}]`, `"complexity":"trivial"`, `"affected_files":["b.go"]`,
 	} {
-		list = append(list, change(t, good[stage], fields))
+		list = append(list, change(t, valid[stage], fields))
 	}
 	return list
 }
 
-// TestNextIsTotal holds that there is an answer for every folder, one that names
-// a stage and its writer, a person, or that the run is done; and that it is the
-// same whatever the times of the files are.
+// TestNextIsTotal checks that Next returns a valid step for every folder: a stage
+// and its writer, a person, or the end of the run; and that the step does not
+// depend on file times.
 func TestNextIsTotal(t *testing.T) {
-	p := contract.Builtin()
+	t.Parallel()
+	p := builtin()
 	stages := []string{"plan", "implement", "test", "debug", "review", "git"}
 	all := map[string][]string{}
 	for _, stage := range stages {
-		all[stage] = pieces(t, stage)
+		all[stage] = contents(t, stage)
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		files := map[string]string{}
@@ -227,13 +228,13 @@ func TestNextIsTotal(t *testing.T) {
 			r.Fatal(err)
 		}
 		step := pipeline.Next(p, s)
-		sound(r, p, s, step)
+		checkStep(r, p, s, step)
 		recorded := s
-		recorded.Writes, recorded.AcceptStale = drawWrites(r, s, stages), rapid.Bool().Draw(r, "accept stale")
-		sound(r, p, recorded, pipeline.Next(p, recorded))
+		recorded.Attempts, recorded.AcceptStale = drawAttempts(r, s, stages), rapid.Bool().Draw(r, "accept stale")
+		checkStep(r, p, recorded, pipeline.Next(p, recorded))
 		pipeline.OverviewOf(p, recorded)
 		pipeline.HistoryOf(p, recorded)
-		briefs(r, p, recorded)
+		checkBrief(r, p, recorded)
 		for name := range files {
 			at := time.Unix(int64(rapid.IntRange(0, 1<<30).Draw(r, "time "+name)), 0)
 			if err := os.Chtimes(filepath.Join(dir, ".pipeline", "42", name), at, at); err != nil {
@@ -251,12 +252,12 @@ func TestNextIsTotal(t *testing.T) {
 	})
 }
 
-// drawWrites are attempts as records might tell of them: in any order, made from
-// what lies there, from something else, or nobody knows from what.
-func drawWrites(r *rapid.T, s pipeline.State, stages []string) []pipeline.Write {
-	var writes []pipeline.Write
+// drawAttempts returns random attempts: in any order, made from the files in the
+// folder, from something else, or from unknown inputs.
+func drawAttempts(r *rapid.T, s pipeline.State, stages []string) []pipeline.Attempt {
+	var writes []pipeline.Attempt
 	for range rapid.IntRange(0, 10).Draw(r, "writes") {
-		w := pipeline.Write{Stage: rapid.SampledFrom(stages).Draw(r, "stage"), Tier: rapid.SampledFrom([]string{"", "fast", "high"}).Draw(r, "tier")}
+		w := pipeline.Attempt{Stage: rapid.SampledFrom(stages).Draw(r, "stage"), Tier: rapid.SampledFrom([]string{"", "fast", "high"}).Draw(r, "tier")}
 		if rapid.Bool().Draw(r, "read") {
 			w.Read = map[string]string{}
 			for _, from := range rapid.SliceOfN(rapid.SampledFrom(stages), 0, 3).Draw(r, "from") {
@@ -268,8 +269,8 @@ func drawWrites(r *rapid.T, s pipeline.State, stages []string) []pipeline.Write 
 	return writes
 }
 
-// briefs holds that a brief keeps its budget, and its paths whole.
-func briefs(r *rapid.T, p *contract.Pipeline, s pipeline.State) {
+// checkBrief checks that a brief keeps its budget and does not cut paths.
+func checkBrief(r *rapid.T, p *contract.Pipeline, s pipeline.State) {
 	agent := rapid.SampledFrom([]string{"jg-subplanner", "jg-worker", "jg-tester", "jg-debugger", "jg-reviewer", "jg-git", "jg-planner", contract.Human}).Draw(r, "agent")
 	budget := rapid.IntRange(pipeline.MinBrief, 900).Draw(r, "budget")
 	text, err := pipeline.Brief(p, s, agent, budget)
@@ -282,19 +283,19 @@ func briefs(r *rapid.T, p *contract.Pipeline, s pipeline.State) {
 			return slices.ContainsFunc(st.Files(), func(name string) bool { return s.Folder+"/"+name == word[1] })
 		})
 		if !known && word[0] != "and" {
-			r.Fatalf("for %s in %d bytes: a line without a whole path: %q", agent, budget, line)
+			r.Fatalf("for %s in %d bytes: line without a complete path: %q", agent, budget, line)
 		}
 	}
 }
 
-// sound holds what every step is.
-func sound(r *rapid.T, p *contract.Pipeline, s pipeline.State, step pipeline.Step) {
+// checkStep checks the invariants of a step.
+func checkStep(r *rapid.T, p *contract.Pipeline, s pipeline.State, step pipeline.Step) {
 	if step.Reason == "" || step.Reads == nil {
-		r.Fatalf("a step without a reason or reads: %+v", step)
+		r.Fatalf("step without a reason or reads: %+v", step)
 	}
 	for _, name := range step.Reads {
 		if !slices.ContainsFunc(p.Stages, func(st *contract.Stage) bool { return ".pipeline/42/"+s.Outputs[st.Name].File == name }) {
-			r.Fatalf("reads %s, which is not there: %+v", name, step)
+			r.Fatalf("reads %s, which does not exist: %+v", name, step)
 		}
 	}
 	switch {
@@ -305,14 +306,14 @@ func sound(r *rapid.T, p *contract.Pipeline, s pipeline.State, step pipeline.Ste
 			}
 		}
 		if !pipeline.Gate(p, "git", s, nil).Pass {
-			r.Fatalf("done although the last gate does not hold: %s", pipeline.Gate(p, "git", s, nil))
+			r.Fatalf("done although the last gate fails: %s", pipeline.Gate(p, "git", s, nil))
 		}
 	case step.Stage != "":
 		stage, err := p.Stage(step.Stage)
 		if err != nil || stage.Writer != step.Agent || step.Writes != ".pipeline/42/"+stage.Artifact {
-			r.Fatalf("names no stage and its writer: %+v", step)
+			r.Fatalf("wrong stage or writer: %+v", step)
 		}
 	case step.Agent != contract.Human && step.Agent != "jg-planner":
-		r.Fatalf("names nobody: %+v", step)
+		r.Fatalf("unknown agent: %+v", step)
 	}
 }

@@ -10,18 +10,18 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Notes is what state.yaml says of a run. It is derived from the artifacts; a
-// planner may keep one by hand.
+// Notes are the content of state.yaml. They are derived from the artifacts; a
+// planner may also write the file by hand.
 type Notes struct {
 	Issue        string               `yaml:"issue" json:"issue"`
-	Status       string               `yaml:"status" json:"status"` // in_progress or completed; "paused" waits for a person
+	Status       string               `yaml:"status" json:"status"` // in_progress, completed, or paused: a person acts next
 	CurrentStage string               `yaml:"current_stage" json:"current_stage"`
 	Complexity   string               `yaml:"complexity,omitempty" json:"complexity,omitempty"`
 	Criteria     []Criterion          `yaml:"acceptance_criteria" json:"acceptance_criteria"`
 	Stages       map[string]StageNote `yaml:"stages" json:"stages"`
 	Retries      map[string]int       `yaml:"retries" json:"retries"`
 
-	// Drift is where the run's own state.yaml says something else.
+	// Drift are the differences from the run's own state.yaml.
 	Drift []Drift `yaml:"-" json:"drift"`
 }
 
@@ -32,14 +32,14 @@ type Criterion struct {
 	Status string `yaml:"status" json:"status"` // pending, implemented or verified
 }
 
-// A StageNote is what came of one stage.
+// A StageNote is the result of one stage.
 type StageNote struct {
 	Agent    string `yaml:"agent" json:"agent"`
 	Result   string `yaml:"result" json:"result"`
 	Artifact string `yaml:"artifact_path" json:"artifact_path"`
 }
 
-// Derive returns the notes that the artifacts make.
+// Derive returns the notes that follow from the artifacts.
 func Derive(p *contract.Pipeline, s State) Notes {
 	next := Next(p, s)
 	n := Notes{Issue: s.Issue, Status: "in_progress", CurrentStage: next.Stage, Complexity: s.Complexity, Criteria: []Criterion{}, Stages: map[string]StageNote{}, Retries: TraceOf(p, s).Retries}
@@ -51,9 +51,8 @@ func Derive(p *contract.Pipeline, s State) Notes {
 		n.Status = "paused"
 	}
 	for _, stage := range p.Stages {
-		if out, there := s.Outputs[stage.Name]; there {
-			w := s.write(stage.Name, out)
-			n.Stages[stage.Name] = StageNote{Agent: stage.Writer, Result: w.Outcome, Artifact: s.file(out.File)}
+		if out, ok := s.Outputs[stage.Name]; ok {
+			n.Stages[stage.Name] = StageNote{Agent: stage.Writer, Result: outcome(out.Report.Value), Artifact: s.file(out.File)}
 		}
 	}
 	status := "pending"
@@ -70,11 +69,10 @@ func Derive(p *contract.Pipeline, s State) Notes {
 	return n
 }
 
-// YAML is how state.yaml is written.
+// YAML returns the notes in the form of state.yaml.
 func (n Notes) YAML() ([]byte, error) { return yaml.Dump(n, yaml.WithIndent(2)) }
 
-// A Drift is a place where a hand-written state.yaml says something else than
-// the artifacts.
+// A Drift is a difference between a hand-written state.yaml and the artifacts.
 type Drift struct {
 	Pointer string `json:"pointer"`
 	Written string `json:"written"`
@@ -82,22 +80,22 @@ type Drift struct {
 }
 
 func (d Drift) String() string {
-	return fmt.Sprintf("%s: says %q, the artifacts say %q", d.Pointer, d.Written, d.Derived)
+	return fmt.Sprintf("%s is %q, the artifacts result in %q", d.Pointer, d.Written, d.Derived)
 }
 
-// Compare is Derive, and compares what it makes with the run's state.yaml. Only
-// what that says is looked at, in either of its dialects: agents with and without their
-// prefix, results in any case. Its kind is Invalid, where the file is no YAML.
+// Compare is Derive and reports the differences from the run's state.yaml. Fields
+// that are missing there are not compared. Agents match with and without their
+// prefix, and results in any case. Its kind is Invalid if the file is not YAML.
 func Compare(p *contract.Pipeline, s State) (Notes, error) {
 	derived := Derive(p, s)
 	derived.Drift = []Drift{}
 	var written map[string]any
 	if err := yaml.Load(s.Notes, &written); err != nil && len(strings.TrimSpace(string(s.Notes))) > 0 {
 		return Notes{}, &handoff.Error{Op: "read state", Name: s.file(contract.StateFile), Kind: handoff.Invalid, Err: err,
-			Hint: handoff.Advice("it is a YAML mapping, and may be left out")}
+			Hint: handoff.Advice("make it a YAML mapping; the file is optional")}
 	}
-	differ := func(at string, said any, want string, same func(a, b string) bool) {
-		if got := fmt.Sprint(said); said != nil && got != "" && !same(got, want) {
+	differ := func(at string, value any, want string, same func(a, b string) bool) {
+		if got := fmt.Sprint(value); value != nil && got != "" && !same(got, want) {
 			derived.Drift = append(derived.Drift, Drift{at, got, want})
 		}
 	}
@@ -123,7 +121,7 @@ func declared(p *contract.Pipeline, name string) bool {
 	return slices.ContainsFunc(p.Stages, func(s *contract.Stage) bool { return s.Name == name })
 }
 
-// sameStage lets notes speak of the time before the first stage.
+// sameStage accepts triage, which comes before the first stage.
 func sameStage(written, derived string) bool {
 	return written == derived || written == "triage" && derived == "plan"
 }

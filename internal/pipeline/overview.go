@@ -6,48 +6,48 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// An Overview is a run at a glance.
+// An Overview is the summary of a run.
 type Overview struct {
 	Issue      string      `json:"issue"`
-	Folder     string      `json:"folder"` // below the workspace
+	Folder     string      `json:"folder"` // relative to the workspace
 	Complexity string      `json:"complexity,omitempty"`
-	Stages     []StageView `json:"stages"` // those that have been done, in the pipeline's order
+	Stages     []StageView `json:"stages"` // the ones that were done, in the pipeline's order
 	Next       Step        `json:"next"`
 }
 
-// A StageView is what came of one stage.
+// A StageView is the result of one stage.
 type StageView struct {
 	Stage    string `json:"stage"`
 	Agent    string `json:"agent"` // its writer
 	Path     string `json:"path"`
-	Ref      string `json:"ref,omitempty"` // "" where no record tells of what the file holds
+	Ref      string `json:"ref,omitempty"` // "" if the content of the file has no record
 	Outcome  string `json:"outcome"`
 	Summary  string `json:"summary"`
 	Attempts int    `json:"attempts"`
-	Problems int    `json:"problems"`        // in which it breaks its contract
-	Stale    string `json:"stale,omitempty"` // why it can't be built upon any more
+	Problems int    `json:"problems"`        // violations of its contract
+	Stale    string `json:"stale,omitempty"` // why it is out of date
 }
 
-// OverviewOf returns a run at a glance. A stage is stale where something that
-// it was made from changed since, or is stale itself.
+// OverviewOf returns the summary of a run. A stage is stale if something it was
+// made from has changed since or is stale itself.
 func OverviewOf(p *contract.Pipeline, s State) Overview {
 	o := Overview{Issue: s.Issue, Folder: s.Folder, Complexity: s.Complexity, Stages: []StageView{}, Next: Next(p, s)}
 	stale := Stale(p, s)
 	for _, stage := range p.Stages {
-		out, there := s.Outputs[stage.Name]
-		if !there {
+		out, ok := s.Outputs[stage.Name]
+		if !ok {
 			continue
 		}
 		v := StageView{Stage: stage.Name, Agent: stage.Writer, Path: s.file(out.File), Outcome: outcome(out.Report.Value),
 			Summary: Summary(stage, out.Report.Value), Problems: len(out.Report.Errors), Stale: stale[stage.Name], Attempts: 1}
 		if at := s.last(stage.Name); at >= 0 {
 			v.Attempts = 0
-			for _, w := range s.Writes {
-				if w.Stage == stage.Name {
+			for _, a := range s.Attempts {
+				if a.Stage == stage.Name {
 					v.Attempts++
 				}
 			}
-			if s.Writes[at].ID != "" {
+			if s.Attempts[at].ID != "" {
 				v.Ref = s.Issue + "/" + stage.Artifact
 			}
 		}
@@ -56,21 +56,21 @@ func OverviewOf(p *contract.Pipeline, s State) Overview {
 	return o
 }
 
-// Stale returns the stages whose artifact can't be built upon, and why: what it
-// was made from changed since, or is stale.
+// Stale returns the stale stages, each with the reason: something its artifact
+// was made from has changed since or is stale.
 func Stale(p *contract.Pipeline, s State) map[string]string {
 	s.AcceptStale = false
 	w := &walk{p: p, s: &s}
 	reasons := map[string]string{}
 	for _, stage := range p.Stages {
-		if _, there := s.Outputs[stage.Name]; !there {
+		if _, ok := s.Outputs[stage.Name]; !ok {
 			continue
 		}
 		for _, input := range w.inputs(stage) {
 			from := s.Outputs[input].File
 			switch {
 			case s.newer(input, stage.Name):
-				reasons[stage.Name] = from + " changed after it"
+				reasons[stage.Name] = from + " changed since"
 			case reasons[input] != "" && reasons[stage.Name] == "":
 				reasons[stage.Name] = from + " is stale"
 			}
@@ -79,13 +79,12 @@ func Stale(p *contract.Pipeline, s State) map[string]string {
 	return reasons
 }
 
-// Row is the stage as cells of a table: stage, outcome, attempts, path, what is
-// to be said of it.
+// Row returns the stage as table cells: stage, outcome, attempts, path, summary.
 func (v StageView) Row() []string {
 	mark := ""
 	switch {
 	case v.Problems > 0:
-		mark = fmt.Sprintf("breaks its contract in %d places", v.Problems)
+		mark = countOf(v.Problems, "contract violation")
 	case v.Stale != "":
 		mark = "stale: " + v.Stale
 	}

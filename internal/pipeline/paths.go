@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// maxPatterns is how many patterns a list of paths may have: each is held
-// against each file. Those beyond it are taken as they are written.
+// maxPatterns is the maximum number of patterns in a list of paths, since each is
+// matched against each file. Patterns beyond it are matched literally.
 const maxPatterns = 200
 
-// A list of paths says which files it names, by their own names or by patterns:
-// * and ? stop at slashes, and ** does not.
+// A paths is a list of files and patterns. In a pattern, * and ? do not match a
+// slash, and ** does.
 type paths struct {
 	list     []string
 	exact    map[string]bool
@@ -40,8 +40,8 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// cover reports whether the list names a file.
-func (p paths) cover(file string) bool {
+// match reports whether the list contains a file.
+func (p paths) match(file string) bool {
 	if p.exact[clean(file)] {
 		return true
 	}
@@ -49,38 +49,39 @@ func (p paths) cover(file string) bool {
 	return slices.ContainsFunc(p.patterns, func(pattern []string) bool { return glob(pattern, at) })
 }
 
-// idle reports, for each entry of the list, whether it names none of the files.
-func (p paths) idle(files []string) []bool {
-	there := setOf(files)
-	split := make([][]string, 0, len(there))
-	for file := range there {
+// unused reports, for each entry of the list, whether it matches none of the
+// files.
+func (p paths) unused(files []string) []bool {
+	set := setOf(files)
+	split := make([][]string, 0, len(set))
+	for file := range set {
 		split = append(split, strings.Split(file, "/"))
 	}
-	idle, looked := make([]bool, len(p.list)), 0
+	unused, patterns := make([]bool, len(p.list)), 0
 	for i, name := range p.list {
-		idle[i] = !there[clean(name)]
-		if idle[i] && isPattern(name) && looked < maxPatterns {
-			looked++
+		unused[i] = !set[clean(name)]
+		if unused[i] && isPattern(name) && patterns < maxPatterns {
+			patterns++
 			pattern := segments(name)
-			idle[i] = !slices.ContainsFunc(split, func(file []string) bool { return glob(pattern, file) })
+			unused[i] = !slices.ContainsFunc(split, func(file []string) bool { return glob(pattern, file) })
 		}
 	}
-	return idle
+	return unused
 }
 
-// maxDepth is how many segments a path may have for a pattern to match it.
+// maxDepth is the maximum number of segments of a path that a pattern matches.
 const maxDepth = 62
 
-// glob reports whether a pattern matches a file, both in segments.
+// glob reports whether a pattern matches a file, both split into segments.
 func glob(pattern, file []string) bool {
 	if len(file) > maxDepth {
 		return false
 	}
-	reach := uint64(1) // bit j says whether the pattern so far matches the first j segments
+	reach := uint64(1) // bit j: the pattern so far matches the first j segments
 	for _, part := range pattern {
 		var next uint64
 		if part == "**" {
-			next = -(reach & -reach) // the first of them, and all after it
+			next = -(reach & -reach) // the lowest set bit and all above it
 		} else {
 			for j, name := range file {
 				if reach>>j&1 == 0 {

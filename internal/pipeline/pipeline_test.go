@@ -6,14 +6,24 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// good are artifacts of a run in which all went well.
-var good = map[string]string{
+// builtin is the built-in pipeline.
+var builtin = sync.OnceValue(func() *contract.Pipeline {
+	p, err := contract.Load(nil)
+	if err != nil {
+		panic(err)
+	}
+	return p
+})
+
+// valid are artifacts of a successful run.
+var valid = map[string]string{
 	"plan":      `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`,
 	"implement": `{"status":"completed","files_changed":["a.go"],"blockers":[],"summary":"s"}`,
 	"test":      `{"verdict":"PASS","phase_1":{"unit":{"result":"PASS"}}}`,
@@ -24,7 +34,7 @@ var good = map[string]string{
 
 const fail = `"verdict":"FAIL","phase_1":{"unit":{"result":"FAIL"}}`
 
-// change is an artifact with other fields.
+// change returns an artifact with some fields replaced.
 func change(t testing.TB, artifact, fields string) string {
 	t.Helper()
 	var a, b map[string]any
@@ -63,7 +73,7 @@ func newFiles(t testing.TB, files map[string]string) (*os.Root, string) {
 	return root, dir
 }
 
-// read is the state of run 42 with files by their names, or by their stages.
+// read returns the state of run 42 with some files, by name or by stage.
 func read(t testing.TB, p *contract.Pipeline, files map[string]string) pipeline.State {
 	t.Helper()
 	named := map[string]string{}
@@ -81,11 +91,11 @@ func read(t testing.TB, p *contract.Pipeline, files map[string]string) pipeline.
 	return s
 }
 
-// done are the good artifacts of some stages, others in their place.
+// done are the valid artifacts of some stages, others in their place.
 func done(stages string, others ...string) map[string]string {
 	files := map[string]string{}
 	for _, stage := range strings.Fields(stages) {
-		files[stage] = good[stage]
+		files[stage] = valid[stage]
 	}
 	for i := 0; i < len(others); i += 2 {
 		files[others[i]] = others[i+1]

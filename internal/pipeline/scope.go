@@ -19,17 +19,17 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// A Scope is what changed in the repository since a base.
+// A Scope is the set of files that changed in the repository since a commit.
 type Scope struct {
 	Base    string   `json:"base"`    // the commit; "" before the first one
-	Changed []string `json:"changed"` // paths below the workspace, sorted; ../ leads out of it
+	Changed []string `json:"changed"` // relative to the workspace, sorted; ../ is outside of it
 }
 
-// A Git runs git in a directory and returns what it prints.
+// A Git runs git in a directory and returns its standard output.
 type Git func(ctx context.Context, dir string, args ...string) ([]byte, error)
 
-// RunGit runs the git of this machine. It takes no lock that another git could
-// wait for.
+// RunGit runs the installed git. It takes no lock that another git would wait
+// for.
 func RunGit(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "-C", dir}, args...)...)
 	var stderr bytes.Buffer
@@ -41,29 +41,28 @@ func RunGit(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// bases are what a run is held against unless the caller says otherwise, first
-// the one found first.
+// bases are the default bases; the first one that exists is used.
 var bases = []string{"origin/HEAD", "main", "master", "HEAD"}
 
-// Changes returns what changed in the workspace's repository since it parted
-// from base: commits, what is staged, what is not, and files that git doesn't
-// know. A rename is two paths. Without a base it is the main branch. That there
-// is no repository is kind NotFound, an unknown base Invalid.
+// Changes returns the files that changed in the workspace's repository since the
+// merge base of HEAD and base: committed, staged, unstaged and untracked. A
+// rename is two paths. The default base is the main branch. Its kinds are
+// NotFound (no repository), Invalid (unknown base) and Unavailable.
 func Changes(ctx context.Context, git Git, workspace, base string) (Scope, error) {
 	scopeError := func(kind handoff.Kind, err error, hint string) error {
 		return &handoff.Error{Op: "scope", Name: cmp.Or(base, workspace), Kind: kind, Err: err, Hint: handoff.Advice(hint)}
 	}
 	b, err := git(ctx, workspace, "rev-parse", "--show-toplevel", "--show-prefix")
 	if errors.Is(err, exec.ErrNotFound) {
-		return Scope{}, scopeError(handoff.Unavailable, errors.New("there is no git"), "install git, which knows what changed")
+		return Scope{}, scopeError(handoff.Unavailable, errors.New("git is not installed"), "install git")
 	}
 	if err != nil {
-		return Scope{}, scopeError(handoff.NotFound, errors.New("is in no git repository, so what changed can't be known"), "git init makes one; --workspace names another directory")
+		return Scope{}, scopeError(handoff.NotFound, errors.New("not a git repository, so changes can't be determined"), "use a workspace in a git repository")
 	}
 	top, prefix, _ := strings.Cut(strings.TrimSuffix(string(b), "\n"), "\n")
-	commit, err := parted(ctx, git, top, base)
+	commit, err := mergeBase(ctx, git, top, base)
 	if err != nil {
-		return Scope{}, scopeError(handoff.Invalid, err, "git branch --all lists the branches")
+		return Scope{}, scopeError(handoff.Invalid, err, "name a branch, a tag or a commit")
 	}
 	files := map[string]bool{}
 	for _, args := range listings(commit) {
@@ -73,16 +72,16 @@ func Changes(ctx context.Context, git Git, workspace, base string) (Scope, error
 		}
 		for _, name := range strings.Split(string(out), "\x00") {
 			if name != "" {
-				files[below(prefix, name)] = true
+				files[relative(prefix, name)] = true
 			}
 		}
 	}
 	return Scope{commit, slices.Sorted(maps.Keys(files))}, nil
 }
 
-// listings are the calls of git that together list every change since a commit.
-// The index and the working tree are listed apart: what was staged and then
-// undone in the working tree would still be committed.
+// listings returns the git commands that together list every change since a
+// commit. The index and the working tree are listed separately: a change that was
+// staged and then undone in the working tree would still be committed.
 func listings(commit string) [][]string {
 	untracked := []string{"ls-files", "-z", "--others", "--exclude-standard", "--full-name"}
 	if commit == "" {
@@ -97,9 +96,8 @@ func listings(commit string) [][]string {
 	}
 }
 
-// parted returns the commit at which HEAD parted from base, "" before the first
-// commit.
-func parted(ctx context.Context, git Git, dir, base string) (string, error) {
+// mergeBase returns the merge base of HEAD and base, "" before the first commit.
+func mergeBase(ctx context.Context, git Git, dir, base string) (string, error) {
 	head, err := commitOf(ctx, git, dir, "HEAD")
 	if err != nil && base == "" {
 		return "", nil
@@ -117,10 +115,10 @@ func parted(ctx context.Context, git Git, dir, base string) (string, error) {
 			return strings.TrimSpace(string(b)), nil
 		}
 		if base != "" {
-			return "", errors.New("has no commit in common with HEAD")
+			return "", errors.New("no commit in common with HEAD")
 		}
 	}
-	return "", errors.New("is no commit")
+	return "", errors.New("not a commit")
 }
 
 func commitOf(ctx context.Context, git Git, dir, name string) (string, error) {
@@ -128,9 +126,9 @@ func commitOf(ctx context.Context, git Git, dir, name string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// below makes a path below the repository one below the workspace, which lies
-// at prefix.
-func below(prefix, name string) string {
+// relative turns a path relative to the repository into one relative to the
+// workspace, which is at prefix.
+func relative(prefix, name string) string {
 	rel, err := filepath.Rel(filepath.FromSlash(path.Clean("/"+prefix)), filepath.FromSlash("/"+name))
 	if err != nil {
 		return name
@@ -138,36 +136,35 @@ func below(prefix, name string) string {
 	return filepath.ToSlash(rel)
 }
 
-// exempt are the folders that handoff and its runs live in.
+// exempt are the folders of handoff and of the runs.
 var exempt = []string{Folder + "/", ".handoff/"}
 
-// implement holds three lists against each other: what was planned, what the
-// worker says it changed, and what git says changed.
-func (v *Verdict) implement(p *contract.Pipeline, s State, a map[string]any) {
+// implement compares three lists: the planned files, the files that the worker
+// lists, and the files that changed according to git.
+func (v *GateResult) implement(p *contract.Pipeline, s State, a map[string]any) {
 	planned, ok := v.planned(p, s)
 	if !ok {
 		return
 	}
 	claimed := texts(a["files_changed"])
 	completed := text(a["status"]) == "completed"
-	mayChange, changed := newPaths(planned), newPaths(nil)
+	allowed, changed := newPaths(planned), newPaths(nil)
 	if v.Scope != nil {
 		changed.exact = setOf(v.Scope.Changed)
 	}
 	for i, file := range claimed {
 		at := jsonschema.Pointer("files_changed", fmt.Sprint(i))
-		if planned != nil && completed && !mayChange.cover(file) {
-			v.error("claim_planned", at, "the worker says it changed %s, which is not in affected_files", file)
-		} else if v.Scope != nil && !changed.cover(file) {
-			v.error("claim_changed", at, "the worker says it changed %s, which did not change", file)
+		if planned != nil && completed && !allowed.match(file) {
+			v.error("claim_planned", at, "files_changed has %s, which is not in affected_files", file)
+		} else if v.Scope != nil && !changed.match(file) {
+			v.error("claim_changed", at, "files_changed has %s, which did not change", file)
 		}
 	}
 	v.scope(planned, claimed, a != nil)
 }
 
-// planned returns the files that the plan names, nil where the issue needs no
-// plan.
-func (v *Verdict) planned(p *contract.Pipeline, s State) ([]string, bool) {
+// planned returns the files of the plan, nil if the issue needs no plan.
+func (v *GateResult) planned(p *contract.Pipeline, s State) ([]string, bool) {
 	stage, err := p.Stage("plan")
 	plan := s.Outputs["plan"].Report.Value
 	if err != nil || plan == nil && stage.Skip != "" && stage.Skip == s.Complexity {
@@ -180,56 +177,56 @@ func (v *Verdict) planned(p *contract.Pipeline, s State) ([]string, bool) {
 	return append([]string{}, texts(plan["affected_files"])...), true
 }
 
-// scope holds what changed against what was planned and, where it is known,
-// against what was said to have changed.
-func (v *Verdict) scope(planned, claimed []string, said bool) {
+// scope compares the changed files with the planned ones and, if there is a
+// worker result, with the files listed there.
+func (v *GateResult) scope(planned, claimed []string, hasResult bool) {
 	if v.Scope == nil {
 		return
 	}
-	mayChange, told := newPaths(planned), setOf(claimed)
+	allowed, listed := newPaths(planned), setOf(claimed)
 	for _, file := range v.Scope.Changed {
 		switch {
 		case slices.ContainsFunc(exempt, func(folder string) bool { return strings.HasPrefix(file, folder) }):
-		case planned != nil && !mayChange.cover(file):
+		case planned != nil && !allowed.match(file):
 			v.error("scope_extra", "", "%s changed, which is not in affected_files", file)
-		case said && !told[file]:
-			v.error("change_claimed", "/files_changed", "%s changed, which the worker does not say", file)
+		case hasResult && !listed[file]:
+			v.error("change_claimed", "/files_changed", "%s changed, which is not in files_changed", file)
 		}
 	}
-	for i, idle := range mayChange.idle(v.Scope.Changed) {
-		if idle {
+	for i, unused := range allowed.unused(v.Scope.Changed) {
+		if unused {
 			v.warn("scope_missing", "", "%s is planned and did not change", planned[i])
 		}
 	}
 }
 
-// git holds that tests and review passed before anything is merged.
-func (v *Verdict) git(s State) {
-	switch said := outcome(s.Outputs["test"].Report.Value); said {
+// git checks that tests and review passed before anything is merged.
+func (v *GateResult) git(s State) {
+	switch result := outcome(s.Outputs["test"].Report.Value); result {
 	case "PASS":
 	case "SKIP":
 		v.warn("tests_passed", "", "the tests were skipped")
 	default:
-		v.error("tests_passed", "", "the tests did not pass%s", saying(said))
+		v.error("tests_passed", "", "the tests did not pass%s", colon(result))
 	}
-	if said := outcome(s.Outputs["review"].Report.Value); said != "PASS" {
-		v.error("review_passed", "", "the review did not pass%s", saying(said))
+	if result := outcome(s.Outputs["review"].Report.Value); result != "PASS" {
+		v.error("review_passed", "", "the review did not pass%s", colon(result))
 	}
 	if plan := s.Outputs["plan"].Report.Value; plan != nil {
 		v.scope(append([]string{}, texts(plan["affected_files"])...), nil, false)
 	}
 }
 
-func saying(said string) string {
-	if said == "" {
+func colon(result string) string {
+	if result == "" {
 		return ""
 	}
-	return ": " + said
+	return ": " + result
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// integer returns a JSON number that is whole.
+// integer returns the value of a JSON number that is an integer.
 func integer(v any) (int64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {

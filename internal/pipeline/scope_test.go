@@ -11,14 +11,13 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline"
-	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// repository is a git repository with one commit on main.
+// repository creates a git repository with one commit on main.
 func repository(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git")
+		t.Skip("git is not installed")
 	}
 	dir := t.TempDir()
 	do(t, dir, "git init -q -b main", "git config user.name n", "git config user.email e@example.com", "git config commit.gpgsign false",
@@ -38,34 +37,37 @@ func do(t *testing.T, dir string, commands ...string) {
 }
 
 func TestChanges(t *testing.T) {
+	template := repository(t)
 	for _, tt := range []struct {
 		name     string
 		commands string
-		below    string // where the workspace lies
+		folder   string // the workspace, in the repository
 		base     string
 		want     string
 	}{
 		{"nothing", "true", "", "", ""},
 		{"not staged", "echo x > a.go", "", "", "a.go"},
 		{"staged", "echo x > a.go; git add a.go", "", "", "a.go"},
-		{"not known to git", "echo x > new.go", "", "", "new.go"},
+		{"untracked", "echo x > new.go", "", "", "new.go"},
 		{"ignored", "echo '*.log' > .gitignore; touch x.log", "", "", ".gitignore"},
 		{"committed on a branch", "git switch -q -c work; echo x > a.go; git commit -q -am two", "", "", "a.go"},
 		{"committed on main, since a commit", "echo x > a.go; git commit -q -am two; echo x > b.go; git commit -q -am three", "", "HEAD~1", "b.go"},
-		{"others went on", "git switch -q -c work; echo x > a.go; git commit -q -am two; git switch -q main; echo x > b.go; git commit -q -am three; git switch -q work", "", "main", "a.go"},
+		{"main has new commits", "git switch -q -c work; echo x > a.go; git commit -q -am two; git switch -q main; echo x > b.go; git commit -q -am three; git switch -q work", "", "main", "a.go"},
 		{"staged, then undone in the working tree", "echo x > a.go; git add a.go; git show HEAD:a.go > a.go", "", "", "a.go"},
 		{"committed, then undone in the working tree", "git switch -q -c work; echo x > a.go; git commit -q -am two; git show main:a.go > a.go", "", "", "a.go"},
 		{"committed, then undone in the index", "git switch -q -c work; echo x > a.go; git commit -q -am two; git checkout -q main -- a.go", "", "", "a.go"},
 		{"renamed", "git mv old.go newer.go", "", "", "newer.go old.go"},
 		{"deleted", "rm a.go", "", "", "a.go"},
 		{"strange names", "printf x > \"$(printf 'e\\303\\251 \\n\\042.go')\"", "", "", "e\u00e9 \n\".go"},
-		{"below the repository", "echo x > sub/c.go; echo x > a.go; echo x > sub/new.go", "sub", "", "../a.go c.go new.go"},
+		{"a folder of the repository", "echo x > sub/c.go; echo x > a.go; echo x > sub/new.go", "sub", "", "../a.go c.go new.go"},
 		{"relative by configuration", "git config diff.relative true; echo x > a.go; echo x > sub/c.go", "sub", "", "../a.go c.go"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := repository(t)
+			t.Parallel()
+			dir := t.TempDir()
+			must(t, os.CopyFS(dir, os.DirFS(template)))
 			do(t, dir, tt.commands)
-			got, err := pipeline.Changes(t.Context(), pipeline.RunGit, filepath.Join(dir, tt.below), tt.base)
+			got, err := pipeline.Changes(t.Context(), pipeline.RunGit, filepath.Join(dir, tt.folder), tt.base)
 			if err != nil || strings.Join(got.Changed, " ") != tt.want {
 				t.Errorf("got %q %v, want %q", got.Changed, err, tt.want)
 			}
@@ -76,7 +78,7 @@ func TestChanges(t *testing.T) {
 func TestChangesBeforeTheFirstCommit(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git")
+		t.Skip("git is not installed")
 	}
 	do(t, dir, "git init -q", "touch a.go b.go", "git add a.go")
 	got, err := pipeline.Changes(t.Context(), pipeline.RunGit, dir, "")
@@ -85,7 +87,7 @@ func TestChangesBeforeTheFirstCommit(t *testing.T) {
 	}
 }
 
-func TestChangesThatCantBeKnown(t *testing.T) {
+func TestChangesErrors(t *testing.T) {
 	dir := repository(t)
 	for _, tt := range []struct {
 		name, dir, base string
@@ -94,7 +96,7 @@ func TestChangesThatCantBeKnown(t *testing.T) {
 	}{
 		{"no repository", t.TempDir(), "", pipeline.RunGit, handoff.NotFound},
 		{"no such base", dir, "nowhere", pipeline.RunGit, handoff.Invalid},
-		{"a flag for a base", dir, "--output=x", pipeline.RunGit, handoff.Invalid},
+		{"a flag as base", dir, "--output=x", pipeline.RunGit, handoff.Invalid},
 		{"no git", dir, "", func(context.Context, string, ...string) ([]byte, error) { return nil, exec.ErrNotFound }, handoff.Unavailable},
 		{"git breaks", dir, "", func(ctx context.Context, dir string, args ...string) ([]byte, error) {
 			if args[0] == "diff" {
@@ -108,20 +110,23 @@ func TestChangesThatCantBeKnown(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "x")); err == nil {
-		t.Error("a base was taken for a flag")
+		t.Error("the base was used as a flag")
 	}
 }
 
-// TestScopeOfARepository holds the gate against a repository in which changes
-// hide in each of the four places.
+// TestScopeOfARepository checks that the gate finds a change in each state: not
+// staged, staged, untracked and committed.
 func TestScopeOfARepository(t *testing.T) {
+	t.Parallel()
+	template := repository(t)
 	for _, hide := range []string{
 		"echo x > b.go", "echo x > b.go; git add b.go", "echo x > hidden.go", "git switch -q -c work; echo x > b.go; git add b.go; git commit -q -m two",
 	} {
-		dir := repository(t)
+		dir := t.TempDir()
+		must(t, os.CopyFS(dir, os.DirFS(template)))
 		do(t, dir, hide, "echo x > a.go", "mkdir -p .pipeline/42")
 		for name, content := range done("plan implement") {
-			s, err := contract.Builtin().Stage(name)
+			s, err := builtin().Stage(name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +139,7 @@ func TestScopeOfARepository(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer root.Close()
-		s, err := pipeline.Read(root, contract.Builtin(), "42")
+		s, err := pipeline.Read(root, builtin(), "42")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +147,7 @@ func TestScopeOfARepository(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := gated(pipeline.Gate(contract.Builtin(), "implement", s, &scope)); got != "scope_extra" {
+		if got := checks(pipeline.Gate(builtin(), "implement", s, &scope)); got != "scope_extra" {
 			t.Errorf("%s: got %s, want scope_extra", hide, got)
 		}
 	}

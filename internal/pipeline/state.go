@@ -1,13 +1,12 @@
-// Package pipeline answers questions about the run of a pipeline: what comes
-// next, whether a stage may be built upon, how long things took, and what was
-// learnt.
+// Package pipeline implements pipeline runs: which stage comes next, whether a
+// stage is ready to build on, the attempts and durations, and the lessons.
 //
-// A run is a folder, .pipeline/ISSUE, with one file a stage. It is read as it
-// is, whoever wrote it. Every answer is a function of what the files say and, as
-// far as it is known, of the order in which they were written. That order comes
-// from records or from the run's own trace, never from file times: a copy or a
-// checkout changes those. A [Book] keeps runs:
-// it records what stages write and knows all their attempts.
+// A run is a folder, .pipeline/ISSUE, with one file per stage. Any tool may
+// write it. Every answer is a function of the contents of the files and, where
+// it is known, of the order in which they were written. The order comes from
+// records or from the run's own trace, never from file times: a copy or a
+// checkout changes those. [Runs] records what stages submit and knows all
+// attempts.
 package pipeline
 
 import (
@@ -20,73 +19,75 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"go.yaml.in/yaml/v4"
 )
 
-// Folder is the folder of all runs, below the workspace.
+// Folder is the folder of all runs, relative to the workspace.
 const Folder = ".pipeline"
 
-// A State is a run as it was found.
+// A State is the state of one run, as read from its folder and its records.
 type State struct {
 	Issue string
 
-	// Outputs are the stages' artifacts, by stage.
+	// Outputs are the artifacts in the folder, by stage.
 	Outputs map[string]Output
 
-	// Folder is where the run lies, below the workspace. Base is what the paths
-	// in answers begin with before it: "" where they are read from there.
+	// Folder is the run's folder, relative to the workspace. Base is the prefix
+	// of the paths in answers, "" if they are relative to the workspace.
 	Folder, Base string
 
-	// Writes are what is known of how the artifacts came about, oldest first.
-	// A stage that isn't in it was written once, at a time unknown.
-	Writes []Write
+	// Attempts are the known attempts, oldest first. A stage with an output and
+	// no attempt was written once, at an unknown time.
+	Attempts []Attempt
 
-	// AcceptStale says that what changed since an artifact was made is not
-	// held against it.
+	// AcceptStale disables the check that an artifact's inputs have not changed
+	// since it was made.
 	AcceptStale bool
 
-	// Complexity is what the planner's notes say of the issue: trivial,
-	// standard, complex, or "".
+	// Complexity is the complexity of the issue according to its plan or its
+	// state.yaml: trivial, standard, complex, or "".
 	Complexity string
 
-	// Notes is state.yaml, nil where there is none.
+	// Notes is the content of state.yaml, nil if there is none.
 	Notes []byte
 }
 
-// An Output is one stage's artifact, as it lies in the folder.
+// An Output is one stage's artifact in the folder.
 type Output struct {
 	File   string
-	Digest string // SHA-256, in hexadecimal; "" where it can't be read
+	Digest string // SHA-256 in hexadecimal, "" if the file can't be read
 	Report contract.Report
 }
 
-// A Write is one attempt of a stage.
-type Write struct {
+// An Attempt is one attempt of a stage.
+type Attempt struct {
 	Stage   string
-	ID      string // its record's, "" where there is none
-	Ref     string // what reads it: 42/plan.json --rev 2, "" where there is no record
-	Digest  string // SHA-256, in hexadecimal, "" where it isn't known
+	ID      string // of its record, "" if there is none
+	Ref     string // 42/plan.json --rev 2, "" if there is no record
+	Digest  string // SHA-256 in hexadecimal, "" if it is unknown
 	Agent   string
 	Outcome string // its verdict, status or classification
 	Tier    string
 
-	// Read are the digests of the artifacts that it was made from, by stage;
-	// nil where that isn't known.
+	// Read are the digests of the artifacts it was made from, by stage; nil if
+	// that is unknown.
 	Read map[string]string
 
-	Started time.Time     // zero where it isn't known
-	Took    time.Duration // 0 where it isn't known
-	At      time.Time     // when it was recorded, zero where it wasn't
+	Started time.Time     // zero if it is unknown
+	Took    time.Duration // 0 if it is unknown
+	At      time.Time     // when it was recorded, zero if it was not
 }
 
-// Read reads a run's folder below the workspace. What is missing has not been
-// written; what can't be read is an output whose report says so. Its kinds are
-// Invalid, for the id, NotFound and Unavailable.
+// Read reads the folder of a run. A missing file is a stage that has not been
+// done; a file that can't be read is an output with an error in its report. Its
+// kinds are Invalid, for the ID, NotFound and Unavailable.
 func Read(workspace *os.Root, p *contract.Pipeline, issue string) (State, error) {
 	return readFolder(workspace, p, issue, path.Join(Folder, issue))
 }
@@ -98,7 +99,7 @@ func readFolder(workspace *os.Root, p *contract.Pipeline, issue, folder string) 
 	}
 	dir, err := workspace.OpenRoot(folder)
 	if err != nil {
-		return s, s.unread(err)
+		return s, s.readError(err)
 	}
 	defer dir.Close()
 	for _, stage := range p.Stages {
@@ -109,46 +110,46 @@ func readFolder(workspace *os.Root, p *contract.Pipeline, issue, folder string) 
 			}
 			out := output(stage, name, b, err)
 			if name != stage.Artifact {
-				s.Writes = append(s.Writes, s.write(stage.Name, out))
+				s.Attempts = append(s.Attempts, attemptOf(stage.Name, out))
 			}
 			s.Outputs[stage.Name] = out
 		}
 	}
-	s.aliased(p)
+	s.dropSingleAliases(p)
 	if b, err := readFile(dir, contract.TraceFile); err == nil {
-		if writes := tracedWrites(p, b); len(writes) > 0 {
-			s.Writes = writes
+		if attempts := tracedAttempts(p, b); len(attempts) > 0 {
+			s.Attempts = attempts
 		}
 	}
 	if s.Notes, err = readFile(dir, contract.StateFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s, s.unread(err)
+		return s, s.readError(err)
 	}
 	s.Complexity = s.complexity()
 	return s, nil
 }
 
-func (s State) unread(err error) error {
-	e := &handoff.Error{Op: "read run", Name: s.Issue, Kind: handoff.Unavailable, Err: err,
-		Hint: handoff.Advice("whoever asks needs to read " + s.Folder)}
+func (s State) readError(err error) error {
+	e := &handoff.Error{Op: "read run", Name: s.Issue, Kind: handoff.Unavailable, Err: durable.Reason(err),
+		Hint: handoff.Advice("make " + s.Folder + " readable")}
 	if errors.Is(err, fs.ErrNotExist) {
-		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("there is no %s", s.Folder)
-		e.Hint = handoff.Advice("handoff pipeline init " + s.Issue + " makes it; a run begins with its plan.json")
+		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("%s does not exist", s.Folder)
+		e.Hint = handoff.Suggest("create it", handoff.ActionStart, s.Issue)
 	}
 	return e
 }
 
-// file is the path of a file of the run, as answers give it.
+// file returns the path of a file of the run, as answers show it.
 func (s State) file(name string) string { return path.Join(s.Base, s.Folder, name) }
 
-// readFile reads a regular file of at most one byte more than an artifact may
-// have.
+// readFile reads a regular file, up to one byte more than the limit of an
+// artifact.
 func readFile(dir *os.Root, name string) ([]byte, error) {
 	info, err := dir.Stat(name)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("is no regular file")
+		return nil, errors.New("not a regular file")
 	}
 	f, err := dir.Open(name)
 	if err != nil {
@@ -160,7 +161,7 @@ func readFile(dir *os.Root, name string) ([]byte, error) {
 
 func output(stage *contract.Stage, name string, b []byte, err error) Output {
 	if err != nil {
-		return Output{File: name, Report: contract.Report{Errors: []contract.Problem{{Text: "can't be read: " + err.Error()}}}}
+		return Output{File: name, Report: contract.Report{Errors: []contract.Problem{{Text: "can't be read: " + durable.Reason(err).Error()}}}}
 	}
 	return Output{File: name, Digest: digestOf(b), Report: stage.Validate(b)}
 }
@@ -170,37 +171,37 @@ func digestOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// aliased drops the attempts that aliases told of where there was only one: it
-// is the stage's artifact then, and says nothing of the order.
-func (s *State) aliased(p *contract.Pipeline) {
-	var kept []Write
+// dropSingleAliases drops the attempts of stages that have a single file, under
+// an alias: it is the stage's artifact and shows no order.
+func (s *State) dropSingleAliases(p *contract.Pipeline) {
+	var kept []Attempt
 	for _, stage := range p.Stages {
-		var own []Write
-		for _, w := range s.Writes {
-			if w.Stage == stage.Name {
-				own = append(own, w)
+		var own []Attempt
+		for _, a := range s.Attempts {
+			if a.Stage == stage.Name {
+				own = append(own, a)
 			}
 		}
 		if out, ok := s.Outputs[stage.Name]; ok && out.File == stage.Artifact && len(own) > 0 {
-			own = append(own, s.write(stage.Name, out))
+			own = append(own, attemptOf(stage.Name, out))
 		}
 		if len(own) > 1 {
 			kept = append(kept, own...)
 		}
 	}
-	s.Writes = kept
+	s.Attempts = kept
 }
 
-func (s *State) write(stage string, out Output) Write {
-	return Write{Stage: stage, Agent: text(out.Report.Value["produced_by"]), Outcome: outcome(out.Report.Value), Tier: text(out.Report.Value["tier_used"])}
+// attemptOf returns the attempt that an output itself describes.
+func attemptOf(stage string, out Output) Attempt {
+	return Attempt{Stage: stage, Digest: out.Digest, Agent: text(out.Report.Value["produced_by"]), Outcome: outcome(out.Report.Value), Tier: text(out.Report.Value["tier_used"])}
 }
 
-// maxOutcome is the length of the longest outcome, in bytes. What is longer, or
-// more than a word, is text.
+// maxOutcome is the maximum length of an outcome, in bytes. A longer value, or
+// one of several words, is text.
 const maxOutcome = 40
 
-// outcome is the word with which an artifact says what came of its stage, ""
-// where it says none.
+// outcome returns the word that states an artifact's result, "" if it has none.
 func outcome(artifact map[string]any) string {
 	for _, field := range []string{"verdict", "status", "classification"} {
 		if v := text(artifact[field]); v != "" && len(v) <= maxOutcome && len(strings.Fields(v)) == 1 {
@@ -223,54 +224,50 @@ func (s *State) complexity() string {
 	return text(notes.Complexity)
 }
 
-// attempts is how often a stage is known to have been done on a tier, without
-// those attempts that handed the work to the next one.
-func (s *State) attempts(stage, tier string) int {
+// countAttempts returns how often a stage has been done on a tier, without the
+// attempts that escalated to the next tier.
+func (s *State) countAttempts(stage, tier string) int {
 	n := 0
-	for _, w := range s.Writes {
-		if w.Stage == stage && w.Tier == tier && w.Outcome != "escalate" {
+	for _, a := range s.Attempts {
+		if a.Stage == stage && a.Tier == tier && a.Outcome != "escalate" {
 			n++
 		}
 	}
-	if _, there := s.Outputs[stage]; there && s.last(stage) < 0 {
+	if _, ok := s.Outputs[stage]; ok && s.last(stage) < 0 {
 		return 1
 	}
 	return n
 }
 
-// last is the place of a stage's last write, -1 where it isn't known.
+// last returns the index of a stage's last attempt, -1 if none is known.
 func (s *State) last(stage string) int {
-	for i := len(s.Writes) - 1; i >= 0; i-- {
-		if s.Writes[i].Stage == stage {
+	for i, a := range slices.Backward(s.Attempts) {
+		if a.Stage == stage {
 			return i
 		}
 	}
 	return -1
 }
 
-// stands reports, by place, which writes are what the folder holds.
-func (s *State) stands() map[int]bool {
-	last := map[string]int{}
-	for i, w := range s.Writes {
-		last[w.Stage] = i
-	}
-	places := map[int]bool{}
-	for stage, i := range last {
-		if _, there := s.Outputs[stage]; there {
-			places[i] = true
+// current returns the indexes of the attempts whose artifact is in the folder.
+func (s *State) current() map[int]bool {
+	current := map[int]bool{}
+	for stage := range s.Outputs {
+		if i := s.last(stage); i >= 0 {
+			current[i] = true
 		}
 	}
-	return places
+	return current
 }
 
-// newer reports whether input is known to have changed since stage was written:
-// by what it read, where that is recorded, else by the order of writes.
+// newer reports whether input is known to have changed since stage was done: by
+// the digest that was recorded, otherwise by the order of attempts.
 func (s *State) newer(input, stage string) bool {
 	at, before := s.last(stage), s.last(input)
 	if at < 0 || s.AcceptStale {
 		return false
 	}
-	if read, ok := s.Writes[at].Read[input]; ok {
+	if read, ok := s.Attempts[at].Read[input]; ok {
 		return read != s.Outputs[input].Digest
 	}
 	return before > at
@@ -282,7 +279,7 @@ func list(v any) []any { l, _ := v.([]any); return l }
 
 func object(v any) map[string]any { m, _ := v.(map[string]any); return m }
 
-// texts are the strings of a list, others as they are written in JSON.
+// texts returns the strings of a list; other values are encoded as JSON.
 func texts(v any) []string {
 	var words []string
 	for _, item := range list(v) {

@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,7 @@ func TestReadRefuses(t *testing.T) {
 		"../..": handoff.Invalid, "completed": handoff.Invalid, "a\x00": handoff.Invalid, strings.Repeat("a", 300): handoff.Invalid,
 		"44": handoff.NotFound, "43": handoff.Unavailable,
 	} {
-		if _, err := pipeline.Read(root, contract.Builtin(), id); !errors.Is(err, want) {
+		if _, err := pipeline.Read(root, builtin(), id); !errors.Is(err, want) {
 			t.Errorf("%.20q: got %v, want %s", id, err, want)
 		}
 		if _, err := pipeline.Init(root, id, ""); want == handoff.Invalid && !errors.Is(err, want) {
@@ -31,17 +32,17 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestUnreadableIsNotAbsent holds that an artifact that is there and can't be
-// read is never taken for a stage that has not been done.
-func TestUnreadableIsNotAbsent(t *testing.T) {
-	p := contract.Builtin()
-	root, dir := newFiles(t, map[string]string{"worker-result.json": good["implement"]})
+// TestUnreadableIsNotMissing checks that an artifact that can't be read is an
+// output with an error, not a stage that has not been done.
+func TestUnreadableIsNotMissing(t *testing.T) {
+	p := builtin()
+	root, dir := newFiles(t, map[string]string{"worker-result.json": valid["implement"]})
 	run := filepath.Join(dir, ".pipeline", "42")
 	if err := os.Mkdir(filepath.Join(run, "plan.json"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte(good["test"]), 0o666); err != nil {
+	if err := os.WriteFile(secret, []byte(valid["test"]), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(secret, filepath.Join(run, "test-result.json")); err != nil {
@@ -52,20 +53,20 @@ func TestUnreadableIsNotAbsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, stage := range []string{"plan", "test"} {
-		if out, there := s.Outputs[stage]; !there || out.Report.Valid() || out.Report.Value != nil {
-			t.Errorf("%s: got %+v %v, want an output that can't be read", stage, out, there)
+		if out, ok := s.Outputs[stage]; !ok || out.Report.Valid() || out.Report.Value != nil {
+			t.Errorf("%s: got %+v %v, want an output that can't be read", stage, out, ok)
 		}
 	}
 	if step := pipeline.Next(p, s); step.Agent != "jg-subplanner" || !strings.Contains(step.Reason, "can't be read") {
 		t.Errorf("got %+v", step)
 	}
-	if got := pipeline.Gate(p, "plan", s, nil).String(); !strings.Contains(got, "plan_exists: plan.json not found or empty: can't be read: is no regular file") {
+	if got := pipeline.Gate(p, "plan", s, nil).String(); !strings.Contains(got, "plan_exists: plan.json not found or empty: can't be read: not a regular file") {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestTraceOf(t *testing.T) {
-	p := contract.Builtin()
+	p := builtin()
 	traced := `{"stages":[
 	 {"stage":"plan","agent":"a","started_at":"2026-11-21T03:00:00Z","duration_ms":1500,"result":"pass"},
 	 {"stage":"jg-worker","artifact":".pipeline/42/worker-result.json","duration_ms":10},
@@ -90,12 +91,12 @@ func TestTraceOf(t *testing.T) {
 	}
 	bare := pipeline.TraceOf(p, read(t, p, done("plan implement", "pipeline-trace.json", traced)))
 	if len(bare.Stages) != 2 || bare.TotalMS != 0 || bare.Stages[1].Result != "completed" {
-		t.Errorf("a trace that is no trace: got %+v", bare)
+		t.Errorf("invalid trace: got %+v", bare)
 	}
 }
 
 func TestDerive(t *testing.T) {
-	p := contract.Builtin()
+	p := builtin()
 	for _, tt := range []struct {
 		files         map[string]string
 		status, stage string
@@ -105,9 +106,9 @@ func TestDerive(t *testing.T) {
 		{done("plan"), "in_progress", "implement", "pending"},
 		{done("plan implement"), "in_progress", "test", "implemented"},
 		{done("plan implement test"), "in_progress", "review", "verified"},
-		{done("plan implement", "test", change(t, good["test"], `"phase_1":{"u":{"result":"FAIL"}}`)), "in_progress", "test", "implemented"},
+		{done("plan implement", "test", change(t, valid["test"], `"phase_1":{"u":{"result":"FAIL"}}`)), "in_progress", "test", "implemented"},
 		{done("plan implement test review git"), "completed", "git", "verified"},
-		{done("plan implement", "test", change(t, good["test"], fail), "debug", change(t, good["debug"], `"classification":"escalate"`)), "paused", "", "implemented"},
+		{done("plan implement", "test", change(t, valid["test"], fail), "debug", change(t, valid["debug"], `"classification":"escalate"`)), "paused", "", "implemented"},
 	} {
 		n := pipeline.Derive(p, read(t, p, tt.files))
 		got := ""
@@ -120,12 +121,12 @@ func TestDerive(t *testing.T) {
 	}
 }
 
-func TestDrifts(t *testing.T) {
-	p := contract.Builtin()
+func TestCompare(t *testing.T) {
+	p := builtin()
 	files := func(notes string) map[string]string { return done("plan implement test", "state.yaml", notes) }
 	for _, tt := range []struct{ name, notes, want string }{
 		{"none", "", ""},
-		{"what it makes itself", derived(t, p, files("")), ""},
+		{"its own output", derived(t, p, files("")), ""},
 		{"the other dialect", "issue: 42\nstatus: in_progress\ncurrent_stage: review\nretries: 1\nacceptance_criteria:\n- {id: AC1, description: d}\n" +
 			"stages:\n  plan: {agent: subplanner}\n  test: {agent: tester, result: pass}\n  triage: {agent: planner}\n", ""},
 		{"drift", "issue: 7\nstatus: completed\ncurrent_stage: git\nstages:\n  test: {agent: jg-worker, result: FAIL}\n  review: {result: PASS}\n",
@@ -141,7 +142,7 @@ func TestDrifts(t *testing.T) {
 		}
 	}
 	if _, err := pipeline.Compare(p, read(t, p, files("a: ["))); !errors.Is(err, handoff.Invalid) {
-		t.Errorf("no YAML: got %v, want Invalid", err)
+		t.Errorf("not YAML: got %v, want Invalid", err)
 	}
 }
 
@@ -165,16 +166,30 @@ func TestInit(t *testing.T) {
 		t.Errorf("got %v, want Invalid", err)
 	}
 	if _, err := root.Stat(".pipeline/8"); err == nil {
-		t.Error("a refused init made its folder")
+		t.Error("an invalid complexity created the folder")
 	}
 	if _, err := pipeline.Init(root, "PROJ-7", "trivial"); err != nil {
 		t.Fatal(err)
 	}
-	s, err := pipeline.Read(root, contract.Builtin(), "PROJ-7")
+	s, err := pipeline.Read(root, builtin(), "PROJ-7")
 	if err != nil || s.Complexity != "trivial" {
 		t.Errorf("got %+v %v", s, err)
 	}
 	if _, err := pipeline.Init(root, "PROJ-7", "complex"); !errors.Is(err, handoff.Conflict) {
 		t.Errorf("got %v, want Conflict", err)
+	}
+}
+
+// TestInitAfterKill checks that a file left by a killed process with the same
+// process ID does not keep Init from creating state.yaml. In a container every
+// process may have the same ID.
+func TestInitAfterKill(t *testing.T) {
+	root, dir := newFiles(t, map[string]string{fmt.Sprintf(".state.yaml.%d.tmp", os.Getpid()): ""})
+	if _, err := pipeline.Init(root, "42", "trivial"); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, ".pipeline", "42", "state.yaml"))
+	if err != nil || !strings.Contains(string(b), "complexity: trivial\n") {
+		t.Errorf("state.yaml = %q, %v", b, err)
 	}
 }

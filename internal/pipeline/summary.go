@@ -8,34 +8,45 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// Summary says in one line what came of a stage, in its outcome and in numbers:
-// nothing of what its artifact says in words, for records and lists show it.
+// Summary returns one line about an artifact: its outcome and counts. It contains
+// no text of the artifact, because records and lists show it.
 func Summary(stage *contract.Stage, a map[string]any) string {
 	line := outcome(a)
-	count := func(field, word string) string { return fmt.Sprintf("%d %s", len(list(a[field])), word) }
+	count := func(field, noun string) string { return countOf(len(list(a[field])), noun) }
 	switch stage.Name {
 	case "plan":
-		return fmt.Sprintf("%s, %s, %d criteria", count("affected_files", "files"), count("steps", "steps"), len(object(a["acceptance_mapping"])))
+		criteria := "criteria"
+		if len(object(a["acceptance_mapping"])) == 1 {
+			criteria = "criterion"
+		}
+		return fmt.Sprintf("%s, %s, %d %s", count("affected_files", "file"), count("steps", "step"), len(object(a["acceptance_mapping"])), criteria)
 	case "implement":
-		return join(line, count("files_changed", "files"), count("blockers", "blockers"))
+		return join(line, count("files_changed", "file"), count("blockers", "blocker"))
 	case "test":
 		return join(line, failures(a))
 	case "review":
-		return join(line, count("blockers", "blockers"), count("concerns", "concerns"), count("nits", "nits"))
+		return join(line, count("blockers", "blocker"), count("concerns", "concern"), count("nits", "nit"))
 	}
 	return line
 }
 
-// failures counts the checks of a test result, and those that failed.
+func countOf(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// failures counts the checks of a test result and the failed ones.
 func failures(a map[string]any) string {
 	all := append(checks(a["phase_1"]), checks(object(a["phase_2"])["checks"])...)
-	bad := 0
+	failed := 0
 	for _, c := range all {
 		if c.result == "FAIL" {
-			bad++
+			failed++
 		}
 	}
-	return fmt.Sprintf("%d of %d checks failed", bad, len(all))
+	return fmt.Sprintf("%d of %s failed", failed, countOf(len(all), "check"))
 }
 
 func join(words ...string) string {

@@ -10,12 +10,12 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// A Trace is what is known of how a run went.
+// A Trace is the timeline of a run, as far as it is known.
 type Trace struct {
 	Issue   string         `json:"issue"`
-	Stages  []StageTrace   `json:"stages"` // in the order in which they happened, as far as it is known
+	Stages  []StageTrace   `json:"stages"` // oldest first
 	TotalMS int64          `json:"total_duration_ms"`
-	Retries map[string]int `json:"retries"` // by stage: how often it was done again
+	Retries map[string]int `json:"retries"` // by stage
 }
 
 // A StageTrace is one attempt of a stage.
@@ -23,44 +23,44 @@ type StageTrace struct {
 	Stage      string     `json:"stage"`
 	Attempt    int        `json:"attempt"` // from 1
 	Agent      string     `json:"agent"`
-	StartedAt  *time.Time `json:"started_at"`  // null where it isn't known
-	DurationMS *int64     `json:"duration_ms"` // null where it isn't known
+	StartedAt  *time.Time `json:"started_at"`  // null if it is unknown
+	DurationMS *int64     `json:"duration_ms"` // null if it is unknown
 	Result     string     `json:"result"`
-	Artifact   string     `json:"artifact,omitempty"` // the file that holds this attempt, "" where a later one took its place
+	Artifact   string     `json:"artifact,omitempty"` // the file of this attempt, "" if a later one replaced it
 }
 
-// TraceOf returns how a run went. The durations add up to the total.
+// TraceOf returns the timeline of a run. The durations add up to the total.
 func TraceOf(p *contract.Pipeline, s State) Trace {
 	t := Trace{Issue: s.Issue, Stages: []StageTrace{}, Retries: map[string]int{}}
-	count, stands := map[string]int{}, s.stands()
-	for i, w := range s.Writes {
-		count[w.Stage]++
-		at := StageTrace{Stage: w.Stage, Attempt: count[w.Stage], Agent: w.Agent, Result: w.Outcome}
-		if !w.Started.IsZero() {
-			at.StartedAt = &w.Started
+	count, current := map[string]int{}, s.current()
+	for i, a := range s.Attempts {
+		count[a.Stage]++
+		entry := StageTrace{Stage: a.Stage, Attempt: count[a.Stage], Agent: a.Agent, Result: a.Outcome}
+		if !a.Started.IsZero() {
+			entry.StartedAt = &a.Started
 		}
-		if ms := w.Took.Milliseconds(); w.Took > 0 {
-			at.DurationMS = &ms
+		if ms := a.Took.Milliseconds(); a.Took > 0 {
+			entry.DurationMS = &ms
 			t.TotalMS += ms
 		}
-		if stands[i] {
-			at.Artifact = s.Outputs[w.Stage].File
+		if current[i] {
+			entry.Artifact = s.Outputs[a.Stage].File
 		}
-		t.add(p, at)
-		if w.Outcome != "escalate" && count[w.Stage] > 1 {
-			t.Retries[w.Stage]++
+		t.add(p, entry)
+		if a.Outcome != "escalate" && count[a.Stage] > 1 {
+			t.Retries[a.Stage]++
 		}
 	}
 	for _, stage := range p.Stages {
-		if out, there := s.Outputs[stage.Name]; there && count[stage.Name] == 0 {
-			w := s.write(stage.Name, out)
-			t.add(p, StageTrace{Stage: stage.Name, Attempt: 1, Agent: w.Agent, Result: w.Outcome, Artifact: out.File})
+		if out, ok := s.Outputs[stage.Name]; ok && count[stage.Name] == 0 {
+			a := attemptOf(stage.Name, out)
+			t.add(p, StageTrace{Stage: stage.Name, Attempt: 1, Agent: a.Agent, Result: a.Outcome, Artifact: out.File})
 		}
 	}
 	return t
 }
 
-// Rows are the attempts as cells of a table: stage, attempt, agent, result,
+// Rows returns the attempts as table cells: stage, attempt, agent, result,
 // start, duration, file.
 func (t Trace) Rows() [][]string {
 	var rows [][]string
@@ -77,24 +77,24 @@ func (t Trace) Rows() [][]string {
 	return rows
 }
 
-// add adds an attempt; where nobody says who made it, it was the stage's writer.
-func (t *Trace) add(p *contract.Pipeline, at StageTrace) {
-	if stage, err := p.Stage(at.Stage); err == nil && at.Agent == "" {
-		at.Agent = stage.Writer
+// add adds an attempt. If its agent is unknown, it is the stage's writer.
+func (t *Trace) add(p *contract.Pipeline, entry StageTrace) {
+	if stage, err := p.Stage(entry.Stage); err == nil && entry.Agent == "" {
+		entry.Agent = stage.Writer
 	}
-	t.Stages = append(t.Stages, at)
+	t.Stages = append(t.Stages, entry)
 }
 
-// tracedWrites are the attempts that a run's own trace lists. What it says of
-// stages that the pipeline hasn't is left out.
-func tracedWrites(p *contract.Pipeline, b []byte) []Write {
+// tracedAttempts returns the attempts in a run's own trace file, except those of
+// stages that are not in the pipeline.
+func tracedAttempts(p *contract.Pipeline, b []byte) []Attempt {
 	var file struct {
 		Stages []map[string]any `json:"stages"`
 	}
 	if json.Unmarshal(b, &file) != nil {
 		return nil
 	}
-	var writes []Write
+	var attempts []Attempt
 	for _, item := range file.Stages {
 		stage, err := p.Stage(text(item["stage"]))
 		if err != nil {
@@ -102,14 +102,14 @@ func tracedWrites(p *contract.Pipeline, b []byte) []Write {
 				continue
 			}
 		}
-		w := Write{Stage: stage.Name, Agent: text(item["agent"]), Outcome: text(item["result"]), Tier: text(item["tier_used"])}
+		a := Attempt{Stage: stage.Name, Agent: text(item["agent"]), Outcome: text(item["result"]), Tier: text(item["tier_used"])}
 		if ms, ok := item["duration_ms"].(float64); ok && ms > 0 && ms < math.MaxInt64/float64(time.Second) {
-			w.Took = time.Duration(ms) * time.Millisecond
+			a.Took = time.Duration(ms) * time.Millisecond
 		}
 		if at, err := time.Parse(time.RFC3339, text(item["started_at"])); err == nil {
-			w.Started = at
+			a.Started = at
 		}
-		writes = append(writes, w)
+		attempts = append(attempts, a)
 	}
-	return writes
+	return attempts
 }

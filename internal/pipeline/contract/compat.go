@@ -11,16 +11,16 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A Dialect is one edition of the script that checked artifacts before handoff
-// did.
+// A Dialect is an edition of schema.py, the script that validated artifacts
+// before handoff did.
 type Dialect string
 
 const (
-	Practitioner Dialect = "practitioner" // checks that required keys are there
+	Practitioner Dialect = "practitioner" // checks that required keys exist
 	Expert       Dialect = "expert"       // checks tiers as well
 )
 
-// An Answer is what that script prints, and its exit code.
+// An Answer is the output of the script and its exit code.
 type Answer struct {
 	Out, Err string
 	Code     int
@@ -29,9 +29,10 @@ type Answer struct {
 // usage is printed for any other number of files than one.
 const usage = "Usage: python schema.py --validate <path-to-artifact.json>\n"
 
-// Compat answers as that script does, to the byte, but for the words of its
-// JSON parser. Only the presence of required keys is checked, of which null is
-// one, and the file is known by its name.
+// Compat returns the output of the script for some files. Its texts are those of
+// the script, byte for byte, except for the messages of its JSON parser. Like the
+// script it takes exactly one file, recognizes it by its name and checks only
+// that required keys exist; their value may be null.
 func (p *Pipeline) Compat(d Dialect, read func(name string) ([]byte, error), files ...string) Answer {
 	if len(files) != 1 {
 		return Answer{Err: usage, Code: 2}
@@ -46,15 +47,15 @@ func (p *Pipeline) Compat(d Dialect, read func(name string) ([]byte, error), fil
 	return p.CompatBytes(d, path.Base(strings.ReplaceAll(files[0], "\\", "/")), b)
 }
 
-// CompatBytes is Compat for a file that was read.
+// CompatBytes is Compat for the content of one file.
 func (p *Pipeline) CompatBytes(d Dialect, base string, b []byte) Answer {
 	s, err := p.Stage(base)
 	if err != nil || !slices.Contains(s.Files(), base) {
 		return refusal("Unknown artifact: " + base)
 	}
-	value, broken := decode(b)
-	if value == nil && len(broken) > 0 {
-		return refusal("Invalid JSON: " + strings.TrimPrefix(broken[0].Text, "is no JSON: "))
+	value, problems := decode(b)
+	if value == nil && len(problems) > 0 {
+		return refusal("Invalid JSON: " + strings.TrimPrefix(problems[0].Text, invalidJSON))
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -77,7 +78,7 @@ func (p *Pipeline) CompatBytes(d Dialect, base string, b []byte) Answer {
 
 func refusal(lines ...string) Answer { return Answer{Err: strings.Join(lines, "\n") + "\n", Code: 1} }
 
-// expert checks what only the expert edition looks at.
+// expert does the additional checks of the expert edition.
 func expert(artifact map[string]any) []string {
 	var lines []string
 	if tier, there := artifact["tier_used"]; there {
@@ -130,8 +131,8 @@ func pythonType(v any) string {
 	return "NoneType"
 }
 
-// pythonQuote quotes as Python's repr does, for text that needs no escapes but
-// those of quotes and backslashes.
+// pythonQuote quotes text like Python's repr. It escapes quotes and backslashes
+// only.
 func pythonQuote(s string) string {
 	s = strings.ReplaceAll(s, `\`, `\\`)
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {

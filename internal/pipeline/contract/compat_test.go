@@ -8,9 +8,9 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// TestCompat holds the texts and exit codes of the script that people have.
+// TestCompat checks the texts and exit codes of schema.py.
 func TestCompat(t *testing.T) {
-	p := contract.Builtin()
+	p := builtin()
 	type tt struct {
 		file, in string
 		out, err string
@@ -30,7 +30,7 @@ func TestCompat(t *testing.T) {
 		{"plan.json", "1.5", "", "Artifact root must be an object, got float\n", 1},
 		{"plan.json", "true", "", "Artifact root must be an object, got bool\n", 1},
 		{"plan.json", `"s"`, "", "Artifact root must be an object, got str\n", 1},
-		{"plan.json", "{", "", "Invalid JSON: it ends too early\n", 1},
+		{"plan.json", "{", "", "Invalid JSON: unexpected end of document\n", 1},
 		{"worker-result-fast.json", `{"status":null,"summary":0}`, "", "Missing required key: files_changed\nMissing required key: blockers\n", 1},
 		{"test-result-fail.json", `{}`, "", "Missing required key: verdict\nMissing required key: phase_1\n", 1},
 		{"test-result-pass.json", `{"verdict":"","phase_1":[]}`, "OK\n", "", 0},
@@ -61,7 +61,7 @@ func TestCompat(t *testing.T) {
 }
 
 func TestCompatOfExperts(t *testing.T) {
-	p := contract.Builtin()
+	p := builtin()
 	for _, tt := range []struct{ fields, want string }{
 		{`"tier_used":"fast"`, ""},
 		{`"tier_used":"turbo"`, "tier_used must be one of ['fast', 'high', 'standard'], got 'turbo'\n"},

@@ -1,11 +1,11 @@
-// Package contract says what the artifact of each stage of a pipeline must look
-// like.
+// Package contract defines pipelines and validates the artifacts of their
+// stages.
 //
-// A [Pipeline] is data: stages in the order in which they are dispatched, who
-// writes and who reads each one's artifact, where each outcome leads, and one
-// JSON Schema (2020-12) per artifact. The built-in pipeline is embedded;
-// projects add stages and replace their parts with YAML and JSON Schema, and no
-// code. What a stage's artifacts mean together is package pipeline's.
+// A [Pipeline] is data: the stages in their order, the agents that write and
+// read each artifact, the next stage for each outcome, and one JSON Schema
+// (2020-12) per artifact. The built-in pipeline is embedded. Projects add and
+// change stages with YAML and JSON Schema files. How artifacts relate to each
+// other is the subject of package pipeline.
 package contract
 
 import (
@@ -18,21 +18,20 @@ import (
 	"github.com/agent-handoff/handoff/internal/jsonschema"
 )
 
-// A Pipeline is the stages that lead from an issue to a merge.
+// A Pipeline is a list of stages from an issue to a merge.
 type Pipeline struct {
-	// SelfAssessment says whether every artifact must hold one.
-	SelfAssessment Need
+	// SelfAssessment is Required if every artifact must contain one.
+	SelfAssessment Requirement
 
-	// Stages are in the order in which they are dispatched.
-	Stages []*Stage
+	Stages []*Stage // in order
 }
 
-// A Need is "optional" or "required".
-type Need string
+// A Requirement is "optional" or "required".
+type Requirement string
 
 const (
-	Optional Need = "optional"
-	Required Need = "required"
+	Optional Requirement = "optional"
+	Required Requirement = "required"
 )
 
 // A Stage is one step of a pipeline. Its name is also its channel.
@@ -40,31 +39,31 @@ type Stage struct {
 	Name     string   `yaml:"name"`
 	Purpose  string   `yaml:"purpose"`
 	Artifact string   `yaml:"artifact"` // the file in the run's folder
-	Aliases  []string `yaml:"aliases"`  // other names of that file, the oldest attempt first
+	Aliases  []string `yaml:"aliases"`  // other names of that file, oldest attempt first
 	Writer   string   `yaml:"writer"`   // the one agent that writes it
 	Readers  []string `yaml:"readers"`  // the agents that read it
-	Retries  int      `yaml:"retries"`  // how often it may be done again before a person is asked
-	Optional bool     `yaml:"optional"` // its absence stops nobody
+	Retries  int      `yaml:"retries"`  // the number of retries before a person is asked
+	Optional bool     `yaml:"optional"` // the run goes on without it
 	Detour   bool     `yaml:"detour"`   // entered by a route only
-	Skip     string   `yaml:"skip"`     // the complexity of issues that need it not
+	Skip     string   `yaml:"skip"`     // the complexity of issues that do not need it
 	Routes   []Route  `yaml:"routes"`
 
-	after  string // where a project's stage was put
+	after  string // the stage that a project's stage was inserted after
 	schema func() *jsonschema.Schema
 	assess bool
 }
 
-// A Route says where an outcome leads: to a stage, or to an agent that writes
-// none. The first route of a stage that matches counts.
+// A Route maps an outcome to a stage or to an agent that writes no artifact. The
+// first matching route of a stage is used.
 type Route struct {
-	When     map[string]any `yaml:"when"` // the artifact's fields; a list holds several values that match
+	When     map[string]any `yaml:"when"` // the artifact's fields; a list contains alternative values
 	To       string         `yaml:"to"`
 	Ask      string         `yaml:"ask"`
-	Escalate bool           `yaml:"escalate"` // to the next tier, which is no retry
+	Escalate bool           `yaml:"escalate"` // to the next tier, which does not count as a retry
 	Reason   string         `yaml:"reason"`
 }
 
-// Matches reports whether an artifact has every field of the route.
+// Matches reports whether an artifact has the value of every field of the route.
 func (r Route) Matches(artifact map[string]any) bool {
 	for field, want := range r.When {
 		got, ok := artifact[field]
@@ -82,8 +81,8 @@ func values(v any) []any {
 	return []any{v}
 }
 
-// Stage returns the stage of a name, which is the stage's own or that of a file
-// that holds its artifact. Its kind is Invalid.
+// Stage returns the stage with a name, or with an artifact of that file name. Its
+// kind is Invalid.
 func (p *Pipeline) Stage(name string) (*Stage, error) {
 	for _, s := range p.Stages {
 		if name == s.Name || name == s.Artifact || slices.Contains(s.Aliases, name) {
@@ -102,20 +101,19 @@ func (p *Pipeline) names() []string {
 	return names
 }
 
-// Files are the names under which a stage's artifact may lie, oldest attempt
-// first.
+// Files returns the file names of a stage's artifact, oldest attempt first.
 func (s *Stage) Files() []string { return append(slices.Clone(s.Aliases), s.Artifact) }
 
-// The words that no stage, agent or issue may take.
+// The reserved names.
 const (
 	Human     = "human"        // the agent that is a person
 	Completed = "completed"    // the folder of archived runs
-	Lessons   = "lessons.yaml" // the file of lessons, beside the runs
-	StateFile = "state.yaml"   // the planner's own notes, in a run's folder
+	Lessons   = "lessons.yaml" // the lessons file, beside the runs
+	StateFile = "state.yaml"   // the planner's notes, in a run's folder
 	TraceFile = "pipeline-trace.json"
 )
 
-// maxFileName is the length of the longest name of an artifact, in bytes.
+// maxFileName is the maximum length of the name of an artifact, in bytes.
 const maxFileName = 100
 
 func isFileName(name string) bool {
@@ -123,8 +121,8 @@ func isFileName(name string) bool {
 	return ok && len(name) <= maxFileName && isPlain(base) && name != TraceFile
 }
 
-// isPlain reports whether a word is letters, digits, dots, dashes and
-// underscores, a letter or digit first.
+// isPlain reports whether a word consists of letters, digits, dots, dashes and
+// underscores and starts with a letter or digit.
 func isPlain(word string) bool {
 	for i, c := range []byte(word) {
 		alphanumeric := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
@@ -135,10 +133,10 @@ func isPlain(word string) bool {
 	return word != ""
 }
 
-// check finds what makes a pipeline no pipeline.
+// check returns the first mistake in a pipeline.
 func (p *Pipeline) check() error {
 	if p.SelfAssessment != Optional && p.SelfAssessment != Required {
-		return fmt.Errorf("self_assessment is %q; it is optional or required", p.SelfAssessment)
+		return fmt.Errorf("self_assessment is %q, must be optional or required", p.SelfAssessment)
 	}
 	owner := map[string]string{}
 	for _, s := range p.Stages {
@@ -161,7 +159,7 @@ func (s *Stage) check(stages []string) error {
 	}
 	for _, file := range s.Files() {
 		if !isFileName(file) {
-			return fmt.Errorf("%q can't be an artifact; a name has letters, digits, dots and dashes and ends in .json", file)
+			return fmt.Errorf(`invalid artifact name %q; it may contain letters, digits, ".", "-" and "_" and must end in .json`, file)
 		}
 	}
 	switch {
@@ -174,13 +172,13 @@ func (s *Stage) check(stages []string) error {
 	}
 	for i, r := range s.Routes {
 		if (r.To == "") == (r.Ask == "") {
-			return fmt.Errorf("route %d leads to one stage (to) or one agent (ask)", i+1)
+			return fmt.Errorf("route %d must have either a stage (to) or an agent (ask)", i+1)
 		}
 		if r.To != "" && !slices.Contains(stages, r.To) {
-			return fmt.Errorf("route %d leads to stage %s, which there is not", i+1, r.To)
+			return fmt.Errorf("route %d leads to unknown stage %s", i+1, r.To)
 		}
 		if len(r.When) == 0 {
-			return fmt.Errorf("route %d says not when", i+1)
+			return fmt.Errorf("route %d has no condition (when)", i+1)
 		}
 	}
 	return nil

@@ -4,13 +4,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// minimal are the smallest artifacts that the contracts accept.
+// builtin is the built-in pipeline.
+var builtin = sync.OnceValue(func() *contract.Pipeline {
+	p, err := contract.Load(nil)
+	if err != nil {
+		panic(err)
+	}
+	return p
+})
+
+// minimal are the smallest valid artifacts.
 var minimal = map[string]string{
 	"plan":      `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`,
 	"implement": `{"status":"completed","files_changed":[],"blockers":[],"summary":""}`,
@@ -24,7 +34,7 @@ func with(artifact, fields string) string {
 	return strings.TrimSuffix(artifact, "}") + "," + fields + "}"
 }
 
-func said(list []contract.Problem) string {
+func lines(list []contract.Problem) string {
 	var b strings.Builder
 	for _, p := range list {
 		fmt.Fprintln(&b, p)
@@ -33,7 +43,7 @@ func said(list []contract.Problem) string {
 }
 
 func TestMinimalArtifacts(t *testing.T) {
-	p := contract.Builtin()
+	p := builtin()
 	for _, s := range p.Stages {
 		r, err := p.Validate(s.Artifact, []byte(minimal[s.Name]))
 		if err != nil || !r.Valid() || len(r.Warnings) > 0 {
@@ -41,14 +51,14 @@ func TestMinimalArtifacts(t *testing.T) {
 		}
 	}
 	if _, err := p.Validate("lint-result.json", []byte("{}")); err == nil {
-		t.Error("lint-result.json: got no error, want that there is no such stage")
+		t.Error("Validate of lint-result.json succeeded, want an unknown stage")
 	}
 }
 
-// TestWritersAndReaders holds who writes and who reads what, and that every
-// required key is one: without it an artifact is refused, by that name.
+// TestWritersAndReaders checks the writer and readers of each artifact and its
+// required keys.
 func TestWritersAndReaders(t *testing.T) {
-	p := contract.Builtin()
+	p := builtin()
 	for _, tt := range []struct{ stage, artifact, writer, readers, required string }{
 		{"plan", "plan.json", "jg-subplanner", "jg-worker jg-reviewer jg-debugger", "affected_files steps acceptance_mapping"},
 		{"implement", "worker-result.json", "jg-worker", "jg-reviewer jg-tester", "status files_changed blockers summary"},
@@ -73,7 +83,7 @@ func TestWritersAndReaders(t *testing.T) {
 			want = append(want, "/"+key+": is missing")
 		}
 		slices.Sort(want)
-		if got := said(s.Validate([]byte("{}")).Errors); got != strings.Join(want, "\n")+"\n" {
+		if got := lines(s.Validate([]byte("{}")).Errors); got != strings.Join(want, "\n")+"\n" {
 			t.Errorf("%s: an empty object got %s, want %v", tt.stage, got, want)
 		}
 	}
@@ -84,10 +94,9 @@ func TestWritersAndReaders(t *testing.T) {
 	}
 }
 
-// TestShapes holds every field that the contracts name: what it may be, and what
-// is said of it otherwise.
-func TestShapes(t *testing.T) {
-	p := contract.Builtin()
+// TestFields checks valid and invalid values of every field.
+func TestFields(t *testing.T) {
+	p := builtin()
 	const any = "*"
 	for _, tt := range []struct{ stage, fields, want string }{
 		{"plan", `"affected_files":"a"`, "/affected_files: is a string, not an array"},
@@ -107,7 +116,7 @@ func TestShapes(t *testing.T) {
 		{"implement", `"escalation_history":[{"from_tier":"fast"}]`, "/escalation_history/0/to_tier: is missing"},
 		{"test", `"verdict":"OK"`, `/verdict: is "OK", not "PASS", "FAIL" or "SKIP"`},
 		{"test", `"phase_1":{"lint":{"result":"SKIP","output":"o"}},"phase_2":null,"classification":null,"inline_triage":true,"fix_instruction":"f"`, ""},
-		{"test", `"phase_1":{"lint":{}}`, "/phase_1/lint/result: is missing; status would serve"},
+		{"test", `"phase_1":{"lint":{}}`, "/phase_1/lint/result: is missing; one of result, status is required"},
 		{"test", `"phase_1":{"lint":"PASS"}`, "/phase_1/lint: is a string, not an object"},
 		{"test", `"phase_2":{"checks":{"e2e":{"result":"FAIL"}},"stack_trace":"s","reproduction":"r","timing_ms":1.5}`, ""},
 		{"test", `"phase_2":{"timing_ms":-1}`, "/phase_2/timing_ms: is -1, less than 0"},
@@ -122,7 +131,7 @@ func TestShapes(t *testing.T) {
 		{"debug", `"classification":"none"`, `/classification: is "none", not "fix_target", "plan_defect" or "escalate"`},
 		{"debug", `"escalation_sub":"other"`, `/escalation_sub: is "other", not "technical_complexity", "ambiguous_requirement" or null`},
 		{"git", `"pr_number":7,"pr_url":"https://example.com/7","ci_status":"green","downstream_unblocked":[8,"9"]`, ""},
-		{"git", `"pr_url":"not a url"`, `/pr_url: is "not a url", which is no uri`},
+		{"git", `"pr_url":"not a url"`, `/pr_url: is "not a url", which does not match format uri`},
 		{any, `"self_assessment":{"confidence":"high","uncertainty_areas":[],"recommendation":""}`, "/self_assessment/confidence: is a string, not a number"},
 		{any, `"self_assessment":{"confidence":1.1,"uncertainty_areas":[],"recommendation":""}`, "/self_assessment/confidence: is 1.1, more than 1"},
 		{any, `"self_assessment":{"confidence":1}`, "/self_assessment/recommendation: is missing\n/self_assessment/uncertainty_areas: is missing"},
@@ -136,7 +145,7 @@ func TestShapes(t *testing.T) {
 				continue
 			}
 			r := s.Validate([]byte(replaced(t, minimal[s.Name], tt.fields)))
-			if got := strings.TrimSpace(said(r.Errors)); got != tt.want {
+			if got := strings.TrimSpace(lines(r.Errors)); got != tt.want {
 				t.Errorf("%s with %s:\ngot  %s\nwant %s", s.Name, tt.fields, got, tt.want)
 			}
 			if len(r.Warnings) > 0 {
@@ -147,52 +156,52 @@ func TestShapes(t *testing.T) {
 }
 
 func TestDocuments(t *testing.T) {
-	s, err := contract.Builtin().Stage("git")
+	s, err := builtin().Stage("git")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ok := minimal["git"]
 	for _, tt := range []struct{ in, errors, warnings string }{
-		{"", "(root): is no JSON: it is empty", ""},
-		{"{\n \"a\": x}", "(root): is no JSON: invalid character 'x' looking for beginning of value, at line 2 column 7", ""},
-		{`{"branch":`, "(root): is no JSON: it ends too early", ""},
-		{ok + " {}", "(root): is no JSON: there is more after the value, at line 1 column 54", ""},
-		{"\xef\xbb\xbf" + ok, "(root): is no JSON: invalid character 'ï' looking for beginning of value, at line 1 column 1", ""},
+		{"", "(root): invalid JSON: document is empty", ""},
+		{"{\n \"a\": x}", "(root): invalid JSON: invalid character 'x' looking for beginning of value, at line 2 column 7", ""},
+		{`{"branch":`, "(root): invalid JSON: unexpected end of document", ""},
+		{ok + " {}", "(root): invalid JSON: trailing data after the value, at line 1 column 54", ""},
+		{"\xef\xbb\xbf" + ok, "(root): invalid JSON: invalid character 'ï' looking for beginning of value, at line 1 column 1", ""},
 		{"\"\xff\"", "(root): is not UTF-8", ""},
 		{"[]", "(root): is an array, not an object", ""},
 		{"null", "(root): is null, not an object", ""},
-		{with(ok, `"branch":"c"`), "/branch: is there twice", ""},
-		{with(ok, `"x":{"a":[{"k":1,"\u006b":2}]}`), "/x/a/0/k: is there twice", "/x: is no part of the contract"},
-		{with(ok, `"pr_number":1e999999999`), "/pr_number: is 0, less than 1\n/pr_number: is a number beyond what programs calculate with", ""},
-		{with(ok, `"x":1e-999999999`), "/x: is a number beyond what programs calculate with", "/x: is no part of the contract"},
-		{with(ok, `"":1`), "", "/: is no part of the contract"},
-		{strings.Repeat("[", 200_000), "(root): is no JSON: it ends too early", ""},
+		{with(ok, `"branch":"c"`), "/branch: is a duplicate key", ""},
+		{with(ok, `"x":{"a":[{"k":1,"\u006b":2}]}`), "/x/a/0/k: is a duplicate key", "/x: is an unknown key"},
+		{with(ok, `"pr_number":1e999999999`), "/pr_number: is 0, less than 1\n/pr_number: is a number that is too large or too precise", ""},
+		{with(ok, `"x":1e-999999999`), "/x: is a number that is too large or too precise", "/x: is an unknown key"},
+		{with(ok, `"":1`), "", "/: is an unknown key"},
+		{strings.Repeat("[", 200_000), "(root): invalid JSON: unexpected end of document", ""},
 	} {
 		r := s.Validate([]byte(tt.in))
-		if got := strings.TrimSpace(said(r.Errors)); got != tt.errors && !(len(tt.in) > 1000 && len(r.Errors) == 1) {
+		if got := strings.TrimSpace(lines(r.Errors)); got != tt.errors && !(len(tt.in) > 1000 && len(r.Errors) == 1) {
 			t.Errorf("%.60q:\ngot  %s\nwant %s", tt.in, got, tt.errors)
 		}
-		if got := strings.TrimSpace(said(r.Warnings)); got != tt.warnings {
+		if got := strings.TrimSpace(lines(r.Warnings)); got != tt.warnings {
 			t.Errorf("%.60q: warnings\ngot  %s\nwant %s", tt.in, got, tt.warnings)
 		}
 	}
 	if r := s.Validate(make([]byte, contract.MaxArtifact+1)); len(r.Errors) != 1 || r.Errors[0].Pointer != "" {
-		t.Errorf("a document that is too long: got %v", r.Errors)
+		t.Errorf("document larger than MaxArtifact: got %v", r.Errors)
 	}
 }
 
-func TestOlderWordForResult(t *testing.T) {
-	r, err := contract.Builtin().Validate("test", []byte(`{"verdict":"FAIL","phase_1":{"unit":{"status":"FAIL"}}}`))
+func TestDeprecatedKey(t *testing.T) {
+	r, err := builtin().Validate("test", []byte(`{"verdict":"FAIL","phase_1":{"unit":{"status":"FAIL"}}}`))
 	if err != nil || !r.Valid() {
 		t.Fatalf("got %v %v, want no errors", r.Errors, err)
 	}
-	if got, want := said(r.Warnings), "/phase_1/unit/status: is deprecated: an older name of result\n"; got != want {
+	if got, want := lines(r.Warnings), "/phase_1/unit/status: is deprecated: use result instead\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
-// TestAllErrorsInOrder holds that everything wrong is told at once and in the
-// same order every time, array places by number.
+// TestAllErrorsInOrder checks that all problems are reported, in the same order
+// every time, with array indexes sorted by number.
 func TestAllErrorsInOrder(t *testing.T) {
 	steps := strings.TrimSuffix(strings.Repeat("1,", 12), ",")
 	in := []byte(`{"affected_files":1,"steps":[` + steps + `],"acceptance_mapping":[],"complexity":1}`)
@@ -201,7 +210,7 @@ func TestAllErrorsInOrder(t *testing.T) {
 		want = append(want, fmt.Sprintf("/steps/%d", i))
 	}
 	for range 20 {
-		r, err := contract.Builtin().Validate("plan", in)
+		r, err := builtin().Validate("plan", in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +241,7 @@ func TestIssueIDs(t *testing.T) {
 const lintYAML = `
 stages:
   - name: lint
-    purpose: what the team's linter says
+    purpose: the result of the linter
     artifact: lint-result.json
     writer: team-linter
     readers: [jg-worker]
@@ -281,7 +290,7 @@ func TestProjectStages(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "/errors: is missing\n/produced_by: is a number, not a string\n/self_assessment: is missing; this pipeline requires it\n/verdict: is \"OK\", not \"PASS\" or \"FAIL\"\n"
-	if got := said(r.Errors); got != want {
+	if got := lines(r.Errors); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := p.CompatBytes(contract.Practitioner, "lint-result.json", []byte("{}")); got.Err != "Missing required key: verdict\nMissing required key: errors\n" {
@@ -289,13 +298,13 @@ func TestProjectStages(t *testing.T) {
 	}
 }
 
-func TestProjectFilesThatAreRefused(t *testing.T) {
+func TestInvalidProjectFiles(t *testing.T) {
 	stage := "stages:\n  - {name: lint, artifact: lint-result.json, writer: w, after: plan, schema: "
 	for _, tt := range []struct{ name, yaml, schema, want string }{
-		{"http", stage + "s.json}", `{"$ref":"https://example.com/s.json"}`, "not from https://example.com/s.json"},
-		{"file", stage + "s.json}", `{"$ref":"file:///etc/passwd"}`, "not from file:///etc/passwd"},
-		{"inline http", stage + `{"$ref": "http://example.com/s"}}`, "", "not from http://example.com/s"},
-		{"above", stage + "../s.json}", "", "no file below the pipeline's folder"},
+		{"http", stage + "s.json}", `{"$ref":"https://example.com/s.json"}`, "https://example.com/s.json: schemas must be in the pipeline's folder"},
+		{"file", stage + "s.json}", `{"$ref":"file:///etc/passwd"}`, "file:///etc/passwd: schemas must be"},
+		{"inline http", stage + `{"$ref": "http://example.com/s"}}`, "", "http://example.com/s: schemas must be"},
+		{"above", stage + "../s.json}", "", "not a file in the pipeline's folder"},
 		{"no schema file", stage + "t.json}", "", "t.json"},
 		{"no schema", "stages: [{name: lint, artifact: lint-result.json, writer: w, after: plan}]", "", "has no schema"},
 		{"bad schema", stage + "{type: 7}}", "", "lint"},
@@ -304,10 +313,10 @@ func TestProjectFilesThatAreRefused(t *testing.T) {
 		{"need", "self_assessment: sometimes", "", "optional or required"},
 		{"place", "stages: [{name: lint, artifact: lint-result.json, writer: w, after: nowhere, schema: {}}]", "", `"nowhere"`},
 		{"route", "stages: [{name: plan, routes: [{when: {a: b}, to: nowhere}]}]", "", "nowhere"},
-		{"two ways", "stages: [{name: plan, routes: [{when: {a: b}, to: test, ask: human}]}]", "", "one stage"},
-		{"always", "stages: [{name: plan, routes: [{to: test}]}]", "", "says not when"},
+		{"two ways", "stages: [{name: plan, routes: [{when: {a: b}, to: test, ask: human}]}]", "", "either a stage"},
+		{"always", "stages: [{name: plan, routes: [{to: test}]}]", "", "has no condition"},
 		{"same file", stage + "{}}\n  - {name: plan, artifact: lint-result.json}", "", "both write"},
-		{"path", "stages: [{name: plan, artifact: ../plan.json}]", "", "can't be an artifact"},
+		{"path", "stages: [{name: plan, artifact: ../plan.json}]", "", "invalid artifact name"},
 		{"name", "stages: [{name: Lint!, artifact: lint-result.json, writer: w, after: plan, schema: {}}]", "", "Lint!"},
 		{"no yaml", "stages: [", "", "line"},
 		{"no list", "stages: 7", "", "line"},

@@ -3,61 +3,62 @@ package contract
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// maxNumber is the length of the longest number, in bytes: exact arithmetic on
-// longer ones, or on huge exponents, would cost more than any artifact is worth.
+// maxNumber is the maximum length of a number, in bytes: exact arithmetic on
+// longer ones, or on huge exponents, is too expensive.
 const maxNumber = 64
 
-// decode parses one JSON value. Numbers stay as they are written. What makes the
-// bytes no JSON is returned as a problem of the whole document; a key that an
-// object has twice is one too, because readers differ in which they believe.
+// decode parses one JSON value, with numbers as json.Number. A document that is
+// not JSON has one problem, without a pointer. Duplicate keys are problems too.
 func decode(b []byte) (any, []Problem) {
 	if len(b) > MaxArtifact {
-		return nil, []Problem{{Text: fmt.Sprintf("has %d bytes, more than %d", len(b), MaxArtifact)}}
+		return nil, []Problem{{Text: fmt.Sprintf("is larger than %d bytes", MaxArtifact)}}
 	}
 	if !utf8.Valid(b) {
 		return nil, []Problem{{Text: "is not UTF-8"}}
 	}
-	if v, found, ok := parse(string(b)); ok {
-		return v, found
+	if !json.Valid(b) {
+		return nil, []Problem{{Text: invalidJSON + syntaxError(b)}}
 	}
-	return nil, []Problem{{Text: "is no JSON: " + broken(b)}}
+	return parse(string(b))
 }
 
-// broken says what makes a document no JSON.
-func broken(b []byte) string {
+// invalidJSON introduces the reason why a document is not JSON.
+const invalidJSON = "invalid JSON: "
+
+// syntaxError returns the reason why a document is not JSON, and where.
+func syntaxError(b []byte) string {
 	d := json.NewDecoder(bytes.NewReader(b))
 	var v any
-	if err := d.Decode(&v); err != nil {
-		return syntax(b, err)
+	err := d.Decode(&v)
+	if err == nil {
+		rest := bytes.TrimSpace(b[d.InputOffset():])
+		return "trailing data after the value, at " + position(b, len(b)-len(rest))
 	}
-	rest := bytes.TrimSpace(b[d.InputOffset():])
-	return "there is more after the value, at " + place(b, len(b)-len(rest))
-}
-
-// syntax says what the parser found, and where.
-func syntax(b []byte, err error) string {
-	switch e, ok := err.(*json.SyntaxError); {
+	var syntax *json.SyntaxError
+	switch {
 	case len(bytes.TrimSpace(b)) == 0:
-		return "it is empty"
-	case ok && e.Offset < int64(len(b)):
-		return e.Error() + ", at " + place(b, max(0, int(e.Offset)-1))
+		return "document is empty"
+	case errors.As(err, &syntax) && syntax.Offset < int64(len(b)):
+		return syntax.Error() + ", at " + position(b, max(0, int(syntax.Offset)-1))
 	default:
-		return "it ends too early"
+		return "unexpected end of document"
 	}
 }
 
-func place(b []byte, offset int) string {
+func position(b []byte, offset int) string {
 	line := 1 + bytes.Count(b[:offset], []byte("\n"))
 	return fmt.Sprintf("line %d column %d", line, offset-bytes.LastIndexByte(b[:offset], '\n'))
 }
 
-func calculable(n string) bool {
+// computable reports whether programs can compute with a number.
+func computable(n string) bool {
 	if len(n) < 16 && !strings.ContainsAny(n, "eE") {
 		return true
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// replaced is an artifact with other fields.
+// replaced returns an artifact with some fields replaced.
 func replaced(t *testing.T, artifact, fields string) string {
 	t.Helper()
 	var a, b map[string]any
@@ -29,8 +29,8 @@ func replaced(t *testing.T, artifact, fields string) string {
 	return string(out)
 }
 
-// resolves reports whether a pointer leads to a place in v, or to a key that an
-// object there might have.
+// resolves reports whether a pointer leads to a value in v, or to a missing key of
+// an object in v.
 func resolves(v any, pointer string) bool {
 	if pointer == "" {
 		return true
@@ -62,7 +62,7 @@ func resolves(v any, pointer string) bool {
 }
 
 func FuzzValidate(f *testing.F) {
-	p := contract.Builtin()
+	p := builtin()
 	for _, s := range p.Stages {
 		f.Add([]byte(minimal[s.Name]))
 	}
@@ -75,18 +75,18 @@ func FuzzValidate(f *testing.F) {
 		for _, s := range p.Stages {
 			r := s.Validate(b)
 			if !valid && r.Valid() {
-				t.Fatalf("%s: %q is no JSON, and was accepted", s.Name, b)
+				t.Fatalf("%s: %q is not JSON and was accepted", s.Name, b)
 			}
-			// A repeated key hides what the first one held, so that a pointer
-			// may lead to what the decoded value no longer has.
-			repeats := strings.Contains(said(r.Errors), "is there twice")
+			// The value of the last duplicate key replaces the first one, so a
+			// pointer may not exist in the decoded value.
+			repeats := strings.Contains(lines(r.Errors), "is a duplicate key")
 			for _, problem := range append(r.Errors, r.Warnings...) {
 				if problem.Text == "" || !repeats && !resolves(v, problem.Pointer) || repeats && problem.Pointer != "" && problem.Pointer[0] != '/' {
-					t.Fatalf("%s: %q: problem %+v names no place", s.Name, b, problem)
+					t.Fatalf("%s: %q: the pointer of problem %+v does not exist", s.Name, b, problem)
 				}
 			}
 			if got := p.CompatBytes(contract.Expert, s.Artifact, b); r.Valid() && got.Code != 0 {
-				t.Fatalf("%s: %q is valid, and the older script says %+v", s.Name, b, got)
+				t.Fatalf("%s: %q is valid, and compat reports %+v", s.Name, b, got)
 			}
 		}
 	})

@@ -21,23 +21,14 @@ import (
 //go:embed builtin
 var embedded embed.FS
 
-// maxFile is the size of the largest pipeline or schema, in bytes.
+// maxFile is the maximum size of a pipeline or schema file, in bytes.
 const maxFile = 1 << 20
 
-// Builtin returns the pipeline that needs no file.
-func Builtin() *Pipeline {
-	p, err := Load(nil)
-	if err != nil {
-		panic(err) // a test loads it
-	}
-	return p
-}
-
-// Load returns the built-in pipeline with what the *.yaml files of a folder add
-// and replace, in the order of their names. A stage that it has already takes
-// the keys given and keeps the others; a new one says after which stage it
-// comes. A schema stands in the file itself, or in a file beside it. A nil or
-// missing folder adds nothing. Its kinds are Invalid and Unavailable.
+// Load returns the built-in pipeline, changed by the *.yaml files of a project's
+// folder in the order of their names. In an existing stage a file replaces the
+// keys it contains; a new stage names the stage it comes after. A schema is
+// inline or a file in the same folder. A nil or missing folder changes nothing.
+// Its kinds are Invalid and Unavailable.
 func Load(project fs.FS) (*Pipeline, error) {
 	builtin, err := fs.Sub(embedded, "builtin")
 	if err != nil {
@@ -66,7 +57,7 @@ func Load(project fs.FS) (*Pipeline, error) {
 	return p, nil
 }
 
-// files are the names of a project's files, sorted.
+// files returns the names of a project's files, sorted.
 func files(project fs.FS) ([]string, error) {
 	if project == nil {
 		return nil, nil
@@ -89,21 +80,21 @@ func loadError(name string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		kind = handoff.Unavailable
 	}
-	return &handoff.Error{Op: "read pipeline", Name: name, Kind: kind, Err: err, Hint: handoff.Advice("docs/pipeline.md shows how a project's pipeline is written")}
+	return &handoff.Error{Op: "read pipeline", Name: name, Kind: kind, Err: err, Hint: handoff.Advice("see docs/pipeline.md, section Project stages")}
 }
 
-// A loader reads what schemas refer to, from the folders it is given. Nothing is
-// fetched.
+// A loader reads the files that schemas refer to, from the builtin and the
+// project folder. It does not access the network.
 type loader map[string]fs.FS
 
-// scheme is that of the URLs that schemas have here: contract:///builtin/…,
+// scheme is the scheme of schema URLs: contract:///builtin/…,
 // contract:///project/….
 const scheme = "contract"
 
 func (l loader) load(ref string) (any, error) {
 	u, err := url.Parse(ref)
 	if err != nil || u.Scheme != scheme {
-		return nil, fmt.Errorf("a schema is read from the pipeline's folder only, not from %s", ref)
+		return nil, fmt.Errorf("%s: schemas must be in the pipeline's folder", ref)
 	}
 	folder, name, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
 	b, err := l.read(folder, name)
@@ -127,14 +118,14 @@ func (l loader) read(folder, name string) ([]byte, error) {
 	return b, nil
 }
 
-// overlay adds to p what one file says.
+// overlay applies one file to p.
 func (l loader) overlay(p *Pipeline, folder, name string) error {
 	b, err := l.read(folder, name)
 	if err != nil {
 		return err
 	}
 	var file struct {
-		SelfAssessment Need        `yaml:"self_assessment"`
+		SelfAssessment Requirement `yaml:"self_assessment"`
 		Stages         []yaml.Node `yaml:"stages"`
 	}
 	if len(bytes.TrimSpace(b)) == 0 {
@@ -154,8 +145,8 @@ func (l loader) overlay(p *Pipeline, folder, name string) error {
 	return nil
 }
 
-// placed is a stage as a file writes it.
-type placed struct {
+// A stageEntry is a stage in a YAML file.
+type stageEntry struct {
 	Stage  `yaml:",inline"`
 	After  string `yaml:"after"`
 	Schema any    `yaml:"schema"`
@@ -169,7 +160,7 @@ func (l loader) stage(p *Pipeline, folder, file string, n *yaml.Node) error {
 		return err
 	}
 	at := slices.IndexFunc(p.Stages, func(s *Stage) bool { return s.Name == named.Name })
-	var given placed
+	var given stageEntry
 	if at >= 0 {
 		given.Stage = *p.Stages[at]
 	}
@@ -178,11 +169,11 @@ func (l loader) stage(p *Pipeline, folder, file string, n *yaml.Node) error {
 	}
 	s := given.Stage
 	if given.Schema != nil {
-		shape, err := l.compile(folder, file+"/"+s.Name, given.Schema)
+		schema, err := l.compile(folder, file+"/"+s.Name, given.Schema)
 		if err != nil {
 			return fmt.Errorf("stage %s: %w", s.Name, err)
 		}
-		s.schema = shape
+		s.schema = schema
 	}
 	if at >= 0 && given.After == "" {
 		p.Stages[at] = &s
@@ -194,7 +185,7 @@ func (l loader) stage(p *Pipeline, folder, file string, n *yaml.Node) error {
 	return p.insert(&s, given.After, folder == "project")
 }
 
-// insert puts a stage after another, or, in the built-in file, at the end.
+// insert inserts a stage after another. Stages of the built-in file are appended.
 func (p *Pipeline) insert(s *Stage, after string, project bool) error {
 	if !project {
 		p.Stages = append(p.Stages, s)
@@ -202,23 +193,24 @@ func (p *Pipeline) insert(s *Stage, after string, project bool) error {
 	}
 	at := slices.IndexFunc(p.Stages, func(other *Stage) bool { return other.Name == after })
 	if at < 0 {
-		return fmt.Errorf("stage %s: comes after %q, which is no stage; they are %s", s.Name, after, strings.Join(p.names(), ", "))
+		return fmt.Errorf("stage %s: after: unknown stage %q (use %s)", s.Name, after, strings.Join(p.names(), ", "))
 	}
 	for at+1 < len(p.Stages) && p.Stages[at+1].after == after {
-		at++ // after those that were put there before
+		at++ // files that come earlier are inserted first
 	}
 	s.after = after
 	p.Stages = slices.Insert(p.Stages, at+1, s)
 	return nil
 }
 
-// compile returns a schema: given as the name of a file, or as itself. The
-// built-in ones are compiled when they are needed, a project's at once.
+// compile returns a schema, which is given inline or as a file name. Built-in
+// schemas are compiled on first use, those of a project at once, to report
+// mistakes.
 func (l loader) compile(folder, name string, given any) (func() *jsonschema.Schema, error) {
 	at, read := name+".schema.json", func() (any, error) { return asJSON(given) }
 	if file, ok := given.(string); ok {
 		if !fs.ValidPath(file) {
-			return nil, fmt.Errorf("schema %s: is no file below the pipeline's folder", file)
+			return nil, fmt.Errorf("schema %s: not a file in the pipeline's folder", file)
 		}
 		at, read = file, func() (any, error) { return l.load(address(folder, file)) }
 	}
@@ -233,7 +225,7 @@ func (l loader) compile(folder, name string, given any) (func() *jsonschema.Sche
 		return sync.OnceValue(func() *jsonschema.Schema {
 			s, err := compiled()
 			if err != nil {
-				panic(err) // a test compiles it
+				panic(err) // unreachable: a test compiles it
 			}
 			return s
 		}), nil
@@ -246,7 +238,7 @@ func address(folder, name string) string {
 	return (&url.URL{Scheme: scheme, Path: path.Join("/", folder, name)}).String()
 }
 
-// asJSON turns what YAML decoded into what JSON would have.
+// asJSON converts a value from YAML to one from JSON.
 func asJSON(v any) (any, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -256,9 +248,9 @@ func asJSON(v any) (any, error) {
 }
 
 func parseSchema(b []byte) (any, error) {
-	doc, broken := decode(b)
-	if len(broken) > 0 {
-		return nil, errors.New(broken[0].String())
+	doc, problems := decode(b)
+	if len(problems) > 0 {
+		return nil, errors.New(problems[0].String())
 	}
 	return doc, nil
 }

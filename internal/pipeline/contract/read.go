@@ -9,10 +9,11 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// ReadFile reads an artifact, by its path from a directory, or from standard
-// input where that is "-", up to one byte more than an artifact may have. Its kinds are NotFound and Unavailable.
+// ReadFile reads an artifact, up to one byte more than MaxArtifact. Its path is
+// relative to dir; "-" is standard input. Its kinds are NotFound and Unavailable.
 func ReadFile(dir, name string, stdin io.Reader) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(io.LimitReader(stdin, MaxArtifact+1))
@@ -23,18 +24,18 @@ func ReadFile(dir, name string, stdin io.Reader) ([]byte, error) {
 	}
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.NotFound, Err: errors.New("there is no such file"),
-			Hint: handoff.Advice("its stage has not been written yet")}
+		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.NotFound, Err: errors.New("no such file"),
+			Hint: handoff.Advice("check the path")}
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("is no regular file")
+		err = errors.New("not a regular file")
 	}
 	var f *os.File
 	if err == nil {
 		f, err = os.Open(file)
 	}
 	if err != nil {
-		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("name a file that can be read")}
+		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("name a readable file")}
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, MaxArtifact+1))

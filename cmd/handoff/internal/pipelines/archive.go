@@ -24,7 +24,7 @@ A run that is not finished stays where it is, unless a flag says otherwise.`,
 	}
 	c.Flags().BoolVar(&force, "force", false, "archive it though it is not finished")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.move(func(b *pipeline.Book) (pipeline.Move, error) { return b.Archive(c.Context(), args[0], force) })
+		return d.move(func(b *pipeline.Runs) (pipeline.Move, error) { return b.Archive(c.Context(), args[0], force) })
 	}
 	return c
 }
@@ -39,13 +39,13 @@ where that is.`,
 		Args:    cli.Exactly(1, "the name of one folder"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.move(func(b *pipeline.Book) (pipeline.Move, error) { return b.Unarchive(c.Context(), args[0]) })
+		return d.move(func(b *pipeline.Runs) (pipeline.Move, error) { return b.Unarchive(c.Context(), args[0]) })
 	}
 	return c
 }
 
-func (d *desk) move(do func(*pipeline.Book) (pipeline.Move, error)) error {
-	return d.writing(d.producer(""), func(_ *workspace.Workspace, b *pipeline.Book) error {
+func (d *desk) move(do func(*pipeline.Runs) (pipeline.Move, error)) error {
+	return d.writing(d.producer(""), func(_ *workspace.Workspace, b *pipeline.Runs) error {
 		m, err := do(b)
 		if err != nil {
 			return err

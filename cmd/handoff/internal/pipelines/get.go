@@ -21,7 +21,7 @@ been done.`,
 		Args:    cli.Exactly(2, "one issue and one stage"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.book(func(w *workspace.Workspace, b *pipeline.Book) error {
+		return d.book(func(w *workspace.Workspace, b *pipeline.Runs) error {
 			file, err := b.Path(c.Context(), args[0], args[1])
 			if err != nil {
 				return err

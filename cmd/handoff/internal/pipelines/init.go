@@ -24,7 +24,7 @@ needs no plan.`,
 	c.Flags().StringVar(&complexity, "complexity", "", "how large the issue is: `trivial`, standard or complex")
 	c.RegisterFlagCompletionFunc("complexity", cobra.FixedCompletions([]string{"trivial", "standard", "complex"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.book(func(w *workspace.Workspace, b *pipeline.Book) error {
+		return d.book(func(w *workspace.Workspace, b *pipeline.Runs) error {
 			folder, err := pipeline.Init(b.Files, args[0], complexity)
 			if err != nil {
 				return err

@@ -79,7 +79,7 @@ func lessonsPruneCommand(d *desk) *cobra.Command {
 
 // changeLessons changes the lessons and says how many there are.
 func (d *desk) changeLessons(change func([]pipeline.Lesson) ([]pipeline.Lesson, error)) error {
-	return d.book(func(_ *workspace.Workspace, b *pipeline.Book) error {
+	return d.book(func(_ *workspace.Workspace, b *pipeline.Runs) error {
 		list, err := pipeline.ChangeLessons(b.Files, change)
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func lessonsListCommand(d *desk) *cobra.Command {
 
 // lessons reads the lessons.
 func (d *desk) lessons(do func([]pipeline.Lesson) error) error {
-	return d.book(func(_ *workspace.Workspace, b *pipeline.Book) error {
+	return d.book(func(_ *workspace.Workspace, b *pipeline.Runs) error {
 		list, err := pipeline.Lessons(b.Files)
 		if err != nil {
 			return err

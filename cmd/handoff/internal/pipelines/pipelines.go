@@ -64,7 +64,7 @@ func (d *desk) complete(c *cobra.Command, args []string, _ string) ([]string, co
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	var words []string
-	_ = d.book(func(_ *workspace.Workspace, b *pipeline.Book) error { // without an answer nothing is offered
+	_ = d.book(func(_ *workspace.Workspace, b *pipeline.Runs) error { // without an answer nothing is offered
 		if len(args) == 1 {
 			for _, stage := range b.Pipeline.Stages {
 				words = append(words, stage.Name+"\t"+stage.Purpose)
@@ -116,7 +116,7 @@ func (d *desk) lines(text string) {
 
 // open makes the book of a workspace's runs, which lie in its main worktree,
 // and whose records say that p made them.
-func open(w *workspace.Workspace, p handoff.Producer, do func(*pipeline.Book) error) error {
+func open(w *workspace.Workspace, p handoff.Producer, do func(*pipeline.Runs) error) error {
 	stages, err := contract.Load(os.DirFS(filepath.Join(w.Runtime, "pipelines")))
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func open(w *workspace.Workspace, p handoff.Producer, do func(*pipeline.Book) er
 		return &handoff.Error{Op: "open workspace", Name: w.Root, Kind: handoff.Unavailable, Err: err}
 	}
 	defer files.Close()
-	return do(&pipeline.Book{Hub: w.Hub.As(p), Files: files, Pipeline: stages})
+	return do(&pipeline.Runs{Hub: w.Hub.As(p), Files: files, Pipeline: stages})
 }
 
 // home is the directory that .pipeline lies in: a linked worktree's runs are
@@ -142,22 +142,22 @@ func base(w *workspace.Workspace) string {
 }
 
 // book runs do with the workspace's runs, for reading.
-func (d *desk) book(do func(*workspace.Workspace, *pipeline.Book) error) error {
+func (d *desk) book(do func(*workspace.Workspace, *pipeline.Runs) error) error {
 	return d.Reading(func(w *workspace.Workspace) error {
-		return open(w, handoff.Producer{}, func(b *pipeline.Book) error { return do(w, b) })
+		return open(w, handoff.Producer{}, func(b *pipeline.Runs) error { return do(w, b) })
 	})
 }
 
 // writing is book for a command that records.
-func (d *desk) writing(p handoff.Producer, do func(*workspace.Workspace, *pipeline.Book) error) error {
+func (d *desk) writing(p handoff.Producer, do func(*workspace.Workspace, *pipeline.Runs) error) error {
 	return d.WritingTidy(func(w *workspace.Workspace) error {
-		return open(w, p, func(b *pipeline.Book) error { return do(w, b) })
+		return open(w, p, func(b *pipeline.Runs) error { return do(w, b) })
 	})
 }
 
 // run reads a run as it is now.
 func (d *desk) run(ctx context.Context, issue string, do func(*workspace.Workspace, *contract.Pipeline, pipeline.State) error) error {
-	return d.book(func(w *workspace.Workspace, b *pipeline.Book) error {
+	return d.book(func(w *workspace.Workspace, b *pipeline.Runs) error {
 		s, err := b.Read(ctx, issue)
 		if err != nil {
 			return err
@@ -169,7 +169,7 @@ func (d *desk) run(ctx context.Context, issue string, do func(*workspace.Workspa
 
 // past is run for what may be archived.
 func (d *desk) past(ctx context.Context, issue string, do func(*contract.Pipeline, pipeline.State) error) error {
-	return d.book(func(w *workspace.Workspace, b *pipeline.Book) error {
+	return d.book(func(w *workspace.Workspace, b *pipeline.Runs) error {
 		s, err := b.Find(ctx, issue)
 		if err != nil {
 			return err

@@ -43,7 +43,7 @@ wrong with it is printed, each with a JSON pointer.`,
 			return err
 		}
 		agent := cmp.Or(as, d.Getenv("HANDOFF_AGENT"))
-		return d.writing(d.producer(agent), func(w *workspace.Workspace, b *pipeline.Book) error {
+		return d.writing(d.producer(agent), func(w *workspace.Workspace, b *pipeline.Runs) error {
 			return d.put(c.Context(), w, b, pipeline.Submission{Issue: args[0], Stage: args[1], Agent: agent, Body: body}, from, args[2])
 		})
 	}
@@ -59,10 +59,10 @@ func (d *desk) producer(agent string) handoff.Producer {
 	return handoff.Identify(said...)
 }
 
-func (d *desk) put(ctx context.Context, w *workspace.Workspace, b *pipeline.Book, sub pipeline.Submission, from []string, file string) error {
+func (d *desk) put(ctx context.Context, w *workspace.Workspace, b *pipeline.Runs, sub pipeline.Submission, from []string, file string) error {
 	producer := d.producer(sub.Agent)
 	var err error
-	if sub.Read, err = w.As(workspace.CallerFrom(d.Dir, d.Getenv, handoff.Producer{Agent: sub.Agent})).ResolveAll(ctx, from); err != nil {
+	if sub.From, err = w.As(workspace.CallerFrom(d.Dir, d.Getenv, handoff.Producer{Agent: sub.Agent})).ResolveAll(ctx, from); err != nil {
 		return err
 	}
 	r, err := b.Put(ctx, sub)

@@ -43,7 +43,7 @@ Exit code 1 says that a file breaks its contract.`,
 	c.Flags().StringVar(&stage, "stage", "", "the `stage` whose contract counts")
 	c.MarkFlagsMutuallyExclusive("compat", "stage")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.book(func(_ *workspace.Workspace, b *pipeline.Book) error {
+		return d.book(func(_ *workspace.Workspace, b *pipeline.Runs) error {
 			if c.Flags().Changed("compat") {
 				return d.compat(b.Pipeline, contract.Dialect(compat), args)
 			}

@@ -15,21 +15,20 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline"
-	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
-// A shelf is a workspace with its runs.
-type shelf struct {
-	*pipeline.Book
+// A fixture is a workspace with its runs.
+type fixture struct {
+	*pipeline.Runs
 	w   *workspace.Workspace
 	dir string
 }
 
-func newShelf(t testing.TB) shelf {
+func newFixture(t testing.TB) fixture {
 	t.Helper()
-	return openShelf(t, newDir(t))
+	return openFixture(t, newDir(t))
 }
 
 func newDir(t testing.TB) string {
@@ -39,7 +38,7 @@ func newDir(t testing.TB) string {
 	return dir
 }
 
-func openShelf(t testing.TB, dir string) shelf {
+func openFixture(t testing.TB, dir string) fixture {
 	t.Helper()
 	w, err := workspace.Open(dir, workspace.Options{})
 	must(t, err)
@@ -47,7 +46,7 @@ func openShelf(t testing.TB, dir string) shelf {
 	files, err := os.OpenRoot(dir)
 	must(t, err)
 	t.Cleanup(func() { files.Close() })
-	return shelf{&pipeline.Book{Hub: w.Hub.As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: contract.Builtin()}, w, dir}
+	return fixture{&pipeline.Runs{Hub: w.Hub.As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: builtin()}, w, dir}
 }
 
 func must(t testing.TB, err error) {
@@ -57,16 +56,16 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// put hands in an artifact as its writer.
-func (s shelf) put(t testing.TB, issue, stage, artifact string) pipeline.Receipt {
+// put submits an artifact as its writer.
+func (s fixture) put(t testing.TB, issue, stage, artifact string) pipeline.Receipt {
 	t.Helper()
 	r, err := s.Put(t.Context(), pipeline.Submission{Issue: issue, Stage: stage, Body: []byte(artifact)})
 	must(t, err)
 	return r
 }
 
-// history is a run in short: implement#2<debug#1+plan#1.
-func (s shelf) history(t testing.TB, issue string) string {
+// history returns the history in short form: implement#2<debug#1+plan#1.
+func (s fixture) history(t testing.TB, issue string) string {
 	t.Helper()
 	state, err := s.Find(t.Context(), issue)
 	must(t, err)
@@ -84,24 +83,24 @@ func (s shelf) history(t testing.TB, issue string) string {
 	return strings.Join(list, " ")
 }
 
-func (s shelf) next(t testing.TB, issue string) string {
+func (s fixture) next(t testing.TB, issue string) string {
 	t.Helper()
 	state, err := s.Read(t.Context(), issue)
 	must(t, err)
 	return answer(pipeline.Next(s.Pipeline, state))
 }
 
-func (s shelf) write(t testing.TB, name, content string) {
+func (s fixture) write(t testing.TB, name, content string) {
 	t.Helper()
 	file := filepath.Join(s.dir, filepath.FromSlash(name))
 	must(t, os.MkdirAll(filepath.Dir(file), 0o777))
 	must(t, os.WriteFile(file, []byte(content), 0o666))
 }
 
-// TestPutRefuses holds that what is refused leaves nothing: no record, no
-// folder, no file.
+// TestPutRefuses checks that a rejected submission leaves no record, folder or
+// file.
 func TestPutRefuses(t *testing.T) {
-	s := newShelf(t)
+	s := newFixture(t)
 	ctx := t.Context()
 	book := s.w.SessionsAs(handoff.Producer{})
 	opened, err := s.w.OpenSession(ctx, handoff.Producer{}, session.Opening{Agent: handoff.SessionAgent{Name: "a"}, Workflow: handoff.SessionWorkflow{Name: "w"}}, workspace.SessionFiles{})
@@ -112,26 +111,26 @@ func TestPutRefuses(t *testing.T) {
 	must(t, err)
 	before, err := s.w.Newest(ctx)
 	must(t, err)
-	plan := good["plan"]
+	plan := valid["plan"]
 	for _, tt := range []struct {
 		name string
 		sub  pipeline.Submission
 		kind handoff.Kind
 		want string
 	}{
-		{"above", pipeline.Submission{Issue: "../..", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "other characters"},
-		{"reserved", pipeline.Submission{Issue: "completed", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "beside the runs"},
-		{"reserved in capitals", pipeline.Submission{Issue: "Lessons.yaml", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "beside the runs"},
+		{"above", pipeline.Submission{Issue: "../..", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "may contain only"},
+		{"reserved", pipeline.Submission{Issue: "completed", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "reserved"},
+		{"reserved in capitals", pipeline.Submission{Issue: "Lessons.yaml", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "reserved"},
 		{"300 bytes", pipeline.Submission{Issue: strings.Repeat("a", 300), Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "300 bytes"},
-		{"NUL", pipeline.Submission{Issue: "a\x00b", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "other characters"},
-		{"no stage", pipeline.Submission{Issue: "42", Stage: "deploy", Body: []byte(plan)}, handoff.Invalid, "no such stage"},
-		{"another agent", pipeline.Submission{Issue: "42", Stage: "plan", Agent: "jg-worker", Body: []byte(plan)}, handoff.Invalid, "is written by jg-subplanner, not by jg-worker"},
-		{"made by another agent", pipeline.Submission{Issue: "42", Stage: "plan", Agent: "jg-subplanner", Body: []byte(change(t, plan, `"produced_by":"jg-planner"`))}, handoff.Invalid, "jg-planner produced it"},
-		{"no JSON", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte("{")}, handoff.Invalid, "is no JSON"},
-		{"no contract", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(`{"steps":"x"}`)}, handoff.Invalid, "and 2 more"},
+		{"NUL", pipeline.Submission{Issue: "a\x00b", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "may contain only"},
+		{"unknown stage", pipeline.Submission{Issue: "42", Stage: "deploy", Body: []byte(plan)}, handoff.Invalid, "no such stage"},
+		{"another agent", pipeline.Submission{Issue: "42", Stage: "plan", Agent: "jg-worker", Body: []byte(plan)}, handoff.Invalid, "must be written by jg-subplanner, not by jg-worker"},
+		{"made by another agent", pipeline.Submission{Issue: "42", Stage: "plan", Agent: "jg-subplanner", Body: []byte(change(t, plan, `"produced_by":"jg-planner"`))}, handoff.Invalid, "produced_by is jg-planner"},
+		{"not JSON", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte("{")}, handoff.Invalid, "invalid JSON"},
+		{"contract violations", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(`{"steps":"x"}`)}, handoff.Invalid, "and 2 more"},
 		{"a session", pipeline.Submission{Issue: opened.ID, Stage: "plan", Body: []byte(plan)}, handoff.Conflict, "session"},
 		{"a run", pipeline.Submission{Issue: "run-7", Stage: "plan", Body: []byte(plan)}, handoff.Conflict, "wrote context.md"},
-		{"made from nothing known", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(plan), Read: []string{"art_00000000000000000000000000"}}, handoff.NotFound, ""},
+		{"unknown input", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(plan), From: []string{"art_00000000000000000000000000"}}, handoff.NotFound, ""},
 	} {
 		if _, err := s.Put(ctx, tt.sub); !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want kind %s with %q", tt.name, err, tt.kind, tt.want)
@@ -140,51 +139,51 @@ func TestPutRefuses(t *testing.T) {
 	after, err := s.w.Newest(ctx)
 	must(t, err)
 	if _, err := os.Lstat(filepath.Join(s.dir, ".pipeline")); after != before || !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("there are %d records more, and .pipeline: %v", after-before, err)
+		t.Errorf("%d new records, .pipeline: %v", after-before, err)
 	}
 }
 
-// TestPutByVariants holds that a writer is known without its prefix and by the
-// tier that it works on.
+// TestPutByVariants checks that a writer is recognized without its prefix and with
+// a tier.
 func TestPutByVariants(t *testing.T) {
-	s := newShelf(t)
+	s := newFixture(t)
 	for i, agent := range []string{"jg-subplanner", "subplanner", "jg-subplanner-fast", "subplanner-high"} {
-		body := change(t, good["plan"], fmt.Sprintf(`"produced_by":%q,"risk_notes":["%d"]`, agent, i))
+		body := change(t, valid["plan"], fmt.Sprintf(`"produced_by":%q,"risk_notes":["%d"]`, agent, i))
 		if _, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "plan.json", Agent: agent, Body: []byte(body)}); err != nil {
 			t.Errorf("%s: %v", agent, err)
 		}
 	}
 	for _, agent := range []string{"jg-subplanner-slow", "sub-planner", "jg-", "x-jg-subplanner"} {
-		if _, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "plan", Agent: agent, Body: []byte(good["plan"])}); !errors.Is(err, handoff.Invalid) {
-			t.Errorf("%s: got %v, want a refusal", agent, err)
+		if _, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "plan", Agent: agent, Body: []byte(valid["plan"])}); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("%s: got %v, want Invalid", agent, err)
 		}
 	}
 }
 
-// TestAttempts follows a run through everything that an attempt can be.
+// TestAttempts follows a run through every kind of attempt.
 func TestAttempts(t *testing.T) {
-	s := newShelf(t)
-	plan2 := change(t, good["plan"], `"risk_notes":["two"]`)
-	failing := change(t, good["test"], fail)
+	s := newFixture(t)
+	plan2 := change(t, valid["plan"], `"risk_notes":["two"]`)
+	failing := change(t, valid["test"], fail)
 	for _, tt := range []struct {
 		do            func()
 		history, next string
 	}{
-		{func() { s.put(t, "42", "plan", good["plan"]) }, "plan#1", "jg-worker implement < plan"},
-		{func() { s.put(t, "42", "plan", " "+good["plan"]+"\n") }, "plan#1", "jg-worker implement < plan"}, // the same
-		{func() { s.put(t, "42", "implement", good["implement"]) }, "plan#1 implement#1<plan#1", "jg-tester test < worker-result"},
+		{func() { s.put(t, "42", "plan", valid["plan"]) }, "plan#1", "jg-worker implement < plan"},
+		{func() { s.put(t, "42", "plan", " "+valid["plan"]+"\n") }, "plan#1", "jg-worker implement < plan"}, // the same
+		{func() { s.put(t, "42", "implement", valid["implement"]) }, "plan#1 implement#1<plan#1", "jg-tester test < worker-result"},
 		{func() { s.put(t, "42", "plan", plan2) }, "plan#1 implement#1<plan#1 plan#2", "jg-worker implement < plan"},
-		{func() { s.put(t, "42", "implement", good["implement"]) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2", "jg-tester test < worker-result"},
-		{func() { s.put(t, "42", "plan", good["plan"]) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3", "jg-worker implement < plan"},
+		{func() { s.put(t, "42", "implement", valid["implement"]) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2", "jg-tester test < worker-result"},
+		{func() { s.put(t, "42", "plan", valid["plan"]) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3", "jg-worker implement < plan"},
 		{func() { s.put(t, "42", "plan", plan2) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4", "jg-tester test < worker-result"}, // digests beat order
 		{func() { s.write(t, ".pipeline/42/test-result.json", failing) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 (test#1)", "jg-debugger debug < plan test-result"},
-		{func() { s.put(t, "42", "debug", good["debug"]) },
+		{func() { s.put(t, "42", "debug", valid["debug"]) },
 			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 (test#1) debug#1<plan#4+test#1", "jg-worker implement < plan debug-diagnosis"},
-		{func() { s.put(t, "42", "test", good["test"]) }, // which keeps the one that was written by hand
+		{func() { s.put(t, "42", "test", valid["test"]) }, // which saves the file written by hand
 			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 debug#1<plan#4+test#? test#1 test#2<implement#2", "jg-reviewer review < plan worker-result"},
 		{func() { must(t, os.Remove(filepath.Join(s.dir, ".pipeline/42/test-result.json"))) },
 			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 debug#1<plan#4+test#? test#1 test#2<implement#2", "jg-tester test < worker-result"},
-		{func() { s.put(t, "42", "test", good["test"]) }, // nothing new to say, and the file is back
+		{func() { s.put(t, "42", "test", valid["test"]) }, // unchanged, and the file is restored
 			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 debug#1<plan#4+test#? test#1 test#2<implement#2", "jg-reviewer review < plan worker-result"},
 	} {
 		tt.do()
@@ -197,28 +196,28 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// TestWithdrawn holds that an attempt that was withdrawn is none, and can be
-// handed in again.
+// TestWithdrawn checks that a withdrawn attempt does not count and can be
+// submitted again.
 func TestWithdrawn(t *testing.T) {
-	s := newShelf(t)
-	r := s.put(t, "42", "plan", good["plan"])
+	s := newFixture(t)
+	r := s.put(t, "42", "plan", valid["plan"])
 	_, err := s.w.Withdraw(t.Context(), r.ID, "wrong issue")
 	must(t, err)
-	if got := s.history(t, "42"); got != "(plan#1)" { // the file is there still
+	if got := s.history(t, "42"); got != "(plan#1)" { // the file still exists
 		t.Errorf("got %s", got)
 	}
-	if again := s.put(t, "42", "plan", good["plan"]); again.ID == r.ID || again.Existing || s.history(t, "42") != "plan#1" {
+	if again := s.put(t, "42", "plan", valid["plan"]); again.ID == r.ID || again.Existing || s.history(t, "42") != "plan#1" {
 		t.Errorf("got %s, existing %v, %s, want a new record", again.ID, again.Existing, s.history(t, "42"))
 	}
 }
 
-// TestMadeFrom holds that an agent can say what it worked from, where that is
-// not what lies there now.
+// TestMadeFrom checks that a submission can name inputs other than the current
+// ones.
 func TestMadeFrom(t *testing.T) {
-	s := newShelf(t)
-	first := s.put(t, "42", "plan", good["plan"])
-	s.put(t, "42", "plan", change(t, good["plan"], `"risk_notes":["two"]`))
-	r, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "implement", Body: []byte(good["implement"]), Read: []string{first.ID}})
+	s := newFixture(t)
+	first := s.put(t, "42", "plan", valid["plan"])
+	s.put(t, "42", "plan", change(t, valid["plan"], `"risk_notes":["two"]`))
+	r, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "implement", Body: []byte(valid["implement"]), From: []string{first.ID}})
 	must(t, err)
 	if !slices.Equal(r.Parents, []string{first.ID}) || r.Channel != "implement" || r.Namespace != "42" || r.Name != "worker-result.json" || r.Path != ".pipeline/42/worker-result.json" {
 		t.Errorf("got %+v", r.ArtifactPublished)
@@ -228,7 +227,7 @@ func TestMadeFrom(t *testing.T) {
 	}
 	state, err := s.Read(t.Context(), "42")
 	must(t, err)
-	if got := pipeline.Stale(s.Pipeline, state); got["implement"] != "plan.json changed after it" || len(got) != 1 {
+	if got := pipeline.Stale(s.Pipeline, state); got["implement"] != "plan.json changed since" || len(got) != 1 {
 		t.Errorf("got %v, want implement stale", got)
 	}
 	state.AcceptStale = true
@@ -237,43 +236,43 @@ func TestMadeFrom(t *testing.T) {
 	}
 }
 
-// TestStale holds that what was made from something stale is stale too.
+// TestStale checks that an artifact made from a stale one is stale too.
 func TestStale(t *testing.T) {
-	s := newShelf(t)
+	s := newFixture(t)
 	for _, stage := range []string{"plan", "implement", "test", "review", "git"} {
-		s.put(t, "42", stage, good[stage])
+		s.put(t, "42", stage, valid[stage])
 	}
-	s.write(t, ".pipeline/42/worker-result.json", change(t, good["implement"], `"summary":"by hand"`))
+	s.write(t, ".pipeline/42/worker-result.json", change(t, valid["implement"], `"summary":"by hand"`))
 	state, err := s.Read(t.Context(), "42")
 	must(t, err)
 	var got []string
 	for _, v := range pipeline.OverviewOf(s.Pipeline, state).Stages {
 		got = append(got, fmt.Sprintf("%s %d %s: %s", v.Stage, v.Attempts, v.Ref, v.Stale))
 	}
-	want := []string{"plan 1 42/plan.json: ", "implement 2 : ", "test 1 42/test-result.json: worker-result.json changed after it",
-		"review 1 42/review-result.json: worker-result.json changed after it", "git 1 42/git-result.json: review-result.json is stale"}
+	want := []string{"plan 1 42/plan.json: ", "implement 2 : ", "test 1 42/test-result.json: worker-result.json changed since",
+		"review 1 42/review-result.json: worker-result.json changed since", "git 1 42/git-result.json: review-result.json is stale"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 
-// TestArchive holds what archiving refuses, and where runs go.
+// TestArchive checks the errors of Archive and Unarchive and the folders of runs.
 func TestArchive(t *testing.T) {
-	s := newShelf(t)
+	s := newFixture(t)
 	ctx := t.Context()
 	if _, err := s.Archive(ctx, "42", true); !errors.Is(err, handoff.NotFound) {
-		t.Errorf("nothing there: got %v", err)
+		t.Errorf("no run: got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(s.dir, ".pipeline")); err == nil {
-		t.Error("what is not there was made")
+		t.Error("Archive created .pipeline")
 	}
-	s.put(t, "42", "plan", good["plan"])
+	s.put(t, "42", "plan", valid["plan"])
 	if _, err := s.Archive(ctx, "42", false); !errors.Is(err, handoff.Conflict) {
 		t.Errorf("not finished: got %v", err)
 	}
 	s.write(t, ".pipeline/completed/42/plan.json", "of another tool")
 	for _, want := range []string{"42.2", "42.3"} {
-		s.put(t, "42", "plan", good["plan"])
+		s.put(t, "42", "plan", valid["plan"])
 		m, err := s.Archive(ctx, "42", true)
 		if err != nil || m.To != ".pipeline/completed/"+want || m.From != ".pipeline/42" {
 			t.Errorf("got %+v %v, want %s", m, err, want)
@@ -295,7 +294,7 @@ func TestArchive(t *testing.T) {
 	}
 	long := strings.Repeat("x", 200)
 	for range 2 {
-		s.put(t, long, "plan", good["plan"])
+		s.put(t, long, "plan", valid["plan"])
 		_, err := s.Archive(ctx, long, true)
 		must(t, err)
 	}
@@ -304,15 +303,15 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestPath holds what get answers.
+// TestPath checks the path of artifacts in several states.
 func TestPath(t *testing.T) {
-	s := newShelf(t)
+	s := newFixture(t)
 	ctx := t.Context()
-	s.put(t, "42", "plan", good["plan"])
-	s.write(t, ".pipeline/42/test-result-fail.json", good["test"])
-	s.put(t, "42", "implement", good["implement"])
+	s.put(t, "42", "plan", valid["plan"])
+	s.write(t, ".pipeline/42/test-result-fail.json", valid["test"])
+	s.put(t, "42", "implement", valid["implement"])
 	must(t, os.Remove(filepath.Join(s.dir, ".pipeline/42/worker-result.json")))
-	s.put(t, "43", "plan", good["plan"])
+	s.put(t, "43", "plan", valid["plan"])
 	_, err := s.Archive(ctx, "43", true)
 	must(t, err)
 	for _, tt := range []struct {
@@ -335,9 +334,9 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestManyPuts hands in 20 artifacts of different stages and issues at once,
-// each from a workspace that was opened for it, and holds that all are recorded
-// and every file is whole.
+// TestManyPuts submits 20 artifacts of different stages and issues concurrently,
+// each from its own workspace, and checks that all are recorded and every file is
+// complete.
 func TestManyPuts(t *testing.T) { manyPuts(t, 4) }
 
 // TestManyPutsLong is TestManyPuts for 200.
@@ -355,8 +354,8 @@ func manyPuts(t *testing.T, issues int) {
 	for i := range issues {
 		for _, stage := range stages {
 			all.Go(func() {
-				s := openShelf(t, dir)
-				body := change(t, good[stage], fmt.Sprintf(`"cost_estimate":"%d"`, i))
+				s := openFixture(t, dir)
+				body := change(t, valid[stage], fmt.Sprintf(`"cost_estimate":"%d"`, i))
 				if _, err := s.Put(context.Background(), pipeline.Submission{Issue: fmt.Sprint("i", i), Stage: stage, Body: []byte(body)}); err != nil {
 					t.Errorf("%d %s: %v", i, stage, err)
 				}
@@ -364,11 +363,11 @@ func manyPuts(t *testing.T, issues int) {
 		}
 	}
 	all.Wait()
-	s := openShelf(t, dir)
+	s := openFixture(t, dir)
 	for i := range issues {
 		state, err := s.Read(t.Context(), fmt.Sprint("i", i))
 		must(t, err)
-		if got := len(pipeline.HistoryOf(s.Pipeline, state)); got != len(stages) || len(state.Writes) != len(stages) {
+		if got := len(pipeline.HistoryOf(s.Pipeline, state)); got != len(stages) || len(state.Attempts) != len(stages) {
 			t.Errorf("i%d: %d attempts, want %d", i, got, len(stages))
 		}
 		for _, stage := range stages {
@@ -379,23 +378,23 @@ func manyPuts(t *testing.T, issues int) {
 	}
 }
 
-// TestManyPutsOfOneStage hands in 20 artifacts of one stage at once: one is the
-// head, whose bytes the file has, and 19 are earlier, each of them readable.
+// TestManyPutsOfOneStage submits 20 artifacts of one stage concurrently: one is
+// the head, and its content is in the file; the other 19 can be read.
 func TestManyPutsOfOneStage(t *testing.T) {
 	dir := newDir(t)
 	const n = 20
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
-			s := openShelf(t, dir)
-			body := change(t, good["plan"], fmt.Sprintf(`"risk_notes":["%d"]`, i))
+			s := openFixture(t, dir)
+			body := change(t, valid["plan"], fmt.Sprintf(`"risk_notes":["%d"]`, i))
 			if _, err := s.Put(context.Background(), pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(body)}); err != nil {
 				t.Errorf("%d: %v", i, err)
 			}
 		})
 	}
 	all.Wait()
-	s := openShelf(t, dir)
+	s := openFixture(t, dir)
 	revisions, err := names.Revisions(t.Context(), s.w, "42", "plan.json")
 	must(t, err)
 	heads, bodies := 0, map[string]bool{}
@@ -410,7 +409,7 @@ func TestManyPutsOfOneStage(t *testing.T) {
 		if a.Status == handoff.Active {
 			heads++
 			if string(file) != string(text) || i != n-1 {
-				t.Errorf("the head is revision %d, and the file holds other bytes", i+1)
+				t.Errorf("the head is revision %d, and the file has other content", i+1)
 			}
 		}
 	}

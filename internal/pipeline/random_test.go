@@ -15,30 +15,30 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline"
 )
 
-// TestRunsFuzzed does random things to the runs of two issues, by put and by
-// hand, and holds after each that next has an answer, that the run's history
-// ends with what its folder holds, and that nothing that was ever handed in is
-// lost.
+// TestRunsFuzzed changes the runs of two issues at random, with Put and by hand.
+// After each change it checks that Next has an answer and that the history ends
+// with the content of the folder; at the end, that no submission was lost.
 func TestRunsFuzzed(t *testing.T) {
+	t.Parallel()
 	runs := 3
 	if os.Getenv("HANDOFF_LONG") != "" {
 		runs = 200
 	}
 	for seed := range runs {
-		f := &fuzzedRuns{T: t, shelf: newShelf(t), random: rand.New(rand.NewPCG(uint64(seed), 7)), given: map[string]bool{}}
+		f := &fuzzedRuns{T: t, fixture: newFixture(t), random: rand.New(rand.NewPCG(uint64(seed), 7)), given: map[string]bool{}}
 		for range 25 {
 			f.step()
-			f.holds()
+			f.check()
 		}
-		f.holdsAll()
+		f.checkAll()
 	}
 }
 
 type fuzzedRuns struct {
 	*testing.T
-	shelf
+	fixture
 	random *rand.Rand
-	given  map[string]bool // what was handed in, as "issue stage body"
+	given  map[string]bool // submissions, as "issue stage body"
 	log    []string
 	count  int
 }
@@ -54,7 +54,7 @@ func (f *fuzzedRuns) artifact(stage string) string {
 	case stage == "implement" && f.random.IntN(4) == 0:
 		fields += `,"status":"blocked"`
 	}
-	return change(f, good[stage], fields)
+	return change(f, valid[stage], fields)
 }
 
 func (f *fuzzedRuns) step() {
@@ -72,7 +72,7 @@ func (f *fuzzedRuns) step() {
 			f.given[issue+" "+stage+" "+compact(body)] = true
 		}
 	case "write", "break":
-		if _, there := os.Stat(filepath.Dir(file)); there != nil {
+		if _, err := os.Stat(filepath.Dir(file)); err != nil {
 			return
 		}
 		body := f.artifact(stage)
@@ -101,7 +101,7 @@ func (f *fuzzedRuns) step() {
 
 func compact(body string) string { return strings.Join(strings.Fields(body), "") }
 
-func (f *fuzzedRuns) holds() {
+func (f *fuzzedRuns) check() {
 	for _, issue := range []string{"42", "43"} {
 		s, err := f.Find(f.Context(), issue)
 		if errors.Is(err, handoff.NotFound) {
@@ -111,16 +111,16 @@ func (f *fuzzedRuns) holds() {
 		if step := pipeline.Next(f.Pipeline, s); step.Reason == "" || step.Stage == "" && step.Agent == "" && !step.Done {
 			f.Fatalf("%v: %+v", f.log, step)
 		}
-		stands := map[string]bool{}
+		current := map[string]bool{}
 		for _, a := range pipeline.HistoryOf(f.Pipeline, s) {
-			if a.Stands && stands[a.Stage] {
-				f.Fatalf("%v: two attempts of %s stand", f.log, a.Stage)
+			if a.Current && current[a.Stage] {
+				f.Fatalf("%v: two attempts of %s are current", f.log, a.Stage)
 			}
-			stands[a.Stage] = stands[a.Stage] || a.Stands
+			current[a.Stage] = current[a.Stage] || a.Current
 		}
 		for stage, out := range s.Outputs {
-			if !stands[stage] {
-				f.Fatalf("%v: %s is there, and no attempt stands", f.log, out.File)
+			if !current[stage] {
+				f.Fatalf("%v: %s exists and no attempt is current", f.log, out.File)
 			}
 		}
 		pipeline.TraceOf(f.Pipeline, s)
@@ -128,20 +128,20 @@ func (f *fuzzedRuns) holds() {
 	}
 }
 
-// holdsAll looks for everything that was ever handed in among the revisions.
-func (f *fuzzedRuns) holdsAll() {
+// checkAll looks for every submission among the revisions.
+func (f *fuzzedRuns) checkAll() {
 	page, err := f.w.Artifacts(f.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 	must(f, err)
-	kept := map[string]bool{}
+	stored := map[string]bool{}
 	for _, a := range page.Artifacts {
 		b, err := f.w.Hub.Open(f.Context(), a.ID)
 		must(f, err)
 		text, err := io.ReadAll(b)
 		must(f, errors.Join(err, b.Close()))
-		kept[a.Namespace+" "+a.Channel+" "+compact(string(text))] = true
+		stored[a.Namespace+" "+a.Channel+" "+compact(string(text))] = true
 	}
 	for what := range f.given {
-		if !kept[what] {
+		if !stored[what] {
 			f.Errorf("%v: lost %s", f.log, what)
 		}
 	}

@@ -1,0 +1,234 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+)
+
+// Runs are the pipeline runs of a workspace. In its records an issue is a
+// namespace and plan.json a name in it: the newest revision is in the run's
+// folder, and every earlier one can be read.
+type Runs struct {
+	Hub      *handoff.Hub
+	Files    *os.Root // the directory that contains .pipeline
+	Pipeline *contract.Pipeline
+}
+
+// attemptMetadata is the metadata in the record of an attempt.
+type attemptMetadata struct {
+	Stage   string            `json:"stage"`
+	Outcome string            `json:"outcome,omitempty"`
+	Tier    string            `json:"tier,omitempty"`
+	Read    map[string]string `json:"read"` // the digests of what it was made from, by stage
+}
+
+// Read returns the state of a run from its folder and its records. Attempts made
+// before the folder was archived belong to another run. An artifact without a
+// record, or changed since it was recorded, is an attempt too: it comes before
+// the first attempt that was made from it, otherwise last.
+//
+// Kinds: Invalid, for the ID, NotFound and Unavailable.
+func (r *Runs) Read(ctx context.Context, issue string) (State, error) {
+	s, err := Read(r.Files, r.Pipeline, issue)
+	if err != nil {
+		return s, err
+	}
+	records, err := r.records(ctx, issue)
+	if err != nil {
+		return s, err
+	}
+	r.addRecords(ctx, &s, records)
+	return s, nil
+}
+
+// Find is Read, except that for an issue without a current run it reads the one
+// that was archived last.
+func (r *Runs) Find(ctx context.Context, issue string) (State, error) {
+	s, err := r.Read(ctx, issue)
+	if !errors.Is(err, handoff.NotFound) {
+		return s, err
+	}
+	records, failed := r.records(ctx, issue)
+	if failed != nil {
+		return s, failed
+	}
+	folder := path.Join(Folder, contract.Completed, issue)
+	for _, a := range slices.Backward(records) {
+		if in := path.Dir(a.Path); path.Dir(in) == path.Join(Folder, contract.Completed) {
+			folder = in
+			break
+		}
+	}
+	archived, again := readFolder(r.Files, r.Pipeline, issue, folder)
+	if again != nil {
+		return s, err // about the run, not about its archive
+	}
+	r.addRecords(ctx, &archived, records)
+	return archived, nil
+}
+
+// records returns all records in an issue's namespace, oldest first.
+func (r *Runs) records(ctx context.Context, issue string) ([]handoff.Artifact, error) {
+	page, err := r.Hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: issue, IncludeInactive: true})
+	slices.Reverse(page.Artifacts)
+	return page.Artifacts, err
+}
+
+// addRecords adds the attempts in records to a state.
+func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artifact) {
+	var attempts []Attempt
+	var before time.Time
+	revisions := map[string]int{}
+	for _, record := range records {
+		revisions[record.Name]++
+		stage, err := r.Pipeline.Stage(record.Name)
+		if err != nil || record.Name != stage.Artifact || path.Dir(record.Path) != s.Folder || record.Root != "" || record.Status == handoff.Withdrawn {
+			continue
+		}
+		a := r.attempt(ctx, stage, record)
+		a.Ref = fmt.Sprintf("%s/%s --rev %d", record.Namespace, record.Name, revisions[record.Name])
+		if a.Started = r.started(ctx, record.Record.Producer, before); !a.Started.IsZero() {
+			a.Took = max(0, a.At.Sub(a.Started))
+		}
+		before = a.At
+		attempts = append(attempts, a)
+	}
+	if len(attempts) > 0 {
+		s.Attempts = r.addUnrecorded(*s, attempts)
+	}
+}
+
+// attempt returns the attempt that a record describes. If the record has no
+// metadata, because the file was in the folder before it was recorded, the
+// attempt is described by its content.
+func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handoff.Artifact) Attempt {
+	a := Attempt{Stage: stage.Name, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent, At: record.CreatedAt}
+	var metadata attemptMetadata
+	if json.Unmarshal(record.Metadata, &metadata) == nil && metadata.Stage != "" {
+		a.Outcome, a.Tier, a.Read = metadata.Outcome, metadata.Tier, metadata.Read
+		return a
+	}
+	body, err := r.Hub.Open(ctx, record.ID)
+	if err != nil {
+		return a
+	}
+	defer body.Close()
+	if b, err := io.ReadAll(io.LimitReader(body, contract.MaxArtifact+1)); err == nil {
+		own := attemptOf(stage.Name, Output{Report: stage.Validate(b)})
+		a.Agent, a.Outcome, a.Tier = own.Agent, own.Outcome, own.Tier
+	}
+	return a
+}
+
+// started returns when work on an attempt started: when the run or session of
+// its agent was opened or when the attempt before it was recorded, whichever is
+// later. It is zero if neither is known.
+func (r *Runs) started(ctx context.Context, p handoff.Producer, before time.Time) time.Time {
+	for _, id := range []string{p.RunID, p.Session} {
+		if id == "" {
+			continue
+		}
+		if s, err := r.Hub.Session(ctx, id); err == nil && s.OpenedAt.After(before) {
+			return s.OpenedAt
+		}
+	}
+	return before
+}
+
+// addUnrecorded inserts the artifacts in the folder that have no record into the
+// recorded attempts.
+func (r *Runs) addUnrecorded(s State, attempts []Attempt) []Attempt {
+	for _, stage := range r.Pipeline.Stages {
+		out, ok := s.Outputs[stage.Name]
+		last := (&State{Attempts: attempts}).last(stage.Name)
+		if !ok || last >= 0 && attempts[last].Digest == out.Digest {
+			continue
+		}
+		at := slices.IndexFunc(attempts, func(a Attempt) bool { return out.Digest != "" && a.Read[stage.Name] == out.Digest })
+		if at < 0 || at < last {
+			at = len(attempts)
+		}
+		attempts = slices.Insert(attempts, at, attemptOf(stage.Name, out))
+	}
+	return attempts
+}
+
+// checkUnused returns an error of kind Conflict if an issue's ID is that of a
+// session or run, or if a run has names in that namespace.
+func (r *Runs) checkUnused(ctx context.Context, issue string) error {
+	records, err := r.records(ctx, issue)
+	if err != nil {
+		return err
+	}
+	conflict := func(reason string) error {
+		return &handoff.Error{Op: "put", Name: issue, Kind: handoff.Conflict, Err: errors.New(reason), Hint: handoff.Advice("use another issue ID, such as issue-" + issue)}
+	}
+	for _, a := range records {
+		if a.Root != "" || !inRunFolder(a.Path) {
+			return conflict("this is the ID of a run that wrote " + a.Name)
+		}
+	}
+	session, err := r.Hub.Session(ctx, issue)
+	if err == nil && session.Opened != 0 {
+		return conflict("this is the ID of a session or run")
+	}
+	if errors.Is(err, handoff.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// inRunFolder reports whether a file is in the folder of a run, archived or not.
+func inRunFolder(file string) bool {
+	ok, _ := path.Match(Folder+"/*/*", file)
+	archived, _ := path.Match(path.Join(Folder, contract.Completed, "*/*"), file)
+	return ok || archived
+}
+
+// Path returns the path of a stage's artifact, relative to the workspace. Its
+// kinds are those of Read, NotFound if the stage has not been done, and
+// Unavailable if it was and its file is missing.
+func (r *Runs) Path(ctx context.Context, issue, stage string) (string, error) {
+	st, err := r.Pipeline.Stage(stage)
+	if err != nil {
+		return "", err
+	}
+	if err := contract.CheckIssue(issue); err != nil {
+		return "", err
+	}
+	for _, name := range slices.Backward(st.Files()) {
+		file := path.Join(Folder, issue, name)
+		if _, err := r.Files.Lstat(file); err == nil {
+			return file, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", &handoff.Error{Op: "get", Name: file, Kind: handoff.Unavailable, Err: durable.Reason(err)}
+		}
+	}
+	ref := issue + "/" + st.Artifact
+	records, err := r.records(ctx, issue)
+	if err != nil {
+		return "", err
+	}
+	for _, a := range slices.Backward(records) {
+		if a.Name != st.Artifact || a.Status == handoff.Withdrawn {
+			continue
+		}
+		if path.Dir(a.Path) != path.Join(Folder, issue) {
+			return a.Path, nil // it was archived
+		}
+		return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.Unavailable, Err: errors.New("file is missing"), Hint: handoff.Suggest("print the stored copy", handoff.ActionRead, ref)}
+	}
+	return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.NotFound, Err: errors.New("stage has not been done"), Hint: handoff.Suggest("see what comes next", handoff.ActionNext, issue)}
+}
