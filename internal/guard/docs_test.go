@@ -52,3 +52,41 @@ func TestDesignLayers(t *testing.T) {
 		}
 	}
 }
+
+// documents returns the names of the Markdown files for users and developers.
+func documents(t *testing.T) []string {
+	t.Helper()
+	var list []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, found...)
+	}
+	return list
+}
+
+// untranslatedDocuments are being rewritten.
+var untranslatedDocuments = []string{"bundle-spec.md", "pipeline.md", "threads.md"}
+
+// absence is a sentence that a pattern of dialect matches, and is English.
+var absence = regexp.MustCompile(`\b[Tt]here (is|are) no `)
+
+// TestDocumentLanguage rejects the phrases of dialect in documents.
+func TestDocumentLanguage(t *testing.T) {
+	for _, name := range documents(t) {
+		if slices.Contains(untranslatedDocuments, filepath.Base(name)) {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if found := phrase(absence.ReplaceAllString(line, "")); found != "" {
+				t.Errorf("%s:%d: has the phrase %q", name, i+1, found)
+			}
+		}
+	}
+}
