@@ -1,5 +1,5 @@
-// Package body handles the bytes that artifacts point at: it describes, keeps,
-// opens and pages them.
+// Package content reads the files that artifacts point at: it measures and keeps
+// them, compares them with what was published, and copies pages of them.
 package content
 
 import (
@@ -16,34 +16,35 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// DefaultDigestLimit is the size up to which a file that is not kept gets a
-// digest.
+// DefaultDigestLimit is the size, in bytes, up to which a file that is not kept
+// gets a digest.
 const DefaultDigestLimit = 64 << 20
 
-// Files are the files of a workspace, below Root. The zero value of all other
-// fields is good; Now is needed to recognize files without reading them.
+// Files is the handoff.Files of a workspace. Only Root is required.
 type Files struct {
-	Root *os.Root
-	Now  func() time.Time
+	Root *os.Root         // of the workspace
+	Now  func() time.Time // if nil, Stat and Open return no fingerprints
 
-	// Runtime opens the runtime directory, making it where it is missing.
-	// RuntimePath is where it lies below Root, "" where it lies elsewhere.
+	// Runtime opens the runtime directory and creates it if it is missing.
+	// RuntimePath is its path relative to Root, "" if it is outside.
 	Runtime     func() (*os.Root, error)
 	RuntimePath string
 
-	// Linked is the name of the linked git worktree that Root is, "" for a main
-	// one. Worktree returns where another lies, "" where it is gone.
+	// Linked is the name of the linked git worktree at Root, "" for a main
+	// worktree. Worktree returns the absolute path of another worktree, "" if it
+	// does not exist any more.
 	Linked   string
 	Worktree func(name string) string
 
-	// SessionDir returns the directory of the session that a producer worked
-	// in, absolute, "" where that is not known.
+	// SessionDir returns the absolute path of the directory of a producer's
+	// session, "" if it is unknown.
 	SessionDir func(context.Context, handoff.Producer) string
 
-	Keep        handoff.Keep // "" stands for handoff.KeepAuto
-	DigestLimit int64        // 0 stands for DefaultDigestLimit
+	Keep        handoff.Keep // default handoff.KeepAuto
+	DigestLimit int64        // default DefaultDigestLimit
 }
 
 var _ handoff.Files = (*Files)(nil)
@@ -58,7 +59,7 @@ func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 	}
 	root, err := os.OpenRoot(d.RootDir)
 	if err != nil {
-		return unreadable("publish", p.Path, err)
+		return fileError("publish", p.Path, err)
 	}
 	defer root.Close()
 	there := *s
@@ -73,13 +74,13 @@ func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 	}
 	info, err := s.Root.Lstat(p.Path)
 	if err != nil {
-		return unreadable("publish", p.Path, err)
+		return fileError("publish", p.Path, err)
 	}
 	p.TargetType, p.Worktree = "file", s.Linked
 	if info.Mode()&fs.ModeSymlink != 0 {
 		p.TargetType = "symlink"
 		if info, err = s.Root.Stat(where); err != nil {
-			return unreadable("publish", p.Path, err)
+			return fileError("publish", p.Path, err)
 		}
 	}
 	switch {
@@ -94,45 +95,45 @@ func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 		return err
 	case !info.Mode().IsRegular():
 		return &handoff.Error{Op: "publish", Name: p.Path, Kind: handoff.Invalid, Err: errors.New("is neither a file nor a directory"),
-			Hint: handoff.Advice("handoff publish - takes a body from standard input")}
+			Hint: handoff.Suggest("publish content from standard input", handoff.ActionStdin)}
 	}
 	return s.measure(ctx, s.Root, where, d, p, to)
 }
 
-// locate returns where a path leads once symbolic links are followed, which
-// must lie below the workspace and outside the runtime directory.
+// locate returns the path that a path resolves to, following symbolic links. It
+// must be inside the workspace and outside the runtime directory.
 func (s *Files) locate(name string) (string, error) {
-	refuse := func(reason, hint string) (string, error) {
-		return "", &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(hint)}
+	refuse := func(reason string, hint handoff.Hint) (string, error) {
+		return "", &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: hint}
 	}
-	const below = "write the file below the workspace first, or pass --workspace"
+	inside := handoff.Advice("write the file inside the workspace, or set HANDOFF_WORKSPACE to a directory that contains it")
 	switch {
 	case strings.ContainsRune(name, 0) || !utf8.ValidString(name):
-		return refuse("path is not text", "")
+		return refuse("path contains NUL or invalid UTF-8", handoff.Hint{})
 	case name != path.Clean(name) || !filepath.IsLocal(filepath.FromSlash(name)):
-		return refuse("path leaves the workspace", below)
+		return refuse("path leaves the workspace", inside)
 	case name == ".":
-		return refuse("is the workspace itself", "publish a directory within it")
+		return refuse("is the workspace itself", handoff.Advice("publish a directory inside it"))
 	}
-	where, err := s.follow(name)
+	where, err := s.resolve(name)
 	if err != nil {
-		return "", unreadable("publish", name, err)
+		return "", fileError("publish", name, err)
 	}
 	if !filepath.IsLocal(where) {
-		return refuse("path leaves the workspace", below)
+		return refuse("path leaves the workspace", inside)
 	}
 	if s.RuntimePath != "" {
-		inside, err := filepath.Rel(filepath.FromSlash(s.RuntimePath), where)
-		if err == nil && (inside == "." || filepath.IsLocal(inside)) {
-			return refuse("is part of the runtime directory", "publish files of your own; handoff show ID reads a record")
+		rel, err := filepath.Rel(filepath.FromSlash(s.RuntimePath), where)
+		if err == nil && filepath.IsLocal(rel) {
+			return refuse("is in the runtime directory", handoff.Suggest("see the record of an artifact", handoff.ActionShow, "ID"))
 		}
 	}
 	return filepath.ToSlash(where), nil
 }
 
-// follow returns where a path leads once symbolic links are followed, as the
-// workspace sees it.
-func (s *Files) follow(name string) (string, error) {
+// resolve follows the symbolic links of a path and returns the result relative to
+// the workspace.
+func (s *Files) resolve(name string) (string, error) {
 	root, err := filepath.EvalSymlinks(s.Root.Name())
 	if err != nil {
 		return "", err
@@ -144,26 +145,16 @@ func (s *Files) follow(name string) (string, error) {
 	return filepath.Rel(root, real)
 }
 
-// unreadable gives an error of the file system its kind.
-func unreadable(op, name string, err error) error {
+// fileError returns an error of the file system with its kind.
+func fileError(op, name string, err error) error {
 	var known *handoff.Error
 	switch {
 	case errors.Is(err, errChanging):
-		return &handoff.Error{Op: op, Name: name, Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again once its writer is done")}
+		return &handoff.Error{Op: op, Name: name, Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again when its writer has finished")}
 	case errors.As(err, &known):
 		return err
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return &handoff.Error{Op: op, Name: name, Kind: handoff.NotFound, Err: fs.ErrNotExist, Hint: handoff.Advice("write the file first; it is published where it lies")}
+		return &handoff.Error{Op: op, Name: name, Kind: handoff.NotFound, Err: fs.ErrNotExist, Hint: handoff.Advice("write the file before you publish it")}
 	}
-	return &handoff.Error{Op: op, Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: handoff.Advice("publish what this process can read")}
-}
-
-// reason strips the operation and the path from an error of the file system,
-// which its wrapper names.
-func reason(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
+	return &handoff.Error{Op: op, Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("check the permissions of the file")}
 }

@@ -22,22 +22,22 @@ func (s *Files) keeps(k handoff.Keep, size int64) bool {
 	return k == handoff.KeepAlways || k == handoff.KeepAuto && size <= handoff.KeepLimit
 }
 
-// measure fills in what p says about a regular file, in one pass, which also
-// keeps it. A file that changes meanwhile is read once more, and then refused.
+// measure describes a regular file in p and keeps it, in one pass. If the file
+// changes while it is read, measure retries once.
 func (s *Files) measure(ctx context.Context, root *os.Root, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) error {
 	head, err := s.measureOnce(ctx, root, name, d, p, to)
 	if errors.Is(err, errChanging) {
 		head, err = s.measureOnce(ctx, root, name, d, p, to)
 	}
 	if err != nil {
-		return unreadable("publish", p.Path, err)
+		return fileError("publish", p.Path, err)
 	}
 	classify(p, head)
 	return nil
 }
 
-// classify says what a file is, by its name or else its beginning, where its
-// publisher didn't.
+// classify sets the media type and kind of a file, by its name or else its first
+// bytes, if the publisher did not.
 func classify(p *handoff.ArtifactPublished, head []byte) {
 	ext := strings.ToLower(path.Ext(p.Path))
 	p.MediaType = cmp.Or(p.MediaType, mediaTypes[ext], sniff(head))
@@ -69,10 +69,10 @@ func (s *Files) measureOnce(ctx context.Context, root *os.Root, name string, d h
 	return seen.head, err
 }
 
-// headSize is how many bytes tell text from others.
+// headSize is the number of bytes that sniff examines.
 const headSize = 512
 
-// A headWriter counts what is written to it, and keeps its beginning.
+// A headWriter counts the bytes written to it and stores the first ones.
 type headWriter struct {
 	head []byte
 	n    int64
@@ -84,10 +84,10 @@ func (h *headWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sniff tells text from other bytes.
+// sniff returns the media type of plain text, or of arbitrary bytes.
 func sniff(head []byte) string {
 	for i := 0; i < utf8.UTFMax && len(head) > 0 && !utf8.Valid(head); i++ {
-		head = head[:len(head)-1] // a character may be cut
+		head = head[:len(head)-1] // the last character may be incomplete
 	}
 	if utf8.Valid(head) && !strings.ContainsRune(string(head), 0) {
 		return "text/plain"
@@ -98,7 +98,7 @@ func sniff(head []byte) string {
 // keepDir keeps a directory as one body.
 func (s *Files) keepDir(ctx context.Context, name string, p *handoff.ArtifactPublished, to handoff.Bodies) error {
 	if inside, err := filepath.Rel(filepath.FromSlash(name), filepath.FromSlash(s.RuntimePath)); s.RuntimePath != "" && err == nil && filepath.IsLocal(inside) {
-		return unkept(p.Path, "holds the runtime directory")
+		return notKept(p.Path, "contains the runtime directory")
 	}
 	read := digestOf
 	if to != nil {
@@ -112,7 +112,7 @@ func (s *Files) keepDir(ctx context.Context, name string, p *handoff.ArtifactPub
 	return err
 }
 
-// packed hands a directory, as one body, to read.
+// packed calls read with a directory packed as one body.
 func packed(ctx context.Context, root *os.Root, name string, read func(context.Context, io.Reader) (handoff.Digest, error)) (handoff.Digest, error) {
 	dir, err := root.OpenRoot(name)
 	if err != nil {
@@ -124,7 +124,7 @@ func packed(ctx context.Context, root *os.Root, name string, read func(context.C
 	return read(ctx, r)
 }
 
-// digestOf reads r to its end.
+// digestOf returns the digest of the bytes of r.
 func digestOf(_ context.Context, r io.Reader) (handoff.Digest, error) {
 	sum := sha256.New()
 	_, err := io.Copy(sum, r)

@@ -1,7 +1,7 @@
 package content
 
-// mediaTypes are the types of what agents publish, by extension. The system's
-// own table differs from machine to machine, so it is not asked.
+// mediaTypes are media types by extension. The table of the system is not used,
+// because it differs between machines.
 var mediaTypes = map[string]string{
 	".md": "text/markdown", ".markdown": "text/markdown", ".txt": "text/plain", ".log": "text/plain",
 	".json": "application/json", ".jsonl": "application/x-ndjson", ".ndjson": "application/x-ndjson",
@@ -13,11 +13,10 @@ var mediaTypes = map[string]string{
 	".webp": "image/webp", ".svg": "image/svg+xml", ".zip": "application/zip", ".gz": "application/gzip", ".tar": "application/x-tar",
 }
 
-// extKinds are the kinds of what agents publish, by extension, where the
-// publisher did not say.
+// extKinds are default kinds by extension.
 var extKinds = map[string]string{".diff": "patch", ".patch": "patch", ".json": "json", ".log": "log"}
 
-// filename returns a name for a stored body, from its type.
+// filename returns a name for a stored body of a media type.
 func filename(mediaType string) string {
 	for _, ext := range []string{".md", ".json", ".diff", ".txt", ".jsonl", ".yaml", ".csv", ".html", ".xml"} {
 		if mediaTypes[ext] == mediaType {

@@ -14,14 +14,16 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// Pack yields a directory as one tar, which is the same for the same content:
-// names are sorted, and there are no times and no owners. Links are kept as
-// such, and must stay within the directory.
+// Pack returns a directory as a deterministic tar: names are sorted, and times and
+// owners are left out. Symbolic links are packed as links and must lead to
+// something inside the directory.
 //
-// Reading fails with kind Conflict where the directory changes meanwhile, and
-// with Invalid where it holds what can't be kept. Close ends it early.
+// Reading fails with kind Conflict if the directory changes while it is read, and
+// with Invalid if it contains anything but files, directories and such links. The
+// caller must close the reader.
 func Pack(ctx context.Context, dir *os.Root) io.ReadCloser {
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(pack(ctx, dir, w)) }()
@@ -49,21 +51,21 @@ func pack(ctx context.Context, dir *os.Root, w io.Writer) error {
 		return err
 	}
 	if !slices.Equal(before, after) {
-		return &handoff.Error{Op: "keep", Name: dir.Name(), Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again once its writers are done")}
+		return &handoff.Error{Op: "keep", Name: dir.Name(), Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again when its writers have finished")}
 	}
 	return t.Close()
 }
 
-// An entry is what a directory holds under one name.
+// An entry is one file, directory or link in a directory.
 type entry struct {
 	name    string
 	mode    fs.FileMode
 	size    int64
-	changed int64  // its time, in nanoseconds
-	link    string // where a symbolic link leads
+	changed int64  // modification time in nanoseconds
+	link    string // the target of a symbolic link
 }
 
-// list returns what a directory holds, sorted by name.
+// list returns the entries of a directory tree, sorted by name.
 func list(ctx context.Context, dir *os.Root) ([]entry, error) {
 	var entries []entry
 	err := fs.WalkDir(dir.FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -82,29 +84,29 @@ func list(ctx context.Context, dir *os.Root) ([]entry, error) {
 				err = within(dir, name, e.link)
 			}
 		default:
-			err = unkept(name, "is neither a file, a directory nor a link")
+			err = notKept(name, "is neither a file, a directory nor a link")
 		}
 		entries = append(entries, e)
 		return err
 	})
-	if errors.Is(err, fs.ErrNotExist) { // it was there a moment ago
-		err = &handoff.Error{Op: "keep", Name: dir.Name(), Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again once its writers are done")}
+	if errors.Is(err, fs.ErrNotExist) { // removed after it was listed
+		err = &handoff.Error{Op: "keep", Name: dir.Name(), Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again when its writers have finished")}
 	}
 	return entries, err
 }
 
-// within returns an error unless a link leads to what its directory holds, or
-// to nothing there.
+// within returns an error if a link leads out of its directory. A link to a
+// missing file inside is valid.
 func within(dir *os.Root, name, link string) error {
 	_, err := dir.Stat(name)
 	if filepath.IsAbs(link) || !filepath.IsLocal(path.Join(path.Dir(name), link)) || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return unkept(name, "leads out of the directory")
+		return notKept(name, "link leaves the directory")
 	}
 	return nil
 }
 
-func unkept(name, why string) error {
-	return &handoff.Error{Op: "keep", Name: name, Kind: handoff.Invalid, Err: errors.New(why), Hint: handoff.Advice("leave it out, or publish the directory with --no-keep")}
+func notKept(name, reason string) error {
+	return &handoff.Error{Op: "keep", Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice("move it out of the directory, or publish the directory without keeping a copy")}
 }
 
 func (e entry) header() *tar.Header {
@@ -121,7 +123,7 @@ func (e entry) header() *tar.Header {
 	return h
 }
 
-// copy writes a file as long as it was when it was listed.
+// copy writes a file that must still have the size that was listed.
 func (e entry) copy(ctx context.Context, dir *os.Root, w io.Writer) error {
 	f, err := openSteady(ctx, dir, e.name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && f.was.Size() != e.size {
@@ -134,13 +136,13 @@ func (e entry) copy(ctx context.Context, dir *os.Root, w io.Writer) error {
 		_, err = io.CopyN(w, f, e.size)
 	}
 	if errors.Is(err, errChanging) || errors.Is(err, io.EOF) {
-		err = &handoff.Error{Op: "keep", Name: e.name, Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again once its writer is done")}
+		err = &handoff.Error{Op: "keep", Name: e.name, Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again when its writer has finished")}
 	}
 	return err
 }
 
-// Unpack writes what Pack packed into a directory, which is empty. Nothing is
-// written outside it, whatever r holds. Kinds: Corrupt, Unavailable.
+// Unpack writes a tar of Pack to an empty directory. It never writes outside it,
+// whatever r contains. Kinds: Corrupt, Unavailable.
 func Unpack(ctx context.Context, r io.Reader, dir *os.Root) error {
 	var links []tar.Header
 	t := tar.NewReader(readerOf(ctx, r))
@@ -153,7 +155,7 @@ func Unpack(ctx context.Context, r io.Reader, dir *os.Root) error {
 			err = unpack(t, h, dir)
 		}
 		if err != nil {
-			return unpacked(dir, err)
+			return unpackError(dir, err)
 		}
 		if h.Typeflag == tar.TypeSymlink {
 			links = append(links, *h)
@@ -161,27 +163,27 @@ func Unpack(ctx context.Context, r io.Reader, dir *os.Root) error {
 	}
 	for _, h := range links {
 		if err := within(dir, path.Clean(h.Name), h.Linkname); err != nil {
-			return unpacked(dir, errors.Join(err, dir.Remove(h.Name)))
+			return unpackError(dir, errors.Join(err, dir.Remove(h.Name)))
 		}
 	}
 	return syncTree(dir)
 }
 
-// unpacked gives an error its kind.
-func unpacked(dir *os.Root, err error) error {
+// unpackError returns an error of Unpack with its kind.
+func unpackError(dir *os.Root, err error) error {
 	kind := handoff.Corrupt
-	for _, machine := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EACCES, syscall.EROFS, syscall.EIO, context.Canceled} {
-		if errors.Is(err, machine) {
+	for _, system := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EACCES, syscall.EROFS, syscall.EIO, context.Canceled} {
+		if errors.Is(err, system) {
 			kind = handoff.Unavailable
 		}
 	}
-	return &handoff.Error{Op: "unpack", Name: dir.Name(), Kind: kind, Err: reason(err)}
+	return &handoff.Error{Op: "unpack", Name: dir.Name(), Kind: kind, Err: durable.Reason(err)}
 }
 
 func unpack(t *tar.Reader, h *tar.Header, dir *os.Root) error {
 	name := path.Clean(h.Name)
 	if !filepath.IsLocal(name) {
-		return fmt.Errorf("%q is no name below it", h.Name)
+		return fmt.Errorf("%q leaves the directory", h.Name)
 	}
 	switch h.Typeflag {
 	case tar.TypeDir:
@@ -200,12 +202,12 @@ func unpack(t *tar.Reader, h *tar.Header, dir *os.Root) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// syncTree brings the directories of a tree to stable storage.
+// syncTree makes the entries of all directories of a tree durable.
 func syncTree(dir *os.Root) error {
 	return fs.WalkDir(dir.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		return syncDir(dir, name)
+		return durable.SyncDir(dir, name)
 	})
 }

@@ -9,26 +9,27 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A Span is a part of a body, counted in lines from 0, or in bytes.
+// A Span selects a part of a body, in lines or in bytes. The first has offset 0.
 type Span struct {
 	Offset int64
-	Limit  int64 // 0 for all that follows
-	Bytes  bool
+	Limit  int64 // 0 for everything after Offset
+	Bytes  bool  // Offset and Limit are in bytes, not lines
 }
 
-// A Page says which part of a body a copy gave.
+// A Page describes a part that was copied, in the unit of its span.
 type Page struct {
-	Next  int64 // where the next page begins, 0 where this is the last
-	Total int64 // what the body has, in the span's unit
+	Next  int64 // the offset of the next page, 0 if this is the last
+	Total int64 // the size of the body
 }
 
-// CopyPage writes the part of a body that a span selects. A line ends with its
-// newline, so the pages of a body make up its bytes. Its kind is Invalid.
+// CopyPage writes the part of a body that a span selects. Lines include their
+// newline, so that the pages of a body concatenate to its bytes. Its kind is
+// Invalid.
 func CopyPage(w io.Writer, r io.ReadSeeker, s Span) (Page, error) {
 	for _, n := range []int64{s.Offset, s.Limit} {
 		if n < 0 {
 			return Page{}, &handoff.Error{Op: "read", Name: strconv.FormatInt(n, 10), Kind: handoff.Invalid, Err: errors.New("is negative"),
-				Hint: handoff.Advice("--offset counts from 0, and --limit 0 is all that follows")}
+				Hint: handoff.Advice("offsets start at 0, and a limit of 0 selects everything after the offset")}
 		}
 	}
 	if s.Bytes {
@@ -56,7 +57,7 @@ func copyBytes(w io.Writer, r io.ReadSeeker, s Span) (Page, error) {
 
 func copyLines(w io.Writer, r io.Reader, s Span) (Page, error) {
 	buf := make([]byte, 64<<10)
-	line, open := int64(0), false // open: a line has begun
+	line, open := int64(0), false // open: the last line has no newline so far
 	for {
 		n, err := r.Read(buf)
 		for rest := buf[:n]; len(rest) > 0; {
@@ -65,7 +66,7 @@ func copyLines(w io.Writer, r io.Reader, s Span) (Page, error) {
 				part = rest[:ends+1]
 			}
 			rest = rest[len(part):]
-			if s.holds(line) {
+			if s.contains(line) {
 				if _, err := w.Write(part); err != nil {
 					return Page{}, err
 				}
@@ -90,7 +91,7 @@ func copyLines(w io.Writer, r io.Reader, s Span) (Page, error) {
 	return s.page(s.Offset+s.Limit, line), nil
 }
 
-func (s Span) holds(n int64) bool { return n >= s.Offset && (s.Limit == 0 || n-s.Offset < s.Limit) }
+func (s Span) contains(n int64) bool { return n >= s.Offset && (s.Limit == 0 || n-s.Offset < s.Limit) }
 
 func (s Span) page(end, total int64) Page {
 	if end < 0 || end >= total {

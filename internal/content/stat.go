@@ -32,17 +32,17 @@ func (s *Files) Open(ctx context.Context, a handoff.Artifact) (t handoff.Target,
 	case t != handoff.Unknown || info == nil:
 		return t, "", nil
 	case info.IsDir():
-		return s.compare(ctx, a, root, name), "", nil
+		return s.compareDir(ctx, a, root, name), "", nil
 	}
-	return s.verify(ctx, a, root, name)
+	return s.verifyFile(ctx, a, root, name)
 }
 
-// errElsewhere says that a file is not known to be missing: it lies where this
-// process can't look.
-var errElsewhere = errors.New("lies elsewhere")
+// errUnreachable is the error for a file in a directory that this process doesn't
+// know, so that it is not known to be missing.
+var errUnreachable = errors.New("in an unknown directory")
 
-// find returns where the file of an artifact lies. Its error is about the
-// file; done must be called in any case.
+// find returns the directory and the name of an artifact's file. Its error applies
+// to the file. The caller must call done in any case.
 func (s *Files) find(ctx context.Context, a handoff.Artifact) (root *os.Root, name string, done func(), err error) {
 	root, name, done = s.Root, filepath.FromSlash(a.Path), func() {}
 	switch {
@@ -51,14 +51,14 @@ func (s *Files) find(ctx context.Context, a handoff.Artifact) (root *os.Root, na
 	case a.Root == handoff.SessionRoot && s.SessionDir != nil:
 		root, err = openKnown(s.SessionDir(ctx, a.Record.Producer))
 	case a.Root != "":
-		err = errElsewhere
+		err = errUnreachable
 	case a.Worktree != s.Linked:
-		return s.findElsewhere(a)
+		return s.findInWorktree(a)
 	case a.TargetType == "symlink":
-		name, err = s.follow(a.Path) // an absolute link may stay within, where os.Root refuses it
+		name, err = s.resolve(a.Path) // os.Root refuses absolute links, even to a file inside
 	}
 	if a.Root != "" && err != nil {
-		return nil, "", done, errElsewhere
+		return nil, "", done, errUnreachable
 	}
 	if root != s.Root {
 		done = func() { root.Close() }
@@ -68,36 +68,36 @@ func (s *Files) find(ctx context.Context, a handoff.Artifact) (root *os.Root, na
 
 func openKnown(dir string) (*os.Root, error) {
 	if dir == "" {
-		return nil, errElsewhere
+		return nil, errUnreachable
 	}
 	return os.OpenRoot(dir)
 }
 
-// findElsewhere is find for an artifact that was published in another worktree
-// of the repository. When that is gone, so is the file.
-func (s *Files) findElsewhere(a handoff.Artifact) (*os.Root, string, func(), error) {
-	nothing := func() {}
+// findInWorktree is find for an artifact of another worktree of the repository. If
+// the worktree was removed, the file is missing.
+func (s *Files) findInWorktree(a handoff.Artifact) (*os.Root, string, func(), error) {
+	done := func() {}
 	if s.Worktree == nil {
-		return nil, "", nothing, errElsewhere
+		return nil, "", done, errUnreachable
 	}
 	dir := s.Worktree(a.Worktree)
 	if dir == "" {
-		return nil, "", nothing, fs.ErrNotExist
+		return nil, "", done, fs.ErrNotExist
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, "", nothing, err
+		return nil, "", done, err
 	}
 	return root, filepath.FromSlash(a.Path), func() { root.Close() }, nil
 }
 
-// compareStat says what became of a file as far as that shows without reading it.
-// Where it doesn't, and there is something, it returns that.
+// compareStat returns the target state of a file without reading it. If the state
+// is Unknown and the file exists, it returns the file's info too.
 func compareStat(a handoff.Artifact, root *os.Root, name string, err error) (handoff.Target, fs.FileInfo) {
 	var info fs.FileInfo
 	switch {
 	case err != nil:
-	case a.TargetType == "file": // a link that took its place leads to something else
+	case a.TargetType == "file": // a link in its place is not followed
 		info, err = root.Lstat(name)
 	default:
 		info, err = root.Stat(name)
@@ -114,23 +114,23 @@ func compareStat(a handoff.Artifact, root *os.Root, name string, err error) (han
 	return handoff.Unknown, info
 }
 
-// compare says what became of a directory.
-func (s *Files) compare(ctx context.Context, a handoff.Artifact, root *os.Root, name string) handoff.Target {
+// compareDir returns the target state of a directory.
+func (s *Files) compareDir(ctx context.Context, a handoff.Artifact, root *os.Root, name string) handoff.Target {
 	if a.Digest.Algorithm != handoff.SHA256Tar {
 		return handoff.Unknown
 	}
 	d, err := packed(ctx, root, name, digestOf)
 	switch {
 	case errors.Is(err, handoff.Invalid), err == nil && d.Value != a.Digest.Value:
-		return handoff.Modified // it holds what no kept directory does, or something else
+		return handoff.Modified // other content, or content that can't be kept
 	case err != nil:
 		return handoff.Unknown
 	}
 	return handoff.Available
 }
 
-// verify reads a file and compares it with its digest.
-func (s *Files) verify(ctx context.Context, a handoff.Artifact, root *os.Root, name string) (handoff.Target, string, io.ReadSeekCloser) {
+// verifyFile reads a file and compares it with its digest.
+func (s *Files) verifyFile(ctx context.Context, a handoff.Artifact, root *os.Root, name string) (handoff.Target, string, io.ReadSeekCloser) {
 	f, err := openSteady(ctx, root, name)
 	if err != nil {
 		return handoff.Unknown, "", nil

@@ -15,10 +15,10 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-var errChanging = errors.New("changes while it is read")
+var errChanging = errors.New("changed while it was read")
 
-// A steadyFile is an open regular file. Reading fails with errChanging once it
-// is no longer what it was when it was opened.
+// A steadyFile is an open regular file. Reading fails with errChanging once its
+// size or modification time has changed.
 type steadyFile struct {
 	ctx context.Context
 	f   *os.File
@@ -26,7 +26,7 @@ type steadyFile struct {
 }
 
 func openSteady(ctx context.Context, root *os.Root, name string) (*steadyFile, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that took the file's place must not block
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // must not block if the file was replaced by a pipe
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *steadyFile) Read(p []byte) (int, error) {
 	n, err := s.f.Read(p)
 	if now, stat := s.f.Stat(); stat != nil || now.Size() != s.was.Size() || !now.ModTime().Equal(s.was.ModTime()) {
 		return 0, &handoff.Error{Op: "read", Name: filepath.Base(s.f.Name()), Kind: handoff.Conflict, Err: cmp.Or(stat, errChanging),
-			Hint: handoff.Advice("read it again once its writer is done")}
+			Hint: handoff.Advice("read it again when its writer has finished")}
 	}
 	return n, err
 }
@@ -56,21 +56,22 @@ func (s *steadyFile) Read(p []byte) (int, error) {
 func (s *steadyFile) Seek(offset int64, whence int) (int64, error) { return s.f.Seek(offset, whence) }
 func (s *steadyFile) Close() error                                 { return s.f.Close() }
 
-// settled is the age from which a file's time tells that it was not written
-// since: times are coarse, and a younger file may change within the same one.
-const settled = 2 * time.Second
+// settledAge is the age from which an unchanged modification time shows that a
+// file was not written. Times are coarse: a younger file may be written again
+// within the same tick.
+const settledAge = 2 * time.Second
 
-// fingerprint tells a file from others, and from itself before it was written,
-// or is "" where that can't be told.
+// fingerprint identifies a file and its content by size, modification time and
+// inode. It returns "" if the file is too young for that.
 func (s *Files) fingerprint(info fs.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || s.Now == nil || s.Now().Sub(info.ModTime()) < settled || info.IsDir() {
+	if !ok || s.Now == nil || s.Now().Sub(info.ModTime()) < settledAge || info.IsDir() {
 		return ""
 	}
 	return fmt.Sprint(info.Size(), info.ModTime().UnixNano(), stat.Ino)
 }
 
-// readerOf returns r, ending with ctx.
+// readerOf returns a reader of r that fails once ctx has ended.
 func readerOf(ctx context.Context, r io.Reader) io.Reader { return contextReader{ctx, r} }
 
 type contextReader struct {

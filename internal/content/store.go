@@ -11,10 +11,11 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// StoredDir is where the runtime directory holds bodies that have no other
-// place, each below its artifact's id.
+// StoredDir is the directory of stored files in the runtime directory. Each file
+// is in a directory named by its artifact's id.
 const StoredDir = "artifacts/files"
 
 // Store implements handoff.Files.
@@ -24,12 +25,12 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 	}
 	name := cmp.Or(d.Filename, filename(d.MediaType))
 	if name != path.Base(name) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
-		return nil, &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New("is no plain file name"),
+		return nil, &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New("not a plain file name"),
 			Hint: handoff.Advice("name the file without a directory")}
 	}
 	if s.Runtime == nil {
-		return nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unsupported, Err: errors.New("there is no runtime directory to store it in"),
-			Hint: handoff.Advice("write it to a file of the workspace, and publish that")}
+		return nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unsupported, Err: errors.New("no runtime directory to store it in"),
+			Hint: handoff.Advice("write it to a file in the workspace, and publish that file")}
 	}
 	root, err := s.Runtime()
 	if err != nil {
@@ -45,10 +46,10 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 		}
 	}
 	file := path.Join(dir, name)
-	if err := writeFile(ctx, root, file, d.Body); err != nil {
+	if err := storeFile(ctx, root, file, d.Body); err != nil {
 		discard()
-		return nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unavailable, Err: reason(err),
-			Hint: handoff.Advice("write it to a file of the workspace, and publish that; HANDOFF_DIR moves the runtime directory")}
+		return nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unavailable, Err: durable.Reason(err),
+			Hint: handoff.Advice("free disk space, or set HANDOFF_DIR to a writable directory")}
 	}
 	p.TargetType = "file"
 	p.Path, p.Root = file, handoff.RuntimeRoot
@@ -62,8 +63,24 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 	return discard, nil
 }
 
-// keepNamed keeps the body of a name and describes it. Its file is rendered by
-// whoever gave the name, once the record stands.
+// storeFile writes a new file durably, with the directories that contain it.
+func storeFile(ctx context.Context, root *os.Root, name string, body io.Reader) error {
+	dir := path.Dir(name)
+	if err := root.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	err := durable.Replace(root, name, func(w io.Writer) error {
+		_, err := io.Copy(w, readerOf(ctx, body))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return durable.SyncParents(root, dir)
+}
+
+// keepNamed keeps and describes the body of a name. The caller renders its file
+// after the record is appended.
 func (s *Files) keepNamed(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (err error) {
 	seen := &headWriter{}
 	r := io.TeeReader(readerOf(ctx, d.Body), seen)
@@ -75,39 +92,4 @@ func (s *Files) keepNamed(ctx context.Context, d handoff.Draft, p *handoff.Artif
 	p.TargetType, p.SizeBytes, p.Kept = "file", &seen.n, to != nil
 	classify(p, seen.head)
 	return err
-}
-
-// writeFile writes a new file and the directories above it: when it returns,
-// they are on stable storage.
-func writeFile(ctx context.Context, root *os.Root, name string, body io.Reader) error {
-	dir := path.Dir(name)
-	if err := root.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	temporary := path.Join(dir, ".tmp-"+path.Base(name))
-	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	defer root.Remove(temporary)
-	_, err = io.Copy(f, readerOf(ctx, body))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := root.Rename(temporary, name); err != nil {
-		return err
-	}
-	for ; ; dir = path.Dir(dir) {
-		if err := syncDir(root, dir); err != nil || dir == "." {
-			return err
-		}
-	}
-}
-
-func syncDir(root *os.Root, name string) error {
-	d, err := root.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

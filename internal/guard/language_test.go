@@ -32,7 +32,7 @@ var databaseText = regexp.MustCompile(`^(CREATE|INSERT|SELECT|UPDATE|DELETE|DROP
 // untranslated are packages whose texts are being rewritten.
 var untranslated = []string{
 	"cmd/handoff", "cmd/handoff/internal/cli", "cmd/handoff/internal/pipelines", "cmd/handoff/internal/sessions",
-	"internal/config", "internal/content", "internal/demo", "internal/filelog", "internal/jsonl", "internal/jsonschema", "internal/lineage", "internal/names", "internal/pipeline",
+	"internal/config", "internal/demo", "internal/filelog", "internal/jsonl", "internal/jsonschema", "internal/lineage", "internal/names", "internal/pipeline",
 	"internal/pipeline/contract", "internal/session", "thread", "thread/amp", "thread/claude", "thread/codex", "thread/gemini",
 	"thread/opencode", "thread/opencode/internal/sqlsnap", "thread/pi", "workspace",
 }
