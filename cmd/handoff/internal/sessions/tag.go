@@ -19,7 +19,7 @@ func tagCommand(a *cli.App) *cobra.Command {
 	c.Flags().StringArrayVar(&untag, "untag", nil, "remove a `tag`; may be repeated")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args)+len(untag) == 0 {
-			return cli.Invalid("tag", "", "no tag given", "name tags to add, or pass --untag TAG to remove one")
+			return cli.Invalid("tag", "", "no tag given", "name at least one tag, or pass --untag TAG")
 		}
 		return onSession(a, c, &f, func(ss *session.Sessions, id string) ([]string, error) {
 			return ss.Note(c.Context(), handoff.SessionNoted{SessionID: id, Tags: args, RemovedTags: untag})
