@@ -54,7 +54,7 @@ func TestHintText(t *testing.T) {
 		}
 	}
 	for action, line := range commandLines {
-		if got := CommandLine(action, "A", "B"); strings.Contains(got, "%") {
+		if got := CommandLine(action, "A", "B", "C"); strings.Contains(got, "%") {
 			t.Errorf("CommandLine(%s) = %q of %q, operands are missing", action, got, line)
 		}
 	}
