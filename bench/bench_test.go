@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 // fresh returns a new directory.
 func fresh(tb testing.TB) string {
 	dir, err := os.MkdirTemp(root, "")
+	if err == nil {
+		err = os.Mkdir(filepath.Join(dir, ".git"), 0o777) // no workspace above it is found
+	}
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -95,8 +95,26 @@ func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 func checkAnswer(t TB, name string, got, want handoff.Reader, ask func(handoff.Reader) (any, error)) {
 	t.Helper()
 	if g, w := answer(ask(got)), answer(ask(want)); g != w {
-		t.Fatalf("%s:\ngot  %s\nwant %s", name, g, w)
+		at := differAt(g, w)
+		t.Fatalf("%s: answers differ at byte %d:\ngot  %s\nwant %s", name, at, around(g, at), around(w, at))
 	}
+}
+
+// differAt returns the offset of the first byte in which two texts differ.
+func differAt(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}
+
+// around returns the part of a text around an offset: a page of artifacts is
+// too long to print.
+func around(text string, at int) string {
+	const before, after = 200, 300
+	return fmt.Sprintf("%q of %d bytes", text[max(0, at-before):min(len(text), at+after)], len(text))
 }
 
 // answer writes an answer, or the kind of its error, as text.

@@ -51,7 +51,10 @@ func TestCheckIndex(t *testing.T) {
 			if _, err := w.Publish(t.Context(), Publication{Channel: "design", Path: "a.md"}); err != nil {
 				t.Error(err)
 			}
-			if report := check(); len(report.Findings) > 0 && name != "a directory" {
+			// The directory stays, and the killed writer may have stored a body
+			// without a record: both are notes.
+			report = check()
+			if noted := name == "a directory" || name == "killed writer"; !report.Sound() || len(report.Findings) > 0 && !noted {
 				t.Errorf("after a repair, check finds %+v", report.Findings)
 			}
 			checkWorkspace(t, dir, 31)

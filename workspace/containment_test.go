@@ -16,7 +16,7 @@ import (
 // of making it one: adding a file, and adopting a folder whose manifest lists
 // it. A kind of nil means that it can be.
 func TestContainment(t *testing.T) {
-	w := openHere(t, t.TempDir())
+	w := openDir(t, t.TempDir())
 	const theirs = "e3f2c9d1-4b5e-4789-81ab-cdef12345678"
 	opened, err := w.OpenSession(t.Context(), handoff.Producer{}, session.Opening{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}}, SessionFiles{})
 	if err != nil {

@@ -22,11 +22,19 @@ func testWorkspace(t *testing.T) string {
 	return dir
 }
 
+// optionsFor names the workspace, so that none above it is found, and the given
+// variables.
+func optionsFor(dir string, vars ...string) Options {
+	env := map[string]string{"HANDOFF_WORKSPACE": dir}
+	for i := 0; i < len(vars); i += 2 {
+		env[vars[i]] = vars[i+1]
+	}
+	return Options{Getenv: func(name string) string { return env[name] }}
+}
+
 func openDir(t *testing.T, dir string) *Workspace {
 	t.Helper()
-	w, err := Open(dir, Options{Getenv: func(name string) string {
-		return map[string]string{"HANDOFF_WORKSPACE": dir}[name]
-	}})
+	w, err := Open(dir, optionsFor(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,21 +11,11 @@ import (
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
-func openHere(t *testing.T, dir string) *Workspace {
-	t.Helper()
-	w, err := Open(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
-	return w
-}
-
 // TestRenderLeft appends records as a process does that is killed before it
 // renders; the next one renders what is left, where the folder is here.
 func TestRenderLeft(t *testing.T) {
 	dir := t.TempDir()
-	w := openHere(t, dir)
+	w := openDir(t, dir)
 	var opened [3]OpenedSession
 	for i := range opened {
 		var err error
@@ -59,7 +49,7 @@ func TestRenderLeft(t *testing.T) {
 	if err := os.Mkdir(opened[2].Manifest, 0o777); err != nil { // which can't be rendered over
 		t.Fatal(err)
 	}
-	next := openHere(t, dir)
+	next := openDir(t, dir)
 	if err := next.renderLeft(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +72,7 @@ func TestRenderLeft(t *testing.T) {
 	if err := os.Remove(opened[2].Manifest); err != nil {
 		t.Fatal(err)
 	}
-	again := openHere(t, dir)
+	again := openDir(t, dir)
 	if _, err := again.Newest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +90,7 @@ func TestRenderLeft(t *testing.T) {
 // TestRenderedAtExit adds many outputs in one process: when it closes the
 // testWorkspace the manifest lists them all.
 func TestRenderedAtExit(t *testing.T) {
-	w := openHere(t, t.TempDir())
+	w := openDir(t, t.TempDir())
 	o, err := w.OpenSession(t.Context(), handoff.Producer{}, session.Opening{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}}, SessionFiles{})
 	if err != nil {
 		t.Fatal(err)

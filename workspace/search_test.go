@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -102,7 +103,7 @@ func TestSearchAnew(t *testing.T) {
 	}
 	want := ask(w)
 	if len(want[0]) != 1 || len(want[2]) == 0 {
-		t.Fatalf("found %v", want)
+		t.Fatalf("the first text has %d matches, the third %d, want 1 and more than 0", len(want[0]), len(want[2]))
 	}
 	must(t, w.Close())
 	must(t, os.Remove(filepath.Join(dir, ".handoff", indexName)))
@@ -110,7 +111,7 @@ func TestSearchAnew(t *testing.T) {
 		if !slices.EqualFunc(got, want[i], func(a, b Match) bool {
 			return a.Artifact.ID == b.Artifact.ID && reflect.DeepEqual(a.Snippets, b.Snippets)
 		}) {
-			t.Errorf("after a rebuild: found %v, want %v", got, want[i])
+			t.Errorf("text %d: after a rebuild %.500q, want %.500q", i, fmt.Sprint(got), fmt.Sprint(want[i]))
 		}
 	}
 }

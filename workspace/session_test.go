@@ -11,17 +11,27 @@ import (
 	"github.com/agent-handoff/handoff/workspace"
 )
 
+// openWorkspace opens a workspace in a temporary directory.
+func openWorkspace(t *testing.T) *workspace.Workspace {
+	t.Helper()
+	dir := t.TempDir()
+	w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string {
+		return map[string]string{"HANDOFF_WORKSPACE": dir}[name]
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
 // TestProcessGone opens a session as a command that starts others would, lets
 // its processes end one after the other, and looks on.
 func TestProcessGone(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("this system can't tell a process from all others")
 	}
-	w, err := workspace.Open(t.TempDir(), workspace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	w := openWorkspace(t)
 	engine, child := exec.Command("sleep", "60"), exec.Command("sleep", "60")
 	for _, cmd := range []*exec.Cmd{engine, child} {
 		if err := cmd.Start(); err != nil {
@@ -68,17 +78,13 @@ func TestProcessGone(t *testing.T) {
 	child.Wait()
 	page, err := session.Find(t.Context(), w, session.Query{SessionQuery: handoff.SessionQuery{Status: session.Failed}, Observer: workspace.Observer(), Now: time.Now()})
 	if err != nil || len(page.Sessions) != 1 || page.Sessions[0].Reason != session.ProcessGone {
-		t.Errorf("failed sessions are %+v, %v, want the one whose process is gone", page.Sessions, err)
+		t.Errorf("%d failed sessions, %v, want the one whose process is gone", len(page.Sessions), err)
 	}
 }
 
 // TestRun opens a run within a session: it has a folder there, and no manifest.
 func TestRun(t *testing.T) {
-	w, err := workspace.Open(t.TempDir(), workspace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	w := openWorkspace(t)
 	open := func(o session.Opening) workspace.OpenedSession {
 		t.Helper()
 		opened, err := w.OpenSession(t.Context(), handoff.Producer{}, o, workspace.SessionFiles{})

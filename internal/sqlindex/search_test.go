@@ -80,7 +80,7 @@ func TestSnippets(t *testing.T) {
 	tell(t, x, nil)
 	found, err := x.Search(t.Context(), sqlindex.Query{Text: "retry draft"})
 	if err != nil || len(found) != 1 {
-		t.Fatalf("Search = %v, %v, want one", found, err)
+		t.Fatalf("Search = %d matches, %v, want one", len(found), err)
 	}
 	want := []sqlindex.Snippet{{Field: "tags", Text: sqlindex.Begin + "retry" + sqlindex.End + " " + sqlindex.Begin + "draft" + sqlindex.End}}
 	if !slices.Equal(found[0].Snippets, want) {
