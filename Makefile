@@ -1,14 +1,14 @@
-# What there is to run. The tests need no set-up: go test ./...
+# The tests need no setup: go test ./...
 
 .PHONY: check fuzz long bench
 
-check: ## everything that must hold before a change lands
+check: ## the checks that every change must pass
 	bash .ci/run
 
 fuzz: ## every fuzz target for a minute
 	./.ci/fuzz 60s
 
-long: ## the long proofs: 1,000 kills and the like
+long: ## the long tests: 1,000 kills, every fault point, large inputs
 	HANDOFF_LONG=1 go test -count=1 -timeout 60m -run 'Long|Kill|Injected|Fuzzed|ManyProcesses' -v ./...
 
 bench: ## figures for bench/RESULTS.md
