@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
 // A Status is the state of an artifact in its family and under its name.
@@ -78,7 +80,7 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
 	}
-	return withFields(b, c)
+	return jsonl.WithFields(b, c)
 }
 
 // UnmarshalJSON is the inverse of MarshalJSON.

@@ -1,13 +1,7 @@
 package handoff
 
 import (
-	"bytes"
 	"encoding/json"
-	"reflect"
-	"strconv"
-	"strings"
-	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
@@ -21,130 +15,14 @@ func decodeOrdered(b []byte) (Record, bool) {
 	if !json.Valid(b) || !utf8.Valid(b) { // jsonl checks structure, not grammar
 		return Record{}, false
 	}
-	d := decoder{b, string(b)}
+	d, c := jsonl.NewDecoder(b)
 	var e envelope
-	c := d.record.Members()
-	c.Next()
-	if !d.fields(&c, reflect.ValueOf(&e).Elem()) || e.Version != Version || newFact[e.Type] == nil {
+	if !d.Fields(&c, &e) || e.Version != Version || newFact[e.Type] == nil {
 		return Record{}, false
 	}
 	f := newFact[e.Type]()
-	if !d.fields(&c, reflect.ValueOf(f).Elem()) || c.Name() != nil {
+	if !d.Fields(&c, f) || c.Name() != nil {
 		return Record{}, false
 	}
 	return Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, Fact: f, raw: b}, true
-}
-
-// A decoder decodes one record. Strings without escapes share its text.
-type decoder struct {
-	record jsonl.Value
-	text   string
-}
-
-// fields sets the fields of a struct from the members that c is at and after,
-// up to the first that is not a later field.
-func (d decoder) fields(c *jsonl.Cursor, into reflect.Value) bool {
-	for i, name := range fieldNames(into.Type()) {
-		if string(c.Name()) != name {
-			continue
-		}
-		if !d.value(c.Value(), into.Field(i)) {
-			return false
-		}
-		c.Next()
-	}
-	return true
-}
-
-var fieldNamesOf sync.Map // []string by reflect.Type
-
-// fieldNames returns the JSON names of a struct's fields, in their order.
-func fieldNames(t reflect.Type) []string {
-	if names, ok := fieldNamesOf.Load(t); ok {
-		return names.([]string)
-	}
-	names := make([]string, t.NumField())
-	for i := range names {
-		names[i], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
-	}
-	fieldNamesOf.Store(t, names)
-	return names
-}
-
-// value sets a field, or reports that v is not of its type.
-func (d decoder) value(v jsonl.Value, into reflect.Value) bool {
-	switch into.Kind() {
-	case reflect.String:
-		into.SetString(d.string(v))
-		return v.Kind() == jsonl.String
-	case reflect.Bool:
-		into.SetBool(v.True())
-		return v.Kind() == jsonl.Bool
-	case reflect.Int, reflect.Int64:
-		n, err := strconv.ParseInt(string(v), 10, 64)
-		into.SetInt(n)
-		return err == nil
-	case reflect.Pointer:
-		into.Set(reflect.New(into.Type().Elem()))
-		return d.value(v, into.Elem())
-	case reflect.Struct:
-		if t, ok := into.Addr().Interface().(*time.Time); ok {
-			return t.UnmarshalJSON(v) == nil
-		}
-		c := v.Members()
-		c.Next()
-		return v.Kind() == jsonl.Object && d.fields(&c, into) && c.Name() == nil
-	case reflect.Slice:
-		return d.elements(v, into)
-	case reflect.Map:
-		return v.Kind() == jsonl.Object && d.entries(v, into)
-	}
-	return false
-}
-
-func (d decoder) string(v jsonl.Value) string {
-	if len(v) < 2 || bytes.IndexByte(v, '\\') >= 0 {
-		return v.Text()
-	}
-	at := d.record.Span(v).Offset
-	return d.text[at+1 : at+int64(len(v))-1]
-}
-
-func (d decoder) elements(v jsonl.Value, into reflect.Value) bool {
-	switch list := into.Addr().Interface().(type) {
-	case *json.RawMessage:
-		*list = bytes.Clone(v)
-		return true
-	case *[]string: // the most frequent list, without reflection
-		*list = []string{}
-		for c := v.Elements(); c.Next(); {
-			if c.Value().Kind() != jsonl.String {
-				return false
-			}
-			*list = append(*list, d.string(c.Value()))
-		}
-		return v.Kind() == jsonl.Array
-	}
-	into.Set(reflect.MakeSlice(into.Type(), 0, 0))
-	for c := v.Elements(); c.Next(); {
-		n := into.Len()
-		into.Grow(1)
-		into.SetLen(n + 1)
-		if !d.value(c.Value(), into.Index(n)) {
-			return false
-		}
-	}
-	return v.Kind() == jsonl.Array
-}
-
-func (d decoder) entries(v jsonl.Value, into reflect.Value) bool {
-	into.Set(reflect.MakeMap(into.Type()))
-	for c := v.Members(); c.Next(); {
-		entry := reflect.New(into.Type().Elem()).Elem()
-		if !d.value(c.Value(), entry) {
-			return false
-		}
-		into.SetMapIndex(reflect.ValueOf(c.Key()), entry)
-	}
-	return true
 }

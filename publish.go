@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
 // Published is the result of a publish or a withdrawal.
@@ -26,7 +28,7 @@ func (p Published) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return withFields(b, struct {
+	return jsonl.WithFields(b, struct {
 		Existing bool     `json:"existing"`
 		Warnings []string `json:"warnings,omitempty"`
 	}{p.Existing, p.Warnings})

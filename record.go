@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
 // Version is the version of the records that this package writes. Records of a
@@ -135,7 +137,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return withFields(b, struct {
+	return jsonl.WithFields(b, struct {
 		Seq Seq `json:"seq"`
 	}{r.Seq})
 }

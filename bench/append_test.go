@@ -148,7 +148,7 @@ func BenchmarkFirstAppend(b *testing.B) {
 func manyRecords(tb testing.TB) string {
 	made.Do(func() {
 		dir := filepath.Join(fresh(tb), ".handoff")
-		must(tb, filelog.Open(dir, rand.Reader).Make())
+		must(tb, filelog.Open(dir, rand.Reader).Create())
 		for n := range many {
 			content, err := newRecord(tb).JSON()
 			must(tb, err)

@@ -39,10 +39,10 @@ var theCorpus = sync.OnceValues(func() (*corpus, error) {
 	}
 	runtime := filepath.Join(dir, ".handoff")
 	c := &corpus{dir: dir, file: filepath.Join(runtime, "index.db"), log: filelog.Open(runtime, rand.NewChaCha8([32]byte{2}))}
-	if err := c.log.Make(); err != nil {
+	if err := c.log.Create(); err != nil {
 		return nil, err
 	}
-	if c.id, err = c.log.ID(); err != nil {
+	if c.id, err = c.log.ID(context.Background()); err != nil {
 		return nil, err
 	}
 	if c.ids, err = writeLog(runtime, indexed); err != nil {

@@ -18,7 +18,7 @@ func BenchmarkSessionFind(b *testing.B) {
 	dir := fresh(b)
 	runtime := filepath.Join(dir, ".handoff")
 	random := rand.NewChaCha8([32]byte{4})
-	must(b, filelog.Open(runtime, random).Make())
+	must(b, filelog.Open(runtime, random).Create())
 	start, n := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), 0
 	add := func(id string, f handoff.Fact) {
 		n++

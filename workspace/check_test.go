@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff"
 )
 
 // TestCheckIndex does harm to the index of a workspace: check has a note, but
@@ -15,8 +15,8 @@ import (
 func TestCheckIndex(t *testing.T) {
 	says := map[string]string{
 		"bad pages": "is damaged", "not a database": "is damaged", "altered record": "is damaged",
-		"cut in half": "is damaged", "other record": "knows another record 30", "ahead of the log": "the log ends at record 30",
-		"lacks an artifact": "answers otherwise", "a directory": "can't be used now",
+		"cut in half": "is damaged", "other record": "contains another record 30", "ahead of the log": "beyond the end of the log",
+		"lacks an artifact": "disagrees with the log", "a directory": "can't be used now",
 	}
 	list := map[string]func(t *testing.T, dir, file string){
 		"none":              func(*testing.T, string, string) {},
@@ -31,7 +31,7 @@ func TestCheckIndex(t *testing.T) {
 			dir := testWorkspace(t)
 			publishSome(t, dir, 30)
 			w := openDir(t, dir)
-			check := func() filelog.Report {
+			check := func() handoff.Report {
 				report, err := w.Check(t.Context())
 				must(t, err)
 				return report
@@ -39,10 +39,10 @@ func TestCheckIndex(t *testing.T) {
 			harm(t, w.Runtime, filepath.Join(w.Runtime, indexName))
 			report := check()
 			lost := name == "ahead of the log"
-			if report.Sound() == lost || name == "none" && len(report.Findings) > 0 {
+			if report.OK() == lost || name == "none" && len(report.Findings) > 0 {
 				t.Errorf("check finds %+v", report.Findings)
 			}
-			if want := says[name]; want != "" && !slices.ContainsFunc(report.Findings, func(f filelog.Finding) bool { return f.Name == indexName && strings.Contains(f.Text, want) }) {
+			if want := says[name]; want != "" && !slices.ContainsFunc(report.Findings, func(f handoff.Finding) bool { return f.Name == indexName && strings.Contains(f.Text, want) }) {
 				t.Errorf("check finds %+v, want %q", report.Findings, want)
 			}
 			if _, err := w.Repair(t.Context(), time.Now()); err != nil {

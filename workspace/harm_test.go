@@ -162,11 +162,11 @@ func lockedByTheDead(t *testing.T, runtime, _ string) {
 // for its end.
 func holdIndex(dir string) int {
 	runtime := filepath.Join(dir, ".handoff")
-	free, err := share(runtime)
+	unlock, err := lockShared(runtime)
 	if err != nil {
 		return 1
 	}
-	defer free()
+	defer unlock()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(runtime, indexName)+"?_pragma=cache_size(1)")
 	if err != nil {
 		return 1

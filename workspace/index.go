@@ -8,30 +8,29 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/filelog"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
 
-// indexName is the file of the index in the directory that it lies in.
+// indexName is the file name of the index.
 const indexName = "index.db"
 
-// An index is a workspace's: in SQLite below the runtime directory, else in
-// the user's cache, else in memory. What it holds is derived from the log, so
-// trouble with a file is never its callers' trouble: the file is put aside or
-// left alone, and the answer comes from the next place.
+// An index is the index of a workspace: a SQLite file in the runtime directory,
+// else one in the user's cache, else maps in memory. Its contents are derived
+// from the log, so callers never see the fault of a file: a damaged file is
+// quarantined, another is left alone, and the next location answers.
 type index struct {
-	log      *filelog.Log
+	log      handoff.Log
 	runtime  string
-	dirs     func(id string) []string // where the index of a log may lie, best first
+	dirs     func(id string) []string // the possible directories of a log's index, best first
 	progress func(done, total handoff.Seq)
 
-	mu      sync.Mutex
-	at      handoff.Index
-	file    string       // in which at lies
-	release func() error // gives up what at holds
-	moves   int          // how often a place was left
-	lost    handoff.Seq  // a place that an index knows, and the log has no more
-	total   handoff.Seq  // the newest record when catching up began
+	mu       sync.Mutex
+	current  handoff.Index
+	file     string       // of current
+	release  func() error // closes current
+	failures int          // how often a location was abandoned
+	lost     handoff.Seq  // a position that an index knows and the log no longer has
+	total    handoff.Seq  // the newest record when the catch-up started
 }
 
 var (
@@ -39,9 +38,9 @@ var (
 	_ handoff.TargetCache = (*index)(nil)
 )
 
-// maxMoves is how often an index looks for a better place before it stays in
-// memory.
-const maxMoves = 3
+// maxFailures is the number of abandoned locations after which an index stays
+// in memory.
+const maxFailures = 3
 
 func (x *index) Artifact(ctx context.Context, id string) (handoff.Artifact, error) {
 	return ask(ctx, x, func(at handoff.Index) (handoff.Artifact, error) { return at.Artifact(ctx, id) })
@@ -76,51 +75,51 @@ func (x *index) Apply(ctx context.Context, records ...handoff.Record) error {
 		_, err = ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, handoff.CatchUp(ctx, x.log, at) })
 	}
 	if err == nil {
-		x.reportProgress(records[len(records)-1].Seq)
+		x.reportProgress(ctx, records[len(records)-1].Seq)
 	}
 	return err
 }
 
-// Verdicts implements handoff.TargetCache. Trouble with verdicts is no reason to
-// leave a place.
+// Targets implements handoff.TargetCache. A fault of the cache is no reason to
+// abandon a location.
 func (x *index) Targets(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
-	at, err := x.place(ctx)
-	if v, ok := at.(handoff.TargetCache); ok {
-		return v.Targets(ctx, fingerprints)
+	at, err := x.open(ctx)
+	if c, ok := at.(handoff.TargetCache); ok {
+		return c.Targets(ctx, fingerprints)
 	}
 	return nil, err
 }
 
-// PutVerdict implements handoff.TargetCache.
+// PutTarget implements handoff.TargetCache.
 func (x *index) PutTarget(ctx context.Context, id, fingerprint string, t handoff.Target) error {
-	at, err := x.place(ctx)
-	if v, ok := at.(handoff.TargetCache); ok {
-		return v.PutTarget(ctx, id, fingerprint, t)
+	at, err := x.open(ctx)
+	if c, ok := at.(handoff.TargetCache); ok {
+		return c.PutTarget(ctx, id, fingerprint, t)
 	}
 	return err
 }
 
-// Rendered implements session.Pending. An index in memory knows no other
-// process, and remembers nothing.
+// Rendered implements session.Pending. An index in memory is not shared with
+// other processes and stores nothing.
 func (x *index) Rendered(ctx context.Context, id string, upTo handoff.Seq) error {
-	at, err := x.place(ctx)
+	at, err := x.open(ctx)
 	if s, ok := at.(*sqlindex.Index); ok {
 		return s.Rendered(ctx, id, upTo)
 	}
 	return err
 }
 
-// unrendered returns some sessions that nobody rendered for so long.
+// unrendered returns some sessions whose manifest has been out of date for
+// longer than age.
 func (x *index) unrendered(ctx context.Context, age time.Duration) ([]string, error) {
-	at, err := x.place(ctx)
+	at, err := x.open(ctx)
 	if s, ok := at.(*sqlindex.Index); ok {
 		return s.Unrendered(ctx, age, leftMost)
 	}
 	return nil, err
 }
 
-// Close releases the index's file. A question that is asked later opens it
-// again.
+// Close releases the index's file. The next query opens it again.
 func (x *index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -129,116 +128,114 @@ func (x *index) Close() error {
 		return nil
 	}
 	err := x.release()
-	x.at, x.release = nil, nil
+	x.current, x.release = nil, nil
 	return err
 }
 
-// ask asks where the index lies; and, where that place is in trouble, once
-// more in the next, when it has been brought up to the log.
-func ask[T any](ctx context.Context, x *index, question func(handoff.Index) (T, error)) (T, error) {
+// ask runs a query. If the location of the index fails, ask abandons it and runs
+// the query in the next one, after it has caught up with the log.
+func ask[T any](ctx context.Context, x *index, query func(handoff.Index) (T, error)) (T, error) {
 	for moved := false; ; moved = true {
-		at, err := x.place(ctx)
+		at, err := x.open(ctx)
 		if err == nil && moved {
 			err = handoff.CatchUp(ctx, x.log, at)
 		}
 		var answer T
 		if err == nil {
-			answer, err = question(at)
+			answer, err = query(at)
 		}
-		var trouble *sqlindex.Error
-		if !errors.As(err, &trouble) {
+		var fault *sqlindex.Error
+		if !errors.As(err, &fault) {
 			return answer, err
 		}
-		x.leave(at, trouble)
+		x.abandon(at, fault)
 	}
 }
 
-// place returns the index, which it opens at the first call. Before there is a
-// log, it is an empty one.
-func (x *index) place(ctx context.Context) (handoff.Index, error) {
+// open returns the index, which it opens at the first call. Before the log
+// exists it is an empty one. The index of a log without an ID is in memory.
+func (x *index) open(ctx context.Context) (handoff.Index, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.at != nil {
-		return x.at, nil
+	if x.current != nil {
+		return x.current, nil
 	}
-	id, err := x.log.ID()
+	id, hasID, err := logID(ctx, x.log)
 	if err != nil {
 		return nil, err
 	}
-	if id == "" {
+	if hasID && id == "" {
 		return handoff.NewMemory(), nil
 	}
-	for _, dir := range x.dirs(id) {
-		if x.moves >= maxMoves {
-			break
-		}
-		err := x.openIn(ctx, dir, id)
-		if err == nil {
-			return x.at, nil
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+	if hasID && x.failures < maxFailures {
+		for _, dir := range x.dirs(id) {
+			if x.openIn(ctx, dir, id) == nil {
+				return x.current, nil
+			}
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 		}
 	}
-	x.at, x.release = handoff.NewMemory(), func() error { return nil }
-	return x.at, nil
+	x.current, x.release = handoff.NewMemory(), func() error { return nil }
+	return x.current, nil
 }
 
-// leave gives up a place. A damaged file is put aside, so that the next one to
-// open it starts anew.
-func (x *index) leave(at handoff.Index, trouble *sqlindex.Error) {
+// abandon gives up a location. A damaged file is quarantined, so that the next
+// process creates a new one.
+func (x *index) abandon(at handoff.Index, fault *sqlindex.Error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.at != at || x.release == nil {
+	if x.current != at || x.release == nil {
 		return // another goroutine was first
 	}
 	x.release()
-	x.at, x.release = nil, nil
-	x.moves++
+	x.current, x.release = nil, nil
+	x.failures++
 	switch {
-	case trouble.Damaged:
-		putAside(x.file)
-	case !trouble.Moved:
-		x.moves = maxMoves // it is held up, or out of room: this won't pass soon
+	case fault.Damaged:
+		quarantineIndex(x.file)
+	case !fault.Moved:
+		x.failures = maxFailures // it is locked or out of space, which will not pass soon
 	}
 }
 
-// openIn opens the index of the log with the given id in a directory.
+// openIn opens the index of the log with the given ID in a directory.
 func (x *index) openIn(ctx context.Context, dir, id string) error {
 	file := filepath.Join(dir, indexName)
-	free, err := share(dir)
+	unlock, err := lockShared(dir)
 	if err != nil {
 		return err
 	}
 	at, err := sqlindex.Open(ctx, file, id)
-	var trouble *sqlindex.Error
-	if errors.As(err, &trouble) && trouble.Damaged {
-		free()
-		if err := putAside(file); err != nil {
+	var fault *sqlindex.Error
+	if errors.As(err, &fault) && fault.Damaged {
+		unlock()
+		if err := quarantineIndex(file); err != nil {
 			return err
 		}
-		if free, err = share(dir); err != nil {
+		if unlock, err = lockShared(dir); err != nil {
 			return err
 		}
 		at, err = sqlindex.Open(ctx, file, id)
 	}
 	if err == nil {
-		if err = x.verify(ctx, at); err != nil {
+		if err = x.validate(ctx, at); err != nil {
 			at.Close()
 		}
 	}
 	if err != nil {
-		free()
+		unlock()
 		return err
 	}
-	x.at, x.file = at, file
-	x.release = func() error { return errors.Join(at.Close(), free()) }
+	x.current, x.file = at, file
+	x.release = func() error { return errors.Join(at.Close(), unlock()) }
 	return nil
 }
 
-// passed returns a place that had a record, as far as the index knows.
-func (x *index) passed() handoff.Seq {
-	at, err := x.place(context.Background())
+// known returns a position that the log must have, according to the index.
+func (x *index) known(ctx context.Context) handoff.Seq {
+	at, err := x.open(ctx)
 	if err != nil {
 		return 0
 	}
@@ -249,22 +246,22 @@ func (x *index) passed() handoff.Seq {
 	if !ok {
 		return lost
 	}
-	p, _ := file.Position(context.Background()) // of one in trouble, nothing is known
+	p, _ := file.Position(ctx) // an index that fails knows nothing
 	return max(p.Seq, lost)
 }
 
-// errLost says that an index knows more than the log has.
-var errLost = errors.New("the log has lost what the index knows")
+// errLost means that an index knows more records than the log has.
+var errLost = errors.New("the log has lost records that the index knows")
 
-// verify empties an index whose last record is not the one that the log has at
-// its place. One that knows of a place beyond the log's end is left alone, for
-// it is all that tells of what was lost, and not used.
-func (x *index) verify(ctx context.Context, at *sqlindex.Index) error {
+// validate empties an index whose last record is not the one at that position of
+// the log. An index with a position beyond the end of the log is not used. It is
+// not changed either: nothing else shows what was lost.
+func (x *index) validate(ctx context.Context, at *sqlindex.Index) error {
 	p, err := at.Position(ctx)
 	if err != nil || p.Seq == 0 {
 		return err
 	}
-	r, found, err := x.log.At(p.Seq)
+	r, found, err := recordAt(ctx, x.log, p.Seq)
 	switch {
 	case err != nil || found && r.ID == p.ID:
 		return err
@@ -275,18 +272,20 @@ func (x *index) verify(ctx context.Context, at *sqlindex.Index) error {
 	return at.Reset(ctx, p)
 }
 
-// tell reports how far catching up has come.
-func (x *index) reportProgress(done handoff.Seq) {
-	if x.progress == nil {
+// reportProgress reports how far the catch-up has come, if the log knows its
+// end.
+func (x *index) reportProgress(ctx context.Context, done handoff.Seq) {
+	log, ok := x.log.(handoff.Ender)
+	if x.progress == nil || !ok {
 		return
 	}
 	x.mu.Lock()
 	total := x.total
 	x.mu.Unlock()
 	if total < done {
-		newest, err := x.log.Newest() // which may wait for an append that waits for the index
+		newest, err := log.Newest(ctx) // without x.mu: it may wait for an append that waits for the index
 		if err != nil {
-			return // whoever reads the log will say so
+			return // the next reader of the log reports it
 		}
 		total = newest
 	}

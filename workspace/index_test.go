@@ -197,7 +197,7 @@ func wholeRecords(t *testing.T, dir string, want []string) {
 	if len(slices.Compact(slices.Clone(want))) != len(want) || !slices.Equal(stored, want) {
 		t.Errorf("%d records, %d acknowledged, and they differ", len(stored), len(want))
 	}
-	report, err := w.Log.Check(t.Context())
+	report, err := w.Check(t.Context())
 	if err != nil || len(report.Findings) > 0 {
 		t.Errorf("check finds %v, %v", report.Findings, err)
 	}
@@ -349,7 +349,7 @@ func TestIndexInCache(t *testing.T) {
 		if err != nil || len(found.Matches) != 1 {
 			t.Errorf("Search = %d matches, %v, want one", len(found.Matches), err)
 		}
-		id, _ := w.Log.ID()
+		id, _, _ := logID(t.Context(), w.log)
 		_, err = os.Stat(filepath.Join(cache, "handoff", id, indexName))
 		if (err == nil) != (cache != "") {
 			t.Errorf("with cache %q: %v", cache, err)

@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// indexDirs returns where the index of a log may lie, best first: the runtime
-// directory, unless a network stands between it and us, for the processes that
-// share a database share memory; and the user's cache. The second is made when
-// it is asked for.
+// indexDirs returns the possible directories of a log's index, best first: the
+// runtime directory, if it exists and is not on a network file system, because
+// processes that share a database share memory; and a directory in the user's
+// cache, which is created when the index is opened.
 func indexDirs(dir string, getenv func(string) string) func(id string) []string {
 	return func(id string) []string {
 		var dirs []string
-		if onThisMachine(dir) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && isLocal(dir) {
 			dirs = append(dirs, dir)
 		}
 		cache := getenv("XDG_CACHE_HOME")
@@ -33,13 +33,13 @@ func indexDirs(dir string, getenv func(string) string) func(id string) []string 
 	}
 }
 
-// lockName is the file that everyone who has an index open holds a shared lock
-// on, so that nobody puts the index aside under another's feet.
+// lockName is the lock file of an index. Every process that has the index open
+// has a shared lock on it, so that no process quarantines an index in use.
 const lockName = "index.lock"
 
-// share locks the index of a directory against being put aside. It returns
-// what unlocks it.
-func share(dir string) (func() error, error) { return lock(dir, syscall.LOCK_SH) }
+// lockShared prevents that the index in a directory is quarantined. It returns
+// the function that unlocks it.
+func lockShared(dir string) (func() error, error) { return lock(dir, syscall.LOCK_SH) }
 
 func lock(dir string, how int) (func() error, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
@@ -64,14 +64,14 @@ func lock(dir string, how int) (func() error, error) {
 	return f.Close, nil
 }
 
-// putAside renames a damaged index, and what belongs to it, unless another
-// process has it open. One that was put aside before makes room.
-func putAside(file string) error {
-	free, err := lock(filepath.Dir(file), syscall.LOCK_EX|syscall.LOCK_NB)
+// quarantineIndex renames a damaged index and its auxiliary files, unless another
+// process has it open. It replaces an earlier quarantined index.
+func quarantineIndex(file string) error {
+	unlock, err := lock(filepath.Dir(file), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err != nil {
 		return err
 	}
-	defer free()
+	defer unlock()
 	for _, suffix := range []string{"-shm", "-wal", ""} {
 		err := os.Rename(file+suffix, file+".damaged"+suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -39,7 +39,7 @@ func TestLogLost(t *testing.T) {
 		t.Error(err)
 	}
 	report, err := w.Check(t.Context())
-	if err != nil || report.Sound() {
+	if err != nil || report.OK() {
 		t.Errorf("check finds %v, %v", report.Findings, err)
 	}
 	if _, err := w.Repair(t.Context(), time.Now()); err != nil {

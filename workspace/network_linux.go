@@ -2,12 +2,12 @@ package workspace
 
 import "golang.org/x/sys/unix"
 
-// onThisMachine reports whether a directory lies on a file system of this
-// machine's own, as far as can be told.
-func onThisMachine(dir string) bool {
+// isLocal reports whether a directory is on a local file system. An unknown file
+// system counts as local.
+func isLocal(dir string) bool {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
-		return true // what is wrong with it will show
+		return true // the next access reports the error
 	}
 	switch int64(s.Type) {
 	case unix.NFS_SUPER_MAGIC, unix.SMB_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.V9FS_MAGIC,

@@ -2,6 +2,6 @@
 
 package workspace
 
-// onThisMachine reports whether a directory lies on a file system of this
-// machine's own. It can't be told here.
-func onThisMachine(string) bool { return true }
+// isLocal reports whether a directory is on a local file system, which this
+// system does not tell.
+func isLocal(string) bool { return true }

@@ -98,7 +98,7 @@ func (w *Workspace) search(ctx context.Context, q sqlindex.Query) ([]sqlindex.Ma
 
 func (w *Workspace) searchIn(ctx context.Context, x *sqlindex.Index, q sqlindex.Query) ([]sqlindex.Match, error) {
 	body := func(a handoff.Artifact) (string, error) { return w.text(ctx, a), ctx.Err() }
-	if err := x.IndexText(ctx, body, w.index.reportProgress); err != nil {
+	if err := x.IndexText(ctx, body, func(done handoff.Seq) { w.index.reportProgress(ctx, done) }); err != nil {
 		return nil, err
 	}
 	return x.Search(ctx, q)

@@ -45,7 +45,6 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/content"
-	"github.com/agent-handoff/handoff/internal/filelog"
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
@@ -61,8 +60,12 @@ type core struct {
 	*handoff.Hub // whose records name nobody
 	config.Workspace
 	Config config.Config
-	Log    *filelog.Log
-	Bodies *filelog.Bodies
+	Log    handoff.Log
+	Bodies handoff.Bodies
+
+	log    handoff.Log    // as its backend opened it
+	bodies handoff.Bodies // likewise
+	dir    *runtimeDir
 
 	absent    bool     // there was no runtime directory when the workspace was opened
 	files     *os.Root // the workspace's directory
@@ -85,6 +88,9 @@ type Options struct {
 
 	Now  func() time.Time // nil for the system's clock
 	Rand io.Reader        // nil for the system's randomness
+
+	// Backends are the kinds of log that HANDOFF_LOG can select, beside file:.
+	Backends []Backend
 
 	// Checks may refuse an artifact before anything is written.
 	Checks []handoff.Check
@@ -120,6 +126,10 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
+	log, bodies, err := openBackend(o.Getenv("HANDOFF_LOG"), o.Backends, BackendOptions{Runtime: found.Runtime, Rand: o.Rand})
+	if err != nil {
+		return nil, err
+	}
 	files, err := openRoot(found.Root)
 	if err != nil {
 		return nil, err
@@ -129,10 +139,10 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, errors.Join(err, files.Close())
 	}
 	_, err = os.Lstat(found.Runtime)
-	c := &core{Workspace: found, Config: settings, Log: filelog.Open(found.Runtime, o.Rand), absent: err != nil, files: files, home: home, now: o.Now, rand: o.Rand}
-	c.index = &index{log: c.Log, runtime: found.Runtime, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
-	c.Log.Passed = c.index.passed
-	c.Bodies = c.Log.Bodies()
+	c := &core{Workspace: found, Config: settings, log: log, bodies: bodies, dir: &runtimeDir{path: found.Runtime, log: log},
+		absent: err != nil, files: files, home: home, now: o.Now, rand: o.Rand}
+	c.index = &index{log: log, runtime: found.Runtime, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
+	c.Log, c.Bodies = newGuardedLog(log, c.dir, c.index), runtimeBodies{bodies, c.dir}
 	sessionDir := config.SessionDir(o.Getenv, dir)
 	c.published = &content.Files{
 		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimePath: below(found.Root, found.Runtime),
@@ -171,7 +181,11 @@ func (w *Workspace) Created() bool {
 // Close renders the manifests that are due and releases what Open opened.
 func (w *Workspace) Close() error {
 	w.sessions.Flush()
-	return errors.Join(w.index.Close(), w.home.Close(), w.files.Close())
+	var closed error
+	if log, ok := w.log.(io.Closer); ok {
+		closed = log.Close()
+	}
+	return errors.Join(w.index.Close(), closed, w.home.Close(), w.files.Close())
 }
 
 func openRoot(dir string) (*os.Root, error) {
@@ -185,7 +199,7 @@ func openRoot(dir string) (*os.Root, error) {
 
 // runtime opens the runtime directory and creates it if it is missing.
 func (w *core) runtime() (*os.Root, error) {
-	if err := w.Log.Make(); err != nil {
+	if err := w.dir.create(context.Background()); err != nil {
 		return nil, err
 	}
 	return os.OpenRoot(w.Runtime)

@@ -12,24 +12,22 @@ func checkCommand(a *cli.App) *cobra.Command {
 	var repair bool
 	c := &cobra.Command{
 		Use:     "check",
-		Short:   "Look whether every record and kept body is whole",
+		Short:   "Verify the integrity of the log and stored bodies",
 		GroupID: cli.Setup,
-		Long: `Check reads every record of the workspace's log and every kept body, and tells
-what is wrong: a record or a body that is missing or is not what was written, an
-id that two records have, a file that does not belong, records that the index
-knows and the log has lost. Notes are about what is derived, or was left by a
-process that died; they are no fault.
+		Long: `check reads every record of the log and every kept body, and reports problems:
+missing or altered records and bodies, duplicate ids, foreign files, and records
+that the index knows but the log has lost. A note is not a problem: it concerns
+something derived, or something that a killed process left behind.
 
-With --repair a missing record's place is marked, so that those after it can be
-read again, and what is derived is made again. A damaged body is kept aside, and
-a missing one is kept anew where its file is as published, or when the same
-bytes are published again. No record is ever changed.
+With --repair, a missing record's position is marked so that later records can
+be read again, derived files are rebuilt and damaged bodies are quarantined. A
+missing body is stored again if its file is as published. No record is changed.
 
-Exit code 1 says that something is wrong.`,
+The exit code is 1 if there is a problem.`,
 		Example: "  handoff check\n  handoff check --repair",
 		Args:    cli.Exactly(0, ""),
 	}
-	c.Flags().BoolVar(&repair, "repair", false, "mend what can be mended without changing a record")
+	c.Flags().BoolVar(&repair, "repair", false, "repair what can be repaired without changing a record")
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
@@ -58,7 +56,7 @@ Exit code 1 says that something is wrong.`,
 				}
 				fmt.Fprintf(a.Out, "%d records\n", report.Records)
 			}
-			if err == nil && !report.Sound() {
+			if err == nil && !report.OK() {
 				err = cli.ErrNo
 			}
 			return err

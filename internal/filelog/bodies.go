@@ -17,24 +17,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bodiesDir is where kept bodies are, below the runtime directory. Each is
-// named by its digest, the first byte of which is a directory.
+// bodiesDir is the directory of the kept bodies. Each is named by its digest, the
+// first byte of which is a directory.
 const bodiesDir = "bodies/sha256"
 
-// Bodies keeps bodies as files beside a log. Each is written once, under its
-// digest, and verified whenever it is opened.
+// Bodies stores bodies as files beside a log. Each is written once, is named by
+// its digest, and is verified whenever it is opened.
 type Bodies struct {
 	log  *Log
-	dirs sync.Map // those that this process saw on stable storage
+	dirs sync.Map // directories that this process has synced
 }
 
-var _ handoff.Bodies = (*Bodies)(nil)
+var (
+	_ handoff.Bodies      = (*Bodies)(nil)
+	_ handoff.BodyChecker = (*Bodies)(nil)
+	_ handoff.Repairer    = (*Bodies)(nil)
+	_ handoff.BodyLister  = (*Bodies)(nil)
+	_ handoff.BodyRemover = (*Bodies)(nil)
+)
 
-// Bodies returns what is kept beside the log. Nothing is made there before
-// the first Put.
+// Bodies returns the store beside the log. Nothing is created there before the
+// first Put.
 func (l *Log) Bodies() *Bodies { return &Bodies{log: l} }
 
-// inMemory is the size up to which a body is read before anything is written.
+// inMemory is the size up to which a body is read completely before anything is
+// written.
 const inMemory = 1 << 20
 
 // Put implements handoff.Bodies.
@@ -44,7 +51,7 @@ func (b *Bodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
 	if _, err := io.CopyN(&head, src, inMemory+1); err != nil && !errors.Is(err, io.EOF) {
 		return handoff.Digest{}, err
 	}
-	if err := b.log.Make(); err != nil {
+	if err := b.log.Create(); err != nil {
 		return handoff.Digest{}, err
 	}
 	sum := sha256.New()
@@ -60,19 +67,19 @@ func (b *Bodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
 	return d, b.failure("keep body", b.link(ctx, t, d))
 }
 
-// link gives a body its name, unless there is one of the same digest.
+// link gives a body its name, unless the store has one with the same digest.
 func (b *Bodies) link(ctx context.Context, t temporary, d handoff.Digest) error {
-	dir, name := b.place(d)
+	dir, name := b.locate(d)
 	for ready := false; ; ready = true {
 		there, err := b.refresh(ctx, d, name)
 		if err != nil {
 			return err
 		}
 		if there {
-			return b.log.disk.syncDir(dir) // its writer may not have come so far
+			return b.log.disk.syncDir(dir) // its writer may not have done so yet
 		}
 		if !ready {
-			if err := errors.Join(t.sync(), b.makeDir(dir)); err != nil {
+			if err := errors.Join(t.sync(), b.createDir(dir)); err != nil {
 				return err
 			}
 		}
@@ -86,9 +93,8 @@ func (b *Bodies) link(ctx context.Context, t temporary, d handoff.Digest) error 
 	}
 }
 
-// refresh makes a body that is there as young as a new one, so that it is not
-// collected before its record is appended. Where it is another user's it keeps
-// its age.
+// refresh sets the time of a stored body to now, so that it is not collected
+// before its record is appended. The body of another user keeps its time.
 func (b *Bodies) refresh(ctx context.Context, d handoff.Digest, name string) (there bool, err error) {
 	err = unix.Utimes(b.log.path(name), nil)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,11 +110,11 @@ func (b *Bodies) refresh(ctx context.Context, d handoff.Digest, name string) (th
 	return true, f.Close()
 }
 
-// makeDir makes the directory of a body. It is on stable storage when makeDir
-// returns, whoever made it.
-func (b *Bodies) makeDir(dir string) error {
+// createDir creates the directory of a body. Whichever process created it, it is
+// durable when createDir returns.
+func (b *Bodies) createDir(dir string) error {
 	err := b.log.disk.mkdir(dir)
-	if errors.Is(err, fs.ErrNotExist) { // the log is older than the bodies
+	if errors.Is(err, fs.ErrNotExist) { // a log without a store of bodies
 		for _, above := range []string{"bodies", bodiesDir} {
 			if err := b.log.disk.mkdir(above); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
@@ -137,11 +143,11 @@ func (b *Bodies) Open(ctx context.Context, d handoff.Digest) (io.ReadSeekCloser,
 	if !isDigest(d) {
 		return nil, notKept(d)
 	}
-	_, name := b.place(d)
+	_, name := b.locate(d)
 	const flags = os.O_RDONLY | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 	f, err := os.OpenFile(b.log.path(name), flags, 0)
-	if errors.Is(err, fs.ErrNotExist) { // a collection that looks at it may put it back
-		f, err = os.OpenFile(b.log.path(name+asideSuffix), flags, 0)
+	if errors.Is(err, fs.ErrNotExist) { // a removal may still restore it
+		f, err = os.OpenFile(b.log.path(name+removingSuffix), flags, 0)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -163,12 +169,12 @@ func (b *Bodies) Has(_ context.Context, d handoff.Digest) (bool, error) {
 	if !isDigest(d) {
 		return false, nil
 	}
-	_, name := b.place(d)
+	_, name := b.locate(d)
 	there, err := b.log.disk.exists(name)
 	return there, b.failure("find body", err)
 }
 
-// verify reads a body to its end and goes back to its beginning.
+// verify reads a body to its end and seeks back to its start.
 func verify(ctx context.Context, f *os.File, name string, d handoff.Digest) error {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return errors.Join(err, damaged(name))
@@ -185,16 +191,16 @@ func verify(ctx context.Context, f *os.File, name string, d handoff.Digest) erro
 }
 
 func damaged(name string) error {
-	return &handoff.Error{Op: "read body", Name: name, Kind: handoff.Corrupt, Err: errors.New("is not the body that was kept"),
-		Hint: handoff.Advice("handoff check tells what else is damaged")}
+	return &handoff.Error{Op: "read body", Name: name, Kind: handoff.Corrupt, Err: errors.New("does not match its digest"),
+		Hint: handoff.Suggest("see what else is damaged", handoff.ActionCheck)}
 }
 
 func notKept(d handoff.Digest) error {
-	return &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("is not kept"),
-		Hint: handoff.Advice("handoff check tells which kept bodies are missing")}
+	return &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("not stored"),
+		Hint: handoff.Suggest("list the missing bodies", handoff.ActionCheck)}
 }
 
-// failure is the log's, and leaves nil and what has a kind alone.
+// failure is Log.failure for an error that may be nil or the context's.
 func (b *Bodies) failure(op string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -208,19 +214,18 @@ func isDigest(d handoff.Digest) bool {
 	return d.Algorithm == handoff.SHA256 && digestForm().MatchString(d.Value)
 }
 
-// place returns the directory and the name of a body, below the runtime
-// directory.
-func (b *Bodies) place(d handoff.Digest) (dir, name string) {
+// locate returns the names of a body's directory and file.
+func (b *Bodies) locate(d handoff.Digest) (dir, name string) {
 	dir = bodiesDir + "/" + d.Value[:2]
 	return dir, dir + "/" + d.Value[2:]
 }
 
 // bodyMode returns the mode of kept bodies: read-only, for those who may read
-// the runtime directory.
-func bodyMode(dir string) fs.FileMode { return dirMode(dir) & 0o440 }
+// the directory.
+func bodyMode(dir string) fs.FileMode { return DirMode(dir) & 0o440 }
 
-// A source reads, until ctx ends, and keeps the error apart from those of
-// whoever writes what was read.
+// A source reads until ctx ends. It keeps its error apart from those of the
+// writer to which the bytes are copied.
 type source struct {
 	ctx context.Context
 	r   io.Reader

@@ -79,7 +79,7 @@ func (k *keeping) publish(text string) (id string, d handoff.Digest) {
 }
 
 func (k *keeping) file(d handoff.Digest) string {
-	_, name := k.bodies.place(d)
+	_, name := k.bodies.locate(d)
 	return k.log.path(name)
 }
 
@@ -115,25 +115,25 @@ var bodyFaults = []struct {
 	text string // of the finding
 	do   func(k *keeping, d, other handoff.Digest, n int)
 }{
-	{"bit flip", "does not hold", func(k *keeping, d, _ handoff.Digest, n int) {
+	{"bit flip", "does not match its digest", func(k *keeping, d, _ handoff.Digest, n int) {
 		b, err := os.ReadFile(k.file(d))
 		k.must(err)
 		b[mathrand.IntN(n)] ^= 1 << mathrand.IntN(8)
 		k.must(os.Remove(k.file(d)))
 		k.must(os.WriteFile(k.file(d), b, 0o400))
 	}},
-	{"truncated", "does not hold", func(k *keeping, d, _ handoff.Digest, n int) {
+	{"truncated", "does not match its digest", func(k *keeping, d, _ handoff.Digest, n int) {
 		k.must(os.Chmod(k.file(d), 0o600))
 		k.must(os.Truncate(k.file(d), mathrand.Int64N(int64(n))))
 	}},
-	{"longer", "does not hold", func(k *keeping, d, _ handoff.Digest, n int) {
+	{"longer", "does not match its digest", func(k *keeping, d, _ handoff.Digest, n int) {
 		b, err := os.ReadFile(k.file(d))
 		k.must(err)
 		k.must(os.Chmod(k.file(d), 0o600))
 		k.must(os.WriteFile(k.file(d), append(b, 0), 0))
 	}},
 	{"missing", "is missing; it is the body of art_", func(k *keeping, d, _ handoff.Digest, _ int) { k.must(os.Remove(k.file(d))) }},
-	{"swapped", "does not hold", func(k *keeping, d, other handoff.Digest, _ int) {
+	{"swapped", "does not match its digest", func(k *keeping, d, other handoff.Digest, _ int) {
 		k.must(os.Remove(k.file(d)))
 		k.must(os.Link(k.file(other), k.file(d)))
 	}},
@@ -160,15 +160,15 @@ func TestBodyFaults(t *testing.T) {
 				_, d := k.publish(text)
 				list = append(list, d)
 			}
-			if report, err := k.log.Check(t.Context()); err != nil || len(report.Findings) > 0 {
+			if report, err := checkAll(t, k.log); err != nil || len(report.Findings) > 0 {
 				t.Fatalf("check of a sound store: %+v, %v", report, err)
 			}
 			fault.do(k, list[0], list[1], n)
-			report, err := k.log.Check(t.Context())
-			found := slices.ContainsFunc(report.Findings, func(f Finding) bool {
+			report, err := checkAll(t, k.log)
+			found := slices.ContainsFunc(report.Findings, func(f handoff.Finding) bool {
 				return strings.Contains(f.Text, fault.text) && strings.Contains(f.Name, list[0].Value[2:])
 			})
-			if err != nil || report.Sound() || !found {
+			if err != nil || report.OK() || !found {
 				t.Errorf("%d, %s: check finds %+v, %v, want %q", i, fault.name, report.Findings, err, fault.text)
 			}
 			for _, f := range report.Findings {
@@ -197,20 +197,19 @@ func TestRepairKeepsDamagedAside(t *testing.T) {
 		_, other := k.publish("other")
 		fault.do(k, d, other, len(text))
 		spoilt, _ := os.ReadFile(k.file(d))
-		report, err := k.log.Repair(t.Context(), time.Now())
-		if err != nil || report.Sound() {
-			t.Errorf("%s: repair finds %+v, %v", fault.name, report.Findings, err)
+		if err := repairAll(t, k.log); err != nil {
+			t.Errorf("%s: repair: %v", fault.name, err)
 		}
 		if _, err := k.bodies.Open(t.Context(), d); !errors.Is(err, handoff.NotFound) {
 			t.Errorf("%s: Open after a repair: %v, want kind NotFound", fault.name, err)
 		}
-		if report, err := k.log.Check(t.Context()); err != nil || report.Sound() {
+		if report, err := checkAll(t, k.log); err != nil || report.OK() {
 			t.Errorf("%s: check forgets that the body is missing: %+v, %v", fault.name, report, err)
 		}
 		k.put(text)
-		aside, _ := filepath.Glob(k.file(d) + quarantined + "*")
-		report, err = k.log.Check(t.Context())
-		if err != nil || !report.Sound() || len(report.Findings) != len(aside) || len(aside) == 0 && fault.name != "missing" {
+		aside, _ := filepath.Glob(k.file(d) + quarantinedBody + "*")
+		report, err := checkAll(t, k.log)
+		if err != nil || !report.OK() || len(report.Findings) != len(aside) || len(aside) == 0 && fault.name != "missing" {
 			t.Errorf("%s: check after the body was kept anew: %+v, %v, aside is %q", fault.name, report, err, aside)
 		}
 		for _, name := range aside {
@@ -231,7 +230,7 @@ func TestCheckNotesOrphans(t *testing.T) {
 	withdrawn, d := k.publish("c")
 	k.append(&handoff.ArtifactWithdrawn{ArtifactID: withdrawn})
 	k.must(os.Remove(k.file(d))) // it was collected
-	report, err := k.log.Check(t.Context())
+	report, err := checkAll(t, k.log)
 	if err != nil || len(report.Findings) != 1 || !report.Findings[0].Note || !strings.Contains(report.Findings[0].Name, orphan.Value[2:]) {
 		t.Errorf("check finds %+v, %v, want a note on %s", report.Findings, err, orphan.Value)
 	}
@@ -240,10 +239,10 @@ func TestCheckNotesOrphans(t *testing.T) {
 // collected runs a collection and returns what went, by digest.
 func (k *keeping) collected() map[handoff.Digest]content.Reference {
 	k.Helper()
-	now := time.Now()
-	list, err := k.bodies.Unneeded(k.Context(), now)
+	before := time.Now().Add(-time.Hour)
+	list, err := content.Unneeded(k.Context(), k.log, k.bodies, before)
 	k.must(err)
-	gone, err := k.bodies.Collect(k.Context(), list, now)
+	gone, err := content.Collect(k.Context(), k.bodies, list, before)
 	k.must(err)
 	went := map[handoff.Digest]content.Reference{}
 	for _, b := range gone {
@@ -273,7 +272,7 @@ func TestCollect(t *testing.T) {
 			t.Errorf("%s is there: %v, %v, want %v", d.Value, there, err, stays)
 		}
 	}
-	if report, err := k.log.Check(t.Context()); err != nil || !report.Sound() {
+	if report, err := checkAll(t, k.log); err != nil || !report.OK() {
 		t.Errorf("check after a collection: %+v, %v", report, err)
 	}
 	k.put("orphan")
@@ -306,7 +305,7 @@ func TestCollectRefuses(t *testing.T) {
 		}
 		k.age(k.put("orphan"))
 		damage(k)
-		if list, err := k.bodies.Unneeded(t.Context(), time.Now()); !errors.Is(err, handoff.Corrupt) || list != nil {
+		if list, err := content.Unneeded(t.Context(), k.log, k.bodies, time.Now().Add(-time.Hour)); !errors.Is(err, handoff.Corrupt) || list != nil {
 			t.Errorf("%s: Unneeded = %v, %v, want kind Corrupt", name, list, err)
 		}
 	}
@@ -319,15 +318,15 @@ func TestCollectSparesKeptAnew(t *testing.T) {
 	k.publish("a")
 	x, y := k.put("x"), k.put("y")
 	k.age(x, y)
-	now := time.Now()
-	list, err := k.bodies.Unneeded(t.Context(), now)
+	before := time.Now().Add(-time.Hour)
+	list, err := content.Unneeded(t.Context(), k.log, k.bodies, before)
 	k.must(err)
 	k.put("x")
-	gone, err := k.bodies.Collect(t.Context(), list, now)
+	gone, err := content.Collect(t.Context(), k.bodies, list, before)
 	if err != nil || len(list) != 2 || len(gone) != 1 || gone[0].Digest != y {
 		t.Errorf("Collect(%v) = %v, %v, want y alone", list, gone, err)
 	}
-	if report, err := k.log.Check(t.Context()); err != nil || len(report.Findings) != 1 {
+	if report, err := checkAll(t, k.log); err != nil || len(report.Findings) != 1 {
 		t.Errorf("check finds %+v, %v, want the note on x", report.Findings, err)
 	}
 	if _, err := k.bodies.Open(t.Context(), x); err != nil {
@@ -339,14 +338,14 @@ func TestCollectSparesKeptAnew(t *testing.T) {
 func TestInterruptedCollection(t *testing.T) {
 	k := newKeeping(t)
 	_, d := k.publish("a")
-	k.must(os.Rename(k.file(d), k.file(d)+asideSuffix))
+	k.must(os.Rename(k.file(d), k.file(d)+removingSuffix))
 	if r, err := k.bodies.Open(t.Context(), d); err != nil {
 		t.Error(err)
 	} else {
 		r.Close()
 	}
-	report, err := k.log.Check(t.Context())
-	if err != nil || !report.Sound() || len(report.Findings) != 1 {
+	report, err := checkAll(t, k.log)
+	if err != nil || !report.OK() || len(report.Findings) != 1 {
 		t.Errorf("check finds %+v, %v, want a note", report, err)
 	}
 	if got := k.collected(); len(got) != 0 {

@@ -4,101 +4,90 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/content"
 )
 
-// examine looks at every kept body: each is what its name says, none that an
-// artifact needs is missing, and nothing else lies among them. It comes after
-// the log was looked at, so a body that was needed then was there before.
-func (b *Bodies) examine(ctx context.Context, c *check) error {
-	bodies, strays, err := b.list(&c.needs)
+// Check implements handoff.BodyChecker. It verifies that every body matches its
+// digest, and that there are no foreign files.
+func (b *Bodies) Check(ctx context.Context) (handoff.Report, error) {
+	report, _, err := b.check(ctx)
+	return report, err
+}
+
+// check also returns the names of the files that are to be quarantined.
+func (b *Bodies) check(ctx context.Context) (handoff.Report, []string, error) {
+	c := newLogCheck()
+	bodies, foreign, err := b.files()
 	if err != nil {
-		return err
+		return c.Report, nil, b.failure("check", err)
 	}
-	for _, name := range strays {
-		if strings.Contains(name, quarantined) {
-			c.note(name, "lay where a body belongs, and is kept aside")
+	var damaged []string
+	for _, name := range foreign {
+		if strings.Contains(name, quarantinedBody) {
+			c.note(name, "is a quarantined file that had the name of a body")
 			continue
 		}
 		c.problem(name, "does not belong to the bodies")
 		if bodyName().MatchString(name) {
-			c.spoilt = append(c.spoilt, name)
+			damaged = append(damaged, name)
 		}
 	}
-	needed := c.needs.Artifacts()
-	for _, k := range bodies {
-		if k.aside {
-			c.note(k.name, "is a body that was about to be collected")
+	for _, f := range bodies {
+		if f.removing {
+			c.note(f.name, "is a body that was about to be collected")
 		}
-		err := b.examineOne(ctx, k)
-		if errors.Is(err, handoff.NotFound) {
-			continue // collected since
-		}
-		delete(needed, k.Digest)
+		err := b.verifyOne(ctx, f)
 		switch {
 		case errors.Is(err, handoff.Corrupt):
-			c.problem(k.name, "does not hold the body that its name says")
-			c.spoilt = append(c.spoilt, k.name)
+			c.problem(f.name, "does not match its digest")
+			damaged = append(damaged, f.name)
 		case ctx.Err() != nil:
-			return err
-		case err != nil:
-			c.problem(k.name, "can't be read: %v", reason(err))
-		case k.Need == content.Orphan && !k.aside:
-			c.note(k.name, "is needed by no record: its publish died, or is under way")
+			return c.Report, nil, ctx.Err()
+		case err != nil && !errors.Is(err, handoff.NotFound): // else it was collected since
+			c.problem(f.name, "can't be read: %v", reason(err))
 		}
 	}
-	missing := slices.SortedFunc(maps.Keys(needed), func(x, y handoff.Digest) int { return strings.Compare(x.Value, y.Value) })
-	for _, d := range missing {
-		if !isDigest(d) {
-			c.problem(recordsDir+"/"+needed[d]+".json", "tells of a kept body that can't be")
-			continue
-		}
-		_, name := b.place(d)
-		c.problem(name, "is missing; it is the body of %s", needed[d])
-	}
-	return nil
+	return c.Report, damaged, nil
 }
 
-// quarantined marks the names of what is not the body that its name said.
-const quarantined = ".damaged-"
-
-// bodyName is what the names of bodies look like.
+// bodyName matches the names that bodies have.
 var bodyName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^` + bodiesDir + `/[0-9a-f]{2}/[0-9a-f]{62}(` + regexp.QuoteMeta(asideSuffix) + `)?$`)
+	return regexp.MustCompile(`^` + bodiesDir + `/[0-9a-f]{2}/[0-9a-f]{62}(` + regexp.QuoteMeta(removingSuffix) + `)?$`)
 })
 
-// quarantine gives what is damaged another name, so that the body can be kept
-// anew by whoever still has it.
-func (b *Bodies) quarantine(c *check, now time.Time) error {
-	for _, name := range c.spoilt {
-		err := os.Rename(b.log.path(name), b.log.path(name+quarantined+now.UTC().Format(stamp)))
+// Repair implements handoff.Repairer. It renames what is damaged, so that the
+// body can be stored again by whoever still has it.
+func (b *Bodies) Repair(ctx context.Context, now time.Time) error {
+	_, damaged, err := b.check(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range damaged {
+		err := os.Rename(b.log.path(name), b.log.path(name+quarantinedBody+now.UTC().Format(timestamp)))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // another repair was here
+			continue // another repair was first
 		}
 		if err == nil {
 			err = b.log.disk.syncDir(path.Dir(name))
 		}
 		if err != nil {
-			return err
+			return b.failure("repair", err)
 		}
 	}
 	return nil
 }
 
-func (b *Bodies) examineOne(ctx context.Context, k KeptBody) error {
-	f, err := b.Open(ctx, k.Digest)
+func (b *Bodies) verifyOne(ctx context.Context, f bodyFile) error {
+	r, err := b.Open(ctx, f.Digest)
 	if err != nil {
 		return err
 	}
-	return f.Close()
+	return r.Close()
 }

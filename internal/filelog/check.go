@@ -15,84 +15,49 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// A Finding is one thing that a check has to say.
-type Finding struct {
-	Name string `json:"name"` // the file, below the runtime directory
-	Text string `json:"text"`
-
-	// Note says that nothing is wrong: something is derived and will be made
-	// again, or was left behind by a process that died.
-	Note bool `json:"note,omitempty"`
-}
-
-// A Report is the outcome of a check.
-type Report struct {
-	Records  int       `json:"records"`
-	Findings []Finding `json:"findings"`
-}
-
-// Sound reports whether nothing is wrong.
-func (r Report) Sound() bool {
-	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return !f.Note })
-}
-
-// Check looks at every file of the log: numbers without a hole, records that
-// can be read, one record an id, each artifact's second name, the kept bodies,
-// and nothing that doesn't belong. It changes nothing. Its only kind is Unavailable.
-func (l *Log) Check(ctx context.Context) (Report, error) {
-	c, err := l.examineAll(ctx)
+// Check implements handoff.LogChecker. It verifies that the numbers have no
+// hole, that every record can be read, that no two records share an id, that
+// each artifact has its ID link, and that there are no foreign files.
+func (l *Log) Check(ctx context.Context, each func(handoff.Record)) (handoff.Report, error) {
+	c, err := l.check(ctx, each)
 	if err != nil {
-		return Report{}, l.failure("check", err)
+		return handoff.Report{}, l.failure("check", err)
 	}
-	return c.report, nil
+	return c.Report, nil
 }
 
-func (l *Log) examineAll(ctx context.Context) (*check, error) {
-	c, err := l.examine(ctx)
-	if err == nil {
-		err = l.Bodies().examine(ctx, c)
-	}
-	return c, err
+// A logCheck is a Report in the making, with what a repair needs.
+type logCheck struct {
+	handoff.Report
+	missingID    bool
+	holes        []hole
+	missingLinks []handoff.Record // artifacts without their ID link
+	orphanLinks  []handoff.Record // records that only have an ID link
+	temporary    []string
+	files        map[handoff.Seq]string
+	seqs         map[string]handoff.Seq // by id
 }
 
-// A check is a Report in the making, and what a repair needs of it.
-type check struct {
-	report    Report
-	nameless  bool // the log has no identity
-	holes     []hole
-	unnamed   []handoff.Record // artifacts without their second name
-	temporary []string
-	files     map[handoff.Seq]string
-	places    map[string]handoff.Seq // by id
-	lost      []handoff.Record       // that have only their second name
-	needs     content.References
-	spoilt    []string // files that are not the body that their name says
-}
-
-// A hole is a stretch of numbers that are missing, with others beyond it.
+// A hole is a range of missing numbers with others beyond it.
 type hole struct{ first, last handoff.Seq }
 
-func newCheck() *check {
-	return &check{files: map[handoff.Seq]string{}, places: map[string]handoff.Seq{}, report: Report{Findings: []Finding{}}}
+func newLogCheck() *logCheck {
+	return &logCheck{files: map[handoff.Seq]string{}, seqs: map[string]handoff.Seq{}, Report: handoff.Report{Findings: []handoff.Finding{}}}
 }
 
-func (c *check) problem(name, format string, args ...any) {
-	c.report.Findings = append(c.report.Findings, Finding{Name: name, Text: fmt.Sprintf(format, args...)})
+func (c *logCheck) problem(name, format string, args ...any) {
+	c.Findings = append(c.Findings, handoff.Finding{Name: name, Text: fmt.Sprintf(format, args...)})
 }
 
-func (c *check) note(name, format string, args ...any) {
-	c.report.Findings = append(c.report.Findings, Finding{Name: name, Text: fmt.Sprintf(format, args...), Note: true})
+func (c *logCheck) note(name, format string, args ...any) {
+	c.Findings = append(c.Findings, handoff.Finding{Name: name, Text: fmt.Sprintf(format, args...), Note: true})
 }
 
-func (l *Log) examine(ctx context.Context) (*check, error) {
-	names, err := l.namesIn(recordsDir) // first, for each is made after its number
-	if err != nil {
-		return nil, err
-	}
-	managed, err := l.namesIn(content.StoredDir)
+func (l *Log) check(ctx context.Context, each func(handoff.Record)) (*logCheck, error) {
+	links, err := l.namesIn(recordsDir) // first: a link is created after its number
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +65,7 @@ func (l *Log) examine(ctx context.Context) (*check, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.examineID(c); err != nil {
+	if err := l.checkID(ctx, c); err != nil {
 		return nil, err
 	}
 	next := handoff.Seq(1)
@@ -109,40 +74,40 @@ func (l *Log) examine(ctx context.Context) (*check, error) {
 			return nil, err
 		}
 		if next < n {
-			c.examineHole(l, hole{next, n - 1})
+			c.reportHole(l, hole{next, n - 1})
 		}
 		next = n + 1
-		if err := l.examineRecord(c, n); err != nil {
+		if err := l.checkRecord(c, n, each); err != nil {
 			return nil, err
 		}
 	}
-	for _, id := range managed {
-		if _, ok := c.places[id]; !ok {
-			c.note(content.StoredDir+"/"+id, "belongs to no record: its publish died, or is under way")
-		}
-	}
-	for _, name := range names {
-		if _, ok := c.places[strings.TrimSuffix(name, ".json")]; ok && strings.HasSuffix(name, ".json") {
-			continue
-		}
-		if strings.Contains(name, found) {
-			c.note(recordsDir+"/"+name, "lay where a record's second name belongs, and is kept")
-			continue
-		}
-		c.problem(recordsDir+"/"+name, "belongs to no record of the log")
-		if r, ok := l.lost(name); ok {
-			c.lost = append(c.lost, r)
-		}
-	}
+	l.checkLinks(c, links)
 	return c, l.listTemporaries(c)
 }
 
-// listed returns a check with every file of the log up to a place. While
-// others append, a listing may have a number and not the one before; but what
-// one listing has, the next one has with all before it.
-func (l *Log) listed() (*check, error) {
-	first, c := newCheck(), newCheck()
-	for _, c := range []*check{first, c} {
+// checkLinks reports the names among the ID links that belong to no record.
+func (l *Log) checkLinks(c *logCheck, names []string) {
+	for _, name := range names {
+		if _, ok := c.seqs[strings.TrimSuffix(name, ".json")]; ok && strings.HasSuffix(name, ".json") {
+			continue
+		}
+		if strings.Contains(name, quarantinedLink) {
+			c.note(recordsDir+"/"+name, "is a quarantined file that had the name of an ID link")
+			continue
+		}
+		c.problem(recordsDir+"/"+name, "belongs to no record of the log")
+		if r, ok := l.linkedRecord(name); ok {
+			c.orphanLinks = append(c.orphanLinks, r)
+		}
+	}
+}
+
+// listed returns a check with every number of the log up to some point. While
+// others append, one listing may contain a number but not the one before it.
+// But the next listing contains every number of the first with all before it.
+func (l *Log) listed() (*logCheck, error) {
+	first, c := newLogCheck(), newLogCheck()
+	for _, c := range []*logCheck{first, c} {
 		if err := l.listNumbers(c); err != nil {
 			return nil, err
 		}
@@ -155,41 +120,41 @@ func (l *Log) listed() (*check, error) {
 	return c, nil
 }
 
-// examineID looks at the log's identity. A log without one and without
-// records is still to be made.
-func (l *Log) examineID(c *check) error {
-	id, err := l.ID()
+// checkID verifies the log's ID. A log with neither an ID nor records does not
+// exist yet.
+func (l *Log) checkID(ctx context.Context, c *logCheck) error {
+	id, err := l.ID(ctx)
 	if err != nil {
 		return err
 	}
 	if id == "" && len(c.files) == 0 {
 		return nil
 	}
-	if b, err := hex.DecodeString(id); err != nil || len(b) != identitySize {
-		c.problem(idName, "is no identity")
-		c.nameless = true
+	if b, err := hex.DecodeString(id); err != nil || len(b) != idSize {
+		c.problem(idName, "invalid log ID")
+		c.missingID = true
 	}
 	return nil
 }
 
-func (c *check) examineHole(l *Log, h hole) {
+func (c *logCheck) reportHole(l *Log, h hole) {
 	c.holes = append(c.holes, h)
 	if h.first == h.last {
-		c.problem(l.name(h.first), "record %d is missing, and there are others beyond it", h.first)
+		c.problem(l.name(h.first), "record %d is missing, but later records exist", h.first)
 		return
 	}
-	c.problem(l.name(h.first), "records %d to %d are missing, and there are others beyond them", h.first, h.last)
+	c.problem(l.name(h.first), "records %d to %d are missing, but later records exist", h.first, h.last)
 }
 
 // listNumbers finds every file of the log by listing.
-func (l *Log) listNumbers(c *check) error {
+func (l *Log) listNumbers(c *logCheck) error {
 	shards, err := os.ReadDir(filepath.Join(l.dir, "log"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, s := range shards {
 		shard := "log/" + s.Name()
-		if shard == tmpDir || shard == idName {
+		if shard == tmpDir || shard == idName || durable.IsTemporary(s.Name()) {
 			continue
 		}
 		if _, err := strconv.ParseUint(s.Name(), 10, 40); err != nil || !s.IsDir() || len(s.Name()) != 8 {
@@ -227,57 +192,59 @@ func (l *Log) namesIn(dir string) ([]string, error) {
 	return names, nil
 }
 
-// examineRecord looks at one record.
-func (l *Log) examineRecord(c *check, n handoff.Seq) error {
+// checkRecord verifies one record.
+func (l *Log) checkRecord(c *logCheck, n handoff.Seq, each func(handoff.Record)) error {
 	file := c.files[n]
-	c.report.Records++
+	c.Records++
 	content, _, err := l.file(n, nil)
 	if err != nil {
 		c.problem(file, "can't be read: %v", reason(err))
 		return nil
 	}
-	r, vouched := stored(n, content)
-	c.needs.Add(r)
+	r, hasSum := stored(n, content)
+	if each != nil {
+		each(r)
+	}
 	if damaged, ok := r.Fact.(*handoff.Damaged); ok {
-		c.problem(file, "is no record: %v", reason(damaged.Err))
+		c.problem(file, "not a valid record: %v", reason(damaged.Err))
 		return nil
 	}
-	if !vouched && r.Version <= handoff.Version {
-		c.problem(file, "has no checksum that would tell whether it was changed")
+	if !hasSum && r.Version <= handoff.Version {
+		c.problem(file, "has no checksum, so a change can't be detected")
 	}
-	if first, twice := c.places[r.ID]; twice {
-		return l.examineTwin(c, r, first)
+	if first, twice := c.seqs[r.ID]; twice {
+		return l.checkDuplicate(c, r, first)
 	}
-	c.places[r.ID] = n
+	c.seqs[r.ID] = n
 	if !handoff.IsArtifactID(r.ID) {
 		return nil
 	}
-	return l.examineName(c, r)
+	return l.checkLink(c, r)
 }
 
-// examineName looks at the second name of a record. Where the log was copied,
-// it may be a file of its own that says the same.
-func (l *Log) examineName(c *check, r handoff.Record) error {
+// checkLink verifies the ID link of a record. If the log was copied, it may be a
+// file of its own with the same bytes.
+func (l *Log) checkLink(c *logCheck, r handoff.Record) error {
 	name := recordsDir + "/" + r.ID + ".json"
-	if same, err := l.named(r); same || err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if same, err := l.hasLink(r); same || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	} else if err != nil {
-		c.note(name, "is missing; it is another name of record %d", r.Seq)
-		c.unnamed = append(c.unnamed, r)
+		c.note(name, "is missing; it is the ID link of record %d", r.Seq)
+		c.missingLinks = append(c.missingLinks, r)
 		return nil
 	}
-	second, _, err := readFile(l.File(r), nil)
-	if first, _, _ := l.file(r.Seq, nil); err == nil && bytes.Equal(first, second) {
-		c.note(name, "is a copy of record %d, not another name of it", r.Seq)
+	linked, _, err := readFile(l.File(r), nil)
+	if own, _, _ := l.file(r.Seq, nil); err == nil && bytes.Equal(own, linked) {
+		c.note(name, "is a copy of record %d, not a hard link to it", r.Seq)
 		return nil
 	}
-	c.problem(name, "is another file than record %d", r.Seq)
-	c.unnamed = append(c.unnamed, r)
+	c.problem(name, "differs from record %d", r.Seq)
+	c.missingLinks = append(c.missingLinks, r)
 	return nil
 }
 
-// lost returns the record that a second name holds.
-func (l *Log) lost(name string) (handoff.Record, bool) {
+// linkedRecord returns the record in an ID link.
+func (l *Log) linkedRecord(name string) (handoff.Record, bool) {
 	content, _, err := readFile(filepath.Join(l.dir, recordsDir, name), nil)
 	if err != nil {
 		return handoff.Record{}, false
@@ -286,23 +253,23 @@ func (l *Log) lost(name string) (handoff.Record, bool) {
 	return r, r.ID+".json" == name
 }
 
-// named reports whether a record has its second name. Its error is
-// fs.ErrNotExist where that is missing.
-func (l *Log) named(r handoff.Record) (bool, error) {
-	one, err := os.Lstat(filepath.Join(l.dir, l.name(r.Seq)))
+// hasLink reports whether a record has its ID link. Its error is fs.ErrNotExist
+// if the link is missing.
+func (l *Log) hasLink(r handoff.Record) (bool, error) {
+	own, err := os.Lstat(filepath.Join(l.dir, l.name(r.Seq)))
 	if err != nil {
 		return false, err
 	}
-	two, err := os.Lstat(l.File(r))
+	linked, err := os.Lstat(l.File(r))
 	if err != nil {
 		return false, err
 	}
-	return os.SameFile(one, two), nil
+	return os.SameFile(own, linked), nil
 }
 
-// examineTwin looks at a record whose id came before. A writer that lost the
-// answer to its append may have tried again; then the bytes are the same.
-func (l *Log) examineTwin(c *check, r handoff.Record, first handoff.Seq) error {
+// checkDuplicate verifies a record whose id came before. A writer that lost the
+// reply to its append may have tried again; the bytes are then the same.
+func (l *Log) checkDuplicate(c *logCheck, r handoff.Record, first handoff.Seq) error {
 	other, _, err := l.record(first, nil)
 	if err != nil {
 		return err
@@ -313,18 +280,23 @@ func (l *Log) examineTwin(c *check, r handoff.Record, first handoff.Seq) error {
 		c.note(c.files[r.Seq], "repeats record %d", first)
 		return nil
 	}
-	c.problem(c.files[r.Seq], "has the id %s of record %d, which says something else", r.ID, first)
+	c.problem(c.files[r.Seq], "has the id %s of record %d, with different content", r.ID, first)
 	return nil
 }
 
-func (l *Log) listTemporaries(c *check) error {
-	entries, err := os.ReadDir(filepath.Join(l.dir, tmpDir))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, e := range entries {
-		c.temporary = append(c.temporary, e.Name())
-		c.note(tmpDir+"/"+e.Name(), "is a temporary of a process that writes, or died")
+// listTemporaries finds the temporary files of the log.
+func (l *Log) listTemporaries(c *logCheck) error {
+	for _, dir := range []string{tmpDir, "log"} {
+		names, err := l.namesIn(dir)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if dir == tmpDir || durable.IsTemporary(name) {
+				c.temporary = append(c.temporary, dir+"/"+name)
+				c.note(dir+"/"+name, "is a temporary file of a process that is running or was killed")
+			}
+		}
 	}
 	return nil
 }

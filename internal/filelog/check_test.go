@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/logtest"
 )
 
@@ -77,15 +76,15 @@ var faults = map[string]struct {
 			b[0] ^= 1
 			overwrite(s.t, s.number(7), string(b))
 		},
-		name: func(s site) string { return s.log.name(7) }, text: "is no record",
+		name: func(s site) string { return s.log.name(7) }, text: "not a valid record",
 	},
 	"cut": {
 		make: func(s site) { b := s.content(s.number(7)); overwrite(s.t, s.number(7), b[:len(b)/2]) },
-		name: func(s site) string { return s.log.name(7) }, text: "is no record",
+		name: func(s site) string { return s.log.name(7) }, text: "not a valid record",
 	},
 	"empty": {
 		make: func(s site) { overwrite(s.t, s.number(12), "") },
-		name: func(s site) string { return s.log.name(12) }, text: "is no record",
+		name: func(s site) string { return s.log.name(12) }, text: "not a valid record",
 	},
 	"unreadable": {
 		make: func(s site) { s.must(os.Remove(s.number(7)), os.Mkdir(s.number(7), 0o700)) },
@@ -126,11 +125,11 @@ var faults = map[string]struct {
 			name := s.second(3)
 			s.must(os.Remove(name), os.Link(s.number(4), name))
 		},
-		name: func(s site) string { return recordsDir }, text: "is another file than record 3", mended: true,
+		name: func(s site) string { return recordsDir }, text: "differs from record 3", mended: true,
 	},
 	"second name with other bytes": {
 		make: func(s site) { overwrite(s.t, s.second(3), "{}") },
-		name: func(s site) string { return recordsDir }, text: "is another file than record 3", mended: true,
+		name: func(s site) string { return recordsDir }, text: "differs from record 3", mended: true,
 	},
 	"second name of nothing": {
 		make: func(s site) { s.put(recordsDir+"/art_01K0000000000000000000000A.json", "{}") },
@@ -164,11 +163,11 @@ var faults = map[string]struct {
 	},
 	"no identity": {
 		make: func(s site) { s.must(os.Remove(s.path(idName))) },
-		name: func(s site) string { return idName }, text: "is no identity", mended: true,
+		name: func(s site) string { return idName }, text: "invalid log ID", mended: true,
 	},
 	"bad identity": {
 		make: func(s site) { overwrite(s.t, s.path(idName), strings.Repeat("x", 32)) },
-		name: func(s site) string { return idName }, text: "is no identity", mended: true,
+		name: func(s site) string { return idName }, text: "invalid log ID", mended: true,
 	},
 	"no log, but records": {
 		make: func(s site) { s.must(os.RemoveAll(s.path("log"))) },
@@ -185,9 +184,9 @@ func TestCheckFindsEachFault(t *testing.T) {
 			tt.make(s)
 
 			before := files(t, s.dir)
-			report, err := openQuick(s.dir).Check(t.Context())
+			report, err := checkAll(t, openQuick(s.dir))
 			s.must(err)
-			if report.Sound() || !slices.ContainsFunc(report.Findings, func(f Finding) bool {
+			if report.OK() || !slices.ContainsFunc(report.Findings, func(f handoff.Finding) bool {
 				return !f.Note && strings.HasPrefix(f.Name, tt.name(s)) && strings.Contains(f.Text, tt.text)
 			}) {
 				t.Errorf("check finds %+v, want %s %q", report.Findings, tt.name(s), tt.text)
@@ -196,7 +195,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 				t.Error("check changed something")
 			}
 
-			_, err = openQuick(s.dir).Repair(t.Context(), time.Now())
+			err = repairAll(t, openQuick(s.dir))
 			if tt.mended && err != nil {
 				t.Errorf("repair: %v", err)
 			}
@@ -233,22 +232,22 @@ func TestRepairFillsHoles(t *testing.T) {
 	for _, n := range lost {
 		s.must(os.Remove(s.number(n)))
 	}
-	old, err := s.log.ID()
+	old, err := s.log.ID(t.Context())
 	s.must(err)
-	_, err = openQuick(s.dir).Repair(t.Context(), time.Now())
+	err = repairAll(t, openQuick(s.dir))
 	s.must(err)
 	for _, r := range logtest.Collect(t, openQuick(s.dir), 0) {
 		if _, gap := r.Fact.(*handoff.Gap); gap != slices.Contains(lost, r.Seq) {
 			t.Errorf("record %d: gap %v", r.Seq, gap)
 		}
 	}
-	renewed, err := openQuick(s.dir).ID()
+	renewed, err := openQuick(s.dir).ID(t.Context())
 	s.must(err)
 	if renewed == old {
 		t.Error("the log has its old identity: an index would not rebuild")
 	}
 	before := files(t, s.dir)
-	_, err = openQuick(s.dir).Repair(t.Context(), time.Now())
+	err = repairAll(t, openQuick(s.dir))
 	s.must(err)
 	if after := files(t, s.dir); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Error("a second repair changed something")
@@ -263,7 +262,7 @@ func TestRepairDies(t *testing.T) {
 		s := site{t: t, dir: whole(t)}
 		s.log = openQuick(s.dir)
 		s.must(os.Remove(s.second(7)), os.Remove(s.number(7)), os.Remove(s.second(8)))
-		old, err := s.log.ID()
+		old, err := s.log.ID(t.Context())
 		s.must(err)
 		left := at
 		d := &hooked{disk: quick(s.dir), before: func(step) error {
@@ -272,14 +271,14 @@ func TestRepairDies(t *testing.T) {
 			}
 			return nil
 		}}
-		_, err = newLog(s.dir, d, 5, rand.Reader).Repair(t.Context(), time.Now())
+		err = repairAll(t, newLog(s.dir, d, 5, rand.Reader))
 		if err == nil {
 			return
 		}
-		if id, _ := s.log.ID(); id == old && s.there(7) {
+		if id, _ := s.log.ID(t.Context()); id == old && s.there(7) {
 			t.Errorf("step %d: the hole is filled, and the identity is old", at)
 		}
-		_, err = openQuick(s.dir).Repair(t.Context(), time.Now())
+		err = repairAll(t, openQuick(s.dir))
 		s.must(err, lossless(t, s.dir, openQuick(s.dir), nil))
 	}
 }
@@ -316,12 +315,6 @@ func TestNotes(t *testing.T) {
 			},
 			text: "is a temporary",
 		},
-		"stored body of no record": {
-			make: func(s site) {
-				s.must(os.MkdirAll(s.path(content.StoredDir+"/art_01K0000000000000000000000A"), 0o700))
-			},
-			text: "belongs to no record: its publish died", stays: true,
-		},
 		"new temporary": {
 			make: func(s site) { s.must(os.MkdirAll(s.path(tmpDir), 0o700)); s.put(tmpDir+"/record-1", "") },
 			text: "is a temporary", stays: true,
@@ -332,18 +325,18 @@ func TestNotes(t *testing.T) {
 			s.log = openQuick(s.dir)
 			tt.make(s)
 			says := func() bool {
-				report, err := openQuick(s.dir).Check(t.Context())
+				report, err := checkAll(t, openQuick(s.dir))
 				s.must(err)
-				if !report.Sound() {
+				if !report.OK() {
 					t.Errorf("check finds %+v, want notes only", report.Findings)
 				}
-				return slices.ContainsFunc(report.Findings, func(f Finding) bool { return strings.Contains(f.Text, tt.text) })
+				return slices.ContainsFunc(report.Findings, func(f handoff.Finding) bool { return strings.Contains(f.Text, tt.text) })
 			}
 			before := files(t, s.dir)
 			if !says() {
 				t.Errorf("check has no note %q", tt.text)
 			}
-			_, err := openQuick(s.dir).Repair(t.Context(), time.Now())
+			err := repairAll(t, openQuick(s.dir))
 			s.must(err)
 			unchanged(t, before, files(t, s.dir))
 			if says() != tt.stays {
@@ -357,7 +350,7 @@ func TestNotes(t *testing.T) {
 func TestCheckOfNothing(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{dir, filepath.Join(dir, "none")} {
-		report, err := openQuick(d).Check(t.Context())
+		report, err := checkAll(t, openQuick(d))
 		if err != nil || report.Records != 0 || len(report.Findings) != 0 {
 			t.Errorf("check of nothing: %+v, %v", report, err)
 		}
@@ -396,16 +389,16 @@ func TestCheckWhileWriting(t *testing.T) {
 		if err := sound(t, open()); err != nil {
 			t.Error(err)
 		}
-		if found, err := open().Repair(t.Context(), time.Now()); err != nil || !found.Sound() {
-			t.Errorf("repair: %+v, %v", found.Findings, err)
+		if err := repairAll(t, open()); err != nil {
+			t.Errorf("repair: %v", err)
 		}
 	}
-	report, err := open().Check(t.Context())
+	report, err := checkAll(t, open())
 	if err != nil || report.Records != 1200 || len(report.Findings) != 0 {
 		t.Errorf("check of the whole log: %d records, %v, %v; want 1200 and nothing found", report.Records, report.Findings, err)
 	}
 	for name, content := range files(t, dir) {
-		if strings.Contains(name, found) || bytes.Contains([]byte(content), []byte("log.gap")) {
+		if strings.Contains(name, quarantinedLink) || bytes.Contains([]byte(content), []byte("log.gap")) {
 			t.Errorf("a repair made %s", name)
 		}
 	}

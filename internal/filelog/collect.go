@@ -1,40 +1,54 @@
 package filelog
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/content"
 )
 
-// A KeptBody is a body as it lies in its directory.
-type KeptBody struct {
-	Digest    handoff.Digest    `json:"digest"`
-	SizeBytes int64             `json:"sizeBytes"`
-	Need      content.Reference `json:"need"`
-	modTime   time.Time
-	name      string // below the runtime directory
-	aside     bool   // a collection was about to remove it
+// removingSuffix is the suffix of a body that is being removed.
+const removingSuffix = ".aside"
+
+// A bodyFile is the file of a body.
+type bodyFile struct {
+	handoff.StoredBody
+	name     string // in the log's directory
+	removing bool
 }
 
-// asideSuffix marks a body on its way out.
-const asideSuffix = ".aside"
+// List implements handoff.BodyLister.
+func (b *Bodies) List(ctx context.Context) iter.Seq2[handoff.StoredBody, error] {
+	return func(yield func(handoff.StoredBody, error) bool) {
+		bodies, _, err := b.files()
+		for _, f := range bodies {
+			if err := ctx.Err(); err != nil {
+				yield(handoff.StoredBody{}, err)
+				return
+			}
+			if !yield(f.StoredBody, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(handoff.StoredBody{}, b.failure("list bodies", err))
+		}
+	}
+}
 
-// list returns every body, and what doesn't belong among them.
-func (b *Bodies) list(needs *content.References) (bodies []KeptBody, strays []string, err error) {
+// files returns every body, and the names of files that are none.
+func (b *Bodies) files() (bodies []bodyFile, foreign []string, err error) {
 	dirs, err := b.entries(bodiesDir)
 	for _, dir := range dirs {
 		name := bodiesDir + "/" + dir.Name()
 		if !dir.IsDir() {
-			strays = append(strays, name)
+			foreign = append(foreign, name)
 			continue
 		}
 		files, err := b.entries(name)
@@ -42,10 +56,11 @@ func (b *Bodies) list(needs *content.References) (bodies []KeptBody, strays []st
 			return nil, nil, err
 		}
 		for _, file := range files {
-			rest, aside := strings.CutSuffix(file.Name(), asideSuffix)
-			k := KeptBody{Digest: handoff.Digest{Algorithm: handoff.SHA256, Value: dir.Name() + rest}, name: name + "/" + file.Name(), aside: aside}
-			if len(dir.Name()) != 2 || !isDigest(k.Digest) || !file.Type().IsRegular() {
-				strays = append(strays, k.name)
+			rest, removing := strings.CutSuffix(file.Name(), removingSuffix)
+			f := bodyFile{name: name + "/" + file.Name(), removing: removing}
+			f.Digest = handoff.Digest{Algorithm: handoff.SHA256, Value: dir.Name() + rest}
+			if len(dir.Name()) != 2 || !isDigest(f.Digest) || !file.Type().IsRegular() {
+				foreign = append(foreign, f.name)
 				continue
 			}
 			info, err := file.Info()
@@ -55,11 +70,11 @@ func (b *Bodies) list(needs *content.References) (bodies []KeptBody, strays []st
 			if err != nil {
 				return nil, nil, err
 			}
-			k.SizeBytes, k.modTime, k.Need = info.Size(), info.ModTime(), needs.Of(k.Digest)
-			bodies = append(bodies, k)
+			f.SizeBytes, f.StoredAt = info.Size(), info.ModTime()
+			bodies = append(bodies, f)
 		}
 	}
-	return bodies, strays, err
+	return bodies, foreign, err
 }
 
 // entries lists a directory, which need not exist.
@@ -71,85 +86,35 @@ func (b *Bodies) entries(dir string) ([]fs.DirEntry, error) {
 	return list, err
 }
 
-// Unneeded returns the bodies that no artifact needs but those that were
-// withdrawn, the largest first. Those of the last hour are left out: they may
-// belong to a publish that is under way. It changes nothing.
-//
-// Its kinds are Unavailable, and Corrupt where anything is wrong with the log:
-// a record that can't be read may need any body.
-func (b *Bodies) Unneeded(ctx context.Context, now time.Time) ([]KeptBody, error) {
-	c, err := b.log.examine(ctx)
-	if err != nil {
-		return nil, b.failure("collect", err)
+// Remove implements handoff.BodyRemover. It renames the body before it checks
+// the age: a Put from then on finds the body missing and writes it again, and a
+// Put before that has renewed the age.
+func (b *Bodies) Remove(_ context.Context, d handoff.Digest, before time.Time) (removed bool, err error) {
+	defer func() { err = b.failure("collect body", err) }()
+	if !isDigest(d) {
+		return false, nil
 	}
-	if !c.report.Sound() {
-		first := c.report.Findings[slices.IndexFunc(c.report.Findings, func(f Finding) bool { return !f.Note })]
-		return nil, &handoff.Error{Op: "collect", Name: first.Name, Kind: handoff.Corrupt, Err: errors.New("something is wrong with the log: " + first.Text),
-			Hint: handoff.Advice("handoff check tells all of it")}
+	_, name := b.locate(d)
+	file := b.log.path(name)
+	// A rename over a body whose removal was interrupted changes nothing: both
+	// have the same bytes.
+	if err := os.Rename(file, file+removingSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
 	}
-	bodies, _, err := b.list(&c.needs)
-	if err != nil {
-		return nil, b.failure("collect", err)
-	}
-	if c.report.Records == 0 && len(bodies) > 0 && !b.log.identified() {
-		return nil, &handoff.Error{Op: "collect", Name: b.log.dir, Kind: handoff.Corrupt, Err: errors.New("there are bodies, and no log that could need them"),
-			Hint: handoff.Advice("handoff check tells what is missing")}
-	}
-	bodies = slices.DeleteFunc(bodies, func(k KeptBody) bool { return k.Need == content.Referenced || now.Sub(k.modTime) < staleAfter })
-	slices.SortFunc(bodies, func(x, y KeptBody) int { return cmp.Compare(y.SizeBytes, x.SizeBytes) })
-	return bodies, nil
-}
-
-// identified reports whether there is a log.
-func (l *Log) identified() bool {
-	id, err := l.ID()
-	return err == nil && id != ""
-}
-
-// Collect removes bodies that Unneeded returned for the same time, and returns
-// those that it removed. One that was kept anew meanwhile stays.
-func (b *Bodies) Collect(ctx context.Context, bodies []KeptBody, now time.Time) (gone []KeptBody, err error) {
-	for _, k := range bodies {
-		if err := ctx.Err(); err != nil {
-			return gone, err
-		}
-		removed, err := b.collect(k, now)
-		if err != nil {
-			return gone, b.failure("collect", err)
-		}
-		if removed {
-			gone = append(gone, k)
-		}
-	}
-	return gone, nil
-}
-
-// collect sets a body aside before it looks at its age: whoever keeps it anew
-// from then on finds it missing and writes it again, and whoever did before has
-// made it young.
-func (b *Bodies) collect(k KeptBody, now time.Time) (removed bool, err error) {
-	_, name := b.place(k.Digest)
-	aside := b.log.path(name + asideSuffix)
-	if !k.aside {
-		err = os.Rename(b.log.path(name), aside)
-	}
-	var info fs.FileInfo
-	if err == nil {
-		info, err = os.Lstat(aside)
-	}
+	info, err := os.Lstat(file + removingSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // another collection was here
+		return false, nil // another process removed it
 	}
 	if err != nil {
 		return false, err
 	}
-	if now.Sub(info.ModTime()) < staleAfter {
-		if err := os.Link(aside, b.log.path(name)); err != nil && !errors.Is(err, fs.ErrExist) {
+	if !info.ModTime().Before(before) {
+		if err := os.Link(file+removingSuffix, file); err != nil && !errors.Is(err, fs.ErrExist) {
 			return false, err
 		}
-		return false, os.Remove(aside)
+		return false, os.Remove(file + removingSuffix)
 	}
-	if err := os.Remove(aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(file + removingSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	return true, nil

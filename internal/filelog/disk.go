@@ -10,10 +10,11 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// A disk does all the work that a log and its bodies need from a file system, so that a test
-// can stop it anywhere. Names are slash-separated and relative to the runtime
+// A disk is what a log and its bodies need of a file system, so that a test can
+// stop it at any step. Names are slash-separated and relative to the log's
 // directory.
 type disk interface {
 	create(content io.Reader, mode fs.FileMode) (temporary, error)
@@ -23,21 +24,21 @@ type disk interface {
 	syncDir(name string) error
 }
 
-// A temporary is a written file on its way to a name.
+// A temporary is a written file that has no final name yet.
 type temporary interface {
 	sync() error
 	link(name string) error
-	linked() (bool, error) // whether it got a name, whatever link answered
-	close() error          // leaves only the names it was linked to
+	linked() (bool, error) // whether it has a name, whatever link returned
+	close() error          // leaves only the names that it was linked to
 }
 
-// recordMode is the mode of a record: it is written once.
+// recordMode is the mode of a record, which never changes.
 const recordMode = 0o444
 
-// system is the disk of the operating system, below one directory.
+// system is the disk of the operating system, in one directory.
 type system struct {
 	dir   string
-	named atomic.Bool // temporaries need a name
+	named atomic.Bool // temporary files need a name
 }
 
 func newSystem(dir string) *system { return &system{dir: dir} }
@@ -59,7 +60,7 @@ func (s *system) create(content io.Reader, mode fs.FileMode) (temporary, error) 
 	return t, nil
 }
 
-// open returns an empty temporary, and the file that it is.
+// open returns an empty temporary and its file.
 func (s *system) open() (temporary, *os.File, error) {
 	if !s.named.Load() {
 		t, f, err := createUnnamed(s)
@@ -78,7 +79,7 @@ func (s *system) open() (temporary, *os.File, error) {
 	return &named{f, s}, f, nil
 }
 
-func (s *system) mkdir(name string) error { return os.Mkdir(s.path(name), dirMode(s.dir)) }
+func (s *system) mkdir(name string) error { return os.Mkdir(s.path(name), DirMode(s.dir)) }
 
 func (s *system) link(old, new string) error { return os.Link(s.path(old), s.path(new)) }
 
@@ -98,16 +99,16 @@ func (s *system) syncDir(name string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// dirMode returns the mode of the directories that a log makes: the owner's
-// alone, or the group's too where the group may write the workspace.
-func dirMode(dir string) fs.FileMode {
+// DirMode returns the mode of a new directory and of those in it: access for the
+// owner, and for the group if the group may write to the parent directory.
+func DirMode(dir string) fs.FileMode {
 	if info, err := os.Stat(filepath.Dir(dir)); err == nil && info.Mode().Perm()&0o020 != 0 {
 		return 0o770
 	}
 	return 0o700
 }
 
-// named is a temporary that has a name, below log/tmp.
+// named is a temporary with a name in log/tmp.
 type named struct {
 	f *os.File
 	s *system
@@ -118,7 +119,7 @@ func (t *named) link(name string) error { return os.Link(t.f.Name(), t.s.path(na
 func (t *named) linked() (bool, error)  { return moreLinks(t.f, 1) }
 func (t *named) close() error           { return errors.Join(t.f.Close(), os.Remove(t.f.Name())) }
 
-// moreLinks reports whether f has more than n names.
+// moreLinks reports whether f has more than n hard links.
 func moreLinks(f *os.File, n uint64) (bool, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -128,36 +129,29 @@ func moreLinks(f *os.File, n uint64) (bool, error) {
 	return ok && uint64(stat.Nlink) > n, nil
 }
 
-// failure gives an error of the file system its kind and its hint.
+// failure gives a file system error its kind and its hint.
 func (l *Log) failure(op string, err error) error {
 	var known *handoff.Error
 	if errors.As(err, &known) {
 		return err
 	}
-	e := &handoff.Error{Op: op, Name: l.dir, Kind: handoff.Unavailable, Err: reason(err),
-		Hint: handoff.Advice("set HANDOFF_DIR to a directory that can be written")}
+	e := &handoff.Error{Op: op, Name: l.dir, Kind: handoff.Unavailable, Err: durable.Reason(err),
+		Hint: handoff.Advice("set HANDOFF_DIR to a writable directory")}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.Kind, e.Hint = handoff.Corrupt, handoff.Advice("handoff check tells what is missing")
-		e.Err = errors.New("part of the log is gone")
+		e.Kind, e.Hint = handoff.Corrupt, handoff.Suggest("list what is missing", handoff.ActionCheck)
+		e.Err = errors.New("log directory is incomplete")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		e.Hint = handoff.Advice("make room, then run the command again; nothing was recorded")
+		e.Hint = handoff.Advice("free disk space and retry; nothing was recorded")
 	}
 	return e
 }
 
-// reason returns why err happened, without what was tried.
+// reason returns the cause of an error without the operation and its subject.
 func reason(err error) error {
 	var known *handoff.Error
-	var link *os.LinkError
-	var path *fs.PathError
-	switch {
-	case errors.As(err, &known) && known.Err != nil:
+	if errors.As(err, &known) && known.Err != nil {
 		return known.Err
-	case errors.As(err, &link):
-		return link.Err
-	case errors.As(err, &path):
-		return path.Err
 	}
-	return err
+	return durable.Reason(err)
 }

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unnamed is a temporary that has no name: if the process dies, so does it.
+// unnamed is a temporary without a name: it disappears with its process.
 type unnamed struct {
 	f *os.File
 	s *system
 }
 
-// createUnnamed opens an unnamed file beside the log, or returns
+// createUnnamed opens an unnamed file on the log's file system, or returns
 // errors.ErrUnsupported.
 func createUnnamed(s *system) (temporary, *os.File, error) {
 	dir := s.path("log")
@@ -28,7 +28,7 @@ func createUnnamed(s *system) (temporary, *os.File, error) {
 	f := os.NewFile(uintptr(fd), dir)
 	if _, err := os.Lstat("/proc/self/fd"); err != nil {
 		f.Close()
-		return nil, nil, errors.ErrUnsupported // it could get no name
+		return nil, nil, errors.ErrUnsupported // it could not be linked
 	}
 	return &unnamed{f, s}, f, nil
 }

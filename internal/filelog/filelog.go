@@ -3,14 +3,16 @@
 // A record is written once, to a temporary file, and then linked to the next
 // free number. A number that exists is complete and never changes.
 //
-//	<runtime directory>/
-//	  log/ID                              random identity, minted with the log
-//	  log/00000000/000000000042.json      record 42, and a checksum; its name is its place
-//	  log/tmp/                            named temporaries, where the system has no unnamed ones
-//	  artifacts/records/art_….json        a second link to an artifact's record, under its id
+//	<directory>/
+//	  log/ID                              random ID, generated with the log
+//	  log/00000000/000000000042.json      record 42 with a checksum; the file name is its Seq
+//	  log/tmp/                            named temporary files, where the system has no unnamed ones
+//	  artifacts/records/art_….json        ID link: a hard link to an artifact's record, named by its id
+//	  bodies/sha256/ab/cdef…              kept bodies, named by their digest
 //
 // Any number of processes may append and read at once. There is no lock and no
-// daemon: whoever links a number first has it, and the others take the next.
+// daemon: the first process to link a number has it, and the others take the
+// next. docs/format.md describes the format and the protocol.
 package filelog
 
 import (
@@ -26,58 +28,58 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// shardSize is how many records a directory of the log holds.
+// shardSize is the number of records in one directory of the log.
 const shardSize = 4096
 
-// guarded is how many numbers beyond a free one are looked at before a record
-// is put there.
-const guarded = 64
+// lookahead is the number of names after a free one that must not exist before
+// a record is put there.
+const lookahead = 64
 
-// pollEvery is how often Wait looks for the next number.
+// pollEvery is how often Wait checks for the next number.
 const pollEvery = 20 * time.Millisecond
 
-// beyondEvery is after how many polls Wait looks whether what it waits for is
-// a hole that others have passed.
-const beyondEvery = 50
+// holeEvery is the number of polls after which Wait checks whether the number it
+// waits for is a hole that others have passed.
+const holeEvery = 50
 
-// A Log is a handoff.Log below one runtime directory. Nothing is made there
-// before the first Append.
+// A Log is a handoff.Log in one directory. Nothing is created there before the
+// first Append.
 type Log struct {
-	// Passed, if it is set, returns a place that had a record, 0 for none: Append
-	// refuses, with kind Corrupt, to put one there or before.
-	Passed func() handoff.Seq
-
 	dir    string
 	disk   disk
 	shard  handoff.Seq
 	random io.Reader
 
 	mu    sync.Mutex  // held while a number is taken
-	made  bool        // the directory is known to hold a log
-	last  handoff.Seq // a number that was seen to exist
-	sure  handoff.Seq // a number after which no number was found to exist
-	asked bool        // the log goes on beyond what Passed returned
+	made  bool        // the directory is known to contain a log
+	last  handoff.Seq // the highest number seen to exist
+	atEnd bool        // nothing was after last when this process last checked
 }
 
 var (
-	_ handoff.Log   = (*Log)(nil)
-	_ handoff.Filer = (*Log)(nil)
+	_ handoff.Log        = (*Log)(nil)
+	_ handoff.Filer      = (*Log)(nil)
+	_ handoff.Identifier = (*Log)(nil)
+	_ handoff.Ender      = (*Log)(nil)
+	_ handoff.LogChecker = (*Log)(nil)
+	_ handoff.Repairer   = (*Log)(nil)
 )
 
-// Open returns the log below a runtime directory, which need not exist yet.
-// Its identity is drawn from random.
+// Open returns the log in a directory, which need not exist yet. Its ID and the
+// ids of repair records are drawn from random.
 func Open(dir string, random io.Reader) *Log {
 	return newLog(dir, newSystem(dir), shardSize, random)
 }
 
 func newLog(dir string, d disk, shard handoff.Seq, random io.Reader) *Log {
-	return &Log{dir: dir, disk: d, shard: shard, random: random, sure: -1}
+	return &Log{dir: dir, disk: d, shard: shard, random: random}
 }
 
-// ID returns the log's identity, or "" where there is no log yet.
-func (l *Log) ID() (string, error) {
+// ID implements handoff.Identifier.
+func (l *Log) ID(context.Context) (string, error) {
 	b, err := os.ReadFile(filepath.Join(l.dir, idName))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
@@ -88,14 +90,14 @@ func (l *Log) ID() (string, error) {
 	return string(bytes.TrimSpace(b)), nil
 }
 
-// Append implements handoff.Log. Where the record got its place but could not
-// be brought to stable storage, it returns that place with the error.
+// Append implements handoff.Log. If the record was linked but could not be
+// synced, it returns the record's Seq with the error.
 func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
 	b, err := r.JSON()
 	if err != nil {
 		return 0, err
 	}
-	if err := l.Make(); err != nil {
+	if err := l.Create(); err != nil {
 		return 0, err
 	}
 	t, err := l.disk.create(bytes.NewReader(sealed(b)), recordMode)
@@ -109,28 +111,16 @@ func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error)
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	seq, stepped, err := l.take(t)
+	seq, err := l.take(t)
 	if err != nil {
 		return 0, err
 	}
-	if err := l.settle(seq, stepped); err != nil {
+	if err := l.disk.syncDir(l.shardName(seq)); err != nil {
 		return seq, &handoff.Error{Op: "append", Name: l.name(seq), Kind: handoff.Unavailable,
-			Err:  fmt.Errorf("the record is written, but may not survive a power loss: %w", reason(err)),
-			Hint: handoff.Advice("handoff list shows it; publish it again only if it is gone")}
+			Err:  fmt.Errorf("the record is written, but may not survive a power loss: %w", durable.Reason(err)),
+			Hint: handoff.Suggest("check whether it was recorded before publishing again", handoff.ActionList)}
 	}
 	return seq, nil
-}
-
-// settle brings the name at seq to stable storage. The numbers that were
-// stepped over may not be there yet either, and without them it would follow a
-// hole.
-func (l *Log) settle(seq, stepped handoff.Seq) error {
-	if stepped != 0 && l.shardOf(stepped) != l.shardOf(seq) {
-		if err := l.disk.syncDir(l.shardName(stepped)); err != nil {
-			return err
-		}
-	}
-	return l.disk.syncDir(l.shardName(seq))
 }
 
 // Link implements handoff.Filer.
@@ -153,7 +143,7 @@ func (l *Log) Wait(ctx context.Context, after handoff.Seq) error {
 	defer tick.Stop()
 	for polls := 1; ; polls++ {
 		there, err := l.disk.exists(l.name(after + 1))
-		if err == nil && !there && polls%beyondEvery == 0 {
+		if err == nil && !there && polls%holeEvery == 0 {
 			err = l.holeAt(after + 1)
 		}
 		if err != nil {
@@ -170,15 +160,15 @@ func (l *Log) Wait(ctx context.Context, after handoff.Seq) error {
 	}
 }
 
-// path returns where a name below the runtime directory lies.
+// path returns the file of a name in the log's directory.
 func (l *Log) path(name string) string { return filepath.Join(l.dir, filepath.FromSlash(name)) }
 
 func (l *Log) shardOf(n handoff.Seq) handoff.Seq { return (n - 1) / l.shard }
 
-// shardName returns the directory of a number, below the runtime directory.
+// shardName returns the name of the directory of a number.
 func (l *Log) shardName(n handoff.Seq) string { return fmt.Sprintf("log/%08d", l.shardOf(n)) }
 
-// name returns the file of a number, below the runtime directory.
+// name returns the name of the file of a number.
 func (l *Log) name(n handoff.Seq) string {
 	b := make([]byte, 0, len("log/00000000/000000000000.json"))
 	b = append(b, "log/"...)

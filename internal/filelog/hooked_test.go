@@ -13,8 +13,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/content"
 )
 
 // A step is one piece of a disk's work.
@@ -183,13 +185,30 @@ func lossless(t *testing.T, dir string, log *Log, acks []ack) error {
 	return sound(t, log)
 }
 
+// checkAll verifies a log and its bodies as a workspace does.
+func checkAll(t *testing.T, log *Log) (handoff.Report, error) {
+	refs := new(content.References)
+	report, err := log.Check(t.Context(), refs.Add)
+	if err != nil {
+		return report, err
+	}
+	found, err := content.CheckBodies(t.Context(), log.Bodies(), refs)
+	report.Findings = append(report.Findings, found...)
+	return report, err
+}
+
+// repairAll repairs a log and its bodies as a workspace does.
+func repairAll(t *testing.T, log *Log) error {
+	return errors.Join(log.Repair(t.Context(), time.Now()), log.Bodies().Repair(t.Context(), time.Now()))
+}
+
 // sound returns an error unless a check of the log finds nothing wrong.
 func sound(t *testing.T, log *Log) error {
-	report, err := log.Check(t.Context())
+	report, err := checkAll(t, log)
 	if err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
-	if !report.Sound() {
+	if !report.OK() {
 		return fmt.Errorf("check finds %+v", report.Findings)
 	}
 	return nil

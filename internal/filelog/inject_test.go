@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/logtest"
 )
 
@@ -62,11 +62,11 @@ func (i injection) artifact(kept bool) handoff.Record {
 	}
 }
 
-// body returns the name of a body that some artifact needs, and of another.
+// body returns the name of a body that some artifact refs, and of another.
 func (i injection) body() (name, other string) {
 	var needed []string
 	for d := range i.needed() {
-		_, name := i.log.Bodies().place(d)
+		_, name := i.log.Bodies().locate(d)
 		needed = append(needed, name)
 	}
 	slices.Sort(needed)
@@ -80,9 +80,10 @@ func (i injection) body() (name, other string) {
 }
 
 func (i injection) needed() map[handoff.Digest]string {
-	c, err := i.log.examineAll(i.t.Context())
+	refs := new(content.References)
+	_, err := i.log.Check(i.t.Context(), refs.Add)
 	i.must(err)
-	return c.needs.Artifacts()
+	return refs.Artifacts()
 }
 
 // alter replaces what a file holds, under all of its names.
@@ -188,7 +189,7 @@ var injections = map[string]func(i injection) []string{
 	"body: missing": func(i injection) []string {
 		name, _ := i.body()
 		i.must(os.Remove(i.path(name)))
-		return []string{name}
+		return []string{bodyDigest(name)}
 	},
 	"body: swapped": func(i injection) []string {
 		name, other := i.body()
@@ -205,7 +206,7 @@ var injections = map[string]func(i injection) []string{
 		return []string{name}
 	},
 	"identity: truncated": func(i injection) []string {
-		i.must(os.Chmod(i.path(idName), 0o600), os.Truncate(i.path(idName), i.random.Int64N(identitySize*2)))
+		i.must(os.Chmod(i.path(idName), 0o600), os.Truncate(i.path(idName), i.random.Int64N(idSize*2)))
 		return []string{idName}
 	},
 	"foreign file": func(i injection) []string {
@@ -213,6 +214,11 @@ var injections = map[string]func(i injection) []string{
 		i.put(name, "mine")
 		return []string{name}
 	},
+}
+
+// bodyDigest returns the digest by which a check names a missing body.
+func bodyDigest(name string) string {
+	return handoff.SHA256 + ":" + strings.ReplaceAll(strings.TrimPrefix(name, bodiesDir+"/"), "/", "")
 }
 
 // secondName returns the second name of record n, or "" where it has none.
@@ -241,13 +247,13 @@ func TestInjectedFaults(t *testing.T) {
 		t.Run(fmt.Sprintf("%d %s", round, name), func(t *testing.T) {
 			t.Parallel()
 			i := inject(t, rand.New(rand.NewPCG(uint64(round), 0)))
-			report, err := i.log.Check(t.Context())
+			report, err := checkAll(t, i.log)
 			i.must(err)
 			if len(report.Findings) > 0 {
 				t.Fatalf("false alarm before anything is wrong: %+v", report.Findings)
 			}
 			may := injections[name](i)
-			report, err = openQuick(i.dir).Check(t.Context())
+			report, err = checkAll(t, openQuick(i.dir))
 			i.must(err)
 			found := false
 			for _, f := range report.Findings {
@@ -260,7 +266,7 @@ func TestInjectedFaults(t *testing.T) {
 				t.Errorf("check finds %+v, want %s", report.Findings, may[0])
 			}
 			before := i.numbers()
-			_, err = openQuick(i.dir).Repair(t.Context(), time.Now())
+			err = repairAll(t, openQuick(i.dir))
 			i.must(err)
 			for file, was := range before {
 				if now := i.numbers()[file]; now != was {

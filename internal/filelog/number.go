@@ -1,6 +1,7 @@
 package filelog
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,39 +9,36 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// contended is how many taken numbers in a row a writer steps over one by one
-// before it searches for the end.
+// contended is the number of taken numbers that a writer tries one after the
+// other before it searches for the end.
 const contended = 32
 
-// take links t to the next free number. It also returns the first number that
-// it found taken on the way, or 0.
+// take links t to the next free number and returns it. Numbers that it finds
+// taken may not be durable yet: those in the same directory become so with the
+// next sync of it, and those in an older one did when the newer was started.
 //
-// Within the process one writer links at a time: the others would only step
-// over its number.
-func (l *Log) take(t temporary) (seq, stepped handoff.Seq, err error) {
+// Within the process one writer links at a time: the others would only find its
+// number taken.
+func (l *Log) take(t temporary) (handoff.Seq, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, err := l.next()
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	for tries := 1; ; tries++ {
 		linked, err := l.linkTo(t, n)
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
-		l.last = max(l.last, n)
+		l.last, l.atEnd = max(l.last, n), linked
 		if linked {
-			l.sure = l.last
-			return n, stepped, nil
-		}
-		if stepped == 0 {
-			stepped = n
+			return n, nil
 		}
 		n++ // another writer took the number
 		if tries%contended == 0 {
 			if n, err = l.search(); err != nil {
-				return 0, 0, err
+				return 0, err
 			}
 		}
 	}
@@ -49,7 +47,7 @@ func (l *Log) take(t temporary) (seq, stepped handoff.Seq, err error) {
 // linkTo links t to the number n, and reports whether it was free.
 func (l *Log) linkTo(t temporary, n handoff.Seq) (bool, error) {
 	if (n-1)%l.shard == 0 {
-		if err := l.beginShard(n); err != nil {
+		if err := l.startShard(n); err != nil {
 			return false, l.failure("append", err)
 		}
 	}
@@ -60,7 +58,7 @@ func (l *Log) linkTo(t temporary, n handoff.Seq) (bool, error) {
 	if !errors.Is(err, fs.ErrExist) {
 		return false, l.failure("append", err)
 	}
-	// The name may be ours: the reply to an earlier try can be lost on the way.
+	// The name may be ours: the reply to an earlier attempt can be lost.
 	ours, err := t.linked()
 	if err != nil {
 		return false, l.failure("append", err)
@@ -68,9 +66,9 @@ func (l *Log) linkTo(t temporary, n handoff.Seq) (bool, error) {
 	return ours, nil
 }
 
-// beginShard makes the directory that n is the first number of. The older one
-// is synced first, so that no power loss leaves a gap before n.
-func (l *Log) beginShard(n handoff.Seq) error {
+// startShard creates the directory whose first number is n. The previous one is
+// synced first, so that no power loss leaves a hole before n.
+func (l *Log) startShard(n handoff.Seq) error {
 	if n > 1 {
 		if err := l.disk.syncDir(l.shardName(n - 1)); err != nil {
 			return err
@@ -82,35 +80,27 @@ func (l *Log) beginShard(n handoff.Seq) error {
 	return l.disk.syncDir("log")
 }
 
-// Newest returns the last place of the log, 0 for none. It reads no record.
-func (l *Log) Newest() (handoff.Seq, error) {
+// Newest implements handoff.Ender.
+func (l *Log) Newest(context.Context) (handoff.Seq, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, err := l.search()
 	return n - 1, err
 }
 
-// next returns the number to try first. It follows one that this process just
-// saw, or is searched for.
+// next returns the number to try first: the one after the end that this process
+// just saw, or the result of a search.
 func (l *Log) next() (handoff.Seq, error) {
-	if l.Passed == nil || l.asked {
-		if l.sure == l.last {
-			return l.last + 1, nil
-		}
-		return l.search()
+	if l.atEnd {
+		return l.last + 1, nil
 	}
-	passed := l.Passed() // before the search, for others go on meanwhile
-	n, err := l.search()
-	if err == nil && n <= passed {
-		err = l.hole(n, fmt.Sprintf("the index knows record %d", passed))
-	}
-	l.asked = err == nil
-	return n, err
+	return l.search()
 }
 
-// search returns the first free number after the last one seen, in O(log n)
-// looks, having made sure that it is no hole.
+// search returns the first free number after the last one seen, with O(log n)
+// stat calls. The number is not a hole.
 func (l *Log) search() (handoff.Seq, error) {
+	l.atEnd = false
 	for {
 		n, err := l.firstFree(l.last)
 		if err != nil {
@@ -122,14 +112,14 @@ func (l *Log) search() (handoff.Seq, error) {
 			return 0, err
 		}
 		if end {
-			l.sure = l.last
+			l.atEnd = true
 			return n, nil
 		}
 	}
 }
 
-// firstFree returns the first number after from that does not exist, where all
-// before it do.
+// firstFree returns a number after from that does not exist and whose predecessor
+// does. It is the first one unless the log has a hole.
 func (l *Log) firstFree(from handoff.Seq) (handoff.Seq, error) {
 	if from > 0 {
 		there, err := l.exists(from)
@@ -137,7 +127,7 @@ func (l *Log) firstFree(from handoff.Seq) (handoff.Seq, error) {
 			return 0, err
 		}
 		if !there {
-			return 0, l.hole(from, "it was there before")
+			return 0, l.hole(from, "it existed before")
 		}
 	}
 	step := handoff.Seq(1)
@@ -169,8 +159,8 @@ func (l *Log) firstFree(from handoff.Seq) (handoff.Seq, error) {
 }
 
 // isEnd reports whether the log ends before n, which was seen to be free. It
-// is false where n was taken since, and an error of kind Corrupt where a
-// number beyond n exists: then n is a hole that others have passed.
+// returns false if n was taken meanwhile, and an error of kind Corrupt if a
+// number beyond n exists: n is then a hole that others have passed.
 func (l *Log) isEnd(n handoff.Seq) (bool, error) {
 	beyond, err := l.beyond(n)
 	if err != nil || beyond == "" {
@@ -191,12 +181,13 @@ func (l *Log) holeAt(n handoff.Seq) error {
 	return err
 }
 
-// beyond returns what exists beyond n that can't while n is free, or "".
+// beyond returns something that exists beyond n and must not while n is free,
+// or "".
 func (l *Log) beyond(n handoff.Seq) (string, error) {
 	if l.last > n {
 		return fmt.Sprint(l.last), nil
 	}
-	for k := n + 1; k <= n+guarded; k++ {
+	for k := n + 1; k <= n+lookahead; k++ {
 		there, err := l.exists(k)
 		if err != nil {
 			return "", err
@@ -227,5 +218,5 @@ func (l *Log) exists(n handoff.Seq) (bool, error) {
 func (l *Log) hole(n handoff.Seq, why string) error {
 	return &handoff.Error{Op: "read log", Name: l.name(n), Kind: handoff.Corrupt,
 		Err:  fmt.Errorf("record %d is missing: %s", n, why),
-		Hint: handoff.Advice("handoff check --repair marks the place and keeps every other record")}
+		Hint: handoff.Suggest("mark the missing record and keep every other one", handoff.ActionRepair)}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// maxWindow is how many records are read ahead at most.
+// maxWindow is the highest number of records that are read ahead.
 const maxWindow = 512
 
 // Read implements handoff.Log. Long stretches are read and decoded on all
@@ -54,33 +54,31 @@ func (l *Log) Read(ctx context.Context, after handoff.Seq) iter.Seq2[handoff.Rec
 	}
 }
 
-// more reports whether next, which was seen to be missing, came meanwhile. It
-// is an error of kind Corrupt where next is a hole.
+// more reports whether next, which was seen to be missing, exists by now. It
+// returns an error of kind Corrupt if next is a hole.
 func (l *Log) more(next handoff.Seq) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.sure == l.last && l.last == next-1 {
-		return false, nil // nothing was beyond it when this process last looked
+	if l.atEnd && l.last == next-1 {
+		return false, nil
 	}
 	end, err := l.isEnd(next)
 	if err != nil || !end {
 		return !end, err
 	}
-	if next-1 > l.last { // a caller may ask for what is after a place that is not there
+	if next-1 > l.last { // the caller may have passed a Seq beyond the end
 		there, err := l.exists(next - 1)
 		if err != nil || !there {
 			return false, err
 		}
 		l.last = next - 1
 	}
-	if next-1 == l.last {
-		l.sure = l.last
-	}
+	l.atEnd = next-1 == l.last
 	return false, nil
 }
 
-// A window is what was read of a stretch: the records before the first number
-// that is missing.
+// A window is a range of records that were read: those before the first missing
+// number.
 type window struct {
 	records []handoff.Record
 	err     error
@@ -126,7 +124,7 @@ func (l *Log) window(ctx context.Context, first handoff.Seq, n int) window {
 	return window{records: records}
 }
 
-// record reads one record into a piece of buf, and returns what is left of it.
+// record reads one record into the start of buf, and returns the rest of buf.
 func (l *Log) record(n handoff.Seq, buf []byte) (handoff.Record, []byte, error) {
 	b, rest, err := l.file(n, buf)
 	if err != nil {
@@ -136,8 +134,7 @@ func (l *Log) record(n handoff.Seq, buf []byte) (handoff.Record, []byte, error) 
 	return r, rest, nil
 }
 
-// file reads the file of a record. Its error is fs.ErrNotExist where there is
-// none.
+// file reads the file of a record. Its error is fs.ErrNotExist if there is none.
 func (l *Log) file(n handoff.Seq, buf []byte) (content, rest []byte, err error) {
 	content, rest, err = readFile(filepath.Join(l.dir, l.name(n)), buf)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,20 +146,11 @@ func (l *Log) file(n handoff.Seq, buf []byte) (content, rest []byte, err error) 
 	return content, rest, nil
 }
 
-// At returns the record at a place, and whether there is one.
-func (l *Log) At(n handoff.Seq) (handoff.Record, bool, error) {
-	r, _, err := l.record(n, nil)
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, false, nil
-	}
-	return r, err == nil, err
-}
-
-// bufSize is how much memory records share while they are read.
+// bufSize is the size of the buffers into which records are read.
 const bufSize = 64 << 10
 
-// readFile is os.ReadFile with the fewest system calls for a small file, and
-// for a little more than a record's may have.
+// readFile is os.ReadFile with the fewest system calls for a small file. It stops
+// a little above the largest size of a record.
 func readFile(name string, buf []byte) (content, rest []byte, err error) {
 	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {

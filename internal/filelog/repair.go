@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,53 +14,52 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// staleAfter is the age at which a temporary's process is taken for dead.
+// staleAfter is the age at which a temporary file is abandoned: its process has
+// died.
 const staleAfter = time.Hour
 
-// maxHole is the longest stretch of missing records that is filled. A longer
-// one rather has a file beyond it that doesn't belong there.
+// maxHole is the longest range of missing records that is filled. A longer one
+// rather means that the file beyond it does not belong there.
 const maxHole = 1 << 16
 
-// found marks the names of files that lay where a second name belongs, stamp
-// is the time that follows.
+// The names of quarantined files: a mark and the time of the repair.
 const (
-	found = ".json.found-"
-	stamp = "20060102T150405.000000000"
+	quarantinedLink = ".json.found-"
+	quarantinedBody = ".damaged-"
+	timestamp       = "20060102T150405.000000000"
 )
 
-// Repair checks the log and mends what can be mended without changing any
-// record. Holes get back the records that they lost, if all of those still
-// have their second names, else records that say that one was lost; and the
-// log gets a new identity, so that every index rebuilds. Second names are made
-// again; what is no longer the body that its name says is kept aside, so that
-// the body can be kept anew; old temporaries go. It returns what it found
-// before.
-func (l *Log) Repair(ctx context.Context, now time.Time) (Report, error) {
-	c, err := l.examineAll(ctx)
+// Repair implements handoff.Repairer. A hole gets back the records that it lost
+// if all of them still have their ID links; otherwise it is filled with records
+// that mark the loss. The log then gets a new ID, so that every index is
+// rebuilt. ID links are recreated and abandoned temporary files removed.
+func (l *Log) Repair(ctx context.Context, now time.Time) error {
+	c, err := l.check(ctx, nil)
 	if err != nil {
-		return Report{}, l.failure("repair", err)
+		return l.failure("repair", err)
 	}
-	for _, mend := range []func(*check, time.Time) error{l.fillHoles, l.nameRecords, l.Bodies().quarantine, l.dropTemporaries} {
-		if err := mend(c, now); err != nil {
-			return c.report, l.failure("repair", err)
+	for _, fix := range []func(*logCheck, time.Time) error{l.fillHoles, l.linkRecords, l.removeTemporaries} {
+		if err := fix(c, now); err != nil {
+			return l.failure("repair", err)
 		}
 	}
-	return c.report, nil
+	return nil
 }
 
-// fillHoles renews the log's identity first: an index that rebuilds meanwhile
-// stops at the hole, and goes on once it is filled.
-func (l *Log) fillHoles(c *check, now time.Time) error {
-	if len(c.holes) == 0 && !c.nameless {
+// fillHoles renews the log's ID first: an index that is rebuilt meanwhile stops
+// at the hole, and continues when it is filled.
+func (l *Log) fillHoles(c *logCheck, now time.Time) error {
+	if len(c.holes) == 0 && !c.missingID {
 		return nil
 	}
 	for _, h := range c.holes {
 		if h.last-h.first >= maxHole {
 			return &handoff.Error{Op: "repair", Name: l.name(h.last + 1), Kind: handoff.Corrupt,
-				Err:  fmt.Errorf("the records %d to %d before it are missing: it seems to be out of place", h.first, h.last),
-				Hint: handoff.Advice("find out which tool put it there, and handoff check again")}
+				Err:  fmt.Errorf("records %d to %d before it are missing: the file seems to be misplaced", h.first, h.last),
+				Hint: handoff.Suggest("see every problem after you found the tool that put it there", handoff.ActionCheck)}
 		}
 	}
 	if err := l.renewID(); err != nil {
@@ -77,23 +77,23 @@ func (l *Log) fillHoles(c *check, now time.Time) error {
 	return l.disk.syncDir("log")
 }
 
-// restorable returns the records that the holes lost, in the order in which
-// they were made, where each hole can have its own.
-func (c *check) restorable() []handoff.Record {
+// restorable returns the records that the holes lost, in the order in which they
+// were created, if there is one for each missing number.
+func (c *logCheck) restorable() []handoff.Record {
 	missing := handoff.Seq(0)
 	for _, h := range c.holes {
 		missing += h.last - h.first + 1
 	}
-	if missing != handoff.Seq(len(c.lost)) {
+	if missing != handoff.Seq(len(c.orphanLinks)) {
 		return nil
 	}
-	return slices.SortedFunc(slices.Values(c.lost), func(a, b handoff.Record) int {
+	return slices.SortedFunc(slices.Values(c.orphanLinks), func(a, b handoff.Record) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 }
 
-// fill puts the first of the lost records in its place, or one that says that
-// a record was lost.
+// fill gives the number n to the first of the lost records, or to a record that
+// marks the loss.
 func (l *Log) fill(n handoff.Seq, now time.Time, lost []handoff.Record) error {
 	if err := l.disk.mkdir(l.shardName(n)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -105,7 +105,7 @@ func (l *Log) fill(n handoff.Seq, now time.Time, lost []handoff.Record) error {
 		return l.disk.syncDir(l.shardName(n))
 	}
 	r, err := handoff.NewRecord(now, l.random, handoff.Producer{Source: handoff.FromNone},
-		&handoff.Gap{Reason: "the record at this place was lost"})
+		&handoff.Gap{Reason: "the record at this position was lost"})
 	if err != nil {
 		return err
 	}
@@ -113,45 +113,43 @@ func (l *Log) fill(n handoff.Seq, now time.Time, lost []handoff.Record) error {
 	if err != nil {
 		return err
 	}
-	if err := l.makeFile(l.name(n), string(sealed(b))); err != nil {
+	if err := l.createFile(l.name(n), string(sealed(b))); err != nil {
 		return err
 	}
 	return l.disk.syncDir(l.shardName(n))
 }
 
-// renewID replaces the log's identity.
+// renewID replaces the log's ID.
 func (l *Log) renewID() error {
-	id, err := newIdentity(l.random)
+	id, err := newID(l.random)
 	if err != nil {
 		return err
 	}
-	if err := l.disk.mkdir(tmpDir); err != nil && !errors.Is(err, fs.ErrExist) {
+	root, err := os.OpenRoot(l.dir)
+	if err != nil {
 		return err
 	}
-	next := tmpDir + "/ID-" + id
-	if err := l.makeFile(next, id+"\n"); err != nil {
+	defer root.Close()
+	return durable.Replace(root, idName, func(w io.Writer) error {
+		_, err := io.WriteString(w, id+"\n")
 		return err
-	}
-	if err := os.Rename(filepath.Join(l.dir, next), filepath.Join(l.dir, idName)); err != nil {
-		return err
-	}
-	return l.disk.syncDir("log")
+	})
 }
 
-// nameRecords makes the second names that are missing or lead elsewhere. A
-// file that stands in the way is kept beside.
-func (l *Log) nameRecords(c *check, now time.Time) error {
-	if len(c.unnamed) == 0 {
+// linkRecords creates the ID links that are missing or wrong. Another file with
+// the name of a link is quarantined.
+func (l *Log) linkRecords(c *logCheck, now time.Time) error {
+	if len(c.missingLinks) == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Join(l.dir, recordsDir), dirMode(l.dir)); err != nil {
+	if err := os.MkdirAll(filepath.Join(l.dir, recordsDir), DirMode(l.dir)); err != nil {
 		return err
 	}
-	for _, r := range c.unnamed {
-		if same, err := l.named(r); same {
+	for _, r := range c.missingLinks {
+		if same, err := l.hasLink(r); same {
 			continue // its writer was about to
 		} else if err == nil {
-			if err := os.Rename(l.File(r), strings.TrimSuffix(l.File(r), ".json")+found+now.UTC().Format(stamp)); err != nil {
+			if err := os.Rename(l.File(r), strings.TrimSuffix(l.File(r), ".json")+quarantinedLink+now.UTC().Format(timestamp)); err != nil {
 				return err
 			}
 		}
@@ -162,9 +160,9 @@ func (l *Log) nameRecords(c *check, now time.Time) error {
 	return l.disk.syncDir(recordsDir)
 }
 
-func (l *Log) dropTemporaries(c *check, now time.Time) error {
+func (l *Log) removeTemporaries(c *logCheck, now time.Time) error {
 	for _, name := range c.temporary {
-		file := filepath.Join(l.dir, tmpDir, name)
+		file := l.path(name)
 		info, err := os.Lstat(file)
 		if err != nil || now.Sub(info.ModTime()) < staleAfter {
 			continue

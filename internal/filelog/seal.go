@@ -15,8 +15,8 @@ import (
 //
 //	{"version":1,…,"crc32c":"e3069283"}
 //
-// It is the file's, not the record's: whoever reads the log gets the bytes
-// that were appended.
+// The checksum belongs to the file, not to the record: a reader of the log gets
+// the bytes that were appended.
 const (
 	sealBegins = `,"crc32c":"`
 	sealEnds   = `"}`
@@ -29,7 +29,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func sealed(b []byte) []byte {
 	end := bytes.LastIndexByte(b, '}')
 	if end < 0 {
-		return b // no record, as its readers will say
+		return b // not a record; readers report that
 	}
 	file := make([]byte, 0, len(b)+sealSize)
 	file = append(file, b[:end]...)
@@ -45,10 +45,10 @@ func appendSeal(to, b []byte) []byte {
 	return append(to, sealEnds...)
 }
 
-var errBroken = errors.New("its bytes are not those that were written: the checksum differs")
+var errBroken = errors.New("checksum mismatch")
 
-// unsealed returns the bytes that were sealed, and whether they were: others
-// are returned as they are. It writes to b. Its error is errBroken.
+// unsealed returns the record's bytes without the checksum, and whether there was
+// one. It changes b. Its error is errBroken.
 func unsealed(b []byte) (record []byte, was bool, err error) {
 	end := bytes.LastIndexByte(b, '}') + 1
 	begin := end - sealSize
@@ -63,7 +63,7 @@ func unsealed(b []byte) (record []byte, was bool, err error) {
 	return append(b[:begin+1], b[end:]...), true, nil
 }
 
-// stored returns the record that a file of the log holds, and whether it has a
+// stored returns the record in a file of the log, and whether the file has a
 // checksum.
 func stored(n handoff.Seq, file []byte) (handoff.Record, bool) {
 	b, was, err := unsealed(file)

@@ -152,10 +152,10 @@ func workToPoint(dir string) error {
 	}
 	runtime := filepath.Join(dir, ".handoff")
 	log := filelog.Open(runtime, rand.Reader)
-	if err := log.Make(); err != nil {
+	if err := log.Create(); err != nil {
 		return err
 	}
-	id, err := log.ID()
+	id, err := log.ID(context.Background())
 	if err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ func checkWorkspace(t *testing.T, dir, reports string) {
 	w := open(t, dir)
 	defer w.Close()
 	report, err := w.Check(t.Context())
-	if err != nil || !report.Sound() {
+	if err != nil || !report.OK() {
 		t.Errorf("Check = %+v, %v, want no findings", report.Findings, err)
 	}
 	records := logtest.Collect(t, w.Log, 0)
@@ -397,7 +397,7 @@ func compareIndex(t *testing.T, w *workspace.Workspace, records []handoff.Record
 	if _, err := w.Newest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	id, err := w.Log.ID()
+	id, err := filelog.Open(w.Runtime, rand.Reader).ID(t.Context())
 	must(t, err)
 	index, err := sqlindex.Open(t.Context(), filepath.Join(w.Runtime, "index.db"), id)
 	must(t, err)
@@ -513,7 +513,7 @@ func TestRandomKills(t *testing.T) {
 			running = false
 		case <-time.After(300 * time.Millisecond):
 		}
-		if report, err := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Check(t.Context()); err != nil || !report.Sound() {
+		if report, err := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Check(t.Context(), nil); err != nil || !report.OK() {
 			t.Errorf("Check = %+v, %v, want no findings", report.Findings, err)
 		}
 	}

@@ -15,18 +15,18 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// What there is below the runtime directory, beside the shards.
+// The contents of the log's directory, apart from the shards.
 const (
 	idName     = "log/ID"
 	tmpDir     = "log/tmp"
 	recordsDir = "artifacts/records"
 )
 
-// Make makes the runtime directory and an empty log in it, if they are
-// missing. Append does so by itself.
+// Create creates the log's directory and an empty log in it, if they are
+// missing. Append and Put do so by themselves.
 //
-// Kinds: Unavailable, and Unsupported where the file system has no hard links.
-func (l *Log) Make() error {
+// Kinds: Unavailable, and Unsupported if the file system has no hard links.
+func (l *Log) Create() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.made {
@@ -34,7 +34,7 @@ func (l *Log) Make() error {
 	}
 	there, err := l.disk.exists(idName)
 	if err == nil && !there {
-		err = l.makeAll()
+		err = l.createAll()
 	}
 	if err != nil {
 		return l.failure("create log", err)
@@ -43,9 +43,10 @@ func (l *Log) Make() error {
 	return nil
 }
 
-// makeAll links the log's identity last, so that a log that has one is whole.
-func (l *Log) makeAll() error {
-	above, err := l.makeAbove()
+// createAll links the log's ID last, so that a log with an ID is complete. The
+// ID is also the trial of whether the file system has hard links.
+func (l *Log) createAll() error {
+	parents, err := l.createParents()
 	if err != nil {
 		return err
 	}
@@ -59,10 +60,7 @@ func (l *Log) makeAll() error {
 			made = append(made, name)
 		}
 	}
-	err = l.makeFile(".gitignore", "*\n")
-	if err == nil {
-		err = l.makeID(above)
-	}
+	err = l.createID(parents)
 	if noLinks(err) {
 		os.Remove(filepath.Join(l.dir, tmpDir)) // where a named temporary was
 		for _, name := range slices.Backward(made) {
@@ -70,42 +68,42 @@ func (l *Log) makeAll() error {
 		}
 		return &handoff.Error{Op: "create log", Name: l.dir, Kind: handoff.Unsupported,
 			Err:  errors.New("the file system has no hard links"),
-			Hint: handoff.Advice("set HANDOFF_DIR to a directory on a file system that has")}
+			Hint: handoff.Advice("set HANDOFF_DIR to a directory on a file system with hard links")}
 	}
 	return err
 }
 
-// makeAbove makes the directories above the runtime directory, and returns
-// those that hold a new one.
-func (l *Log) makeAbove() ([]string, error) {
-	holders, parent := []string{".."}, filepath.Dir(l.dir)
+// createParents creates the directories above the log's own, and returns those
+// that contain a new one.
+func (l *Log) createParents() ([]string, error) {
+	changed, parent := []string{".."}, filepath.Dir(l.dir)
 	for dir := parent; ; dir = filepath.Dir(dir) {
 		_, err := os.Stat(dir)
 		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-			return holders, os.MkdirAll(parent, 0o777)
+			return changed, os.MkdirAll(parent, 0o777)
 		}
-		holders = append(holders, holders[len(holders)-1]+"/..")
+		changed = append(changed, changed[len(changed)-1]+"/..")
 	}
 }
 
-func (l *Log) makeID(above []string) error {
-	for _, dir := range append([]string{"artifacts", "bodies", "."}, above...) {
+func (l *Log) createID(parents []string) error {
+	for _, dir := range append([]string{"artifacts", "bodies", "."}, parents...) {
 		if err := l.disk.syncDir(dir); err != nil {
 			return err
 		}
 	}
-	id, err := newIdentity(l.random)
+	id, err := newID(l.random)
 	if err != nil {
 		return err
 	}
-	if err := l.makeFile(idName, id+"\n"); err != nil {
+	if err := l.createFile(idName, id+"\n"); err != nil {
 		return err
 	}
 	return l.disk.syncDir("log")
 }
 
-// makeFile makes a file whole, unless there is one.
-func (l *Log) makeFile(name, content string) error {
+// createFile creates a complete file, unless there is one.
+func (l *Log) createFile(name, content string) error {
 	t, err := l.disk.create(strings.NewReader(content), recordMode)
 	if err != nil {
 		return err
@@ -120,14 +118,14 @@ func (l *Log) makeFile(name, content string) error {
 	return nil
 }
 
-// identitySize is how many random bytes an identity has.
-const identitySize = 16
+// idSize is the number of random bytes in a log's ID.
+const idSize = 16
 
-// newIdentity returns an identity, in hexadecimal.
-func newIdentity(random io.Reader) (string, error) {
-	var b [identitySize]byte
+// newID returns a random ID in hexadecimal.
+func newID(random io.Reader) (string, error) {
+	var b [idSize]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", fmt.Errorf("no randomness: %w", err)
+		return "", fmt.Errorf("read random bytes: %w", err)
 	}
 	return hex.EncodeToString(b[:]), nil
 }

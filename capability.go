@@ -1,0 +1,79 @@
+package handoff
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+)
+
+// The interfaces of this file are optional abilities of a [Log] or of [Bodies],
+// found by type assertion. Package logtest has a conformance test for each.
+
+// An Identifier is a Log with a random ID, by which an index recognizes its log;
+// "" if the log does not exist yet. A repair that fills a position changes it.
+type Identifier interface {
+	ID(ctx context.Context) (string, error)
+}
+
+// An Ender is a Log that finds its last record, 0 for none, without reading.
+type Ender interface {
+	Newest(ctx context.Context) (Seq, error)
+}
+
+// A LogChecker is a Log that can verify its own storage.
+type LogChecker interface {
+	// Check reports what is wrong with the log and changes nothing. It calls
+	// each, unless that is nil, for every record, damaged ones included, in order.
+	Check(ctx context.Context, each func(Record)) (Report, error)
+}
+
+// A BodyChecker is a body store that can verify its own storage.
+type BodyChecker interface {
+	// Check reads every body, reports what is wrong and changes nothing.
+	Check(ctx context.Context) (Report, error)
+}
+
+// A Repairer is a Log or a body store that can repair its own storage.
+type Repairer interface {
+	// Repair fixes what can be fixed without changing a record. What is damaged
+	// is quarantined, never deleted.
+	Repair(ctx context.Context, now time.Time) error
+}
+
+// A BodyLister is a body store that can enumerate its bodies.
+type BodyLister interface {
+	List(ctx context.Context) iter.Seq2[StoredBody, error]
+}
+
+// A BodyRemover is a body store that can remove bodies.
+type BodyRemover interface {
+	// Remove removes a body that was last put before a time, and reports whether
+	// it did. A body that is put again meanwhile is stored when that Put returns.
+	Remove(ctx context.Context, d Digest, before time.Time) (bool, error)
+}
+
+// A StoredBody is one body of a store.
+type StoredBody struct {
+	Digest    Digest    `json:"digest"`
+	SizeBytes int64     `json:"sizeBytes"`
+	StoredAt  time.Time `json:"storedAt"` // when it was last put
+}
+
+// A Finding is one result of a check.
+type Finding struct {
+	Name string `json:"name"` // what it is about, such as a file of the runtime directory
+	Text string `json:"text"`
+	Note bool   `json:"note,omitempty"` // not a problem: derived, or left by a killed process
+}
+
+// A Report is the outcome of a check.
+type Report struct {
+	Records  int       `json:"records"`
+	Findings []Finding `json:"findings"`
+}
+
+// OK reports whether no finding is a problem.
+func (r Report) OK() bool {
+	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return !f.Note })
+}

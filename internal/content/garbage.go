@@ -1,0 +1,174 @@
+package content
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// CheckLog verifies a log and calls each for every record. A log that can't
+// verify itself is read.
+func CheckLog(ctx context.Context, log handoff.Log, each func(handoff.Record)) (handoff.Report, error) {
+	if c, ok := log.(handoff.LogChecker); ok {
+		return c.Check(ctx, each)
+	}
+	report := handoff.Report{Findings: []handoff.Finding{}}
+	for r, err := range log.Read(ctx, 0) {
+		if errors.Is(err, handoff.Corrupt) {
+			report.Findings = append(report.Findings, handoff.Finding{Name: "log", Text: err.Error()})
+			break
+		}
+		if err != nil {
+			return report, err
+		}
+		report.Records++
+		each(r)
+		if damaged, ok := r.Fact.(*handoff.Damaged); ok {
+			report.Findings = append(report.Findings, handoff.Finding{Name: fmt.Sprintf("record %d", r.Seq), Text: "not a valid record: " + damaged.Err.Error()})
+		}
+	}
+	return report, nil
+}
+
+// CheckBodies verifies the stored bodies, and that none is missing. Bodies that
+// no record needs are notes.
+func CheckBodies(ctx context.Context, bodies handoff.Bodies, refs *References) ([]handoff.Finding, error) {
+	var found []handoff.Finding
+	checker, verifiesAll := bodies.(handoff.BodyChecker)
+	if verifiesAll {
+		report, err := checker.Check(ctx)
+		if err != nil {
+			return nil, err
+		}
+		found = report.Findings
+	}
+	missing := refs.Artifacts()
+	if lister, ok := bodies.(handoff.BodyLister); ok {
+		for b, err := range lister.List(ctx) {
+			if err != nil {
+				return found, err
+			}
+			delete(missing, b.Digest)
+			if !verifiesAll {
+				found = append(found, verifyBody(ctx, bodies, b.Digest)...)
+			}
+			if refs.Of(b.Digest) == Orphan {
+				found = append(found, handoff.Finding{Name: bodyName(b.Digest), Note: true, Text: "is needed by no record: its publish is running or was killed"})
+			}
+		}
+	}
+	var lost []handoff.Finding
+	for d, id := range missing {
+		there, err := bodies.Has(ctx, d)
+		if err != nil {
+			return found, err
+		}
+		if !there {
+			lost = append(lost, handoff.Finding{Name: bodyName(d), Text: "is missing; it is the body of " + id})
+		}
+	}
+	slices.SortFunc(lost, func(a, b handoff.Finding) int { return strings.Compare(a.Name, b.Name) })
+	return append(found, lost...), ctx.Err()
+}
+
+// verifyBody reads one body.
+func verifyBody(ctx context.Context, bodies handoff.Bodies, d handoff.Digest) []handoff.Finding {
+	r, err := bodies.Open(ctx, d)
+	if err == nil {
+		r.Close()
+	}
+	if err == nil || errors.Is(err, handoff.NotFound) { // collected since
+		return nil
+	}
+	return []handoff.Finding{{Name: bodyName(d), Text: err.Error()}}
+}
+
+func bodyName(d handoff.Digest) string { return d.Algorithm + ":" + d.Value }
+
+// An UnneededBody is a stored body that no artifact refers to.
+type UnneededBody struct {
+	handoff.StoredBody
+	Need Reference
+}
+
+// Unneeded returns the bodies that were stored before a time and that no
+// artifact refers to, except withdrawn ones, the largest first. It changes nothing.
+//
+// Kinds: Unavailable, Corrupt (there is a problem in the log, so a damaged
+// record may need any body), Unsupported (the store can't list its bodies).
+func Unneeded(ctx context.Context, log handoff.Log, bodies handoff.Bodies, before time.Time) ([]UnneededBody, error) {
+	lister, ok := bodies.(handoff.BodyLister)
+	if !ok {
+		return nil, unsupported("list")
+	}
+	refs := new(References)
+	report, err := CheckLog(ctx, log, refs.Add)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(report.Findings, func(f handoff.Finding) bool { return !f.Note }); i >= 0 {
+		first := report.Findings[i]
+		return nil, &handoff.Error{Op: "collect", Name: first.Name, Kind: handoff.Corrupt, Err: errors.New("there is a problem in the log: " + first.Text),
+			Hint: handoff.Suggest("list every problem", handoff.ActionCheck)}
+	}
+	stored, list := 0, []UnneededBody(nil)
+	for b, err := range lister.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		stored++
+		if need := refs.Of(b.Digest); need != Referenced && b.StoredAt.Before(before) {
+			list = append(list, UnneededBody{b, need})
+		}
+	}
+	if stored > 0 && report.Records == 0 && !exists(ctx, log) {
+		return nil, &handoff.Error{Op: "collect", Kind: handoff.Corrupt, Err: errors.New("there are stored bodies but no log"),
+			Hint: handoff.Suggest("list what is missing", handoff.ActionCheck)}
+	}
+	slices.SortStableFunc(list, func(x, y UnneededBody) int { return cmp.Compare(y.SizeBytes, x.SizeBytes) })
+	return list, nil
+}
+
+// exists reports whether a log without records is known to exist.
+func exists(ctx context.Context, log handoff.Log) bool {
+	i, ok := log.(handoff.Identifier)
+	if !ok {
+		return false
+	}
+	id, err := i.ID(ctx)
+	return err == nil && id != ""
+}
+
+// Collect removes bodies that Unneeded returned for the same time, and returns
+// those that it removed. A body that was stored again meanwhile remains. Kinds:
+// Unavailable, Unsupported.
+func Collect(ctx context.Context, bodies handoff.Bodies, list []UnneededBody, before time.Time) (removed []UnneededBody, err error) {
+	remover, ok := bodies.(handoff.BodyRemover)
+	if !ok {
+		return nil, unsupported("collect")
+	}
+	for _, b := range list {
+		if err := ctx.Err(); err != nil {
+			return removed, err
+		}
+		gone, err := remover.Remove(ctx, b.Digest, before)
+		if err != nil {
+			return removed, err
+		}
+		if gone {
+			removed = append(removed, b)
+		}
+	}
+	return removed, nil
+}
+
+func unsupported(verb string) error {
+	return &handoff.Error{Op: "collect", Kind: handoff.Unsupported, Err: fmt.Errorf("the body store can't %s its bodies", verb),
+		Hint: handoff.Advice("use the tools of the body store")}
+}

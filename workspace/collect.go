@@ -1,0 +1,58 @@
+package workspace
+
+import (
+	"context"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/content"
+)
+
+// minAge is the age below which a body is not collected: it may belong to a
+// publish that is running.
+const minAge = time.Hour
+
+// Garbage are the kept bodies that no artifact needs, the largest first.
+type Garbage struct {
+	Bodies    []UnneededBody `json:"bodies"`
+	SizeBytes int64          `json:"sizeBytes"`
+	Collected bool           `json:"collected"` // the bodies have been removed
+}
+
+// An UnneededBody is a kept body that no artifact needs.
+type UnneededBody struct {
+	handoff.StoredBody
+	Need string `json:"need"` // withdrawn: each of its artifacts was; orphan: no record names it
+}
+
+// Unneeded returns the kept bodies that no artifact needs, except withdrawn
+// ones. Bodies that were stored in the last hour are left out. It changes
+// nothing.
+//
+// Kinds: Unavailable, Corrupt (there is a problem in the log, so a damaged
+// record may need any body), Unsupported (the store can't list its bodies).
+func (w *Workspace) Unneeded(ctx context.Context) (Garbage, error) {
+	list, err := content.Unneeded(ctx, w.log, w.bodies, w.now().Add(-minAge))
+	return garbage(list, false), err
+}
+
+// Collect removes the bodies that Unneeded returns, and returns those that it
+// removed. A body that is stored again meanwhile remains. Kinds: those of
+// Unneeded.
+func (w *Workspace) Collect(ctx context.Context) (Garbage, error) {
+	before := w.now().Add(-minAge)
+	list, err := content.Unneeded(ctx, w.log, w.bodies, before)
+	if err == nil {
+		list, err = content.Collect(ctx, w.bodies, list, before)
+	}
+	return garbage(list, true), err
+}
+
+func garbage(list []content.UnneededBody, collected bool) Garbage {
+	g := Garbage{Bodies: []UnneededBody{}, Collected: collected}
+	for _, b := range list {
+		g.Bodies = append(g.Bodies, UnneededBody{b.StoredBody, string(b.Need)})
+		g.SizeBytes += b.SizeBytes
+	}
+	return g
+}
