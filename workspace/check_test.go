@@ -54,7 +54,7 @@ func TestCheckIndex(t *testing.T) {
 			// The directory stays, and the killed writer may have stored a body
 			// without a record: both are notes.
 			report = check()
-			if noted := name == "a directory" || name == "killed writer"; !report.Sound() || len(report.Findings) > 0 && !noted {
+			if noted := name == "a directory" || name == "killed writer"; !report.OK() || len(report.Findings) > 0 && !noted {
 				t.Errorf("after a repair, check finds %+v", report.Findings)
 			}
 			checkWorkspace(t, dir, 31)
