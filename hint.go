@@ -47,9 +47,11 @@ const (
 	ActionPublish    Action = "publish"            // PATH
 	ActionPublishAs  Action = "publish replacing"  // REF
 	ActionStdin      Action = "publish from standard input"
-	ActionWrite      Action = "write"       // NAME PATH
-	ActionWatchAfter Action = "watch after" // SEQ
-	ActionThread     Action = "open thread" // URI
+	ActionWrite      Action = "write"                // NAME PATH
+	ActionWatchAfter Action = "watch after"          // SEQ
+	ActionThread     Action = "open thread"          // URI
+	ActionThreadHead Action = "show thread metadata" // URI
+	ActionSubagents  Action = "list subagents"       // URI
 	ActionSessions   Action = "list sessions"
 	ActionOpen       Action = "open session"
 	ActionClose      Action = "close session"      // SESSION

@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,14 +10,16 @@ import (
 	"unicode"
 )
 
-// A block is YAML as this package writes it: keys are fixed words, values are
-// quoted, so that any YAML reader gets back the bytes that were put in.
+// A block builds a YAML mapping. A YAML library is not used: other tools compare
+// these bytes, and a library chooses between plain, quoted and folded scalars by
+// itself and differs from version to version. Keys are constants, and every value
+// is one quoted scalar, so that any YAML reader returns the original bytes.
 type block struct {
 	b      strings.Builder
 	indent string
 }
 
-// put writes a key and its value, nothing where the value is empty.
+// put writes a key and its value, unless the value is empty.
 func (k *block) put(key, value string) {
 	if value != "" {
 		k.b.WriteString(k.indent + key + ": " + scalar(value) + "\n")
@@ -31,7 +34,7 @@ func (k *block) number(key string, n int64) {
 	k.indent = strings.ReplaceAll(k.indent, "-", " ")
 }
 
-// list opens a list; "[]" stands for an empty one.
+// list starts a list with n items.
 func (k *block) list(key string, n int) {
 	k.b.WriteString(k.indent + key + ":\n")
 	if n == 0 {
@@ -39,7 +42,7 @@ func (k *block) list(key string, n int) {
 	}
 }
 
-// item makes what is put next the first key of a list item below depth.
+// item starts a list item at the given depth.
 func (k *block) item(depth int) { k.indent = strings.Repeat("  ", depth) + "- " }
 
 func stamp(t time.Time) string {
@@ -49,8 +52,8 @@ func stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.999Z")
 }
 
-// scalar quotes s: in single quotes where that can hold it, else in double ones
-// with escapes.
+// scalar quotes s: in single quotes if possible, else in double quotes with
+// escapes.
 func scalar(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if !strings.ContainsFunc(s, special) {
@@ -81,13 +84,13 @@ func scalar(s string) string {
 	return b.String()
 }
 
-// special reports whether r can't stand in single quotes on one line.
+// special reports whether r is not allowed in single quotes on one line.
 func special(r rune) bool {
 	return !unicode.IsPrint(r) && r != ' ' || r == '\uFEFF' || r == '\u2028' || r == '\u2029'
 }
 
-// frontmatter returns the head of the page. Its first keys, their names and
-// order are what other tools read.
+// frontmatter returns the head of the page. Other tools rely on the names and the
+// order of the keys.
 func (p *page) frontmatter() string {
 	k := new(block)
 	t := p.Thread
@@ -161,7 +164,7 @@ func (k *block) metadata(t *Thread) {
 	}
 }
 
-// updated is when t last grew: its own word before that of the file system.
+// updated returns the time of the last record of t, else of its last write.
 func (t *Thread) updated() time.Time {
 	if t.Last.IsZero() {
 		return t.Updated
@@ -204,7 +207,7 @@ func (p *page) subagents(k *block) {
 	}
 }
 
-// usage writes what t spent.
+// usage writes the token usage of t.
 func (k *block) usage(t *Thread) {
 	if t == nil {
 		return
@@ -223,7 +226,7 @@ func (k *block) usage(t *Thread) {
 	}
 	for _, m := range t.Usage.Models {
 		k.item(len(outer)/2 + 2)
-		k.put("model", unknown(m.Model))
+		k.put("model", cmp.Or(m.Model, "unknown"))
 		k.put("provider", m.Provider)
 		k.tokens(m.Tokens)
 	}
@@ -242,14 +245,7 @@ func (k *block) tokens(t Tokens) {
 	}
 }
 
-func unknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
-}
-
-// warnings returns those of all that the page shows, once each.
+// warnings returns the distinct warnings of the threads on the page.
 func (p *page) warnings() []string {
 	ws := slices.Clone(p.Thread.Warnings)
 	if p.Agent != nil && p.Agent.Thread != nil {
@@ -259,7 +255,7 @@ func (p *page) warnings() []string {
 	return slices.Compact(ws)
 }
 
-// state is the state of what the page is about.
+// state returns the state of the thread or subagent on the page.
 func (p *page) state() State {
 	if p.Agent != nil {
 		return p.Agent.State
@@ -267,7 +263,7 @@ func (p *page) state() State {
 	return p.Thread.State
 }
 
-// age says how long ago t was.
+// age returns the time since t, "" if it is unknown.
 func (p *page) age(t time.Time) string {
 	d := p.Now.Sub(t)
 	switch {

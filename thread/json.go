@@ -10,7 +10,7 @@ import (
 type jsonHead struct {
 	URI        URI     `json:"uri"`
 	Mode       string  `json:"mode"`
-	*Thread            // not of a subagent
+	*Thread            // nil for a subagent
 	Main       *Thread `json:"mainThread,omitempty"`
 	Agent      *Agent  `json:"agent,omitempty"`
 	AgeSeconds *int64  `json:"statusAgeSeconds,omitempty"`
@@ -48,12 +48,12 @@ func (p *page) jsonMessage(w io.Writer, m Message) error {
 	if err != nil {
 		return err
 	}
+	p.buf.Reset()
 	if p.shown > 1 {
-		if _, err := io.WriteString(w, ",\n"); err != nil {
-			return err
-		}
+		p.buf.WriteString(",\n")
 	}
-	_, err = w.Write(b)
+	p.buf.Write(b)
+	_, err = w.Write(p.buf.Bytes())
 	return err
 }
 

@@ -34,12 +34,11 @@ func (p *page) writeMarkdown(w io.Writer, body func(io.Writer) error) error {
 	return err
 }
 
-// heading says how each role is called in a timeline.
+// heading is the heading of each role in a timeline.
 var heading = map[Role]string{User: "User", Assistant: "Assistant", Compaction: "Context Compacted", Note: "Note"}
 
-// structural matches the lines that give a page its structure. In a message
-// they get a backslash, so that what an agent wrote can't pass for another
-// message.
+// structural matches the headings of a page. Inside a message they are escaped
+// with a backslash, so that the text of an agent can't look like another message.
 var structural = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(#{1,4} (?:\d+\. |Thread$|Timeline$|Call |Thinking$|Lifecycle |Agent Status |Thread Excerpt ))`)
 })
@@ -56,7 +55,7 @@ func (p *page) message(w io.Writer, m Message) error {
 		fmt.Fprintf(b, "%s %d. %s\n\n", level, m.N, heading[m.Role])
 	}
 	if p.Usage {
-		b.WriteString(remark(m))
+		b.WriteString(details(m))
 	}
 	if text := strings.TrimSpace(m.Text); text != "" {
 		if strings.HasPrefix(text, "#") || strings.Contains(text, "\n#") {
@@ -76,8 +75,8 @@ func (p *page) message(w io.Writer, m Message) error {
 	return err
 }
 
-// remark says when a message was written, by what, and at what price.
-func remark(m Message) string {
+// details returns a line with the time, model and usage of a message.
+func details(m Message) string {
 	var parts []string
 	if !m.Time.IsZero() {
 		parts = append(parts, stamp(m.Time))
@@ -89,7 +88,7 @@ func remark(m Message) string {
 		parts = append(parts, fmt.Sprintf("input %d, cache read %d, cache write %d, output %d", u.Input, u.CacheRead, u.CacheWrite, u.Output))
 	}
 	if m.Inherited {
-		parts = append(parts, "from the thread this was forked from")
+		parts = append(parts, "inherited from the original thread")
 	}
 	if parts == nil {
 		return ""
@@ -110,7 +109,7 @@ func call(b *bytes.Buffer, level string, c Call) {
 	fence(b, c.Output)
 }
 
-// fence writes s between fences that are longer than any in s.
+// fence writes s as a code block, with fences longer than any in s.
 func fence(b *bytes.Buffer, s string) {
 	s = strings.TrimRight(s, "\n")
 	if s == "" {
@@ -138,7 +137,7 @@ func code(s string) string {
 	return marks + s + marks
 }
 
-// subagent is a subagent's page before its messages.
+// subagent returns the page of a subagent up to its messages.
 func (p *page) subagent() string {
 	var b strings.Builder
 	a := p.Agent
@@ -158,12 +157,12 @@ func (p *page) subagent() string {
 	}
 	b.WriteString("\n## Thread Excerpt (Child Thread)\n\n")
 	if a.Thread != nil && p.shown > 0 && p.shown < a.Thread.Messages {
-		fmt.Fprintf(&b, "_%d of %d messages; --full shows all._\n\n", p.shown, a.Thread.Messages)
+		fmt.Fprintf(&b, "_Showing %d of %d messages._\n\n", p.shown, a.Thread.Messages)
 	}
 	return b.String()
 }
 
-// list is the page of all subagents.
+// list returns the page that lists the subagents.
 func (p *page) list() string {
 	var b strings.Builder
 	b.WriteString("\n# Subagents\n\n")
@@ -244,11 +243,12 @@ func event(b *strings.Builder, e Event, agent string) {
 	b.WriteByte('\n')
 }
 
-// clip cuts s to n bytes, at a character, and says how much is missing.
+// clip shortens s to n bytes, at a character boundary, and appends how many were
+// removed.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
 	cut := strings.ToValidUTF8(s[:n], "")
-	return fmt.Sprintf("%s… (%d bytes more)", cut, len(s)-len(cut))
+	return fmt.Sprintf("%s… (%d more bytes)", cut, len(s)-len(cut))
 }

@@ -12,52 +12,55 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A Provider reads what one tool left on disk. It never writes there.
+// A Provider reads the transcripts of one tool. It never writes.
 type Provider interface {
-	// Thread finds a thread by its id, a subagent's too. The error is NotFound
-	// where there is none, Unavailable where it was and its file is gone.
+	// Thread finds a thread or subagent by ID. The error is NotFound if there is
+	// none, Unavailable if its transcript was removed or can't be read.
 	Thread(ctx context.Context, id string) (*Thread, error)
 
-	// Threads finds all threads that are nobody's subagent, newest first as far
-	// as names tell. What can't be read is an error between the others.
+	// Threads lists all threads that are not subagents, newest first as far as
+	// file names show it. What can't be read is an error between the threads.
 	Threads(ctx context.Context) iter.Seq2[*Thread, error]
 
-	// Agents finds the subagents of a thread that this provider found, in the
-	// order they were begun. It reads main at most once, and not at all if that
-	// has been read.
+	// Agents lists the subagents of a thread of this provider, in the order they
+	// were started. It loads main unless it is loaded.
 	Agents(ctx context.Context, main *Thread) ([]Agent, error)
 }
 
-// A Brancher is a provider of threads that have branches. A URI names one by an
-// entry on it, in the place of a subagent.
+// A Brancher is a provider whose threads have branches. A URI names a branch by
+// one of its entries, in the position of a subagent.
 type Brancher interface {
-	// Branch returns main as it was when the entry was its last, and the entry in
-	// its one spelling; nil if main has no such entry.
+	// Branch returns main with the given entry as its last, and the canonical ID
+	// of the entry. The thread is nil if main has no such entry.
 	Branch(ctx context.Context, main *Thread, entry string) (*Thread, string, error)
 }
 
-// A Driver is a provider before any file is opened.
+// A Driver describes a tool and opens its Provider.
 type Driver struct {
 	Name string
 
-	// ID reports whether s can only be an id of this provider or of one with ids
-	// of the same form, and returns it in its one spelling.
+	// Env is the environment variable that sets the directories to search. It is
+	// used in hints.
+	Env string
+
+	// ID reports whether s has the form of this tool's IDs, and returns its
+	// canonical form.
 	ID func(s string) (id string, ok bool)
 
-	// Roots names the directories in which the tool keeps threads, whether they
-	// exist or not. An empty variable is an unset one.
+	// Roots returns the directories in which the tool keeps threads. They need
+	// not exist. An empty variable is treated as unset.
 	Roots func(getenv func(string) string, home string) []string
 
-	// Open returns the provider for these directories. Those that do not exist
-	// hold no threads.
+	// Open returns a provider for these directories. Directories that do not
+	// exist contain no threads.
 	Open func(roots []string) (Provider, error)
 }
 
-// UUIDs is the ID of a driver whose ids are UUIDs.
+// UUIDs is the Driver.ID of tools whose IDs are UUIDs.
 func UUIDs(s string) (string, bool) { return strings.ToLower(s), IsUUID(s) }
 
-// A Set is all providers, each opened when it is first asked. It may be used by
-// several goroutines.
+// A Set resolves URIs with a list of drivers. It opens each provider when it is
+// first used, and may be used by several goroutines.
 type Set struct {
 	drivers []Driver
 	getenv  func(string) string
@@ -67,12 +70,13 @@ type Set struct {
 	opened map[string]Provider
 }
 
-// NewSet returns the set of these drivers for one user's environment.
+// NewSet returns a set of these drivers. The directories they search depend on
+// the environment and on the user's home directory.
 func NewSet(drivers []Driver, getenv func(string) string, home string) *Set {
 	return &Set{drivers: drivers, getenv: getenv, home: home, opened: map[string]Provider{}}
 }
 
-// Names returns the providers' names, in the order of their drivers.
+// Names returns the names of the providers, in the order of their drivers.
 func (s *Set) Names() []string {
 	var names []string
 	for _, d := range s.drivers {
@@ -81,13 +85,13 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// Provider opens the provider of this name. The error is Unsupported if there
+// Provider opens the provider with this name. The error is Unsupported if there
 // is none.
 func (s *Set) Provider(name string) (Provider, error) {
 	i := slices.IndexFunc(s.drivers, func(d Driver) bool { return d.Name == name })
 	if i < 0 {
 		return nil, &handoff.Error{Op: "thread", Name: name, Kind: handoff.Unsupported,
-			Err: errors.New("no such provider"), Hint: handoff.Advice("providers are " + strings.Join(s.Names(), ", "))}
+			Err: errors.New("unknown provider"), Hint: handoff.Advice("the providers are " + strings.Join(s.Names(), ", "))}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,19 +106,19 @@ func (s *Set) Provider(name string) (Provider, error) {
 	return p, nil
 }
 
-// A View is what a URI names.
+// A View is what a URI identifies.
 type View struct {
-	URI    URI     // complete and in its one spelling
+	URI    URI     // in canonical form, with provider
 	Thread *Thread // the thread, or the parent of Agent
-	Agents []Agent // all subagents of Thread; nil until asked for
+	Agents []Agent // the subagents of Thread; nil until LoadAgents
 	Agent  *Agent  // the subagent that the URI names, or nil
 
 	provider Provider
 }
 
-// Open finds what u names. The error is NotFound, Conflict where a bare id is
-// known to several providers, Unsupported or Invalid. A subagent that left no
-// trace is no error: its state says so.
+// Open resolves u. The error is NotFound, Unsupported, Invalid, or Conflict if
+// several providers have a bare ID. An unknown subagent is not an error: its
+// status is NotFound.
 func (s *Set) Open(ctx context.Context, u URI) (*View, error) {
 	v, err := s.find(ctx, u)
 	if err != nil || v.URI.Agent == "" {
@@ -131,13 +135,13 @@ func (s *Set) Open(ctx context.Context, u URI) (*View, error) {
 		}
 	}
 	if v.Agent == nil {
-		v.Agent = v.stranger(ctx, v.URI.Agent)
+		v.Agent = v.unknownAgent(ctx, v.URI.Agent)
 	}
 	v.URI.Agent = v.Agent.ID
 	return v, nil
 }
 
-// LoadAgents finds the subagents, unless that was done.
+// LoadAgents sets v.Agents, unless it is set.
 func (v *View) LoadAgents(ctx context.Context) (err error) {
 	if v.Agents == nil {
 		v.Agents, err = v.provider.Agents(ctx, v.Thread)
@@ -148,13 +152,13 @@ func (v *View) LoadAgents(ctx context.Context) (err error) {
 	return err
 }
 
-// pick returns the agent that word names: exactly, else in another case, but
-// only if one alone answers to it.
-func (v *View) pick(word string) *Agent {
+// pick returns the only agent with this name or alias: an exact match, else one
+// that differs in case.
+func (v *View) pick(name string) *Agent {
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
 		var found *Agent
 		for i := range v.Agents {
-			if !v.Agents[i].answers(word, same) {
+			if !v.Agents[i].named(name, same) {
 				continue
 			}
 			if found != nil {
@@ -169,11 +173,11 @@ func (v *View) pick(word string) *Agent {
 	return nil
 }
 
-// stranger is what there is to say of an agent that the thread does not know.
-func (v *View) stranger(ctx context.Context, id string) *Agent {
-	a := &Agent{ID: id, URI: v.URI.Child(id), State: State{Status: NotFound, Source: Inferred, Evidence: "neither the parent's transcript nor a child's names it"}}
+// unknownAgent returns an agent that the thread does not mention.
+func (v *View) unknownAgent(ctx context.Context, id string) *Agent {
+	a := &Agent{ID: id, URI: v.URI.Child(id), State: State{Status: NotFound, Source: Inferred, Evidence: "neither the parent's nor a child's transcript mentions it"}}
 	if t, err := v.provider.Thread(ctx, id); err == nil && t.ID != v.Thread.ID {
-		a.Evidence = []string{fmt.Sprintf("there is a thread %s, but nothing says that it belongs to this one", t.URI())}
+		a.Evidence = []string{fmt.Sprintf("thread %s exists, but no record links it to this thread", t.URI())}
 	}
 	return a
 }
@@ -201,20 +205,23 @@ func (s *Set) find(ctx context.Context, u URI) (*View, error) {
 	return &View{URI: u, Thread: t, provider: p}, nil
 }
 
-// findAnywhere asks every provider whose ids look so. One that can't be read
-// does not hide the others, unless nobody knows the id.
+// findAnywhere asks every provider whose IDs have the form of u's. A provider
+// that can't be read is ignored if another one has the ID.
 func (s *Set) findAnywhere(ctx context.Context, u URI) (*View, error) {
+	fail := func(kind handoff.Kind, hint, format string, args ...any) error {
+		return &handoff.Error{Op: "thread", Name: u.Thread, Kind: kind, Err: fmt.Errorf(format, args...), Hint: handoff.Advice(hint)}
+	}
 	if slices.Contains(s.Names(), u.Thread) {
-		return nil, &handoff.Error{Op: "thread", Name: u.Thread, Kind: handoff.Unsupported, Err: errors.New("this names a provider, not a thread"), Hint: handoff.Advice(uriHint)}
+		return nil, fail(handoff.Unsupported, uriHint, "this is a provider, not a thread")
 	}
 	var found []*View
 	var failed error
-	asked := 0
+	var asked []string // environment variables
 	for _, d := range s.drivers {
 		if _, ok := d.ID(u.Thread); !ok {
 			continue
 		}
-		asked++
+		asked = append(asked, d.Env)
 		in := u
 		in.Provider = d.Name
 		switch v, err := s.find(ctx, in); {
@@ -232,11 +239,11 @@ func (s *Set) findAnywhere(ctx context.Context, u URI) (*View, error) {
 		for _, v := range found {
 			names = append(names, v.URI.String())
 		}
-		return nil, &handoff.Error{Op: "thread", Name: u.Thread, Kind: handoff.Conflict, Err: fmt.Errorf("several providers know it: %s", strings.Join(names, ", ")), Hint: handoff.Advice("name the provider, as in " + names[0])}
+		return nil, fail(handoff.Conflict, "include the provider, as in "+names[0], "several providers have this ID: %s", strings.Join(names, ", "))
 	case failed != nil:
 		return nil, failed
-	case asked == 0:
-		return nil, &handoff.Error{Op: "thread", Name: u.Thread, Kind: handoff.Invalid, Err: errors.New("no provider's ids look like this"), Hint: handoff.Advice(uriHint)}
+	case asked == nil:
+		return nil, fail(handoff.Invalid, uriHint, "not an ID of any provider")
 	}
-	return nil, notFound(u.Thread, "look below another home, or name the provider: "+strings.Join(s.Names(), ", "))
+	return nil, fail(handoff.NotFound, searchHint(asked...), "no provider has this thread")
 }

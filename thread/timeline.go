@@ -2,28 +2,28 @@ package thread
 
 import "strings"
 
-// A Timeline is what a Reader fills: it numbers messages and hands them out,
-// each once it is known which calls followed it and what they returned.
+// A Timeline collects the messages of a thread for a Reader. It numbers them and
+// passes each to Emit once the calls that followed it have their results.
 type Timeline struct {
 	Detail    Detail
 	Emit      func(Message) error
-	Inherited bool // what is added now was copied from another thread
-	Messages  int  // that were added
-	ToolCalls int  // of the thread's own
+	Inherited bool // what is added was copied from another thread
+	Messages  int  // number of messages
+	ToolCalls int  // number of calls that were not inherited
 
 	pending  []Message
-	open     map[string]bool // calls without an output
-	thoughts []string        // of the answer that is awaited
+	open     map[string]bool // IDs of calls without a result
+	thinking []string        // of the next answer
 	err      error
 }
 
-// Unsaid is the text of a compaction that has no summary.
-const Unsaid = "Context was compacted."
+// DefaultCompactionText is the text of a compaction without a summary.
+const DefaultCompactionText = "Context was compacted."
 
-// Err returns the error of Emit, after which nothing more is handed out.
+// Err returns the error of Emit. No further messages are emitted after it.
 func (t *Timeline) Err() error { return t.err }
 
-// Add adds a message. One without a text is none.
+// Add adds a message. A message without text is ignored.
 func (t *Timeline) Add(m Message) {
 	if t.Detail == Summary || m.Text == "" {
 		return
@@ -32,12 +32,12 @@ func (t *Timeline) Add(m Message) {
 	t.Messages++
 	m.N, m.Inherited = t.Messages, t.Inherited
 	if m.Role == Assistant {
-		m.Thinking, t.thoughts = strings.Join(t.thoughts, "\n\n"), nil
+		m.Thinking, t.thinking = strings.Join(t.thinking, "\n\n"), nil
 	}
 	t.pending = append(t.pending, m)
 }
 
-// Newest returns the message that was added last, nil where it was handed out.
+// Newest returns the last message, or nil if it has been emitted.
 func (t *Timeline) Newest() *Message {
 	if k := len(t.pending) - 1; k >= 0 && t.pending[k].N > 0 {
 		return &t.pending[k]
@@ -45,7 +45,7 @@ func (t *Timeline) Newest() *Message {
 	return nil
 }
 
-// last is the message to which what comes now belongs.
+// last returns the message that calls, thinking and usage belong to.
 func (t *Timeline) last() *Message {
 	if len(t.pending) == 0 {
 		t.pending = append(t.pending, Message{Role: Assistant, Inherited: t.Inherited})
@@ -53,40 +53,39 @@ func (t *Timeline) last() *Message {
 	return &t.pending[len(t.pending)-1]
 }
 
-// Think adds what a model thought before it answered. It belongs to the answer
-// or, where calls follow, to what comes before them.
-func (t *Timeline) Think(text string) {
+// AddThinking adds the model's reasoning. It belongs to the answer that follows
+// or, if calls follow, to the message before them.
+func (t *Timeline) AddThinking(text string) {
 	if text = strings.TrimSpace(text); t.Detail == Tools && text != "" {
-		t.thoughts = append(t.thoughts, text)
+		t.thinking = append(t.thinking, text)
 	}
 }
 
-func (t *Timeline) thought() {
-	if t.thoughts == nil {
+func (t *Timeline) attachThinking() {
+	if t.thinking == nil {
 		return
 	}
 	m := t.last()
 	if m.Thinking != "" {
 		m.Thinking += "\n\n"
 	}
-	m.Thinking += strings.Join(t.thoughts, "\n\n")
-	t.thoughts = nil
+	m.Thinking += strings.Join(t.thinking, "\n\n")
+	t.thinking = nil
 }
 
-// maxCalls is how many calls are kept with one message: there may be more than
-// fit into memory.
+// maxCalls bounds the calls that are held in memory with one message.
 const maxCalls = 64
 
-// Call adds a call to the newest message. Where that has very many, the rest is
-// handed out behind it, as messages without a number.
-func (t *Timeline) Call(c Call) {
+// AddCall adds a call to the last message. If it has very many, the rest is
+// emitted after it as messages without a number.
+func (t *Timeline) AddCall(c Call) {
 	if !t.Inherited {
 		t.ToolCalls++
 	}
 	if t.Detail < Tools {
 		return
 	}
-	t.thought()
+	t.attachThinking()
 	m := t.last()
 	if len(m.Tools) == maxCalls {
 		t.flush(false)
@@ -102,11 +101,11 @@ func (t *Timeline) Call(c Call) {
 	}
 }
 
-// Awaits reports whether an output of a call would be shown.
+// Awaits reports whether the result of a call would be used.
 func (t *Timeline) Awaits(id string) bool { return t.open[id] }
 
-// Returned notes what a call returned; end fills it in.
-func (t *Timeline) Returned(id string, end func(*Call)) {
+// SetResult completes a pending call with set.
+func (t *Timeline) SetResult(id string, set func(*Call)) {
 	if !t.open[id] {
 		return
 	}
@@ -115,15 +114,15 @@ func (t *Timeline) Returned(id string, end func(*Call)) {
 		for j := range t.pending[i].Tools {
 			if c := &t.pending[i].Tools[j]; c.ID == id && c.Pending {
 				c.Pending = false
-				end(c)
+				set(c)
 			}
 		}
 	}
 }
 
-// Spent notes what was spent since the message before the newest. Where there is
-// no message yet it reports false, and the tokens are in no message.
-func (t *Timeline) Spent(tokens Tokens) bool {
+// AddUsage adds tokens to the last message. It returns false if there is no
+// message to add them to.
+func (t *Timeline) AddUsage(tokens Tokens) bool {
 	if t.Detail == Summary || len(t.pending) == 0 {
 		return false
 	}
@@ -135,19 +134,19 @@ func (t *Timeline) Spent(tokens Tokens) bool {
 	return true
 }
 
-// patience is how many messages may wait for an output of an earlier one.
+// patience is how many messages may wait for the result of an earlier call.
 const patience = 32
 
-// Finish hands out what is left.
+// Finish emits the remaining messages.
 func (t *Timeline) Finish() error {
-	if t.thoughts != nil && t.Detail == Tools {
-		t.thought()
+	if t.thinking != nil && t.Detail == Tools {
+		t.attachThinking()
 	}
 	t.flush(true)
 	return t.err
 }
 
-// flush hands out the messages that nothing more is expected of.
+// flush emits the messages that are complete, or all of them.
 func (t *Timeline) flush(all bool) {
 	done := 0
 	for ; done < len(t.pending); done++ {

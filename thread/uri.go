@@ -1,19 +1,3 @@
-// Package thread is about conversations that agent tools left on disk: what
-// names one, what it says once read, and how it is shown.
-//
-// A [URI] names a thread, or one subagent of it. A [Driver] is what is known of
-// a tool before any of its files is opened; opened, it is a [Provider], which
-// finds a [Thread] by id and its subagents as [Agent] values. A [Set] holds all
-// providers and answers a URI, and [Set.Write] shows the answer: that is all a
-// command line, an MCP tool or a web page needs.
-//
-// Transcripts belong to others. They are only read, they may be growing, torn
-// or damaged, and what is wrong with one is said in its Warnings: it never
-// fails a read. Messages are streamed, so a transcript may be larger than
-// memory.
-//
-// What a tool's files look like is no business of this package: that is in one
-// package per provider below it.
 package thread
 
 import (
@@ -28,17 +12,18 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A URI names a thread or a subagent of one, and perhaps some of its messages.
-// It names nothing else: searches and directories have their own grammar.
+// A URI identifies a thread or one of its subagents, and optionally a range of
+// messages. It does not identify searches or directories.
 //
-// These are the same thread: agents://codex/ID, codex/ID, codex://ID and
-// codex://threads/ID; a further segment names the subagent, #M3 one message,
-// #M3-M9 several. An id alone leaves Provider empty, for a Set to find out.
+// These forms identify the same thread: agents://codex/ID, codex/ID, codex://ID
+// and codex://threads/ID. A further segment identifies a subagent, the fragment
+// #M3 one message and #M3-M9 a range. A bare ID leaves Provider empty; [Set.Open]
+// then determines the provider.
 type URI struct {
 	Provider string
 	Thread   string
 	Agent    string
-	From, To int // the messages asked for, counted from 1; 0 means all
+	From, To int // range of messages, counted from 1; 0 means all
 }
 
 const (
@@ -46,9 +31,9 @@ const (
 	lowerCase = "abcdefghijklmnopqrstuvwxyz"
 )
 
-const uriHint = "name a thread as agents://codex/ID or codex/ID, a subagent as codex/ID/AGENT"
+const uriHint = "a thread has the form agents://codex/ID or codex/ID, a subagent codex/ID/AGENT"
 
-// IsUUID reports whether s looks like a UUID, in any case.
+// IsUUID reports whether s has the form of a UUID, in upper or lower case.
 func IsUUID(s string) bool {
 	if len(s) != 36 {
 		return false
@@ -69,8 +54,8 @@ func IsUUID(s string) bool {
 	return true
 }
 
-// ParseURI reads a URI in any of its forms. UUIDs come out in lower case. The
-// error is Invalid, or Unsupported for what is a search or a directory.
+// ParseURI parses a URI in any of its forms and converts UUIDs to lower case. The
+// error is Invalid, or Unsupported if s is a search or a directory.
 func ParseURI(s string) (URI, error) {
 	u, err := parse(s)
 	if err == nil && len(u.String()) > maxURI {
@@ -81,7 +66,7 @@ func ParseURI(s string) (URI, error) {
 		if errors.Is(err, handoff.Unsupported) {
 			kind = handoff.Unsupported
 		}
-		return URI{}, &handoff.Error{Op: "read uri", Name: s, Kind: kind, Err: err, Hint: handoff.Advice(uriHint)}
+		return URI{}, &handoff.Error{Op: "parse uri", Name: s, Kind: kind, Err: err, Hint: handoff.Advice(uriHint)}
 	}
 	return u, nil
 }
@@ -97,14 +82,14 @@ func parse(s string) (u URI, err error) {
 		}
 	}
 	if strings.Contains(rest, "?") {
-		return u, fmt.Errorf("a search is %w here", handoff.Unsupported)
+		return u, fmt.Errorf("searches are %w", handoff.Unsupported)
 	}
 	scheme, target, hasScheme := strings.Cut(rest, "://")
 	if !hasScheme {
 		scheme, target = "agents", rest
 	}
 	if scheme == "agents" && directory(target) {
-		return u, fmt.Errorf("a directory is %w here", handoff.Unsupported)
+		return u, fmt.Errorf("directories are %w", handoff.Unsupported)
 	}
 	var segments []string
 	if u.Provider, segments, err = split(scheme, target); err != nil {
@@ -116,7 +101,7 @@ func parse(s string) (u URI, err error) {
 		}
 	}
 	if len(segments) > 2 {
-		return u, fmt.Errorf("%d segments are too many: a thread and an agent are all there is", len(segments))
+		return u, fmt.Errorf("%d segments; expected a thread and at most one agent", len(segments))
 	}
 	u.Thread = lower(segments[0])
 	if len(segments) == 2 {
@@ -125,19 +110,19 @@ func parse(s string) (u URI, err error) {
 	return u, nil
 }
 
-// split tells the provider from the other segments, which are not decoded yet.
+// split separates the provider from the other segments, which are still encoded.
 func split(scheme, target string) (provider string, segments []string, err error) {
 	segments = strings.Split(target, "/")
 	switch {
 	case scheme != "agents":
 		provider = scheme
 	case len(segments) == 1 || IsUUID(segments[0]):
-		return "", segments, nil // an id alone, or with an agent
+		return "", segments, nil // a bare ID, or an ID with an agent
 	default:
 		provider, segments = segments[0], segments[1:]
 	}
 	if strings.Trim(provider, lowerCase+"0123456789-") != "" || provider == "" || !strings.Contains(lowerCase, provider[:1]) {
-		return "", nil, fmt.Errorf("%q is no provider's name", provider)
+		return "", nil, fmt.Errorf("invalid provider name %q", provider)
 	}
 	if len(segments) > 1 && segments[0] == "threads" {
 		segments = segments[1:]
@@ -157,15 +142,15 @@ func messages(frag string) (from, to int, err error) {
 	}
 	from, to = message(first), message(last)
 	if from == 0 || to == 0 {
-		return 0, 0, fmt.Errorf("%q names no messages; #M3 names one, #M3-M9 several", "#"+frag)
+		return 0, 0, fmt.Errorf("invalid message range %q: use #M3 for one message or #M3-M9 for several", "#"+frag)
 	}
 	if to < from {
-		return 0, 0, fmt.Errorf("%q ends before it starts", "#"+frag)
+		return 0, 0, fmt.Errorf("message range %q ends before it starts", "#"+frag)
 	}
 	return from, to, nil
 }
 
-// message reads the number in M3, 0 if it is none.
+// message returns the number in a string such as M3, or 0 if s is invalid.
 func message(s string) int {
 	const most = 9 // digits
 	digits, ok := strings.CutPrefix(s, "M")
@@ -180,11 +165,11 @@ func decode(seg string) (string, error) {
 	s, err := url.PathUnescape(seg)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("%q is no percent encoding", seg)
+		return "", fmt.Errorf("invalid percent encoding in %q", seg)
 	case s == "":
-		return "", errors.New("a segment is empty")
+		return "", errors.New("empty segment")
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
-		return "", fmt.Errorf("%q is no id", s)
+		return "", fmt.Errorf("invalid ID %q: contains control characters or invalid UTF-8", s)
 	}
 	return s, nil
 }
@@ -196,14 +181,14 @@ func lower(s string) string {
 	return s
 }
 
-// String returns the URI as it is printed everywhere. Parsing it gives u again.
+// String returns the canonical form of u. Parsing it returns u again.
 func (u URI) String() string {
 	var b strings.Builder
 	if u.Provider != "" {
 		b.WriteString("agents://" + u.Provider + "/")
 	}
 	if u.Provider != "" && u.Thread == "threads" {
-		b.WriteString("%74hreads") // the plain word is skipped when another segment follows
+		b.WriteString("%74hreads") // a plain "threads" is skipped if another segment follows
 	} else {
 		b.WriteString(encode(u.Thread))
 	}
@@ -219,16 +204,16 @@ func (u URI) String() string {
 	return b.String()
 }
 
-// MarshalText makes a URI a string in JSON.
+// MarshalText encodes u as its canonical form.
 func (u URI) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalText parses a URI.
+// UnmarshalText parses b with [ParseURI].
 func (u *URI) UnmarshalText(b []byte) (err error) {
 	*u, err = ParseURI(string(b))
 	return err
 }
 
-// Main returns the URI of the thread alone.
+// Main returns the URI of the thread, without agent and messages.
 func (u URI) Main() URI { return URI{Provider: u.Provider, Thread: u.Thread} }
 
 // Child returns the URI of one subagent of the thread.
@@ -236,11 +221,11 @@ func (u URI) Child(agent string) URI {
 	return URI{Provider: u.Provider, Thread: u.Thread, Agent: lower(agent)}
 }
 
-// asks reports whether message n is one of those u names.
-func (u URI) asks(n int) bool { return u.From == 0 || n >= u.From && n <= u.To }
+// includes reports whether message n is in the range of u.
+func (u URI) includes(n int) bool { return u.From == 0 || n >= u.From && n <= u.To }
 
-// encode escapes what would not survive in a segment. A leading dot or tilde
-// would read as a directory.
+// encode escapes the characters that are not allowed in a segment, and a leading
+// dot or tilde, which would make the URI a directory.
 func encode(seg string) string {
 	const plain = "-_.~:@!$&'()*+,;="
 	var b strings.Builder

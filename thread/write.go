@@ -11,35 +11,36 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// Options say how a thread is shown. With none of Head and List, a thread is
-// shown with its messages, a subagent with its state, its life as its parent
-// tells it, and the end of its own transcript.
+// Options select what Write shows. Without Head and List, a thread is shown with
+// its messages, and a subagent with its status, its lifecycle in the parent's
+// transcript and its last messages.
 type Options struct {
-	Head  bool // what is known of it, without messages
-	List  bool // its subagents, as markdown; of a whole thread only
-	Full  bool // a subagent's whole transcript, not only its end
-	Tools bool // tool calls too
-	Usage bool // what it spent, and what its subagents spent
+	Head  bool // metadata and status, no messages
+	List  bool // the subagents, as markdown; not for a subagent
+	Full  bool // all messages of a subagent, not only the last
+	Tools bool // include tool calls and thinking
+	Usage bool // include token usage, also of subagents
 	JSON  bool // one JSON object instead of markdown
 
-	Now time.Time // for ages; none are shown where it is zero
+	Now time.Time // for ages; without it none are shown
 }
 
 func (o Options) check(u URI) error {
-	refuse := func(why, hint string) error {
-		return &handoff.Error{Op: "thread", Name: u.String(), Kind: handoff.Invalid, Err: errors.New(why), Hint: handoff.Advice(hint)}
+	invalid := func(reason string, hint handoff.Hint) error {
+		return &handoff.Error{Op: "thread", Name: u.String(), Kind: handoff.Invalid, Err: errors.New(reason), Hint: hint}
 	}
+	main := u.Main().String()
 	switch {
 	case o.List && u.Agent != "":
-		return refuse("--list shows the subagents of a thread, and this names one subagent", "list them with: thread "+u.Main().String()+" --list")
+		return invalid("the list of subagents is of a thread, and this URI names a subagent", handoff.Suggest("list the subagents of the thread", handoff.ActionSubagents, main))
 	case o.List && o.JSON:
-		return refuse("--list is always markdown", "subagents as JSON: thread "+u.Main().String()+" -I --json")
+		return invalid("the list of subagents has no JSON form", handoff.Suggest("show the subagents as JSON", handoff.ActionThreadHead, main))
 	case o.List && o.Head:
-		return refuse("--list and -I exclude each other", "-I shows the head, in which subagents are listed too")
+		return invalid("the head and the list of subagents are mutually exclusive", handoff.Advice("the head includes the subagents"))
 	case (o.List || o.Head) && u.From > 0:
-		return refuse("a fragment names messages, and this mode shows none", "leave out the fragment, or the mode")
+		return invalid("the URI selects messages, and this mode shows none", handoff.Advice("use the URI without its fragment"))
 	case (o.List || o.Head) && (o.Full || o.Tools):
-		return refuse("--full and --tools are about messages, and this mode shows none", "leave out one of the two")
+		return invalid("options for messages can't be combined with a mode that shows none", handoff.Advice("show the thread with its messages, or without these options"))
 	}
 	return nil
 }
@@ -51,13 +52,12 @@ func (o Options) detail() Detail {
 	return Texts
 }
 
-// excerpt is how many messages of a subagent are shown without Full.
+// excerpt is the number of messages of a subagent that are shown without Full.
 const excerpt = 3
 
-// Write shows what u names. Nothing is written before all that can fail for
-// reasons of the caller has been looked at: errors are those of Open, Invalid
-// for options that exclude each other, NotFound for messages there are none of,
-// and those of w.
+// Write writes what u identifies to w. Errors are those of Open and of w, Invalid
+// for incompatible options, and NotFound if the thread has none of the selected
+// messages. Nothing is written unless only w can still fail.
 func (s *Set) Write(ctx context.Context, w io.Writer, u URI, o Options) error {
 	if err := o.check(u); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *Set) Write(ctx context.Context, w io.Writer, u URI, o Options) error {
 	return v.Write(ctx, w, o)
 }
 
-// Write shows v. See Set.Write.
+// Write writes v to w. See [Set.Write].
 func (v *View) Write(ctx context.Context, w io.Writer, o Options) error {
 	if err := o.check(v.URI); err != nil {
 		return err
@@ -94,15 +94,16 @@ func (v *View) Write(ctx context.Context, w io.Writer, o Options) error {
 	return p.write(w, func(w io.Writer) error { return p.stream(ctx, w) })
 }
 
-// A page is a view as it is shown.
+// A page is a view with the options it is written with.
 type page struct {
 	*View
 	Options
-	shown int          // messages, after read
-	buf   bytes.Buffer // of the message that is written
+	shown int          // number of messages written
+	buf   bytes.Buffer // the current message
 }
 
-// subject is the thread whose messages are shown, nil if it left none.
+// subject returns the thread whose messages are shown, nil if there is no
+// transcript.
 func (p *page) subject() *Thread {
 	if p.Agent != nil {
 		return p.Agent.Thread
@@ -110,7 +111,7 @@ func (p *page) subject() *Thread {
 	return p.Thread
 }
 
-// load reads what the head of the page says.
+// load reads what the head of the page needs.
 func (p *page) load(ctx context.Context) error {
 	if err := p.LoadAgents(ctx); err != nil {
 		return err
@@ -133,12 +134,11 @@ func (p *page) load(ctx context.Context) error {
 	return nil
 }
 
-// maxBody is how much of a page is held in memory. A longer one is read twice:
-// once for what its head says, once to be written.
+// maxBody is the size of the messages that are held in memory. A longer thread is
+// read twice: for the head of the page, which comes first, and for the messages.
 const maxBody = 8 << 20
 
-// A spool keeps what is written to it in blocks, and gives up when that is too
-// much.
+// A spool keeps what is written to it, up to maxBody bytes.
 type spool struct {
 	blocks [][]byte
 	size   int
@@ -171,7 +171,7 @@ func (s *spool) copy(w io.Writer) error {
 	return nil
 }
 
-// read reads the subject and renders its messages into memory, if they fit.
+// read renders the messages of the subject into memory, if they fit.
 func (p *page) read(ctx context.Context) (*spool, error) {
 	body := new(spool)
 	if p.subject() == nil {
@@ -181,18 +181,18 @@ func (p *page) read(ctx context.Context) (*spool, error) {
 		return nil, err
 	}
 	if p.URI.From > 0 && p.shown == 0 {
-		return nil, notFound(p.URI.String(), fmt.Sprintf("it has %d messages", p.subject().Messages))
+		return nil, &handoff.Error{Op: "thread", Name: p.URI.String(), Kind: handoff.NotFound, Err: errors.New("no such message"), Hint: handoff.Advice(fmt.Sprintf("the thread has %d messages", p.subject().Messages))}
 	}
 	return body, nil
 }
 
-// stream reads the subject and writes the messages that were asked for.
+// stream reads the subject and writes the selected messages.
 func (p *page) stream(ctx context.Context, w io.Writer) error {
 	p.shown = 0
 	put := func(m Message) error {
 		p.shown++
 		if body, ok := w.(*spool); ok && body.over() {
-			return nil // it is written when all has been read
+			return nil // too long: a second read writes it
 		}
 		if p.JSON {
 			return p.jsonMessage(w, m)
@@ -205,7 +205,7 @@ func (p *page) stream(ctx context.Context, w io.Writer) error {
 		n = max(n, m.N)
 		switch {
 		case p.URI.From > 0:
-			if n == 0 || !p.URI.asks(n) {
+			if n == 0 || !p.URI.includes(n) {
 				return nil
 			}
 			return put(m)
@@ -231,7 +231,7 @@ func (p *page) stream(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// write writes the page around its body.
+// write writes the head of the page, and its messages with body.
 func (p *page) write(w io.Writer, body func(io.Writer) error) error {
 	if p.JSON {
 		return p.writeJSON(w, body)

@@ -100,11 +100,11 @@ func TestBareID(t *testing.T) {
 	}
 	two.err = &handoff.Error{Op: "read", Kind: handoff.Unavailable}
 	if _, err := show(t, set(one, two), id, thread.Options{}); err != nil {
-		t.Errorf("a provider that can't be read hides another: %v", err)
+		t.Errorf("a provider that can't be read hid another one: %v", err)
 	}
 	one.threads = nil
 	if _, err := show(t, set(one, two), id, thread.Options{}); !errors.Is(err, handoff.Unavailable) {
-		t.Errorf("unreadable is taken for absent: %v", err)
+		t.Errorf("got %v, want unavailable", err)
 	}
 	two.err, one.threads = nil, map[string][]thread.Message{id: nil}
 	two.threads = one.threads
@@ -144,8 +144,8 @@ func TestModes(t *testing.T) {
 		{"one/" + id, thread.Options{Head: true, Now: time.Unix(4660, 0)}, []string{"status: 'completed'", "status_age: '1h1m'", "subagents:\n  - agent_id: 'kid'"}, "# Thread"},
 		{"one/" + id, thread.Options{List: true}, []string{"mode: 'subagent_list'", "## Agent Status Summary", "- Status: `running` (`parent_rollout`)", "## Lifecycle (Parent Thread)\n\n- `1970-01-01T00:00:00Z` `spawn_agent` `kid`"}, "main 1"},
 		{"one/" + id + "#M2-M3", thread.Options{}, []string{"## 2. Assistant\n\nmain 2", "## 3. User\n\nmain 3"}, "main 4"},
-		{"one/" + id + "/kid", thread.Options{}, []string{"mode: 'subagent_detail'", "## Agent Status Summary", "- Relation: `validated`", "## Lifecycle (Parent Thread)", "## Thread Excerpt (Child Thread)\n\n_3 of 7 messages; --full shows all._\n\n### 5. User\n\nkid 5"}, "kid 4"},
-		{"one/" + id + "/%2Froot%2Fkid", thread.Options{Full: true}, []string{"subagent_uri: 'agents://one/" + id + "/kid'", "### 1. User\n\nkid 1", "### 7. User"}, "--full"},
+		{"one/" + id + "/kid", thread.Options{}, []string{"mode: 'subagent_detail'", "## Agent Status Summary", "- Relation: `validated`", "## Lifecycle (Parent Thread)", "## Thread Excerpt (Child Thread)\n\n_Showing 3 of 7 messages._\n\n### 5. User\n\nkid 5"}, "kid 4"},
+		{"one/" + id + "/%2Froot%2Fkid", thread.Options{Full: true}, []string{"subagent_uri: 'agents://one/" + id + "/kid'", "### 1. User\n\nkid 1", "### 7. User"}, "_Showing"},
 		{"one/" + id + "/KID#M1", thread.Options{}, []string{"### 1. User\n\nkid 1"}, "kid 2"},
 		{"one/" + id + "/nobody", thread.Options{}, []string{"status: 'notFound'", "status_source: 'inferred'", "_No child thread messages found._"}, "validated"},
 	} {
@@ -155,25 +155,25 @@ func TestModes(t *testing.T) {
 		}
 		for _, want := range tt.want {
 			if !strings.Contains(out, want) {
-				t.Errorf("%s %+v: %q is not in\n%s", tt.uri, tt.o, want, out)
+				t.Errorf("%s %+v: missing %q in\n%s", tt.uri, tt.o, want, out)
 			}
 		}
 		threadtest.Frontmatter(t, out)
 	}
 }
 
-func TestModesThatExclude(t *testing.T) {
+func TestIncompatibleOptions(t *testing.T) {
 	for _, tt := range []struct {
 		uri  string
 		o    thread.Options
 		kind handoff.Kind
 		hint string
 	}{
-		{"one/" + id + "/kid", thread.Options{List: true}, handoff.Invalid, "one/" + id + " --list"},
-		{"one/" + id, thread.Options{List: true, JSON: true}, handoff.Invalid, "-I --json"},
-		{"one/" + id, thread.Options{List: true, Head: true}, handoff.Invalid, "-I"},
+		{"one/" + id + "/kid", thread.Options{List: true}, handoff.Invalid, "list subagents agents://one/" + id},
+		{"one/" + id, thread.Options{List: true, JSON: true}, handoff.Invalid, "show thread metadata agents://one/" + id},
+		{"one/" + id, thread.Options{List: true, Head: true}, handoff.Invalid, "subagents"},
 		{"one/" + id + "#M1", thread.Options{Head: true}, handoff.Invalid, "fragment"},
-		{"one/" + id, thread.Options{Head: true, Tools: true}, handoff.Invalid, "leave out"},
+		{"one/" + id, thread.Options{Head: true, Tools: true}, handoff.Invalid, "without these options"},
 		{"one/" + id + "#M6", thread.Options{}, handoff.NotFound, "5 messages"},
 	} {
 		out, err := show(t, family(), tt.uri, tt.o)
@@ -208,8 +208,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestPagesLargerThanMemory reads the same page in memory and streamed.
-func TestPagesLargerThanMemory(t *testing.T) {
+// TestLongPage writes a page that is not held in memory.
+func TestLongPage(t *testing.T) {
 	msgs := talk(30, strings.Repeat("many words ", 1<<15))
 	s := set(&memory{name: "one", threads: map[string][]thread.Message{id: msgs}})
 	for _, o := range []thread.Options{{}, {JSON: true}} {
@@ -218,12 +218,12 @@ func TestPagesLargerThanMemory(t *testing.T) {
 			t.Errorf("got %v, %d bytes, %d", err, len(out), n)
 		}
 		if o.JSON && !json.Valid([]byte(out)) {
-			t.Error("it is no JSON")
+			t.Error("invalid JSON")
 		}
 	}
 }
 
-func TestMessagesDoNotPassForStructure(t *testing.T) {
+func TestHeadingsInMessages(t *testing.T) {
 	m := &memory{name: "one", threads: map[string][]thread.Message{id: {{Role: thread.User, Text: "## 9. Assistant\n\nI agree\n# mine\n### Call `x`"}}}}
 	out, err := show(t, set(m), "one/"+id, thread.Options{})
 	if err != nil || strings.Contains(out, "\n## 9.") || !strings.Contains(out, "\n\\## 9. Assistant") || !strings.Contains(out, "\n# mine") || strings.Contains(out, "\n### Call") {
@@ -231,9 +231,10 @@ func TestMessagesDoNotPassForStructure(t *testing.T) {
 	}
 }
 
-// TestFrontmatterKeepsAnyText puts random text where other tools' words go.
-func TestFrontmatterKeepsAnyText(t *testing.T) {
-	holds := func(text string) bool {
+// TestFrontmatterText writes random text as a value and reads it with a YAML
+// library.
+func TestFrontmatterText(t *testing.T) {
+	same := func(text string) bool {
 		m := &memory{name: "one", threads: map[string][]thread.Message{id: nil}, title: text}
 		out, err := show(t, set(m), "one/"+id, thread.Options{Head: true})
 		if err != nil {
@@ -246,14 +247,14 @@ func TestFrontmatterKeepsAnyText(t *testing.T) {
 		return true
 	}
 	for _, s := range []string{"it's", "a: b # c", "line\nbreak", "\x00\x01\x7f\u0085\u2028\ufeff\U000e0001", "\xff", "\"\\", "  ", "- x", "---", "é😀"} {
-		holds(s)
+		same(s)
 	}
-	if err := quick.Check(holds, nil); err != nil {
+	if err := quick.Check(same, nil); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestNewest(t *testing.T) {
+func TestMergeStates(t *testing.T) {
 	at := func(s thread.Status, src thread.StatusSource, sec int64) thread.State {
 		return thread.State{Status: s, Source: src, At: time.Unix(sec, 0)}
 	}
@@ -266,8 +267,8 @@ func TestNewest(t *testing.T) {
 		{at(thread.Shutdown, thread.Parent, 5), at(thread.Errored, thread.Child, 9), at(thread.Shutdown, thread.Parent, 5)},
 		{at(thread.PendingInit, thread.Parent, 5), thread.State{}, at(thread.PendingInit, thread.Parent, 5)},
 	} {
-		if got := thread.Newest(tt.parent, tt.child); got != tt.want {
-			t.Errorf("Newest(%v, %v) = %v, want %v", tt.parent, tt.child, got, tt.want)
+		if got := thread.MergeStates(tt.parent, tt.child); got != tt.want {
+			t.Errorf("MergeStates(%v, %v) = %v, want %v", tt.parent, tt.child, got, tt.want)
 		}
 	}
 }

@@ -6,21 +6,21 @@ import (
 	"fmt"
 )
 
-// A Report says how reading a file of records went.
+// A Report is the result of reading a file with Each.
 type Report struct {
-	Lines    int // that were read, blank ones too
-	Bad      int // of them, those that are no records
+	Lines    int // number of lines, including blank ones
+	Bad      int // number of malformed lines
 	Warnings []string
 }
 
-// ErrStop ends Each without an error, before the line that is at hand.
+// ErrStop makes Each return without an error. The current line is not counted.
 var ErrStop = errors.New("stop")
 
-// Each hands the lines of rd to use, which reports whether a line is records
-// and nothing else. The error is one of use or of ctx; what is wrong with the
-// source is in the report. A line that is not whole is no bad one if it was cut
-// or is the last: its writer may not be done.
-func (rd *Reader) Each(ctx context.Context, use func(line Value) (whole bool, err error)) (Report, error) {
+// Each calls use with each line of rd. use reports whether the line consists of
+// complete values. The error is one of use or of ctx; defects of the source are
+// in the report. An incomplete line is not malformed if it was truncated or is
+// the last one, which may not be finished.
+func (rd *Reader) Each(ctx context.Context, use func(line Value) (complete bool, err error)) (Report, error) {
 	var r Report
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	first, stopped := 0, false
@@ -28,7 +28,7 @@ func (rd *Reader) Each(ctx context.Context, use func(line Value) (whole bool, er
 		if rd.number%256 == 0 && ctx.Err() != nil {
 			return r, ctx.Err()
 		}
-		whole, err := use(rd.Line())
+		complete, err := use(rd.Line())
 		if stopped = errors.Is(err, ErrStop); stopped {
 			break
 		}
@@ -38,10 +38,10 @@ func (rd *Reader) Each(ctx context.Context, use func(line Value) (whole bool, er
 		r.Lines = rd.number
 		switch {
 		case rd.cut:
-			warn("line %d is longer than %d MiB: what follows is left out", rd.number, MaxLine>>20)
-		case whole:
+			warn("line %d is longer than %d MiB: truncated", rd.number, MaxLine>>20)
+		case complete:
 		case rd.torn:
-			warn("line %d, the last, is not complete: it may still be written", rd.number)
+			warn("line %d, the last, is incomplete: it may still be written", rd.number)
 		default:
 			if r.Bad++; r.Bad == 1 {
 				first = rd.number
@@ -52,7 +52,7 @@ func (rd *Reader) Each(ctx context.Context, use func(line Value) (whole bool, er
 		r.Lines = rd.number
 	}
 	if r.Bad > 0 {
-		warn("%d lines are no records and were left out, the first is line %d", r.Bad, first)
+		warn("skipped %d malformed lines (first: line %d)", r.Bad, first)
 	}
 	if rd.err != nil {
 		warn("reading stopped after line %d: %v", rd.number, rd.err)

@@ -30,7 +30,7 @@ func TestReader(t *testing.T) {
 		{"the cap and no end", long, []string{long[:jsonl.MaxLine]}, true},
 		{"twice the cap", long + long + "\nb", []string{long[:jsonl.MaxLine], "b"}, true},
 	} {
-		for name, src := range map[string]io.Reader{"whole": strings.NewReader(tt.in), "halves": iotest.HalfReader(strings.NewReader(tt.in))} {
+		for name, src := range map[string]io.Reader{"at once": strings.NewReader(tt.in), "halves": iotest.HalfReader(strings.NewReader(tt.in))} {
 			rd := jsonl.NewReader(src)
 			var got []string
 			torn := false
@@ -48,7 +48,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestSpan reads what was seen once again, from where it lies.
+// TestSpan reads values again from their location in the source.
 func TestSpan(t *testing.T) {
 	const in = "\n \t{\"a\":[1, {\"b\":\"two\"} ]}{\"glued\":3}\r\n{\"c\":4}"
 	rd := jsonl.NewReader(strings.NewReader(in))
@@ -85,7 +85,7 @@ func TestSpan(t *testing.T) {
 func TestLinesWith(t *testing.T) {
 	long := strings.Repeat("y", 300<<10)
 	in := "mark 0\nmark 1\nno mark\n" + long + "\nmark 2\nmar\nmark 3"
-	for name, src := range map[string]io.Reader{"whole": strings.NewReader(in), "bytes": iotest.OneByteReader(strings.NewReader(in)), "halves": iotest.HalfReader(strings.NewReader(in))} {
+	for name, src := range map[string]io.Reader{"at once": strings.NewReader(in), "bytes": iotest.OneByteReader(strings.NewReader(in)), "halves": iotest.HalfReader(strings.NewReader(in))} {
 		var got []string
 		both := struct {
 			io.Reader
@@ -93,7 +93,7 @@ func TestLinesWith(t *testing.T) {
 		}{src, strings.NewReader(in)}
 		for at, line := range jsonl.LinesWith(both, []byte("mark"), 6) {
 			if got = append(got, string(line)); in[at:at+6] != string(line) {
-				t.Errorf("%s: %q does not lie at %d", name, line, at)
+				t.Errorf("%s: %q is not at offset %d", name, line, at)
 			}
 		}
 		if want := []string{"mark 1", "mark 2", "mark 3"}; !equal(got, want) {
@@ -106,7 +106,7 @@ func equal(a, b []string) bool {
 	return strings.Join(a, "\n") == strings.Join(b, "\n") && len(a) == len(b)
 }
 
-func TestReaderSaysWhatStoppedIt(t *testing.T) {
+func TestReaderError(t *testing.T) {
 	broken := errors.New("disk on fire")
 	rd := jsonl.NewReader(io.MultiReader(strings.NewReader("{}\n{"), iotest.ErrReader(broken)))
 	n := 0
@@ -124,13 +124,13 @@ func TestValue(t *testing.T) {
 		t.Errorf("Text = %q", got)
 	}
 	if !v.Get("type").Is("event") || v.Get("type").Is("even") || v.Get("absent").Is("") {
-		t.Error("Is is wrong")
+		t.Error("Is: wrong result")
 	}
 	if v.Get("n").Int() != 12 || v.Get("f").Float() != 1.5 || v.Get("f").Int() != 1 || v.Get("type").Int() != 0 {
-		t.Error("numbers are wrong")
+		t.Error("wrong numbers")
 	}
 	if !v.Get("yes").True() || v.Get("no").True() || v.Get("no").Kind() != jsonl.Null || v.Get("absent").Kind() != jsonl.Absent {
-		t.Error("literals are wrong")
+		t.Error("wrong literals")
 	}
 	n := 0
 	for c := v.Get("list").Elements(); c.Next(); {
@@ -141,12 +141,12 @@ func TestValue(t *testing.T) {
 	}
 }
 
-func TestBroken(t *testing.T) {
+func TestMalformed(t *testing.T) {
 	for _, tt := range []struct {
-		in    string
-		names string
-		whole bool
-		rest  string
+		in     string
+		names  string
+		closed bool
+		rest   string
 	}{
 		{`{"a":1,"b":"torn`, "a b", false, ""},
 		{`{"a":1,"b`, "a", false, ""},
@@ -162,15 +162,15 @@ func TestBroken(t *testing.T) {
 		for c.Next() {
 			names = append(names, c.Key())
 		}
-		if got := strings.Join(names, " "); got != tt.names || c.Whole() != tt.whole || string(c.Rest()) != tt.rest {
-			t.Errorf("%s: got %q, whole %v, rest %q, want %q, %v, %q", tt.in, got, c.Whole(), c.Rest(), tt.names, tt.whole, tt.rest)
+		if got := strings.Join(names, " "); got != tt.names || c.Closed() != tt.closed || string(c.Rest()) != tt.rest {
+			t.Errorf("%s: got %q, closed %v, rest %q, want %q, %v, %q", tt.in, got, c.Closed(), c.Rest(), tt.names, tt.closed, tt.rest)
 		}
 	}
 }
 
-// FuzzValue holds the walker against encoding/json: on what that accepts, both
-// see the same members, strings and numbers; on what it does not, the walker
-// only must come to an end.
+// FuzzValue compares a Value with encoding/json. For input that encoding/json
+// accepts, both have the same members, strings and numbers; for other input, a
+// Value must only terminate.
 func FuzzValue(f *testing.F) {
 	for _, s := range []string{
 		`{"a":1,"b":[true,null,"x\"\\y"],"c":{"d":"é\u00e9\ud83d\ude00\ud800"}}`,
@@ -215,8 +215,8 @@ func same(t *testing.T, v jsonl.Value) {
 			}
 			same(t, c.Value())
 		}
-		if dec.More() || !c.Whole() || len(c.Rest()) > 0 {
-			t.Fatalf("%s: ended early, whole %v, rest %q", v, c.Whole(), c.Rest())
+		if dec.More() || !c.Closed() || len(c.Rest()) > 0 {
+			t.Fatalf("%s: ended early, closed %v, rest %q", v, c.Closed(), c.Rest())
 		}
 		sameMembers(t, v)
 	case jsonl.Array:
@@ -247,14 +247,14 @@ func same(t *testing.T, v jsonl.Value) {
 		if json.Unmarshal(v, &want) == nil && v.Float() != want {
 			t.Fatalf("%s: got %v, want %v", v, v.Float(), want)
 		}
-	case jsonl.Absent, jsonl.Broken:
+	case jsonl.Absent, jsonl.Malformed:
 		t.Fatalf("%q: kind %d of valid JSON", v, v.Kind())
 	}
 }
 
-func TestWalkingAllocatesNothing(t *testing.T) {
+func TestNoAllocations(t *testing.T) {
 	line := sample()
-	if n := testing.AllocsPerRun(100, func() { look(line) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { visit(line) }); n != 0 {
 		t.Errorf("got %v allocations a line, want 0", n)
 	}
 }
@@ -264,7 +264,7 @@ func sample() jsonl.Value {
 	return jsonl.Value(`{"timestamp":"2026-02-23T00:00:00Z","type":"response_item","payload":{"type":"function_call_output","call_id":"call_1","output":"` + text + `"}}`)
 }
 
-func look(line jsonl.Value) (n int) {
+func visit(line jsonl.Value) (n int) {
 	for c := line.Members(); c.Next(); {
 		if c.Is("payload") && c.Value().Get("type").Is("message") {
 			n++
@@ -277,7 +277,7 @@ func BenchmarkWalk(b *testing.B) {
 	line := sample()
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
-		look(line)
+		visit(line)
 	}
 }
 
@@ -288,20 +288,20 @@ func BenchmarkRead(b *testing.B) {
 	for b.Loop() {
 		rd.Reset(bytes.NewReader(file))
 		for rd.Next() {
-			look(rd.Line())
+			visit(rd.Line())
 		}
 	}
 }
 
 func TestEach(t *testing.T) {
 	const in = "{}\n\nno\n{}\nno\n{\"a\":"
-	whole := func(v jsonl.Value) bool { return json.Valid(v) }
-	r, err := jsonl.NewReader(strings.NewReader(in)).Each(t.Context(), func(v jsonl.Value) (bool, error) { return whole(v), nil })
-	if err != nil || r.Lines != 6 || r.Bad != 2 || len(r.Warnings) != 2 || !strings.Contains(r.Warnings[0], "line 6, the last") || !strings.Contains(r.Warnings[1], "2 lines are no records and were left out, the first is line 3") {
+	complete := func(v jsonl.Value) bool { return json.Valid(v) }
+	r, err := jsonl.NewReader(strings.NewReader(in)).Each(t.Context(), func(v jsonl.Value) (bool, error) { return complete(v), nil })
+	if err != nil || r.Lines != 6 || r.Bad != 2 || len(r.Warnings) != 2 || !strings.Contains(r.Warnings[0], "line 6, the last") || !strings.Contains(r.Warnings[1], "skipped 2 malformed lines (first: line 3)") {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	long := "{\"a\":\"" + strings.Repeat("x", jsonl.MaxLine) + "\"}\n{}\n"
-	r, err = jsonl.NewReader(strings.NewReader(long)).Each(t.Context(), func(v jsonl.Value) (bool, error) { return whole(v), nil })
+	r, err = jsonl.NewReader(strings.NewReader(long)).Each(t.Context(), func(v jsonl.Value) (bool, error) { return complete(v), nil })
 	if err != nil || r.Lines != 2 || r.Bad != 0 || len(r.Warnings) != 1 {
 		t.Errorf("a line that is too long: got %+v, %v", r, err)
 	}
@@ -321,7 +321,7 @@ func TestEach(t *testing.T) {
 		if string(v) == "stop" {
 			return true, jsonl.ErrStop
 		}
-		return whole(v), nil
+		return complete(v), nil
 	})
 	if err != nil || r.Lines != 1 || r.Bad != 1 || len(r.Warnings) != 1 {
 		t.Errorf("a bad line before the end: got %+v, %v", r, err)
@@ -350,7 +350,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// sameMembers finds the members of each member in one pass with those of v.
+// sameMembers compares Members with Get for each member of each member of v.
 func sameMembers(t *testing.T, v jsonl.Value) {
 	var m jsonl.Members
 	c := v.Members()
@@ -370,7 +370,7 @@ func sameMembers(t *testing.T, v jsonl.Value) {
 			t.Fatalf("%s: %s has members", v, key)
 		}
 	}
-	if !c.Whole() || len(c.Rest()) > 0 {
-		t.Fatalf("%s: ended early, whole %v, rest %q", v, c.Whole(), c.Rest())
+	if !c.Closed() || len(c.Rest()) > 0 {
+		t.Fatalf("%s: ended early, closed %v, rest %q", v, c.Closed(), c.Rest())
 	}
 }

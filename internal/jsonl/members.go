@@ -1,14 +1,13 @@
 package jsonl
 
-// Members are the members of one object, found in one pass: for whoever asks for
-// several. The zero value has none; filling it again reuses its memory.
+// Members are the members of one object, found in one pass. Use it to get
+// several of them. The zero value is empty; its memory is reused.
 type Members struct {
 	names, values [][]byte
 }
 
-// Fill finds the members of the value that c is at, and moves c behind it.
+// Fill sets m to the members of the value at c and moves c past it.
 func (m *Members) Fill(c *Cursor) {
-	m.names, m.values = m.names[:0], m.values[:0]
 	in := Value(c.val).Members()
 	if c.ahead {
 		in = c.inside()
@@ -17,15 +16,16 @@ func (m *Members) Fill(c *Cursor) {
 	c.past(in)
 }
 
-// Of finds the members of v.
-func (m *Members) Of(v Value) {
-	m.names, m.values = m.names[:0], m.values[:0]
+// Parse sets m to the members of v and returns the cursor after the last one.
+func (m *Members) Parse(v Value) Cursor {
 	in := v.Members()
 	m.read(&in)
+	return in
 }
 
 func (m *Members) read(in *Cursor) {
-	const most = 64 // beyond that no tool says what matters
+	const most = 64 // no known record has relevant members after these
+	m.names, m.values = m.names[:0], m.values[:0]
 	for in.Next() {
 		if len(m.names) < most {
 			m.names, m.values = append(m.names, in.Name()), append(m.values, in.Value())
@@ -33,8 +33,8 @@ func (m *Members) read(in *Cursor) {
 	}
 }
 
-// Get returns the member of this name, or what the path leads to from there, as
-// Value.Get does. The name is compared as it is written.
+// Get returns the member with this name, or the value at path in it, like
+// Value.Get. The name is compared without decoding escapes.
 func (m *Members) Get(name string, path ...string) Value {
 	for i, n := range m.names {
 		if string(n) == name {

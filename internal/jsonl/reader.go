@@ -1,14 +1,14 @@
-// Package jsonl reads files of JSON values, one a line, written by programs
-// that may still be writing, may have been killed, or may have written several
-// gigabytes.
+// Package jsonl reads files of JSON values, one per line (JSON Lines). The
+// program that writes a file may still be writing it or may have been killed, and
+// the file may have several gigabytes.
 //
-// A [Reader] hands out one line at a time in memory it reuses. A [Value] is the
-// bytes of one JSON value; its methods walk those bytes and decode only what is
-// asked for. Both are lenient: they never fail on what a line holds. What is
-// broken is reported as such, and what comes before the break can still be read.
+// A [Reader] returns one line at a time, in memory that it reuses. A [Value] is
+// the bytes of one JSON value. Its methods scan these bytes and decode only what
+// is requested. Neither fails on the content of a line: malformed input is
+// reported, and what precedes it can be read.
 //
-// It is not a JSON library: it checks structure, not grammar, and has no
-// encoder.
+// The package checks structure, not grammar, and has no encoder. Use
+// encoding/json unless the input is large or may be damaged.
 package jsonl
 
 import (
@@ -18,20 +18,19 @@ import (
 )
 
 const (
-	// chunk is how much a Reader asks for at a time.
+	// chunk is the size of a read.
 	chunk = 256 << 10
 
-	// MaxLine is the longest line that is handed out whole. Of a longer one,
-	// its first MaxLine bytes are: the fields that matter come first, and what
-	// makes lines so long are images.
+	// MaxLine is the length to which longer lines are truncated. Lines are that
+	// long because of images, which come after the other fields.
 	MaxLine = 8 << 20
 )
 
-// A Reader reads lines. Its zero value is not usable; see NewReader.
+// A Reader reads lines. Use NewReader to create one.
 type Reader struct {
 	src    io.Reader
 	buf    []byte
-	r, w   int   // buf[r:w] is read and not yet handed out
+	r, w   int   // buf[r:w] has been read and not returned
 	offset int64 // of buf[r] in the source
 
 	line   []byte
@@ -46,17 +45,17 @@ type Reader struct {
 // NewReader returns a Reader of r.
 func NewReader(r io.Reader) *Reader { return NewReaderSize(r, chunk) }
 
-// NewReaderSize returns a Reader that asks for size bytes at first: for whoever
-// wants the head of a file only.
+// NewReaderSize returns a Reader whose first read has size bytes. Use it to read
+// only the head of a file.
 func NewReaderSize(r io.Reader, size int) *Reader {
 	return &Reader{src: r, buf: make([]byte, size)}
 }
 
-// Reset makes rd read from r, keeping its memory.
+// Reset makes rd read from r. It keeps its memory.
 func (rd *Reader) Reset(r io.Reader) { *rd = Reader{src: r, buf: rd.buf} }
 
-// Next moves to the next line that is not blank and reports whether there is
-// one. A last line without its newline is handed out too; Torn tells.
+// Next advances to the next line that is not blank and reports whether there is
+// one. See Torn for a last line without a newline.
 func (rd *Reader) Next() bool {
 	for rd.fill() {
 		line := bytes.TrimSpace(rd.line)
@@ -69,23 +68,23 @@ func (rd *Reader) Next() bool {
 	return false
 }
 
-// Line returns the line without its newline. It is overwritten by Next.
+// Line returns the line without its newline. Next overwrites it.
 func (rd *Reader) Line() Value { return Value(rd.line) }
 
-// Number returns the line's place in the source, counted from 1.
+// Number returns the line number, counted from 1.
 func (rd *Reader) Number() int { return rd.number }
 
-// Offset returns where the line starts in the source.
+// Offset returns the offset of the line in the source.
 func (rd *Reader) Offset() int64 { return rd.start }
 
-// Torn reports whether the line had no newline: its writer may not be done
-// with it, even if it is a complete value.
+// Torn reports whether the line had no newline. Its writer may not have finished
+// it, even if it is a complete value.
 func (rd *Reader) Torn() bool { return rd.torn }
 
-// Cut reports whether the line is longer than MaxLine.
+// Cut reports whether the line was truncated to MaxLine bytes.
 func (rd *Reader) Cut() bool { return rd.cut }
 
-// Err returns what stopped Next, nil at the end of the source.
+// Err returns the error that stopped Next, nil at the end of the source.
 func (rd *Reader) Err() error { return rd.err }
 
 // fill sets line to the next line, blank or not.
@@ -117,7 +116,7 @@ func (rd *Reader) fill() bool {
 	}
 }
 
-// take hands out n bytes and steps over skip more.
+// take sets line to the next n bytes and skips the following skip bytes.
 func (rd *Reader) take(n, skip int) {
 	rd.line = rd.buf[rd.r : rd.r+n : rd.r+n]
 	rd.r += n + skip
@@ -125,7 +124,7 @@ func (rd *Reader) take(n, skip int) {
 	rd.number++
 }
 
-// more reads once, behind what is not yet handed out.
+// more reads once and appends to buf.
 func (rd *Reader) more() {
 	rd.compact()
 	if rd.w == len(rd.buf) {
@@ -141,8 +140,8 @@ func (rd *Reader) compact() {
 	}
 }
 
-// skip steps over the rest of a line that was cut, reading only into the memory
-// behind the part that is handed out.
+// skip skips the rest of a truncated line. It only overwrites the memory after the
+// part that is returned.
 func (rd *Reader) skip() {
 	keep := rd.r
 	if len(rd.buf) == keep {
@@ -165,8 +164,8 @@ func (rd *Reader) skip() {
 	}
 }
 
-// read reads once. A source that keeps giving neither bytes nor an error is
-// ended with io.ErrNoProgress.
+// read reads once. A source that keeps returning neither bytes nor an error fails
+// with io.ErrNoProgress.
 func (rd *Reader) read() {
 	for range 100 {
 		n, err := rd.src.Read(rd.buf[rd.w:])

@@ -8,28 +8,29 @@ import (
 	"sync"
 )
 
-// A Span is where a value lies in a source. A file in which later lines change
-// what earlier ones said is read twice: once for the spans of what remains, once
-// for what lies there. Memory then holds spans, never the file.
+// A Span is the location of a value in a source. A file in which later lines
+// modify earlier ones is read twice: once for the spans of the remaining values,
+// and once for the values. Memory then holds spans, not the file.
 type Span struct {
 	Offset int64
 	Len    int
 }
 
-// Span returns where part lies, which was got from v by methods of this package.
+// Span returns the location of part in v. Methods of this package must have
+// returned part.
 func (v Value) Span(part Value) Span {
 	return Span{int64(cap(v) - cap(part)), len(part)}
 }
 
-// Span returns where part of the line lies in the source.
+// Span returns the location in the source of part of the line.
 func (rd *Reader) Span(part Value) Span {
 	s := rd.Line().Span(part)
 	s.Offset += rd.start
 	return s
 }
 
-// Read reads the value that lies at s, into buf where that is large enough. A
-// source that has become shorter gives what is left of the value.
+// Read reads the value at s, into buf if that is large enough. If the source has
+// been truncated, the value is incomplete.
 func (s Span) Read(src io.ReaderAt, buf []byte) (Value, error) {
 	if cap(buf) < s.Len {
 		buf = make([]byte, s.Len)
@@ -41,14 +42,13 @@ func (s Span) Read(src io.ReaderAt, buf []byte) (Value, error) {
 	return Value(buf[:n]), err
 }
 
-// Spans reads values that lie in a source, each into the memory of the one
-// before.
+// Spans reads values from a source and reuses its memory.
 type Spans struct {
 	Source io.ReaderAt
 	buf    []byte
 }
 
-// Read reads the value that lies at span. It is overwritten by the next one.
+// Read reads the value at span. The next Read overwrites it.
 func (s *Spans) Read(span Span) (Value, error) {
 	v, err := span.Read(s.Source, s.buf)
 	if cap(v) > cap(s.buf) {
@@ -57,11 +57,11 @@ func (s *Spans) Read(span Span) (Value, error) {
 	return v, err
 }
 
-// chunks are memory that LinesWith is done with: it is asked of many files.
+// chunks are the buffers of LinesWith, which is called for many files.
 var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
 
-// LinesWith yields where the lines of src start that begin with prefix, the
-// first line apart, and n bytes from there. It looks at bytes only, so it costs
+// LinesWith yields the offset of each line of src that starts with prefix, and the
+// n bytes from there. It skips the first line. It only compares bytes and costs
 // little more than reading.
 func LinesWith(src interface {
 	io.Reader

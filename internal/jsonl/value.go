@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// A Value is the bytes of one JSON value, and perhaps white space around it. An
-// empty Value is an absent one; every method may be called on it.
+// A Value is the bytes of one JSON value, possibly with white space around it. An
+// empty Value is absent; all methods accept it.
 type Value []byte
 
-// A Kind is what a value is, told by its first byte.
+// A Kind is the kind of a value, as its first byte shows.
 type Kind byte
 
 // The kinds.
@@ -27,10 +27,10 @@ const (
 	Number
 	Bool
 	Null
-	Broken
+	Malformed
 )
 
-// Kind returns what v is.
+// Kind returns the kind of v.
 func (v Value) Kind() Kind {
 	i := space(v, 0)
 	if i == len(v) {
@@ -50,11 +50,11 @@ func (v Value) Kind() Kind {
 	case c == '-', c >= '0' && c <= '9':
 		return Number
 	}
-	return Broken
+	return Malformed
 }
 
-// Get returns the member of an object that the path of names leads to, the
-// first where a name occurs twice.
+// Get returns the value at a path of member names. If a name occurs twice in an
+// object, the first member counts.
 func (v Value) Get(path ...string) Value {
 	for _, name := range path {
 		c := v.Members()
@@ -65,15 +65,7 @@ func (v Value) Get(path ...string) Value {
 	return v
 }
 
-// First sets v to what a member is, unless it is set: of members of one name the
-// first counts, as with Get.
-func (v *Value) First(to Value) {
-	if *v == nil {
-		*v = to
-	}
-}
-
-// Is reports whether v is the string s. What is not UTF-8 may equal nothing.
+// Is reports whether v is the string s. Invalid UTF-8 may not compare equal.
 func (v Value) Is(s string) bool {
 	q := v.quoted()
 	if len(q) < 2 {
@@ -82,8 +74,8 @@ func (v Value) Is(s string) bool {
 	return equal(q, s)
 }
 
-// Text returns the string that v is, "" if it is none. Bytes that are not
-// UTF-8 and halves of surrogate pairs become U+FFFD.
+// Text returns the string v, "" if v is not a string. Invalid UTF-8 and unpaired
+// surrogates become U+FFFD.
 func (v Value) Text() string {
 	q := v.quoted()
 	if len(q) < 2 {
@@ -99,8 +91,8 @@ func (v Value) Text() string {
 	return unescape(q)
 }
 
-// Raw returns the inside of the string that v is, not decoded: what a switch
-// over known words needs.
+// Raw returns the bytes between the quotes of the string v, without decoding
+// escapes. Use it to switch over known words.
 func (v Value) Raw() []byte {
 	q := v.quoted()
 	if len(q) < 2 {
@@ -109,8 +101,8 @@ func (v Value) Raw() []byte {
 	return q[1 : len(q)-1]
 }
 
-// Int returns the integer that v is, 0 if it is none. A number with a fraction
-// is cut, one out of range is the nearest.
+// Int returns the number v, 0 if v is not a number. Fractions are truncated, and
+// numbers out of range are limited to the nearest int64.
 func (v Value) Int() int64 {
 	const short = 18 // digits, which can't overflow
 	n, digits := int64(0), len(v) > 0 && len(v) <= short
@@ -136,7 +128,11 @@ func (v Value) Int() int64 {
 	return int64(f)
 }
 
-// Float returns the number that v is, 0 if it is none.
+// Count returns the number v as a count: at least 0, and small enough that the
+// counts of a damaged file can be added without overflow.
+func (v Value) Count() int64 { return min(max(0, v.Int()), 1<<48) }
+
+// Float returns the number v, 0 if v is not a number.
 func (v Value) Float() float64 {
 	if v.Kind() != Number {
 		return 0
@@ -148,8 +144,8 @@ func (v Value) Float() float64 {
 	return f
 }
 
-// Time returns the time that v says as RFC 3339 does, the zero one if it says
-// none.
+// Time returns the time v in the format of RFC 3339, the zero time if v is not
+// one.
 func (v Value) Time() time.Time {
 	t, err := time.Parse(time.RFC3339Nano, string(v.Raw()))
 	if err != nil {
@@ -158,7 +154,7 @@ func (v Value) Time() time.Time {
 	return t
 }
 
-// Plain returns the string that v is, and anything else as it is written.
+// Plain returns the string v, or the JSON text of any other value.
 func (v Value) Plain() string {
 	if v.Kind() == String {
 		return v.Text()
@@ -166,8 +162,8 @@ func (v Value) Plain() string {
 	return string(v)
 }
 
-// Compact returns v as it is written, without white space between its parts.
-// Bytes that are not UTF-8 become U+FFFD.
+// Compact returns the JSON text of v without white space between its parts.
+// Invalid UTF-8 becomes U+FFFD.
 func (v Value) Compact() string {
 	var b bytes.Buffer
 	if json.Compact(&b, v) != nil {
@@ -182,8 +178,8 @@ func (v Value) True() bool {
 	return bytes.HasPrefix(v[i:], []byte("true"))
 }
 
-// quoted returns v from its opening quote to its closing one, or to its end
-// where that is missing; nil if v is no string.
+// quoted returns v from its opening to its closing quote, or to its end if that
+// is missing. It returns nil if v is not a string.
 func (v Value) quoted() []byte {
 	i := space(v, 0)
 	if i == len(v) || v[i] != '"' {
@@ -193,130 +189,8 @@ func (v Value) quoted() []byte {
 	return v[i:end]
 }
 
-// A Cursor steps through the members of an object or the elements of an array
-// in one pass. It is a plain value: using one allocates nothing.
-type Cursor struct {
-	b      []byte
-	i      int
-	key    []byte
-	val    []byte
-	object bool
-	whole  bool
-	done   bool
-	ahead  bool // the value starts at b[i], and its end was not looked for
-}
-
-// Members returns a Cursor over the members of v, over none if v is no object.
-func (v Value) Members() Cursor { return v.cursor('{') }
-
-// Elements returns a Cursor over the elements of v, over none if v is no array.
-func (v Value) Elements() Cursor { return v.cursor('[') }
-
-func (v Value) cursor(open byte) Cursor {
-	i := space(v, 0)
-	if i == len(v) || v[i] != open {
-		return Cursor{done: true}
-	}
-	return Cursor{b: v, i: i + 1, object: open == '{'}
-}
-
-// Next moves to the next member or element and reports whether there is one.
-func (c *Cursor) Next() bool {
-	c.pass()
-	c.key, c.val = nil, nil
-	if c.done {
-		return false
-	}
-	for c.i = space(c.b, c.i); c.i < len(c.b) && c.b[c.i] == ','; c.i = space(c.b, c.i+1) {
-	}
-	if c.i == len(c.b) || c.b[c.i] == '}' || c.b[c.i] == ']' {
-		c.done = true
-		c.whole = c.i < len(c.b)
-		c.i = min(c.i+1, len(c.b))
-		return false
-	}
-	if c.object && !c.member() || c.i == len(c.b) || class[c.b[c.i]]&between != 0 {
-		c.done = true
-		return false
-	}
-	c.ahead = true
-	return true
-}
-
-// pass steps over the value. If its end is missing, it is the last there is.
-func (c *Cursor) pass() {
-	if c.ahead {
-		end, ok := skipValue(c.b, c.i)
-		c.val = c.b[c.i:end]
-		c.i, c.ahead, c.done = end, false, !ok
-	}
-}
-
-// inside returns a Cursor over the members of the value, whose end is not looked
-// for; past goes on behind it once it was stepped through.
-func (c *Cursor) inside() Cursor { return Value(c.b[c.i:]).Members() }
-
-func (c *Cursor) past(in Cursor) {
-	if c.ahead && in.whole {
-		c.val = c.b[c.i : c.i+in.i]
-		c.i, c.ahead = c.i+in.i, false
-	}
-}
-
-// member reads a name and its colon.
-func (c *Cursor) member() bool {
-	if c.b[c.i] != '"' {
-		return false
-	}
-	end, ok := skipString(c.b, c.i)
-	if !ok {
-		return false
-	}
-	c.key = c.b[c.i:end]
-	c.i = space(c.b, end)
-	if c.i == len(c.b) || c.b[c.i] != ':' {
-		return false
-	}
-	c.i = space(c.b, c.i+1)
-	return true
-}
-
-// Is reports whether the member's name is name.
-func (c *Cursor) Is(name string) bool { return len(c.key) >= 2 && equal(c.key, name) }
-
-// Name returns the member's name as it is written: what a switch over known
-// names needs.
-func (c *Cursor) Name() []byte {
-	if len(c.key) < 2 {
-		return nil
-	}
-	return c.key[1 : len(c.key)-1]
-}
-
-// Key returns the member's name.
-func (c *Cursor) Key() string { return Value(c.key).Text() }
-
-// Value returns the member's or element's value.
-func (c *Cursor) Value() Value {
-	c.pass()
-	return c.val
-}
-
-// Whole reports, after Next returned false, whether the object or array was
-// closed.
-func (c *Cursor) Whole() bool { return c.whole }
-
-// Rest returns, after Next returned false, what follows the object or array:
-// some writers glue two values on one line.
-func (c *Cursor) Rest() Value {
-	if !c.whole {
-		return nil
-	}
-	return bytes.TrimSpace(c.b[c.i:])
-}
-
-// skipValue returns where the value that starts at b[i] ends, and whether its
-// end is there.
+// skipValue returns the end of the value that starts at b[i], and whether it is
+// complete.
 func skipValue(b []byte, i int) (int, bool) {
 	if i == len(b) {
 		return i, false
@@ -362,8 +236,8 @@ func skipNested(b []byte, i int) (int, bool) {
 	return i, false
 }
 
-// skipString returns where the string that starts at the quote b[i] ends, and
-// whether its closing quote is there.
+// skipString returns the end of the string that starts at the quote b[i], and
+// whether it has a closing quote.
 func skipString(b []byte, i int) (int, bool) {
 	from := i + 1
 	for at := from; ; {
@@ -387,7 +261,7 @@ const (
 	white = 1 << iota
 	ends  // ends a literal: white space, comma, closing bracket, quote
 	structure
-	between // comes after a value or a name, and begins none
+	between // follows a value or a name, and starts none
 )
 
 var class = func() (t [256]byte) {
@@ -410,8 +284,8 @@ func space(b []byte, i int) int {
 	return i
 }
 
-// equal reports whether the quoted string q says s. What is escaped is longer
-// than what it says.
+// equal reports whether the quoted string q is s. A string with escapes is longer
+// than its decoded form.
 func equal(q []byte, s string) bool {
 	body := q[1 : len(q)-1]
 	if len(body) < len(s) {
@@ -423,7 +297,7 @@ func equal(q []byte, s string) bool {
 	return Value(q).Text() == s
 }
 
-// unescape decodes the inside of a string.
+// unescape decodes the bytes between the quotes of a string.
 func unescape(q []byte) string {
 	var out strings.Builder
 	out.Grow(len(q))
@@ -448,7 +322,7 @@ func unescape(q []byte) string {
 	return out.String()
 }
 
-// valid returns b as a string, with U+FFFD for every byte that is not UTF-8.
+// valid returns b as a string, with U+FFFD for every invalid byte.
 func valid(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -487,7 +361,7 @@ func escape(q []byte) (rune, int) {
 	return utf8.RuneError, 1
 }
 
-// hex returns the code unit that q's \uXXXX says, -1 if q does not start so.
+// hex returns the code unit of the \uXXXX that q starts with, -1 if there is none.
 func hex(q []byte) rune {
 	if len(q) < 6 || q[0] != '\\' || q[1] != 'u' {
 		return -1

@@ -1,4 +1,4 @@
-// Package all knows every provider. A new one is one line here.
+// Package all lists the drivers of all supported tools.
 package all
 
 import (
@@ -11,8 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/pi"
 )
 
-// Drivers returns the drivers of all providers, in the order in which they are
-// asked for an id that names none.
+// Drivers returns the drivers, in the order in which a bare ID is looked up.
 func Drivers() []thread.Driver {
 	return []thread.Driver{
 		claude.Driver(),

@@ -9,8 +9,8 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// Agents implements thread.Provider. A subagent is a thread that main says it
-// handed work to.
+// Agents implements thread.Provider. A subagent is a thread that main handed work
+// off to. Threads that only name main as their parent are not searched for.
 func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Agent, error) {
 	d, err := readDocument(main.Source)
 	if err != nil {
@@ -31,20 +31,20 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 	return agents, nil
 }
 
-// agent puts together what parent and child say. Where neither calls itself
-// what it is, they are only said to be related.
+// agent combines the records of the parent and of the child. The relation is
+// validated if one of them records its own role.
 func (p *provider) agent(ctx context.Context, main *thread.Thread, rel relation) (thread.Agent, error) {
 	a := thread.Agent{ID: rel.other}
-	seen := "the main thread names it, and does not say which of the two is the parent"
+	evidence := "main thread names it without the role of either"
 	if rel.role == "parent" {
-		seen = "main relationships includes handoff(role=parent) to child thread"
-		a.Evidence = append(a.Evidence, seen)
+		evidence = "main relationships includes handoff(role=parent) to child thread"
+		a.Evidence = append(a.Evidence, evidence)
 	}
-	a.Lifecycle = append(a.Lifecycle, thread.Event{Time: rel.at, Name: "handoff", Detail: seen})
+	a.AddEvent(rel.at, "handoff", evidence)
 	child, err := p.Thread(ctx, rel.other)
 	if errors.Is(err, handoff.NotFound) {
-		a.State = thread.State{Status: thread.NotFound, Source: thread.Inferred, Evidence: "its thread is not on this machine", At: rel.at}
-		a.Settle(main, thread.Facts{})
+		a.State = thread.ReadState(thread.NotFound, thread.Inferred, rel.at, "the thread is not on this machine")
+		a.Complete(main, thread.Facts{})
 		return a, nil
 	}
 	if err != nil {
@@ -56,12 +56,12 @@ func (p *provider) agent(ctx context.Context, main *thread.Thread, rel relation)
 	}
 	for _, back := range d.handoffs() {
 		if back.other == main.ID && back.role == "child" {
-			seen := "child relationships includes handoff(role=child) back to main thread"
-			a.Evidence = append(a.Evidence, seen)
-			a.Lifecycle = append(a.Lifecycle, thread.Event{Time: back.at, Name: "handoff_backlink", Detail: seen})
+			evidence := "child relationships includes handoff(role=child) back to main thread"
+			a.Evidence = append(a.Evidence, evidence)
+			a.AddEvent(back.at, "handoff_backlink", evidence)
 		}
 	}
 	a.Thread, err = child, child.Load(ctx)
-	a.Settle(main, child.Facts)
+	a.Complete(main, child.Facts)
 	return a, err
 }

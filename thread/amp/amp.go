@@ -1,10 +1,13 @@
-// Package amp reads the threads of Amp: one JSON document per thread, named by
-// its id, which the tool writes anew with every change.
+// Package amp reads the threads of Amp. Each is one JSON document, named after its
+// ID, which the tool rewrites with every change.
 //
-// A thread hands work off to another one; either may say so. What Amp's oracle
-// and other subagents did is on its server only, and so may be whole threads:
-// what lies on this machine is what a thread did here. What is relied on is in
-// docs/threads.md.
+// Threads are in $XDG_DATA_HOME/amp/threads, by default ~/.local/share/amp/threads.
+// A thread hands work off to another one; either of them may record it. What the
+// oracle and other subagents of Amp did is on Amp's server only, and so may be
+// complete threads.
+//
+// The format is undocumented. docs/threads.md lists the facts this package relies
+// on, which were found in two published threads.
 package amp
 
 import (
@@ -24,17 +27,14 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
+const name = "amp"
+
 // Driver returns the driver of Amp.
 func Driver() thread.Driver {
 	return thread.Driver{
-		Name: "amp",
-		ID:   parseID,
+		Name: name, Env: "XDG_DATA_HOME", ID: parseID,
 		Roots: func(getenv func(string) string, home string) []string {
-			data := getenv("XDG_DATA_HOME")
-			if data == "" {
-				data = filepath.Join(home, ".local", "share")
-			}
-			return []string{filepath.Join(data, "amp")}
+			return []string{thread.DataHome(getenv, home, "amp")}
 		},
 		Open: func(roots []string) (thread.Provider, error) { return &provider{roots}, nil },
 	}
@@ -50,80 +50,76 @@ func parseID(s string) (string, bool) {
 
 type provider struct{ roots []string }
 
+// A file is the document of a thread.
+type file struct{ id, path string }
+
 // Thread implements thread.Provider.
 func (p *provider) Thread(_ context.Context, id string) (*thread.Thread, error) {
 	if id, ok := parseID(id); ok {
 		for _, root := range p.roots {
-			path := filepath.Join(root, "threads", id+".json")
-			t, err := open(id, path)
+			t, err := file{id, filepath.Join(root, "threads", id+".json")}.open()
 			if !errors.Is(err, handoff.NotFound) {
 				return t, err
 			}
 		}
 	}
-	return nil, &handoff.Error{Op: "thread", Name: "amp/" + id, Kind: handoff.NotFound,
-		Err: errors.New("no such thread below " + strings.Join(p.roots, ", ")), Hint: handoff.Advice("a thread may be on Amp's server only: amp threads export " + id)}
+	return nil, &handoff.Error{Op: "thread", Name: name + "/" + id, Kind: handoff.NotFound,
+		Err: errors.New("no such thread in " + strings.Join(p.roots, ", ")), Hint: handoff.Advice("if the thread is only on Amp's server, export it with: amp threads export " + id)}
 }
 
 // Threads implements thread.Provider.
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
-	return func(yield func(*thread.Thread, error) bool) {
+	find := func() (files []file, err error) {
 		w := thread.NewWalk(ctx)
 		for _, root := range p.roots {
 			dir := filepath.Join(root, "threads")
-			for _, f := range slices.Backward(w.Folder(dir)) { // ids begin with the time
-				id, ok := parseID(strings.TrimSuffix(f.Name(), ".json"))
-				if !ok || id+".json" != f.Name() {
-					continue
-				}
-				if w.Done() {
-					break
-				}
-				t, err := open(id, filepath.Join(dir, f.Name()))
-				if err == nil && t.Parent != "" {
-					continue
-				}
-				if !yield(t, err) {
-					return
+			for _, e := range slices.Backward(w.ReadDir(dir)) { // IDs start with the time
+				if id, ok := parseID(strings.TrimSuffix(e.Name(), ".json")); ok && id+".json" == e.Name() {
+					files = append(files, file{id, filepath.Join(dir, e.Name())})
 				}
 			}
 		}
-		if err := w.Err("amp"); err != nil {
-			yield(nil, err)
-		}
+		return files, w.Err(name)
 	}
+	open := func(copies []file) (*thread.Thread, error) {
+		t, err := copies[0].open()
+		if err == nil && t.Parent != "" {
+			return nil, nil
+		}
+		return t, err
+	}
+	return thread.List(ctx, find, func(f file) string { return f.id }, open)
 }
 
-// A document is a thread's file, as far as it is not about single messages.
+// A document is the content of a thread's file. Messages are not parsed.
 type document struct {
 	id, title, version              string
 	cwd, branch, commit, repository string
 	created, updated                time.Time
-	status, state                   jsonl.Value // words of some versions
+	status, state                   jsonl.Value // of the thread, in some versions
 	messages, relations             jsonl.Value
-	whole                           bool
+	complete                        bool
 }
 
-// maxDocument is how long a file may be: it has to be read at once.
+// maxDocument is the maximum size of a file. It has to be in memory at once.
 const maxDocument = 512 << 20
 
 func readDocument(path string) (document, error) {
 	info, err := os.Stat(path)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxDocument) {
-		err = fmt.Errorf("it is no file, or longer than %d MiB", maxDocument>>20)
+		err = fmt.Errorf("not a regular file of at most %d MiB", maxDocument>>20)
 	}
 	var b []byte
 	if err == nil {
 		b, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return document{}, thread.Unreadable(path, err)
+		return document{}, thread.UnreadableError(path, err)
 	}
 	return parse(b), nil
 }
 
-// parse finds its way through a document in one pass. One that was cut off says
-// what it said before.
+// parse parses a document in one pass, as far as it is complete.
 func parse(v jsonl.Value) (d document) {
 	c := v.Members()
 	for c.Next() {
@@ -149,7 +145,7 @@ func parse(v jsonl.Value) (d document) {
 			d.environment(v.Get("initial"))
 		}
 	}
-	d.whole = c.Whole()
+	d.complete = c.Closed()
 	return d
 }
 
@@ -168,14 +164,14 @@ func (d *document) environment(v jsonl.Value) {
 	d.commit = tree.Get("repository", "sha").Text()
 }
 
-// A relation is what one thread says of another.
+// A relation is a record in a thread about another one.
 type relation struct {
 	other string
-	role  string // what the one who says it is: parent, child, or not said
+	role  string // role of the thread with the record: parent, child or ""
 	at    time.Time
 }
 
-// handoffs returns the relations that are about handing work off.
+// handoffs returns the relations of type handoff.
 func (d document) handoffs() (list []relation) {
 	for c := d.relations.Elements(); c.Next(); {
 		v := c.Value()
@@ -194,30 +190,30 @@ func (d document) handoffs() (list []relation) {
 	return list
 }
 
-func open(id, path string) (*thread.Thread, error) {
-	d, err := readDocument(path)
+func (f file) open() (*thread.Thread, error) {
+	d, err := readDocument(f.path)
 	if err != nil {
 		return nil, err
 	}
 	t := &thread.Thread{
-		Provider: "amp", Reader: &reader{path: path}, ID: id, Source: path, Title: d.title, Version: d.version, Started: d.created, Updated: d.updated,
+		Provider: name, Reader: &reader{path: f.path}, ID: f.id, Source: f.path, Title: d.title, Version: d.version, Started: d.created, Updated: d.updated,
 		Cwd: d.cwd, Branch: d.branch, Commit: d.commit, Repository: d.repository,
 	}
 	for _, r := range d.handoffs() {
-		if r.role == "child" && r.other != id {
+		if r.role == "child" && r.other != f.id {
 			t.Parent = r.other
 		}
 	}
-	if info, err := os.Stat(path); err == nil && t.Updated.IsZero() {
+	if info, err := os.Stat(f.path); err == nil && t.Updated.IsZero() {
 		t.Updated = info.ModTime()
 	}
-	if inside, ok := parseID(d.id); ok && inside != id {
-		t.Warn("the file is named after %s and says it is %s", id, inside)
+	if recorded, ok := parseID(d.id); ok && recorded != f.id {
+		t.WarnID(f.id, recorded)
 	}
 	return t, nil
 }
 
-// clock reads a time, of which there are two spellings: milliseconds and text.
+// clock parses a time: milliseconds or text.
 func clock(v jsonl.Value) time.Time {
 	if ms := v.Int(); ms > 0 {
 		return time.UnixMilli(ms).UTC()

@@ -3,7 +3,6 @@ package amp
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -29,29 +28,27 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 		}
 		s.message(c.Value())
 	}
-	whole := d.whole && (c.Whole() || d.messages.Kind() != jsonl.Array)
+	complete := d.complete && (c.Closed() || d.messages.Kind() != jsonl.Array)
 	if err := s.timeline.Finish(); err != nil {
 		return thread.Facts{}, err
 	}
-	s.finish(d, whole)
+	s.finish(d, complete)
 	return s.facts, nil
 }
 
-// A scanner goes through the messages of a thread.
+// A scanner reads the messages of a thread.
 type scanner struct {
 	facts    thread.Facts
 	timeline thread.Timeline
 	usage    thread.Usage
-	state    thread.State // as the last message says; without a status where it does not
+	state    thread.State // of the last message, if it has one
 	role     thread.Role  // of the last message
-	n        int          // its place
-	at       time.Time    // when it was written
+	n        int          // its number
+	at       time.Time    // its time
 }
 
-func (s *scanner) warn(text string) { s.facts.Warnings = append(s.facts.Warnings, text) }
-
-// message reads one message. One that says nothing is none: what it did and
-// spent belongs to the one before.
+// message reads one message. Calls and usage of a message without text belong to
+// the message before.
 func (s *scanner) message(v jsonl.Value) {
 	s.n++
 	s.facts.Lines++
@@ -76,14 +73,14 @@ func (s *scanner) message(v jsonl.Value) {
 	}
 	s.timeline.Add(m)
 	for _, call := range content.calls {
-		s.timeline.Call(call)
+		s.timeline.AddCall(call)
 	}
 	if role == thread.Assistant && usage.Kind() == jsonl.Object {
-		s.spent(usage)
+		s.addUsage(usage)
 	}
 }
 
-// written is when a message was: users send it, usage has the time of an answer.
+// written returns the time of a message. Answers have it in their usage.
 func written(v, usage jsonl.Value) time.Time {
 	for _, at := range []jsonl.Value{v.Get("timestamp"), v.Get("meta", "sentAt"), usage.Get("timestamp")} {
 		if t := clock(at); !t.IsZero() {
@@ -93,20 +90,20 @@ func written(v, usage jsonl.Value) time.Time {
 	return time.Time{}
 }
 
-func (s *scanner) spent(u jsonl.Value) {
-	n := func(name string) int64 { return min(max(0, u.Get(name).Int()), 1<<50) }
+func (s *scanner) addUsage(u jsonl.Value) {
+	n := func(name string) int64 { return u.Get(name).Count() }
 	t := thread.Tokens{
 		Input: n("inputTokens"), CacheRead: n("cacheReadInputTokens"), CacheWrite: n("cacheCreationInputTokens"), Output: n("outputTokens"), Calls: 1,
 	}
 	s.usage.Add("", u.Get("model").Text(), t)
-	s.timeline.Spent(t)
+	s.timeline.AddUsage(t)
 }
 
-// A content is what a message holds.
+// A content is the content of a message.
 type content struct {
 	texts   []string
 	calls   []thread.Call
-	blocked bool // a result waits for a person
+	blocked bool // a call waits for a person
 }
 
 func (s *scanner) content(v jsonl.Value) (c content) {
@@ -133,33 +130,33 @@ func (s *scanner) content(v jsonl.Value) (c content) {
 			c.calls = append(c.calls, call)
 		case "tool_result":
 			c.blocked = v.Get("run", "status").Is("blocked-on-user") || c.blocked
-			s.returned(v.Get("toolUseID").Text(), v.Get("run"))
+			s.result(v.Get("toolUseID").Text(), v.Get("run"))
 		}
 	}
 	return c
 }
 
-// returned notes what a tool returned.
-func (s *scanner) returned(id string, run jsonl.Value) {
+// result reads the result of a call.
+func (s *scanner) result(id string, run jsonl.Value) {
 	status := string(run.Get("status").Raw())
 	if status == "queued" || status == "in-progress" || status == "blocked-on-user" || !s.timeline.Awaits(id) {
 		return
 	}
-	s.timeline.Returned(id, func(c *thread.Call) {
+	s.timeline.SetResult(id, func(c *thread.Call) {
 		c.Failed = status == "error" || status == "cancelled" || status == "rejected-by-user"
 		c.Output = thread.Clip(cmp.Or(run.Get("result").Plain(), run.Get("error").Plain()))
 	})
 }
 
-// turn follows where the thread stands.
+// turn tracks the status of the thread.
 func (s *scanner) turn(v jsonl.Value, role thread.Role, c content) {
-	set := func(status thread.Status, why string) {
-		s.state = thread.State{Status: status, Source: thread.Child, Evidence: fmt.Sprintf("%s, message %d", why, s.n), At: s.at}
+	set := func(status thread.Status, reason string) {
+		s.state = thread.ReadState(status, thread.Child, s.at, "%s, message %d", reason, s.n)
 	}
 	s.state = thread.State{}
 	if role == thread.User {
 		if v.Get("messageId").Kind() == jsonl.Absent {
-			return // versions that number messages also say where they stand
+			return // only versions that number messages record their state
 		}
 		set(thread.Running, "no answer yet")
 		if c.blocked {
@@ -184,14 +181,14 @@ func (s *scanner) turn(v jsonl.Value, role thread.Role, c content) {
 	}
 }
 
-// words are the statuses that some versions wrote for the whole thread.
+// words are the statuses that some versions record for the thread.
 var words = map[string]thread.Status{
 	"running": thread.Running, "completed": thread.Completed, "done": thread.Completed,
 	"error": thread.Errored, "errored": thread.Errored, "failed": thread.Errored, "cancelled": thread.Errored,
 }
 
-// end returns the state once all messages were seen: the last message's word
-// before the document's.
+// end returns the state after the last message: of that message, else of the
+// document.
 func (s *scanner) end(d document) thread.State {
 	if s.state.Status != "" {
 		return s.state
@@ -202,30 +199,30 @@ func (s *scanner) end(d document) thread.State {
 			word = c.Key()
 		}
 		if status := words[strings.ToLower(word)]; status != "" {
-			return thread.State{Status: status, Source: thread.Child, Evidence: "the thread says it is " + word, At: d.updated}
+			return thread.ReadState(status, thread.Child, d.updated, "status of the thread is %s", word)
 		}
 	}
 	switch s.role {
 	case thread.User:
-		return thread.State{Status: thread.Running, Source: thread.Inferred, Evidence: "the last word is the user's", At: s.at}
+		return thread.ReadState(thread.Running, thread.Inferred, s.at, "last message is from the user")
 	case thread.Assistant:
-		return thread.State{Status: thread.Completed, Source: thread.Inferred, Evidence: "the last word is the agent's, and this version records no end of a turn", At: s.at}
+		return thread.ReadState(thread.Completed, thread.Inferred, s.at, "last message is from the agent, and this version does not record the end of a turn")
 	}
-	return thread.State{Status: thread.PendingInit, Source: thread.Inferred, Evidence: "it has no messages", At: d.created}
+	return thread.ReadState(thread.PendingInit, thread.Inferred, d.created, "no messages yet")
 }
 
-// finish returns the facts once all messages were read.
-func (s *scanner) finish(d document, whole bool) {
+// finish sets the facts after all messages have been read.
+func (s *scanner) finish(d document, complete bool) {
 	s.facts.Messages, s.facts.ToolCalls, s.facts.State = s.timeline.Messages, s.timeline.ToolCalls, s.end(d)
 	if s.facts.BadLines > 0 {
-		s.warn(fmt.Sprintf("%d messages are no JSON objects and were left out", s.facts.BadLines))
+		s.facts.Warn("skipped %d malformed messages", s.facts.BadLines)
 	}
-	if !whole {
-		s.warn("the file is cut off: it may be written right now")
+	if !complete {
+		s.facts.Warn("the document is incomplete: it may still be written")
 		if s.facts.State.Status.Ended() || s.facts.State.Status == thread.PendingInit {
-			s.facts.State = thread.State{Status: thread.Running, Source: thread.Inferred, Evidence: "what could be read ends with " + s.facts.State.Evidence + ", but the file is cut off", At: s.facts.State.At}
+			s.facts.State = thread.ReadState(thread.Running, thread.Inferred, s.facts.State.At, "the document is incomplete after: %s", s.facts.State.Evidence)
 		}
 	}
-	s.usage.Judge(thread.Gap{N: 1, Why: "what Amp's oracle and other subagents spent is not on this machine"})
+	s.usage.Judge(thread.Gap{N: 1, Reason: "the usage of Amp's oracle and other subagents is not on this machine"})
 	s.facts.Usage = s.usage
 }

@@ -1,14 +1,15 @@
-// Package claude reads the threads of Claude Code and of the tools that write
-// its format: transcripts, files of one JSON record a line.
+// Package claude reads the threads of Claude Code. Each is a transcript: a file
+// with one JSON record per line.
 //
-// A transcript lies in projects/<folder> below one of the tool's homes. It is
-// named after its session, or agent-<id> if it is a subagent's. Subagents lie
-// beside their session or, in newer versions, in a folder named after it. The
-// folder's name is the working directory, encoded with loss, and never decoded.
-// Transcripts are removed after some weeks; what they leave behind tells one
-// that was removed from one that never was.
+// Transcripts are in projects/FOLDER in a home directory of the tool, ~/.claude,
+// ~/.config/claude or those in $CLAUDE_CONFIG_DIR. A file is named after its
+// session, or agent-ID for a subagent. Subagents are beside their session or, in
+// newer versions, in a directory named after it. FOLDER encodes the working
+// directory with loss, so it is never decoded. The tool removes transcripts after
+// some weeks; other files still name a removed one.
 //
-// What a transcript says, and since which version, is in docs/threads.md.
+// The format is undocumented. docs/threads.md lists the facts this package relies
+// on, which were found in published transcripts of versions 1.0 to 2.1.
 package claude
 
 import (
@@ -24,53 +25,45 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A Fork is a tool that writes this format.
-type Fork struct {
-	Name    string   // of the provider
-	Env     string   // the variable that names its homes, separated by commas
-	Dirs    []string // its homes below the user's
-	Desktop []string // folders below the user's in which the desktop app keeps homes of its own
-}
+const (
+	name = "claude"
+	env  = "CLAUDE_CONFIG_DIR" // home directories, separated by commas
+)
 
-// Claude is the tool itself.
-var Claude = Fork{
-	Name: "claude", Env: "CLAUDE_CONFIG_DIR", Dirs: []string{".config/claude", ".claude"},
-	Desktop: []string{"Library/Application Support/Claude/" + desktop, "AppData/Roaming/Claude/" + desktop, ".config/Claude/" + desktop},
+// homes are the home directories of the tool, relative to the user's. The last
+// three contain the home directories of the desktop app.
+var homes = []string{
+	".config/claude", ".claude",
+	"Library/Application Support/Claude/" + desktop, "AppData/Roaming/Claude/" + desktop, ".config/Claude/" + desktop,
 }
 
 // Driver returns the driver of Claude Code.
-func Driver() thread.Driver { return Claude.Driver() }
-
-// Driver returns the driver of f.
-func (f Fork) Driver() thread.Driver {
+func Driver() thread.Driver {
 	return thread.Driver{
-		Name:  f.Name,
-		ID:    thread.UUIDs,
-		Roots: f.roots,
+		Name: name, Env: env, ID: thread.UUIDs, Roots: roots,
 		Open: func(roots []string) (thread.Provider, error) {
-			return &provider{name: f.Name, roots: roots, index: index{folders: map[string]*heads{}}}, nil
+			return &provider{roots: roots, index: index{folders: map[string]*heads{}}}, nil
 		},
 	}
 }
 
-func (f Fork) roots(getenv func(string) string, home string) []string {
-	var roots []string
-	for dir := range strings.SplitSeq(getenv(f.Env), ",") {
+func roots(getenv func(string) string, home string) []string {
+	var dirs []string
+	for dir := range strings.SplitSeq(getenv(env), ",") {
 		if dir = strings.TrimSpace(dir); dir != "" {
-			roots = append(roots, dir)
+			dirs = append(dirs, dir)
 		}
 	}
-	if roots != nil {
-		return roots
+	if dirs != nil {
+		return dirs
 	}
-	for _, dir := range append(slices.Clone(f.Dirs), f.Desktop...) {
-		roots = append(roots, filepath.Join(home, filepath.FromSlash(dir)))
+	for _, dir := range homes {
+		dirs = append(dirs, filepath.Join(home, filepath.FromSlash(dir)))
 	}
-	return roots
+	return dirs
 }
 
 type provider struct {
-	name  string
 	roots []string
 	index index
 }
@@ -87,28 +80,29 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 		}
 	}
 	if len(copies) == 0 {
-		return nil, p.missing(ctx, projects, id)
+		return nil, p.notFound(ctx, projects, id)
 	}
 	return p.open(ctx, copies)
 }
 
-// missing says that there is no transcript of id, and whether there was.
-func (p *provider) missing(ctx context.Context, projects []string, id string) error {
-	trace, left, err := p.traces(ctx, projects, id)
+// notFound returns the error for an ID without a transcript: Unavailable if there
+// was one.
+func (p *provider) notFound(ctx context.Context, projects []string, id string) error {
+	trace, subagents, err := p.traces(ctx, projects, id)
 	if err != nil {
 		return err
 	}
 	if trace == "" {
-		return thread.Missing(p.name, id, p.roots)
+		return thread.NotFoundError(name, id, p.roots, env)
 	}
-	hint := "the tool removes transcripts after some weeks; its setting cleanupPeriodDays says when"
-	if len(left) > 0 {
-		hint = "what is left of it are subagents: " + p.name + "/" + strings.Join(left, ", "+p.name+"/")
+	hint := "the tool removes transcripts after some weeks, as its setting cleanupPeriodDays says"
+	if len(subagents) > 0 {
+		hint = "these subagents of it still exist: " + name + "/" + strings.Join(subagents, ", "+name+"/")
 	}
-	return &handoff.Error{Op: "thread", Name: p.name + "/" + id, Kind: handoff.Unavailable, Err: errors.New("its transcript was here and is gone: " + trace), Hint: handoff.Advice(hint)}
+	return &handoff.Error{Op: "thread", Name: name + "/" + id, Kind: handoff.Unavailable, Err: errors.New("the transcript was removed: " + trace), Hint: handoff.Advice(hint)}
 }
 
-// open makes a thread of the best of several copies of it: the one written last.
+// open opens the newest of several copies of a thread.
 func (p *provider) open(ctx context.Context, copies []file) (*thread.Thread, error) {
 	slices.SortStableFunc(copies, newestFirst)
 	t, err := p.openFile(copies[0])
@@ -116,7 +110,7 @@ func (p *provider) open(ctx context.Context, copies []file) (*thread.Thread, err
 		return nil, err
 	}
 	for _, c := range copies[1:] {
-		t.Elsewhere(c.path)
+		t.WarnCopy(c.path)
 	}
 	r := t.Reader.(*transcript)
 	if r.file.agent {
@@ -127,15 +121,15 @@ func (p *provider) open(ctx context.Context, copies []file) (*thread.Thread, err
 	return t, ctx.Err()
 }
 
-// openFile makes a thread of a transcript. The parent of a subagent is the
-// session that it lies in, or says it belongs to.
+// openFile opens a transcript. The parent of a subagent is set to the session of
+// its directory or of its records.
 func (p *provider) openFile(f file) (*thread.Thread, error) {
 	m, err := readMeta(f)
 	if err != nil {
-		return nil, thread.Unreadable(f.path, err)
+		return nil, thread.UnreadableError(f.path, err)
 	}
 	t := &thread.Thread{
-		Provider: p.name, ID: f.id, Source: f.path, Updated: f.modified,
+		Provider: name, ID: f.id, Source: f.path, Updated: f.modified,
 		Title: m.title, Cwd: m.cwd, Branch: m.branch, Version: m.version, Started: m.started,
 	}
 	if f.agent {
@@ -144,12 +138,10 @@ func (p *provider) openFile(f file) (*thread.Thread, error) {
 		if m.copied = m.last == f.id; m.copied {
 			t.ForkedFrom = m.session
 		} else {
-			t.Warn("the file is named after %s and says it is %s", f.id, m.session)
+			t.WarnID(f.id, m.session)
 		}
 	}
-	if m.forkedFrom != "" {
-		t.ForkedFrom = m.forkedFrom
-	}
+	t.ForkedFrom = cmp.Or(m.forkedFrom, t.ForkedFrom)
 	if f.size == 0 {
 		t.Warn("the transcript is empty")
 	}
@@ -158,33 +150,24 @@ func (p *provider) openFile(f file) (*thread.Thread, error) {
 }
 
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
-	return func(yield func(*thread.Thread, error) bool) {
+	find := func() ([]file, error) {
 		projects, err := p.projects(ctx)
-		if err != nil && !yield(nil, err) {
-			return
-		}
-		var sessions []file
+		var list []file
 		for _, dir := range projects {
-			files, err := folder(dir)
-			if err != nil && !yield(nil, thread.Unreadable(dir, err)) {
-				return
+			files, failed := folder(dir, func(name string) bool { return !strings.HasPrefix(name, prefix) })
+			if failed != nil {
+				err = errors.Join(err, thread.UnreadableError(dir, failed))
 			}
-			sessions = append(sessions, slices.DeleteFunc(files, func(f file) bool { return f.agent })...)
+			list = append(list, files...)
 		}
-		slices.SortFunc(sessions, newestFirst)
-		for _, copies := range thread.Copies(sessions, func(f file) string { return f.id }) {
-			if ctx.Err() != nil {
-				yield(nil, ctx.Err())
-				return
-			}
-			if !yield(p.open(ctx, copies)) {
-				return
-			}
-		}
+		slices.SortFunc(list, newestFirst)
+		return list, err
 	}
+	open := func(copies []file) (*thread.Thread, error) { return p.open(ctx, copies) }
+	return thread.List(ctx, find, func(f file) string { return f.id }, open)
 }
 
-// newestFirst orders transcripts by when they were written last.
+// newestFirst orders transcripts by their last write.
 func newestFirst(a, b file) int {
 	return cmp.Or(b.modified.Compare(a.modified), cmp.Compare(b.size, a.size), cmp.Compare(a.id, b.id))
 }

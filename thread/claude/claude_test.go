@@ -19,11 +19,11 @@ func TestSuite(t *testing.T) {
 	threadtest.Run(t, threadtest.Suite{Driver: claude.Driver(), Write: home, Lines: true, Big: big})
 }
 
-// TestSwept tells a transcript that was removed from one that never was.
-func TestSwept(t *testing.T) {
+// TestRemoved distinguishes a removed transcript from an unknown ID.
+func TestRemoved(t *testing.T) {
 	dir := t.TempDir()
 	home(t, dir)
-	const indexed, typed, stranger = "0c4f3c1e-7b1a-4d59-9d0e-0000000000f1", "0c4f3c1e-7b1a-4d59-9d0e-0000000000f2", "0c4f3c1e-7b1a-4d59-9d0e-0000000000f3"
+	const indexed, typed, unknown = "0c4f3c1e-7b1a-4d59-9d0e-0000000000f1", "0c4f3c1e-7b1a-4d59-9d0e-0000000000f2", "0c4f3c1e-7b1a-4d59-9d0e-0000000000f3"
 	put(t, dir, ".claude", project+"sessions-index.json", `{"entries":[{"sessionId":"`+indexed+`"}]}`)
 	put(t, dir, ".claude", "history.jsonl", `{"display":"hello","sessionId":"`+typed+`"}`+"\n")
 	threadtest.Untouched(t, dir)
@@ -35,19 +35,19 @@ func TestSwept(t *testing.T) {
 		{sweptID, "claude/left1", handoff.Unavailable},
 		{indexed, "cleanupPeriodDays", handoff.Unavailable},
 		{typed, "cleanupPeriodDays", handoff.Unavailable},
-		{stranger, "variable", handoff.NotFound},
+		{unknown, "CLAUDE_CONFIG_DIR", handoff.NotFound},
 	} {
 		for _, u := range []thread.URI{{Provider: "claude", Thread: tt.id}, {Thread: tt.id}} {
 			_, err := set.Open(t.Context(), u)
 			e := new(handoff.Error)
 			if !errors.As(err, &e) || e.Kind != tt.kind || u.Provider != "" && !strings.Contains(e.Hint.String(), tt.hint) {
-				t.Errorf("%s: got %v, want %s and a hint at %s", u, err, tt.kind, tt.hint)
+				t.Errorf("%s: got %v, want %s and a hint with %s", u, err, tt.kind, tt.hint)
 			}
 		}
 	}
 }
 
-// TestRoots holds where transcripts are looked for.
+// TestRoots checks the directories that are searched.
 func TestRoots(t *testing.T) {
 	dir := t.TempDir()
 	env := ""
@@ -80,11 +80,11 @@ func TestRoots(t *testing.T) {
 			t.Errorf("%q, %s: got %v", tt.env, tt.at, err)
 		}
 	}
-	// The newer home may be a link to the older one.
+	// The newer home directory may be a link to the older one.
 	home := filepath.Join(dir, "linked")
 	put(t, home, ".claude", project+mainID+".jsonl", hello)
 	if os.MkdirAll(filepath.Join(home, ".config"), 0o700) != nil || os.Symlink(filepath.Join(home, ".claude"), filepath.Join(home, ".config/claude")) != nil {
-		t.Skip("no links here")
+		t.Skip("no symbolic links")
 	}
 	env = ""
 	v, err := thread.NewSet([]thread.Driver{claude.Driver()}, getenv, home).Open(t.Context(), thread.URI{Thread: mainID})
@@ -93,7 +93,7 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// TestFacts holds what the suite does not look at.
+// TestFacts checks what the suite does not.
 func TestFacts(t *testing.T) {
 	dir := t.TempDir()
 	home(t, dir)
@@ -105,10 +105,10 @@ func TestFacts(t *testing.T) {
 	if th := read(askingID); th.State.Waiting != "an answer" {
 		t.Errorf("got %+v, want a wait for an answer", th.State)
 	}
-	if th := read(flatID); th.State.Waiting == "" || !strings.Contains(th.State.Evidence, "does not say") {
-		t.Errorf("got %+v, want a question and a doubt", th.State)
+	if th := read(flatID); th.State.Waiting == "" || !strings.Contains(th.State.Evidence, "does not record") {
+		t.Errorf("got %+v, want a question and an inferred end", th.State)
 	}
-	if th := read(cutID); !strings.Contains(th.Usage.Reason, "1 answers of 1") || !strings.Contains(th.State.Evidence, "interrupted") {
+	if th := read(cutID); !strings.Contains(th.Usage.Reason, "1 answers record fewer") || !strings.Contains(th.State.Evidence, "interrupted") {
 		t.Errorf("got %+v, %+v", th.Usage, th.State)
 	}
 	for id, from := range map[string]string{forkID: mainID, copyID: flatID} {
@@ -122,7 +122,7 @@ func TestFacts(t *testing.T) {
 	}
 	for i, want := range []struct{ role, parent string }{{"Explore", mainID}, {"", mainID}, {"Explore", "done1"}, {"", mainID}, {"compaction", mainID}, {"", mainID}} {
 		if a := agents[i]; a.Role != want.role || a.Thread.Parent != want.parent {
-			t.Errorf("%s: got role %q below %s, want %q below %s", a.ID, a.Role, a.Thread.Parent, want.role, want.parent)
+			t.Errorf("%s: got role %q of %s, want %q of %s", a.ID, a.Role, a.Thread.Parent, want.role, want.parent)
 		}
 	}
 	var spent thread.Tokens
@@ -131,17 +131,17 @@ func TestFacts(t *testing.T) {
 			spent.Add(*m.Usage)
 		}
 		if m.Role == thread.User && m.Usage != nil {
-			t.Errorf("message %d is the user's and cost %+v", m.N, m.Usage)
+			t.Errorf("message %d of the user has usage %+v", m.N, m.Usage)
 		}
 		return nil
 	})
 	if want := read(mainID).Usage.Tokens; err != nil || spent != want {
-		t.Errorf("messages cost %+v, the thread %+v (%v)", spent, want, err)
+		t.Errorf("messages have usage %+v, the thread %+v (%v)", spent, want, err)
 	}
 }
 
-// TestForks: what sessions copied from each other is one session's, and its cost
-// counts once, whoever is read first and whoever went on.
+// TestForks checks that a request that was copied between sessions counts once, in
+// any order of reading and whichever session continued.
 func TestForks(t *testing.T) {
 	one := used(10, 0, 0, 0, 1)
 	first := start(firstID, "", "2.1.200", 0).user("go").say("a1", "One.", one, "end_turn")
@@ -152,13 +152,13 @@ func TestForks(t *testing.T) {
 	twig.at = twig.at.Add(time.Minute)
 	twig.user("and on").say("c1", "Three.", one, "end_turn")
 	idle, busy := first.String(), first.user("go on").say("a2", "Four.", one, "end_turn").String()
-	stranger := start(resumedID, "", "2.1.200", 0).user("go").say("z1", "Five.", one, "end_turn")
-	for name, body := range map[string]string{"idle": idle, "went on": busy} {
+	other := start(resumedID, "", "2.1.200", 0).user("go").say("z1", "Five.", one, "end_turn")
+	for name, body := range map[string]string{"idle": idle, "continued": busy} {
 		dir := t.TempDir()
 		put(t, dir, ".claude", project+firstID+".jsonl", body)
 		put(t, dir, ".claude", project+branchID+".jsonl", branch.String())
 		put(t, dir, ".claude", project+twigID+".jsonl", twig.String())
-		put(t, dir, ".claude", project+resumedID+".jsonl", stranger.String())
+		put(t, dir, ".claude", project+resumedID+".jsonl", other.String())
 		threadtest.Untouched(t, dir)
 		for _, tt := range []struct {
 			id, from       string
@@ -177,14 +177,14 @@ func TestForks(t *testing.T) {
 			own += th.Usage.Calls
 		}
 		if want := 3 + strings.Count(body, "requestId"); own != want {
-			t.Errorf("%s: all together made %d calls, want %d", name, own, want)
+			t.Errorf("%s: got %d calls in all, want %d", name, own, want)
 		}
 	}
 }
 
-// TestUnnamed finds whose a subagent is where neither the parent nor a file
-// beside it says so: by the prompt of a call that has not returned, by the call
-// of another subagent.
+// TestUnnamed finds the parent of a subagent that no result and no .meta.json file
+// names: by the prompt of a call that has not returned, and by the call of another
+// subagent.
 func TestUnnamed(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, s *script) { put(t, dir, ".claude", project+name, s.String()) }
@@ -195,7 +195,7 @@ func TestUnnamed(t *testing.T) {
 	p := threadtest.Open(t, claude.Driver(), dir)
 	two, err := p.Thread(t.Context(), "agent-two")
 	if err != nil || two.Parent != "one" || two.ID != "two" {
-		t.Errorf("got %+v, %v, want it below one", two, err)
+		t.Errorf("got %+v, %v, want parent one", two, err)
 	}
 	main, err := p.Thread(t.Context(), mainID)
 	if err != nil {

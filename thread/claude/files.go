@@ -17,34 +17,26 @@ import (
 )
 
 const (
-	plain     = ".jsonl"
-	prefix    = "agent-"
-	subagents = "subagents"
-	desktop   = "local-agent-mode-sessions"
-	maxDepth  = 3 // folders below subagents; workflows make two
+	plain    = ".jsonl"
+	prefix   = "agent-"
+	agentDir = "subagents"
+	desktop  = "local-agent-mode-sessions"
+	maxDepth = 3 // of directories in subagents; workflows create two levels
 )
 
-// A file is a transcript as its place tells it.
+// A file is a transcript, as its path describes it.
 type file struct {
 	path     string
-	id       string // of the session, or of the subagent
+	id       string // of the session or subagent
 	agent    bool
-	session  string // in whose folder a subagent's lies; "" beside sessions
+	session  string // of the directory of a subagent; "" if it is beside sessions
 	size     int64
 	modified time.Time
 }
 
-// parse makes a file of an entry; ok says whether it may be a transcript.
-func parse(dir string, e fs.DirEntry) (f file, ok bool) {
-	stem, ok := strings.CutSuffix(e.Name(), plain)
-	if !ok || stem == "" || stem == prefix {
-		return f, false
-	}
-	return look(filepath.Join(dir, e.Name()), stem)
-}
-
-// look makes a file of a path whose name, without its end, is stem.
-func look(path, stem string) (f file, ok bool) {
+// stat returns the file at path, whose name without extension is stem. ok reports
+// whether it may be a transcript.
+func stat(path, stem string) (f file, ok bool) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return f, false
@@ -59,7 +51,28 @@ func look(path, stem string) (f file, ok bool) {
 	return f, true
 }
 
-// projects finds the folders of all homes in which transcripts lie, each once.
+// folder returns the transcripts in dir whose names keep accepts, none if there is
+// no such directory.
+func folder(dir string, keep func(name string) bool) ([]file, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var files []file
+	for _, e := range entries {
+		stem, ok := strings.CutSuffix(e.Name(), plain)
+		if !ok || stem == "" || stem == prefix || e.IsDir() || !keep(e.Name()) {
+			continue
+		}
+		if f, ok := stat(filepath.Join(dir, e.Name()), stem); ok {
+			files = append(files, f)
+		}
+	}
+	return files, err
+}
+
+// projects returns the directories of transcripts in all home directories, each
+// once.
 func (p *provider) projects(ctx context.Context) ([]string, error) {
 	var dirs []string
 	var errs []error
@@ -74,7 +87,7 @@ func (p *provider) projects(ctx context.Context) ([]string, error) {
 		}
 		entries, err := os.ReadDir(root)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, thread.Unreadable(root, err))
+			errs = append(errs, thread.UnreadableError(root, err))
 		}
 		for _, e := range entries {
 			if e.IsDir() || e.Type()&fs.ModeSymlink != 0 {
@@ -87,116 +100,87 @@ func (p *provider) projects(ctx context.Context) ([]string, error) {
 			add(root)
 			continue
 		}
-		for _, home := range localHomes(root, maxDepth) {
+		for _, home := range desktopHomes(root, maxDepth) {
 			add(home)
 		}
 	}
 	return dirs, errors.Join(append(errs, ctx.Err())...)
 }
 
-// localHomes finds the homes that the desktop app gives to its own sessions.
-func localHomes(dir string, depth int) []string {
+// desktopHomes returns the home directories of the desktop app's sessions.
+func desktopHomes(dir string, depth int) []string {
 	var homes []string
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		below := filepath.Join(dir, e.Name())
+		path := filepath.Join(dir, e.Name())
 		switch {
 		case !e.IsDir():
 		case strings.HasPrefix(e.Name(), "local_"):
-			homes = append(homes, filepath.Join(below, ".claude"))
+			homes = append(homes, filepath.Join(path, ".claude"))
 		case depth > 0:
-			homes = append(homes, localHomes(below, depth-1)...)
+			homes = append(homes, desktopHomes(path, depth-1)...)
 		}
 	}
 	return homes
 }
 
-// folder finds the transcripts that lie in dir itself.
-func folder(dir string) ([]file, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var files []file
-	for _, e := range entries {
-		if f, ok := parse(dir, e); ok && !e.IsDir() {
-			files = append(files, f)
-		}
-	}
-	return files, err
-}
-
-// nested finds the subagents in the folder of a session, whatever they belong
-// to there. What is not named as one is none: a workflow's journal, a setting.
+// nested returns the subagents in the directory of a session, at any level.
 func nested(dir, session string) []file {
-	return below(filepath.Join(dir, session, subagents), session, maxDepth)
+	return descend(filepath.Join(dir, session, agentDir), session, maxDepth)
 }
 
-func below(dir, session string, depth int) []file {
-	var files []file
+func descend(dir, session string, depth int) []file {
+	files := beside(dir)
+	for i := range files {
+		files[i].session = session
+	}
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if e.IsDir() {
-			if depth > 0 {
-				files = append(files, below(filepath.Join(dir, e.Name()), session, depth-1)...)
-			}
-			continue
-		}
-		if f, ok := parse(dir, e); ok && f.agent {
-			f.session = session
-			files = append(files, f)
+		if e.IsDir() && depth > 0 {
+			files = append(files, descend(filepath.Join(dir, e.Name()), session, depth-1)...)
 		}
 	}
 	return files
 }
 
-// beside finds the subagents that older versions keep beside their session.
+// beside returns the subagents in dir. Older versions keep them beside sessions.
 func beside(dir string) []file {
-	var files []file
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), prefix) {
-			continue
-		}
-		if f, ok := parse(dir, e); ok {
-			files = append(files, f)
-		}
-	}
+	files, _ := folder(dir, func(name string) bool { return strings.HasPrefix(name, prefix) })
 	return files
 }
 
-// word reports whether id can be part of a file's name.
-func word(id string) bool {
+// isName reports whether id can be part of a file name.
+func isName(id string) bool {
 	return id != "" && !strings.ContainsAny(id, `/\`+"\x00") && filepath.IsLocal(id) && id != "."
 }
 
-// sessions finds the transcripts of a session: one look into each folder.
+// sessions returns the transcripts of a session.
 func sessions(projects []string, id string) []file {
+	if !isName(id) || strings.HasPrefix(id, prefix) {
+		return nil
+	}
 	var files []file
 	for _, dir := range projects {
-		if !word(id) || strings.HasPrefix(id, prefix) {
-			break
-		}
-		if f, ok := look(filepath.Join(dir, id+plain), id); ok {
+		if f, ok := stat(filepath.Join(dir, id+plain), id); ok {
 			files = append(files, f)
 		}
 	}
 	return files
 }
 
-// agentFiles finds the transcripts of a subagent in any session.
+// agentFiles returns the transcripts of a subagent of any session.
 func agentFiles(ctx context.Context, projects []string, id string) ([]file, error) {
 	id = strings.TrimPrefix(id, prefix)
-	if !word(id) {
+	if !isName(id) {
 		return nil, nil
 	}
-	name := prefix + id + plain
+	base := prefix + id + plain
 	var files []file
 	for _, dir := range projects {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if f, ok := look(filepath.Join(dir, name), prefix+id); ok {
+		if f, ok := stat(filepath.Join(dir, base), prefix+id); ok {
 			files = append(files, f)
 		}
 		entries, _ := os.ReadDir(dir)
@@ -204,12 +188,12 @@ func agentFiles(ctx context.Context, projects []string, id string) ([]file, erro
 			if !e.IsDir() {
 				continue
 			}
-			if f, ok := look(filepath.Join(dir, e.Name(), subagents, name), prefix+id); ok {
+			if f, ok := stat(filepath.Join(dir, e.Name(), agentDir, base), prefix+id); ok {
 				f.session = e.Name()
 				files = append(files, f)
 				continue
 			}
-			for _, f := range below(filepath.Join(dir, e.Name(), subagents, "workflows"), e.Name(), maxDepth) {
+			for _, f := range descend(filepath.Join(dir, e.Name(), agentDir, "workflows"), e.Name(), maxDepth) {
 				if f.id == id {
 					files = append(files, f)
 				}
@@ -219,9 +203,9 @@ func agentFiles(ctx context.Context, projects []string, id string) ([]file, erro
 	return files, nil
 }
 
-// traces looks for what a transcript leaves behind when it is removed, and for
-// the subagents that are left of it.
-func (p *provider) traces(ctx context.Context, projects []string, id string) (trace string, left []string, err error) {
+// traces looks for the files that name a removed transcript, and for its
+// subagents.
+func (p *provider) traces(ctx context.Context, projects []string, id string) (trace string, subagents []string, err error) {
 	if !thread.IsUUID(id) {
 		return "", nil, nil
 	}
@@ -230,15 +214,15 @@ func (p *provider) traces(ctx context.Context, projects []string, id string) (tr
 			return "", nil, err
 		}
 		if info, err := os.Stat(filepath.Join(dir, id)); err == nil && info.IsDir() {
-			trace = cmp.Or(trace, "its folder is left in "+dir)
+			trace = cmp.Or(trace, "its directory is still in "+dir)
 			for _, f := range nested(dir, id) {
-				left = append(left, f.id)
+				subagents = append(subagents, f.id)
 			}
 		}
 		for _, f := range beside(dir) {
 			if m, err := readMeta(f); err == nil && m.session == id {
-				trace = cmp.Or(trace, "a subagent of it is left in "+dir)
-				left = append(left, f.id)
+				trace = cmp.Or(trace, "a subagent of it is still in "+dir)
+				subagents = append(subagents, f.id)
 			}
 		}
 		if index := filepath.Join(dir, "sessions-index.json"); trace == "" && mentions(ctx, index, id) {
@@ -248,18 +232,18 @@ func (p *provider) traces(ctx context.Context, projects []string, id string) (tr
 	for _, root := range p.roots {
 		for _, kept := range []string{"file-history", "session-env", "tasks"} {
 			if _, err := os.Stat(filepath.Join(root, kept, id)); err == nil {
-				trace = cmp.Or(trace, filepath.Join(root, kept)+" holds something of it")
+				trace = cmp.Or(trace, filepath.Join(root, kept)+" has files of it")
 			}
 		}
 		if history := filepath.Join(root, "history.jsonl"); trace == "" && mentions(ctx, history, id) {
 			trace = history + " names it"
 		}
 	}
-	slices.Sort(left)
-	return trace, slices.Compact(left), ctx.Err()
+	slices.Sort(subagents)
+	return trace, slices.Compact(subagents), ctx.Err()
 }
 
-// mentions reports whether a file holds id.
+// mentions reports whether a file contains id.
 func mentions(ctx context.Context, path, id string) bool {
 	src, err := thread.OpenFile(path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// figures are what the independent program found in one transcript.
+// figures are the reference values of one transcript, from an independent program.
 type figures struct {
 	Sessions   map[string]int `json:"sessions"`
 	Models     map[string]int `json:"models"`
@@ -28,20 +28,20 @@ type figures struct {
 	Kind       string         `json:"kind"`
 }
 
-// TestRealThreads: each id resolves, subagents are children of their parents and
-// no sessions, usage is what the independent program found.
+// TestRealThreads checks that each ID resolves, that subagents are validated and
+// not listed, and that usage equals the reference values.
 func TestRealThreads(t *testing.T) {
 	threadtest.EachReal(t, claude.Driver(), ".claude", func(t *testing.T, r threadtest.Real) {
 		id, agent := strings.CutPrefix(strings.TrimSuffix(filepath.Base(r.Path), ".jsonl"), "agent-")
 		th := threadtest.Load(t, r.Provider, id)
 		if th.Source != r.Source || r.Sessions[id] == agent || (th.Parent != "") != agent {
-			t.Errorf("got %s, session %v below %q", th.Source, r.Sessions[id], th.Parent)
+			t.Errorf("got %s, listed %v, parent %q", th.Source, r.Sessions[id], th.Parent)
 		}
 		check(t, th, threadtest.Figures[figures](t, r.Figures))
 		if !agent {
 			return
 		}
-		// A session that was removed must be told from one that never was.
+		// The parent may have been removed.
 		_, err := r.Provider.Thread(t.Context(), th.Parent)
 		if gone := new(handoff.Error); errors.As(err, &gone) && gone.Kind == handoff.Unavailable && strings.Contains(gone.Hint.String(), id) {
 			return
@@ -77,18 +77,17 @@ func usage(t *testing.T, u thread.Usage, inherited thread.Tokens, f figures) {
 	}
 }
 
-// TestRealFormats reads transcripts that lie outside a home: drifted schemas,
-// and a fork of the tool.
+// TestRealFormats reads transcripts outside a home directory: changed schemas, and
+// other tools that write this format.
 func TestRealFormats(t *testing.T) {
-	fork := claude.Fork{Name: "fork", Env: "FORK_HOME", Dirs: []string{".fork"}}
 	threadtest.EachStray(t, "claude", ".claude", func(t *testing.T, path, body string, b json.RawMessage) {
 		f := threadtest.Figures[figures](t, b)
 		if f.Kind != "claude" {
-			t.Skip("its records are of another format")
+			t.Skip("records of another format")
 		}
 		home := t.TempDir()
-		put(t, home, ".fork", project+mainID+".jsonl", body)
-		p := threadtest.Open(t, fork.Driver(), home)
+		put(t, home, ".claude", project+mainID+".jsonl", body)
+		p := threadtest.Open(t, claude.Driver(), home)
 		threadtest.Sound(t, p, mainID)
 		th := threadtest.Load(t, p, mainID)
 		agents, err := p.Agents(t.Context(), th)
@@ -107,37 +106,36 @@ func TestRealFormats(t *testing.T) {
 		if sum == (thread.Tokens{}) {
 			usage(t, th.Usage, sum, f)
 		} else if got := sum.Output + th.Usage.Output; got != f.Output {
-			t.Errorf("got output %d with what is inside it, want %d", got, f.Output)
+			t.Errorf("got output %d with subagents in the file, want %d", got, f.Output)
 		}
 	})
 }
 
-// TestRealStatuses: a call that waits for permission is written once it is
-// granted, so that one waits can't be seen.
+// TestRealStatuses compares the recorded phases. A call is recorded when permission
+// is granted, so waiting for permission is not visible.
 func TestRealStatuses(t *testing.T) {
 	want := map[string]int{
-		"1-1_session-start":            2, // a turn that was not asserted
+		"1-1_session-start":            2, // a turn without an assertion
 		"2-10_mid-turn-message-queued": 2, // the queued message's own turn
-		"2-14_turn-aborted-by-error":   2, // a second turn that failed, and was not asserted
-		"3-2_background-subagent":      1, // the turn that notifications begin, in which the recording ends
-		"3-5_workflow-fanout":          2, // the turn that a notification begins
+		"2-14_turn-aborted-by-error":   2, // a second turn that failed, without an assertion
+		"3-2_background-subagent":      1, // the turn that notifications start, in which the recording ends
+		"3-5_workflow-fanout":          2, // the turn that a notification starts
 	}
 	if got := threadtest.Statuses(t, claude.Driver(), map[string]int{"2-19_tool-gate-permission-prompt": 1}); !maps.Equal(got, want) {
-		t.Errorf("beyond what was expected were seen %v, want %v", got, want)
+		t.Errorf("got unexpected phases %v, want %v", got, want)
 	}
 }
 
-// intended are the cases in which we answer otherwise than xurl, and why.
-// docs/threads.md has them in words.
+// intended are the differences from xurl, which docs/threads.md explains.
 var intended = map[string]string{
-	"status_source":                            "xurl infers every status; transcripts say them",
-	"lifecycle":                                "that a file was found is no event",
-	"real-claude-head last_update":             "what is no time is not shown as one",
+	"status_source":                            "xurl infers every status; transcripts record them",
+	"lifecycle":                                "finding a file is not an event",
+	"real-claude-head last_update":             "invalid times are left out",
 	"claude-read messages":                     "a compaction is shown once, with its summary",
-	"claude-detail-prefix uri":                 "an agent has one spelling",
-	"claude-detail-prefix agent_id":            "an agent has one spelling",
-	"claude-detail-prefix subagent_uri":        "an agent has one spelling",
-	"real-claude-detail child_last_updated_at": "what is no time is not shown as one",
+	"claude-detail-prefix uri":                 "an agent has one canonical ID",
+	"claude-detail-prefix agent_id":            "an agent has one canonical ID",
+	"claude-detail-prefix subagent_uri":        "an agent has one canonical ID",
+	"real-claude-detail child_last_updated_at": "invalid times are left out",
 	"real-claude-read-empty":                   "a transcript without records is an empty thread, with a warning",
 }
 

@@ -291,7 +291,7 @@ func copies(t testing.TB, dir string) []threadtest.Thread {
 		{
 			ID: resumedID, Status: thread.Errored, Source: thread.Child, Complete: thread.LowerBound, Usage: thread.Tokens{Input: 2, Output: 2, Calls: 2},
 			Messages: []string{"user: first", "assistant: One.", "user: second", "assistant: Two.", "compaction: In short: two.", "user: /model opus",
-				"note: The conversation was taken back to before message 3.", "user: second, better", "note: API Error: overloaded"},
+				"note: The conversation was rewound to before message 3.", "user: second, better", "note: API Error: overloaded"},
 		},
 		{
 			ID: askingID, Status: thread.Running, Source: thread.Child, Complete: thread.LowerBound, Usage: thread.Tokens{Input: 1, Output: 9, Calls: 1},

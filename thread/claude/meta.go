@@ -10,22 +10,22 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A meta is what the first and last records of a transcript say about it, and
-// the file beside a subagent's.
+// A meta is the content of the first and last records of a transcript, and of the
+// .meta.json file of a subagent.
 type meta struct {
-	session    string // that the first record names
-	last       string // that the last record names
-	copied     bool   // records that name another session were copied from it
+	session    string // in the first record
+	last       string // session in the last record
+	copied     bool   // records of another session were copied from it
 	forkedFrom string
 	cwd        string
 	branch     string
 	version    string
 	title      string
 	started    time.Time
-	prompt     uint64 // the hash of its first message
-	first      uint64 // the hash of the uuid of that
+	prompt     uint64 // hash of the first message
+	first      uint64 // hash of the UUID of the first message
 	name, role string
-	depth      int64 // of a subagent: 1 below a session; 0 unknown
+	depth      int64 // of a subagent: 1 for one of a session; 0 unknown
 }
 
 const (
@@ -33,7 +33,7 @@ const (
 	tailSize = 16 << 10
 )
 
-// readMeta reads the ends of a transcript.
+// readMeta reads the start and the end of a transcript.
 func readMeta(f file) (m meta, err error) {
 	src, err := thread.OpenFile(f.path)
 	if err != nil {
@@ -42,9 +42,9 @@ func readMeta(f file) (m meta, err error) {
 	defer src.Close()
 	rd := jsonl.NewReaderSize(io.LimitReader(src, headSize), 8<<10)
 	var titles [2]string
-	const enough = 24
-	for rd.Number() < enough && rd.Next() {
-		m.learn(rd.Line(), &titles)
+	const maxLines = 24
+	for rd.Number() < maxLines && rd.Next() {
+		m.add(rd.Line(), &titles)
 		if f.agent && m.prompt != 0 {
 			break
 		}
@@ -56,18 +56,18 @@ func readMeta(f file) (m meta, err error) {
 			if id := line.Get("sessionId").Text(); id != "" {
 				m.last = id
 			}
-			entitle(line, &titles)
+			readTitle(line, &titles)
 		}
 	}
 	m.title = cmp.Or(titles[0], titles[1])
 	if f.agent {
-		m.beside(f)
+		m.readMetaFile(f)
 	}
 	return m, rd.Err()
 }
 
-// learn notes what one of the first records says.
-func (m *meta) learn(line jsonl.Value, titles *[2]string) {
+// add reads one of the first records.
+func (m *meta) add(line jsonl.Value, titles *[2]string) {
 	r, _ := parseRecord(line)
 	m.session = cmp.Or(m.session, r.session.Text())
 	m.cwd = cmp.Or(m.cwd, r.cwd.Text())
@@ -78,14 +78,14 @@ func (m *meta) learn(line jsonl.Value, titles *[2]string) {
 		m.started = r.at.Time()
 	}
 	if m.prompt == 0 && string(r.kind) == "user" {
-		m.prompt, m.first = digest(strings.TrimSpace(said(r.message.Get("content")))), digest(r.uuid.Text())
+		m.prompt, m.first = digest(text(r.message.Get("content"))), digest(r.uuid.Text())
 	}
-	entitle(line, titles)
+	readTitle(line, titles)
 }
 
-// entitle notes a title: one that a person gave comes before the tool's. A
-// summary is about another session.
-func entitle(line jsonl.Value, titles *[2]string) {
+// readTitle reads a title: titles[0] is from the user, titles[1] from the tool. A
+// summary describes another session.
+func readTitle(line jsonl.Value, titles *[2]string) {
 	switch string(line.Get("type").Raw()) {
 	case "custom-title":
 		titles[0] = cmp.Or(line.Get("customTitle").Text(), titles[0])
@@ -94,8 +94,8 @@ func entitle(line jsonl.Value, titles *[2]string) {
 	}
 }
 
-// beside reads the small file that newer versions keep beside a subagent's.
-func (m *meta) beside(f file) {
+// readMetaFile reads the .meta.json file that newer versions write for a subagent.
+func (m *meta) readMetaFile(f file) {
 	const most = 64 << 10
 	if strings.HasPrefix(f.id, "acompact-") {
 		m.role = "compaction"

@@ -14,29 +14,29 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A session that is forked, or sent to the background, is written anew from its
-// start under another id, record by record, with the same uuids. Nothing in the
-// copy says so: it is told by the transcripts beside it. What several hold
-// belongs to the one that went on first, so that every request counts once.
+// When a session is forked or moved to the background, the tool copies its records
+// with their UUIDs to a transcript with another ID. The copy does not name the
+// original, so it is found by comparing UUIDs. Records in several transcripts
+// belong to the one that continued first, so that every request counts once.
 
-// heads are the transcripts of sessions in one folder by the uuid of their first
-// prompt.
+// heads maps the transcripts of sessions in one directory to the UUID of their
+// first prompt.
 type heads struct {
-	changed time.Time // the folder, when it was read
-	since   time.Time // older transcripts were left out
+	changed time.Time // modification time of the directory
+	since   time.Time // older transcripts are not included
 	first   map[string]uint64
 }
 
-// An index keeps the heads of folders.
+// An index caches the heads of directories.
 type index struct {
 	mu      sync.Mutex
 	folders map[string]*heads
 }
 
-// alike returns the transcripts beside f that begin with the same prompt. Only
-// those can that were written after it: the first question looks at no others,
-// who asks more often has all looked at once.
-func (x *index) alike(ctx context.Context, f file, first uint64, started time.Time) []file {
+// related returns the transcripts beside f with the same first prompt. They were
+// written after f was started: the first call for a directory reads only those,
+// further calls read all.
+func (x *index) related(ctx context.Context, f file, first uint64, started time.Time) []file {
 	dir := filepath.Dir(f.path)
 	info, err := os.Stat(dir)
 	if first == 0 || err != nil {
@@ -56,7 +56,7 @@ func (x *index) alike(ctx context.Context, f file, first uint64, started time.Ti
 	x.folders[dir] = h
 	var same []file
 	for path, other := range h.first {
-		if g, ok := look(path, strings.TrimSuffix(filepath.Base(path), plain)); ok && other == first && path != f.path {
+		if g, ok := stat(path, strings.TrimSuffix(filepath.Base(path), plain)); ok && other == first && path != f.path {
 			same = append(same, g)
 		}
 	}
@@ -64,10 +64,10 @@ func (x *index) alike(ctx context.Context, f file, first uint64, started time.Ti
 	return same
 }
 
-// read reads the heads that are not known yet.
+// read adds the heads that are missing.
 func (h *heads) read(ctx context.Context, dir string, since time.Time) {
 	h.since = since
-	for _, e := range thread.NewWalk(ctx).Folder(dir) {
+	for _, e := range thread.NewWalk(ctx).ReadDir(dir) {
 		path := filepath.Join(dir, e.Name())
 		if h.first[path] != 0 || strings.HasPrefix(e.Name(), prefix) || !strings.HasSuffix(e.Name(), plain) {
 			continue
@@ -89,7 +89,7 @@ func firstPrompt(path string) (first uint64) {
 	return first
 }
 
-// eachUUID calls use for the records of a transcript that have a uuid, until it
+// eachUUID calls use for the records of a transcript that have a UUID, until it
 // returns false.
 func eachUUID(path string, chunk int, use func(kind []byte, id uint64, at jsonl.Value) bool) {
 	src, err := thread.OpenFile(path)
@@ -105,13 +105,13 @@ func eachUUID(path string, chunk int, use func(kind []byte, id uint64, at jsonl.
 	}
 }
 
-// origin tells which records of a session were copied from others, by uuid, and
-// from whom the most.
+// origin returns the UUIDs of the records of a session that were copied from other
+// sessions, and the session from which most were copied.
 func (p *provider) origin(ctx context.Context, f file, m meta) (copied map[uint64]bool, from string) {
 	if f.agent {
 		return nil, ""
 	}
-	others := p.index.alike(ctx, f, m.first, m.started)
+	others := p.index.related(ctx, f, m.first, m.started)
 	if len(others) == 0 {
 		return nil, ""
 	}
@@ -127,16 +127,16 @@ func (p *provider) origin(ctx context.Context, f file, m meta) (copied map[uint6
 	copied = map[uint64]bool{}
 	for _, g := range others {
 		shared := map[uint64]bool{}
-		var went time.Time // on, without f
+		var continued time.Time // first record that f does not have
 		eachUUID(g.path, chunk, func(_ []byte, id uint64, at jsonl.Value) bool {
 			if _, known := mine[id]; known {
 				shared[id] = true
-			} else if went.IsZero() {
-				went = at.Time()
+			} else if continued.IsZero() {
+				continued = at.Time()
 			}
 			return ctx.Err() == nil
 		})
-		if !earlier(g.id, went, f.id, wentOn(order, mine, shared)) {
+		if !earlier(g.id, continued, f.id, continuation(order, mine, shared)) {
 			continue
 		}
 		for id := range shared {
@@ -149,8 +149,8 @@ func (p *provider) origin(ctx context.Context, f file, m meta) (copied map[uint6
 	return copied, from
 }
 
-// wentOn returns when the first record was written that is not shared.
-func wentOn(order []uint64, at map[uint64]time.Time, shared map[uint64]bool) time.Time {
+// continuation returns the time of the first record that is not shared.
+func continuation(order []uint64, at map[uint64]time.Time, shared map[uint64]bool) time.Time {
 	for _, id := range order {
 		if !shared[id] {
 			return at[id]
@@ -159,8 +159,8 @@ func wentOn(order []uint64, at map[uint64]time.Time, shared map[uint64]bool) tim
 	return time.Time{}
 }
 
-// earlier reports whether a holds what it shares with b as its own: it did not
-// go on, or did so before b.
-func earlier(a string, wentA time.Time, b string, wentB time.Time) bool {
-	return cmp.Or(wentA.Compare(wentB), cmp.Compare(a, b)) < 0
+// earlier reports whether a owns the records that it shares with b: it did not
+// continue, or continued before b.
+func earlier(a string, continuedA time.Time, b string, continuedB time.Time) bool {
+	return cmp.Or(continuedA.Compare(continuedB), cmp.Compare(a, b)) < 0
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
-// A record is one line of a transcript. What it does not say is empty.
+// A record is one line of a transcript. Missing members are empty.
 type record struct {
 	kind, subtype                  []byte
 	uuid, parent, session, agent   jsonl.Value
@@ -15,12 +15,11 @@ type record struct {
 	content, data, attachment      jsonl.Value
 	cwd, branch, version           jsonl.Value
 	origin, operation, forked      jsonl.Value
-	tool                           jsonl.Value // the call that progress is about
+	tool                           jsonl.Value // ID of the call of a progress record
 	sidechain, meta, summary, fail bool
 }
 
-// parseRecord reads the record that line begins with. The cursor tells whether
-// it is whole and what follows.
+// parseRecord parses the first record of a line. The cursor is at its end.
 func parseRecord(line jsonl.Value) (r record, c jsonl.Cursor) {
 	for c = line.Members(); c.Next(); {
 		v := c.Value()
@@ -88,8 +87,8 @@ func (r *record) field(name []byte) *jsonl.Value {
 	return nil
 }
 
-// said joins the texts of a content.
-func said(content jsonl.Value) string {
+// text returns the texts of a content.
+func text(content jsonl.Value) string {
 	if content.Kind() == jsonl.String {
 		return strings.TrimSpace(content.Text())
 	}
@@ -98,8 +97,8 @@ func said(content jsonl.Value) string {
 		v := c.Value()
 		switch string(v.Get("type").Raw()) {
 		case "text":
-			if text := strings.TrimSpace(v.Get("text").Text()); text != "" && !aside(text) {
-				parts = append(parts, text)
+			if part := strings.TrimSpace(v.Get("text").Text()); part != "" && !isContext(part) {
+				parts = append(parts, part)
 			}
 		case "image":
 			parts = append(parts, "[image]")
@@ -110,8 +109,8 @@ func said(content jsonl.Value) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// aside reports whether a text is what an editor puts beside a prompt.
-func aside(text string) bool {
+// isContext reports whether a text is context that an editor adds to a prompt.
+func isContext(text string) bool {
 	return strings.HasPrefix(text, "<ide_opened_file>") || strings.HasPrefix(text, "<ide_selection>") || strings.HasPrefix(text, "<system-reminder>")
 }
 
@@ -119,7 +118,7 @@ var seed = maphash.MakeSeed()
 
 func digest(s string) uint64 { return maphash.String(seed, s) }
 
-// between returns what stands between the first <tag> and </tag> of s.
+// between returns the text between the first <tag> and </tag> of s.
 func between(s, tag string) string {
 	_, s, ok := strings.Cut(s, "<"+tag+">")
 	s, _, closed := strings.Cut(s, "</"+tag+">")

@@ -8,16 +8,16 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A timeline makes one message of the records of one answer.
+// A timeline combines the records of an answer into one message.
 type timeline struct {
 	thread.Timeline
-	request  uint64        // of which the newest record was
-	tokens   thread.Tokens // that it took and no message has
-	answered bool          // a message has its text
+	request  uint64        // of the last record
+	tokens   thread.Tokens // of the request, not added to a message yet
+	answered bool          // there is a message of the request
 }
 
-// answer adds a part of what the model said, of which there are as many records
-// as it has blocks, or as there were states of it.
+// answer adds a record of an answer. There is one for each block, or for each
+// state, of the answer.
 func (t *timeline) answer(m thread.Message) {
 	if m.Text == "" {
 		return
@@ -33,18 +33,18 @@ func (t *timeline) answer(m thread.Message) {
 	t.credit()
 }
 
-// compacted adds a compaction, of which two records tell.
+// compacted adds a compaction. It has two records, the second with a summary.
 func (t *timeline) compacted(summary string, at time.Time) {
-	if last := t.Newest(); last != nil && last.Role == thread.Compaction && (summary == "" || last.Text == thread.Unsaid) {
+	if last := t.Newest(); last != nil && last.Role == thread.Compaction && (summary == "" || last.Text == thread.DefaultCompactionText) {
 		last.Text = cmp.Or(summary, last.Text)
 		return
 	}
-	t.Add(thread.Message{Role: thread.Compaction, Text: cmp.Or(summary, thread.Unsaid), Time: at})
+	t.Add(thread.Message{Role: thread.Compaction, Text: cmp.Or(summary, thread.DefaultCompactionText), Time: at})
 }
 
-// spent notes what a record adds to what its request took. The message that has
-// the request's text gets it, else the one before.
-func (t *timeline) spent(request uint64, tokens thread.Tokens) {
+// addUsage adds the usage of a request to the message with its text, else to the
+// message before.
+func (t *timeline) addUsage(request uint64, tokens thread.Tokens) {
 	if t.Detail == thread.Summary {
 		return
 	}
@@ -58,9 +58,9 @@ func (t *timeline) spent(request uint64, tokens thread.Tokens) {
 	}
 }
 
-// credit gives what no message has to the newest, if there is one.
+// credit adds the remaining tokens to the last message, if there is one.
 func (t *timeline) credit() {
-	if t.tokens != (thread.Tokens{}) && t.Spent(t.tokens) {
+	if t.tokens != (thread.Tokens{}) && t.AddUsage(t.tokens) {
 		t.tokens = thread.Tokens{}
 	}
 }

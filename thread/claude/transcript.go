@@ -3,7 +3,6 @@ package claude
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
@@ -15,11 +14,11 @@ type transcript struct {
 	p    *provider
 	file file
 	meta meta
-	only string // of a subagent inside a session's file: what its records have in common
+	only string // ID of a subagent whose records are in its session's file
 
-	copied map[uint64]bool // the records that are another session's, by uuid
+	copied map[uint64]bool // UUIDs of the records that were copied from other sessions
 
-	seen *ledger // what the last Read saw of subagents; nil before
+	subagents *subagents // found by the last Read; nil before
 }
 
 // Read implements thread.Reader.
@@ -34,15 +33,14 @@ func (r *transcript) Read(ctx context.Context, detail thread.Detail, emit func(t
 	if err := s.scan(src); err != nil {
 		return thread.Facts{}, err
 	}
-	r.seen = &s.ledger
+	r.subagents = &s.subagents
 	return s.finish()
 }
 
 // tail is how much of the end of a transcript is read for its state.
 const tail = 64 << 10
 
-// state reads where a thread stands, from the end of its transcript if that
-// tells.
+// state reads the state of a thread, from the end of its transcript if possible.
 func (r *transcript) state(ctx context.Context) (thread.Facts, error) {
 	if r.file.size <= tail || r.only != "" {
 		return r.Read(ctx, thread.Summary, nil)
@@ -57,48 +55,45 @@ func (r *transcript) state(ctx context.Context) (thread.Facts, error) {
 	if err := s.scan(io.NewSectionReader(src, r.file.size-tail, tail)); err != nil {
 		return thread.Facts{}, err
 	}
-	if s.turn.state.Status == "" || s.turn.silent {
+	if s.turn.state.Status == "" || s.turn.noEnd {
 		return r.Read(ctx, thread.Summary, nil)
 	}
 	return s.finish()
 }
 
-// A scanner goes through the records of a transcript.
+// A scanner reads the records of a transcript.
 type scanner struct {
 	ctx   context.Context
 	r     *transcript
 	facts thread.Facts
 
-	timeline timeline
-	turn     turn
-	spend    spend
-	ledger   ledger
+	timeline  timeline
+	turn      turn
+	meter     meter
+	subagents subagents
 
 	partial bool // it starts in the middle of a line
-	n       int  // the record's line
-	own     bool // a record of the session itself was seen
-	strange bool // and after it one of another
-	lastRaw [48]byte
-	lastLen int
+	n       int  // line of the record
+	own     bool // a record of the session itself was read
+	foreign bool // and after it one of another session
+	last    jsonl.Stamp
 
-	records map[uint64]bool   // that were read: resuming may write them again
-	tools   map[uint64]bool   // calls, likewise
-	chains  map[string]string // of subagents inside the file: what each record belongs to
-	forks   map[uint64]int    // the message that answers to a record, to tell that it was answered anew
+	records map[uint64]bool   // UUIDs of the records that were read
+	tools   map[uint64]bool   // IDs of the calls that were read
+	chains  map[string]string // the subagent of each record of subagents in the file, by UUID
+	forks   map[uint64]int    // the message that follows a record, by UUID of the record
 }
 
 func (r *transcript) scanner(ctx context.Context) *scanner {
 	s := &scanner{ctx: ctx, r: r, records: map[uint64]bool{}, tools: map[uint64]bool{}, chains: map[string]string{}, forks: map[uint64]int{}}
-	s.spend.entries = map[uint64]*entry{}
-	told, known := endsTold(r.meta.version)
-	s.turn.ends, s.turn.seldom = told, known && !told
+	s.meter.answers = map[uint64]*answer{}
+	ends, known := recordsEnds(r.meta.version)
+	s.turn.ends, s.turn.seldom = ends, known && !ends
 	return s
 }
 
-func (s *scanner) warn(text string) { s.facts.Warnings = append(s.facts.Warnings, text) }
-
-// scan goes through the records of src. The error is one of emit or ctx; what
-// is wrong with src is warned about.
+// scan reads the records of src. The error is one of emit or ctx. Defects of src
+// become warnings.
 func (s *scanner) scan(src io.Reader) error {
 	const least, most = 4 << 10, 256 << 10
 	size := s.r.file.size + 1
@@ -117,13 +112,12 @@ func (s *scanner) scan(src io.Reader) error {
 	return err
 }
 
-// line reads the records of a line, of which there is one, unless a writer
-// glued two. It reports whether the line is nothing else. A record whose end is
-// missing is left out.
+// line reads the record of a line, or several records written on one line. It
+// reports whether the line consists of complete records.
 func (s *scanner) line(line jsonl.Value) bool {
 	for len(line) > 0 {
 		r, c := parseRecord(line)
-		if !c.Whole() {
+		if !c.Closed() {
 			return false
 		}
 		s.record(&r)
@@ -134,17 +128,17 @@ func (s *scanner) line(line jsonl.Value) bool {
 
 // record reads one record.
 func (s *scanner) record(r *record) {
-	if s.elsewhere(r) {
+	if s.ofOther(r) {
 		return
 	}
 	s.origin(r)
-	if at := r.at; len(at) > 0 && len(at) <= len(s.lastRaw) && !s.timeline.Inherited {
-		s.lastLen = copy(s.lastRaw[:], at)
+	if !s.timeline.Inherited {
+		s.last.Set(r.at)
 	}
 	if string(r.kind) == "assistant" {
-		s.spent(r)
+		s.usage(r)
 	}
-	if s.again(r) {
+	if s.repeated(r) {
 		return
 	}
 	switch string(r.kind) {
@@ -155,17 +149,17 @@ func (s *scanner) record(r *record) {
 	case "system":
 		s.system(r)
 	case "progress":
-		s.ledger.progress(r, s.n)
+		s.subagents.progress(r, s.n)
 	case "attachment":
 		s.queued(r)
 	case "queue-operation":
-		s.ledger.notified(r.content.Text(), r.at.Time(), s.n)
+		s.subagents.notified(r.content.Text(), r.at.Time(), s.n)
 	}
 }
 
-// again reports whether a record was read before: a session that is resumed may
-// be written anew from its start.
-func (s *scanner) again(r *record) bool {
+// repeated reports whether a record was read before. Resuming a session may write
+// its records again.
+func (s *scanner) repeated(r *record) bool {
 	id := r.uuid.Text()
 	if !thread.IsUUID(id) {
 		return false
@@ -178,9 +172,9 @@ func (s *scanner) again(r *record) bool {
 	return false
 }
 
-// elsewhere reports whether a record is not about the thread that is read: old
-// versions write their subagents into the session's file.
-func (s *scanner) elsewhere(r *record) bool {
+// ofOther reports whether a record is not of the thread that is read. Old versions
+// write the records of subagents to the session's file.
+func (s *scanner) ofOther(r *record) bool {
 	if s.r.file.agent {
 		return false
 	}
@@ -195,12 +189,12 @@ func (s *scanner) elsewhere(r *record) bool {
 		s.chains[id] = key
 	}
 	if kind := string(r.kind); s.r.only == "" && key != "" && (kind == "user" || kind == "assistant") {
-		s.ledger.inside(key, r, s.n)
+		s.subagents.inside(key, r)
 	}
 	return key != s.r.only || key == ""
 }
 
-// origin tells records that were copied from the session this one continues.
+// origin determines whether a record was copied from another session.
 func (s *scanner) origin(r *record) {
 	from := r.forked.Get("sessionId")
 	if from.Kind() == jsonl.String {
@@ -217,23 +211,22 @@ func (s *scanner) origin(r *record) {
 	switch own := r.session.Is(s.r.file.id); {
 	case own:
 		s.own = true
-	case s.own && !s.strange && !s.partial:
-		s.strange = true
-		s.warn(fmt.Sprintf("from line %d on its records name session %s", s.n, r.session.Text()))
+	case s.own && !s.foreign && !s.partial:
+		s.foreign = true
+		s.facts.Warn("records from line %d are of session %s", s.n, r.session.Text())
 	}
 	s.timeline.Inherited = s.r.meta.copied && !s.own
 }
 
-// finish returns the facts once all records were read.
+// finish returns the facts after all records have been read.
 func (s *scanner) finish() (thread.Facts, error) {
 	s.timeline.credit()
 	if err := s.timeline.Finish(); err != nil {
 		return thread.Facts{}, err
 	}
-	s.facts.Messages = s.timeline.Messages
-	s.facts.ToolCalls = s.timeline.ToolCalls
-	s.facts.Last = jsonl.Value(s.lastRaw[:s.lastLen]).Time()
+	s.facts.Messages, s.facts.ToolCalls = s.timeline.Messages, s.timeline.ToolCalls
+	s.facts.Last = s.last.Time()
 	s.facts.State = s.turn.end(s.facts.Last)
-	s.spend.finish(&s.facts)
+	s.finishUsage()
 	return s.facts, nil
 }

@@ -2,9 +2,6 @@ package claude
 
 import (
 	"bytes"
-	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,20 +11,20 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A turn follows where a thread stands.
+// A turn tracks the status of a thread.
 type turn struct {
-	state  thread.State
-	ends   bool // the version, or the transcript, says when an answer ends
-	seldom bool // the version does so now and then
-	silent bool // the last word is the model's, and does not say whether it is the end
-	broken bool // an error or an interruption was recorded in it
-	open   map[string]string
-	query  bool // the last text ends with a question
+	state    thread.State
+	ends     bool // the version or the transcript records the end of answers
+	seldom   bool // the version does so only sometimes
+	open     thread.PendingCalls
+	noEnd    bool // the last answer has no recorded end
+	failed   bool // the turn has an error or an interruption
+	question bool // the last text ends with a question
 }
 
-// endsTold reports whether a version writes why every answer ended, which is so
-// since 2.1.76, and whether that can be told.
-func endsTold(version string) (told, known bool) {
+// recordsEnds reports whether a version records why each answer ended, as versions
+// do since 2.1.76, and whether the version is known.
+func recordsEnds(version string) (ends, known bool) {
 	parts := strings.SplitN(version, ".", 3)
 	var v [3]int
 	for i, part := range parts {
@@ -40,106 +37,99 @@ func endsTold(version string) (told, known bool) {
 	return slices.Compare(v[:], []int{2, 1, 76}) >= 0, len(parts) == 3
 }
 
-func (t *turn) set(s thread.Status, why string, line int, at time.Time) {
-	t.state = thread.State{Status: s, Source: thread.Child, Evidence: fmt.Sprintf("%s, line %d", why, line), At: at}
-	t.silent = false
+func (t *turn) set(s thread.Status, reason string, line int, at time.Time) {
+	t.state = thread.ReadState(s, thread.Child, at, "%s, line %d", reason, line)
+	t.noEnd = false
 }
 
-// begun notes the begin of a turn.
-func (t *turn) begun(why string, line int, at time.Time) {
-	t.set(thread.Running, why, line, at)
-	t.broken, t.query = false, false
+// started handles the start of a turn.
+func (t *turn) started(reason string, line int, at time.Time) {
+	t.set(thread.Running, reason, line, at)
+	t.failed, t.question = false, false
 	clear(t.open)
 }
 
-// worked notes that a turn goes on.
-func (t *turn) worked(why string, line int, at time.Time) {
-	t.set(thread.Running, why, line, at)
-	t.broken = false
+// continued handles a record within a turn.
+func (t *turn) continued(reason string, line int, at time.Time) {
+	t.set(thread.Running, reason, line, at)
+	t.failed = false
 }
 
-// answered notes a part of an answer; asks says that it calls a tool.
-func (t *turn) answered(stop jsonl.Value, asks bool, line int, at time.Time) {
+// answered handles a part of an answer. calls reports whether it has tool calls.
+func (t *turn) answered(stop jsonl.Value, calls bool, line int, at time.Time) {
 	reason := string(stop.Raw())
 	t.ends = t.ends || reason != "" && !t.seldom
-	t.broken = false
+	t.failed = false
 	switch {
-	case asks, reason == "tool_use", reason == "pause_turn", len(t.open) > 0:
+	case calls, reason == "tool_use", reason == "pause_turn", len(t.open) > 0:
 		t.set(thread.Running, "tool_use", line, at)
 	case reason != "":
 		t.set(thread.Completed, reason, line, at)
 	default:
 		t.set(thread.Running, "an answer without its end", line, at)
-		t.silent = true
+		t.noEnd = true
 	}
 }
 
-// asked notes whether the last text of an answer ends with a question.
-func (t *turn) asked(content jsonl.Value) {
+// checkQuestion checks whether the last text of an answer ends with a question.
+func (t *turn) checkQuestion(content jsonl.Value) {
 	for c := content.Elements(); c.Next(); {
 		if v := c.Value(); v.Get("type").Is("text") {
 			text := bytes.TrimRight(v.Get("text").Raw(), " ")
 			for bytes.HasSuffix(text, []byte(`\n`)) {
 				text = bytes.TrimRight(text[:len(text)-2], " ")
 			}
-			t.query = bytes.HasSuffix(text, []byte("?"))
+			t.question = bytes.HasSuffix(text, []byte("?"))
 		}
 	}
 }
 
-func (t *turn) called(c thread.Call, line int) {
-	why := ""
+func (t *turn) called(c thread.Call) {
+	waiting := ""
 	switch c.Name {
 	case "AskUserQuestion":
-		why = "an answer"
+		waiting = "an answer"
 	case "ExitPlanMode", "exit_plan_mode":
-		why = "approval of the plan it proposed"
+		waiting = "approval of the plan it proposed"
 	}
-	if t.open == nil {
-		t.open = map[string]string{}
-	}
-	if c.ID != "" && len(t.open) < 1024 {
-		t.open[c.ID] = why
-	}
+	t.open.Add(c.ID, waiting)
 }
 
 func (t *turn) returned(id string) { delete(t.open, id) }
 
-// failed notes an error or an interruption. The end of a turn that follows is
-// the end of a failed one.
-func (t *turn) failed(why string, line int, at time.Time) {
-	t.set(thread.Errored, why, line, at)
-	t.broken = true
+// fail handles an error or an interruption. A following end of the turn does not
+// change the status.
+func (t *turn) fail(reason string, line int, at time.Time) {
+	t.set(thread.Errored, reason, line, at)
+	t.failed = true
 	clear(t.open)
 }
 
-// ended notes the end of a turn.
+// ended handles the end of a turn.
 func (t *turn) ended(kind string, line int, at time.Time) {
 	t.ends = true
-	if !t.broken && t.state.Status != "" {
+	if !t.failed && t.state.Status != "" {
 		t.set(thread.Completed, kind, line, at)
 		clear(t.open)
 	}
 }
 
-// end returns the state once all records were seen.
+// end returns the state after the last record.
 func (t *turn) end(last time.Time) thread.State {
 	s := t.state
 	switch {
 	case s.Status == "":
-		return thread.State{Status: thread.PendingInit, Source: thread.Inferred, Evidence: "no turn has begun", At: last}
-	case t.silent && !t.ends:
+		return thread.ReadState(thread.PendingInit, thread.Inferred, last, "no turn has started")
+	case t.noEnd && !t.ends:
 		s.Status, s.Source = thread.Completed, thread.Inferred
-		s.Evidence = "the last word is the agent's, and this version does not say when an answer ends: " + s.Evidence
+		s.Evidence = "last message is from the agent, and this transcript does not record the end of answers: " + s.Evidence
 	}
 	switch s.Status {
 	case thread.Running:
-		for _, why := range slices.Sorted(maps.Values(t.open)) {
-			s.Waiting = cmp.Or(s.Waiting, why)
-		}
+		s.Waiting = t.open.Waiting()
 	case thread.Completed:
-		if t.query {
-			s.Waiting = "an answer to the question its last message ends with"
+		if t.question {
+			s.Waiting = thread.WaitingFor("?")
 		}
 	}
 	if s.At.IsZero() {

@@ -10,10 +10,10 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// Agents implements thread.Provider. A subagent is one that the parent's
-// rollout tells of, or whose own names the parent.
+// Agents implements thread.Provider. A subagent is one that the parent's rollout
+// mentions, or whose own rollout names the parent.
 func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Agent, error) {
-	r, err := thread.ReadBy[*rollout](ctx, main)
+	r, err := thread.ReaderOf[*rollout](ctx, main)
 	if err != nil {
 		return nil, err
 	}
@@ -21,33 +21,35 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 	if err != nil {
 		return nil, err
 	}
-	is := func(s *sighting, c *thread.Thread) bool {
+	same := func(s *subagent, c *thread.Thread) bool {
 		m := c.Reader.(*rollout).meta
-		return c.ID == s.id || s.path != "" && m.path == s.path && m.parent == main.ID
+		return c.ID == s.ID || s.path != "" && m.path == s.path && m.parent == main.ID
 	}
-	return thread.Join(r.seen.agents, children, is, func(s *sighting, c *thread.Thread) (thread.Agent, error) {
+	return thread.Join(r.subagents.agents, children, same, func(s *subagent, c *thread.Thread) (thread.Agent, error) {
 		return agent(ctx, main, s, c)
 	})
 }
 
-// children opens the rollouts of the subagents that main's tells of, and of
-// those that name main: they were begun while it was written.
+// children opens the rollouts of the subagents that main mentions, and of those
+// that name main. The latter were started while main was written.
 func (p *provider) children(ctx context.Context, main *thread.Thread, r *rollout) ([]*thread.Thread, error) {
 	var ids []string
-	for _, s := range r.seen.agents {
-		if s.id != "" {
-			ids = append(ids, s.id)
+	for _, s := range r.subagents.agents {
+		if s.ID != "" {
+			ids = append(ids, s.ID)
 		}
 	}
-	copies := map[string][]file{}
+	var files []file
 	if len(ids) > 0 {
-		var err error
-		if copies, err = p.locate(ctx, ids...); err != nil {
+		copies, err := p.locate(ctx, ids...)
+		if err != nil {
 			return nil, err
 		}
+		for _, id := range ids {
+			files = append(files, copies[id]...)
+		}
 	}
-	from, to := r.written(main)
-	if !from.IsZero() {
+	if from, to := r.written(main); !from.IsZero() {
 		near, err := p.between(ctx, from, to)
 		if err != nil {
 			return nil, err
@@ -57,30 +59,19 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, r *rollout
 				continue
 			}
 			if m, err := readMeta(f); err == nil && m.parent == main.ID {
-				copies[f.id] = append(copies[f.id], f)
+				files = append(files, f)
 			}
 		}
 	}
-	var list []*thread.Thread
-	for id, files := range copies {
-		if len(files) == 0 || id == main.ID {
-			continue
-		}
-		t, err := p.open(files)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, t)
-	}
-	slices.SortFunc(list, thread.ByStart)
-	return list, nil
+	return thread.Children(main, files, fileID, p.open)
 }
 
-// written says from when to when a rollout was written, in the local time of its
-// machine, which is known for the start only: the end is the latest it can be.
+// written returns the range in which a rollout was written, in the local time of
+// its machine. The time zone is known only for the start, so the end is the latest
+// possible one.
 func (r *rollout) written(main *thread.Thread) (from, to time.Time) {
 	const (
-		slack  = 2 * time.Hour // clocks are put back
+		slack  = 2 * time.Hour // for clocks that are set back
 		offset = 14 * time.Hour
 	)
 	from, err := time.Parse(stampLayout, r.file.stamp)
@@ -97,13 +88,13 @@ func (r *rollout) written(main *thread.Thread) (from, to time.Time) {
 	return from.Add(-slack), to.UTC().Add(offset)
 }
 
-// agent puts together what parent and child say. The parent may not speak of
-// the child, the child may have left nothing.
-func agent(ctx context.Context, main *thread.Thread, s *sighting, child *thread.Thread) (a thread.Agent, err error) {
+// agent combines the records of the parent and of the child. One of them may be
+// missing.
+func agent(ctx context.Context, main *thread.Thread, s *subagent, child *thread.Thread) (a thread.Agent, err error) {
 	path := ""
 	if s != nil {
-		a = thread.Agent{ID: cmp.Or(s.id, s.path), Name: s.name, Role: s.role, State: s.state, Lifecycle: s.events}
-		path = s.path
+		a, path = s.Agent, s.path
+		a.ID = cmp.Or(a.ID, path)
 		if s.spawned {
 			a.Evidence = append(a.Evidence, "parent rollout contains spawn_agent output")
 		}
@@ -123,6 +114,6 @@ func agent(ctx context.Context, main *thread.Thread, s *sighting, child *thread.
 	if path != "" {
 		a.Aliases = append(a.Aliases, path, path[strings.LastIndexByte(path, '/')+1:])
 	}
-	a.Settle(main, own)
+	a.Complete(main, own)
 	return a, nil
 }

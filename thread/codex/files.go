@@ -27,19 +27,20 @@ const (
 	uuidLen  = 36
 
 	stampLayout = "2006-01-02T15-04-05"
-	maxDepth    = 8 // folders below sessions; the tool makes three
+	dayLayout   = "2006/01/02"
+	maxDepth    = 8 // of directories in sessions; the tool creates three levels
 )
 
-// A file is a rollout as its name tells it.
+// A file is a rollout, as its name describes it.
 type file struct {
 	dir, name string
-	id        string // "" where the name ends in no UUID
-	stamp     string // the local time in its name, as 2026-02-23T06-54-42; "" where there is none
+	id        string // "" if the name does not end in a UUID
+	stamp     string // local time in the name, as 2026-02-23T06-54-42; "" if there is none
 	archived  bool
 	packed    bool
 }
 
-// parseName reads the name of a file; ok says whether it may be a rollout.
+// parseName parses a file name. ok reports whether the file may be a rollout.
 func parseName(dir, name string, isArchived bool) (f file, ok bool) {
 	stem, ok := strings.CutSuffix(name, plain)
 	if !ok {
@@ -60,11 +61,12 @@ func parseName(dir, name string, isArchived bool) (f file, ok bool) {
 
 func (f file) path() string { return filepath.Join(f.dir, f.name) }
 
-// better orders copies of one thread: what is still written before what was put
-// away, plain before compressed.
-func better(a, b file) int {
-	rank := func(f file) int {
-		n := 0
+func fileID(f file) string { return f.id }
+
+// comparePreference orders copies of a thread: live before archived, plain before
+// compressed.
+func comparePreference(a, b file) int {
+	rank := func(f file) (n int) {
 		if f.archived {
 			n += 2
 		}
@@ -76,7 +78,7 @@ func better(a, b file) int {
 	return cmp.Compare(rank(a), rank(b))
 }
 
-// A tree reads folders, each at most once.
+// A tree finds rollouts. It reads each directory at most once.
 type tree struct {
 	*thread.Walk
 	read map[string]bool
@@ -84,32 +86,32 @@ type tree struct {
 
 func newTree(ctx context.Context) *tree { return &tree{thread.NewWalk(ctx), map[string]bool{}} }
 
-// folder calls use for the rollouts in dir and for those in the folders below
-// it, newest name first, down to depth, until use returns false.
-func (t *tree) folder(dir string, depth int, isArchived bool, use func(file) bool) bool {
+// visit calls use for the rollouts in dir and, down to depth, in its
+// subdirectories, the latest name first, until use returns false.
+func (t *tree) visit(dir string, depth int, isArchived bool, use func(file) bool) bool {
 	if t.read[dir] {
 		return true
 	}
-	entries := t.Folder(dir)
+	entries := t.ReadDir(dir)
 	t.read[dir] = depth == 0
 	for _, e := range slices.Backward(entries) {
 		if e.IsDir() {
-			if depth > 0 && !t.folder(filepath.Join(dir, e.Name()), depth-1, isArchived, use) {
+			if depth > 0 && !t.visit(filepath.Join(dir, e.Name()), depth-1, isArchived, use) {
 				return false
 			}
 			continue
 		}
 		f, ok := parseName(dir, e.Name(), isArchived)
-		if ok && (e.Type().IsRegular() || thread.Regular(f.path(), e.Type())) && !use(f) {
+		if ok && thread.IsRegular(dir, e) && !use(f) {
 			return false
 		}
 	}
 	return !t.Done()
 }
 
-// locate finds all copies of the rollouts of these ids. Where an id tells its
-// time, and for Codex it does, that is a matter of three folders; all folders
-// are read, once, if one of the ids is not found there.
+// locate finds all copies of the rollouts with these IDs. The IDs of Codex contain
+// a time, so that three directories are read for each. All directories are read,
+// once, if an ID is not found there.
 func (p *provider) locate(ctx context.Context, ids ...string) (map[string][]file, error) {
 	found := map[string][]file{}
 	for _, id := range ids {
@@ -117,11 +119,11 @@ func (p *provider) locate(ctx context.Context, ids ...string) (map[string][]file
 	}
 	t := newTree(ctx)
 	missing := len(found)
-	var strangers []file
+	var unnamed []file
 	use := func(f file) bool {
 		copies, wanted := found[f.id]
 		if f.id == "" {
-			strangers = append(strangers, f)
+			unnamed = append(unnamed, f)
 		}
 		if wanted {
 			if len(copies) == 0 {
@@ -132,36 +134,33 @@ func (p *provider) locate(ctx context.Context, ids ...string) (map[string][]file
 		return true
 	}
 	for _, root := range p.roots {
-		t.folder(filepath.Join(root, archived), 0, true, use)
+		t.visit(filepath.Join(root, archived), 0, true, use)
 		for _, id := range ids {
 			for _, day := range days(id) {
-				t.folder(filepath.Join(root, live, day), 0, false, use)
+				t.visit(filepath.Join(root, live, day), 0, false, use)
 			}
 		}
 	}
 	for _, root := range p.roots {
 		if missing > 0 {
-			t.folder(filepath.Join(root, live), maxDepth, false, func(f file) bool { return use(f) && missing > 0 })
+			t.visit(filepath.Join(root, live), maxDepth, false, func(f file) bool { return use(f) && missing > 0 })
 		}
 	}
-	if missing > 0 {
-		askInside(found, strangers)
-	}
-	return found, t.Err(p.name)
-}
-
-// askInside looks for ids in the files whose names tell none.
-func askInside(found map[string][]file, strangers []file) {
-	for _, f := range strangers {
+	for _, f := range unnamed {
+		if missing == 0 {
+			break
+		}
 		m, err := readMeta(f)
 		if copies, wanted := found[m.id]; err == nil && wanted && m.id != "" {
+			f.id = m.id
 			found[m.id] = append(copies, f)
 		}
 	}
+	return found, t.Err(name)
 }
 
-// days names the folders in which the rollout of an id that tells its time
-// (UUID version 7) lies: the folder is a day in local time.
+// days returns the directories that may contain the rollout of an ID with a time
+// (UUID version 7). The directory is the day in an unknown local time.
 func days(id string) []string {
 	if len(id) != uuidLen || id[14] != '7' {
 		return nil
@@ -172,7 +171,7 @@ func days(id string) []string {
 	}
 	var names []string
 	for _, d := range []int{0, 1, -1} {
-		names = append(names, filepath.FromSlash(time.UnixMilli(ms).UTC().AddDate(0, 0, d).Format("2006/01/02")))
+		names = append(names, filepath.FromSlash(time.UnixMilli(ms).UTC().AddDate(0, 0, d).Format(dayLayout)))
 	}
 	return names
 }
@@ -183,14 +182,14 @@ func (p *provider) all(ctx context.Context) ([]file, error) {
 	t := newTree(ctx)
 	use := func(f file) bool { files = append(files, f); return true }
 	for _, root := range p.roots {
-		t.folder(filepath.Join(root, live), maxDepth, false, use)
-		t.folder(filepath.Join(root, archived), 0, true, use)
+		t.visit(filepath.Join(root, live), maxDepth, false, use)
+		t.visit(filepath.Join(root, archived), 0, true, use)
 	}
 	slices.SortStableFunc(files, func(a, b file) int { return cmp.Compare(b.stamp, a.stamp) })
-	return files, t.Err(p.name)
+	return files, t.Err(name)
 }
 
-// between finds the rollouts whose names tell a local time from one to another.
+// between finds the rollouts whose names have a local time in this range.
 func (p *provider) between(ctx context.Context, from, to time.Time) ([]file, error) {
 	first, last := from.Format(stampLayout), to.Format(stampLayout)
 	var files []file
@@ -203,23 +202,22 @@ func (p *provider) between(ctx context.Context, from, to time.Time) ([]file, err
 	}
 	const manyDays = 62
 	for _, root := range p.roots {
-		t.folder(filepath.Join(root, archived), 0, true, use)
+		t.visit(filepath.Join(root, archived), 0, true, use)
 		if to.Sub(from) > manyDays*24*time.Hour {
-			t.folder(filepath.Join(root, live), maxDepth, false, use)
+			t.visit(filepath.Join(root, live), maxDepth, false, use)
 			continue
 		}
 		for d := from; ; d = d.AddDate(0, 0, 1) {
-			t.folder(filepath.Join(root, live, filepath.FromSlash(d.Format("2006/01/02"))), 0, false, use)
+			t.visit(filepath.Join(root, live, filepath.FromSlash(d.Format(dayLayout))), 0, false, use)
 			if d.Format(time.DateOnly) >= to.Format(time.DateOnly) {
 				break
 			}
 		}
 	}
-	return files, t.Err(p.name)
+	return files, t.Err(name)
 }
 
-// open opens a rollout for reading from its start, decompressed. The error has a
-// kind.
+// open opens a rollout for reading and decompresses it.
 func (f file) open() (io.ReadCloser, error) {
 	src, err := thread.OpenFile(f.path())
 	if err != nil || !f.packed {
@@ -227,13 +225,13 @@ func (f file) open() (io.ReadCloser, error) {
 	}
 	dec, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
 	if err != nil {
-		return nil, errors.Join(thread.Unreadable(f.path(), err), src.Close())
+		return nil, errors.Join(thread.UnreadableError(f.path(), err), src.Close())
 	}
 	return unpacked{dec, src}, nil
 }
 
-// An unpacked is a compressed file, read. Its errors say that they are of the
-// compression, as far as they are.
+// An unpacked reads a compressed file. Its errors distinguish damaged compression
+// from a failure to read.
 type unpacked struct {
 	dec *zstd.Decoder
 	src *os.File
@@ -242,7 +240,7 @@ type unpacked struct {
 func (u unpacked) Read(b []byte) (int, error) {
 	n, err := u.dec.Read(b)
 	if err != nil && err != io.EOF && !errors.As(err, new(*fs.PathError)) {
-		err = fmt.Errorf("its compression is damaged: %w", err)
+		err = fmt.Errorf("damaged compression: %w", err)
 	}
 	return n, err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// figures are what the independent program found in one rollout.
+// figures are the reference values of one rollout, from an independent program.
 type figures struct {
 	ID     string           `json:"id"`
 	Parent string           `json:"parent"`
@@ -23,8 +23,8 @@ type figures struct {
 	Tools  map[string]int   `json:"tools"`
 }
 
-// TestRealThreads: each id resolves, subagents are children of their parents and
-// no sessions, usage is what the independent program found.
+// TestRealThreads checks that each ID resolves, that subagents are validated and
+// not listed, and that usage equals the reference values.
 func TestRealThreads(t *testing.T) {
 	threadtest.EachReal(t, codex.Driver(), ".codex", func(t *testing.T, r threadtest.Real) {
 		f := threadtest.Figures[figures](t, r.Figures)
@@ -39,8 +39,8 @@ func TestRealThreads(t *testing.T) {
 	})
 }
 
-// usage compares what was spent. The independent program takes a fork's replay
-// of its parent for the fork's own; we count it apart, so it is added here.
+// usage compares token usage. The reference values include what a fork copied
+// from its parent.
 func usage(t *testing.T, th *thread.Thread, f figures) {
 	t.Helper()
 	got := th.Usage.Tokens
@@ -60,8 +60,8 @@ func usage(t *testing.T, th *thread.Thread, f figures) {
 	}
 }
 
-// TestRealForks holds what forks spent against what the fixtures' publisher
-// says was copied.
+// TestRealForks compares the inherited usage of forks with the counts that the
+// publisher of the fixtures documents.
 func TestRealForks(t *testing.T) {
 	dir := threadtest.Shared(t, "fixtures/transcripts/codex/steipete+CodexBar")
 	for _, tt := range []struct {
@@ -75,21 +75,20 @@ func TestRealForks(t *testing.T) {
 		{"missing-parent-siblings", "sibling-a-session", 0, thread.SessionTotal},
 	} {
 		th := threadtest.Load(t, threadtest.Open(t, codex.Driver(), filepath.Join(dir, tt.family)), tt.id)
-		// Events that repeat a total are no requests.
+		// Events that repeat a total are not requests.
 		if got := th.Inherited.Calls; got > tt.inherited || got < tt.inherited*95/100 || th.Usage.Completeness != tt.complete || th.Usage.Calls == 0 {
 			t.Errorf("%s: got %d requests inherited, %d own, %s, want %d, some, %s", tt.family, got, th.Usage.Calls, th.Usage.Completeness, tt.inherited, tt.complete)
 		}
 	}
 }
 
-// TestRealFormats reads rollouts that lie outside a home: old versions, drifted
-// schemas, and a fork of the tool.
+// TestRealFormats reads rollouts outside a home directory: old versions, changed
+// schemas, and other tools that write this format.
 func TestRealFormats(t *testing.T) {
-	fork := codex.Fork{Name: "fork", Env: "FORK_HOME", Dir: ".fork"}
 	threadtest.EachStray(t, "codex", ".codex", func(t *testing.T, _, body string, b json.RawMessage) {
 		home := t.TempDir()
-		threadtest.Put(t, body, home, ".fork/sessions/2026/02/22/rollout-2026-02-22T20-48-50-"+parentID+".jsonl")
-		p := threadtest.Open(t, fork.Driver(), home)
+		threadtest.Put(t, body, home, ".codex/sessions/2026/02/22/rollout-2026-02-22T20-48-50-"+parentID+".jsonl")
+		p := threadtest.Open(t, codex.Driver(), home)
 		threadtest.Sound(t, p, parentID)
 		f, th := threadtest.Figures[figures](t, b), threadtest.Load(t, p, parentID)
 		usage(t, th, f)
@@ -99,30 +98,29 @@ func TestRealFormats(t *testing.T) {
 	})
 }
 
-// TestRealStatuses: what a rollout does not say is whether a call that is open
-// waits for approval.
+// TestRealStatuses compares the recorded phases. A rollout does not show whether
+// an open call waits for approval.
 func TestRealStatuses(t *testing.T) {
 	want := map[string]int{
-		"1-1_session-start":                2, // a turn that was not asserted
-		"1-6_checkpoint-rewind":            4, // two turns that the fork, which was put behind it in one file, repeats
-		"2-19_tool-gate-permission-prompt": 2, // a call that needed no approval passes for one that waits
-		"fork-conversation":                6, // the same, and a turn that was not asserted
+		"1-1_session-start":                2, // a turn without an assertion
+		"1-6_checkpoint-rewind":            4, // two turns that are repeated by the fork in the same file
+		"2-19_tool-gate-permission-prompt": 2, // a call that needs no approval looks like one that waits
+		"fork-conversation":                6, // the same, and a turn without an assertion
 	}
 	if got := threadtest.Statuses(t, codex.Driver(), nil); !maps.Equal(got, want) {
-		t.Errorf("beyond what was expected were seen %v, want %v", got, want)
+		t.Errorf("got unexpected phases %v, want %v", got, want)
 	}
 }
 
-// intended are the cases in which we answer otherwise than xurl, and why.
-// docs/threads.md has them in words.
+// intended are the differences from xurl, which docs/threads.md explains.
 var intended = map[string]string{
-	"codex-read-dup-compact messages":         "a message and a compaction are each shown once; injected context is no message",
-	"codex-sqlite-read":                       "the rollout's name and content tell no id: only a cache, which is not read, knows it",
-	"last_update":                             "an agent's last update is its own last word, not the parent's about it; what is no time is not shown as one",
-	"real-codex-head status":                  "xurl looks for the state of an agent in the wrong place",
-	"real-codex-read status":                  "xurl looks for the state of an agent in the wrong place",
-	"real-codex-detail status":                "xurl looks for the state of an agent in the wrong place",
-	"real-codex-detail child_last_updated_at": "what is no time is not shown as one",
+	"codex-read-dup-compact messages":         "messages and compactions are shown once; injected context is left out",
+	"codex-sqlite-read":                       "neither the name nor the content of the rollout has the ID; only a cache has, which is not read",
+	"last_update":                             "the last update of an agent is its own last record; invalid times are left out",
+	"real-codex-head status":                  "xurl reads the state of an agent from the wrong field",
+	"real-codex-read status":                  "xurl reads the state of an agent from the wrong field",
+	"real-codex-detail status":                "xurl reads the state of an agent from the wrong field",
+	"real-codex-detail child_last_updated_at": "invalid times are left out",
 }
 
 func TestXurl(t *testing.T) { threadtest.Xurl(t, codex.Driver(), "CODEX_HOME", intended) }

@@ -10,11 +10,11 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// item reads a response_item: what went between the tool and the model.
+// item reads a response_item: part of the exchange between tool and model.
 func (s *scanner) item(v *jsonl.Members) {
 	kind := v.Get("type").Raw()
 	if !s.timeline.Inherited {
-		s.turn.saw(s.at)
+		s.turn.last.Set(s.at)
 	}
 	switch string(kind) {
 	case "message":
@@ -26,7 +26,7 @@ func (s *scanner) item(v *jsonl.Members) {
 	case "agent_message":
 		s.agentMessage(v)
 	case "reasoning":
-		s.reasoned(v)
+		s.reasoning(v)
 	case "compaction", "compaction_summary":
 		s.timeline.compacted(s.n, s.at.Time(), nil)
 	}
@@ -39,7 +39,7 @@ func (s *scanner) message(v *jsonl.Members) {
 	}
 	content := v.Get("content")
 	if role == thread.User && bytes.Contains(content, []byte("<subagent_notification>")) {
-		s.ledger.notified(s.at.Time(), text(content, func(string) bool { return true }))
+		s.subagents.notified(s.at.Time(), text(content, anyPart))
 	}
 	own := !s.timeline.Inherited
 	if own && role == thread.Assistant {
@@ -52,39 +52,41 @@ func (s *scanner) message(v *jsonl.Members) {
 	if own && role == thread.User && said != "" {
 		s.turn.asked(s.n)
 	}
-	s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: role, Text: said, Model: s.by(role), Time: s.at.Time()})
+	s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: role, Text: said, Model: s.model(role), Time: s.at.Time()})
 }
 
-// reasoned reads what the model thought. Mostly that is a summary, or nothing
-// that can be read.
-func (s *scanner) reasoned(v *jsonl.Members) {
+// reasoning reads the model's reasoning. Usually only a summary is recorded, or
+// nothing readable.
+func (s *scanner) reasoning(v *jsonl.Members) {
 	if s.timeline.Detail < thread.Tools {
 		return
 	}
 	for _, name := range []string{"content", "summary"} {
 		said := false
 		for c := v.Get(name).Elements(); c.Next(); said = true {
-			s.timeline.Think(c.Value().Get("text").Text())
+			s.timeline.AddThinking(c.Value().Get("text").Text())
 		}
 		if said {
-			return // the one sums up the other
+			return // summary is a summary of content
 		}
 	}
 }
 
-// by is the model that writes a message.
-func (s *scanner) by(role thread.Role) string {
+// model returns the model that wrote a message.
+func (s *scanner) model(role thread.Role) string {
 	if role == thread.Assistant {
-		return s.spend.model
+		return s.meter.model
 	}
 	return ""
 }
 
-// text joins the parts of a content that keep accepts.
+func anyPart(string) bool { return true }
+
+// text returns the parts of a content that keep accepts.
 func text(content jsonl.Value, keep func(string) bool) string {
 	if content.Kind() == jsonl.String {
-		if whole := content.Text(); keep(whole) {
-			return strings.TrimSpace(whole)
+		if all := content.Text(); keep(all) {
+			return strings.TrimSpace(all)
 		}
 		return ""
 	}
@@ -104,8 +106,8 @@ func text(content jsonl.Value, keep func(string) bool) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// injections are how texts begin that the tool puts into the conversation in
-// the user's name.
+// injections are the beginnings of texts that the tool adds to messages of the
+// user.
 var injections = []string{
 	"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>", "<turn_aborted>",
 	"<subagent_notification>", "<skill>", "<skills_instructions>", "<apps_instructions>", "<plugins_instructions>", "<collaboration_mode>",
@@ -121,14 +123,14 @@ func injected(part string) bool {
 	return false
 }
 
-// agentMessage reads what one agent of a team wrote to another.
+// agentMessage reads a message from one agent of a team to another.
 func (s *scanner) agentMessage(v *jsonl.Members) {
 	author, recipient := v.Get("author").Text(), v.Get("recipient").Text()
-	s.ledger.spoke(s.at.Time(), author, recipient)
+	s.subagents.sent(s.at.Time(), author, recipient)
 	if s.timeline.Detail == thread.Summary {
 		return
 	}
-	if said := text(v.Get("content"), func(string) bool { return true }); said != "" {
+	if said := text(v.Get("content"), anyPart); said != "" {
 		s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: thread.Note, Text: fmt.Sprintf("%s to %s: %s", author, recipient, said), Time: s.at.Time()})
 	}
 }
@@ -141,7 +143,7 @@ func (s *scanner) call(kind []byte, v *jsonl.Members) {
 			input = v.Get(other)
 		}
 	}
-	// What the hosted tools answer is not recorded.
+	// The results of hosted tools are not recorded.
 	c.Pending = string(kind) != "web_search_call" && string(kind) != "image_generation_call"
 	if s.timeline.Detail == thread.Tools {
 		c.Input = thread.Clip(input.Plain())
@@ -149,8 +151,8 @@ func (s *scanner) call(kind []byte, v *jsonl.Members) {
 	if !s.timeline.Inherited {
 		s.turn.called(c, input)
 	}
-	s.ledger.called(c, input)
-	s.timeline.Call(c)
+	s.subagents.called(c, input)
+	s.timeline.AddCall(c)
 }
 
 func (s *scanner) output(v *jsonl.Members) {
@@ -159,17 +161,17 @@ func (s *scanner) output(v *jsonl.Members) {
 		s.turn.returned(raw)
 	}
 	id := string(raw)
-	if !s.ledger.awaits(id) && s.timeline.Detail < thread.Tools {
-		return // most of a rollout is such outputs
+	if !s.subagents.awaits(id) && s.timeline.Detail < thread.Tools {
+		return // the largest part of a rollout
 	}
 	said, agent := result(v.Get("output")), ""
-	if s.ledger.awaits(id) {
-		agent = s.ledger.returned(id, s.at.Time(), jsonl.Value(said))
+	if s.subagents.awaits(id) {
+		agent = s.subagents.returned(id, s.at.Time(), jsonl.Value(said))
 	}
-	s.timeline.Returned(id, func(c *thread.Call) { c.Output, c.Agent = thread.Clip(said), agent })
+	s.timeline.SetResult(id, func(c *thread.Call) { c.Output, c.Agent = thread.Clip(said), agent })
 }
 
-// result returns the text of an output, which versions wrapped differently.
+// result returns the text of an output. Versions wrap it differently.
 func result(v jsonl.Value) string {
 	switch v.Kind() {
 	case jsonl.Object:
@@ -179,7 +181,7 @@ func result(v jsonl.Value) string {
 			}
 		}
 	case jsonl.Array:
-		return text(v, func(string) bool { return true })
+		return text(v, anyPart)
 	case jsonl.String:
 		said := v.Text()
 		if !strings.HasPrefix(said, "{") {
@@ -193,23 +195,23 @@ func result(v jsonl.Value) string {
 	return string(v)
 }
 
-// event reads an event_msg: what the tool told its own surface.
+// event reads an event_msg: what the tool sends to its user interface.
 func (s *scanner) event(v *jsonl.Members) {
 	kind := v.Get("type").Raw()
 	own := !s.timeline.Inherited
 	if own {
-		s.turn.saw(s.at)
+		s.turn.last.Set(s.at)
 	}
 	switch string(kind) {
 	case "token_count":
-		if tokens, ok := s.spend.count(v.Get("info")); ok {
-			s.timeline.Spent(tokens)
+		if tokens, ok := s.meter.count(v.Get("info")); ok {
+			s.timeline.AddUsage(tokens)
 			s.turn.counted = s.turn.counted || own
 		}
 	case "user_message":
-		s.told(thread.User, v.Get("message"))
+		s.shown(thread.User, v.Get("message"))
 	case "agent_message":
-		s.told(thread.Assistant, v.Get("message"))
+		s.shown(thread.Assistant, v.Get("message"))
 	case "item_completed":
 		s.completed(v.Get("item"))
 	case "context_compacted":
@@ -217,31 +219,31 @@ func (s *scanner) event(v *jsonl.Members) {
 	case "thread_rolled_back":
 		s.timeline.add(event, thread.Message{Role: thread.Note, Text: fmt.Sprintf("The last %d turns were rolled back.", v.Get("num_turns").Int()), Time: s.at.Time()})
 	case "thread_name_updated":
-		// The head is read without the rest, so a name given later is no part of it.
+		// Only the first record is read for the title, so later names are ignored.
 	default:
 		if own {
 			s.turn.event(kind, v, s.n, s.at)
 		}
-		s.ledger.event(kind, s.at, v)
+		s.subagents.event(kind, s.at, v)
 	}
 }
 
-// completed reads an item_completed of a paginated rollout, which repeats
-// response_items, except for what has none.
+// completed reads an item_completed of a paginated rollout. It repeats a
+// response_item, except for plans.
 func (s *scanner) completed(v jsonl.Value) {
 	switch string(v.Get("type").Raw()) {
 	case "UserMessage":
-		s.told(thread.User, v.Get("content"))
+		s.shown(thread.User, v.Get("content"))
 	case "AgentMessage":
-		s.told(thread.Assistant, v.Get("content"))
+		s.shown(thread.Assistant, v.Get("content"))
 	case "Plan":
 		s.turn.plan = !s.timeline.Inherited
 	}
 }
 
-// told adds a message that the surface was told of. The same text usually comes
-// as a response_item too.
-func (s *scanner) told(role thread.Role, v jsonl.Value) {
+// shown adds a message of an event. Usually there is a response_item with the
+// same text.
+func (s *scanner) shown(role thread.Role, v jsonl.Value) {
 	if !s.timeline.Inherited {
 		if role == thread.User {
 			s.turn.asked(s.n)
@@ -252,5 +254,5 @@ func (s *scanner) told(role thread.Role, v jsonl.Value) {
 	if s.timeline.Detail == thread.Summary {
 		return
 	}
-	s.timeline.add(event, thread.Message{Role: role, Text: text(v, func(string) bool { return true }), Model: s.by(role), Time: s.at.Time()})
+	s.timeline.add(event, thread.Message{Role: role, Text: text(v, anyPart), Model: s.model(role), Time: s.at.Time()})
 }

@@ -2,7 +2,6 @@ package codex
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
@@ -16,14 +15,14 @@ type rollout struct {
 	size int64
 	meta meta
 
-	seen *ledger // what the last Read saw of subagents; nil before
+	subagents *subagents // found by the last Read; nil before
 }
 
 // Read implements thread.Reader.
 func (r *rollout) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
 	s := newScanner(ctx, r.meta)
 	s.timeline.Detail, s.timeline.Emit = detail, emit
-	s.line = r.lineage(ctx, s)
+	s.lineage = r.readLineage(ctx, s)
 	if r.meta.baseThread != "" && detail > thread.Summary {
 		if err := r.replay(s); err != nil {
 			return thread.Facts{}, err
@@ -37,24 +36,24 @@ func (r *rollout) Read(ctx context.Context, detail thread.Detail, emit func(thre
 	if err := s.scan(src, r.size+1); err != nil {
 		return thread.Facts{}, err
 	}
-	r.seen = &s.ledger
+	r.subagents = &s.subagents
 	return s.finish()
 }
 
-// replay reads the history that a rollout begins with and does not hold: the
-// start of another one, which may begin so itself.
+// replay reads the history that a rollout refers to: the first part of another
+// rollout, which may refer to a history itself.
 func (r *rollout) replay(s *scanner) error {
 	var chain []*rollout
 	var ends []base
 	for m, seen := r.meta, map[string]bool{r.meta.id: true}; m.baseThread != ""; {
 		if seen[m.baseThread] {
-			s.warn("the history it begins with leads back to thread " + m.baseThread)
+			s.facts.Warn("its history refers back to thread %s", m.baseThread)
 			break
 		}
 		seen[m.baseThread] = true
 		t, err := r.p.Thread(s.ctx, m.baseThread)
 		if err != nil {
-			s.warn("the history it begins with is in thread " + m.baseThread + ", which can't be read")
+			s.facts.Warn("its history is in thread %s, which can't be read", m.baseThread)
 			break
 		}
 		prior := t.Reader.(*rollout)
@@ -66,13 +65,13 @@ func (r *rollout) replay(s *scanner) error {
 		if err != nil {
 			return err
 		}
-		s.replaying, s.spend.off = true, true
+		s.replaying, s.meter.off = true, true
 		var part io.Reader = src
 		if s.until = ends[i].ordinal; s.until == 0 {
 			part = io.LimitReader(src, ends[i].bytes)
 		}
 		err = s.scan(part, chain[i].size+1)
-		s.replaying, s.spend.off, s.spend.model = false, false, ""
+		s.replaying, s.meter.off, s.meter.model = false, false, ""
 		src.Close()
 		if err != nil {
 			return err
@@ -84,7 +83,7 @@ func (r *rollout) replay(s *scanner) error {
 // tail is how much of the end of a rollout is read for its state.
 const tail = 64 << 10
 
-// state reads where a thread stands, from the end of its rollout if that tells.
+// state reads the state of a thread, from the end of its rollout if possible.
 func (r *rollout) state(ctx context.Context) (thread.Facts, error) {
 	if r.file.packed || r.size <= tail {
 		return r.Read(ctx, thread.Summary, nil)
@@ -95,7 +94,7 @@ func (r *rollout) state(ctx context.Context) (thread.Facts, error) {
 	}
 	defer src.Close()
 	s := newScanner(ctx, r.meta)
-	s.line = &lineage{start: r.meta.historyStart}
+	s.lineage = &lineage{start: r.meta.historyStart}
 	s.partial = true
 	if err := s.scan(io.NewSectionReader(src, r.size-tail, tail), tail+1); err != nil {
 		return thread.Facts{}, err
@@ -106,54 +105,51 @@ func (r *rollout) state(ctx context.Context) (thread.Facts, error) {
 	return s.finish()
 }
 
-// A scanner goes through the records of a rollout.
+// A scanner reads the records of a rollout.
 type scanner struct {
 	ctx   context.Context
 	meta  meta
 	facts thread.Facts
 
-	timeline timeline
-	turn     turn
-	spend    spend
-	ledger   ledger
-	line     *lineage
+	timeline  timeline
+	turn      turn
+	meter     meter
+	subagents subagents
+	lineage   *lineage
 
 	partial   bool  // it starts in the middle of a line
-	replaying bool  // what is read is another rollout, which this one continues
-	until     int64 // then, the ordinal to stop at; 0: none
-	over      bool  // it was reached
-	n         int   // the record's line
+	replaying bool  // the records are of another rollout, which this one continues
+	until     int64 // when replaying, the ordinal to stop at; 0: none
+	stopped   bool  // that ordinal was reached
+	n         int   // line of the record
 	at        jsonl.Value
 	payload   jsonl.Members
 	metas     int
 }
 
 func newScanner(ctx context.Context, m meta) *scanner {
-	s := &scanner{ctx: ctx, meta: m, line: new(lineage)}
-	s.spend.provider = m.provider
-	s.ledger.self = m.id
+	s := &scanner{ctx: ctx, meta: m, lineage: new(lineage)}
+	s.meter.provider = m.provider
+	s.subagents.self = m.id
 	return s
 }
 
-func (s *scanner) warn(text string) { s.facts.Warnings = append(s.facts.Warnings, text) }
-
-// scan goes through the records of src, which has about size bytes. The error is one of emit or ctx; what
-// is wrong with src is warned about, but for another's rollout: there it is said
-// where that is read.
+// scan reads the records of src, which has about size bytes. The error is one of
+// emit or ctx. Defects of src become warnings, unless src is another rollout.
 func (s *scanner) scan(src io.Reader, size int64) error {
 	const least, most = 4 << 10, 256 << 10
 	rd := jsonl.NewReaderSize(src, int(min(max(size, least), most)))
-	s.over = false
+	s.stopped = false
 	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
 		if s.n = rd.Number(); s.partial && s.n == 1 {
 			return true, nil
 		}
-		s.ledger.line = s.n
-		whole := s.records(line)
-		if s.over {
-			return whole, jsonl.ErrStop
+		s.subagents.line = s.n
+		complete := s.records(line)
+		if s.stopped {
+			return complete, jsonl.ErrStop
 		}
-		return whole, s.timeline.Err()
+		return complete, s.timeline.Err()
 	})
 	if !s.replaying {
 		s.facts.Lines, s.facts.BadLines = report.Lines, report.Bad
@@ -162,8 +158,8 @@ func (s *scanner) scan(src io.Reader, size int64) error {
 	return err
 }
 
-// records reads the records of a line, of which there is one, unless a writer
-// glued two. It reports whether the line is nothing else.
+// records reads the record of a line, or several records written on one line. It
+// reports whether the line consists of complete records.
 func (s *scanner) records(line jsonl.Value) bool {
 	for len(line) > 0 {
 		var kind, ordinal jsonl.Value
@@ -189,10 +185,10 @@ func (s *scanner) records(line jsonl.Value) bool {
 		case !bare:
 			s.record(kind.Raw(), &s.payload, ordinal)
 		case named: // before 0.32 records had no envelope
-			s.payload.Of(line)
+			s.payload.Parse(line)
 			s.bare(kind.Raw(), &s.payload)
 		}
-		if !c.Whole() {
+		if !c.Closed() {
 			return false
 		}
 		line = c.Rest()
@@ -208,20 +204,19 @@ func (s *scanner) bare(kind []byte, payload *jsonl.Members) {
 	}
 }
 
-// record reads one record. What was copied from another thread is shown, but
-// says nothing of this one.
+// record reads one record. Copied records are shown, but do not affect the facts.
 func (s *scanner) record(kind []byte, payload *jsonl.Members, ordinal jsonl.Value) {
 	if s.replaying && s.until > 0 && ordinal.Kind() == jsonl.Number && ordinal.Int() >= s.until {
-		s.over = true
+		s.stopped = true
 		return
 	}
-	copied := s.replaying || s.line.copied(kind, payload, ordinal)
-	s.timeline.Inherited, s.spend.inherited, s.ledger.off = copied, copied, copied
+	copied := s.replaying || s.lineage.copied(kind, payload, ordinal)
+	s.timeline.Inherited, s.meter.inherited, s.subagents.off = copied, copied, copied
 	switch string(kind) {
 	case "session_meta":
-		s.anotherMeta(payload)
+		s.sessionMeta(payload)
 	case "turn_context":
-		s.spend.model = payload.Get("model").Text()
+		s.meter.model = payload.Get("model").Text()
 		s.turn.policy = payload.Get("approval_policy").Text()
 	case "response_item":
 		s.item(payload)
@@ -232,25 +227,23 @@ func (s *scanner) record(kind []byte, payload *jsonl.Members, ordinal jsonl.Valu
 	}
 }
 
-// anotherMeta looks at a session_meta that is not the first.
-func (s *scanner) anotherMeta(v *jsonl.Members) {
+// sessionMeta reads a session_meta. The first was read by readMeta.
+func (s *scanner) sessionMeta(v *jsonl.Members) {
 	if s.metas++; s.metas == 1 || s.replaying {
 		return
 	}
-	id := v.Get("id").Text()
 	if v.Get("forked_from_id").Is(s.meta.id) && s.meta.id != "" {
-		s.warn(fmt.Sprintf("from line %d on it holds thread %s, which was forked from it", s.n, id))
+		s.facts.Warn("the file contains thread %s from line %d, which was forked from it", v.Get("id").Text(), s.n)
 	}
 }
 
-// finish returns the facts once all records were read.
+// finish returns the facts after all records have been read.
 func (s *scanner) finish() (thread.Facts, error) {
 	if err := s.timeline.Finish(); err != nil {
 		return thread.Facts{}, err
 	}
 	s.facts.Messages, s.facts.ToolCalls = s.timeline.Messages, s.timeline.ToolCalls
-	s.facts.State = s.turn.end()
-	s.facts.Last = s.turn.last
-	s.spend.finish(s)
+	s.facts.State, s.facts.Last = s.turn.end(), s.turn.last.Time()
+	s.usage()
 	return s.facts, nil
 }

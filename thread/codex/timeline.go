@@ -9,15 +9,15 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A timeline shows what several records tell of once.
+// A timeline adds messages and compactions that have several records once.
 type timeline struct {
 	thread.Timeline
-	twins   [8]twin // of the newest messages
+	recent  [8]recorded // the newest messages
 	next    int
-	compact int // the line of the last compaction
+	compact int // line of the last compaction
 }
 
-// family says which of two records of one message was read.
+// A family is one of the two kinds of records of a message.
 type family byte
 
 const (
@@ -25,8 +25,8 @@ const (
 	event
 )
 
-// A twin is a message of which the other family's record is expected.
-type twin struct {
+// A recorded is a message whose record of the other family is expected.
+type recorded struct {
 	family family
 	role   thread.Role
 	hash   uint64
@@ -34,34 +34,35 @@ type twin struct {
 
 var seed = maphash.MakeSeed()
 
-// add adds a message, unless it is the second record of one that was added.
+// add adds a message, unless it is the second record of one.
 func (t *timeline) add(f family, m thread.Message) {
 	if t.Detail == thread.Summary || m.Text == "" {
 		return
 	}
 	if m.Role != thread.Note {
-		w := twin{f, m.Role, maphash.String(seed, m.Text)}
-		for i, other := range t.twins {
-			if other.family != 0 && other.family != f && other.role == w.role && other.hash == w.hash {
-				t.twins[i] = twin{}
+		r := recorded{f, m.Role, maphash.String(seed, m.Text)}
+		for i, other := range t.recent {
+			if other.family != 0 && other.family != f && other.role == r.role && other.hash == r.hash {
+				t.recent[i] = recorded{}
 				return
 			}
 		}
-		t.twins[t.next%len(t.twins)] = w
+		t.recent[t.next%len(t.recent)] = r
 		t.next++
 	}
 	t.Add(m)
 }
 
-// compacted adds a compaction, of which several records tell.
+// compacted adds a compaction, unless a record a few lines before is of the same
+// one. The summary may be in any of these records.
 func (t *timeline) compacted(line int, at time.Time, summary jsonl.Value) {
 	const near = 6
 	again := t.compact > 0 && line-t.compact <= near
 	t.compact = line
-	said := summary.Text()
+	text := summary.Text()
 	if !again {
-		t.Add(thread.Message{Role: thread.Compaction, Text: cmp.Or(said, thread.Unsaid), Time: at})
-	} else if m := t.Newest(); m != nil && m.Role == thread.Compaction && m.Text == thread.Unsaid {
-		m.Text = cmp.Or(said, m.Text)
+		t.Add(thread.Message{Role: thread.Compaction, Text: cmp.Or(text, thread.DefaultCompactionText), Time: at})
+	} else if m := t.Newest(); m != nil && m.Role == thread.Compaction && m.Text == thread.DefaultCompactionText {
+		m.Text = cmp.Or(text, m.Text)
 	}
 }

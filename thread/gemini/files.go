@@ -15,16 +15,16 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A chat is one thread's part of a file, as name and head tell it. A file holds
-// one, but where logs were put together, several.
+// A chat is the part of a file with one thread, as its name and head describe it. A
+// file has one thread, or several if logs were concatenated.
 type chat struct {
-	stem     string // the file's name without the ending
-	chats    string // the folder of its project's chats
-	folder   string // the one below that in which it lies, "" for a session
+	stem     string // file name without extension
+	chats    string // directory of the project's chats
+	folder   string // subdirectory of chats, "" for a session
 	document bool   // one JSON document, not a log
-	start    int64  // where it starts in the file
+	start    int64  // offset in the file
 	head     head   // zero until it is read
-	asked    string // the id by which its name was found; its head may be damaged
+	asked    string // ID by which the file name was found; the head may be damaged
 }
 
 func (c chat) path() string { return filepath.Join(c.chats, c.folder, c.stem+c.ext()) }
@@ -38,15 +38,15 @@ func (c chat) ext() string {
 
 func (c chat) id() string { return cmp.Or(c.head.id, c.asked, c.stem) }
 
-// parent is the id of the thread whose subagent it is. A folder is named after
-// it, as far as its characters allow.
+// parent returns the ID of the parent of a subagent. The directory is named after
+// it, with some characters replaced.
 func (c chat) parent() string { return cmp.Or(c.head.parent, c.folder) }
 
 func (c chat) subagent() bool { return c.parent() != "" || c.head.kind == "subagent" }
 
-// begun is the minute in which it was begun, as 2026-06-12T10-00, if its name
-// says so.
-func (c chat) begun() string {
+// started returns the minute of the start in the file name, as 2026-06-12T10-00,
+// "" if there is none.
+func (c chat) started() string {
 	_, stamp, _ := strings.Cut(c.stem, "session-")
 	if len(stamp) < len(minute) || stamp[10] != 'T' {
 		return ""
@@ -56,16 +56,16 @@ func (c chat) begun() string {
 
 const minute = "2006-01-02T15-04"
 
-// A tree reads folders and the heads of chats.
+// A tree reads directories and the heads of chats.
 type tree struct{ *thread.Walk }
 
 func newTree(ctx context.Context) tree { return tree{thread.NewWalk(ctx)} }
 
-// chats returns the chats that lie in a project's folder, or in one below it,
-// and the names of the folders there.
-func (t tree) chats(dir, below string) (chats []chat, folders []string) {
-	in := filepath.Join(dir, below)
-	entries := t.Folder(in)
+// chats returns the chats in a project's directory of chats, or in a subdirectory
+// of it, and the names of the directories there.
+func (t tree) chats(dir, folder string) (chats []chat, folders []string) {
+	in := filepath.Join(dir, folder)
+	entries := t.ReadDir(in)
 	chats = make([]chat, 0, len(entries))
 	for _, e := range entries {
 		name := e.Name()
@@ -74,20 +74,20 @@ func (t tree) chats(dir, below string) (chats []chat, folders []string) {
 			continue
 		}
 		ext := filepath.Ext(name)
-		if strings.HasPrefix(name, ".") || ext != ".json" && ext != ".jsonl" || below == "" && !strings.HasPrefix(name, "session-") {
-			continue // checkpoints and the like
+		if strings.HasPrefix(name, ".") || ext != ".json" && ext != ".jsonl" || folder == "" && !strings.HasPrefix(name, "session-") {
+			continue // a checkpoint or other file
 		}
-		if e.Type().IsRegular() || thread.Regular(filepath.Join(in, name), e.Type()) {
-			chats = append(chats, chat{stem: strings.TrimSuffix(name, ext), chats: dir, folder: below, document: ext == ".json"})
+		if thread.IsRegular(in, e) {
+			chats = append(chats, chat{stem: strings.TrimSuffix(name, ext), chats: dir, folder: folder, document: ext == ".json"})
 		}
 	}
 	return chats, folders
 }
 
-// projects returns the folders of all projects.
+// projects returns the directories of all projects.
 func (p *provider) projects(t tree) (dirs []string) {
 	for _, root := range p.roots {
-		for _, e := range t.Folder(filepath.Join(root, "tmp")) {
+		for _, e := range t.ReadDir(filepath.Join(root, "tmp")) {
 			if !e.Type().IsRegular() {
 				dirs = append(dirs, filepath.Join(root, "tmp", e.Name()))
 			}
@@ -96,24 +96,23 @@ func (p *provider) projects(t tree) (dirs []string) {
 	return dirs
 }
 
-// all returns what lies in the folders of all projects' chats, and the folders
-// of subagents, without opening a file.
+// all returns the chats of all projects, and the directories of subagents, without
+// opening a file.
 func (p *provider) all(t tree) (sessions, folders []chat) {
 	var each [][]chat
 	for _, project := range p.projects(t) {
 		dir := filepath.Join(project, "chats")
-		chats, below := t.chats(dir, "")
+		chats, names := t.chats(dir, "")
 		each = append(each, chats)
-		for _, name := range below {
+		for _, name := range names {
 			folders = append(folders, chat{chats: dir, folder: name})
 		}
 	}
 	return slices.Concat(each...), folders
 }
 
-// locate finds the copies of a thread. Names tell in which of few files to look;
-// where they mislead, the head of every chat is read, and only then is the
-// start of a further thread looked for within logs.
+// locate finds the copies of a thread: by file name, else by the head of every
+// chat, else by the further threads in logs.
 func (p *provider) locate(t tree, id string) (found []chat) {
 	suffix, name := "-"+id[:min(len(id), 8)], safe(id)
 	named := func(c chat) []chat {
@@ -127,7 +126,7 @@ func (p *provider) locate(t tree, id string) (found []chat) {
 		c.head = t.head(c)
 		return []chat{c}
 	}
-	look := func(chats []chat, open func(chat) []chat) {
+	search := func(chats []chat, open func(chat) []chat) {
 		for _, c := range chats {
 			for _, c := range open(c) {
 				if c.id() == id {
@@ -137,21 +136,21 @@ func (p *provider) locate(t tree, id string) (found []chat) {
 		}
 	}
 	chats, folders := p.all(t)
-	look(chats, named)
+	search(chats, named)
 	for i := 0; i < len(folders) && found == nil; i++ {
 		more, _ := t.chats(folders[i].chats, folders[i].folder)
 		chats = append(chats, more...)
-		look(more, named)
+		search(more, named)
 	}
 	for _, open := range []func(chat) []chat{headed, t.further} {
 		for i := 0; i < len(chats) && found == nil; i++ {
-			look(chats[i:i+1], open)
+			search(chats[i:i+1], open)
 		}
 	}
 	return found
 }
 
-// sessions finds all threads that are nobody's subagent, newest first.
+// sessions finds all threads that are not subagents, newest first.
 func (p *provider) sessions(t tree) []chat {
 	flat, _ := p.all(t)
 	var list []chat
@@ -167,7 +166,7 @@ func (p *provider) sessions(t tree) []chat {
 	return list
 }
 
-// safe is how the tool makes a file name of an id.
+// safe returns the file name that the tool uses for an ID.
 func safe(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -177,10 +176,10 @@ func safe(id string) string {
 	}, id)
 }
 
-// mark is how the first line of a log begins.
+// mark is the beginning of the first line of a log.
 var mark = []byte(`{"sessionId":`)
 
-// further finds the threads that begin within a log.
+// further finds the threads after the first one in a log.
 func (t tree) further(c chat) (list []chat) {
 	if c.document {
 		return nil
@@ -202,8 +201,8 @@ func (t tree) further(c chat) (list []chat) {
 	return list
 }
 
-// swept returns the file in which the tool still has prompts of a thread.
-func (p *provider) swept(t tree, id string) string {
+// removed returns the file with prompts of a removed thread, "" if there is none.
+func (p *provider) removed(t tree, id string) string {
 	quoted := []byte(`"` + id + `"`)
 	for _, project := range p.projects(t) {
 		path := filepath.Join(project, "logs.json")
@@ -214,7 +213,7 @@ func (p *provider) swept(t tree, id string) string {
 	return ""
 }
 
-// cwd returns the directory that a chat was held in, "" where nothing tells.
+// cwd returns the working directory of a chat, "" if it is not recorded.
 func (c chat) cwd() string {
 	project := filepath.Dir(c.chats)
 	if b, err := os.ReadFile(filepath.Join(project, ".project_root")); err == nil {

@@ -7,17 +7,17 @@ import (
 	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
-// A head is what a chat says of itself.
+// A head is the metadata of a chat.
 type head struct {
 	id, hash, kind, parent, title, cwd string
 	started, updated                   time.Time
 }
 
-// headLen is how much of a chat is read for its head, and of a document's end,
-// where newer members are.
+// headLen is how much of a chat is read for its head, and of the end of a document,
+// where newer versions write some members.
 const headLen = 4 << 10
 
-// head reads the head of a chat, the zero one where it has none.
+// head reads the head of a chat. It is zero if there is none.
 func (t tree) head(c chat) head {
 	start := jsonl.Value(t.Head(c.path(), headLen))
 	if !c.document {
@@ -25,13 +25,13 @@ func (t tree) head(c chat) head {
 	}
 	h := parseHead(start)
 	if len(start) == headLen {
-		h.tail(t.Tail(c.path(), headLen))
+		h.readTail(t.Tail(c.path(), headLen))
 	}
 	return h
 }
 
-// firstHead returns the line that a log's head is in: the first, but for what
-// damage put before it.
+// firstHead returns the line with the head of a log: the first, unless the file is
+// damaged.
 func firstHead(b jsonl.Value) jsonl.Value {
 	for line := range bytes.Lines(b) {
 		v := jsonl.Value(line)
@@ -72,9 +72,9 @@ func (h *head) set(name string, v jsonl.Value) {
 	}
 }
 
-// tail reads the members of a document that follow its messages. The tool
-// indents by two, so none within a message looks like them.
-func (h *head) tail(b []byte) {
+// readTail reads the members after the messages of a document. They are indented by
+// two spaces, members of messages by more.
+func (h *head) readTail(b []byte) {
 	for line := range bytes.Lines(b) {
 		member, ok := bytes.CutPrefix(line, []byte(`  "`))
 		name, value, found := bytes.Cut(member, []byte(`": `))

@@ -2,92 +2,58 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A record is what is kept of a message until all operations are read: where
-// its newest version lies, and what it took.
+// A record is what is kept of a message until all operations have been read: the
+// location of its last version, and its usage.
 type record struct {
 	jsonl.Span
 	line  int
 	calls int
 	live  bool // it is part of the conversation
 	model string
-	spent tokens
-	known bool // its spending is recorded
-	owed  bool // it was written by a model
+	usage thread.Tokens // none if Calls is 0
 }
 
-// tokens are a message's counters as they are written. Cached ones are part of
-// input; thoughts and what tools added to the prompt are beside all others.
-type tokens struct{ input, output, cached, thoughts, tool int64 }
-
-func parseTokens(v jsonl.Value) (t tokens, ok bool) {
-	for c := v.Members(); c.Next(); ok = true {
-		n := max(0, c.Value().Int())
-		switch string(c.Name()) {
-		case "input":
-			t.input = n
-		case "output":
-			t.output = n
-		case "cached":
-			t.cached = n
-		case "thoughts":
-			t.thoughts = n
-		case "tool":
-			t.tool = n
-		}
+// parseTokens parses the counters of a message. In the file, input includes cached
+// tokens; thoughts and tool, the tokens that tools added to the prompt, are not
+// included in the others.
+func parseTokens(v jsonl.Value) (t thread.Tokens, ok bool) {
+	n := func(name string) int64 { return v.Get(name).Count() }
+	if c := v.Members(); !c.Next() {
+		return t, false
 	}
-	return t, ok
-}
-
-func (t tokens) tokens() thread.Tokens {
-	cached := min(t.cached, t.input)
+	cached := min(n("cached"), n("input"))
 	return thread.Tokens{
-		Input: t.input - cached + t.tool, CacheRead: cached,
-		Output: t.output + t.thoughts, Reasoning: t.thoughts, Calls: 1,
-	}
+		Input: n("input") - cached + n("tool"), CacheRead: cached,
+		Output: n("output") + n("thoughts"), Reasoning: n("thoughts"), Calls: 1,
+	}, true
 }
 
 // A log applies the operations of a chat.
 type log struct {
 	records []record
-	byID    map[string]int // of records
-	order   []int          // the conversation, of records
+	byID    map[string]int // index of records
+	order   []int          // the conversation, as indexes of records
+	members jsonl.Members  // of the current message
 
 	document  bool
-	agents    []*sighting
+	agents    []*thread.Agent
 	last      time.Time
-	cancelled int // requests
-	compacted int // how often it was replaced by a summary
+	cancelled int // cancelled requests
+	compacted int // times the conversation was replaced by a summary
 }
 
-// message notes a message, or its new version. Whether what v says is one is
-// the result.
+// message applies a message or its new version. It reports whether v is a message.
 func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
-	var name, is, content, model, tokens, calls, when jsonl.Value
-	for c := v.Members(); c.Next(); {
-		switch string(c.Name()) {
-		case "id":
-			name.First(c.Value())
-		case "type":
-			is.First(c.Value())
-		case "timestamp":
-			when.First(c.Value())
-		case "content":
-			content.First(c.Value())
-		case "model":
-			model.First(c.Value())
-		case "tokens":
-			tokens.First(c.Value())
-		case "toolCalls":
-			calls.First(c.Value())
-		}
-	}
-	id, kind, written := name.Text(), string(is.Raw()), when.Time()
+	m := &l.members
+	m.Parse(v)
+	id, kind, written, content := m.Get("id").Text(), string(m.Get("type").Raw()), m.Get("timestamp").Time(), m.Get("content")
 	l.saw(written)
 	if roles[kind] == "" {
 		return false
@@ -102,7 +68,7 @@ func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
 		if id != "" {
 			l.byID[id] = i
 		}
-		if kind == "user" && summary(content) {
+		if kind == "user" && isSummary(content) {
 			l.compacted++
 		}
 		if kind == "info" && bytes.HasPrefix(content.Raw(), cancelled) {
@@ -110,13 +76,11 @@ func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
 		}
 	}
 	r := &l.records[i]
-	r.Span, r.line, r.calls = at, line, l.calls(calls, line, written)
-	if model := model.Text(); model != "" {
-		r.model, r.owed = model, true
+	r.model = cmp.Or(m.Get("model").Text(), r.model)
+	if usage, known := parseTokens(m.Get("tokens")); known {
+		r.usage = usage
 	}
-	if spent, known := parseTokens(tokens); known {
-		r.spent, r.known = spent, true
-	}
+	r.Span, r.line, r.calls = at, line, l.calls(m.Get("toolCalls"), line, written)
 	if !r.live {
 		r.live = true
 		l.order = append(l.order, i)
@@ -130,7 +94,7 @@ func (l *log) saw(t time.Time) {
 	}
 }
 
-// clear takes back the conversation from the message at place n on.
+// clear removes the messages from index n on.
 func (l *log) clear(n int) {
 	for _, i := range l.order[n:] {
 		l.records[i].live = false
@@ -138,8 +102,8 @@ func (l *log) clear(n int) {
 	l.order = l.order[:n]
 }
 
-// rewind takes back a message and all after it; all where it is not known, as
-// the tool does.
+// rewind removes a message and all after it. Like the tool, it removes all messages
+// if this one is unknown.
 func (l *log) rewind(id string) (known bool) {
 	i, ok := l.byID[id]
 	if ok {
@@ -154,23 +118,22 @@ func (l *log) rewind(id string) (known bool) {
 	return false
 }
 
-// billed adds up every request that is recorded, also those whose messages were
-// taken back or replaced later: they were paid for.
-func (l *log) billed(bad int) thread.Usage {
-	var u thread.Usage
+// usage returns the usage of all requests, also of messages that were removed or
+// replaced later.
+func (l *log) usage(badLines int) (u thread.Usage) {
 	silent := 0
 	for _, r := range l.records {
-		if r.known {
-			u.Add("", r.model, r.spent.tokens())
-		} else if r.owed {
+		if r.usage.Calls > 0 {
+			u.Add("", r.model, r.usage)
+		} else if r.model != "" {
 			silent++
 		}
 	}
 	u.Judge(
-		thread.Gap{N: silent, Why: "%d answers are recorded without what they took"},
-		thread.Gap{N: l.compacted, Why: "what the summary of the conversation took is not recorded"},
-		thread.Gap{N: l.cancelled, Why: "%d requests were cancelled: what they had taken by then is not recorded"},
-		thread.Gap{N: bad, Why: "%d lines could not be read"},
+		thread.Gap{N: silent, Reason: "%d answers have no recorded usage"},
+		thread.Gap{N: l.compacted, Reason: "the usage of the conversation summary is not recorded"},
+		thread.Gap{N: l.cancelled, Reason: "%d requests were cancelled, their usage is not recorded"},
+		thread.Gap{N: badLines, Reason: "%d malformed lines were skipped"},
 	)
 	return u
 }

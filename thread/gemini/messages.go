@@ -8,7 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// roles are whose a record is, by its type. All other records are no messages.
+// roles is the role of a record by its type. Other records are not messages.
 var roles = map[string]thread.Role{
 	"user": thread.User, "gemini": thread.Assistant, "model": thread.Assistant, "assistant": thread.Assistant,
 	"info": thread.Note, "warning": thread.Note, "error": thread.Note,
@@ -21,8 +21,8 @@ var (
 	failed    = []byte("This request failed")
 )
 
-// injections are how texts begin that the tool puts into the conversation in
-// the user's name.
+// injections are the beginnings of texts that the tool adds as messages of the
+// user.
 var injections = []string{"<session_context>", "This is the Gemini CLI. We are setting up the context for our chat.", "<hook_context>"}
 
 func injected(text string) bool {
@@ -34,12 +34,13 @@ func injected(text string) bool {
 	return false
 }
 
-// summary reports whether a content stands for a conversation that was too long.
-func summary(content jsonl.Value) bool {
+// isSummary reports whether a content is a summary that replaces the conversation.
+func isSummary(content jsonl.Value) bool {
 	return bytes.Contains(content, []byte("state_snapshot")) && strings.Contains(text(content), snapshot)
 }
 
-// A timeline reads records. One without a text belongs to the message before it.
+// A timeline adds records. Calls and usage of a record without text belong to the
+// message before.
 type timeline struct {
 	thread.Timeline
 	spans jsonl.Spans
@@ -50,7 +51,7 @@ func (t *timeline) add(r record) error {
 	if err != nil {
 		return err
 	}
-	role, text := roles[string(v.Get("type").Raw())], said(v)
+	role, text := roles[string(v.Get("type").Raw())], shownText(v)
 	switch {
 	case role == thread.User && injected(text):
 		return nil
@@ -59,22 +60,21 @@ func (t *timeline) add(r record) error {
 	}
 	if t.Detail == thread.Tools {
 		for c := v.Get("thoughts").Elements(); c.Next(); {
-			t.Think(c.Value().Get("subject").Text() + "\n" + c.Value().Get("description").Text())
+			t.AddThinking(c.Value().Get("subject").Text() + "\n" + c.Value().Get("description").Text())
 		}
 	}
 	t.Add(thread.Message{ID: v.Get("id").Text(), Role: role, Text: text, Model: v.Get("model").Text(), Time: v.Get("timestamp").Time()})
 	for c := v.Get("toolCalls").Elements(); c.Next(); {
-		t.Call(call(c.Value(), t.Detail))
+		t.AddCall(call(c.Value(), t.Detail))
 	}
 	if tokens, ok := parseTokens(v.Get("tokens")); ok {
-		t.Spent(tokens.tokens())
+		t.AddUsage(tokens)
 	}
 	return t.Err()
 }
 
-// said returns what a record shows: what the tool showed instead of it, where it
-// did.
-func said(v jsonl.Value) string {
+// shownText returns the text of a record, preferably the one that the tool showed.
+func shownText(v jsonl.Value) string {
 	for _, name := range []string{"displayContent", "content", "parts"} {
 		if text := text(v.Get(name)); text != "" {
 			return text
@@ -83,7 +83,7 @@ func said(v jsonl.Value) string {
 	return ""
 }
 
-// text joins the parts of a content.
+// text returns the text of a content.
 func text(v jsonl.Value) string {
 	switch v.Kind() {
 	case jsonl.String:
@@ -100,8 +100,7 @@ func text(v jsonl.Value) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// part returns the text of a part. Thoughts are none, and what tools return is
-// in their calls.
+// part returns the text of a part, "" for thoughts and for results of calls.
 func part(v jsonl.Value) string {
 	if v.Kind() == jsonl.String {
 		return strings.TrimSpace(v.Text())
@@ -129,16 +128,16 @@ func call(v jsonl.Value, detail thread.Detail) (c thread.Call) {
 	}
 	c = thread.Call{
 		ID: v.Get("id").Text(), Name: v.Get("name").Text(), Agent: v.Get("agentId").Text(), Time: v.Get("timestamp").Time(),
-		Input: thread.Clip(v.Get("args").Compact()), Output: thread.Clip(returned(output)),
+		Input: thread.Clip(v.Get("args").Compact()), Output: thread.Clip(result(output)),
 		Failed: status == "error" || status == "cancelled",
 	}
 	c.Pending = output.Kind() == jsonl.Absent && !c.Failed && status != "success"
 	return c
 }
 
-// returned is the text of what a tool returned: one string among its parts, or
-// all as JSON.
-func returned(v jsonl.Value) string {
+// result returns the text of the result of a call: a string in it, or the result
+// as JSON.
+func result(v jsonl.Value) string {
 	switch v.Kind() {
 	case jsonl.Absent, jsonl.Null:
 		return ""
@@ -147,7 +146,7 @@ func returned(v jsonl.Value) string {
 	case jsonl.Array:
 		var parts []string
 		for c := v.Elements(); c.Next(); {
-			parts = append(parts, returned(c.Value()))
+			parts = append(parts, result(c.Value()))
 		}
 		return strings.Join(parts, "\n")
 	}

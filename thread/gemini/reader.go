@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"os"
 
@@ -12,16 +11,15 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A reader reads one thread: first all operations, for what remains of the
-// conversation, then what remains.
+// A reader reads one thread in two passes: the operations determine which messages
+// remain, and then these are read.
 type reader struct {
 	chat chat
 
-	seen *log // what the last Read saw; nil before
+	log *log // of the last Read; nil before
 }
 
-// maxDocument is how much of a document is read. Nothing can be said of one
-// before all of it is in memory.
+// maxDocument is how much of a document is read. It has to be in memory at once.
 const maxDocument = 256 << 20
 
 // Read implements thread.Reader.
@@ -43,11 +41,11 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 	if err != nil {
 		return thread.Facts{}, err
 	}
-	r.seen = &s.log
+	r.log = &s.log
 	return s.finish()
 }
 
-// A scanner goes through a chat's file.
+// A scanner reads the file of a chat.
 type scanner struct {
 	ctx      context.Context
 	id       string
@@ -56,22 +54,18 @@ type scanner struct {
 	timeline timeline
 }
 
-func (s *scanner) warn(format string, args ...any) {
-	s.facts.Warnings = append(s.facts.Warnings, fmt.Sprintf(format, args...))
-}
-
 // document reads a chat that is one document.
 func (s *scanner) document(f *os.File) error {
 	size := int64(maxDocument)
 	if info, err := f.Stat(); err == nil && info.Size() > size {
-		s.warn("it is larger than %d MiB: what follows is left out", maxDocument>>20)
+		s.facts.Warn("the file is larger than %d MiB: truncated", maxDocument>>20)
 	} else if err == nil {
 		size = info.Size()
 	}
 	b := make([]byte, size)
 	n, err := io.ReadFull(f, b)
 	if err != nil && size > 0 {
-		s.warn("reading stopped after %d bytes: %v", n, err)
+		s.facts.Warn("reading stopped after %d bytes: %v", n, err)
 	}
 	doc := jsonl.Value(b[:n])
 	s.timeline.spans.Source = bytes.NewReader(doc)
@@ -85,8 +79,8 @@ func (s *scanner) document(f *os.File) error {
 			s.log.saw(c.Value().Time())
 		}
 	}
-	if !c.Whole() {
-		s.warn("the document is not complete: it may still be written")
+	if !c.Closed() {
+		s.facts.Warn("the document is incomplete: it may still be written")
 	}
 	e := messages.Elements()
 	for n := 1; e.Next(); n++ {
@@ -100,17 +94,16 @@ func (s *scanner) document(f *os.File) error {
 		}
 	}
 	if s.facts.BadLines > 0 {
-		s.warn("%d messages are none and were left out", s.facts.BadLines)
+		s.facts.Warn("skipped %d malformed messages", s.facts.BadLines)
 	}
 	return nil
 }
 
-// operations reads a chat that is a log, to its end or to where the file goes
-// on with another.
+// operations reads a chat that is a log, up to the next thread in the file.
 func (s *scanner) operations(src io.Reader) error {
 	rd := jsonl.NewReader(src)
 	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
-		if bytes.HasPrefix(line, mark) && s.over(rd.Number(), line) {
+		if bytes.HasPrefix(line, mark) && s.startsThread(rd.Number(), line) {
 			return true, jsonl.ErrStop
 		}
 		return s.line(rd, line), nil
@@ -120,8 +113,8 @@ func (s *scanner) operations(src io.Reader) error {
 	return err
 }
 
-// over reports whether a line begins another thread.
-func (s *scanner) over(n int, line jsonl.Value) bool {
+// startsThread reports whether a line starts another thread.
+func (s *scanner) startsThread(n int, line jsonl.Value) bool {
 	id := line.Get("sessionId").Text()
 	if s.id == "" {
 		s.id = id
@@ -129,12 +122,12 @@ func (s *scanner) over(n int, line jsonl.Value) bool {
 	if id == s.id || id == "" || n == 1 {
 		return false
 	}
-	s.warn("from line %d on its file holds thread %s", n, id)
+	s.facts.Warn("the file contains another thread from line %d: %s", n, id)
 	return true
 }
 
-// line applies the operations of a line, of which there is one, unless a writer
-// glued two. It reports whether the line is nothing else.
+// line applies the operation of a line, or several operations written on one line.
+// It reports whether the line consists of complete operations.
 func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 	for len(line) > 0 {
 		var set, rewind jsonl.Value
@@ -153,13 +146,13 @@ func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 			}
 		}
 		switch {
-		case !c.Whole() && !rd.Cut():
+		case !c.Closed() && !rd.Cut():
 			return false
 		case set != nil:
 			s.set(rd, set)
 		case rewind.Kind() == jsonl.String:
 			if id := rewind.Text(); !s.log.rewind(id) {
-				s.warn("line %d goes back to message %s, which is not in the conversation: nothing is left of it", rd.Number(), id)
+				s.facts.Warn("line %d rewinds to message %s, which is not in the conversation: all messages are removed", rd.Number(), id)
 			}
 		case message:
 			end := len(line) - len(c.Rest())
@@ -170,7 +163,7 @@ func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 	return true
 }
 
-// set applies a $set. A list of messages stands for all before it.
+// set applies a $set. A list of messages replaces all earlier ones.
 func (s *scanner) set(rd *jsonl.Reader, v jsonl.Value) {
 	for c := v.Members(); c.Next(); {
 		switch string(c.Name()) {
@@ -186,13 +179,13 @@ func (s *scanner) set(rd *jsonl.Reader, v jsonl.Value) {
 			s.log.saw(c.Value().Time())
 		case "sessionId":
 			if id := c.Value().Text(); id != s.id && id != "" {
-				s.warn("line %d says that its id is %s", rd.Number(), id)
+				s.facts.Warn("line %d changes the ID to %s", rd.Number(), id)
 			}
 		}
 	}
 }
 
-// finish reads what remains of the conversation and returns the facts.
+// finish reads the remaining messages and returns the facts.
 func (s *scanner) finish() (thread.Facts, error) {
 	f := &s.facts
 	for n, i := range s.log.order {
@@ -210,6 +203,6 @@ func (s *scanner) finish() (thread.Facts, error) {
 	if err := s.timeline.Finish(); err != nil {
 		return thread.Facts{}, err
 	}
-	f.Messages, f.State, f.Usage, f.Last = s.timeline.Messages, s.log.state(&s.timeline.spans), s.log.billed(f.BadLines), s.log.last
+	f.Messages, f.State, f.Usage, f.Last = s.timeline.Messages, s.log.state(&s.timeline.spans), s.log.usage(f.BadLines), s.log.last
 	return s.facts, nil
 }

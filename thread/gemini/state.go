@@ -10,8 +10,8 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// state tells where a thread stands. No record ends a turn, but an answer that
-// calls no tool does, so the newest record that says anything decides.
+// state returns the state of a thread from the last record that has one. No record
+// marks the end of a turn; an answer without calls is taken for it.
 func (l *log) state(spans *jsonl.Spans) thread.State {
 	for n := len(l.order) - 1; n >= 0; n-- {
 		r := l.records[l.order[n]]
@@ -19,34 +19,34 @@ func (l *log) state(spans *jsonl.Spans) thread.State {
 		if err != nil {
 			break
 		}
-		s, ok := judge(v)
+		s, ok := recordState(v)
 		if !ok {
 			continue
 		}
-		s.Source, s.Evidence = cmp.Or(s.Source, thread.Child), fmt.Sprintf("%s, %s", s.Evidence, l.where(r))
+		s.Source, s.Evidence = cmp.Or(s.Source, thread.Child), s.Evidence+", "+l.position(r)
 		if s.At = v.Get("timestamp").Time(); s.At.IsZero() {
 			s.At = l.last
 		}
 		return s
 	}
-	return thread.State{Status: thread.PendingInit, Source: thread.Inferred, Evidence: "nobody has said anything yet", At: l.last}
+	return thread.State{Status: thread.PendingInit, Source: thread.Inferred, Evidence: "no messages yet", At: l.last}
 }
 
-func (l *log) where(r record) string {
+func (l *log) position(r record) string {
 	if l.document {
 		return fmt.Sprintf("message %d", r.line)
 	}
 	return fmt.Sprintf("line %d", r.line)
 }
 
-// judge says what a record, if it is the last, means for the thread. Evidence is
-// the record in words; ok is false where it means nothing.
-func judge(v jsonl.Value) (s thread.State, ok bool) {
+// recordState returns the state of a thread whose last record is v. ok is false if
+// the record has no effect on it.
+func recordState(v jsonl.Value) (s thread.State, ok bool) {
 	content := v.Get("content")
 	kind := string(v.Get("type").Raw())
 	switch {
 	case kind == "error":
-		return thread.State{Status: thread.Errored, Evidence: "error: " + thread.Brief(said(v))}, true
+		return thread.State{Status: thread.Errored, Evidence: "error: " + thread.Brief(shownText(v))}, true
 	case kind == "info" && bytes.HasPrefix(content.Raw(), cancelled):
 		return thread.State{Status: thread.Errored, Evidence: "interrupted: the request was cancelled"}, true
 	case kind == "info" && bytes.HasPrefix(content.Raw(), failed):
@@ -56,36 +56,36 @@ func judge(v jsonl.Value) (s thread.State, ok bool) {
 	case roles[kind] != thread.User:
 		return s, false
 	}
-	text := said(v)
+	text := shownText(v)
 	switch {
 	case bytes.Contains(content, []byte(`"functionResponse"`)):
-		return thread.State{Status: thread.Running, Evidence: "what tools returned has no answer yet"}, true
+		return thread.State{Status: thread.Running, Evidence: "results of calls have no answer yet"}, true
 	case text == "" || injected(text) || strings.Contains(text, snapshot):
 		return s, false
 	}
-	return thread.State{Status: thread.Running, Evidence: "what the user said has no answer yet"}, true
+	return thread.State{Status: thread.Running, Evidence: "last message is from the user"}, true
 }
 
-// answer judges what a model wrote.
+// answer returns the state after an answer of the model.
 func answer(v jsonl.Value) thread.State {
-	calls, gone, waiting := 0, 0, ""
+	calls, cancelled, waiting := 0, 0, ""
 	for c := v.Get("toolCalls").Elements(); c.Next(); calls++ {
 		switch string(c.Value().Get("status").Raw()) {
 		case "cancelled":
-			gone++
+			cancelled++
 		case "awaiting_approval":
 			waiting = "approval of " + c.Value().Get("name").Text()
 		}
 	}
-	text := said(v)
+	text := shownText(v)
 	switch {
-	case calls > 0 && gone == calls:
+	case calls > 0 && cancelled == calls:
 		return thread.State{Status: thread.Errored, Evidence: "interrupted: its calls were cancelled"}
 	case calls > 0:
-		return thread.State{Status: thread.Running, Evidence: "a message with calls, which nothing follows", Waiting: waiting}
+		return thread.State{Status: thread.Running, Evidence: "last message has calls", Waiting: waiting}
 	case text == "":
-		return thread.State{Status: thread.Running, Evidence: "a message that is still empty"}
+		return thread.State{Status: thread.Running, Evidence: "last message is empty"}
 	}
-	// A call is written once it has run, so that nothing says that this is all.
-	return thread.State{Status: thread.Completed, Source: thread.Inferred, Evidence: "an answer without calls so far", Waiting: thread.Asks(text)}
+	// Calls are recorded when they have returned, so more may follow.
+	return thread.State{Status: thread.Completed, Source: thread.Inferred, Evidence: "an answer without calls so far", Waiting: thread.WaitingFor(text)}
 }

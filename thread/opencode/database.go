@@ -15,14 +15,13 @@ import (
 	"github.com/agent-handoff/handoff/thread/opencode/internal/sqlsnap"
 )
 
-// A database is the path of a store since 1.2. It is opened anew for each
-// question, so that the answer is of one moment.
-type database string
+// A sqlite is the path of a database, the store since version 1.2. It is opened for
+// each query, so that the result is consistent.
+type sqlite string
 
-// open opens the database and checks that it is one of this tool. The columns
-// are those of session. A database without any table is a new one: it returns
-// no columns.
-func (d database) open(ctx context.Context) (*sqlsnap.DB, []string, error) {
+// open opens the database, checks that it has the tables of this tool, and returns
+// the columns of session. A new database has no tables and returns no columns.
+func (d sqlite) open(ctx context.Context) (*sqlsnap.DB, []string, error) {
 	db, err := sqlsnap.Open(ctx, string(d))
 	if err != nil {
 		return nil, nil, d.unreadable(err)
@@ -34,7 +33,7 @@ func (d database) open(ctx context.Context) (*sqlsnap.DB, []string, error) {
 	return db, columns, nil
 }
 
-func (d database) check(ctx context.Context, db *sqlsnap.DB) ([]string, error) {
+func (d sqlite) check(ctx context.Context, db *sqlsnap.DB) ([]string, error) {
 	var tables int
 	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil || tables == 0 {
 		return nil, err
@@ -50,7 +49,7 @@ func (d database) check(ctx context.Context, db *sqlsnap.DB) ([]string, error) {
 		for _, c := range need {
 			if !slices.Contains(has, c) {
 				return nil, &handoff.Error{Op: "read threads", Name: string(d), Kind: handoff.Unsupported,
-					Err: fmt.Errorf("there is no table %s with a column %s", table, c), Hint: handoff.Advice("a newer version of the tool may keep its threads otherwise")}
+					Err: fmt.Errorf("missing table %s with column %s", table, c), Hint: handoff.Advice("the version of the tool may not be supported")}
 			}
 		}
 		if table == "session" {
@@ -60,13 +59,13 @@ func (d database) check(ctx context.Context, db *sqlsnap.DB) ([]string, error) {
 	return columns, nil
 }
 
-// unreadable says that what is wrong is the file, unless err says more.
-func (d database) unreadable(err error) error {
+// unreadable returns an error for the database file, unless err has a kind.
+func (d sqlite) unreadable(err error) error {
 	var known *handoff.Error
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	hint := "if the tool is running, try again; else let it check its database"
+	hint := "if the tool is running, try again; otherwise check the database with the tool"
 	kind := handoff.Unavailable
 	if errors.Is(err, fs.ErrNotExist) {
 		kind, hint = handoff.NotFound, ""
@@ -74,10 +73,10 @@ func (d database) unreadable(err error) error {
 	return &handoff.Error{Op: "read threads", Name: string(d), Kind: kind, Err: err, Hint: handoff.Advice(hint)}
 }
 
-// sessions returns those that a condition holds for. It asks again if the
-// database was written to meanwhile.
-func (d database) sessions(ctx context.Context, column, value string) (list []*session, err error) {
-	for range patience {
+// sessions returns the sessions with a value in a column, all if column is "". It
+// repeats the query if the database was modified.
+func (d sqlite) sessions(ctx context.Context, column, value string) (list []*session, err error) {
+	for range maxAttempts {
 		db, columns, failed := d.open(ctx)
 		if failed != nil {
 			return nil, failed
@@ -91,7 +90,7 @@ func (d database) sessions(ctx context.Context, column, value string) (list []*s
 	return list, err
 }
 
-func (d database) query(ctx context.Context, db *sqlsnap.DB, columns []string, column, value string) (list []*session, err error) {
+func (d sqlite) query(ctx context.Context, db *sqlsnap.DB, columns []string, column, value string) (list []*session, err error) {
 	if columns == nil || column != "" && !slices.Contains(columns, column) {
 		return nil, nil
 	}
@@ -112,7 +111,7 @@ func (d database) query(ctx context.Context, db *sqlsnap.DB, columns []string, c
 		}
 		s.reverted = jsonl.Value(revert).Get("messageID").Text()
 		if db.Unfinished() {
-			s.warnings = append(s.warnings, "a write to the database is going on or was cut off: some of it may be seen")
+			s.warnings = append(s.warnings, "a write to the database is in progress or was interrupted: part of it may be visible")
 		}
 		list = append(list, s)
 	}
@@ -122,7 +121,7 @@ func (d database) query(ctx context.Context, db *sqlsnap.DB, columns []string, c
 	return list, nil
 }
 
-// fields selects what a session is made of. Versions lack some of it.
+// fields returns the columns of a session. Missing ones are replaced by constants.
 func fields(columns []string) string {
 	var list []string
 	for _, c := range []string{"id", "parent_id", "title", "directory", "version", "agent", "time_created", "time_updated", "time_archived", "revert"} {
@@ -139,7 +138,7 @@ func fields(columns []string) string {
 	return strings.Join(list, ", ")
 }
 
-func (d database) find(ctx context.Context, id string) (*session, error) {
+func (d sqlite) find(ctx context.Context, id string) (*session, error) {
 	list, err := d.sessions(ctx, "id", id)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -147,13 +146,13 @@ func (d database) find(ctx context.Context, id string) (*session, error) {
 	return list[0], nil
 }
 
-func (d database) all(ctx context.Context) ([]*session, error) { return d.sessions(ctx, "", "") }
+func (d sqlite) all(ctx context.Context) ([]*session, error) { return d.sessions(ctx, "", "") }
 
-func (d database) children(ctx context.Context, id string) ([]*session, error) {
+func (d sqlite) children(ctx context.Context, id string) ([]*session, error) {
 	return d.sessions(ctx, "parent_id", id)
 }
 
-// A row is where a message or part is found.
+// A row identifies a message or part.
 type row struct {
 	id      string
 	created int64
@@ -161,7 +160,7 @@ type row struct {
 	parts   []row
 }
 
-func (d database) messages(ctx context.Context, s *session, damaged func(string), yield func(message) error) error {
+func (d sqlite) messages(ctx context.Context, s *session, damaged func(string), yield func(message) error) error {
 	db, columns, err := d.open(ctx)
 	if err != nil {
 		return err
@@ -188,14 +187,15 @@ func (d database) messages(ctx context.Context, s *session, damaged func(string)
 	return nil
 }
 
-// errChanged says that what was read may be of two moments.
-var errChanged = errors.New("the database was written to while it was read: read it again")
+// errChanged is the error for a database that was modified while it was read, so
+// that the result may be inconsistent.
+var errChanged = errors.New("the database was modified while it was read: read it again")
 
-// patience is how often a question is asked of a database that is written to.
-const patience = 3
+// maxAttempts is how often a database that is being modified is read.
+const maxAttempts = 3
 
-// index finds the messages of a session and their parts, in order. The content
-// of all of them may be larger than memory.
+// index returns the messages of a session and their parts, in order, without their
+// content, which may be larger than memory.
 func index(ctx context.Context, db *sqlsnap.DB, session string) ([]row, error) {
 	messages, err := scan(ctx, db, "message", "''", session)
 	if err != nil {
@@ -212,7 +212,7 @@ func index(ctx context.Context, db *sqlsnap.DB, session string) ([]row, error) {
 	return messages[""], nil
 }
 
-// scan finds the rows of a table, by what they belong to, each in order.
+// scan returns the rows of a table by owner, in order.
 func scan(ctx context.Context, db *sqlsnap.DB, table, owner, session string) (map[string][]row, error) {
 	columns, err := db.Columns(ctx, table)
 	if err != nil {
@@ -244,10 +244,10 @@ func scan(ctx context.Context, db *sqlsnap.DB, table, owner, session string) (ma
 	return list, rows.Err()
 }
 
-// stopped is an error of whoever is handed the messages.
+// stopped is an error of yield.
 type stopped struct{ error }
 
-func (d database) content(ctx context.Context, db *sqlsnap.DB, session string, list []row, yield func(message) error) error {
+func (d sqlite) content(ctx context.Context, db *sqlsnap.DB, session string, list []row, yield func(message) error) error {
 	size := int64(0)
 	for _, r := range list {
 		size += r.size
@@ -284,22 +284,23 @@ func (d database) content(ctx context.Context, db *sqlsnap.DB, session string, l
 	return nil
 }
 
-// A table hands out the data of a session's rows.
+// A table reads the data of a session's rows.
 type table struct {
-	all map[string][]byte // by id; nil where that would be too much, or can't be read
-	one *sql.Stmt         // by id
+	all map[string][]byte // by ID; nil if it is too large or can't be read
+	one *sql.Stmt         // reads a row by ID
 }
 
-// enough is how much of a session is read at once: row by row takes far longer.
-const enough = 8 << 20
+// maxAtOnce is the size up to which all rows of a session are read at once, which is
+// much faster than row by row.
+const maxAtOnce = 8 << 20
 
 func newTable(ctx context.Context, db *sqlsnap.DB, name, session string, size int64) (t table, err error) {
-	if t.one, err = db.PrepareContext(ctx, "SELECT data FROM "+name+" WHERE id = ?"); err != nil || size > enough {
+	if t.one, err = db.PrepareContext(ctx, "SELECT data FROM "+name+" WHERE id = ?"); err != nil || size > maxAtOnce {
 		return t, err
 	}
 	rows, err := db.QueryContext(ctx, "SELECT CAST(id AS TEXT), data FROM "+name+" WHERE session_id = ?", session)
 	if err != nil {
-		return t, nil // what can be read of it is, row by row
+		return t, nil // load reads row by row
 	}
 	defer rows.Close()
 	all := map[string][]byte{}
@@ -317,7 +318,7 @@ func newTable(ctx context.Context, db *sqlsnap.DB, name, session string, size in
 	return t, nil
 }
 
-// load reads the data of a row, unless it is too long to be worth it.
+// load reads the data of a row. Rows that are too long are counted in omitted.
 func (t table) load(ctx context.Context, r row, omitted *int) (data jsonl.Value, err error) {
 	if r.size > jsonl.MaxLine {
 		*omitted++
@@ -329,7 +330,7 @@ func (t table) load(ctx context.Context, r row, omitted *int) (data jsonl.Value,
 	var b []byte
 	err = t.one.QueryRowContext(ctx, r.id).Scan(&b)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = errors.New("a row that the index of its table names is missing")
+		err = errors.New("a row of the table's index is missing")
 	}
 	return b, err
 }

@@ -290,7 +290,7 @@ func lone() ([]*book, []threadtest.Thread) {
 			Usage: tokens(4, one), Complete: thread.LowerBound,
 		},
 		{
-			ID: undoneID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: first", "assistant: one", "note: What follows was undone.", "user: second"},
+			ID: undoneID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: first", "assistant: one", "note: The following messages were undone.", "user: second"},
 			Usage: tokens(1, one), Complete: thread.Exact,
 		},
 	}

@@ -1,14 +1,16 @@
-// Package opencode reads the threads of OpenCode and of the tools that write
-// its format.
+// Package opencode reads the threads of OpenCode.
 //
-// Since 1.2 a thread is rows of a SQLite database, session, message and part,
-// and the newest of them may be in its write-ahead log only; before, it was a
-// file of JSON per session, message and part below storage. A part is what
-// makes up a message: a text, a thought, a tool call, the end of a request. A
-// subagent is a session that names its parent.
+// Since version 1.2 a thread is rows of a SQLite database, in the tables session,
+// message and part; the newest rows may be only in its write-ahead log. Before, it
+// was JSON files for its session, messages and parts in the directory storage. Both
+// are in $XDG_DATA_HOME/opencode, by default ~/.local/share/opencode. A part is an
+// element of a message: a text, a reasoning, a tool call, or the end of a request.
+// A subagent is a session that names its parent.
 //
-// The tool kept its old files when it moved to the database, so a thread may be
-// in both; the database is preferred. What is relied on is in docs/threads.md.
+// The tool kept the old files when it moved to the database, so a thread may be in
+// both; the database is preferred. The schema is undocumented. docs/threads.md lists
+// the facts this package relies on, which were found in databases and files of
+// versions 0.1 to 1.17 and in the public source of the tool.
 package opencode
 
 import (
@@ -22,45 +24,29 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A Fork is a tool that writes this format.
-type Fork struct {
-	Name string // of the provider
-	Env  string // the variable that names its database
-	Dir  string // its folder below the user's data
-	DB   string // how its databases are called, as a pattern
-}
-
-// OpenCode is the tool itself. Its channels have a database each.
-var OpenCode = Fork{Name: "opencode", Env: "OPENCODE_DB", Dir: "opencode", DB: "opencode*.db"}
+const (
+	name     = "opencode"
+	env      = "XDG_DATA_HOME"
+	database = "opencode*.db" // each release channel has one
+)
 
 // Driver returns the driver of OpenCode.
-func Driver() thread.Driver { return OpenCode.Driver() }
-
-// Driver returns the driver of f.
-func (f Fork) Driver() thread.Driver {
+func Driver() thread.Driver {
 	return thread.Driver{
-		Name:  f.Name,
-		ID:    func(s string) (string, bool) { return s, strings.HasPrefix(s, "ses_") && len(s) > len("ses_") },
-		Roots: f.roots,
-		Open: func(roots []string) (thread.Provider, error) {
-			return &provider{Fork: f, roots: roots}, nil
-		},
+		Name: name, Env: env, Roots: roots,
+		ID:   func(s string) (string, bool) { return s, strings.HasPrefix(s, "ses_") && len(s) > len("ses_") },
+		Open: func(roots []string) (thread.Provider, error) { return &provider{roots}, nil },
 	}
 }
 
-// roots names the folder of the tool's data and, if a variable names one, its
-// database, which is looked at first.
-func (f Fork) roots(getenv func(string) string, home string) []string {
-	data := getenv("XDG_DATA_HOME")
-	if data == "" {
-		data = filepath.Join(home, ".local", "share")
-	}
-	dir := filepath.Join(data, f.Dir)
-	switch db := getenv(f.Env); {
+// roots returns the data directory of the tool, after the database in $OPENCODE_DB
+// if it is set.
+func roots(getenv func(string) string, home string) []string {
+	dir := thread.DataHome(getenv, home, "opencode")
+	switch db := getenv("OPENCODE_DB"); {
 	case db == "" || db == ":memory:":
 		return []string{dir}
 	case filepath.IsAbs(db):
@@ -70,41 +56,38 @@ func (f Fork) roots(getenv func(string) string, home string) []string {
 	}
 }
 
-// A store is where sessions are kept.
+// A store contains sessions: a database, or a directory of files.
 type store interface {
-	// find returns a session, nil where it is unknown.
+	// find returns a session, nil if it is unknown.
 	find(ctx context.Context, id string) (*session, error)
 
-	// all returns all sessions, subagents too.
+	// all returns all sessions, including subagents.
 	all(ctx context.Context) ([]*session, error)
 
-	// children returns the sessions that name id as their parent.
+	// children returns the sessions whose parent is id.
 	children(ctx context.Context, id string) ([]*session, error)
 
-	// messages hands out the messages of a session in order. What can't be read
-	// is told to damaged, an error is one of yield, of ctx, errChanged, or that
-	// there is nothing to read any more.
+	// messages calls yield with the messages of a session in order, and damaged
+	// with a description of what can't be read. The error is one of yield, of ctx,
+	// errChanged, or that the store can't be opened.
 	messages(ctx context.Context, s *session, damaged func(string), yield func(message) error) error
 }
 
-// A session is the head of a thread. Its times are milliseconds.
+// A session is the metadata of a thread. Its times are in milliseconds.
 type session struct {
 	store  store
 	source string
 
 	id, parent, title, dir, version, agent string
 	created, updated, archived             int64
-	reverted                               string // the first message that was undone
+	reverted                               string // ID of the first undone message
 	warnings                               []string
 }
 
-type provider struct {
-	Fork
-	roots []string
-}
+type provider struct{ roots []string }
 
-// stores returns what there is below the roots, in order of preference. Nothing
-// is opened yet.
+// stores returns the stores in the roots, in order of preference, without opening
+// them.
 func (p *provider) stores() []store {
 	var list []store
 	var trees []store
@@ -116,7 +99,7 @@ func (p *provider) stores() []store {
 		}
 		paths := []string{root}
 		if info.IsDir() {
-			paths, _ = filepath.Glob(filepath.Join(escape(root), p.DB))
+			paths, _ = filepath.Glob(filepath.Join(escape(root), database))
 			if dir := filepath.Join(root, "storage"); exists(dir) {
 				trees = append(trees, tree(dir))
 			}
@@ -124,17 +107,17 @@ func (p *provider) stores() []store {
 		for _, path := range paths {
 			if !seen[path] {
 				seen[path] = true
-				list = append(list, database(path))
+				list = append(list, sqlite(path))
 			}
 		}
 	}
 	return append(list, trees...)
 }
 
-// escape makes a path a pattern that only it matches.
+// escape returns a pattern that matches only path.
 func escape(path string) string {
 	if filepath.Separator == '\\' {
-		return path // no escapes there, and no such names
+		return path // has no escapes and no such names
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
@@ -144,8 +127,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Thread implements thread.Provider. A store that can't be read hides nothing
-// that another one has.
+// Thread implements thread.Provider. A store that can't be read does not prevent
+// reading a thread from another one.
 func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
 	var found *session
 	var failed []error
@@ -167,8 +150,7 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 	case found == nil && failed != nil:
 		return nil, errors.Join(failed...)
 	case found == nil:
-		return nil, &handoff.Error{Op: "thread", Name: p.Name + "/" + id, Kind: handoff.NotFound,
-			Err: errors.New("no such thread below " + strings.Join(p.roots, ", ")), Hint: handoff.Advice("look below another home by setting XDG_DATA_HOME")}
+		return nil, thread.NotFoundError(name, id, p.roots, env)
 	}
 	for _, err := range failed {
 		found.warnings = append(found.warnings, err.Error())
@@ -178,7 +160,7 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 
 func (p *provider) thread(s *session) *thread.Thread {
 	t := &thread.Thread{
-		Provider: p.Name, ID: s.id, Source: s.source, Title: s.title, Cwd: s.dir, Version: s.version, Parent: s.parent,
+		Provider: name, ID: s.id, Source: s.source, Title: s.title, Cwd: s.dir, Version: s.version, Parent: s.parent,
 		Started: clock(s.created), Updated: clock(s.updated), Archived: s.archived > 0,
 	}
 	if s.parent != "" {
@@ -194,14 +176,11 @@ func (p *provider) thread(s *session) *thread.Thread {
 
 // Threads implements thread.Provider.
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
-	return func(yield func(*thread.Thread, error) bool) {
+	find := func() (list []*session, err error) {
 		seen := map[string]bool{}
-		var list []*session
 		for _, st := range p.stores() {
-			sessions, err := st.all(ctx)
-			if err != nil && !yield(nil, err) {
-				return
-			}
+			sessions, failed := st.all(ctx)
+			err = errors.Join(err, failed)
 			for _, s := range sessions {
 				if !seen[s.id] && s.parent == "" {
 					list = append(list, s)
@@ -210,15 +189,13 @@ func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error]
 			}
 		}
 		slices.SortStableFunc(list, func(a, b *session) int { return cmp.Compare(b.created, a.created) })
-		for _, s := range list {
-			if !yield(p.thread(s), nil) {
-				return
-			}
-		}
+		return list, err
 	}
+	open := func(copies []*session) (*thread.Thread, error) { return p.thread(copies[0]), nil }
+	return thread.List(ctx, find, func(s *session) string { return s.id }, open)
 }
 
-// clock returns the time of so many milliseconds, none for 0.
+// clock returns the time of a number of milliseconds, the zero time for 0.
 func clock(ms int64) time.Time {
 	if ms <= 0 {
 		return time.Time{}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,20 +11,20 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A message is a row, or file, with those of its parts, in order.
+// A message is the row or file of a message, with its parts in order.
 type message struct {
 	id      string
-	created int64 // as its row says; 0 where it says nothing
+	created int64 // in its row; 0 if missing
 	data    jsonl.Value
 	parts   []jsonl.Value
-	omitted int // rows that are too long to be read
+	omitted int // number of rows that are too long
 }
 
 // A reader reads one thread.
 type reader struct {
 	session *session
 
-	seen []*sighting // what the last Read saw of subagents
+	agents []*thread.Agent // found by the last Read
 }
 
 // Read implements thread.Reader.
@@ -42,7 +41,7 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 		s := &scanner{session: r.session, timeline: thread.Timeline{Detail: detail, Emit: out}}
 		err := r.session.store.messages(ctx, r.session, s.damaged, s.message)
 		switch {
-		case errors.Is(err, errChanged) && !emitted && attempt < patience:
+		case errors.Is(err, errChanged) && !emitted && attempt < maxAttempts:
 			continue
 		case errors.Is(err, errChanged):
 			s.damaged(err.Error())
@@ -52,40 +51,38 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 		if err := s.finish(); err != nil {
 			return thread.Facts{}, err
 		}
-		r.seen = s.agents
+		r.agents = s.agents
 		return s.facts, nil
 	}
 }
 
-// A scanner goes through the messages of a thread.
+// A scanner reads the messages of a thread.
 type scanner struct {
 	session *session
 
 	facts    thread.Facts
 	timeline thread.Timeline
 	turn     turn
-	spend    spend
-	agents   []*sighting
-	broken   bool   // not all was read
-	omitted  int    // rows and files
+	meter    thread.Meter
+	agents   []*thread.Agent
+	broken   bool   // part of the thread could not be read
+	omitted  int    // rows and files that are too long
 	copied   int    // messages that are older than the session
-	compact  string // the message that asked for a compaction whose summary is awaited
+	compact  string // message that requested a compaction whose summary did not follow yet
 	at       time.Time
 }
 
-func (s *scanner) warn(text string) { s.facts.Warnings = append(s.facts.Warnings, text) }
-
 func (s *scanner) damaged(what string) {
 	s.broken = true
-	s.warn(what)
+	s.facts.Warn("%s", what)
 }
 
-// message reads one message. Those that are older than their session were
-// copied when it was forked: copies keep their times.
+// message reads one message. A message that is older than its session was copied
+// when the session was forked.
 func (s *scanner) message(m message) error {
 	s.facts.Lines += 1 + len(m.parts)
 	s.omitted += m.omitted
-	if !whole(m.data) {
+	if !isObject(m.data) {
 		if m.omitted == 0 {
 			s.facts.BadLines++
 		}
@@ -101,7 +98,7 @@ func (s *scanner) message(m message) error {
 	}
 	s.at, s.timeline.Inherited = clock(created), inherited
 	if m.id == s.session.reverted && m.id != "" {
-		s.timeline.Add(thread.Message{Role: thread.Note, Text: "What follows was undone.", Time: clock(s.session.updated)})
+		s.timeline.Add(thread.Message{Role: thread.Note, Text: "The following messages were undone.", Time: clock(s.session.updated)})
 	}
 	role := thread.Role(m.data.Get("role").Raw())
 	c := s.content(m, role, inherited)
@@ -111,15 +108,15 @@ func (s *scanner) message(m message) error {
 		s.turn.message(m, role, c)
 	}
 	s.show(m, role, c)
-	if tokens, spent := c.tokens(m.data, role); spent {
-		s.spend.add(m.data, tokens, inherited)
-		s.timeline.Spent(tokens)
+	if tokens, ok := c.tokens(m.data, role); ok {
+		s.meter.Add(cmp.Or(m.data.Get("providerID").Text(), m.data.Get("model", "providerID").Text()), model(m.data), tokens, inherited)
+		s.timeline.AddUsage(tokens)
 	}
 	return s.timeline.Err()
 }
 
-// show adds a message to the timeline. One that says nothing is none: what it
-// did and spent belongs to the one before.
+// show adds a message to the timeline. Calls and usage of a message without text
+// belong to the message before.
 func (s *scanner) show(m message, role thread.Role, c content) {
 	entry := thread.Message{ID: m.id, Role: role, Text: strings.Join(c.texts, "\n\n"), Time: s.at}
 	if role == thread.Assistant {
@@ -137,14 +134,14 @@ func (s *scanner) show(m message, role thread.Role, c content) {
 		s.compact = m.id
 	}
 	for _, call := range c.calls {
-		s.timeline.Call(call)
+		s.timeline.AddCall(call)
 	}
 }
 
-// compacted adds a compaction whose summary did not follow.
+// compacted adds a compaction without a summary.
 func (s *scanner) compacted() {
 	if s.compact != "" {
-		s.timeline.Add(thread.Message{Role: thread.Compaction, Text: thread.Unsaid, Time: s.at})
+		s.timeline.Add(thread.Message{Role: thread.Compaction, Text: thread.DefaultCompactionText, Time: s.at})
 	}
 	s.compact = ""
 }
@@ -155,7 +152,7 @@ func (s *scanner) saw(ms int64) {
 	}
 }
 
-// finish returns the facts once all messages were read.
+// finish sets the facts after all messages have been read.
 func (s *scanner) finish() error {
 	s.compacted()
 	if err := s.timeline.Finish(); err != nil {
@@ -163,33 +160,33 @@ func (s *scanner) finish() error {
 	}
 	s.facts.Messages, s.facts.ToolCalls = s.timeline.Messages, s.timeline.ToolCalls
 	if s.facts.BadLines > 0 {
-		s.warn(fmt.Sprintf("%d messages or parts are no JSON objects and were left out", s.facts.BadLines))
+		s.facts.Warn("skipped %d malformed messages or parts", s.facts.BadLines)
 	}
 	if s.omitted > 0 {
-		s.warn(fmt.Sprintf("%d messages or parts are longer than %d MiB and were left out", s.omitted, jsonl.MaxLine>>20))
+		s.facts.Warn("skipped %d messages or parts longer than %d MiB", s.omitted, jsonl.MaxLine>>20)
 	}
 	if s.copied > 0 {
-		s.warn(fmt.Sprintf("%d messages are older than the thread: they were copied when it was forked from another, which is not named", s.copied))
+		s.facts.Warn("%d messages are older than the thread: it was forked from a thread that is not recorded", s.copied)
 	}
 	s.facts.State = s.turn.end()
 	if s.broken && s.facts.State.Status.Ended() {
-		s.facts.State = thread.State{Status: thread.Running, Source: thread.Inferred, Evidence: "what could be read ends with " + s.facts.State.Evidence + ", but not all could", At: s.facts.State.At}
+		s.facts.State = thread.ReadState(thread.Running, thread.Inferred, s.facts.State.At, "part of the thread can't be read; the rest ends with: %s", s.facts.State.Evidence)
 	}
-	s.spend.finish(s)
+	s.finishUsage()
 	return nil
 }
 
-// A content is what the parts of a message say.
+// A content is the content of the parts of a message.
 type content struct {
 	texts      []string
 	calls      []thread.Call
-	steps      []thread.Tokens // of the requests that ended
-	begun      int             // requests
-	open       []string        // calls that have not ended, by name
+	steps      []thread.Tokens // usage of the requests that ended
+	started    int             // requests
+	open       []string        // names of the calls that have not ended
 	compaction bool
 }
 
-func (c *content) say(text string) {
+func (c *content) add(text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		c.texts = append(c.texts, text)
 	}
@@ -200,30 +197,30 @@ func (s *scanner) content(m message, role thread.Role, inherited bool) (c conten
 		if p == nil {
 			continue // omitted
 		}
-		if !whole(p) {
+		if !isObject(p) {
 			s.facts.BadLines++
 			continue
 		}
 		switch string(p.Get("type").Raw()) {
 		case "text":
-			// What the tool puts into a message in the user's name is marked.
+			// Texts that the tool adds to a message of the user are marked.
 			if !p.Get("synthetic").True() && !p.Get("ignored").True() {
-				c.say(p.Get("text").Text())
+				c.add(p.Get("text").Text())
 			}
 		case "reasoning":
-			c.say(p.Get("text").Text())
+			c.add(p.Get("text").Text())
 		case "file":
 			if name := cmp.Or(p.Get("filename").Text(), p.Get("mime").Text()); role == thread.User && name != "" {
-				c.say("[" + name + "]")
+				c.add("[" + name + "]")
 			}
 		case "subtask":
-			c.say(cmp.Or(p.Get("prompt").Text(), p.Get("description").Text()))
+			c.add(cmp.Or(p.Get("prompt").Text(), p.Get("description").Text()))
 		case "tool":
 			s.call(p, &c, inherited)
 		case "step-start":
-			c.begun++
+			c.started++
 		case "step-finish":
-			c.steps = append(c.steps, vector(p))
+			c.steps = append(c.steps, tokens(p))
 		case "compaction":
 			c.compaction = true
 		}
@@ -243,7 +240,7 @@ func (s *scanner) call(p jsonl.Value, c *content, inherited bool) {
 	case "error":
 		call.Failed = true
 	}
-	// A command that failed is a call that went well; a call of no tool, too.
+	// The status is not error for a failed command and for a call of an unknown tool.
 	if state.Get("metadata", "exit").Int() != 0 || call.Name == "invalid" {
 		call.Failed = true
 	}
@@ -259,7 +256,7 @@ func (s *scanner) call(p jsonl.Value, c *content, inherited bool) {
 	c.calls = append(c.calls, call)
 }
 
-// model is the model that wrote a message; some versions kept it apart.
+// model returns the model that wrote a message.
 func model(v jsonl.Value) string {
 	return cmp.Or(v.Get("modelID").Text(), v.Get("model", "modelID").Text())
 }

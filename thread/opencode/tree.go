@@ -15,13 +15,14 @@ import (
 	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
-// A tree is the path of a store before 1.2: session/PROJECT/SESSION.json,
-// message/SESSION/MESSAGE.json, part/MESSAGE/PART.json. The first versions kept
-// parts below their session, or all in one folder.
+// A tree is the path of a directory of files, the store before version 1.2:
+// session/PROJECT/SESSION.json, message/SESSION/MESSAGE.json and
+// part/MESSAGE/PART.json. The first versions kept the parts of a session, or all
+// parts, in one directory.
 type tree string
 
-// read reads a file that holds one object. The error is of the machine; what is
-// no object is nil, and so is what is not there.
+// read reads a file with one JSON object. It returns nil if there is no file or no
+// valid object. The error is one of reading.
 func read(path string) (jsonl.Value, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && (info.Size() > jsonl.MaxLine || !info.Mode().IsRegular()) {
@@ -31,25 +32,25 @@ func read(path string) (jsonl.Value, error) {
 		return nil, err
 	}
 	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) || !whole(b) {
+	if errors.Is(err, fs.ErrNotExist) || !isObject(b) {
 		return nil, nil
 	}
 	return b, err
 }
 
-// whole reports whether v is an object that was closed.
-func whole(v jsonl.Value) bool {
+// isObject reports whether v is a complete object.
+func isObject(v jsonl.Value) bool {
 	c := v.Members()
 	for c.Next() {
 	}
-	return c.Whole()
+	return c.Closed()
 }
 
 func (t tree) session(path string) (*session, error) {
 	v, err := read(path)
 	if err != nil {
 		return nil, &handoff.Error{Op: "read threads", Name: path, Kind: handoff.Unavailable, Err: err,
-			Hint: handoff.Advice("whoever asks needs to read the database and its directory")}
+			Hint: handoff.Advice("the file must be readable")}
 	}
 	if v == nil {
 		return nil, nil
@@ -63,7 +64,7 @@ func (t tree) session(path string) (*session, error) {
 	}, nil
 }
 
-// sessions returns those in files of these names.
+// sessions returns the sessions in files whose names match.
 func (t tree) sessions(ctx context.Context, match func(name string) bool) (list []*session, err error) {
 	projects, err := os.ReadDir(filepath.Join(string(t), "session"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +114,7 @@ func (t tree) children(ctx context.Context, id string) ([]*session, error) {
 
 func (t tree) messages(ctx context.Context, s *session, damaged func(string), yield func(message) error) error {
 	if !filepath.IsLocal(s.id) || strings.ContainsAny(s.id, `/\`) {
-		damaged("its id is no name of a folder")
+		damaged("the ID of the thread is not a valid directory name")
 		return nil
 	}
 	bad := 0
@@ -122,7 +123,7 @@ func (t tree) messages(ctx context.Context, s *session, damaged func(string), yi
 		bad += broken
 		return list
 	}
-	flat := map[string][]object{} // parts of versions that had no folder per message
+	flat := map[string][]object{} // parts, in versions without a directory per message
 	messages := objects(filepath.Join(string(t), "message", s.id))
 	if len(messages) > 0 && !exists(filepath.Join(string(t), "part", messages[0].id)) {
 		for _, dir := range []string{filepath.Join(string(t), "part"), filepath.Join(string(t), "part", s.id)} {
@@ -149,7 +150,7 @@ func (t tree) messages(ctx context.Context, s *session, damaged func(string), yi
 		}
 	}
 	if bad > 0 {
-		damaged(fmt.Sprintf("%d files are no JSON objects, can't be read, or are longer than %d MiB", bad, jsonl.MaxLine>>20))
+		damaged(fmt.Sprintf("skipped %d files that are malformed, unreadable or longer than %d MiB", bad, jsonl.MaxLine>>20))
 	}
 	return nil
 }
@@ -162,10 +163,10 @@ type object struct {
 	data    jsonl.Value
 }
 
-// list reads the files of a folder, in order of their times, and how many of
-// them hold nothing.
+// list reads the files of a directory in order of their times. bad is the number of
+// files that can't be read.
 func list(dir string) (list []object, bad int) {
-	files, _ := os.ReadDir(dir) // one that is not there is empty
+	files, _ := os.ReadDir(dir) // a missing directory has no files
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name(), ".json") || f.IsDir() {
 			continue

@@ -2,27 +2,26 @@ package opencode
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A turn follows where a thread stands: its last message tells.
+// A turn tracks the status of a thread, which is that of its last message.
 type turn struct {
 	state     thread.State
-	uncounted int // requests of which no usage was written
+	uncounted int // requests without usage
 }
 
-// message follows one message.
+// message handles one message.
 func (t *turn) message(m message, role thread.Role, c content) {
 	at := m.data.Get("time", "completed").Int()
 	if at == 0 {
 		at = max(m.data.Get("time", "created").Int(), m.created)
 	}
-	set := func(s thread.Status, why string) {
-		t.state = thread.State{Status: s, Source: thread.Child, Evidence: fmt.Sprintf("%s, message %s", why, m.id), At: clock(at)}
+	set := func(s thread.Status, reason string) {
+		t.state = thread.ReadState(s, thread.Child, clock(at), "%s, message %s", reason, m.id)
 	}
 	switch role {
 	case thread.User:
@@ -32,9 +31,7 @@ func (t *turn) message(m message, role thread.Role, c content) {
 	default:
 		return
 	}
-	if c.begun > len(c.steps) {
-		t.uncounted += c.begun - len(c.steps)
-	}
+	t.uncounted += max(0, c.started-len(c.steps))
 	finish := m.data.Get("finish").Text()
 	failed := m.data.Get("error")
 	switch name := failed.Get("name").Text(); {
@@ -52,13 +49,13 @@ func (t *turn) message(m message, role thread.Role, c content) {
 	case m.data.Get("time", "completed").Int() > 0:
 		set(thread.Completed, "time.completed")
 	case len(c.steps) > 0:
-		set(thread.Running, "its last request ended, the message did not")
+		set(thread.Running, "its last request has ended, the message has not")
 	default:
 		set(thread.Running, "the message has not ended")
 	}
 }
 
-// waiting says what a person has to do before a call ends.
+// waiting returns what a person has to do before a call ends.
 func waiting(open []string) string {
 	switch {
 	case slices.Contains(open, "question"):
@@ -69,10 +66,10 @@ func waiting(open []string) string {
 	return ""
 }
 
-// end returns the state once all messages were seen.
+// end returns the state after the last message.
 func (t *turn) end() thread.State {
 	if t.state.Status == "" {
-		return thread.State{Status: thread.PendingInit, Source: thread.Inferred, Evidence: "it has no message of its own", At: time.Time{}}
+		return thread.ReadState(thread.PendingInit, thread.Inferred, time.Time{}, "no messages yet")
 	}
 	return t.state
 }

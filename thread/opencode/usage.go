@@ -1,32 +1,28 @@
 package opencode
 
 import (
-	"cmp"
-
 	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// vector reads what a message, or a step-finish, says was spent. The tool keeps
-// reasoning beside output.
-func vector(v jsonl.Value) thread.Tokens {
-	t := v.Get("tokens")
-	n := func(path ...string) int64 { return min(max(0, t.Get(path...).Int()), 1<<50) }
-	reasoning := n("reasoning")
+// tokens returns the usage in a message or a step-finish. In the file, output does
+// not include reasoning.
+func tokens(v jsonl.Value) thread.Tokens {
+	n := func(path ...string) int64 { return v.Get("tokens").Get(path...).Count() }
 	return thread.Tokens{
 		Input: n("input"), CacheRead: n("cache", "read"), CacheWrite: n("cache", "write"),
-		Output: n("output") + reasoning, Reasoning: reasoning, Cost: max(0, v.Get("cost").Float()), Calls: 1,
+		Output: n("output") + n("reasoning"), Reasoning: n("reasoning"), Cost: max(0, v.Get("cost").Float()), Calls: 1,
 	}
 }
 
-// tokens returns what a message took. The tool writes its last request over the
-// one before, so that of several the sum is right; a message that never got
-// that far says 0.
+// tokens returns the usage of a message. The message itself has only the usage of
+// its last request, or 0 if it did not end, so the sum of its requests is used if it
+// is larger.
 func (c content) tokens(v jsonl.Value, role thread.Role) (thread.Tokens, bool) {
 	if role != thread.Assistant {
 		return thread.Tokens{}, false
 	}
-	t := vector(v)
+	t := tokens(v)
 	var steps thread.Tokens
 	for _, s := range c.steps {
 		steps.Add(s)
@@ -39,25 +35,10 @@ func (c content) tokens(v jsonl.Value, role thread.Role) (thread.Tokens, bool) {
 	return t, t.Total() > 0 || len(c.steps) > 0
 }
 
-// A spend adds up what a thread spent.
-type spend struct {
-	usage  thread.Usage
-	copies thread.Tokens
-}
-
-func (s *spend) add(v jsonl.Value, t thread.Tokens, inherited bool) {
-	if inherited {
-		s.copies.Add(t)
-		return
+// finishUsage stores the usage in the facts.
+func (s *scanner) finishUsage() {
+	s.meter.Finish(&s.facts, thread.Gap{N: s.turn.uncounted, Reason: "%d requests did not end or were interrupted before their usage was recorded"})
+	if s.broken || s.facts.BadLines > 0 || s.omitted > 0 {
+		s.facts.Usage.Completeness, s.facts.Usage.Reason = thread.LowerBound, "part of the thread can't be read"
 	}
-	s.usage.Add(cmp.Or(v.Get("providerID").Text(), v.Get("model", "providerID").Text()), model(v), t)
-}
-
-// finish writes the usage into the facts and says how complete it is.
-func (s *spend) finish(sc *scanner) {
-	s.usage.Judge(thread.Gap{N: sc.turn.uncounted, Why: "%d requests did not end, or were cut off, before their usage was written"})
-	if sc.broken || sc.facts.BadLines > 0 || sc.omitted > 0 {
-		s.usage.Completeness, s.usage.Reason = thread.LowerBound, "not all of the thread could be read"
-	}
-	sc.facts.Usage, sc.facts.Inherited = s.usage, s.copies
 }

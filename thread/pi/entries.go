@@ -3,7 +3,6 @@ package pi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -13,16 +12,16 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A reader reads one thread: first all entries, for the tree they form and what
-// they took, then those of the branch that is the thread.
+// A reader reads one thread in two passes: all entries, for their tree and their
+// usage, and then the entries of the branch.
 type reader struct {
 	session session
-	leaf    string // the entry that the branch ends with; "" for the last
+	leaf    string // ID of the last entry of the branch; "" for the last in the file
 
-	seen []*sighting // what the last Read saw of subagents
+	subagents []*subagent // found by the last Read
 }
 
-var errNoEntry = errors.New("there is no such entry")
+var errNoEntry = errors.New("no such entry")
 
 // Branch implements thread.Brancher.
 func (p *provider) Branch(ctx context.Context, main *thread.Thread, id string) (*thread.Thread, string, error) {
@@ -54,12 +53,12 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 	s := &scanner{ctx: ctx, head: r.session.head, byID: map[string]int{}, last: r.session.head.started, timeline: timeline{spans: jsonl.Spans{Source: src}}}
 	s.timeline.Detail, s.timeline.Emit = detail, emit
 	for _, id := range r.session.head.children {
-		s.sight(id)
+		s.subagent(id)
 	}
 	if err := s.scan(src); err != nil {
 		return thread.Facts{}, err
 	}
-	r.seen = s.agents
+	r.subagents = s.subagents
 	s.leaf = len(s.entries) - 1
 	if r.leaf != "" {
 		i, ok := s.byID[r.leaf]
@@ -71,55 +70,51 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 	return s.finish()
 }
 
-// An entry is what is kept of one until all are read.
+// An entry is what is kept of an entry until all have been read.
 type entry struct {
 	jsonl.Span
 	line   int
-	parent int // of scanner.entries, -1 where it is the first
+	parent int // index in scanner.entries, -1 for a root
 	calls  int
 	copied bool // from the session this one was forked from
 }
 
-// A scanner goes through a session's entries.
+// A scanner reads the entries of a session.
 type scanner struct {
 	ctx     context.Context
 	head    head
 	facts   thread.Facts
 	entries []entry
-	byID    map[string]int // of entries, the newest where several have an id
-	leaf    int            // of entries, the last of the thread
-	lost    int            // entries whose parents are missing
-	spend   spend
-	agents  []*sighting
+	byID    map[string]int // index of entries, of the last one with an ID
+	leaf    int            // index of the last entry of the thread
+	orphans int            // entries whose parents are missing
 	last    time.Time
+	members jsonl.Members // of the current entry
 
-	timeline timeline
+	meter     meter
+	subagents []*subagent
+	timeline  timeline
 }
 
-func (s *scanner) warn(format string, args ...any) {
-	s.facts.Warnings = append(s.facts.Warnings, fmt.Sprintf(format, args...))
-}
-
-// scan reads all entries, to the end or to where the file goes on with another
-// session.
+// scan reads all entries up to the next session in the file.
 func (s *scanner) scan(src io.Reader) error {
 	rd := jsonl.NewReader(src)
 	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
-		if s.over(rd.Number(), line) {
+		if s.startsSession(rd.Number(), line) {
 			return true, jsonl.ErrStop
 		}
 		return s.line(rd, line), nil
 	})
 	s.facts.Lines, s.facts.BadLines = report.Lines, report.Bad
 	s.facts.Warnings = append(s.facts.Warnings, report.Warnings...)
-	if s.lost > 0 {
-		s.warn("%d entries follow one that is missing; they are read as following the one before them", s.lost)
+	if s.orphans > 0 {
+		s.facts.Warn("%d entries have a missing parent; the entry before each is used instead", s.orphans)
 	}
 	return err
 }
 
-// over reports whether a line begins another session.
-func (s *scanner) over(n int, line jsonl.Value) bool {
+// startsSession reports whether a line starts another session.
+func (s *scanner) startsSession(n int, line jsonl.Value) bool {
 	if n == 1 || s.head.id == "" || !line.Get("type").Is("session") {
 		return false
 	}
@@ -127,39 +122,24 @@ func (s *scanner) over(n int, line jsonl.Value) bool {
 	if id == s.head.id || id == "" {
 		return false
 	}
-	s.warn("from line %d on its file holds thread %s", n, id)
+	s.facts.Warn("the file contains another thread from line %d: %s", n, id)
 	return true
 }
 
-// line reads the entries of a line, of which there is one, unless a writer glued
-// two. It reports whether the line is nothing else.
+// line reads the entry of a line, or several entries written on one line. It
+// reports whether the line consists of complete entries.
 func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 	for len(line) > 0 {
-		var kind, id, parent, message, at jsonl.Value
-		c := line.Members()
-		for c.Next() {
-			switch string(c.Name()) {
-			case "type":
-				kind.First(c.Value())
-			case "id":
-				id.First(c.Value())
-			case "parentId":
-				parent.First(c.Value())
-			case "timestamp":
-				at.First(c.Value())
-			case "message":
-				message.First(c.Value())
-			}
-		}
-		if !c.Whole() && !rd.Cut() {
+		c := s.members.Parse(line)
+		if !c.Closed() && !rd.Cut() {
 			return false
 		}
-		if kinds[string(kind.Raw())] {
-			written := at.Time()
+		if m := &s.members; kinds[string(m.Get("type").Raw())] {
+			written := m.Get("timestamp").Time()
 			e := entry{Span: rd.Span(line[:len(line)-len(c.Rest())]), line: rd.Number(), copied: s.head.from != "" && written.Before(s.head.started) && !written.IsZero()}
-			e.parent = s.parent(parent)
-			s.note(&e, line, message, written)
-			if word := id.Text(); word != "" {
+			e.parent = s.parent(m.Get("parentId"))
+			s.count(&e, line, m.Get("message"), written)
+			if word := m.Get("id").Text(); word != "" {
 				s.byID[word] = len(s.entries)
 			}
 			s.entries = append(s.entries, e)
@@ -169,14 +149,14 @@ func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 	return true
 }
 
-// kinds are the types of entries. Each has its place in the tree.
+// kinds are the types of entries in the tree.
 var kinds = map[string]bool{
 	"message": true, "model_change": true, "thinking_level_change": true, "compaction": true, "branch_summary": true,
 	"custom": true, "custom_message": true, "label": true, "session_info": true,
 }
 
-// parent finds the entry that one follows. Before entries had ids each follows
-// the one before it; so does one whose parent is missing.
+// parent returns the index of the parent of an entry. In version 1, and if the
+// parent is missing, that is the entry before it.
 func (s *scanner) parent(v jsonl.Value) int {
 	before := len(s.entries) - 1
 	switch v.Kind() {
@@ -186,19 +166,19 @@ func (s *scanner) parent(v jsonl.Value) int {
 		if i, ok := s.byID[v.Text()]; ok {
 			return i
 		}
-		s.lost++
+		s.orphans++
 	}
 	return before
 }
 
-// note notes what an entry took, called, and says of subagents.
-func (s *scanner) note(e *entry, line, message jsonl.Value, at time.Time) {
+// count counts the calls and the usage of an entry and records its subagents.
+func (s *scanner) count(e *entry, line, message jsonl.Value, at time.Time) {
 	if at.After(s.last) {
 		s.last = at
 	}
 	for _, holder := range []jsonl.Value{message, line} {
 		if file := holder.Get("details", "sessionFile").Text(); idOf(file) != "" {
-			s.ran(file, holder, at, e.line)
+			s.ran(file, holder.Get("details"), at, e.line)
 		}
 	}
 	if !message.Get("role").Is("assistant") {
@@ -209,11 +189,11 @@ func (s *scanner) note(e *entry, line, message jsonl.Value, at time.Time) {
 			e.calls++
 		}
 	}
-	s.spend.count(message, e.copied)
+	s.meter.count(message, e.copied)
 }
 
-// branch returns the entries from the leaf to the root, of s.entries. Each
-// follows one that stands before it, so there is an end.
+// branch returns the indexes of the entries from the leaf to the root. A parent is
+// always before its children, so there is no cycle.
 func (s *scanner) branch() []int {
 	var path []int
 	for i := s.leaf; i >= 0; i = s.entries[i].parent {
@@ -244,9 +224,6 @@ func (s *scanner) finish() (thread.Facts, error) {
 		return thread.Facts{}, err
 	}
 	s.facts.Messages, s.facts.State, s.facts.Last = s.timeline.Messages, s.state(path), s.last
-	s.spend.finish(&s.facts)
-	if s.leaf < len(s.entries)-1 && s.facts.Usage.Calls > 0 {
-		s.facts.Usage.Completeness, s.facts.Usage.Reason = thread.SessionTotal, "it is what all branches took"
-	}
+	s.finishUsage()
 	return s.facts, nil
 }

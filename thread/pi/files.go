@@ -13,13 +13,13 @@ import (
 
 const ext = ".jsonl"
 
-// A session is one thread's part of a file, as name and head tell it. A file
-// holds one, but where files were put together, several.
+// A session is the part of a file with one thread, as its name and header describe
+// it. A file has one thread, or several if files were concatenated.
 type session struct {
 	dir   string
 	name  string // of the file
-	owner string // the id of the session in whose folder it lies
-	start int64  // where it starts in the file
+	owner string // ID of the session whose directory contains it
+	start int64  // offset in the file
 	head  head   // zero until it is read
 }
 
@@ -29,31 +29,31 @@ func (s session) stem() string { return strings.TrimSuffix(s.name, ext) }
 
 func (s session) id() string { return cmp.Or(s.head.id, idOf(s.name)) }
 
-// run reports whether its name ends as an extension has what a subagent writes
-// end: in the run's id, and three more parts, which make no UUID.
-func (s session) run() bool {
+// isRun reports whether its name is one that an extension uses for subagents: it
+// ends in the ID of a run, which has four parts and is not a UUID.
+func (s session) isRun() bool {
 	stem := s.stem()
 	end := stem[strings.LastIndexByte(stem, '_')+1:]
 	return len(end) == len("00000000-00000000-00000000-0000") && end[8] == '-' && end[17] == '-' && end[26] == '-' &&
 		strings.Count(end, "-") == 3 && strings.Trim(end, "0123456789abcdef-") == ""
 }
 
-// parent is the id of the thread whose subagent it is, as far as it says so.
+// parent returns the ID of the parent of a subagent, "" if it is not recorded.
 func (s session) parent() string {
 	switch {
 	case s.head.parent != "":
 		return s.head.parent
 	case s.owner != "":
 		return s.owner
-	case s.run():
+	case s.isRun():
 		return idOf(s.head.from)
 	}
 	return ""
 }
 
-func (s session) subagent() bool { return s.parent() != "" || s.run() }
+func (s session) subagent() bool { return s.parent() != "" || s.isRun() }
 
-// idOf is the id in which the name of a session's file ends.
+// idOf returns the ID at the end of the name of a session's file.
 func idOf(path string) string {
 	if path == "" {
 		return ""
@@ -67,8 +67,9 @@ func idOf(path string) string {
 	return id
 }
 
-// begun is when it was begun, as 2026-05-24T23-39-56, if its name says so.
-func (s session) begun() string {
+// started returns the start in the file name, as 2026-05-24T23-39-56, "" if there
+// is none.
+func (s session) started() string {
 	stamp, _, named := strings.Cut(s.stem(), "_")
 	if !named || len(stamp) < len(second) || stamp[10] != 'T' {
 		return ""
@@ -78,37 +79,36 @@ func (s session) begun() string {
 
 const second = "2006-01-02T15-04-05"
 
-// A tree reads folders and the heads of sessions.
+// A tree reads directories and the headers of sessions.
 type tree struct{ *thread.Walk }
 
 func newTree(ctx context.Context) tree { return tree{thread.NewWalk(ctx)} }
 
-// folder returns the session files in dir and the names of the folders there.
+// folder returns the sessions in dir and the names of the directories there.
 func (t tree) folder(dir string) (files []session, folders []string) {
-	entries := t.Folder(dir)
+	entries := t.ReadDir(dir)
 	files = make([]session, 0, len(entries))
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case e.IsDir():
 			folders = append(folders, name)
-		case strings.HasSuffix(name, ext) && (e.Type().IsRegular() || thread.Regular(filepath.Join(dir, name), e.Type())):
+		case strings.HasSuffix(name, ext) && thread.IsRegular(dir, e):
 			files = append(files, session{dir: dir, name: name})
 		}
 	}
 	return files, folders
 }
 
-// artifacts is a folder of what agents publish, transcripts of others too.
+// artifacts is a directory of published files, which may be transcripts.
 const artifacts = "artifacts"
 
-// all returns the sessions that lie in a root or in a project's folder, and the
-// folders of those that have one: subagents' sessions lie there. What else lies
-// deeper is no session.
+// all returns the sessions in the roots and in the directories of projects, and
+// those of them that have a directory, which contains sessions of subagents.
 func (p *provider) all(t tree) (files []session, owners []session) {
-	look := func(dir string) (projects []string) {
-		here, below := t.folder(dir)
+	visit := func(dir string) (projects []string) {
+		here, names := t.folder(dir)
 		files = append(files, here...)
-		for _, name := range below {
+		for _, name := range names {
 			i := slices.IndexFunc(here, func(s session) bool { return s.stem() == name })
 			switch {
 			case i >= 0:
@@ -120,19 +120,16 @@ func (p *provider) all(t tree) (files []session, owners []session) {
 		return projects
 	}
 	for _, root := range p.roots {
-		for _, project := range look(root) {
-			look(project)
+		for _, project := range visit(root) {
+			visit(project)
 		}
 	}
 	return files, owners
 }
 
-// below returns the sessions in the folder of s, and those in theirs.
-func (t tree) below(s session) []session {
-	const deepest = 8
-	return t.descend(s, deepest)
-}
+const maxDepth = 8 // of directories of subagents
 
+// descend returns the sessions in the directory of s, and in theirs down to depth.
 func (t tree) descend(s session, depth int) (list []session) {
 	dir := strings.TrimSuffix(s.path(), ext)
 	files, folders := t.folder(dir)
@@ -147,8 +144,8 @@ func (t tree) descend(s session, depth int) (list []session) {
 	return list
 }
 
-// locate finds the copies of a thread: by name, else by the heads of all
-// sessions, else of those in folders of others, and at last within files.
+// locate finds the copies of a thread: by file name, else by the headers of all
+// sessions, else in the directories of sessions, else by further headers in files.
 func (p *provider) locate(t tree, id string) (found []session) {
 	files, owners := p.all(t)
 	for _, s := range files {
@@ -161,13 +158,13 @@ func (p *provider) locate(t tree, id string) (found []session) {
 		s.head = t.head(s)
 		return []session{s}
 	}
-	nested := func(s session) []session { return t.below(headed(s)[0]) }
-	for _, look := range []struct {
+	nested := func(s session) []session { return t.descend(headed(s)[0], maxDepth) }
+	for _, search := range []struct {
 		in   []session
 		open func(session) []session
 	}{{files, headed}, {owners, nested}, {files, t.further}} {
-		for i := 0; i < len(look.in) && found == nil; i++ {
-			for _, s := range look.open(look.in[i]) {
+		for i := 0; i < len(search.in) && found == nil; i++ {
+			for _, s := range search.open(search.in[i]) {
 				if s.id() == id {
 					found = append(found, s)
 				}
@@ -177,7 +174,7 @@ func (p *provider) locate(t tree, id string) (found []session) {
 	return found
 }
 
-// threads finds all threads that are nobody's subagent, newest first.
+// threads finds all threads that are not subagents, newest first.
 func (p *provider) threads(t tree) (list []session) {
 	files, _ := p.all(t)
 	for _, s := range files {
@@ -192,10 +189,10 @@ func (p *provider) threads(t tree) (list []session) {
 	return list
 }
 
-// mark is how a header begins.
+// mark is the beginning of a header.
 var mark = []byte(`{"type":"session",`)
 
-// further finds the sessions that begin within a file.
+// further finds the sessions after the first one in a file.
 func (t tree) further(s session) (list []session) {
 	f := t.Open(s.path())
 	if f == nil {

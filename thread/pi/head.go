@@ -9,19 +9,19 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A head is what a session's header says.
+// A head is the header of a session.
 type head struct {
 	id, cwd, title string
-	from           string   // the path of the session whose entries it begins with
-	parent         string   // the id of the session that ran it
-	children       []string // the ids of sessions that it ran
+	from           string   // path of the session whose entries were copied
+	parent         string   // ID of the session that started it
+	children       []string // IDs of the sessions that it started
 	started        time.Time
 }
 
 // headLen is how much of a file is read for its header.
 const headLen = 4 << 10
 
-// head reads the header of a file, the zero one where it has none.
+// head reads the header of a file. It is zero if there is none.
 func (t tree) head(s session) head {
 	for line := range bytes.Lines(t.Head(s.path(), headLen)) {
 		if v := jsonl.Value(line); v.Get("type").Is("session") {
@@ -54,7 +54,8 @@ func parseHead(v jsonl.Value) (h head) {
 	return h
 }
 
-// relation reads how extensions say what ran what. They agree on no name.
+// relation reads a member that extensions use for parents and children. Each uses
+// other names.
 func (h *head) relation(name string, v jsonl.Value) {
 	switch strings.ToLower(joined.Replace(name)) {
 	case "parentsessionid", "parentthreadid", "mainsessionid", "rootsessionid", "parentid":

@@ -8,7 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A timeline reads entries.
+// A timeline adds entries.
 type timeline struct {
 	thread.Timeline
 	spans jsonl.Spans
@@ -25,7 +25,7 @@ func (t *timeline) add(e entry) error {
 	case "message":
 		t.message(m, v.Get("message"))
 	case "compaction", "branch_summary":
-		m.Role, m.Text = thread.Compaction, cmp.Or(strings.TrimSpace(v.Get("summary").Text()), thread.Unsaid)
+		m.Role, m.Text = thread.Compaction, cmp.Or(strings.TrimSpace(v.Get("summary").Text()), thread.DefaultCompactionText)
 		t.Add(m)
 	case "custom_message":
 		if show := v.Get("display"); show.Kind() != jsonl.Bool || show.True() {
@@ -50,10 +50,10 @@ func (t *timeline) message(m thread.Message, v jsonl.Value) {
 		return
 	case "toolResult":
 		if id := v.Get("toolCallId").Text(); t.Awaits(id) {
-			t.Returned(id, func(c *thread.Call) { c.Output, c.Failed = thread.Clip(text(content)), v.Get("isError").True() })
+			t.SetResult(id, func(c *thread.Call) { c.Output, c.Failed = thread.Clip(text(content)), v.Get("isError").True() })
 		}
 	case "bashExecution":
-		t.Call(thread.Call{
+		t.AddCall(thread.Call{
 			Name: "bash", Input: thread.Clip(v.Get("command").Text()), Output: thread.Clip(v.Get("output").Text()),
 			Failed: v.Get("exitCode").Int() != 0, Time: m.Time,
 		})
@@ -64,7 +64,7 @@ func (t *timeline) message(m thread.Message, v jsonl.Value) {
 func (t *timeline) answer(m thread.Message, v jsonl.Value) {
 	content := v.Get("content")
 	for c := content.Elements(); c.Next(); {
-		t.Think(c.Value().Get("thinking").Text())
+		t.AddThinking(c.Value().Get("thinking").Text())
 	}
 	m.Role, m.Text, m.Model = thread.Assistant, text(content), v.Get("model").Text()
 	t.Add(m)
@@ -74,15 +74,15 @@ func (t *timeline) answer(m thread.Message, v jsonl.Value) {
 	}
 	for c := content.Elements(); c.Next() && t.Detail == thread.Tools; {
 		if b := c.Value(); b.Get("type").Is("toolCall") {
-			t.Call(thread.Call{ID: b.Get("id").Text(), Name: b.Get("name").Text(), Input: thread.Clip(b.Get("arguments").Compact()), Pending: true, Time: m.Time})
+			t.AddCall(thread.Call{ID: b.Get("id").Text(), Name: b.Get("name").Text(), Input: thread.Clip(b.Get("arguments").Compact()), Pending: true, Time: m.Time})
 		}
 	}
-	if tokens, ok := took(v); ok {
-		t.Spent(tokens)
+	if tokens, ok := usage(v); ok {
+		t.AddUsage(tokens)
 	}
 }
 
-// text joins the parts of a content.
+// text returns the text of a content.
 func text(v jsonl.Value) string {
 	if v.Kind() == jsonl.String {
 		return strings.TrimSpace(v.Text())

@@ -1,19 +1,20 @@
-// Package pi reads the sessions of pi and of the tools that write its format.
+// Package pi reads the sessions of the pi coding agent. Each is a file with one
+// JSON entry per line.
 //
-// A session is a file of one JSON entry a line below sessions in the tool's
-// home, in a folder per project. Its first entry, the header, holds its id; its
-// name ends in that id too, unless it was named by hand. From the second version
-// of the format on, entries form a tree: each names its parent, and going back
-// and on another way adds a branch to the same file. The thread is the branch
-// that the last entry is on. A fork is a file of its own, which begins with
-// copies of the entries it shares and names the file they are from.
+// Sessions are in sessions/PROJECT in the home directory of the tool, ~/.pi/agent
+// or $PI_CODING_AGENT_DIR. The first entry, the header, contains the ID. The file
+// name ends in it too, unless the user chose the name. Since version 2 of the
+// format, entries form a tree: each names its parent, and going back adds a branch
+// to the same file. The thread is the branch of the last entry. A fork is a file of
+// its own, which starts with copies of entries and names their file.
 //
-// The tool has no subagents. Extensions run them as sessions of their own; how
-// these are told from others, and what else a session says, is in
-// docs/threads.md.
+// The tool has no subagents. Extensions run them as sessions of their own. The
+// format is undocumented; docs/threads.md lists the facts this package relies on,
+// which were found in published sessions and in the public source of the tool.
 package pi
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"os"
@@ -22,67 +23,50 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A Fork is a tool that writes this format.
-type Fork struct {
-	Name     string // of the provider
-	Env      string // the variable that names its home
-	Sessions string // the variable that names the folder of sessions
-	Dir      string // its home below the user's
-}
-
-// Pi is the tool itself.
-var Pi = Fork{Name: "pi", Env: "PI_CODING_AGENT_DIR", Sessions: "PI_CODING_AGENT_SESSION_DIR", Dir: ".pi/agent"}
+const (
+	name = "pi"
+	env  = "PI_CODING_AGENT_DIR"
+)
 
 // Driver returns the driver of pi.
-func Driver() thread.Driver { return Pi.Driver() }
-
-// Driver returns the driver of f. Its roots are folders of sessions.
-func (f Fork) Driver() thread.Driver {
+func Driver() thread.Driver {
 	return thread.Driver{
-		Name: f.Name,
-		ID:   thread.UUIDs,
-		Roots: func(getenv func(string) string, home string) (roots []string) {
-			if dir := getenv(f.Sessions); f.Sessions != "" && dir != "" {
-				roots = append(roots, dir)
-			}
-			dir := getenv(f.Env)
-			if dir == "" {
-				dir = filepath.Join(home, filepath.FromSlash(f.Dir))
-			}
-			return append(roots, filepath.Join(dir, "sessions"))
-		},
-		Open: func(roots []string) (thread.Provider, error) {
-			return &provider{name: f.Name, roots: roots}, nil
-		},
+		Name: name, Env: env, ID: thread.UUIDs, Roots: roots,
+		Open: func(roots []string) (thread.Provider, error) { return &provider{roots}, nil },
 	}
 }
 
-type provider struct {
-	name  string
-	roots []string
+// roots returns the directories of sessions.
+func roots(getenv func(string) string, home string) (roots []string) {
+	if dir := getenv("PI_CODING_AGENT_SESSION_DIR"); dir != "" {
+		roots = append(roots, dir)
+	}
+	return append(roots, filepath.Join(cmp.Or(getenv(env), filepath.Join(home, ".pi", "agent")), "sessions"))
 }
+
+type provider struct{ roots []string }
 
 func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
 	t := newTree(ctx)
 	if found := p.locate(t, id); len(found) > 0 {
 		return p.open(found)
 	}
-	if err := t.Err(p.name + "/" + id); err != nil {
+	if err := t.Err(name + "/" + id); err != nil {
 		return nil, err
 	}
-	return nil, thread.Missing(p.name, id, p.roots)
+	return nil, thread.NotFoundError(name, id, p.roots, env)
 }
 
-// open makes a thread of the first of several copies of it.
+// open opens the first of several copies of a thread.
 func (p *provider) open(copies []session) (*thread.Thread, error) {
 	best := copies[0]
 	info, err := os.Stat(best.path())
 	if err != nil {
-		return nil, thread.Unreadable(best.path(), err)
+		return nil, thread.UnreadableError(best.path(), err)
 	}
 	h := best.head
 	t := &thread.Thread{
-		Provider: p.name, ID: best.id(), Source: best.path(), Updated: info.ModTime(),
+		Provider: name, ID: best.id(), Source: best.path(), Updated: info.ModTime(),
 		Title: h.title, Cwd: h.cwd, Started: h.started, Parent: best.parent(), Reader: &reader{session: best},
 	}
 	if from := idOf(h.from); from != t.Parent {
@@ -90,27 +74,20 @@ func (p *provider) open(copies []session) (*thread.Thread, error) {
 	}
 	switch named := idOf(best.name); {
 	case h.id == "":
-		t.Warn("it does not say its id, which is taken from its name")
+		t.Warn("the session has no ID; it is taken from the file name")
 	case thread.IsUUID(named) && named != h.id && best.start == 0:
-		t.Warn("the file is named after %s and says it is %s", named, h.id)
+		t.WarnID(named, h.id)
 	}
 	for _, c := range copies[1:] {
-		t.Elsewhere(c.path())
+		t.WarnCopy(c.path())
 	}
 	return t, nil
 }
 
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
-	return func(yield func(*thread.Thread, error) bool) {
+	find := func() ([]session, error) {
 		t := newTree(ctx)
-		list := p.threads(t)
-		if err := t.Err(p.name); err != nil && !yield(nil, err) {
-			return
-		}
-		for _, copies := range thread.Copies(list, session.id) {
-			if !yield(p.open(copies)) {
-				return
-			}
-		}
+		return p.threads(t), t.Err(name)
 	}
+	return thread.List(ctx, find, session.id, p.open)
 }

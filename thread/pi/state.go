@@ -7,14 +7,14 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// state tells where a thread stands: what the newest message of its branch means.
+// state returns the state of a thread from the last message of its branch.
 func (s *scanner) state(path []int) thread.State {
 	for _, i := range path {
 		v, err := s.timeline.spans.Read(s.entries[i].Span)
 		if err != nil {
 			break
 		}
-		st, ok := judge(v.Get("message"))
+		st, ok := messageState(v.Get("message"))
 		if !ok {
 			continue
 		}
@@ -24,17 +24,17 @@ func (s *scanner) state(path []int) thread.State {
 		}
 		return st
 	}
-	return thread.State{Status: thread.PendingInit, Source: thread.Inferred, Evidence: "nobody has said anything yet", At: s.last}
+	return thread.State{Status: thread.PendingInit, Source: thread.Inferred, Evidence: "no messages yet", At: s.last}
 }
 
-// judge says what a message, if it is the last, means for the thread. Evidence
-// is the message in words; ok is false where it means nothing.
-func judge(v jsonl.Value) (s thread.State, ok bool) {
+// messageState returns the state of a thread whose last message is v. ok is false
+// if the message has no effect on it.
+func messageState(v jsonl.Value) (s thread.State, ok bool) {
 	switch string(v.Get("role").Raw()) {
 	case "user":
-		return thread.State{Status: thread.Running, Evidence: "what the user said has no answer yet"}, true
+		return thread.State{Status: thread.Running, Evidence: "last message is from the user"}, true
 	case "toolResult":
-		return thread.State{Status: thread.Running, Evidence: "what a tool returned has no answer yet"}, true
+		return thread.State{Status: thread.Running, Evidence: "the result of a call has no answer yet"}, true
 	case "assistant":
 		return answer(v), true
 	}
@@ -55,12 +55,12 @@ func answer(v jsonl.Value) thread.State {
 		s.Evidence = "an answer without calls"
 		for c := v.Get("content").Elements(); c.Next(); {
 			if c.Value().Get("type").Is("toolCall") {
-				s.Status, s.Evidence = thread.Running, "a message with calls, which nothing follows"
+				s.Status, s.Evidence = thread.Running, "last message has calls"
 			}
 		}
 	}
 	if s.Status == thread.Completed {
-		s.Waiting = thread.Asks(text(v.Get("content")))
+		s.Waiting = thread.WaitingFor(text(v.Get("content")))
 	}
 	return s
 }

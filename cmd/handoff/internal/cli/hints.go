@@ -23,6 +23,8 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionWrite:      "write % %",
 	handoff.ActionWatchAfter: "watch --after %",
 	handoff.ActionThread:     "thread %",
+	handoff.ActionThreadHead: "thread % -I --json",
+	handoff.ActionSubagents:  "thread % --list",
 	handoff.ActionSessions:   "session find",
 	handoff.ActionOpen:       "session open --agent NAME --workflow NAME",
 	handoff.ActionClose:      "session close --session % --status completed",

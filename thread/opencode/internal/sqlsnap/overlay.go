@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// inside is how SQLite calls the one file there is.
-const inside = "database"
+// fileName is the name of the virtual file.
+const fileName = "database"
 
-// An overlay is a database file as it would be after a checkpoint. It is an
-// [fs.FS] that holds that file alone.
+// An overlay is a database file as it would be after a checkpoint. It is an [fs.FS]
+// that contains only this file.
 type overlay struct {
 	main *os.File
-	wal  *os.File // nil without a committed transaction in it
+	wal  *os.File // nil if it does not exist
 	log  *log
 	size int64
 }
@@ -41,10 +41,10 @@ func openOverlay(path string) (_ *overlay, err error) {
 		return o, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("its write-ahead log: %w", err)
+		return nil, fmt.Errorf("write-ahead log: %w", err)
 	}
 	if o.log, err = readLog(o.wal); err != nil {
-		return nil, fmt.Errorf("its write-ahead log: %w", err)
+		return nil, fmt.Errorf("write-ahead log: %w", err)
 	}
 	if o.log != nil {
 		o.size = int64(o.log.pages) * o.log.pageSize
@@ -64,13 +64,13 @@ func (o *overlay) close() error {
 
 // Open implements [fs.FS].
 func (o *overlay) Open(name string) (fs.File, error) {
-	if name != inside {
+	if name != fileName {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	return &view{overlay: o}, nil
 }
 
-// ReadAt reads the file as SQLite is to see it.
+// ReadAt reads the virtual file.
 func (o *overlay) ReadAt(p []byte, off int64) (n int, err error) {
 	for n < len(p) && err == nil {
 		at := off + int64(n)
@@ -85,7 +85,7 @@ func (o *overlay) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// piece reads what is in one page, or up to the next one that the log holds.
+// piece reads from one page, or from the database if there is no log.
 func (o *overlay) piece(p []byte, at int64) (int, error) {
 	if o.log == nil {
 		return o.main.ReadAt(p, at)
@@ -100,7 +100,7 @@ func (o *overlay) piece(p []byte, at int64) (int, error) {
 	return o.main.ReadAt(p, at)
 }
 
-// journalMode makes the header say that there is no WAL, or SQLite would look
+// journalMode changes the header to one without a WAL, so that SQLite does not look
 // for one.
 func journalMode(p []byte, off int64) {
 	for _, at := range []int64{18, 19} {
@@ -110,7 +110,7 @@ func journalMode(p []byte, off int64) {
 	}
 }
 
-// A view is the overlay's file as it is read from front to back.
+// A view is the open file of an overlay.
 type view struct {
 	*overlay
 	at int64
@@ -139,7 +139,7 @@ func (v *view) Seek(offset int64, whence int) (int64, error) {
 func (v *view) Stat() (fs.FileInfo, error) { return v, nil }
 func (v *view) Close() error               { return nil }
 
-func (v *view) Name() string       { return inside }
+func (v *view) Name() string       { return fileName }
 func (v *view) Size() int64        { return v.size }
 func (v *view) Mode() fs.FileMode  { return 0o400 }
 func (v *view) ModTime() time.Time { return time.Time{} }

@@ -1,15 +1,15 @@
-// Package sqlsnap reads SQLite databases that belong to other programs, as they
-// are at one moment, and leaves no trace.
+// Package sqlsnap reads a snapshot of a SQLite database of another program without
+// writing any file.
 //
-// SQLite itself can't: to read a database whose newest rows are in its
-// write-ahead log (WAL), it creates files beside it and may recover or
-// checkpoint it. So the file that SQLite gets to see here is put together from
-// two, both only read: the database, and over it the pages that the committed
-// part of its WAL replaces (the format is that of "WAL-mode File Format" in
-// SQLite's documentation). Nothing is copied, so size does not matter.
+// SQLite itself can't do this: to read a database with a write-ahead log (WAL), it
+// creates files beside it and may recover or checkpoint it. This package gives
+// SQLite a virtual file instead, which is combined from two files: the database, and
+// the pages of the committed part of its WAL, which replace those of the database.
+// The format is described in "WAL-mode File Format" of SQLite's documentation.
+// Nothing is copied, so the size of the database does not matter.
 //
-// Nothing is locked either. A writer that moves its WAL into the database
-// meanwhile is noticed, not kept out: see [DB.Changed].
+// Nothing is locked either. A checkpoint by the other program can't be prevented,
+// but it is detected: see [DB.Changed].
 package sqlsnap
 
 import (
@@ -25,8 +25,8 @@ import (
 	"modernc.org/sqlite/vfs"
 )
 
-// A DB is one connection to a database as it was when it was opened. It is for
-// one goroutine.
+// A DB is a connection to a snapshot of a database, taken when it was opened. It is
+// for one goroutine.
 type DB struct {
 	*sql.Conn
 
@@ -37,7 +37,7 @@ type DB struct {
 	at   state
 }
 
-// state is what tells one moment of a database from another.
+// state identifies a version of a database.
 type state struct {
 	size    int64
 	written time.Time
@@ -45,11 +45,11 @@ type state struct {
 }
 
 // Open opens the database at path. The error is one of the file system, or of
-// SQLite, for what is no database. What is damaged behind its first page shows
-// when it is read.
+// SQLite if the file is not a database. Damage after the first page is detected when
+// it is read.
 func Open(ctx context.Context, path string) (_ *DB, err error) {
 	d := &DB{path: path}
-	if d.at, err = look(path); err != nil {
+	if d.at, err = stat(path); err != nil {
 		return nil, err
 	}
 	if d.file, err = openOverlay(path); err != nil {
@@ -65,9 +65,9 @@ func Open(ctx context.Context, path string) (_ *DB, err error) {
 		return nil, err
 	}
 	d.vfs = registered
-	// What the schema computes is not trusted, and sorts stay in memory: there
-	// is no file to write to.
-	d.pool, err = sql.Open("sqlite", "file:"+inside+"?mode=ro&immutable=1&vfs="+name+
+	// The schema is not trusted. Sorting uses memory, because there is no file to
+	// write to.
+	d.pool, err = sql.Open("sqlite", "file:"+fileName+"?mode=ro&immutable=1&vfs="+name+
 		"&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=temp_store(2)&_pragma=query_only(1)")
 	if err != nil {
 		return nil, err
@@ -100,15 +100,14 @@ func (d *DB) Close() error {
 	return errors.Join(errs...)
 }
 
-// Changed reports whether the database was written to since it was opened, so
-// that rows read meanwhile may be of two moments. What is only added to a WAL
-// changes nothing.
+// Changed reports whether the database was modified since it was opened, so that the
+// rows that were read may be inconsistent. Appending to a WAL does not count.
 func (d *DB) Changed() bool {
-	now, err := look(d.path)
+	now, err := stat(d.path)
 	return err != nil || now != d.at
 }
 
-// Columns returns the names of a table's columns, none for what is no table.
+// Columns returns the names of a table's columns, none if there is no such table.
 func (d *DB) Columns(ctx context.Context, table string) (names []string, err error) {
 	rows, err := d.QueryContext(ctx, "SELECT c.name FROM pragma_table_xinfo(?1) c WHERE c.hidden = 0 AND EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND sql NOT LIKE 'create virtual%')", table)
 	if err != nil {
@@ -125,20 +124,20 @@ func (d *DB) Columns(ctx context.Context, table string) (names []string, err err
 	return names, rows.Err()
 }
 
-// Unfinished reports whether a rollback journal lies beside the database: a
-// write is going on, or was cut off, and some of it may be seen.
+// Unfinished reports whether the database has a rollback journal: a write is in
+// progress or was interrupted, and part of it may be visible.
 func (d *DB) Unfinished() bool {
 	info, err := os.Stat(d.path + "-journal")
 	return err == nil && info.Size() > 0
 }
 
-func look(path string) (s state, err error) {
+func stat(path string) (s state, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return s, err
 	}
 	if !info.Mode().IsRegular() {
-		return s, &fs.PathError{Op: "open", Path: path, Err: errors.New("it is no regular file")}
+		return s, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
 	}
 	s.size, s.written = info.Size(), info.ModTime()
 	wal, err := os.Open(path + walSuffix)
@@ -146,7 +145,7 @@ func look(path string) (s state, err error) {
 		return s, nil
 	}
 	if err != nil {
-		return s, fmt.Errorf("its write-ahead log: %w", err)
+		return s, fmt.Errorf("write-ahead log: %w", err)
 	}
 	defer wal.Close()
 	s.log, _, _ = readLogHeader(wal)

@@ -14,7 +14,7 @@ const (
 	walSuffix   = "-wal"
 	walHeader   = 32
 	frameHeader = 24
-	walMagic    = 0x377f0682 // the last bit says that checksums are big-endian
+	walMagic    = 0x377f0682 // the last bit is set if checksums are big-endian
 	walVersion  = 3007000
 )
 
@@ -23,17 +23,17 @@ type log struct {
 	id       logID
 	pageSize int64
 	pages    uint32           // of the database after the last commit
-	frames   map[uint32]int64 // where the newest frame of each page starts
+	frames   map[uint32]int64 // offset of the last frame of each page
 }
 
-// A logID tells one filling of a log file from the next: its two salts.
+// A logID identifies one use of a log file: its two salts.
 type logID [8]byte
 
-var errRewritten = errors.New("it was rewritten while it was read")
+var errRewritten = errors.New("the write-ahead log was rewritten while it was read")
 
-// readLogHeader returns which log this is, its page size, and the sums that
-// those of the frames go on from. The page size is 0 where there is no log:
-// SQLite ignores such a file.
+// readLogHeader returns the ID and the page size of a log, and the checksum of its
+// header, from which those of the frames continue. The page size is 0 if the file is
+// not a log; SQLite ignores such a file.
 func readLogHeader(wal *os.File) (id logID, pageSize int64, s sums) {
 	var h [walHeader]byte
 	if n, _ := wal.ReadAt(h[:], 0); n < len(h) {
@@ -56,8 +56,8 @@ func readLogHeader(wal *os.File) (id logID, pageSize int64, s sums) {
 	return id, int64(size), s
 }
 
-// readLog reads which pages a log replaces, nil if none. What follows its last
-// commit, and what is left of an earlier filling, does not count.
+// readLog returns the pages in the committed part of a log, nil if there are none.
+// Frames of an earlier use of the file are ignored.
 func readLog(wal *os.File) (*log, error) {
 	id, pageSize, s := readLogHeader(wal)
 	if pageSize == 0 {
@@ -95,8 +95,8 @@ func readLog(wal *os.File) (*log, error) {
 	return l, nil
 }
 
-// read reads a part of the page in the frame at offset at. A frame of a later
-// filling is an error.
+// read reads a part of the page in the frame at offset at. The error is
+// errRewritten if the frame is of a later use of the file.
 func (l *log) read(wal *os.File, p []byte, page uint32, at, skip int64) (int, error) {
 	n, err := wal.ReadAt(p, at+frameHeader+skip)
 	if err != nil {

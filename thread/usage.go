@@ -1,0 +1,116 @@
+package thread
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Tokens are token counts. The buckets are disjoint, except that Reasoning is
+// part of Output and CacheWrite1h is part of CacheWrite.
+type Tokens struct {
+	Input        int64   `json:"input"` // neither read from nor written to a cache
+	CacheRead    int64   `json:"cacheRead"`
+	CacheWrite   int64   `json:"cacheWrite"`
+	CacheWrite1h int64   `json:"cacheWrite1h,omitempty"` // cached for an hour, at a different price
+	Output       int64   `json:"output"`
+	Reasoning    int64   `json:"reasoning"`
+	Calls        int     `json:"calls"`          // requests to a model
+	Cost         float64 `json:"cost,omitempty"` // in US dollars, if the tool recorded it
+}
+
+// Add adds o to t.
+func (t *Tokens) Add(o Tokens) {
+	t.Input += o.Input
+	t.CacheRead += o.CacheRead
+	t.CacheWrite += o.CacheWrite
+	t.CacheWrite1h += o.CacheWrite1h
+	t.Output += o.Output
+	t.Reasoning += o.Reasoning
+	t.Calls += o.Calls
+	t.Cost += o.Cost
+}
+
+// Total returns the number of all tokens of t.
+func (t Tokens) Total() int64 { return t.Input + t.CacheRead + t.CacheWrite + t.Output }
+
+// A Completeness is how complete a usage is.
+type Completeness string
+
+// The completenesses.
+const (
+	Exact        Completeness = "exact"         // every request is counted
+	LowerBound   Completeness = "lower_bound"   // some requests are missing
+	SessionTotal Completeness = "session_total" // the total includes other threads or branches
+	NoUsage      Completeness = "none"          // the transcript has no usage
+)
+
+// Usage is what a thread used, without its subagents.
+type Usage struct {
+	Tokens
+	Models       []ModelUsage `json:"models,omitempty"` // in order of first use
+	Completeness Completeness `json:"completeness"`
+	Reason       string       `json:"reason,omitempty"` // why it is not exact
+}
+
+// ModelUsage is the usage of one model.
+type ModelUsage struct {
+	Model    string `json:"model"`
+	Provider string `json:"provider,omitempty"`
+	Tokens
+}
+
+// Add adds t for a model of a provider. Both may be "".
+func (u *Usage) Add(provider, model string, t Tokens) {
+	u.Tokens.Add(t)
+	for i := range u.Models {
+		if u.Models[i].Model == model && u.Models[i].Provider == provider {
+			u.Models[i].Add(t)
+			return
+		}
+	}
+	u.Models = append(u.Models, ModelUsage{model, provider, t})
+}
+
+// A Gap is usage that is missing from a count.
+type Gap struct {
+	N      int    // number of occurrences; 0 if there is no gap
+	Reason string // "%d" is replaced by N
+}
+
+// Judge sets the completeness of u: NoUsage if nothing was counted, LowerBound
+// with the reason of the first gap, else Exact.
+func (u *Usage) Judge(gaps ...Gap) {
+	u.Completeness, u.Reason = Exact, ""
+	if u.Calls == 0 {
+		u.Completeness, u.Reason = NoUsage, "no usage is recorded"
+		return
+	}
+	for _, g := range gaps {
+		if g.N > 0 {
+			u.Completeness, u.Reason = LowerBound, strings.Replace(g.Reason, "%d", strconv.Itoa(g.N), 1)
+			return
+		}
+	}
+}
+
+// A Meter counts the usage of a thread while its transcript is read. Records
+// that were copied from another thread are counted separately.
+type Meter struct {
+	usage     Usage
+	inherited Tokens
+}
+
+// Add adds t for a model of a provider.
+func (m *Meter) Add(provider, model string, t Tokens, inherited bool) {
+	if inherited {
+		m.inherited.Add(t)
+	} else {
+		m.usage.Add(provider, model, t)
+	}
+}
+
+// Finish stores the usage in f, with the completeness that [Usage.Judge] gives it.
+func (m *Meter) Finish(f *Facts, gaps ...Gap) {
+	f.Usage, f.Inherited = m.usage, m.inherited
+	f.Usage.Judge(gaps...)
+}
