@@ -31,10 +31,9 @@ var databaseText = regexp.MustCompile(`^(CREATE|INSERT|SELECT|UPDATE|DELETE|DROP
 
 // untranslated are packages whose texts are being rewritten.
 var untranslated = []string{
-	"cmd/handoff", "cmd/handoff/internal/cli", "cmd/handoff/internal/pipelines", "cmd/handoff/internal/sessions",
-	"internal/config", "internal/demo", "internal/filelog", "internal/jsonl", "internal/jsonschema", "internal/lineage", "internal/names", "internal/pipeline",
-	"internal/pipeline/contract", "internal/session", "thread", "thread/amp", "thread/claude", "thread/codex", "thread/gemini",
-	"thread/opencode", "thread/opencode/internal/sqlsnap", "thread/pi", "workspace",
+	"cmd/handoff", "cmd/handoff/internal/pipelines", "internal/config", "internal/demo", "internal/filelog", "internal/jsonl",
+	"internal/lineage", "thread", "thread/amp", "thread/claude", "thread/codex", "thread/gemini", "thread/opencode",
+	"thread/opencode/internal/sqlsnap", "thread/pi", "workspace",
 }
 
 // A text is a string literal.
@@ -81,11 +80,15 @@ func texts(t *testing.T) []text {
 	return list
 }
 
+// absence is the one use of "is no" that is English.
+var absence = regexp.MustCompile(`(?i)\bthere (is|are|was) no\b`)
+
 // phrase returns the first phrase of a dialect in a text.
 func phrase(text string) string {
 	if databaseText.MatchString(text) {
 		return ""
 	}
+	text = absence.ReplaceAllString(text, "")
 	for _, pattern := range dialect {
 		if found := pattern.FindString(text); found != "" {
 			return found
@@ -118,7 +121,7 @@ func TestPhrase(t *testing.T) {
 		}
 	}
 	for _, good := range []string{
-		"is no longer active", "has no type", "invalid time", "not a directory", "the largest integer below 2^53", "standard input", "understands", "Show help for a command",
+		"is no longer active", "there are no other operators", "has no type", "invalid time", "not a directory", "the largest integer below 2^53", "standard input", "understands", "Show help for a command",
 		"wholesale", "layout", "SELECT told FROM place", "outstanding", "retell", "beginning",
 	} {
 		if found := phrase(good); found != "" {

@@ -183,7 +183,7 @@ func helpHint(c *cobra.Command, purpose string) handoff.Hint {
 
 // valueForms has what a flag takes, by the type of its value.
 var valueForms = map[string]string{
-	"bool": "write true or false", "int": "write a whole number", "int64": "write a whole number", "duration": "write a duration such as 90s or 5m",
+	"bool": "write true or false", "int": "write an integer", "int64": "write an integer", "duration": "write a duration such as 90s or 5m",
 }
 
 // flagError is called for flags that can't be parsed.
