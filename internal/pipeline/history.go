@@ -9,17 +9,24 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
+// A History lists the attempts of a run, oldest first.
+type History struct {
+	Issue    string         `json:"issue"`
+	Attempts []HistoryEntry `json:"attempts"`
+}
+
 // A HistoryEntry is one attempt of a stage, as history shows it.
 type HistoryEntry struct {
-	Stage   string     `json:"stage"`
-	Attempt int        `json:"attempt"`       // from 1
-	Ref     string     `json:"ref,omitempty"` // "" if there is no record
-	ID      string     `json:"id,omitempty"`  // of its record
-	Agent   string     `json:"agent"`
-	Outcome string     `json:"outcome"`
-	Read    []string   `json:"read"`    // the attempts it was made from: test#2, or test#? if that one is unknown
-	At      *time.Time `json:"at"`      // when it was recorded, null if it was not
-	Current bool       `json:"current"` // the run's folder contains it
+	Stage   string    `json:"stage"`
+	Attempt int       `json:"attempt"`       // from 1
+	Ref     string    `json:"ref,omitempty"` // "" if there is no record
+	Rev     int       `json:"rev,omitempty"` // revision of Ref, from 1
+	ID      string    `json:"id,omitempty"`  // of its record
+	Agent   string    `json:"agent"`
+	Outcome string    `json:"outcome"`
+	Read    []string  `json:"read"`               // the attempts it was made from: test#2, or test#? if that one is unknown
+	At      time.Time `json:"createdAt,omitzero"` // when it was recorded
+	Current bool      `json:"current"`            // the run's folder contains it
 }
 
 // HistoryOf returns the known attempts of a run, oldest first. If the order is
@@ -29,10 +36,7 @@ func HistoryOf(p *contract.Pipeline, s State) []HistoryEntry {
 	numbers := map[string]int{} // of attempts, by stage and digest
 	add := func(a Attempt, current bool) {
 		count[a.Stage]++
-		e := HistoryEntry{Stage: a.Stage, Attempt: count[a.Stage], Ref: a.Ref, ID: a.ID, Agent: a.Agent, Outcome: a.Outcome, Read: []string{}, Current: current}
-		if !a.At.IsZero() {
-			e.At = &a.At
-		}
+		e := HistoryEntry{Stage: a.Stage, Attempt: count[a.Stage], Ref: a.Ref, Rev: a.Revision, ID: a.ID, Agent: a.Agent, Outcome: a.Outcome, Read: []string{}, At: a.At, Current: current}
 		for _, stage := range sortedKeys(a.Read) {
 			e.Read = append(e.Read, attemptName(stage, numbers[stage+" "+a.Read[stage]]))
 		}
@@ -59,11 +63,14 @@ func attemptName(stage string, number int) string {
 }
 
 // Row returns the entry as table cells: stage, attempt, agent, outcome, inputs,
-// time, ref.
+// time, ref, revision.
 func (e HistoryEntry) Row() []string {
-	at := "unknown"
-	if e.At != nil {
+	at, rev := "unknown", ""
+	if !e.At.IsZero() {
 		at = e.At.Format(time.RFC3339)
 	}
-	return []string{e.Stage, strconv.Itoa(e.Attempt), e.Agent, e.Outcome, strings.Join(e.Read, " "), at, e.Ref}
+	if e.Rev > 0 {
+		rev = strconv.Itoa(e.Rev)
+	}
+	return []string{e.Stage, strconv.Itoa(e.Attempt), e.Agent, e.Outcome, strings.Join(e.Read, " "), at, e.Ref, rev}
 }

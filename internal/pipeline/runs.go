@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -98,7 +97,7 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 			continue
 		}
 		a := r.attempt(ctx, stage, record)
-		a.Ref = fmt.Sprintf("%s/%s --rev %d", record.Namespace, record.Name, revisions[record.Name])
+		a.Ref, a.Revision = record.Namespace+"/"+record.Name, revisions[record.Name]
 		if a.Started = r.started(ctx, record.Record.Producer, before); !a.Started.IsZero() {
 			a.Took = max(0, a.At.Sub(a.Started))
 		}

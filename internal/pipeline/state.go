@@ -68,13 +68,14 @@ type Output struct {
 
 // An Attempt is one attempt of a stage.
 type Attempt struct {
-	Stage   string
-	ID      string // of its record, "" if there is none
-	Ref     string // 42/plan.json --rev 2, "" if there is no record
-	Digest  string // SHA-256 in hexadecimal, "" if it is unknown
-	Agent   string
-	Outcome string // its verdict, status or classification
-	Tier    string
+	Stage    string
+	ID       string // of its record, "" if there is none
+	Ref      string // 42/plan.json, "" if there is no record
+	Revision int    // of Ref, from 1
+	Digest   string // SHA-256 in hexadecimal, "" if it is unknown
+	Agent    string
+	Outcome  string // its verdict, status or classification
+	Tier     string
 
 	// Read are the digests of the artifacts it was made from, by stage; nil if
 	// that is unknown.

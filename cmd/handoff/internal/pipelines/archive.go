@@ -14,15 +14,15 @@ func archiveCommand(d *desk) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "archive ISSUE",
 		Short: "Move a finished run to .pipeline/completed",
-		Long: `Archive moves .pipeline/ISSUE to .pipeline/completed, and prints where to. Where
-there is one of that name already it becomes ISSUE.2, and so on. The move is
-recorded, so that what was handed in is still found and read by its ref.
+		Long: `Archive moves .pipeline/ISSUE to .pipeline/completed and prints the new path. If
+that name is in use, the run becomes ISSUE.2, and so on. The move is recorded:
+submitted artifacts are still found by their refs.
 
-A run that is not finished stays where it is, unless a flag says otherwise.`,
+A run that is not finished is moved with --force only.`,
 		Example: "  handoff pipeline archive 42",
 		Args:    cli.Exactly(1, "one issue"),
 	}
-	c.Flags().BoolVar(&force, "force", false, "archive it though it is not finished")
+	c.Flags().BoolVar(&force, "force", false, "archive a run that is not finished")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return d.move(func(b *pipeline.Runs) (pipeline.Move, error) { return b.Archive(c.Context(), args[0], force) })
 	}
@@ -31,12 +31,11 @@ A run that is not finished stays where it is, unless a flag says otherwise.`,
 
 func unarchiveCommand(d *desk) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "unarchive NAME",
-		Short: "Move an archived run back",
-		Long: `Unarchive moves .pipeline/completed/NAME back to where its run was, and prints
-where that is.`,
+		Use:     "unarchive NAME",
+		Short:   "Move an archived run back",
+		Long:    `Unarchive moves .pipeline/completed/NAME back to .pipeline and prints its path.`,
 		Example: "  handoff pipeline unarchive 42\n  handoff pipeline unarchive 42.2",
-		Args:    cli.Exactly(1, "the name of one folder"),
+		Args:    cli.Exactly(1, "one folder name"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return d.move(func(b *pipeline.Runs) (pipeline.Move, error) { return b.Unarchive(c.Context(), args[0]) })

@@ -13,16 +13,15 @@ func briefCommand(d *desk) *cobra.Command {
 	var bytes int
 	c := &cobra.Command{
 		Use:   "brief ISSUE --for AGENT",
-		Short: "What an agent reads and writes, in a few lines for its prompt",
-		Long: `Brief prints the paths that an agent reads, each with one line of what lies there,
-and the path that it writes: never the artifacts themselves. On its turn those
-are what next says, else all that it ever reads and writes. The text has at most
-as many bytes as --bytes says.`,
+		Short: "Print what an agent reads and writes, for its prompt",
+		Long: `Brief prints the paths that an agent reads, each with a summary of one line, and
+the path that it writes, but not the artifacts. If it is the agent's turn, these
+are the paths of handoff pipeline next, otherwise all that it reads and writes.`,
 		Example: "  handoff pipeline brief 42 --for jg-worker",
 		Args:    cli.Exactly(1, "one issue"),
 	}
-	c.Flags().StringVar(&agent, "for", "", "the `agent`")
-	c.Flags().IntVar(&bytes, "bytes", 2000, "at most this `number` of bytes")
+	c.Flags().StringVar(&agent, "for", "", "`agent` that the text is for")
+	c.Flags().IntVar(&bytes, "bytes", 2000, "maximum `number` of bytes")
 	c.MarkFlagRequired("for")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return d.run(c.Context(), args[0], func(_ *workspace.Workspace, p *contract.Pipeline, s pipeline.State) error {

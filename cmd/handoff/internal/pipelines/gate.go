@@ -12,17 +12,17 @@ func gateCommand(d *desk) *cobra.Command {
 	var base string
 	c := &cobra.Command{
 		Use:   "gate ISSUE STAGE",
-		Short: "Whether a stage may be built upon",
-		Long: `Gate holds a stage's artifact against its contract, against itself, and against
-what came before it. For implement and git it also holds what changed in the git
-repository against the plan: commits since the base, what is staged, what is
-not, and files that git doesn't know.
+		Short: "Check whether a stage is ready to build on",
+		Long: `Gate validates a stage's artifact against its contract, and checks that it is
+consistent in itself and with the earlier stages. For implement and git it also
+compares the changes in the git repository with the plan: commits since the
+base, staged and unstaged changes, and untracked files.
 
-It only answers. Exit code 1 says that the gate does not hold.`,
+Gate changes nothing. Exit code 1: the stage is not ready.`,
 		Example: "  handoff pipeline gate 42 plan\n  handoff pipeline gate 42 implement --base origin/main",
 		Args:    cli.Exactly(2, "one issue and one stage"),
 	}
-	c.Flags().StringVar(&base, "base", "", "the `commit` from which changes count (default: where HEAD parted from the main branch)")
+	c.Flags().StringVar(&base, "base", "", "`commit` that changes are compared with (default: the merge base with the main branch)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return d.run(c.Context(), args[0], func(w *workspace.Workspace, p *contract.Pipeline, s pipeline.State) error {
 			stage, err := p.Stage(args[1])

@@ -13,10 +13,9 @@ import (
 func getCommand(d *desk) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "get ISSUE STAGE",
-		Short: "Where a stage's artifact lies",
-		Long: `Get prints the path of a stage's artifact, below the workspace, and never what is
-in it: paths are what agents hand on. Exit code 3 says that the stage has not
-been done.`,
+		Short: "Print the path of a stage's artifact",
+		Long: `Get prints the path of a stage's artifact, relative to the workspace. It does
+not print the content. Exit code 3: the stage has no artifact.`,
 		Example: "  handoff pipeline get 42 plan",
 		Args:    cli.Exactly(2, "one issue and one stage"),
 	}

@@ -14,14 +14,14 @@ func initCommand(d *desk) *cobra.Command {
 	var complexity string
 	c := &cobra.Command{
 		Use:   "init ISSUE",
-		Short: "Make a run's folder",
-		Long: `Init makes .pipeline/ISSUE, and prints its path. A folder that is there already
-stays as it is. With --complexity it also begins state.yaml: a trivial issue
-needs no plan.`,
+		Short: "Create the folder of a run",
+		Long: `Init creates .pipeline/ISSUE and prints its path. An existing folder is not
+changed. With --complexity it also creates state.yaml: a trivial issue needs no
+plan.`,
 		Example: "  handoff pipeline init 42\n  handoff pipeline init PROJ-7 --complexity trivial",
 		Args:    cli.Exactly(1, "one issue"),
 	}
-	c.Flags().StringVar(&complexity, "complexity", "", "how large the issue is: `trivial`, standard or complex")
+	c.Flags().StringVar(&complexity, "complexity", "", "complexity `level` of the issue: trivial, standard or complex")
 	c.RegisterFlagCompletionFunc("complexity", cobra.FixedCompletions([]string{"trivial", "standard", "complex"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return d.book(func(w *workspace.Workspace, b *pipeline.Runs) error {

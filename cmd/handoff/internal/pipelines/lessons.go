@@ -19,12 +19,13 @@ func lessonsCommand(d *desk) *cobra.Command {
 	var example bool
 	c := &cobra.Command{
 		Use:   "lessons",
-		Short: "Failures that were seen before, and what helped",
-		Long: fmt.Sprintf(`Lessons are kept in .pipeline/lessons.yaml, across runs: a planner reads them
-before it plans. At most %d are kept; beyond that the oldest goes.`, pipeline.MaxLessons),
-		Example: "  handoff pipeline lessons add --pattern 'port is taken' --mitigation 'listen on port 0'\n  go test ./... 2>&1 | handoff pipeline lessons match -",
+		Short: "Manage the known failures and their mitigations",
+		Long: fmt.Sprintf(`Lessons are failures and their mitigations. They are stored in
+.pipeline/lessons.yaml for all runs: a planner reads them before it plans. At
+most %d are stored; adding another removes the oldest.`, pipeline.MaxLessons),
+		Example: "  handoff pipeline lessons list\n  go test ./... 2>&1 | handoff pipeline lessons match -",
 	}
-	c.Flags().BoolVar(&example, "example", false, "print a file of lessons that shows how one is written")
+	c.Flags().BoolVar(&example, "example", false, "print an example of lessons.yaml")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if example {
 			_, err := io.WriteString(d.Out, pipeline.ExampleLessons)
@@ -40,16 +41,16 @@ func lessonsAddCommand(d *desk) *cobra.Command {
 	var l pipeline.Lesson
 	c := &cobra.Command{
 		Use:   "add",
-		Short: "Add a lesson, or count one that is known",
-		Long: `Add writes a lesson. A pattern that is there already, but for case and space,
-is counted once more instead.`,
-		Example: "  handoff pipeline lessons add --pattern 'port is taken' --mitigation 'listen on port 0' --issue 42",
+		Short: "Add a lesson, or count a known one",
+		Long: `Add stores a lesson. If the pattern exists, ignoring case and white space, its
+count is increased instead.`,
+		Example: "  handoff pipeline lessons add --pattern 'port is taken' \\\n      --mitigation 'listen on port 0' --issue 42",
 		Args:    cli.Exactly(0, ""),
 	}
-	c.Flags().StringVar(&l.Pattern, "pattern", "", "what failed, in `words` that would be said again")
-	c.Flags().StringVar(&l.Mitigation, "mitigation", "", "what helped, in `words`")
-	c.Flags().StringVar(&l.Issue, "issue", "", "the `issue` in which it was seen")
-	c.Flags().StringVar(&l.Date, "date", "", "the `day`: 2026-11-21 (default: today)")
+	c.Flags().StringVar(&l.Pattern, "pattern", "", "`text` of the failure, in words that are likely to occur again")
+	c.Flags().StringVar(&l.Mitigation, "mitigation", "", "`text` that describes the mitigation")
+	c.Flags().StringVar(&l.Issue, "issue", "", "`issue` in which it occurred")
+	c.Flags().StringVar(&l.Date, "date", "", "`date` as 2006-01-02 (default: today)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		l.Date = cmp.Or(l.Date, d.Now().Format(time.DateOnly))
 		return d.changeLessons(func(list []pipeline.Lesson) ([]pipeline.Lesson, error) { return pipeline.AddLesson(list, l) })
@@ -61,14 +62,14 @@ func lessonsPruneCommand(d *desk) *cobra.Command {
 	keep := pipeline.MaxLessons
 	c := &cobra.Command{
 		Use:     "prune",
-		Short:   "Keep only the newest lessons",
+		Short:   "Remove all but the newest lessons",
 		Example: "  handoff pipeline lessons prune --keep 20",
 		Args:    cli.Exactly(0, ""),
 	}
-	c.Flags().IntVar(&keep, "keep", keep, "this `number`")
+	c.Flags().IntVar(&keep, "keep", keep, "`number` of lessons to keep")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if keep < 1 {
-			return cli.Invalid("--keep", strconv.Itoa(keep), "keeps nothing", "the smallest number is 1")
+			return cli.Invalid("--keep", strconv.Itoa(keep), "must be 1 or greater", "keep at least 1")
 		}
 		return d.changeLessons(func(list []pipeline.Lesson) ([]pipeline.Lesson, error) {
 			return pipeline.PruneLessons(list, keep), nil
@@ -77,14 +78,14 @@ func lessonsPruneCommand(d *desk) *cobra.Command {
 	return c
 }
 
-// changeLessons changes the lessons and says how many there are.
+// changeLessons changes the lessons and prints how many there are.
 func (d *desk) changeLessons(change func([]pipeline.Lesson) ([]pipeline.Lesson, error)) error {
 	return d.book(func(_ *workspace.Workspace, b *pipeline.Runs) error {
 		list, err := pipeline.ChangeLessons(b.Files, change)
 		if err != nil {
 			return err
 		}
-		return d.print(list, func() { fmt.Fprintf(d.Out, "%d lessons\n", len(list)) })
+		return d.print(lessonList{append([]pipeline.Lesson{}, list...)}, func() { fmt.Fprintf(d.Out, "lessons: %d\n", len(list)) })
 	})
 }
 
@@ -101,10 +102,18 @@ func lessonsListCommand(d *desk) *cobra.Command {
 			for i, l := range list {
 				rows[i] = l.Row()
 			}
-			return d.print(append([]pipeline.Lesson{}, list...), func() { d.Table(lessonHead, rows) })
+			return d.print(lessonList{append([]pipeline.Lesson{}, list...)}, func() { d.Table(lessonHead, rows) })
 		})
 	}
 	return c
+}
+
+type lessonList struct {
+	Lessons []pipeline.Lesson `json:"lessons"`
+}
+
+type lessonMatches struct {
+	Matches []pipeline.Match `json:"matches"`
 }
 
 // lessons reads the lessons.
@@ -123,8 +132,8 @@ var lessonHead = []string{"date", "times", "issue", "pattern", "mitigation"}
 func lessonsMatchCommand(d *desk) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "match TEXT|-",
-		Short:   "Find the lessons that a failure reminds of, best first",
-		Long:    "Match ranks the lessons by how many words of their pattern a failure has. - reads\nthe failure from standard input. Exit code 1 says that there is none.",
+		Short:   "Find the lessons that match a failure, best first",
+		Long:    "Match ranks the lessons by the share of their pattern's words that the failure\ncontains. - reads the failure from standard input. Exit code 1: none matches.",
 		Example: "  handoff pipeline lessons match 'listen tcp :8080: bind: port is taken'",
 		Args:    cli.Exactly(1, "one text"),
 	}
@@ -143,7 +152,7 @@ func lessonsMatchCommand(d *desk) *cobra.Command {
 			for i, m := range matches {
 				rows[i] = append([]string{fmt.Sprintf("%.0f%%", m.Score*100)}, m.Row()...)
 			}
-			return d.answer(len(matches) > 0, matches, func() { d.Table(append([]string{"words"}, lessonHead...), rows) })
+			return d.answer(len(matches) > 0, lessonMatches{matches}, func() { d.Table(append([]string{"words"}, lessonHead...), rows) })
 		})
 	}
 	return c

@@ -12,18 +12,18 @@ func nextCommand(d *desk) *cobra.Command {
 	var acceptStale bool
 	c := &cobra.Command{
 		Use:   "next ISSUE",
-		Short: "Which agent acts next, from what, and why",
-		Long: `Next reads a run's artifacts and says what comes next: the agent, the files it
-reads, the file it writes, and the reason. It looks at what artifacts say, at
-what they were made from, and at the order in which they are known to have been
-written, never at file times.
+		Short: "Show which agent acts next, and why",
+		Long: `Next reads the artifacts of a run and prints the next step: the agent, the files
+it reads, the file it writes, and the reason. The step depends on the contents
+of the artifacts, on what they were made from, and on the known order of the
+writes, never on file times.
 
-It does not build on an artifact that was made from something that changed
-since: that stage is done again first, unless --accept-stale is given.`,
+A stage is stale if an artifact that it was made from has changed. Stale stages
+are repeated first, unless --accept-stale is given.`,
 		Example: "  handoff pipeline next 42\n  handoff pipeline next 42 --json",
 		Args:    cli.Exactly(1, "one issue"),
 	}
-	c.Flags().BoolVar(&acceptStale, "accept-stale", false, "build on artifacts though what they were made from changed")
+	c.Flags().BoolVar(&acceptStale, "accept-stale", false, "build on stale artifacts")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return d.run(c.Context(), args[0], func(_ *workspace.Workspace, p *contract.Pipeline, s pipeline.State) error {
 			s.AcceptStale = acceptStale

@@ -1,5 +1,5 @@
-// Package pipelines has the commands about pipelines: what comes next in a run,
-// whether a stage holds, and what its attempts were.
+// Package pipelines has the commands that submit and check the artifacts of a
+// staged pipeline, and show what comes next.
 package pipelines
 
 import (
@@ -19,36 +19,36 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Commands are the commands that this room adds to the command line.
+// Commands are the commands of this package.
 var Commands = []cli.Command{cli.NewPrimary(pipelineCommand, "pipeline")}
 
-// below are the commands below handoff pipeline, a file each.
-var below = []func(*desk) *cobra.Command{
+// subcommands are those of handoff pipeline, one file each.
+var subcommands = []func(*desk) *cobra.Command{
 	initCommand, putCommand, getCommand, validateCommand, gateCommand, nextCommand,
 	historyCommand, briefCommand, traceCommand, archiveCommand, unarchiveCommand, lessonsCommand,
 }
 
-// A desk is the command line as these commands see it.
+// A desk adds what pipeline commands need to the command line.
 type desk struct{ *cli.App }
 
 func pipelineCommand(app *cli.App) *cobra.Command {
 	d := &desk{app}
 	c := &cobra.Command{
 		Use:     "pipeline",
-		Short:   "Stages with contracts, gates that hold, and what comes next",
+		Short:   "Run a staged pipeline with validated artifacts",
 		GroupID: cli.Pipelines,
-		Long: `A pipeline leads from an issue to a merge in stages: plan, implement, test,
-debug, review, git. A run is a folder, .pipeline/ISSUE, with one JSON file a
-stage. Folders that other tools wrote are read as they are; what is handed in
-with put is recorded too, and every attempt stays readable.
+		Long: `A pipeline takes an issue to a merge in stages: plan, implement, test, debug,
+review, git. A run is a folder, .pipeline/ISSUE, with one JSON file for each
+stage. Artifacts submitted with put are also recorded, and every attempt stays
+readable. Folders written by other tools can be read as they are.
 
-A project changes stages and their schemas in .handoff/pipelines/*.yaml;
-docs/pipeline.md shows how.`,
+A project can change the stages and their schemas in .handoff/pipelines/*.yaml;
+see docs/pipeline.md.`,
 		Example: "  handoff pipeline next 42\n  handoff pipeline put 42 plan plan.json --as jg-subplanner",
 		RunE:    group,
 	}
 	c.PersistentFlags().BoolVar(&d.AsJSON, "json", false, "print JSON")
-	for _, command := range below {
+	for _, command := range subcommands {
 		sub := command(d)
 		if strings.Contains(sub.Use, " ISSUE") {
 			sub.ValidArgsFunction = d.complete
@@ -58,13 +58,13 @@ docs/pipeline.md shows how.`,
 	return c
 }
 
-// complete offers the issues that have a run, then a stage, then files.
+// complete completes an issue that has a run, then a stage, then a file.
 func (d *desk) complete(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 1 || len(args) == 1 && !strings.Contains(c.Use, "STAGE") {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	var words []string
-	_ = d.book(func(_ *workspace.Workspace, b *pipeline.Runs) error { // without an answer nothing is offered
+	_ = d.book(func(_ *workspace.Workspace, b *pipeline.Runs) error { // an error means no completions
 		if len(args) == 1 {
 			for _, stage := range b.Pipeline.Stages {
 				words = append(words, stage.Name+"\t"+stage.Purpose)
@@ -82,7 +82,7 @@ func (d *desk) complete(c *cobra.Command, args []string, _ string) ([]string, co
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// group is what a command does that only has others below it.
+// group runs a command that only has subcommands.
 func group(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return c.Help()
@@ -90,7 +90,7 @@ func group(c *cobra.Command, args []string) error {
 	return cli.UnknownCommand(c, args[0])
 }
 
-// print prints an answer, as JSON or else as do prints it.
+// print prints an answer as JSON, or calls do to print it for people.
 func (d *desk) print(v any, do func()) error {
 	if d.AsJSON {
 		return d.JSON(v)
@@ -99,7 +99,7 @@ func (d *desk) print(v any, do func()) error {
 	return nil
 }
 
-// answer is print for a question whose answer may be no.
+// answer is print for a command that can have a negative result.
 func (d *desk) answer(yes bool, v any, do func()) error {
 	if err := d.print(v, do); err != nil || yes {
 		return err
@@ -107,7 +107,7 @@ func (d *desk) answer(yes bool, v any, do func()) error {
 	return cli.ErrNo
 }
 
-// lines prints lines that may hold text from outside.
+// lines prints text that can contain control characters.
 func (d *desk) lines(text string) {
 	for line := range strings.Lines(text) {
 		fmt.Fprintln(d.Out, cli.OneLine(strings.TrimSuffix(line, "\n")))

@@ -20,22 +20,23 @@ func putCommand(d *desk) *cobra.Command {
 	var from []string
 	c := &cobra.Command{
 		Use:   "put ISSUE STAGE FILE|-",
-		Short: "Hand in a stage's artifact: checked, recorded, and written to the run's folder",
-		Long: `Put holds an artifact against its stage's contract and, where it fits, records
-it as the newest attempt and writes it to .pipeline/ISSUE, whose path it prints.
-Earlier attempts stay readable: handoff read ISSUE/plan.json --rev 1.
+		Short: "Submit a stage's artifact",
+		Long: `Put validates an artifact against the contract of its stage. If it is valid, put
+records it as the newest attempt, writes it to .pipeline/ISSUE and prints that
+path. Earlier attempts stay readable: handoff read ISSUE/plan.json --rev 1.
 
-Only a stage's writer hands it in: --as, or HANDOFF_AGENT, says who does. The
-record holds what the artifact was made from: what its writer reads, as that is
-now, or what --from names.
+Only the writer of a stage can submit it, as identified by --as or
+HANDOFF_AGENT. The record names what the artifact was made from: the current
+inputs of the writer, or what --from names.
 
-Nothing is written where the artifact breaks its contract; everything that is
-wrong with it is printed, each with a JSON pointer.`,
-		Example: "  handoff pipeline put 42 plan plan.json --as jg-subplanner\n  handoff pipeline put 42 test - --as jg-tester < result.json",
-		Args:    cli.Exactly(3, "an issue, a stage and a file"),
+If the artifact is invalid, nothing is written, and every error is printed with
+a JSON pointer.`,
+		Example: "  handoff pipeline put 42 plan plan.json --as jg-subplanner\n" +
+			"  handoff pipeline put 42 test - --as jg-tester < result.json",
+		Args: cli.Exactly(3, "an issue, a stage and a file"),
 	}
-	c.Flags().StringVar(&as, "as", "", "the `agent` that hands it in (default: HANDOFF_AGENT)")
-	c.Flags().StringArrayVar(&from, "from", nil, "a `ref` that it was made from; may be repeated (default: what its writer reads)")
+	c.Flags().StringVar(&as, "as", "", "`agent` that submits it (default: HANDOFF_AGENT)")
+	c.Flags().StringArrayVar(&from, "from", nil, "`ref` of an artifact it was made from; may be repeated (default: the inputs of its writer)")
 	c.RegisterFlagCompletionFunc("from", d.CompleteRefs)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		body, err := contract.ReadFile(d.Dir, args[2], d.In)
@@ -50,13 +51,13 @@ wrong with it is printed, each with a JSON pointer.`,
 	return c
 }
 
-// producer is who the environment says is at work, as an agent.
+// producer is the producer that the environment identifies, with an agent.
 func (d *desk) producer(agent string) handoff.Producer {
-	said := config.Identity(d.Getenv)
+	known := config.Identity(d.Getenv)
 	if agent != "" {
-		said = append([]handoff.Producer{{Agent: agent, Source: handoff.FromFlag}}, said...)
+		known = append([]handoff.Producer{{Agent: agent, Source: handoff.FromFlag}}, known...)
 	}
-	return handoff.Identify(said...)
+	return handoff.Identify(known...)
 }
 
 func (d *desk) put(ctx context.Context, w *workspace.Workspace, b *pipeline.Runs, sub pipeline.Submission, from []string, file string) error {
@@ -76,14 +77,14 @@ func (d *desk) put(ctx context.Context, w *workspace.Workspace, b *pipeline.Runs
 		d.Warn("%s: %s", file, p)
 	}
 	for _, found := range r.SavedEdits {
-		d.Warn("%s had been changed without a record; the change is kept as %s", found.Path, found.ID)
+		d.Warn("%s was edited outside handoff; the edit was saved as %s", found.Path, found.ID)
 	}
 	for _, warning := range r.Warnings {
 		d.Warn("%s", warning)
 	}
 	d.Warnings(w.RenderSession(ctx, producer.Session))
 	if r.Existing {
-		fmt.Fprintln(d.Err, "it says so already; nothing was added")
+		fmt.Fprintln(d.Err, "unchanged; no new revision recorded")
 	} else {
 		fmt.Fprintln(d.Err, cli.Event(r.Artifact))
 	}

@@ -14,19 +14,19 @@ func traceCommand(d *desk) *cobra.Command {
 	var state bool
 	c := &cobra.Command{
 		Use:   "trace ISSUE",
-		Short: "How a run went: attempts, durations, retries",
-		Long: `Trace shows the attempts of each stage in the order in which they are known to
-have happened. An attempt took as long as from when its agent's run was opened,
-or from when the attempt before it was handed in, whichever is later, until it
-was handed in itself. What nobody wrote down is shown as unknown.
+		Short: "Show the attempts, durations and retries of a run",
+		Long: `Trace shows the attempts of each stage in their known order. The duration of an
+attempt ends when it was submitted. It starts when the agent's run was opened or
+when the previous attempt was submitted, whichever is later. Times that were not
+recorded are shown as unknown.
 
-With --state it prints the state.yaml that the artifacts make. Where the run has
-one that says something else, each difference is told on standard error, and the
-exit code is 1.`,
+With --state it prints the state.yaml that follows from the artifacts. If the
+run's own state.yaml differs, each difference is printed on standard error and
+the exit code is 1.`,
 		Example: "  handoff pipeline trace 42\n  handoff pipeline trace 42 --state",
 		Args:    cli.Exactly(1, "one issue"),
 	}
-	c.Flags().BoolVar(&state, "state", false, "print state.yaml as the artifacts make it")
+	c.Flags().BoolVar(&state, "state", false, "print the state.yaml that follows from the artifacts")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return d.past(c.Context(), args[0], func(p *contract.Pipeline, s pipeline.State) error {
 			if state {
@@ -45,7 +45,7 @@ func (d *desk) trace(t pipeline.Trace) {
 		fmt.Fprintf(d.Err, "retries of %s: %d\n", stage, t.Retries[stage])
 	}
 	if t.TotalMS > 0 {
-		fmt.Fprintf(d.Err, "%s altogether\n", time.Duration(t.TotalMS)*time.Millisecond)
+		fmt.Fprintf(d.Err, "total duration: %s\n", time.Duration(t.TotalMS)*time.Millisecond)
 	}
 }
 

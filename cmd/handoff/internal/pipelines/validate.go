@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// validation is what a contract says of one file.
+// A validation is the result for one file.
 type validation struct {
 	File  string `json:"file"`
 	Stage string `json:"stage"`
@@ -20,27 +20,32 @@ type validation struct {
 	contract.Report
 }
 
+type validations struct {
+	Valid bool         `json:"valid"` // all files are
+	Files []validation `json:"files"`
+}
+
 func validateCommand(d *desk) *cobra.Command {
 	var compat, stage string
 	c := &cobra.Command{
 		Use:   "validate FILE…",
-		Short: "Hold artifacts against their contracts",
-		Long: `Validate checks the types, values and shapes of artifacts, and prints everything
-that is wrong, each with a JSON pointer. Keys that the contract doesn't name are
-warnings. A file's name tells its stage, unless --stage does; - is standard
+		Short: "Validate artifacts against their schemas",
+		Long: `Validate checks the types, values and structure of artifacts and prints every
+error with a JSON pointer. Keys that the contract does not define are warnings.
+The stage is determined by the name of the file, or by --stage. - reads standard
 input.
 
-With --compat it checks one file as pipeline/schema.py does: the presence of
+With --compat it checks one file like pipeline/schema.py: the presence of
 required keys, with the same texts and exit codes. --compat=expert also checks
 tiers.
 
-Exit code 1 says that a file breaks its contract.`,
+Exit code 1: a file is invalid.`,
 		Example: "  handoff pipeline validate .pipeline/42/*.json\n  handoff pipeline validate - --stage plan < plan.json",
 		Args:    cobra.ArbitraryArgs,
 	}
-	c.Flags().StringVar(&compat, "compat", "", "answer as schema.py of this `edition`: practitioner or expert")
+	c.Flags().StringVar(&compat, "compat", "", "print the output of schema.py, `edition` practitioner or expert")
 	c.Flags().Lookup("compat").NoOptDefVal = string(contract.Practitioner)
-	c.Flags().StringVar(&stage, "stage", "", "the `stage` whose contract counts")
+	c.Flags().StringVar(&stage, "stage", "", "`stage` whose contract applies")
 	c.MarkFlagsMutuallyExclusive("compat", "stage")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return d.book(func(_ *workspace.Workspace, b *pipeline.Runs) error {
@@ -48,7 +53,7 @@ Exit code 1 says that a file breaks its contract.`,
 				return d.compat(b.Pipeline, contract.Dialect(compat), args)
 			}
 			if len(args) == 0 {
-				return cli.Invalid("validate", "", "takes files", "usage: handoff pipeline validate FILE…")
+				return cli.Invalid("validate", "", "requires at least one file", "usage: handoff pipeline validate FILE…")
 			}
 			return d.validate(b.Pipeline, stage, args)
 		})
@@ -58,10 +63,10 @@ Exit code 1 says that a file breaks its contract.`,
 
 func (d *desk) compat(p *contract.Pipeline, edition contract.Dialect, files []string) error {
 	if d.AsJSON {
-		return cli.Invalid("--compat", string(edition), "prints no JSON", "leave --json out")
+		return cli.Invalid("--compat", string(edition), "--compat and --json are mutually exclusive", "leave --json out")
 	}
 	if edition != contract.Practitioner && edition != contract.Expert {
-		return cli.Invalid("--compat", string(edition), "no such edition", "the editions are practitioner and expert")
+		return cli.Invalid("", "--compat", fmt.Sprintf("unknown edition %q", edition), "use practitioner or expert")
 	}
 	answer := p.Compat(edition, func(name string) ([]byte, error) { return contract.ReadFile(d.Dir, name, d.In) }, files...)
 	io.WriteString(d.Out, answer.Out)
@@ -73,7 +78,7 @@ func (d *desk) compat(p *contract.Pipeline, edition contract.Dialect, files []st
 }
 
 func (d *desk) validate(p *contract.Pipeline, stage string, files []string) error {
-	list, valid := []validation{}, true
+	result := validations{Valid: true, Files: []validation{}}
 	for _, file := range files {
 		name := stage
 		if name == "" {
@@ -88,10 +93,10 @@ func (d *desk) validate(p *contract.Pipeline, stage string, files []string) erro
 			return err
 		}
 		report := s.Validate(b)
-		valid = valid && report.Valid()
-		list = append(list, validation{file, s.Name, report.Valid(), report})
+		result.Valid = result.Valid && report.Valid()
+		result.Files = append(result.Files, validation{file, s.Name, report.Valid(), report})
 	}
-	return d.answer(valid, list, func() { d.validated(list) })
+	return d.answer(result.Valid, result, func() { d.validated(result.Files) })
 }
 
 func (d *desk) validated(list []validation) {
