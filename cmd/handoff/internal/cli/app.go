@@ -125,7 +125,7 @@ func (a *App) root(commands []Command, args []string) *cobra.Command {
 	}
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "use the workspace in `directory` (default: search upward from the current directory)")
+	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "use the workspace in this `directory`")
 	root.SetFlagErrorFunc(a.flagError)
 	root.AddGroup(groups...)
 	var primary []string

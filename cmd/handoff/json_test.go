@@ -1,0 +1,353 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/spf13/cobra"
+)
+
+// A member is a field of an object that docs/json.md documents.
+type member struct {
+	kind     string
+	optional bool
+	seen     bool
+}
+
+// A contract has the documented objects by name, each with its fields.
+type contract map[string]map[string]*member
+
+var (
+	heading = regexp.MustCompile(`^### (.+)$`)
+	link    = regexp.MustCompile(`\[[^]]+\]\(#([a-z-]+)\)`)
+	row     = regexp.MustCompile("^\\| `(\\w+)` \\| ([^|]+) \\|")
+)
+
+// readContract reads the objects of docs/json.md.
+func readContract(t *testing.T) contract {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := contract{}
+	var fields map[string]*member
+	var includes []func() // after all objects are known
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "## ") {
+			fields = nil
+		}
+		if m := heading.FindStringSubmatch(line); m != nil {
+			fields = map[string]*member{}
+			docs[strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")] = fields
+		}
+		if m := link.FindStringSubmatch(line); m != nil && strings.HasSuffix(line, "and:") {
+			into, from, optional := fields, m[1], strings.Contains(line, "unless")
+			includes = append(includes, func() {
+				for name, f := range docs.object(t, from) {
+					into[name] = &member{kind: f.kind, optional: f.optional || optional, seen: true}
+				}
+			})
+		}
+		if m := row.FindStringSubmatch(line); m != nil && fields != nil {
+			kind, optional := strings.CutSuffix(m[2], ", optional")
+			fields[m[1]] = &member{kind: link.ReplaceAllString(kind, "#$1"), optional: optional}
+		}
+	}
+	for _, include := range includes {
+		include()
+	}
+	return docs
+}
+
+func (docs contract) object(t *testing.T, name string) map[string]*member {
+	fields, ok := docs[name]
+	if !ok {
+		t.Fatalf("docs/json.md has no object %q", name)
+	}
+	return fields
+}
+
+// check compares a value with a documented type.
+func (docs contract) check(t *testing.T, where, kind string, v any) {
+	t.Helper()
+	if kind, nullable := strings.CutSuffix(kind, " or null"); nullable {
+		if v != nil {
+			docs.check(t, where, kind, v)
+		}
+		return
+	}
+	if item, ok := strings.CutPrefix(kind, "list of "); ok {
+		list, isList := v.([]any)
+		for i, x := range list {
+			docs.check(t, fmt.Sprintf("%s[%d]", where, i), item, x)
+		}
+		if !isList {
+			t.Errorf("%s = %v, want a list", where, v)
+		}
+		return
+	}
+	if item, ok := strings.CutPrefix(kind, "map of "); ok {
+		m, isMap := v.(map[string]any)
+		for key, x := range m {
+			docs.check(t, where+"."+key, item, x)
+		}
+		if !isMap {
+			t.Errorf("%s = %v, want an object", where, v)
+		}
+		return
+	}
+	if name, ok := strings.CutPrefix(kind, "#"); ok {
+		docs.checkObject(t, where, name, v)
+		return
+	}
+	if !isKind(kind, v) {
+		t.Errorf("%s = %v, want %s", where, v, kind)
+	}
+	if text, ok := v.(string); ok && kind == "string" && !strings.HasSuffix(where, "_at") && !strings.Contains(where, "variables") {
+		if _, err := time.Parse(time.RFC3339, text); err == nil {
+			t.Errorf("%s = %s, a time that is documented as a string", where, text)
+		}
+	}
+}
+
+func isKind(kind string, v any) bool {
+	switch v := v.(type) {
+	case string:
+		_, err := time.Parse(time.RFC3339Nano, v)
+		return kind == "string" || kind == "any" || kind == "time" && err == nil
+	case bool:
+		return kind == "boolean" || kind == "any"
+	case json.Number:
+		_, err := v.Int64()
+		return kind == "number" || kind == "any" || kind == "integer" && err == nil
+	}
+	return kind == "any"
+}
+
+func (docs contract) checkObject(t *testing.T, where, name string, v any) {
+	t.Helper()
+	fields := docs.object(t, name)
+	m, ok := v.(map[string]any)
+	if !ok {
+		t.Errorf("%s = %v, want an object", where, v)
+		return
+	}
+	for key, x := range m {
+		f, ok := fields[key]
+		if !ok {
+			t.Errorf("%s.%s is not documented for %q", where, key, name)
+			continue
+		}
+		f.seen = true
+		if (strings.HasSuffix(key, "At") || key == "time") != (f.kind == "time") {
+			t.Errorf("%s.%s: the type is %s; times, and only times, have names that end in At", where, key, f.kind)
+		}
+		docs.check(t, where+"."+key, f.kind, x)
+	}
+	for key, f := range fields {
+		if _, ok := m[key]; !ok && !f.optional {
+			t.Errorf("%s.%s is missing; docs/json.md does not call it optional for %q", where, key, name)
+		}
+	}
+}
+
+// rareFields are documented fields that the commands of TestJSONContract need
+// not produce: they appear after damage, in linked worktrees and git
+// repositories, by other tools, or only if a process runs for long enough.
+var rareFields = []string{
+	"artifact.root", "artifact.worktree", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
+	"session.child", "session.adopted", "session.archived", "session.title", "repeated-close.endedAt", "opened-session.warnings",
+	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "move.warnings",
+	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.warnings",
+	"thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
+	"message.inherited", "message.thinking", "call.pending", "call.failed",
+	"finding.note", "kept-body.digest", "kept-body.sizeBytes", "kept-body.need",
+}
+
+// TestJSONContract compares the answers of every command with docs/json.md.
+func TestJSONContract(t *testing.T) {
+	docs := readContract(t)
+	c := newConsole(t)
+	// answer runs a command and compares each object that it prints.
+	answer := func(object, line string) {
+		t.Helper()
+		args, before := strings.Fields(line), c.said.Len()
+		out, _ := c.run("", append(args, "--json")...)
+		dec := json.NewDecoder(strings.NewReader(out))
+		dec.UseNumber()
+		n := 0
+		for ; dec.More(); n++ {
+			var v map[string]any
+			if err := dec.Decode(&v); err != nil {
+				t.Errorf("handoff %s: the answer is not an object: %v", line, err)
+				return
+			}
+			docs.checkObject(t, line, object, v)
+		}
+		if stream := args[0] == "watch"; n == 0 || n > 1 && !stream {
+			t.Errorf("handoff %s: %d objects, want one\n%s", line, n, c.said.String()[before:])
+		}
+	}
+	id := func(args ...string) string { return strings.TrimSpace(c.ok(args...)) }
+	answerArtifacts(c, answer, id)
+	answerSessions(c, answer)
+	answerPipelines(c, answer)
+	answerThreads(c, answer)
+	for name, fields := range docs {
+		for field, f := range fields {
+			if !f.seen && !slices.Contains(rareFields, name+"."+field) {
+				t.Errorf("docs/json.md has %s.%s, which no answer has", name, field)
+			}
+		}
+	}
+}
+
+// withoutJSON are commands that print no answer, or one for people only.
+var withoutJSON = []string{"run", "session note", "session close", "session tag", "session rename", "session link", "session adopt", "demo"}
+
+// TestEveryAnswerHasJSON holds that every command that answers a question has
+// --json, and that docs/json.md names it.
+func TestEveryAnswerHasJSON(t *testing.T) {
+	text, err := os.ReadFile("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachCommand(func(path []string, command *cobra.Command) {
+		name := strings.Join(path, " ")
+		if command.HasSubCommands() {
+			return
+		}
+		has := command.Flags().Lookup("json") != nil || command.InheritedFlags().Lookup("json") != nil
+		if want := !slices.Contains(withoutJSON, name); has != want {
+			t.Errorf("handoff %s has --json: %t, want %t", name, has, want)
+		}
+		documented := regexp.MustCompile("(?m)^\\| .*`(" + name + "|" + path[len(path)-1] + ")[` ]")
+		if has && !documented.Match(text) {
+			t.Errorf("docs/json.md does not name the answer of handoff %s", name)
+		}
+	})
+}
+
+func answerArtifacts(c *console, answer func(object, line string), id func(...string) string) {
+	c.env["CODEX_THREAD_ID"], c.env["CLAUDE_CODE_SESSION_ID"] = "0199-c", "a-1"
+	c.write("design.md", "# Retry policy\n\nTwice.\n")
+	c.write("binary", "\x00\xff")
+	first := id("publish", "design.md", "--channel", "design", "--title", "Retry", "--summary", "token=0123456789ab", "--tag", "retry")
+	answer("published-artifact", "publish design.md --channel design --replaces "+first+" --from "+first+" --key k --meta a=b --kind report --agent ada"+
+		" --run r --operation o --task t --work w --parent-work pw --parent-session ps --tool-call tc --model openai/gpt-5 --producer turn=7 --summary token=0123456789ab")
+	answer("published-artifact", "publish design.md --channel design --key k")
+	answer("published-artifact", "write notes.md design.md --run r1 --channel analysis")
+	answer("artifact", "show "+first)
+	answer("artifact", "show r1/notes.md")
+	second := id("publish", "binary", "--channel", "patch", "--replaces", first)
+	answer("artifact", "show "+second)
+	answer("artifact-history", "show "+first+" --history")
+	answer("graph", "show "+first+" --lineage")
+	answer("artifact-page", "list --limit 1")
+	answer("artifact-page", "list --all")
+	answer("channel-list", "list --channels")
+	answer("artifact", "watch --after 0 --first")
+	answer("artifact", "wait")
+	answer("body-page", "read "+first+" --limit 1")
+	answer("body-page", "read "+second)
+	answer("search-result", "search retry")
+	answer("published-artifact", "withdraw "+second+" --reason wrong")
+	answer("artifact", "show "+second)
+	answer("unneeded-bodies", "gc")
+	c.write(".handoff/bodies/sha256/00/stray", "x")
+	answer("check-report", "check")
+	answer("error-answer", "show nowhere")
+	answer("error-answer", "wait --channel none --timeout 1ms")
+}
+
+func answerSessions(c *console, answer func(object, line string)) {
+	const one, two, three = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555", "31111111-2222-4333-8444-555555555555"
+	answer("opened-session", "session open --id "+one+" --agent alex --title Alex --bundle b --workflow w --description d --user u --input a=b")
+	c.ok("session", "open", "--id", two, "--agent", "alex", "--workflow", "w")
+	c.write("docs/agent-outputs/"+one+"/out.md", "text")
+	answer("published-artifact", "session add out.md --type document --session "+one+" --agent ada")
+	c.ok("session", "note", "--session", one, "--user-summary", "s", "--message-count", "3", "--meta", "k=v")
+	c.ok("session", "tag", "--session", one, "x")
+	c.ok("session", "rename", "--session", one, "My session")
+	c.ok("session", "link", "--session", one, two)
+	c.ok("session", "link", "--session", two, one)
+	answer("graph", "session graph "+one)
+	answer("session", "show "+one+" --files")
+	c.ok("session", "close", "--session", one, "--status", "completed", "--reason", "r")
+	c.ok("session", "close", "--session", one, "--status", "failed", "--reason", "r")
+	c.ok("run", "--agent", "alex", "--", "true")
+	c.env["HANDOFF_SESSION"] = two
+	c.ok("run", "--agent", "alex", "--", "true")
+	delete(c.env, "HANDOFF_SESSION")
+	c.ok("session", "open", "--agent", "alex", "--workflow", "w", "--title", "T", "--id", three)
+	answer("session", "show "+three)
+	answer("session-page", "session find --runs")
+	answer("published-artifact", "session add out.md --type document --key late --session "+one)
+	answer("artifact-page", "list --session "+one)
+	answer("session", "show "+one)
+	answer("session-page", "session find --limit 1")
+	answer("session-page", "session find")
+	answer("artifact", "session latest-output alex . document")
+	answer("explanation", "config explain session_folder --session "+one)
+}
+
+func answerPipelines(c *console, answer func(object, line string)) {
+	const plan = `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`
+	answer("pipeline-path", "pipeline init 42 --complexity standard")
+	c.write("plan.json", plan)
+	answer("validation-list", "pipeline validate plan.json")
+	answer("step", "pipeline next 42")
+	answer("published-artifact", "pipeline put 42 plan plan.json --as jg-subplanner")
+	answer("pipeline-path", "pipeline get 42 plan")
+	answer("verdict", "pipeline gate 42 plan")
+	c.write(".pipeline/42/worker-result.json", `{"status":"completed","files_changed":["b.go"],"blockers":[],"summary":"","extra":1}`)
+	c.write(".pipeline/42/test-result.json", `{"verdict":"PASS","phase_1":{"unit":{"status":"FAIL"}}}`)
+	c.write(".pipeline/42/state.yaml", "issue: 42\nstatus: completed\ncomplexity: standard\n")
+	answer("validation-list", "pipeline validate .pipeline/42/worker-result.json .pipeline/42/test-result.json")
+	answer("verdict", "pipeline gate 42 test")
+	answer("attempt-list", "pipeline history 42")
+	answer("brief", "pipeline brief 42 --for jg-worker")
+	answer("trace", "pipeline trace 42")
+	answer("run-state", "pipeline trace 42 --state")
+	c.write(".pipeline/42/plan.json", strings.Replace(plan, "AC1", "AC2", 1))
+	answer("verdict", "pipeline gate 42 plan")
+	answer("pipeline-overview", "show 42")
+	c.ok("pipeline", "put", "42", "plan", "plan.json", "--as", "jg-subplanner")
+	answer("pipeline-overview", "show 42")
+	answer("step", "pipeline next 42")
+	answer("lesson-list", "pipeline lessons add --pattern port --mitigation listen")
+	answer("lesson-list", "pipeline lessons list")
+	answer("lesson-list", "pipeline lessons prune --keep 1")
+	answer("lesson-matches", "pipeline lessons match port")
+	answer("move", "pipeline archive 42 --force")
+	answer("move", "pipeline unarchive 42")
+}
+
+// answerThreads reads the transcripts of the scripts about threads.
+func answerThreads(c *console, answer func(object, line string)) {
+	c.env["HOME"] = filepath.Join(c.dir, "home")
+	for _, name := range []string{"thread_claude", "thread_codex"} {
+		archive, err := txtar.ParseFile(filepath.Join("testdata", "script", name+".txtar"))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			c.write(f.Name, string(f.Data))
+		}
+	}
+	const session = "thread claude/2823d1df-720a-4c31-ac55-ae8ba7260001"
+	answer("thread-page", session+" --tools --usage")
+	answer("thread-page", session+" -I")
+	answer("thread-page", session+"/a4f21c7")
+	answer("thread-page", "thread codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --tools --usage")
+}
