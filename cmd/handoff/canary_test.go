@@ -21,6 +21,7 @@ type console struct {
 	t      *testing.T
 	dir    string
 	env    map[string]string
+	now    time.Time
 	random *rand.ChaCha8
 	said   bytes.Buffer // all that was ever printed
 	used   map[string]bool
@@ -34,7 +35,7 @@ func newConsole(t *testing.T) *console {
 	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &console{t: t, dir: dir, env: map[string]string{}, random: rand.NewChaCha8([32]byte{2}), used: map[string]bool{}}
+	return &console{t: t, dir: dir, env: map[string]string{}, now: consoleTime, random: rand.NewChaCha8([32]byte{2}), used: map[string]bool{}}
 }
 
 func consoleNow() time.Time { return consoleTime }
@@ -59,7 +60,7 @@ func (c *console) run(input string, args ...string) (stdout string, code int) {
 	var out, errs bytes.Buffer
 	a := &cli.App{In: strings.NewReader(input), Out: &out, Err: &errs, Dir: c.dir, Width: 80,
 		Getenv: func(name string) string { return c.env[name] },
-		Now:    func() time.Time { return consoleTime }, Rand: c.random}
+		Now:    func() time.Time { return c.now }, Rand: c.random}
 	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
 	defer cancel()
 	code = a.Run(ctx, commands, args)
