@@ -234,19 +234,19 @@ func TestLate(t *testing.T) {
 	m := handoff.NewMemory()
 	err := m.Apply(t.Context(), logtest.Placed([]handoff.Record{
 		artifact("before", "s", ""), closed("c1", "r"), artifact("run over", "s", "r"), artifact("session goes on", "s", ""),
-		closed("c2", "s"), artifact("session over", "s", ""), artifact("other run", "s", "r2"), artifact("run of which nothing is known", "s", "r3"), closed("c3", "r2"),
+		closed("c2", "s"), artifact("session over", "s", ""), artifact("other run", "s", "r2"), artifact("unknown run", "s", "r3"), closed("c3", "r2"),
 	})...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, want := range map[string]bool{"before": false, "run over": true, "session goes on": false, "session over": true, "other run": false, "run of which nothing is known": true} {
+	for id, want := range map[string]bool{"before": false, "run over": true, "session goes on": false, "session over": true, "other run": false, "unknown run": true} {
 		if a, err := m.Artifact(t.Context(), id); err != nil || a.Late != want {
 			t.Errorf("%s: late = %v, %v, want %v", id, a.Late, err, want)
 		}
 	}
 }
 
-// TestMoved follows a file through the moves of what it lies in: those after
+// TestMoved follows a file through the moves of its directories that come after
 // its record, in the order of the log.
 func TestMoved(t *testing.T) {
 	file := func(path string) handoff.Fact {
@@ -257,16 +257,17 @@ func TestMoved(t *testing.T) {
 		facts []handoff.Fact // the first is the artifact
 		want  string
 	}{
-		"not at all":      {[]handoff.Fact{file("a/b.md"), moved("a/b", "c"), moved("b.md", "c")}, "a/b.md"},
-		"itself":          {[]handoff.Fact{file("a/b.md"), moved("a/b.md", "a/c.md")}, "a/c.md"},
-		"what it lies in": {[]handoff.Fact{file("a/b/c.md"), moved("a", "z")}, "z/b/c.md"},
-		"on":              {[]handoff.Fact{file("a/b.md"), moved("a", "z/a"), moved("z", "y")}, "y/a/b.md"},
-		"there and back":  {[]handoff.Fact{file("a/b.md"), moved("a", "z"), moved("z", "a")}, "a/b.md"},
-		"twice":           {[]handoff.Fact{file("a/b.md"), moved("a", "z"), moved("z", "a"), moved("a", "y")}, "y/b.md"},
-		"to itself":       {[]handoff.Fact{file("a/b.md"), moved("a", "a")}, "a/b.md"},
-		"into itself":     {[]handoff.Fact{file("a/b.md"), moved("a", "a/a")}, "a/a/b.md"},
-		"out of it":       {[]handoff.Fact{file("a/b.md"), moved("a", "../z"), moved("a", "/z"), moved("a", "z/../../y"), moved("a", ".")}, "a/b.md"},
-		"nowhere":         {[]handoff.Fact{file("a/b.md"), moved("a", ""), moved("", "z")}, "a/b.md"},
+		"not at all":     {[]handoff.Fact{file("a/b.md"), moved("a/b", "c"), moved("b.md", "c")}, "a/b.md"},
+		"itself":         {[]handoff.Fact{file("a/b.md"), moved("a/b.md", "a/c.md")}, "a/c.md"},
+		"its directory":  {[]handoff.Fact{file("a/b/c.md"), moved("a", "z")}, "z/b/c.md"},
+		"on":             {[]handoff.Fact{file("a/b.md"), moved("a", "z/a"), moved("z", "y")}, "y/a/b.md"},
+		"there and back": {[]handoff.Fact{file("a/b.md"), moved("a", "z"), moved("z", "a")}, "a/b.md"},
+		"twice":          {[]handoff.Fact{file("a/b.md"), moved("a", "z"), moved("z", "a"), moved("a", "y")}, "y/b.md"},
+		"only the first": {[]handoff.Fact{file("a/b.md"), moved("a", "z"), moved("a", "y")}, "z/b.md"}, // the second a is another directory
+		"to itself":      {[]handoff.Fact{file("a/b.md"), moved("a", "a")}, "a/b.md"},
+		"into itself":    {[]handoff.Fact{file("a/b.md"), moved("a", "a/a")}, "a/a/b.md"},
+		"out of it":      {[]handoff.Fact{file("a/b.md"), moved("a", "../z"), moved("a", "/z"), moved("a", "z/../../y"), moved("a", ".")}, "a/b.md"},
+		"nowhere":        {[]handoff.Fact{file("a/b.md"), moved("a", ""), moved("", "z")}, "a/b.md"},
 	} {
 		m := handoff.NewMemory()
 		var records []handoff.Record
@@ -277,7 +278,7 @@ func TestMoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a, err := m.Artifact(t.Context(), records[0].ID); err != nil || a.Path != tt.want {
-			t.Errorf("%s: the file lies at %s, %v, want %s", name, a.Path, err, tt.want)
+			t.Errorf("%s: the path is %s, %v, want %s", name, a.Path, err, tt.want)
 		}
 	}
 	before := []handoff.Record{{Version: 1, ID: "rec_1", Fact: moved("a", "z")}, {Version: 1, ID: "art_00000000000000000000000001", Fact: file("a/b.md")}}
@@ -286,6 +287,6 @@ func TestMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a, err := m.Artifact(t.Context(), before[1].ID); err != nil || a.Path != "a/b.md" {
-		t.Errorf("published after the move: it lies at %s, %v, want a/b.md", a.Path, err)
+		t.Errorf("published after the move: the path is %s, %v, want a/b.md", a.Path, err)
 	}
 }

@@ -3,6 +3,7 @@ package handoff_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -103,9 +104,50 @@ func TestSessionFold(t *testing.T) {
 	})
 }
 
-// TestSessionViewsStand checks that a view that was handed out does not change
-// with what is folded later.
-func TestSessionViewsStand(t *testing.T) {
+// TestClosedTwice holds that the first end of a session counts, and that a later
+// one is kept beside it. The same holds for opening it, and for work.
+func TestClosedTwice(t *testing.T) {
+	at := func(second int64) time.Time { return time.Unix(second, 0).UTC() }
+	facts := []handoff.Fact{
+		&handoff.SessionOpened{SessionID: "s", User: "first", StartedAt: at(1)},
+		&handoff.SessionOpened{SessionID: "s", User: "second", StartedAt: at(2)},
+		&handoff.SessionClosed{SessionID: "s", Status: "completed", Reason: "first", EndedAt: at(3)},
+		&handoff.SessionClosed{SessionID: "s", Status: "failed", Reason: "second", EndedAt: at(4)},
+		&handoff.WorkStarted{WorkID: "w", Name: "first", StartedAt: at(5)},
+		&handoff.WorkStarted{WorkID: "w", Name: "second", StartedAt: at(6)},
+		&handoff.WorkEnded{WorkID: "w", EndedAt: at(7)},
+		&handoff.WorkEnded{WorkID: "w", EndedAt: at(8), IsError: true},
+	}
+	var records []handoff.Record
+	for i, f := range facts {
+		records = append(records, handoff.Record{Version: 1, ID: fmt.Sprint("rec_", i), Fact: f})
+	}
+	m := handoff.NewMemory()
+	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Session(t.Context(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Status != "completed" || s.Reason != "first" || s.Closed != 3 || !s.ClosedAt.Equal(at(3)) {
+		t.Errorf("closed as %s, %q, by record %d at %v, want the first end", s.Status, s.Reason, s.Closed, s.ClosedAt)
+	}
+	if want := []handoff.SessionClosed{*facts[3].(*handoff.SessionClosed)}; !slices.Equal(s.Reclosed, want) {
+		t.Errorf("later ends are %+v, want %+v", s.Reclosed, want)
+	}
+	if s.User != "first" || s.Opened != 1 || !s.OpenedAt.Equal(at(1)) || s.Newest != 4 {
+		t.Errorf("opened by %s in record %d at %v, newest %d, want the first opening", s.User, s.Opened, s.OpenedAt, s.Newest)
+	}
+	w, err := m.Work(t.Context(), "", "w")
+	if err != nil || w.Name != "first" || w.Started != 5 || w.Ended != 7 || w.IsError || !w.EndedAt.Equal(at(7)) {
+		t.Errorf("work is %+v, %v, want the first start and end", w, err)
+	}
+}
+
+// TestSessionViewsAreCopies checks that a returned view does not change with later
+// records.
+func TestSessionViewsAreCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := logtest.DrawRecords(t)
 		m := handoff.NewMemory()

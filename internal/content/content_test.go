@@ -324,3 +324,89 @@ func TestRewrittenWhilePublished(t *testing.T) {
 		t.Error("nothing was published")
 	}
 }
+
+// TestLinksStayInside publishes symbolic links that lead out of the workspace,
+// which is refused, and links that lead to something inside.
+func TestLinksStayInside(t *testing.T) {
+	top := tree(t, []string{"w/a.txt", "w/d/b.txt", "outside/secret.txt", "outside/d/b.txt"})
+	dir := filepath.Join(top, "w")
+	hub := handoff.New(logtest.NewMemoryLog(), handoff.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
+	for name, tt := range map[string]struct {
+		link, path string
+		kind       error
+	}{
+		"a file outside":           {"../outside/secret.txt", "l", handoff.Invalid},
+		"a file outside, absolute": {filepath.Join(top, "outside/secret.txt"), "l", handoff.Invalid},
+		"a directory outside":      {"../outside", "l", handoff.Invalid},
+		"through a directory":      {"../outside", "l/secret.txt", handoff.Invalid},
+		"back and out again":       {"d/../../outside/secret.txt", "l", handoff.Invalid},
+		"the workspace's parent":   {"..", "l/outside/secret.txt", handoff.Invalid},
+		"nothing":                  {"missing", "l", handoff.NotFound},
+		"a file inside":            {"a.txt", "l", nil},
+		"a file inside, absolute":  {filepath.Join(dir, "a.txt"), "l", nil},
+		"a directory inside":       {"d", "l/b.txt", nil},
+	} {
+		must(t, os.Symlink(tt.link, filepath.Join(dir, "l")))
+		p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: tt.path})
+		if tt.kind == nil && err != nil || tt.kind != nil && !errors.Is(err, tt.kind) {
+			t.Errorf("a link to %s: got %s, %v, want kind %v", name, p.ID, err, tt.kind)
+		}
+		must(t, os.Remove(filepath.Join(dir, "l")))
+	}
+}
+
+// TestSizeMustMatch publishes a file whose size, as the system reports it, is not
+// the number of its bytes: a record with that size would be wrong.
+func TestSizeMustMatch(t *testing.T) {
+	b, err := os.ReadFile("/proc/version")
+	info, statErr := os.Stat("/proc/version")
+	if err != nil || statErr != nil || info.Size() == int64(len(b)) {
+		t.Skip("no file of a wrong size on this system")
+	}
+	log := logtest.NewMemoryLog()
+	hub := handoff.New(log, handoff.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, "/proc")}})
+	if p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "version"}); !errors.Is(err, handoff.Conflict) {
+		t.Errorf("published %d bytes as %d, %v, want kind Conflict", len(b), *p.SizeBytes, err)
+	}
+}
+
+// A changingStore appends to a file before it reads a body, as often as it says.
+type changingStore struct {
+	handoff.Bodies
+	file           string
+	times, started int
+}
+
+func (s *changingStore) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
+	if s.started++; s.started <= s.times {
+		f, err := os.OpenFile(s.file, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return handoff.Digest{}, err
+		}
+		f.WriteString("more")
+		f.Close()
+	}
+	return s.Bodies.Put(ctx, r)
+}
+
+// TestSizeChangesWhileKept holds that a file which grows while it is kept is read
+// once more, and refused if it grows again.
+func TestSizeChangesWhileKept(t *testing.T) {
+	for _, tt := range []struct {
+		times, started int
+		kind           error
+	}{{0, 1, nil}, {1, 2, nil}, {2, 2, handoff.Conflict}} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "a.md")
+		must(t, os.WriteFile(file, []byte("body"), 0o644))
+		store := &changingStore{filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies(), file, tt.times, 0}
+		hub := handoff.New(logtest.NewMemoryLog(), handoff.NewMemory(), store, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
+		p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md"})
+		if tt.kind == nil && err != nil || tt.kind != nil && !errors.Is(err, tt.kind) || store.started != tt.started {
+			t.Errorf("%d changes: read %d times, %v, want %d, kind %v", tt.times, store.started, err, tt.started, tt.kind)
+		}
+		if want := int64(4 + 4*tt.times); err == nil && *p.SizeBytes != want {
+			t.Errorf("%d changes: recorded %d bytes, want %d", tt.times, *p.SizeBytes, want)
+		}
+	}
+}
