@@ -34,3 +34,17 @@ func TestSmallShards(t *testing.T) {
 		return func() handoff.Log { return newLog(dir, newSystem(dir), 5, rand.Reader) }
 	})
 }
+
+func TestLogAbilities(t *testing.T) {
+	logtest.RunLogAbilities(t, func(t *testing.T) func() handoff.Log {
+		dir := t.TempDir() + "/.handoff"
+		return func() handoff.Log { return Open(dir, rand.Reader) }
+	})
+}
+
+func TestBodyAbilities(t *testing.T) {
+	logtest.RunBodyAbilities(t, func(t *testing.T) func() handoff.Bodies {
+		dir := t.TempDir() + "/.handoff"
+		return func() handoff.Bodies { return Open(dir, rand.Reader).Bodies() }
+	})
+}
