@@ -42,7 +42,7 @@ func mainCode() (code int) {
 	a := &cli.App{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Terminal: isTerminal(os.Stdout), Width: terminalWidth(os.Stdout), Watched: isTerminal(os.Stderr),
-		Dir: dir, Getenv: os.Getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(),
+		Dir: dir, Getenv: os.Getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
 	}
 	return a.Run(ctx, commands, os.Args[1:])
 }

@@ -9,11 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/testlog"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -23,7 +25,10 @@ var programs = map[string]func(){
 	"unprivileged": func() { os.Exit(unprivileged(os.Args[1:])) },
 }
 
-func TestMain(m *testing.M) { testscript.Main(m, programs) }
+func TestMain(m *testing.M) {
+	backends = append(backends, testlog.Backend)
+	testscript.Main(m, programs)
+}
 
 // TestScript runs the scripts: each is what a person would type. Beside
 // testscript's own commands they have those of scriptCommands.
@@ -32,12 +37,47 @@ func TestScript(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds:                scriptCommands,
+		Setup:               setUpScript,
+	})
+}
+
+// TestScriptOtherLog runs the scripts again over another log, except those that
+// depend on the files of the built-in one.
+func TestScriptOtherLog(t *testing.T) {
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return dependsOnFileLog(t, name) })
+	if len(scripts) < len(all)/2 {
+		t.Fatalf("%d of %d scripts run over another log, want most", len(scripts), len(all))
+	}
+	testscript.Run(t, testscript.Params{
+		Files:               scripts,
+		RequireExplicitExec: true,
+		Cmds:                scriptCommands,
 		Setup: func(env *testscript.Env) error {
-			// So that no workspace above the script's directory is found.
-			env.Setenv("NL", "\n")
-			return os.Mkdir(filepath.Join(env.WorkDir, ".git"), 0o755)
+			env.Setenv("HANDOFF_LOG", testlog.Backend.Scheme+":")
+			return setUpScript(env)
 		},
 	})
+}
+
+func setUpScript(env *testscript.Env) error {
+	// So that no workspace above the script's directory is found.
+	env.Setenv("NL", "\n")
+	return os.Mkdir(filepath.Join(env.WorkDir, ".git"), 0o755)
+}
+
+// fileLogNames are names of the built-in log's files, and of what only it has.
+var fileLogNames = regexp.MustCompile(`\.handoff/(log|bodies|artifacts/records)|log/0000|bodies/sha256|recordPath|HANDOFF_LOG`)
+
+func dependsOnFileLog(t *testing.T, script string) bool {
+	b, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fileLogNames.Match(b)
 }
 
 var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){

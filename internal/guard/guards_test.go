@@ -59,7 +59,7 @@ var layers = map[string]int{
 
 // testOnly are the packages that only tests import: the suites that every log
 // and every provider must pass.
-var testOnly = []string{"logtest", "threadtest"}
+var testOnly = []string{"logtest", "threadtest", "cmd/handoff/internal/testlog"}
 
 // stdlibOnly is the layer that imports nothing but the standard library.
 const stdlibOnly = 1

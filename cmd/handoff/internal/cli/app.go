@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -27,6 +28,7 @@ type App struct {
 	Self     string // path of this program
 	Version  string // of this program
 	AsJSON   bool   // --json was given
+	Backends []workspace.Backend
 
 	args      []string
 	workspace string // --workspace

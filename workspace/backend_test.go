@@ -1,0 +1,104 @@
+package workspace
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/logtest"
+)
+
+// plainBodies are bodies without any further ability.
+type plainBodies struct{ handoff.Bodies }
+
+// TestPlainLog uses a workspace over a log and a body store that have none of the
+// optional abilities.
+func TestPlainLog(t *testing.T) {
+	dir, log := testWorkspace(t), logtest.NewMemoryLog()
+	plain := Backend{Scheme: "plain", Open: func(o BackendOptions) (handoff.Log, handoff.Bodies, error) {
+		return log, plainBodies{filelog.Open(filepath.Join(o.Runtime, "plain"), o.Rand).Bodies()}, nil
+	}}
+	open := func() *Workspace {
+		env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "plain:"}
+		w, err := Open(dir, Options{Getenv: func(name string) string { return env[name] }, Backends: []Backend{plain}})
+		must(t, err)
+		t.Cleanup(func() { w.Close() })
+		return w
+	}
+	p, err := open().Publish(t.Context(), Publication{Path: "a.md", Channel: "design"})
+	if err != nil || len(p.Warnings) > 0 {
+		t.Fatalf("Publish = %v, warnings %q", err, p.Warnings)
+	}
+	w := open()
+	page, err := w.Artifacts(t.Context(), handoff.ArtifactQuery{})
+	if err != nil || len(page.Artifacts) != 1 {
+		t.Errorf("Artifacts = %d artifacts, %v, want 1", len(page.Artifacts), err)
+	}
+	if err := os.Remove(filepath.Join(dir, "a.md")); err != nil {
+		t.Fatal(err)
+	}
+	b, err := w.Hub.Open(t.Context(), page.Artifacts[0].ID)
+	if err != nil || !b.Kept {
+		t.Errorf("Open = kept %t, %v, want the kept body", b.Kept, err)
+	} else {
+		b.Close()
+	}
+	report, err := w.Check(t.Context())
+	if err != nil || !report.OK() || report.Records != 1 {
+		t.Errorf("Check = %+v, %v, want 1 record and no problem", report, err)
+	}
+	if _, err := w.Repair(t.Context(), time.Now()); err != nil {
+		t.Errorf("Repair = %v", err)
+	}
+	if _, err := w.Unneeded(t.Context()); !errors.Is(err, handoff.Unsupported) {
+		t.Errorf("Unneeded = %v, want kind Unsupported", err)
+	}
+	if _, err := os.Stat(filepath.Join(w.Runtime, indexName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the index of a log without an ID is in a file: %v", err)
+	}
+	must(t, os.RemoveAll(filepath.Join(dir, ".handoff/plain/bodies")))
+	if report, err := w.Check(t.Context()); err != nil || report.OK() || !strings.Contains(report.Findings[0].Text, "is missing; it is the body of art_") {
+		t.Errorf("without the body, Check = %+v, %v", report, err)
+	}
+}
+
+// TestIgnoreFile holds that the runtime directory is created with a .gitignore,
+// and that one which its owner removed stays away.
+func TestIgnoreFile(t *testing.T) {
+	dir := testWorkspace(t)
+	file := filepath.Join(dir, ".handoff", ignoreName)
+	publishSome(t, dir, 1)
+	if b, err := os.ReadFile(file); err != nil || string(b) != "*\n" {
+		t.Errorf("%s contains %q, %v", ignoreName, b, err)
+	}
+	must(t, os.Remove(file))
+	publishSome(t, dir, 1)
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s was created again: %v", ignoreName, err)
+	}
+}
+
+// TestFailedFirstWrite holds that a first write which fails leaves no runtime
+// directory behind, and one that follows a success leaves everything.
+func TestFailedFirstWrite(t *testing.T) {
+	dir := testWorkspace(t)
+	w := openDir(t, dir)
+	broken := func() {
+		if _, err := w.Bodies.Put(t.Context(), iotest.ErrReader(errors.New("broken"))); err == nil {
+			t.Error("a broken body was stored")
+		}
+	}
+	broken()
+	if _, err := os.Stat(w.Runtime); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a failed write left the runtime directory behind: %v", err)
+	}
+	publishSome(t, dir, 1)
+	broken()
+	checkWorkspace(t, dir, 1)
+}
