@@ -122,7 +122,7 @@ type Message struct {
 	Text      string    `json:"text,omitempty"`
 	Thinking  string    `json:"thinking,omitempty"` // the model's reasoning; set with Tools, not part of Text
 	Model     string    `json:"model,omitempty"`
-	Time      time.Time `json:"time,omitzero"`
+	Time      time.Time `json:"createdAt,omitzero"`
 	Inherited bool      `json:"inherited,omitempty"` // copied from the thread this one was forked from
 	Usage     *Tokens   `json:"usage,omitempty"`     // tokens used since the previous message
 	Tools     []Call    `json:"tools,omitempty"`     // calls between this message and the next
@@ -137,7 +137,7 @@ type Call struct {
 	Pending bool      `json:"pending,omitempty"` // no output is recorded
 	Failed  bool      `json:"failed,omitempty"`  // as recorded by the tool
 	Agent   string    `json:"agent,omitempty"`   // ID of the subagent it started or addressed
-	Time    time.Time `json:"time,omitzero"`
+	Time    time.Time `json:"createdAt,omitzero"`
 }
 
 // MaxCall is the maximum number of bytes kept of a call's input, and of its
@@ -167,7 +167,7 @@ type Agent struct {
 
 // An Event is a record about a subagent in its parent's transcript.
 type Event struct {
-	Time   time.Time `json:"time,omitzero"`
+	Time   time.Time `json:"createdAt,omitzero"`
 	Name   string    `json:"name"`
 	Detail string    `json:"detail,omitempty"`
 }

@@ -149,7 +149,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 			continue
 		}
 		f.seen = true
-		if (strings.HasSuffix(key, "At") || key == "time") != (f.kind == "time") {
+		if strings.HasSuffix(key, "At") != (f.kind == "time") {
 			t.Errorf("%s.%s: the type is %s; times, and only times, have names that end in At", where, key, f.kind)
 		}
 		docs.check(t, where+"."+key, f.kind, x)

@@ -36,14 +36,14 @@ bare ID are accepted too. Files of the agent tools are never changed.`,
 	f.BoolVar(&o.Full, "full", false, "print the complete transcript of a subagent")
 	f.BoolVar(&o.Tools, "tools", false, "include tool calls and thinking")
 	f.BoolVar(&o.Usage, "usage", false, "print token usage, including subagents")
-	f.BoolVar(&o.JSON, "json", false, "print JSON")
+	a.JSONFlag(c, "print JSON")
 	f.StringVarP(&file, "output", "o", "", "write to `file` instead of standard output")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		u, err := thread.ParseURI(args[0])
 		if err != nil {
 			return err
 		}
-		o.Now = a.Now()
+		o.Now, o.JSON = a.Now(), a.AsJSON
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		if file == "" {
 			return set.Write(c.Context(), a.Out, u, o)

@@ -32,7 +32,7 @@ type App struct {
 
 	args      []string
 	workspace string // --workspace
-	answered  bool   // a JSON answer was printed
+	streaming bool   // the answer is a stream of JSON objects
 }
 
 // A Command is one command of the command line. It is constructed when it is
@@ -81,20 +81,33 @@ func init() { cobra.EnableCommandSorting = false }
 
 // Run runs one command line, made of commands, and returns its exit code.
 func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
-	out := bufio.NewWriter(a.Out)
+	sent := &counter{Writer: a.Out}
+	out := bufio.NewWriter(sent)
 	a.Out, a.args = out, args
 	if slices.Equal(args, []string{"--version"}) { // without cobra, which takes 1 ms to set up
 		fmt.Fprintf(out, "handoff version %s\n", a.Version)
-		return a.exit(out.Flush())
+		return a.exit(out.Flush(), true)
 	}
 	root := a.root(commands, args)
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
-	code := a.exit(usageError(c, err))
+	code := a.exit(usageError(c, err), sent.n+out.Buffered() > 0)
 	if flushed := out.Flush(); code == 0 {
-		code = a.exit(flushed)
+		code = a.exit(flushed, true)
 	}
 	return code
+}
+
+// A counter counts the bytes that are written to a writer.
+type counter struct {
+	io.Writer
+	n int
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.n += n
+	return n, err
 }
 
 // called returns the command that a command line begins with, otherwise all.

@@ -90,8 +90,9 @@ func NewFailure(err error) Failure {
 }
 
 // exit prints an error, with its hint on a line of its own, and returns the
-// exit code.
-func (a *App) exit(err error) int {
+// exit code. With --json it also prints the error as an object, unless an answer
+// was printed.
+func (a *App) exit(err error, answered bool) int {
 	var code ExitCode
 	switch {
 	case errors.As(err, &code):
@@ -108,7 +109,7 @@ func (a *App) exit(err error) int {
 	if f.Hint != "" {
 		fmt.Fprintf(a.Err, "hint: %s\n", f.Hint)
 	}
-	if a.AsJSON && !a.answered {
+	if a.AsJSON && (a.streaming || !answered) {
 		_ = a.JSONLine(map[string]Failure{"error": f}) // the exit code reports the error in any case
 	}
 	return f.ExitCode

@@ -17,13 +17,13 @@ import (
 
 // JSON prints the answer of a command as one indented JSON object.
 func (a *App) JSON(v any) error {
-	a.answered = true
 	b, err := handoff.EncodeJSONIndent(v)
 	return a.line(b, err)
 }
 
 // JSONLine prints one JSON object of a stream on a line of its own.
 func (a *App) JSONLine(v any) error {
+	a.streaming = true
 	b, err := handoff.EncodeJSON(v)
 	return a.line(b, err)
 }

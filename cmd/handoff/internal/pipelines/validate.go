@@ -63,7 +63,7 @@ Exit code 1: a file is invalid.`,
 
 func (d *desk) compat(p *contract.Pipeline, edition contract.Dialect, files []string) error {
 	if d.AsJSON {
-		return cli.Invalid("--compat", string(edition), "--compat and --json are mutually exclusive", "leave --json out")
+		return cli.Invalid("validate", "", "--compat and --json are mutually exclusive", "leave --json out")
 	}
 	if edition != contract.Practitioner && edition != contract.Expert {
 		return cli.Invalid("", "--compat", fmt.Sprintf("unknown edition %q", edition), "use practitioner or expert")
