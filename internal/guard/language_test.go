@@ -31,7 +31,7 @@ var databaseText = regexp.MustCompile(`^(CREATE|INSERT|SELECT|UPDATE|DELETE|DROP
 
 // untranslated are packages whose texts are being rewritten.
 var untranslated = []string{
-	"cmd/handoff", "internal/config", "internal/demo", "internal/filelog", "internal/jsonl",
+	"cmd/handoff", "internal/config", "internal/demo", "internal/jsonl",
 	"internal/lineage", "thread", "thread/amp", "thread/claude", "thread/codex", "thread/gemini", "thread/opencode",
 	"thread/opencode/internal/sqlsnap", "thread/pi", "workspace",
 }
