@@ -12,9 +12,8 @@ import (
 	"github.com/agent-handoff/handoff/workspace"
 )
 
-// A writerContext is a context that changes a file each time it is asked
-// whether it ended, as a writer who is at work meanwhile would, until it has
-// done so often enough.
+// A writerContext is a context that appends to a file each time Err is called, up
+// to the given number of times: a concurrent writer.
 type writerContext struct {
 	context.Context
 	file  string
@@ -49,12 +48,12 @@ func TestPublishWhileWritten(t *testing.T) {
 		p, err := w.Publish(writerContext{t.Context(), file, &times}, workspace.Publication{Channel: "design", Path: "a.md"})
 		return p, w, err
 	}
-	// One change while it is read: it is read once more.
+	// If the file changes once, it is read again.
 	p, _, err := publish(1)
 	if err != nil || *p.SizeBytes != 100<<10+5 {
 		t.Errorf("a publish of a file that changed once = %v, %v, want its new size", p.SizeBytes, err)
 	}
-	// A file that never rests is refused, and nothing is left behind.
+	// If it keeps changing, it is refused, and nothing is left behind.
 	_, w, err := publish(1000)
 	var e *handoff.Error
 	if !errors.As(err, &e) || e.Kind != handoff.Conflict || e.Hint.IsZero() {

@@ -7,9 +7,9 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// TestNotText holds that what is not UTF-8 is refused: JSON would store other
-// bytes in its place.
-func TestNotText(t *testing.T) {
+// TestInvalidUTF8 holds that invalid UTF-8 is refused: JSON would store other
+// bytes.
+func TestInvalidUTF8(t *testing.T) {
 	const text = "a\xffb"
 	for name, d := range map[string]handoff.Draft{
 		"title":      {Title: text},

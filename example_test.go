@@ -14,8 +14,8 @@ import (
 	"github.com/agent-handoff/handoff/internal/filelog"
 )
 
-// As returns a Hub whose records say who made them. A program that runs
-// several agents has one for each, over the same log.
+// As returns a Hub that records a producer. A program that runs several agents
+// has one Hub for each, with the same log.
 func ExampleHub_As() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "handoff-example-")

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Fact is what a record states, in the past tense. Facts are pointers to the
-// types in this file, such as *ArtifactPublished.
+// A Fact is what a record states, in the past tense. Facts are pointers to types
+// of this package, such as *ArtifactPublished.
 type Fact interface{ factType() string }
 
 // ArtifactPublished states that a file or directory is an artifact.

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The oracle says the rules of families as they are written, with no thought
-// of speed: by following every chain anew.
+// The oracle implements the rules of families without regard to speed: it follows
+// every chain for each question.
 type oracle struct {
 	order     []string // ids in the order of the log
 	published map[string]*handoff.ArtifactPublished
@@ -123,7 +123,7 @@ func TestFamilies(t *testing.T) {
 				t.Errorf("status of %s = %s, want %s", id, a.Status, want)
 			}
 			if want := o.reason[id]; a.Reason != want {
-				t.Errorf("%s was withdrawn because %q, want %q", id, a.Reason, want)
+				t.Errorf("%s: reason of the withdrawal %q, want %q", id, a.Reason, want)
 			}
 			if want := o.competing(id); !slices.Equal(a.Competing, want) {
 				t.Errorf("%s competes with %v, want %v", id, a.Competing, want)
@@ -147,9 +147,9 @@ func TestFamilies(t *testing.T) {
 	})
 }
 
-// TestOrderOfArrival shuffles a log as other writers might have interleaved:
-// an artifact comes after those it replaces, and whatever has a first or a
-// newest keeps its order. The answers stay the same.
+// TestOrderOfArrival shuffles a log into an order that other writers could have
+// produced: an artifact stays after those that it replaces, and records of which
+// the first or newest counts keep their order. The answers must not change.
 func TestOrderOfArrival(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := slices.DeleteFunc(logtest.DrawRecords(t), func(r handoff.Record) bool {
@@ -202,8 +202,8 @@ func mustFollow(r, earlier handoff.Record) bool {
 	return slices.Contains(p.Replaces, earlier.ID) || r.ID == earlier.ID
 }
 
-// TestApplyTwice checks that records come to an index once, however often and
-// in whatever pieces they are given to it.
+// TestApplyTwice checks that an index applies each record once, however often and
+// in whatever batches it receives them.
 func TestApplyTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := logtest.DrawRecords(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/agent-handoff/handoff/logtest"
 )
 
-// A weakIndex is an index that can't be written or read while it is out.
+// A weakIndex is an index that can't be written or read while out is set.
 type weakIndex struct {
 	handoff.Index
 	out *error
@@ -34,7 +34,7 @@ func (w weakIndex) Artifact(ctx context.Context, id string) (handoff.Artifact, e
 	return w.Index.Artifact(ctx, id)
 }
 
-// failingLog is a log after whose appends the index is out.
+// A failingLog is a log whose appends make the index fail.
 type failingLog struct {
 	handoff.Log
 	out *error
@@ -47,8 +47,8 @@ func (l failingLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq, 
 	return seq, err
 }
 
-// newHub returns a hub over the file a.md whose index is out from its first
-// append on, for the given reason; nil for one that works.
+// newHub returns a Hub with the file a.md whose index fails with the given error
+// after the first append, or works if the error is nil.
 func newHub(t *testing.T, why error) (h *handoff.Hub, out *error) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.md"), []byte("a"), 0o644); err != nil {
@@ -65,8 +65,8 @@ func newHub(t *testing.T, why error) (h *handoff.Hub, out *error) {
 	}), out
 }
 
-// TestAcknowledged holds that what was appended is answered as such, whatever
-// happens to the index.
+// TestAcknowledged holds that an appended record is reported as such even if the
+// index fails.
 func TestAcknowledged(t *testing.T) {
 	why := &handoff.Error{Op: "index", Kind: handoff.Unavailable}
 	h, out := newHub(t, why)
@@ -74,18 +74,18 @@ func TestAcknowledged(t *testing.T) {
 		*out = nil
 		p, err := h.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md", Key: key})
 		if err != nil || p.ID == "" || p.Status != handoff.Active || len(p.Warnings) != 1 {
-			t.Errorf("a publish under the key %q, and then the index is out: %v, warnings %q, %v", key, p.ID, p.Warnings, err)
+			t.Errorf("publish with key %q and a failing index: %v, warnings %q, %v", key, p.ID, p.Warnings, err)
 		}
 		*out = nil
 		w, err := h.Withdraw(t.Context(), p.ID, "")
 		if err != nil || w.ID != p.ID || w.Status != handoff.Withdrawn || len(w.Warnings) != 1 {
-			t.Errorf("a withdrawal, and then the index is out: %v %v, warnings %q, %v", w.ID, w.Status, w.Warnings, err)
+			t.Errorf("withdraw with a failing index: %v %v, warnings %q, %v", w.ID, w.Status, w.Warnings, err)
 		}
 	}
 }
 
-// TestUnreadableIsNotAbsent holds that an artifact is not said to be missing
-// when the index can't tell.
+// TestUnreadableIsNotAbsent holds that an artifact is not reported as missing when
+// the index can't be read.
 func TestUnreadableIsNotAbsent(t *testing.T) {
 	h, out := newHub(t, nil)
 	p, err := h.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md"})
@@ -95,11 +95,11 @@ func TestUnreadableIsNotAbsent(t *testing.T) {
 	*out = &handoff.Error{Op: "index", Kind: handoff.Unavailable}
 	_, err = h.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md", Replaces: []string{p.ID}})
 	if !errors.Is(err, handoff.Unavailable) {
-		t.Errorf("a publish that replaces what the index can't tell of = %v, want kind Unavailable", err)
+		t.Errorf("publish that replaces an artifact, with a failing index: %v, want kind Unavailable", err)
 	}
 	*out = nil
 	_, err = h.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md", Replaces: []string{"art_00000000000000000000000001"}})
 	if !errors.Is(err, handoff.NotFound) {
-		t.Errorf("a publish that replaces what is not there = %v, want kind NotFound", err)
+		t.Errorf("publish that replaces a missing artifact: %v, want kind NotFound", err)
 	}
 }

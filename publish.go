@@ -41,7 +41,8 @@ func (p Published) MarshalJSON() ([]byte, error) {
 //
 // Kinds: Invalid, NotFound (the file, or an artifact in Replaces or Parents),
 // Conflict (the file changes while it is read, or the key was used for another
-// body), Unavailable, Corrupt, Unsupported (the Hub has no Files or no Bodies).
+// body), Unavailable, Corrupt, Unsupported (the Hub has no Files, or the draft
+// must be kept and it has no Bodies).
 func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	p, err := d.fact()
 	if err != nil {

@@ -26,7 +26,7 @@ func ptr[T any](v T) *T { return &v }
 
 var process = handoff.Process{BootID: "6f1c0e2a-77f0-4c55-9d2e-0d5b1f0b8a11", PIDNamespace: "pid:[4026531836]", PID: 7, StartTime: "991"}
 
-// facts are one of each type, with every field set, and what they are named.
+// facts has one fact of each type, with every field set.
 var facts = map[string]handoff.Fact{
 	"artifact.published": &handoff.ArtifactPublished{
 		Channel: "verification", Kind: "report", Path: "reports/<review>.md", Root: handoff.RuntimeRoot, TargetType: "file",
@@ -54,7 +54,7 @@ var facts = map[string]handoff.Fact{
 	"log.gap":          &handoff.Gap{Reason: "lost"},
 }
 
-// TestRecordJSON holds how each fact is stored. A record is kept for good, so
+// TestRecordJSON compares each stored fact with its golden file. Records are permanent, so
 // a golden file that changes is a change of version.
 func TestRecordJSON(t *testing.T) {
 	random := rand.NewChaCha8([32]byte{3})
@@ -96,7 +96,7 @@ func TestRecordJSON(t *testing.T) {
 	}
 }
 
-// factTypes are the types that facts.go names.
+// factTypes returns the types in facts.go.
 func factTypes(t *testing.T) []string {
 	f, err := parser.ParseFile(token.NewFileSet(), "facts.go", nil, 0)
 	if err != nil {
@@ -112,13 +112,13 @@ func factTypes(t *testing.T) []string {
 		return true
 	})
 	if len(names) < len(facts) {
-		t.Fatalf("facts.go names %v, fewer than the %d facts that are known", names, len(facts))
+		t.Fatalf("facts.go has %v, fewer than the %d facts of this test", names, len(facts))
 	}
 	return names
 }
 
-// FuzzParseRecord holds that a decoder never panics, and that what it can read
-// keeps its bytes and means the same when read again.
+// FuzzParseRecord holds that the decoder never panics, and that a decoded record
+// keeps its bytes and decodes to the same record again.
 func FuzzParseRecord(f *testing.F) {
 	files, err := filepath.Glob("testdata/golden/*.json")
 	if err != nil || len(files) == 0 {
@@ -175,7 +175,7 @@ func FuzzArtifactID(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		id, prefix := handoff.IsArtifactID(s), handoff.IsArtifactIDPrefix(s)
 		if id && (!prefix || len(s) != 30) {
-			t.Errorf("IsArtifactID(%q), which is no prefix of itself or has %d bytes", s, len(s))
+			t.Errorf("IsArtifactID(%q), which is not a prefix of itself or has %d bytes", s, len(s))
 		}
 		if prefix && (!strings.HasPrefix(s, "art_") || strings.Trim(s[4:], "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" || s == "art_") {
 			t.Errorf("IsArtifactIDPrefix(%q)", s)

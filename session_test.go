@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sessionOracle says what is known of a session by looking at all its records
-// for each question anew.
+// A sessionOracle has the records of a session and examines all of them for each
+// question.
 type sessionOracle []handoff.Record
 
 func newSessionOracle(records []handoff.Record, id string) sessionOracle {
@@ -35,7 +35,7 @@ func newSessionOracle(records []handoff.Record, id string) sessionOracle {
 	return o
 }
 
-// first returns the first record of a type, or none.
+// first returns the first record of a type, if there is one.
 func (o sessionOracle) first(typ string) (handoff.Record, bool) {
 	i := slices.IndexFunc(o, func(r handoff.Record) bool { return r.Type == typ })
 	if i < 0 {
@@ -48,7 +48,7 @@ func (o sessionOracle) has(tag string) bool {
 	for _, r := range slices.Backward(o) {
 		if n, ok := r.Fact.(*handoff.SessionNoted); ok {
 			switch {
-			case slices.Contains(n.Tags, tag): // what is given and taken in one note is given
+			case slices.Contains(n.Tags, tag): // a tag that one note adds and removes is added
 				return true
 			case slices.Contains(n.RemovedTags, tag):
 				return false
@@ -66,7 +66,7 @@ func TestSessionFold(t *testing.T) {
 			o := newSessionOracle(records, id)
 			s, err := m.Session(t.Context(), id)
 			if (err == nil) != (len(o) > 0) {
-				t.Fatalf("%s has %d records, and the index says %v", id, len(o), err)
+				t.Fatalf("%s has %d records; the index returns %v", id, len(o), err)
 			}
 			if err != nil {
 				continue
@@ -77,15 +77,15 @@ func TestSessionFold(t *testing.T) {
 			}
 			if r, ok := o.first("session.opened"); ok {
 				f := r.Fact.(*handoff.SessionOpened)
-				began := r.CreatedAt
+				started := r.CreatedAt
 				if !f.StartedAt.IsZero() {
-					began = f.StartedAt
+					started = f.StartedAt
 				}
-				if s.Opened != r.Seq || !s.OpenedAt.Equal(began) || s.Agent != f.Agent || s.Folder != f.Folder || s.Process != f.Process || !reflect.DeepEqual(s.Inputs, f.Inputs) {
+				if s.Opened != r.Seq || !s.OpenedAt.Equal(started) || s.Agent != f.Agent || s.Folder != f.Folder || s.Process != f.Process || !reflect.DeepEqual(s.Inputs, f.Inputs) {
 					t.Errorf("%s: %+v, opened as %+v", id, s, f)
 				}
 			} else if s.Opened != 0 {
-				t.Errorf("%s was opened at %d, by no record", id, s.Opened)
+				t.Errorf("%s: opened by record %d, want none", id, s.Opened)
 			}
 			if r, ok := o.first("session.closed"); ok {
 				f := r.Fact.(*handoff.SessionClosed)
@@ -93,7 +93,7 @@ func TestSessionFold(t *testing.T) {
 					t.Errorf("%s: %s at %v, closed as %+v", id, s.Status, s.ClosedAt, f)
 				}
 			} else if s.Status != handoff.Running || s.Closed != 0 {
-				t.Errorf("%s is %s, and was not closed", id, s.Status)
+				t.Errorf("%s is %s, want running", id, s.Status)
 			}
 			for _, tag := range []string{"t1", "t2", "t3"} {
 				if got, want := slices.Contains(s.Tags, tag), o.has(tag); got != want {
@@ -174,7 +174,7 @@ func TestSessionViewsAreCopies(t *testing.T) {
 		}
 		for _, v := range views {
 			if b, err := json.Marshal(v.view); err != nil || !bytes.Equal(b, v.text) {
-				t.Fatalf("a view became %s, was %s", b, v.text)
+				t.Fatalf("a view changed to %s, was %s", b, v.text)
 			}
 		}
 	})

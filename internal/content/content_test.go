@@ -41,7 +41,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// tree makes a directory of every sort of entry, in the given order.
+// tree creates a directory with the given entries, in the given order.
 func tree(t *testing.T, names []string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -71,7 +71,7 @@ func pack(t *testing.T, dir string) []byte {
 	return b
 }
 
-// described tells of every file below dir.
+// described returns one line for each file in dir.
 func described(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -118,9 +118,9 @@ func TestPackRefuses(t *testing.T) {
 	}
 }
 
-// TestUnpackStaysBelow unpacks tars that Pack never makes: each is refused, and
+// TestUnpackStaysInside unpacks tars that Pack never makes: each is refused, and
 // nothing outside the directory is touched.
-func TestUnpackStaysBelow(t *testing.T) {
+func TestUnpackStaysInside(t *testing.T) {
 	for name, headers := range map[string][]tar.Header{
 		"above":            {{Name: "../evil", Typeflag: tar.TypeReg}},
 		"absolute":         {{Name: "/tmp/evil", Typeflag: tar.TypeReg}},
@@ -185,9 +185,9 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// TestReferences compares the references of drawn records with an index: no
-// body of an artifact that is not withdrawn, and of the others every one that
-// nothing else could name.
+// TestReferences compares the references of drawn records with an index: the body
+// of an artifact that is not withdrawn is referenced, and of the other bodies only
+// those that a record of a newer type may name.
 func TestReferences(t *testing.T) {
 	values := []string{logtest.DigestOf("a").Value, logtest.DigestOf("b").Value, logtest.DigestOf("c").Value}
 	rapid.Check(t, func(t *rapid.T) {
@@ -288,7 +288,7 @@ func TestRewrittenWhilePublished(t *testing.T) {
 				return
 			default:
 			}
-			f.WriteAt(bytes.Repeat([]byte{byte('a' + i%26)}, 1+i*7919%200_000), 0) // torn for whoever reads meanwhile
+			f.WriteAt(bytes.Repeat([]byte{byte('a' + i%26)}, 1+i*7919%200_000), 0) // inconsistent for a concurrent reader
 			if i%3 == 0 {
 				f.Truncate(int64(i * 31 % 50_000))
 			}
@@ -314,7 +314,7 @@ func TestRewrittenWhilePublished(t *testing.T) {
 		b, err := io.ReadAll(r)
 		r.Close()
 		if err != nil || logtest.DigestOf(string(b)) != p.Digest || int64(len(b)) != *p.SizeBytes {
-			t.Fatalf("%d kept bytes, %v, of a record that says %d and %v", len(b), err, *p.SizeBytes, p.Digest)
+			t.Fatalf("%d kept bytes, %v, of a record with %d and %v", len(b), err, *p.SizeBytes, p.Digest)
 		}
 	}
 	close(stop)
@@ -370,7 +370,7 @@ func TestSizeMustMatch(t *testing.T) {
 	}
 }
 
-// A changingStore appends to a file before it reads a body, as often as it says.
+// A changingStore appends to a file before it reads a body, the first times.
 type changingStore struct {
 	handoff.Bodies
 	file           string

@@ -18,8 +18,8 @@ import (
 	"github.com/agent-handoff/handoff/logtest"
 )
 
-// TestTargetCache checks that a list tells what reading a file told, for as long
-// as the file looks the same, and not where a change could not show.
+// TestTargetCache checks that a list shows the state that reading a file gave, as
+// long as stat reports no change, and not if a change could go unnoticed.
 func TestTargetCache(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.md")
@@ -44,12 +44,12 @@ func TestTargetCache(t *testing.T) {
 	}
 	for i, step := range []struct {
 		do           func()
-		before, show handoff.Target // what a list tells, and then a look
-		after        handoff.Target // what a list tells after it
+		before, show handoff.Target // in a list, and then by reading the file
+		after        handoff.Target // in a list after that
 	}{
 		{func() {}, handoff.Unknown, handoff.Available, handoff.Available},
 		{func() { write("two", 2*time.Hour) }, handoff.Unknown, handoff.Modified, handoff.Modified},
-		{func() { write("one", 0) }, handoff.Unknown, handoff.Available, handoff.Unknown}, // it may change within the same time
+		{func() { write("one", 0) }, handoff.Unknown, handoff.Available, handoff.Unknown}, // it may change without a new modification time
 		{func() { write("longer", time.Hour) }, handoff.Modified, handoff.Modified, handoff.Modified},
 		{func() { os.Remove(file) }, handoff.Missing, handoff.Missing, handoff.Missing},
 	} {
