@@ -48,6 +48,8 @@ const (
 	ActionPublishAs                   Action = "publish replacing"  // REF
 	ActionStdin                       Action = "publish from standard input"
 	ActionWrite                       Action = "write"                                  // NAME PATH
+	ActionWriteFor                    Action = "write for session"                      // NAME PATH SESSION
+	ActionWriteRun                    Action = "write for run"                          // NAME PATH SESSION RUN
 	ActionWatchAfter                  Action = "watch after"                            // SEQ
 	ActionThread                      Action = "open thread"                            // URI
 	ActionThreadHead, ActionSubagents Action = "show thread metadata", "list subagents" // URI
@@ -55,6 +57,7 @@ const (
 	ActionOpen                        Action = "open session"
 	ActionClose                       Action = "close session"      // SESSION
 	ActionGraph                       Action = "show session graph" // SESSION
+	ActionAdd                         Action = "add output"         // FILE TYPE SESSION
 	ActionAdopt                       Action = "adopt leniently"    // DIR
 	ActionExplain                     Action = "explain variable"   // NAME
 	ActionCheck                       Action = "check"

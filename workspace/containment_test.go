@@ -18,7 +18,7 @@ import (
 func TestContainment(t *testing.T) {
 	w := openDir(t, t.TempDir())
 	const theirs = "e3f2c9d1-4b5e-4789-81ab-cdef12345678"
-	opened, err := w.OpenSession(t.Context(), handoff.Producer{}, session.Opening{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}}, SessionFiles{})
+	opened, err := w.OpenSession(t.Context(), SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,24 +52,24 @@ func TestContainment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.SessionsAs(handoff.Producer{}).Add(t.Context(), opened.ID, handoff.Producer{}, session.Addition{File: tt.file, Type: "artifact"})
+		_, err = w.sessions.Add(t.Context(), opened.ID, handoff.Producer{}, session.Addition{File: tt.file, Type: "artifact"})
 		if tt.kind == nil && err != nil || !errors.Is(err, tt.kind) {
 			t.Errorf("add %.40q: %v, want %v", tt.file, err, tt.kind)
 		}
 		manifest(t, theirFolder, theirs, tt.file)
 		if tt.kind != nil {
 			// A folder is adopted as a whole or not at all, and its reasons are its own.
-			if _, _, err := w.SessionsAs(handoff.Producer{}).Adopt(t.Context(), "docs/agent-outputs/"+theirs, false); !errors.Is(err, handoff.Invalid) || !strings.Contains(err.Error(), "/outputs/0/file") {
+			if _, _, err := w.sessions.Adopt(t.Context(), "docs/agent-outputs/"+theirs, false); !errors.Is(err, handoff.Invalid) || !strings.Contains(err.Error(), "/outputs/0/file") {
 				t.Errorf("adopt %.40q: %v, want it refused", tt.file, err)
 			}
 			if after, err := w.Newest(t.Context()); err != nil || after != before {
 				t.Errorf("%.40q was refused, but there is a record %d, %v", tt.file, after, err)
 			}
 		}
-		if _, _, err := w.SessionsAs(handoff.Producer{}).Adopt(t.Context(), "docs/agent-outputs/"+theirs, true); err != nil {
+		if _, _, err := w.sessions.Adopt(t.Context(), "docs/agent-outputs/"+theirs, true); err != nil {
 			t.Errorf("adopt %.40q leniently: %v", tt.file, err)
 		}
-		_, made, err := w.SessionsAs(handoff.Producer{}).Read(t.Context(), theirs)
+		_, made, err := w.sessions.Read(t.Context(), theirs)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -114,7 +114,7 @@ func (x *index) Rendered(ctx context.Context, id string, upTo handoff.Seq) error
 func (x *index) unrendered(ctx context.Context, age time.Duration) ([]string, error) {
 	at, err := x.open(ctx)
 	if s, ok := at.(*sqlindex.Index); ok {
-		return s.Unrendered(ctx, age, leftMost)
+		return s.Unrendered(ctx, age, renderMost)
 	}
 	return nil, err
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
 )
 
 // TestRenderLeft appends records as a process does that is killed before it
@@ -19,7 +18,7 @@ func TestRenderLeft(t *testing.T) {
 	var opened [3]OpenedSession
 	for i := range opened {
 		var err error
-		if opened[i], err = w.OpenSession(t.Context(), handoff.Producer{}, session.Opening{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}}, SessionFiles{}); err != nil {
+		if opened[i], err = w.OpenSession(t.Context(), SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,7 +49,7 @@ func TestRenderLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := openDir(t, dir)
-	if err := next.renderLeft(t.Context(), 0); err != nil {
+	if err := next.renderPending(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(opened[0].Manifest); err != nil || !strings.Contains(string(b), summary) {
@@ -79,7 +78,7 @@ func TestRenderLeft(t *testing.T) {
 	if n := left(again); n != 3 {
 		t.Errorf("%d sessions are to be looked at after the index was lost, want 3", n)
 	}
-	if err := again.renderLeft(t.Context(), 0); err != nil || left(again) != 0 {
+	if err := again.renderPending(t.Context(), 0); err != nil || left(again) != 0 {
 		t.Errorf("%d sessions are still to be rendered, %v", left(again), err)
 	}
 	if b, err := os.ReadFile(opened[2].Manifest); err != nil || !strings.Contains(string(b), summary) {
@@ -91,7 +90,7 @@ func TestRenderLeft(t *testing.T) {
 // testWorkspace the manifest lists them all.
 func TestRenderedAtExit(t *testing.T) {
 	w := openDir(t, t.TempDir())
-	o, err := w.OpenSession(t.Context(), handoff.Producer{}, session.Opening{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}}, SessionFiles{})
+	o, err := w.OpenSession(t.Context(), SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +100,7 @@ func TestRenderedAtExit(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(o.Folder, name), []byte(name), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.SessionsAs(handoff.Producer{}).Add(t.Context(), o.ID, handoff.Producer{}, session.Addition{File: name, Type: "document"}); err != nil {
+		if _, err := w.AddOutput(t.Context(), o.ID, SessionOutput{File: name, Type: "document"}); err != nil {
 			t.Fatal(err)
 		}
 	}

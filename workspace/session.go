@@ -3,9 +3,8 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
-	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"time"
@@ -16,16 +15,29 @@ import (
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
-// SessionFiles are what an engine's files say about a session. Each may be "".
-type SessionFiles struct {
-	Config   string // the bundle's config.yaml
-	Workflow string // the workflow.yaml
-	Agent    string // the agent's file
-	User     string // not a file: {user_name}, where the bundle names none
-	Program  string // not a file either: names agent and workflow where nothing else does
+// SessionOptions describe a session or run to open. An agent and a workflow are
+// required; each may come from a file, and a run takes them from its parent.
+// Values that are set here override those of the files.
+type SessionOptions struct {
+	ID       string // a lower-case version 4 UUID, by default a new one; for a run any text
+	Parent   string // the session or run that the new run is part of
+	Agent    handoff.SessionAgent
+	Workflow handoff.SessionWorkflow
+	User     string         // by default the bundle's user_name, then DefaultUser
+	Inputs   map[string]any // the workflow's inputs
+
+	AgentFile    string // a file that names the agent: its title and bundle too
+	WorkflowFile string // a workflow.yaml
+	ConfigFile   string // the bundle's config.yaml
+
+	DefaultUser string // the user if nothing else names one
+	DefaultName string // the agent and workflow if nothing else names them
+
+	Process handoff.Process // the process that waits for the end of the session
 }
 
-// An OpenedSession is what an engine needs of a session that was opened.
+// An OpenedSession is a session that was opened, with what an engine needs to
+// work in it.
 type OpenedSession struct {
 	ID        string            `json:"id"`
 	Folder    string            `json:"folder"`   // absolute
@@ -35,30 +47,26 @@ type OpenedSession struct {
 	Warnings  []string          `json:"warnings,omitempty"`
 }
 
-// SessionsAs returns the workspace's sessions with p as the producer of what is
-// recorded.
-func (w *Workspace) SessionsAs(p handoff.Producer) *session.Sessions { return w.sessions.As(p) }
-
-// What a writer was killed before it did is done by whoever writes next, a
-// little at a time.
+// Limits of Tidy: it renders only manifests that a live writer would have
+// rendered by now, and only some at a time.
 const (
-	leftAfter = 2 * time.Second // a writer that lives has rendered by then
-	leftMost  = 32
+	renderAfter = 2 * time.Second
+	renderMost  = 32
 )
 
-// Tidy does what processes that were killed left undone: it closes the sessions
-// that ended without a word on this machine, and renders their manifests and
-// those that lack a record. Every command that writes does that when its own
-// work is done; a process that lives long should now and then.
+// Tidy completes the work of processes that were killed: it closes their
+// sessions and renders manifests that are out of date. Operations that record
+// something call it; a long-running process that records nothing should call it
+// now and then.
 func (w *Workspace) Tidy(ctx context.Context, p handoff.Producer) ([]string, error) {
-	warnings, err := w.sessions.As(p).CloseAbandoned(ctx, Observer())
-	return warnings, errors.Join(err, w.renderLeft(ctx, leftAfter))
+	warnings, err := w.sessions.As(p).CloseAbandoned(ctx, session.ThisObserver())
+	return warnings, errors.Join(err, w.renderPending(ctx, renderAfter))
 }
 
 // A SessionDetail is a session with its names, status and outputs.
 type SessionDetail = session.Detail
 
-// isSession reports whether a ref is the id of a session or run that was opened.
+// isSession reports whether a ref is the ID of a session or run that was opened.
 func (w *Workspace) isSession(ctx context.Context, ref string) bool {
 	if handoff.IsArtifactIDPrefix(ref) {
 		return false
@@ -68,15 +76,15 @@ func (w *Workspace) isSession(ctx context.Context, ref string) bool {
 }
 
 func (w *Workspace) sessionDetail(ctx context.Context, id string, files bool) (SessionDetail, error) {
-	d, err := w.sessions.Detail(ctx, id, Observer(), w.now())
+	d, err := w.sessions.Detail(ctx, id, session.ThisObserver(), w.now())
 	if err == nil && files {
 		d.Files, err = w.sessions.List(ctx, id)
 	}
 	return d, err
 }
 
-// renderSession brings the manifest of a session up to the log. An id that no
-// session was opened under has none.
+// renderSession renders the manifest of a session. An ID under which no session
+// was opened has none.
 func (w *Workspace) renderSession(ctx context.Context, id string) []string {
 	if id == "" {
 		return nil
@@ -87,9 +95,9 @@ func (w *Workspace) renderSession(ctx context.Context, id string) []string {
 	return nil
 }
 
-// renderLeft renders the manifests that nobody rendered for so long. One that
-// can't be rendered stops no other, and is tried again.
-func (w *Workspace) renderLeft(ctx context.Context, age time.Duration) error {
+// renderPending renders manifests that have been out of date for the given time.
+// One that cannot be rendered is tried again later.
+func (w *Workspace) renderPending(ctx context.Context, age time.Duration) error {
 	ids, err := w.index.unrendered(ctx, age)
 	for _, id := range ids {
 		_ = w.sessions.Render(ctx, id)
@@ -102,14 +110,13 @@ func (w *Workspace) Folder(s handoff.Session) string {
 	return filepath.Join(w.Home(), filepath.FromSlash(s.Folder))
 }
 
-// SessionDir returns where the directory of a session or run lies, absolute:
-// its folder, if it was opened, else where that of a session with this id
-// would.
+// SessionDir returns the directory of a session or run, absolute: its folder if
+// it was opened, otherwise the folder that a session with this ID would have.
 func (w *Workspace) SessionDir(ctx context.Context, id string) string {
 	if s, err := w.Session(ctx, id); err == nil && s.Folder != "" {
 		return w.Folder(s)
 	}
-	paths, err := w.Paths(SessionFiles{}, "")
+	paths, err := w.variables(VariableOptions{})
 	if err == nil {
 		paths.SessionID = names.Folder(id)
 		var folder string
@@ -120,8 +127,8 @@ func (w *Workspace) SessionDir(ctx context.Context, id string) string {
 	return filepath.Join(w.ProjectRoot(), "docs", "agent-outputs", names.Folder(id))
 }
 
-// File returns where the file of an artifact lies, absolute, "" where that is
-// not known here.
+// File returns the file of an artifact, absolute, "" if its directory is not
+// known on this machine.
 func (w *Workspace) File(ctx context.Context, a handoff.Artifact) string {
 	dir := w.Worktree(a.Worktree)
 	switch a.Root {
@@ -137,7 +144,7 @@ func (w *Workspace) File(ctx context.Context, a handoff.Artifact) string {
 }
 
 // folderOf returns the folder of the session that a producer worked in, "" for
-// none. It asks the index only: the hub calls it in the middle of an answer.
+// none. It queries the index alone, because the hub calls it during a query.
 func (c *core) folderOf(ctx context.Context, p handoff.Producer) string {
 	s, err := c.index.Session(ctx, p.Session)
 	if err != nil || s.Folder == "" {
@@ -146,75 +153,36 @@ func (c *core) folderOf(ctx context.Context, p handoff.Producer) string {
 	return filepath.Join(c.Home(), filepath.FromSlash(s.Folder))
 }
 
-// Paths returns what variables in paths stand for, with the settings of the
-// workspace below those of the bundle. Its kinds are NotFound and Invalid.
-func (w *Workspace) Paths(files SessionFiles, bundle string) (config.Paths, error) {
-	p := config.Paths{ProjectRoot: w.ProjectRoot(), Bundle: bundle, UserName: files.User, Now: w.now(), Config: map[string]string{}}
-	for key, value := range map[string]string{"output_folder": w.Config.OutputFolder, "agent_outputs_folder": w.Config.AgentOutputsFolder} {
-		if value != "" {
-			p.Config[key] = value
-		}
-	}
-	var err error
-	if files.Workflow != "" {
-		if p.Workflow, err = config.LoadVariables(files.Workflow); err != nil {
-			return p, err
-		}
-	}
-	named := files.Config != ""
-	if source := p.Workflow["config_source"]; !named && source != "" {
-		if files.Config, _, err = p.Resolve(source); err != nil {
-			return p, err
-		}
-	}
-	if files.Config == "" {
-		return p, nil
-	}
-	p.ConfigSource = files.Config
-	said, err := config.LoadVariables(files.Config)
-	if err != nil && (named || !errors.Is(err, handoff.NotFound)) {
-		return p, err
-	}
-	maps.Copy(p.Config, said)
-	return p, nil
-}
-
-// OpenSession opens a session as an engine's files and the given opening say,
-// which stands above them. Its folder is {session_folder}, which must lie in
-// {agent_outputs_folder}, below the workspace.
+// OpenSession opens a session: it creates the folder, records the session and
+// renders its manifest. With a parent it opens a run of that session. The folder
+// is {session_folder}, which must be inside {agent_outputs_folder} and inside the
+// workspace.
 //
-// Kinds: those of Paths and of session.Sessions.Open.
-func (w *Workspace) OpenSession(ctx context.Context, p handoff.Producer, o session.Opening, files SessionFiles) (OpenedSession, error) {
-	if files.Agent != "" {
-		agent, err := config.LoadAgent(files.Agent)
-		if err != nil {
-			return OpenedSession{}, err
-		}
-		o.Agent.Name, o.Agent.Title, o.Agent.Bundle = cmp.Or(o.Agent.Name, agent.Name), cmp.Or(o.Agent.Title, agent.Title), cmp.Or(o.Agent.Bundle, agent.Bundle)
-	}
-	paths, err := w.Paths(files, o.Agent.Bundle)
+// Kinds: Invalid, Conflict (the ID exists), NotFound (the parent or a file),
+// Unavailable.
+func (w *Workspace) OpenSession(ctx context.Context, o SessionOptions) (OpenedSession, error) {
+	variables, err := w.describe(&o)
 	if err != nil {
 		return OpenedSession{}, err
 	}
-	if o.User == "" {
-		o.User, _, _ = paths.Explain("user_name") // that nobody knows is no obstacle
+	inputs, err := encodeValues(o.Inputs)
+	if err != nil {
+		return OpenedSession{}, invalid("open session", "", "invalid input: "+err.Error(), "use values that can be encoded as JSON")
 	}
-	o.Agent.Name = cmp.Or(o.Agent.Name, files.Program)
-	o.Workflow.Name = cmp.Or(o.Workflow.Name, paths.Workflow["name"], files.Program)
-	o.Workflow.Description = cmp.Or(o.Workflow.Description, paths.Workflow["description"])
 	if o.ID == "" {
 		if o.ID, err = session.NewID(w.rand); err != nil {
 			return OpenedSession{}, err
 		}
 	}
-	paths.SessionID = o.ID
-	if o.Folder == "" {
-		if o.Folder, err = w.sessionFolder(ctx, o, paths); err != nil {
-			return OpenedSession{}, err
-		}
+	variables.SessionID = o.ID
+	folder, err := w.newFolder(ctx, o, variables)
+	if err != nil {
+		return OpenedSession{}, err
 	}
-	sessions := w.sessions.As(p)
-	s, warnings, err := sessions.Open(ctx, o)
+	sessions := w.sessions.As(w.caller.Producer)
+	s, warnings, err := sessions.Open(ctx, session.Opening{
+		ID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User, Inputs: inputs, Folder: folder, Process: o.Process,
+	})
 	if err != nil {
 		return OpenedSession{}, err
 	}
@@ -222,12 +190,51 @@ func (w *Workspace) OpenSession(ctx context.Context, p handoff.Producer, o sessi
 	if err != nil {
 		return OpenedSession{}, err
 	}
-	return w.opened(s, top, paths, warnings), nil
+	return w.opened(s, top, variables, append(warnings, w.finish(ctx, "")...)), nil
 }
 
-// sessionFolder resolves where the folder of a session or run lies, below the
-// workspace.
-func (w *Workspace) sessionFolder(ctx context.Context, o session.Opening, p config.Paths) (string, error) {
+// describe completes what a session is with its files, and returns the variables
+// of its paths.
+func (w *Workspace) describe(o *SessionOptions) (config.Paths, error) {
+	if o.AgentFile != "" {
+		agent, err := config.LoadAgent(w.path(o.AgentFile))
+		if err != nil {
+			return config.Paths{}, err
+		}
+		o.Agent.Name, o.Agent.Title, o.Agent.Bundle = cmp.Or(o.Agent.Name, agent.Name), cmp.Or(o.Agent.Title, agent.Title), cmp.Or(o.Agent.Bundle, agent.Bundle)
+	}
+	variables, err := w.variables(VariableOptions{Bundle: o.Agent.Bundle, WorkflowFile: o.WorkflowFile, ConfigFile: o.ConfigFile, DefaultUser: o.DefaultUser})
+	if err != nil {
+		return config.Paths{}, err
+	}
+	if o.User == "" {
+		o.User, _, _ = variables.Explain("user_name") // a session needs no user
+	}
+	o.Agent.Name = cmp.Or(o.Agent.Name, o.DefaultName)
+	o.Workflow.Name = cmp.Or(o.Workflow.Name, variables.Workflow["name"], o.DefaultName)
+	o.Workflow.Description = cmp.Or(o.Workflow.Description, variables.Workflow["description"])
+	return variables, nil
+}
+
+// encodeValues encodes each value as JSON, nil for none.
+func encodeValues(values map[string]any) (map[string]json.RawMessage, error) {
+	var encoded map[string]json.RawMessage
+	for key, value := range values {
+		b, err := handoff.EncodeJSON(value)
+		if err != nil {
+			return nil, err
+		}
+		if encoded == nil {
+			encoded = map[string]json.RawMessage{}
+		}
+		encoded[key] = b
+	}
+	return encoded, nil
+}
+
+// newFolder returns the folder of a new session or run, relative to the
+// directory that contains those of all sessions.
+func (w *Workspace) newFolder(ctx context.Context, o SessionOptions, p config.Paths) (string, error) {
 	if o.Parent != "" {
 		parent, err := w.Session(ctx, o.Parent)
 		if err == nil {
@@ -256,7 +263,7 @@ func (w *Workspace) opened(s, top handoff.Session, paths config.Paths, warnings 
 		Variables: paths.Variables(), Warnings: warnings,
 		Env: map[string]string{
 			"HANDOFF_WORKSPACE": w.Root, "HANDOFF_SESSION": top.ID, "HANDOFF_SESSION_DIR": dir, "HANDOFF_AGENT": s.Agent.Name,
-			"HANDOFF_RUN":        "", // not that of whoever opened it
+			"HANDOFF_RUN":        "", // overrides the run of the caller
 			"PI_ARTIFACT_RUN_ID": s.ID, "PI_ARTIFACT_SESSION_DIR": dir,
 		},
 	}
@@ -265,7 +272,3 @@ func (w *Workspace) opened(s, top handoff.Session, paths config.Paths, warnings 
 	}
 	return o
 }
-
-// ThisProcess returns what tells this process from all others; its zero value
-// where the system does not say.
-func ThisProcess() handoff.Process { return ProcessOf(os.Getpid()) }

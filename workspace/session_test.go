@@ -39,13 +39,13 @@ func TestProcessGone(t *testing.T) {
 		}
 		defer cmd.Process.Kill()
 	}
-	opened, err := w.OpenSession(t.Context(), handoff.Producer{}, session.Opening{
+	opened, err := w.OpenSession(t.Context(), workspace.SessionOptions{
 		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"}, Process: workspace.ProcessOf(engine.Process.Pid),
-	}, workspace.SessionFiles{})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.SessionsAs(handoff.Producer{}).Note(t.Context(), handoff.SessionNoted{SessionID: opened.ID, Child: workspace.ProcessOf(child.Process.Pid)}); err != nil {
+	if _, err := w.RecordChild(t.Context(), opened.ID, child.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	gone := func() bool {
@@ -53,12 +53,12 @@ func TestProcessGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		elsewhere := workspace.Observer()
+		elsewhere := session.ThisObserver()
 		elsewhere.BootID = "another"
 		if status, _ := session.StatusAt(s, elsewhere, time.Now(), time.Time{}); status != handoff.Running {
 			t.Errorf("status for an observer on another machine = %s, want running", status)
 		}
-		_, reason := session.StatusAt(s, workspace.Observer(), time.Now(), time.Time{})
+		_, reason := session.StatusAt(s, session.ThisObserver(), time.Now(), time.Time{})
 		return reason == session.ProcessGone
 	}
 	if gone() {
@@ -76,7 +76,7 @@ func TestProcessGone(t *testing.T) {
 		}
 	}
 	child.Wait()
-	page, err := session.Find(t.Context(), w, session.Query{SessionQuery: handoff.SessionQuery{Status: session.Failed}, Observer: workspace.Observer(), Now: time.Now()})
+	page, err := w.FindSessions(t.Context(), workspace.SessionFilter{Status: workspace.Failed})
 	if err != nil || len(page.Sessions) != 1 || page.Sessions[0].Reason != session.ProcessGone {
 		t.Errorf("%d failed sessions, %v, want the one whose process is gone", len(page.Sessions), err)
 	}
@@ -85,17 +85,17 @@ func TestProcessGone(t *testing.T) {
 // TestRun opens a run within a session: it has a folder there, and no manifest.
 func TestRun(t *testing.T) {
 	w := openWorkspace(t)
-	open := func(o session.Opening) workspace.OpenedSession {
+	open := func(o workspace.SessionOptions) workspace.OpenedSession {
 		t.Helper()
-		opened, err := w.OpenSession(t.Context(), handoff.Producer{}, o, workspace.SessionFiles{})
+		opened, err := w.OpenSession(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return opened
 	}
-	outer := open(session.Opening{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"}})
+	outer := open(workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"}})
 	for id, folder := range map[string]string{"run-7": "run-7", "a/../b": "~612f2e2e2f62", "..": "~2e2e"} {
-		run := open(session.Opening{ID: id, Parent: outer.ID})
+		run := open(workspace.SessionOptions{ID: id, Parent: outer.ID})
 		if want := outer.Folder + "/artifacts/" + folder; run.Folder != want || run.Manifest != "" {
 			t.Errorf("run %q is in %s with manifest %q, want %s and none", id, run.Folder, run.Manifest, want)
 		}
@@ -103,7 +103,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("run %q has environment %v", id, run.Env)
 		}
 	}
-	if _, err := w.OpenSession(t.Context(), handoff.Producer{}, session.Opening{ID: "r", Parent: "nowhere"}, workspace.SessionFiles{}); err == nil {
+	if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: "r", Parent: "nowhere"}); err == nil {
 		t.Error("a run in no session was opened")
 	}
 }

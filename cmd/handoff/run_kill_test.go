@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -177,13 +178,20 @@ func (s *stage) elsewhere() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	here := workspace.Observer()
+	self := workspace.ThisProcess()
+	alive := func(p handoff.Process) bool { return workspace.ProcessOf(p.PID) == p }
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer root.Close()
+	sessions := session.New(w.Hub, session.Options{Files: root, Root: s.dir, Now: time.Now, Rand: rand.Reader})
 	for _, o := range []session.Observer{
-		{BootID: "another", PIDNamespace: here.PIDNamespace, Alive: here.Alive},
-		{BootID: here.BootID, PIDNamespace: "another", Alive: here.Alive},
+		{BootID: "another", PIDNamespace: self.PIDNamespace, Alive: alive},
+		{BootID: self.BootID, PIDNamespace: "another", Alive: alive},
 		{},
 	} {
-		if _, err := w.SessionsAs(handoff.Producer{}).CloseAbandoned(s.Context(), o); err != nil {
+		if _, err := sessions.CloseAbandoned(s.Context(), o); err != nil {
 			s.Fatal(err)
 		}
 		after, err := w.Session(s.Context(), s.id)

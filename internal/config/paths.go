@@ -40,11 +40,11 @@ var defaults = map[string]string{
 
 // A Substitution is one variable that was replaced on the way to a value.
 type Substitution struct {
-	Text  string `json:"text"`  // as it was written
-	Said  string `json:"said"`  // what it stands for, as that was written
-	Value string `json:"value"` // the same with its own variables replaced
-	From  string `json:"from"`  // engine, workflow.yaml, config.yaml or default
-	Depth int    `json:"depth"` // 0 for what the text itself holds
+	Text       string `json:"text"`       // as it was written
+	Definition string `json:"definition"` // as it is written where the variable is set
+	Value      string `json:"value"`      // the same with its own variables replaced
+	Source     string `json:"source"`     // engine, workflow.yaml, config.yaml or default
+	Depth      int    `json:"depth"`      // 0 for what the text itself holds
 }
 
 // maxSubstitutions bounds the work for one text: variables that each hold the
@@ -136,7 +136,7 @@ func (r *resolver) replace(text string, m []int, within []string) (string, error
 			Err: fmt.Errorf("takes more than %d substitutions", maxSubstitutions), Hint: handoff.Advice("write the path with fewer variables")}
 	}
 	place := len(r.done)
-	r.done = append(r.done, Substitution{Text: written, Said: said, From: from, Depth: len(within)})
+	r.done = append(r.done, Substitution{Text: written, Definition: said, Source: from, Depth: len(within)})
 	value := said
 	if from != "engine" {
 		var err error

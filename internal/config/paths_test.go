@@ -54,7 +54,7 @@ func TestMinimalBlocks(t *testing.T) {
 		value, steps, err := p.Explain(name)
 		fmt.Fprintf(&b, "%s: %s %v\n", name, value, err)
 		for _, s := range steps {
-			fmt.Fprintf(&b, "  %s%s = %s = %s (%s)\n", strings.Repeat("  ", s.Depth), s.Text, s.Said, s.Value, s.From)
+			fmt.Fprintf(&b, "  %s%s = %s = %s (%s)\n", strings.Repeat("  ", s.Depth), s.Text, s.Definition, s.Value, s.Source)
 		}
 	}
 	const golden = "testdata/minimal.golden"

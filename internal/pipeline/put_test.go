@@ -15,7 +15,6 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline"
-	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -102,10 +101,8 @@ func (s fixture) write(t testing.TB, name, content string) {
 func TestPutRefuses(t *testing.T) {
 	s := newFixture(t)
 	ctx := t.Context()
-	book := s.w.SessionsAs(handoff.Producer{})
-	opened, err := s.w.OpenSession(ctx, handoff.Producer{}, session.Opening{Agent: handoff.SessionAgent{Name: "a"}, Workflow: handoff.SessionWorkflow{Name: "w"}}, workspace.SessionFiles{})
+	opened, err := s.w.OpenSession(ctx, workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "a"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
 	must(t, err)
-	must(t, book.Render(ctx, opened.ID))
 	w := names.Writer{Hub: s.w.Hub, Workspace: s.dir, Scope: names.Scope{Run: "run-7", Dir: s.dir}}
 	_, err = w.Write(ctx, handoff.Draft{Channel: "handoff", Name: "context.md", Body: strings.NewReader("x")})
 	must(t, err)

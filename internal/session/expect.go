@@ -1,6 +1,10 @@
 package session
 
-import "github.com/agent-handoff/handoff"
+import (
+	"path"
+
+	"github.com/agent-handoff/handoff"
+)
 
 // Delivered reports whether a session has an active artifact, not known to be
 // empty, with the given name. It may be a name that was written, a path in the
@@ -14,4 +18,15 @@ func Delivered(s handoff.Session, artifacts []handoff.Artifact, name string) boo
 		}
 	}
 	return false
+}
+
+// GuessType guesses the type of an output by the name of its file.
+func GuessType(file string) string {
+	switch path.Ext(file) {
+	case ".md", ".txt", ".html", ".pdf", ".adoc", ".rst":
+		return "document"
+	case ".json", ".jsonl", ".csv", ".yaml", ".yml", ".xml":
+		return "data"
+	}
+	return "artifact"
 }

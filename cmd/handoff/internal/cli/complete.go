@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -66,9 +65,7 @@ func (a *App) CompleteSessions(c *cobra.Command, _ []string, _ string) ([]string
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer w.Close()
-	q := session.Query{Observer: workspace.Observer(), Now: a.Now()}
-	q.Limit = 30
-	page, _ := session.Find(c.Context(), w, q)
+	page, _ := w.FindSessions(c.Context(), workspace.SessionFilter{Limit: 30})
 	var ids []string
 	for _, s := range page.Sessions {
 		ids = append(ids, s.ID+"\t"+OneLine(s.LongName))

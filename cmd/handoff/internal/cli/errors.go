@@ -74,7 +74,7 @@ func NewFailure(err error) Failure {
 	switch {
 	case errors.As(err, &e):
 		f.Op, f.Name = e.Op, e.Name
-		f.Hint = OneLine(hintText(e.Hint))
+		f.Hint = OneLine(HintText(e.Hint))
 		if _, known := exitCodes[e.Kind]; known {
 			f.Kind = e.Kind
 		}

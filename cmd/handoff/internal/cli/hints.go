@@ -21,6 +21,8 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionPublishAs:  "publish PATH --channel CHANNEL --replaces %",
 	handoff.ActionStdin:      "publish - --channel CHANNEL",
 	handoff.ActionWrite:      "write % %",
+	handoff.ActionWriteFor:   "write % % --session %",
+	handoff.ActionWriteRun:   "write % % --session % --run %",
 	handoff.ActionWatchAfter: "watch --after %",
 	handoff.ActionThread:     "thread %",
 	handoff.ActionThreadHead: "thread % -I --json",
@@ -28,6 +30,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionSessions:   "session find",
 	handoff.ActionOpen:       "session open --agent NAME --workflow NAME",
 	handoff.ActionClose:      "session close --session % --status completed",
+	handoff.ActionAdd:        "session add % --type % --session %",
 	handoff.ActionAdopt:      "session adopt % --lenient",
 	handoff.ActionGraph:      "session graph %",
 	handoff.ActionExplain:    "config explain %",
@@ -51,8 +54,8 @@ func CommandLine(action handoff.Action, args ...string) string {
 	return "handoff " + strings.ReplaceAll(line, "\x00", "%")
 }
 
-// hintText words a hint for the command line.
-func hintText(h handoff.Hint) string {
+// HintText words a hint for the command line.
+func HintText(h handoff.Hint) string {
 	if h.Action == "" {
 		return h.Text
 	}

@@ -51,8 +51,8 @@ func TestHintText(t *testing.T) {
 		{handoff.Suggest("", handoff.ActionShow, "a b"), "run: handoff show 'a b'"},
 		{handoff.Suggest("", handoff.ActionReadTo, "x%y", "%"), "run: handoff read x%y --to %"},
 	} {
-		if got := hintText(tt.hint); got != tt.want {
-			t.Errorf("hintText(%v) = %q, want %q", tt.hint, got, tt.want)
+		if got := HintText(tt.hint); got != tt.want {
+			t.Errorf("HintText(%v) = %q, want %q", tt.hint, got, tt.want)
 		}
 	}
 	for action, line := range commandLines {

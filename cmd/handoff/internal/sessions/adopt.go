@@ -25,24 +25,12 @@ imported. Files outside the folder are never imported.`,
 	}
 	c.Flags().BoolVar(&lenient, "lenient", false, "import the valid parts of an invalid manifest")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.WritingTidy(func(w *workspace.Workspace) error {
-			folder, err := w.Inside(w.Home(), args[0])
-			if err != nil {
-				return err
+		return change(a, func(w *workspace.Workspace) (workspace.SessionChange, error) {
+			done, err := w.AdoptSession(c.Context(), args[0], lenient)
+			if err == nil {
+				fmt.Fprintln(a.Out, done.ID)
 			}
-			producer, err := new(cli.Identity).Resolve(a)
-			if err != nil {
-				return err
-			}
-			s, warnings, err := w.SessionsAs(producer).Adopt(c.Context(), folder, lenient)
-			if err != nil {
-				return err
-			}
-			for _, text := range warnings {
-				a.Warn("%s", text)
-			}
-			fmt.Fprintln(a.Out, s.ID)
-			return nil
+			return done, err
 		})
 	}
 	return c

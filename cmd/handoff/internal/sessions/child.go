@@ -10,7 +10,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 	"golang.org/x/sys/unix"
 )
 
@@ -159,11 +159,11 @@ func (e ending) verdict() (status, why string) {
 	light := e.asked == syscall.SIGINT || e.asked == syscall.SIGHUP
 	switch {
 	case e.asked != 0 && (e.code() != 0 || !light):
-		return session.Cancelled, e.asked.String()
+		return workspace.Cancelled, e.asked.String()
 	case e.status.Signaled():
-		return session.Failed, fmt.Sprintf("signal %d (%s)", e.status.Signal(), e.status.Signal())
+		return workspace.Failed, fmt.Sprintf("signal %d (%s)", e.status.Signal(), e.status.Signal())
 	case e.code() != 0:
-		return session.Failed, fmt.Sprintf("exit code %d", e.code())
+		return workspace.Failed, fmt.Sprintf("exit code %d", e.code())
 	}
-	return session.Completed, ""
+	return workspace.Completed, ""
 }

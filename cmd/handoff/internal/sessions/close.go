@@ -1,16 +1,13 @@
 package sessions
 
 import (
-	"time"
-
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
 func closeCommand(a *cli.App) *cobra.Command {
-	var f sessionFlag
-	var status, why string
+	var id, status, reason string
 	c := &cobra.Command{
 		Use:   "close --status completed|failed|cancelled",
 		Short: "Close a session",
@@ -19,14 +16,14 @@ ones are recorded and shown separately.`,
 		Example: "  handoff session close --status completed",
 		Args:    cli.Exactly(0, ""),
 	}
-	f.add(a, c)
+	sessionFlag(a, c, &id)
 	c.Flags().StringVar(&status, "status", "", "final `status`: completed, failed or cancelled")
-	c.Flags().StringVar(&why, "reason", "", "`text` that explains the status, on one line")
+	c.Flags().StringVar(&reason, "reason", "", "`text` that explains the status, on one line")
 	c.MarkFlagRequired("status")
-	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{session.Completed, session.Failed, session.Cancelled}, cobra.ShellCompDirectiveNoFileComp))
+	completed(c, "status", workspace.Completed, workspace.Failed, workspace.Cancelled)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return onSession(a, c, &f, func(ss *session.Sessions, id string) ([]string, error) {
-			return ss.Close(c.Context(), id, status, why, time.Time{})
+		return change(a, func(w *workspace.Workspace) (workspace.SessionChange, error) {
+			return w.CloseSession(c.Context(), id, status, reason)
 		})
 	}
 	return c

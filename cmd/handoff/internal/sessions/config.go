@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -30,8 +29,7 @@ func configCommand(a *cli.App) *cobra.Command {
 }
 
 func configExplainCommand(a *cli.App) *cobra.Command {
-	var files workspace.SessionFiles
-	var bundle, id string
+	var o workspace.VariableOptions
 	c := &cobra.Command{
 		Use:   "explain NAME",
 		Short: "Show how a path variable is resolved",
@@ -41,54 +39,35 @@ part: the engine, workflow.yaml, the bundle's config.yaml, or a default. {x} and
 		Example: "  handoff config explain session_folder --workflow-file workflow.yaml",
 		Args:    cli.Exactly(1, "one name"),
 	}
-	c.Flags().StringVar(&files.Workflow, "workflow-file", "", "workflow.yaml `file`")
-	c.Flags().StringVar(&files.Config, "config-file", "", "config.yaml `file` of the bundle")
-	c.Flags().StringVar(&bundle, "bundle", "", "bundle `path`")
-	c.Flags().StringVar(&id, "session", "", "session `id` (default: HANDOFF_SESSION)")
+	f := c.Flags()
+	f.StringVar(&o.WorkflowFile, "workflow-file", "", "workflow.yaml `file`")
+	f.StringVar(&o.ConfigFile, "config-file", "", "config.yaml `file` of the bundle")
+	f.StringVar(&o.Bundle, "bundle", "", "bundle `path`")
+	f.StringVar(&o.SessionID, "session", "", "session `id` (default: HANDOFF_SESSION)")
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
+		o.SessionID, o.DefaultUser = cmp.Or(o.SessionID, a.Getenv("HANDOFF_SESSION")), defaultUser(a)
 		return a.Reading(func(w *workspace.Workspace) error {
-			paths, err := w.Paths(sessionFiles(a, files), bundle)
-			if err != nil {
-				return err
-			}
-			paths.SessionID = cmp.Or(id, a.Getenv("HANDOFF_SESSION"))
-			explain := paths.Explain
-			if strings.ContainsRune(args[0], '{') {
-				explain = paths.Resolve
-			}
-			value, steps, err := explain(args[0])
+			e, err := w.Explain(args[0], o)
 			if err != nil {
 				return err
 			}
 			if a.AsJSON {
-				return a.JSON(struct {
-					Name          string                `json:"name"`
-					Value         string                `json:"value"`
-					Substitutions []config.Substitution `json:"substitutions"`
-				}{args[0], value, steps})
+				return a.JSON(e)
 			}
-			for _, s := range steps {
-				line := strings.Repeat("  ", s.Depth) + s.Text + " = " + s.Said
-				if s.Value != s.Said {
+			for _, s := range e.Substitutions {
+				line := strings.Repeat("  ", s.Depth) + s.Text + " = " + s.Definition
+				if s.Value != s.Definition {
 					line += " = " + s.Value
 				}
-				fmt.Fprintf(a.Out, "%s  (%s)\n", cli.OneLine(line), s.From)
+				fmt.Fprintf(a.Out, "%s  (%s)\n", cli.OneLine(line), s.Source)
 			}
-			fmt.Fprintln(a.Out, cli.OneLine(value))
+			fmt.Fprintln(a.Out, cli.OneLine(e.Value))
 			return nil
 		})
 	}
 	return c
 }
 
-// sessionFiles makes the paths of flags absolute and adds the user.
-func sessionFiles(a *cli.App, files workspace.SessionFiles) workspace.SessionFiles {
-	for _, name := range []*string{&files.Agent, &files.Workflow, &files.Config} {
-		if *name != "" {
-			*name = cli.Absolute(a.Dir, *name)
-		}
-	}
-	files.User = cmp.Or(a.Getenv("USER"), a.Getenv("USERNAME"), "user")
-	return files
-}
+// defaultUser is the user that the system names.
+func defaultUser(a *cli.App) string { return cmp.Or(a.Getenv("USER"), a.Getenv("USERNAME"), "user") }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/lineage"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -24,17 +23,13 @@ and in JSON.`,
 	c.Flags().StringVar(&format, "format", "tree", "output `format`: tree, json, dot or mermaid")
 	a.JSONFlag(c, "print JSON; the same as --format json")
 	c.MarkFlagsMutuallyExclusive("json", "format")
-	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"}, cobra.ShellCompDirectiveNoFileComp))
+	completed(c, "format", "tree", "json", "dot", "mermaid")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if a.AsJSON {
 			format = "json"
 		}
-		id, err := (&sessionFlag{id: strings.Join(args, "")}).resolve(a)
-		if err != nil {
-			return err
-		}
 		return a.Reading(func(w *workspace.Workspace) error {
-			g, err := lineage.OfSession(c.Context(), w, id)
+			id, g, err := w.SessionGraph(c.Context(), strings.Join(args, ""))
 			if err != nil {
 				return err
 			}

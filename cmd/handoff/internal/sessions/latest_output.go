@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -21,19 +20,15 @@ and which has such an output. Exit code 3: there is none.`,
 	}
 	a.JSONFlag(c, "print the artifact as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		workflow, err := pattern("WORKFLOW-REGEXP", args[1])
-		if err != nil {
-			return err
-		}
 		return a.Reading(func(w *workspace.Workspace) error {
-			art, err := session.LatestOutput(c.Context(), w, args[0], workflow, args[2])
+			output, file, err := w.LatestOutput(c.Context(), args[0], args[1], args[2])
 			if err != nil {
 				return err
 			}
 			if a.AsJSON {
-				return a.JSON(art)
+				return a.JSON(output)
 			}
-			fmt.Fprintln(a.Out, w.File(c.Context(), art))
+			fmt.Fprintln(a.Out, file)
 			return nil
 		})
 	}

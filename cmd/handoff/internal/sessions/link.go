@@ -2,12 +2,12 @@ package sessions
 
 import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
 func linkCommand(a *cli.App) *cobra.Command {
-	var f sessionFlag
+	var id string
 	c := &cobra.Command{
 		Use:               "link SESSION",
 		Short:             "Record that a session builds on another",
@@ -15,10 +15,10 @@ func linkCommand(a *cli.App) *cobra.Command {
 		Args:              cli.Exactly(1, "one session"),
 		ValidArgsFunction: a.CompleteSessions,
 	}
-	f.add(a, c)
+	sessionFlag(a, c, &id)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return onSession(a, c, &f, func(ss *session.Sessions, id string) ([]string, error) {
-			return ss.Link(c.Context(), id, args[0])
+		return change(a, func(w *workspace.Workspace) (workspace.SessionChange, error) {
+			return w.LinkSession(c.Context(), id, args[0])
 		})
 	}
 	return c

@@ -1,17 +1,13 @@
 package sessions
 
 import (
-	"encoding/json"
-
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
 func noteCommand(a *cli.App) *cobra.Command {
-	var f sessionFlag
-	var summary string
+	var id, summary string
 	var messages int
 	var meta []string
 	c := &cobra.Command{
@@ -22,36 +18,24 @@ their values.`,
 		Example: "  handoff session note --user-summary 'Purchase 10 laptops' --meta ticket=IT-17",
 		Args:    cli.Exactly(0, ""),
 	}
-	f.add(a, c)
+	sessionFlag(a, c, &id)
 	c.Flags().StringVar(&summary, "user-summary", "", "`text` of the user's first message")
 	c.Flags().IntVar(&messages, "message-count", 0, "`number` of messages")
 	c.Flags().StringArrayVar(&meta, "meta", nil, "metadata, as `key=value`; may be repeated")
 	c.MarkFlagsOneRequired("user-summary", "message-count", "meta")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		var n handoff.SessionNoted
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		var n workspace.SessionNote
 		if c.Flags().Changed("user-summary") {
 			n.UserSummary = &summary
 		}
 		if c.Flags().Changed("message-count") {
 			n.MessageCount = &messages
 		}
-		values, err := cli.Pairs("--meta", meta)
-		if err != nil {
+		if n.Metadata, err = values("--meta", meta); err != nil {
 			return err
 		}
-		for key, value := range values {
-			b, err := json.Marshal(value)
-			if err != nil {
-				return err
-			}
-			if n.Metadata == nil {
-				n.Metadata = map[string]json.RawMessage{}
-			}
-			n.Metadata[key] = b
-		}
-		return onSession(a, c, &f, func(ss *session.Sessions, id string) ([]string, error) {
-			n.SessionID = id
-			return ss.Note(c.Context(), n)
+		return change(a, func(w *workspace.Workspace) (workspace.SessionChange, error) {
+			return w.NoteSession(c.Context(), id, n)
 		})
 	}
 	return c

@@ -8,17 +8,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
 func runCommand(a *cli.App) *cobra.Command {
-	var f openingFlags
+	var f openFlags
 	var expect []string
 	c := &cobra.Command{
 		Use:     "run [flags] -- CMD…",
@@ -53,12 +51,12 @@ and 1 if the command succeeded but an output named by --expect is missing.`,
 		if err != nil {
 			return coded(code, &handoff.Error{Op: "run", Name: args[0], Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name an executable program")})
 		}
-		o, files, err := f.resolve(a)
+		o, err := f.resolve(a)
 		if err != nil {
 			return coded(exitNotStarted, err)
 		}
-		files.Program = filepath.Base(args[0])
-		r := run{App: a, opening: o, files: files, path: path, args: args, expect: expect}
+		o.DefaultName = filepath.Base(args[0])
+		r := run{App: a, options: o, path: path, args: args, expect: expect}
 		return r.do(c.Context())
 	}
 	return c
@@ -73,25 +71,23 @@ func coded(code int, err error) error {
 	return cli.Coded{Code: code, Err: err}
 }
 
-// A run is one call of handoff run.
+// A run is one execution of handoff run.
 type run struct {
 	*cli.App
-	opening session.Opening
-	files   workspace.SessionFiles
-	path    string // of the program
+	options workspace.SessionOptions
+	path    string // the program
 	args    []string
 	expect  []string
 
-	producer handoff.Producer
-	opened   workspace.OpenedSession
-	held     []string // warnings, while the child uses the terminal
+	opened workspace.OpenedSession
+	held   []string // warnings to print when the command has ended
 }
 
 func (r *run) do(caller context.Context) error {
 	signals, stop := listen()
 	defer stop()
-	ctx := context.WithoutCancel(caller) // a signal ends the child; the session must still be closed
-	if err := r.WritingTidy(func(w *workspace.Workspace) error { return r.open(ctx, w) }); err != nil {
+	ctx := context.WithoutCancel(caller) // a signal ends the command; the end must still be recorded
+	if err := r.Writing(func(w *workspace.Workspace) error { return r.open(ctx, w) }); err != nil {
 		return coded(exitNotStarted, err)
 	}
 	c, err := r.start(ctx, asked(caller, signals))
@@ -101,20 +97,20 @@ func (r *run) do(caller context.Context) error {
 	r.note(ctx, c)
 	e := c.wait(signals) // with the workspace closed: it may take days
 	code := e.code()
-	err = r.WritingTidy(func(w *workspace.Workspace) error {
-		status, why := e.verdict()
-		receipt, err := newReceipt(ctx, w, r)
-		r.close(ctx, w, status, why)
-		if err != nil {
+	err = r.Writing(func(w *workspace.Workspace) error {
+		status, reason := e.verdict()
+		receipt, err := w.EndRun(ctx, r.opened.ID, status, reason, r.expect)
+		r.Warnings(receipt.Warnings)
+		if receipt.ID == "" {
 			return err
 		}
-		receipt.print(status, why)
-		if code == 0 && len(receipt.missing) > 0 {
+		printReceipt(r.App, receipt)
+		if code == 0 && !receipt.Delivered() {
 			code = cli.ExitNo
 		}
-		return nil
+		return err
 	})
-	r.warn(r.held, err) // the exit code is the child's
+	r.report(r.held, err) // an error does not change the exit code of the command
 	return exit(code)
 }
 
@@ -125,41 +121,36 @@ func exit(code int) error {
 	return cli.ExitCode(code)
 }
 
-// open opens the session, or a run inside a recorded session.
+// open opens the session, or a run if the caller is in a session.
 func (r *run) open(ctx context.Context, w *workspace.Workspace) (err error) {
-	if r.producer, err = new(cli.Identity).Resolve(r.App); err != nil {
-		return err
-	}
-	within := cmp.Or(r.Getenv("HANDOFF_RUN"), r.Getenv("HANDOFF_SESSION"))
-	if s, err := w.Session(ctx, within); err == nil && s.Opened != 0 {
-		r.opening.Parent = within
-	} else if within != "" {
-		r.Warn("session %s is not recorded here; opened a session of its own", within)
-	}
-	r.opening.Process = workspace.ThisProcess()
-	r.opened, err = w.OpenSession(ctx, r.producer, r.opening, r.files)
-	r.warn(r.opened.Warnings, nil)
+	parent := cmp.Or(r.Getenv("HANDOFF_RUN"), r.Getenv("HANDOFF_SESSION"))
+	r.opened, err = w.StartRun(ctx, parent, r.options)
+	r.Warnings(r.opened.Warnings)
 	return err
 }
 
-// asked returns the signal that ended handoff before there was a child, 0 for
-// none.
+// asked returns the signal that asked handoff to end before the command was
+// started, 0 for none.
 func asked(caller context.Context, signals <-chan os.Signal) syscall.Signal {
 	var e ending
-	if caller.Err() != nil { // it came before run listened
+	if caller.Err() != nil { // the signal came before listen
 		e.asked = syscall.SIGINT
 	}
 	e.hear(signals)
 	return e.asked
 }
 
-// start starts the child, unless handoff was asked to end.
+// start starts the command, unless handoff was asked to end.
 func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
-	instead := func(status, why string) error {
-		return r.WritingTidy(func(w *workspace.Workspace) error { r.close(ctx, w, status, why); return nil })
+	end := func(status, reason string) {
+		r.report(nil, r.Writing(func(w *workspace.Workspace) error {
+			done, err := w.CloseSession(ctx, r.opened.ID, status, reason)
+			r.Warnings(done.Warnings)
+			return err
+		}))
 	}
 	if asked != 0 {
-		r.warn(nil, instead(session.Cancelled, asked.String()))
+		end(workspace.Cancelled, asked.String())
 		return child{}, cli.ExitCode(exitSignalled + int(asked))
 	}
 	env := new(exec.Cmd).Environ()
@@ -168,20 +159,17 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	}
 	c, err := start(r.path, r.args, env)
 	if err != nil {
-		r.warn(nil, instead(session.Failed, err.Error()))
-		return c, coded(exitNotRunable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("name an executable program")})
+		end(workspace.Failed, err.Error())
+		return c, coded(exitNotRunable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")})
 	}
 	return c, nil
 }
 
-// note records which process the child is.
+// note records the process of the command. Its terminal may be in use by the
+// command, so warnings are held back.
 func (r *run) note(ctx context.Context, c child) {
-	p := workspace.ProcessOf(c.process.Pid)
-	if p == (handoff.Process{}) {
-		return // it has ended, or the system can't identify it
-	}
 	err := r.Reading(func(w *workspace.Workspace) (err error) {
-		r.held, err = w.SessionsAs(r.producer).Note(ctx, handoff.SessionNoted{SessionID: r.opened.ID, Child: p})
+		r.held, err = w.RecordChild(ctx, r.opened.ID, c.process.Pid)
 		return err
 	})
 	if err != nil {
@@ -189,16 +177,10 @@ func (r *run) note(ctx context.Context, c child) {
 	}
 }
 
-// close closes the session and prints an error as a warning.
-func (r *run) close(ctx context.Context, w *workspace.Workspace, status, why string) {
-	r.warn(w.SessionsAs(r.producer).Close(ctx, r.opened.ID, status, why, time.Time{}))
-}
-
-func (r *run) warn(warnings []string, err error) {
+// report prints warnings and an error as warnings.
+func (r *run) report(warnings []string, err error) {
+	r.Warnings(warnings)
 	if err != nil {
-		warnings = append(warnings, err.Error())
-	}
-	for _, text := range warnings {
-		r.Warn("%s", text)
+		r.Warn("%s", err)
 	}
 }

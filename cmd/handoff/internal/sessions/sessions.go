@@ -1,10 +1,11 @@
-// Package sessions has the commands that run, open, change, close and find
-// sessions, and the one that explains their paths.
+// Package sessions has the commands for sessions, for running a command in a
+// session, and for the variables in their paths.
 package sessions
 
 import (
+	"fmt"
+
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -16,7 +17,7 @@ var Commands = []cli.Command{
 	cli.NewCommand(configCommand, "config"),
 }
 
-// subcommands are those of handoff session, one file each.
+// subcommands are the subcommands of handoff session, one file each.
 var subcommands = []func(*cli.App) *cobra.Command{
 	openCommand, addCommand, noteCommand, closeCommand,
 	findCommand, latestCommand, tagCommand, renameCommand,
@@ -45,39 +46,40 @@ the agent's files, and a manifest in that folder, rendered from the log.`,
 	return c
 }
 
-// sessionFlag selects the session of a command.
-type sessionFlag struct{ id string }
-
-func (f *sessionFlag) add(a *cli.App, c *cobra.Command) {
-	c.Flags().StringVar(&f.id, "session", "", "session `id` (default: HANDOFF_SESSION)")
+// sessionFlag gives a command --session, which selects a session. The default is
+// the caller's session.
+func sessionFlag(a *cli.App, c *cobra.Command, id *string) {
+	c.Flags().StringVar(id, "session", "", "session `id` (default: HANDOFF_SESSION)")
 	c.RegisterFlagCompletionFunc("session", a.CompleteSessions)
 }
 
-func (f *sessionFlag) resolve(a *cli.App) (string, error) {
-	if f.id != "" {
-		return f.id, nil
-	}
-	if id := a.Getenv("HANDOFF_SESSION"); id != "" {
-		return id, nil
-	}
-	return "", cli.Invalid("session", "", "no session given", "pass --session ID or set HANDOFF_SESSION")
-}
-
-// onSession changes one session. do returns warnings.
-func onSession(a *cli.App, c *cobra.Command, f *sessionFlag, do func(ss *session.Sessions, id string) ([]string, error)) error {
-	id, err := f.resolve(a)
-	if err != nil {
-		return err
-	}
-	return a.WritingTidy(func(w *workspace.Workspace) error {
-		producer, err := new(cli.Identity).Resolve(a)
-		if err != nil {
-			return err
-		}
-		warnings, err := do(w.SessionsAs(producer), id)
-		for _, text := range warnings {
-			a.Warn("%s", text)
-		}
+// change runs an operation that changes a session.
+func change(a *cli.App, do func(w *workspace.Workspace) (workspace.SessionChange, error)) error {
+	return a.Writing(func(w *workspace.Workspace) error {
+		done, err := do(w)
+		a.Warnings(done.Warnings)
 		return err
 	})
+}
+
+// values returns the pairs of a key=value flag.
+func values(flag string, list []string) (map[string]any, error) {
+	pairs, err := cli.Pairs(flag, list)
+	m := map[string]any{}
+	for key, value := range pairs {
+		m[key] = value
+	}
+	return m, err
+}
+
+// completed completes a flag with fixed values.
+func completed(c *cobra.Command, flag string, values ...string) {
+	c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// printExports prints variables as export lines for a shell.
+func printExports(a *cli.App, env map[string]string) {
+	for _, name := range cli.SortedKeys(env) {
+		fmt.Fprintf(a.Out, "export %s=%s\n", name, cli.ShellWord(env[name]))
+	}
 }

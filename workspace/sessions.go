@@ -1,0 +1,267 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/lineage"
+	"github.com/agent-handoff/handoff/internal/session"
+)
+
+// The statuses with which a session is closed.
+const (
+	Completed = session.Completed
+	Failed    = session.Failed
+	Cancelled = session.Cancelled
+)
+
+// SessionStatuses returns the statuses that a session can have: those with which
+// it is closed, running, and stalled for one that shows no activity.
+func SessionStatuses() []string { return append([]string(nil), session.Statuses...) }
+
+// OutputTypes returns the types of a session's outputs.
+func OutputTypes() []string { return append([]string(nil), session.Types...) }
+
+// A SessionChange is the result of changing a session.
+type SessionChange struct {
+	ID       string   `json:"id"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// changeSession changes one session, by default the caller's.
+func (w *Workspace) changeSession(ctx context.Context, id string, change func(ss *session.Sessions, id string) ([]string, error)) (SessionChange, error) {
+	id, err := w.sessionID(id)
+	if err != nil {
+		return SessionChange{}, err
+	}
+	warnings, err := change(w.sessions.As(w.caller.Producer), id)
+	if err != nil {
+		return SessionChange{}, err
+	}
+	return SessionChange{id, append(warnings, w.finish(ctx, "")...)}, nil
+}
+
+// sessionID returns the given ID, or that of the caller's session. A harness's
+// own ID is not that of a session that handoff opened.
+func (w *Workspace) sessionID(id string) (string, error) {
+	if p := w.caller.Producer; id == "" && p.Source != handoff.FromHarness && p.Source != handoff.FromInherited {
+		id = p.Session
+	}
+	if id == "" {
+		return "", &handoff.Error{Op: "find session", Kind: handoff.Invalid, Err: errors.New("no session given"),
+			Hint: handoff.Advice("name a session, or set HANDOFF_SESSION")}
+	}
+	return id, nil
+}
+
+// A SessionOutput is a file to register as an output of a session.
+type SessionOutput struct {
+	File        string // as the caller types it; relative to the session's folder if it is not in it
+	Type        string // one of OutputTypes
+	Description string // one line
+	Channel     string // by default handoff
+	Title       string
+	Key         string // adding again under one key returns the first artifact
+	Tags        []string
+	Replaces    []string // refs of the artifacts that it takes the place of
+	From        []string // refs of the artifacts that it was made from
+}
+
+// AddOutput publishes a file in a session's folder as an artifact of the session
+// and lists it in the manifest. An empty id is the caller's session.
+//
+// Kinds: Invalid (also a file outside the folder), NotFound, and those of
+// Publish.
+func (w *Workspace) AddOutput(ctx context.Context, id string, o SessionOutput) (handoff.Published, error) {
+	id, err := w.sessionID(id)
+	if err != nil {
+		return handoff.Published{}, err
+	}
+	s, err := w.Session(ctx, id)
+	if err != nil {
+		return handoff.Published{}, err
+	}
+	add := session.Addition{Type: o.Type, Description: o.Description, Channel: o.Channel, Title: o.Title, Key: o.Key, Tags: o.Tags}
+	if add.Parents, err = w.resolveAll(ctx, o.From); err != nil {
+		return handoff.Published{}, err
+	}
+	if add.Replaces, err = w.resolveAll(ctx, o.Replaces); err != nil {
+		return handoff.Published{}, err
+	}
+	add.File = session.Locate(w.Folder(s), w.caller.Dir, o.File)
+	p := w.caller.Producer
+	if p.Agent == "" {
+		p.Agent = s.Agent.Name
+	}
+	done, err := w.sessions.As(p).Add(ctx, id, p, add)
+	if err == nil {
+		done.Warnings = append(done.Warnings, w.finish(ctx, "")...)
+	}
+	return done, err
+}
+
+// A SessionNote has what to update of a session. A nil field stays as it is.
+type SessionNote struct {
+	UserSummary  *string        // the user's first message
+	MessageCount *int           // the number of messages
+	Metadata     map[string]any // keys to set
+}
+
+// NoteSession updates a session's summary, message count and metadata. An empty
+// id is the caller's session.
+//
+// Kinds: Invalid, NotFound.
+func (w *Workspace) NoteSession(ctx context.Context, id string, n SessionNote) (SessionChange, error) {
+	metadata, err := encodeValues(n.Metadata)
+	if err != nil {
+		return SessionChange{}, invalid("note session", id, "invalid metadata: "+err.Error(), "use values that can be encoded as JSON")
+	}
+	return w.noteSession(ctx, id, handoff.SessionNoted{UserSummary: n.UserSummary, MessageCount: n.MessageCount, Metadata: metadata})
+}
+
+func (w *Workspace) noteSession(ctx context.Context, id string, n handoff.SessionNoted) (SessionChange, error) {
+	return w.changeSession(ctx, id, func(ss *session.Sessions, id string) ([]string, error) {
+		n.SessionID = id
+		return ss.Note(ctx, n)
+	})
+}
+
+// TagSession adds tags to a session and removes others. An empty id is the
+// caller's session.
+//
+// Kinds: Invalid, NotFound.
+func (w *Workspace) TagSession(ctx context.Context, id string, add, remove []string) (SessionChange, error) {
+	return w.noteSession(ctx, id, handoff.SessionNoted{Tags: add, RemovedTags: remove})
+}
+
+// RenameSession sets the name of a session, one line of at most handoff.MaxTitle
+// characters, "" for the computed one. An empty id is the caller's session.
+//
+// Kinds: Invalid, NotFound.
+func (w *Workspace) RenameSession(ctx context.Context, id, name string) (SessionChange, error) {
+	name = strings.Join(strings.Fields(name), " ")
+	if n := len([]rune(name)); n > handoff.MaxTitle {
+		return SessionChange{}, invalid("rename session", id, fmt.Sprintf("name has %d characters", n), fmt.Sprintf("shorten it (max %d characters)", handoff.MaxTitle))
+	}
+	return w.noteSession(ctx, id, handoff.SessionNoted{Name: &name})
+}
+
+// CloseSession records that a session ended as Completed, Failed or Cancelled.
+// The first close determines its status. An empty id is the caller's session.
+//
+// Kinds: Invalid, NotFound.
+func (w *Workspace) CloseSession(ctx context.Context, id, status, reason string) (SessionChange, error) {
+	return w.changeSession(ctx, id, func(ss *session.Sessions, id string) ([]string, error) {
+		return ss.Close(ctx, id, status, reason, time.Time{})
+	})
+}
+
+// LinkSession records that a session builds on another one. An empty id is the
+// caller's session.
+//
+// Kinds: Invalid, NotFound.
+func (w *Workspace) LinkSession(ctx context.Context, id, to string) (SessionChange, error) {
+	return w.changeSession(ctx, id, func(ss *session.Sessions, id string) ([]string, error) { return ss.Link(ctx, id, to) })
+}
+
+// AdoptSession imports a session folder that another engine created. From then
+// on handoff renders its manifest; fields that handoff does not know are kept.
+// With lenient, the valid parts of an invalid manifest are imported and its
+// problems are warnings.
+//
+// Kinds: Invalid, NotFound, Unavailable, Conflict (the ID of another session).
+func (w *Workspace) AdoptSession(ctx context.Context, dir string, lenient bool) (SessionChange, error) {
+	folder, err := w.inside(w.Home(), dir)
+	if err != nil {
+		return SessionChange{}, invalid("adopt session", dir, "folder is outside the workspace", "name a session's folder inside "+w.Home())
+	}
+	s, warnings, err := w.sessions.As(w.caller.Producer).Adopt(ctx, folder, lenient)
+	if err != nil {
+		return SessionChange{}, err
+	}
+	return SessionChange{s.ID, append(warnings, w.finish(ctx, "")...)}, nil
+}
+
+// A SessionView is a session with its status and names as of now.
+type SessionView = session.View
+
+// A SessionPage is a page of sessions.
+type SessionPage = session.Page
+
+// A SessionFilter selects sessions. Its fields are combined with AND; the zero
+// value selects every session that is not a run.
+type SessionFilter struct {
+	Agent, User, Tag string
+	Workflow         string // a regular expression that the workflow's name matches
+	Status           string // one of SessionStatuses
+	OutputType       string // one of OutputTypes: sessions with an active output of it
+	Since, Until     string // a time, see ParseTime: started at or after, before
+	IncludeRuns      bool
+	Limit            int    // at most so many; 0 for all
+	Cursor           string // the end of an earlier page
+}
+
+// FindSessions returns a page of the sessions that a filter selects, newest
+// first. Kind: Invalid.
+func (w *Workspace) FindSessions(ctx context.Context, f SessionFilter) (SessionPage, error) {
+	q := session.Query{OutputType: f.OutputType, Observer: session.ThisObserver(), Now: w.now()}
+	q.Agent, q.User, q.Tag, q.Status, q.IncludeRuns, q.Limit, q.Cursor = f.Agent, f.User, f.Tag, f.Status, f.IncludeRuns, f.Limit, f.Cursor
+	var err error
+	if q.Workflow, err = pattern(f.Workflow); err != nil {
+		return SessionPage{}, err
+	}
+	if q.Since, err = ParseTime("since", f.Since, q.Now); err != nil {
+		return SessionPage{}, err
+	}
+	if q.Until, err = ParseTime("until", f.Until, q.Now); err != nil {
+		return SessionPage{}, err
+	}
+	return session.Find(ctx, w.Hub, q)
+}
+
+// pattern compiles a regular expression for the names of workflows, nil for "".
+func pattern(text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, invalid("workflow", text, err.Error(), "use a regular expression (RE2 syntax), such as '^deep-dive-'")
+	}
+	return re, nil
+}
+
+// LatestOutput returns the newest active output of a type, and its file, from
+// the newest completed session that has one. The session is of the given agent
+// and the name of its workflow matches a regular expression. An empty argument
+// matches all.
+//
+// Kinds: Invalid, NotFound.
+func (w *Workspace) LatestOutput(ctx context.Context, agent, workflow, outputType string) (a handoff.Artifact, file string, err error) {
+	re, err := pattern(workflow)
+	if err != nil {
+		return handoff.Artifact{}, "", err
+	}
+	if a, err = session.LatestOutput(ctx, w.Hub, agent, re, outputType); err != nil {
+		return handoff.Artifact{}, "", err
+	}
+	return a, w.File(ctx, a), nil
+}
+
+// SessionGraph returns the sessions that a session builds on and those that
+// build on it. An empty id is the caller's session, whose ID is returned too.
+//
+// Kinds: Invalid, NotFound.
+func (w *Workspace) SessionGraph(ctx context.Context, id string) (string, Graph, error) {
+	id, err := w.sessionID(id)
+	if err != nil {
+		return "", Graph{}, err
+	}
+	g, err := lineage.OfSession(ctx, w.Hub, id)
+	return id, g, err
+}
