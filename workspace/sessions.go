@@ -231,7 +231,7 @@ func pattern(text string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, invalid("workflow", text, err.Error(), "use a regular expression (RE2 syntax), such as '^deep-dive-'")
+		return nil, invalid("workflow", text, err.Error(), "write a regular expression (RE2), such as '^deep-dive-'")
 	}
 	return re, nil
 }
