@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"testing"
 
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -29,4 +32,33 @@ func review(ctx context.Context) error {
 	return nil
 }
 
-var _ = review // it would wait for a patch
+// TestReadmeExample runs the example beside a patch that is already published.
+func TestReadmeExample(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("HANDOFF_WORKSPACE", dir)
+	for _, name := range []string{"fix.diff", "reports/review.md"} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := workspace.Open(dir, workspace.Options{Getenv: os.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	patch, err := w.Publish(t.Context(), workspace.Publication{Channel: "patch", Path: "fix.diff"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := review(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	page, err := w.List(t.Context(), workspace.ListOptions{Filter: workspace.Filter{Channel: "verification"}})
+	if err != nil || len(page.Artifacts) != 1 || !slices.Equal(page.Artifacts[0].Parents, []string{patch.ID}) {
+		t.Errorf("%d artifacts, %v, want the review of %s", len(page.Artifacts), err, patch.ID)
+	}
+}

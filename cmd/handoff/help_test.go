@@ -43,9 +43,9 @@ func TestRootHelp(t *testing.T) {
 		fits(t, "handoff help", text)
 	}
 	for _, command := range commands {
-		line := "\n  " + command.Names()[0] + " "
+		line := "\n  " + command.Names[0] + " "
 		if got := strings.Contains(help, line); got != command.Primary {
-			t.Errorf("handoff --help shows %s: %t, want %t", command.Names()[0], got, command.Primary)
+			t.Errorf("handoff --help shows %s: %t, want %t", command.Names[0], got, command.Primary)
 		}
 	}
 	eachCommand(func(path []string, _ *cobra.Command) {

@@ -39,22 +39,19 @@ type App struct {
 // called: to construct all commands takes longer than many answers.
 type Command struct {
 	New     func(*App) *cobra.Command
-	Primary bool // shown in the short help, not only in "help all"
-	names   []string
+	Primary bool     // shown in the short help, not only in "help all"
+	Names   []string // its name and aliases
 }
 
 // NewCommand returns the command with a name and its aliases.
 func NewCommand(new func(*App) *cobra.Command, names ...string) Command {
-	return Command{New: new, names: names}
+	return Command{New: new, Names: names}
 }
 
 // NewPrimary returns a command that is shown in the short help.
 func NewPrimary(new func(*App) *cobra.Command, names ...string) Command {
-	return Command{New: new, Primary: true, names: names}
+	return Command{New: new, Primary: true, Names: names}
 }
-
-// Names returns the name of a command and its aliases.
-func (c Command) Names() []string { return c.names }
 
 // The groups of commands.
 const (
@@ -113,7 +110,7 @@ func (c *counter) Write(p []byte) (int, error) {
 // called returns the command that a command line begins with, otherwise all.
 func called(commands []Command, args []string) []Command {
 	for i, c := range commands {
-		if len(args) > 0 && slices.Contains(c.names, args[0]) {
+		if len(args) > 0 && slices.Contains(c.Names, args[0]) {
 			return commands[i : i+1]
 		}
 	}
@@ -147,7 +144,7 @@ func (a *App) root(commands []Command, args []string) *cobra.Command {
 	for _, command := range called(commands, args) {
 		root.AddCommand(command.New(a))
 		if command.Primary {
-			primary = append(primary, command.names[0])
+			primary = append(primary, command.Names[0])
 		}
 	}
 	a.addHelp(root, primary)
