@@ -87,3 +87,26 @@ func TestDocumentLanguage(t *testing.T) {
 		}
 	}
 }
+
+// link matches a link to a file of this repository.
+var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+// TestDocumentLinks checks that the files which documents link to exist.
+func TestDocumentLinks(t *testing.T) {
+	links := 0
+	for _, name := range documents(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
+			links++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(name), filepath.FromSlash(found[1]))); err != nil {
+				t.Errorf("%s links to %s, which does not exist", name, found[1])
+			}
+		}
+	}
+	if links < 30 {
+		t.Errorf("found %d links, want at least 30", links)
+	}
+}
