@@ -1,8 +1,8 @@
-// Package demo has four agents hand real files on.
+// Package demo runs four agents that share files.
 //
 // An architect, a builder, a reviewer and a lead, each a process of its own,
-// mend a small Go program. None is told where the others' files are: each
-// waits for what it needs, reads only that, and publishes what it made, with
+// fix a small Go program. No agent knows where the others' files are: each waits
+// for the artifacts that it needs, reads them, and publishes its result, with
 // the commands that any agent would use.
 package demo
 
@@ -29,22 +29,22 @@ import (
 //go:embed files/*.txt
 var files embed.FS
 
-// tree are the files of the little program that the agents mend.
+// tree are the files of the program that the agents fix.
 var tree = []string{"go.mod", "slug.go", "slug_test.go"}
 
-// A Stage is where the demo is played, and what it takes from outside.
+// A Stage is where the demo runs, and everything that it takes from outside.
 type Stage struct {
-	Dir     string // in which the demo makes a directory of its own, or, for a role, that one
-	Program string // handoff itself
+	Dir     string // where the demo creates its directory; for a role, that directory
+	Program string // path of handoff
 	Out     io.Writer
-	Flush   func() error // sends on what was printed
+	Flush   func() error // writes out what was printed
 	Environ []string
 	Now     func() time.Time
 	Rand    io.Reader
 }
 
-// Run sets the scene, lets the four play, and shows what came of it. Its kind
-// is Unavailable.
+// Run creates a directory, runs the four agents in it, and prints a summary.
+// Error kind: Unavailable.
 func (s Stage) Run(ctx context.Context) error {
 	start := s.Now()
 	dir, err := freshDir(s.Dir)
@@ -63,16 +63,16 @@ func (s Stage) Run(ctx context.Context) error {
 	return s.receipt(ctx, dir, start)
 }
 
-// freshDir makes the first free directory of its kind.
-func freshDir(below string) (string, error) {
+// freshDir creates the first unused directory of the demo in parent.
+func freshDir(parent string) (string, error) {
 	for i := 1; ; i++ {
-		dir := filepath.Join(below, fmt.Sprintf("handoff-demo-%d", i))
+		dir := filepath.Join(parent, fmt.Sprintf("handoff-demo-%d", i))
 		err := os.Mkdir(dir, 0o777)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		if err != nil {
-			return "", &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("run it in a directory that can be written")}
+			return "", &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("run it in a writable directory")}
 		}
 		return dir, os.Mkdir(filepath.Join(dir, "src"), 0o777)
 	}
@@ -93,7 +93,7 @@ func writeFile(name, content string) error {
 	return os.WriteFile(name, []byte(content), 0o666)
 }
 
-// play runs the four as processes of their own, each under its own run.
+// play runs the four agents as processes, each under its own run.
 func (s Stage) play(ctx context.Context, dir string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -119,16 +119,16 @@ func (s Stage) play(ctx context.Context, dir string) error {
 	for range names {
 		if err := <-errs; err != nil && failed == nil {
 			failed = err
-			stop() // the others would wait for what no longer comes
+			stop() // the others would wait for an artifact that is never published
 		}
 	}
 	if failed != nil {
-		return &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: failed, Hint: handoff.Advice("handoff list in that directory shows how far it came")}
+		return &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: failed, Hint: handoff.Suggest("see what was published before the failure", handoff.ActionList)}
 	}
 	return nil
 }
 
-// prefixed prints the lines of several processes, each behind its name.
+// prefixed prints the lines of several processes, each after a name.
 type prefixed struct {
 	mu    sync.Mutex
 	out   io.Writer
@@ -158,7 +158,7 @@ func (p *prefixed) run(cmd *exec.Cmd, name string) error {
 	return nil
 }
 
-// receipt shows what the four made, and what it was made from.
+// receipt prints what the agents published, and the lineage of the summary.
 func (s Stage) receipt(ctx context.Context, dir string, start time.Time) error {
 	env := append(s.Environ, "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=", "HANDOFF_SESSION=", "HANDOFF_RUN=")
 	run := func(out io.Writer, args ...string) error {
@@ -188,9 +188,9 @@ func (s Stage) receipt(ctx context.Context, dir string, start time.Time) error {
 		rel = dir
 	}
 	fmt.Fprintf(s.Out, "\ntry next: cd %s && handoff show %s --lineage --format mermaid\n", rel, last.ID)
-	fmt.Fprintf(s.Out, "          handoff read %s prints what the next agent would read\n", last.ID)
+	fmt.Fprintf(s.Out, "          handoff read %s prints the summary for the next agent\n", last.ID)
 	if _, err := exec.LookPath("handoff"); err != nil {
-		fmt.Fprintln(s.Out, "but first: go install ./cmd/handoff, for handoff is not on your PATH")
+		fmt.Fprintln(s.Out, "handoff is not on your PATH; to install it, run: go install ./cmd/handoff")
 	}
 	return nil
 }

@@ -25,18 +25,18 @@ var roles = map[string]func(*agent) error{
 	"reviewer": (*agent).reviewer, "lead": (*agent).lead,
 }
 
-// Play plays one role, in the directory that the others share. Its kind is
-// Invalid where there is no such role.
+// Play runs one agent in the shared directory. Error kind: Invalid if there is
+// no such role.
 func (s Stage) Play(ctx context.Context, role string) error {
 	play, ok := roles[role]
 	if !ok {
-		return &handoff.Error{Op: "demo", Name: role, Kind: handoff.Invalid, Err: errors.New("no such role"), Hint: handoff.Advice("run handoff demo without --role")}
+		return &handoff.Error{Op: "demo", Name: role, Kind: handoff.Invalid, Err: errors.New("no such role"), Hint: handoff.Advice("use one of "+strings.Join(names, ", "))}
 	}
 	return play(&agent{Stage: s, ctx: ctx, name: role})
 }
 
-// An agent is one agent of the demo. It knows no other's files: what it
-// reads, it finds with the commands that any agent would use.
+// An agent is one agent of the demo. It finds the files that it reads with the
+// commands that any agent would use.
 type agent struct {
 	Stage
 	ctx  context.Context
@@ -46,7 +46,7 @@ type agent struct {
 // patience is how long an agent waits for another.
 const patience = "60s"
 
-// architect designs, and writes down what it learned once the tests passed.
+// architect publishes a design, and a revision of it when the tests pass.
 func (d *agent) architect() error {
 	design, err := d.publish("design.md", embedded("design.md"), "design", "Slugs: one dash between words")
 	if err != nil {
@@ -61,7 +61,7 @@ func (d *agent) architect() error {
 	return err
 }
 
-// builder makes the patch; the first try is not good enough.
+// builder publishes a patch, and a second one when the tests of the first fail.
 func (d *agent) builder() error {
 	design, err := d.wait("--channel", "design")
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *agent) builder() error {
 	return err
 }
 
-// patch changes the program and publishes the difference.
+// patch changes the program and publishes the diff.
 func (d *agent) patch(attempt, name, title string, flags ...string) (handoff.Artifact, error) {
 	file := filepath.Join(d.Dir, "src", "slug.go")
 	before, err := os.ReadFile(file)
@@ -100,7 +100,7 @@ func (d *agent) patch(attempt, name, title string, flags ...string) (handoff.Art
 	return d.publish(filepath.Join("patches", name), string(text), "patch", title, flags...)
 }
 
-// reviewer tests each patch, and notes for the design what the tests hold.
+// reviewer tests each patch and adds what is tested to the design.
 func (d *agent) reviewer() error {
 	first, err := d.wait("--channel", "patch")
 	if err != nil {
@@ -128,11 +128,11 @@ func (d *agent) reviewer() error {
 		return err
 	}
 	text += "\nTested: spaces, punctuation, and a title without words. See src/slug_test.go.\n"
-	_, err = d.publish("design-tests.md", text, "design", "Slugs, with what is tested", "--tag", "revision", "--replaces", design.ID, "--from", passed.ID)
+	_, err = d.publish("design-tests.md", text, "design", "Slugs, with test coverage", "--tag", "revision", "--replaces", design.ID, "--from", passed.ID)
 	return err
 }
 
-// verify runs the program's tests and publishes what they said.
+// verify runs the program's tests and publishes their output.
 func (d *agent) verify(patch handoff.Artifact, name string, flags ...string) (handoff.Artifact, error) {
 	if _, err := d.read(patch); err != nil {
 		return handoff.Artifact{}, err
@@ -145,13 +145,13 @@ func (d *agent) verify(patch handoff.Artifact, name string, flags ...string) (ha
 	return d.publish(filepath.Join("reports", name), log, "verification", title, append(flags, "--tag", tag, "--from", patch.ID)...)
 }
 
-// test runs a program's tests, or, where there is no Go toolchain, looks at
-// its form.
+// test runs a program's tests or, without a Go toolchain, checks its
+// formatting.
 func (d *agent) test(dir string) (log string, passed bool) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return checkForm(dir)
 	}
-	d.say("$ go test ./...")
+	d.print("$ go test ./...")
 	cmd := exec.CommandContext(d.ctx, "go", "test", "-count=1", "./...")
 	cmd.Dir = dir
 	cmd.Env = append(d.Environ, "GOWORK=off", "GOFLAGS=", "GOTOOLCHAIN=local", "GOPROXY=off")
@@ -159,7 +159,7 @@ func (d *agent) test(dir string) (log string, passed bool) {
 	return "$ go test ./...\n" + string(out), err == nil
 }
 
-// checkForm reports the Go files that don't parse, or are not in gofmt's form.
+// checkForm reports the Go files that don't parse or are not formatted.
 func checkForm(dir string) (log string, passed bool) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 	log, passed = "$ gofmt -l . (there is no Go toolchain to run tests with)\n", len(files) > 0
@@ -168,7 +168,7 @@ func checkForm(dir string) (log string, passed bool) {
 		if err == nil {
 			var formed []byte
 			if formed, err = format.Source(text); err == nil && !bytes.Equal(formed, text) {
-				err = errors.New("is not in gofmt's form")
+				err = errors.New("not formatted with gofmt")
 			}
 		}
 		if err != nil {
@@ -179,7 +179,7 @@ func checkForm(dir string) (log string, passed bool) {
 	return log, passed
 }
 
-// lead settles the two designs and hands over.
+// lead merges the two designs and publishes a summary.
 func (d *agent) lead() error {
 	passed, err := d.wait("--channel", "verification", "--tag", "pass")
 	if err != nil {
@@ -196,7 +196,7 @@ func (d *agent) lead() error {
 	if err := d.handoff(&limits, "show", limits.ID); err != nil {
 		return err
 	}
-	d.say(fmt.Sprintf("%s competes with %s: one design must say both", limits.ID, strings.Join(limits.Competing, " ")))
+	d.print(fmt.Sprintf("%s competes with %s: merge them", limits.ID, strings.Join(limits.Competing, " ")))
 	one, err := d.read(limits)
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (d *agent) lead() error {
 		return err
 	}
 	text := strings.TrimSpace(one) + "\n" + strings.TrimPrefix(other, embedded("design.md"))
-	design, err := d.publish("design-final.md", text, "design", "Slugs, settled", "--replaces", limits.ID, "--replaces", tests.ID)
+	design, err := d.publish("design-final.md", text, "design", "Slugs, merged", "--replaces", limits.ID, "--replaces", tests.ID)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (d *agent) lead() error {
 func (d *agent) summarize(design, patch, log handoff.Artifact) error {
 	var text strings.Builder
 	text.WriteString("# Done: slugs\n\n")
-	args := []string{"publish", "-", "--channel", "handoff", "--title", "Slugs are mended", "--filename", "summary.md"}
+	args := []string{"publish", "-", "--channel", "handoff", "--title", "Slugs are fixed", "--filename", "summary.md"}
 	for _, a := range []handoff.Artifact{design, patch, log} {
 		fmt.Fprintf(&text, "- %s: %s (%s)\n", a.Channel, a.Title, a.ID)
 		args = append(args, "--from", a.ID)
@@ -243,18 +243,17 @@ func (d *agent) wait(flags ...string) (a handoff.Artifact, err error) {
 
 // read reads the file that an artifact points at.
 func (d *agent) read(a handoff.Artifact) (string, error) {
-	d.say("reads " + a.Path)
+	d.print("reads " + a.Path)
 	b, err := os.ReadFile(filepath.Join(d.Dir, filepath.FromSlash(a.Path)))
 	return string(b), err
 }
 
-func (d *agent) say(line string) {
+func (d *agent) print(line string) {
 	fmt.Fprintln(d.Out, line)
 	d.Flush()
 }
 
-// handoff runs a command of this program as a process of its own, and decodes
-// its answer.
+// handoff runs a command of this program as a process and decodes its answer.
 func (d *agent) handoff(answer any, args ...string) error {
 	return d.handoffWith("", answer, args...)
 }
@@ -267,7 +266,7 @@ func (d *agent) handoffWith(in string, answer any, args ...string) error {
 			shown[i] = "'" + arg + "'"
 		}
 	}
-	d.say("$ handoff " + strings.Join(shown, " "))
+	d.print("$ handoff " + strings.Join(shown, " "))
 	cmd := exec.CommandContext(d.ctx, d.Program, append(args, "--json")...)
 	cmd.Dir, cmd.Env, cmd.Stdin = d.Dir, d.Environ, strings.NewReader(in)
 	var stderr strings.Builder

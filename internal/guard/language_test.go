@@ -30,11 +30,7 @@ var legacyTexts = []string{}
 var databaseText = regexp.MustCompile(`^(CREATE|INSERT|SELECT|UPDATE|DELETE|DROP) `)
 
 // untranslated are packages whose texts are being rewritten.
-var untranslated = []string{
-	"cmd/handoff", "internal/config", "internal/demo", "internal/jsonl",
-	"internal/lineage", "thread", "thread/amp", "thread/claude", "thread/codex", "thread/gemini", "thread/opencode",
-	"thread/opencode/internal/sqlsnap", "thread/pi", "workspace",
-}
+var untranslated = []string{"internal/config"}
 
 // A text is a string literal.
 type text struct {

@@ -1,5 +1,5 @@
-// Package lineage answers where an artifact came from, what it led to, and how
-// it was revised.
+// Package lineage returns what an artifact or session was made from, what was
+// made from it, and its revisions.
 package lineage
 
 import (
@@ -11,36 +11,36 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A Graph is a set of things and how they lead to each other.
+// A Graph is a set of artifacts or sessions and the links between them.
 type Graph struct {
 	Nodes []Node `json:"nodes"`
 	Edges []Edge `json:"edges"`
 
 	// Cycles are the sets of nodes that build on each other. Artifacts have
-	// none, for a record names only earlier ones.
+	// none, because a record only names earlier ones.
 	Cycles [][]string `json:"cycles,omitempty"`
 }
 
-// A Node is one thing of a graph. Its label is one line.
+// A Node is an artifact or session. Its label is one line.
 type Node struct {
 	ID     string `json:"id"`
 	Label  string `json:"label"`
 	Status string `json:"status,omitempty"`
 }
 
-// An Edge says that From builds on To.
+// An Edge means that From builds on To.
 type Edge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	Kind string `json:"kind"` // from: made from it; replaces: in its place
+	Kind string `json:"kind"` // from: made from it, or builds on it; replaces: replaces it
 }
 
-// stands reports whether nothing needs saying of a node: an artifact is active,
-// a session completed.
-func stands(n Node) bool { return n.Status == string(handoff.Active) || n.Status == "completed" }
+// current reports whether a node has the normal status: active for an artifact,
+// completed for a session.
+func current(n Node) bool { return n.Status == string(handoff.Active) || n.Status == "completed" }
 
-// DOT returns the graph in the language of Graphviz. Arrows point from what
-// was there first to what was made from it.
+// DOT returns the graph in the language of Graphviz. Arrows point from the older
+// node to the newer one.
 func (g Graph) DOT() string {
 	quote := func(s string) string {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(printable(s)) + `"`
@@ -49,7 +49,7 @@ func (g Graph) DOT() string {
 	b.WriteString("digraph lineage {\n  rankdir=LR;\n  node [shape=box];\n")
 	for _, n := range g.Nodes {
 		style := ""
-		if !stands(n) {
+		if !current(n) {
 			style = ", style=dashed"
 		}
 		fmt.Fprintf(&b, "  %s [label=%s%s];\n", quote(n.ID), quote(n.Label), style)
@@ -85,8 +85,8 @@ func (g Graph) Mermaid() string {
 	return b.String()
 }
 
-// Tree returns the graph as indented text: the root, what it builds on below
-// it, and then what builds on it. A node is opened once.
+// Tree returns the graph as indented text: the root with what it builds on, and
+// then what builds on it. The branches of a node are printed once.
 func (g Graph) Tree(root string) string {
 	below := tree{g: g, next: g.below, opened: map[string]bool{}}
 	below.write("", "", branch{id: root})
@@ -99,7 +99,7 @@ func (g Graph) Tree(root string) string {
 	return text
 }
 
-// A branch leads to a node, and says in a word how.
+// A branch is a link to a node, with a word for its kind.
 type branch struct{ id, word string }
 
 // below returns what a node builds on.
@@ -126,7 +126,7 @@ func (g Graph) above(id string) (list []branch) {
 	return list
 }
 
-// A tree is a graph as it is written, in one direction.
+// A tree writes a graph in one direction.
 type tree struct {
 	g      Graph
 	next   func(id string) []branch
@@ -134,12 +134,11 @@ type tree struct {
 	opened map[string]bool
 }
 
-// write writes a node behind its lead, and those it leads to behind the given
-// indent.
+// write writes a node after lead, and its branches after indent.
 func (t *tree) write(lead, indent string, to branch) {
 	n := t.g.Nodes[slices.IndexFunc(t.g.Nodes, func(n Node) bool { return n.ID == to.id })]
 	fmt.Fprintf(&t.b, "%s%s%s  %s", lead, to.word, n.ID, printable(n.Label))
-	if !stands(n) {
+	if !current(n) {
 		fmt.Fprintf(&t.b, "  (%s)", n.Status)
 	}
 	if t.opened[n.ID] {
@@ -162,8 +161,8 @@ func (t *tree) open(id, indent string) {
 	}
 }
 
-// printable keeps a label on its line, and drops what a terminal could take
-// for a command, or for a change of direction.
+// printable replaces line breaks, control characters and changes of text
+// direction.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {

@@ -8,7 +8,7 @@ import (
 )
 
 // History returns every revision of an artifact, oldest first: its family, and
-// what had its name in the same namespace. Its kind is NotFound.
+// the artifacts with the same name in its namespace. Error kind: NotFound.
 func History(ctx context.Context, reader handoff.Reader, id string) ([]handoff.Artifact, error) {
 	a, err := reader.Artifact(ctx, id)
 	if err != nil {

@@ -7,10 +7,9 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// OfSession returns what a session builds on, directly and through others, and
-// what builds on it: the links between sessions, in both directions. A session
-// that the log doesn't have is a node of status "unresolved"; links that lead
-// back to where they began are told in Cycles. Its kind is NotFound.
+// OfSession returns what a session builds on, directly and indirectly, and what
+// builds on it. A session that is not in the log is a node with the status
+// "unresolved"; cycles of links are in Cycles. Error kind: NotFound.
 func OfSession(ctx context.Context, reader handoff.Reader, id string) (Graph, error) {
 	if _, err := reader.Session(ctx, id); err != nil {
 		return Graph{}, err
@@ -58,7 +57,7 @@ func (g *Graph) addSession(known map[string]handoff.Session, id string) {
 	g.Nodes = append(g.Nodes, n)
 }
 
-// reach returns id and all that next leads to from it, nearest first.
+// reach returns id and everything that can be reached from it, nearest first.
 func reach(id string, next func(string) []string) []string {
 	list := []string{id}
 	seen := map[string]bool{id: true}
@@ -73,8 +72,8 @@ func reach(id string, next func(string) []string) []string {
 	return list
 }
 
-// cycles returns, for each set of nodes that lead to each other, its members
-// in the order of the graph.
+// cycles returns the sets of nodes that can be reached from each other, in the
+// order of the graph.
 func cycles(g Graph, next func(string) []string) [][]string {
 	var list [][]string
 	reached := map[string][]string{}
@@ -83,16 +82,16 @@ func cycles(g Graph, next func(string) []string) [][]string {
 			reached[n.ID] = append(reached[n.ID], reach(to, next)...)
 		}
 	}
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, n := range g.Nodes {
-		if told[n.ID] || !slices.Contains(reached[n.ID], n.ID) {
+		if seen[n.ID] || !slices.Contains(reached[n.ID], n.ID) {
 			continue
 		}
 		var members []string
 		for _, m := range g.Nodes {
 			if slices.Contains(reached[n.ID], m.ID) && slices.Contains(reached[m.ID], n.ID) {
 				members = append(members, m.ID)
-				told[m.ID] = true
+				seen[m.ID] = true
 			}
 		}
 		list = append(list, members)

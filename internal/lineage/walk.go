@@ -7,9 +7,9 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// Of returns what an artifact was made from, directly and through others,
-// and what was made from it. Ids that the log doesn't have are nodes of status
-// "unresolved". Its kind is NotFound.
+// Of returns what an artifact was made from, directly and indirectly, and what
+// was made from it. IDs that are not in the log are nodes with the status
+// "unresolved". Error kind: NotFound.
 func Of(ctx context.Context, reader handoff.Reader, id string) (Graph, error) {
 	w := walk{ctx: ctx, reader: reader, graph: Graph{Edges: []Edge{}}, nodes: map[string]bool{}, edges: map[Edge]bool{}, above: map[string][]handoff.Artifact{}}
 	if _, err := w.node(id); err != nil {
@@ -30,11 +30,11 @@ type walk struct {
 	graph  Graph
 	nodes  map[string]bool
 	edges  map[Edge]bool
-	above  map[string][]handoff.Artifact // what replaces an artifact, of families that were asked for
+	above  map[string][]handoff.Artifact // the replacements of an artifact, for the families that were loaded
 }
 
-// node adds an artifact, unless the graph has it. It asks for a list, because
-// to show one artifact its body is read.
+// node adds an artifact to the graph, unless it has it. It lists instead of
+// showing one artifact, because showing reads the content.
 func (w *walk) node(id string) (handoff.Artifact, error) {
 	page, err := w.reader.Artifacts(w.ctx, handoff.ArtifactQuery{IDPrefix: id, IncludeInactive: true, Limit: 1})
 	if err != nil {
@@ -42,7 +42,7 @@ func (w *walk) node(id string) (handoff.Artifact, error) {
 	}
 	if len(page.Artifacts) == 0 || page.Artifacts[0].ID != id {
 		return handoff.Artifact{}, &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound,
-			Hint: handoff.Advice("handoff list --all shows every artifact")}
+			Hint: handoff.Suggest("list every artifact", handoff.ActionListAll)}
 	}
 	w.add(page.Artifacts[0])
 	return page.Artifacts[0], nil
@@ -120,8 +120,7 @@ func (w *walk) descendants(id string) error {
 	return nil
 }
 
-// replacing returns what replaces an artifact. A family is asked for once,
-// however many of its members are.
+// replacing returns the replacements of an artifact. A family is loaded once.
 func (w *walk) replacing(id string) ([]handoff.Artifact, error) {
 	if list, ok := w.above[id]; ok {
 		return list, nil
