@@ -16,6 +16,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/localindex"
 )
 
 // A Backend stores the log and the bodies of a workspace. HANDOFF_LOG selects it
@@ -114,7 +115,7 @@ func (d *runtimeDir) create(ctx context.Context) error {
 	}
 	_, err := os.Lstat(filepath.Join(d.path, ignoreName))
 	if errors.Is(err, fs.ErrNotExist) {
-		if id, _, _ := logID(ctx, d.log); id == "" {
+		if id, _, _ := localindex.LogID(ctx, d.log); id == "" {
 			err = d.createAll()
 		} else {
 			err = nil
@@ -197,14 +198,14 @@ func (d *runtimeDir) undo() {
 type guardedLog struct {
 	handoff.Log
 	runtime *runtimeDir
-	index   *index
+	index   *localindex.Index
 
 	mu      sync.Mutex
 	checked bool // the log has every record that the index knew at the first append
 }
 
 // newGuardedLog returns a guardedLog that is also a handoff.Filer if the log is.
-func newGuardedLog(log handoff.Log, d *runtimeDir, x *index) handoff.Log {
+func newGuardedLog(log handoff.Log, d *runtimeDir, x *localindex.Index) handoff.Log {
 	g := &guardedLog{Log: log, runtime: d, index: x}
 	if f, ok := log.(handoff.Filer); ok {
 		return struct {
@@ -236,8 +237,8 @@ func (g *guardedLog) check(ctx context.Context) error {
 	if g.checked {
 		return nil
 	}
-	if known := g.index.known(ctx); known > 0 {
-		_, found, err := recordAt(ctx, g.Log, known)
+	if known := g.index.Known(ctx); known > 0 {
+		_, found, err := localindex.RecordAt(ctx, g.Log, known)
 		if err != nil {
 			return err
 		}
@@ -268,23 +269,4 @@ func (b runtimeBodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, er
 		b.runtime.undo()
 	}
 	return d, err
-}
-
-// logID returns the ID of a log, "" if the log does not exist yet, and whether
-// the log can have one.
-func logID(ctx context.Context, log handoff.Log) (id string, ok bool, err error) {
-	i, ok := log.(handoff.Identifier)
-	if !ok {
-		return "", false, nil
-	}
-	id, err = i.ID(ctx)
-	return id, true, err
-}
-
-// recordAt returns the record at a position of a log, and whether there is one.
-func recordAt(ctx context.Context, log handoff.Log, seq handoff.Seq) (handoff.Record, bool, error) {
-	for r, err := range log.Read(ctx, seq-1) {
-		return r, err == nil, err
-	}
-	return handoff.Record{}, false, nil
 }

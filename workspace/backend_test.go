@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/localindex"
 	"github.com/agent-handoff/handoff/logtest"
 )
 
@@ -59,7 +60,7 @@ func TestPlainLog(t *testing.T) {
 	if _, err := w.Unneeded(t.Context()); !errors.Is(err, handoff.Unsupported) {
 		t.Errorf("Unneeded = %v, want kind Unsupported", err)
 	}
-	if _, err := os.Stat(filepath.Join(w.Runtime, indexName)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(w.Runtime, localindex.FileName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the index of a log without an ID is in a file: %v", err)
 	}
 	must(t, os.RemoveAll(filepath.Join(dir, ".handoff/plain/bodies")))

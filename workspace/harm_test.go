@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+
+	"github.com/agent-handoff/handoff/internal/localindex"
 )
 
 var background = context.Background()
@@ -116,8 +119,8 @@ func badPages(t *testing.T, _, file string) {
 // noLock puts a directory where the lock file belongs.
 func noLock(t *testing.T, dir string) {
 	t.Helper()
-	must(t, os.Remove(filepath.Join(dir, lockName)))
-	must(t, os.Rename(filepath.Join(dir, "lock"), filepath.Join(dir, lockName)))
+	must(t, os.Remove(filepath.Join(dir, localindex.LockName)))
+	must(t, os.Rename(filepath.Join(dir, "lock"), filepath.Join(dir, localindex.LockName)))
 }
 
 func query(t *testing.T, file, text string) {
@@ -162,12 +165,15 @@ func lockedByTheDead(t *testing.T, runtime, _ string) {
 // for its end.
 func holdIndex(dir string) int {
 	runtime := filepath.Join(dir, ".handoff")
-	unlock, err := lockShared(runtime)
+	lock, err := os.OpenFile(filepath.Join(runtime, localindex.LockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return 1
 	}
-	defer unlock()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(runtime, indexName)+"?_pragma=cache_size(1)")
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_SH); err != nil {
+		return 1
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(runtime, localindex.FileName)+"?_pragma=cache_size(1)")
 	if err != nil {
 		return 1
 	}

@@ -24,7 +24,7 @@ func TestRenderLeft(t *testing.T) {
 	}
 	left := func(w *Workspace) int {
 		t.Helper()
-		ids, err := w.index.unrendered(t.Context(), 0)
+		ids, err := w.index.Unrendered(t.Context(), 0, 32)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/localindex"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
 
@@ -88,7 +89,7 @@ func (w *Workspace) search(ctx context.Context, q sqlindex.Query) ([]sqlindex.Ma
 	if _, err := w.Newest(ctx); err != nil { // which brings the index up to the log
 		return nil, err
 	}
-	return ask(ctx, w.index, func(at handoff.Index) ([]sqlindex.Match, error) {
+	return localindex.Ask(ctx, w.index, func(at handoff.Index) ([]sqlindex.Match, error) {
 		if x, ok := at.(*sqlindex.Index); ok {
 			return w.searchIn(ctx, x, q)
 		}
@@ -98,7 +99,7 @@ func (w *Workspace) search(ctx context.Context, q sqlindex.Query) ([]sqlindex.Ma
 
 func (w *Workspace) searchIn(ctx context.Context, x *sqlindex.Index, q sqlindex.Query) ([]sqlindex.Match, error) {
 	body := func(a handoff.Artifact) (string, error) { return w.text(ctx, a), ctx.Err() }
-	if err := x.IndexText(ctx, body, func(done handoff.Seq) { w.index.reportProgress(ctx, done) }); err != nil {
+	if err := x.IndexText(ctx, body, func(done handoff.Seq) { w.index.ReportProgress(ctx, done) }); err != nil {
 		return nil, err
 	}
 	return x.Search(ctx, q)
@@ -112,7 +113,7 @@ func (w *Workspace) searchAside(ctx context.Context, q sqlindex.Query) ([]sqlind
 		return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("set TMPDIR to a directory that can be written")}
 	}
 	defer os.RemoveAll(dir)
-	x, err := sqlindex.Open(ctx, filepath.Join(dir, indexName), "")
+	x, err := sqlindex.Open(ctx, filepath.Join(dir, localindex.FileName), "")
 	if err == nil {
 		defer x.Close()
 		err = handoff.CatchUp(ctx, w.Log, x)

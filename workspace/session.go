@@ -98,7 +98,7 @@ func (w *Workspace) renderSession(ctx context.Context, id string) []string {
 // renderPending renders manifests that have been out of date for the given time.
 // One that cannot be rendered is tried again later.
 func (w *Workspace) renderPending(ctx context.Context, age time.Duration) error {
-	ids, err := w.index.unrendered(ctx, age)
+	ids, err := w.index.Unrendered(ctx, age, renderMost)
 	for _, id := range ids {
 		_ = w.sessions.Render(ctx, id)
 	}

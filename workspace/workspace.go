@@ -45,6 +45,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/localindex"
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
@@ -73,7 +74,7 @@ type core struct {
 	home      *os.Root // that the folders of sessions are in
 	now       func() time.Time
 	rand      io.Reader
-	index     *index
+	index     *localindex.Index
 	sessions  *session.Sessions
 
 	mu     sync.Mutex
@@ -141,7 +142,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	_, err = os.Lstat(found.Runtime)
 	c := &core{Workspace: found, Config: settings, log: log, bodies: bodies, dir: &runtimeDir{path: found.Runtime, log: log},
 		absent: err != nil, files: files, home: home, now: o.Now, rand: o.Rand}
-	c.index = &index{log: log, runtime: found.Runtime, dirs: indexDirs(found.Runtime, o.Getenv), progress: o.Progress}
+	c.index = localindex.New(log, found.Runtime, o.Getenv, o.Progress)
 	c.Log, c.Bodies = newGuardedLog(log, c.dir, c.index), runtimeBodies{bodies, c.dir}
 	sessionDir := config.SessionDir(o.Getenv, dir)
 	c.published = &content.Files{

@@ -45,16 +45,18 @@ var layers = map[string]int{
 	"thread/*":          3,
 	"internal/pipeline": 3,
 
-	"workspace":  4,
-	"thread/all": 4,
+	"internal/localindex": 4,
+	"thread/all":          4,
 
-	"internal/demo": 5,
+	"workspace": 5,
 
-	"cmd/handoff/internal/cli":       6,
-	"cmd/handoff/internal/sessions":  7,
-	"cmd/handoff/internal/pipelines": 7,
-	"cmd/handoff":                    8,
-	"bench":                          8,
+	"internal/demo": 6,
+
+	"cmd/handoff/internal/cli":       7,
+	"cmd/handoff/internal/sessions":  8,
+	"cmd/handoff/internal/pipelines": 8,
+	"cmd/handoff":                    9,
+	"bench":                          9,
 }
 
 // testOnly are the packages that only tests import: the suites that every log

@@ -2,18 +2,10 @@ package pipeline
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
-
-// A History lists the attempts of a run, oldest first.
-type History struct {
-	Issue    string         `json:"issue"`
-	Attempts []HistoryEntry `json:"attempts"`
-}
 
 // A HistoryEntry is one attempt of a stage, as history shows it.
 type HistoryEntry struct {
@@ -60,17 +52,4 @@ func attemptName(stage string, number int) string {
 		return stage + "#?"
 	}
 	return fmt.Sprintf("%s#%d", stage, number)
-}
-
-// Row returns the entry as table cells: stage, attempt, agent, outcome, inputs,
-// time, ref, revision.
-func (e HistoryEntry) Row() []string {
-	at, rev := "unknown", ""
-	if !e.At.IsZero() {
-		at = e.At.Format(time.RFC3339)
-	}
-	if e.Rev > 0 {
-		rev = strconv.Itoa(e.Rev)
-	}
-	return []string{e.Stage, strconv.Itoa(e.Attempt), e.Agent, e.Outcome, strings.Join(e.Read, " "), at, e.Ref, rev}
 }

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -50,12 +49,6 @@ const ExampleLessons = `lessons:
     frequency: 1
     mitigation: "give each test its own temporary directory"
 `
-
-// Row returns the lesson as table cells: date, frequency, issue, pattern,
-// mitigation.
-func (l Lesson) Row() []string {
-	return []string{l.Date, strconv.Itoa(l.Frequency), l.Issue, l.Pattern, l.Mitigation}
-}
 
 type lessonsDocument struct {
 	Lessons []Lesson       `yaml:"lessons"`

@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
-
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
@@ -77,16 +75,4 @@ func Stale(p *contract.Pipeline, s State) map[string]string {
 		}
 	}
 	return reasons
-}
-
-// Row returns the stage as table cells: stage, outcome, attempts, path, summary.
-func (v StageView) Row() []string {
-	mark := ""
-	switch {
-	case v.Problems > 0:
-		mark = countOf(v.Problems, "contract violation")
-	case v.Stale != "":
-		mark = "stale: " + v.Stale
-	}
-	return []string{v.Stage, v.Outcome, fmt.Sprint(v.Attempts), v.Path, join(v.Summary, mark)}
 }

@@ -139,6 +139,10 @@ func relative(prefix, name string) string {
 // exempt are the folders of handoff and of the runs.
 var exempt = []string{Folder + "/", ".handoff/"}
 
+// ComparesChanges reports whether the gate of a stage compares the files that
+// changed in the repository.
+func ComparesChanges(stage string) bool { return stage == "implement" || stage == "git" }
+
 // implement compares three lists: the planned files, the files that the worker
 // lists, and the files that changed according to git.
 func (v *GateResult) implement(p *contract.Pipeline, s State, a map[string]any) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"path"
-	"strconv"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
@@ -58,23 +57,6 @@ func TraceOf(p *contract.Pipeline, s State) Trace {
 		}
 	}
 	return t
-}
-
-// Rows returns the attempts as table cells: stage, attempt, agent, result,
-// start, duration, file.
-func (t Trace) Rows() [][]string {
-	var rows [][]string
-	for _, s := range t.Stages {
-		started, took := "unknown", "unknown"
-		if s.StartedAt != nil {
-			started = s.StartedAt.Format(time.RFC3339)
-		}
-		if s.DurationMS != nil {
-			took = (time.Duration(*s.DurationMS) * time.Millisecond).String()
-		}
-		rows = append(rows, []string{s.Stage, strconv.Itoa(s.Attempt), s.Agent, s.Result, started, took, s.Artifact})
-	}
-	return rows
 }
 
 // add adds an attempt. If its agent is unknown, it is the stage's writer.

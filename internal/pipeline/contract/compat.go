@@ -20,6 +20,9 @@ const (
 	Expert       Dialect = "expert"       // checks tiers as well
 )
 
+// Valid reports whether d is a known edition.
+func (d Dialect) Valid() bool { return d == Practitioner || d == Expert }
+
 // An Answer is the output of the script and its exit code.
 type Answer struct {
 	Out, Err string

@@ -5,23 +5,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// ReadFile reads an artifact, up to one byte more than MaxArtifact. Its path is
-// relative to dir; "-" is standard input. Its kinds are NotFound and Unavailable.
-func ReadFile(dir, name string, stdin io.Reader) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(io.LimitReader(stdin, MaxArtifact+1))
-	}
-	file := name
-	if !filepath.IsAbs(name) {
-		file = filepath.Join(dir, name)
-	}
+// ReadFile reads an artifact, up to one byte more than MaxArtifact. Errors call
+// the file name. Their kinds are NotFound and Unavailable.
+func ReadFile(file, name string) ([]byte, error) {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.NotFound, Err: errors.New("no such file"),

@@ -2,34 +2,32 @@ package pipelines
 
 import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/pipeline"
-	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
-func briefCommand(d *desk) *cobra.Command {
+func briefCommand(a *app) *cobra.Command {
 	var agent string
-	var bytes int
+	var limit int
 	c := &cobra.Command{
 		Use:   "brief ISSUE --for AGENT",
-		Short: "Print what an agent reads and writes, for its prompt",
-		Long: `Brief prints the paths that an agent reads, each with a summary of one line, and
-the path that it writes, but not the artifacts. If it is the agent's turn, these
-are the paths of handoff pipeline next, otherwise all that it reads and writes.`,
+		Short: "Print the paths that an agent reads and writes, for its prompt",
+		Long: `Brief prints the paths that an agent reads, each with a one-line summary, and
+the path that it writes. It does not print artifacts. If the agent acts next,
+the paths are those of next; otherwise they are all that it may read and write.`,
 		Example: "  handoff pipeline brief 42 --for jg-worker",
 		Args:    cli.Exactly(1, "one issue"),
 	}
-	c.Flags().StringVar(&agent, "for", "", "`agent` that the text is for")
-	c.Flags().IntVar(&bytes, "bytes", 2000, "maximum `number` of bytes")
+	c.Flags().StringVar(&agent, "for", "", "agent `name`")
+	c.Flags().IntVar(&limit, "bytes", 2000, "maximum `number` of bytes to print")
 	c.MarkFlagRequired("for")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.run(c.Context(), args[0], func(_ *workspace.Workspace, p *contract.Pipeline, s pipeline.State) error {
-			text, err := pipeline.Brief(p, s, agent, bytes)
+		return a.reading(func(p workspace.Pipelines) error {
+			b, err := p.Brief(c.Context(), args[0], agent, limit)
 			if err != nil {
 				return err
 			}
-			return d.print(map[string]string{"issue": args[0], "agent": agent, "brief": text}, func() { d.lines(text) })
+			return a.print(b, func() { a.lines(b.Brief) })
 		})
 	}
 	return c

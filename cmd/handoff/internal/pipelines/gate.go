@@ -2,45 +2,32 @@ package pipelines
 
 import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/pipeline"
-	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
-func gateCommand(d *desk) *cobra.Command {
+func gateCommand(a *app) *cobra.Command {
 	var base string
 	c := &cobra.Command{
 		Use:   "gate ISSUE STAGE",
 		Short: "Check whether a stage is ready to build on",
-		Long: `Gate validates a stage's artifact against its contract, and checks that it is
-consistent in itself and with the earlier stages. For implement and git it also
-compares the changes in the git repository with the plan: commits since the
-base, staged and unstaged changes, and untracked files.
+		Long: `Gate validates the artifact of a stage and checks that it is consistent with
+itself and with earlier artifacts. For implement and git it also compares the
+plan with the files that changed in the git repository: committed since the
+base, staged, unstaged and untracked.
 
-Gate changes nothing. Exit code 1: the stage is not ready.`,
+Gate changes nothing. The exit code is 1 if there are errors.`,
 		Example: "  handoff pipeline gate 42 plan\n  handoff pipeline gate 42 implement --base origin/main",
 		Args:    cli.Exactly(2, "one issue and one stage"),
 	}
-	c.Flags().StringVar(&base, "base", "", "`commit` that changes are compared with (default: the merge base with the main branch)")
+	c.Flags().StringVar(&base, "base", "", "compare with this `commit` (default: the merge base with the main branch)")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.run(c.Context(), args[0], func(w *workspace.Workspace, p *contract.Pipeline, s pipeline.State) error {
-			stage, err := p.Stage(args[1])
+		return a.reading(func(p workspace.Pipelines) error {
+			g, err := p.Gate(c.Context(), args[0], args[1], base)
 			if err != nil {
 				return err
 			}
-			var scope *pipeline.Scope
-			if stage.Name == "implement" || stage.Name == "git" {
-				changes, err := pipeline.Changes(c.Context(), pipeline.RunGit, w.Root, base)
-				if err != nil {
-					return err
-				}
-				scope = &changes
-			} else if base != "" {
-				return cli.Invalid("gate", stage.Name, "--base is for the stages implement and git", "leave it out")
-			}
-			v := pipeline.Gate(p, stage.Name, s, scope)
-			return d.answer(v.Pass, v, func() { d.lines(v.String()) })
+			return a.answer(g.Pass, g, func() { a.lines(g.String()) })
 		})
 	}
 	return c

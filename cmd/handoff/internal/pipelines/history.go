@@ -1,34 +1,49 @@
 package pipelines
 
 import (
+	"strconv"
+	"strings"
+	"time"
+
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/pipeline"
-	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
-func historyCommand(d *desk) *cobra.Command {
+func historyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history ISSUE",
-		Short: "List the attempts of a run and their inputs",
-		Long: `History lists the attempts of a run, oldest first, in the order of the log:
-stage, attempt, agent, outcome, the attempts it was made from, when it was
-submitted, and the ref and revision to read it with. Artifacts in the folder
-that have no record are listed too. Archived runs are found.`,
+		Short: "List every attempt and what it was made from",
+		Long: `History lists the attempts of a run, oldest first: the stage, the number of the
+attempt, the agent, the outcome, the attempts it was made from, when it was
+submitted, and the ref and revision to read it with. Files without a record are
+listed too. Archived runs are found.`,
 		Example: "  handoff pipeline history 42\n  handoff read 42/test-result.json --rev 1",
 		Args:    cli.Exactly(1, "one issue"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.past(c.Context(), args[0], func(p *contract.Pipeline, s pipeline.State) error {
-			h := pipeline.History{Issue: args[0], Attempts: pipeline.HistoryOf(p, s)}
-			rows := make([][]string, len(h.Attempts))
-			for i, a := range h.Attempts {
-				rows[i] = a.Row()
+		return a.reading(func(p workspace.Pipelines) error {
+			h, err := p.History(c.Context(), args[0])
+			if err != nil {
+				return err
 			}
-			return d.print(h, func() {
-				d.Table([]string{"stage", "attempt", "agent", "outcome", "made from", "submitted", "ref", "rev"}, rows)
-			})
+			return a.print(h, func() { a.attempts(h.Attempts) })
 		})
 	}
 	return c
+}
+
+func (a *app) attempts(list []workspace.PipelineAttempt) {
+	rows := make([][]string, len(list))
+	for i, e := range list {
+		at, rev := "unknown", ""
+		if !e.At.IsZero() {
+			at = e.At.Format(time.RFC3339)
+		}
+		if e.Rev > 0 {
+			rev = strconv.Itoa(e.Rev)
+		}
+		rows[i] = []string{e.Stage, strconv.Itoa(e.Attempt), e.Agent, e.Outcome, strings.Join(e.Read, " "), at, e.Ref, rev}
+	}
+	a.Table([]string{"stage", "attempt", "agent", "outcome", "made from", "submitted", "ref", "rev"}, rows)
 }

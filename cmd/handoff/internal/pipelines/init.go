@@ -2,35 +2,31 @@ package pipelines
 
 import (
 	"fmt"
-	"path"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
-func initCommand(d *desk) *cobra.Command {
+func initCommand(a *app) *cobra.Command {
 	var complexity string
 	c := &cobra.Command{
 		Use:   "init ISSUE",
 		Short: "Create the folder of a run",
-		Long: `Init creates .pipeline/ISSUE and prints its path. An existing folder is not
-changed. With --complexity it also creates state.yaml: a trivial issue needs no
-plan.`,
+		Long: `Init creates .pipeline/ISSUE, unless it exists, and prints its path. With
+--complexity it also creates state.yaml. A trivial issue needs no plan.`,
 		Example: "  handoff pipeline init 42\n  handoff pipeline init PROJ-7 --complexity trivial",
 		Args:    cli.Exactly(1, "one issue"),
 	}
-	c.Flags().StringVar(&complexity, "complexity", "", "complexity `level` of the issue: trivial, standard or complex")
+	c.Flags().StringVar(&complexity, "complexity", "", "size of the issue: `level` trivial, standard or complex")
 	c.RegisterFlagCompletionFunc("complexity", cobra.FixedCompletions([]string{"trivial", "standard", "complex"}, cobra.ShellCompDirectiveNoFileComp))
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.book(func(w *workspace.Workspace, b *pipeline.Runs) error {
-			folder, err := pipeline.Init(b.Files, args[0], complexity)
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		return a.reading(func(p workspace.Pipelines) error {
+			run, err := p.Init(args[0], complexity)
 			if err != nil {
 				return err
 			}
-			folder = path.Join(base(w), folder)
-			return d.print(map[string]string{"issue": args[0], "path": folder}, func() { fmt.Fprintln(d.Out, folder) })
+			return a.print(run, func() { fmt.Fprintln(a.Out, run.Path) })
 		})
 	}
 	return c

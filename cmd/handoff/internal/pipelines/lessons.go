@@ -1,158 +1,143 @@
 package pipelines
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/pipeline"
-	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
-func lessonsCommand(d *desk) *cobra.Command {
+func lessonsCommand(a *app) *cobra.Command {
 	var example bool
 	c := &cobra.Command{
 		Use:   "lessons",
-		Short: "Manage the known failures and their mitigations",
-		Long: fmt.Sprintf(`Lessons are failures and their mitigations. They are stored in
-.pipeline/lessons.yaml for all runs: a planner reads them before it plans. At
-most %d are stored; adding another removes the oldest.`, pipeline.MaxLessons),
+		Short: "Manage known failures and their mitigations",
+		Long: fmt.Sprintf(`Lessons are known failures and their mitigations, for all runs. They are stored
+in .pipeline/lessons.yaml, at most %d; adding another drops the oldest.`, workspace.MaxLessons),
 		Example: "  handoff pipeline lessons list\n  go test ./... 2>&1 | handoff pipeline lessons match -",
 	}
-	c.Flags().BoolVar(&example, "example", false, "print an example of lessons.yaml")
+	c.Flags().BoolVar(&example, "example", false, "print an example of a lessons file")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if example {
-			_, err := io.WriteString(d.Out, pipeline.ExampleLessons)
+			_, err := io.WriteString(a.Out, workspace.ExampleLessons)
 			return err
 		}
 		return group(c, args)
 	}
-	c.AddCommand(lessonsAddCommand(d), lessonsListCommand(d), lessonsMatchCommand(d), lessonsPruneCommand(d))
+	c.AddCommand(lessonsAddCommand(a), lessonsListCommand(a), lessonsMatchCommand(a), lessonsPruneCommand(a))
 	return c
 }
 
-func lessonsAddCommand(d *desk) *cobra.Command {
-	var l pipeline.Lesson
+func lessonsAddCommand(a *app) *cobra.Command {
+	var l workspace.Lesson
 	c := &cobra.Command{
 		Use:   "add",
-		Short: "Add a lesson, or count a known one",
-		Long: `Add stores a lesson. If the pattern exists, ignoring case and white space, its
-count is increased instead.`,
+		Short: "Add a lesson, or count a known one again",
+		Long: `Add adds a lesson. If its pattern is known, regardless of case and white space,
+that lesson is counted again instead.`,
 		Example: "  handoff pipeline lessons add --pattern 'port is taken' \\\n      --mitigation 'listen on port 0' --issue 42",
 		Args:    cli.Exactly(0, ""),
 	}
-	c.Flags().StringVar(&l.Pattern, "pattern", "", "`text` of the failure, in words that are likely to occur again")
+	c.Flags().StringVar(&l.Pattern, "pattern", "", "`text` of the failure, in the words of its error message")
 	c.Flags().StringVar(&l.Mitigation, "mitigation", "", "`text` that describes the mitigation")
 	c.Flags().StringVar(&l.Issue, "issue", "", "`issue` in which it occurred")
 	c.Flags().StringVar(&l.Date, "date", "", "`date` as 2006-01-02 (default: today)")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		l.Date = cmp.Or(l.Date, d.Now().Format(time.DateOnly))
-		return d.changeLessons(func(list []pipeline.Lesson) ([]pipeline.Lesson, error) { return pipeline.AddLesson(list, l) })
+	c.RunE = func(*cobra.Command, []string) error {
+		return a.changeLessons(func(p workspace.Pipelines) (workspace.LessonList, error) { return p.AddLesson(l) })
 	}
 	return c
 }
 
-func lessonsPruneCommand(d *desk) *cobra.Command {
-	keep := pipeline.MaxLessons
+func lessonsPruneCommand(a *app) *cobra.Command {
+	keep := workspace.MaxLessons
 	c := &cobra.Command{
 		Use:     "prune",
-		Short:   "Remove all but the newest lessons",
+		Short:   "Keep only the newest lessons",
 		Example: "  handoff pipeline lessons prune --keep 20",
 		Args:    cli.Exactly(0, ""),
 	}
 	c.Flags().IntVar(&keep, "keep", keep, "`number` of lessons to keep")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if keep < 1 {
-			return cli.Invalid("--keep", strconv.Itoa(keep), "must be 1 or greater", "keep at least 1")
-		}
-		return d.changeLessons(func(list []pipeline.Lesson) ([]pipeline.Lesson, error) {
-			return pipeline.PruneLessons(list, keep), nil
-		})
+	c.RunE = func(*cobra.Command, []string) error {
+		return a.changeLessons(func(p workspace.Pipelines) (workspace.LessonList, error) { return p.PruneLessons(keep) })
 	}
 	return c
 }
 
-// changeLessons changes the lessons and prints how many there are.
-func (d *desk) changeLessons(change func([]pipeline.Lesson) ([]pipeline.Lesson, error)) error {
-	return d.book(func(_ *workspace.Workspace, b *pipeline.Runs) error {
-		list, err := pipeline.ChangeLessons(b.Files, change)
+func (a *app) changeLessons(change func(workspace.Pipelines) (workspace.LessonList, error)) error {
+	return a.reading(func(p workspace.Pipelines) error {
+		list, err := change(p)
 		if err != nil {
 			return err
 		}
-		return d.print(lessonList{append([]pipeline.Lesson{}, list...)}, func() { fmt.Fprintf(d.Out, "lessons: %d\n", len(list)) })
+		return a.print(list, func() { fmt.Fprintf(a.Out, "lessons: %d\n", len(list.Lessons)) })
 	})
 }
 
-func lessonsListCommand(d *desk) *cobra.Command {
+var lessonHead = []string{"date", "times", "issue", "pattern", "mitigation"}
+
+func lessonRow(l workspace.Lesson) []string {
+	return []string{l.Date, strconv.Itoa(l.Frequency), l.Issue, l.Pattern, l.Mitigation}
+}
+
+func lessonsListCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List the lessons",
 		Example: "  handoff pipeline lessons list --json",
 		Args:    cli.Exactly(0, ""),
 	}
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.lessons(func(list []pipeline.Lesson) error {
-			rows := make([][]string, len(list))
-			for i, l := range list {
-				rows[i] = l.Row()
+	c.RunE = func(*cobra.Command, []string) error {
+		return a.reading(func(p workspace.Pipelines) error {
+			list, err := p.Lessons()
+			if err != nil {
+				return err
 			}
-			return d.print(lessonList{append([]pipeline.Lesson{}, list...)}, func() { d.Table(lessonHead, rows) })
+			rows := make([][]string, len(list.Lessons))
+			for i, l := range list.Lessons {
+				rows[i] = lessonRow(l)
+			}
+			return a.print(list, func() { a.Table(lessonHead, rows) })
 		})
 	}
 	return c
 }
 
-type lessonList struct {
-	Lessons []pipeline.Lesson `json:"lessons"`
-}
+// maxFailure is the maximum size of a failure from standard input, in bytes.
+const maxFailure = 16 << 20
 
-type lessonMatches struct {
-	Matches []pipeline.Match `json:"matches"`
-}
-
-// lessons reads the lessons.
-func (d *desk) lessons(do func([]pipeline.Lesson) error) error {
-	return d.book(func(_ *workspace.Workspace, b *pipeline.Runs) error {
-		list, err := pipeline.Lessons(b.Files)
-		if err != nil {
-			return err
-		}
-		return do(list)
-	})
-}
-
-var lessonHead = []string{"date", "times", "issue", "pattern", "mitigation"}
-
-func lessonsMatchCommand(d *desk) *cobra.Command {
+func lessonsMatchCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "match TEXT|-",
-		Short:   "Find the lessons that match a failure, best first",
-		Long:    "Match ranks the lessons by the share of their pattern's words that the failure\ncontains. - reads the failure from standard input. Exit code 1: none matches.",
+		Use:   "match TEXT|-",
+		Short: "Find the lessons for a failure, best match first",
+		Long: `Match sorts the lessons by the fraction of the words of their pattern that the
+text of a failure contains. With - the text is read from standard input. The
+exit code is 1 if there is no match.`,
 		Example: "  handoff pipeline lessons match 'listen tcp :8080: bind: port is taken'",
 		Args:    cli.Exactly(1, "one text"),
 	}
-	c.RunE = func(c *cobra.Command, args []string) error {
+	c.RunE = func(_ *cobra.Command, args []string) error {
 		failure := args[0]
 		if failure == "-" {
-			b, err := io.ReadAll(io.LimitReader(d.In, contract.MaxArtifact))
+			b, err := io.ReadAll(io.LimitReader(a.In, maxFailure))
 			if err != nil {
 				return &handoff.Error{Op: "match", Name: "-", Kind: handoff.Unavailable, Err: err}
 			}
 			failure = string(b)
 		}
-		return d.lessons(func(list []pipeline.Lesson) error {
-			matches := pipeline.MatchLessons(list, failure)
-			rows := make([][]string, len(matches))
-			for i, m := range matches {
-				rows[i] = append([]string{fmt.Sprintf("%.0f%%", m.Score*100)}, m.Row()...)
+		return a.reading(func(p workspace.Pipelines) error {
+			found, err := p.MatchLessons(failure)
+			if err != nil {
+				return err
 			}
-			return d.answer(len(matches) > 0, lessonMatches{matches}, func() { d.Table(append([]string{"words"}, lessonHead...), rows) })
+			rows := make([][]string, len(found.Matches))
+			for i, m := range found.Matches {
+				rows[i] = append([]string{fmt.Sprintf("%.0f%%", m.Score*100)}, lessonRow(m.Lesson)...)
+			}
+			return a.answer(len(rows) > 0, found, func() { a.Table(append([]string{"score"}, lessonHead...), rows) })
 		})
 	}
 	return c

@@ -2,22 +2,44 @@ package pipelines
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
-// PrintOverview prints the run of an issue: its stages, what is out of date, and
-// what comes next.
-func PrintOverview(a *cli.App, o workspace.PipelineOverview) { (&desk{a}).overview(o) }
-
-func (d *desk) overview(o pipeline.Overview) {
+// PrintOverview prints the summary of a run: its stages, what is stale, and what
+// comes next.
+func PrintOverview(a *cli.App, o workspace.PipelineOverview) {
 	rows := make([][]string, len(o.Stages))
 	for i, v := range o.Stages {
-		rows[i] = v.Row()
+		var notes []string
+		for _, note := range []string{v.Summary, problems(v.Problems), stale(v.Stale)} {
+			if note != "" {
+				notes = append(notes, note)
+			}
+		}
+		rows[i] = []string{v.Stage, v.Outcome, strconv.Itoa(v.Attempts), v.Path, strings.Join(notes, ", ")}
 	}
-	fmt.Fprintf(d.Out, "%-6s  %s\n%-6s  %s\n", "issue", o.Issue, "folder", o.Folder)
-	d.Table([]string{"stage", "outcome", "attempts", "path", "content"}, rows)
-	d.lines(o.Next.String())
+	fmt.Fprintf(a.Out, "%-6s  %s\n%-6s  %s\n", "issue", o.Issue, "folder", o.Folder)
+	a.Table([]string{"stage", "outcome", "attempts", "path", "summary"}, rows)
+	(&app{a}).lines(o.Next.String())
+}
+
+func problems(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 contract violation"
+	}
+	return strconv.Itoa(n) + " contract violations"
+}
+
+func stale(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return "stale: " + reason
 }

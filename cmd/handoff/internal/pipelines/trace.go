@@ -2,64 +2,80 @@ package pipelines
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/pipeline"
-	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
-func traceCommand(d *desk) *cobra.Command {
+func traceCommand(a *app) *cobra.Command {
 	var state bool
 	c := &cobra.Command{
 		Use:   "trace ISSUE",
-		Short: "Show the attempts, durations and retries of a run",
-		Long: `Trace shows the attempts of each stage in their known order. The duration of an
-attempt ends when it was submitted. It starts when the agent's run was opened or
-when the previous attempt was submitted, whichever is later. Times that were not
-recorded are shown as unknown.
+		Short: "Show durations and retries",
+		Long: `Trace lists the attempts of a run in their order, with durations. An attempt
+starts when the run or session of its agent is opened or when the previous
+attempt is submitted, whichever is later, and ends when it is submitted. Unknown
+times are shown as unknown.
 
 With --state it prints the state.yaml that follows from the artifacts. If the
-run's own state.yaml differs, each difference is printed on standard error and
-the exit code is 1.`,
+run has a state.yaml that differs, each difference is printed to standard error
+and the exit code is 1.`,
 		Example: "  handoff pipeline trace 42\n  handoff pipeline trace 42 --state",
 		Args:    cli.Exactly(1, "one issue"),
 	}
-	c.Flags().BoolVar(&state, "state", false, "print the state.yaml that follows from the artifacts")
+	c.Flags().BoolVar(&state, "state", false, "print state.yaml as derived from the artifacts")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.past(c.Context(), args[0], func(p *contract.Pipeline, s pipeline.State) error {
+		return a.reading(func(p workspace.Pipelines) error {
 			if state {
-				return d.state(p, s)
+				notes, err := p.Notes(c.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return a.notes(notes)
 			}
-			t := pipeline.TraceOf(p, s)
-			return d.print(t, func() { d.trace(t) })
+			t, err := p.Trace(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.print(t, func() { a.trace(t) })
 		})
 	}
 	return c
 }
 
-func (d *desk) trace(t pipeline.Trace) {
-	d.Table([]string{"stage", "attempt", "agent", "result", "started", "took", "artifact"}, t.Rows())
+func (a *app) trace(t workspace.PipelineTrace) {
+	var rows [][]string
+	for _, s := range t.Stages {
+		started, took := "unknown", "unknown"
+		if s.StartedAt != nil {
+			started = s.StartedAt.Format(time.RFC3339)
+		}
+		if s.DurationMS != nil {
+			took = milliseconds(*s.DurationMS)
+		}
+		rows = append(rows, []string{s.Stage, strconv.Itoa(s.Attempt), s.Agent, s.Result, started, took, s.Artifact})
+	}
+	a.Table([]string{"stage", "attempt", "agent", "result", "started", "duration", "artifact"}, rows)
 	for _, stage := range cli.SortedKeys(t.Retries) {
-		fmt.Fprintf(d.Err, "retries of %s: %d\n", stage, t.Retries[stage])
+		fmt.Fprintf(a.Err, "retries of %s: %d\n", stage, t.Retries[stage])
 	}
 	if t.TotalMS > 0 {
-		fmt.Fprintf(d.Err, "total duration: %s\n", time.Duration(t.TotalMS)*time.Millisecond)
+		fmt.Fprintf(a.Err, "total duration: %s\n", milliseconds(t.TotalMS))
 	}
 }
 
-func (d *desk) state(p *contract.Pipeline, s pipeline.State) error {
-	notes, err := pipeline.Compare(p, s)
+func milliseconds(n int64) string { return (time.Duration(n) * time.Millisecond).String() }
+
+func (a *app) notes(n workspace.PipelineNotes) error {
+	b, err := n.YAML()
 	if err != nil {
 		return err
 	}
-	b, err := notes.YAML()
-	if err != nil {
-		return err
+	for _, d := range n.Drift {
+		a.Warn("state.yaml: %s", d)
 	}
-	for _, drift := range notes.Drift {
-		d.Warn("%s: %s", contract.StateFile, drift)
-	}
-	return d.answer(len(notes.Drift) == 0, notes, func() { d.Out.Write(b) })
+	return a.answer(len(n.Drift) == 0, n, func() { a.Out.Write(b) })
 }

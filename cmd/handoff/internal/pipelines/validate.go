@@ -3,112 +3,79 @@ package pipelines
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/pipeline"
-	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
-// A validation is the result for one file.
-type validation struct {
-	File  string `json:"file"`
-	Stage string `json:"stage"`
-	Valid bool   `json:"valid"`
-	contract.Report
-}
-
-type validations struct {
-	Valid bool         `json:"valid"` // all files are
-	Files []validation `json:"files"`
-}
-
-func validateCommand(d *desk) *cobra.Command {
+func validateCommand(a *app) *cobra.Command {
 	var compat, stage string
 	c := &cobra.Command{
 		Use:   "validate FILE…",
 		Short: "Validate artifacts against their schemas",
 		Long: `Validate checks the types, values and structure of artifacts and prints every
-error with a JSON pointer. Keys that the contract does not define are warnings.
-The stage is determined by the name of the file, or by --stage. - reads standard
-input.
+problem with its JSON pointer. Unknown keys are warnings. The name of a file
+determines its stage, unless --stage is given. With - the artifact is read from
+standard input.
 
-With --compat it checks one file like pipeline/schema.py: the presence of
-required keys, with the same texts and exit codes. --compat=expert also checks
-tiers.
+With --compat it validates one file like pipeline/schema.py: it checks that the
+required keys exist and prints the same texts and exit codes. --compat=expert
+also checks tiers.
 
-Exit code 1: a file is invalid.`,
+The exit code is 1 if a file is invalid.`,
 		Example: "  handoff pipeline validate .pipeline/42/*.json\n  handoff pipeline validate - --stage plan < plan.json",
 		Args:    cobra.ArbitraryArgs,
 	}
-	c.Flags().StringVar(&compat, "compat", "", "print the output of schema.py, `edition` practitioner or expert")
-	c.Flags().Lookup("compat").NoOptDefVal = string(contract.Practitioner)
-	c.Flags().StringVar(&stage, "stage", "", "`stage` whose contract applies")
+	c.Flags().StringVar(&compat, "compat", "", "validate like schema.py of this `edition`: practitioner or expert")
+	c.Flags().Lookup("compat").NoOptDefVal = "practitioner"
+	c.Flags().StringVar(&stage, "stage", "", "validate against the contract of this `stage`")
 	c.MarkFlagsMutuallyExclusive("compat", "stage")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return d.book(func(_ *workspace.Workspace, b *pipeline.Runs) error {
+		o := workspace.ValidateOptions{Files: args, Stage: stage, Stdin: a.In}
+		return a.reading(func(p workspace.Pipelines) error {
 			if c.Flags().Changed("compat") {
-				return d.compat(b.Pipeline, contract.Dialect(compat), args)
+				return a.compat(p, compat, o)
 			}
 			if len(args) == 0 {
-				return cli.Invalid("validate", "", "requires at least one file", "usage: handoff pipeline validate FILE…")
+				return cli.Invalid("validate", "", "requires at least one file", "name a file, or - for standard input")
 			}
-			return d.validate(b.Pipeline, stage, args)
+			list, err := p.Validate(o)
+			if err != nil {
+				return err
+			}
+			return a.answer(list.Valid, list, func() { a.validations(list.Files) })
 		})
 	}
 	return c
 }
 
-func (d *desk) compat(p *contract.Pipeline, edition contract.Dialect, files []string) error {
-	if d.AsJSON {
-		return cli.Invalid("validate", "", "--compat and --json are mutually exclusive", "leave --json out")
+func (a *app) compat(p workspace.Pipelines, edition string, o workspace.ValidateOptions) error {
+	if a.AsJSON {
+		return cli.Invalid("validate", "", "--json and --compat are mutually exclusive", "leave one of them out")
 	}
-	if edition != contract.Practitioner && edition != contract.Expert {
-		return cli.Invalid("", "--compat", fmt.Sprintf("unknown edition %q", edition), "use practitioner or expert")
+	answer, err := p.Compat(edition, o)
+	if err != nil {
+		return err
 	}
-	answer := p.Compat(edition, func(name string) ([]byte, error) { return contract.ReadFile(d.Dir, name, d.In) }, files...)
-	io.WriteString(d.Out, answer.Out)
-	io.WriteString(d.Err, answer.Err)
+	io.WriteString(a.Out, answer.Out)
+	io.WriteString(a.Err, answer.Err)
 	if answer.Code != 0 {
 		return cli.ExitCode(answer.Code)
 	}
 	return nil
 }
 
-func (d *desk) validate(p *contract.Pipeline, stage string, files []string) error {
-	result := validations{Valid: true, Files: []validation{}}
-	for _, file := range files {
-		name := stage
-		if name == "" {
-			name = filepath.Base(file)
-		}
-		s, err := p.Stage(name)
-		if err != nil {
-			return err
-		}
-		b, err := contract.ReadFile(d.Dir, file, d.In)
-		if err != nil {
-			return err
-		}
-		report := s.Validate(b)
-		result.Valid = result.Valid && report.Valid()
-		result.Files = append(result.Files, validation{file, s.Name, report.Valid(), report})
-	}
-	return d.answer(result.Valid, result, func() { d.validated(result.Files) })
-}
-
-func (d *desk) validated(list []validation) {
+func (a *app) validations(list []workspace.Validation) {
 	for _, v := range list {
 		for _, p := range v.Errors {
-			fmt.Fprintf(d.Out, "%s: %s\n", cli.OneLine(v.File), cli.OneLine(p.String()))
+			fmt.Fprintf(a.Out, "%s: %s\n", cli.OneLine(v.File), cli.OneLine(p.String()))
 		}
 		for _, p := range v.Warnings {
-			d.Warn("%s: %s", v.File, p)
+			a.Warn("%s: %s", v.File, p)
 		}
 		if v.Valid {
-			fmt.Fprintf(d.Out, "%s: ok\n", cli.OneLine(v.File))
+			fmt.Fprintf(a.Out, "%s: ok\n", cli.OneLine(v.File))
 		}
 	}
 }

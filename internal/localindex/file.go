@@ -1,4 +1,4 @@
-package workspace
+package localindex
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// indexDirs returns the possible directories of a log's index, best first: the
+// directories returns the possible directories of a log's index, best first: the
 // runtime directory, if it exists and is not on a network file system, because
 // processes that share a database share memory; and a directory in the user's
 // cache, which is created when the index is opened.
-func indexDirs(dir string, getenv func(string) string) func(id string) []string {
+func directories(dir string, getenv func(string) string) func(id string) []string {
 	return func(id string) []string {
 		var dirs []string
 		if info, err := os.Stat(dir); err == nil && info.IsDir() && isLocal(dir) {
@@ -33,19 +33,19 @@ func indexDirs(dir string, getenv func(string) string) func(id string) []string 
 	}
 }
 
-// lockName is the lock file of an index. Every process that has the index open
+// LockName is the name of the lock file of an index. Every process that has the index open
 // has a shared lock on it, so that no process quarantines an index in use.
-const lockName = "index.lock"
+const LockName = "index.lock"
 
 // lockShared prevents that the index in a directory is quarantined. It returns
 // the function that unlocks it.
 func lockShared(dir string) (func() error, error) { return lock(dir, syscall.LOCK_SH) }
 
 func lock(dir string, how int) (func() error, error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = os.MkdirAll(dir, 0o700); err == nil {
-			f, err = os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+			f, err = os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR|os.O_CREATE, 0o600)
 		}
 	}
 	if err != nil {
@@ -64,9 +64,9 @@ func lock(dir string, how int) (func() error, error) {
 	return f.Close, nil
 }
 
-// quarantineIndex renames a damaged index and its auxiliary files, unless another
+// quarantine renames a damaged index and its auxiliary files, unless another
 // process has it open. It replaces an earlier quarantined index.
-func quarantineIndex(file string) error {
+func quarantine(file string) error {
 	unlock, err := lock(filepath.Dir(file), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err != nil {
 		return err

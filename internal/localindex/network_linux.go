@@ -1,4 +1,4 @@
-package workspace
+package localindex
 
 import "golang.org/x/sys/unix"
 

@@ -1,4 +1,8 @@
-package workspace
+// Package localindex keeps the index of a local log: a SQLite file in the runtime
+// directory, otherwise one in the user's cache, otherwise maps in memory. Its
+// content is derived from the log, so callers never see the fault of a file: a
+// damaged file is quarantined, and the next location answers.
+package localindex
 
 import (
 	"context"
@@ -11,14 +15,12 @@ import (
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
 
-// indexName is the file name of the index.
-const indexName = "index.db"
+// FileName is the file name of an index.
+const FileName = "index.db"
 
-// An index is the index of a workspace: a SQLite file in the runtime directory,
-// else one in the user's cache, else maps in memory. Its contents are derived
-// from the log, so callers never see the fault of a file: a damaged file is
-// quarantined, another is left alone, and the next location answers.
-type index struct {
+// An Index is the index of a log. It is safe for concurrent use by several
+// goroutines and, in a file, by several processes.
+type Index struct {
 	log      handoff.Log
 	runtime  string
 	dirs     func(id string) []string // the possible directories of a log's index, best first
@@ -34,55 +36,61 @@ type index struct {
 }
 
 var (
-	_ handoff.Index       = (*index)(nil)
-	_ handoff.TargetCache = (*index)(nil)
+	_ handoff.Index       = (*Index)(nil)
+	_ handoff.TargetCache = (*Index)(nil)
 )
+
+// New returns the index of a log. It opens nothing. The possible locations are
+// the runtime directory and the cache that getenv names; progress may be nil.
+func New(log handoff.Log, runtime string, getenv func(string) string, progress func(done, total handoff.Seq)) *Index {
+	return &Index{log: log, runtime: runtime, dirs: directories(runtime, getenv), progress: progress}
+}
 
 // maxFailures is the number of abandoned locations after which an index stays
 // in memory.
 const maxFailures = 3
 
-func (x *index) Artifact(ctx context.Context, id string) (handoff.Artifact, error) {
-	return ask(ctx, x, func(at handoff.Index) (handoff.Artifact, error) { return at.Artifact(ctx, id) })
+func (x *Index) Artifact(ctx context.Context, id string) (handoff.Artifact, error) {
+	return Ask(ctx, x, func(at handoff.Index) (handoff.Artifact, error) { return at.Artifact(ctx, id) })
 }
 
-func (x *index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
-	return ask(ctx, x, func(at handoff.Index) (handoff.ArtifactPage, error) { return at.Artifacts(ctx, q) })
+func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
+	return Ask(ctx, x, func(at handoff.Index) (handoff.ArtifactPage, error) { return at.Artifacts(ctx, q) })
 }
 
-func (x *index) Session(ctx context.Context, id string) (handoff.Session, error) {
-	return ask(ctx, x, func(at handoff.Index) (handoff.Session, error) { return at.Session(ctx, id) })
+func (x *Index) Session(ctx context.Context, id string) (handoff.Session, error) {
+	return Ask(ctx, x, func(at handoff.Index) (handoff.Session, error) { return at.Session(ctx, id) })
 }
 
-func (x *index) Sessions(ctx context.Context, q handoff.SessionQuery) (handoff.SessionPage, error) {
-	return ask(ctx, x, func(at handoff.Index) (handoff.SessionPage, error) { return at.Sessions(ctx, q) })
+func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (handoff.SessionPage, error) {
+	return Ask(ctx, x, func(at handoff.Index) (handoff.SessionPage, error) { return at.Sessions(ctx, q) })
 }
 
-func (x *index) Work(ctx context.Context, harness, id string) (handoff.Work, error) {
-	return ask(ctx, x, func(at handoff.Index) (handoff.Work, error) { return at.Work(ctx, harness, id) })
+func (x *Index) Work(ctx context.Context, harness, id string) (handoff.Work, error) {
+	return Ask(ctx, x, func(at handoff.Index) (handoff.Work, error) { return at.Work(ctx, harness, id) })
 }
 
-func (x *index) Seq(ctx context.Context) (handoff.Seq, error) {
-	return ask(ctx, x, func(at handoff.Index) (handoff.Seq, error) { return at.Seq(ctx) })
+func (x *Index) Seq(ctx context.Context) (handoff.Seq, error) {
+	return Ask(ctx, x, func(at handoff.Index) (handoff.Seq, error) { return at.Seq(ctx) })
 }
 
-func (x *index) Apply(ctx context.Context, records ...handoff.Record) error {
+func (x *Index) Apply(ctx context.Context, records ...handoff.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	_, err := ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, at.Apply(ctx, records...) })
+	_, err := Ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, at.Apply(ctx, records...) })
 	if errors.Is(err, handoff.Conflict) { // another process emptied the index meanwhile
-		_, err = ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, handoff.CatchUp(ctx, x.log, at) })
+		_, err = Ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, handoff.CatchUp(ctx, x.log, at) })
 	}
 	if err == nil {
-		x.reportProgress(ctx, records[len(records)-1].Seq)
+		x.ReportProgress(ctx, records[len(records)-1].Seq)
 	}
 	return err
 }
 
 // Targets implements handoff.TargetCache. A fault of the cache is no reason to
 // abandon a location.
-func (x *index) Targets(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
+func (x *Index) Targets(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
 	at, err := x.open(ctx)
 	if c, ok := at.(handoff.TargetCache); ok {
 		return c.Targets(ctx, fingerprints)
@@ -91,7 +99,7 @@ func (x *index) Targets(ctx context.Context, fingerprints map[string]string) (ma
 }
 
 // PutTarget implements handoff.TargetCache.
-func (x *index) PutTarget(ctx context.Context, id, fingerprint string, t handoff.Target) error {
+func (x *Index) PutTarget(ctx context.Context, id, fingerprint string, t handoff.Target) error {
 	at, err := x.open(ctx)
 	if c, ok := at.(handoff.TargetCache); ok {
 		return c.PutTarget(ctx, id, fingerprint, t)
@@ -101,7 +109,7 @@ func (x *index) PutTarget(ctx context.Context, id, fingerprint string, t handoff
 
 // Rendered implements session.Pending. An index in memory is not shared with
 // other processes and stores nothing.
-func (x *index) Rendered(ctx context.Context, id string, upTo handoff.Seq) error {
+func (x *Index) Rendered(ctx context.Context, id string, upTo handoff.Seq) error {
 	at, err := x.open(ctx)
 	if s, ok := at.(*sqlindex.Index); ok {
 		return s.Rendered(ctx, id, upTo)
@@ -109,18 +117,18 @@ func (x *index) Rendered(ctx context.Context, id string, upTo handoff.Seq) error
 	return err
 }
 
-// unrendered returns some sessions whose manifest has been out of date for
-// longer than age.
-func (x *index) unrendered(ctx context.Context, age time.Duration) ([]string, error) {
+// Unrendered returns at most limit sessions whose manifest has been out of date
+// for longer than age.
+func (x *Index) Unrendered(ctx context.Context, age time.Duration, limit int) ([]string, error) {
 	at, err := x.open(ctx)
 	if s, ok := at.(*sqlindex.Index); ok {
-		return s.Unrendered(ctx, age, renderMost)
+		return s.Unrendered(ctx, age, limit)
 	}
 	return nil, err
 }
 
 // Close releases the index's file. The next query opens it again.
-func (x *index) Close() error {
+func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.lost = 0
@@ -132,9 +140,9 @@ func (x *index) Close() error {
 	return err
 }
 
-// ask runs a query. If the location of the index fails, ask abandons it and runs
+// Ask runs a query. If the location of the index fails, Ask abandons it and runs
 // the query in the next one, after it has caught up with the log.
-func ask[T any](ctx context.Context, x *index, query func(handoff.Index) (T, error)) (T, error) {
+func Ask[T any](ctx context.Context, x *Index, query func(handoff.Index) (T, error)) (T, error) {
 	for moved := false; ; moved = true {
 		at, err := x.open(ctx)
 		if err == nil && moved {
@@ -154,13 +162,13 @@ func ask[T any](ctx context.Context, x *index, query func(handoff.Index) (T, err
 
 // open returns the index, which it opens at the first call. Before the log
 // exists it is an empty one. The index of a log without an ID is in memory.
-func (x *index) open(ctx context.Context) (handoff.Index, error) {
+func (x *Index) open(ctx context.Context) (handoff.Index, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.current != nil {
 		return x.current, nil
 	}
-	id, hasID, err := logID(ctx, x.log)
+	id, hasID, err := LogID(ctx, x.log)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +191,7 @@ func (x *index) open(ctx context.Context) (handoff.Index, error) {
 
 // abandon gives up a location. A damaged file is quarantined, so that the next
 // process creates a new one.
-func (x *index) abandon(at handoff.Index, fault *sqlindex.Error) {
+func (x *Index) abandon(at handoff.Index, fault *sqlindex.Error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.current != at || x.release == nil {
@@ -194,15 +202,15 @@ func (x *index) abandon(at handoff.Index, fault *sqlindex.Error) {
 	x.failures++
 	switch {
 	case fault.Damaged:
-		quarantineIndex(x.file)
+		quarantine(x.file)
 	case !fault.Moved:
 		x.failures = maxFailures // it is locked or out of space, which will not pass soon
 	}
 }
 
 // openIn opens the index of the log with the given ID in a directory.
-func (x *index) openIn(ctx context.Context, dir, id string) error {
-	file := filepath.Join(dir, indexName)
+func (x *Index) openIn(ctx context.Context, dir, id string) error {
+	file := filepath.Join(dir, FileName)
 	unlock, err := lockShared(dir)
 	if err != nil {
 		return err
@@ -211,7 +219,7 @@ func (x *index) openIn(ctx context.Context, dir, id string) error {
 	var fault *sqlindex.Error
 	if errors.As(err, &fault) && fault.Damaged {
 		unlock()
-		if err := quarantineIndex(file); err != nil {
+		if err := quarantine(file); err != nil {
 			return err
 		}
 		if unlock, err = lockShared(dir); err != nil {
@@ -233,8 +241,8 @@ func (x *index) openIn(ctx context.Context, dir, id string) error {
 	return nil
 }
 
-// known returns a position that the log must have, according to the index.
-func (x *index) known(ctx context.Context) handoff.Seq {
+// Known returns a position that the log must have, according to the index.
+func (x *Index) Known(ctx context.Context) handoff.Seq {
 	at, err := x.open(ctx)
 	if err != nil {
 		return 0
@@ -256,12 +264,12 @@ var errLost = errors.New("the log has lost records that the index knows")
 // validate empties an index whose last record is not the one at that position of
 // the log. An index with a position beyond the end of the log is not used. It is
 // not changed either: nothing else shows what was lost.
-func (x *index) validate(ctx context.Context, at *sqlindex.Index) error {
+func (x *Index) validate(ctx context.Context, at *sqlindex.Index) error {
 	p, err := at.Position(ctx)
 	if err != nil || p.Seq == 0 {
 		return err
 	}
-	r, found, err := recordAt(ctx, x.log, p.Seq)
+	r, found, err := RecordAt(ctx, x.log, p.Seq)
 	switch {
 	case err != nil || found && r.ID == p.ID:
 		return err
@@ -272,9 +280,9 @@ func (x *index) validate(ctx context.Context, at *sqlindex.Index) error {
 	return at.Reset(ctx, p)
 }
 
-// reportProgress reports how far the catch-up has come, if the log knows its
+// ReportProgress reports how far the catch-up has come, if the log knows its
 // end.
-func (x *index) reportProgress(ctx context.Context, done handoff.Seq) {
+func (x *Index) ReportProgress(ctx context.Context, done handoff.Seq) {
 	log, ok := x.log.(handoff.Ender)
 	if x.progress == nil || !ok {
 		return
@@ -293,4 +301,23 @@ func (x *index) reportProgress(ctx context.Context, done handoff.Seq) {
 	defer x.mu.Unlock()
 	x.total = max(x.total, total)
 	x.progress(done, x.total)
+}
+
+// LogID returns the ID of a log, "" if the log does not exist yet, and whether
+// the log can have one.
+func LogID(ctx context.Context, log handoff.Log) (id string, ok bool, err error) {
+	i, ok := log.(handoff.Identifier)
+	if !ok {
+		return "", false, nil
+	}
+	id, err = i.ID(ctx)
+	return id, true, err
+}
+
+// RecordAt returns the record at a position of a log, and whether there is one.
+func RecordAt(ctx context.Context, log handoff.Log, seq handoff.Seq) (handoff.Record, bool, error) {
+	for r, err := range log.Read(ctx, seq-1) {
+		return r, err == nil, err
+	}
+	return handoff.Record{}, false, nil
 }

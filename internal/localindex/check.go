@@ -1,0 +1,164 @@
+package localindex
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/sqlindex"
+)
+
+// Check verifies every index of the log that this user has.
+func (x *Index) Check(ctx context.Context, repair bool) ([]handoff.Finding, error) {
+	id, _, err := LogID(ctx, x.log)
+	if err != nil || id == "" {
+		return nil, err
+	}
+	var found []handoff.Finding
+	for _, dir := range x.dirs(id) {
+		file := filepath.Join(dir, FileName)
+		if _, err := os.Lstat(file); err != nil {
+			continue // it is created when it is needed
+		}
+		f, err := x.checkOne(ctx, file, id, repair)
+		if err != nil {
+			return found, err
+		}
+		if f.Text != "" {
+			f.Name = file
+			if rel, err := filepath.Rel(x.runtime, file); err == nil && filepath.IsLocal(rel) {
+				f.Name = filepath.ToSlash(rel)
+			}
+			found = append(found, f)
+		}
+	}
+	return found, nil
+}
+
+// checkOne verifies one index.
+func (x *Index) checkOne(ctx context.Context, file, id string, repair bool) (handoff.Finding, error) {
+	note := func(format string, args ...any) (handoff.Finding, error) {
+		return handoff.Finding{Note: true, Text: fmt.Sprintf(format, args...)}, ctx.Err()
+	}
+	unlock, err := lockShared(filepath.Dir(file))
+	if err != nil {
+		return handoff.Finding{}, nil // not writable, so this user does not use it
+	}
+	at, err := sqlindex.Open(ctx, file, id)
+	var f handoff.Finding
+	if err == nil {
+		f, err = x.compare(ctx, at, repair)
+		err = errors.Join(err, at.Close())
+	}
+	unlock()
+	var fault *sqlindex.Error
+	switch {
+	case !errors.As(err, &fault):
+		return f, err
+	case !fault.Damaged:
+		return note("can't be used now: %v", fault.Err)
+	case repair:
+		_ = quarantine(file) // if it is in use, its user quarantines it
+	}
+	return note("is damaged and will be rebuilt: %v", fault.Err)
+}
+
+// compare compares an index with the log. Its error is a *sqlindex.Error or the
+// log's.
+func (x *Index) compare(ctx context.Context, at *sqlindex.Index, repair bool) (f handoff.Finding, err error) {
+	p, err := at.Position(ctx)
+	if err != nil || p.Seq == 0 {
+		return f, err
+	}
+	r, found, err := RecordAt(ctx, x.log, p.Seq)
+	if err != nil {
+		return f, err
+	}
+	switch {
+	case !found:
+		f.Text = fmt.Sprintf("contains record %d, %s, which is beyond the end of the log: the log has lost records", p.Seq, p.ID)
+	case r.ID != p.ID:
+		f = handoff.Finding{Note: true, Text: fmt.Sprintf("contains another record %d than the log and will be rebuilt", p.Seq)}
+	default:
+		differs, err := x.differs(ctx, at)
+		if err != nil || !differs {
+			return f, err
+		}
+		f = handoff.Finding{Note: true, Text: "disagrees with the log; a repair rebuilds it"}
+	}
+	if repair {
+		if p, err = at.Position(ctx); err == nil {
+			err = at.Reset(ctx, p)
+		}
+	}
+	return f, err
+}
+
+// pageSize is the number of views that are compared at a time.
+const pageSize = 5000
+
+// differs reports whether an index answers differently than one in memory. It
+// returns false for an index that others keep writing to meanwhile.
+func (x *Index) differs(ctx context.Context, at handoff.Index) (bool, error) {
+	want := handoff.NewMemory()
+	for range maxFailures {
+		if err := errors.Join(handoff.CatchUp(ctx, x.log, at), handoff.CatchUp(ctx, x.log, want)); err != nil {
+			return false, err
+		}
+		same, err := sameAnswers(ctx, at, want, allArtifacts)
+		if err == nil && same {
+			same, err = sameAnswers(ctx, at, want, allSessions)
+		}
+		if err != nil || same {
+			return false, err
+		}
+		a, err := at.Seq(ctx)
+		if err != nil {
+			return false, err
+		}
+		if b, err := want.Seq(ctx); err != nil || a == b {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// A pageQuery returns one page of an answer and the cursor of the next.
+type pageQuery func(ctx context.Context, of handoff.Reader, cursor string) (page any, next string, err error)
+
+func allArtifacts(ctx context.Context, of handoff.Reader, cursor string) (any, string, error) {
+	page, err := of.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Limit: pageSize, Cursor: cursor})
+	return page, page.Cursor, err
+}
+
+func allSessions(ctx context.Context, of handoff.Reader, cursor string) (any, string, error) {
+	page, err := of.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true, Limit: pageSize, Cursor: cursor})
+	return page, page.Cursor, err
+}
+
+func sameAnswers(ctx context.Context, got, want handoff.Reader, query pageQuery) (bool, error) {
+	for cursor := ""; ; {
+		g, _, err := query(ctx, got, cursor)
+		if err != nil {
+			return false, err
+		}
+		w, next, err := query(ctx, want, cursor)
+		if err != nil {
+			return false, err
+		}
+		a, err := json.Marshal(g)
+		if err != nil {
+			return false, err
+		}
+		b, err := json.Marshal(w)
+		if err != nil || !bytes.Equal(a, b) || next == "" {
+			return err == nil && bytes.Equal(a, b), err
+		}
+		cursor = next
+	}
+}

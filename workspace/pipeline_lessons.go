@@ -1,0 +1,82 @@
+package workspace
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/pipeline"
+)
+
+// A Lesson is a known failure and its mitigation. Lessons are shared by all
+// pipeline runs of a workspace.
+type Lesson = pipeline.Lesson
+
+// A LessonMatch is a lesson whose pattern shares words with a failure.
+type LessonMatch = pipeline.Match
+
+// A LessonList has the lessons of a workspace, in the order of their file.
+type LessonList struct {
+	Lessons []Lesson `json:"lessons"`
+}
+
+// LessonMatches are the lessons for a failure, best match first.
+type LessonMatches struct {
+	Matches []LessonMatch `json:"matches"`
+}
+
+// MaxLessons is the maximum number of lessons. When there are more, the oldest is
+// dropped.
+const MaxLessons = pipeline.MaxLessons
+
+// ExampleLessons is an example of a lessons file.
+const ExampleLessons = pipeline.ExampleLessons
+
+// Lessons returns the lessons of the workspace. Kinds: Corrupt, Unavailable.
+func (p Pipelines) Lessons() (LessonList, error) {
+	files, err := openRoot(p.root())
+	if err != nil {
+		return LessonList{}, err
+	}
+	defer files.Close()
+	list, err := pipeline.Lessons(files)
+	return newLessonList(list), err
+}
+
+// AddLesson adds a lesson, or counts it once more if its pattern is known. Its
+// date is today by default.
+//
+// Kinds: Invalid (no pattern, a date or an issue ID), Corrupt, Unavailable.
+func (p Pipelines) AddLesson(l Lesson) (LessonList, error) {
+	l.Date = cmp.Or(l.Date, p.w.now().Format(time.DateOnly))
+	return p.changeLessons(func(list []Lesson) ([]Lesson, error) { return pipeline.AddLesson(list, l) })
+}
+
+// PruneLessons keeps the newest lessons. Kinds: Invalid (keep is less than 1),
+// Corrupt, Unavailable.
+func (p Pipelines) PruneLessons(keep int) (LessonList, error) {
+	if keep < 1 {
+		return LessonList{}, invalid("prune lessons", strconv.Itoa(keep), "must be 1 or greater", "keep at least 1")
+	}
+	return p.changeLessons(func(list []Lesson) ([]Lesson, error) { return pipeline.PruneLessons(list, keep), nil })
+}
+
+// MatchLessons returns the lessons that share words with the text of a failure.
+// Kinds: those of Lessons.
+func (p Pipelines) MatchLessons(failure string) (LessonMatches, error) {
+	list, err := p.Lessons()
+	return LessonMatches{pipeline.MatchLessons(list.Lessons, failure)}, err
+}
+
+func (p Pipelines) changeLessons(change func([]Lesson) ([]Lesson, error)) (LessonList, error) {
+	files, err := openRoot(p.root())
+	if err != nil {
+		return LessonList{}, err
+	}
+	defer files.Close()
+	list, err := pipeline.ChangeLessons(files, change)
+	return newLessonList(list), err
+}
+
+// newLessonList returns lessons whose JSON is a list even if there are none.
+func newLessonList(list []Lesson) LessonList { return LessonList{append([]Lesson{}, list...)} }
