@@ -1,7 +1,10 @@
 package workspace
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,4 +105,48 @@ func TestFailedFirstWrite(t *testing.T) {
 	publishSome(t, dir, 1)
 	broken()
 	checkWorkspace(t, dir, 1)
+}
+
+// lateErrorLog appends a record and then reports that it could not.
+type lateErrorLog struct{ handoff.Log }
+
+func (l lateErrorLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
+	seq, err := l.Log.Append(ctx, r)
+	return seq, cmp.Or(err, error(handoff.Unavailable))
+}
+
+// TestErrorAfterAppend publishes a body to a log whose append fails after it has
+// stored the record: the body must stay, because the record needs it.
+func TestErrorAfterAppend(t *testing.T) {
+	dir := testWorkspace(t)
+	late := Backend{Scheme: "late", Open: func(o BackendOptions) (handoff.Log, handoff.Bodies, error) {
+		log := filelog.Open(o.Runtime, o.Rand)
+		return lateErrorLog{log}, log.Bodies(), nil
+	}}
+	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "late:"}
+	w, err := Open(dir, Options{Getenv: func(name string) string { return env[name] }, Backends: []Backend{late}})
+	must(t, err)
+	defer w.Close()
+	for _, keep := range []handoff.Keep{handoff.KeepNever, handoff.KeepAlways} {
+		_, err := w.Publish(t.Context(), Publication{Body: strings.NewReader("the body"), Channel: "design", Keep: keep})
+		if !errors.Is(err, handoff.Unavailable) {
+			t.Fatalf("Publish = %v, want kind Unavailable", err)
+		}
+	}
+	read := openDir(t, dir)
+	page, err := read.Artifacts(t.Context(), handoff.ArtifactQuery{})
+	if err != nil || len(page.Artifacts) != 2 {
+		t.Fatalf("Artifacts = %d artifacts, %v, want 2", len(page.Artifacts), err)
+	}
+	for _, a := range page.Artifacts {
+		b, err := read.Hub.Open(t.Context(), a.ID)
+		if err != nil {
+			t.Errorf("Open (kept %t) = %v", a.Kept, err)
+			continue
+		}
+		if text, err := io.ReadAll(b); err != nil || string(text) != "the body" {
+			t.Errorf("the body is %q, %v", text, err)
+		}
+		b.Close()
+	}
 }

@@ -50,3 +50,27 @@ func TestLogLost(t *testing.T) {
 	}
 	checkWorkspace(t, dir, 9)
 }
+
+// TestReplacedLog puts the log of another workspace in the place of one, with its
+// ID and without: no artifact of the old log is listed.
+func TestReplacedLog(t *testing.T) {
+	for _, withID := range []bool{true, false} {
+		dir, other := testWorkspace(t), testWorkspace(t)
+		publishSome(t, dir, 4)
+		publishSome(t, other, 4)
+		log := filepath.Join(dir, ".handoff", "log")
+		id, err := os.ReadFile(filepath.Join(log, "ID"))
+		must(t, err)
+		must(t, os.RemoveAll(log))
+		must(t, os.Rename(filepath.Join(other, ".handoff", "log"), log))
+		if !withID {
+			must(t, os.Remove(filepath.Join(log, "ID")))
+			must(t, os.WriteFile(filepath.Join(log, "ID"), id, 0o400))
+		}
+		checkWorkspace(t, dir, 4)
+		page, err := openDir(t, dir).Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
+		if err != nil || len(page.Artifacts) != 4 {
+			t.Errorf("with the ID of the other log (%t): %d artifacts, %v, want the 4 of the log", withID, len(page.Artifacts), err)
+		}
+	}
+}

@@ -85,7 +85,10 @@ func (l *Log) Newest(context.Context) (handoff.Seq, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, err := l.search()
-	return n - 1, err
+	if err != nil {
+		return 0, err
+	}
+	return n - 1, nil
 }
 
 // next returns the number to try first: the one after the end that this process

@@ -139,6 +139,38 @@ func TestHoleIsRefused(t *testing.T) {
 	}
 }
 
+// TestSearchVerifiesTheEnd holds that a search does not trust the first free
+// number: neither where others exist beyond it, nor where it is taken during the search.
+func TestSearchVerifiesTheEnd(t *testing.T) {
+	for _, gone := range []handoff.Seq{1, 2, 3} {
+		dir := hollow(t, 5, gone)
+		if n, err := openQuick(dir).Newest(t.Context()); gone == 1 && (n != 0 || !errors.Is(err, handoff.Corrupt)) {
+			t.Errorf("without record %d, Newest = %d, %v, want kind Corrupt", gone, n, err)
+		}
+		log := openQuick(dir)
+		log.last = gone - 1
+		if n, err := log.search(); n != 0 || !errors.Is(err, handoff.Corrupt) {
+			t.Errorf("without record %d, search = %d, %v, want kind Corrupt", gone, n, err)
+		}
+		if log.atEnd {
+			t.Errorf("without record %d, the log is taken to end", gone)
+		}
+	}
+	dir := hollow(t, 3)
+	other, raced := openQuick(dir), false
+	log := newLog(dir, &hooked{disk: quick(dir), after: func(s step) error {
+		if s.op == "exists" && strings.HasSuffix(s.name, "000000000004.json") && !raced {
+			raced = true
+			logtest.Append(t, other, "a.md")
+			logtest.Append(t, other, "a.md")
+		}
+		return nil
+	}}, 5, rand.Reader)
+	if n, err := log.Newest(t.Context()); n != 5 || err != nil {
+		t.Errorf("Newest while others append = %d, %v, want 5", n, err)
+	}
+}
+
 func mustSay(t *testing.T, what string, err error, want string) {
 	t.Helper()
 	if want == "" {

@@ -357,3 +357,75 @@ func TestSharedBodyIsSynced(t *testing.T) {
 		}
 	}
 }
+
+// TestSkippedShardIsSynced lets a writer die between the last record of a shard
+// and the sync of that shard. The next writer finds the number taken and starts a
+// new shard: no power loss may leave its record after a hole.
+func TestSkippedShardIsSynced(t *testing.T) {
+	died := errors.New("died")
+	for _, sees := range []bool{true, false} {
+		h, dir := &history{}, filepath.Join(t.TempDir(), "handoff")
+		log := h.log(dir, nil)
+		for range 2 {
+			if err := h.append(t.Context(), log, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		oldShard := func(as error) func(step) error {
+			return func(s step) error {
+				if s.op == "syncDir" && s.name == "log/00000000" {
+					return as
+				}
+				return nil
+			}
+		}
+		second := h.log(dir, oldShard(errSkip))
+		if sees {
+			second = h.log(dir, nil)
+		}
+		if _, err := second.Newest(t.Context()); err != nil { // before the first one takes 3
+			t.Fatal(err)
+		}
+		if err := h.append(t.Context(), h.log(dir, oldShard(died)), ""); err == nil {
+			t.Fatal("the first writer did not die")
+		}
+		if err := h.append(t.Context(), second, ""); err != nil || h.acks[len(h.acks)-1].seq != 4 {
+			t.Fatalf("the second writer: %v, %v, want record 4", h.acks, err)
+		}
+		if _, err := survives(t, h); (err == nil) != sees {
+			t.Errorf("where the second writer syncs the old shard (%v): %v", sees, err)
+		}
+	}
+}
+
+// TestSharedBodyDirectoryIsSynced lets a writer die after it created the directory
+// of a body and before that was synced: the next writer of a body in it does so.
+func TestSharedBodyDirectoryIsSynced(t *testing.T) {
+	died := errors.New("died")
+	for _, sees := range []bool{true, false} {
+		h, dir := &history{}, filepath.Join(t.TempDir(), "handoff")
+		stop := func(as error) func(step) error {
+			created := false
+			return func(s step) error {
+				created = created || s.op == "mkdir" && strings.HasPrefix(s.name, bodiesDir+"/")
+				if created && s.op == "syncDir" && s.name == bodiesDir {
+					return as
+				}
+				return nil
+			}
+		}
+		if err := h.append(t.Context(), h.log(dir, stop(died)), "body"); err == nil {
+			t.Fatal("the first writer did not die")
+		}
+		second := h.log(dir, nil)
+		if !sees {
+			second = h.log(dir, stop(errSkip))
+		}
+		if err := h.append(t.Context(), second, "body"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := survives(t, h); (err == nil) != sees {
+			t.Errorf("where the second writer syncs the directory (%v): %v", sees, err)
+		}
+	}
+}

@@ -30,7 +30,7 @@ func (x *Index) Unrendered(ctx context.Context, age time.Duration, n int) (ids [
 func (x *Index) Rendered(ctx context.Context, id string, upTo handoff.Seq) error {
 	var pending bool
 	err := x.read(ctx, func(c *conn) (err error) {
-		pending, err = c.one(ctx, `SELECT 1 FROM unrendered WHERE id = ? AND seq <= ?`, []any{id, int64(upTo)}, func(*row) {})
+		pending, err = c.one(ctx, `SELECT 1 FROM unrendered WHERE id = ?`, []any{id}, func(*row) {})
 		return err
 	})
 	if err != nil || !pending {

@@ -46,7 +46,9 @@ func TestUnrendered(t *testing.T) {
 	check("b", "a")
 	rendered("a", 1)
 	check("b")
-	rendered("b", 1) // which lacks its record
+	rendered("b", 1) // the manifest lacks the session's own record
+	check("b")
+	rendered("b", 0)
 	check("b")
 	rendered("b", 2)
 	check()
