@@ -22,17 +22,19 @@ type block struct {
 // put writes a key and its value, unless the value is empty.
 func (k *block) put(key, value string) {
 	if value != "" {
-		k.b.WriteString(k.indent + key + ": " + scalar(value) + "\n")
-		k.indent = strings.ReplaceAll(k.indent, "-", " ")
+		k.plain(key, scalar(value))
 	}
+}
+
+// plain writes a key and a YAML value.
+func (k *block) plain(key, value string) {
+	k.b.WriteString(k.indent + key + ": " + value + "\n")
+	k.indent = strings.ReplaceAll(k.indent, "-", " ")
 }
 
 func (k *block) time(key string, t time.Time) { k.put(key, stamp(t)) }
 
-func (k *block) number(key string, n int64) {
-	k.b.WriteString(k.indent + key + ": " + strconv.FormatInt(n, 10) + "\n")
-	k.indent = strings.ReplaceAll(k.indent, "-", " ")
-}
+func (k *block) number(key string, n int64) { k.plain(key, strconv.FormatInt(n, 10)) }
 
 // list starts a list with n items.
 func (k *block) list(key string, n int) {
@@ -154,7 +156,7 @@ func (k *block) metadata(t *Thread) {
 	k.time("started_at", t.Started)
 	k.time("updated_at", t.updated())
 	if t.Archived {
-		k.b.WriteString("archived: true\n")
+		k.plain("archived", "true")
 	}
 	if t.Parent != "" {
 		k.put("parent", URI{Provider: t.Provider, Thread: t.Parent}.String())

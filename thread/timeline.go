@@ -139,9 +139,7 @@ const patience = 32
 
 // Finish emits the remaining messages.
 func (t *Timeline) Finish() error {
-	if t.thinking != nil && t.Detail == Tools {
-		t.attachThinking()
-	}
+	t.attachThinking()
 	t.flush(true)
 	return t.err
 }

@@ -103,9 +103,9 @@ func parse(s string) (u URI, err error) {
 	if len(segments) > 2 {
 		return u, fmt.Errorf("%d segments; expected a thread and at most one agent", len(segments))
 	}
-	u.Thread = lower(segments[0])
+	u.Thread = LowerUUID(segments[0])
 	if len(segments) == 2 {
-		u.Agent = lower(segments[1])
+		u.Agent = LowerUUID(segments[1])
 	}
 	return u, nil
 }
@@ -174,7 +174,8 @@ func decode(seg string) (string, error) {
 	return s, nil
 }
 
-func lower(s string) string {
+// LowerUUID returns s in lower case if it is a UUID, else s.
+func LowerUUID(s string) string {
 	if IsUUID(s) {
 		return strings.ToLower(s)
 	}
@@ -218,7 +219,7 @@ func (u URI) Main() URI { return URI{Provider: u.Provider, Thread: u.Thread} }
 
 // Child returns the URI of one subagent of the thread.
 func (u URI) Child(agent string) URI {
-	return URI{Provider: u.Provider, Thread: u.Thread, Agent: lower(agent)}
+	return URI{Provider: u.Provider, Thread: u.Thread, Agent: LowerUUID(agent)}
 }
 
 // includes reports whether message n is in the range of u.

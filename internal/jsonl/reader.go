@@ -51,6 +51,12 @@ func NewReaderSize(r io.Reader, size int) *Reader {
 	return &Reader{src: r, buf: make([]byte, size)}
 }
 
+// NewReaderFor returns a Reader of a source that has about size bytes.
+func NewReaderFor(r io.Reader, size int64) *Reader {
+	const least = 4 << 10
+	return NewReaderSize(r, int(min(max(size, least), chunk)))
+}
+
 // Reset makes rd read from r. It keeps its memory.
 func (rd *Reader) Reset(r io.Reader) { *rd = Reader{src: r, buf: rd.buf} }
 

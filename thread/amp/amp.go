@@ -119,33 +119,16 @@ func readDocument(path string) (document, error) {
 	return parse(b), nil
 }
 
-// parse parses a document in one pass, as far as it is complete.
-func parse(v jsonl.Value) (d document) {
-	c := v.Members()
-	for c.Next() {
-		v := c.Value()
-		switch string(c.Name()) {
-		case "id":
-			d.id = v.Text()
-		case "title":
-			d.title = v.Text()
-		case "created", "createdAt":
-			d.created = clock(v)
-		case "updatedAt", "lastUpdated":
-			d.updated = clock(v)
-		case "status":
-			d.status = v
-		case "state":
-			d.state = v
-		case "messages":
-			d.messages = v
-		case "relationships":
-			d.relations = v
-		case "env":
-			d.environment(v.Get("initial"))
-		}
+// parse parses a document, as far as it is complete.
+func parse(v jsonl.Value) document {
+	var m jsonl.Members
+	c := m.Parse(v)
+	d := document{
+		id: m.Get("id").Text(), title: m.Get("title").Text(), status: m.Get("status"), state: m.Get("state"),
+		created: clock(m.Get("created"), m.Get("createdAt")), updated: clock(m.Get("updatedAt"), m.Get("lastUpdated")),
+		messages: m.Get("messages"), relations: m.Get("relationships"), complete: c.Closed(),
 	}
-	d.complete = c.Closed()
+	d.environment(m.Get("env", "initial"))
 	return d
 }
 
@@ -179,13 +162,7 @@ func (d document) handoffs() (list []relation) {
 		if !ok || !v.Get("type").Is("handoff") {
 			continue
 		}
-		r := relation{other: other, role: v.Get("role").Text()}
-		for _, name := range []string{"timestamp", "updatedAt", "createdAt"} {
-			if r.at.IsZero() {
-				r.at = clock(v.Get(name))
-			}
-		}
-		list = append(list, r)
+		list = append(list, relation{other, v.Get("role").Text(), clock(v.Get("timestamp"), v.Get("updatedAt"), v.Get("createdAt"))})
 	}
 	return list
 }
@@ -213,10 +190,15 @@ func (f file) open() (*thread.Thread, error) {
 	return t, nil
 }
 
-// clock parses a time: milliseconds or text.
-func clock(v jsonl.Value) time.Time {
-	if ms := v.Int(); ms > 0 {
-		return time.UnixMilli(ms).UTC()
+// clock returns the first value that is a time: in milliseconds or as text.
+func clock(values ...jsonl.Value) time.Time {
+	for _, v := range values {
+		if ms := v.Int(); ms > 0 {
+			return time.UnixMilli(ms).UTC()
+		}
+		if t := v.Time(); !t.IsZero() {
+			return t.UTC()
+		}
 	}
-	return v.Time().UTC()
+	return time.Time{}
 }

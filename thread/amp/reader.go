@@ -61,7 +61,7 @@ func (s *scanner) message(v jsonl.Value) {
 		return
 	}
 	usage := v.Get("usage")
-	s.role, s.at = role, written(v, usage)
+	s.role, s.at = role, clock(v.Get("timestamp"), v.Get("meta", "sentAt"), usage.Get("timestamp"))
 	if s.at.After(s.facts.Last) {
 		s.facts.Last = s.at
 	}
@@ -78,16 +78,6 @@ func (s *scanner) message(v jsonl.Value) {
 	if role == thread.Assistant && usage.Kind() == jsonl.Object {
 		s.addUsage(usage)
 	}
-}
-
-// written returns the time of a message. Answers have it in their usage.
-func written(v, usage jsonl.Value) time.Time {
-	for _, at := range []jsonl.Value{v.Get("timestamp"), v.Get("meta", "sentAt"), usage.Get("timestamp")} {
-		if t := clock(at); !t.IsZero() {
-			return t
-		}
-	}
-	return time.Time{}
 }
 
 func (s *scanner) addUsage(u jsonl.Value) {

@@ -95,7 +95,7 @@ func (p *provider) notFound(ctx context.Context, projects []string, id string) e
 	if trace == "" {
 		return thread.NotFoundError(name, id, p.roots, env)
 	}
-	hint := "the tool removes transcripts after some weeks, as its setting cleanupPeriodDays says"
+	hint := "the tool removes transcripts after the number of days in its setting cleanupPeriodDays"
 	if len(subagents) > 0 {
 		hint = "these subagents of it still exist: " + name + "/" + strings.Join(subagents, ", "+name+"/")
 	}
@@ -154,7 +154,7 @@ func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error]
 		projects, err := p.projects(ctx)
 		var list []file
 		for _, dir := range projects {
-			files, failed := folder(dir, func(name string) bool { return !strings.HasPrefix(name, prefix) })
+			files, _, failed := folder(dir, false)
 			if failed != nil {
 				err = errors.Join(err, thread.UnreadableError(dir, failed))
 			}

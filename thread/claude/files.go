@@ -45,30 +45,31 @@ func stat(path, stem string) (f file, ok bool) {
 	if id, is := strings.CutPrefix(stem, prefix); is {
 		f.id, f.agent = id, true
 	}
-	if thread.IsUUID(f.id) {
-		f.id = strings.ToLower(f.id)
-	}
+	f.id = thread.LowerUUID(f.id)
 	return f, true
 }
 
-// folder returns the transcripts in dir whose names keep accepts, none if there is
-// no such directory.
-func folder(dir string, keep func(name string) bool) ([]file, error) {
+// folder returns the transcripts of subagents, or of sessions, in dir, and the
+// names of its directories. A directory that does not exist is empty.
+func folder(dir string, agents bool) (files []file, dirs []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
-	var files []file
 	for _, e := range entries {
+		if e.IsDir() {
+			dirs = append(dirs, e.Name())
+			continue
+		}
 		stem, ok := strings.CutSuffix(e.Name(), plain)
-		if !ok || stem == "" || stem == prefix || e.IsDir() || !keep(e.Name()) {
+		if !ok || stem == "" || stem == prefix || strings.HasPrefix(stem, prefix) != agents {
 			continue
 		}
 		if f, ok := stat(filepath.Join(dir, e.Name()), stem); ok {
 			files = append(files, f)
 		}
 	}
-	return files, err
+	return files, dirs, err
 }
 
 // projects returns the directories of transcripts in all home directories, each
@@ -130,14 +131,13 @@ func nested(dir, session string) []file {
 }
 
 func descend(dir, session string, depth int) []file {
-	files := beside(dir)
+	files, dirs, _ := folder(dir, true)
 	for i := range files {
 		files[i].session = session
 	}
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if e.IsDir() && depth > 0 {
-			files = append(files, descend(filepath.Join(dir, e.Name()), session, depth-1)...)
+	for _, name := range dirs {
+		if depth > 0 {
+			files = append(files, descend(filepath.Join(dir, name), session, depth-1)...)
 		}
 	}
 	return files
@@ -145,7 +145,7 @@ func descend(dir, session string, depth int) []file {
 
 // beside returns the subagents in dir. Older versions keep them beside sessions.
 func beside(dir string) []file {
-	files, _ := folder(dir, func(name string) bool { return strings.HasPrefix(name, prefix) })
+	files, _, _ := folder(dir, true)
 	return files
 }
 

@@ -23,11 +23,43 @@ type record struct {
 func parseRecord(line jsonl.Value) (r record, c jsonl.Cursor) {
 	for c = line.Members(); c.Next(); {
 		v := c.Value()
-		if into := r.field(c.Name()); into != nil {
-			*into = v
-			continue
-		}
 		switch string(c.Name()) {
+		case "uuid":
+			r.uuid = v
+		case "parentUuid":
+			r.parent = v
+		case "sessionId":
+			r.session = v
+		case "agentId":
+			r.agent = v
+		case "timestamp":
+			r.at = v
+		case "requestId":
+			r.request = v
+		case "message":
+			r.message = v
+		case "toolUseResult":
+			r.result = v
+		case "content":
+			r.content = v
+		case "data":
+			r.data = v
+		case "attachment":
+			r.attachment = v
+		case "cwd":
+			r.cwd = v
+		case "gitBranch":
+			r.branch = v
+		case "version":
+			r.version = v
+		case "origin":
+			r.origin = v
+		case "operation":
+			r.operation = v
+		case "forkedFrom":
+			r.forked = v
+		case "parentToolUseID":
+			r.tool = v
 		case "type":
 			r.kind = v.Raw()
 		case "subtype":
@@ -43,48 +75,6 @@ func parseRecord(line jsonl.Value) (r record, c jsonl.Cursor) {
 		}
 	}
 	return r, c
-}
-
-func (r *record) field(name []byte) *jsonl.Value {
-	switch string(name) {
-	case "uuid":
-		return &r.uuid
-	case "parentUuid":
-		return &r.parent
-	case "sessionId":
-		return &r.session
-	case "agentId":
-		return &r.agent
-	case "timestamp":
-		return &r.at
-	case "requestId":
-		return &r.request
-	case "message":
-		return &r.message
-	case "toolUseResult":
-		return &r.result
-	case "content":
-		return &r.content
-	case "data":
-		return &r.data
-	case "attachment":
-		return &r.attachment
-	case "cwd":
-		return &r.cwd
-	case "gitBranch":
-		return &r.branch
-	case "version":
-		return &r.version
-	case "origin":
-		return &r.origin
-	case "operation":
-		return &r.operation
-	case "forkedFrom":
-		return &r.forked
-	case "parentToolUseID":
-		return &r.tool
-	}
-	return nil
 }
 
 // text returns the texts of a content.

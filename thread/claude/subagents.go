@@ -48,9 +48,6 @@ func (l *subagents) find(id string) *subagent {
 	if a := l.byID[id]; a != nil {
 		return a
 	}
-	if l.byID == nil {
-		l.byID = map[string]*subagent{}
-	}
 	a := newSubagent(id)
 	l.byID[id] = a
 	l.tasks = append(l.tasks, a)
@@ -85,9 +82,6 @@ func (l *subagents) called(c thread.Call, input jsonl.Value, line int) {
 		return
 	}
 	o.agent = strings.TrimPrefix(o.agent, prefix)
-	if l.calls == nil {
-		l.calls = map[string]*call{}
-	}
 	l.calls[c.ID] = o
 	// A message to a subagent starts it before the call returns.
 	if a := l.byID[o.agent]; a != nil && (o.title != "" || o.name == "SendMessage") {

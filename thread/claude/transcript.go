@@ -86,7 +86,7 @@ type scanner struct {
 
 func (r *transcript) scanner(ctx context.Context) *scanner {
 	s := &scanner{ctx: ctx, r: r, records: map[uint64]bool{}, tools: map[uint64]bool{}, chains: map[string]string{}, forks: map[uint64]int{}}
-	s.meter.answers = map[uint64]*answer{}
+	s.meter.answers, s.subagents.byID, s.subagents.calls = map[uint64]*answer{}, map[string]*subagent{}, map[string]*call{}
 	ends, known := recordsEnds(r.meta.version)
 	s.turn.ends, s.turn.seldom = ends, known && !ends
 	return s
@@ -95,12 +95,11 @@ func (r *transcript) scanner(ctx context.Context) *scanner {
 // scan reads the records of src. The error is one of emit or ctx. Defects of src
 // become warnings.
 func (s *scanner) scan(src io.Reader) error {
-	const least, most = 4 << 10, 256 << 10
 	size := s.r.file.size + 1
 	if s.partial {
 		size = tail + 1
 	}
-	rd := jsonl.NewReaderSize(src, int(min(max(size, least), most)))
+	rd := jsonl.NewReaderFor(src, size)
 	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
 		if s.n = rd.Number(); s.partial && s.n == 1 {
 			return true, nil

@@ -95,8 +95,6 @@ func (t *turn) called(c thread.Call) {
 	t.open.Add(c.ID, waiting)
 }
 
-func (t *turn) returned(id string) { delete(t.open, id) }
-
 // fail handles an error or an interruption. A following end of the turn does not
 // change the status.
 func (t *turn) fail(reason string, line int, at time.Time) {

@@ -43,16 +43,16 @@ func (s *scanner) message(v *jsonl.Members) {
 	}
 	own := !s.timeline.Inherited
 	if own && role == thread.Assistant {
-		s.turn.answered(s.n)
+		s.turn.answer = s.n
 	}
 	if s.timeline.Detail == thread.Summary && (role == thread.Assistant || !own) {
 		return
 	}
-	said := text(content, func(part string) bool { return role == thread.Assistant || !injected(part) })
-	if own && role == thread.User && said != "" {
-		s.turn.asked(s.n)
+	body := text(content, func(part string) bool { return role == thread.Assistant || !injected(part) })
+	if own && role == thread.User && body != "" {
+		s.turn.question = s.n
 	}
-	s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: role, Text: said, Model: s.model(role), Time: s.at.Time()})
+	s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: role, Text: body, Model: s.model(role), Time: s.at.Time()})
 }
 
 // reasoning reads the model's reasoning. Usually only a summary is recorded, or
@@ -62,11 +62,11 @@ func (s *scanner) reasoning(v *jsonl.Members) {
 		return
 	}
 	for _, name := range []string{"content", "summary"} {
-		said := false
-		for c := v.Get(name).Elements(); c.Next(); said = true {
+		body := false
+		for c := v.Get(name).Elements(); c.Next(); body = true {
 			s.timeline.AddThinking(c.Value().Get("text").Text())
 		}
-		if said {
+		if body {
 			return // summary is a summary of content
 		}
 	}
@@ -130,8 +130,8 @@ func (s *scanner) agentMessage(v *jsonl.Members) {
 	if s.timeline.Detail == thread.Summary {
 		return
 	}
-	if said := text(v.Get("content"), anyPart); said != "" {
-		s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: thread.Note, Text: fmt.Sprintf("%s to %s: %s", author, recipient, said), Time: s.at.Time()})
+	if body := text(v.Get("content"), anyPart); body != "" {
+		s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: thread.Note, Text: fmt.Sprintf("%s to %s: %s", author, recipient, body), Time: s.at.Time()})
 	}
 }
 
@@ -158,17 +158,17 @@ func (s *scanner) call(kind []byte, v *jsonl.Members) {
 func (s *scanner) output(v *jsonl.Members) {
 	raw := v.Get("call_id").Raw()
 	if !s.timeline.Inherited {
-		s.turn.returned(raw)
+		delete(s.turn.open, string(raw))
 	}
 	id := string(raw)
 	if !s.subagents.awaits(id) && s.timeline.Detail < thread.Tools {
 		return // the largest part of a rollout
 	}
-	said, agent := result(v.Get("output")), ""
+	body, agent := result(v.Get("output")), ""
 	if s.subagents.awaits(id) {
-		agent = s.subagents.returned(id, s.at.Time(), jsonl.Value(said))
+		agent = s.subagents.returned(id, s.at.Time(), jsonl.Value(body))
 	}
-	s.timeline.SetResult(id, func(c *thread.Call) { c.Output, c.Agent = thread.Clip(said), agent })
+	s.timeline.SetResult(id, func(c *thread.Call) { c.Output, c.Agent = thread.Clip(body), agent })
 }
 
 // result returns the text of an output. Versions wrap it differently.
@@ -183,14 +183,14 @@ func result(v jsonl.Value) string {
 	case jsonl.Array:
 		return text(v, anyPart)
 	case jsonl.String:
-		said := v.Text()
-		if !strings.HasPrefix(said, "{") {
-			return said
+		body := v.Text()
+		if !strings.HasPrefix(body, "{") {
+			return body
 		}
-		if inner := jsonl.Value(said).Get("output"); inner.Kind() == jsonl.String {
+		if inner := jsonl.Value(body).Get("output"); inner.Kind() == jsonl.String {
 			return inner.Text()
 		}
-		return said
+		return body
 	}
 	return string(v)
 }
@@ -246,9 +246,9 @@ func (s *scanner) completed(v jsonl.Value) {
 func (s *scanner) shown(role thread.Role, v jsonl.Value) {
 	if !s.timeline.Inherited {
 		if role == thread.User {
-			s.turn.asked(s.n)
+			s.turn.question = s.n
 		} else {
-			s.turn.answered(s.n)
+			s.turn.answer = s.n
 		}
 	}
 	if s.timeline.Detail == thread.Summary {

@@ -130,15 +130,14 @@ type scanner struct {
 func newScanner(ctx context.Context, m meta) *scanner {
 	s := &scanner{ctx: ctx, meta: m, lineage: new(lineage)}
 	s.meter.provider = m.provider
-	s.subagents.self = m.id
+	s.subagents.self, s.subagents.calls = m.id, map[string]call{}
 	return s
 }
 
 // scan reads the records of src, which has about size bytes. The error is one of
 // emit or ctx. Defects of src become warnings, unless src is another rollout.
 func (s *scanner) scan(src io.Reader, size int64) error {
-	const least, most = 4 << 10, 256 << 10
-	rd := jsonl.NewReaderSize(src, int(min(max(size, least), most)))
+	rd := jsonl.NewReaderFor(src, size)
 	s.stopped = false
 	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
 		if s.n = rd.Number(); s.partial && s.n == 1 {

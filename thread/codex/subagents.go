@@ -39,9 +39,7 @@ type call struct {
 
 // find returns the subagent with an ID or path, a new one if there is none.
 func (l *subagents) find(word string) *subagent {
-	if thread.IsUUID(word) {
-		word = strings.ToLower(word)
-	}
+	word = thread.LowerUUID(word)
 	for _, a := range l.agents {
 		if a.ID == word || a.path == word {
 			return a
@@ -109,9 +107,6 @@ func (l *subagents) called(c thread.Call, input jsonl.Value) {
 		}
 	}
 	o.targets = slices.DeleteFunc(o.targets, func(s string) bool { return s == "" || !strings.HasPrefix(s, "/") && !thread.IsUUID(s) })
-	if l.calls == nil {
-		l.calls = map[string]call{}
-	}
 	l.calls[c.ID] = o
 	// A message to a subagent starts it before the call returns.
 	switch c.Name {

@@ -24,9 +24,6 @@ type turn struct {
 	open             thread.PendingCalls
 }
 
-func (t *turn) asked(line int)    { t.question = line }
-func (t *turn) answered(line int) { t.answer = line }
-
 // event handles the events that start and end turns.
 func (t *turn) event(kind []byte, v *jsonl.Members, line int, at jsonl.Value) {
 	set := func(s thread.Status, reason string) {
@@ -78,8 +75,6 @@ func (t *turn) called(c thread.Call, input jsonl.Value) {
 		t.open.Add(c.ID, waiting)
 	}
 }
-
-func (t *turn) returned(id []byte) { delete(t.open, string(id)) }
 
 // end returns the state after the last record.
 func (t *turn) end() thread.State {

@@ -15,24 +15,10 @@ type count struct {
 }
 
 func parseCount(v jsonl.Value) (c count, ok bool) {
-	for m := v.Members(); m.Next(); ok = true {
-		n := m.Value().Count()
-		switch string(m.Name()) {
-		case "input_tokens":
-			c.input = n
-		case "cached_input_tokens":
-			c.cached = n
-		case "cache_write_input_tokens":
-			c.written = n
-		case "output_tokens":
-			c.output = n
-		case "reasoning_output_tokens":
-			c.reasoning = n
-		case "total_tokens":
-			c.total = n
-		}
-	}
-	return c, ok
+	n := func(name string) int64 { return v.Get(name).Count() }
+	c = count{n("input_tokens"), n("cached_input_tokens"), n("cache_write_input_tokens"), n("output_tokens"), n("reasoning_output_tokens"), n("total_tokens")}
+	m := v.Members()
+	return c, m.Next()
 }
 
 func (c count) tokens() thread.Tokens {

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
@@ -10,7 +11,7 @@ import (
 // A head is the metadata of a chat.
 type head struct {
 	id, hash, kind, parent, title, cwd string
-	started, updated                   time.Time
+	started                            time.Time
 }
 
 // headLen is how much of a chat is read for its head, and of the end of a document,
@@ -42,31 +43,27 @@ func firstHead(b jsonl.Value) jsonl.Value {
 	return nil
 }
 
-func parseHead(v jsonl.Value) (h head) {
-	for c := v.Members(); c.Next(); {
-		h.set(string(c.Name()), c.Value())
+func parseHead(v jsonl.Value) head {
+	var m jsonl.Members
+	m.Parse(v)
+	h := head{id: m.Get("sessionId").Text(), hash: m.Get("projectHash").Text(), started: m.Get("startTime").Time()}
+	for _, name := range []string{"parentSessionId", "parent_session_id", "parentId", "kind", "summary", "directories"} {
+		h.set(name, m.Get(name))
 	}
 	return h
 }
 
+// set sets a member that documents have at their start or at their end.
 func (h *head) set(name string, v jsonl.Value) {
 	switch name {
-	case "sessionId":
-		h.id = v.Text()
-	case "projectHash":
-		h.hash = v.Text()
-	case "kind":
-		h.kind = v.Text()
 	case "parentSessionId", "parent_session_id", "parentId":
-		h.parent = v.Text()
+		h.parent = cmp.Or(v.Text(), h.parent)
+	case "kind":
+		h.kind = cmp.Or(v.Text(), h.kind)
 	case "summary":
-		h.title = v.Text()
-	case "startTime":
-		h.started = v.Time()
-	case "lastUpdated":
-		h.updated = v.Time()
+		h.title = cmp.Or(v.Text(), h.title)
 	case "directories":
-		for c := v.Elements(); c.Next() && h.cwd == ""; {
+		if c := v.Elements(); c.Next() {
 			h.cwd = c.Value().Text()
 		}
 	}

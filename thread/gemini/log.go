@@ -62,9 +62,6 @@ func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
 	if !again || id == "" {
 		i = len(l.records)
 		l.records = append(l.records, record{})
-		if l.byID == nil {
-			l.byID = map[string]int{}
-		}
 		if id != "" {
 			l.byID[id] = i
 		}

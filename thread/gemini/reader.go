@@ -29,7 +29,7 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 		return thread.Facts{}, err
 	}
 	defer f.Close()
-	s := &scanner{ctx: ctx, id: cmp.Or(r.chat.head.id, r.chat.asked), log: log{document: r.chat.document}}
+	s := &scanner{ctx: ctx, id: cmp.Or(r.chat.head.id, r.chat.asked), log: log{document: r.chat.document, byID: map[string]int{}}}
 	s.timeline.Detail, s.timeline.Emit = detail, emit
 	if r.chat.document {
 		err = s.document(f)

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // A tree is the path of a directory of files, the store before version 1.2:
@@ -49,8 +49,7 @@ func isObject(v jsonl.Value) bool {
 func (t tree) session(path string) (*session, error) {
 	v, err := read(path)
 	if err != nil {
-		return nil, &handoff.Error{Op: "read threads", Name: path, Kind: handoff.Unavailable, Err: err,
-			Hint: handoff.Advice("the file must be readable")}
+		return nil, thread.UnreadableError(path, err)
 	}
 	if v == nil {
 		return nil, nil

@@ -87,7 +87,7 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, at session
 	}
 	for _, a := range mentioned {
 		if !slices.ContainsFunc(found, a.is) {
-			found = append(found, p.elsewhere(t, a)...)
+			found = append(found, p.findByName(t, a)...)
 		}
 	}
 	if err := t.Err(at.path()); err != nil {
@@ -96,8 +96,8 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, at session
 	return thread.Children(main, found, session.id, func(copies []session) (*thread.Thread, error) { return p.open(copies[:1]) })
 }
 
-// elsewhere finds a subagent of another project by its file name.
-func (p *provider) elsewhere(t tree, a *subagent) []session {
+// findByName finds a subagent of another project by its file name.
+func (p *provider) findByName(t tree, a *subagent) []session {
 	files, _ := p.all(t)
 	i := slices.IndexFunc(files, a.is)
 	if i < 0 {

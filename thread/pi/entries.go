@@ -118,7 +118,7 @@ func (s *scanner) startsSession(n int, line jsonl.Value) bool {
 	if n == 1 || s.head.id == "" || !line.Get("type").Is("session") {
 		return false
 	}
-	id := canonical(line.Get("id").Text())
+	id := thread.LowerUUID(line.Get("id").Text())
 	if id == s.head.id || id == "" {
 		return false
 	}

@@ -60,11 +60,7 @@ func idOf(path string) string {
 	}
 	name := path[strings.LastIndexAny(path, `/\`)+1:]
 	name = strings.TrimSuffix(name, ext)
-	id := name[strings.LastIndexByte(name, '_')+1:]
-	if thread.IsUUID(id) {
-		return strings.ToLower(id)
-	}
-	return id
+	return thread.LowerUUID(name[strings.LastIndexByte(name, '_')+1:])
 }
 
 // started returns the start in the file name, as 2026-05-24T23-39-56, "" if there

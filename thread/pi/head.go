@@ -35,7 +35,7 @@ func parseHead(v jsonl.Value) (h head) {
 	for c := v.Members(); c.Next(); {
 		switch string(c.Name()) {
 		case "id":
-			h.id = canonical(c.Value().Text())
+			h.id = thread.LowerUUID(c.Value().Text())
 		case "cwd":
 			h.cwd = c.Value().Text()
 		case "title", "name":
@@ -59,15 +59,15 @@ func parseHead(v jsonl.Value) (h head) {
 func (h *head) relation(name string, v jsonl.Value) {
 	switch strings.ToLower(joined.Replace(name)) {
 	case "parentsessionid", "parentthreadid", "mainsessionid", "rootsessionid", "parentid":
-		if id := canonical(v.Text()); thread.IsUUID(id) {
+		if id := thread.LowerUUID(v.Text()); thread.IsUUID(id) {
 			h.parent = id
 		}
 	case "childsessionid", "childsessionids", "childthreadid", "childthreadids", "subsessionid", "subsessionids", "subagentsessionid", "subagentsessionids", "subagentthreadids":
-		if id := canonical(v.Text()); id != "" {
+		if id := thread.LowerUUID(v.Text()); id != "" {
 			h.children = append(h.children, id)
 		}
 		for c := v.Elements(); c.Next(); {
-			if id := canonical(c.Value().Text()); id != "" {
+			if id := thread.LowerUUID(c.Value().Text()); id != "" {
 				h.children = append(h.children, id)
 			}
 		}
@@ -75,10 +75,3 @@ func (h *head) relation(name string, v jsonl.Value) {
 }
 
 var joined = strings.NewReplacer("_", "", "-", "")
-
-func canonical(id string) string {
-	if thread.IsUUID(id) {
-		return strings.ToLower(id)
-	}
-	return id
-}
