@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/agent-handoff/handoff/thread"
@@ -109,5 +110,14 @@ func Seeds(f *testing.F, dir, pattern string) {
 	})
 	if err != nil || n == 0 {
 		f.Fatalf("%d seeds, %v", n, err)
+	}
+}
+
+// CheckUsage checks the usage of a thread that has been loaded. reason is part of
+// the reason why the usage is not exact.
+func CheckUsage(t testing.TB, th *thread.Thread, want thread.Tokens, complete thread.Completeness, reason string) {
+	t.Helper()
+	if u := th.Usage; u.Tokens != want || u.Completeness != complete || !strings.Contains(u.Reason, reason) || reason == "" != (u.Reason == "") {
+		t.Errorf("got usage %+v, %s: %q, want %+v, %s: %q", u.Tokens, u.Completeness, u.Reason, want, complete, reason)
 	}
 }

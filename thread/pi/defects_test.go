@@ -61,11 +61,21 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// TestEntryIsChecked: an entry that a session does not have is not shown as one,
-// by the head alone either.
-func TestEntryIsChecked(t *testing.T) {
+// TestUnknownEntry checks that Branch finds the entries of a session and no others.
+func TestUnknownEntry(t *testing.T) {
 	dir := t.TempDir()
 	home(t, dir)
+	p := provider(t, dir)
+	main, err := p.Thread(t.Context(), treeID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for entry, want := range map[string]string{"00000002": "00000002", "0000000A": "0000000a", "ffffffff": ""} {
+		th, leaf, err := p.(thread.Brancher).Branch(t.Context(), main, entry)
+		if err != nil || (th != nil) != (want != "") || th != nil && leaf != want {
+			t.Errorf("%s: got %+v, %q, %v, want entry %q", entry, th, leaf, err, want)
+		}
+	}
 	set := thread.NewSet([]thread.Driver{pi.Driver()}, func(string) string { return "" }, dir)
 	v, err := set.Open(t.Context(), thread.URI{Provider: "pi", Thread: treeID, Agent: "ffffffff"})
 	if err != nil || v.Agent == nil || v.Agent.State.Status != thread.NotFound {

@@ -1,0 +1,72 @@
+package codex_test
+
+import (
+	"testing"
+
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/codex"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+// TestUsage has a rollout for each rule of counting usage.
+func TestUsage(t *testing.T) {
+	begin := func() *script { return start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go") }
+	info := func(total int64, last obj) obj {
+		return obj{"info": obj{"total_token_usage": obj{"total_tokens": total}, "last_token_usage": last}}
+	}
+	one := func(input int64) obj { return obj{"input_tokens": input, "output_tokens": 1} }
+	for name, tt := range map[string]struct {
+		script   *script
+		want     thread.Tokens
+		complete thread.Completeness
+		reason   string
+	}{
+		"a repeated total is not a request": {
+			begin().event("token_count", info(11, one(10))).event("token_count", info(11, one(10))).event("token_count", obj{"info": nil}).end("t1", "done"),
+			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.Exact, "",
+		},
+		"a total that restarts is a request": {
+			begin().event("token_count", info(500, one(10))).event("token_count", info(11, one(20))).end("t1", "done"),
+			thread.Tokens{Input: 30, Output: 2, Calls: 2}, thread.Exact, "",
+		},
+		"cached and written tokens are part of input, reasoning of output": {
+			begin().event("token_count", info(1, obj{"input_tokens": 100, "cached_input_tokens": 60, "cache_write_input_tokens": 30, "output_tokens": 9, "reasoning_output_tokens": 4})).end("t1", "done"),
+			thread.Tokens{Input: 10, CacheRead: 60, CacheWrite: 30, Output: 9, Reasoning: 4, Calls: 1}, thread.Exact, "",
+		},
+		"more cached than input": {
+			begin().event("token_count", info(1, obj{"input_tokens": 10, "cached_input_tokens": 60})).end("t1", "done"),
+			thread.Tokens{CacheRead: 60, Calls: 1}, thread.Exact, "",
+		},
+		"negative and huge counts are limited": {
+			begin().event("token_count", info(1, obj{"input_tokens": -5, "output_tokens": 9e300})).end("t1", "done"),
+			thread.Tokens{Output: 1 << 48, Calls: 1}, thread.Exact, "",
+		},
+		"an interrupted turn without usage is a gap": {
+			begin().event("token_count", info(11, one(10))).end("t1", "done").begin("t2").event("turn_aborted", obj{"reason": "interrupted"}),
+			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound, "1 turns were interrupted",
+		},
+		"an interrupted turn with usage is none": {
+			begin().event("token_count", info(11, one(10))).event("turn_aborted", obj{"reason": "interrupted"}),
+			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.Exact, "",
+		},
+		"a turn that starts before the last one ended is a gap": {
+			begin().begin("t2").event("token_count", info(11, one(10))).end("t2", "done"),
+			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound, "1 turns were interrupted",
+		},
+		"a malformed line is a gap": {
+			begin().event("token_count", info(11, one(10))).raw([]int{1}).end("t1", "done"),
+			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound, "1 malformed lines",
+		},
+		"no requests": {begin().end("t1", "done"), thread.Tokens{}, thread.NoUsage, "no usage is recorded"},
+		"the original of a fork is missing": {
+			start("2026-02-22T20:48:50Z").meta(parentID, obj{"forked_from_id": forkID}).begin("t1").event("token_count", info(11, one(10))).end("t1", "done"),
+			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.SessionTotal, forkID,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			put(t, home, "sessions/2026/02/22/rollout-2026-02-22T20-48-50-"+parentID+".jsonl", tt.script.String())
+			threadtest.CheckUsage(t, threadtest.Load(t, threadtest.Open(t, codex.Driver(), home), parentID), tt.want, tt.complete, tt.reason)
+		})
+	}
+}

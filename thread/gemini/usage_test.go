@@ -1,0 +1,47 @@
+package gemini_test
+
+import (
+	"testing"
+
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+// TestUsage has a chat for each rule of counting usage.
+func TestUsage(t *testing.T) {
+	one := tokens{input: 1, output: 2}
+	begin := func() *script { return begin(logID, nil).user("u", "go") }
+	for name, tt := range map[string]struct {
+		script   *script
+		want     thread.Tokens
+		complete thread.Completeness
+		reason   string
+	}{
+		"cached tokens are part of input, thoughts and tool are not": {
+			begin().model("m", "x", tokens{input: 100, cached: 60, output: 9, thoughts: 4, tool: 20}),
+			thread.Tokens{Input: 60, CacheRead: 60, Output: 13, Reasoning: 4, Calls: 1}, thread.Exact, "",
+		},
+		"more cached than input": {begin().model("m", "x", tokens{input: 10, cached: 60}), thread.Tokens{CacheRead: 10, Calls: 1}, thread.Exact, ""},
+		"a new version of a message replaces its usage": {
+			begin().model("m", "x", tokens{input: 1, output: 1}).model("m", "xy", tokens{input: 1, output: 5}), thread.Tokens{Input: 1, Output: 5, Calls: 1}, thread.Exact, "",
+		},
+		"a new version without usage keeps it": {
+			begin().model("m", "x", one).add(obj{"id": "m", "type": "gemini", "content": "xy"}), one.want(1), thread.Exact, "",
+		},
+		"a removed message counts": {begin().model("m", "x", one).raw(obj{"$rewindTo": "m"}).model("n", "y", one), thread.Tokens{Input: 2, Output: 4, Calls: 2}, thread.Exact, ""},
+		"an answer without usage is a gap": {
+			begin().model("m", "x", one).add(obj{"id": "n", "type": "gemini", "content": "y", "model": "gemini-3"}), one.want(1), thread.LowerBound, "1 answers have no recorded usage",
+		},
+		"a cancelled request is a gap": {begin().model("m", "x", one).note("n", "info", "Request cancelled."), one.want(1), thread.LowerBound, "1 requests were cancelled"},
+		"the request for a summary is a gap": {
+			begin().model("m", "x", one).user("s", "<state_snapshot>x</state_snapshot>"), one.want(1), thread.LowerBound, "the conversation summary",
+		},
+		"no requests": {begin(), thread.Tokens{}, thread.NoUsage, "no usage is recorded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".jsonl", tt.script.String())
+			threadtest.CheckUsage(t, threadtest.Load(t, provider(t, home), logID), tt.want, tt.complete, tt.reason)
+		})
+	}
+}

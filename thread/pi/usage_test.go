@@ -1,0 +1,54 @@
+package pi_test
+
+import (
+	"testing"
+
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+// TestUsage has a session for each rule of counting usage.
+func TestUsage(t *testing.T) {
+	const at = "2026-05-24T23:39:56Z"
+	begin := func() *script { return begin(treeID, at, nil).user("go") }
+	answer := func(s *script, stop string, usage obj) *script {
+		return s.add("message", obj{"message": obj{"role": "assistant", "content": "x", "model": "m", "stopReason": stop, "usage": usage}})
+	}
+	for name, tt := range map[string]struct {
+		script   *script
+		want     thread.Tokens
+		complete thread.Completeness
+		reason   string
+	}{
+		"reasoning is part of output": {
+			answer(begin(), "stop", obj{"input": 10, "output": 7, "reasoning": 3, "totalTokens": 17}),
+			thread.Tokens{Input: 10, Output: 7, Reasoning: 3, Calls: 1}, thread.Exact, "",
+		},
+		"the total includes reasoning": {
+			answer(begin(), "stop", obj{"input": 10, "output": 7, "reasoning": 3, "totalTokens": 20}),
+			thread.Tokens{Input: 10, Output: 10, Reasoning: 3, Calls: 1}, thread.Exact, "",
+		},
+		"more reasoning than output": {
+			answer(begin(), "stop", obj{"input": 10, "output": 2, "reasoning": 3}),
+			thread.Tokens{Input: 10, Output: 5, Reasoning: 3, Calls: 1}, thread.Exact, "",
+		},
+		"buckets are disjoint": {
+			answer(begin(), "stop", obj{"input": 1, "output": 2, "cacheRead": 30, "cacheWrite": 40, "totalTokens": 73, "cost": obj{"total": 0.5}}),
+			thread.Tokens{Input: 1, Output: 2, CacheRead: 30, CacheWrite: 40, Calls: 1, Cost: 0.5}, thread.Exact, "",
+		},
+		"an interrupted request is a gap": {
+			answer(begin().answer("stop", "one", 1), "aborted", nil), took(1, 1), thread.LowerBound, "1 requests were interrupted",
+		},
+		"a failed request is none": {answer(begin().answer("stop", "one", 1), "error", nil), took(1, 1), thread.Exact, ""},
+		"an answer without usage is a gap": {
+			answer(begin().answer("stop", "one", 1), "stop", nil), took(1, 1), thread.LowerBound, "1 answers have no recorded usage",
+		},
+		"no requests": {begin(), thread.Tokens{}, thread.NoUsage, "no usage is recorded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			put(t, home, project+named(at, treeID), tt.script.String())
+			threadtest.CheckUsage(t, threadtest.Load(t, provider(t, home), treeID), tt.want, tt.complete, tt.reason)
+		})
+	}
+}
