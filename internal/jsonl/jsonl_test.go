@@ -374,3 +374,25 @@ func sameMembers(t *testing.T, v jsonl.Value) {
 		t.Fatalf("%s: ended early, closed %v, rest %q", v, c.Closed(), c.Rest())
 	}
 }
+
+func TestCount(t *testing.T) {
+	for in, want := range map[string]int64{"7": 7, "-7": 0, "1.9": 1, "9e300": 1 << 48, `"7"`: 0, "": 0} {
+		if got := jsonl.Value(in).Count(); got != want {
+			t.Errorf("%s: got %d, want %d", in, got, want)
+		}
+	}
+}
+
+// TestStamp keeps the last time stamp that is one.
+func TestStamp(t *testing.T) {
+	var s jsonl.Stamp
+	if got := s.Time(); !got.IsZero() {
+		t.Errorf("got %v from nothing", got)
+	}
+	for _, v := range []string{`"2026-01-01T00:00:00Z"`, `"2026-01-02T00:00:00Z"`, "", `"` + strings.Repeat("2026", 20) + `"`} {
+		s.Set(jsonl.Value(v))
+	}
+	if got := s.Time(); got.Day() != 2 {
+		t.Errorf("got %v, want the second", got)
+	}
+}
