@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -37,14 +36,8 @@ func TestReadmeExample(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	t.Setenv("HANDOFF_WORKSPACE", dir)
-	for _, name := range []string{"fix.diff", "reports/review.md"} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(name), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	writeFile(t, "fix.diff", "-old\n+new\n")
+	writeFile(t, "reports/review.md", "Approved.\n")
 	w, err := workspace.Open(dir, workspace.Options{Getenv: os.Getenv})
 	if err != nil {
 		t.Fatal(err)

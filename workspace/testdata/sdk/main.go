@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+func main() {
+	ctx := context.Background()
+	w := must(workspace.Open(".", workspace.Options{Getenv: os.Getenv}))
+	s := must(w.OpenSession(ctx, workspace.SessionOptions{DefaultName: "builder"}))
+	design := must(w.Publish(ctx, workspace.Publication{Channel: "design", Path: "design.md"}))
+	check(os.WriteFile(s.Folder+"/report.md", []byte("Built.\n"), 0o644))
+	must(w.AddOutput(ctx, s.ID, workspace.SessionOutput{File: "report.md", Type: "report", From: []string{design.ID}}))
+	must(w.CloseSession(ctx, s.ID, workspace.Completed, ""))
+	for _, a := range must(w.List(ctx, workspace.ListOptions{})).Artifacts {
+		must(io.Copy(os.Stdout, must(w.Read(ctx, a.ID, workspace.ReadOptions{}))))
+	}
+	for a, err := range w.Watch(ctx, workspace.WatchOptions{After: &design.Seq}) {
+		check(err)
+		threads, uri := thread.NewSet(all.Drivers(), os.Getenv, os.Getenv("HOME")), must(thread.ParseURI(a.Producer.Thread))
+		check(threads.Write(ctx, os.Stdout, uri, thread.Options{}))
+		break // after the report
+	}
+	check(w.Close())
+}
+
+func must[T any](v T, err error) T { check(err); return v }
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
