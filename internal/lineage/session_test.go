@@ -1,6 +1,9 @@
 package lineage_test
 
 import (
+	"flag"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -9,6 +12,21 @@ import (
 	"github.com/agent-handoff/handoff/internal/lineage"
 	"github.com/agent-handoff/handoff/logtest"
 )
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	name = filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(name); err != nil || got != string(want) {
+		t.Errorf("got\n%s\nwant %s\n%s, %v", got, name, want, err)
+	}
+}
 
 func TestOfSession(t *testing.T) {
 	m := handoff.NewMemory()
@@ -43,7 +61,7 @@ func TestOfSession(t *testing.T) {
 		for _, n := range g.Nodes {
 			nodes = append(nodes, n.ID)
 			if (n.ID == "missing") != (n.Status == "unresolved") {
-				t.Errorf("%s has status %q", n.ID, n.Status)
+				t.Errorf("node %s has status %q", n.ID, n.Status)
 			}
 		}
 		slices.Sort(nodes)
@@ -51,20 +69,18 @@ func TestOfSession(t *testing.T) {
 			slices.Sort(c)
 		}
 		if !slices.Equal(nodes, tt.nodes) || !slices.EqualFunc(g.Cycles, tt.cycles, slices.Equal) {
-			t.Errorf("the graph of %s has %v, cycles %v, want %v, %v", tt.id, nodes, g.Cycles, tt.nodes, tt.cycles)
+			t.Errorf("OfSession(%s) = nodes %v, cycles %v, want %v, %v", tt.id, nodes, g.Cycles, tt.nodes, tt.cycles)
 		}
 		seen := map[lineage.Edge]bool{}
 		for _, e := range g.Edges {
 			if seen[e] || !slices.Contains(nodes, e.From) || !slices.Contains(nodes, e.To) {
-				t.Errorf("the graph of %s has edge %v twice, or without its ends", tt.id, e)
+				t.Errorf("OfSession(%s): edge %v is duplicate or has an unknown end", tt.id, e)
 			}
 			seen[e] = true
 		}
-		g.Tree(tt.id) // ends, though there is a cycle
-		g.DOT()
-		g.Mermaid()
+		golden(t, tt.id+".golden", g.Tree(tt.id)+"\n"+g.DOT()+"\n"+g.Mermaid())
 	}
 	if _, err := lineage.OfSession(t.Context(), m, "nowhere"); err == nil {
-		t.Error("a session that no record names has a graph")
+		t.Error("OfSession of an unknown session succeeded")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/lineage"
 )
 
-// A countingReader counts the artifacts that it was asked for.
+// A countingReader counts the artifacts that it returns.
 type countingReader struct {
 	handoff.Reader
 	views int
@@ -22,7 +22,7 @@ func (r *countingReader) Artifacts(ctx context.Context, q handoff.ArtifactQuery)
 	return page, err
 }
 
-// chain is an index of n artifacts, each of which replaces the one before it.
+// chain returns an index of n artifacts, each of which replaces the previous one.
 func chain(t *testing.T, n int) handoff.Reader {
 	var records []handoff.Record
 	for i := range n {
@@ -40,8 +40,8 @@ func chain(t *testing.T, n int) handoff.Reader {
 	return m
 }
 
-// TestLongFamily holds that the work for a lineage follows the number of
-// artifacts in it.
+// TestLongFamily checks that the work for a lineage is linear in the number of
+// its artifacts.
 func TestLongFamily(t *testing.T) {
 	const n = 200
 	r := &countingReader{Reader: chain(t, n)}
@@ -51,7 +51,7 @@ func TestLongFamily(t *testing.T) {
 		t.Fatalf("the lineage has %d nodes and %d edges, %v, want %d and %d", len(g.Nodes), len(g.Edges), err, n, n-1)
 	}
 	if r.views > 3*n {
-		t.Errorf("%d views were asked for, for %d artifacts", r.views, n)
+		t.Errorf("%d artifacts were read for a lineage of %d", r.views, n)
 	}
 	if lines := strings.Count(g.Tree(first), "\n"); lines != n+1 {
 		t.Errorf("the tree has %d lines, want %d", lines, n+1)
@@ -62,7 +62,7 @@ func TestPrintable(t *testing.T) {
 	g := lineage.Graph{Nodes: []lineage.Node{{ID: "a", Label: "one\x1b[31m\ntwo\u202ethree", Status: "active"}}}
 	for format, text := range map[string]string{"tree": g.Tree("a"), "dot": g.DOT(), "mermaid": g.Mermaid()} {
 		if strings.ContainsAny(text, "\x1b\u202e") || !strings.Contains(text, "two") {
-			t.Errorf("%s: %q holds what a terminal takes for a command", format, text)
+			t.Errorf("%s: %q contains control characters", format, text)
 		}
 	}
 }
