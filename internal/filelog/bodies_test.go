@@ -18,6 +18,7 @@ import (
 )
 
 func TestBodies(t *testing.T) {
+	t.Parallel()
 	for name, named := range map[string]bool{"unnamed": false, "named": true} {
 		t.Run(name, func(t *testing.T) {
 			logtest.RunBodies(t, func(t *testing.T) func() handoff.Bodies {
@@ -150,7 +151,8 @@ var bodyFaults = []struct {
 // TestBodyFaults checks that check finds every fault, and nothing else, and
 // that no damaged body is ever handed out or kept for another.
 func TestBodyFaults(t *testing.T) {
-	for i := range 20 {
+	t.Parallel()
+	for i := range 20 / repeats(5) {
 		for _, fault := range bodyFaults {
 			k := newKeeping(t)
 			n := 1 + mathrand.IntN(5000)

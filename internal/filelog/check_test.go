@@ -178,6 +178,7 @@ var faults = map[string]struct {
 func TestCheckFindsEachFault(t *testing.T) {
 	for name, tt := range faults {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := site{t: t, dir: whole(t)}
 			s.log = openQuick(s.dir)
 			s.must(sound(t, s.log))
@@ -360,6 +361,7 @@ func TestCheckOfNothing(t *testing.T) {
 // TestCheckWhileWriting checks and repairs a log that grows: there is nothing
 // to find, and a repair disturbs nobody.
 func TestCheckWhileWriting(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "handoff")
 	open := func() *Log { return newLog(dir, quick(dir), shardSize, rand.Reader) } // one long listing
 	var writers sync.WaitGroup

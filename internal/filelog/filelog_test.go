@@ -9,6 +9,7 @@ import (
 )
 
 func TestLog(t *testing.T) {
+	t.Parallel()
 	logtest.Run(t, func(t *testing.T) func() handoff.Log {
 		dir := t.TempDir() + "/.handoff"
 		return func() handoff.Log { return Open(dir, rand.Reader) }
@@ -17,6 +18,7 @@ func TestLog(t *testing.T) {
 
 // TestNamedTemporaries is TestLog where the system has no unnamed files.
 func TestNamedTemporaries(t *testing.T) {
+	t.Parallel()
 	logtest.Run(t, func(t *testing.T) func() handoff.Log {
 		dir := t.TempDir() + "/.handoff"
 		return func() handoff.Log {
@@ -29,6 +31,7 @@ func TestNamedTemporaries(t *testing.T) {
 
 // TestSmallShards is TestLog with a shard's end every few records.
 func TestSmallShards(t *testing.T) {
+	t.Parallel()
 	logtest.Run(t, func(t *testing.T) func() handoff.Log {
 		dir := t.TempDir() + "/.handoff"
 		return func() handoff.Log { return newLog(dir, newSystem(dir), 5, rand.Reader) }
@@ -36,6 +39,7 @@ func TestSmallShards(t *testing.T) {
 }
 
 func TestLogAbilities(t *testing.T) {
+	t.Parallel()
 	logtest.RunLogAbilities(t, func(t *testing.T) func() handoff.Log {
 		dir := t.TempDir() + "/.handoff"
 		return func() handoff.Log { return Open(dir, rand.Reader) }
@@ -43,6 +47,7 @@ func TestLogAbilities(t *testing.T) {
 }
 
 func TestBodyAbilities(t *testing.T) {
+	t.Parallel()
 	logtest.RunBodyAbilities(t, func(t *testing.T) func() handoff.Bodies {
 		dir := t.TempDir() + "/.handoff"
 		return func() handoff.Bodies { return Open(dir, rand.Reader).Bodies() }

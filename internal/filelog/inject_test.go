@@ -229,11 +229,11 @@ func (i injection) secondName(n handoff.Seq) string {
 	return "no second name"
 }
 
-// TestInjectedFaults makes one random fault after another, 100 of them, or
-// 1,000 where HANDOFF_LONG is set: check finds each and nothing else, and a
+// TestInjectedFaults makes one random fault after another, 50 of them, or 1,000
+// where HANDOFF_LONG is set: check finds each and nothing else, and a
 // repair leaves every number as it is, in bytes and in time.
 func TestInjectedFaults(t *testing.T) {
-	rounds := 100
+	rounds := 50
 	if os.Getenv("HANDOFF_LONG") != "" {
 		rounds = 1000
 	}

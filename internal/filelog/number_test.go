@@ -95,6 +95,7 @@ func stretch(first, last handoff.Seq) (list []handoff.Seq) {
 
 // TestHoleIsRefused looks for holes as a process does that comes new to a log.
 func TestHoleIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		records int
 		gone    []handoff.Seq
@@ -226,8 +227,9 @@ func TestReadBeyondTheEnd(t *testing.T) {
 // TestNoFalseAlarm runs three writers and a reader a step at a time, in many
 // orders: none may take for a hole what is only not written yet.
 func TestNoFalseAlarm(t *testing.T) {
+	t.Parallel()
 	parent := t.TempDir()
-	for seed := range uint64(100) {
+	for seed := range 100 / repeats(3) {
 		dir := filepath.Join(parent, fmt.Sprint(seed), "handoff")
 		open := func(yield func()) *Log {
 			return newLog(dir, &hooked{disk: quick(dir), before: func(step) error { yield(); return nil }}, 5, rand.Reader)
@@ -353,6 +355,7 @@ func TestNoHardLinks(t *testing.T) {
 // TestDiskRefuses has the disk refuse each step of an append in turn: nothing
 // is recorded, and the log goes on once there is room.
 func TestDiskRefuses(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{"create", "sync ", "link ", "syncDir log/00000000", "mkdir log/00000001", "syncDir log"} {
 		for _, no := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EACCES, syscall.EIO} {
 			dir := hollow(t, 5) // the next is the first of a shard
@@ -479,6 +482,7 @@ func overwrite(t *testing.T, name, content string) {
 // TestWaitAtAHole checks that a wait for a record that was lost ends: others
 // write on behind it, and it would never come.
 func TestWaitAtAHole(t *testing.T) {
+	t.Parallel()
 	l := Open(t.TempDir()+"/.handoff", rand.Reader)
 	for range 3 {
 		logtest.Append(t, l, "a.md")
