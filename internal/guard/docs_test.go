@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"go/ast"
 	"maps"
 	"os"
 	"path/filepath"
@@ -108,5 +109,30 @@ func TestDocumentLinks(t *testing.T) {
 	}
 	if links < 30 {
 		t.Errorf("found %d links, want at least 30", links)
+	}
+}
+
+var testName = regexp.MustCompile("`((Test|Fuzz)[A-Z][A-Za-z]*)`")
+
+// TestDocumentTests checks that the tests which documents name exist.
+func TestDocumentTests(t *testing.T) {
+	exists := map[string]bool{}
+	for _, s := range sources(t) {
+		for _, decl := range s.file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && s.isTest() {
+				exists[f.Name.Name] = true
+			}
+		}
+	}
+	for _, name := range documents(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range testName.FindAllStringSubmatch(string(text), -1) {
+			if !exists[found[1]] {
+				t.Errorf("%s names the test %s, which does not exist", name, found[1])
+			}
+		}
 	}
 }
