@@ -15,10 +15,11 @@ func demoCommand(a *cli.App) *cobra.Command {
 		Short:   "Run a demonstration with four agents in a new directory",
 		GroupID: cli.Setup,
 		Long: `Demo starts four processes in a new directory inside the current one: an
-architect, a builder, a reviewer and a lead. They fix a small Go program. No
-agent knows where the others' files are: each waits for the artifacts that it
-needs, reads them, and publishes its result. A patch is replaced after its tests
-fail, and the lead decides between two competing revisions of the design.
+architect, a builder, a reviewer and a lead. They fix a small program, whose
+tests are run with sh. No agent knows where the others' files are: each waits
+for the artifacts that it needs, reads them, and publishes its result. A patch
+is replaced after its tests fail, and the lead merges two competing revisions of
+the design.
 
 Each line after a $ is a command that was run.`,
 		Example: "  handoff demo",

@@ -1,9 +1,9 @@
 // Package demo runs four agents that share files.
 //
-// An architect, a builder, a reviewer and a lead, each a process of its own,
-// fix a small Go program. No agent knows where the others' files are: each waits
-// for the artifacts that it needs, reads them, and publishes its result, with
-// the commands that any agent would use.
+// An architect, a builder, a reviewer and a lead, each a process of its own, fix
+// a small shell script, whose tests are really run. No agent knows where the
+// others' files are: each waits for the artifacts that it needs, reads them, and
+// publishes its result, with the commands that any agent would use.
 package demo
 
 import (
@@ -18,7 +18,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,9 +27,6 @@ import (
 
 //go:embed files/*.txt
 var files embed.FS
-
-// tree are the files of the program that the agents fix.
-var tree = []string{"go.mod", "slug.go", "slug_test.go"}
 
 // A Stage is where the demo runs, and everything that it takes from outside.
 type Stage struct {
@@ -49,21 +45,21 @@ func (s Stage) Run(ctx context.Context) error {
 	start := s.Now()
 	dir, err := freshDir(s.Dir)
 	if err != nil {
-		return err
+		return &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("run it in a writable directory")}
 	}
-	for _, name := range tree {
-		if err := writeFile(filepath.Join(dir, "src", name), embedded(name)); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(s.Out, "four agents share %s\n\n", dir)
+	fmt.Fprintf(s.Out, `Four agents fix a small program in %s.
+No agent knows where the others' files are. Each line after a $ is a command
+that the agent ran.
+
+`, dir)
 	if err := s.play(ctx, dir); err != nil {
-		return err
+		return &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: err, Hint: handoff.Suggest("see what was published before the failure", handoff.ActionList)}
 	}
 	return s.receipt(ctx, dir, start)
 }
 
-// freshDir creates the first unused directory of the demo in parent.
+// freshDir creates the first unused directory of the demo in parent, with the
+// program to fix.
 func freshDir(parent string) (string, error) {
 	for i := 1; ; i++ {
 		dir := filepath.Join(parent, fmt.Sprintf("handoff-demo-%d", i))
@@ -71,10 +67,12 @@ func freshDir(parent string) (string, error) {
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
-		if err != nil {
-			return "", &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("run it in a writable directory")}
+		for _, name := range []string{"slug.sh", "slug_test.sh"} {
+			if err == nil {
+				err = writeFile(filepath.Join(dir, "src", name), embedded(name))
+			}
 		}
-		return dir, os.Mkdir(filepath.Join(dir, "src"), 0o777)
+		return dir, err
 	}
 }
 
@@ -101,7 +99,7 @@ func (s Stage) play(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	stage := &prefixed{out: s.Out, flush: s.Flush}
+	var mu sync.Mutex
 	errs := make(chan error, len(names))
 	for _, name := range names {
 		run, err := session.NewID(s.Rand)
@@ -113,7 +111,14 @@ func (s Stage) play(ctx context.Context, dir string) error {
 		cmd.WaitDelay = time.Second
 		cmd.Env = append(s.Environ, "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=", "HANDOFF_SESSION="+id,
 			"HANDOFF_RUN="+run, "HANDOFF_AGENT="+name, "HANDOFF_HARNESS=handoff-demo", "HANDOFF_THREAD=", "HANDOFF_TASK=", "HANDOFF_OPERATION=")
-		go func() { errs <- stage.run(cmd, name) }()
+		go func() {
+			errs <- lines(cmd, func(line string) {
+				mu.Lock()
+				defer mu.Unlock()
+				fmt.Fprintf(s.Out, "%-9s │ %s\n", name, line)
+				s.Flush()
+			})
+		}()
 	}
 	var failed error
 	for range names {
@@ -122,20 +127,11 @@ func (s Stage) play(ctx context.Context, dir string) error {
 			stop() // the others would wait for an artifact that is never published
 		}
 	}
-	if failed != nil {
-		return &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: failed, Hint: handoff.Suggest("see what was published before the failure", handoff.ActionList)}
-	}
-	return nil
+	return failed
 }
 
-// prefixed prints the lines of several processes, each after a name.
-type prefixed struct {
-	mu    sync.Mutex
-	out   io.Writer
-	flush func() error
-}
-
-func (p *prefixed) run(cmd *exec.Cmd, name string) error {
+// lines runs a command and calls print with each line of its output.
+func lines(cmd *exec.Cmd, print func(string)) error {
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -145,50 +141,47 @@ func (p *prefixed) run(cmd *exec.Cmd, name string) error {
 		return err
 	}
 	last := ""
-	for lines := bufio.NewScanner(pipe); lines.Scan(); {
-		last = lines.Text()
-		p.mu.Lock()
-		fmt.Fprintf(p.out, "%-9s │ %s\n", name, last)
-		p.flush()
-		p.mu.Unlock()
+	for scanner := bufio.NewScanner(pipe); scanner.Scan(); {
+		last = scanner.Text()
+		print(last)
 	}
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("the %s failed: %s", name, last)
+		return fmt.Errorf("%w: %s", err, last)
 	}
 	return nil
 }
 
 // receipt prints what the agents published, and the lineage of the summary.
 func (s Stage) receipt(ctx context.Context, dir string, start time.Time) error {
-	env := append(s.Environ, "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=", "HANDOFF_SESSION=", "HANDOFF_RUN=")
-	run := func(out io.Writer, args ...string) error {
+	run := func(args ...string) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, s.Program, args...)
-		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, out, io.Discard
-		return cmd.Run()
+		cmd.Dir, cmd.Env = dir, append(s.Environ, "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=", "HANDOFF_SESSION=", "HANDOFF_RUN=")
+		return cmd.Output()
 	}
-	var answer strings.Builder
-	if err := run(&answer, "list", "--all", "--limit", "0", "--json"); err != nil {
+	answer, err := run("list", "--all", "--limit", "0", "--json")
+	if err != nil {
 		return err
 	}
 	var page handoff.ArtifactPage
-	if err := json.Unmarshal([]byte(answer.String()), &page); err != nil {
+	if err := json.Unmarshal(answer, &page); err != nil {
 		return err
 	}
-	last := page.Artifacts[0]
 	fmt.Fprintf(s.Out, "\nreceipt: %d artifacts by %d agents in %.1fs\n", len(page.Artifacts), len(names), s.Now().Sub(start).Seconds())
-	if err := run(s.Out, "list", "--all", "--limit", "0"); err != nil {
+	for _, a := range page.Artifacts {
+		fmt.Fprintf(s.Out, "  %-12s  %-9s  %-10s  %s\n", a.Channel, a.Producer.Agent, a.Status, a.Title)
+	}
+	summary := page.Artifacts[0].ID
+	lineage, err := run("show", summary, "--lineage")
+	if err != nil {
 		return err
 	}
-	fmt.Fprint(s.Out, "\nwhat the summary was made from:\n")
-	if err := run(s.Out, "show", last.ID, "--lineage"); err != nil {
-		return err
-	}
+	fmt.Fprintf(s.Out, "\nwhat the summary was made from:\n%s", lineage)
 	rel, err := filepath.Rel(s.Dir, dir)
 	if err != nil {
 		rel = dir
 	}
-	fmt.Fprintf(s.Out, "\ntry next: cd %s && handoff show %s --lineage --format mermaid\n", rel, last.ID)
-	fmt.Fprintf(s.Out, "          handoff read %s prints the summary for the next agent\n", last.ID)
+	fmt.Fprintf(s.Out, "\ntry next: cd %s && handoff show %s --lineage --format mermaid\n", rel, summary)
+	fmt.Fprintf(s.Out, "          handoff read %s prints the summary for the next agent\n", summary)
 	if _, err := exec.LookPath("handoff"); err != nil {
 		fmt.Fprintln(s.Out, "handoff is not on your PATH; to install it, run: go install ./cmd/handoff")
 	}
