@@ -14,13 +14,12 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// damages are done to the lines of a transcript after the first. Each says
-// whether what was there must still be read.
+// damages modify the lines of a transcript after the first.
 var damages = []struct {
 	name string
 	do   func(file []byte) []byte
-	all  bool // every message is still read
-	warn bool // something must be said about it
+	all  bool // every message must still be read
+	warn bool // there must be a warning
 }{
 	{"torn", func(b []byte) []byte { return append(b, `{"type":"mess`...) }, true, true},
 	{"no last newline", func(b []byte) []byte { return bytes.TrimRight(b, "\n") }, true, false},
@@ -38,13 +37,13 @@ var damages = []struct {
 	}, true, false},
 	{"deep and open", func(b []byte) []byte { return insert(b, strings.Repeat(`{"payload":`, 100000)) }, true, true},
 	{"long", func(b []byte) []byte { return insert(b, `{"type":"x","payload":"`+strings.Repeat("x", 3<<20)+`"}`) }, true, false},
-	{"longer than memory allows", func(b []byte) []byte {
+	{"longer than the maximum", func(b []byte) []byte {
 		return insert(b, `{"type":"x","payload":"`+strings.Repeat("x", jsonl.MaxLine+1<<20)+`"}`)
 	}, true, true},
 	{"blank lines", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n\n \n")) }, true, false},
 }
 
-// insert puts a line behind the first.
+// insert inserts a line after the first.
 func insert(b []byte, line string) []byte {
 	i := bytes.IndexByte(b, '\n') + 1
 	return append(append(append([]byte{}, b[:i]...), line+"\n"...), b[i:]...)
@@ -52,7 +51,7 @@ func insert(b []byte, line string) []byte {
 
 func (s Suite) damaged(t *testing.T) {
 	if !s.Lines {
-		t.Skip("a transcript is no file of lines")
+		t.Skip("a transcript is not a file of lines")
 	}
 	for _, d := range damages {
 		t.Run(d.name, func(t *testing.T) {
@@ -74,18 +73,18 @@ func (s Suite) damaged(t *testing.T) {
 					}
 				}
 			}
-			Untouched(t, home)
+			CheckUnchanged(t, home)
 			for _, w := range want {
 				if filepath.Ext(sources[w.ID]) == ".jsonl" {
-					s.afterwards(t, w, s.provider(t, s.set(home)), d.all, d.warn)
+					s.checkDamaged(t, w, s.provider(t, s.set(home)), d.all, d.warn)
 				}
 			}
 		})
 	}
 }
 
-// afterwards reads a thread whose transcript was damaged.
-func (s Suite) afterwards(t *testing.T, w Thread, p thread.Provider, all, warn bool) {
+// checkDamaged reads a thread whose transcript was damaged.
+func (s Suite) checkDamaged(t *testing.T, w Thread, p thread.Provider, all, warn bool) {
 	t.Helper()
 	th, err := p.Thread(t.Context(), w.ID)
 	if errors.Is(err, handoff.NotFound) && !all {
@@ -99,7 +98,7 @@ func (s Suite) afterwards(t *testing.T, w Thread, p thread.Provider, all, warn b
 		t.Errorf("%s: got messages %q, want %q", w.ID, got, w.Messages)
 	}
 	if warn && len(th.Warnings) == 0 {
-		t.Errorf("%s: nothing was said about the damage", w.ID)
+		t.Errorf("%s: got no warning", w.ID)
 	}
 	if _, err := p.Agents(t.Context(), th); err != nil {
 		t.Errorf("%s: agents: %v", w.ID, err)
@@ -111,15 +110,15 @@ func (s Suite) afterwards(t *testing.T, w Thread, p thread.Provider, all, warn b
 	}
 }
 
-// big reads a transcript of many times the memory that reading it may take.
+// big reads a transcript that is larger than the memory that reading may use.
 func (s Suite) big(t *testing.T) {
 	if s.Big == nil || testing.Short() {
-		t.Skip("no big transcript is made")
+		t.Skip("no large transcript")
 	}
 	const size, most = 160 << 20, 48 << 20
 	home := t.TempDir()
 	id := s.Big(t, home, size)
-	Untouched(t, home)
+	CheckUnchanged(t, home)
 	th, err := s.provider(t, s.set(home)).Thread(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)

@@ -16,9 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the pages in testdata")
 
-// pages holds every page of what Write makes against the pages in testdata: as
-// markdown with everything that can be shown, and as JSON. Paths are shown as
-// below HOME, every file was written in one second.
+// pages compares every page of the threads with golden files: as markdown with all
+// details, and as JSON. The home directory is replaced by HOME, and all files have
+// the same modification time.
 func (s Suite) pages(t *testing.T) {
 	home := t.TempDir()
 	want := s.Write(t, home)
@@ -59,7 +59,7 @@ func (s Suite) page(t *testing.T, set *thread.Set, home string, u thread.URI, o 
 	return strings.ReplaceAll(b.String(), home, "HOME") + "\n"
 }
 
-// object is a page as JSON, a member on each line.
+// object returns a page as JSON with one member per line.
 func (s Suite) object(t *testing.T, set *thread.Set, home string, u thread.URI, o thread.Options) string {
 	t.Helper()
 	o.JSON = true
@@ -70,25 +70,25 @@ func (s Suite) object(t *testing.T, set *thread.Set, home string, u thread.URI, 
 	return b.String()
 }
 
-// Golden compares got with a file in testdata, or rewrites that with -update.
+// Golden compares got with a file in testdata. With -update it writes the file.
 func Golden(t testing.TB, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		Put(t, got, path)
+		WriteFile(t, got, path)
 		return
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("%v; -update writes it", err)
+		t.Fatalf("%v; run with -update to create it", err)
 	}
 	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
 	for i := range g {
 		if i >= len(w) || g[i] != w[i] {
-			t.Fatalf("%s:%d: got %q, want %q; -update rewrites it", path, i+1, g[i], append(w, "")[min(i, len(w))])
+			t.Fatalf("%s:%d: got %q, want %q; run with -update to rewrite it", path, i+1, g[i], append(w, "")[min(i, len(w))])
 		}
 	}
 	if len(g) < len(w) {
-		t.Errorf("%s: got %d lines, want %d; -update rewrites it", path, len(g), len(w))
+		t.Errorf("%s: got %d lines, want %d; run with -update to rewrite it", path, len(g), len(w))
 	}
 }

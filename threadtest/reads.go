@@ -12,7 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// Open opens a provider for a user's home; no variable is set.
+// Open opens a provider for a home directory, without environment variables.
 func Open(t testing.TB, d thread.Driver, home string) thread.Provider {
 	t.Helper()
 	p, err := d.Open(d.Roots(func(string) string { return "" }, home))
@@ -22,7 +22,7 @@ func Open(t testing.TB, d thread.Driver, home string) thread.Provider {
 	return p
 }
 
-// Load finds a thread and reads its facts.
+// Load finds a thread and loads it.
 func Load(t testing.TB, p thread.Provider, id string) *thread.Thread {
 	t.Helper()
 	th, err := p.Thread(t.Context(), id)
@@ -35,25 +35,24 @@ func Load(t testing.TB, p thread.Provider, id string) *thread.Thread {
 	return th
 }
 
-// Put writes a file and the folders it lies in. The path is made of elements
-// with forward slashes.
-func Put(t testing.TB, body string, path ...string) {
+// WriteFile writes a file and creates its directories. The elements of its path are
+// joined and may contain forward slashes.
+func WriteFile(t testing.TB, body string, path ...string) {
 	t.Helper()
 	name := filepath.FromSlash(filepath.Join(path...))
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	os.Remove(name) // file systems that flush what is written over are slow to
+	os.Remove(name) // overwriting a file is slow on some file systems
 	if err := os.WriteFile(name, []byte(body), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Sound reads all of a thread and its subagents, whatever its transcript is: it
-// must come to an end without an error, number messages without a gap, count
-// nothing below zero and say where it stands. It returns the messages, as
-// "role: text".
-func Sound(t testing.TB, p thread.Provider, id string) []string {
+// CheckThread reads a thread with any transcript, and its subagents. There must be no
+// error, no gap in the numbers of messages, no negative count and no missing status.
+// It returns the messages as "role: text".
+func CheckThread(t testing.TB, p thread.Provider, id string) []string {
 	t.Helper()
 	th, err := p.Thread(t.Context(), id)
 	if err != nil {
@@ -87,9 +86,9 @@ func Sound(t testing.TB, p thread.Provider, id string) []string {
 	return said
 }
 
-// Seeds adds every file below dir whose name matches to the corpus of a fuzz
-// target that takes one file, without lines that would be too long to be varied.
-func Seeds(f *testing.F, dir, pattern string) {
+// AddSeeds adds every file in dir whose name matches pattern to the corpus of a fuzz
+// target with one argument, without very long lines.
+func AddSeeds(f *testing.F, dir, pattern string) {
 	f.Helper()
 	n := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

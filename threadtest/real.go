@@ -11,25 +11,24 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A Real is a transcript that its owner published and that lies in a home, as
-// the tool left it there.
+// A Real is a published transcript in a home directory of its tool.
 type Real struct {
-	Path     string // below the transcripts' folder
-	Source   string // of the transcript itself
+	Path     string // relative to HANDOFF_TRANSCRIPTS
+	Source   string // absolute path
 	Provider thread.Provider
-	Sessions map[string]bool // ids of the threads that the provider lists
-	Figures  json.RawMessage // what an independent program found in it
+	Sessions map[string]bool // IDs of the threads that the provider lists
+	Figures  json.RawMessage // reference values from an independent program
 }
 
-// EachReal opens every home of a provider, whose folder in it is dir, reads all
-// threads that are listed there, and hands the transcripts that figures are
-// known of to check. Nothing below a home may change.
+// EachReal reads all threads in all home directories of a provider, whose files are
+// in dir, and calls check for each transcript with reference values. The home
+// directories must not be modified.
 func EachReal(t *testing.T, d thread.Driver, dir string, check func(t *testing.T, r Real)) {
-	base := Shared(t, "fixtures/transcripts")
+	base := Transcripts(t)
 	figures := Expected(t, d.Name)
 	n := 0
 	for _, home := range Homes(t, d.Name, dir) {
-		Untouched(t, home)
+		CheckUnchanged(t, home)
 		p := Open(t, d, home)
 		sessions := map[string]bool{}
 		for th, err := range p.Threads(t.Context()) {
@@ -37,7 +36,7 @@ func EachReal(t *testing.T, d thread.Driver, dir string, check func(t *testing.T
 				t.Fatal(err)
 			}
 			sessions[th.ID] = true
-			Sound(t, p, th.ID)
+			CheckThread(t, p, th.ID)
 		}
 		for path, b := range figures {
 			source := filepath.Join(base, filepath.FromSlash(path))
@@ -48,15 +47,15 @@ func EachReal(t *testing.T, d thread.Driver, dir string, check func(t *testing.T
 		}
 	}
 	if n == 0 {
-		t.Error("no transcripts were read")
+		t.Error("no transcripts found")
 	}
-	t.Logf("%d real transcripts read", n)
+	t.Logf("read %d published transcripts", n)
 }
 
-// EachStray hands the transcripts that figures are known of and that lie outside
-// a home to check, with their content: old versions, drifted schemas.
-func EachStray(t *testing.T, provider, dir string, check func(t *testing.T, path, body string, figures json.RawMessage)) {
-	base := Shared(t, "fixtures/transcripts")
+// EachOutside calls check for each transcript with reference values that is not in
+// a home directory: old versions and changed schemas.
+func EachOutside(t *testing.T, provider, dir string, check func(t *testing.T, path, body string, figures json.RawMessage)) {
+	base := Transcripts(t)
 	for path, b := range Expected(t, provider) {
 		if strings.Contains(path, "/"+dir+"/") {
 			continue
@@ -69,7 +68,7 @@ func EachStray(t *testing.T, provider, dir string, check func(t *testing.T, path
 	}
 }
 
-// Figures decodes what the independent program found.
+// Figures decodes reference values.
 func Figures[F any](t testing.TB, b json.RawMessage) (f F) {
 	t.Helper()
 	if err := json.Unmarshal(b, &f); err != nil {
@@ -78,88 +77,84 @@ func Figures[F any](t testing.TB, b json.RawMessage) (f F) {
 	return f
 }
 
-// Child looks for a subagent below its parent, which must know it by its
-// transcript and prove that it does.
-func Child(t testing.TB, p thread.Provider, parent, id string) (a thread.Agent) {
+// CheckChild checks that a subagent with a transcript is validated by its parent.
+func CheckChild(t testing.TB, p thread.Provider, parent, id string) (a thread.Agent) {
 	t.Helper()
 	main, err := p.Thread(t.Context(), parent)
 	if err != nil {
-		t.Errorf("%s: its parent: %v", id, err)
+		t.Errorf("%s: parent: %v", id, err)
 		return a
 	}
 	agents, err := p.Agents(t.Context(), main)
 	i := slices.IndexFunc(agents, func(a thread.Agent) bool { return a.ID == id })
 	if err != nil || i < 0 || !agents[i].Validated || agents[i].Thread == nil {
-		t.Errorf("%s: it is no validated child of %s: %+v, %v", id, parent, agents, err)
+		t.Errorf("%s: not a validated child of %s: %+v, %v", id, parent, agents, err)
 		return a
 	}
 	return agents[i]
 }
 
-// Statuses replays the sessions that were watched while they were recorded, and
-// holds the phases that are seen against those that were expected. Unseen is how
-// many phases of a scenario no transcript shows. It returns how many phases were
-// seen beyond those, by scenario: what was expected is what somebody thought
-// worth asserting, so that a phase too many is a mistake or a turn that nobody
-// asserted.
-func Statuses(t *testing.T, d thread.Driver, unseen map[string]int) (more map[string]int) {
-	home := Shared(t, "fixtures/transcripts/"+d.Name+"/ingo-eichhorst+Irrlicht")
+// CheckPhases replays the sessions that were watched while they were recorded, and
+// compares their phases with the asserted ones. invisible is the number of phases of
+// a scenario that the transcript does not show. It returns the number of additional
+// phases by scenario: not every turn has an assertion.
+func CheckPhases(t *testing.T, d thread.Driver, invisible map[string]int) (more map[string]int) {
+	home := Transcripts(t, d.Name, "ingo-eichhorst+Irrlicht")
 	p := Open(t, d, home)
 	c := Tally{More: map[string]int{}}
-	apart := 0
+	outside := 0
 	for _, s := range Scenarios(t, d.Name) {
 		var seen []string
 		for _, session := range s.Sessions {
 			seen = append(seen, replayed(t, d, p, home, session)...)
 		}
 		if len(seen) == 0 {
-			apart++ // its transcript lies outside the home
+			outside++ // its transcript is not in the home directory
 			continue
 		}
-		c.Count(t, s, seen, unseen[s.Name])
+		c.Count(t, s, seen, invisible[s.Name])
 	}
 	c.Report(t)
-	t.Logf("%d scenarios have no transcript in the home", apart)
+	t.Logf("%d scenarios have no transcript in the home directory", outside)
 	return c.More
 }
 
-// A Tally counts how phases that were seen agree with those that were expected.
+// A Tally counts phases that agree with the asserted ones.
 type Tally struct {
 	agreed, phases int
-	More           map[string]int // seen and not expected, by scenario
+	More           map[string]int // additional phases by scenario
 }
 
-// Count counts a scenario, of which so many phases can't be seen.
-func (c *Tally) Count(t *testing.T, s Scenario, seen []string, unseen int) {
+// Count counts the phases of a scenario, of which some are invisible.
+func (c *Tally) Count(t *testing.T, s Scenario, seen []string, invisible int) {
 	t.Helper()
 	seen = slices.Compact(seen)
 	n := Agree(seen, s.Phases)
 	c.agreed, c.phases = c.agreed+n, c.phases+len(s.Phases)
-	if n != len(s.Phases)-unseen {
-		t.Errorf("%s: saw %v, want %v but %d", s.Name, seen, s.Phases, unseen)
+	if n != len(s.Phases)-invisible {
+		t.Errorf("%s: got %v, want %v without %d of them", s.Name, seen, s.Phases, invisible)
 	}
 	if len(seen) > n {
 		c.More[s.Name] = len(seen) - n
 	}
 }
 
-// Report says what was counted.
+// Report logs the result.
 func (c *Tally) Report(t *testing.T) {
 	t.Helper()
 	if c.phases == 0 {
-		t.Error("nothing was replayed")
+		t.Error("no scenarios")
 	}
 	more := 0
 	for _, n := range c.More {
 		more += n
 	}
-	t.Logf("%d of %d phases agree; %d more were seen", c.agreed, c.phases, more)
+	t.Logf("%d of %d phases agree; %d additional phases", c.agreed, c.phases, more)
 }
 
-// replayed returns the phases of a session, none where its records are part of
-// another's file.
+// replayed returns the phases of a session, none if it has no file of its own.
 func replayed(t *testing.T, d thread.Driver, p thread.Provider, home, session string) []string {
-	th := called(t, p, session)
+	th := find(t, p, session)
 	if th == nil {
 		return nil
 	}
@@ -170,9 +165,9 @@ func replayed(t *testing.T, d thread.Driver, p thread.Provider, home, session st
 	return Replay(t, d, home, source, th.ID)
 }
 
-// called finds a thread by the watcher's name of it, which ends in its id or in
-// the first eight characters of that.
-func called(t *testing.T, p thread.Provider, session string) *thread.Thread {
+// find finds a thread by the watcher's name for it, which ends in its ID or in the
+// first eight characters of the ID.
+func find(t *testing.T, p thread.Provider, session string) *thread.Thread {
 	if th, err := p.Thread(t.Context(), session[max(0, len(session)-len("00000000-0000-0000-0000-000000000000")):]); err == nil {
 		return th
 	}

@@ -1,6 +1,14 @@
-// Package threadtest is what every provider of threads must do, as one suite:
-// find what is there, list no subagent as a session, read what is torn, damaged
-// or hostile without failing, hold no transcript in memory, and never write.
+// Package threadtest is the conformance suite for providers of package thread.
+//
+// A provider must find every thread, list no subagent as a thread, read truncated,
+// damaged and hostile transcripts without failing, read a transcript larger than
+// memory, and never write. To test one, describe it in a [Suite] and call [Run]:
+//
+//	threadtest.Run(t, threadtest.Suite{Driver: codex.Driver(), Write: home, Lines: true})
+//
+// Tests with published transcripts need a copy of them. HANDOFF_TRANSCRIPTS is its
+// directory, and HANDOFF_XURL the directory of the recorded answers of xurl. Tests
+// are skipped if the variable is not set.
 package threadtest
 
 import (
@@ -30,21 +38,21 @@ import (
 type Suite struct {
 	Driver thread.Driver
 
-	// Write leaves below home what the tool would, with made-up content, and
-	// returns what must be read there: every thread and every subagent that is
-	// a thread of its own.
+	// Write writes files as the tool does to a home directory, with invented
+	// content. It returns every thread in them, including subagents with a
+	// transcript of their own.
 	Write func(t testing.TB, home string) []Thread
 
-	// Lines says that a transcript is a file of lines, which may be damaged one
-	// by one.
+	// Lines is set if a transcript is a file of lines, which can be damaged one by
+	// one.
 	Lines bool
 
-	// Big writes a transcript of at least size bytes below home and returns its
-	// id. It may be nil where the tool's format can't be streamed.
+	// Big writes a transcript of at least size bytes to a home directory and
+	// returns its ID. It is nil if the format can't be streamed.
 	Big func(t testing.TB, home string, size int64) (id string)
 }
 
-// A Thread is what must be read of one.
+// A Thread is the expected content of a thread.
 type Thread struct {
 	ID       string
 	Parent   string   // of a subagent
@@ -57,12 +65,12 @@ type Thread struct {
 	Agents   []Agent
 }
 
-// An Agent is what must be read of a subagent.
+// An Agent is the expected content of a subagent.
 type Agent struct {
 	ID     string
 	Status thread.Status
 	Source thread.StatusSource
-	Last   string // the text of its last message; "" where it left none
+	Last   string // the text of its last message; "" if there is none
 }
 
 // Run runs the suite.
@@ -72,20 +80,20 @@ func Run(t *testing.T, s Suite) {
 	t.Run("Agents", s.agents)
 	t.Run("Missing", s.missing)
 	t.Run("Stop", s.stop)
-	t.Run("Shown", s.shown)
+	t.Run("Write", s.write)
 	t.Run("Pages", s.pages)
-	t.Run("Together", s.together)
+	t.Run("Concurrent", s.concurrent)
 	t.Run("Damaged", s.damaged)
 	t.Run("Big", s.big)
 }
 
-// home makes a home and the set that reads it. At the end of the test the home
-// must be as it was.
+// home creates a home directory and the set that reads it. The test fails if the
+// directory is modified.
 func (s Suite) home(t *testing.T) (string, *thread.Set, []Thread) {
 	t.Helper()
 	home := t.TempDir()
 	want := s.Write(t, home)
-	Untouched(t, home)
+	CheckUnchanged(t, home)
 	return home, s.set(home), want
 }
 
@@ -119,23 +127,22 @@ func (s Suite) read(t *testing.T) {
 			t.Errorf("%s: got calls %q, want %q", w.ID, calls, w.Calls)
 		}
 		if th.ID != w.ID || th.Parent != w.Parent || th.State.Status != w.Status || w.Source != "" && th.State.Source != w.Source {
-			t.Errorf("%s: got %s below %q, %s by %s, want %q, %s by %s", w.ID, th.ID, th.Parent, th.State.Status, th.State.Source, w.Parent, w.Status, w.Source)
+			t.Errorf("%s: got %s of %q, %s from %s, want %q, %s from %s", w.ID, th.ID, th.Parent, th.State.Status, th.State.Source, w.Parent, w.Status, w.Source)
 		}
 		if th.Usage.Tokens != w.Usage || th.Usage.Completeness != w.Complete {
 			t.Errorf("%s: got usage %+v, want %+v (%s)", w.ID, th.Usage, w.Usage, w.Complete)
 		}
 		if th.State.Evidence == "" || th.Usage.Completeness != thread.Exact && th.Usage.Reason == "" {
-			t.Errorf("%s: a state without evidence or a usage without a reason: %+v %+v", w.ID, th.State, th.Usage)
+			t.Errorf("%s: state without evidence or usage without reason: %+v %+v", w.ID, th.State, th.Usage)
 		}
 		if info, err := os.Stat(th.Source); !filepath.IsAbs(th.Source) || err != nil || info.IsDir() {
-			t.Errorf("%s: source %q is no file (%v)", w.ID, th.Source, err)
+			t.Errorf("%s: source %q is not a file (%v)", w.ID, th.Source, err)
 		}
 		sameFacts(t, p, th)
 	}
 }
 
-// sameFacts reads a thread for its facts alone: they must not depend on what
-// else was asked for.
+// sameFacts loads a thread again: its facts must not depend on the detail.
 func sameFacts(t *testing.T, p thread.Provider, read *thread.Thread) {
 	t.Helper()
 	again, err := p.Thread(t.Context(), read.ID)
@@ -148,7 +155,7 @@ func sameFacts(t *testing.T, p thread.Provider, read *thread.Thread) {
 	want := read.Facts
 	want.Messages = again.Messages
 	if !reflect.DeepEqual(again.Facts, want) {
-		t.Errorf("%s: facts differ with what is asked for: %+v and %+v", read.ID, again.Facts, want)
+		t.Errorf("%s: facts depend on the detail: %+v and %+v", read.ID, again.Facts, want)
 	}
 }
 
@@ -221,7 +228,7 @@ func (s Suite) agents(t *testing.T) {
 			got = append(got, one)
 			sub, err := set.Open(t.Context(), a.URI)
 			if err != nil || sub.Agent == nil || sub.Agent.ID != a.ID {
-				t.Errorf("%s does not name its agent: %v", a.URI, err)
+				t.Errorf("%s does not resolve to its agent: %v", a.URI, err)
 			}
 		}
 		if !slices.Equal(got, w.Agents) {
@@ -245,14 +252,14 @@ func (s Suite) missing(t *testing.T) {
 			t.Errorf("in %s: got %v, %v, want no threads", name, th, err)
 		}
 	}
-	uri := thread.URI{Provider: s.Driver.Name, Thread: want[0].ID, Agent: "nobody-of-that-name"}
+	uri := thread.URI{Provider: s.Driver.Name, Thread: want[0].ID, Agent: "no-such-agent"}
 	v, err := set.Open(t.Context(), uri)
 	if err != nil || v.Agent == nil || v.Agent.State.Status != thread.NotFound || v.Agent.Validated {
 		t.Errorf("%s: got %+v, %v, want an agent that was not found", uri, v, err)
 	}
 }
 
-// mutate returns an id of the same form that nobody has.
+// mutate returns an unused ID of the same form.
 func mutate(id string) string {
 	last := id[len(id)-1]
 	if last == '0' {
@@ -275,9 +282,8 @@ func (s Suite) stop(t *testing.T) {
 	}
 }
 
-// together asks for everything from several goroutines at once: a set and what
-// it opened may be used so. The race detector sees what goes wrong.
-func (s Suite) together(t *testing.T) {
+// concurrent uses a set from several goroutines at once, for the race detector.
+func (s Suite) concurrent(t *testing.T) {
 	_, set, want := s.home(t)
 	var wait sync.WaitGroup
 	for range 4 {
@@ -293,9 +299,9 @@ func (s Suite) together(t *testing.T) {
 	wait.Wait()
 }
 
-// shown looks at every page of every thread: the frontmatter is YAML with the
-// keys that automation reads, and JSON is JSON.
-func (s Suite) shown(t *testing.T) {
+// write writes every page of every thread and checks that the frontmatter is YAML
+// with the required keys.
+func (s Suite) write(t *testing.T) {
 	_, set, want := s.home(t)
 	for _, w := range want {
 		uris := []thread.URI{{Provider: s.Driver.Name, Thread: w.ID}}
@@ -332,21 +338,21 @@ func Frontmatter(t testing.TB, page string) map[string]any {
 	return m
 }
 
-// Untouched makes the test fail if anything below dir is not at its end what it
-// is now: names, sizes, modes, times of change.
-func Untouched(t testing.TB, dir string) {
+// CheckUnchanged fails the test if files in dir have other names, sizes, modes or
+// modification times at its end.
+func CheckUnchanged(t testing.TB, dir string) {
 	t.Helper()
 	before := snapshot(t, dir)
 	t.Cleanup(func() {
 		after := snapshot(t, dir)
 		for _, name := range slices.Sorted(maps.Keys(before)) {
 			if after[name] != before[name] {
-				t.Errorf("%s was %s and is %q", name, before[name], after[name])
+				t.Errorf("%s: got %q at the end, was %q", name, after[name], before[name])
 			}
 			delete(after, name)
 		}
 		for name := range after {
-			t.Errorf("%s was written", name)
+			t.Errorf("%s was created", name)
 		}
 	})
 }

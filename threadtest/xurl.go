@@ -14,14 +14,14 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// Xurl holds what a provider answers against what xurl answered for the same
-// trees: success or failure, the keys of the frontmatter, the subagents, what
-// the parent says of them, and the messages. env is the variable that names the
-// provider's home. Intended are the differences, each with its reason, by case,
-// by "case key", by "case subagent ID" and by key for all cases; docs/threads.md
-// has them in words. One that is no difference any more fails the test.
+// Xurl compares a provider with recorded answers of xurl for the same files: success
+// or failure, the keys of the frontmatter, the subagents with their lifecycle, and
+// the messages. env is the environment variable that sets the directory. intended are
+// the differences with their reasons, by case, by "case key", by "case subagent ID"
+// and by key for all cases; docs/threads.md explains them. The test fails if one of
+// them does not exist.
 func Xurl(t *testing.T, d thread.Driver, env string, intended map[string]string) {
-	dir := Shared(t, "peers/xurl")
+	dir := optional(t, "HANDOFF_XURL", "recorded answers of xurl", nil)
 	names, err := filepath.Glob(filepath.Join(dir, "golden", "*.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func Xurl(t *testing.T, d thread.Driver, env string, intended map[string]string)
 	n := 0
 	for _, path := range names {
 		name := strings.TrimSuffix(filepath.Base(path), ".txt")
-		if !strings.Contains(name, d.Name) && !strings.HasPrefix(name, "err-") || elsewhere.MatchString(name) {
+		if !strings.Contains(name, d.Name) && !strings.HasPrefix(name, "err-") || otherCases.MatchString(name) {
 			continue
 		}
 		b, err := os.ReadFile(path)
@@ -52,16 +52,16 @@ func Xurl(t *testing.T, d thread.Driver, env string, intended map[string]string)
 	}
 	for key := range intended {
 		if !used[key] {
-			t.Errorf("%s: there is no difference", key)
+			t.Errorf("%s: no such difference", key)
 		}
 	}
-	t.Logf("%d answers compared", n)
+	t.Logf("compared %d answers", n)
 }
 
-// elsewhere matches the cases that are no reads of a thread.
-var elsewhere = regexp.MustCompile(`query|^write|role|err-(pct|emptykey)`)
+// otherCases matches the cases that do not read a thread.
+var otherCases = regexp.MustCompile(`query|^write|role|err-(pct|emptykey)`)
 
-// An answer is one that xurl gave.
+// An answer is a recorded answer of xurl.
 type answer struct {
 	home, uri string
 	head      bool
@@ -93,7 +93,7 @@ func parseAnswer(s, env string) (a answer) {
 }
 
 func (a answer) compare(t *testing.T, d thread.Driver, env string, intended func(string) bool) {
-	Untouched(t, a.home)
+	CheckUnchanged(t, a.home)
 	set := thread.NewSet([]thread.Driver{d}, func(name string) string { return map[string]string{env: a.home}[name] }, "")
 	var page bytes.Buffer
 	u, err := thread.ParseURI(a.uri)
@@ -113,25 +113,24 @@ func (a answer) compare(t *testing.T, d thread.Driver, env string, intended func
 		}
 	}
 	subagents(t, ours["subagents"], theirs["subagents"], intended)
-	for _, line := range told.FindAllString(a.out, -1) {
+	for _, line := range lifecycle.FindAllString(a.out, -1) {
 		if !strings.Contains(page.String(), "\n"+line) && !intended("lifecycle") {
 			t.Errorf("missing: %s", line)
 		}
 	}
 	got, want := entries(page.String()), entries(a.out)
 	if ours["agent_id"] != nil && len(want) < len(got) {
-		got = got[len(got)-len(want):] // its excerpt counts what it shows twice
+		got = got[len(got)-len(want):] // its excerpt has repeated messages
 	}
 	if !slices.Equal(got, want) && !intended("messages") {
 		t.Errorf("got messages %q, want %q", got, want)
 	}
 }
 
-// told matches what a page says of a subagent in its parent's words, as far as
-// the words are the format's.
-var told = regexp.MustCompile("(?m)^- (Relation|Evidence): .*|^- `\\d{4}-[^`]*` `[^`]*`")
+// lifecycle matches the lines about a subagent that both programs must have.
+var lifecycle = regexp.MustCompile("(?m)^- (Relation|Evidence): .*|^- `\\d{4}-[^`]*` `[^`]*`")
 
-// same compares values; a time may be spelled in several ways.
+// same compares values. Times may have different formats.
 func same(got, want any) bool {
 	a, errA := time.Parse(time.RFC3339Nano, fmt.Sprint(got))
 	b, errB := time.Parse(time.RFC3339Nano, fmt.Sprint(want))
@@ -163,14 +162,14 @@ func subagents(t *testing.T, ours, theirs any, intended func(string) bool) {
 		if intended(fmt.Sprint("subagent ", id)) {
 			continue
 		}
-		t.Errorf("xurl knows no subagent %v", id)
+		t.Errorf("xurl has no subagent %v", id)
 	}
 }
 
 var heading = regexp.MustCompile(`(?m)^#{2,3} \d+\. `)
 
-// entries are the messages of a page without their numbers. Notes, which xurl
-// does not show, are left out; what it shows twice counts once.
+// entries returns the messages of a page without their numbers, without notes, which
+// xurl does not show, and without repetitions, which only xurl has.
 func entries(page string) []string {
 	var list []string
 	for _, e := range heading.Split(page, -1)[1:] {

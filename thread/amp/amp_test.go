@@ -59,7 +59,7 @@ func TestCutOff(t *testing.T) {
 func TestRealThreads(t *testing.T) {
 	read := 0
 	for _, home := range threadtest.Homes(t, "amp", ".local/share/amp") {
-		threadtest.Untouched(t, home)
+		threadtest.CheckUnchanged(t, home)
 		p := provider(t, home)
 		for th, err := range p.Threads(t.Context()) {
 			if err != nil {
@@ -111,17 +111,17 @@ func TestXurl(t *testing.T) {
 func FuzzDocument(f *testing.F) {
 	dir := f.TempDir()
 	home(f, dir)
-	threadtest.Seeds(f, dir, "*.json")
+	threadtest.AddSeeds(f, dir, "*.json")
 	f.Add([]byte(`{"messages":[{"role":"assistant","usage":{"inputTokens":-5,"outputTokens":1e300},"content":[[[`))
 	alone := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		threadtest.Put(t, string(b), alone, ".local/share/amp/threads", mainID+".json")
+		threadtest.WriteFile(t, string(b), alone, ".local/share/amp/threads", mainID+".json")
 		p := provider(t, alone)
 		for _, err := range p.Threads(t.Context()) {
 			if err != nil {
 				t.Error(err)
 			}
 		}
-		threadtest.Sound(t, p, mainID)
+		threadtest.CheckThread(t, p, mainID)
 	})
 }

@@ -40,9 +40,9 @@ func TestDefects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
 			put(t, home, mainID, tt.doc)
-			threadtest.Untouched(t, home)
+			threadtest.CheckUnchanged(t, home)
 			p := provider(t, home)
-			said, th := threadtest.Sound(t, p, mainID), threadtest.Load(t, p, mainID)
+			said, th := threadtest.CheckThread(t, p, mainID), threadtest.Load(t, p, mainID)
 			if !slices.Equal(said, tt.said) || th.State.Status != tt.status || th.State.Source != tt.source {
 				t.Errorf("got %.200q, %+v, want %.200q, %s by %s", said, th.State, tt.said, tt.status, tt.source)
 			}
@@ -53,8 +53,8 @@ func TestDefects(t *testing.T) {
 // TestBadByte reads a thread with a byte that is not UTF-8.
 func TestBadByte(t *testing.T) {
 	home := t.TempDir()
-	threadtest.Put(t, "{\"messages\":[{\"role\":\"user\",\"content\":\"on\xffe\"}]}", home, ".local/share/amp/threads", mainID+".json")
-	if said := threadtest.Sound(t, provider(t, home), mainID); !slices.Equal(said, []string{"user: on\uFFFDe"}) {
+	threadtest.WriteFile(t, "{\"messages\":[{\"role\":\"user\",\"content\":\"on\xffe\"}]}", home, ".local/share/amp/threads", mainID+".json")
+	if said := threadtest.CheckThread(t, provider(t, home), mainID); !slices.Equal(said, []string{"user: on\uFFFDe"}) {
 		t.Errorf("got %q", said)
 	}
 }

@@ -59,7 +59,7 @@ func put(t testing.TB, home, id string, doc obj) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	threadtest.Put(t, string(b), home, ".local/share/amp/threads", id+".json")
+	threadtest.WriteFile(t, string(b), home, ".local/share/amp/threads", id+".json")
 }
 
 func tokens(n int64) thread.Tokens {

@@ -26,7 +26,7 @@ func TestRemoved(t *testing.T) {
 	const indexed, typed, unknown = "0c4f3c1e-7b1a-4d59-9d0e-0000000000f1", "0c4f3c1e-7b1a-4d59-9d0e-0000000000f2", "0c4f3c1e-7b1a-4d59-9d0e-0000000000f3"
 	put(t, dir, ".claude", project+"sessions-index.json", `{"entries":[{"sessionId":"`+indexed+`"}]}`)
 	put(t, dir, ".claude", "history.jsonl", `{"display":"hello","sessionId":"`+typed+`"}`+"\n")
-	threadtest.Untouched(t, dir)
+	threadtest.CheckUnchanged(t, dir)
 	set := thread.NewSet([]thread.Driver{claude.Driver()}, func(string) string { return "" }, dir)
 	for _, tt := range []struct {
 		id, hint string
@@ -159,7 +159,7 @@ func TestForks(t *testing.T) {
 		put(t, dir, ".claude", project+branchID+".jsonl", branch.String())
 		put(t, dir, ".claude", project+twigID+".jsonl", twig.String())
 		put(t, dir, ".claude", project+resumedID+".jsonl", other.String())
-		threadtest.Untouched(t, dir)
+		threadtest.CheckUnchanged(t, dir)
 		for _, tt := range []struct {
 			id, from       string
 			own, inherited int
@@ -219,7 +219,7 @@ func TestUnnamed(t *testing.T) {
 func FuzzTranscript(f *testing.F) {
 	dir := f.TempDir()
 	home(f, dir)
-	threadtest.Seeds(f, dir, "*.jsonl")
+	threadtest.AddSeeds(f, dir, "*.jsonl")
 	f.Add([]byte(`{"type":"assistant","message":{"id":"m","usage":{"input_tokens":-5,"output_tokens":9e99,"cache_creation":{"ephemeral_1h_input_tokens":7}}}}`))
 	f.Add([]byte(`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Agent","input":{"resume":"` + mainID + `"}}]}}` + "\n" +
 		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"agentId: fuzz"}]}}`))
@@ -229,7 +229,7 @@ func FuzzTranscript(f *testing.F) {
 			put(t, home, ".claude", project+name+".jsonl", string(b))
 		}
 		for _, id := range []string{mainID, "fuzz"} {
-			threadtest.Sound(t, threadtest.Open(t, claude.Driver(), home), id)
+			threadtest.CheckThread(t, threadtest.Open(t, claude.Driver(), home), id)
 		}
 	})
 }

@@ -46,7 +46,7 @@ func TestRealThreads(t *testing.T) {
 		if gone := new(handoff.Error); errors.As(err, &gone) && gone.Kind == handoff.Unavailable && strings.Contains(gone.Hint.String(), id) {
 			return
 		}
-		threadtest.Child(t, r.Provider, th.Parent, id)
+		threadtest.CheckChild(t, r.Provider, th.Parent, id)
 	})
 }
 
@@ -80,7 +80,7 @@ func usage(t *testing.T, u thread.Usage, inherited thread.Tokens, f figures) {
 // TestRealFormats reads transcripts outside a home directory: changed schemas, and
 // other tools that write this format.
 func TestRealFormats(t *testing.T) {
-	threadtest.EachStray(t, "claude", ".claude", func(t *testing.T, path, body string, b json.RawMessage) {
+	threadtest.EachOutside(t, "claude", ".claude", func(t *testing.T, path, body string, b json.RawMessage) {
 		f := threadtest.Figures[figures](t, b)
 		if f.Kind != "claude" {
 			t.Skip("records of another format")
@@ -88,7 +88,7 @@ func TestRealFormats(t *testing.T) {
 		home := t.TempDir()
 		put(t, home, ".claude", project+mainID+".jsonl", body)
 		p := threadtest.Open(t, claude.Driver(), home)
-		threadtest.Sound(t, p, mainID)
+		threadtest.CheckThread(t, p, mainID)
 		th := threadtest.Load(t, p, mainID)
 		agents, err := p.Agents(t.Context(), th)
 		if err != nil {
@@ -121,7 +121,7 @@ func TestRealStatuses(t *testing.T) {
 		"3-2_background-subagent":      1, // the turn that notifications start, in which the recording ends
 		"3-5_workflow-fanout":          2, // the turn that a notification starts
 	}
-	if got := threadtest.Statuses(t, claude.Driver(), map[string]int{"2-19_tool-gate-permission-prompt": 1}); !maps.Equal(got, want) {
+	if got := threadtest.CheckPhases(t, claude.Driver(), map[string]int{"2-19_tool-gate-permission-prompt": 1}); !maps.Equal(got, want) {
 		t.Errorf("got unexpected phases %v, want %v", got, want)
 	}
 }

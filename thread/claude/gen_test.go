@@ -128,7 +128,7 @@ func notified(agent, status string) string {
 
 func put(t testing.TB, home, dir, name, body string) {
 	t.Helper()
-	threadtest.Put(t, body, home, dir, name)
+	threadtest.WriteFile(t, body, home, dir, name)
 }
 
 // home writes a home with a thread of every kind.

@@ -34,7 +34,7 @@ func TestRealThreads(t *testing.T) {
 			t.Errorf("got parent %q, session %v, %d bad lines, want %q and %d", th.Parent, r.Sessions[th.ID], th.BadLines, f.Parent, f.Bad)
 		}
 		if f.Parent != "" {
-			threadtest.Child(t, r.Provider, f.Parent, th.ID)
+			threadtest.CheckChild(t, r.Provider, f.Parent, th.ID)
 		}
 	})
 }
@@ -63,7 +63,7 @@ func usage(t *testing.T, th *thread.Thread, f figures) {
 // TestRealForks compares the inherited usage of forks with the counts that the
 // publisher of the fixtures documents.
 func TestRealForks(t *testing.T) {
-	dir := threadtest.Shared(t, "fixtures/transcripts/codex/steipete+CodexBar")
+	dir := threadtest.Transcripts(t, "codex/steipete+CodexBar")
 	for _, tt := range []struct {
 		family, id string
 		inherited  int
@@ -85,11 +85,11 @@ func TestRealForks(t *testing.T) {
 // TestRealFormats reads rollouts outside a home directory: old versions, changed
 // schemas, and other tools that write this format.
 func TestRealFormats(t *testing.T) {
-	threadtest.EachStray(t, "codex", ".codex", func(t *testing.T, _, body string, b json.RawMessage) {
+	threadtest.EachOutside(t, "codex", ".codex", func(t *testing.T, _, body string, b json.RawMessage) {
 		home := t.TempDir()
-		threadtest.Put(t, body, home, ".codex/sessions/2026/02/22/rollout-2026-02-22T20-48-50-"+parentID+".jsonl")
+		threadtest.WriteFile(t, body, home, ".codex/sessions/2026/02/22/rollout-2026-02-22T20-48-50-"+parentID+".jsonl")
 		p := threadtest.Open(t, codex.Driver(), home)
-		threadtest.Sound(t, p, parentID)
+		threadtest.CheckThread(t, p, parentID)
 		f, th := threadtest.Figures[figures](t, b), threadtest.Load(t, p, parentID)
 		usage(t, th, f)
 		if th.BadLines != f.Bad {
@@ -107,7 +107,7 @@ func TestRealStatuses(t *testing.T) {
 		"2-19_tool-gate-permission-prompt": 2, // a call that needs no approval looks like one that waits
 		"fork-conversation":                6, // the same, and a turn without an assertion
 	}
-	if got := threadtest.Statuses(t, codex.Driver(), nil); !maps.Equal(got, want) {
+	if got := threadtest.CheckPhases(t, codex.Driver(), nil); !maps.Equal(got, want) {
 		t.Errorf("got unexpected phases %v, want %v", got, want)
 	}
 }

@@ -153,7 +153,7 @@ func put(t testing.TB, home, name, body string) {
 		}
 		body = string(enc.EncodeAll([]byte(body), nil))
 	}
-	threadtest.Put(t, body, home, ".codex", name)
+	threadtest.WriteFile(t, body, home, ".codex", name)
 }
 
 func spawned(parent string) obj {

@@ -71,9 +71,9 @@ func TestDefects(t *testing.T) {
 				file = strings.TrimSuffix(file, "l")
 			}
 			put(t, home, file, tt.chat)
-			threadtest.Untouched(t, home)
+			threadtest.CheckUnchanged(t, home)
 			p := provider(t, home)
-			said, th := threadtest.Sound(t, p, logID), threadtest.Load(t, p, logID)
+			said, th := threadtest.CheckThread(t, p, logID), threadtest.Load(t, p, logID)
 			if !slices.Equal(said, tt.said) || th.State.Status != tt.status || len(th.Warnings) != tt.warnings {
 				t.Errorf("got %.200q, %+v, %q, want %.200q, %s, %d warnings", said, th.State, th.Warnings, tt.said, tt.status, tt.warnings)
 			}

@@ -83,7 +83,7 @@ func TestRealThreads(t *testing.T) {
 
 // TestRealFormats reads chats that lie outside a home: old and drifted ones.
 func TestRealFormats(t *testing.T) {
-	threadtest.EachStray(t, "gemini", ".gemini", func(t *testing.T, path, body string, b json.RawMessage) {
+	threadtest.EachOutside(t, "gemini", ".gemini", func(t *testing.T, path, body string, b json.RawMessage) {
 		f := threadtest.Figures[figures](t, b)
 		home := t.TempDir()
 		name := "session-2026-01-01T10-00-" + filepath.Base(path)
@@ -104,7 +104,7 @@ func TestRealStatuses(t *testing.T) {
 		"2-10_mid-turn-message-queued":   2, // the queued message's own turn
 		"2-16_oversized-transcript-line": 5, // three calls, see above; the recording ends within the turn
 	}
-	if got := threadtest.Statuses(t, gemini.Driver(), nil); !maps.Equal(got, want) {
+	if got := threadtest.CheckPhases(t, gemini.Driver(), nil); !maps.Equal(got, want) {
 		t.Errorf("got phases beyond those expected in %v, want %v", got, want)
 	}
 }

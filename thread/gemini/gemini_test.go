@@ -39,7 +39,7 @@ func TestSeveralInOneFile(t *testing.T) {
 	first := begin(logID, nil).user("u1", "one").model("m1", "first", tokens{10, 1, 0, 0, 0})
 	second := begin(cancelledID, nil).user("u1", "two").model("m1", "second", tokens{20, 2, 0, 0, 0})
 	put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".jsonl", first.String()+second.String())
-	threadtest.Untouched(t, home)
+	threadtest.CheckUnchanged(t, home)
 	p := provider(t, home)
 	for id, want := range map[string]string{logID: "first", cancelledID: "second"} {
 		th, err := p.Thread(t.Context(), id)
@@ -159,7 +159,7 @@ func TestCwd(t *testing.T) {
 func FuzzChat(f *testing.F) {
 	dir := f.TempDir()
 	home(f, dir)
-	threadtest.Seeds(f, dir, "*.json*")
+	threadtest.AddSeeds(f, dir, "*.json*")
 	f.Add([]byte(`{"$set":{"messages":[{"type":"user","content":"a"},{"id":"x","type":"gemini","tokens":{"input":-5,"cached":9e99,"output":1e400}}]}}{"$rewindTo":"x"}`))
 	f.Add([]byte(`{"messages":[{"id":"x","type":"user"},{"id":"x","type":"gemini","toolCalls":[{"agentId":"a"},{"agentId":"a","result":[[[{}]]]}]}],"sessionId":""`))
 	homes := map[string]string{".json": f.TempDir(), ".jsonl": f.TempDir()}
@@ -171,7 +171,7 @@ func FuzzChat(f *testing.F) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				threadtest.Sound(t, p, th.ID)
+				threadtest.CheckThread(t, p, th.ID)
 			}
 		}
 	})
@@ -179,5 +179,5 @@ func FuzzChat(f *testing.F) {
 
 func put(t testing.TB, home, name, body string) {
 	t.Helper()
-	threadtest.Put(t, body, home, ".gemini/tmp", name)
+	threadtest.WriteFile(t, body, home, ".gemini/tmp", name)
 }

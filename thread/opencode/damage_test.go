@@ -133,7 +133,7 @@ func TestDamageIsSaid(t *testing.T) {
 	if err := os.WriteFile(path, whole[:len(whole)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	threadtest.Untouched(t, dir)
+	threadtest.CheckUnchanged(t, dir)
 	th, err := provider(t, dir).Thread(t.Context(), parentID)
 	if err == nil {
 		err = th.Load(t.Context())
@@ -155,7 +155,7 @@ func TestOneOfTwo(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "opencode.db"), []byte(strings.Repeat("nonsense", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	threadtest.Untouched(t, home)
+	threadtest.CheckUnchanged(t, home)
 	p := provider(t, dir)
 	th, err := p.Thread(t.Context(), oldID)
 	if err != nil || len(th.Warnings) == 0 {

@@ -57,10 +57,10 @@ func TestDefects(t *testing.T) {
 			write(t, path, false, tt.book)
 			alter(t, path, tt.then)
 			t.Setenv("TMPDIR", scratch)
-			threadtest.Untouched(t, scratch)
-			threadtest.Untouched(t, dir)
+			threadtest.CheckUnchanged(t, scratch)
+			threadtest.CheckUnchanged(t, dir)
 			p := provider(t, dir)
-			said, th := threadtest.Sound(t, p, parentID), threadtest.Load(t, p, parentID)
+			said, th := threadtest.CheckThread(t, p, parentID), threadtest.Load(t, p, parentID)
 			if !slices.Equal(said, tt.said) || th.State.Status != tt.status || len(th.Warnings) != tt.warnings {
 				t.Errorf("got %.200q, %+v, %q, want %.200q, %s, %d warnings", said, th.State, th.Warnings, tt.said, tt.status, tt.warnings)
 			}

@@ -59,7 +59,7 @@ func TestRealThreads(t *testing.T) {
 				if r.Sessions[a.ID] {
 					t.Errorf("%s is a subagent and listed", a.ID)
 				}
-				if threadtest.Child(t, r.Provider, id, a.ID); a.Thread != nil {
+				if threadtest.CheckChild(t, r.Provider, id, a.ID); a.Thread != nil {
 					read(a.ID)
 				}
 			}
@@ -82,8 +82,8 @@ func TestRealThreads(t *testing.T) {
 
 // TestRealFiles reads the real files of before there was a database.
 func TestRealFiles(t *testing.T) {
-	dir := threadtest.Shared(t, "fixtures/transcripts/opencode/jazzyalex+agent-sessions")
-	threadtest.Untouched(t, dir)
+	dir := threadtest.Transcripts(t, "opencode/jazzyalex+agent-sessions")
+	threadtest.CheckUnchanged(t, dir)
 	for _, tt := range []struct {
 		storage, id string
 		messages    []string
@@ -132,7 +132,7 @@ type jsonPart struct {
 // looks at each moment where they stand. The messages around the parts were not
 // recorded and are made up again: a message ends when its last request does.
 func TestRealStatuses(t *testing.T) {
-	base := threadtest.Shared(t, "fixtures/transcripts/opencode/ingo-eichhorst+Irrlicht")
+	base := threadtest.Transcripts(t, "opencode/ingo-eichhorst+Irrlicht")
 	c := threadtest.Tally{More: map[string]int{}}
 	for _, s := range threadtest.Scenarios(t, "opencode") {
 		b, err := os.ReadFile(filepath.Join(base, "extracted", s.Name, "transcript.jsonl"))

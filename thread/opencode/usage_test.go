@@ -12,7 +12,9 @@ import (
 func TestUsage(t *testing.T) {
 	small, large := counts([5]int64{1, 2, 3, 40, 50}), counts([5]int64{10, 20, 30, 400, 500})
 	begin := func() *book { return session(parentID, "", 0).user("go") }
-	finish := func(tokens obj) obj { return obj{"type": "step-finish", "reason": "stop", "tokens": tokens, "cost": 0.25} }
+	finish := func(tokens obj) obj {
+		return obj{"type": "step-finish", "reason": "stop", "tokens": tokens, "cost": 0.25}
+	}
 	for name, tt := range map[string]struct {
 		book     *book
 		want     thread.Tokens

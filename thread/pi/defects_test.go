@@ -51,9 +51,9 @@ func TestDefects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
 			put(t, home, project+named(at, treeID), tt.session)
-			threadtest.Untouched(t, home)
+			threadtest.CheckUnchanged(t, home)
 			p := provider(t, home)
-			said, th := threadtest.Sound(t, p, treeID), threadtest.Load(t, p, treeID)
+			said, th := threadtest.CheckThread(t, p, treeID), threadtest.Load(t, p, treeID)
 			if !slices.Equal(said, tt.said) || th.State.Status != tt.status || len(th.Warnings) != tt.warnings {
 				t.Errorf("got %.200q, %+v, %q, want %.200q, %s, %d warnings", said, th.State, th.Warnings, tt.said, tt.status, tt.warnings)
 			}

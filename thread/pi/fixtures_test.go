@@ -81,12 +81,12 @@ func TestRealThreads(t *testing.T) {
 // TestRealFormats reads sessions that lie outside a home: the first version, and
 // a long one with two branches and two compactions.
 func TestRealFormats(t *testing.T) {
-	threadtest.EachStray(t, "pi", ".pi", func(t *testing.T, _, body string, b json.RawMessage) {
+	threadtest.EachOutside(t, "pi", ".pi", func(t *testing.T, _, body string, b json.RawMessage) {
 		f := threadtest.Figures[figures](t, b)
 		home := t.TempDir()
 		put(t, home, "p/by-hand.jsonl", body)
 		p := provider(t, home)
-		threadtest.Sound(t, p, f.ID)
+		threadtest.CheckThread(t, p, f.ID)
 		compare(t, f, threadtest.Load(t, p, f.ID))
 	})
 }
@@ -99,7 +99,7 @@ func TestRealStatuses(t *testing.T) {
 		"2-10_mid-turn-message-queued": 2, // the queued message's own turn
 		"2-20_user-esc-interrupt":      2, // the interruption, which the watcher can't tell
 	}
-	if got := threadtest.Statuses(t, pi.Driver(), map[string]int{"2-12_context-compaction": 2}); !maps.Equal(got, want) {
+	if got := threadtest.CheckPhases(t, pi.Driver(), map[string]int{"2-12_context-compaction": 2}); !maps.Equal(got, want) {
 		t.Errorf("got phases beyond those expected in %v, want %v", got, want)
 	}
 }

@@ -124,7 +124,7 @@ func named(at, id string) string {
 func put(t testing.TB, home, name, body string) string {
 	t.Helper()
 	path := filepath.Join(home, ".pi/agent/sessions", filepath.FromSlash(name))
-	threadtest.Put(t, body, path)
+	threadtest.WriteFile(t, body, path)
 	return path
 }
 

@@ -145,7 +145,7 @@ func TestSeveralInOneFile(t *testing.T) {
 func TestBranch(t *testing.T) {
 	dir := t.TempDir()
 	home(t, dir)
-	threadtest.Untouched(t, dir)
+	threadtest.CheckUnchanged(t, dir)
 	set := thread.NewSet([]thread.Driver{pi.Driver()}, func(string) string { return "" }, dir)
 	for entry, want := range map[string]string{"00000002": "user: one", "00000006": "assistant: First.", "00000008": "assistant: Lost."} {
 		v, err := set.Open(t.Context(), thread.URI{Provider: "pi", Thread: treeID, Agent: entry})
@@ -163,7 +163,7 @@ func TestBranch(t *testing.T) {
 func FuzzSession(f *testing.F) {
 	dir := f.TempDir()
 	home(f, dir)
-	threadtest.Seeds(f, dir, "*.jsonl")
+	threadtest.AddSeeds(f, dir, "*.jsonl")
 	f.Add([]byte(`{"type":"session","id":"a","parentSession":"a_b","timestamp":"2026-01-01T00:00:00Z","childIds":[1]}{"type":"message","id":"x","parentId":"x","message":{"role":"assistant","usage":{"input":-5,"output":9e99,"reasoning":1e400}}}`))
 	f.Add([]byte("{\"type\":\"label\",\"id\":\"a\",\"parentId\":\"b\"}\n{\"type\":\"label\",\"id\":\"b\",\"parentId\":\"a\",\"details\":{\"sessionFile\":\"/\"}}"))
 	home := f.TempDir()
@@ -174,7 +174,7 @@ func FuzzSession(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			threadtest.Sound(t, p, th.ID)
+			threadtest.CheckThread(t, p, th.ID)
 		}
 	})
 }

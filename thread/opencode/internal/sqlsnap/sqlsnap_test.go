@@ -63,7 +63,7 @@ func copied(t testing.TB, path string, wal int64) string {
 // rows reads all rows; an error is part of the answer.
 func rows(t testing.TB, path string) []string {
 	t.Helper()
-	threadtest.Untouched(t, filepath.Dir(path))
+	threadtest.CheckUnchanged(t, filepath.Dir(path))
 	db, err := sqlsnap.Open(t.Context(), path)
 	if err != nil {
 		return []string{"open: " + err.Error()}

@@ -14,36 +14,33 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// Shared returns the path of real transcripts, or of what other readers made of
-// them, which lie beside the repository where there are any. It skips the test
-// where there are none.
-func Shared(t testing.TB, name string) string {
+// Transcripts returns a path in the directory of published transcripts. It skips the
+// test if HANDOFF_TRANSCRIPTS is not set.
+func Transcripts(t testing.TB, path ...string) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("not inside the module")
-		}
-		dir = filepath.Dir(dir)
-	}
-	path := filepath.Join(filepath.Dir(dir), "shared", filepath.FromSlash(name))
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no real transcripts here: %v", err)
-	}
-	return path
+	return optional(t, "HANDOFF_TRANSCRIPTS", "published transcripts", path)
 }
 
-// Expected reads the figures that an independent program found in the real
-// transcripts of one provider, by path below the transcripts' folder.
+// optional returns a path in the directory that an environment variable names. The
+// path must exist.
+func optional(t testing.TB, env, what string, path []string) string {
+	t.Helper()
+	dir := os.Getenv(env)
+	if dir == "" {
+		t.Skipf("%s is not set: %s are not tested", env, what)
+	}
+	name := filepath.Join(append([]string{dir}, path...)...)
+	if _, err := os.Stat(name); err != nil {
+		t.Fatalf("%s: %v", env, err)
+	}
+	return name
+}
+
+// Expected reads the reference values of the transcripts of a provider, by path
+// relative to HANDOFF_TRANSCRIPTS.
 func Expected(t testing.TB, provider string) map[string]json.RawMessage {
 	t.Helper()
-	b, err := os.ReadFile(Shared(t, "fixtures/transcripts/EXPECTED.json"))
+	b, err := os.ReadFile(Transcripts(t, "EXPECTED.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,19 +52,19 @@ func Expected(t testing.TB, provider string) map[string]json.RawMessage {
 	return all
 }
 
-// Homes returns the folders of real transcripts of one provider that hold a
-// directory of this name, as a user's home does.
+// Homes returns the directories of published transcripts of a provider that contain
+// a directory of this name, as a user's home directory does.
 func Homes(t testing.TB, provider, dir string) []string {
 	t.Helper()
 	var homes []string
-	err := filepath.WalkDir(Shared(t, "fixtures/transcripts/"+provider), func(path string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(Transcripts(t, provider), func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() && filepath.Base(path) == filepath.Base(dir) && strings.HasSuffix(filepath.ToSlash(path), "/"+dir) {
 			homes = append(homes, strings.TrimSuffix(path, string(filepath.Separator)+filepath.FromSlash(dir)))
 		}
 		return err
 	})
 	if err != nil || len(homes) == 0 {
-		t.Fatalf("no homes: %v", err)
+		t.Fatalf("no home directories: %v", err)
 	}
 	return homes
 }
@@ -75,17 +72,16 @@ func Homes(t testing.TB, provider, dir string) []string {
 // A Scenario is a session that was watched while it was recorded.
 type Scenario struct {
 	Name     string
-	Sessions []string // the ids that were seen, as the watcher called them
-	Phases   []string // ready, working or waiting, in order, each different from the one before
+	Sessions []string // the watcher's names of the sessions
+	Phases   []string // ready, working or waiting, in order, without repetitions
 }
 
-// Scenarios reads what a correct reader must say at each moment of the sessions
-// that were watched.
+// Scenarios reads the asserted phases of the sessions that were watched.
 func Scenarios(t testing.TB, provider string) []Scenario {
 	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(Shared(t, "fixtures/transcripts/"+provider), "*", "_truth", "*"))
+	dirs, err := filepath.Glob(filepath.Join(Transcripts(t, provider), "*", "_truth", "*"))
 	if err != nil || len(dirs) == 0 {
-		t.Skipf("no session was watched: %v", err)
+		t.Skipf("no watched sessions: %v", err)
 	}
 	var list []Scenario
 	for _, dir := range dirs {
@@ -121,8 +117,8 @@ func eachLine(t testing.TB, path string, do func(map[string]any)) {
 	}
 }
 
-// Replay writes the transcript source, a path below home, again below another
-// home, line by line, and returns the phases that a watcher would see.
+// Replay copies a transcript line by line from one home directory to another and
+// returns the phases after each line. source is its path relative to home.
 func Replay(t testing.TB, d thread.Driver, home, source, id string) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(home, source))
@@ -165,7 +161,7 @@ func Replay(t testing.TB, d thread.Driver, home, source, id string) []string {
 	return phases
 }
 
-// Phase says a state in the watchers' words.
+// Phase returns the watcher's word for a state.
 func Phase(s thread.State) string {
 	switch {
 	case s.Waiting != "":
@@ -176,8 +172,8 @@ func Phase(s thread.State) string {
 	return "ready"
 }
 
-// Agree returns how many of the phases that were expected were seen in order.
-// A phase that was seen and not expected is not counted.
+// Agree returns how many of the expected phases were seen, in order. Additional
+// phases are ignored.
 func Agree(seen, expected []string) int {
 	n := 0
 	for _, s := range seen {
