@@ -18,7 +18,7 @@ import (
 // each call as another process would.
 type BodiesOpener func(t *testing.T) (open func() handoff.Bodies)
 
-// RunBodies holds the stores that prepare makes against the contract of
+// RunBodies tests the stores that prepare makes against the contract of
 // handoff.Bodies.
 func RunBodies(t *testing.T, prepare BodiesOpener) {
 	for name, test := range map[string]func(*testing.T, func() handoff.Bodies){
@@ -92,7 +92,7 @@ func notKept(t *testing.T, open func() handoff.Bodies) {
 
 var errSource = errors.New("the source broke")
 
-// failedRead checks that what could not be read whole is not kept.
+// failedRead checks that what could not be read completely is not stored.
 func failedRead(t *testing.T, open func() handoff.Bodies) {
 	for _, n := range []int{0, 1, 1 << 20, 3 << 20} {
 		text := strings.Repeat("x", n)

@@ -18,7 +18,7 @@ import (
 // each call as another process would.
 type IndexOpener func(t *testing.T) (open func() handoff.Index)
 
-// RunIndex holds the indexes that prepare makes against the contract of
+// RunIndex tests the indexes that prepare makes against the contract of
 // handoff.Index.
 func RunIndex(t *testing.T, prepare IndexOpener) {
 	for name, test := range map[string]func(*testing.T, func() handoff.Index){
@@ -65,7 +65,7 @@ type TB interface {
 	Context() context.Context
 }
 
-// CheckAnswers compares what two readers say of everything that the records
+// CheckAnswers compares what two readers answer about everything that the records
 // name, and of everything there is, page by page.
 func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 	t.Helper()
@@ -248,7 +248,7 @@ func unreadable(t *testing.T, open func() handoff.Index) {
 	}
 	page, err := open().Artifacts(t.Context(), handoff.ArtifactQuery{})
 	if err != nil || len(page.Artifacts) != 2 || len(page.Damaged) != 1 || page.Damaged[0] != 2 {
-		t.Errorf("Artifacts = %d artifacts, damaged %v, %v, want 2 and place 2", len(page.Artifacts), page.Damaged, err)
+		t.Errorf("Artifacts = %d artifacts, damaged %v, %v, want 2 and record 2", len(page.Artifacts), page.Damaged, err)
 	}
 	if seq, err := open().Seq(t.Context()); seq != 3 || err != nil {
 		t.Errorf("Seq = %d, %v, want 3", seq, err)

@@ -1,4 +1,4 @@
-// Package logtest is what every log must do, as one suite.
+// Package logtest is the conformance suite of logs, body stores and indexes.
 package logtest
 
 import (
@@ -19,7 +19,7 @@ import (
 // call as another process would.
 type Opener func(t *testing.T) (open func() handoff.Log)
 
-// Run holds the logs that prepare makes against the contract of handoff.Log.
+// Run tests the logs that prepare makes against the contract of handoff.Log.
 func Run(t *testing.T, prepare Opener) {
 	for name, test := range map[string]func(*testing.T, func() handoff.Log){
 		"Empty":          empty,
@@ -63,7 +63,7 @@ func Append(t testing.TB, log handoff.Log, path string) handoff.Record {
 	return r
 }
 
-// Collect returns what the log holds after the given place.
+// Collect returns the records of a log after the given position.
 func Collect(t testing.TB, log handoff.Log, after handoff.Seq) []handoff.Record {
 	t.Helper()
 	var list []handoff.Record
@@ -86,7 +86,7 @@ func ids(records []handoff.Record) []string {
 
 func empty(t *testing.T, open func() handoff.Log) {
 	if got := Collect(t, open(), 0); len(got) != 0 {
-		t.Errorf("an empty log holds %v", ids(got))
+		t.Errorf("an empty log contains %v", ids(got))
 	}
 }
 
@@ -96,7 +96,7 @@ func order(t *testing.T, open func() handoff.Log) {
 	for i := range 40 {
 		r := Append(t, log, fmt.Sprintf("%d.md", i))
 		if r.Seq != handoff.Seq(i+1) {
-			t.Fatalf("append %d: place %d, want %d", i, r.Seq, i+1)
+			t.Fatalf("append %d: record %d, want %d", i, r.Seq, i+1)
 		}
 		want = append(want, r.ID)
 	}
@@ -109,7 +109,7 @@ func order(t *testing.T, open func() handoff.Log) {
 			}
 			for i, r := range got {
 				if r.Seq != after+handoff.Seq(i)+1 {
-					t.Errorf("Read(%d): record %d has place %d", after, i, r.Seq)
+					t.Errorf("Read(%d): record %d has Seq %d", after, i, r.Seq)
 				}
 			}
 		}
@@ -173,7 +173,7 @@ func earlyStop(t *testing.T, open func() handoff.Log) {
 	}
 }
 
-// severalWriters checks that each place holds one record, that each writer's
+// severalWriters checks that each position has one record, that each writer's
 // records keep their order, and that nothing is lost.
 func severalWriters(t *testing.T, open func() handoff.Log) {
 	const writers, each = 8, 25
@@ -195,7 +195,7 @@ func severalWriters(t *testing.T, open func() handoff.Log) {
 	for w, list := range wrote {
 		for i, r := range list {
 			if got[r.Seq-1].ID != r.ID {
-				t.Errorf("place %d holds %s, want %s", r.Seq, got[r.Seq-1].ID, r.ID)
+				t.Errorf("record %d is %s, want %s", r.Seq, got[r.Seq-1].ID, r.ID)
 			}
 			if i > 0 && r.Seq <= list[i-1].Seq {
 				t.Errorf("writer %d: record %d came before its predecessor", w, i)
@@ -224,7 +224,7 @@ func readWhileGrow(t *testing.T, open func() handoff.Log) {
 				t.Fatal(err)
 			}
 			if r.Seq != seen+1 {
-				t.Fatalf("place %d follows %d", r.Seq, seen)
+				t.Fatalf("record %d follows %d", r.Seq, seen)
 			}
 			seen = r.Seq
 		}

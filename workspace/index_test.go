@@ -23,7 +23,7 @@ import (
 	"github.com/agent-handoff/handoff/logtest"
 )
 
-// TestMain lets this binary stand for a process of its own.
+// TestMain lets this binary act as another process.
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv("LOCAL_TEST_PUBLISH") != "":
@@ -92,14 +92,14 @@ func listAll(dir string) int {
 	return 0
 }
 
-// acks are what publishing processes were told.
+// acks are the acknowledgements that publishing processes got.
 type acks struct {
 	sync.Mutex
 	ids     []string
 	longest int // milliseconds
 }
 
-// read takes what a process says until its end.
+// read reads the output of a process to its end.
 func (a *acks) read(r io.Reader) {
 	for line := bufio.NewScanner(r); line.Scan(); {
 		id, ms, _ := strings.Cut(line.Text(), " ")
@@ -127,7 +127,7 @@ func listed(t *testing.T, dir string) []string {
 }
 
 // TestManyProcesses has many processes publish in one workspace at once, 64 of
-// them 50 times each where HANDOFF_LONG is set, each a kept body of its own: each publish is one whole record, none is refused,
+// them 50 times each where HANDOFF_LONG is set, each a kept body of its own: each publish is one complete record, none is refused,
 // none waits long, and what was acknowledged is found by another process at
 // once.
 func TestManyProcesses(t *testing.T) {
@@ -136,7 +136,7 @@ func TestManyProcesses(t *testing.T) {
 		processes, each = 64, 50
 	}
 	dir := testWorkspace(t)
-	var told acks
+	var acknowledged acks
 	var wg sync.WaitGroup
 	for range processes {
 		wg.Go(func() {
@@ -146,7 +146,7 @@ func TestManyProcesses(t *testing.T) {
 				err = cmd.Start()
 			}
 			if err == nil {
-				told.read(out)
+				acknowledged.read(out)
 				err = cmd.Wait()
 			}
 			if err != nil {
@@ -163,7 +163,7 @@ func TestManyProcesses(t *testing.T) {
 			running = false
 		default:
 		}
-		want := told.sorted()
+		want := acknowledged.sorted()
 		got := listed(t, dir)
 		for _, id := range want {
 			if _, found := slices.BinarySearch(got, id); !found {
@@ -171,8 +171,8 @@ func TestManyProcesses(t *testing.T) {
 			}
 		}
 	}
-	want := told.sorted()
-	t.Logf("longest publish: %d ms; %d listings meanwhile", told.longest, looks)
+	want := acknowledged.sorted()
+	t.Logf("longest publish: %d ms; %d listings at the same time", acknowledged.longest, looks)
 	if got := listed(t, dir); len(want) != processes*each || !slices.Equal(got, want) {
 		t.Errorf("%d listed, %d acknowledged, want %d, the same", len(got), len(want), processes*each)
 	}
@@ -180,7 +180,7 @@ func TestManyProcesses(t *testing.T) {
 }
 
 // wholeRecords holds that the log has the given artifacts, sorted by id, and
-// nothing else, and that nothing but the index lies beside it.
+// nothing else, and that there is nothing but the index beside it.
 func wholeRecords(t *testing.T, dir string, want []string) {
 	t.Helper()
 	w := openDir(t, dir)
@@ -189,7 +189,7 @@ func wholeRecords(t *testing.T, dir string, want []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, whole := r.Fact.(*handoff.ArtifactPublished); !whole {
+		if _, ok := r.Fact.(*handoff.ArtifactPublished); !ok {
 			t.Errorf("record %d is %s, want an artifact", r.Seq, r.Type)
 		}
 		stored = append(stored, r.ID)
@@ -246,9 +246,9 @@ var harms = map[string]func(t *testing.T, dir, file string){
 	"locked by a dead process": lockedByTheDead,
 }
 
-// TestIndexTrouble does harm to the index of a workspace and checks that every
+// TestIndexDamaged does harm to the index of a workspace and checks that every
 // answer is as from memory, before and after one more publish.
-func TestIndexTrouble(t *testing.T) {
+func TestIndexDamaged(t *testing.T) {
 	for name, harm := range harms {
 		if name == "ahead of the log" {
 			continue // TestLogLost
@@ -265,8 +265,8 @@ func TestIndexTrouble(t *testing.T) {
 	}
 }
 
-// TestIndexTroubleWhileOpen does harm to the index under an open workspace.
-func TestIndexTroubleWhileOpen(t *testing.T) {
+// TestIndexDamagedWhileOpen does harm to the index under an open workspace.
+func TestIndexDamagedWhileOpen(t *testing.T) {
 	dir := testWorkspace(t)
 	publishSome(t, dir, 30)
 	w := openDir(t, dir)
@@ -332,7 +332,7 @@ func TestReadingMakesNothing(t *testing.T) {
 	}
 }
 
-// TestIndexInCache checks that the index lies in the cache where it can't lie
+// TestIndexInCache checks that the index is in the cache where it can't be
 // beside the log, and that search works there and without any file.
 func TestIndexInCache(t *testing.T) {
 	for _, cache := range []string{t.TempDir(), ""} {
@@ -358,7 +358,7 @@ func TestIndexInCache(t *testing.T) {
 	}
 }
 
-// checkWorkspace compares what a newly opened workspace says with an index in
+// checkWorkspace compares the answers of a newly opened workspace with an index in
 // memory over the same log, which holds n records or more. It returns how many.
 func checkWorkspace(t *testing.T, dir string, n int) int {
 	t.Helper()

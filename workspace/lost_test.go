@@ -13,7 +13,7 @@ import (
 
 // TestLogLost takes the end of a log away, which its index knows: what is left
 // is read, no record is put where one was, by this process or another, until a
-// repair says that they are gone; and reading makes nobody forget it.
+// repair accepts that they are gone, and reading does not change that.
 func TestLogLost(t *testing.T) {
 	dir := testWorkspace(t)
 	publishSome(t, dir, 10)

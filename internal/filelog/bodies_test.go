@@ -189,16 +189,16 @@ func TestBodyFaults(t *testing.T) {
 	}
 }
 
-// TestRepairKeepsDamagedAside checks that what is damaged is kept under another
-// name, and that the body can be kept anew then.
-func TestRepairKeepsDamagedAside(t *testing.T) {
+// TestRepairQuarantinesDamage checks that what is damaged is kept under another
+// name, and that the body can be stored again then.
+func TestRepairQuarantinesDamage(t *testing.T) {
 	for _, fault := range bodyFaults {
 		k := newKeeping(t)
 		text := strings.Repeat("text", 100)
 		_, d := k.publish(text)
 		_, other := k.publish("other")
 		fault.do(k, d, other, len(text))
-		spoilt, _ := os.ReadFile(k.file(d))
+		damaged, _ := os.ReadFile(k.file(d))
 		if err := repairAll(t, k.log); err != nil {
 			t.Errorf("%s: repair: %v", fault.name, err)
 		}
@@ -209,14 +209,14 @@ func TestRepairKeepsDamagedAside(t *testing.T) {
 			t.Errorf("%s: check forgets that the body is missing: %+v, %v", fault.name, report, err)
 		}
 		k.put(text)
-		aside, _ := filepath.Glob(k.file(d) + quarantinedBody + "*")
+		quarantined, _ := filepath.Glob(k.file(d) + quarantinedBody + "*")
 		report, err := checkAll(t, k.log)
-		if err != nil || !report.OK() || len(report.Findings) != len(aside) || len(aside) == 0 && fault.name != "missing" {
-			t.Errorf("%s: check after the body was kept anew: %+v, %v, aside is %q", fault.name, report, err, aside)
+		if err != nil || !report.OK() || len(report.Findings) != len(quarantined) || len(quarantined) == 0 && fault.name != "missing" {
+			t.Errorf("%s: check after the body was stored again: %+v, %v, the quarantined file is %q", fault.name, report, err, quarantined)
 		}
-		for _, name := range aside {
-			if b, _ := os.ReadFile(name); string(b) != string(spoilt) {
-				t.Errorf("%s: aside is %q, want %q", fault.name, b, spoilt)
+		for _, name := range quarantined {
+			if b, _ := os.ReadFile(name); string(b) != string(damaged) {
+				t.Errorf("%s: the quarantined file is %q, want %q", fault.name, b, damaged)
 			}
 		}
 		if got := k.collected(); len(got) != 0 {
@@ -279,7 +279,7 @@ func TestCollect(t *testing.T) {
 	}
 	k.put("orphan")
 	if got := k.collected(); len(got) != 0 {
-		t.Errorf("a body that was kept anew was collected: %v", got)
+		t.Errorf("a body that was stored again was collected: %v", got)
 	}
 }
 
@@ -313,9 +313,9 @@ func TestCollectRefuses(t *testing.T) {
 	}
 }
 
-// TestCollectSparesKeptAnew checks that a body which a publish came to need
+// TestCollectSparesStoredAgain checks that a body which a publish came to need
 // after it was found unneeded stays.
-func TestCollectSparesKeptAnew(t *testing.T) {
+func TestCollectSparesStoredAgain(t *testing.T) {
 	k := newKeeping(t)
 	k.publish("a")
 	x, y := k.put("x"), k.put("y")
@@ -336,7 +336,7 @@ func TestCollectSparesKeptAnew(t *testing.T) {
 	}
 }
 
-// TestInterruptedCollection checks that a body that was set aside is found.
+// TestInterruptedCollection checks that a body that was being removed is found.
 func TestInterruptedCollection(t *testing.T) {
 	k := newKeeping(t)
 	_, d := k.publish("a")

@@ -17,9 +17,9 @@ import (
 	"github.com/agent-handoff/handoff/logtest"
 )
 
-// whole returns a directory with a log of twelve artifacts, in shards of five,
-// each with its second name.
-func whole(t *testing.T) string {
+// intactLog returns a directory with a log of twelve artifacts, in shards of five,
+// each with its ID link.
+func intactLog(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "handoff")
 	log := openQuick(dir)
@@ -31,7 +31,7 @@ func whole(t *testing.T) string {
 	return dir
 }
 
-// A site is a whole log in which a fault is to be made.
+// A site is an intact log in which a fault is to be made.
 type site struct {
 	t   *testing.T
 	dir string
@@ -42,7 +42,7 @@ func (s site) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s site) number(n handoff.Seq) string { return s.path(s.log.name(n)) }
 
-// second returns the second name of record n.
+// second returns the ID link of record n.
 func (s site) second(n handoff.Seq) string {
 	return s.log.File(logtest.Collect(s.t, s.log, n-1)[0])
 }
@@ -62,13 +62,13 @@ func (s site) must(errs ...error) {
 
 func (s site) put(name, content string) { s.must(os.WriteFile(s.path(name), []byte(content), 0o600)) }
 
-// faults are single faults: each is found under its name, and mended where that
+// faults are single faults: each is found under its name, and repaired where that
 // needs no record to change.
 var faults = map[string]struct {
-	make   func(site)
-	name   func(site) string // of the finding; the empty log's where nil
-	text   string
-	mended bool
+	make     func(site)
+	name     func(site) string // of the finding; the empty log's where nil
+	text     string
+	repaired bool
 }{
 	"bit flip": {
 		make: func(s site) {
@@ -92,11 +92,11 @@ var faults = map[string]struct {
 	},
 	"missing first": {
 		make: func(s site) { s.must(os.Remove(s.second(1)), os.Remove(s.number(1))) },
-		name: func(s site) string { return s.log.name(1) }, text: "record 1 is missing", mended: true,
+		name: func(s site) string { return s.log.name(1) }, text: "record 1 is missing", repaired: true,
 	},
 	"missing": {
 		make: func(s site) { s.must(os.Remove(s.second(7)), os.Remove(s.number(7))) },
-		name: func(s site) string { return s.log.name(7) }, text: "record 7 is missing", mended: true,
+		name: func(s site) string { return s.log.name(7) }, text: "record 7 is missing", repaired: true,
 	},
 	"missing shard": {
 		make: func(s site) {
@@ -105,9 +105,9 @@ var faults = map[string]struct {
 			}
 			s.must(os.RemoveAll(s.path("log/00000001")))
 		},
-		name: func(s site) string { return s.log.name(6) }, text: "records 6 to 10 are missing", mended: true,
+		name: func(s site) string { return s.log.name(6) }, text: "records 6 to 10 are missing", repaired: true,
 	},
-	"missing, found by its second name": {
+	"missing, found by its ID link": {
 		make: func(s site) { s.must(os.Remove(s.number(12))) }, text: "belongs to no record",
 		name: func(s site) string { return recordsDir },
 	},
@@ -120,24 +120,24 @@ var faults = map[string]struct {
 		},
 		name: func(s site) string { return s.log.name(9) }, text: "has the id",
 	},
-	"second name of another record": {
+	"ID link of another record": {
 		make: func(s site) {
 			name := s.second(3)
 			s.must(os.Remove(name), os.Link(s.number(4), name))
 		},
-		name: func(s site) string { return recordsDir }, text: "differs from record 3", mended: true,
+		name: func(s site) string { return recordsDir }, text: "differs from record 3", repaired: true,
 	},
-	"second name with other bytes": {
+	"ID link with other bytes": {
 		make: func(s site) { overwrite(s.t, s.second(3), "{}") },
-		name: func(s site) string { return recordsDir }, text: "differs from record 3", mended: true,
+		name: func(s site) string { return recordsDir }, text: "differs from record 3", repaired: true,
 	},
-	"second name of nothing": {
+	"ID link of nothing": {
 		make: func(s site) { s.put(recordsDir+"/art_01K0000000000000000000000A.json", "{}") },
 		name: func(s site) string { return recordsDir }, text: "belongs to no record",
 	},
 	"wrong number": {
 		make: func(s site) { s.must(os.Rename(s.number(12), s.path("log/00000002/000000000014.json"))) },
-		name: func(s site) string { return s.log.name(12) }, text: "records 12 to 13 are missing", mended: true,
+		name: func(s site) string { return s.log.name(12) }, text: "records 12 to 13 are missing", repaired: true,
 	},
 	"far number": {
 		make: func(s site) {
@@ -163,11 +163,11 @@ var faults = map[string]struct {
 	},
 	"no identity": {
 		make: func(s site) { s.must(os.Remove(s.path(idName))) },
-		name: func(s site) string { return idName }, text: "invalid log ID", mended: true,
+		name: func(s site) string { return idName }, text: "invalid log ID", repaired: true,
 	},
 	"bad identity": {
 		make: func(s site) { overwrite(s.t, s.path(idName), strings.Repeat("x", 32)) },
-		name: func(s site) string { return idName }, text: "invalid log ID", mended: true,
+		name: func(s site) string { return idName }, text: "invalid log ID", repaired: true,
 	},
 	"no log, but records": {
 		make: func(s site) { s.must(os.RemoveAll(s.path("log"))) },
@@ -179,7 +179,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 	for name, tt := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := site{t: t, dir: whole(t)}
+			s := site{t: t, dir: intactLog(t)}
 			s.log = openQuick(s.dir)
 			s.must(sound(t, s.log))
 			tt.make(s)
@@ -197,14 +197,14 @@ func TestCheckFindsEachFault(t *testing.T) {
 			}
 
 			err = repairAll(t, openQuick(s.dir))
-			if tt.mended && err != nil {
+			if tt.repaired && err != nil {
 				t.Errorf("repair: %v", err)
 			}
 			unchanged(t, before, files(t, s.dir))
-			if err := sound(t, openQuick(s.dir)); (err == nil) != tt.mended {
-				t.Errorf("after repair: %v, want sound: %v", err, tt.mended)
+			if err := sound(t, openQuick(s.dir)); (err == nil) != tt.repaired {
+				t.Errorf("after repair: %v, want sound: %v", err, tt.repaired)
 			}
-			if tt.mended {
+			if tt.repaired {
 				s.must(lossless(t, s.dir, openQuick(s.dir), nil))
 			}
 		})
@@ -221,10 +221,10 @@ func unchanged(t *testing.T, before, after map[string]string) {
 	}
 }
 
-// TestRepairFillsHoles marks each place of a lost record, and renews the log's
+// TestRepairFillsHoles marks each lost record, and renews the log's
 // identity, once.
 func TestRepairFillsHoles(t *testing.T) {
-	s := site{t: t, dir: whole(t)}
+	s := site{t: t, dir: intactLog(t)}
 	s.log = openQuick(s.dir)
 	lost := []handoff.Seq{1, 5, 6, 9}
 	for _, n := range lost {
@@ -255,12 +255,12 @@ func TestRepairFillsHoles(t *testing.T) {
 	}
 }
 
-// TestRepairDies stops a repair ahead of each of its steps: the next one mends
+// TestRepairDies stops a repair ahead of each of its steps: the next one repairs
 // the log, and the hole is not filled before the identity is new.
 func TestRepairDies(t *testing.T) {
 	died := errors.New("died")
 	for at := 1; ; at++ {
-		s := site{t: t, dir: whole(t)}
+		s := site{t: t, dir: intactLog(t)}
 		s.log = openQuick(s.dir)
 		s.must(os.Remove(s.second(7)), os.Remove(s.number(7)), os.Remove(s.second(8)))
 		old, err := s.log.ID(t.Context())
@@ -296,8 +296,8 @@ func TestNotes(t *testing.T) {
 		text  string
 		stays bool // a repair keeps it
 	}{
-		"second name missing": {make: func(s site) { s.must(os.Remove(s.second(3))) }, text: "is missing"},
-		"all second names missing": {
+		"ID link missing": {make: func(s site) { s.must(os.Remove(s.second(3))) }, text: "is missing"},
+		"all ID links missing": {
 			make: func(s site) { s.must(os.RemoveAll(s.path(recordsDir))) }, text: "is missing",
 		},
 		"copied": {make: func(s site) { overwrite(s.t, s.second(3), s.content(s.number(3))) }, text: "is a copy", stays: true},
@@ -322,10 +322,10 @@ func TestNotes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := site{t: t, dir: whole(t)}
+			s := site{t: t, dir: intactLog(t)}
 			s.log = openQuick(s.dir)
 			tt.make(s)
-			says := func() bool {
+			noted := func() bool {
 				report, err := checkAll(t, openQuick(s.dir))
 				s.must(err)
 				if !report.OK() {
@@ -334,14 +334,14 @@ func TestNotes(t *testing.T) {
 				return slices.ContainsFunc(report.Findings, func(f handoff.Finding) bool { return strings.Contains(f.Text, tt.text) })
 			}
 			before := files(t, s.dir)
-			if !says() {
+			if !noted() {
 				t.Errorf("check has no note %q", tt.text)
 			}
 			err := repairAll(t, openQuick(s.dir))
 			s.must(err)
 			unchanged(t, before, files(t, s.dir))
-			if says() != tt.stays {
-				t.Errorf("after repair a note says %q: %v, want %v", tt.text, !tt.stays, tt.stays)
+			if noted() != tt.stays {
+				t.Errorf("after repair there is a note %q: %v, want %v", tt.text, !tt.stays, tt.stays)
 			}
 		})
 	}
@@ -397,7 +397,7 @@ func TestCheckWhileWriting(t *testing.T) {
 	}
 	report, err := checkAll(t, open())
 	if err != nil || report.Records != 1200 || len(report.Findings) != 0 {
-		t.Errorf("check of the whole log: %d records, %v, %v; want 1200 and nothing found", report.Records, report.Findings, err)
+		t.Errorf("check of the log: %d records, %v, %v; want 1200 and nothing found", report.Records, report.Findings, err)
 	}
 	for name, content := range files(t, dir) {
 		if strings.Contains(name, quarantinedLink) || bytes.Contains([]byte(content), []byte("log.gap")) {

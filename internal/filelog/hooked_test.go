@@ -140,14 +140,14 @@ func interleave(seed uint64, writers ...func(yield func())) {
 	}
 }
 
-// An ack is what a writer was told: the record with this id is at this place.
+// An ack is an acknowledgement: the record with this id has this number.
 type ack struct {
 	id  string
 	seq handoff.Seq
 }
 
-// lossless returns an error unless the log below dir opens, holds each
-// acknowledged record in its place, has no hole and no torn record, passes its
+// lossless returns an error unless the log in dir opens, has each
+// acknowledged record under its number, has no hole and no torn record, passes its
 // check, and takes another record.
 func lossless(t *testing.T, dir string, log *Log, acks []ack) error {
 	t.Helper()
@@ -178,7 +178,7 @@ func lossless(t *testing.T, dir string, log *Log, acks []ack) error {
 			return fmt.Errorf("append afterwards: %w", err)
 		}
 		if int(seq) != len(stored)+1 {
-			return fmt.Errorf("append afterwards: place %d, want %d", seq, len(stored)+1)
+			return fmt.Errorf("append afterwards: record %d, want %d", seq, len(stored)+1)
 		}
 		stored = append(stored, handoff.Record{})
 	}
@@ -214,7 +214,7 @@ func sound(t *testing.T, log *Log) error {
 	return nil
 }
 
-// files returns the content of every regular file below dir.
+// files returns the content of every regular file in dir.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

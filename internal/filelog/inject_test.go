@@ -23,7 +23,7 @@ type injection struct {
 	records []handoff.Record
 }
 
-// inject returns a whole log of facts of several types, in shards of five, of
+// inject returns an intact log of facts of several types, in shards of five, of
 // which every other artifact is kept, some with the same body.
 func inject(t *testing.T, random *rand.Rand) injection {
 	t.Helper()
@@ -46,7 +46,7 @@ func inject(t *testing.T, random *rand.Rand) injection {
 			}
 		}
 	}
-	k.publish("the newest") // what is lost at the end of a log shows by its second name alone
+	k.publish("the newest") // what is lost at the end of a log shows by its ID link alone
 	return injection{s, random, logtest.Collect(t, s.log, 0)}
 }
 
@@ -110,20 +110,20 @@ var injections = map[string]func(i injection) []string{
 	"record: bit flip": func(i injection) []string {
 		n := i.any().Seq
 		i.flip(i.log.name(n))
-		return []string{i.log.name(n), i.secondName(n)}
+		return []string{i.log.name(n), i.linkName(n)}
 	},
 	"record: truncated": func(i injection) []string {
 		n := i.any().Seq
 		i.cut(i.log.name(n))
-		return []string{i.log.name(n), i.secondName(n)}
+		return []string{i.log.name(n), i.linkName(n)}
 	},
 	"record: missing": func(i injection) []string {
 		r := i.any()
 		i.must(os.Remove(i.number(r.Seq)))
 		if int(r.Seq) == len(i.records) {
-			return []string{i.secondName(r.Seq)}
+			return []string{i.linkName(r.Seq)}
 		}
-		return []string{i.log.name(r.Seq), i.secondName(r.Seq)}
+		return []string{i.log.name(r.Seq), i.linkName(r.Seq)}
 	},
 	"record: wrong number": func(i injection) []string {
 		n, to := i.any().Seq, handoff.Seq(len(i.records)+2+i.random.IntN(3))
@@ -133,16 +133,16 @@ var injections = map[string]func(i injection) []string{
 		}
 		return []string{i.log.name(n), i.log.name(handoff.Seq(len(i.records) + 1))}
 	},
-	"record: in another's place": func(i injection) []string {
+	"record: under another number": func(i injection) []string {
 		n, to := i.any().Seq, i.artifact(false).Seq
 		if n == to {
 			n = to%handoff.Seq(len(i.records)) + 1
 		}
 		i.must(os.Rename(i.number(n), i.number(to)))
-		if int(n) == len(i.records) { // where it took the place of what has no second name, only an index can tell
-			return []string{i.secondName(to), i.secondName(n)}
+		if int(n) == len(i.records) { // where it replaced a record without an ID link, only an index can show it
+			return []string{i.linkName(to), i.linkName(n)}
 		}
-		return []string{i.log.name(n), i.secondName(to), i.secondName(n)}
+		return []string{i.log.name(n), i.linkName(to), i.linkName(n)}
 	},
 	"record: doubled id": func(i injection) []string {
 		n, from := i.any().Seq, i.any()
@@ -153,27 +153,27 @@ var injections = map[string]func(i injection) []string{
 		i.must(err)
 		b = bytes.Replace(bytes.Clone(b), []byte(`"createdAt":"20`), []byte(`"createdAt":"21`), 1)
 		i.must(os.Remove(i.number(n)), os.WriteFile(i.number(n), sealed(b), 0o400))
-		return []string{i.log.name(max(n, from.Seq)), i.secondName(n), i.secondName(from.Seq)}
+		return []string{i.log.name(max(n, from.Seq)), i.linkName(n), i.linkName(from.Seq)}
 	},
-	"second name: of another record": func(i injection) []string {
+	"ID link: of another record": func(i injection) []string {
 		r, other := i.artifact(false), i.any()
 		for other.Seq == r.Seq {
 			other = i.any()
 		}
 		i.must(os.Remove(i.log.File(r)), os.Link(i.number(other.Seq), i.log.File(r)))
-		return []string{i.secondName(r.Seq)}
+		return []string{i.linkName(r.Seq)}
 	},
-	"second name: other bytes": func(i injection) []string {
+	"ID link: other bytes": func(i injection) []string {
 		r := i.artifact(false)
 		b := []byte(i.content(i.log.File(r)))
 		b[i.random.IntN(len(b))] ^= 1
 		i.must(os.Remove(i.log.File(r)), os.WriteFile(i.log.File(r), b, 0o400))
-		return []string{i.secondName(r.Seq)}
+		return []string{i.linkName(r.Seq)}
 	},
-	"second name: a link to nowhere": func(i injection) []string {
+	"ID link: a link to nowhere": func(i injection) []string {
 		r := i.artifact(false)
 		i.must(os.Remove(i.log.File(r)), os.Symlink("nowhere", i.log.File(r)))
-		return []string{i.secondName(r.Seq)}
+		return []string{i.linkName(r.Seq)}
 	},
 	"body: bit flip": func(i injection) []string {
 		name, _ := i.body()
@@ -221,12 +221,12 @@ func bodyDigest(name string) string {
 	return handoff.SHA256 + ":" + strings.ReplaceAll(strings.TrimPrefix(name, bodiesDir+"/"), "/", "")
 }
 
-// secondName returns the second name of record n, or "" where it has none.
-func (i injection) secondName(n handoff.Seq) string {
+// linkName returns the ID link of record n, or "" where it has none.
+func (i injection) linkName(n handoff.Seq) string {
 	if id := i.records[n-1].ID; handoff.IsArtifactID(id) {
 		return recordsDir + "/" + id + ".json"
 	}
-	return "no second name"
+	return "no ID link"
 }
 
 // TestInjectedFaults makes one random fault after another, 50 of them, or 1,000

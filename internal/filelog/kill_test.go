@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A writer is a process that appends records to the log below dir.
+// A writer is a process that appends records to the log in dir.
 type writer struct {
 	dir     string
 	shard   int

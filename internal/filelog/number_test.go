@@ -93,14 +93,14 @@ func stretch(first, last handoff.Seq) (list []handoff.Seq) {
 	return list
 }
 
-// TestHoleIsRefused looks for holes as a process does that comes new to a log.
+// TestHoleIsRefused tests holes with a process that has not seen the log before.
 func TestHoleIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		records int
 		gone    []handoff.Seq
-		read    string // what reading says, "" where it sees nothing
-		append  string // what appending says; a hole that no new record can land in is no concern of its
+		read    string // the error of a read, "" for none
+		append  string // the error of an append, "" if the hole is not where a record would be put
 	}{
 		"the next":             {4, stretch(3, 3), "record 3 is missing: 4 exists", "record 3 is missing: 4 exists"},
 		"64 before another":    {67, stretch(3, 66), "record 3 is missing: 67 exists", "record 3 is missing: 67 exists"},
@@ -206,8 +206,8 @@ func (l *Log) mustAppend(t *testing.T) handoff.Seq {
 	return logtest.Append(t, l, "a.md").Seq
 }
 
-// TestReadBeyondTheEnd holds that a place that a reader only asks for does not
-// make a hole.
+// TestReadBeyondTheEnd holds that a position that a reader only asks for does not
+// become a hole.
 func TestReadBeyondTheEnd(t *testing.T) {
 	dir := hollow(t, 3)
 	log := openQuick(dir)
@@ -217,7 +217,7 @@ func TestReadBeyondTheEnd(t *testing.T) {
 		}
 	}
 	if n := log.mustAppend(t); n != 4 {
-		t.Errorf("append after a read beyond the end has place %d, want 4", n)
+		t.Errorf("append after a read beyond the end is record %d, want 4", n)
 	}
 	if got := logtest.Collect(t, openQuick(dir), 0); len(got) != 4 {
 		t.Errorf("%d records, want 4", len(got))
@@ -286,18 +286,18 @@ func faulty(dir, what string, ahead bool, err error) *hooked {
 	return &hooked{disk: quick(dir), after: fail}
 }
 
-// TestLostReply has every link work and say that the name is taken, as a
+// TestLostReply makes every link succeed and report that the name is taken, as a
 // server does whose first answer was lost.
 func TestLostReply(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "handoff")
 	log := newLog(dir, faulty(dir, "link ", false, &os.LinkError{Op: "link", Err: syscall.EEXIST}), 5, rand.Reader)
 	for want := handoff.Seq(1); want <= 12; want++ {
 		if got := log.mustAppend(t); got != want {
-			t.Fatalf("place %d, want %d", got, want)
+			t.Fatalf("record %d, want %d", got, want)
 		}
 	}
 	if got := logtest.Collect(t, openQuick(dir), 0); len(got) != 12 {
-		t.Errorf("%d records, want 12: one append, one place", len(got))
+		t.Errorf("%d records, want 12: one append, one record", len(got))
 	}
 }
 
@@ -320,7 +320,7 @@ func TestContention(t *testing.T) {
 		return nil
 	}}, 5, rand.Reader)
 	if n := log.mustAppend(t); n != 101 {
-		t.Errorf("place %d, want 101", n)
+		t.Errorf("record %d, want 101", n)
 	}
 	if stepped := taken - 100; stepped > contended {
 		t.Errorf("%d links were tried in vain, want a search after %d", stepped, contended)
@@ -379,21 +379,21 @@ func TestDiskRefuses(t *testing.T) {
 	}
 }
 
-// TestUncertain has the disk refuse the sync after the link. The record stands
-// then, and its writer must hear so.
+// TestUncertain has the disk refuse the sync after the link. The record exists
+// then, and the error states that.
 func TestUncertain(t *testing.T) {
 	dir := hollow(t, 1)
 	log := newLog(dir, faulty(dir, "syncDir log/00000000", true, &os.PathError{Op: "sync", Err: syscall.ENOSPC}), 5, rand.Reader)
 	seq, err := log.Append(t.Context(), newRecord())
 	if seq != 2 || !errors.Is(err, handoff.Unavailable) || !strings.Contains(err.Error(), "the record is written") {
-		t.Errorf("Append = %d, %v, want place 2 and kind Unavailable", seq, err)
+		t.Errorf("Append = %d, %v, want record 2 and kind Unavailable", seq, err)
 	}
 	if got := logtest.Collect(t, openQuick(dir), 0); len(got) != 2 {
 		t.Errorf("%d records, want 2", len(got))
 	}
 }
 
-// TestUnwritable appends where a file stands in the way of the runtime
+// TestUnwritable appends where a file has the name of a parent of the runtime
 // directory, which is refused to everybody.
 func TestUnwritable(t *testing.T) {
 	root := t.TempDir()
@@ -403,7 +403,7 @@ func TestUnwritable(t *testing.T) {
 	for _, dir := range []string{"file/handoff", "file/new/handoff"} {
 		_, err := openQuick(filepath.Join(root, dir)).Append(t.Context(), newRecord())
 		if !errors.Is(err, handoff.Unavailable) {
-			t.Errorf("append below %s: %v, want kind Unavailable", dir, err)
+			t.Errorf("append in %s: %v, want kind Unavailable", dir, err)
 		}
 	}
 	if os.Getuid() == 0 {
@@ -434,7 +434,7 @@ func TestDamagedRecord(t *testing.T) {
 			}
 		}
 		if n := openQuick(dir).mustAppend(t); n != 5 {
-			t.Errorf("%s: the next place is %d, want 5", name, n)
+			t.Errorf("%s: the next record is %d, want 5", name, n)
 		}
 	}
 }
@@ -465,7 +465,7 @@ func TestUnreadableRecord(t *testing.T) {
 				t.Errorf("read %d records, then %v, want 1 and kind Unavailable", n, got)
 			}
 			if n := openQuick(dir).mustAppend(t); n != 5 {
-				t.Errorf("the next place is %d, want 5", n)
+				t.Errorf("the next record is %d, want 5", n)
 			}
 		})
 	}

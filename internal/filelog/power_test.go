@@ -48,8 +48,8 @@ func (n *node) dirty() bool {
 	return !maps.Equal(n.names, n.stable)
 }
 
-// A history is what was done to a disk, in order, with what the writers were
-// told meanwhile. It starts with an empty directory, in which the runtime
+// A history is what was done to a disk, in order, with the acknowledgements that
+// the writers got. It starts with an empty directory, in which the runtime
 // directory is "handoff".
 type history struct {
 	steps []step
@@ -57,7 +57,7 @@ type history struct {
 	after []int // the number of steps before each ack
 }
 
-// acked returns what writers were told by the first steps.
+// acked returns the acknowledgements up to a step.
 func (h *history) acked(cut int) []ack {
 	i, _ := slices.BinarySearch(h.after, cut+1)
 	return h.acks[:i]
@@ -144,7 +144,7 @@ func crashes(root *node, visit func(map[string]*node)) {
 	}
 }
 
-// fingerprint tells states apart.
+// fingerprint distinguishes states.
 func fingerprint(state map[string]*node) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(state)) {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestEveryBitIsSealed flips every bit of a record's file: it is damaged then,
-// or has no checksum, which check tells of.
+// or has no checksum, which check reports.
 func TestEveryBitIsSealed(t *testing.T) {
 	r := newRecord()
 	b, err := r.JSON()
@@ -21,7 +21,7 @@ func TestEveryBitIsSealed(t *testing.T) {
 		flipped[i/8] ^= 1 << (i % 8)
 		got, vouched := stored(1, bytes.Clone(flipped))
 		if _, damaged := got.Fact.(*handoff.Damaged); vouched && !damaged {
-			t.Errorf("bit %d of %q: read as a whole record", i, flipped)
+			t.Errorf("bit %d of %q: read as an intact record", i, flipped)
 		}
 	}
 	got, was, err := unsealed(bytes.Clone(file))

@@ -49,7 +49,7 @@ func library(t *testing.T) (*sqlindex.Index, map[string]string) {
 
 func TestSearch(t *testing.T) {
 	x, ids := library(t)
-	tell(t, x, map[string]string{ids["Résumé"]: "The body says backoff."})
+	indexText(t, x, map[string]string{ids["Résumé"]: "The body says backoff."})
 	for _, tt := range []struct {
 		query sqlindex.Query
 		want  []string // titles
@@ -77,7 +77,7 @@ func TestSearch(t *testing.T) {
 
 func TestSnippets(t *testing.T) {
 	x, _ := library(t)
-	tell(t, x, nil)
+	indexText(t, x, nil)
 	found, err := x.Search(t.Context(), sqlindex.Query{Text: "retry draft"})
 	if err != nil || len(found) != 1 {
 		t.Fatalf("Search = %d matches, %v, want one", len(found), err)
@@ -91,7 +91,7 @@ func TestSnippets(t *testing.T) {
 // TestSearchHostile checks that no text is taken for syntax.
 func TestSearchHostile(t *testing.T) {
 	x, _ := library(t)
-	tell(t, x, nil)
+	indexText(t, x, nil)
 	hostile := []string{"", " ", `"`, `""`, "*", "-", "^", "NEAR(", "a NEAR/2 b", "title:", "{title}:x", "AND", "NOT", "a AND", "(", ")", `a"b`, "a\x00b",
 		"\xff", "a+b", "'; DROP TABLE texts; --", "%", strings.Repeat("word ", 5000), strings.Repeat("w", 100_000), "中文", "²", "\u0300", "é\u0301"}
 	ask := func(text string) {
@@ -124,7 +124,7 @@ func TestTextIsIndexedOnce(t *testing.T) {
 		if err := x.Apply(t.Context(), step.add...); err != nil {
 			t.Fatal(err)
 		}
-		if asked := tell(t, x, nil); !slices.Equal(asked, step.want) {
+		if asked := indexText(t, x, nil); !slices.Equal(asked, step.want) {
 			t.Errorf("asked for the bodies of %q, want %q", asked, step.want)
 		}
 	}
@@ -137,20 +137,20 @@ func TestIndexTextStopsWithItsBodies(t *testing.T) {
 	broken := errors.New("broken")
 	err := x.IndexText(t.Context(), func(handoff.Artifact) (string, error) { return "", broken }, func(handoff.Seq) {})
 	if !errors.Is(err, broken) {
-		t.Errorf("Tell = %v, want what the body says", err)
+		t.Errorf("IndexText = %v, want the error of the body", err)
 	}
-	tell(t, x, map[string]string{ids["Unnamed"]: "backoff"})
+	indexText(t, x, map[string]string{ids["Unnamed"]: "backoff"})
 	if got := titles(t, x, sqlindex.Query{Text: "backoff"}); !slices.Equal(got, []string{"Unnamed"}) {
 		t.Errorf("found %q", got)
 	}
 }
 
 // TestWithdrawnBody checks that an index forgets the body of what is withdrawn,
-// be it before, after, or while it is told of.
+// before, after, or while its texts are indexed.
 func TestWithdrawnBody(t *testing.T) {
-	for when, steps := range map[string]func(told, withdraw func()){
-		"before": func(told, withdraw func()) { withdraw(); told() },
-		"after":  func(told, withdraw func()) { told(); withdraw() },
+	for when, steps := range map[string]func(index, withdraw func()){
+		"before": func(index, withdraw func()) { withdraw(); index() },
+		"after":  func(index, withdraw func()) { index(); withdraw() },
 		"while":  nil,
 	} {
 		x, ids := library(t)
@@ -161,7 +161,7 @@ func TestWithdrawnBody(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		told := func() { tell(t, x, map[string]string{ids["Unnamed"]: "backoff"}) }
+		index := func() { indexText(t, x, map[string]string{ids["Unnamed"]: "backoff"}) }
 		if steps == nil {
 			err := x.IndexText(t.Context(), func(a handoff.Artifact) (string, error) {
 				if a.ID == ids["Unnamed"] {
@@ -173,7 +173,7 @@ func TestWithdrawnBody(t *testing.T) {
 				t.Fatal(err)
 			}
 		} else {
-			steps(told, withdraw)
+			steps(index, withdraw)
 		}
 		if got := titles(t, x, sqlindex.Query{Text: "backoff unnamed", IncludeInactive: true}); len(got) != 0 {
 			t.Errorf("withdrawn %s: its body is found: %q", when, got)
@@ -184,9 +184,9 @@ func TestWithdrawnBody(t *testing.T) {
 	}
 }
 
-// TestSearchAnswers compares searches with what a look at every artifact
-// finds: of indexes that were told at any time, by several processes at once,
-// and of one that was filled anew.
+// TestSearchAnswers compares searches with a scan of every artifact: of indexes
+// whose texts were indexed at any time, by several processes at once, and of one
+// that was built at once.
 func TestSearchAnswers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		records := logtest.DrawRecords(rt)
@@ -201,23 +201,23 @@ func TestSearchAnswers(t *testing.T) {
 			if err := x.Apply(rt.Context(), rest[:n]...); err != nil {
 				rt.Fatal(err)
 			}
-			if rest = rest[n:]; rapid.Bool().Draw(rt, "tell") {
+			if rest = rest[n:]; rapid.Bool().Draw(rt, "index text") {
 				var wg sync.WaitGroup
 				for _, x := range []*sqlindex.Index{x, open(t, file, "log1")} {
-					wg.Go(func() { tell(t, x, bodies) })
+					wg.Go(func() { indexText(t, x, bodies) })
 				}
 				wg.Wait()
 			}
 		}
-		anew := open(t, filepath.Join(t.TempDir(), "index.db"), "log1")
+		rebuilt := open(t, filepath.Join(t.TempDir(), "index.db"), "log1")
 		want := handoff.NewMemory()
-		for _, x := range []handoff.Index{anew, want} {
+		for _, x := range []handoff.Index{rebuilt, want} {
 			if err := x.Apply(rt.Context(), records...); err != nil {
 				rt.Fatal(err)
 			}
 		}
-		for _, x := range []*sqlindex.Index{open(t, file, "log1"), anew} {
-			tell(t, x, bodies)
+		for _, x := range []*sqlindex.Index{open(t, file, "log1"), rebuilt} {
+			indexText(t, x, bodies)
 			for _, text := range []string{"retry", "backoff", "review", "security draft", "policy retry", "b.md", "rev*", "nothing"} {
 				for _, hidden := range []bool{false, true} {
 					found, err := x.Search(rt.Context(), sqlindex.Query{Text: text, IncludeInactive: hidden})
@@ -248,7 +248,7 @@ func look(t *testing.T, m *handoff.Memory, bodies map[string]string, text string
 		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	}
 	for _, a := range page.Artifacts {
-		p := a.Fact.(*handoff.ArtifactPublished) // which has the path as published, wherever the file lies now
+		p := a.Fact.(*handoff.ArtifactPublished) // which has the path as published, wherever the file is now
 		all := split(strings.Join(append([]string{p.Title, p.Summary, cmp.Or(p.Name, p.Path)}, p.Tags...), " "))
 		if a.Status != handoff.Withdrawn {
 			all = append(all, split(bodies[a.ID])...)
@@ -272,9 +272,9 @@ func look(t *testing.T, m *handoff.Memory, bodies map[string]string, text string
 	return ids
 }
 
-// tell tells x of all artifacts, with bodies by their ids, and returns those
-// whose bodies were asked for.
-func tell(t *testing.T, x *sqlindex.Index, bodies map[string]string) (asked []string) {
+// indexText indexes the texts of all artifacts, with bodies by their ids, and
+// returns the artifacts whose bodies were read.
+func indexText(t *testing.T, x *sqlindex.Index, bodies map[string]string) (asked []string) {
 	t.Helper()
 	err := x.IndexText(t.Context(), func(a handoff.Artifact) (string, error) {
 		asked = append(asked, a.ID)

@@ -8,7 +8,7 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// TestTargetCache holds an index in SQLite against the one in memory.
+// TestTargetCache compares an index in SQLite with the one in memory.
 func TestTargetCache(t *testing.T) {
 	x, err := Open(t.Context(), filepath.Join(t.TempDir(), "index.db"), "log")
 	if err != nil {
@@ -25,7 +25,7 @@ func TestTargetCache(t *testing.T) {
 			}
 		}
 		for fingerprint, want := range map[string]map[string]handoff.Target{
-			"a": {}, // another look took its place
+			"a": {}, // replaced by another result
 			"b": {"art_2": handoff.Modified},
 			"c": {"art_1": handoff.Available},
 		} {
