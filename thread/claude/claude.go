@@ -9,7 +9,7 @@
 // some weeks; other files still name a removed one.
 //
 // The format is undocumented. docs/threads.md lists the facts this package relies
-// on, which were found in published transcripts of versions 1.0 to 2.1.
+// on, which were found in published transcripts of versions 2.0.72 to 2.1.235.
 package claude
 
 import (

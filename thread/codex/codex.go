@@ -9,7 +9,7 @@
 // are updated later, so they are not read.
 //
 // The format is undocumented. docs/threads.md lists the facts this package relies
-// on, which were found in published rollouts of versions 0.20 to 0.141 and in the
+// on, which were found in published rollouts of versions 0.47 to 0.147 and in the
 // public source of the tool.
 package codex
 
