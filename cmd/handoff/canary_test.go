@@ -85,7 +85,7 @@ func (c *console) ok(args ...string) string {
 // its own.
 var contentCommands = []string{"demo", "read", "search", "thread"}
 
-// TestCanary holds that no byte of a body leaves handoff: not in what any
+// TestCanary checks that no byte of a body leaves handoff: not in what any
 // command prints, nor in any file that it writes but the body itself.
 func TestCanary(t *testing.T) {
 	const canary = "CANARY-7f3a9c"
@@ -141,7 +141,7 @@ func TestCanary(t *testing.T) {
 		t.Errorf("a body was printed:\n%s", c.said.String())
 	}
 	if !strings.Contains(c.said.String(), stored) {
-		t.Errorf("what was printed was not looked at")
+		t.Errorf("the output was not collected")
 	}
 	holders := slices.DeleteFunc(filesWith(t, filepath.Join(c.dir, ".handoff"), canary), func(name string) bool {
 		return strings.HasPrefix(name, "bodies/sha256/") // the kept copies
@@ -167,8 +167,8 @@ func (c *console) session(canary string) {
 }
 
 // pipeline runs the commands of pipelines over artifacts that have the canary
-// wherever an agent writes words. validate and gate are not among them: they say
-// what is wrong with what an artifact says.
+// in every text of an agent. validate and gate are not included: their messages
+// quote artifacts.
 func (c *console) pipeline(canary string) {
 	put := func(stage, artifact string) {
 		c.write(stage+".json", artifact)
@@ -188,7 +188,7 @@ func (c *console) pipeline(canary string) {
 	c.ok("pipeline", "unarchive", "42")
 }
 
-// filesWith returns the files below dir whose name or content has text.
+// filesWith returns the files in dir whose name or content contains text.
 func filesWith(t *testing.T, dir, text string) []string {
 	t.Helper()
 	var names []string

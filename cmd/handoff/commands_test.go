@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestCommandsDocument holds that docs/commands.md is the help of every
+// TestCommandsDocument checks that docs/commands.md is the help of every
 // command. With -update it is written.
 func TestCommandsDocument(t *testing.T) {
 	const file = "../../docs/commands.md"

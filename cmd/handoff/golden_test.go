@@ -12,8 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares what a command prints with the file that holds what it
-// printed when someone last looked at it.
+// golden compares the output of a command with a golden file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", "golden", name)
@@ -34,7 +33,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestJSON holds the shape of what --json prints, with the clock and the
+// TestJSON checks the shape of what --json prints, with the clock and the
 // randomness of a console.
 func TestJSON(t *testing.T) {
 	c := newConsole(t)
@@ -54,7 +53,7 @@ func TestJSON(t *testing.T) {
 	golden(t, "check.json", c.ok("check", "--json"))
 }
 
-// TestTable holds what a terminal shows, and that NO_COLOR is honoured.
+// TestTable checks what a terminal shows, and that NO_COLOR is honoured.
 func TestTable(t *testing.T) {
 	c := newConsole(t)
 	c.write("a.md", "a")

@@ -27,7 +27,7 @@ func eachCommand(do func(path []string, c *cobra.Command)) {
 	}
 }
 
-// TestRootHelp holds that the short help fits on one screen and shows the
+// TestRootHelp checks that the short help fits on one screen and shows the
 // primary commands only, and that "help all" shows every command.
 func TestRootHelp(t *testing.T) {
 	c := newConsole(t)
@@ -80,7 +80,7 @@ var valueNames = []string{
 // pending are commands whose help is being rewritten.
 var pending = []string{}
 
-// TestHelp holds the form of the help of every command.
+// TestHelp checks the form of the help of every command.
 func TestHelp(t *testing.T) {
 	c := newConsole(t)
 	eachCommand(func(path []string, command *cobra.Command) {

@@ -36,7 +36,7 @@ func mainCode() (code int) {
 	defer stop()
 	dir, err := os.Getwd()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "handoff: the current directory is gone")
+		fmt.Fprintln(os.Stderr, "handoff: the current directory does not exist")
 		return cli.ExitUnavailable
 	}
 	a := &cli.App{
@@ -53,7 +53,7 @@ func endings() []os.Signal {
 	return slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM}, signal.Ignored)
 }
 
-// self returns where this program lies.
+// self returns the path of this program.
 func self() string {
 	if found, err := exec.LookPath(os.Args[0]); err == nil {
 		if found, err = filepath.Abs(found); err == nil {

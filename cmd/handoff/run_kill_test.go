@@ -43,7 +43,7 @@ until test -e end; do sleep 0.02; done
 
 func newStage(t *testing.T) *stage {
 	if runtime.GOOS != "linux" {
-		t.Skip("this system can't tell a process from all others")
+		t.Skip("this system can't identify a process")
 	}
 	s := &stage{T: t, dir: t.TempDir()}
 	s.cmd = exec.Command("handoff", "run", "--agent", "alex", "--", "sh", "-c", stageChild)
@@ -62,12 +62,12 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	s.pids = [2]int{s.cmd.Process.Pid, pid}
-	// Until the child is noted, nobody may conclude anything.
+	// Until the child is recorded, no observer may conclude that it ended.
 	s.until("the child is noted", func() bool { return s.view().Child.PID == pid })
 	return s
 }
 
-// await returns what a file says once it is there.
+// await returns the content of a file once it exists.
 func (s *stage) await(name string) (text string) {
 	s.Helper()
 	s.until(name, func() bool {
@@ -90,7 +90,7 @@ func (s *stage) until(what string, so func() bool) {
 	}
 }
 
-func (s *stage) tell(name string) {
+func (s *stage) touch(name string) {
 	if err := os.WriteFile(filepath.Join(s.dir, name), nil, 0o666); err != nil {
 		s.Fatal(err)
 	}
@@ -143,11 +143,11 @@ func (s *stage) shows(status, why string) {
 // write is a command that writes, but not about the session.
 func (s *stage) write() {
 	s.Helper()
-	s.tell("elsewhere.md")
-	s.handoff("publish", "elsewhere.md", "--channel", "analysis")
+	s.touch("other.md")
+	s.handoff("publish", "other.md", "--channel", "analysis")
 }
 
-// recorded checks what the log says of the session, whoever looks on.
+// recorded checks the session in the log, as any observer sees it.
 func (s *stage) recorded(status, why string) {
 	s.Helper()
 	w, err := workspace.Open(s.dir, workspace.Options{})
@@ -161,7 +161,7 @@ func (s *stage) recorded(status, why string) {
 	}
 	b, err := os.ReadFile(filepath.Join(s.dir, "docs/agent-outputs", s.id, session.ManifestName))
 	if err != nil || !strings.Contains(string(b), `"status": "`+status+`"`) {
-		s.Errorf("the manifest, %v, does not say %s:\n%s", err, status, b)
+		s.Errorf("the manifest, %v, does not contain %s:\n%s", err, status, b)
 	}
 }
 
@@ -232,13 +232,13 @@ func TestKillHandoffAlone(t *testing.T) {
 	s.kill(s.pids[0])
 	s.write()
 	s.shows(handoff.Running, "")
-	s.tell("publish")
+	s.touch("publish")
 	id := s.await("added")
 	s.write()
 	s.shows(handoff.Running, "")
 	s.elsewhere()
 	s.recorded(handoff.Running, "")
-	s.tell("end")
+	s.touch("end")
 	s.until("the child ends", func() bool { return workspace.ProcessOf(s.pids[1]) == handoff.Process{} })
 	s.shows(session.Failed, session.ProcessGone)
 	s.recorded(handoff.Running, "") // showing writes nothing
@@ -281,9 +281,9 @@ func TestNobodyClosesWhatLives(t *testing.T) {
 	s.write()
 	s.elsewhere()
 	s.recorded(handoff.Running, "")
-	s.tell("publish")
+	s.touch("publish")
 	s.await("added")
-	s.tell("end")
+	s.touch("end")
 	s.ended(0)
 	s.recorded(session.Completed, "")
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // TestLongRunOutput lets a gigabyte through a child's output, by itself and
-// through handoff by turns, and tells how long it took from the first byte to
+// through handoff by turns, and reports how long it took from the first byte to
 // the last: what opening and closing a session costs is no matter of its size.
 func TestLongRunOutput(t *testing.T) {
 	if os.Getenv("HANDOFF_LONG") == "" {

@@ -61,7 +61,7 @@ func TestRunSignals(t *testing.T) {
 				if got := strings.Join(strings.Fields(s.await("got")), " "); got != tt.got {
 					t.Errorf("the child was sent %s, want %s", got, tt.got)
 				}
-				s.tell("end")
+				s.touch("end")
 			}
 			s.ended(tt.code)
 			if v := onlySession(t, s.dir); v.Status != tt.status || v.Reason != tt.why {

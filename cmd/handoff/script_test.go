@@ -128,8 +128,8 @@ func scriptRefuses(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// listing tells of every file below the script's directory: name, mode, and
-// the digest of what is in it.
+// listing describes every file in the script's directory: name, mode, and the
+// digest of its content.
 func listing(ts *testscript.TestScript) string {
 	root := ts.Getenv("WORK")
 	var b strings.Builder
@@ -171,7 +171,7 @@ func scriptSave(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], value)
 }
 
-// json FILE PATH [VALUE] looks into a JSON document, or the first of several:
+// json FILE PATH [VALUE] checks a value in a JSON document, or in the first of several:
 // keys and places joined by dots, len for a length. The value there must be
 // VALUE, or exist; with ! it must be another, or not exist.
 func scriptJSON(ts *testscript.TestScript, neg bool, args []string) {
@@ -240,7 +240,7 @@ func TestDig(t *testing.T) {
 	}
 }
 
-// TestScriptNames holds that a script begins with what it is about.
+// TestScriptNames checks that the name of a script starts with its topic.
 func TestScriptNames(t *testing.T) {
 	topics := []string{"publish", "withdraw", "find", "show", "list", "read", "keep", "watch", "gc", "check", "family", "identity", "workspace", "config", "usage", "demo", "thread", "write", "session", "run", "search", "pipeline"}
 	files, err := filepath.Glob("testdata/script/*")

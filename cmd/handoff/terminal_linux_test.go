@@ -23,7 +23,7 @@ func init() {
 }
 
 // fullScreen is a program that takes the terminal over, as editors and agents
-// do, and tells of all that happens to it.
+// do, and reports what happens to it.
 func fullScreen() int {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGWINCH, syscall.SIGUSR1)

@@ -85,11 +85,11 @@ var impure = map[string][]string{
 	"math/rand":   nil,
 }
 
-// vague are names that say nothing about what a package is for.
+// vague are names that do not describe the purpose of a package.
 var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "service", "shared", "manager", "base", "misc"}
 
 type source struct {
-	name string // path below the module root, with forward slashes
+	name string // path in the module, with forward slashes
 	pkg  string // folder
 	file *ast.File
 	fset *token.FileSet
@@ -233,7 +233,7 @@ func TestPackageComments(t *testing.T) {
 			t.Errorf("package %s has %d package comments %v, want 1", pkg, len(names), names)
 		}
 		if slices.Contains(vague, path.Base(pkg)) {
-			t.Errorf("package %s: the name does not say what it is for", pkg)
+			t.Errorf("package %s: the name does not describe its purpose", pkg)
 		}
 	}
 }
@@ -268,7 +268,7 @@ func TestPurity(t *testing.T) {
 	}
 }
 
-// TestStart holds that no package compiles an expression when the program
+// TestStart checks that no package compiles an expression when the program
 // starts: every command would pay for it.
 func TestStart(t *testing.T) {
 	for _, s := range sources(t) {
@@ -332,7 +332,7 @@ func ownMethods(i *ast.InterfaceType) int {
 	return n
 }
 
-// TestDependencies holds that every module that is required stands in
+// TestDependencies checks that every module that is required stands in
 // DEPENDENCIES.md, in the version that is required, and no other does.
 func TestDependencies(t *testing.T) {
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))

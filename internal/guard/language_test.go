@@ -136,7 +136,7 @@ var foreignCommand = regexp.MustCompile(`\b(git|python) [a-z.]+ --`)
 // commandPackages may spell command lines: they parse or run them.
 var commandPackages = []string{"cmd/handoff", "internal/demo", "bench"}
 
-// TestNoCommandLines holds that the packages which the command line is built on
+// TestNoCommandLines checks that the packages which the command line is built on
 // do not know its grammar: their hints name an action instead.
 func TestNoCommandLines(t *testing.T) {
 	for _, x := range texts(t) {

@@ -154,7 +154,7 @@ var flagLists = sync.OnceValue(func() [3]*regexp.Regexp {
 	}
 })
 
-// plainUsage rewords what cobra says about flags.
+// plainUsage rewords cobra's errors about flags.
 func plainUsage(text string) string {
 	for i, phrase := range []string{" is required", "requires at least one of ", " are mutually exclusive"} {
 		found := flagLists()[i].FindStringSubmatch(text)

@@ -61,7 +61,7 @@ func (f *Identity) Resolve(a *App) (handoff.Producer, error) {
 	return workspace.CallerFrom(a.Dir, a.Getenv, p).Producer, err
 }
 
-// given returns what the flags say.
+// given returns the producer that the flags describe.
 func (f *Identity) given() (handoff.Producer, error) {
 	p := f.Producer
 	if f.model != "" {
