@@ -68,15 +68,9 @@ func documents(t *testing.T) []string {
 	return list
 }
 
-// untranslatedDocuments are being rewritten.
-var untranslatedDocuments = []string{"threads.md"}
-
 // TestDocumentLanguage rejects the phrases of dialect in documents.
 func TestDocumentLanguage(t *testing.T) {
 	for _, name := range documents(t) {
-		if slices.Contains(untranslatedDocuments, filepath.Base(name)) {
-			continue
-		}
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
