@@ -1,4 +1,5 @@
-// Command handoff records what agents hand to each other, and finds it again.
+// Command handoff gives the outputs of agents short references and finds them
+// again.
 package main
 
 import (
@@ -24,7 +25,7 @@ func main() { os.Exit(mainCode()) }
 func mainCode() (code int) {
 	defer func() {
 		if bug := recover(); bug != nil {
-			fmt.Fprintf(os.Stderr, "handoff: bug: %v\n%s", bug, debug.Stack())
+			fmt.Fprintf(os.Stderr, "handoff: internal error: %v\n%s", bug, debug.Stack())
 			code = cli.ExitBug
 		}
 	}()
@@ -47,8 +48,8 @@ func mainCode() (code int) {
 	return a.Run(ctx, commands, os.Args[1:])
 }
 
-// endings are the signals that end a command early. One that handoff was
-// started to ignore stays ignored, as it must for what handoff starts.
+// endings are the signals that end a command early. A signal that was ignored
+// when handoff started stays ignored, also by the processes that handoff starts.
 func endings() []os.Signal {
 	return slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM}, signal.Ignored)
 }
@@ -67,7 +68,7 @@ func self() string {
 	return found
 }
 
-// version returns the version that this program was built as, and of what.
+// version returns the versions of this program and of the Go toolchain.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

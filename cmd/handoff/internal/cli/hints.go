@@ -8,7 +8,7 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// commandLines has the command of each action. Each % stands for an operand.
+// commandLines has the command of each action. Each % is replaced with an operand.
 // Renaming a command changes its lines here and its own file, nothing else.
 var commandLines = map[handoff.Action]string{
 	handoff.ActionList:       "list",

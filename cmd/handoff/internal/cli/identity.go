@@ -46,7 +46,8 @@ func (f *Identity) Add(c *cobra.Command) {
 	GroupFlags(c, "Identity flags", slices.Concat(identityFlags, []string{"model", "producer"})...)
 }
 
-// As returns the workspace on behalf of who the flags and the environment name.
+// As returns the workspace on behalf of the producer that the flags and the
+// environment identify.
 func (f *Identity) As(a *App, w *workspace.Workspace) (*workspace.Workspace, error) {
 	p, err := f.given()
 	if err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -16,7 +17,10 @@ func UnknownCommand(parent *cobra.Command, name string) error {
 	if parent == parent.Root() {
 		hint = handoff.Advice("to list the commands, run: " + parent.Name() + " help all")
 	}
-	if near := parent.SuggestionsFor(name); len(near) > 0 {
+	near := slices.DeleteFunc(parent.SuggestionsFor(name), func(c string) bool {
+		return !strings.HasPrefix(c, name) && 2*distance(c, name) >= len(name) // as different as any two short words
+	})
+	if len(near) > 0 {
 		hint = handoff.Advice("did you mean " + strings.Join(near[:min(len(near), 3)], ", ") + "?")
 	}
 	return &handoff.Error{Op: strings.TrimSpace(op(parent) + " " + name), Kind: handoff.Invalid, Err: errors.New("no such command"), Hint: hint}
