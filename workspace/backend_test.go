@@ -14,7 +14,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/filelog"
-	"github.com/agent-handoff/handoff/internal/localindex"
+	"github.com/agent-handoff/handoff/internal/localstate"
 	"github.com/agent-handoff/handoff/logtest"
 )
 
@@ -63,7 +63,7 @@ func TestPlainLog(t *testing.T) {
 	if _, err := w.Unneeded(t.Context()); !errors.Is(err, handoff.Unsupported) {
 		t.Errorf("Unneeded = %v, want kind Unsupported", err)
 	}
-	if _, err := os.Stat(filepath.Join(w.Runtime, localindex.FileName)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(w.Runtime, localstate.FileName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the index of a log without an ID is in a file: %v", err)
 	}
 	must(t, os.RemoveAll(filepath.Join(dir, ".handoff/plain/bodies")))
@@ -76,15 +76,15 @@ func TestPlainLog(t *testing.T) {
 // and that one which its owner removed stays away.
 func TestIgnoreFile(t *testing.T) {
 	dir := testWorkspace(t)
-	file := filepath.Join(dir, ".handoff", ignoreName)
+	file := filepath.Join(dir, ".handoff", localstate.IgnoreName)
 	publishSome(t, dir, 1)
 	if b, err := os.ReadFile(file); err != nil || string(b) != "*\n" {
-		t.Errorf("%s contains %q, %v", ignoreName, b, err)
+		t.Errorf("%s contains %q, %v", localstate.IgnoreName, b, err)
 	}
 	must(t, os.Remove(file))
 	publishSome(t, dir, 1)
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s was created again: %v", ignoreName, err)
+		t.Errorf("%s was created again: %v", localstate.IgnoreName, err)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/localindex"
+	"github.com/agent-handoff/handoff/internal/localstate"
 )
 
 // TestCheckIndex does harm to the index of a workspace: check has a note, but
@@ -37,13 +37,13 @@ func TestCheckIndex(t *testing.T) {
 				must(t, err)
 				return report
 			}
-			harm(t, w.Runtime, filepath.Join(w.Runtime, localindex.FileName))
+			harm(t, w.Runtime, filepath.Join(w.Runtime, localstate.FileName))
 			report := check()
 			lost := name == "ahead of the log"
 			if report.OK() == lost || name == "none" && len(report.Findings) > 0 {
 				t.Errorf("check finds %+v", report.Findings)
 			}
-			if want := says[name]; want != "" && !slices.ContainsFunc(report.Findings, func(f handoff.Finding) bool { return f.Name == localindex.FileName && strings.Contains(f.Text, want) }) {
+			if want := says[name]; want != "" && !slices.ContainsFunc(report.Findings, func(f handoff.Finding) bool { return f.Name == localstate.FileName && strings.Contains(f.Text, want) }) {
 				t.Errorf("check finds %+v, want %q", report.Findings, want)
 			}
 			if _, err := w.Repair(t.Context(), time.Now()); err != nil {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/agent-handoff/handoff/internal/localindex"
+	"github.com/agent-handoff/handoff/internal/localstate"
 )
 
 var background = context.Background()
@@ -119,8 +119,8 @@ func badPages(t *testing.T, _, file string) {
 // noLock puts a directory where the lock file belongs.
 func noLock(t *testing.T, dir string) {
 	t.Helper()
-	must(t, os.Remove(filepath.Join(dir, localindex.LockName)))
-	must(t, os.Rename(filepath.Join(dir, "lock"), filepath.Join(dir, localindex.LockName)))
+	must(t, os.Remove(filepath.Join(dir, localstate.LockName)))
+	must(t, os.Rename(filepath.Join(dir, "lock"), filepath.Join(dir, localstate.LockName)))
 }
 
 func query(t *testing.T, file, text string) {
@@ -165,7 +165,7 @@ func lockedByTheDead(t *testing.T, runtime, _ string) {
 // for its end.
 func holdIndex(dir string) int {
 	runtime := filepath.Join(dir, ".handoff")
-	lock, err := os.OpenFile(filepath.Join(runtime, localindex.LockName), os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := os.OpenFile(filepath.Join(runtime, localstate.LockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return 1
 	}
@@ -173,7 +173,7 @@ func holdIndex(dir string) int {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_SH); err != nil {
 		return 1
 	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(runtime, localindex.FileName)+"?_pragma=cache_size(1)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(runtime, localstate.FileName)+"?_pragma=cache_size(1)")
 	if err != nil {
 		return 1
 	}

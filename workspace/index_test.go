@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/localindex"
+	"github.com/agent-handoff/handoff/internal/localstate"
 	"github.com/agent-handoff/handoff/logtest"
 )
 
@@ -205,7 +205,7 @@ func wholeRecords(t *testing.T, dir string, want []string) {
 	must(t, filepath.WalkDir(w.Runtime, func(name string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(w.Runtime, name)
 		known := filepath.Ext(name) == ".json" || rel == filepath.Join("log", "ID") || rel == ".gitignore" ||
-			strings.HasPrefix(rel, localindex.FileName) || rel == localindex.LockName || strings.HasPrefix(rel, filepath.Join("bodies", "sha256"))
+			strings.HasPrefix(rel, localstate.FileName) || rel == localstate.LockName || strings.HasPrefix(rel, filepath.Join("bodies", "sha256"))
 		if err == nil && !d.IsDir() && (!known || rel == "index.db.damaged") {
 			t.Errorf("%s was left behind", rel)
 		}
@@ -257,7 +257,7 @@ func TestIndexDamaged(t *testing.T) {
 			t.Parallel()
 			dir := testWorkspace(t)
 			publishSome(t, dir, 30)
-			harm(t, filepath.Join(dir, ".handoff"), filepath.Join(dir, ".handoff", localindex.FileName))
+			harm(t, filepath.Join(dir, ".handoff"), filepath.Join(dir, ".handoff", localstate.FileName))
 			n := checkWorkspace(t, dir, 30)
 			publishSome(t, dir, 1)
 			checkWorkspace(t, dir, n+1)
@@ -273,7 +273,7 @@ func TestIndexDamagedWhileOpen(t *testing.T) {
 	if _, err := w.Newest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, ".handoff", localindex.FileName)
+	file := filepath.Join(dir, ".handoff", localstate.FileName)
 	badPages(t, "", file)
 	query(t, file, `DROP TABLE IF EXISTS artifacts`)
 	publishSome(t, dir, 1)
@@ -337,7 +337,7 @@ func TestReadingMakesNothing(t *testing.T) {
 func TestIndexInCache(t *testing.T) {
 	for _, cache := range []string{t.TempDir(), ""} {
 		dir := testWorkspace(t)
-		must(t, os.MkdirAll(filepath.Join(dir, ".handoff", localindex.LockName), 0o700))
+		must(t, os.MkdirAll(filepath.Join(dir, ".handoff", localstate.LockName), 0o700))
 		w, err := Open(dir, optionsFor(dir, "XDG_CACHE_HOME", cache))
 		if err != nil {
 			t.Fatal(err)
@@ -350,8 +350,8 @@ func TestIndexInCache(t *testing.T) {
 		if err != nil || len(found.Matches) != 1 {
 			t.Errorf("Search = %d matches, %v, want one", len(found.Matches), err)
 		}
-		id, _, _ := localindex.LogID(t.Context(), w.log)
-		_, err = os.Stat(filepath.Join(cache, "handoff", id, localindex.FileName))
+		id, _, _ := localstate.LogID(t.Context(), w.log)
+		_, err = os.Stat(filepath.Join(cache, "handoff", id, localstate.FileName))
 		if (err == nil) != (cache != "") {
 			t.Errorf("with cache %q: %v", cache, err)
 		}

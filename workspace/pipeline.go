@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -329,23 +328,15 @@ func (p Pipelines) run(ctx context.Context, issue string, read func(*pipeline.Ru
 }
 
 // isRunning reports whether an issue has a run that is not archived.
-func (w *Workspace) isRunning(issue string) bool {
-	if contract.CheckIssue(issue) != nil {
-		return false
-	}
-	info, err := os.Lstat(filepath.Join(w.Pipelines().root(), pipeline.Folder, issue))
-	return err == nil && info.IsDir()
-}
+func (w *Workspace) isRunning(issue string) bool { return pipeline.Exists(w.Pipelines().root(), issue) }
 
 // isArchived reports whether an issue has an archived run.
 func (w *Workspace) isArchived(ctx context.Context, issue string) bool {
-	if contract.CheckIssue(issue) != nil || handoff.IsArtifactIDPrefix(issue) {
+	p := w.Pipelines()
+	if contract.CheckIssue(issue) != nil || handoff.IsArtifactIDPrefix(issue) || !pipeline.HasArchive(p.root()) {
 		return false
 	}
-	if _, err := os.Lstat(filepath.Join(w.Pipelines().root(), pipeline.Folder, contract.Completed)); err != nil {
-		return false
-	}
-	return w.Pipelines().run(ctx, issue, (*pipeline.Runs).Find, func(*pipeline.Runs, pipeline.State) error { return nil }) == nil
+	return p.run(ctx, issue, (*pipeline.Runs).Find, func(*pipeline.Runs, pipeline.State) error { return nil }) == nil
 }
 
 // overview returns the run of an issue, or the one that was archived last.
@@ -361,21 +352,9 @@ func (w *Workspace) overview(ctx context.Context, issue string) (o PipelineOverv
 // and that has no record.
 func (w *Workspace) stageFile(ref string) (b Body, ok bool) {
 	issue, name, _ := strings.Cut(ref, "/")
-	if contract.CheckIssue(issue) != nil || !fs.ValidPath(name) {
-		return b, false
-	}
-	root, err := os.OpenRoot(filepath.Join(w.Pipelines().root(), pipeline.Folder, issue))
+	f, file, err := pipeline.OpenFile(w.Pipelines().root(), issue, name)
 	if err != nil {
 		return b, false
 	}
-	defer root.Close()
-	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() {
-		return b, false
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return b, false
-	}
-	file := path.Join(pipeline.Folder, issue, name)
 	return Body{Content: handoff.Content{ReadSeekCloser: f}, Unrecorded: file, record: handoff.Suggest("record it", handoff.ActionSubmit, issue, name, file)}, true
 }

@@ -2,28 +2,27 @@ package workspace
 
 import (
 	"io"
-	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// A ValidationReport has the errors and warnings of an artifact, sorted by JSON
-// pointer.
-type ValidationReport = contract.Report
+// The results of validations.
+type (
+	// A ValidationReport has the errors and warnings of an artifact, sorted by
+	// JSON pointer.
+	ValidationReport = contract.Report
 
-// A ValidationProblem is one sentence about one value in an artifact, with its
-// JSON pointer.
-type ValidationProblem = contract.Problem
+	// A ValidationProblem is one sentence about one value in an artifact.
+	ValidationProblem = contract.Problem
 
-// A Validation is the result of validating one file.
-type Validation struct {
-	File  string `json:"file"`
-	Stage string `json:"stage"`
-	Valid bool   `json:"valid"`
-	ValidationReport
-}
+	// A Validation is the report of one file, with its stage.
+	Validation = contract.Validation
+
+	// A CompatAnswer is the output of schema.py and its exit code.
+	CompatAnswer = contract.Answer
+)
 
 // A ValidationList is the result of validating several files.
 type ValidationList struct {
@@ -42,52 +41,34 @@ type ValidateOptions struct {
 // artifact is not an error: see ValidationList.Valid. Kinds: Invalid (an unknown
 // stage), NotFound (a file), Unavailable.
 func (p Pipelines) Validate(o ValidateOptions) (list ValidationList, err error) {
-	list = ValidationList{Valid: true, Files: []Validation{}}
-	err = p.with(func(r *pipeline.Runs) error {
-		for _, file := range o.Files {
-			name := o.Stage
-			if name == "" {
-				name = filepath.Base(file)
-			}
-			stage, err := r.Pipeline.Stage(name)
-			if err != nil {
-				return err
-			}
-			b, err := p.readFile(file, o.Stdin)
-			if err != nil {
-				return err
-			}
-			report := stage.Validate(b)
-			list.Valid = list.Valid && report.Valid()
-			list.Files = append(list.Files, Validation{file, stage.Name, report.Valid(), report})
-		}
-		return nil
+	err = p.with(func(r *pipeline.Runs) (err error) {
+		list.Files, err = r.Pipeline.ValidateFiles(o.Stage, o.Files, p.reader(o.Stdin))
+		list.Valid = !slices.ContainsFunc(list.Files, func(v Validation) bool { return !v.Valid })
+		return err
 	})
 	return list, err
 }
-
-// A CompatAnswer is the output of schema.py and its exit code.
-type CompatAnswer = contract.Answer
 
 // Compat validates a file like schema.py, with the same texts and exit codes. Its
 // editions are practitioner and expert; the latter also checks tiers. Kind:
 // Invalid (an unknown edition).
 func (p Pipelines) Compat(edition string, o ValidateOptions) (answer CompatAnswer, err error) {
-	if !contract.Dialect(edition).Valid() {
-		return answer, invalid("validate", edition, "unknown edition", "use "+strings.Join([]string{string(contract.Practitioner), string(contract.Expert)}, " or "))
-	}
 	err = p.with(func(r *pipeline.Runs) error {
-		read := func(name string) ([]byte, error) { return p.readFile(name, o.Stdin) }
-		answer = r.Pipeline.Compat(contract.Dialect(edition), read, o.Files...)
-		return nil
+		dialect, err := contract.ParseDialect(edition)
+		if err == nil {
+			answer = r.Pipeline.Compat(dialect, p.reader(o.Stdin), o.Files...)
+		}
+		return err
 	})
 	return answer, err
 }
 
-// readFile reads a file, or standard input for "-".
-func (p Pipelines) readFile(name string, stdin io.Reader) ([]byte, error) {
-	if name != "-" {
-		stdin = nil
+// reader returns a function that reads files, and standard input for "-".
+func (p Pipelines) reader(stdin io.Reader) func(name string) ([]byte, error) {
+	return func(name string) ([]byte, error) {
+		if name == "-" {
+			return p.read(name, stdin)
+		}
+		return p.read(name, nil)
 	}
-	return p.read(name, stdin)
 }

@@ -3,15 +3,11 @@ package workspace
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/localindex"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
 
@@ -63,7 +59,10 @@ func (w *Workspace) Search(ctx context.Context, o SearchOptions) (SearchResult, 
 	if q.Limit > 0 {
 		q.Limit++ // to know whether there are more
 	}
-	found, err := w.search(ctx, q)
+	if _, err := w.Newest(ctx); err != nil { // which brings the index up to the log
+		return SearchResult{}, err
+	}
+	found, err := w.index.Search(ctx, q, func(a handoff.Artifact) (string, error) { return w.text(ctx, a), ctx.Err() })
 	if err != nil {
 		return SearchResult{}, err
 	}
@@ -80,53 +79,6 @@ func (w *Workspace) Search(ctx context.Context, o SearchOptions) (SearchResult, 
 		result.Matches = append(result.Matches, match)
 	}
 	return result, nil
-}
-
-func (w *Workspace) search(ctx context.Context, q sqlindex.Query) ([]sqlindex.Match, error) {
-	if err := q.Check(); err != nil {
-		return nil, err
-	}
-	if _, err := w.Newest(ctx); err != nil { // which brings the index up to the log
-		return nil, err
-	}
-	return localindex.Ask(ctx, w.index, func(at handoff.Index) ([]sqlindex.Match, error) {
-		if x, ok := at.(*sqlindex.Index); ok {
-			return w.searchIn(ctx, x, q)
-		}
-		return w.searchAside(ctx, q)
-	})
-}
-
-func (w *Workspace) searchIn(ctx context.Context, x *sqlindex.Index, q sqlindex.Query) ([]sqlindex.Match, error) {
-	body := func(a handoff.Artifact) (string, error) { return w.text(ctx, a), ctx.Err() }
-	if err := x.IndexText(ctx, body, func(done handoff.Seq) { w.index.ReportProgress(ctx, done) }); err != nil {
-		return nil, err
-	}
-	return x.Search(ctx, q)
-}
-
-// searchAside searches where the index lies in no file, in one that is made
-// for this search.
-func (w *Workspace) searchAside(ctx context.Context, q sqlindex.Query) ([]sqlindex.Match, error) {
-	dir, err := os.MkdirTemp("", "handoff-index-")
-	if err != nil {
-		return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("set TMPDIR to a directory that can be written")}
-	}
-	defer os.RemoveAll(dir)
-	x, err := sqlindex.Open(ctx, filepath.Join(dir, localindex.FileName), "")
-	if err == nil {
-		defer x.Close()
-		err = handoff.CatchUp(ctx, w.Log, x)
-	}
-	var found []sqlindex.Match
-	if err == nil {
-		found, err = w.searchIn(ctx, x, q)
-	}
-	var trouble *sqlindex.Error
-	if errors.As(err, &trouble) {
-		return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: trouble.Err, Hint: handoff.Advice("set TMPDIR to a directory that can be written")}
-	}
-	return found, err
 }
 
 // text returns what is searched of an artifact's body, "" for none.

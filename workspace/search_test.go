@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/localindex"
+	"github.com/agent-handoff/handoff/internal/localstate"
 )
 
 // TestSearchBodies publishes bodies of many kinds, and looks which of them are
@@ -22,7 +22,7 @@ func TestSearchBodies(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			dir := testWorkspace(t)
 			if place == "aside" {
-				must(t, os.MkdirAll(filepath.Join(dir, ".handoff", localindex.LockName), 0o700))
+				must(t, os.MkdirAll(filepath.Join(dir, ".handoff", localstate.LockName), 0o700))
 			}
 			w := openDir(t, dir)
 			var want []string
@@ -107,7 +107,7 @@ func TestSearchAnew(t *testing.T) {
 		t.Fatalf("the first text has %d matches, the third %d, want 1 and more than 0", len(want[0]), len(want[2]))
 	}
 	must(t, w.Close())
-	must(t, os.Remove(filepath.Join(dir, ".handoff", localindex.FileName)))
+	must(t, os.Remove(filepath.Join(dir, ".handoff", localstate.FileName)))
 	for i, got := range ask(openDir(t, dir)) {
 		if !slices.EqualFunc(got, want[i], func(a, b Match) bool {
 			return a.Artifact.ID == b.Artifact.ID && reflect.DeepEqual(a.Snippets, b.Snippets)

@@ -45,7 +45,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/content"
-	"github.com/agent-handoff/handoff/internal/localindex"
+	"github.com/agent-handoff/handoff/internal/localstate"
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
@@ -66,7 +66,7 @@ type core struct {
 
 	log    handoff.Log    // as its backend opened it
 	bodies handoff.Bodies // likewise
-	dir    *runtimeDir
+	dir    *localstate.Dir
 
 	absent    bool     // there was no runtime directory when the workspace was opened
 	files     *os.Root // the workspace's directory
@@ -74,7 +74,7 @@ type core struct {
 	home      *os.Root // that the folders of sessions are in
 	now       func() time.Time
 	rand      io.Reader
-	index     *localindex.Index
+	index     *localstate.Index
 	sessions  *session.Sessions
 
 	mu     sync.Mutex
@@ -140,10 +140,10 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, errors.Join(err, files.Close())
 	}
 	_, err = os.Lstat(found.Runtime)
-	c := &core{Workspace: found, Config: settings, log: log, bodies: bodies, dir: &runtimeDir{path: found.Runtime, log: log},
+	c := &core{Workspace: found, Config: settings, log: log, bodies: bodies, dir: localstate.NewDir(found.Runtime, log),
 		absent: err != nil, files: files, home: home, now: o.Now, rand: o.Rand}
-	c.index = localindex.New(log, found.Runtime, o.Getenv, o.Progress)
-	c.Log, c.Bodies = newGuardedLog(log, c.dir, c.index), runtimeBodies{bodies, c.dir}
+	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress)
+	c.Log, c.Bodies = localstate.GuardLog(log, c.dir, c.index), localstate.GuardBodies(bodies, c.dir)
 	sessionDir := config.SessionDir(o.Getenv, dir)
 	c.published = &content.Files{
 		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimePath: below(found.Root, found.Runtime),
@@ -200,7 +200,7 @@ func openRoot(dir string) (*os.Root, error) {
 
 // runtime opens the runtime directory and creates it if it is missing.
 func (w *core) runtime() (*os.Root, error) {
-	if err := w.dir.create(context.Background()); err != nil {
+	if err := w.dir.Create(context.Background()); err != nil {
 		return nil, err
 	}
 	return os.OpenRoot(w.Runtime)

@@ -45,7 +45,7 @@ var layers = map[string]int{
 	"thread/*":          3,
 	"internal/pipeline": 3,
 
-	"internal/localindex": 4,
+	"internal/localstate": 4,
 	"thread/all":          4,
 
 	"workspace": 5,

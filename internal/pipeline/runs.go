@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -230,4 +231,42 @@ func (r *Runs) Path(ctx context.Context, issue, stage string) (string, error) {
 		return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.Unavailable, Err: errors.New("file is missing"), Hint: handoff.Suggest("print the stored copy", handoff.ActionRead, ref)}
 	}
 	return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.NotFound, Err: errors.New("stage has not been done"), Hint: handoff.Suggest("see what comes next", handoff.ActionNext, issue)}
+}
+
+// Exists reports whether an issue has a run that is not archived, in the
+// directory that contains .pipeline.
+func Exists(dir, issue string) bool {
+	info, err := os.Lstat(filepath.Join(dir, Folder, issue))
+	return contract.CheckIssue(issue) == nil && err == nil && info.IsDir()
+}
+
+// HasArchive reports whether any run was archived.
+func HasArchive(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, Folder, contract.Completed))
+	return err == nil
+}
+
+// OpenFile opens a regular file in the folder of a run and returns its path,
+// relative to dir.
+func OpenFile(dir, issue, name string) (f *os.File, file string, err error) {
+	if err := contract.CheckIssue(issue); err != nil {
+		return nil, "", err
+	}
+	if !fs.ValidPath(name) {
+		return nil, "", fs.ErrInvalid
+	}
+	root, err := os.OpenRoot(filepath.Join(dir, Folder, issue))
+	if err != nil {
+		return nil, "", err
+	}
+	defer root.Close()
+	info, err := root.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	f, err = root.Open(name)
+	return f, path.Join(Folder, issue, name), err
 }

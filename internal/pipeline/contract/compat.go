@@ -20,8 +20,14 @@ const (
 	Expert       Dialect = "expert"       // checks tiers as well
 )
 
-// Valid reports whether d is a known edition.
-func (d Dialect) Valid() bool { return d == Practitioner || d == Expert }
+// ParseDialect returns the dialect with a name. Its kind is Invalid.
+func ParseDialect(name string) (Dialect, error) {
+	d := Dialect(name)
+	if d != Practitioner && d != Expert {
+		return "", &handoff.Error{Op: "validate", Name: name, Kind: handoff.Invalid, Err: errors.New("unknown edition"), Hint: handoff.Advice("use practitioner or expert")}
+	}
+	return d, nil
+}
 
 // An Answer is the output of the script and its exit code.
 type Answer struct {

@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"cmp"
+	"path"
 	"slices"
 
 	"github.com/agent-handoff/handoff/internal/jsonschema"
@@ -51,4 +53,32 @@ func (s *Stage) Validate(b []byte) Report {
 	}
 	r.Errors, r.Warnings = jsonschema.Sort(r.Errors), jsonschema.Sort(r.Warnings)
 	return r
+}
+
+// A Validation is the result of validating one file.
+type Validation struct {
+	File  string `json:"file"`
+	Stage string `json:"stage"`
+	Valid bool   `json:"valid"`
+	Report
+}
+
+// ValidateFiles validates files, which read reads, against the contract of a
+// stage, by default the one that each file name belongs to. Kinds: Invalid (no
+// such stage), and those of read.
+func (p *Pipeline) ValidateFiles(stage string, files []string, read func(name string) ([]byte, error)) ([]Validation, error) {
+	list := []Validation{}
+	for _, file := range files {
+		s, err := p.Stage(cmp.Or(stage, path.Base(file)))
+		if err != nil {
+			return nil, err
+		}
+		b, err := read(file)
+		if err != nil {
+			return nil, err
+		}
+		report := s.Validate(b)
+		list = append(list, Validation{file, s.Name, report.Valid(), report})
+	}
+	return list, nil
 }

@@ -1,4 +1,4 @@
-package localindex
+package localstate
 
 import "golang.org/x/sys/unix"
 

@@ -1,8 +1,9 @@
-// Package localindex keeps the index of a local log: a SQLite file in the runtime
-// directory, otherwise one in the user's cache, otherwise maps in memory. Its
-// content is derived from the log, so callers never see the fault of a file: a
+// Package localstate keeps what a workspace has on this machine beside its log:
+// the runtime directory, which the first write creates, and the index, a SQLite
+// file in the runtime directory or in the user's cache, or maps in memory. The
+// index is derived from the log, so callers never see the fault of a file: a
 // damaged file is quarantined, and the next location answers.
-package localindex
+package localstate
 
 import (
 	"context"
@@ -40,9 +41,9 @@ var (
 	_ handoff.TargetCache = (*Index)(nil)
 )
 
-// New returns the index of a log. It opens nothing. The possible locations are
+// NewIndex returns the index of a log. It opens nothing. The possible locations are
 // the runtime directory and the cache that getenv names; progress may be nil.
-func New(log handoff.Log, runtime string, getenv func(string) string, progress func(done, total handoff.Seq)) *Index {
+func NewIndex(log handoff.Log, runtime string, getenv func(string) string, progress func(done, total handoff.Seq)) *Index {
 	return &Index{log: log, runtime: runtime, dirs: directories(runtime, getenv), progress: progress}
 }
 
@@ -51,39 +52,39 @@ func New(log handoff.Log, runtime string, getenv func(string) string, progress f
 const maxFailures = 3
 
 func (x *Index) Artifact(ctx context.Context, id string) (handoff.Artifact, error) {
-	return Ask(ctx, x, func(at handoff.Index) (handoff.Artifact, error) { return at.Artifact(ctx, id) })
+	return ask(ctx, x, func(at handoff.Index) (handoff.Artifact, error) { return at.Artifact(ctx, id) })
 }
 
 func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
-	return Ask(ctx, x, func(at handoff.Index) (handoff.ArtifactPage, error) { return at.Artifacts(ctx, q) })
+	return ask(ctx, x, func(at handoff.Index) (handoff.ArtifactPage, error) { return at.Artifacts(ctx, q) })
 }
 
 func (x *Index) Session(ctx context.Context, id string) (handoff.Session, error) {
-	return Ask(ctx, x, func(at handoff.Index) (handoff.Session, error) { return at.Session(ctx, id) })
+	return ask(ctx, x, func(at handoff.Index) (handoff.Session, error) { return at.Session(ctx, id) })
 }
 
 func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (handoff.SessionPage, error) {
-	return Ask(ctx, x, func(at handoff.Index) (handoff.SessionPage, error) { return at.Sessions(ctx, q) })
+	return ask(ctx, x, func(at handoff.Index) (handoff.SessionPage, error) { return at.Sessions(ctx, q) })
 }
 
 func (x *Index) Work(ctx context.Context, harness, id string) (handoff.Work, error) {
-	return Ask(ctx, x, func(at handoff.Index) (handoff.Work, error) { return at.Work(ctx, harness, id) })
+	return ask(ctx, x, func(at handoff.Index) (handoff.Work, error) { return at.Work(ctx, harness, id) })
 }
 
 func (x *Index) Seq(ctx context.Context) (handoff.Seq, error) {
-	return Ask(ctx, x, func(at handoff.Index) (handoff.Seq, error) { return at.Seq(ctx) })
+	return ask(ctx, x, func(at handoff.Index) (handoff.Seq, error) { return at.Seq(ctx) })
 }
 
 func (x *Index) Apply(ctx context.Context, records ...handoff.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	_, err := Ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, at.Apply(ctx, records...) })
+	_, err := ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, at.Apply(ctx, records...) })
 	if errors.Is(err, handoff.Conflict) { // another process emptied the index meanwhile
-		_, err = Ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, handoff.CatchUp(ctx, x.log, at) })
+		_, err = ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, handoff.CatchUp(ctx, x.log, at) })
 	}
 	if err == nil {
-		x.ReportProgress(ctx, records[len(records)-1].Seq)
+		x.reportProgress(ctx, records[len(records)-1].Seq)
 	}
 	return err
 }
@@ -140,9 +141,9 @@ func (x *Index) Close() error {
 	return err
 }
 
-// Ask runs a query. If the location of the index fails, Ask abandons it and runs
+// ask runs a query. If the location of the index fails, ask abandons it and runs
 // the query in the next one, after it has caught up with the log.
-func Ask[T any](ctx context.Context, x *Index, query func(handoff.Index) (T, error)) (T, error) {
+func ask[T any](ctx context.Context, x *Index, query func(handoff.Index) (T, error)) (T, error) {
 	for moved := false; ; moved = true {
 		at, err := x.open(ctx)
 		if err == nil && moved {
@@ -280,9 +281,9 @@ func (x *Index) validate(ctx context.Context, at *sqlindex.Index) error {
 	return at.Reset(ctx, p)
 }
 
-// ReportProgress reports how far the catch-up has come, if the log knows its
+// reportProgress reports how far the catch-up has come, if the log knows its
 // end.
-func (x *Index) ReportProgress(ctx context.Context, done handoff.Seq) {
+func (x *Index) reportProgress(ctx context.Context, done handoff.Seq) {
 	log, ok := x.log.(handoff.Ender)
 	if x.progress == nil || !ok {
 		return

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package localindex
+package localstate
 
 // isLocal reports whether a directory is on a local file system, which this
 // system does not tell.

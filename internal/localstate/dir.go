@@ -1,0 +1,200 @@
+package localstate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/filelog"
+)
+
+// A Dir is the runtime directory of a workspace, which the first write creates.
+type Dir struct {
+	path string
+	log  handoff.Log
+
+	mu      sync.Mutex
+	ready   bool
+	created bool // by this process
+}
+
+// IgnoreName is the name of the file that keeps the directory out of git.
+const IgnoreName = ".gitignore"
+
+// NewDir returns the runtime directory of a log. It creates nothing.
+func NewDir(path string, log handoff.Log) *Dir { return &Dir{path: path, log: log} }
+
+// Create creates the directory, unless it exists, with a .gitignore in it. In a directory that
+// contains a log already, a missing .gitignore was removed by its owner.
+func (d *Dir) Create(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ready {
+		return nil
+	}
+	_, err := os.Lstat(filepath.Join(d.path, IgnoreName))
+	if errors.Is(err, fs.ErrNotExist) {
+		if id, _, _ := LogID(ctx, d.log); id == "" {
+			err = d.createAll()
+		} else {
+			err = nil
+		}
+	}
+	if err != nil {
+		return &handoff.Error{Op: "create workspace", Name: d.path, Kind: handoff.Unavailable, Err: durable.Reason(err),
+			Hint: handoff.Advice("set HANDOFF_DIR to a writable directory")}
+	}
+	d.ready = true
+	return nil
+}
+
+func (d *Dir) createAll() error {
+	parent := filepath.Dir(d.path)
+	if err := createDirs(parent); err != nil {
+		return err
+	}
+	err := os.Mkdir(d.path, filelog.DirMode(d.path))
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if d.created = err == nil; d.created {
+		if err := syncDirectory(parent); err != nil {
+			return err
+		}
+	}
+	root, err := os.OpenRoot(d.path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return durable.Replace(root, IgnoreName, func(w io.Writer) error {
+		_, err := io.WriteString(w, "*\n")
+		return err
+	})
+}
+
+// createDirs is os.MkdirAll with durable entries.
+func createDirs(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := createDirs(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDirectory(filepath.Dir(dir))
+}
+
+func syncDirectory(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(durable.SyncDir(root, "."), root.Close())
+}
+
+// undo removes what Create created if nothing was added: a first write that
+// fails leaves nothing behind.
+func (d *Dir) undo() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.created {
+		return
+	}
+	entries, err := os.ReadDir(d.path)
+	if err == nil && len(entries) == 1 && entries[0].Name() == IgnoreName {
+		os.Remove(filepath.Join(d.path, IgnoreName))
+		os.Remove(d.path)
+		d.ready, d.created = false, false
+	}
+}
+
+// A guardedLog is the result of GuardLog. Without the check, the positions of lost
+// records would be given away twice.
+type guardedLog struct {
+	handoff.Log
+	runtime *Dir
+	index   *Index
+
+	mu      sync.Mutex
+	checked bool // the log has every record that the index knew at the first append
+}
+
+// GuardLog returns a log that creates the runtime directory before the first
+// record and refuses to append if records that the index knows are missing. It is
+// a handoff.Filer if log is.
+func GuardLog(log handoff.Log, d *Dir, x *Index) handoff.Log {
+	g := &guardedLog{Log: log, runtime: d, index: x}
+	if f, ok := log.(handoff.Filer); ok {
+		return struct {
+			*guardedLog
+			handoff.Filer
+		}{g, f}
+	}
+	return g
+}
+
+// Append implements handoff.Log.
+func (g *guardedLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
+	if err := g.check(ctx); err != nil {
+		return 0, err
+	}
+	if err := g.runtime.Create(ctx); err != nil {
+		return 0, err
+	}
+	seq, err := g.Log.Append(ctx, r)
+	if err != nil {
+		g.runtime.undo()
+	}
+	return seq, err
+}
+
+func (g *guardedLog) check(ctx context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.checked {
+		return nil
+	}
+	if known := g.index.Known(ctx); known > 0 {
+		_, found, err := RecordAt(ctx, g.Log, known)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return &handoff.Error{Op: "append", Name: fmt.Sprintf("after record %d", known), Kind: handoff.Corrupt,
+				Err:  errors.New("the index knows this record, but it is missing from the log"),
+				Hint: handoff.Suggest("accept the loss and continue after the last record that exists", handoff.ActionRepair)}
+		}
+	}
+	g.checked = true
+	return nil
+}
+
+// GuardBodies returns bodies whose Put creates the runtime directory.
+func GuardBodies(bodies handoff.Bodies, d *Dir) handoff.Bodies { return guardedBodies{bodies, d} }
+
+type guardedBodies struct {
+	handoff.Bodies
+	runtime *Dir
+}
+
+// Put implements handoff.Bodies.
+func (b guardedBodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
+	if err := b.runtime.Create(ctx); err != nil {
+		return handoff.Digest{}, err
+	}
+	d, err := b.Bodies.Put(ctx, r)
+	if err != nil {
+		b.runtime.undo()
+	}
+	return d, err
+}

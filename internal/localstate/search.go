@@ -1,0 +1,61 @@
+package localstate
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/sqlindex"
+)
+
+// Search searches the records and the text of bodies, which body returns: once
+// for each artifact, when it was published since the last search. An index in
+// memory is searched through a temporary file.
+//
+// Kinds: Invalid (the query), Unavailable, and those of body.
+func (x *Index) Search(ctx context.Context, q sqlindex.Query, body func(handoff.Artifact) (string, error)) ([]sqlindex.Match, error) {
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	return ask(ctx, x, func(at handoff.Index) ([]sqlindex.Match, error) {
+		if file, ok := at.(*sqlindex.Index); ok {
+			return x.searchFile(ctx, file, q, body)
+		}
+		return x.searchTemporary(ctx, q, body)
+	})
+}
+
+func (x *Index) searchFile(ctx context.Context, file *sqlindex.Index, q sqlindex.Query, body func(handoff.Artifact) (string, error)) ([]sqlindex.Match, error) {
+	if err := file.IndexText(ctx, body, func(done handoff.Seq) { x.reportProgress(ctx, done) }); err != nil {
+		return nil, err
+	}
+	return file.Search(ctx, q)
+}
+
+func (x *Index) searchTemporary(ctx context.Context, q sqlindex.Query, body func(handoff.Artifact) (string, error)) ([]sqlindex.Match, error) {
+	unavailable := func(err error) error {
+		return &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("set TMPDIR to a writable directory")}
+	}
+	dir, err := os.MkdirTemp("", "handoff-index-")
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	defer os.RemoveAll(dir)
+	file, err := sqlindex.Open(ctx, filepath.Join(dir, FileName), "")
+	if err == nil {
+		defer file.Close()
+		err = handoff.CatchUp(ctx, x.log, file)
+	}
+	var found []sqlindex.Match
+	if err == nil {
+		found, err = x.searchFile(ctx, file, q, body)
+	}
+	var fault *sqlindex.Error
+	if errors.As(err, &fault) {
+		return nil, unavailable(fault.Err)
+	}
+	return found, err
+}
