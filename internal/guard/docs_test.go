@@ -130,3 +130,20 @@ func TestDocumentTests(t *testing.T) {
 		}
 	}
 }
+
+var goFile = regexp.MustCompile("`([a-z][a-z/_]*/[a-z_]+\\.go)`")
+
+// TestDocumentFiles checks that the Go files which documents name exist.
+func TestDocumentFiles(t *testing.T) {
+	for _, name := range documents(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range goFile.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(found[1]))); err != nil {
+				t.Errorf("%s names %s, which does not exist", name, found[1])
+			}
+		}
+	}
+}
