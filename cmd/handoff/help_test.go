@@ -1,11 +1,14 @@
 package main
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -138,5 +141,42 @@ func TestRepeatedFlags(t *testing.T) {
 	}
 	if flags < 100 {
 		t.Errorf("tried %d flags, which can't be all", flags)
+	}
+}
+
+// TestHintsName checks that the command line of every action names commands and
+// flags that exist.
+func TestHintsName(t *testing.T) {
+	text, err := os.ReadFile("../../hint.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := &cobra.Command{Use: "handoff"}
+	for _, command := range commands {
+		root.AddCommand(command.New(&cli.App{}))
+	}
+	actions := 0
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "\tAction") {
+			continue
+		}
+		for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(line, -1) {
+			actions++
+			typed := cli.CommandLine(handoff.Action(m[1]), "A", "B", "C", "D")
+			c, args, err := root.Find(strings.Fields(typed)[1:])
+			if err != nil || c == root || c.HasSubCommands() {
+				t.Errorf("%s: %s names no command", m[1], typed)
+				continue
+			}
+			for _, arg := range args {
+				name := strings.TrimLeft(arg, "-")
+				if dashes := len(arg) - len(name); dashes == 2 && c.Flag(name) == nil || dashes == 1 && len(name) == 1 && c.Flags().ShorthandLookup(name) == nil {
+					t.Errorf("%s: %s has the unknown flag %s", m[1], typed, arg)
+				}
+			}
+		}
+	}
+	if actions < 20 {
+		t.Errorf("found %d actions in hint.go, which can't be all", actions)
 	}
 }
