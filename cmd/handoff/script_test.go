@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 // TestScript runs the scripts: each is what a person would type. Beside
 // testscript's own commands they have those of scriptCommands.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -44,6 +45,7 @@ func TestScript(t *testing.T) {
 // TestScriptOtherLog runs the scripts again over another log, except those that
 // depend on the files of the built-in one.
 func TestScriptOtherLog(t *testing.T) {
+	t.Parallel()
 	all, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {
 		t.Fatal(err)
