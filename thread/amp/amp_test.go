@@ -29,9 +29,9 @@ func TestID(t *testing.T) {
 	}
 }
 
-// TestCutOff cuts a document at every byte: what is before is read, and it is
-// never said to have ended.
-func TestCutOff(t *testing.T) {
+// TestTruncated truncates a document at every byte. It must be read and must not have
+// ended.
+func TestTruncated(t *testing.T) {
 	dir := t.TempDir()
 	home(t, dir)
 	path := filepath.Join(dir, ".local/share/amp/threads", mainID+".json")
@@ -49,13 +49,13 @@ func TestCutOff(t *testing.T) {
 			err = th.Load(t.Context())
 		}
 		if err != nil || len(th.Warnings) == 0 || th.State.Status.Ended() {
-			t.Fatalf("cut at %d: got %v, %+v", n, err, th.Facts)
+			t.Fatalf("%d bytes: got %v, %+v", n, err, th.Facts)
 		}
 	}
 }
 
-// TestRealThreads reads the real threads. Their usage is added up again here,
-// from a decoder that shares nothing with the reader.
+// TestRealThreads reads the published threads and compares their usage with that of
+// another decoder.
 func TestRealThreads(t *testing.T) {
 	read := 0
 	for _, home := range threadtest.Homes(t, "amp", ".local/share/amp") {
@@ -94,13 +94,13 @@ func TestRealThreads(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d real threads read", read)
+	t.Logf("read %d published threads", read)
 }
 
 func TestXurl(t *testing.T) {
-	const word = "child_rollout is the word of the URI's design document"
+	const word = "child_rollout is the term in the design of the URIs"
 	threadtest.Xurl(t, amp.Driver(), "XDG_DATA_HOME", map[string]string{
-		"amp-bad-child":            "what looks like no id is an agent without a trace, as with every provider",
+		"amp-bad-child":            "an invalid ID is an unknown agent, as for every provider",
 		"amp-detail status_source": word,
 		"amp-head status_source":   word,
 		"amp-read status_source":   word,

@@ -9,8 +9,7 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// TestDefects holds what other readers of this format get wrong: each thread
-// with what must be read of it.
+// TestDefects has a thread for each known mistake of other readers.
 func TestDefects(t *testing.T) {
 	long := strings.Repeat("wörter ", 300_000)
 	plain := []obj{{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}}
@@ -21,21 +20,21 @@ func TestDefects(t *testing.T) {
 		status thread.Status
 		source thread.StatusSource
 	}{
-		"what has answered once is completed": {
+		"an earlier answer is not the end": {
 			obj{"messages": []obj{user(0, text("one")), agent(1, "complete", "end_turn", text("two")), user(2, text("three"))}},
 			append(slices.Clone(spoken), "user: three"), thread.Running, thread.Child,
 		},
-		"a call ends a turn": {
+		"a call is not the end of a turn": {
 			obj{"messages": []obj{user(0, text("one")), agent(1, "complete", "tool_use", text("two"), use("a", "Read"))}}, spoken, thread.Running, thread.Child,
 		},
-		"a status is shown as it is written":              {obj{"messages": plain, "status": "done"}, spoken, thread.Completed, thread.Child},
-		"a status that is an object is shown as it is":    {obj{"messages": plain, "status": obj{"running": obj{"since": 1}}}, spoken, thread.Running, thread.Child},
-		"a status that nobody knows is shown as it is":    {obj{"messages": plain, "status": "pondering"}, spoken, thread.Completed, thread.Inferred},
-		"the conclusion from an answer is no conclusion":  {obj{"messages": plain}, spoken, thread.Completed, thread.Inferred},
-		"a thread without messages fails the read":        {obj{}, nil, thread.PendingInit, thread.Inferred},
-		"what tools returned is a message":                {obj{"messages": []obj{user(0, text("one")), user(1, result("x", "done", "y"))}}, []string{"user: one"}, thread.Running, thread.Child},
-		"a long message fails the read":                   {obj{"messages": []obj{user(0, text(long))}}, []string{"user: " + strings.TrimSpace(long)}, thread.Running, thread.Child},
-		"a relation to a thread elsewhere fails the read": {obj{"messages": plain, "relationships": []obj{handedOff("parent", awayID)}}, spoken, thread.Completed, thread.Inferred},
+		"status as a word":                  {obj{"messages": plain, "status": "done"}, spoken, thread.Completed, thread.Child},
+		"status as an object":               {obj{"messages": plain, "status": obj{"running": obj{"since": 1}}}, spoken, thread.Running, thread.Child},
+		"unknown status":                    {obj{"messages": plain, "status": "pondering"}, spoken, thread.Completed, thread.Inferred},
+		"inferred status":                   {obj{"messages": plain}, spoken, thread.Completed, thread.Inferred},
+		"no messages":                       {obj{}, nil, thread.PendingInit, thread.Inferred},
+		"results of calls are not messages": {obj{"messages": []obj{user(0, text("one")), user(1, result("x", "done", "y"))}}, []string{"user: one"}, thread.Running, thread.Child},
+		"long message":                      {obj{"messages": []obj{user(0, text(long))}}, []string{"user: " + strings.TrimSpace(long)}, thread.Running, thread.Child},
+		"relation to a missing thread":      {obj{"messages": plain, "relationships": []obj{handedOff("parent", awayID)}}, spoken, thread.Completed, thread.Inferred},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// The ids of what home writes.
+// The IDs of the threads that home writes.
 const (
 	mainID  = "T-019ca1ce-3ae2-7686-a41e-000000000001"
 	doneID  = "T-019ca1cf-3ae2-7686-a41e-000000000002"
@@ -66,7 +66,7 @@ func tokens(n int64) thread.Tokens {
 	return thread.Tokens{Input: 3 * n, Output: 20 * n, CacheWrite: 50 * n, CacheRead: 100 * n, Calls: int(n)}
 }
 
-// home writes a home with a thread of every kind.
+// home writes a home directory with threads of every kind.
 func home(t testing.TB, dir string) []threadtest.Thread {
 	put(t, dir, mainID, obj{
 		"title": "A title", "env": obj{"initial": obj{"trees": []obj{{"uri": "file:///home/u/project", "repository": obj{"url": "https://example.com/r", "ref": "refs/heads/main", "sha": "6be354d8"}}}}},

@@ -15,7 +15,7 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// The ids of what home writes.
+// The IDs of the threads that home writes.
 const (
 	mainID    = "0c4f3c1e-7b1a-4d59-9d0e-000000000001"
 	flatID    = "0c4f3c1e-7b1a-4d59-9d0e-000000000002"
@@ -36,7 +36,7 @@ const (
 
 type obj = map[string]any
 
-// A script writes a transcript record by record, one a second.
+// A script writes a transcript, with one record per second.
 type script struct {
 	lines  []string
 	at     time.Time
@@ -45,7 +45,7 @@ type script struct {
 	parent any
 }
 
-// start begins the transcript of a session, or of an agent of it.
+// start starts the transcript of a session, or of a subagent of it.
 func start(session, agent, version string, at int) *script {
 	s := &script{at: time.Date(2026, 6, 1, 12, 0, at, 0, time.UTC), salt: crc32.ChecksumIEEE([]byte(session + agent)), common: obj{"sessionId": session, "version": version, "cwd": "/home/u/project", "gitBranch": "main", "isSidechain": agent != ""}}
 	if agent != "" {
@@ -54,7 +54,7 @@ func start(session, agent, version string, at int) *script {
 	return s
 }
 
-// add writes a record; it is the answer to the one before.
+// add writes a record whose parent is the one before.
 func (s *script) add(kind string, more obj) *script {
 	s.at = s.at.Add(time.Second)
 	r := maps.Clone(s.common)
@@ -78,8 +78,7 @@ func (s *script) user(text string) *script {
 	return s.add("user", obj{"message": obj{"role": "user", "content": text}})
 }
 
-// block writes one block of an answer, with the usage of the whole request as
-// far as it was known.
+// block writes one block of an answer, with the usage of the request so far.
 func (s *script) block(id string, block obj, used obj, stop any) *script {
 	return s.add("assistant", obj{"requestId": "req_" + id, "message": obj{"id": id, "role": "assistant", "model": "claude-opus-4-8", "content": []obj{block}, "usage": used, "stop_reason": stop}})
 }
@@ -98,8 +97,8 @@ func (s *script) result(tool, text string, more any) *script {
 
 func (s *script) system(subtype string) *script { return s.add("system", obj{"subtype": subtype}) }
 
-// fork begins the transcript of a session that copies all that was said, as
-// --fork-session and going to the background do.
+// fork starts the transcript of a session with a copy of all records, like
+// --fork-session and moving to the background.
 func (s *script) fork(session string) *script {
 	c := *s
 	c.lines, c.common, c.salt = nil, maps.Clone(s.common), crc32.ChecksumIEEE([]byte(session))
@@ -131,16 +130,15 @@ func put(t testing.TB, home, dir, name, body string) {
 	threadtest.WriteFile(t, body, home, dir, name)
 }
 
-// home writes a home with a thread of every kind.
+// home writes a home directory with threads of every kind.
 func home(t testing.TB, dir string) []threadtest.Thread {
 	all := newest(t, dir)
 	all = append(all, oldest(t, dir)...)
 	return append(all, copies(t, dir)...)
 }
 
-// newest writes a session with subagents in its folder: one that was waited
-// for, two in the background, one of a subagent's, one of a workflow, and a
-// compaction.
+// newest writes a session with subagents in its directory: one in the foreground, two
+// in the background, one of a subagent, one of a workflow, and a compaction.
 func newest(t testing.TB, dir string) []threadtest.Thread {
 	write := func(name string, s *script) { put(t, dir, ".claude", project+name, s.String()) }
 	const sub = mainID + "/subagents/"
@@ -216,8 +214,8 @@ func newest(t testing.TB, dir string) []threadtest.Thread {
 	}
 }
 
-// oldest writes a session with a subagent beside it and another inside it, in
-// another home, and what is left of one that was removed.
+// oldest writes a session with a subagent beside it and another in its file, in another
+// home directory, and the remains of a removed session.
 func oldest(t testing.TB, dir string) []threadtest.Thread {
 	write := func(name string, s *script) { put(t, dir, ".config/claude", project+name, s.String()) }
 	main := start(flatID, "", "2.0.72", 0).user("old").
@@ -248,8 +246,8 @@ func oldest(t testing.TB, dir string) []threadtest.Thread {
 	}
 }
 
-// copies writes sessions that begin with another's records, or with their own
-// again, and some that ended in other ways.
+// copies writes sessions that start with the records of another one, or with their own
+// records again, and some with other ends.
 func copies(t testing.TB, dir string) []threadtest.Thread {
 	write := func(name string, s *script) { put(t, dir, ".claude", project+name, s.String()) }
 	fork := start(forkID, "", "2.1.140", 0)

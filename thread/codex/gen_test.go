@@ -15,12 +15,12 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// The ids of what home writes. They are of the time at which they were begun.
+// The IDs of the threads that home writes. They contain the time of the start.
 const (
 	parentID  = "019c871c-b1f9-7f60-9c4f-000000000001"
 	doneID    = "019c871d-0000-7000-8000-000000000002"
 	runningID = "019c871d-0000-7000-8000-000000000003"
-	silentID  = "019c871d-0000-7000-8000-000000000004" // nobody speaks of it
+	silentID  = "019c871d-0000-7000-8000-000000000004" // not mentioned by its parent
 	forkID    = "019c8720-0000-7000-8000-000000000005"
 	pagedID   = "01a011e2-0000-7000-8000-000000000006"
 	basedID   = "01a011e3-0000-7000-8000-000000000007"
@@ -32,7 +32,7 @@ const (
 
 type obj = map[string]any
 
-// A script writes a rollout record by record, one a second.
+// A script writes a rollout, with one record per second.
 type script struct {
 	lines []string
 	at    time.Time
@@ -95,7 +95,7 @@ func (s *script) item(role, text string) *script {
 	return s.add("response_item", obj{"type": "message", "role": role, "content": []obj{{"type": kind, "text": text}}})
 }
 
-// user and agent write a message as it is written: twice.
+// user and agent write a message twice, as the tool does.
 func (s *script) user(text string) *script {
 	s.item("user", text)
 	if s.paged {
@@ -127,7 +127,7 @@ func (s *script) call(id, name string, args, out any) *script {
 	return s.add("response_item", obj{"type": "function_call_output", "call_id": id, "output": text})
 }
 
-// count writes what a request took, and again, as a new rate limit makes it.
+// count writes the usage of a request, and again as for a new rate limit.
 func (s *script) count(input, cached, output, reasoning int64) *script {
 	last := [4]int64{input, cached, output, reasoning}
 	for i, n := range last {
@@ -164,7 +164,7 @@ func tokens(input, cached, output, reasoning int64, calls int) thread.Tokens {
 	return thread.Tokens{Input: input - cached, CacheRead: cached, Output: output, Reasoning: reasoning, Calls: calls}
 }
 
-// home writes a home with a thread of every kind.
+// home writes a home directory with threads of every kind.
 func home(t testing.TB, dir string) []threadtest.Thread {
 	var all []threadtest.Thread
 	all = append(all, family(t, dir)...)
@@ -190,7 +190,7 @@ func family(t testing.TB, dir string) []threadtest.Thread {
 
 	put(t, dir, "sessions/2026/02/22/rollout-2026-02-22T20-49-10-"+doneID+".jsonl", start("2026-02-22T20:48:52Z").
 		meta(doneID, spawned(parentID)).begin("t").user("explore").agent("found it").count(10, 0, 5, 0).end("t", "found it").String())
-	// It was begun where it was tomorrow already.
+	// It was started in a time zone where it was the next day.
 	put(t, dir, "sessions/2026/02/23/rollout-2026-02-23T04-49-10-"+runningID+".jsonl", start("2026-02-22T20:49:10Z").
 		meta(runningID, spawned(parentID)).begin("t").user("work").call("x", "exec_command", obj{"cmd": "sleep 1000"}, nil).String())
 	put(t, dir, "sessions/2026/02/22/rollout-2026-02-22T20-49-30-"+silentID+".jsonl", start("2026-02-22T20:49:30Z").
@@ -232,7 +232,7 @@ func family(t testing.TB, dir string) []threadtest.Thread {
 }
 
 // paged writes a paginated thread, one that continues it without copying, and a
-// subagent that was handed a copy and is known by its path only.
+// subagent with a copy that is known only by its path.
 func paged(t testing.TB, dir string) []threadtest.Thread {
 	first := start("2026-08-17T22:40:27Z")
 	first.paged = true
@@ -276,8 +276,8 @@ func paged(t testing.TB, dir string) []threadtest.Thread {
 	}
 }
 
-// oldest writes a compressed thread that was archived, one without envelopes
-// and one that was cut off.
+// oldest writes a compressed thread that was archived, one without envelopes, and an
+// interrupted one.
 func oldest(t testing.TB, dir string) []threadtest.Thread {
 	put(t, dir, "archived_sessions/rollout-2025-12-08T20-00-00-"+packedID+".jsonl.zst", start("2025-12-08T20:00:00Z").
 		meta(packedID, nil).begin("z").user("long ago").add("compacted", obj{"message": "it was long"}).event("context_compacted", nil).agent("Yes.").count(5, 0, 5, 5).end("z", "Yes.").String())

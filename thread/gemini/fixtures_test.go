@@ -12,7 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// figures are what the independent program found in one chat.
+// figures are the reference values of one chat, from an independent program.
 type figures struct {
 	ID       string           `json:"id"`
 	Bad      int              `json:"bad"`
@@ -22,15 +22,15 @@ type figures struct {
 	Messages map[string]int   `json:"messages"`
 }
 
-// tookBack is what was spent on messages that are no longer part of a chat: one
-// was taken back, one was replaced by a summary. The independent program leaves
-// it out. We leave it out of messages, and count it for the thread: it was paid.
-var tookBack = map[string]int64{
+// removed is the usage of messages that were rewound or replaced by a summary. The
+// reference values do not include it. It is not in the messages, but in the usage of
+// the thread.
+var removed = map[string]int64{
 	"ca28c1ad-71ff-409f-bd58-7f61ce1fc818": 11625,
 	"6fa49bec-41c1-4a7f-802e-eeb343ba34ad": 11693,
 }
 
-// compare holds a thread against the figures.
+// compare compares a thread with the reference values.
 func compare(t *testing.T, th *thread.Thread, f figures) {
 	t.Helper()
 	var shown thread.Tokens
@@ -49,8 +49,8 @@ func compare(t *testing.T, th *thread.Thread, f figures) {
 	if shown != want {
 		t.Errorf("got %+v, want %+v", shown, want)
 	}
-	if got := th.Usage.Total() - shown.Total(); got != tookBack[th.ID] {
-		t.Errorf("%d tokens were spent on what was taken back, want %d", got, tookBack[th.ID])
+	if got := th.Usage.Total() - shown.Total(); got != removed[th.ID] {
+		t.Errorf("got %d tokens of removed messages, want %d", got, removed[th.ID])
 	}
 	for _, n := range f.Tools {
 		tools += n
@@ -59,14 +59,14 @@ func compare(t *testing.T, th *thread.Thread, f figures) {
 		t.Errorf("got %d calls (%d) and %d bad lines, want %d and %d", calls, th.ToolCalls, th.BadLines, tools, f.Bad)
 	}
 	for _, m := range th.Usage.Models {
-		if f.Models[m.Model] == 0 && tookBack[th.ID] == 0 {
+		if f.Models[m.Model] == 0 && removed[th.ID] == 0 {
 			t.Errorf("model %q was not used", m.Model)
 		}
 	}
 }
 
-// TestRealThreads: each id resolves and is listed, none has a subagent, usage
-// and calls are what the independent program found.
+// TestRealThreads checks that each ID resolves and is listed, that none has a subagent,
+// and that usage and calls equal the reference values.
 func TestRealThreads(t *testing.T) {
 	threadtest.EachReal(t, gemini.Driver(), ".gemini", func(t *testing.T, r threadtest.Real) {
 		f := threadtest.Figures[figures](t, r.Figures)
@@ -81,7 +81,8 @@ func TestRealThreads(t *testing.T) {
 	})
 }
 
-// TestRealFormats reads chats that lie outside a home: old and drifted ones.
+// TestRealFormats reads chats outside a home directory: old versions and changed
+// schemas.
 func TestRealFormats(t *testing.T) {
 	threadtest.EachOutside(t, "gemini", ".gemini", func(t *testing.T, path, body string, b json.RawMessage) {
 		f := threadtest.Figures[figures](t, b)
@@ -95,16 +96,16 @@ func TestRealFormats(t *testing.T) {
 	})
 }
 
-// TestRealStatuses: a call is written once it has run. Until then, what the
-// model said before it called passes for its last word.
+// TestRealStatuses compares the recorded phases. A call is recorded when it has
+// returned; until then the text before it looks like the last message.
 func TestRealStatuses(t *testing.T) {
 	want := map[string]int{
-		"1-1_session-start":              2, // a turn that was not asserted
-		"1-6_checkpoint-rewind":          2, // the turn that was taken back
+		"1-1_session-start":              2, // a turn without an assertion
+		"1-6_checkpoint-rewind":          2, // the turn that was rewound
 		"2-10_mid-turn-message-queued":   2, // the queued message's own turn
 		"2-16_oversized-transcript-line": 5, // three calls, see above; the recording ends within the turn
 	}
 	if got := threadtest.CheckPhases(t, gemini.Driver(), nil); !maps.Equal(got, want) {
-		t.Errorf("got phases beyond those expected in %v, want %v", got, want)
+		t.Errorf("got additional phases %v, want %v", got, want)
 	}
 }

@@ -18,13 +18,13 @@ func TestSuite(t *testing.T) {
 
 func TestXurl(t *testing.T) {
 	threadtest.Xurl(t, gemini.Driver(), "GEMINI_CLI_HOME", map[string]string{
-		"gemini-head subagent 62f9f98d-c578-4d3a-b4bf-3aaed19889d6": "that someone typed /resume next makes no subagent",
-		"gemini-read subagent 62f9f98d-c578-4d3a-b4bf-3aaed19889d6": "that someone typed /resume next makes no subagent",
-		"gemini-detail status_source":                               "no record ends a turn: that one ended is concluded",
-		"gemini-head status_source":                                 "no record ends a turn: that one ended is concluded",
-		"gemini-read status_source":                                 "no record ends a turn: that one ended is concluded",
-		"gemini-detail lifecycle":                                   "an event is what the parent's chat says, and it says nothing",
-		"gemini-detail-missing lifecycle":                           "an event is what the parent's chat says, and it says nothing",
+		"gemini-head subagent 62f9f98d-c578-4d3a-b4bf-3aaed19889d6": "a session after /resume is not a subagent",
+		"gemini-read subagent 62f9f98d-c578-4d3a-b4bf-3aaed19889d6": "a session after /resume is not a subagent",
+		"gemini-detail status_source":                               "no record ends a turn, so the end is inferred",
+		"gemini-head status_source":                                 "no record ends a turn, so the end is inferred",
+		"gemini-read status_source":                                 "no record ends a turn, so the end is inferred",
+		"gemini-detail lifecycle":                                   "events are records of the parent's chat, which has none",
+		"gemini-detail-missing lifecycle":                           "events are records of the parent's chat, which has none",
 	})
 }
 
@@ -33,7 +33,7 @@ func provider(t testing.TB, home string) thread.Provider {
 	return threadtest.Open(t, gemini.Driver(), home)
 }
 
-// TestSeveralInOneFile reads threads that were put one behind the other.
+// TestSeveralInOneFile reads two logs that were concatenated.
 func TestSeveralInOneFile(t *testing.T) {
 	home := t.TempDir()
 	first := begin(logID, nil).user("u1", "one").model("m1", "first", tokens{10, 1, 0, 0, 0})
@@ -62,7 +62,7 @@ func TestSeveralInOneFile(t *testing.T) {
 	}
 }
 
-// TestCopies prefers the log that a document was continued in, and says so.
+// TestCopies checks that the log of a continued document is preferred, with a warning.
 func TestCopies(t *testing.T) {
 	home := t.TempDir()
 	put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".json", begin(logID, nil).user("u1", "one").document(nil))
@@ -84,8 +84,8 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestOpensFew: where names tell, a chat is not opened: not to find a thread, and
-// not to find its subagents.
+// TestOpensFew checks that chats are not opened if their names show that they are not
+// the thread, or not its subagents.
 func TestOpensFew(t *testing.T) {
 	home := t.TempDir()
 	main, named := begin(logID, nil).user("u", "one").String(), obj{"parentSessionId": logID}
@@ -93,11 +93,11 @@ func TestOpensFew(t *testing.T) {
 	put(t, home, "p/chats/session-2026-06-12T10-00-other.jsonl", main)
 	put(t, home, "p/chats/session-2026-06-12T09-59-"+doneID[:8]+".jsonl", begin(doneID, named).user("u", "older").String())
 	put(t, home, "p/chats/session-2999-06-12T10-00-"+failedID[:8]+".jsonl", begin(failedID, named).user("u", "much younger").String())
-	put(t, home, "p/chats/session-2026-06-12T10-00-"+childID[:8]+".jsonl", begin(childID, named).user("u", "begun meanwhile").String())
+	put(t, home, "p/chats/session-2026-06-12T10-00-"+childID[:8]+".jsonl", begin(childID, named).user("u", "started during it").String())
 	p := provider(t, home)
 	th := threadtest.Load(t, p, logID)
 	if len(th.Warnings) != 0 {
-		t.Errorf("another copy was looked for: %q", th.Warnings)
+		t.Errorf("searched for another copy: %q", th.Warnings)
 	}
 	agents, err := p.Agents(t.Context(), th)
 	if err != nil || len(agents) != 1 || agents[0].ID != childID {
@@ -105,8 +105,8 @@ func TestOpensFew(t *testing.T) {
 	}
 }
 
-// TestSwept tells a chat that was deleted from one that never was.
-func TestSwept(t *testing.T) {
+// TestRemoved distinguishes a removed chat from an unknown ID.
+func TestRemoved(t *testing.T) {
 	home := t.TempDir()
 	put(t, home, "p/logs.json", `[{"sessionId":"`+logID+`","messageId":0,"type":"user","message":"hello"}]`)
 	if _, err := provider(t, home).Thread(t.Context(), logID); !errors.Is(err, handoff.Unavailable) {
@@ -117,8 +117,8 @@ func TestSwept(t *testing.T) {
 	}
 }
 
-// TestDocumentCutShort reads what is there of a document.
-func TestDocumentCutShort(t *testing.T) {
+// TestTruncatedDocument reads truncated and damaged documents.
+func TestTruncatedDocument(t *testing.T) {
 	home := t.TempDir()
 	body := begin(documentID, nil).user("u1", "one").model("m1", "two", tokens{3, 1, 0, 0, 0}).user("u2", strings.Repeat("three ", 2000)).document(nil)
 	for name, cut := range map[string]string{"half": body[:len(body)/2], "no end": strings.TrimRight(body, "}\n] "), "noise": strings.Replace(body, `"messages": [`, `"messages": [ 7, "x", [[]], {}, `, 1), "empty": "", "other": "[1]", "wrong": `{"sessionId":"` + documentID + `","messages":{"a":1}}`} {
@@ -133,12 +133,12 @@ func TestDocumentCutShort(t *testing.T) {
 			t.Errorf("%s: got %q", name, said)
 		}
 		if len(th.Warnings) == 0 && name != "wrong" {
-			t.Errorf("%s: nothing was said about the damage", name)
+			t.Errorf("%s: got no warning", name)
 		}
 	}
 }
 
-// TestCwd finds the directory of a chat by every means there is.
+// TestCwd checks each source of the working directory.
 func TestCwd(t *testing.T) {
 	dir := t.TempDir()
 	home(t, dir)

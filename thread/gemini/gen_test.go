@@ -15,7 +15,7 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// The ids of what home writes.
+// The IDs of the threads that home writes.
 const (
 	documentID  = "11111111-0000-4000-8000-000000000001"
 	logID       = "22222222-0000-4000-8000-000000000002"
@@ -42,7 +42,7 @@ func (t tokens) want(calls int) thread.Tokens {
 	return thread.Tokens{Input: t.input - t.cached + t.tool, CacheRead: t.cached, Output: t.output + t.thoughts, Reasoning: t.thoughts, Calls: calls}
 }
 
-// A script writes a chat operation by operation, one a second.
+// A script writes a chat, with one operation per second.
 type script struct {
 	head     obj
 	messages []obj
@@ -101,8 +101,8 @@ func answer(id, text string, t tokens) obj {
 
 func (s *script) model(id, text string, t tokens) *script { return s.add(answer(id, text, t)) }
 
-// calls writes an answer and, as the tool does, again with what it called, and
-// what that returned as a message of the user.
+// calls writes an answer, again with its calls, and their results as a message of the
+// user, as the tool does.
 func (s *script) calls(id, text string, t tokens, calls ...obj) *script {
 	s.model(id, text, t)
 	s.messages = s.messages[:len(s.messages)-1]
@@ -135,7 +135,7 @@ func ran(c obj, agent string) obj {
 
 func (s *script) String() string { return strings.Join(s.lines, "\n") + "\n" }
 
-// document is the chat as it was written until 0.38.
+// document returns the chat in the format before 0.39.
 func (s *script) document(last obj) string {
 	front, err := json.MarshalIndent(s.head, "", "  ")
 	if err != nil {
@@ -159,7 +159,7 @@ func hash(dir string) string {
 
 const context = "<session_context>\nThis is the Gemini CLI. We are setting up the context for our chat.\n</session_context>"
 
-// home writes a home with a thread of every kind.
+// home writes a home directory with threads of every kind.
 func home(t testing.TB, dir string) []threadtest.Thread {
 	project := hash("/home/u/project") + "/chats/"
 	all := documents(t, dir, project)
@@ -167,8 +167,8 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	return append(all, ends(t, dir, project)...)
 }
 
-// documents writes chats of the old form: one in a folder named by a hash, and
-// two whose names do not tell their ids, one the other's subagent.
+// documents writes chats in the old format: one in a directory named after a hash, and
+// two without their ID in the name, one of which is a subagent of the other.
 func documents(t testing.TB, dir, project string) []threadtest.Thread {
 	took := tokens{1000, 50, 400, 30, 7}
 	put(t, dir, project+"session-2026-01-08T11-55-"+documentID[:8]+".json", begin(documentID, nil).
@@ -197,9 +197,9 @@ func documents(t testing.TB, dir, project string) []threadtest.Thread {
 	}
 }
 
-// family writes a log with a part that was taken back, and with subagents: one
-// that the parent does not mention, one that it says is done and whose chat goes
-// on, and one that left no chat.
+// family writes a log with a rewound part and with subagents: one that the parent does
+// not mention, one that has ended for the parent and whose chat continues, and one
+// without a chat.
 func family(t testing.TB, dir, project string) []threadtest.Thread {
 	parent := begin(logID, nil)
 	parent.set(obj{"messages": []obj{{"id": "c", "timestamp": parent.stamp(), "type": "user", "content": []obj{{"text": context}}}}, "lastUpdated": parent.stamp()}).
@@ -244,7 +244,7 @@ func family(t testing.TB, dir, project string) []threadtest.Thread {
 	}
 }
 
-// ends writes chats that end in every way.
+// ends writes chats with different ends.
 func ends(t testing.TB, dir, project string) []threadtest.Thread {
 	log := func(id string, s *script) {
 		put(t, dir, project+"session-2026-06-12T11-00-"+id[:8]+".jsonl", s.String())

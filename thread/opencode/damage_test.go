@@ -32,9 +32,8 @@ func store(t testing.TB) (dir string, db, wal []byte) {
 	return dir, db, wal
 }
 
-// look reads whatever is there. What can't be read is an error by its name, or
-// a warning; what was read says so.
-func look(t testing.TB, dir string) {
+// readAll reads all threads. Damage must be an error with a kind, or a warning.
+func readAll(t testing.TB, dir string) {
 	t.Helper()
 	p := provider(t, dir)
 	for _, err := range p.Threads(t.Context()) {
@@ -70,12 +69,11 @@ func look(t testing.TB, dir string) {
 func tolerable(t testing.TB, err error) {
 	t.Helper()
 	if err != nil && !errors.Is(err, handoff.NotFound) && !errors.Is(err, handoff.Unavailable) && !errors.Is(err, handoff.Unsupported) {
-		t.Errorf("got %v, want a kind that says what to do", err)
+		t.Errorf("got %v, want not found, unavailable or unsupported", err)
 	}
 }
 
-// TestDamagedDatabase damages databases in many ways. Whole ones lie in the
-// database or in its log.
+// TestDamagedDatabase damages a database in many ways.
 func TestDamagedDatabase(t *testing.T) {
 	dir, _, wal := store(t)
 	flat := filepath.Join(t.TempDir(), "opencode.db")
@@ -106,19 +104,19 @@ func TestDamagedDatabase(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		look(t, dir)
+		readAll(t, dir)
 	}
 	for _, b := range [][]byte{nil, []byte("x"), []byte(strings.Repeat("SQLite format 3\x00", 500)), wal} {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		look(t, dir)
+		readAll(t, dir)
 	}
 }
 
-// TestDamageIsSaid: a thread whose first page is whole and whose last is not
-// is read as far as that goes, and is not said to have ended.
-func TestDamageIsSaid(t *testing.T) {
+// TestTruncatedDatabase checks that a truncated thread is read as far as possible and
+// has not ended.
+func TestTruncatedDatabase(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "opencode.db")
 	b := session(parentID, "", 0)
@@ -146,9 +144,9 @@ func TestDamageIsSaid(t *testing.T) {
 	}
 }
 
-// TestOneOfTwo: a database that can't be read hides nothing that another place
-// has, and is no reason to say that a thread does not exist.
-func TestOneOfTwo(t *testing.T) {
+// TestUnreadableStore checks that an unreadable database does not hide threads of
+// another store, and that other threads are unavailable instead of not found.
+func TestUnreadableStore(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "opencode")
 	old(t, filepath.Join(dir, "storage"))
@@ -167,9 +165,9 @@ func TestOneOfTwo(t *testing.T) {
 	}
 }
 
-// TestWrittenMeanwhile: a checkpoint while a thread is read is told, and so is a
-// write that was cut off.
-func TestWrittenMeanwhile(t *testing.T) {
+// TestModified checks the warnings about a checkpoint while a thread is read, and
+// about an interrupted write.
+func TestModified(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "opencode.db")
 	write(t, path, false, session(parentID, "", 0).user("one").step("stop", one, said("two")))
@@ -193,7 +191,7 @@ func TestWrittenMeanwhile(t *testing.T) {
 	}
 }
 
-// TestAnotherSchema: tables that are not this tool's are not guessed at.
+// TestAnotherSchema checks that a database of another tool is not supported.
 func TestAnotherSchema(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "opencode.db")
@@ -211,8 +209,8 @@ func TestAnotherSchema(t *testing.T) {
 	}
 }
 
-// TestNamedDatabase: a variable names the database, by its path or below the
-// tool's folder.
+// TestNamedDatabase checks the variable that names the database, by its path or
+// relative to the directory of the tool.
 func TestNamedDatabase(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "opencode", "mine.db"), false, session(otherID, "", 0).user("hello"))
@@ -246,7 +244,7 @@ func FuzzMessage(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		look(t, dir)
+		readAll(t, dir)
 	})
 }
 
@@ -261,6 +259,6 @@ func FuzzDatabase(f *testing.F) {
 		if os.WriteFile(path, db, 0o600) != nil || os.WriteFile(path+"-wal", wal, 0o600) != nil {
 			t.Fatal("can't write")
 		}
-		look(t, dir)
+		readAll(t, dir)
 	})
 }

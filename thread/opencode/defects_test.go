@@ -11,8 +11,8 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// TestDefects holds what other readers of this format get wrong: each database
-// with what must be read of it. Nothing is copied into the temporary directory.
+// TestDefects has a database for each known mistake of other readers. Nothing may be
+// copied to the temporary directory.
 func TestDefects(t *testing.T) {
 	long := strings.Repeat("wörter ", 300_000)
 	open := obj{"role": "assistant", "modelID": "model-1", "time": obj{"created": begun + 2000}}
@@ -23,31 +23,31 @@ func TestDefects(t *testing.T) {
 		status   thread.Status
 		warnings int
 	}{
-		"what is being answered is completed": {
+		"an open answer is not the end": {
 			book: session(parentID, "", 0).user("one").add(open, obj{"type": "step-start"}, said("tw")),
 			said: []string{"user: one", "assistant: tw"}, status: thread.Running,
 		},
-		"what failed once stays failed": {
+		"an earlier error is not the end": {
 			book: session(parentID, "", 0).user("one").add(obj{"role": "assistant", "error": obj{"name": "APIError"}}).step("stop", one, said("two")),
 			said: []string{"user: one", "assistant: two"}, status: thread.Completed,
 		},
-		"what the tool puts into a message is the user's": {
+		"text of the tool": {
 			book: session(parentID, "", 0).user("one", obj{"type": "text", "text": "Called the Read tool", "synthetic": true}),
 			said: []string{"user: one"}, status: thread.Running,
 		},
-		"a version without parents and directories fails the read": {
+		"missing columns": {
 			book: session(parentID, "", 0).user("one"), then: "DROP INDEX session_parent_idx; ALTER TABLE session DROP COLUMN parent_id; ALTER TABLE session DROP COLUMN directory",
 			said: []string{"user: one"}, status: thread.Running,
 		},
-		"a row that is no JSON fails the read": {
+		"malformed row": {
 			book: session(parentID, "", 0).user("one").user("two").user("three"), then: "UPDATE message SET data = '{' WHERE id LIKE '%_001'",
 			said: []string{"user: one", "user: three"}, status: thread.Running, warnings: 1,
 		},
-		"a bad byte fails the read": {
+		"invalid byte": {
 			book: session(parentID, "", 0).user("on@e"), then: "UPDATE part SET data = CAST(replace(data, '@', x'ff') AS TEXT)",
 			said: []string{"user: on\uFFFDe"}, status: thread.Running,
 		},
-		"a long row fails the read": {
+		"long row": {
 			book: session(parentID, "", 0).user(long), said: []string{"user: " + strings.TrimSpace(long)}, status: thread.Running,
 		},
 	} {
@@ -68,7 +68,7 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// alter changes a database and leaves nothing beside it.
+// alter modifies a database and leaves no file beside it.
 func alter(t *testing.T, path, query string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)

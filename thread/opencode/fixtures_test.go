@@ -23,16 +23,16 @@ func provider(t testing.TB, roots ...string) thread.Provider {
 	return p
 }
 
-// figures are what the independent program found in one database.
+// figures are the reference values of one database, from an independent program.
 type figures struct {
 	Models map[string]int   `json:"models"`
 	Tables map[string]int   `json:"tables"`
 	Tokens map[string]int64 `json:"tokens"`
 }
 
-// TestRealThreads: each thread and subagent of a real database in a home
-// resolves, subagents are validated and no sessions, every row is read, and
-// usage is what the independent program found.
+// TestRealThreads checks that each thread and subagent of a database resolves, that
+// subagents are validated and not listed, that every row is read, and that usage equals
+// the reference values.
 func TestRealThreads(t *testing.T) {
 	threadtest.EachReal(t, opencode.Driver(), dataDir, func(t *testing.T, r threadtest.Real) {
 		f := threadtest.Figures[figures](t, r.Figures)
@@ -57,7 +57,7 @@ func TestRealThreads(t *testing.T) {
 			}
 			for _, a := range agents {
 				if r.Sessions[a.ID] {
-					t.Errorf("%s is a subagent and listed", a.ID)
+					t.Errorf("%s is a subagent and is listed", a.ID)
 				}
 				if threadtest.CheckChild(t, r.Provider, id, a.ID); a.Thread != nil {
 					read(a.ID)
@@ -80,7 +80,7 @@ func TestRealThreads(t *testing.T) {
 	})
 }
 
-// TestRealFiles reads the real files of before there was a database.
+// TestRealFiles reads published files of versions without a database.
 func TestRealFiles(t *testing.T) {
 	dir := threadtest.Transcripts(t, "opencode/jazzyalex+agent-sessions")
 	threadtest.CheckUnchanged(t, dir)
@@ -113,8 +113,8 @@ func TestRealFiles(t *testing.T) {
 	}
 }
 
-// A recorded part is one as the watcher of a session exported it: with what its
-// message says, without its ids.
+// A recorded part is one that the watcher of a session exported: with data of its
+// message, without IDs.
 type recorded struct {
 	part jsonPart
 	raw  json.RawMessage
@@ -128,9 +128,9 @@ type jsonPart struct {
 	Error  any    `json:"_error"`
 }
 
-// TestRealStatuses writes the sessions that were watched part by part, and
-// looks at each moment where they stand. The messages around the parts were not
-// recorded and are made up again: a message ends when its last request does.
+// TestRealStatuses writes the watched sessions part by part and compares their phases.
+// The messages were not recorded and are reconstructed: a message ends when its last
+// request ends.
 func TestRealStatuses(t *testing.T) {
 	base := threadtest.Transcripts(t, "opencode/ingo-eichhorst+Irrlicht")
 	c := threadtest.Tally{More: map[string]int{}}
@@ -150,18 +150,18 @@ func TestRealStatuses(t *testing.T) {
 	}
 	c.Report(t)
 	want := map[string]int{
-		"1-1_session-start":           2, // a turn that was not asserted
-		"1-2_session-end":             2, // a turn that was not asserted
-		"1-4_session-resume":          2, // the turn after the session was resumed, of which only activity was asserted
+		"1-1_session-start":           2, // a turn without an assertion
+		"1-2_session-end":             2, // a turn without an assertion
+		"1-4_session-resume":          2, // the turn after the session was resumed, without an assertion of its phase
 		"5-1_token-accounting":        2, // a third turn
 		"5-3_model-switch-midsession": 1, // the end of the last turn
 	}
 	if !maps.Equal(c.More, want) {
-		t.Errorf("got phases beyond those expected in %v, want %v", c.More, want)
+		t.Errorf("got additional phases %v, want %v", c.More, want)
 	}
 }
 
-// state is where a session with these parts stands.
+// state returns the state of a session with these parts.
 func state(t *testing.T, parts []recorded) thread.State {
 	t.Helper()
 	b := session(parentID, "", 0)

@@ -15,7 +15,7 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// The ids of what home writes.
+// The IDs of the threads that home writes.
 const (
 	parentID = "ses_1a00000000ffeParent00000001"
 	doneID   = "ses_1a00000001ffeDone0000000002"
@@ -43,10 +43,10 @@ CREATE INDEX session_parent_idx ON session (parent_id);`
 
 type obj = map[string]any
 
-// begun is when the first session was.
+// begun is the start of the first session.
 const begun = 1780000000000
 
-// A book is one session as it is written.
+// A book is the content of one session.
 type book struct {
 	id, parent, agent, revert string
 	at                        int64 // begun
@@ -80,7 +80,7 @@ func (b *book) user(text string, more ...obj) *book {
 	return b.add(obj{"role": "user", "time": obj{"created": b.now + 1000}}, append([]obj{said(text)}, more...)...)
 }
 
-// step writes a message of the agent that took one request.
+// step writes an answer with one request.
 func (b *book) step(finish string, tokens [5]int64, parts ...obj) *book {
 	t := counts(tokens)
 	all := append([]obj{{"type": "step-start"}}, parts...)
@@ -123,7 +123,7 @@ func (b *book) insert(t testing.TB, db *sql.DB) {
 	}
 }
 
-// files writes b as the versions before 1.2 did.
+// files writes b in the format before 1.2.
 func (b *book) files(t testing.TB, dir string, part func(message string, i int) string) {
 	t.Helper()
 	put(t, filepath.Join(dir, "session", "p", b.id+".json"), obj{
@@ -160,8 +160,8 @@ func text(v any) string {
 	return string(b)
 }
 
-// write makes a database of books at path. Live, it is as a running tool leaves
-// it: all rows are in the write-ahead log.
+// write creates a database of books at path. If it is live, all rows are in the
+// write-ahead log, as with a running tool.
 func write(t testing.TB, path string, live bool, books ...*book) {
 	t.Helper()
 	made := filepath.Join(t.TempDir(), "made.db")
@@ -213,7 +213,7 @@ func tokens(n int, t [5]int64) thread.Tokens {
 
 var one = [5]int64{100, 20, 5, 300, 40}
 
-// home writes a home with a thread of every kind.
+// home writes a home directory with threads of every kind.
 func home(t testing.TB, dir string) []threadtest.Thread {
 	books, want := family()
 	more, wantMore := lone()
@@ -225,7 +225,7 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	return append(want, old(t, filepath.Join(dir, dataDir, "storage"))...)
 }
 
-// family is a thread with subagents, one of which has one.
+// family returns a thread with subagents, one of which has one itself.
 func family() ([]*book, []threadtest.Thread) {
 	parent := session(parentID, "", 0).
 		user("look into it", obj{"type": "text", "text": "Called the Read tool", "synthetic": true}, obj{"type": "file", "filename": "log.txt", "mime": "text/plain"}).
@@ -262,8 +262,8 @@ func family() ([]*book, []threadtest.Thread) {
 	}
 }
 
-// lone are threads without subagents: a fork, one that was compacted and then
-// cut off, and one whose end was undone.
+// lone returns threads without subagents: a fork, one that was compacted and
+// interrupted, and one whose end was undone.
 func lone() ([]*book, []threadtest.Thread) {
 	fork := session(forkID, "", 0).user("before").step("stop", one, said("copied"))
 	fork.at = fork.now + 5000
@@ -296,7 +296,7 @@ func lone() ([]*book, []threadtest.Thread) {
 	}
 }
 
-// old writes threads of before there was a database, one of which was moved.
+// old writes threads in the format without a database, one of which was migrated.
 func old(t testing.TB, dir string) []threadtest.Thread {
 	perMessage := func(m string, i int) string { return fmt.Sprintf("%s/prt_%d.json", m, i) }
 	session(oldID, "", 40000).user("old question").step("stop", one, said("old answer")).files(t, dir, perMessage)

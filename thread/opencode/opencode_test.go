@@ -15,7 +15,7 @@ func TestSuite(t *testing.T) {
 
 func TestXurl(t *testing.T) {
 	const (
-		copied = "what is read is the database, and no copy of it"
+		copied = "the database is read, not a copy"
 		unit   = "xurl shows milliseconds"
 	)
 	threadtest.Xurl(t, opencode.Driver(), "XDG_DATA_HOME", map[string]string{
@@ -33,14 +33,14 @@ func TestXurl(t *testing.T) {
 	})
 }
 
-// TestOnlyInItsLog reads a database of which every row is in its write-ahead log
-// and that lies in a folder in which nobody may write: nothing is made beside it.
-func TestOnlyInItsLog(t *testing.T) {
+// TestWALOnly reads a database whose rows are all in its write-ahead log, in a directory
+// that is not writable. No file may be created.
+func TestWALOnly(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "opencode.db")
 	write(t, path, true, session(parentID, "", 0).user("hello").step("stop", one, said("world")))
 	if info, err := os.Stat(path); err != nil || info.Size() > 4096 {
-		t.Fatalf("the database itself holds something: %v, %v", info.Size(), err)
+		t.Fatalf("the database has rows: %v, %v", info.Size(), err)
 	}
 	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)

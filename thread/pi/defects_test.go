@@ -10,8 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// TestDefects holds what other readers of this format get wrong: each session
-// with what must be read of it.
+// TestDefects has a session for each known mistake of other readers.
 func TestDefects(t *testing.T) {
 	const at = "2026-05-24T23:39:56Z"
 	long := strings.Repeat("wörter ", 300_000)
@@ -22,29 +21,29 @@ func TestDefects(t *testing.T) {
 		status   thread.Status
 		warnings int
 	}{
-		"what failed once stays failed": {
+		"an earlier error is not the end": {
 			session: start().user("one").answer("error", "", 0).answer("stop", "two", 1).String(),
 			said:    []string{"user: one", "note: The request failed.", "assistant: two"}, status: thread.Completed,
 		},
-		"what has answered once is completed": {
+		"an earlier answer is not the end": {
 			session: start().user("one").answer("stop", "two", 1).user("three").String(),
 			said:    []string{"user: one", "assistant: two", "user: three"}, status: thread.Running,
 		},
-		"a call that returned ends a turn": {
+		"a call is not the end of a turn": {
 			session: start().user("one").answer("toolUse", "two", 1, "ls").result("ls", "x", nil).String(),
 			said:    []string{"user: one", "assistant: two"}, status: thread.Running,
 		},
-		"a line before the header hides it": {
+		"line before the header": {
 			session: `{"type":"title","title":"a name"}` + "\n" + start().user("one").String(), said: []string{"user: one"}, status: thread.Running,
 		},
-		"a torn last line fails the read": {
+		"incomplete last line": {
 			session: start().user("one").String() + `{"type":"message","id":"`, said: []string{"user: one"}, status: thread.Running, warnings: 1,
 		},
-		"a bad byte fails the read": {
+		"invalid byte": {
 			session: strings.Replace(start().user("on@e").String(), "@", "\xff", 1), said: []string{"user: on\uFFFDe"}, status: thread.Running,
 		},
-		"an empty session fails the read": {status: thread.PendingInit, warnings: 1},
-		"a long line fails the read": {
+		"empty session": {status: thread.PendingInit, warnings: 1},
+		"long line": {
 			session: start().user(long).String(), said: []string{"user: " + strings.TrimSpace(long)}, status: thread.Running,
 		},
 	} {

@@ -11,7 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// figures are what the independent program found in one file.
+// figures are the reference values of one file, from an independent program.
 type figures struct {
 	ID     string             `json:"id"`
 	Cwd    string             `json:"cwd"`
@@ -21,11 +21,10 @@ type figures struct {
 	Usage  map[string]float64 `json:"usage_all_branches"`
 }
 
-// second is the session that begins within the file of another, which the
-// independent program takes for one.
+// second is the second session in a file. The reference values include both.
 var second = map[string]string{"019e6b6d-22e2-7191-83bd-8cc6b1af4b00": "019e6b6d-b154-72e9-a34c-db9957a96819"}
 
-// compare holds what a file's sessions took against the figures.
+// compare compares the sessions of a file with the reference values.
 func compare(t *testing.T, f figures, threads ...*thread.Thread) {
 	t.Helper()
 	var got thread.Tokens
@@ -55,8 +54,8 @@ func compare(t *testing.T, f figures, threads ...*thread.Thread) {
 	}
 }
 
-// TestRealThreads: each id resolves and is listed, none has a subagent, usage is
-// what the independent program found.
+// TestRealThreads checks that each ID resolves and is listed, that none has a subagent,
+// and that usage equals the reference values.
 func TestRealThreads(t *testing.T) {
 	threadtest.EachReal(t, pi.Driver(), ".pi", func(t *testing.T, r threadtest.Real) {
 		f := threadtest.Figures[figures](t, r.Figures)
@@ -78,8 +77,8 @@ func TestRealThreads(t *testing.T) {
 	})
 }
 
-// TestRealFormats reads sessions that lie outside a home: the first version, and
-// a long one with two branches and two compactions.
+// TestRealFormats reads sessions outside a home directory: the first version, and a
+// long one with two branches and two compactions.
 func TestRealFormats(t *testing.T) {
 	threadtest.EachOutside(t, "pi", ".pi", func(t *testing.T, _, body string, b json.RawMessage) {
 		f := threadtest.Figures[figures](t, b)
@@ -91,15 +90,15 @@ func TestRealFormats(t *testing.T) {
 	})
 }
 
-// TestRealStatuses: a compaction is written once it is done, so that one is under
-// way can't be seen.
+// TestRealStatuses compares the recorded phases. A compaction in progress is not
+// visible.
 func TestRealStatuses(t *testing.T) {
 	want := map[string]int{
-		"1-6_checkpoint-rewind":        2, // the first turn, which the watcher was late for
+		"1-6_checkpoint-rewind":        2, // the first turn, before the watcher started
 		"2-10_mid-turn-message-queued": 2, // the queued message's own turn
-		"2-20_user-esc-interrupt":      2, // the interruption, which the watcher can't tell
+		"2-20_user-esc-interrupt":      2, // the interruption, which the watcher can't see
 	}
 	if got := threadtest.CheckPhases(t, pi.Driver(), map[string]int{"2-12_context-compaction": 2}); !maps.Equal(got, want) {
-		t.Errorf("got phases beyond those expected in %v, want %v", got, want)
+		t.Errorf("got additional phases %v, want %v", got, want)
 	}
 }

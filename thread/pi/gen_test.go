@@ -13,18 +13,18 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// The ids of what home writes.
+// The IDs of the threads that home writes.
 const (
 	treeID    = "019e5c5c-0000-7000-8000-000000000001"
 	forkID    = "019e5c5c-0000-7000-8000-000000000002"
-	flatID    = "019e5c5c-0000-7000-8000-000000000003" // of the first version, without ids of entries
-	renamedID = "019e5c5c-0000-7000-8000-000000000004" // its file was named by hand
-	nestID    = "019e5c5c-0000-7000-8000-000000000005" // its subagents lie in its folder
+	flatID    = "019e5c5c-0000-7000-8000-000000000003" // of version 1, without IDs of entries
+	renamedID = "019e5c5c-0000-7000-8000-000000000004" // with a file name that the user chose
+	nestID    = "019e5c5c-0000-7000-8000-000000000005" // with subagents in its directory
 	scoutID   = "019e5c5c-0000-7000-8000-000000000006"
 	deeperID  = "019e5c5c-0000-7000-8000-000000000007"
-	runnerID  = "019e5c5c-0000-7000-8000-000000000008" // its subagents were run as sessions
+	runnerID  = "019e5c5c-0000-7000-8000-000000000008" // with subagents as sessions
 	ranID     = "019e5c5c-0000-7000-8000-000000000009"
-	hintID    = "019e5c5c-0000-7000-8000-00000000000a" // headers say what ran what
+	hintID    = "019e5c5c-0000-7000-8000-00000000000a" // with relations in headers
 	hintedID  = "019e5c5c-0000-7000-8000-00000000000b"
 	lostID    = "019e5c5c-0000-7000-8000-00000000000c"
 	abortedID = "019e5c5c-0000-7000-8000-00000000000d"
@@ -33,11 +33,11 @@ const (
 
 type obj = map[string]any
 
-// A script writes a session entry by entry, one a second.
+// A script writes a session, with one entry per second.
 type script struct {
 	lines []string
 	at    time.Time
-	last  any // the id of the entry that the next one follows
+	last  any // ID of the parent of the next entry
 	n     int
 	flat  bool
 }
@@ -84,8 +84,8 @@ func (s *script) user(text string) *script {
 	return s.add("message", obj{"message": obj{"role": "user", "content": []obj{{"type": "text", "text": text}}}})
 }
 
-// answer writes an answer that took input and output tokens, 10 of each from and
-// to a cache, and a cent.
+// answer writes an answer that used the input tokens, 2 output tokens, and 10 tokens
+// from and to a cache.
 func (s *script) answer(stop, text string, input int64, calls ...string) *script {
 	content := []obj{{"type": "thinking", "thinking": "hidden"}}
 	if text != "" {
@@ -128,7 +128,7 @@ func put(t testing.TB, home, name, body string) string {
 	return path
 }
 
-// home writes a home with a thread of every kind.
+// home writes a home directory with threads of every kind.
 func home(t testing.TB, dir string) []threadtest.Thread {
 	all := trees(t, dir)
 	all = append(all, nested(t, dir)...)
@@ -136,8 +136,8 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	return append(all, hinted(t, dir)...)
 }
 
-// trees writes a session with branches, a fork of it, one of the first version
-// and one with a name of its own.
+// trees writes a session with branches, a fork of it, one of version 1, and one with a
+// file name that the user chose.
 func trees(t testing.TB, dir string) []threadtest.Thread {
 	const at = "2026-05-24T23:39:56Z"
 	s := begin(treeID, at, nil).add("model_change", obj{"provider": "openai", "modelId": "gpt-5"}).
@@ -181,7 +181,7 @@ func trees(t testing.TB, dir string) []threadtest.Thread {
 	}
 }
 
-// nested writes a session whose subagents lie in its folder, one below another.
+// nested writes a session with nested subagents in its directory.
 func nested(t testing.TB, dir string) []threadtest.Thread {
 	const at = "2026-05-26T10:00:00Z"
 	name := project + named(at, nestID)
@@ -202,8 +202,8 @@ func nested(t testing.TB, dir string) []threadtest.Thread {
 	}
 }
 
-// run writes a session that ran a subagent as a session beside its own, and one
-// of which nothing is left.
+// run writes a session that started a subagent as a session beside its own, and one
+// without a file.
 func run(t testing.TB, dir string) []threadtest.Thread {
 	const at = "2026-05-27T10:00:00Z"
 	const file, gone = "2026-05-27T10-00-02-000Z_0a1b2c3d-11111111-22222222-3333.jsonl", "2026-05-27T10-00-03-000Z_4e5f6a7b-11111111-22222222-4444.jsonl"
@@ -226,7 +226,7 @@ func run(t testing.TB, dir string) []threadtest.Thread {
 	}
 }
 
-// hinted writes sessions whose headers say what ran what, and what ended early.
+// hinted writes sessions with relations in their headers, and interrupted ones.
 func hinted(t testing.TB, dir string) []threadtest.Thread {
 	const at = "2026-05-28T10:00:00Z"
 	put(t, dir, project+named(at, hintID), begin(hintID, at, obj{"childSessionIds": []string{hintedID, lostID}}).user("go").String())

@@ -24,7 +24,7 @@ func provider(t testing.TB, home string) thread.Provider {
 	return threadtest.Open(t, pi.Driver(), home)
 }
 
-// TestFork tells copies from what a fork spent itself.
+// TestFork checks that the entries a fork copied are inherited.
 func TestFork(t *testing.T) {
 	dir := t.TempDir()
 	home(t, dir)
@@ -42,8 +42,8 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// TestNames finds a session by its header's id and by that in its name, and says
-// so where they differ.
+// TestNames finds a session by the ID in its header and by the one in its name, with a
+// warning if they differ.
 func TestNames(t *testing.T) {
 	home := t.TempDir()
 	put(t, home, project+named("2026-05-24T23:39:56Z", lostID), begin(treeID, "2026-05-24T23:39:56Z", nil).user("hi").String())
@@ -55,8 +55,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOpensFew: where names tell, a session is not opened: not to find a thread,
-// and not to find its subagents.
+// TestOpensFew checks that sessions are not opened if their names show that they are
+// not the thread, or not its subagents.
 func TestOpensFew(t *testing.T) {
 	home := t.TempDir()
 	const at, older, later, younger = "2026-05-24T23:39:56Z", "2026-05-24T23:39:55Z", "2026-05-24T23:50:00Z", "2999-05-24T23:39:56Z"
@@ -68,7 +68,7 @@ func TestOpensFew(t *testing.T) {
 	p := provider(t, home)
 	th := threadtest.Load(t, p, treeID)
 	if len(th.Warnings) != 0 {
-		t.Errorf("another copy was looked for: %q", th.Warnings)
+		t.Errorf("searched for another copy: %q", th.Warnings)
 	}
 	agents, err := p.Agents(t.Context(), th)
 	if err != nil || len(agents) != 1 || agents[0].ID != hintedID {
@@ -76,7 +76,7 @@ func TestOpensFew(t *testing.T) {
 	}
 }
 
-// TestRoots reads a folder of sessions that a variable names, as it is.
+// TestRoots checks the variables that name directories.
 func TestRoots(t *testing.T) {
 	d := pi.Driver()
 	env := map[string]string{"PI_CODING_AGENT_SESSION_DIR": filepath.FromSlash("/s"), "PI_CODING_AGENT_DIR": filepath.FromSlash("/a")}
@@ -93,7 +93,7 @@ func TestRoots(t *testing.T) {
 	threadtest.Load(t, p, treeID)
 }
 
-// TestOddTrees reads entries that name no, each other, or missing parents.
+// TestOddTrees reads entries with missing and cyclic parents.
 func TestOddTrees(t *testing.T) {
 	entry := func(id, parent, text string) string {
 		return `{"type":"message","id":"` + id + `","parentId":` + parent + `,"message":{"role":"user","content":"` + text + `"}}` + "\n"
@@ -118,7 +118,7 @@ func TestOddTrees(t *testing.T) {
 	}
 }
 
-// TestSeveralInOneFile reads sessions that were put one behind the other.
+// TestSeveralInOneFile reads two sessions that were concatenated.
 func TestSeveralInOneFile(t *testing.T) {
 	home := t.TempDir()
 	const at = "2026-05-24T23:39:56Z"
@@ -141,7 +141,7 @@ func TestSeveralInOneFile(t *testing.T) {
 	}
 }
 
-// TestBranch reads the branch that an entry is on.
+// TestBranch reads the branch of an entry.
 func TestBranch(t *testing.T) {
 	dir := t.TempDir()
 	home(t, dir)
@@ -179,8 +179,7 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// intended are the cases in which we answer otherwise than xurl, and why.
-// docs/threads.md has them in words.
+// intended are the differences from xurl, which docs/threads.md explains.
 var intended = map[string]string{
 	"pi-head mode":       "entries are not listed, so there is no index of them",
 	"pi-read mode":       "entries are not listed, so there is no index of them",
@@ -188,8 +187,8 @@ var intended = map[string]string{
 	"real-pi-read mode":  "entries are not listed, so there is no index of them",
 	"pi-entry mode":      "a branch is shown as the thread is",
 	"pi-entry-head mode": "a branch is shown as the thread is",
-	"pi-child lifecycle": "what a header says of a relation is evidence, and no event",
-	"pi-entry-missing":   "what is neither entry nor subagent is an answer with status notFound",
+	"pi-child lifecycle": "a relation in a header is evidence, not an event",
+	"pi-entry-missing":   "an unknown entry or subagent has status notFound",
 
 	"pi-entry-head subagent 72b3a4a8-4f08-40af-8d7f-8b2c77584e89": "subagents are listed with a branch too",
 	"pi-entry-head subagent b200f2f0-5291-4b89-a1e7-7c6a95f11011": "subagents are listed with a branch too",

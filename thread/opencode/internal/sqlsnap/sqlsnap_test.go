@@ -15,8 +15,8 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// grow writes a database with a WAL in several transactions, of which the last
-// is a large one, and returns its path while a writer still holds it.
+// grow writes a database with a WAL in several transactions and returns its path and
+// the open connection of the writer.
 func grow(t testing.TB, transactions int) (path string, db *sql.DB) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "live.db")
@@ -41,7 +41,7 @@ func run(t testing.TB, db *sql.DB, query string) {
 	}
 }
 
-// copied copies a database, with so much of its WAL, and leaves it alone.
+// copied copies a database with the first bytes of its WAL.
 func copied(t testing.TB, path string, wal int64) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy.db")
@@ -60,7 +60,7 @@ func copied(t testing.TB, path string, wal int64) string {
 	return to
 }
 
-// rows reads all rows; an error is part of the answer.
+// rows reads all rows. An error is part of the result.
 func rows(t testing.TB, path string) []string {
 	t.Helper()
 	threadtest.CheckUnchanged(t, filepath.Dir(path))
@@ -98,7 +98,7 @@ func collect(found *sql.Rows) (list []string) {
 	return list
 }
 
-// sqlite is the answer of SQLite itself, which recovers the copy for it.
+// sqlite reads all rows with SQLite itself, which recovers the copy.
 func sqlite(t testing.TB, path string) []string {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -130,9 +130,9 @@ func TestLikeSQLite(t *testing.T) {
 	}
 }
 
-// TestRefilled reads a WAL that was started over and still holds frames of
-// before, and one that is all in the database.
-func TestRefilled(t *testing.T) {
+// TestReused reads a WAL that was restarted and still contains earlier frames, and one
+// that is completely in the database.
+func TestReused(t *testing.T) {
 	path, db := grow(t, 6)
 	run(t, db, "PRAGMA wal_checkpoint(RESTART)")
 	for range 2 {
@@ -143,8 +143,8 @@ func TestRefilled(t *testing.T) {
 	}
 }
 
-// TestChanged: what is added to a WAL changes nothing of what was opened, a
-// checkpoint does, and is told.
+// TestChanged checks that appending to a WAL does not change a snapshot, and that a
+// checkpoint is detected.
 func TestChanged(t *testing.T) {
 	path, db := grow(t, 3)
 	snap, err := sqlsnap.Open(t.Context(), path)
@@ -165,17 +165,17 @@ func TestChanged(t *testing.T) {
 	}
 	run(t, db, "PRAGMA wal_checkpoint(TRUNCATE)")
 	if !snap.Changed() {
-		t.Error("a checkpoint was not noticed")
+		t.Error("a checkpoint was not detected")
 	}
 }
 
 func TestRefuses(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := sqlsnap.Open(t.Context(), filepath.Join(dir, "none.db")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v, want that it does not exist", err)
+		t.Errorf("got %v, want not exist", err)
 	}
 	if _, err := sqlsnap.Open(t.Context(), dir); err == nil {
-		t.Error("a folder was opened")
+		t.Error("a directory was opened")
 	}
 	path := filepath.Join(dir, "text.db")
 	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 200)), 0o600); err != nil {
@@ -186,7 +186,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestNoTables: what a schema calls by a table's name but computes is none.
+// TestNoTables checks that views and missing tables have no columns.
 func TestNoTables(t *testing.T) {
 	path, db := grow(t, 1)
 	run(t, db, "CREATE VIEW v AS SELECT 1 AS id")
@@ -201,7 +201,7 @@ func TestNoTables(t *testing.T) {
 		}
 	}
 	if _, err := snap.ExecContext(t.Context(), "DELETE FROM t"); err == nil {
-		t.Error("it was written to")
+		t.Error("the snapshot is writable")
 	}
 }
 
