@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -47,7 +48,9 @@ func TestReadmeExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := review(t.Context()); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := review(ctx); err != nil {
 		t.Fatal(err)
 	}
 	page, err := w.List(t.Context(), workspace.ListOptions{Filter: workspace.Filter{Channel: "verification"}})

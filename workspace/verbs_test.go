@@ -418,6 +418,30 @@ func TestSaveReplacesNothing(t *testing.T) {
 	}
 }
 
+// TestSaveInterrupted checks that a save that fails leaves nothing behind.
+func TestSaveInterrupted(t *testing.T) {
+	d := newDesk(t)
+	d.file("a.md", "a\n")
+	d.file("site/index.md", "index\n")
+	before := list(t, d.dir)
+	for _, path := range []string{"a.md", "site"} {
+		p := d.publish(workspace.Publication{Channel: "design", Path: path, Keep: handoff.KeepAlways})
+		b, err := d.Read(t.Context(), p.ID, workspace.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := d.Save(ctx, b, "saved"); err == nil {
+			t.Errorf("Save of %s with a canceled context succeeds", path)
+		}
+		b.Close()
+	}
+	if after := list(t, d.dir); !slices.Equal(after, before) {
+		t.Errorf("got files %q, want %q", after, before)
+	}
+}
+
 // TestRestore checks that a directory comes back to its path, and that one of
 // another worktree does not.
 func TestRestore(t *testing.T) {
