@@ -61,7 +61,7 @@ func LoadAgent(name string) (handoff.SessionAgent, error) {
 	}
 	agent, err := ParseAgent(b)
 	if err != nil {
-		err = &handoff.Error{Op: "read agent", Name: name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("name the agent with --agent, --title and --bundle")}
+		err = &handoff.Error{Op: "read agent", Name: name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("give the agent's name, title and bundle, without a file")}
 	}
 	return agent, err
 }
@@ -102,7 +102,7 @@ func ParseAgent(b []byte) (handoff.SessionAgent, error) {
 		Bundle: cmp.Or(front["bundle"], said["bundle"], bundle),
 	}
 	if agent.Name == "" {
-		return agent, errors.New("names no agent")
+		return agent, errors.New("agent name is missing")
 	}
 	return agent, nil
 }

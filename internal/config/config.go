@@ -55,7 +55,7 @@ func Load(runtime string) (Config, error) {
 		return Config{}, nil
 	}
 	if err != nil {
-		return Config{}, &handoff.Error{Op: "read config", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: handoff.Advice("make it a file that can be read")}
+		return Config{}, &handoff.Error{Op: "read config", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: handoff.Advice("make the file readable")}
 	}
 	c, err := Parse(b)
 	if err != nil {
@@ -143,7 +143,7 @@ func parseSize(text string) (Size, error) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > (1<<62)/unit {
-		return 0, fmt.Errorf("%q is no size; write 64MiB, or a number of bytes", text)
+		return 0, fmt.Errorf("invalid size %q (use 64MiB or a number of bytes)", text)
 	}
 	return Size(n * unit), nil
 }

@@ -51,7 +51,7 @@ func TestParseRefuses(t *testing.T) {
 		{"limits: {digest: -1}", "-1"},
 		{"limits: {digest: 1.5MiB}", "1.5MiB"},
 		{"limits: {digest: 9999999999GiB}", "9999999999GiB"},
-		{"limits: {digest: [1]}", "is no size"},
+		{"limits: {digest: [1]}", "invalid size"},
 		{"keep: no", `"no"`},
 		{"keep: {}", "line 1"},
 		{"just text", "line 1"},

@@ -129,7 +129,7 @@ func (r *resolver) replace(text string, m []int, within []string) (string, error
 	if i := slices.Index(within, key); i >= 0 {
 		chain := append(slices.Clone(within[i:]), key)
 		return "", &handoff.Error{Op: "resolve", Name: written, Kind: handoff.Invalid,
-			Err: fmt.Errorf("stands for itself: %s", strings.ReplaceAll(strings.Join(chain, " → "), "config.", "")), Hint: handoff.Advice("give one of them a value of its own")}
+			Err: fmt.Errorf("refers to itself: %s", strings.ReplaceAll(strings.Join(chain, " → "), "config.", "")), Hint: handoff.Advice("give one of them a value of its own")}
 	}
 	if len(r.done) >= maxSubstitutions {
 		return "", &handoff.Error{Op: "resolve", Name: written, Kind: handoff.Invalid,
@@ -204,17 +204,17 @@ func (p Paths) names() []string {
 // a name like any other. Its kind is Invalid.
 func Inside(root, name string) (string, error) {
 	refuse := func(why string) (string, error) {
-		return "", &handoff.Error{Op: "resolve", Name: name, Kind: handoff.Invalid, Err: errors.New(why), Hint: handoff.Advice("handoff config explain shows where each part of a path comes from")}
+		return "", &handoff.Error{Op: "resolve", Name: name, Kind: handoff.Invalid, Err: errors.New(why), Hint: handoff.Suggest("see how the path is resolved", handoff.ActionExplain, "session_folder")}
 	}
 	if !filepath.IsAbs(name) {
-		return refuse("is no absolute path")
+		return refuse("not an absolute path")
 	}
 	if slices.Contains(strings.Split(filepath.ToSlash(name), "/"), "..") {
-		return refuse("path has a .. in it")
+		return refuse("path contains ..")
 	}
 	rel, err := filepath.Rel(root, filepath.Clean(name))
 	if err != nil || !filepath.IsLocal(rel) || rel == "." {
-		return refuse("path does not lie below " + root)
+		return refuse("path is not inside " + root)
 	}
 	return filepath.ToSlash(rel), nil
 }

@@ -88,8 +88,8 @@ func TestResolve(t *testing.T) {
 		{"{config_source}:output_folder", "/project/docs", ""},
 		{"{config_source}:agent_outputs_folder/{{session_id}}", "/project/docs/mine/agent-outputs/" + p.SessionID, ""},
 		{"{default_output_file}", "/project/docs/mine/agent-outputs/" + p.SessionID + "/output.md", ""}, // an empty one is none
-		{"{a}", "", "stands for itself: a → b → a"},
-		{"{self}", "", "stands for itself: self → self"},
+		{"{a}", "", "refers to itself: a → b → a"},
+		{"{self}", "", "refers to itself: self → self"},
 		{"{nowhere}", "", "{nowhere}: no such variable"},
 		{"{unknown_inside}", "", "{nowhere}: no such variable"},
 		{"{config_source}:nowhere", "", "no such variable"},

@@ -41,7 +41,7 @@ func Find(dir string, getenv func(string) string) (Workspace, error) {
 		return Workspace{}, notFound(root, err)
 	}
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
-		return Workspace{}, notFound(root, errors.New("is no directory"))
+		return Workspace{}, notFound(root, errors.New("not a directory"))
 	}
 	w := Workspace{Root: real, Runtime: filepath.Join(real, runtimeName)}
 	if git, ok := readGit(real); ok {
@@ -70,7 +70,7 @@ func notFound(root string, err error) error {
 		err = fs.ErrNotExist
 	}
 	return &handoff.Error{Op: "open workspace", Name: root, Kind: handoff.NotFound, Err: err,
-		Hint: handoff.Advice("name an existing directory with --workspace or HANDOFF_WORKSPACE")}
+		Hint: handoff.Advice("name an existing directory, for example with HANDOFF_WORKSPACE")}
 }
 
 func above(dir string) string {

@@ -29,9 +29,6 @@ var legacyTexts = []string{}
 // databaseText is the beginning of a statement in SQL.
 var databaseText = regexp.MustCompile(`^(CREATE|INSERT|SELECT|UPDATE|DELETE|DROP) `)
 
-// untranslated are packages whose texts are being rewritten.
-var untranslated = []string{"internal/config"}
-
 // A text is a string literal.
 type text struct {
 	source
@@ -96,7 +93,7 @@ func phrase(text string) string {
 // TestLanguage rejects the phrases of dialect in every text.
 func TestLanguage(t *testing.T) {
 	for _, x := range texts(t) {
-		if slices.Contains(legacyTexts, x.value) || slices.Contains(untranslated, x.pkg) {
+		if slices.Contains(legacyTexts, x.value) {
 			continue
 		}
 		if found := phrase(x.value); found != "" {
@@ -140,7 +137,7 @@ var commandPackages = []string{"cmd/handoff", "internal/demo", "bench"}
 // do not know its grammar: their hints name an action instead.
 func TestNoCommandLines(t *testing.T) {
 	for _, x := range texts(t) {
-		if slices.ContainsFunc(commandPackages, func(p string) bool { return x.pkg == p || strings.HasPrefix(x.pkg, p+"/") }) || slices.Contains(untranslated, x.pkg) {
+		if slices.ContainsFunc(commandPackages, func(p string) bool { return x.pkg == p || strings.HasPrefix(x.pkg, p+"/") }) {
 			continue
 		}
 		if found := commandText.FindString(x.value); found != "" && !foreignCommand.MatchString(x.value) {
