@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -99,33 +98,13 @@ func (w *Workspace) EndRun(ctx context.Context, id, status, reason string, expec
 	for _, name := range expected {
 		e := Expected{Name: name, Delivered: session.Delivered(s, r.Artifacts, name)}
 		if !e.Delivered {
-			e.Hint = w.deliver(s, top, name)
+			e.Hint = session.DeliverHint(s, top, w.Folder(s), w.caller.Dir, name)
 		}
 		r.Expected = append(r.Expected, e)
 	}
 	change, err := w.CloseSession(ctx, id, status, reason)
 	r.Warnings = change.Warnings
 	return r, err
-}
-
-// deliver suggests how to deliver an expected output: by registering a file in
-// the session's folder, or by writing the name.
-func (w *Workspace) deliver(s, top handoff.Session, name string) handoff.Hint {
-	isFile := func(file string) bool {
-		info, err := os.Stat(file)
-		return err == nil && info.Mode().IsRegular() && info.Size() > 0
-	}
-	if filepath.IsLocal(name) && isFile(filepath.Join(w.Folder(s), name)) {
-		return handoff.Suggest("", handoff.ActionAdd, name, session.GuessType(name), s.ID)
-	}
-	file := "FILE"
-	if isFile(w.path(name)) {
-		file = name
-	}
-	if s.Parent != "" {
-		return handoff.Suggest("", handoff.ActionWriteRun, name, file, top.ID, s.ID)
-	}
-	return handoff.Suggest("", handoff.ActionWriteFor, name, file, top.ID)
 }
 
 // ProcessOf identifies the process with the given ID among all others. It returns

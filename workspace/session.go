@@ -3,7 +3,6 @@ package workspace
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"path"
 	"path/filepath"
@@ -165,7 +164,7 @@ func (w *Workspace) OpenSession(ctx context.Context, o SessionOptions) (OpenedSe
 	if err != nil {
 		return OpenedSession{}, err
 	}
-	inputs, err := encodeValues(o.Inputs)
+	inputs, err := session.EncodeValues(o.Inputs)
 	if err != nil {
 		return OpenedSession{}, invalid("open session", "", "invalid input: "+err.Error(), "use values that can be encoded as JSON")
 	}
@@ -214,22 +213,6 @@ func (w *Workspace) describe(o *SessionOptions) (config.Paths, error) {
 	o.Workflow.Name = cmp.Or(o.Workflow.Name, variables.Workflow["name"], o.DefaultName)
 	o.Workflow.Description = cmp.Or(o.Workflow.Description, variables.Workflow["description"])
 	return variables, nil
-}
-
-// encodeValues encodes each value as JSON, nil for none.
-func encodeValues(values map[string]any) (map[string]json.RawMessage, error) {
-	var encoded map[string]json.RawMessage
-	for key, value := range values {
-		b, err := handoff.EncodeJSON(value)
-		if err != nil {
-			return nil, err
-		}
-		if encoded == nil {
-			encoded = map[string]json.RawMessage{}
-		}
-		encoded[key] = b
-	}
-	return encoded, nil
 }
 
 // newFolder returns the folder of a new session or run, relative to the

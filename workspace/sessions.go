@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -117,7 +116,7 @@ type SessionNote struct {
 //
 // Kinds: Invalid, NotFound.
 func (w *Workspace) NoteSession(ctx context.Context, id string, n SessionNote) (SessionChange, error) {
-	metadata, err := encodeValues(n.Metadata)
+	metadata, err := session.EncodeValues(n.Metadata)
 	if err != nil {
 		return SessionChange{}, invalid("note session", id, "invalid metadata: "+err.Error(), "use values that can be encoded as JSON")
 	}
@@ -212,7 +211,7 @@ func (w *Workspace) FindSessions(ctx context.Context, f SessionFilter) (SessionP
 	q := session.Query{OutputType: f.OutputType, Observer: session.ThisObserver(), Now: w.now()}
 	q.Agent, q.User, q.Tag, q.Status, q.IncludeRuns, q.Limit, q.Cursor = f.Agent, f.User, f.Tag, f.Status, f.IncludeRuns, f.Limit, f.Cursor
 	var err error
-	if q.Workflow, err = pattern(f.Workflow); err != nil {
+	if q.Workflow, err = session.WorkflowPattern(f.Workflow); err != nil {
 		return SessionPage{}, err
 	}
 	if q.Since, err = ParseTime("since", f.Since, q.Now); err != nil {
@@ -224,18 +223,6 @@ func (w *Workspace) FindSessions(ctx context.Context, f SessionFilter) (SessionP
 	return session.Find(ctx, w.Hub, q)
 }
 
-// pattern compiles a regular expression for the names of workflows, nil for "".
-func pattern(text string) (*regexp.Regexp, error) {
-	if text == "" {
-		return nil, nil
-	}
-	re, err := regexp.Compile(text)
-	if err != nil {
-		return nil, invalid("workflow", text, err.Error(), "write a regular expression (RE2), such as '^deep-dive-'")
-	}
-	return re, nil
-}
-
 // LatestOutput returns the newest active output of a type, and its file, from
 // the newest completed session that has one. The session is of the given agent
 // and the name of its workflow matches a regular expression. An empty argument
@@ -243,7 +230,7 @@ func pattern(text string) (*regexp.Regexp, error) {
 //
 // Kinds: Invalid, NotFound.
 func (w *Workspace) LatestOutput(ctx context.Context, agent, workflow, outputType string) (a handoff.Artifact, file string, err error) {
-	re, err := pattern(workflow)
+	re, err := session.WorkflowPattern(workflow)
 	if err != nil {
 		return handoff.Artifact{}, "", err
 	}

@@ -1,11 +1,8 @@
 package workspace
 
 import (
-	"errors"
-	"maps"
 	"strings"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 )
 
@@ -46,37 +43,14 @@ func (w *Workspace) Explain(name string, o VariableOptions) (Explanation, error)
 	return Explanation{Name: name, Value: value, Substitutions: steps}, err
 }
 
-// variables returns the path variables. The bundle's settings override those of
-// the workspace. Kinds: NotFound, Invalid.
+// variables returns the path variables. Kinds: NotFound, Invalid.
 func (w *Workspace) variables(o VariableOptions) (config.Paths, error) {
-	p := config.Paths{ProjectRoot: w.ProjectRoot(), Bundle: o.Bundle, SessionID: o.SessionID, UserName: o.DefaultUser, Now: w.now(), Config: map[string]string{}}
-	for key, value := range map[string]string{"output_folder": w.Config.OutputFolder, "agent_outputs_folder": w.Config.AgentOutputsFolder} {
-		if value != "" {
-			p.Config[key] = value
+	for _, name := range []*string{&o.WorkflowFile, &o.ConfigFile} {
+		if *name != "" {
+			*name = w.path(*name)
 		}
 	}
-	var err error
-	if o.WorkflowFile != "" {
-		if p.Workflow, err = config.LoadVariables(w.path(o.WorkflowFile)); err != nil {
-			return p, err
-		}
-	}
-	file, named := "", o.ConfigFile != ""
-	if named {
-		file = w.path(o.ConfigFile)
-	} else if source := p.Workflow["config_source"]; source != "" {
-		if file, _, err = p.Resolve(source); err != nil {
-			return p, err
-		}
-	}
-	if file == "" {
-		return p, nil
-	}
-	p.ConfigSource = file
-	bundle, err := config.LoadVariables(file)
-	if err != nil && (named || !errors.Is(err, handoff.NotFound)) {
-		return p, err
-	}
-	maps.Copy(p.Config, bundle)
-	return p, nil
+	return w.Config.Paths(config.Paths{
+		ProjectRoot: w.ProjectRoot(), Bundle: o.Bundle, SessionID: o.SessionID, UserName: o.DefaultUser, Now: w.now(),
+	}, o.WorkflowFile, o.ConfigFile)
 }

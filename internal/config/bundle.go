@@ -7,12 +7,48 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"go.yaml.in/yaml/v4"
 )
+
+// Paths returns p with the variables of a workflow.yaml and of a bundle's
+// config.yaml; each file may be "". The bundle's values override the settings of
+// the workspace. Without a config.yaml the workflow's config_source names it, and
+// need not exist. Error kinds: NotFound, Invalid, Unavailable.
+func (c Config) Paths(p Paths, workflow, bundle string) (_ Paths, err error) {
+	p.Config = map[string]string{}
+	for key, value := range map[string]string{"output_folder": c.OutputFolder, "agent_outputs_folder": c.AgentOutputsFolder} {
+		if value != "" {
+			p.Config[key] = value
+		}
+	}
+	if workflow != "" {
+		if p.Workflow, err = LoadVariables(workflow); err != nil {
+			return p, err
+		}
+	}
+	p.ConfigSource = bundle
+	if source := p.Workflow["config_source"]; bundle == "" && source != "" {
+		resolved, _, err := p.Resolve(source)
+		if err != nil {
+			return p, err
+		}
+		p.ConfigSource = resolved
+	}
+	if p.ConfigSource == "" {
+		return p, nil
+	}
+	values, err := LoadVariables(p.ConfigSource)
+	if err != nil && (bundle != "" || !errors.Is(err, handoff.NotFound)) {
+		return p, err
+	}
+	maps.Copy(p.Config, values)
+	return p, nil
+}
 
 // LoadVariables reads the texts, numbers and booleans at the top of a YAML
 // file: a bundle's config.yaml, or a workflow.yaml. All else in it is of no

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"os"
 	"path"
+	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -20,8 +22,32 @@ func Delivered(s handoff.Session, artifacts []handoff.Artifact, name string) boo
 	return false
 }
 
-// GuessType guesses the type of an output by the name of its file.
-func GuessType(file string) string {
+// DeliverHint suggests how to deliver an expected output of a session or run: by
+// registering a file in its folder, or by writing the name, from the file of that
+// name in dir if there is one. Top is the session that contains a run.
+func DeliverHint(s, top handoff.Session, folder, dir, name string) handoff.Hint {
+	isFile := func(file string) bool {
+		info, err := os.Stat(file)
+		return err == nil && info.Mode().IsRegular() && info.Size() > 0
+	}
+	if filepath.IsLocal(name) && isFile(filepath.Join(folder, name)) {
+		return handoff.Suggest("", handoff.ActionAdd, name, guessType(name), s.ID)
+	}
+	file, given := "FILE", name
+	if !filepath.IsAbs(given) {
+		given = filepath.Join(dir, given)
+	}
+	if isFile(given) {
+		file = name
+	}
+	if s.Parent != "" {
+		return handoff.Suggest("", handoff.ActionWriteRun, name, file, top.ID, s.ID)
+	}
+	return handoff.Suggest("", handoff.ActionWriteFor, name, file, top.ID)
+}
+
+// guessType guesses the type of an output by the name of its file.
+func guessType(file string) string {
 	switch path.Ext(file) {
 	case ".md", ".txt", ".html", ".pdf", ".adoc", ".rst":
 		return "document"

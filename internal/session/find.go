@@ -162,6 +162,19 @@ func hasType(outputType string) func(kind string) bool {
 	return func(kind string) bool { return outputType == "" || OutputType(kind) == outputType }
 }
 
+// WorkflowPattern compiles a regular expression for names of workflows, nil for
+// "". Error kind: Invalid.
+func WorkflowPattern(text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, newError("find sessions", "", handoff.Invalid, fmt.Sprintf("workflow: %v", err), handoff.Advice("write a regular expression (RE2), such as '^deep-dive-'"))
+	}
+	return re, nil
+}
+
 // LatestOutput returns the newest active output of a type, from the newest
 // completed session that has one. The session is of the given agent and its
 // workflow's name matches. An empty agent or type and a nil workflow match

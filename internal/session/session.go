@@ -260,6 +260,22 @@ func (ss *Sessions) session(ctx context.Context, id string) (handoff.Session, er
 	return s, err
 }
 
+// EncodeValues encodes each value as JSON. It returns nil for no values.
+func EncodeValues(values map[string]any) (map[string]json.RawMessage, error) {
+	var encoded map[string]json.RawMessage
+	for key, value := range values {
+		b, err := handoff.EncodeJSON(value)
+		if err != nil {
+			return nil, err
+		}
+		if encoded == nil {
+			encoded = map[string]json.RawMessage{}
+		}
+		encoded[key] = b
+	}
+	return encoded, nil
+}
+
 func newError(op, name string, kind handoff.Kind, reason string, hint handoff.Hint) error {
 	return &handoff.Error{Op: op, Name: name, Kind: kind, Err: errors.New(reason), Hint: hint}
 }
