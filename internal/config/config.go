@@ -1,5 +1,5 @@
-// Package config finds out how a workspace is set up: where it lies, what its
-// settings say, and who the environment says is at work in it.
+// Package config finds a workspace, reads its settings, and determines the
+// caller's identity from the environment.
 package config
 
 import (
@@ -22,7 +22,8 @@ const fileName = "config.yaml"
 // maxConfig is the size of the largest settings, in bytes.
 const maxConfig = 1 << 20
 
-// A Config is what config.yaml says. Its zero value stands for no file.
+// A Config is the content of config.yaml. Its zero value means that there is no
+// file.
 type Config struct {
 	// Channels are the channels that this workspace explains, with their
 	// purposes. Any other may be used as well.
@@ -46,8 +47,8 @@ type Limits struct {
 	Digest Size `yaml:"digest"`
 }
 
-// Load reads the settings in a runtime directory. Its kinds are Invalid and
-// Unavailable; that there is no file is no error.
+// Load reads the settings in a runtime directory. A missing file is not an
+// error. Error kinds: Invalid, Unavailable.
 func Load(runtime string) (Config, error) {
 	name := filepath.Join(runtime, fileName)
 	b, err := os.ReadFile(name)
@@ -65,14 +66,14 @@ func Load(runtime string) (Config, error) {
 	return c, nil
 }
 
-// Parse decodes settings. Keys that it doesn't know are errors: a misspelt one
-// must not go unnoticed.
+// Parse decodes settings. Unknown keys are errors, so that misspelled ones are
+// noticed.
 func Parse(b []byte) (Config, error) {
 	var c Config
 	if len(b) > maxConfig {
 		return c, fmt.Errorf("has %d bytes, more than %d", len(b), maxConfig)
 	}
-	if saysNothing(string(b)) {
+	if isEmpty(string(b)) {
 		return c, nil
 	}
 	if err := yaml.Load(b, &c, yaml.WithKnownFields()); err != nil {
@@ -89,9 +90,8 @@ func Parse(b []byte) (Config, error) {
 	return c, nil
 }
 
-// saysNothing reports whether settings are empty but for comments, which the
-// decoder takes for an error.
-func saysNothing(text string) bool {
+// isEmpty reports whether settings have only comments, which the decoder rejects.
+func isEmpty(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			return false
@@ -100,7 +100,7 @@ func saysNothing(text string) bool {
 	return true
 }
 
-// Purposes returns every channel that is explained, handoff's own first.
+// Purposes returns the channels with a description, the built-in ones first.
 func (c Config) Purposes() [][2]string {
 	var list [][2]string
 	for _, known := range handoff.Channels {

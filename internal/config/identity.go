@@ -6,8 +6,8 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// harness is how one agent program tells the commands it runs who they work
-// for.
+// A harness describes the variables by which an agent program identifies itself
+// to the commands that it runs.
 type harness struct {
 	name     string
 	provider string // in thread URIs
@@ -15,10 +15,9 @@ type harness struct {
 	ids      []string // variables that hold its thread's id, best first
 }
 
-// harnesses are in the order in which they are believed. A process inherits
-// the variables of every harness above it, so when two are set the inner one
-// can't be told with certainty; Claude Code is last, because its variable is
-// the one most often found further out. (Codex documents CODEX_THREAD_ID,
+// harnesses are in order of priority. A process inherits the variables of every
+// harness above it, so if two are set, the inner one is not certain. Claude Code
+// is last, because its variable is the one that is inherited most often. (Codex documents CODEX_THREAD_ID,
 // Claude Code CLAUDE_CODE_SESSION_ID since 2.1.132; the others as seen in
 // their shells in 2026.)
 var harnesses = []harness{
@@ -31,12 +30,11 @@ var harnesses = []harness{
 	{"claude-code", "claude", [2]string{"CLAUDECODE", "1"}, []string{"CLAUDE_CODE_SESSION_ID"}},
 }
 
-// Identity returns what the environment says about who is at work, best
-// source first, for handoff.Identify: handoff's own variables, then the
-// variable of the harness that most likely runs the command, then those it
-// merely inherited.
+// Identity returns the identities in the environment, best source first, for
+// handoff.Identify: handoff's own variables, then the variable of the harness
+// that most likely runs the command, then those that were inherited.
 func Identity(getenv func(string) string) []handoff.Producer {
-	said := []handoff.Producer{}
+	known := []handoff.Producer{}
 	own := handoff.Producer{
 		Harness: getenv("HANDOFF_HARNESS"), Agent: getenv("HANDOFF_AGENT"), Session: getenv("HANDOFF_SESSION"),
 		RunID: cmp.Or(getenv("HANDOFF_RUN"), piRun(getenv)), TaskID: getenv("HANDOFF_TASK"), OperationID: getenv("HANDOFF_OPERATION"),
@@ -51,17 +49,17 @@ func Identity(getenv func(string) string) []handoff.Producer {
 		}
 	}
 	if own.Source != "" {
-		said = append(said, own)
+		known = append(known, own)
 	}
 	source := handoff.FromHarness
 	for _, h := range harnesses {
 		if p, ok := h.observe(getenv); ok {
 			p.Source = source
-			said = append(said, p)
+			known = append(known, p)
 			source = handoff.FromInherited
 		}
 	}
-	return append(said, handoff.Producer{Source: handoff.FromNone})
+	return append(known, handoff.Producer{Source: handoff.FromNone})
 }
 
 func (h harness) observe(getenv func(string) string) (handoff.Producer, bool) {

@@ -14,12 +14,12 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// Paths are what a variable in a path may stand for. A name is looked up among
-// what the engine knows, then in the workflow's variables, then in the
-// bundle's. {x} and {{x}} mean the same.
+// Paths has the values of the variables in paths. A name is looked up in the
+// engine's variables, then in the workflow's, then in the bundle's. {x} and {{x}}
+// are the same.
 type Paths struct {
 	ProjectRoot  string            // {project-root}, absolute
-	Bundle       string            // the bundle's path below the bundles, such as bmm
+	Bundle       string            // the bundle's path, such as bmm
 	ConfigSource string            // {config_source}, the bundle's config.yaml; {config_source}:key is a value of it
 	Config       map[string]string // what it says
 	Workflow     map[string]string // what the workflow's workflow.yaml says
@@ -28,8 +28,8 @@ type Paths struct {
 	Now          time.Time         // {date}, in its location
 }
 
-// defaults are the variables of a bundle and a workflow that say nothing of
-// where sessions go: "Session Output Management Specification", 1.0.0.
+// defaults are the variables of a bundle and a workflow that do not define the
+// folders of sessions: "Session Output Management Specification", 1.0.0.
 var defaults = map[string]string{
 	"output_folder":        "{project-root}/docs",
 	"agent_outputs_folder": "{output_folder}/agent-outputs",
@@ -38,7 +38,7 @@ var defaults = map[string]string{
 	"default_output_file":  "{session_folder}/output.md",
 }
 
-// A Substitution is one variable that was replaced on the way to a value.
+// A Substitution is one variable that was replaced to resolve a value.
 type Substitution struct {
 	Text       string `json:"text"`       // as it was written
 	Definition string `json:"definition"` // as it is written where the variable is set
@@ -47,17 +47,17 @@ type Substitution struct {
 	Depth      int    `json:"depth"`      // 0 for what the text itself holds
 }
 
-// maxSubstitutions bounds the work for one text: variables that each hold the
-// next one twice grow without end.
+// maxSubstitutions limits the work for one text: variables that each contain the
+// next one twice grow exponentially.
 const maxSubstitutions = 200
 
 var variable = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\{config_source\}:(\w+)|\{\{([\w-]+)\}\}|\{([\w-]+)\}`)
 })
 
-// Resolve replaces every variable of a text, innermost first, and tells each
-// substitution in the order of the text, with those within it after it.
-// Its kind is Invalid: a name is unknown, stands for itself, or takes too many
+// Resolve replaces every variable of a text, innermost first, and returns the
+// substitutions in the order of the text, each followed by those inside it.
+// Error kind: Invalid, if a name is unknown, refers to itself, or needs too many
 // substitutions.
 func (p Paths) Resolve(text string) (string, []Substitution, error) {
 	r := resolver{paths: p}
@@ -65,7 +65,7 @@ func (p Paths) Resolve(text string) (string, []Substitution, error) {
 	return value, r.done, err
 }
 
-// Explain resolves what the variable of the given name stands for.
+// Explain resolves the variable with the given name.
 func (p Paths) Explain(name string) (string, []Substitution, error) {
 	return p.Resolve("{" + strings.Trim(name, "{}") + "}")
 }
@@ -104,7 +104,7 @@ func (r *resolver) resolve(text string, within []string) (string, error) {
 
 // replace returns the value of one variable of a text.
 func (r *resolver) replace(text string, m []int, within []string) (string, error) {
-	var key, name, said, from string
+	var key, name, definition, from string
 	for i := 2; i < len(m); i += 2 {
 		if m[i] >= 0 {
 			name = text[m[i]:m[i+1]]
@@ -113,10 +113,10 @@ func (r *resolver) replace(text string, m []int, within []string) (string, error
 	ok := false
 	if m[2] >= 0 { // {config_source}:key
 		key = "config." + name
-		said, from, ok = r.paths.bundle(name)
+		definition, from, ok = r.paths.bundle(name)
 	} else {
 		key = name
-		said, from, ok = r.paths.lookUp(name)
+		definition, from, ok = r.paths.lookUp(name)
 		if from == "config.yaml" || from == "default" {
 			key = "config." + name
 		}
@@ -136,11 +136,11 @@ func (r *resolver) replace(text string, m []int, within []string) (string, error
 			Err: fmt.Errorf("takes more than %d substitutions", maxSubstitutions), Hint: handoff.Advice("write the path with fewer variables")}
 	}
 	place := len(r.done)
-	r.done = append(r.done, Substitution{Text: written, Definition: said, Source: from, Depth: len(within)})
-	value := said
+	r.done = append(r.done, Substitution{Text: written, Definition: definition, Source: from, Depth: len(within)})
+	value := definition
 	if from != "engine" {
 		var err error
-		if value, err = r.resolve(said, append(within, key)); err != nil {
+		if value, err = r.resolve(definition, append(within, key)); err != nil {
 			return "", err
 		}
 	}
@@ -148,23 +148,23 @@ func (r *resolver) replace(text string, m []int, within []string) (string, error
 	return value, nil
 }
 
-// lookUp returns what a name stands for, as it is written, and where that is.
-func (p Paths) lookUp(name string) (said, from string, ok bool) {
-	if said, ok := p.engine()[name]; ok {
-		return said, "engine", true
+// lookUp returns the definition of a name and its source.
+func (p Paths) lookUp(name string) (definition, from string, ok bool) {
+	if definition, ok := p.engine()[name]; ok {
+		return definition, "engine", true
 	}
-	if said, ok := p.Workflow[name]; ok && said != "" {
-		return said, "workflow.yaml", true
+	if definition, ok := p.Workflow[name]; ok && definition != "" {
+		return definition, "workflow.yaml", true
 	}
 	return p.bundle(name)
 }
 
-func (p Paths) bundle(name string) (said, from string, ok bool) {
-	if said, ok := p.Config[name]; ok {
-		return said, "config.yaml", true
+func (p Paths) bundle(name string) (definition, from string, ok bool) {
+	if definition, ok := p.Config[name]; ok {
+		return definition, "config.yaml", true
 	}
-	said, ok = defaults[name]
-	return said, "default", ok
+	definition, ok = defaults[name]
+	return definition, "default", ok
 }
 
 func (p Paths) engine() map[string]string {
@@ -199,9 +199,9 @@ func (p Paths) names() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Inside checks that a resolved path lies below root, both absolute, and returns
-// it slash-separated from there. It looks at whole segments, so that a..b.md is
-// a name like any other. Its kind is Invalid.
+// Inside returns a resolved path relative to root, with slashes; both are
+// absolute. It compares path segments, so a..b.md is a valid name. Error kind:
+// Invalid, if the path is not inside root.
 func Inside(root, name string) (string, error) {
 	refuse := func(why string) (string, error) {
 		return "", &handoff.Error{Op: "resolve", Name: name, Kind: handoff.Invalid, Err: errors.New(why), Hint: handoff.Suggest("see how the path is resolved", handoff.ActionExplain, "session_folder")}

@@ -2,8 +2,8 @@ package config
 
 import "cmp"
 
-// SessionDir returns the session's directory that the environment names, from
-// the point of view of dir, without symbolic links, or "" where it names none.
+// SessionDir returns the session directory that the environment names, relative
+// to dir and without symbolic links, or "" if it names none.
 func SessionDir(getenv func(string) string, dir string) string {
 	named := getenv("HANDOFF_SESSION_DIR")
 	if named == "" && piRun(getenv) != "" {
@@ -15,18 +15,18 @@ func SessionDir(getenv func(string) string, dir string) string {
 	return resolve(under(dir, named))
 }
 
-// Home returns the directory that the folders of sessions lie below: the main
-// worktree, so that recycling a linked one loses nothing, or the directory of
-// a bare repository.
+// Home returns the directory that contains the folders of sessions: the main
+// worktree, so that recycling a linked one loses nothing, or the directory of a
+// bare repository.
 func (w Workspace) Home() string { return cmp.Or(w.Worktree(""), w.common) }
 
-// ProjectRoot returns what {project-root} stands for in the path of a session's
-// folder. It lies in Home.
+// ProjectRoot returns the value of {project-root} in the path of a session's
+// folder. It is inside Home.
 func (w Workspace) ProjectRoot() string {
 	return cmp.Or(w.Worktree(""), gitDir{common: w.common}.runtime())
 }
 
-// piRun returns the run that pi's variables name. They count only together.
+// piRun returns the run that pi's variables name. One alone is ignored.
 func piRun(getenv func(string) string) string {
 	if getenv("PI_ARTIFACT_SESSION_DIR") == "" {
 		return ""
@@ -34,7 +34,7 @@ func piRun(getenv func(string) string) string {
 	return getenv("PI_ARTIFACT_RUN_ID")
 }
 
-// Warnings returns what is wrong with how the environment names a run.
+// Warnings returns the problems with the variables that name a run.
 func Warnings(getenv func(string) string) []string {
 	id, dir := getenv("PI_ARTIFACT_RUN_ID"), getenv("PI_ARTIFACT_SESSION_DIR")
 	if (id == "") != (dir == "") {

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A gitDir is what the files of a git repository say of one of its worktrees.
-// git itself is not asked: it may not be there, and it is slow to start.
+// A gitDir describes a worktree, as recorded in the files of its git repository.
+// The git program is not used: it may be missing, and it is slow to start.
 type gitDir struct {
 	common   string // the directory that all worktrees of the repository share
 	worktree string // the name of a linked worktree, "" for the main one
 }
 
-// readGit reads the .git of a worktree. A submodule has a directory of its
-// own elsewhere, but shares none: it is no linked worktree.
+// readGit reads the .git of a worktree. A submodule's git directory is in another
+// place too, but it is not shared: a submodule is not a linked worktree.
 func readGit(root string) (gitDir, bool) {
 	name := filepath.Join(root, ".git")
 	info, err := os.Lstat(name)
@@ -45,8 +45,8 @@ func (g gitDir) runtime() string {
 	return filepath.Join(g.common, strings.TrimPrefix(runtimeName, "."))
 }
 
-// Worktree returns where a linked worktree of the workspace's repository lies,
-// or the main one for "". It is "" where there is no such worktree any more.
+// Worktree returns the path of a linked worktree of the workspace's repository,
+// or of the main one for "". It is "" if the worktree no longer exists.
 func (w Workspace) Worktree(name string) string {
 	if name == w.Linked {
 		return w.Root
@@ -70,7 +70,7 @@ func (w Workspace) Worktree(name string) string {
 	return filepath.Dir(under(filepath.Join(w.common, "worktrees", name), git))
 }
 
-// readLine returns the first line of a small file, behind its prefix.
+// readLine returns the first line of a small file, without its prefix.
 func readLine(name, prefix string) (string, bool) {
 	b, err := os.ReadFile(name)
 	if err != nil || len(b) > 64<<10 {
