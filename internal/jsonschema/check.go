@@ -139,14 +139,14 @@ func (c *checker) number(s *Schema, v json.Number) {
 	if s.maximum != nil && s.maximum.compare(v) > 0 {
 		c.add("is %s, more than %s", v, s.maximum.text)
 	}
-	if s.aboveAll != nil && s.aboveAll.compare(v) <= 0 {
-		c.add("is %s, not more than %s", v, s.aboveAll.text)
+	if s.exclusiveMin != nil && s.exclusiveMin.compare(v) <= 0 {
+		c.add("is %s, not more than %s", v, s.exclusiveMin.text)
 	}
-	if s.below != nil && s.below.compare(v) >= 0 {
-		c.add("is %s, not less than %s", v, s.below.text)
+	if s.exclusiveMax != nil && s.exclusiveMax.compare(v) >= 0 {
+		c.add("is %s, not less than %s", v, s.exclusiveMax.text)
 	}
-	if s.times != nil && !s.times.divides(v) {
-		c.add("is %s, not a multiple of %s", v, s.times.text)
+	if s.multipleOf != nil && !s.multipleOf.divides(v) {
+		c.add("is %s, not a multiple of %s", v, s.multipleOf.text)
 	}
 }
 

@@ -36,7 +36,7 @@ func init() {
 		"minProperties": count(func(s *Schema) *int { return &s.minKeys }), "maxProperties": count(func(s *Schema) *int { return &s.maxKeys }),
 		"minContains": count(func(s *Schema) *int { return &s.minContains }), "maxContains": count(func(s *Schema) *int { return &s.maxContains }),
 		"minimum": limit(func(s *Schema) **number { return &s.minimum }), "maximum": limit(func(s *Schema) **number { return &s.maximum }),
-		"exclusiveMinimum": limit(func(s *Schema) **number { return &s.aboveAll }), "exclusiveMaximum": limit(func(s *Schema) **number { return &s.below }),
+		"exclusiveMinimum": limit(func(s *Schema) **number { return &s.exclusiveMin }), "exclusiveMaximum": limit(func(s *Schema) **number { return &s.exclusiveMax }),
 		"multipleOf": site.multipleOf, "uniqueItems": boolean(func(s *Schema) *bool { return &s.unique }),
 
 		"allOf": list(func(s *Schema) *[]*Schema { return &s.allOf }), "anyOf": list(func(s *Schema) *[]*Schema { return &s.anyOf }),
@@ -252,8 +252,8 @@ func (t site) pattern(v any) error {
 }
 
 func (t site) multipleOf(v any) error {
-	err := limit(func(s *Schema) **number { return &s.times })(t, v)
-	if err == nil && t.s.times.exact.Sign() <= 0 {
+	err := limit(func(s *Schema) **number { return &s.multipleOf })(t, v)
+	if err == nil && t.s.multipleOf.exact.Sign() <= 0 {
 		return t.mustBe("greater than 0")
 	}
 	return err

@@ -65,10 +65,10 @@ type Schema struct {
 	enum     []any
 	constant []any // one value, or none
 
-	format                                   string
-	pattern                                  *regexp.Regexp
-	minLength, maxLength                     int
-	minimum, maximum, aboveAll, below, times *number
+	format                                                   string
+	pattern                                                  *regexp.Regexp
+	minLength, maxLength                                     int
+	minimum, maximum, exclusiveMin, exclusiveMax, multipleOf *number
 
 	ref                       *Schema
 	allOf, anyOf, oneOf       []*Schema

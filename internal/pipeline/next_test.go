@@ -91,7 +91,7 @@ func TestNext(t *testing.T) {
 			"pipeline-trace.json", trace("plan implement test debug implement test debug")), "jg-worker implement < plan debug-diagnosis"},
 		{"three works are enough", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
 			"pipeline-trace.json", trace("plan implement test debug implement test debug implement test debug")), "human < plan worker-result test-result debug-diagnosis"},
-		{"handing on is no work", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
+		{"an escalation is no retry", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
 			"pipeline-trace.json", trace("plan implement:escalate implement:escalate implement test debug")), "jg-worker implement < plan debug-diagnosis"},
 		{"the plan changed", done("plan implement test review", "pipeline-trace.json", trace("plan implement test review plan")), "jg-worker implement < plan"},
 		{"worked after the review failed", done("plan implement test", "review", reviewFail,
@@ -101,7 +101,7 @@ func TestNext(t *testing.T) {
 		{"both attempts under their own names", done("plan implement", "test-result-fail.json", failing(""), "test-result-pass.json", valid["test"]), "jg-reviewer review < plan worker-result"},
 		{"a failed attempt under its own name", done("plan implement", "test-result-fail.json", failing("")), "jg-debugger debug < plan test-result-fail"},
 
-		{"a plan that is no JSON", done("implement", "plan", "{"), "jg-subplanner plan < plan"},
+		{"a plan that is not JSON", done("implement", "plan", "{"), "jg-subplanner plan < plan"},
 		{"a plan that is empty", done("implement", "plan", ""), "jg-subplanner plan < plan"},
 		{"a plan with a file too few", done("implement", "plan", change(t, valid["plan"], `"affected_files":[]`)), "jg-subplanner plan < plan"},
 		{"work without a plan", done("implement test review git"), "jg-subplanner plan < "},

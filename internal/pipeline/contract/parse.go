@@ -35,7 +35,7 @@ func (p *parser) add(text string) {
 
 // next returns the next byte that is not white space.
 func (p *parser) next() byte {
-	for strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
+	for p.text[p.at] <= ' ' {
 		p.at++
 	}
 	return p.text[p.at]
@@ -51,7 +51,7 @@ func (p *parser) value() any {
 		return p.list()
 	}
 	from := p.at
-	for p.at < len(p.text) && strings.IndexByte(",]} \t\r\n", p.text[p.at]) < 0 {
+	for p.at < len(p.text) && p.text[p.at] > ' ' && p.text[p.at] != ',' && p.text[p.at] != ']' && p.text[p.at] != '}' {
 		p.at++
 	}
 	switch word := p.text[from:p.at]; {
@@ -105,17 +105,18 @@ func (p *parser) list() any {
 
 // str reads a string. One with escapes is decoded by encoding/json.
 func (p *parser) str() string {
-	from, escaped := p.at, false
+	from := p.at
+	end := from + 1 + strings.IndexByte(p.text[from+1:], '"')
+	if plain := p.text[from+1 : end]; strings.IndexByte(plain, '\\') < 0 {
+		p.at = end + 1
+		return plain
+	}
 	for p.at++; p.text[p.at] != '"'; p.at++ {
 		if p.text[p.at] == '\\' {
-			escaped = true
 			p.at++
 		}
 	}
 	p.at++
-	if !escaped {
-		return p.text[from+1 : p.at-1]
-	}
 	var s string
 	_ = json.Unmarshal([]byte(p.text[from:p.at]), &s) // it is valid
 	return s
