@@ -115,7 +115,11 @@ func (s Suite) big(t *testing.T) {
 	if s.Big == nil || testing.Short() {
 		t.Skip("no large transcript")
 	}
-	const size, most = 160 << 20, 48 << 20
+	const most = 48 << 20
+	size := int64(2 * most)
+	if os.Getenv("HANDOFF_LONG") != "" {
+		size *= 4
+	}
 	home := t.TempDir()
 	id := s.Big(t, home, size)
 	CheckUnchanged(t, home)

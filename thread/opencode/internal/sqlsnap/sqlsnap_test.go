@@ -116,7 +116,11 @@ func sqlite(t testing.TB, path string) []string {
 // TestLikeSQLite cuts a WAL at every frame, and inside of frames: what is read
 // is what SQLite recovers.
 func TestLikeSQLite(t *testing.T) {
-	path, _ := grow(t, 4)
+	transactions := 2
+	if os.Getenv("HANDOFF_LONG") != "" {
+		transactions = 6
+	}
+	path, _ := grow(t, transactions)
 	info, err := os.Stat(path + "-wal")
 	if err != nil {
 		t.Fatal(err)
