@@ -116,7 +116,7 @@ func sqlite(t testing.TB, path string) []string {
 // TestLikeSQLite cuts a WAL at every frame, and inside of frames: what is read
 // is what SQLite recovers.
 func TestLikeSQLite(t *testing.T) {
-	transactions := 2
+	transactions := 4 // fewer do not have a transaction of several pages
 	if os.Getenv("HANDOFF_LONG") != "" {
 		transactions = 6
 	}
