@@ -3,9 +3,12 @@ package handoff
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -78,6 +81,9 @@ func (s *Session) Apply(r Record) {
 			s.Opened, s.OpenedAt, s.Producer = r.Seq, cmp.Or(f.StartedAt, r.CreatedAt), r.Producer
 			s.Parent, s.Title, s.Agent, s.Workflow, s.User = f.Parent, f.Title, f.Agent, f.Workflow, f.User
 			s.Inputs, s.Folder, s.Process, s.Adopted = f.Inputs, f.Folder, f.Process, f.Manifest
+			if CheckSessionFolder(f.Folder) != nil {
+				s.Folder = "" // nothing is written where a forged record says
+			}
 		}
 	case *SessionClosed:
 		if s.Closed != 0 {
@@ -96,6 +102,25 @@ func (s *Session) Apply(r Record) {
 	case *SessionRestored:
 		s.Archived = false
 	}
+}
+
+// CheckSessionFolder returns an error of kind Invalid unless a session can have
+// the folder, a slash-separated path: it leaves no directory, and it is not in
+// the directories of git and handoff. "" is valid.
+func CheckSessionFolder(folder string) error {
+	reason := ""
+	if folder != "" && !filepath.IsLocal(filepath.FromSlash(folder)) {
+		reason = "leaves the workspace"
+	}
+	for segment := range strings.SplitSeq(folder, "/") {
+		if strings.EqualFold(segment, ".git") || strings.EqualFold(segment, ".handoff") {
+			reason = "is inside " + segment
+		}
+	}
+	if reason == "" {
+		return nil
+	}
+	return &Error{Op: "session folder", Name: folder, Kind: Invalid, Err: errors.New(reason), Hint: Advice("use a folder of the project")}
 }
 
 func (s *Session) note(f *SessionNoted) {

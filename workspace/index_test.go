@@ -75,7 +75,7 @@ func publishMany(dir, n string) int {
 }
 
 func listAll(dir string) int {
-	w, err := Open(dir, optionsFor(dir))
+	w, err := Open(dir, optionsFor(dir, "HANDOFF_DIR", os.Getenv("HANDOFF_DIR")))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -304,7 +304,7 @@ func TestReadOnly(t *testing.T) {
 		must(t, os.Chmod(name, 0o755))
 	}
 	must(t, exec.Command("chmod", "-R", "a+rX", runtime).Run())
-	cmd := again(dir, "LOCAL_TEST_LIST=1")
+	cmd := again(dir, "LOCAL_TEST_LIST=1", "HANDOFF_DIR="+runtime)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	program := filepath.Join(dir, "program")
 	must(t, exec.Command("cp", os.Args[0], program).Run())

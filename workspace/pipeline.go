@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/plainfile"
 )
 
 // Pipelines are the pipeline runs of a workspace, as its caller uses them. A
@@ -303,7 +304,7 @@ func (p Pipelines) base() string {
 
 // with runs do with the runs of the workspace.
 func (p Pipelines) with(do func(*pipeline.Runs) error) error {
-	stages, err := contract.Load(os.DirFS(filepath.Join(p.w.Runtime, "pipelines")))
+	stages, err := contract.Load(plainfile.FS(filepath.Join(p.w.Runtime, "pipelines"), contract.MaxFile))
 	if err != nil {
 		return err
 	}

@@ -123,6 +123,10 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
+	warnings, err := localstate.CheckTrust(found.Runtime, found.Named)
+	if err != nil {
+		return nil, err
+	}
 	settings, err := config.Load(found.Runtime)
 	if err != nil {
 		return nil, err
@@ -153,7 +157,9 @@ func Open(dir string, o Options) (*Workspace, error) {
 	}
 	c.Hub = handoff.New(c.Log, c.index, c.Bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published})
 	c.sessions = session.New(c.Hub, session.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index})
-	return (&Workspace{core: c}).As(CallerFrom(dir, o.Getenv, handoff.Producer{})), nil
+	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})
+	caller.Warnings = append(warnings, caller.Warnings...)
+	return (&Workspace{core: c}).As(caller), nil
 }
 
 // As returns the workspace on behalf of another caller. It shares everything

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/plainfile"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -76,7 +77,7 @@ func ParseVariables(b []byte) (map[string]string, error) {
 	}
 	var all map[string]yaml.Node
 	if err := yaml.Load(b, &all); err != nil {
-		return nil, err
+		return nil, plainfile.InvalidAt(err, "YAML")
 	}
 	for name, node := range all {
 		if node.Kind == yaml.ScalarNode && node.Tag != "!!null" {
@@ -151,6 +152,8 @@ func readSmall(name string) ([]byte, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return refuse(handoff.NotFound, fs.ErrNotExist)
+	case err == nil && !info.Mode().IsRegular():
+		return refuse(handoff.Unavailable, plainfile.ErrNotRegular)
 	case err == nil && info.Size() > maxConfig:
 		return refuse(handoff.Invalid, fmt.Errorf("has %d bytes, more than %d", info.Size(), maxConfig))
 	}

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/plainfile"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -51,7 +51,7 @@ type Limits struct {
 // error. Error kinds: Invalid, Unavailable.
 func Load(runtime string) (Config, error) {
 	name := filepath.Join(runtime, fileName)
-	b, err := os.ReadFile(name)
+	b, err := plainfile.Read(name, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Config{}, nil
 	}
@@ -77,15 +77,15 @@ func Parse(b []byte) (Config, error) {
 		return c, nil
 	}
 	if err := yaml.Load(b, &c, yaml.WithKnownFields()); err != nil {
-		return Config{}, err
+		return Config{}, plainfile.InvalidAt(err, "YAML")
 	}
 	for name := range c.Channels {
-		if err := handoff.CheckChannel(name); err != nil {
-			return Config{}, err
+		if handoff.CheckChannel(name) != nil {
+			return Config{}, errors.New("channels: a name is not lower-case words separated by dashes")
 		}
 	}
-	if err := c.Keep.Check(); err != nil {
-		return Config{}, err
+	if c.Keep.Check() != nil {
+		return Config{}, errors.New("keep: must be auto, always or never")
 	}
 	return c, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -18,6 +19,7 @@ type Workspace struct {
 	Root    string // absolute, without symbolic links
 	Runtime string // the runtime directory, which need not exist
 	Linked  string // the name of the linked git worktree that Root is, or ""
+	Named   bool   // HANDOFF_DIR names the runtime directory
 
 	common string // what all worktrees of its repository share, "" outside git
 }
@@ -51,9 +53,11 @@ func Find(dir string, getenv func(string) string) (Workspace, error) {
 		}
 	}
 	if moved := getenv("HANDOFF_DIR"); moved != "" {
-		w.Runtime = under(dir, moved)
+		w.Runtime, w.Named = resolve(under(dir, moved)), true
+		return w, nil
 	}
-	w.Runtime = resolve(w.Runtime)
+	// The last element may be a link that a repository brought.
+	w.Runtime = filepath.Join(resolve(filepath.Dir(w.Runtime)), filepath.Base(w.Runtime))
 	return w, nil
 }
 
@@ -73,16 +77,38 @@ func notFound(root string, err error) error {
 		Hint: handoff.Advice("name an existing directory, for example with HANDOFF_WORKSPACE")}
 }
 
+// above returns the root of the workspace that a directory is in. A runtime
+// directory above dir counts only inside the repository of dir, or if it belongs
+// to the user: anybody can leave one in a shared directory.
 func above(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if info, err := os.Stat(filepath.Join(at, runtimeName)); err == nil && info.IsDir() {
-			return at
+			if at == dir || isOwn(info) || inRepository(at) {
+				return at
+			}
 		}
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			return at
 		}
 		if at == filepath.Dir(at) {
 			return dir
+		}
+	}
+}
+
+func isOwn(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || int(stat.Uid) == os.Geteuid()
+}
+
+// inRepository reports whether a directory is in a git repository.
+func inRepository(dir string) bool {
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
 		}
 	}
 }

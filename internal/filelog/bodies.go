@@ -70,6 +70,9 @@ func (b *Bodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
 // link gives a body its name, unless the store has one with the same digest.
 func (b *Bodies) link(ctx context.Context, t temporary, d handoff.Digest) error {
 	dir, name := b.locate(d)
+	if err := b.log.checkDir(dir); err != nil {
+		return err
+	}
 	for ready := false; ; ready = true {
 		there, err := b.refresh(ctx, d, name)
 		if err != nil {
@@ -96,6 +99,13 @@ func (b *Bodies) link(ctx context.Context, t temporary, d handoff.Digest) error 
 // refresh sets the time of a stored body to now, so that it is not collected
 // before its record is appended. The body of another user keeps its time.
 func (b *Bodies) refresh(ctx context.Context, d handoff.Digest, name string) (there bool, err error) {
+	info, err := os.Lstat(b.log.path(name)) // to touch a link would touch its target
+	if err != nil || !info.Mode().IsRegular() {
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return false, errors.Join(err, damaged(name))
+	}
 	err = unix.Utimes(b.log.path(name), nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -143,7 +153,10 @@ func (b *Bodies) Open(ctx context.Context, d handoff.Digest) (io.ReadSeekCloser,
 	if !isDigest(d) {
 		return nil, notKept(d)
 	}
-	_, name := b.locate(d)
+	dir, name := b.locate(d)
+	if err := b.log.checkDir(dir); err != nil {
+		return nil, err
+	}
 	const flags = os.O_RDONLY | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 	f, err := os.OpenFile(b.log.path(name), flags, 0)
 	if errors.Is(err, fs.ErrNotExist) { // a removal may still restore it
@@ -169,7 +182,10 @@ func (b *Bodies) Has(_ context.Context, d handoff.Digest) (bool, error) {
 	if !isDigest(d) {
 		return false, nil
 	}
-	_, name := b.locate(d)
+	dir, name := b.locate(d)
+	if err := b.log.checkDir(dir); err != nil {
+		return false, err
+	}
 	there, err := b.log.disk.exists(name)
 	return there, b.failure("find body", err)
 }

@@ -79,6 +79,9 @@ func (b *Bodies) files() (bodies []bodyFile, foreign []string, err error) {
 
 // entries lists a directory, which need not exist.
 func (b *Bodies) entries(dir string) ([]fs.DirEntry, error) {
+	if err := b.log.checkDir(dir); err != nil {
+		return nil, err
+	}
 	list, err := os.ReadDir(b.log.path(dir))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
@@ -94,7 +97,10 @@ func (b *Bodies) Remove(_ context.Context, d handoff.Digest, before time.Time) (
 	if !isDigest(d) {
 		return false, nil
 	}
-	_, name := b.locate(d)
+	dir, name := b.locate(d)
+	if err := b.log.checkDir(dir); err != nil {
+		return false, err
+	}
 	file := b.log.path(name)
 	// A rename over a body whose removal was interrupted changes nothing: both
 	// have the same bytes.

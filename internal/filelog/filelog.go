@@ -21,14 +21,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/plainfile"
 )
 
 // shardSize is the number of records in one directory of the log.
@@ -52,6 +56,8 @@ type Log struct {
 	disk   disk
 	shard  handoff.Seq
 	random io.Reader
+
+	checked sync.Map // the shards and body directories that are known to be directories
 
 	mu    sync.Mutex  // held while a number is taken
 	made  bool        // the directory is known to contain a log
@@ -80,14 +86,52 @@ func newLog(dir string, d disk, shard handoff.Seq, random io.Reader) *Log {
 
 // ID implements handoff.Identifier.
 func (l *Log) ID(context.Context) (string, error) {
-	b, err := os.ReadFile(filepath.Join(l.dir, idName))
+	b, err := plainfile.Read(filepath.Join(l.dir, idName), maxID)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
 		return "", l.failure("read log", err)
 	}
-	return string(bytes.TrimSpace(b)), nil
+	id := string(bytes.TrimSpace(b))
+	if !idForm().MatchString(id) { // the ID names a directory of the user's cache
+		return "", &handoff.Error{Op: "read log", Name: idName, Kind: handoff.Corrupt, Err: errors.New("not a log ID"),
+			Hint: handoff.Suggest("see what else is damaged", handoff.ActionCheck)}
+	}
+	return id, nil
+}
+
+// maxID is the size of the largest file with a log ID, in bytes.
+const maxID = 1 << 10
+
+var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z_-]{1,128}$`) })
+
+// checkDir refuses a directory of the log, such as a shard, that is a link: it
+// would lead reads and writes elsewhere. A directory is checked once. Its kind is
+// Corrupt.
+func (l *Log) checkDir(name string) error {
+	return l.checkOnce(name, func() string { return name })
+}
+
+// checkShard is checkDir for the shard of a number.
+func (l *Log) checkShard(n handoff.Seq) error {
+	return l.checkOnce(l.shardOf(n), func() string { return l.shardName(n) })
+}
+
+func (l *Log) checkOnce(key any, nameOf func() string) error {
+	if _, ok := l.checked.Load(key); ok {
+		return nil
+	}
+	name := nameOf()
+	err := plainfile.CheckDir(l.path(name))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return &handoff.Error{Op: "open log", Name: name, Kind: handoff.Corrupt, Err: err, Hint: handoff.Suggest("see what else is damaged", handoff.ActionCheck)}
+	}
+	l.checked.Store(key, nil)
+	return nil
 }
 
 // Append implements handoff.Log. If the record was linked but could not be

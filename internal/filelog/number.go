@@ -46,6 +46,9 @@ func (l *Log) take(t temporary) (handoff.Seq, error) {
 
 // linkTo links t to the number n, and reports whether it was free.
 func (l *Log) linkTo(t temporary, n handoff.Seq) (bool, error) {
+	if err := l.checkShard(n); err != nil {
+		return false, err
+	}
 	if (n-1)%l.shard == 0 {
 		if err := l.startShard(n); err != nil {
 			return false, l.failure("append", err)

@@ -136,6 +136,9 @@ func (l *Log) record(n handoff.Seq, buf []byte) (handoff.Record, []byte, error) 
 
 // file reads the file of a record. Its error is fs.ErrNotExist if there is none.
 func (l *Log) file(n handoff.Seq, buf []byte) (content, rest []byte, err error) {
+	if err := l.checkShard(n); err != nil {
+		return nil, buf, err
+	}
 	content, rest, err = readFile(filepath.Join(l.dir, l.name(n)), buf)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, buf, fs.ErrNotExist
@@ -150,9 +153,10 @@ func (l *Log) file(n handoff.Seq, buf []byte) (content, rest []byte, err error) 
 const bufSize = 64 << 10
 
 // readFile is os.ReadFile with the fewest system calls for a small file. It stops
-// a little above the largest size of a record.
+// a little above the largest size of a record. It follows no link and does not
+// wait for the writer of a pipe: the log may come from a hostile repository.
 func readFile(name string, buf []byte) (content, rest []byte, err error) {
-	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, buf, &fs.PathError{Op: "open", Path: name, Err: err}
 	}

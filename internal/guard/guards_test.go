@@ -28,6 +28,7 @@ var layers = map[string]int{
 	"internal/jsonschema": 0,
 	"internal/jsonl":      0,
 	"internal/durable":    0,
+	"internal/plainfile":  0,
 
 	".": 1,
 

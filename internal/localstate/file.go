@@ -42,10 +42,11 @@ const LockName = "index.lock"
 func lockShared(dir string) (func() error, error) { return lock(dir, syscall.LOCK_SH) }
 
 func lock(dir string, how int) (func() error, error) {
-	f, err := os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR|os.O_CREATE, 0o600)
+	const flags = os.O_RDWR | os.O_CREATE | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+	f, err := os.OpenFile(filepath.Join(dir, LockName), flags, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = os.MkdirAll(dir, 0o700); err == nil {
-			f, err = os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR|os.O_CREATE, 0o600)
+			f, err = os.OpenFile(filepath.Join(dir, LockName), flags, 0o600)
 		}
 	}
 	if err != nil {
@@ -72,7 +73,7 @@ func quarantine(file string) error {
 		return err
 	}
 	defer unlock()
-	for _, suffix := range []string{"-shm", "-wal", ""} {
+	for _, suffix := range []string{"-journal", "-shm", "-wal", ""} {
 		err := os.Rename(file+suffix, file+".damaged"+suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

@@ -100,9 +100,12 @@ func (f file) root() (*os.Root, error) {
 func (f file) fileError(err error) error {
 	var known *handoff.Error
 	var notPlain notPlainError
+	var tooLarge tooLargeError
 	switch {
 	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
+	case errors.As(err, &tooLarge):
+		return &handoff.Error{Op: "write", Name: f.draft.Name, Kind: handoff.Conflict, Err: err, Hint: handoff.Advice("publish the file under its path first, or write under another name")}
 	case errors.As(err, &notPlain):
 		return &handoff.Error{Op: "write", Name: f.draft.Name, Kind: handoff.Conflict, Err: err,
 			Hint: handoff.Advice("write under another name, or for another run")}
@@ -133,6 +136,17 @@ func (f file) checkPath() error {
 	return nil
 }
 
+// maxEdit is the size of the largest file whose edit is saved, in bytes.
+const maxEdit = 256 << 20
+
+// tooLargeError means that a file is not replaced, because its content can't be
+// saved first.
+type tooLargeError struct{ name string }
+
+func (e tooLargeError) Error() string {
+	return fmt.Sprintf("%s has no record and is larger than %d MiB", e.name, maxEdit>>20)
+}
+
 // saveEdit publishes the content of the file as a revision, unless a revision
 // has this content.
 func (f file) saveEdit(ctx context.Context) ([]handoff.Artifact, error) {
@@ -152,6 +166,13 @@ func (f file) saveEdit(ctx context.Context) ([]handoff.Artifact, error) {
 		return nil, err
 	}
 	defer content.Close()
+	info, err := content.Stat()
+	if err == nil && info.Size() > maxEdit {
+		err = tooLargeError{filepath.Join(f.dir, filepath.FromSlash(f.draft.Name))}
+	}
+	if err != nil {
+		return nil, err
+	}
 	d, err := digestOf(content)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/plainfile"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -75,20 +75,14 @@ func lessonsError(op string, kind handoff.Kind, err error) error {
 
 func readLessons(workspace *os.Root) (lessonsDocument, error) {
 	var file lessonsDocument
-	f, err := workspace.Open(lessonsFile)
-	if errors.Is(err, fs.ErrNotExist) {
+	b, err := plainfile.ReadIn(workspace, lessonsFile, maxLessonsSize)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return file, nil
-	}
-	if err != nil {
+	case errors.Is(err, plainfile.ErrTooLarge):
+		return file, lessonsError("read", handoff.Corrupt, err)
+	case err != nil:
 		return file, lessonsError("read", handoff.Unavailable, err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxLessonsSize+1))
-	if err != nil {
-		return file, lessonsError("read", handoff.Unavailable, err)
-	}
-	if len(b) > maxLessonsSize {
-		return file, lessonsError("read", handoff.Corrupt, fmt.Errorf("larger than %d bytes", maxLessonsSize))
 	}
 	if file, err = parseLessons(b); err != nil {
 		return file, lessonsError("read", handoff.Corrupt, err)
@@ -102,7 +96,7 @@ func parseLessons(b []byte) (lessonsDocument, error) {
 		return file, nil
 	}
 	if err := yaml.Load(b, &file); err != nil {
-		return lessonsDocument{}, err
+		return lessonsDocument{}, plainfile.InvalidAt(err, "YAML")
 	}
 	for i := range file.Lessons {
 		file.Lessons[i].Frequency = max(1, file.Lessons[i].Frequency)

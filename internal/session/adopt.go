@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonschema"
+	"github.com/agent-handoff/handoff/internal/plainfile"
 )
 
 // Adopt imports a session folder that another engine created: it records the
@@ -74,13 +75,12 @@ func (ss *Sessions) readImported(folder string) (*importedManifest, error) {
 		return nil, newFileError("adopt session", folder, handoff.NotFound, err, handoff.Advice("name the folder that contains the manifest"))
 	}
 	defer root.Close()
-	file, err := root.Open(ManifestName)
-	if err != nil {
+	m := &importedManifest{folder: folder, publishable: map[string]bool{}}
+	m.raw, err = plainfile.ReadIn(root, ManifestName, maxManifest)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, newFileError("adopt session", path.Join(folder, ManifestName), handoff.NotFound, err, handoff.Advice("name the folder that contains the manifest"))
 	}
-	defer file.Close()
-	m := &importedManifest{folder: folder, publishable: map[string]bool{}}
-	if m.raw, err = io.ReadAll(io.LimitReader(file, maxManifest+1)); err == nil {
+	if err == nil {
 		m.Manifest, m.problems, err = ParseManifest(m.raw)
 	}
 	if err != nil {

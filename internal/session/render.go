@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/plainfile"
 )
 
 // Render updates the manifest of a session from the log. When all concurrent
@@ -127,7 +128,7 @@ func (ss *Sessions) Read(ctx context.Context, id string) (handoff.Session, []han
 
 // replaceManifest replaces the manifest unless it has the given content.
 func replaceManifest(root *os.Root, text []byte) error {
-	if old, err := root.ReadFile(ManifestName); err == nil && bytes.Equal(old, text) {
+	if old, err := plainfile.ReadIn(root, ManifestName, int64(len(text))); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
 	return durable.Replace(root, ManifestName, func(w io.Writer) error { _, err := w.Write(text); return err })

@@ -112,6 +112,9 @@ func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []str
 	if err := ss.complete(ctx, &o); err != nil {
 		return handoff.Session{}, nil, err
 	}
+	if err := handoff.CheckSessionFolder(o.Folder); err != nil {
+		return handoff.Session{}, nil, err
+	}
 	if known, err := ss.hub.Session(ctx, o.ID); err == nil && known.Opened != 0 {
 		return known, nil, newError("open session", o.ID, handoff.Conflict, "session already exists", handoff.Advice("omit the ID to generate a new one"))
 	}

@@ -3,6 +3,7 @@ package sqlindex
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -92,14 +93,47 @@ func (c *conn) position(ctx context.Context, log string) (Position, error) {
 		return p, err
 	case !found || p.Seq < 0:
 		return p, damaged("it has no position")
-	case v != version || of != log:
+	case of != log:
+		return p, damaged("it belongs to another log")
+	case v != version:
 		return p, &Error{Moved: true, Err: handoff.Conflict}
 	}
 	return p, nil
 }
 
-// ready empties the database unless it is an index of this log and schema.
+// applicationID is stored in the header of an index: "hdof".
+const applicationID = 0x68646f66
+
+// checkOwner refuses a database that is not an index of handoff. An index of an
+// older version, which has no application ID, is reported as damaged, so that it
+// is quarantined. Only a new, empty database is accepted besides.
+func (x *Index) checkOwner(ctx context.Context) error {
+	return x.read(ctx, func(c *conn) error {
+		var id, tables int64
+		for _, q := range []struct {
+			query string
+			value *int64
+		}{{`PRAGMA application_id`, &id}, {`SELECT count(*) FROM sqlite_schema`, &tables}} {
+			if _, err := c.one(ctx, q.query, nil, func(r *row) { *q.value = r.integer() }); err != nil {
+				return err
+			}
+		}
+		if id == applicationID || id == 0 && tables == 0 {
+			return nil
+		}
+		if _, err := c.position(ctx, x.log); id == 0 && (err == nil || errors.As(err, new(*Error))) {
+			return damaged("it is an index of an older version")
+		}
+		return &Error{Err: errors.New("the file is not an index of handoff")}
+	})
+}
+
+// ready empties an index of another schema, and creates the index in a new
+// database.
 func (x *Index) ready(ctx context.Context) error {
+	if err := x.checkOwner(ctx); err != nil {
+		return err
+	}
 	_, err := x.Position(ctx)
 	if !foreign(err) {
 		return err
@@ -163,6 +197,9 @@ func (c *conn) create(ctx context.Context, log string) error {
 		if err := c.exec(ctx, statement); err != nil {
 			return err
 		}
+	}
+	if err := c.exec(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, applicationID)); err != nil {
+		return err
 	}
 	return c.exec(ctx, `INSERT INTO place (version, log, seq, id, told) VALUES (?, ?, 0, '', 0)`, version, log)
 }

@@ -14,11 +14,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/plainfile"
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 )
@@ -67,9 +71,13 @@ const (
 )
 
 // Open opens the index of the log with the given ID in a file, which it creates
-// if it is missing. An index of another log, or of another schema, is emptied.
+// if it is missing. An index of another schema is emptied. A file that is not an
+// index of handoff is refused unchanged, as is a link or another irregular file.
 // Its only errors are *Error and the context's.
 func Open(ctx context.Context, file, log string) (*Index, error) {
+	if err := checkFiles(file); err != nil {
+		return nil, err
+	}
 	source := url.URL{Scheme: "file", OmitHost: true, Path: file, RawQuery: url.Values{"_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", waitFor.Milliseconds()), "synchronous(NORMAL)", "cache_size(-16000)",
 	}}.Encode()}
@@ -79,6 +87,20 @@ func Open(ctx context.Context, file, log string) (*Index, error) {
 		return nil, err
 	}
 	return x, nil
+}
+
+// checkFiles refuses files that SQLite must not open. A rollback journal is never
+// left by an index, and SQLite would delete the file that a forged one names.
+func checkFiles(file string) error {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := plainfile.CheckFile(file + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return &Error{Err: fmt.Errorf("%s: %w", filepath.Base(file+suffix), err)}
+		}
+	}
+	if _, err := os.Lstat(file + "-journal"); !errors.Is(err, fs.ErrNotExist) {
+		return damaged("it has a rollback journal")
+	}
+	return nil
 }
 
 // Close releases the database. Calls that have started are completed.

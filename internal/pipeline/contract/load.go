@@ -15,14 +15,15 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonschema"
+	"github.com/agent-handoff/handoff/internal/plainfile"
 	"go.yaml.in/yaml/v4"
 )
 
 //go:embed builtin
 var embedded embed.FS
 
-// maxFile is the maximum size of a pipeline or schema file, in bytes.
-const maxFile = 1 << 20
+// MaxFile is the maximum size of a pipeline or schema file, in bytes.
+const MaxFile = 1 << 20
 
 // Load returns the built-in pipeline, changed by the *.yaml files of a project's
 // folder in the order of their names. In an existing stage a file replaces the
@@ -112,8 +113,8 @@ func (l loader) read(folder, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(b) > maxFile {
-		return nil, fmt.Errorf("%s has %d bytes, more than %d", name, len(b), maxFile)
+	if len(b) > MaxFile {
+		return nil, fmt.Errorf("%s has %d bytes, more than %d", name, len(b), MaxFile)
 	}
 	return b, nil
 }
@@ -132,7 +133,7 @@ func (l loader) overlay(p *Pipeline, folder, name string) error {
 		return nil
 	}
 	if err := yaml.Load(b, &file, yaml.WithKnownFields()); err != nil {
-		return err
+		return plainfile.InvalidAt(err, "YAML")
 	}
 	if file.SelfAssessment != "" {
 		p.SelfAssessment = file.SelfAssessment
@@ -157,7 +158,7 @@ func (l loader) stage(p *Pipeline, folder, file string, n *yaml.Node) error {
 		Name string `yaml:"name"`
 	}
 	if err := n.Decode(&named); err != nil {
-		return err
+		return plainfile.InvalidAt(err, "YAML")
 	}
 	at := slices.IndexFunc(p.Stages, func(s *Stage) bool { return s.Name == named.Name })
 	var given stageEntry
@@ -165,7 +166,7 @@ func (l loader) stage(p *Pipeline, folder, file string, n *yaml.Node) error {
 		given.Stage = *p.Stages[at]
 	}
 	if err := n.Load(&given, yaml.WithKnownFields()); err != nil {
-		return fmt.Errorf("stage %s: %w", named.Name, err)
+		return fmt.Errorf("stage %s: %w", named.Name, plainfile.InvalidAt(err, "YAML"))
 	}
 	s := given.Stage
 	if given.Schema != nil {

@@ -1,0 +1,264 @@
+// Package hostile runs the program in workspaces that a cloned repository could
+// bring. No command may change or print a file outside the workspace, hang, or
+// use much memory.
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// canary is the content of every file outside the workspace.
+const canary = "CANARY-outside-of-the-workspace"
+
+// The bounds of one command.
+const (
+	maxTime   = 10 * time.Second
+	maxMemory = 256 << 20 // resident bytes
+)
+
+// commands are all kinds of commands, reading ones first. ID is an artifact's.
+var commands = [][]string{
+	{"list"}, {"list", "--all", "--limit", "0", "--json"}, {"list", "--channels"}, {"show", "ID"}, {"show", "ID", "--lineage"},
+	{"show", "ID", "--history"}, {"read", "ID"}, {"read", "context.md", "--latest"}, {"read", "42/plan.json"}, {"search", "policy"},
+	{"watch", "--after", "0", "--timeout", "30ms"}, {"wait", "--channel", "nothing", "--timeout", "30ms"}, {"show", session}, {"show", session, "--files"},
+	{"session", "find"}, {"session", "graph", session}, {"session", "latest-output", "alex"}, {"show", "42"}, {"pipeline", "next", "42"},
+	{"pipeline", "history", "42"}, {"pipeline", "get", "42", "plan"}, {"pipeline", "gate", "42", "plan"}, {"pipeline", "brief", "42", "--for", "jg-worker"},
+	{"pipeline", "trace", "42"}, {"pipeline", "lessons"}, {"config", "explain", "output_folder"}, {"check"}, {"gc"}, {"__complete", "show", ""},
+	{"publish", "a.md", "--channel", "design"}, {"publish", "-", "--channel", "design"}, {"write", "context.md", "a.md", "--run", "r1"},
+	{"withdraw", "ID"}, {"session", "note", "--session", session, "--user-summary", "x"}, {"session", "adopt", "docs/agent-outputs/" + session},
+	{"run", "--", "true"}, {"session", "close", "--session", session, "--status", "completed"}, {"pipeline", "put", "42", "plan", "plan.json"},
+	{"pipeline", "lessons", "add", "--pattern", "p"}, {"pipeline", "archive", "42"}, {"read", "ID", "--in-place"}, {"gc", "--collect"}, {"check", "--repair"}, {"list"},
+}
+
+const session = "a3f2c9d1-4b5e-4789-81ab-cdef12345678"
+
+// A place has a workspace that the program made, and what must stay as it is.
+type place struct {
+	t       testing.TB
+	dir     string // of everything
+	ws      string // the workspace
+	outside string
+	home    string
+	program string
+	id      string // of an artifact
+}
+
+func (p place) runtime(name string) string {
+	return filepath.Join(p.ws, ".handoff", filepath.FromSlash(name))
+}
+
+func TestHostileWorkspaces(t *testing.T) {
+	program := build(t)
+	original := newPlace(t, program)
+	list := cases(original)
+	if len(list) < 60 {
+		t.Fatalf("the corpus has %d workspaces, want at least 60", len(list))
+	}
+	for _, c := range list {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := original.copy(t)
+			c.change(p)
+			before := digest(t, p.outside, p.home)
+			for _, args := range commands {
+				p.run(args)
+			}
+			if after := digest(t, p.outside, p.home); after != before {
+				t.Errorf("files outside the workspace changed:\n%s", firstDifference(before, after))
+			}
+		})
+	}
+}
+
+// TestOriginalWorkspace checks that the commands do what they are for where
+// nothing is hostile: else the corpus would prove nothing.
+func TestOriginalWorkspace(t *testing.T) {
+	p := newPlace(t, build(t))
+	failed := 0
+	for _, args := range commands {
+		if code, _ := p.run(args); code != 0 {
+			failed++
+			t.Logf("%q exits %d", args, code)
+		}
+	}
+	if failed > len(commands)/4 {
+		t.Errorf("%d of %d commands fail in an ordinary workspace", failed, len(commands))
+	}
+}
+
+func build(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "handoff")
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/handoff").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
+	}
+	return program
+}
+
+// newPlace makes the ordinary workspace that every case changes.
+func newPlace(t *testing.T, program string) place {
+	t.Helper()
+	p := at(t, t.TempDir())
+	p.program = program
+	for _, dir := range []string{p.ws + "/.git", p.home, p.outside + "/dir", p.outside + "/log/00000000"} {
+		must(t, os.MkdirAll(dir, 0o755))
+	}
+	for _, name := range []string{"victim.txt", "dir/in.txt", "dir/x.yaml", "log/00000000/000000000001.json"} {
+		p.write(filepath.Join(p.outside, name), canary+"\n")
+	}
+	p.write(filepath.Join(p.ws, "a.md"), "# Retry policy\n")
+	p.write(filepath.Join(p.ws, "plan.json"), `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`)
+	for _, args := range [][]string{
+		{"publish", "a.md", "--channel", "design", "--title", "Retry policy"},
+		{"write", "context.md", "a.md", "--run", "r1"},
+		{"session", "open", "--agent", "alex", "--workflow", "intake", "--id", session},
+		{"publish", "-", "--channel", "analysis"},
+		{"pipeline", "put", "42", "plan", "plan.json"},
+		{"pipeline", "lessons", "add", "--pattern", "first"},
+		{"list"},
+	} {
+		code, out := p.run(args)
+		if code != 0 {
+			t.Fatalf("%q exits %d: %s", args, code, out)
+		}
+		if args[0] == "publish" && p.id == "" {
+			p.id = strings.TrimSpace(strings.Split(out, "\n")[0])
+		}
+	}
+	p.sqlite(filepath.Join(p.outside, "victim.db"))
+	return p
+}
+
+func at(t testing.TB, dir string) place {
+	return place{t: t, dir: dir, ws: filepath.Join(dir, "ws"), outside: filepath.Join(dir, "outside"), home: filepath.Join(dir, "home")}
+}
+
+// copy copies everything to a new directory.
+func (p place) copy(t *testing.T) place {
+	t.Helper()
+	to := at(t, t.TempDir())
+	to.program, to.id = p.program, p.id
+	if out, err := exec.Command("cp", "-a", p.dir+"/.", to.dir).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
+	}
+	return to
+}
+
+// run runs a command line in the workspace, checks its bounds and its output,
+// and returns its exit code and output.
+func (p place) run(args []string) (int, string) {
+	p.t.Helper()
+	line := make([]string, len(args))
+	for i, arg := range args {
+		if line[i] = arg; arg == "ID" && p.id != "" {
+			line[i] = p.id
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, p.program, line...)
+	cmd.Dir, cmd.Env = p.ws, []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.dir}
+	cmd.Stdin = strings.NewReader("from standard input\n")
+	var out, all bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &all
+	err := cmd.Run()
+	all.Write(out.Bytes())
+	if ctx.Err() != nil {
+		p.t.Errorf("%q took longer than %s", args, maxTime)
+	}
+	if bytes.Contains(all.Bytes(), []byte(canary)) {
+		p.t.Errorf("%q prints a file outside the workspace: %.300q", args, all.String())
+	}
+	if bytes.Contains(all.Bytes(), []byte("goroutine ")) {
+		p.t.Errorf("%q panics: %.600s", args, all.String())
+	}
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && usage.Maxrss<<10 > maxMemory {
+		p.t.Errorf("%q used %d MiB", args, usage.Maxrss>>10)
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		p.t.Fatalf("%q: %v", args, err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String()
+}
+
+func (p place) write(name, content string) {
+	p.t.Helper()
+	must(p.t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must(p.t, os.RemoveAll(name))
+	must(p.t, os.WriteFile(name, []byte(content), 0o644))
+}
+
+// digest describes every file of directories, with its time of change.
+func digest(t testing.TB, dirs ...string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() && d.Name() == ".cache" {
+				return filepath.SkipDir // the user's own index
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			sum := [32]byte{}
+			if info.Mode().IsRegular() {
+				content, err := os.ReadFile(name)
+				if err != nil {
+					return err
+				}
+				sum = sha256.Sum256(content)
+			}
+			rel, err := filepath.Rel(filepath.Dir(dir), name)
+			if err == nil && !d.IsDir() {
+				fmt.Fprintf(&b, "%s %v %d %d %x\n", rel, info.Mode(), info.Size(), info.ModTime().UnixNano(), sum)
+			} else if err == nil {
+				fmt.Fprintf(&b, "%s %v\n", rel, info.Mode())
+			}
+			return err
+		})
+		must(t, err)
+	}
+	return b.String()
+}
+
+func firstDifference(before, after string) string {
+	old := strings.Split(before, "\n")
+	known := map[string]bool{}
+	for _, line := range old {
+		known[line] = true
+	}
+	for line := range strings.Lines(after) {
+		if line = strings.TrimSuffix(line, "\n"); !known[line] {
+			return "now: " + line
+		}
+		delete(known, line)
+	}
+	for line := range known {
+		return "gone: " + line
+	}
+	return ""
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
