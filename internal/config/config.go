@@ -61,7 +61,7 @@ func Load(runtime string) (Config, error) {
 	c, err := Parse(b)
 	if err != nil {
 		return Config{}, &handoff.Error{Op: "read config", Name: name, Kind: handoff.Invalid, Err: err,
-			Hint: handoff.Advice("the keys are channels, keep, limits, output_folder and agent_outputs_folder; README.md shows each")}
+			Hint: handoff.Advice("the keys are channels, keep, limits, output_folder and agent_outputs_folder, a size is a number of bytes or such as 64MiB; README.md shows each")}
 	}
 	return c, nil
 }
