@@ -6,8 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/quick"
 	"time"
@@ -270,5 +274,61 @@ func TestMergeStates(t *testing.T) {
 		if got := thread.MergeStates(tt.parent, tt.child); got != tt.want {
 			t.Errorf("MergeStates(%v, %v) = %v, want %v", tt.parent, tt.child, got, tt.want)
 		}
+	}
+}
+
+// TestWriteFile checks that a file appears complete and with the mode of an
+// ordinary new file, that an existing file keeps its mode, and that a failure
+// changes nothing.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	const id = "019c871c-b1f9-7f60-9c4f-87ed09f13592"
+	s := set(&memory{name: "codex", threads: map[string][]thread.Message{id: talk(2, "Hello")}})
+	u, err := thread.ParseURI("agents://codex/" + id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want bytes.Buffer
+	if err := s.Write(t.Context(), &want, u, thread.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	old := syscall.Umask(0o027)
+	defer syscall.Umask(old)
+	file := filepath.Join(dir, "out.md")
+	for _, tt := range []struct {
+		prepare func() error
+		mode    fs.FileMode
+	}{
+		{func() error { return nil }, 0o640},
+		{func() error { return errors.Join(os.WriteFile(file, []byte("old"), 0o600), os.Chmod(file, 0o604)) }, 0o604},
+	} {
+		if err := tt.prepare(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.WriteFile(t.Context(), file, u, thread.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(file)
+		info, _ := os.Stat(file)
+		if err != nil || !bytes.Equal(got, want.Bytes()) || info.Mode().Perm() != tt.mode {
+			t.Errorf("WriteFile wrote %q, mode %v, %v, want %q, mode %v", got, info.Mode().Perm(), err, &want, tt.mode)
+		}
+	}
+
+	unknown, err := thread.ParseURI("agents://codex/019c871c-b1f9-7f60-9c4f-000000000000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WriteFile(t.Context(), file, unknown, thread.Options{}); !errors.Is(err, handoff.NotFound) {
+		t.Errorf("WriteFile of an unknown thread: %v, want NotFound", err)
+	}
+	if got, _ := os.ReadFile(file); !bytes.Equal(got, want.Bytes()) {
+		t.Errorf("after a failure the file has %q, want %q", got, &want)
+	}
+	if err := s.WriteFile(t.Context(), filepath.Join(dir, "nowhere", "out.md"), u, thread.Options{}); !errors.Is(err, handoff.Unavailable) {
+		t.Errorf("WriteFile into a missing directory: %v, want Unavailable", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("the directory has %v, %v, want only out.md", left, err)
 	}
 }

@@ -1,14 +1,7 @@
 package main
 
 import (
-	"errors"
-	"io"
-	"os"
-	"path/filepath"
-
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/spf13/cobra"
@@ -48,21 +41,7 @@ bare ID are accepted too. Files of the agent tools are never changed.`,
 		if file == "" {
 			return set.Write(c.Context(), a.Out, u, o)
 		}
-		return writeFile(cli.Absolute(a.Dir, file), func(w io.Writer) error { return set.Write(c.Context(), w, u, o) })
+		return set.WriteFile(c.Context(), cli.Absolute(a.Dir, file), u, o)
 	}
 	return c
-}
-
-// writeFile creates or replaces a file with what fill writes.
-func writeFile(name string, fill func(io.Writer) error) error {
-	dir, err := os.OpenRoot(filepath.Dir(name))
-	if err == nil {
-		defer dir.Close()
-		err = durable.Replace(dir, filepath.Base(name), fill)
-	}
-	var known *handoff.Error
-	if err == nil || errors.As(err, &known) {
-		return err
-	}
-	return &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("name a file in a writable directory")}
 }
