@@ -45,7 +45,7 @@ func BenchmarkNext(b *testing.B) {
 		to := fmt.Sprintf(".pipeline/completed/i%d", i)
 		must(b, os.MkdirAll(filepath.Join(full, to), 0o777))
 		write(b, filepath.Join(full, to, "plan.json"), "{}")
-		_, _, err := w.Record(b.Context(), &handoff.PathMoved{From: fmt.Sprintf(".pipeline/i%d", i), To: to})
+		_, _, err := w.Hub().Record(b.Context(), &handoff.PathMoved{From: fmt.Sprintf(".pipeline/i%d", i), To: to})
 		must(b, err)
 	}
 	o, q := turns(b, func() { run(b, full, program, "pipeline", "next", "42") }, func() { run(b, empty, program, "pipeline", "next", "42") })

@@ -54,7 +54,7 @@ func (w *Workspace) scope(ctx context.Context) names.Scope {
 	p := w.caller.Producer
 	s := names.Scope{Session: p.Session, Run: p.RunID, Dir: w.caller.SessionDir}
 	if owner := cmp.Or(p.Session, p.RunID); s.Dir == "" && owner != "" {
-		s.Dir, s.Within = w.SessionDir(ctx, owner), w.Home()
+		s.Dir, s.Within = w.SessionDir(ctx, owner), w.dirs.Home()
 	}
 	return s
 }

@@ -36,7 +36,7 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, 
 	if err != nil {
 		return report, err
 	}
-	for _, store := range []any{w.log, w.bodies} {
+	for _, store := range []any{w.rawLog, w.rawBodies} {
 		if r, ok := store.(handoff.Repairer); ok {
 			if err := r.Repair(ctx, now); err != nil {
 				return report, err
@@ -60,7 +60,7 @@ func (w *Workspace) checkStores(ctx context.Context) (handoff.Report, *content.R
 		return handoff.Report{}, nil, err
 	}
 	refs, ids := new(content.References), map[string]bool{}
-	report, err := content.CheckLog(ctx, w.log, func(r handoff.Record) {
+	report, err := content.CheckLog(ctx, w.rawLog, func(r handoff.Record) {
 		refs.Add(r)
 		ids[r.ID] = true
 	})
@@ -74,7 +74,7 @@ func (w *Workspace) checkStores(ctx context.Context) (handoff.Report, *content.R
 		}
 	}
 	// After the log: a body that a record refers to was stored before the record.
-	found, err := content.CheckBodies(ctx, w.bodies, refs)
+	found, err := content.CheckBodies(ctx, w.rawBodies, refs)
 	report.Findings = append(report.Findings, found...)
 	return report, refs, err
 }
@@ -82,7 +82,7 @@ func (w *Workspace) checkStores(ctx context.Context) (handoff.Report, *content.R
 // storedFiles returns the ids of the artifacts whose files are in the runtime
 // directory.
 func (w *Workspace) storedFiles() ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(w.Runtime, filepath.FromSlash(content.StoredDir)))
+	entries, err := os.ReadDir(filepath.Join(w.dirs.Runtime, filepath.FromSlash(content.StoredDir)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, &handoff.Error{Op: "check", Name: content.StoredDir, Kind: handoff.Unavailable, Err: err,
 			Hint: handoff.Advice("make the runtime directory readable")}
@@ -98,7 +98,7 @@ func (w *Workspace) storedFiles() ([]string, error) {
 // published.
 func (w *Workspace) restoreBodies(ctx context.Context) error {
 	for q := (handoff.ArtifactQuery{IncludeInactive: true, Limit: pageSize}); ; {
-		page, err := w.Artifacts(ctx, q)
+		page, err := w.hub.Artifacts(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -106,14 +106,14 @@ func (w *Workspace) restoreBodies(ctx context.Context) error {
 			if !a.Kept || a.Status == handoff.Withdrawn || a.Digest.Algorithm != handoff.SHA256 {
 				continue
 			}
-			if there, err := w.bodies.Has(ctx, a.Digest); err != nil || there {
+			if there, err := w.rawBodies.Has(ctx, a.Digest); err != nil || there {
 				continue // a check reports the error
 			}
-			b, err := w.Open(ctx, a.ID)
+			b, err := w.hub.Open(ctx, a.ID)
 			if err != nil {
 				continue // nothing has its bytes
 			}
-			_, err = w.bodies.Put(ctx, b)
+			_, err = w.rawBodies.Put(ctx, b)
 			if err = errors.Join(err, b.Close()); err != nil && !errors.Is(err, handoff.Conflict) {
 				return err
 			}

@@ -37,7 +37,7 @@ func TestCheckIndex(t *testing.T) {
 				must(t, err)
 				return report
 			}
-			harm(t, w.Runtime, filepath.Join(w.Runtime, localstate.FileName))
+			harm(t, w.dirs.Runtime, filepath.Join(w.dirs.Runtime, localstate.FileName))
 			report := check()
 			lost := name == "ahead of the log"
 			if report.OK() == lost || name == "none" && len(report.Findings) > 0 {

@@ -32,7 +32,7 @@ type UnneededBody struct {
 // Kinds: Unavailable, Corrupt (there is a problem in the log, so a damaged
 // record may need any body), Unsupported (the store can't list its bodies).
 func (w *Workspace) Unneeded(ctx context.Context) (Garbage, error) {
-	list, err := content.Unneeded(ctx, w.log, w.bodies, w.now().Add(-minAge))
+	list, err := content.Unneeded(ctx, w.rawLog, w.rawBodies, w.now().Add(-minAge))
 	return garbage(list, false), err
 }
 
@@ -41,9 +41,9 @@ func (w *Workspace) Unneeded(ctx context.Context) (Garbage, error) {
 // Unneeded.
 func (w *Workspace) Collect(ctx context.Context) (Garbage, error) {
 	before := w.now().Add(-minAge)
-	list, err := content.Unneeded(ctx, w.log, w.bodies, before)
+	list, err := content.Unneeded(ctx, w.rawLog, w.rawBodies, before)
 	if err == nil {
-		list, err = content.Collect(ctx, w.bodies, list, before)
+		list, err = content.Collect(ctx, w.rawBodies, list, before)
 	}
 	return garbage(list, true), err
 }

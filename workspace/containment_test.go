@@ -24,11 +24,11 @@ func TestContainment(t *testing.T) {
 	}
 	ours := opened.Folder
 	theirFolder := filepath.Join(filepath.Dir(ours), theirs)
-	if err := os.WriteFile(filepath.Join(w.Root, "secret.md"), []byte("secret"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(w.dirs.Root, "secret.md"), []byte("secret"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, folder := range []string{ours, theirFolder} {
-		furnish(t, folder, w.Root)
+		furnish(t, folder, w.dirs.Root)
 	}
 	long := strings.Repeat("n", 255)
 	for _, tt := range []struct {
@@ -48,7 +48,7 @@ func TestContainment(t *testing.T) {
 		{"%2e%2e/%2e%2e/%2e%2e/secret.md", handoff.NotFound}, {"missing.md", handoff.NotFound}, {"Sub", handoff.NotFound},
 		{"inside.md/x", handoff.NotFound}, {long + "n", handoff.NotFound}, {"dangling", handoff.NotFound},
 	} {
-		before, err := w.Newest(t.Context())
+		before, err := w.hub.Newest(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestContainment(t *testing.T) {
 			if _, _, err := w.sessions.Adopt(t.Context(), "docs/agent-outputs/"+theirs, false); !errors.Is(err, handoff.Invalid) || !strings.Contains(err.Error(), "/outputs/0/file") {
 				t.Errorf("adopt %.40q: %v, want it refused", tt.file, err)
 			}
-			if after, err := w.Newest(t.Context()); err != nil || after != before {
+			if after, err := w.hub.Newest(t.Context()); err != nil || after != before {
 				t.Errorf("%.40q was refused, but there is a record %d, %v", tt.file, after, err)
 			}
 		}

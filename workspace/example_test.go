@@ -43,7 +43,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	page, err := w.Artifacts(ctx, handoff.ArtifactQuery{Channel: "design"})
+	page, err := w.List(ctx, workspace.ListOptions{Filter: workspace.Filter{Channel: "design"}})
 	if err != nil {
 		log.Fatal(err)
 	}

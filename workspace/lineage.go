@@ -19,7 +19,7 @@ func (w *Workspace) Lineage(ctx context.Context, ref string) (id string, g Graph
 	if id, err = w.Resolve(ctx, ref); err != nil {
 		return "", Graph{}, err
 	}
-	g, err = lineage.Of(ctx, w.Hub, id)
+	g, err = lineage.Of(ctx, w.hub, id)
 	return id, g, err
 }
 
@@ -32,7 +32,7 @@ func (w *Workspace) History(ctx context.Context, ref string) (Revisions, error) 
 	if err != nil {
 		return Revisions{}, err
 	}
-	list, err := lineage.History(ctx, w.Hub, id)
+	list, err := lineage.History(ctx, w.hub, id)
 	return Revisions{list}, err
 }
 

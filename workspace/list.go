@@ -103,7 +103,7 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 		return handoff.ArtifactPage{}, invalid("limit", strconv.Itoa(o.Limit), "is negative", "0 lists all")
 	}
 	q.Limit, q.Cursor = o.Limit, o.Cursor
-	return w.Artifacts(ctx, q)
+	return w.hub.Artifacts(ctx, q)
 }
 
 // A Channel is a channel with the number of artifacts in it.
@@ -128,7 +128,7 @@ func (w *Workspace) Channels(ctx context.Context, f Filter) (ChannelList, error)
 	if err != nil {
 		return ChannelList{}, err
 	}
-	page, err := w.Artifacts(ctx, q)
+	page, err := w.hub.Artifacts(ctx, q)
 	if err != nil {
 		return ChannelList{}, err
 	}
@@ -137,7 +137,7 @@ func (w *Workspace) Channels(ctx context.Context, f Filter) (ChannelList, error)
 		count[a.Channel]++
 	}
 	list := ChannelList{Damaged: page.Damaged, Channels: []Channel{}}
-	for _, known := range w.Config.Purposes() {
+	for _, known := range w.settings.Purposes() {
 		list.Channels = append(list.Channels, Channel{known[0], count[known[0]], known[1]})
 		delete(count, known[0])
 	}

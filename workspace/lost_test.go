@@ -29,13 +29,13 @@ func TestLogLost(t *testing.T) {
 			if !errors.Is(err, handoff.Corrupt) {
 				t.Errorf("Publish = %v, want kind Corrupt", err)
 			}
-			if n := len(logtest.Collect(t, w.Log, 0)); n != 8 {
+			if n := len(logtest.Collect(t, w.log, 0)); n != 8 {
 				t.Errorf("there are %d records, want 8", n)
 			}
 		}
 	}
 	w := openDir(t, dir)
-	if _, err := w.Newest(t.Context()); err != nil {
+	if _, err := w.hub.Newest(t.Context()); err != nil {
 		t.Error(err)
 	}
 	report, err := w.Check(t.Context())
@@ -68,7 +68,7 @@ func TestReplacedLog(t *testing.T) {
 			must(t, os.WriteFile(filepath.Join(log, "ID"), id, 0o400))
 		}
 		checkWorkspace(t, dir, 4)
-		page, err := openDir(t, dir).Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
+		page, err := openDir(t, dir).hub.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 		if err != nil || len(page.Artifacts) != 4 {
 			t.Errorf("with the ID of the other log (%t): %d artifacts, %v, want the 4 of the log", withID, len(page.Artifacts), err)
 		}

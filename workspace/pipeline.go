@@ -192,7 +192,7 @@ func (p Pipelines) Gate(ctx context.Context, issue, stage, base string) (g Pipel
 		var scope *pipeline.Scope
 		switch {
 		case pipeline.ComparesChanges(st.Name):
-			changes, err := pipeline.Changes(ctx, pipeline.RunGit, p.w.Root, base)
+			changes, err := pipeline.Changes(ctx, pipeline.RunGit, p.w.dirs.Root, base)
 			if err != nil {
 				return err
 			}
@@ -292,11 +292,11 @@ func (p Pipelines) read(name string, body io.Reader) ([]byte, error) {
 
 // root returns the directory that .pipeline is in. A linked worktree uses that of
 // the main worktree, so that recycling it loses nothing.
-func (p Pipelines) root() string { return cmp.Or(p.w.Worktree(""), p.w.Root) }
+func (p Pipelines) root() string { return cmp.Or(p.w.dirs.Worktree(""), p.w.dirs.Root) }
 
 // base returns the prefix of the paths in results.
 func (p Pipelines) base() string {
-	if dir := p.root(); dir != p.w.Root {
+	if dir := p.root(); dir != p.w.dirs.Root {
 		return filepath.ToSlash(dir)
 	}
 	return ""
@@ -304,7 +304,7 @@ func (p Pipelines) base() string {
 
 // with runs do with the runs of the workspace.
 func (p Pipelines) with(do func(*pipeline.Runs) error) error {
-	stages, err := contract.Load(plainfile.FS(filepath.Join(p.w.Runtime, "pipelines"), contract.MaxFile))
+	stages, err := contract.Load(plainfile.FS(filepath.Join(p.w.dirs.Runtime, "pipelines"), contract.MaxFile))
 	if err != nil {
 		return err
 	}

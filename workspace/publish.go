@@ -94,7 +94,7 @@ func (w *Workspace) locate(ctx context.Context, d *handoff.Draft, p Publication)
 	case p.Filename != "":
 		return invalid("publish", p.Path, "a file name applies to a body without a file only", "leave it out; the file keeps its name")
 	}
-	if d.Path, err = w.inside(w.Root, p.Path); err == nil {
+	if d.Path, err = w.inside(w.dirs.Root, p.Path); err == nil {
 		return nil
 	}
 	dir, unresolved := filepath.EvalSymlinks(w.sessionDir(ctx))

@@ -67,7 +67,7 @@ func (w *Workspace) Read(ctx context.Context, ref string, o ReadOptions) (Body, 
 	case o.Revision == 0:
 		return w.open(ctx, found.ID)
 	}
-	revisions, err := names.Revisions(ctx, w.Hub, found.Namespace, found.Name)
+	revisions, err := names.Revisions(ctx, w.hub, found.Namespace, found.Name)
 	if err != nil {
 		return Body{}, err
 	}
@@ -79,7 +79,7 @@ func (w *Workspace) Read(ctx context.Context, ref string, o ReadOptions) (Body, 
 }
 
 func (w *Workspace) open(ctx context.Context, id string) (Body, error) {
-	b, err := w.Hub.Open(ctx, id)
+	b, err := w.hub.Open(ctx, id)
 	return Body{Content: b}, err
 }
 

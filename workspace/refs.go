@@ -51,15 +51,15 @@ func (w *Workspace) find(ctx context.Context, ref string, latest bool) (names.Ca
 		a, err := w.expand(ctx, ref)
 		return names.Candidate{Artifact: a}, err
 	case latest:
-		return names.Latest(ctx, w.Hub, w.scope(ctx), ref)
+		return names.Latest(ctx, w.hub, w.scope(ctx), ref)
 	}
-	return names.Find(ctx, w.Hub, w.scope(ctx), ref)
+	return names.Find(ctx, w.hub, w.scope(ctx), ref)
 }
 
 // expand returns the one artifact whose id has a prefix.
 func (w *Workspace) expand(ctx context.Context, prefix string) (handoff.Artifact, error) {
 	const shown = 5
-	page, err := w.Artifacts(ctx, handoff.ArtifactQuery{IDPrefix: prefix, IncludeInactive: true, Limit: shown + 1})
+	page, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{IDPrefix: prefix, IncludeInactive: true, Limit: shown + 1})
 	if err != nil {
 		return handoff.Artifact{}, err
 	}

@@ -35,7 +35,7 @@ func TestRenderLeft(t *testing.T) {
 	}
 	summary := "what was said"
 	for _, o := range opened {
-		if _, _, err := w.Record(t.Context(), &handoff.SessionNoted{SessionID: o.ID, UserSummary: &summary}); err != nil {
+		if _, _, err := w.hub.Record(t.Context(), &handoff.SessionNoted{SessionID: o.ID, UserSummary: &summary}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestRenderLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := openDir(t, dir)
-	if _, err := again.Newest(t.Context()); err != nil {
+	if _, err := again.hub.Newest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := left(again); n != 3 {

@@ -43,7 +43,7 @@ func (w *Workspace) Restore(ctx context.Context, b Body) (string, error) {
 	if err := b.notRecorded(); err != nil {
 		return "", err
 	}
-	if a.Root == handoff.SessionRoot || a.Root == "" && a.Worktree != w.Linked {
+	if a.Root == handoff.SessionRoot || a.Root == "" && a.Worktree != w.dirs.Linked {
 		return "", &handoff.Error{Op: "write", Name: a.Path, Kind: handoff.Unavailable, Err: errors.New("its path is not inside this workspace"),
 			Hint: handoff.Suggest("write it elsewhere", handoff.ActionReadTo, a.ID, "PATH")}
 	}

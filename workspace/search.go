@@ -59,7 +59,7 @@ func (w *Workspace) Search(ctx context.Context, o SearchOptions) (SearchResult, 
 	if q.Limit > 0 {
 		q.Limit++ // to know whether there are more
 	}
-	if _, err := w.Newest(ctx); err != nil { // which brings the index up to the log
+	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log
 		return SearchResult{}, err
 	}
 	found, err := w.index.Search(ctx, q, func(a handoff.Artifact) (string, error) { return w.text(ctx, a), ctx.Err() })
@@ -88,7 +88,7 @@ func (w *Workspace) text(ctx context.Context, a handoff.Artifact) string {
 	}
 	var f io.ReadCloser
 	if a.Kept {
-		if kept, err := w.Bodies.Open(ctx, a.Digest); err == nil {
+		if kept, err := w.bodies.Open(ctx, a.Digest); err == nil {
 			f = kept
 		}
 	} else if _, _, file := w.published.Open(ctx, a); file != nil {

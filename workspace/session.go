@@ -70,7 +70,7 @@ func (w *Workspace) isSession(ctx context.Context, ref string) bool {
 	if handoff.IsArtifactIDPrefix(ref) {
 		return false
 	}
-	s, err := w.Session(ctx, ref)
+	s, err := w.hub.Session(ctx, ref)
 	return err == nil && s.Opened != 0
 }
 
@@ -106,13 +106,13 @@ func (w *Workspace) renderPending(ctx context.Context, age time.Duration) error 
 
 // Folder returns the folder of a session that was opened, absolute.
 func (w *Workspace) Folder(s handoff.Session) string {
-	return filepath.Join(w.Home(), filepath.FromSlash(s.Folder))
+	return filepath.Join(w.dirs.Home(), filepath.FromSlash(s.Folder))
 }
 
 // SessionDir returns the directory of a session or run, absolute: its folder if
 // it was opened, otherwise the folder that a session with this ID would have.
 func (w *Workspace) SessionDir(ctx context.Context, id string) string {
-	if s, err := w.Session(ctx, id); err == nil && s.Folder != "" {
+	if s, err := w.hub.Session(ctx, id); err == nil && s.Folder != "" {
 		return w.Folder(s)
 	}
 	paths, err := w.variables(VariableOptions{})
@@ -123,16 +123,16 @@ func (w *Workspace) SessionDir(ctx context.Context, id string) string {
 			return folder
 		}
 	}
-	return filepath.Join(w.ProjectRoot(), "docs", "agent-outputs", names.Folder(id))
+	return filepath.Join(w.dirs.ProjectRoot(), "docs", "agent-outputs", names.Folder(id))
 }
 
 // File returns the file of an artifact, absolute, "" if its directory is not
 // known on this machine.
 func (w *Workspace) File(ctx context.Context, a handoff.Artifact) string {
-	dir := w.Worktree(a.Worktree)
+	dir := w.dirs.Worktree(a.Worktree)
 	switch a.Root {
 	case handoff.RuntimeRoot:
-		dir = w.Runtime
+		dir = w.dirs.Runtime
 	case handoff.SessionRoot:
 		dir = cmp.Or(w.folderOf(ctx, a.Record.Producer), w.caller.SessionDir)
 	}
@@ -149,7 +149,7 @@ func (c *core) folderOf(ctx context.Context, p handoff.Producer) string {
 	if err != nil || s.Folder == "" {
 		return ""
 	}
-	return filepath.Join(c.Home(), filepath.FromSlash(s.Folder))
+	return filepath.Join(c.dirs.Home(), filepath.FromSlash(s.Folder))
 }
 
 // OpenSession opens a session: it creates the folder, records the session and
@@ -219,7 +219,7 @@ func (w *Workspace) describe(o *SessionOptions) (config.Paths, error) {
 // directory that contains those of all sessions.
 func (w *Workspace) newFolder(ctx context.Context, o SessionOptions, p config.Paths) (string, error) {
 	if o.Parent != "" {
-		parent, err := w.Session(ctx, o.Parent)
+		parent, err := w.hub.Session(ctx, o.Parent)
 		if err == nil {
 			parent, err = w.sessions.Top(ctx, parent)
 		}
@@ -236,7 +236,7 @@ func (w *Workspace) newFolder(ctx context.Context, o SessionOptions, p config.Pa
 	if _, err := config.Inside(outputs, folder); err != nil {
 		return "", err
 	}
-	return config.Inside(w.Home(), folder)
+	return config.Inside(w.dirs.Home(), folder)
 }
 
 func (w *Workspace) opened(s, top handoff.Session, paths config.Paths, warnings []string) OpenedSession {
@@ -245,7 +245,7 @@ func (w *Workspace) opened(s, top handoff.Session, paths config.Paths, warnings 
 		ID: s.ID, Folder: folder, Manifest: filepath.Join(folder, session.ManifestName),
 		Variables: paths.Variables(), Warnings: warnings,
 		Env: map[string]string{
-			"HANDOFF_WORKSPACE": w.Root, "HANDOFF_SESSION": top.ID, "HANDOFF_SESSION_DIR": dir, "HANDOFF_AGENT": s.Agent.Name,
+			"HANDOFF_WORKSPACE": w.dirs.Root, "HANDOFF_SESSION": top.ID, "HANDOFF_SESSION_DIR": dir, "HANDOFF_AGENT": s.Agent.Name,
 			"HANDOFF_RUN":        "", // overrides the run of the caller
 			"PI_ARTIFACT_RUN_ID": s.ID, "PI_ARTIFACT_SESSION_DIR": dir,
 		},

@@ -49,7 +49,7 @@ func TestProcessGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := func() bool {
-		s, err := w.Session(t.Context(), opened.ID)
+		s, err := w.Hub().Session(t.Context(), opened.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,17 +46,22 @@ func (w *Workspace) changeSession(ctx context.Context, id string, change func(ss
 	return SessionChange{id, append(warnings, w.finish(ctx, "")...)}, nil
 }
 
-// sessionID returns the given ID, or that of the caller's session. A harness's
-// own ID is not that of a session that handoff opened.
+// sessionID returns the given ID, or that of the caller's session.
 func (w *Workspace) sessionID(id string) (string, error) {
-	if p := w.caller.Producer; id == "" && p.Source != handoff.FromHarness && p.Source != handoff.FromInherited {
-		id = p.Session
-	}
-	if id == "" {
+	if id = cmp.Or(id, w.ownSession()); id == "" {
 		return "", &handoff.Error{Op: "find session", Kind: handoff.Invalid, Err: errors.New("no session given"),
 			Hint: handoff.Advice("name a session, or set HANDOFF_SESSION")}
 	}
 	return id, nil
+}
+
+// ownSession returns the ID of the caller's session, "" for none. A harness's own
+// ID is not that of a session that handoff opened.
+func (w *Workspace) ownSession() string {
+	if p := w.caller.Producer; p.Source != handoff.FromHarness && p.Source != handoff.FromInherited {
+		return p.Session
+	}
+	return ""
 }
 
 // A SessionOutput is a file to register as an output of a session.
@@ -81,7 +87,7 @@ func (w *Workspace) AddOutput(ctx context.Context, id string, o SessionOutput) (
 	if err != nil {
 		return handoff.Published{}, err
 	}
-	s, err := w.Session(ctx, id)
+	s, err := w.hub.Session(ctx, id)
 	if err != nil {
 		return handoff.Published{}, err
 	}
@@ -175,9 +181,9 @@ func (w *Workspace) LinkSession(ctx context.Context, id, to string) (SessionChan
 //
 // Kinds: Invalid, NotFound, Unavailable, Conflict (the ID of another session).
 func (w *Workspace) AdoptSession(ctx context.Context, dir string, lenient bool) (SessionChange, error) {
-	folder, err := w.inside(w.Home(), dir)
+	folder, err := w.inside(w.dirs.Home(), dir)
 	if err != nil {
-		return SessionChange{}, invalid("adopt session", dir, "folder is outside the workspace", "name a session's folder inside "+w.Home())
+		return SessionChange{}, invalid("adopt session", dir, "folder is outside the workspace", "name a session's folder inside "+w.dirs.Home())
 	}
 	s, warnings, err := w.sessions.As(w.caller.Producer).Adopt(ctx, folder, lenient)
 	if err != nil {
@@ -220,7 +226,7 @@ func (w *Workspace) FindSessions(ctx context.Context, f SessionFilter) (SessionP
 	if q.Until, err = ParseTime("until", f.Until, q.Now); err != nil {
 		return SessionPage{}, err
 	}
-	return session.Find(ctx, w.Hub, q)
+	return session.Find(ctx, w.hub, q)
 }
 
 // LatestOutput returns the newest active output of a type, and its file, from
@@ -234,7 +240,7 @@ func (w *Workspace) LatestOutput(ctx context.Context, agent, workflow, outputTyp
 	if err != nil {
 		return handoff.Artifact{}, "", err
 	}
-	if a, err = session.LatestOutput(ctx, w.Hub, agent, re, outputType); err != nil {
+	if a, err = session.LatestOutput(ctx, w.hub, agent, re, outputType); err != nil {
 		return handoff.Artifact{}, "", err
 	}
 	return a, w.File(ctx, a), nil
@@ -249,6 +255,6 @@ func (w *Workspace) SessionGraph(ctx context.Context, id string) (string, Graph,
 	if err != nil {
 		return "", Graph{}, err
 	}
-	g, err := lineage.OfSession(ctx, w.Hub, id)
+	g, err := lineage.OfSession(ctx, w.hub, id)
 	return id, g, err
 }

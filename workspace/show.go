@@ -45,7 +45,7 @@ func (w *Workspace) Show(ctx context.Context, ref string, files bool) (Shown, er
 	if err != nil {
 		return Shown{}, err
 	}
-	a, err := w.Artifact(ctx, id)
+	a, err := w.hub.Artifact(ctx, id)
 	return Shown{Artifact: &a}, err
 }
 

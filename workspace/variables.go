@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/config"
@@ -11,7 +12,7 @@ type VariableOptions struct {
 	Bundle       string // the agent's bundle
 	WorkflowFile string // a workflow.yaml
 	ConfigFile   string // the bundle's config.yaml; by default the workflow's config_source
-	SessionID    string // the value of {session_id}
+	SessionID    string // the value of {session_id}; for Explain by default the caller's session
 	DefaultUser  string // the value of {user_name} if the bundle has none
 }
 
@@ -31,6 +32,7 @@ type Explanation struct {
 // Kinds: NotFound (a file), Invalid (an unknown variable, or one that refers to
 // itself).
 func (w *Workspace) Explain(name string, o VariableOptions) (Explanation, error) {
+	o.SessionID = cmp.Or(o.SessionID, w.ownSession())
 	variables, err := w.variables(o)
 	if err != nil {
 		return Explanation{}, err
@@ -50,7 +52,7 @@ func (w *Workspace) variables(o VariableOptions) (config.Paths, error) {
 			*name = w.path(*name)
 		}
 	}
-	return w.Config.Paths(config.Paths{
-		ProjectRoot: w.ProjectRoot(), Bundle: o.Bundle, SessionID: o.SessionID, UserName: o.DefaultUser, Now: w.now(),
+	return w.settings.Paths(config.Paths{
+		ProjectRoot: w.dirs.ProjectRoot(), Bundle: o.Bundle, SessionID: o.SessionID, UserName: o.DefaultUser, Now: w.now(),
 	}, o.WorkflowFile, o.ConfigFile)
 }

@@ -26,7 +26,7 @@ type desk struct {
 func newDesk(t *testing.T) desk {
 	t.Helper()
 	w := openWorkspace(t)
-	return desk{w.As(workspace.Caller{Dir: w.Root, Producer: handoff.Producer{RunID: "r-1"}}), t, w.Root}
+	return desk{w.As(workspace.Caller{Dir: w.Root(), Producer: handoff.Producer{RunID: "r-1"}}), t, w.Root()}
 }
 
 // file writes a file of the workspace.
@@ -56,7 +56,7 @@ func (d desk) write(text string) workspace.Written {
 
 func (d desk) newest() handoff.Seq {
 	d.t.Helper()
-	newest, err := d.Newest(d.t.Context())
+	newest, err := d.Hub().Newest(d.t.Context())
 	if err != nil {
 		d.t.Fatal(err)
 	}

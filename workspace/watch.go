@@ -30,7 +30,7 @@ func (w *Workspace) Watch(ctx context.Context, o WatchOptions) iter.Seq2[handoff
 			yield(handoff.Artifact{}, err)
 			return
 		}
-		for r, err := range w.Hub.Watch(ctx, after) {
+		for r, err := range w.hub.Watch(ctx, after) {
 			if err != nil {
 				yield(handoff.Artifact{}, err)
 				return
@@ -88,7 +88,7 @@ func (w *Workspace) watchQuery(ctx context.Context, o WatchOptions) (handoff.Art
 		return q, 0, err
 	}
 	if o.After == nil {
-		newest, err := w.Newest(ctx)
+		newest, err := w.hub.Newest(ctx)
 		return q, newest, err
 	}
 	if *o.After < 0 {
@@ -100,7 +100,7 @@ func (w *Workspace) watchQuery(ctx context.Context, o WatchOptions) (handoff.Art
 // newest returns the newest artifact that a query selects, if there is one.
 func (w *Workspace) newest(ctx context.Context, q handoff.ArtifactQuery) (handoff.Artifact, bool, error) {
 	q.Limit = 1
-	page, err := w.Artifacts(ctx, q)
+	page, err := w.hub.Artifacts(ctx, q)
 	if err != nil || len(page.Artifacts) == 0 {
 		return handoff.Artifact{}, false, err
 	}

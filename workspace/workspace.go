@@ -56,17 +56,18 @@ type Workspace struct {
 	as     *handoff.Hub // whose records name the caller
 }
 
-// core is what all callers of an open workspace share.
+// core is what all callers of an open workspace share. Its members are
+// unexported, because Workspace would promote them to its API.
 type core struct {
-	*handoff.Hub // whose records name nobody
-	config.Workspace
-	Config config.Config
-	Log    handoff.Log
-	Bodies handoff.Bodies
+	dirs     config.Workspace
+	settings config.Config
+	hub      *handoff.Hub   // whose records name nobody
+	log      handoff.Log    // creates the runtime directory before the first record
+	bodies   handoff.Bodies // likewise
 
-	log    handoff.Log    // as its backend opened it
-	bodies handoff.Bodies // likewise
-	dir    *localstate.Dir
+	rawLog     handoff.Log    // as its backend opened it
+	rawBodies  handoff.Bodies // likewise
+	runtimeDir *localstate.Dir
 
 	absent    bool     // there was no runtime directory when the workspace was opened
 	files     *os.Root // the workspace's directory
@@ -144,10 +145,10 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, errors.Join(err, files.Close())
 	}
 	_, err = os.Lstat(found.Runtime)
-	c := &core{Workspace: found, Config: settings, log: log, bodies: bodies, dir: localstate.NewDir(found.Runtime, log),
+	c := &core{dirs: found, settings: settings, rawLog: log, rawBodies: bodies, runtimeDir: localstate.NewDir(found.Runtime, log),
 		absent: err != nil, files: files, home: home, now: o.Now, rand: o.Rand}
 	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress)
-	c.Log, c.Bodies = localstate.GuardLog(log, c.dir, c.index), localstate.GuardBodies(bodies, c.dir)
+	c.log, c.bodies = localstate.GuardLog(log, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir)
 	sessionDir := config.SessionDir(o.Getenv, dir)
 	c.published = &content.Files{
 		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimePath: below(found.Root, found.Runtime),
@@ -155,8 +156,8 @@ func Open(dir string, o Options) (*Workspace, error) {
 		SessionDir: func(ctx context.Context, p handoff.Producer) string { return cmp.Or(c.folderOf(ctx, p), sessionDir) },
 		Keep:       settings.Keep, DigestLimit: int64(settings.Limits.Digest),
 	}
-	c.Hub = handoff.New(c.Log, c.index, c.Bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published})
-	c.sessions = session.New(c.Hub, session.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index})
+	c.hub = handoff.New(c.log, c.index, c.bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published})
+	c.sessions = session.New(c.hub, session.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index})
 	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})
 	caller.Warnings = append(warnings, caller.Warnings...)
 	return (&Workspace{core: c}).As(caller), nil
@@ -165,15 +166,26 @@ func Open(dir string, o Options) (*Workspace, error) {
 // As returns the workspace on behalf of another caller. It shares everything
 // with w and needs no Close of its own.
 func (w *Workspace) As(c Caller) *Workspace {
-	return &Workspace{core: w.core, caller: c, as: w.Hub.As(c.Producer)}
+	return &Workspace{core: w.core, caller: c, as: w.hub.As(c.Producer)}
 }
 
 // Caller returns on whose behalf the operations of w run.
 func (w *Workspace) Caller() Caller { return w.caller }
 
-// Reader returns what only answers questions: it has no method that changes
-// anything. Displays are built on it.
-func (w *Workspace) Reader() handoff.Reader { return w.Hub }
+// Root returns the workspace's directory, absolute and without symbolic links.
+func (w *Workspace) Root() string { return w.dirs.Root }
+
+// Runtime returns the runtime directory, absolute. It may not exist yet.
+func (w *Workspace) Runtime() string { return w.dirs.Runtime }
+
+// Reader returns an interface that answers questions about records and has no
+// method that changes anything. Displays are built on it.
+func (w *Workspace) Reader() handoff.Reader { return w.hub }
+
+// Hub returns the engine that w is built on, for programs that record facts of
+// their own. It takes IDs and recorded paths instead of refs and typed paths, its
+// records name nobody, and it renders no manifest.
+func (w *Workspace) Hub() *handoff.Hub { return w.hub }
 
 // Created reports whether the workspace had no runtime directory when it was
 // opened and has one now.
@@ -181,7 +193,7 @@ func (w *Workspace) Created() bool {
 	if !w.absent {
 		return false
 	}
-	_, err := os.Lstat(w.Runtime)
+	_, err := os.Lstat(w.dirs.Runtime)
 	return err == nil
 }
 
@@ -189,7 +201,7 @@ func (w *Workspace) Created() bool {
 func (w *Workspace) Close() error {
 	w.sessions.Flush()
 	var closed error
-	if log, ok := w.log.(io.Closer); ok {
+	if log, ok := w.rawLog.(io.Closer); ok {
 		closed = log.Close()
 	}
 	return errors.Join(w.index.Close(), closed, w.home.Close(), w.files.Close())
@@ -206,10 +218,10 @@ func openRoot(dir string) (*os.Root, error) {
 
 // runtime opens the runtime directory and creates it if it is missing.
 func (w *core) runtime() (*os.Root, error) {
-	if err := w.dir.Create(context.Background()); err != nil {
+	if err := w.runtimeDir.Create(context.Background()); err != nil {
 		return nil, err
 	}
-	return os.OpenRoot(w.Runtime)
+	return os.OpenRoot(w.dirs.Runtime)
 }
 
 // below returns the path of name inside root, slash-separated, or "" if it

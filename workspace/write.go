@@ -61,7 +61,7 @@ func (w *Workspace) Write(ctx context.Context, c NamedContent) (Written, error) 
 	if d.Parents, err = w.resolveAll(ctx, c.From); err != nil {
 		return Written{}, err
 	}
-	writer := names.Writer{Hub: w.as, Workspace: w.Root, Scope: w.scope(ctx)}
+	writer := names.Writer{Hub: w.as, Workspace: w.dirs.Root, Scope: w.scope(ctx)}
 	done, err := writer.Write(ctx, d)
 	if err != nil {
 		return Written{}, err

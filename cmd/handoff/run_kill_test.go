@@ -155,7 +155,7 @@ func (s *stage) recorded(status, why string) {
 		s.Fatal(err)
 	}
 	defer w.Close()
-	v, err := w.Session(s.Context(), s.id)
+	v, err := w.Hub().Session(s.Context(), s.id)
 	if err != nil || v.Status != status || v.Reason != why {
 		s.Errorf("the session is recorded as %s (%s), %v, want %s (%s)", v.Status, v.Reason, err, status, why)
 	}
@@ -174,7 +174,7 @@ func (s *stage) elsewhere() {
 		s.Fatal(err)
 	}
 	defer w.Close()
-	before, err := w.Session(s.Context(), s.id)
+	before, err := w.Hub().Session(s.Context(), s.id)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func (s *stage) elsewhere() {
 		s.Fatal(err)
 	}
 	defer root.Close()
-	sessions := session.New(w.Hub, session.Options{Files: root, Root: s.dir, Now: time.Now, Rand: rand.Reader})
+	sessions := session.New(w.Hub(), session.Options{Files: root, Root: s.dir, Now: time.Now, Rand: rand.Reader})
 	for _, o := range []session.Observer{
 		{BootID: "another", PIDNamespace: self.PIDNamespace, Alive: alive},
 		{BootID: self.BootID, PIDNamespace: "another", Alive: alive},
@@ -194,7 +194,7 @@ func (s *stage) elsewhere() {
 		if _, err := sessions.CloseAbandoned(s.Context(), o); err != nil {
 			s.Fatal(err)
 		}
-		after, err := w.Session(s.Context(), s.id)
+		after, err := w.Hub().Session(s.Context(), s.id)
 		if err != nil || after.Status != before.Status {
 			s.Errorf("observer %+v closed the session: %s, %v", o, after.Status, err)
 		}

@@ -79,7 +79,7 @@ func onlySession(t *testing.T, dir string) handoff.Session {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	page, err := w.Sessions(t.Context(), handoff.SessionQuery{})
+	page, err := w.Hub().Sessions(t.Context(), handoff.SessionQuery{})
 	if err != nil || len(page.Sessions) != 1 {
 		t.Fatalf("%d sessions, %v, want 1", len(page.Sessions), err)
 	}
@@ -174,7 +174,7 @@ func TestRunInterruptedEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	page, err := w.Sessions(t.Context(), handoff.SessionQuery{})
+	page, err := w.Hub().Sessions(t.Context(), handoff.SessionQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}

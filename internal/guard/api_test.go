@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -81,17 +82,104 @@ func eachExportedType(x ast.Expr, do func(ast.Expr)) {
 	}
 }
 
+// promoted returns the exported members that exported structs of a package have
+// only because they embed an unexported struct. go doc does not show them.
+func promoted(files []*ast.File) (found []string) {
+	structs, members := map[string]*ast.StructType{}, map[string][]string{}
+	for _, f := range files {
+		for _, decl := range f.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil && d.Name.IsExported() {
+					owner := typeName(d.Recv.List[0].Type)
+					members[owner] = append(members[owner], d.Name.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if spec, ok := spec.(*ast.TypeSpec); ok {
+						structs[spec.Name.Name], _ = spec.Type.(*ast.StructType)
+					}
+				}
+			}
+		}
+	}
+	for _, owner := range slices.Sorted(maps.Keys(structs)) {
+		s := structs[owner]
+		if s == nil {
+			continue
+		}
+		for _, field := range s.Fields.List {
+			names := field.Names
+			if len(names) == 0 {
+				names = []*ast.Ident{ast.NewIdent(typeName(field.Type))}
+			}
+			for _, name := range names {
+				if name.IsExported() {
+					members[owner] = append(members[owner], name.Name)
+				}
+			}
+		}
+	}
+	for _, owner := range slices.Sorted(maps.Keys(structs)) {
+		s := structs[owner]
+		if s == nil || !ast.IsExported(owner) {
+			continue
+		}
+		for _, field := range s.Fields.List {
+			embedded := typeName(field.Type)
+			if len(field.Names) > 0 || ast.IsExported(embedded) || structs[embedded] == nil {
+				continue
+			}
+			for _, name := range members[embedded] {
+				found = append(found, owner+": "+embedded+"."+name)
+			}
+		}
+	}
+	return found
+}
+
 // TestPublicAPI checks that the API of a public package mentions no type of an
-// internal one: its users could not name it.
+// internal one, because its users could not name it, and that no exported struct
+// has exported members of an unexported one that it embeds.
 func TestPublicAPI(t *testing.T) {
+	packages := map[string][]*ast.File{}
 	for _, s := range sources(t) {
 		public := !strings.HasPrefix(s.pkg+"/", "internal/") && !strings.Contains(s.pkg+"/", "/internal/") && !strings.HasPrefix(s.pkg, "cmd/") && s.pkg != "bench"
 		if !public || strings.HasSuffix(s.name, "_test.go") {
 			continue
 		}
+		packages[s.pkg] = append(packages[s.pkg], s.file)
 		for _, found := range exposed(s.file) {
 			t.Errorf("%s: %s is an internal type", s.name, found)
 		}
+	}
+	for name, files := range packages {
+		for _, found := range promoted(files) {
+			t.Errorf("package %s: %s is promoted to the API", name, found)
+		}
+	}
+}
+
+func TestPromoted(t *testing.T) {
+	const code = `package p
+import "m/c"
+type Struct struct { *core; hidden; c.Fine; field core }
+type core struct { Field, other int; *c.Embedded; deep }
+type hidden struct { field int }
+type deep struct { field int }
+type unexported struct { core }
+func (*core) Method() {}
+func (*core) method() {}
+func (Struct) Method2() {}
+`
+	f, err := parser.ParseFile(token.NewFileSet(), "p.go", code, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := promoted([]*ast.File{f})
+	want := []string{"Struct: core.Method", "Struct: core.Field", "Struct: core.Embedded"}
+	if !slices.Equal(got, want) {
+		t.Errorf("promoted = %q, want %q", got, want)
 	}
 }
 

@@ -35,7 +35,7 @@ func ExampleWriter_Write() {
 	}
 
 	for _, run := range []string{"scout-1", "scout-2"} {
-		writer := names.Writer{Hub: w.Hub, Workspace: w.Root, Scope: scope(run)}
+		writer := names.Writer{Hub: w.Hub(), Workspace: w.Root(), Scope: scope(run)}
 		written, err := writer.Write(ctx, handoff.Draft{Channel: "analysis", Name: "context.md", Body: strings.NewReader("seen by " + run)})
 		if err != nil {
 			log.Fatal(err)
@@ -43,18 +43,18 @@ func ExampleWriter_Write() {
 		fmt.Println(written.Namespace+"/"+written.Name, "is in", written.Path)
 	}
 
-	own, err := names.Find(ctx, w, scope("scout-1"), "context.md")
+	own, err := names.Find(ctx, w.Hub(), scope("scout-1"), "context.md")
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = names.Find(ctx, w, scope(""), "context.md")
+	_, err = names.Find(ctx, w.Hub(), scope(""), "context.md")
 	fmt.Println(err)
-	last, err := names.Latest(ctx, w, scope(""), "context.md")
+	last, err := names.Latest(ctx, w.Hub(), scope(""), "context.md")
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, found := range []names.Candidate{own, last} {
-		b, err := w.Open(ctx, found.ID)
+		b, err := w.Hub().Open(ctx, found.ID)
 		if err != nil {
 			log.Fatal(err)
 		}

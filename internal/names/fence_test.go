@@ -59,7 +59,7 @@ func newFence(t *testing.T) *fence {
 func (f *fence) write(run, name, text string) error {
 	scope := f.scope
 	scope.Run = run
-	written, err := names.Writer{Hub: f.w.Hub, Workspace: f.ws, Scope: scope}.Write(f.Context(), handoff.Draft{Channel: "handoff", Name: name, Body: strings.NewReader(text)})
+	written, err := names.Writer{Hub: f.w.Hub(), Workspace: f.ws, Scope: scope}.Write(f.Context(), handoff.Draft{Channel: "handoff", Name: name, Body: strings.NewReader(text)})
 	if err == nil && len(written.Warnings) > 0 {
 		err = errors.New(written.Warnings[0])
 	}
@@ -68,7 +68,7 @@ func (f *fence) write(run, name, text string) error {
 
 // read returns what run-1 gets under a ref.
 func (f *fence) read(ref string) (string, error) {
-	found, err := names.Latest(f.Context(), f.w, f.scope, ref)
+	found, err := names.Latest(f.Context(), f.w.Hub(), f.scope, ref)
 	if err != nil {
 		return "", err
 	}
@@ -76,7 +76,7 @@ func (f *fence) read(ref string) (string, error) {
 	if found.Unrecorded() {
 		r, err = found.Open()
 	} else {
-		r, err = f.w.Open(f.Context(), found.ID)
+		r, err = f.w.Hub().Open(f.Context(), found.ID)
 	}
 	if err != nil {
 		return "", err

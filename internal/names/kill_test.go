@@ -319,7 +319,8 @@ func checkWorkspace(t *testing.T, dir, reports string) {
 	if err != nil || !report.OK() {
 		t.Errorf("Check = %+v, %v, want no findings", report.Findings, err)
 	}
-	records := logtest.Collect(t, w.Log, 0)
+	log := filelog.Open(w.Runtime(), rand.Reader)
+	records := logtest.Collect(t, log, 0)
 	known := map[string]bool{}
 	for _, r := range records {
 		switch f := r.Fact.(type) {
@@ -333,7 +334,7 @@ func checkWorkspace(t *testing.T, dir, reports string) {
 					t.Errorf("file of record %d = %q, %v", r.Seq, text, err)
 				}
 			}
-			b, err := w.Bodies.Open(t.Context(), f.Digest)
+			b, err := log.Bodies().Open(t.Context(), f.Digest)
 			if err != nil || !f.Kept {
 				t.Errorf("body of record %d, kept %v: %v", r.Seq, f.Kept, err)
 				continue
@@ -394,12 +395,12 @@ func compareIndex(t *testing.T, w *workspace.Workspace, records []handoff.Record
 	if len(records) == 0 {
 		return
 	}
-	if _, err := w.Newest(t.Context()); err != nil {
+	if _, err := w.Hub().Newest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	id, err := filelog.Open(w.Runtime, rand.Reader).ID(t.Context())
+	id, err := filelog.Open(w.Runtime(), rand.Reader).ID(t.Context())
 	must(t, err)
-	index, err := sqlindex.Open(t.Context(), filepath.Join(w.Runtime, "index.db"), id)
+	index, err := sqlindex.Open(t.Context(), filepath.Join(w.Runtime(), "index.db"), id)
 	must(t, err)
 	defer index.Close()
 	memory := handoff.NewMemory()
@@ -423,7 +424,7 @@ func checkNextWrite(t *testing.T, dir, run, name string) {
 		for _, temporary := range temporaries(t, beside) {
 			must(t, os.Chtimes(temporary, old, old))
 		}
-		writer := names.Writer{Hub: w.Hub, Workspace: dir, Scope: scopeOf(dir, run)}
+		writer := names.Writer{Hub: w.Hub(), Workspace: dir, Scope: scopeOf(dir, run)}
 		written, err := writer.Write(t.Context(), handoff.Draft{Channel: "handoff", Name: name, Body: strings.NewReader(text)})
 		if err != nil || len(written.Warnings) > 0 {
 			t.Fatalf("write: %v, %v", written.Warnings, err)
@@ -431,7 +432,7 @@ func checkNextWrite(t *testing.T, dir, run, name string) {
 		if got, err := os.ReadFile(file(dir, run, name)); err != nil || string(got) != text {
 			t.Errorf("file of the name = %q, %v, want %q", got, err, text)
 		}
-		if a, err := names.Find(t.Context(), w, scopeOf(dir, run), name); err != nil || a.ID != written.ID {
+		if a, err := names.Find(t.Context(), w.Hub(), scopeOf(dir, run), name); err != nil || a.ID != written.ID {
 			t.Errorf("newest revision = %s, %v, want %s", a.ID, err, written.ID)
 		}
 	}
@@ -456,7 +457,7 @@ func workUntilKilled(dir string) error {
 		return err
 	}
 	run := os.Getenv("NAMES_RUN")
-	w1 := worker{dir: dir, run: run, name: "context.md", hub: w.Hub}
+	w1 := worker{dir: dir, run: run, name: "context.md", hub: w.Hub()}
 	for i := 0; ; i++ {
 		text := fmt.Sprintln(run, os.Getpid(), i)
 		if err := w1.publish(fmt.Sprint("same for all ", i)); err != nil {

@@ -26,13 +26,12 @@ type pausedWriter struct {
 
 func newPausedWriter(t *testing.T, dir string) *pausedWriter {
 	t.Helper()
-	w := open(t, dir)
 	log := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader)
 	p := &pausedWriter{}
 	root, err := os.OpenRoot(dir)
 	must(t, err)
 	t.Cleanup(func() { root.Close() })
-	hub := handoff.New(pausedLog{log, p}, handoff.NewMemory(), pausedBodies{w.Bodies, p}, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root}})
+	hub := handoff.New(pausedLog{log, p}, handoff.NewMemory(), pausedBodies{log.Bodies(), p}, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root}})
 	p.Writer = names.Writer{Hub: hub, Workspace: dir, Scope: scopeOf(dir, "run-1")}
 	return p
 }
@@ -80,9 +79,9 @@ func (b pausedBodies) Open(ctx context.Context, d handoff.Digest) (io.ReadSeekCl
 func checkHead(t *testing.T, dir, want string) {
 	t.Helper()
 	w := open(t, dir)
-	head, err := names.Find(t.Context(), w, scopeOf(dir, "run-1"), "context.md")
+	head, err := names.Find(t.Context(), w.Hub(), scopeOf(dir, "run-1"), "context.md")
 	must(t, err)
-	body, err := w.Open(t.Context(), head.ID)
+	body, err := w.Hub().Open(t.Context(), head.ID)
 	must(t, err)
 	defer body.Close()
 	if got, err := io.ReadAll(body); err != nil || string(got) != want {
@@ -123,7 +122,7 @@ func TestEditWhileRendering(t *testing.T) {
 		t.Errorf("%d edits were saved, want 1", len(written.SavedEdits))
 	}
 	checkHead(t, dir, "edit")
-	revisions, err := names.Revisions(t.Context(), open(t, dir), "run-1", "context.md")
+	revisions, err := names.Revisions(t.Context(), open(t, dir).Hub(), "run-1", "context.md")
 	if err != nil || len(revisions) != 3 {
 		t.Errorf("%d revisions, %v, want 3", len(revisions), err)
 	}
@@ -136,13 +135,13 @@ func TestUnrecordedSibling(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir)
 	other := names.Scope{Session: "other", Run: "run-9", Dir: filepath.Join(dir, "other")}
-	if _, err := (names.Writer{Hub: w.Hub, Workspace: dir, Scope: other}).Write(t.Context(), handoff.Draft{Channel: "handoff", Name: "notes.md", Body: strings.NewReader("recorded")}); err != nil {
+	if _, err := (names.Writer{Hub: w.Hub(), Workspace: dir, Scope: other}).Write(t.Context(), handoff.Draft{Channel: "handoff", Name: "notes.md", Body: strings.NewReader("recorded")}); err != nil {
 		t.Fatal(err)
 	}
 	sibling := file(dir, "run-2", "notes.md")
 	must(t, os.MkdirAll(filepath.Dir(sibling), 0o755))
 	must(t, os.WriteFile(sibling, []byte("unrecorded"), 0o644))
-	if c, err := names.Find(t.Context(), w, scopeOf(dir, "run-1"), "notes.md"); err != nil || c.File != sibling {
+	if c, err := names.Find(t.Context(), w.Hub(), scopeOf(dir, "run-1"), "notes.md"); err != nil || c.File != sibling {
 		t.Errorf("Find(notes.md) = %s %q, %v, want the sibling's file", c.Ref(), c.File, err)
 	}
 }
@@ -162,7 +161,7 @@ func TestSessionDirectoryOutside(t *testing.T) {
 		must(t, os.MkdirAll(filepath.Dir(found), 0o755))
 		must(t, os.WriteFile(found, []byte(secret), 0o644))
 		write := func() error {
-			_, err := names.Writer{Hub: w.Hub, Workspace: ws, Scope: scope}.Write(t.Context(), handoff.Draft{Channel: "handoff", Name: "x.md", Body: strings.NewReader("x")})
+			_, err := names.Writer{Hub: w.Hub(), Workspace: ws, Scope: scope}.Write(t.Context(), handoff.Draft{Channel: "handoff", Name: "x.md", Body: strings.NewReader("x")})
 			return err
 		}
 		if err := write(); !errors.Is(err, handoff.Invalid) {
@@ -171,11 +170,11 @@ func TestSessionDirectoryOutside(t *testing.T) {
 		if _, err := os.Lstat(filepath.Join(filepath.Dir(found), "x.md")); err == nil {
 			t.Errorf("a file was written in %s", dir)
 		}
-		if c, err := names.Find(t.Context(), w, scope, "found.md"); !errors.Is(err, handoff.NotFound) {
+		if c, err := names.Find(t.Context(), w.Hub(), scope, "found.md"); !errors.Is(err, handoff.NotFound) {
 			t.Errorf("Find in session directory %s = %q, %v, want NotFound", dir, c.File, err)
 		}
 		scope.Within = ""
-		if c, err := names.Find(t.Context(), w, scope, "found.md"); err != nil || c.File != filepath.Join(filepath.Clean(dir), "artifacts", "run-1", "found.md") {
+		if c, err := names.Find(t.Context(), w.Hub(), scope, "found.md"); err != nil || c.File != filepath.Join(filepath.Clean(dir), "artifacts", "run-1", "found.md") {
 			t.Errorf("Find in session directory %s without bound = %q, %v", dir, c.File, err)
 		}
 	}
@@ -191,7 +190,7 @@ func TestLeafReplaced(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Dir(notes), 0o755))
 	must(t, os.WriteFile(notes, []byte("notes"), 0o644))
 	must(t, os.WriteFile(private, []byte(secret), 0o644))
-	c, err := names.Find(t.Context(), w, scopeOf(dir, "run-1"), "run-2/notes.md")
+	c, err := names.Find(t.Context(), w.Hub(), scopeOf(dir, "run-1"), "run-2/notes.md")
 	must(t, err)
 	if f, err := c.Open(); err != nil {
 		t.Errorf("Open before the replacement: %v", err)

@@ -23,7 +23,7 @@ func TestConcurrentWriters(t *testing.T) {
 		w := open(t, dir)
 		wg.Go(func() {
 			for n := range each {
-				writer := names.Writer{Hub: w.Hub, Workspace: dir, Scope: scopeOf(dir, "run-1")}
+				writer := names.Writer{Hub: w.Hub(), Workspace: dir, Scope: scopeOf(dir, "run-1")}
 				text := fmt.Sprintf("writer %d, text %d", i, n)
 				written, err := writer.Write(t.Context(), handoff.Draft{Channel: "handoff", Title: text, Name: "context.md", Body: strings.NewReader(text)})
 				if err != nil || len(written.Warnings) > 0 || len(written.SavedEdits) > 0 || written.Existing {
@@ -34,11 +34,11 @@ func TestConcurrentWriters(t *testing.T) {
 	}
 	wg.Wait()
 	w := open(t, dir)
-	revisions, err := names.Revisions(t.Context(), w, "run-1", "context.md")
+	revisions, err := names.Revisions(t.Context(), w.Hub(), "run-1", "context.md")
 	if err != nil || len(revisions) != writers*each {
 		t.Errorf("%d revisions, %v, want %d", len(revisions), err, writers*each)
 	}
-	head, err := names.Find(t.Context(), w, scopeOf(dir, "run-1"), "context.md")
+	head, err := names.Find(t.Context(), w.Hub(), scopeOf(dir, "run-1"), "context.md")
 	must(t, err)
 	if got, err := os.ReadFile(file(dir, "run-1", "context.md")); err != nil || string(got) != head.Title {
 		t.Errorf("file = %q, %v, want %q", got, err, head.Title)

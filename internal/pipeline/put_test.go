@@ -45,7 +45,7 @@ func openFixture(t testing.TB, dir string) fixture {
 	files, err := os.OpenRoot(dir)
 	must(t, err)
 	t.Cleanup(func() { files.Close() })
-	return fixture{&pipeline.Runs{Hub: w.Hub.As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: builtin()}, w, dir}
+	return fixture{&pipeline.Runs{Hub: w.Hub().As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: builtin()}, w, dir}
 }
 
 func must(t testing.TB, err error) {
@@ -103,10 +103,10 @@ func TestPutRefuses(t *testing.T) {
 	ctx := t.Context()
 	opened, err := s.w.OpenSession(ctx, workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "a"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
 	must(t, err)
-	w := names.Writer{Hub: s.w.Hub, Workspace: s.dir, Scope: names.Scope{Run: "run-7", Dir: s.dir}}
+	w := names.Writer{Hub: s.w.Hub(), Workspace: s.dir, Scope: names.Scope{Run: "run-7", Dir: s.dir}}
 	_, err = w.Write(ctx, handoff.Draft{Channel: "handoff", Name: "context.md", Body: strings.NewReader("x")})
 	must(t, err)
-	before, err := s.w.Newest(ctx)
+	before, err := s.w.Hub().Newest(ctx)
 	must(t, err)
 	plan := valid["plan"]
 	for _, tt := range []struct {
@@ -133,7 +133,7 @@ func TestPutRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want kind %s with %q", tt.name, err, tt.kind, tt.want)
 		}
 	}
-	after, err := s.w.Newest(ctx)
+	after, err := s.w.Hub().Newest(ctx)
 	must(t, err)
 	if _, err := os.Lstat(filepath.Join(s.dir, ".pipeline")); after != before || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%d new records, .pipeline: %v", after-before, err)
@@ -392,11 +392,11 @@ func TestManyPutsOfOneStage(t *testing.T) {
 	}
 	all.Wait()
 	s := openFixture(t, dir)
-	revisions, err := names.Revisions(t.Context(), s.w, "42", "plan.json")
+	revisions, err := names.Revisions(t.Context(), s.w.Hub(), "42", "plan.json")
 	must(t, err)
 	heads, bodies := 0, map[string]bool{}
 	for i, a := range revisions {
-		b, err := s.w.Hub.Open(t.Context(), a.ID)
+		b, err := s.w.Hub().Open(t.Context(), a.ID)
 		must(t, err)
 		text, err := io.ReadAll(b)
 		must(t, errors.Join(err, b.Close()))

@@ -89,7 +89,7 @@ func (f *fuzzedRuns) step() {
 	case "unarchive":
 		_, err = f.Unarchive(ctx, f.pick(issue, issue+".2"))
 	case "withdraw":
-		revisions, _ := names.Revisions(ctx, f.w, issue, filepath.Base(file))
+		revisions, _ := names.Revisions(ctx, f.w.Hub(), issue, filepath.Base(file))
 		if len(revisions) > 0 {
 			_, err = f.w.Withdraw(ctx, revisions[f.random.IntN(len(revisions))].ID, "")
 		}
@@ -130,11 +130,11 @@ func (f *fuzzedRuns) check() {
 
 // checkAll looks for every submission among the revisions.
 func (f *fuzzedRuns) checkAll() {
-	page, err := f.w.Artifacts(f.Context(), handoff.ArtifactQuery{IncludeInactive: true})
+	page, err := f.w.Hub().Artifacts(f.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 	must(f, err)
 	stored := map[string]bool{}
 	for _, a := range page.Artifacts {
-		b, err := f.w.Hub.Open(f.Context(), a.ID)
+		b, err := f.w.Hub().Open(f.Context(), a.ID)
 		must(f, err)
 		text, err := io.ReadAll(b)
 		must(f, errors.Join(err, b.Close()))

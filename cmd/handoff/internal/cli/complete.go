@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -18,17 +17,13 @@ func (a *App) CompleteChannels(c *cobra.Command, _ []string, _ string) ([]string
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer w.Close()
-	page, _ := w.Artifacts(c.Context(), handoff.ArtifactQuery{})
-	count := map[string]int{}
-	for _, art := range page.Artifacts {
-		count[art.Channel]++
-	}
-	for _, known := range w.Config.Purposes() {
-		names = append(names, known[0]+"\t"+known[1])
-		delete(count, known[0])
-	}
-	for _, name := range SortedKeys(count) {
-		names = append(names, fmt.Sprintf("%s\t%d artifacts", name, count[name]))
+	list, _ := w.Channels(c.Context(), workspace.Filter{})
+	for _, ch := range list.Channels {
+		what := ch.Purpose
+		if what == "" {
+			what = fmt.Sprint(ch.Count, " artifacts")
+		}
+		names = append(names, ch.Name+"\t"+what)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
@@ -40,7 +35,7 @@ func (a *App) CompleteRefs(c *cobra.Command, _ []string, prefix string) ([]strin
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer w.Close()
-	page, _ := w.Artifacts(c.Context(), handoff.ArtifactQuery{Limit: 30})
+	page, _ := w.List(c.Context(), workspace.ListOptions{Limit: 30})
 	var ids []string
 	for _, art := range page.Artifacts {
 		if strings.HasPrefix(art.ID, prefix) {

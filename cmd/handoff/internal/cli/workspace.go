@@ -39,24 +39,9 @@ func (a *App) Writing(do func(*workspace.Workspace) error) error {
 	return a.Reading(func(w *workspace.Workspace) error {
 		err := do(w)
 		if w.Created() {
-			fmt.Fprintf(a.Err, "created workspace %s\n", w.Root)
+			fmt.Fprintf(a.Err, "created workspace %s\n", w.Root())
 		}
 		return err
-	})
-}
-
-// WritingTidy is Writing for operations that do not finish what follows a record.
-func (a *App) WritingTidy(do func(*workspace.Workspace) error) error {
-	return a.Writing(func(w *workspace.Workspace) error {
-		if err := do(w); err != nil {
-			return err
-		}
-		warnings, err := w.Tidy(context.Background(), w.Caller().Producer)
-		if err != nil {
-			warnings = append(warnings, err.Error())
-		}
-		a.Warnings(warnings)
-		return nil
 	})
 }
 

@@ -46,7 +46,7 @@ part: the engine, workflow.yaml, the bundle's config.yaml, or a default. {x} and
 	f.StringVar(&o.SessionID, "session", "", "session `id` (default: HANDOFF_SESSION)")
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		o.SessionID, o.DefaultUser = cmp.Or(o.SessionID, a.Getenv("HANDOFF_SESSION")), defaultUser(a)
+		o.DefaultUser = defaultUser(a)
 		return a.Reading(func(w *workspace.Workspace) error {
 			e, err := w.Explain(args[0], o)
 			if err != nil {
