@@ -19,18 +19,10 @@ import (
 
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	for name, named := range map[string]bool{"unnamed": false, "named": true} {
-		t.Run(name, func(t *testing.T) {
-			logtest.RunBodies(t, func(t *testing.T) func() handoff.Bodies {
-				dir := t.TempDir() + "/.handoff"
-				return func() handoff.Bodies {
-					s := newSystem(dir)
-					s.named.Store(named)
-					return newLog(dir, s, shardSize, rand.Reader).Bodies()
-				}
-			})
-		})
-	}
+	logtest.RunBodies(t, func(t *testing.T) func() handoff.Bodies {
+		dir := t.TempDir() + "/.handoff"
+		return func() handoff.Bodies { return Open(dir, rand.Reader).Bodies() }
+	})
 }
 
 // A keeping is a log with kept bodies.

@@ -6,7 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync/atomic"
+	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
@@ -38,18 +39,29 @@ const recordMode = 0o444
 // system is the disk of the operating system, in one directory.
 type system struct {
 	dir   string
-	named atomic.Bool // temporary files need a name
+	clean sync.Once // abandoned temporary files were removed
 }
 
 func newSystem(dir string) *system { return &system{dir: dir} }
 
 func (s *system) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
+// create gives a temporary a name in log/tmp. An unnamed file would need none,
+// but a file system without a journal loses a file that had no name when it was
+// last synced, whatever names it got since.
 func (s *system) create(content io.Reader, mode fs.FileMode) (temporary, error) {
-	t, f, err := s.open()
+	f, err := os.CreateTemp(s.path(tmpDir), temporaryPrefix)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := s.mkdir(tmpDir); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		f, err = os.CreateTemp(s.path(tmpDir), temporaryPrefix)
+	}
 	if err != nil {
 		return nil, err
 	}
+	s.clean.Do(func() { s.removeAbandoned(f) })
+	t := &file{f, s}
 	if _, err = io.Copy(f, content); err == nil {
 		err = f.Chmod(mode)
 	}
@@ -60,23 +72,25 @@ func (s *system) create(content io.Reader, mode fs.FileMode) (temporary, error) 
 	return t, nil
 }
 
-// open returns an empty temporary and its file.
-func (s *system) open() (temporary, *os.File, error) {
-	if !s.named.Load() {
-		t, f, err := createUnnamed(s)
-		if err == nil || !errors.Is(err, errors.ErrUnsupported) {
-			return t, f, err
-		}
-		s.named.Store(true)
-	}
-	if err := s.mkdir(tmpDir); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, nil, err
-	}
-	f, err := os.CreateTemp(s.path(tmpDir), "record-")
+// temporaryPrefix begins the name of every temporary file.
+const temporaryPrefix = "record-"
+
+// removeAbandoned removes the temporary files that are much older than a new one,
+// by the clock of the file system: their processes have died.
+func (s *system) removeAbandoned(created *os.File) {
+	now, err := created.Stat()
 	if err != nil {
-		return nil, nil, err
+		return
 	}
-	return &named{f, s}, f, nil
+	entries, _ := os.ReadDir(s.path(tmpDir)) // what can't be listed stays
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), temporaryPrefix) {
+			continue
+		}
+		if old, err := e.Info(); err == nil && old.Mode().IsRegular() && now.ModTime().Sub(old.ModTime()) > staleAfter {
+			_ = os.Remove(s.path(tmpDir + "/" + e.Name()))
+		}
+	}
 }
 
 func (s *system) mkdir(name string) error { return os.Mkdir(s.path(name), DirMode(s.dir)) }
@@ -108,25 +122,23 @@ func DirMode(dir string) fs.FileMode {
 	return 0o700
 }
 
-// named is a temporary with a name in log/tmp.
-type named struct {
+// A file is a temporary of the operating system.
+type file struct {
 	f *os.File
 	s *system
 }
 
-func (t *named) sync() error            { return t.f.Sync() }
-func (t *named) link(name string) error { return os.Link(t.f.Name(), t.s.path(name)) }
-func (t *named) linked() (bool, error)  { return moreLinks(t.f, 1) }
-func (t *named) close() error           { return errors.Join(t.f.Close(), os.Remove(t.f.Name())) }
+func (t *file) sync() error            { return t.f.Sync() }
+func (t *file) link(name string) error { return os.Link(t.f.Name(), t.s.path(name)) }
+func (t *file) close() error           { return errors.Join(t.f.Close(), os.Remove(t.f.Name())) }
 
-// moreLinks reports whether f has more than n hard links.
-func moreLinks(f *os.File, n uint64) (bool, error) {
-	info, err := f.Stat()
+func (t *file) linked() (bool, error) {
+	info, err := t.f.Stat()
 	if err != nil {
 		return false, err
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && uint64(stat.Nlink) > n, nil
+	return ok && stat.Nlink > 1, nil
 }
 
 // failure gives a file system error its kind and its hint.

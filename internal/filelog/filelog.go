@@ -6,7 +6,7 @@
 //	<directory>/
 //	  log/ID                              random ID, generated with the log
 //	  log/00000000/000000000042.json      record 42 with a checksum; the file name is its Seq
-//	  log/tmp/                            named temporary files, where the system has no unnamed ones
+//	  log/tmp/                            temporary files
 //	  artifacts/records/art_….json        ID link: a hard link to an artifact's record, named by its id
 //	  bodies/sha256/ab/cdef…              kept bodies, named by their digest
 //

@@ -16,19 +16,6 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// TestNamedTemporaries is TestLog where the system has no unnamed files.
-func TestNamedTemporaries(t *testing.T) {
-	t.Parallel()
-	logtest.Run(t, func(t *testing.T) func() handoff.Log {
-		dir := t.TempDir() + "/.handoff"
-		return func() handoff.Log {
-			s := newSystem(dir)
-			s.named.Store(true)
-			return newLog(dir, s, shardSize, rand.Reader)
-		}
-	})
-}
-
 // TestSmallShards is TestLog with a shard's end every few records.
 func TestSmallShards(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,7 @@ type step struct {
 	name string // as given to the disk
 	old  string // of second
 	file *hookedFile
+	disk *hooked // which did it
 }
 
 func (s step) String() string { return s.op + " " + s.name }
@@ -40,6 +41,7 @@ type hooked struct {
 var errSkip = errors.New("skip")
 
 func (h *hooked) do(s step, work func() error) error {
+	s.disk = h
 	if h.before != nil {
 		if err := h.before(s); errors.Is(err, errSkip) {
 			return nil

@@ -35,7 +35,6 @@ type writer struct {
 	shard   int
 	records int
 	kept    bool   // each record has a body
-	named   bool   // its temporaries have names
 	point   string // where it kills itself, such as "before link log/", "" for nowhere
 	nth     int    // which time it comes there
 }
@@ -45,7 +44,7 @@ func (w writer) start(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
 	var out bytes.Buffer
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "FILELOG_DIR="+w.dir, fmt.Sprint("FILELOG_SHARD=", w.shard), fmt.Sprint("FILELOG_RECORDS=", w.records),
-		fmt.Sprint("FILELOG_KEPT=", w.kept), fmt.Sprint("FILELOG_NAMED=", w.named), "FILELOG_POINT="+w.point, fmt.Sprint("FILELOG_NTH=", w.nth))
+		fmt.Sprint("FILELOG_KEPT=", w.kept), "FILELOG_POINT="+w.point, fmt.Sprint("FILELOG_NTH=", w.nth))
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -58,7 +57,6 @@ func (w writer) start(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
 func appendUntilKilled(dir string) {
 	number := func(name string) int { n, _ := strconv.Atoi(os.Getenv(name)); return n }
 	s := newSystem(dir)
-	s.named.Store(os.Getenv("FILELOG_NAMED") == "true")
 	when, what, _ := strings.Cut(os.Getenv("FILELOG_POINT"), " ")
 	left := number("FILELOG_NTH")
 	kill := func(now string) func(step) error {
@@ -153,20 +151,18 @@ func TestKillPoints(t *testing.T) {
 		{"shard after link", "after link log/00000001", 1, 4},
 		{"shard before acknowledgement", "before syncDir log/00000001", 1, 4},
 	} {
-		for _, named := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/named=%v", tt.name, named), func(t *testing.T) {
-				t.Parallel()
-				w := writer{filepath.Join(t.TempDir(), "handoff"), 4, 6, true, named, tt.point, tt.nth}
-				if acks := w.survived(t); acks != tt.acks {
-					t.Errorf("%d records were acknowledged before, want %d", acks, tt.acks)
-				}
-			})
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := writer{filepath.Join(t.TempDir(), "handoff"), 4, 6, true, tt.point, tt.nth}
+			if acks := w.survived(t); acks != tt.acks {
+				t.Errorf("%d records were acknowledged before, want %d", acks, tt.acks)
+			}
+		})
 	}
 	t.Run("make", func(t *testing.T) {
 		t.Parallel()
 		for nth := 1; ; nth++ {
-			w := writer{filepath.Join(t.TempDir(), "new", "handoff"), 4, 1, nth%3 == 0, nth%2 == 0, "before ", nth}
+			w := writer{filepath.Join(t.TempDir(), "new", "handoff"), 4, 1, nth%3 == 0, "before ", nth}
 			if acks := w.survived(t); acks > 0 {
 				return
 			}
@@ -208,7 +204,7 @@ func TestRandomKills(t *testing.T) {
 	for i := range acks {
 		writers.Go(func() {
 			for left.Add(-1) >= 0 {
-				cmd, out := writer{dir: dir, shard: shard, records: 1 << 30, kept: i%2 == 0, named: i%4 == 0}.start(t)
+				cmd, out := writer{dir: dir, shard: shard, records: 1 << 30, kept: i%2 == 0}.start(t)
 				time.Sleep(time.Duration(randv2.IntN(120_000)) * time.Microsecond)
 				cmd.Process.Kill()
 				if err := cmd.Wait(); !killed(err) {

@@ -331,23 +331,19 @@ func TestContention(t *testing.T) {
 }
 
 // TestNoHardLinks makes a log where the file system has no hard links: nothing
-// stays, with or without unnamed files.
+// stays.
 func TestNoHardLinks(t *testing.T) {
 	for _, no := range []error{syscall.EPERM, syscall.EOPNOTSUPP, syscall.EMLINK} {
-		for _, named := range []bool{false, true} {
-			root := t.TempDir()
-			s := newSystem(filepath.Join(root, "handoff"))
-			s.named.Store(named)
-			d := faulty(s.dir, "link ", true, &os.LinkError{Op: "link", Err: no})
-			d.disk = s
-			_, err := newLog(s.dir, d, 5, rand.Reader).Append(t.Context(), newRecord())
-			var e *handoff.Error
-			if !errors.As(err, &e) || e.Kind != handoff.Unsupported || !strings.Contains(e.Hint.String(), "HANDOFF_DIR") {
-				t.Errorf("%v: %v, want kind Unsupported with a hint", no, err)
-			}
-			if left, _ := os.ReadDir(root); len(left) != 0 {
-				t.Errorf("%v, named %v: left %v behind", no, named, left)
-			}
+		root := t.TempDir()
+		dir := filepath.Join(root, "handoff")
+		d := faulty(dir, "link ", true, &os.LinkError{Op: "link", Err: no})
+		_, err := newLog(dir, d, 5, rand.Reader).Append(t.Context(), newRecord())
+		var e *handoff.Error
+		if !errors.As(err, &e) || e.Kind != handoff.Unsupported || !strings.Contains(e.Hint.String(), "HANDOFF_DIR") {
+			t.Errorf("%v: %v, want kind Unsupported with a hint", no, err)
+		}
+		if left, _ := os.ReadDir(root); len(left) != 0 {
+			t.Errorf("%v: left %v behind", no, left)
 		}
 	}
 }
