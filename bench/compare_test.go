@@ -128,7 +128,6 @@ func tolerant(tb testing.TB, dir, program string, args ...string) {
 // transcript, whose derived files are the given program's own.
 func comparedWorkspace(b *testing.B, program string) string {
 	dir := fresh(b)
-	must(b, os.Mkdir(filepath.Join(dir, ".git"), 0o755))
 	write(b, filepath.Join(dir, "a.md"), "first")
 	run(b, dir, program, "publish", "a.md", "--channel", "design")
 	_, err := writeLog(filepath.Join(dir, ".handoff"), comparedRecords)
