@@ -1,9 +1,6 @@
 package handoff
 
 import (
-	"encoding/json"
-	"unicode/utf8"
-
 	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
@@ -12,7 +9,7 @@ import (
 // false for any other record, which encoding/json decodes; where both decode a
 // record, the results are equal.
 func decodeOrdered(b []byte) (Record, bool) {
-	if !json.Valid(b) || !utf8.Valid(b) { // jsonl checks structure, not grammar
+	if !jsonl.Valid(b) { // a Decoder checks structure, not grammar
 		return Record{}, false
 	}
 	d, c := jsonl.NewDecoder(b)
