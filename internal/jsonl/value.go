@@ -144,6 +144,20 @@ func (v Value) Float() float64 {
 	return f
 }
 
+// Counts sets into to the counts of an object's members with the given names, in
+// one pass, and reports whether the object has any member.
+func (v Value) Counts(names []string, into []int64) (ok bool) {
+	for c := v.Members(); c.Next(); ok = true {
+		for i, name := range names {
+			if string(c.Name()) == name {
+				into[i] = c.Value().Count()
+				break
+			}
+		}
+	}
+	return ok
+}
+
 // Time returns the time v in the format of RFC 3339, the zero time if v is not
 // one.
 func (v Value) Time() time.Time {

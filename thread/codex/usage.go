@@ -15,11 +15,13 @@ type count struct {
 }
 
 func parseCount(v jsonl.Value) (c count, ok bool) {
-	n := func(name string) int64 { return v.Get(name).Count() }
-	c = count{n("input_tokens"), n("cached_input_tokens"), n("cache_write_input_tokens"), n("output_tokens"), n("reasoning_output_tokens"), n("total_tokens")}
-	m := v.Members()
-	return c, m.Next()
+	var n [6]int64
+	ok = v.Counts(countNames, n[:])
+	return count{n[0], n[1], n[2], n[3], n[4], n[5]}, ok
 }
+
+// countNames are the members that the fields of a count have, in their order.
+var countNames = []string{"input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens"}
 
 func (c count) tokens() thread.Tokens {
 	return thread.Tokens{

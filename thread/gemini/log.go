@@ -24,14 +24,13 @@ type record struct {
 // tokens; thoughts and tool, the tokens that tools added to the prompt, are not
 // included in the others.
 func parseTokens(v jsonl.Value) (t thread.Tokens, ok bool) {
-	n := func(name string) int64 { return v.Get(name).Count() }
-	if c := v.Members(); !c.Next() {
+	var n [5]int64
+	if !v.Counts([]string{"input", "cached", "tool", "output", "thoughts"}, n[:]) {
 		return t, false
 	}
-	cached := min(n("cached"), n("input"))
+	input, cached, thoughts := n[0], min(n[1], n[0]), n[4]
 	return thread.Tokens{
-		Input: n("input") - cached + n("tool"), CacheRead: cached,
-		Output: n("output") + n("thoughts"), Reasoning: n("thoughts"), Calls: 1,
+		Input: input - cached + n[2], CacheRead: cached, Output: n[3] + thoughts, Reasoning: thoughts, Calls: 1,
 	}, true
 }
 

@@ -30,12 +30,13 @@ func (m *meter) count(message jsonl.Value, copied bool) {
 // part of output or separate, depending on the version; the total shows which.
 func usage(message jsonl.Value) (t thread.Tokens, ok bool) {
 	v := message.Get("usage")
-	n := func(name string) int64 { return v.Get(name).Count() }
+	var n [6]int64
+	v.Counts([]string{"input", "cacheRead", "cacheWrite", "output", "reasoning", "totalTokens"}, n[:])
 	t = thread.Tokens{
-		Input: n("input"), CacheRead: n("cacheRead"), CacheWrite: n("cacheWrite"),
-		Output: n("output"), Reasoning: n("reasoning"), Calls: 1, Cost: max(0, v.Get("cost", "total").Float()),
+		Input: n[0], CacheRead: n[1], CacheWrite: n[2], Output: n[3], Reasoning: n[4],
+		Calls: 1, Cost: max(0, v.Get("cost", "total").Float()),
 	}
-	if t.Reasoning > 0 && n("totalTokens") == t.Total()+t.Reasoning || t.Reasoning > t.Output {
+	if t.Reasoning > 0 && n[5] == t.Total()+t.Reasoning || t.Reasoning > t.Output {
 		t.Output += t.Reasoning
 	}
 	return t, t.Total() > 0
