@@ -128,15 +128,15 @@ func (w *Workspace) Channels(ctx context.Context, f Filter) (ChannelList, error)
 	if err != nil {
 		return ChannelList{}, err
 	}
-	page, err := w.hub.Artifacts(ctx, q)
+	newest, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{Limit: 1}) // brings the index up to the log
 	if err != nil {
 		return ChannelList{}, err
 	}
-	count := map[string]int{}
-	for _, a := range page.Artifacts {
-		count[a.Channel]++
+	count, err := w.index.CountByChannel(ctx, q)
+	if err != nil {
+		return ChannelList{}, err
 	}
-	list := ChannelList{Damaged: page.Damaged, Channels: []Channel{}}
+	list := ChannelList{Damaged: newest.Damaged, Channels: []Channel{}}
 	for _, known := range w.settings.Purposes() {
 		list.Channels = append(list.Channels, Channel{known[0], count[known[0]], known[1]})
 		delete(count, known[0])

@@ -89,6 +89,22 @@ func (x *Index) Apply(ctx context.Context, records ...handoff.Record) error {
 	return err
 }
 
+// CountByChannel returns the number of artifacts that q selects in each channel.
+func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (map[string]int, error) {
+	return ask(ctx, x, func(at handoff.Index) (map[string]int, error) {
+		if file, ok := at.(*sqlindex.Index); ok {
+			return file.CountByChannel(ctx, q)
+		}
+		q.Limit, q.Cursor = 0, ""
+		page, err := at.Artifacts(ctx, q)
+		counts := map[string]int{}
+		for _, a := range page.Artifacts {
+			counts[a.Channel]++
+		}
+		return counts, err
+	})
+}
+
 // Targets implements handoff.TargetCache. A fault of the cache is no reason to
 // abandon a location.
 func (x *Index) Targets(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
