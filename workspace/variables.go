@@ -12,7 +12,7 @@ type VariableOptions struct {
 	Bundle       string // the agent's bundle
 	WorkflowFile string // a workflow.yaml
 	ConfigFile   string // the bundle's config.yaml; by default the workflow's config_source
-	SessionID    string // the value of {session_id}; for Explain by default the caller's session
+	SessionID    string // the value of {session_id}; for Explain by default the caller's session, else SESSION_ID
 	DefaultUser  string // the value of {user_name} if the bundle has none
 }
 
@@ -32,7 +32,7 @@ type Explanation struct {
 // Kinds: NotFound (a file), Invalid (an unknown variable, or one that refers to
 // itself).
 func (w *Workspace) Explain(name string, o VariableOptions) (Explanation, error) {
-	o.SessionID = cmp.Or(o.SessionID, w.ownSession())
+	o.SessionID = cmp.Or(o.SessionID, w.ownSession(), "SESSION_ID")
 	variables, err := w.variables(o)
 	if err != nil {
 		return Explanation{}, err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -25,7 +26,7 @@ are included with --all only.
 Content is searched if it is text of at most 1 MiB: its first 64 KiB, as
 published. The content of withdrawn artifacts is not searched.`,
 		Example: "  handoff search retry policy\n  handoff search 'back* off' --limit 5 --json",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    cli.Between(1, math.MaxInt, "at least one word"),
 	}
 	c.Flags().StringSliceVar(&in, "in", []string{"artifacts"}, "`scope` to search: artifacts")
 	c.Flags().BoolVar(&o.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")

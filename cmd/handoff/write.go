@@ -23,7 +23,7 @@ Writing a name again updates its file; earlier revisions stay readable with
 handoff read --rev. An edit that was made to the file outside handoff is saved
 as a revision first. Writing the same content again changes nothing.`,
 		Example: "  handoff write context.md notes.md\n  git diff | handoff write plans/change.diff --title 'Change so far'",
-		Args:    cobra.RangeArgs(1, 2),
+		Args:    cli.Between(1, 2, "a name and at most one file"),
 	}
 	f := c.Flags()
 	f.StringVar(&content.Channel, "channel", "handoff", "the `channel` to publish in (purpose)")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff/workspace"
@@ -126,8 +127,6 @@ func (a *App) root(commands []Command, args []string) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
-
-		SuggestionsMinimumDistance: 2,
 	}
 	root.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -152,10 +151,21 @@ func (a *App) root(commands []Command, args []string) *cobra.Command {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
-			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-			c.Short = "Print a completion script for a shell"
+			c.Use, c.Short = "completion COMMAND", "Print a completion script for a shell"
+			c.Long = "Completion prints a script that completes the commands, flags, refs and channels of\nhandoff in a shell. The help of each shell's command shows how to load it."
+			c.Example = "  source <(handoff completion bash)"
+			c.Args = cobra.ArbitraryArgs
+			c.RunE = func(c *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return UnknownCommand(c, args[0])
+				}
+				return c.Help()
+			}
 		}
 	}
 	rejectRepeats(root)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		unquoteUsages(root)
+	}
 	return root
 }

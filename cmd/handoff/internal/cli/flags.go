@@ -70,14 +70,21 @@ func Absolute(dir, name string) string {
 }
 
 // Exactly accepts n arguments, which are described by what.
-func Exactly(n int, what string) cobra.PositionalArgs {
+func Exactly(n int, what string) cobra.PositionalArgs { return Between(n, n, what) }
+
+// Between accepts at least and at most that many arguments, which are described
+// by what.
+func Between(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) == n {
+		if n := len(args); least <= n && n <= most {
 			return nil
 		}
 		reason := fmt.Errorf("requires %s, got %d arguments", what, len(args))
-		if n == 0 {
+		switch {
+		case most == 0:
 			reason = fmt.Errorf("unexpected argument %q", args[0])
+		case len(args) == 1:
+			reason = fmt.Errorf("requires %s, got 1 argument", what)
 		}
 		return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: reason, Hint: handoff.Advice("usage: " + c.UseLine())}
 	}
@@ -103,17 +110,28 @@ func (s *single) Set(text string) error {
 // rejectRepeats makes every flag of a command and its subcommands that is not a
 // list refuse a second value.
 func rejectRepeats(c *cobra.Command) {
+	eachFlag(c, func(f *pflag.Flag) {
+		_, list := f.Value.(pflag.SliceValue)
+		_, done := f.Value.(*single)
+		if !list && !done {
+			f.Value = &single{Value: f.Value}
+		}
+	})
+}
+
+// unquoteUsages removes the back-quotes that mark the names of values in help:
+// a shell that completes a flag shows its usage as it is.
+func unquoteUsages(c *cobra.Command) {
+	eachFlag(c, func(f *pflag.Flag) { _, f.Usage = pflag.UnquoteUsage(f) })
+}
+
+// eachFlag calls do with every flag of a command and its subcommands, and with
+// some of them twice.
+func eachFlag(c *cobra.Command, do func(*pflag.Flag)) {
 	c.InitDefaultHelpFlag()
-	for _, flags := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
-		flags.VisitAll(func(f *pflag.Flag) {
-			_, list := f.Value.(pflag.SliceValue)
-			_, done := f.Value.(*single)
-			if !list && !done {
-				f.Value = &single{Value: f.Value}
-			}
-		})
-	}
+	c.Flags().VisitAll(do)
+	c.PersistentFlags().VisitAll(do)
 	for _, sub := range c.Commands() {
-		rejectRepeats(sub)
+		eachFlag(sub, do)
 	}
 }

@@ -49,8 +49,11 @@ func (a *App) addHelp(root *cobra.Command, primary []string) {
 				return nil
 			}
 			c, rest, _ := root.Find(args)
-			if len(rest) > 0 {
-				return UnknownCommand(root, rest[0])
+			switch {
+			case len(rest) > 0 && c.HasAvailableSubCommands():
+				return UnknownCommand(c, rest[0])
+			case len(rest) > 0:
+				return UnknownCommand(root, strings.Join(args, " "))
 			}
 			return c.Help()
 		},

@@ -17,6 +17,7 @@ func UnknownCommand(parent *cobra.Command, name string) error {
 	if parent == parent.Root() {
 		hint = handoff.Advice("to list the commands, run: " + parent.Name() + " help all")
 	}
+	parent.SuggestionsMinimumDistance = 2
 	near := slices.DeleteFunc(parent.SuggestionsFor(name), func(c string) bool {
 		return !strings.HasPrefix(c, name) && 2*distance(c, name) >= len(name) // as different as any two short words
 	})

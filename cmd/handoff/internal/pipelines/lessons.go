@@ -14,7 +14,7 @@ import (
 func lessonsCommand(a *app) *cobra.Command {
 	var example bool
 	c := &cobra.Command{
-		Use:   "lessons",
+		Use:   "lessons [COMMAND]",
 		Short: "Manage known failures and their mitigations",
 		Long: fmt.Sprintf(`Lessons are known failures and their mitigations, for all runs. They are stored
 in .pipeline/lessons.yaml, at most %d; adding another drops the oldest.`, workspace.MaxLessons),

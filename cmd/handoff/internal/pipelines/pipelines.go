@@ -24,7 +24,7 @@ type app struct{ *cli.App }
 
 func pipelineCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "pipeline",
+		Use:     "pipeline COMMAND",
 		Short:   "Run a staged pipeline with validated artifacts",
 		GroupID: cli.Pipelines,
 		Long: `A pipeline leads from an issue to a merge in stages: plan, implement, test,

@@ -38,7 +38,7 @@ The exit code is 1 if a file is invalid.`,
 				return a.compat(p, compat, o)
 			}
 			if len(args) == 0 {
-				return cli.Invalid("validate", "", "requires at least one file", "name a file, or - for standard input")
+				return cli.Invalid("pipeline validate", "", "requires at least one file", "name a file, or - for standard input")
 			}
 			list, err := p.Validate(o)
 			if err != nil {
@@ -52,7 +52,7 @@ The exit code is 1 if a file is invalid.`,
 
 func (a *app) compat(p workspace.Pipelines, edition string, o workspace.ValidateOptions) error {
 	if a.AsJSON {
-		return cli.Invalid("validate", "", "--json and --compat are mutually exclusive", "leave one of them out")
+		return cli.Invalid("pipeline validate", "", "--json and --compat are mutually exclusive", "leave one of them out")
 	}
 	answer, err := p.Compat(edition, o)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 func configCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "config",
+		Use:     "config COMMAND",
 		Short:   "Explain the configuration of paths",
 		GroupID: cli.Setup,
 		Example: "  handoff config explain session_folder",
@@ -35,7 +35,8 @@ func configExplainCommand(a *cli.App) *cobra.Command {
 		Short: "Show how a path variable is resolved",
 		Long: `Explain resolves a variable like a session does and shows the source of each
 part: the engine, workflow.yaml, the bundle's config.yaml, or a default. {x} and
-{{x}} are the same. NAME can also be a text that contains variables.`,
+{{x}} are the same. NAME can also be a text that contains variables. Outside a
+session, its id is shown as SESSION_ID.`,
 		Example: "  handoff config explain session_folder --workflow-file workflow.yaml",
 		Args:    cli.Exactly(1, "one name"),
 	}

@@ -17,7 +17,7 @@ func graphCommand(a *cli.App) *cobra.Command {
 not recorded here is shown as unresolved. Cycles are reported on standard error,
 and in JSON.`,
 		Example:           "  handoff session graph $ID --format mermaid",
-		Args:              cobra.MaximumNArgs(1),
+		Args:              cli.Between(0, 1, "at most one session"),
 		ValidArgsFunction: a.CompleteSessions,
 	}
 	c.Flags().StringVar(&format, "format", "tree", "output `format`: tree, json, dot or mermaid")

@@ -26,7 +26,7 @@ var subcommands = []func(*cli.App) *cobra.Command{
 
 func sessionCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "session",
+		Use:     "session COMMAND",
 		Short:   "Manage sessions",
 		GroupID: cli.Sessions,
 		Long: `A session is one execution of an agent's workflow. It has an id, a folder for

@@ -18,7 +18,7 @@ func tagCommand(a *cli.App) *cobra.Command {
 	c.Flags().StringArrayVar(&remove, "untag", nil, "remove a `tag`; may be repeated")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args)+len(remove) == 0 {
-			return cli.Invalid("tag", "", "no tag given", "name at least one tag, or pass --untag TAG")
+			return cli.Invalid("session tag", "", "no tag given", "name at least one tag, or pass --untag TAG")
 		}
 		return change(a, func(w *workspace.Workspace) (workspace.SessionChange, error) {
 			return w.TagSession(c.Context(), id, args, remove)
