@@ -25,14 +25,21 @@ type HistoryEntry struct {
 // unknown, it is that of the stages.
 func HistoryOf(p *contract.Pipeline, s State) []HistoryEntry {
 	list, count := []HistoryEntry{}, map[string]int{}
-	numbers := map[string]int{} // of attempts, by stage and digest
+	numbers := map[string]int{} // of attempts, by ID, and by stage and digest
 	add := func(a Attempt, current bool) {
 		count[a.Stage]++
 		e := HistoryEntry{Stage: a.Stage, Attempt: count[a.Stage], Ref: a.Ref, Rev: a.Revision, ID: a.ID, Agent: a.Agent, Outcome: a.Outcome, Read: []string{}, At: a.At, Current: current}
 		for _, stage := range sortedKeys(a.Read) {
-			e.Read = append(e.Read, attemptName(stage, numbers[stage+" "+a.Read[stage]]))
+			number, ok := numbers[a.From[stage]]
+			if !ok {
+				number = numbers[stage+" "+a.Read[stage]]
+			}
+			e.Read = append(e.Read, attemptName(stage, number))
 		}
 		numbers[a.Stage+" "+a.Digest] = e.Attempt
+		if a.ID != "" {
+			numbers[a.ID] = e.Attempt
+		}
 		list = append(list, e)
 	}
 	current := s.current()

@@ -41,11 +41,20 @@ func (s Step) String() string {
 // Next returns the next step of a run. It is a function of its arguments and is
 // defined for every state. It follows outcomes from stage to stage, to the first
 // stage whose artifact is missing, violates its contract, is inconsistent or was
-// made from something that has changed since. If an outcome leads back to a
-// visited stage, that stage is next, up to its number of retries.
+// made from something that has been done again since. If an outcome leads back to
+// a visited stage, that stage is next, up to its number of retries.
+//
+// If the artifact of each step is submitted with Put, whatever its content, a step
+// without a stage follows after a bounded number of submissions: a stage is
+// repeated because an earlier one was done again, or as one of its retries.
 func Next(p *contract.Pipeline, s State) Step {
 	w := walk{p: p, s: &s}
 	step := w.next()
+	if _, ok := s.Outputs[step.Stage]; s.AcceptStale && !step.Done && (ok || step.Stage == "") {
+		s.AcceptStale = false // the run does not go forward
+		w = walk{p: p, s: &s}
+		step = w.next()
+	}
 	step.Reads = w.reads(step)
 	if step.Stage != "" {
 		step.Writes = s.file(w.stage(step.Stage).Artifact)
@@ -58,7 +67,8 @@ type walk struct {
 	p       *contract.Pipeline
 	s       *State
 	visited []string // stages, in order
-	why     string   // the reason of the last route
+	from    string   // the stage whose route led to the current one, "" without a route
+	why     string   // the reason of that route
 	revise  bool     // the step revises an existing artifact
 }
 
@@ -72,14 +82,14 @@ func (w *walk) next() Step {
 		route, routed := match(stage, out)
 		switch {
 		case !ok || !routed:
-			w.why = ""
+			w.from, w.why = "", ""
 			stage = w.following(stage)
 		case route.Ask != "":
 			return w.ask(stage, route)
 		case slices.Contains(w.visited, route.To):
 			return w.repeat(stage, route)
 		default:
-			w.why = stage.Artifact + ": " + reason(route)
+			w.from, w.why = stage.Name, stage.Artifact+": "+reason(route)
 			stage = w.stage(route.To)
 		}
 	}
@@ -98,16 +108,20 @@ func (w *walk) blocked(stage *contract.Stage) (Step, bool) {
 	}
 	if errs := out.Report.Errors; len(errs) > 0 {
 		w.revise = true
-		return w.write(stage, fmt.Sprintf("%s violates its contract: %s%s", out.File, errs[0], andMore(len(errs)-1))), true
+		return w.retry(stage, allTiers, fmt.Sprintf("%s violates its contract: %s%s", out.File, errs[0], andMore(len(errs)-1))), true
 	}
 	for _, input := range w.inputs(stage) {
 		if w.s.newer(input, stage.Name) {
 			return w.write(stage, fmt.Sprintf("%s is stale: %s changed since", out.File, w.s.Outputs[input].File)), true
 		}
 	}
+	if w.from != "" && w.s.newer(w.from, stage.Name) {
+		// A route may lead to any stage, so this one has to count as a retry.
+		return w.retry(stage, ownTier, fmt.Sprintf("%s is stale: %s changed since", out.File, w.s.Outputs[w.from].File)), true
+	}
 	if errs := Gate(w.p, stage.Name, *w.s, nil).Errors(); len(errs) > 0 {
 		w.revise = true
-		return w.write(stage, fmt.Sprintf("%s fails its gate: %s%s", out.File, errs[0].Text, andMore(len(errs)-1))), true
+		return w.retry(stage, ownTier, fmt.Sprintf("%s fails its gate: %s%s", out.File, errs[0].Text, andMore(len(errs)-1))), true
 	}
 	return Step{}, false
 }
@@ -146,11 +160,41 @@ func (w *walk) write(stage *contract.Stage, why string) Step {
 	return Step{Stage: stage.Name, Agent: stage.Writer, Reason: why}
 }
 
+// retry is write, up to the number of retries.
+func (w *walk) retry(stage *contract.Stage, limit retryLimit, why string) Step {
+	if n := w.exhausted(stage, limit); n > 0 {
+		w.visited = append(w.visited, stage.Name)
+		return Step{Agent: contract.Human, Reason: fmt.Sprintf("%s; %s was done %d times", why, stage.Name, n)}
+	}
+	return w.write(stage, why)
+}
+
+// A retryLimit says which attempts use up the retries of a stage. A stage has
+// its retries in each tier.
+type retryLimit int
+
+const (
+	ownTier  retryLimit = iota // those in the tier of its artifact, or all in all tiers
+	allTiers                   // all in all tiers: an escalation leaves the tier
+)
+
+// exhausted returns how often a stage was done if its retries are used up,
+// otherwise 0.
+func (w *walk) exhausted(stage *contract.Stage, limit retryLimit) int {
+	all, onTier := w.s.countAttempts(stage.Name, text(w.s.Outputs[stage.Name].Report.Value["tier_used"]))
+	switch {
+	case limit == ownTier && onTier > stage.Retries:
+		return onTier
+	case all >= (stage.Retries+1)*len(tiers):
+		return all
+	}
+	return 0
+}
+
 // ask returns the step of an agent that writes no artifact.
 func (w *walk) ask(from *contract.Stage, r contract.Route) Step {
 	why := w.s.Outputs[from.Name].File + ": " + reason(r)
-	tier := text(w.s.Outputs[from.Name].Report.Value["tier_used"])
-	if n := w.s.countAttempts(from.Name, tier); r.Ask != contract.Human && n > from.Retries {
+	if n := w.exhausted(from, ownTier); r.Ask != contract.Human && n > 0 {
 		return Step{Agent: contract.Human, Reason: fmt.Sprintf("%s; %s was done %d times", why, from.Name, n)}
 	}
 	return Step{Agent: r.Ask, Reason: why}
@@ -161,15 +205,19 @@ func (w *walk) repeat(from *contract.Stage, r contract.Route) Step {
 	target := w.stage(r.To)
 	why := w.s.Outputs[from.Name].File + ": " + reason(r)
 	step := w.write(target, why)
-	tier := text(w.s.Outputs[target.Name].Report.Value["tier_used"])
+	limit := ownTier
 	if r.Escalate {
+		limit = allTiers
+	}
+	if n := w.exhausted(target, limit); n > 0 {
+		return Step{Agent: contract.Human, Reason: fmt.Sprintf("%s, but %s was done %d times", why, target.Name, n)}
+	}
+	if r.Escalate {
+		tier := text(w.s.Outputs[target.Name].Report.Value["tier_used"])
 		if step.Tier = higher(tier); step.Tier == "" {
 			return Step{Agent: contract.Human, Reason: why + ", and " + tier + " is the highest tier"}
 		}
 		return step
-	}
-	if n := w.s.countAttempts(target.Name, tier); n > target.Retries {
-		return Step{Agent: contract.Human, Reason: fmt.Sprintf("%s, but %s was done %d times", why, target.Name, n)}
 	}
 	w.revise = len(w.inputs(target)) == 0
 	out, ok := w.s.Outputs[target.Name]
@@ -187,10 +235,12 @@ func (w *walk) repeat(from *contract.Stage, r contract.Route) Step {
 // tiers are the tiers of models, lowest first.
 var tiers = []string{"fast", "standard", "high"}
 
-// higher returns the tier above, "" above the highest. Work without a tier was
-// done in the lowest.
+// tierOf returns the index of a tier. Work without a tier was done in the lowest.
+func tierOf(tier string) int { return max(0, slices.Index(tiers, tier)) }
+
+// higher returns the tier above, "" above the highest.
 func higher(tier string) string {
-	at := max(0, slices.Index(tiers, tier))
+	at := tierOf(tier)
 	if at+1 == len(tiers) {
 		return ""
 	}

@@ -136,18 +136,68 @@ func TestUnknownOrder(t *testing.T) {
 	}
 }
 
-// TestDigestsBeatOrder checks that an artifact that is written again with the same
-// content makes nothing stale, and one with other content does.
-func TestDigestsBeatOrder(t *testing.T) {
+// TestFreshness checks that an artifact is stale if an input has been submitted
+// again, whatever its content, and that an input without a record is identified
+// by its content.
+func TestFreshness(t *testing.T) {
 	p := builtin()
 	s := read(t, p, done("plan implement"))
-	s.Attempts = []pipeline.Attempt{{Stage: "plan"}, {Stage: "implement", Read: map[string]string{"plan": s.Outputs["plan"].Digest}}, {Stage: "plan"}}
-	if got := answer(pipeline.Next(p, s)); got != "jg-tester test < worker-result" {
-		t.Errorf("the same plan: got %s", got)
+	plan := s.Outputs["plan"].Digest
+	first, again := pipeline.Attempt{Stage: "plan", ID: "1", Digest: plan}, pipeline.Attempt{Stage: "plan", ID: "2", Digest: plan, Read: map[string]string{}}
+	byHand := pipeline.Attempt{Stage: "plan", Digest: plan}
+	recorded := pipeline.Attempt{Stage: "plan", ID: "3", Digest: plan} // as it was
+	work := func(digest, id string) pipeline.Attempt {
+		return pipeline.Attempt{Stage: "implement", Read: map[string]string{"plan": digest}, From: map[string]string{"plan": id}}
 	}
-	s.Attempts = []pipeline.Attempt{{Stage: "plan"}, {Stage: "implement", Read: map[string]string{"plan": "another"}}}
-	if got := answer(pipeline.Next(p, s)); got != "jg-worker implement < plan" {
-		t.Errorf("another plan: got %s", got)
+	for _, tt := range []struct {
+		name     string
+		attempts []pipeline.Attempt
+		stale    bool
+	}{
+		{"the last attempt", []pipeline.Attempt{first, again, work(plan, "2")}, false},
+		{"the last attempt, in another order", []pipeline.Attempt{first, work(plan, "2"), again}, false},
+		{"an earlier attempt with the same bytes", []pipeline.Attempt{first, again, work(plan, "1")}, true},
+		{"submitted again", []pipeline.Attempt{first, work(plan, "1"), again}, true},
+		{"without a record", []pipeline.Attempt{byHand, work(plan, "")}, false},
+		{"recorded later", []pipeline.Attempt{work(plan, ""), recorded}, false},
+		{"without a record, submitted again", []pipeline.Attempt{work(plan, ""), recorded, again}, true},
+		{"withdrawn", []pipeline.Attempt{work(plan, "9"), byHand}, false},
+		{"another plan", []pipeline.Attempt{byHand, work("another", "")}, true},
+		{"unknown, in order", []pipeline.Attempt{byHand, {Stage: "implement"}}, false},
+		{"unknown, the plan is later", []pipeline.Attempt{{Stage: "implement"}, byHand}, true},
+	} {
+		s.Attempts = tt.attempts
+		want := "jg-tester test < worker-result"
+		if tt.stale {
+			want = "jg-worker implement < plan"
+		}
+		if got := answer(pipeline.Next(p, s)); got != want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, want)
+		}
+	}
+}
+
+// TestSecondFailure checks that each failure is diagnosed, also by a stage that
+// comes before the one that fails.
+func TestSecondFailure(t *testing.T) {
+	p, err := contract.Load(fstest.MapFS{"p.yaml": {Data: []byte(`
+stages:
+  - {name: triage, artifact: triage.json, writer: team-triage, retries: 1, after: plan, detour: true, schema: {type: object}, routes: [{when: {to: worker}, to: implement}]}
+  - {name: test, routes: [{when: {verdict: FAIL}, to: triage}]}
+`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for attempts, want := range map[string]string{
+		"plan implement test triage":                                      "jg-worker implement < plan triage",
+		"plan implement test triage implement test":                       "team-triage triage < test-result",
+		"plan implement test triage implement test triage":                "jg-worker implement < plan triage",
+		"plan implement test triage implement test triage implement test": "human < plan worker-result test-result triage",
+	} {
+		files := done("plan implement", "triage", `{"to":"worker"}`, "test", change(t, valid["test"], fail), "pipeline-trace.json", trace(attempts))
+		if got := answer(pipeline.Next(p, read(t, p, files))); got != want {
+			t.Errorf("after %s: got %s, want %s", attempts, got, want)
+		}
 	}
 }
 

@@ -40,7 +40,9 @@ type Receipt struct {
 // Put records a submission as the newest attempt, on the stage's channel, and
 // writes it to the run's folder: JSON with an indent of two and a final newline.
 // The record names what it was made from, with digests. Submitting the same
-// content made from the same inputs again does not add an attempt.
+// content made from the same inputs again does not add an attempt, unless Next
+// asks for it. An input that was submitted again is another input, whatever its
+// content.
 //
 // Kinds: Invalid (the ID, the stage, an agent that is not the stage's writer, an
 // artifact that violates its contract: the receipt's report then has every
@@ -135,16 +137,12 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 	own := attemptOf(stage.Name, Output{Report: contract.Report{Value: value}})
 	metadata := map[string]any{"stage": stage.Name, "outcome": own.Outcome, "tier": own.Tier, "read": read} // see attemptMetadata
 	maps.DeleteFunc(metadata, func(_ string, v any) bool { return v == "" })
-	encoded, err := json.Marshal(metadata)
-	if err != nil {
-		return names.Written{}, err
-	}
 	dir := r.Files.Name()
 	w := names.Writer{Hub: r.Hub, Workspace: dir, Scope: names.Scope{Run: sub.Issue, Dir: dir, Within: dir, Folders: []string{Folder, sub.Issue}}}
 	return w.Write(ctx, handoff.Draft{
 		Channel: stage.Name, Name: stage.Artifact, Body: &body, MediaType: "application/json",
 		Title: clip(stage.Name+" of "+sub.Issue, handoff.MaxTitle), Summary: Summary(stage, value),
-		Parents: parents, Metadata: metadata, Key: attemptKey(records, s, stage, append(slices.Clip(body.Bytes()), encoded...)),
+		Parents: parents, Metadata: metadata, Key: r.attemptKey(records, s, stage, body.Bytes(), metadata, parents),
 	})
 }
 
@@ -194,18 +192,44 @@ func (w *walk) sources(stage *contract.Stage) []string {
 // attemptKey returns the key of the newest attempt if the submission repeats it
 // and its file is unchanged. Otherwise it returns a key that only the same
 // submission after that attempt has.
-func attemptKey(records []handoff.Artifact, s State, stage *contract.Stage, submission []byte) string {
+func (r *Runs) attemptKey(records []handoff.Artifact, s State, stage *contract.Stage, body []byte, metadata map[string]any, parents []string) string {
+	digest, before := digestOf(body), ""
+	read, _ := metadata["read"].(map[string]string)
+	repeats := !r.isNext(s, stage)
 	out, ok := s.Outputs[stage.Name]
-	before, sum := "", digestOf(append([]byte(s.Issue+" "+stage.Name+" "), submission...))
 	for _, a := range records {
 		if a.Name != stage.Artifact {
 			continue
 		}
 		before = a.ID
-		same := strings.HasSuffix(a.Key, sum) && (!ok || out.Digest == a.Digest.Value)
-		if same && a.Status == handoff.Active && path.Dir(a.Path) == s.Folder {
+		if repeats && a.Status == handoff.Active && path.Dir(a.Path) == s.Folder && a.Digest.Value == digest && (!ok || out.Digest == digest) && madeFrom(a, read, parents) {
 			return a.Key
 		}
 	}
-	return "attempt after " + before + ": " + sum
+	encoded, _ := json.Marshal(metadata) // of strings: no error
+	return "attempt after " + before + ": " + digestOf(slices.Concat([]byte(s.Issue+" "+stage.Name+" "), body, encoded))
+}
+
+// madeFrom reports whether an attempt was made from the same attempts, recorded
+// or not.
+func madeFrom(a handoff.Artifact, read map[string]string, parents []string) bool {
+	var metadata attemptMetadata
+	err := json.Unmarshal(a.Metadata, &metadata)
+	return err == nil && metadata.Stage != "" && maps.Equal(metadata.Read, read) &&
+		slices.Equal(slices.Sorted(slices.Values(a.Parents)), slices.Sorted(slices.Values(parents)))
+}
+
+// isNext reports whether a run waits for a stage to be done again, so that even
+// the same artifact is a new attempt: it is the next one, or an agent was asked
+// what to do about an outcome that is newer than the stage's last attempt.
+func (r *Runs) isNext(s State, stage *contract.Stage) bool {
+	if _, ok := s.Outputs[stage.Name]; !ok {
+		return false // the same artifact restores the file
+	}
+	w := walk{p: r.Pipeline, s: &s}
+	step := w.next()
+	if step.Done || step.Stage != "" {
+		return step.Stage == stage.Name
+	}
+	return s.last(stage.Name) < s.last(w.visited[len(w.visited)-1])
 }

@@ -102,6 +102,11 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 		if a.Started = r.started(ctx, record.Record.Producer, before); !a.Started.IsZero() {
 			a.Took = max(0, a.At.Sub(a.Started))
 		}
+		for _, from := range attempts {
+			if slices.Contains(record.Parents, from.ID) {
+				a.From[from.Stage] = from.ID
+			}
+		}
 		before = a.At
 		attempts = append(attempts, a)
 	}
@@ -114,7 +119,7 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 // metadata, because the file was in the folder before it was recorded, the
 // attempt is described by its content.
 func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handoff.Artifact) Attempt {
-	a := Attempt{Stage: stage.Name, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent, At: record.CreatedAt}
+	a := Attempt{Stage: stage.Name, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent, At: record.CreatedAt, From: map[string]string{}}
 	var metadata attemptMetadata
 	if json.Unmarshal(record.Metadata, &metadata) == nil && metadata.Stage != "" {
 		a.Outcome, a.Tier, a.Read = metadata.Outcome, metadata.Tier, metadata.Read

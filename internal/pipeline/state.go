@@ -47,8 +47,8 @@ type State struct {
 	// no attempt was written once, at an unknown time.
 	Attempts []Attempt
 
-	// AcceptStale disables the check that an artifact's inputs have not changed
-	// since it was made.
+	// AcceptStale lets a run go forward over an artifact whose inputs have changed
+	// since it was made. What is repeated does not depend on it.
 	AcceptStale bool
 
 	// Complexity is the complexity of the issue according to its plan or its
@@ -78,8 +78,8 @@ type Attempt struct {
 	Tier     string
 
 	// Read are the digests of the artifacts it was made from, by stage; nil if
-	// that is unknown.
-	Read map[string]string
+	// that is unknown. From are the IDs of their records, for those that had one.
+	Read, From map[string]string
 
 	Started time.Time     // zero if it is unknown
 	Took    time.Duration // 0 if it is unknown
@@ -225,19 +225,22 @@ func (s *State) complexity() string {
 	return text(notes.Complexity)
 }
 
-// countAttempts returns how often a stage has been done on a tier, without the
-// attempts that escalated to the next tier.
-func (s *State) countAttempts(stage, tier string) int {
-	n := 0
+// countAttempts returns how often a stage has been done, in all and on a tier.
+// The count of a tier is without the attempts that escalated to the next tier.
+func (s *State) countAttempts(stage, tier string) (all, onTier int) {
 	for _, a := range s.Attempts {
-		if a.Stage == stage && a.Tier == tier && a.Outcome != "escalate" {
-			n++
+		if a.Stage != stage {
+			continue
+		}
+		all++
+		if tierOf(a.Tier) == tierOf(tier) && a.Outcome != "escalate" {
+			onTier++
 		}
 	}
-	if _, ok := s.Outputs[stage]; ok && s.last(stage) < 0 {
-		return 1
+	if _, ok := s.Outputs[stage]; ok && all == 0 {
+		return 1, 1
 	}
-	return n
+	return all, onTier
 }
 
 // last returns the index of a stage's last attempt, -1 if none is known.
@@ -261,17 +264,27 @@ func (s *State) current() map[int]bool {
 	return current
 }
 
-// newer reports whether input is known to have changed since stage was done: by
-// the digest that was recorded, otherwise by the order of attempts.
+// newer reports whether input is known to have been done again since stage was
+// done. An attempt with the same bytes is newer, too. If the attempt that stage
+// was made from had no record, its digest identifies it; if nothing is known
+// about it, the order of attempts decides.
 func (s *State) newer(input, stage string) bool {
 	at, before := s.last(stage), s.last(input)
 	if at < 0 || s.AcceptStale {
 		return false
 	}
-	if read, ok := s.Attempts[at].Read[input]; ok {
-		return read != s.Outputs[input].Digest
+	a := s.Attempts[at]
+	if id := a.From[input]; id != "" && slices.ContainsFunc(s.Attempts, func(known Attempt) bool { return known.ID == id }) {
+		return s.Attempts[before].ID != id
 	}
-	return before > at
+	read, ok := a.Read[input]
+	if !ok {
+		return before > at
+	}
+	return read != s.Outputs[input].Digest || slices.ContainsFunc(s.Attempts[at+1:], func(later Attempt) bool {
+		// A file that was recorded later, as it was, is the one that was read.
+		return later.Stage == input && (later.Read != nil || later.Digest != read)
+	})
 }
 
 func text(v any) string { s, _ := v.(string); return s }

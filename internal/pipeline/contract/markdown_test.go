@@ -225,10 +225,14 @@ been done.
 
 ## Attempts
 
-` + "`put`" + ` records each attempt on the channel of its stage, together with the digests
-of the artifacts it was made from. When one of those changes, the artifact is
-stale: ` + "`show`" + ` reports it, and ` + "`next`" + ` repeats its stage before anything is built on
-it, unless --accept-stale is given.
+` + "`put`" + ` records each attempt on the channel of its stage, together with the attempts
+it was made from. When one of those stages is done again, with any content, the
+artifact is stale: ` + "`show`" + ` reports it, and ` + "`next`" + ` repeats its stage before anything
+is built on it. With --accept-stale, ` + "`next`" + ` goes forward over stale artifacts, but
+does not repeat a stage because of an outdated failure.
+
+Submitting the same artifact again, made from the same attempts, adds no attempt,
+unless ` + "`next`" + ` asks for that stage.
 
 An issue is a namespace and plan.json a name in it. The folder contains the newest
 attempt; earlier ones remain readable. A file that was written into the folder by
@@ -256,7 +260,12 @@ const routesIntro = `
 
 A route maps an outcome to the next stage. Without a matching route the next stage
 in the table above follows; debug is entered by a route only. When the retries of a
-stage are used up, a person acts next.
+stage are used up, a person acts next. A stage has its retries in each model tier.
+
+A stage is repeated because an earlier one was done again, or as one of its
+retries. Therefore a driver that submits what ` + "`next`" + ` asks for always comes to an
+end: the run is done, or ` + "`next`" + ` names a person or another agent that writes no
+artifact and decides what to do.
 
 | stage | when | next | reason |
 |---|---|---|---|

@@ -15,8 +15,9 @@ func nextCommand(a *app) *cobra.Command {
 it reads, the file it writes, and the reason. It uses the content of artifacts,
 what they were made from, and the known order of attempts, but not file times.
 
-If something that an artifact was made from has changed since, its stage is
-repeated first, unless --accept-stale is given.`,
+If something that an artifact was made from was done again since, its stage is
+repeated first, unless --accept-stale is given. After the retries of a stage a
+person is next.`,
 		Example: "  handoff pipeline next 42\n  handoff pipeline next 42 --json",
 		Args:    cli.Exactly(1, "one issue"),
 	}
