@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newRecord returns a record of common size.
+// newRecord returns a record of typical size.
 func newRecord(tb testing.TB) handoff.Record {
 	size := int64(18342)
 	r, err := handoff.NewRecord(time.Now(), rand.Reader,
@@ -29,8 +29,8 @@ func newRecord(tb testing.TB) handoff.Record {
 	return r
 }
 
-// primitive writes files as durably as can be, and does nothing else: unnamed
-// temporary, fsync, link, fsync of the directory.
+// primitive writes files durably and does nothing else: unnamed temporary file,
+// fsync, link, fsync of the directory. It is the baseline of an append.
 type primitive struct {
 	dir  string
 	next atomic.Int64
@@ -63,10 +63,10 @@ func (p *primitive) putAs(name string, content []byte) error {
 	return unix.Fsync(d)
 }
 
-// BenchmarkAppend measures Log.Append against the primitive. Several writers
-// append through one Log, as goroutines do, or through one each, as processes.
+// BenchmarkAppend compares Log.Append with the primitive. Several writers use one
+// Log, as goroutines do, or one Log each, as processes do.
 func BenchmarkAppend(b *testing.B) {
-	const block = 160 // records a turn
+	const block = 160 // records in a round
 	for _, bm := range []struct {
 		name          string
 		writers, logs int
@@ -110,7 +110,7 @@ func BenchmarkAppend(b *testing.B) {
 					return p.put(content)
 				})
 			}
-			ours() // the log is made
+			ours() // creates the log
 			o, q := turns(b, ours, best)
 			b.ReportMetric(float64(o.Microseconds())/block, "µs/append")
 			b.ReportMetric(float64(q.Microseconds())/block, "µs/primitive")
@@ -119,8 +119,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstAppend measures the append of a process that comes new to a
-// log of 100,000 records, and so looks for its end.
+// BenchmarkFirstAppend measures the first append of a process to a log of 100,000
+// records, which includes the search for its end.
 func BenchmarkFirstAppend(b *testing.B) {
 	const block = 40
 	dir := manyRecords(b)
@@ -143,8 +143,8 @@ func BenchmarkFirstAppend(b *testing.B) {
 	b.ReportMetric(float64(o)/float64(q), "ratio")
 }
 
-// manyRecords returns the runtime directory of a log of 100,000 records, which
-// is written once, without the waits of Append.
+// manyRecords returns the runtime directory of a log of 100,000 records. It is
+// written once, without the syncs of Append.
 func manyRecords(tb testing.TB) string {
 	made.Do(func() {
 		dir := filepath.Join(fresh(tb), ".handoff")

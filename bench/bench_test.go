@@ -1,8 +1,9 @@
-// Package bench measures handoff against what the machine can do at best.
+// Package bench compares handoff with baselines: the system calls or the program
+// that a task needs at least.
 //
-// Each benchmark measures both in one run, in turns, and reports medians and
-// their ratio: on a machine that others use too, only a ratio means something.
-// RESULTS.md has the figures that were seen.
+// Each benchmark measures both alternately in one run and reports medians and
+// their ratio. On a shared machine only the ratio is meaningful. RESULTS.md has
+// the results.
 package bench
 
 import (
@@ -16,9 +17,10 @@ import (
 	"time"
 )
 
-// root is where all files go, each benchmark's into directories of its own. It
-// is removed at the very end: after thousands of files were deleted, ext4
-// creates new ones many times slower for minutes. HANDOFF_BENCH_DIR moves it.
+// root contains all files, in a directory of its own for each benchmark. It is
+// removed at the end of the run: after thousands of files were deleted, ext4
+// creates new ones many times slower for minutes. HANDOFF_BENCH_DIR selects its
+// parent.
 var root string
 
 func TestMain(m *testing.M) {
@@ -39,7 +41,7 @@ func TestMain(m *testing.M) {
 func fresh(tb testing.TB) string {
 	dir, err := os.MkdirTemp(root, "")
 	if err == nil {
-		err = os.Mkdir(filepath.Join(dir, ".git"), 0o777) // no workspace above it is found
+		err = os.Mkdir(filepath.Join(dir, ".git"), 0o777) // stops the search for a workspace
 	}
 	if err != nil {
 		tb.Fatal(err)
@@ -47,8 +49,8 @@ func fresh(tb testing.TB) string {
 	return dir
 }
 
-// turns runs ours and best in turns, starting with either, and returns the
-// median time of each.
+// turns runs ours and best alternately, changing which one is first, and returns
+// the median time of each.
 func turns(b *testing.B, ours, best func()) (o, p time.Duration) {
 	var os, ps []time.Duration
 	for swap := false; b.Loop(); swap = !swap {
@@ -60,8 +62,8 @@ func turns(b *testing.B, ours, best func()) (o, p time.Duration) {
 		os = append(os, timed(ours))
 		ps = append(ps, timed(best))
 	}
-	b.ReportMetric(0, "ns/op") // of both together: it says nothing
-	b.ReportMetric(float64(len(os)), "turns")
+	b.ReportMetric(0, "ns/op") // the sum of both is not a result
+	b.ReportMetric(float64(len(os)), "rounds")
 	return median(os), median(ps)
 }
 
@@ -71,8 +73,8 @@ func timed(work func()) time.Duration {
 	return time.Since(start)
 }
 
-// processorTime returns how long the processors have worked for this process:
-// on a machine that others use too, it says more than the clock.
+// processorTime returns the processor time of this process. On a shared machine it
+// varies less than wall time.
 func processorTime(tb testing.TB) time.Duration {
 	var u syscall.Rusage
 	must(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &u))

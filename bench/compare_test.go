@@ -19,9 +19,9 @@ type comparison struct {
 	setup func(tb testing.TB, dir string) // before each run, not timed
 }
 
-// comparisons cover every part that a change can slow down: the start of the
-// process, reading and writing records, the index, bodies, sessions, pipelines
-// and transcripts.
+// comparisons cover every part that a change can slow down: process start,
+// reading and writing records, the index, bodies, sessions, pipelines and
+// transcripts.
 var comparisons = []comparison{
 	{name: "start", args: []string{"--version"}},
 	{name: "list", args: []string{"list"}},
@@ -56,9 +56,9 @@ var comparisons = []comparison{
 const comparedRecords = 3000
 
 // BenchmarkCompare compares this tree with an older build, whose path is in
-// HANDOFF_OLD: whole processes, in turns, in workspaces that are equal. It
-// reports the median of the ratios new/old pair by pair, and the interval that
-// has the true median with 95 % probability. Run it with -benchtime 25x.
+// HANDOFF_OLD. It runs both programs alternately in equal workspaces and reports
+// the median of the ratios new/old of all pairs, with its 95 % confidence
+// interval. Run it with -benchtime 25x.
 func BenchmarkCompare(b *testing.B) {
 	old := os.Getenv("HANDOFF_OLD")
 	if old == "" {
@@ -105,16 +105,16 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-// medianInterval returns the positions of the two sorted values, of n, that
-// enclose the true median with about 95 % probability: n/2 -+ 0.98 sqrt(n), by the
-// normal approximation of the binomial distribution.
+// medianInterval returns the indexes of those two of n sorted values that enclose
+// the true median with about 95 % probability: n/2 -+ 0.98 sqrt(n), by the normal
+// approximation of the binomial distribution.
 func medianInterval(n int) (low, high int) {
 	half := 0.98 * math.Sqrt(float64(n))
 	return max(int(math.Floor(float64(n)/2-half)), 0), min(int(math.Ceil(float64(n)/2+half)), n-1)
 }
 
-// tolerant runs a program whose answer may be negative: the records of the log
-// have no checksums, which check reports.
+// tolerant runs a program that may exit with code 1: check reports that the
+// records of the log have no checksums.
 func tolerant(tb testing.TB, dir, program string, args ...string) {
 	c := exec.Command(program, args...)
 	c.Dir, c.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
@@ -124,8 +124,8 @@ func tolerant(tb testing.TB, dir, program string, args ...string) {
 	}
 }
 
-// comparedWorkspace makes a workspace with records, a pipeline run and a
-// transcript, whose derived files are the given program's own.
+// comparedWorkspace creates a workspace with records, a pipeline run and a
+// transcript. The given program creates its derived files.
 func comparedWorkspace(b *testing.B, program string) string {
 	dir := fresh(b)
 	write(b, filepath.Join(dir, "a.md"), "first")

@@ -21,10 +21,10 @@ import (
 	"github.com/agent-handoff/handoff/logtest"
 )
 
-// indexed is how many records the index's figures are taken over.
+// indexed is the number of records in the benchmarks of the index.
 const indexed = 100_000
 
-// A corpus is a workspace with a log of artifacts, and the index of it.
+// A corpus is a workspace with a log of artifacts and its index.
 type corpus struct {
 	dir, file string
 	log       *filelog.Log
@@ -58,7 +58,7 @@ var theCorpus = sync.OnceValues(func() (*corpus, error) {
 	return c, x.Close()
 })
 
-// fill brings an index up to a log, with full text.
+// fill applies a log to an index, with full text.
 func fill(ctx context.Context, log handoff.Log, x *sqlindex.Index) error {
 	if err := handoff.CatchUp(ctx, log, x); err != nil {
 		return err
@@ -73,8 +73,8 @@ var words = strings.Fields(`agent analysis approve audit backoff branch budget c
 	region release render replay request retry review rollback router schema security server session shard signal socket
 	source stage status storage stream summary test thread timeout token trace tree update upload vector version worker`)
 
-// writeLog writes n records of artifacts as a log holds them, without the care
-// that a log takes, and returns their ids.
+// writeLog writes n records of artifacts in the format of a log, without syncs,
+// and returns their ids.
 func writeLog(runtime string, n int) ([]string, error) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func(n int) string {
@@ -119,8 +119,7 @@ func writeLog(runtime string, n int) ([]string, error) {
 	return ids, nil
 }
 
-// store writes a record to its place in a log, without the care that a log
-// takes.
+// store writes a record under its number in a log, without syncs.
 func store(runtime string, n int, r handoff.Record) error {
 	b, err := r.JSON()
 	if err != nil {
@@ -144,9 +143,9 @@ func needCorpus(b *testing.B) *corpus {
 	return c
 }
 
-// BenchmarkIndexRebuild compares filling an index from a log, full text and
-// all, with inserting the rows that come of it, as they are, into the same
-// schema. Both go on in turns, a part each, for the machine is never quiet.
+// BenchmarkIndexRebuild compares filling an index from a log, with full text, with
+// inserting the resulting rows into the same schema. Parts of both alternate,
+// because the load of the machine varies.
 func BenchmarkIndexRebuild(b *testing.B) {
 	const parts = 25
 	c := needCorpus(b)
@@ -172,7 +171,7 @@ func BenchmarkIndexRebuild(b *testing.B) {
 	}
 }
 
-// upTo is a log that ends at a place.
+// upTo is a log that ends at a position.
 type upTo struct {
 	handoff.Log
 	last handoff.Seq
@@ -191,7 +190,7 @@ func (l upTo) Read(ctx context.Context, after handoff.Seq) iter.Seq2[handoff.Rec
 	}
 }
 
-// rowsOfIndex returns the rows of an index by their tables.
+// rowsOfIndex returns the rows of an index by table.
 func rowsOfIndex(b *testing.B, file string) map[string][][]any {
 	b.Helper()
 	db, err := sql.Open("sqlite", "file:"+file)
@@ -207,8 +206,8 @@ func rowsOfIndex(b *testing.B, file string) map[string][][]any {
 	return rows
 }
 
-// bareInserts returns what inserts the rows of a part of the records, as many
-// records a transaction as a rebuild takes, into an empty index.
+// bareInserts returns a function that inserts the rows of a part of the records
+// into an empty index, with as many records in a transaction as a rebuild.
 func bareInserts(b *testing.B, c *corpus, tables map[string][][]any) func(from, to int) {
 	b.Helper()
 	file := filepath.Join(fresh(b), "bare.db")
@@ -281,8 +280,8 @@ func rowsOf(b *testing.B, db *sql.DB, query string) [][]any {
 	return list
 }
 
-// BenchmarkIndexCold compares processes that ask a warm index with one that
-// does nothing, taken in turns.
+// BenchmarkIndexCold compares processes that query a warm index with hello-world,
+// alternately.
 func BenchmarkIndexCold(b *testing.B) {
 	c := needCorpus(b)
 	program, hello := programs(b)
@@ -301,8 +300,7 @@ func BenchmarkIndexCold(b *testing.B) {
 	}
 }
 
-// reportOverHello reports by how much each command took longer than one that
-// does nothing.
+// reportOverHello reports how much longer each command took than hello-world.
 func reportOverHello(b *testing.B, took map[string]time.Duration) {
 	for name, t := range took {
 		if name != "hello" {
@@ -312,8 +310,7 @@ func reportOverHello(b *testing.B, took map[string]time.Duration) {
 	b.ReportMetric(float64(took["hello"].Microseconds())/1000, "hello-ms")
 }
 
-// medians runs the commands in turns and returns the middle of each one's
-// times.
+// medians runs the commands alternately and returns the median time of each.
 func medians(b *testing.B, dir string, commands map[string][]string, times int) map[string]time.Duration {
 	b.Helper()
 	took := map[string][]time.Duration{}
@@ -336,9 +333,9 @@ func medians(b *testing.B, dir string, commands map[string][]string, times int) 
 	return middle
 }
 
-// BenchmarkIndexFiltered compares a filtered list with the same SQL in the
-// sqlite3 shell, both with the database open and read before: by the time that
-// processors work on each, which others on the machine change the least.
+// BenchmarkIndexFiltered compares a filtered list with the same SQL in the sqlite3
+// shell, both with an open and cached database. It compares processor time, which
+// other processes affect least.
 func BenchmarkIndexFiltered(b *testing.B) {
 	c := needCorpus(b)
 	shell, err := exec.LookPath("sqlite3")
@@ -373,7 +370,7 @@ func BenchmarkIndexFiltered(b *testing.B) {
 				"SELECT seq FROM damaged ORDER BY seq; COMMIT;\n"
 			for b.Loop() {
 				var ours, theirs []time.Duration
-				for range 7 { // in turns
+				for range 7 { // alternately
 					one, many := inShell(b, shell, c.file, text), inShell(b, shell, c.file, strings.Repeat(text, times+1))
 					theirs = append(theirs, (many-one)/times)
 					before := processorTime(b)
@@ -393,7 +390,7 @@ func BenchmarkIndexFiltered(b *testing.B) {
 	}
 }
 
-// sqlOfViews returns the queries for what the views of a page are made from.
+// sqlOfViews returns the queries for the data of the views of a page.
 func sqlOfViews(page handoff.ArtifactPage) string {
 	var parents, sessions, families []string
 	for _, a := range page.Artifacts {
@@ -407,7 +404,7 @@ func sqlOfViews(page handoff.ArtifactPage) string {
 		"SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family IN (" + strings.Join(families, ", ") + ") ORDER BY seq;\n"
 }
 
-// inShell returns how long processors work for a shell that is given a text.
+// inShell returns the processor time of a shell that runs a text.
 func inShell(b *testing.B, shell, file, text string) time.Duration {
 	b.Helper()
 	cmd := exec.Command(shell, file)
@@ -418,8 +415,8 @@ func inShell(b *testing.B, shell, file, text string) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// BenchmarkIndexApply compares applying one record with a transaction that
-// inserts one row, in a file of 100,000 records.
+// BenchmarkIndexApply compares applying one record with a transaction that inserts
+// one row, in an index of 100,000 records.
 func BenchmarkIndexApply(b *testing.B) {
 	c := needCorpus(b)
 	copied := filepath.Join(b.TempDir(), "index.db")
@@ -465,8 +462,8 @@ func BenchmarkIndexApply(b *testing.B) {
 	b.ReportMetric(float64(bare[len(bare)/2].Microseconds()), "one-row-µs")
 }
 
-// BenchmarkIndexSearch takes the time of a search for words that many texts
-// have, and for words that few have.
+// BenchmarkIndexSearch measures a search for words that occur in many texts, and
+// for words that occur in few.
 func BenchmarkIndexSearch(b *testing.B) {
 	c := needCorpus(b)
 	x, err := sqlindex.Open(b.Context(), c.file, c.id)

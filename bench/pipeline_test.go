@@ -11,8 +11,8 @@ import (
 	"github.com/agent-handoff/handoff/workspace"
 )
 
-// BenchmarkValidate measures whole processes: `handoff pipeline validate` of a
-// plan of 1 MB against a Go program that says hello.
+// BenchmarkValidate compares processes: `handoff pipeline validate` of a plan of 1
+// MB, and hello-world.
 func BenchmarkValidate(b *testing.B) {
 	program, hello := programs(b)
 	dir := fresh(b)
@@ -28,9 +28,8 @@ func BenchmarkValidate(b *testing.B) {
 	b.ReportMetric(float64((o-q).Microseconds())/1000, "ms-more")
 }
 
-// BenchmarkNext measures whole processes: `handoff pipeline next` beside an
-// archive of 10,000 runs, whose moves are recorded, against the same beside
-// none.
+// BenchmarkNext compares processes: `handoff pipeline next` with an archive of
+// 10,000 runs, whose moves are recorded, and without one.
 func BenchmarkNext(b *testing.B) {
 	program, _ := programs(b)
 	full, empty := fresh(b), fresh(b)

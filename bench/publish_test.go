@@ -14,11 +14,11 @@ import (
 	"github.com/agent-handoff/handoff/workspace"
 )
 
-// BenchmarkPublish compares a publish in an open workspace with what it can't
-// do without: the log's primitive; and, where the body is kept, the primitive
-// once more for a body of its own, and a transaction of one row.
+// BenchmarkPublish compares a publish in an open workspace with the least that it
+// needs: the primitive for the record and, if the body is kept, also the primitive
+// for the body and a transaction of one row.
 func BenchmarkPublish(b *testing.B) {
-	const block = 40 // publishes a turn
+	const block = 40 // publishes in a round
 	for _, bm := range []struct {
 		name string
 		keep handoff.Keep
@@ -34,7 +34,7 @@ func BenchmarkPublish(b *testing.B) {
 			n := 0
 			next := func() []byte {
 				n++
-				return bytes.Repeat(fmt.Appendf(nil, "finding %d\n", n), 1500) // about as much as newRecord says
+				return bytes.Repeat(fmt.Appendf(nil, "finding %d\n", n), 1500) // about the size of newRecord
 			}
 			ours := func() {
 				for range block {
@@ -53,7 +53,7 @@ func BenchmarkPublish(b *testing.B) {
 					}
 				}
 			}
-			ours() // the workspace is made
+			ours() // creates the workspace
 			o, p := turns(b, ours, best)
 			b.ReportMetric(float64(o.Microseconds())/block, "µs/publish")
 			b.ReportMetric(float64(p.Microseconds())/block, "µs/primitives")
@@ -62,8 +62,8 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// A bodyPrimitive keeps bodies as durably as can be, and does nothing else:
-// digest, directory, and what primitive does for a record.
+// A bodyPrimitive stores bodies durably and does nothing else: digest, directory,
+// and what primitive does for a record.
 type bodyPrimitive struct{ dir string }
 
 func (p *bodyPrimitive) put(content []byte) error {
@@ -87,8 +87,8 @@ func syncDir(name string) error {
 	return d.Sync()
 }
 
-// rowPrimitive returns what inserts a row in a transaction of its own, synced
-// as the index is.
+// rowPrimitive returns a function that inserts a row in a transaction of its own,
+// with the sync mode of the index.
 func rowPrimitive(tb testing.TB, row []byte) func() error {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(fresh(tb), "one.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
 	must(tb, err)
@@ -103,8 +103,8 @@ func rowPrimitive(tb testing.TB, row []byte) func() error {
 	}
 }
 
-// BenchmarkPublishProcess measures whole processes that publish among 1,000
-// records against a program that says hello.
+// BenchmarkPublishProcess compares processes that publish to a log of 1,000
+// records with hello-world.
 func BenchmarkPublishProcess(b *testing.B) {
 	program, hello := programs(b)
 	dir := fresh(b)

@@ -13,7 +13,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/filelog"
 )
 
-// decoded is all that a record of an artifact says.
+// decoded has every field of a record of an artifact.
 type decoded struct {
 	Version   int
 	Type, ID  string
@@ -22,8 +22,8 @@ type decoded struct {
 	handoff.ArtifactPublished
 }
 
-// BenchmarkRead measures Log.Read of 100,000 records, in order, against
-// reading and decoding the same files on all processors, in any order.
+// BenchmarkRead compares Log.Read of 100,000 records, in order, with reading and
+// decoding the same files on all processors, in any order.
 func BenchmarkRead(b *testing.B) {
 	dir := manyRecords(b)
 	names := make([]string, many)

@@ -11,8 +11,8 @@ import (
 	"github.com/agent-handoff/handoff/internal/filelog"
 )
 
-// BenchmarkSessionFind compares processes that look for a session among 10,000
-// by three filters with one that does nothing, taken in turns.
+// BenchmarkSessionFind compares processes that find a session among 10,000 with
+// three filters, and hello-world, alternately.
 func BenchmarkSessionFind(b *testing.B) {
 	const sessions = 10_000
 	dir := fresh(b)
@@ -39,7 +39,7 @@ func BenchmarkSessionFind(b *testing.B) {
 		}
 	}
 	program, hello := programs(b)
-	run(b, dir, program, "list") // the index is made
+	run(b, dir, program, "list") // creates the index
 	commands := map[string][]string{
 		"hello": {hello},
 		"find":  {program, "session", "find", "--agent", "casey", "--workflow", "^deep-dive-", "--status", "completed"},

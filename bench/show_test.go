@@ -17,8 +17,8 @@ import "os"
 func main() { os.Stdout.WriteString("hello, world\n") }
 `
 
-// BenchmarkShow measures whole processes: `handoff show ID` among 1,000
-// records against a Go program that says hello.
+// BenchmarkShow compares processes: `handoff show ID` in a log of 1,000 records,
+// and hello-world.
 func BenchmarkShow(b *testing.B) {
 	program, hello := programs(b)
 	dir := fresh(b)
@@ -40,7 +40,7 @@ func BenchmarkShow(b *testing.B) {
 	b.ReportMetric(float64((o-q).Microseconds())/1000, "ms-more")
 }
 
-// run runs a program in a directory to its end.
+// run runs a program in a directory and waits for its end.
 func run(tb testing.TB, dir, program string, args ...string) {
 	c := exec.Command(program, args...)
 	c.Dir, c.Env = dir, []string{"HOME=" + dir}
@@ -49,7 +49,7 @@ func run(tb testing.TB, dir, program string, args ...string) {
 	}
 }
 
-// programs builds handoff and a program that says hello.
+// programs builds handoff and hello-world.
 func programs(tb testing.TB) (handoff, hello string) {
 	bin := fresh(tb)
 	handoff, hello = filepath.Join(bin, "handoff"), filepath.Join(bin, "hello")
@@ -61,7 +61,7 @@ func programs(tb testing.TB) (handoff, hello string) {
 
 func build(tb testing.TB, out, what string) {
 	c := exec.Command("go", "build", "-trimpath", "-o", out, what)
-	c.Env = append(os.Environ(), "CGO_ENABLED=0") // static, as it is handed out
+	c.Env = append(os.Environ(), "CGO_ENABLED=0") // static, as it is distributed
 	if text, err := c.CombinedOutput(); err != nil {
 		tb.Fatalf("go build: %v\n%s", err, text)
 	}

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// BenchmarkThreadCodex measures whole processes, `handoff thread` against a
-// program that says hello or against `wc -l` of the same file, on rollouts of the
-// size and mix of records that Codex writes.
+// BenchmarkThreadCodex compares processes: `handoff thread`, and hello-world or `wc
+// -l` of the same file. Its rollouts have the size and the mix of records of those
+// of Codex.
 func BenchmarkThreadCodex(b *testing.B) {
 	program, hello := programs(b)
 	home := fresh(b)
@@ -58,8 +58,8 @@ func BenchmarkThreadCodex(b *testing.B) {
 	})
 }
 
-// peakText is a program that runs another and prints the most memory that had.
-// It is small, for a process begins with what the one before it had.
+// peakText is a program that runs another one and prints its peak memory use. It
+// is small, because a new process counts the memory of its parent.
 const peakText = `package main
 
 import (
@@ -81,7 +81,7 @@ func main() {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// quiet returns what runs a program and lets its output go.
+// quiet returns a function that runs a program and ignores its output.
 func quiet(b *testing.B, home, name string, args ...string) func() {
 	return func() {
 		c := exec.Command(name, args...)
@@ -92,7 +92,7 @@ func quiet(b *testing.B, home, name string, args ...string) func() {
 	}
 }
 
-// memory runs a program and returns the most memory that it had, in bytes.
+// memory runs a program and returns its peak memory use in bytes.
 func memory(b *testing.B, home, peak string, args ...string) int64 {
 	c := exec.Command(peak, args...)
 	c.Dir, c.Env = home, []string{"HOME=" + home}
@@ -108,9 +108,9 @@ func memory(b *testing.B, home, peak string, args ...string) int64 {
 
 const children = 12
 
-// rollouts writes 2,000 of them, 20 a day, into folders of a hundred days. The
-// first is the parent of the next twelve. It returns two ids from the middle: of
-// one that lies where its time says, and of one whose id tells no time.
+// rollouts writes 2,000 rollouts into the folders of a hundred days, 20 in each.
+// The first is the parent of the next twelve. It returns two ids from the middle:
+// one that contains the time of its folder, and one that contains no time.
 func rollouts(b *testing.B, home string) (known, unknown string) {
 	const all, size = 2000, 200 << 10
 	var kids []string
@@ -124,14 +124,15 @@ func rollouts(b *testing.B, home string) (known, unknown string) {
 	return threadID(all / 2), threadID(all/2 + 1)
 }
 
-// begun is when thread i was: each some time before the one in front of it.
-func begun(i int) time.Time {
+// started returns when thread i started. Each started before the preceding one.
+func started(i int) time.Time {
 	return time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC).Add(-time.Duration(i) * 72 * time.Minute)
 }
 
-// threadID is a UUID, of version 7 for even threads and of none for odd ones.
+// threadID returns a UUID: of version 7 for even threads, of no version for odd
+// ones.
 func threadID(i int) string {
-	t := fmt.Sprintf("%012x", begun(i).UnixMilli())
+	t := fmt.Sprintf("%012x", started(i).UnixMilli())
 	if i%2 == 1 {
 		return fmt.Sprintf("%08x-0000-4000-8000-%012x", i*2654435761%(1<<32), i)
 	}
@@ -140,7 +141,7 @@ func threadID(i int) string {
 
 // rollout writes the rollout of thread i and returns its path.
 func rollout(b *testing.B, home string, i int, size int64, kids []string) string {
-	at := begun(i)
+	at := started(i)
 	dir := filepath.Join(home, ".codex", "sessions", at.Format("2006/01/02"))
 	must(b, os.MkdirAll(dir, 0o755))
 	path := filepath.Join(dir, "rollout-"+at.Format("2006-01-02T15-04-05")+"-"+threadID(i)+".jsonl")
@@ -154,7 +155,7 @@ func rollout(b *testing.B, home string, i int, size int64, kids []string) string
 	}
 	w.add("session_meta", `{"id":%q,"cwd":"/home/u/project","cli_version":"0.130.0","source":%s,"base_instructions":{"text":%q}}`, threadID(i), source, prose(2200))
 	w.add("event_msg", `{"type":"task_started","turn_id":"t"}`)
-	w.said("user", prose(40))
+	w.message("user", prose(40))
 	for n, kid := range kids {
 		w.called(fmt.Sprint("spawn", n), "spawn_agent", `{"message":"go"}`, `{"agent_id":"`+kid+`"}`)
 		w.called(fmt.Sprint("wait", n), "wait", `{"ids":["`+kid+`"]}`, `{"status":{"`+kid+`":{"completed":"done"}}}`)
@@ -165,16 +166,16 @@ func rollout(b *testing.B, home string, i int, size int64, kids []string) string
 		w.called(fmt.Sprint("call", n), "exec_command", `{"cmd":"rg -n things"}`, strings.ReplaceAll(prose(240+n%240), " the ", "\n"))
 		w.add("event_msg", `{"type":"token_count","info":{"total_token_usage":{"input_tokens":%d,"output_tokens":%d},"last_token_usage":{"input_tokens":1200,"cached_input_tokens":600,"output_tokens":90}}}`, n*1200, n*90)
 		if n%4 == 0 {
-			w.said("assistant", prose(80))
+			w.message("assistant", prose(80))
 		}
 	}
-	w.said("assistant", "Done.")
+	w.message("assistant", "Done.")
 	w.add("event_msg", `{"type":"task_complete","turn_id":"t","last_agent_message":"Done."}`)
 	must(b, w.w.Flush())
 	return path
 }
 
-// A recorder writes records, one after the other.
+// A recorder writes records in sequence.
 type recorder struct {
 	w    *bufio.Writer
 	at   time.Time
@@ -187,8 +188,8 @@ func (r *recorder) add(kind, payload string, args ...any) {
 	r.size += int64(n)
 }
 
-// said writes a message as it is written: twice.
-func (r *recorder) said(role, text string) {
+// message writes a message twice, as Codex does.
+func (r *recorder) message(role, text string) {
 	kind := map[string]string{"user": "user_message", "assistant": "agent_message"}[role]
 	r.add("response_item", `{"type":"message","role":%q,"content":[{"type":"text","text":%q}]}`, role, text)
 	r.add("event_msg", `{"type":%q,"message":%q}`, kind, text)
@@ -199,7 +200,7 @@ func (r *recorder) called(id, name, input, output string) {
 	r.add("response_item", `{"type":"function_call_output","call_id":%q,"output":%q}`, id, output)
 }
 
-// prose returns n words, about.
+// prose returns about n words.
 func prose(n int) string {
 	const some = "what the agent said about the file that the tests read before the next step was taken "
 	return strings.Repeat(some, n/17+1)[:n*5]

@@ -14,8 +14,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// BenchmarkThreadGemini measures whole processes that read one of 400 chats of
-// 225 KB each, in 20 projects and in one, against a program that says hello.
+// BenchmarkThreadGemini compares processes that read one of 400 chats of 225 KB
+// each, in 20 projects and in one, with hello-world.
 func BenchmarkThreadGemini(b *testing.B) {
 	program, hello := programs(b)
 	words := strings.Repeat("lorem ipsum dolor sit amet consectetur adipiscing elit ", 33)
@@ -29,15 +29,15 @@ func BenchmarkThreadGemini(b *testing.B) {
 			home := fresh(b)
 			for i := range 400 {
 				id := chatID(i)
-				begun := time.Date(2026, 1, 8, 3*i, 0, 0, 0, time.UTC)
-				head := fmt.Sprintf(`{"sessionId":%q,"projectHash":"h","startTime":%q,"lastUpdated":%q`, id, begun.Format(time.RFC3339), begun.Format(time.RFC3339))
+				started := time.Date(2026, 1, 8, 3*i, 0, 0, 0, time.UTC)
+				head := fmt.Sprintf(`{"sessionId":%q,"projectHash":"h","startTime":%q,"lastUpdated":%q`, id, started.Format(time.RFC3339), started.Format(time.RFC3339))
 				text := head + `,"messages":[` + strings.TrimPrefix(body.String(), ",") + `]}`
 				if ext == ".jsonl" {
 					text = head + `}` + strings.ReplaceAll(body.String(), ",{\"id\"", "\n{\"id\"") + "\n"
 				}
-				name := filepath.Join(home, ".gemini/tmp", fmt.Sprint("project", i%projects), "chats", "session-"+begun.Format("2006-01-02T15-04")+"-"+id[:8]+ext)
+				name := filepath.Join(home, ".gemini/tmp", fmt.Sprint("project", i%projects), "chats", "session-"+started.Format("2006-01-02T15-04")+"-"+id[:8]+ext)
 				write(b, name, text)
-				must(b, os.Chtimes(name, begun, begun.Add(time.Hour)))
+				must(b, os.Chtimes(name, started, started.Add(time.Hour)))
 			}
 			b.Run(fmt.Sprintf("%s/%dprojects", ext[1:], projects), func(b *testing.B) {
 				readAndHead(b, hello, home, program, "gemini/"+chatID(200))
@@ -55,18 +55,18 @@ func BenchmarkThreadPi(b *testing.B) {
 	home := fresh(b)
 	words := strings.Repeat("lorem ipsum dolor sit amet consectetur adipiscing elit ", 18)
 	for i := range 1000 {
-		begun := time.Date(2026, 2, 23, 3*i, 0, 0, 0, time.UTC)
+		started := time.Date(2026, 2, 23, 3*i, 0, 0, 0, time.UTC)
 		var s strings.Builder
-		fmt.Fprintf(&s, "{\"type\":\"session\",\"version\":3,\"id\":%q,\"timestamp\":%q,\"cwd\":\"/home/u/p\"}\n", chatID(i), begun.Format(time.RFC3339))
+		fmt.Fprintf(&s, "{\"type\":\"session\",\"version\":3,\"id\":%q,\"timestamp\":%q,\"cwd\":\"/home/u/p\"}\n", chatID(i), started.Format(time.RFC3339))
 		parent := "null"
 		for n := range 55 {
 			id := fmt.Sprintf(`"%08x"`, n)
 			fmt.Fprintf(&s, "{\"type\":\"message\",\"id\":%s,\"parentId\":%s,\"message\":{\"role\":%q,\"content\":[{\"type\":\"text\",\"text\":%q}]}}\n", id, parent, [...]string{"user", "assistant"}[n%2], words)
 			parent = id
 		}
-		name := filepath.Join(home, ".pi/agent/sessions", fmt.Sprintf("--home-u-p%d--", i%30), begun.Format("2006-01-02T15-04-05-000Z")+"_"+chatID(i)+".jsonl")
+		name := filepath.Join(home, ".pi/agent/sessions", fmt.Sprintf("--home-u-p%d--", i%30), started.Format("2006-01-02T15-04-05-000Z")+"_"+chatID(i)+".jsonl")
 		write(b, name, s.String())
-		must(b, os.Chtimes(name, begun, begun.Add(time.Hour)))
+		must(b, os.Chtimes(name, started, started.Add(time.Hour)))
 	}
 	readAndHead(b, hello, home, program, "pi/"+chatID(500))
 }
@@ -112,7 +112,7 @@ func readAndHead(b *testing.B, hello, home, program, uri string) {
 	b.Run("head", func(b *testing.B) { against(b, hello, home, program, "thread", "-I", uri) })
 }
 
-// against measures a program in a home against one that says hello.
+// against compares a program with hello-world, in a home directory.
 func against(b *testing.B, hello, home, program string, args ...string) {
 	run := func(name string, args ...string) func() {
 		return func() {
