@@ -35,7 +35,7 @@ func (o Options) check(u URI) error {
 	main := u.Main().String()
 	switch {
 	case o.List && u.Agent != "":
-		return invalid("the list of subagents is of a thread, and this URI names a subagent", handoff.Suggest("list the subagents of the thread", handoff.ActionSubagents, main))
+		return invalid("a subagent has no list of subagents", handoff.Suggest("list the subagents of the thread", handoff.ActionSubagents, main))
 	case o.List && o.JSON:
 		return invalid("the list of subagents has no JSON form", handoff.Suggest("show the subagents as JSON", handoff.ActionThreadHead, main))
 	case o.List && o.Head:

@@ -2,6 +2,7 @@ package workspace_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -168,4 +169,114 @@ func ExampleWorkspace_Save() {
 	// Output:
 	// site is missing; its index.md was: # Retry policy
 	// <nil>
+}
+
+// A search finds artifacts by words of their titles, names and text.
+func ExampleWorkspace_Search() {
+	ctx := context.Background()
+	dir, w := testWorkspace()
+	defer os.RemoveAll(dir)
+	defer w.Close()
+	if _, err := w.Publish(ctx, workspace.Publication{Channel: "design", Path: "design.md"}); err != nil {
+		log.Fatal(err)
+	}
+
+	found, err := w.Search(ctx, workspace.SearchOptions{Text: "retry pol*"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range found.Matches {
+		for _, s := range m.Snippets {
+			fmt.Printf("%s, in its %s: %s\n", m.Artifact.Path, s.Field, strings.Join(s.Pieces, "|"))
+		}
+	}
+	// Output:
+	// design.md, in its body: # |Retry| |policy|
+}
+
+// An engine opens a session, its agent registers an output, and a later agent
+// finds it.
+func ExampleWorkspace_OpenSession() {
+	ctx := context.Background()
+	dir, w := testWorkspace()
+	defer os.RemoveAll(dir)
+	defer w.Close()
+
+	s, err := w.OpenSession(ctx, workspace.SessionOptions{
+		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.Folder, "requirements.md"), []byte("Two tries.\n"), 0o644); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := w.AddOutput(ctx, s.ID, workspace.SessionOutput{File: "requirements.md", Type: "document"}); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := w.CloseSession(ctx, s.ID, workspace.Completed, ""); err != nil {
+		log.Fatal(err)
+	}
+
+	_, file, err := w.LatestOutput(ctx, "alex", "^intake", "document")
+	if err != nil {
+		log.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	fmt.Printf("%s: %s%v\n", filepath.Base(file), text, err)
+	// Output:
+	// requirements.md: Two tries.
+	// <nil>
+}
+
+// A program that starts an agent opens a session for it and checks what it made.
+func ExampleWorkspace_StartRun() {
+	ctx := context.Background()
+	dir, w := testWorkspace()
+	defer os.RemoveAll(dir)
+	defer w.Close()
+
+	s, err := w.StartRun(ctx, "", workspace.SessionOptions{DefaultName: "builder"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// The agent is started with the variables in s.Env. It works as this caller:
+	agent := w.As(workspace.CallerFrom(dir, func(name string) string { return s.Env[name] }, handoff.Producer{}))
+	if _, err := agent.Write(ctx, workspace.NamedContent{Name: "plan.md", Body: strings.NewReader("Try again.")}); err != nil {
+		log.Fatal(err)
+	}
+
+	receipt, err := w.EndRun(ctx, s.ID, workspace.Completed, "", []string{"plan.md", "tests.log"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, e := range receipt.Expected {
+		fmt.Println(e.Name, e.Delivered)
+	}
+	// Output:
+	// plan.md true
+	// tests.log false
+}
+
+// The next step of a pipeline run follows from the artifacts in its folder.
+func ExampleWorkspace_Pipelines() {
+	ctx := context.Background()
+	dir, w := testWorkspace()
+	defer os.RemoveAll(dir)
+	defer w.Close()
+
+	p := w.Pipelines()
+	if _, err := p.Init("42", ""); err != nil {
+		log.Fatal(err)
+	}
+	step, err := p.Next(ctx, "42", false)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(step.Agent, "writes", step.Writes)
+	_, err = p.Put(ctx, workspace.Submission{Issue: "42", Stage: "plan", Body: strings.NewReader(`{"steps": []}`)})
+	fmt.Println(errors.Is(err, handoff.Invalid))
+	// Output:
+	// jg-subplanner writes .pipeline/42/plan.json
+	// true
 }

@@ -32,7 +32,7 @@ func (w *Workspace) query(f Filter) (q handoff.ArtifactQuery, err error) {
 	for _, name := range slices.Sorted(maps.Keys(f.Producer)) {
 		field, value := handoff.SlotName(name), f.Producer[name]
 		if old, twice := q.Producer[field]; twice && old != value {
-			return q, invalid("producer", name+"="+value, "the "+field+" is "+old+" already", "leave one of them out")
+			return q, invalid("producer", name+"="+value, "the "+field+" is already "+old, "leave one of them out")
 		}
 		q.Producer[field] = value
 	}
@@ -45,7 +45,7 @@ func (w *Workspace) query(f Filter) (q handoff.ArtifactQuery, err error) {
 		return q, invalid("status", f.Status, "unknown status", "the statuses are active, superseded and withdrawn")
 	}
 	if q.Status != "" && q.IncludeInactive {
-		return q, invalid("status", f.Status, "one status and every status are mutually exclusive", "leave one of them out")
+		return q, invalid("status", f.Status, "a status and IncludeInactive are mutually exclusive", "leave one of them out")
 	}
 	if q.Since, err = ParseTime("since", f.Since, w.now()); err != nil {
 		return q, err

@@ -92,7 +92,7 @@ func (w *Workspace) locate(ctx context.Context, d *handoff.Draft, p Publication)
 	case p.Path == "":
 		return invalid("publish", `""`, "path is empty", "name a file or directory")
 	case p.Filename != "":
-		return invalid("publish", p.Path, "a file name applies to a body without a file only", "leave it out; the file keeps its name")
+		return invalid("publish", p.Path, "a file name applies only to a body without a file", "leave it out; the file keeps its name")
 	}
 	if d.Path, err = w.inside(w.dirs.Root, p.Path); err == nil {
 		return nil

@@ -31,8 +31,8 @@ type ReadOptions struct {
 type Body struct {
 	handoff.Content
 
-	// Unrecorded is the path of a file that has no record, but that is where a
-	// name or a stage would have its file. Artifact is then zero.
+	// Unrecorded is the path of a file without a record that is where the file of
+	// a name or stage is expected, "" for a published body. Artifact is then zero.
 	Unrecorded string
 
 	record handoff.Hint // how to record it

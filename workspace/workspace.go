@@ -16,6 +16,25 @@
 // directory by several processes. A record that an operation reports is on
 // stable storage, and every operation that starts later sees it, in any process.
 //
+// # Operations
+//
+//   - Artifacts: [Workspace.Publish], [Workspace.Withdraw], [Workspace.List],
+//     [Workspace.Show], [Workspace.Lineage], [Workspace.History].
+//   - Bodies: [Workspace.Read], and [Workspace.Save] and [Workspace.Restore] to
+//     write one to a file.
+//   - Names of a run or session: [Workspace.Write].
+//   - Waiting: [Workspace.Watch] and [Workspace.Wait].
+//   - Searching: [Workspace.Search].
+//   - Sessions: [Workspace.OpenSession], [Workspace.AddOutput],
+//     [Workspace.CloseSession], [Workspace.FindSessions] and others.
+//   - Runs of a command: [Workspace.StartRun] and [Workspace.EndRun].
+//   - Pipelines: [Workspace.Pipelines].
+//   - Maintenance: [Workspace.Check], [Workspace.Repair], [Workspace.Unneeded],
+//     [Workspace.Collect].
+//
+// The conversation that an artifact came from is its Producer.Thread, a URI that
+// package thread reads.
+//
 // # Callers, paths and refs
 //
 // Operations take what a caller has. A path is resolved against Caller.Dir. A
@@ -25,7 +44,7 @@
 //
 // # Errors
 //
-// Errors are of type [*handoff.Error] with one of its kinds, wrapped at most;
+// Errors are of type [*handoff.Error] with one of its kinds, possibly wrapped;
 // test them with errors.Is(err, handoff.NotFound). What goes wrong after a record
 // is stored (an index or a manifest that could not be updated) is not an error
 // but a warning in the result.

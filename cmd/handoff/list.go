@@ -29,7 +29,7 @@ func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 	f.fields = map[string]*string{}
 	for _, field := range []struct{ name, value, what string }{
 		{"session", "id", "session"}, {"run", "id", "run"}, {"task", "id", "task"}, {"operation", "id", "operation"},
-		{"work", "id", "unit of work"}, {"parent-work", "id", "parent unit of work"}, {"agent", "name", "agent"}, {"thread", "URI", "thread"},
+		{"work", "id", "work"}, {"parent-work", "id", "parent work"}, {"agent", "name", "agent"}, {"thread", "URI", "thread"},
 	} {
 		f.fields[field.name] = flags.String(field.name, "", "filter by "+field.what+" `"+field.value+"`")
 	}
@@ -59,7 +59,7 @@ func (f *filterFlags) resolve() (workspace.Filter, error) {
 	}
 	for name, value := range producer {
 		if old, twice := filter.Producer[name]; twice && old != value {
-			return filter, cli.Invalid("--producer", name+"="+value, "the "+name+" is "+old+" already", "leave one of them out")
+			return filter, cli.Invalid("--producer", name+"="+value, "the "+name+" is already "+old, "leave one of them out")
 		}
 		filter.Producer[name] = value
 	}

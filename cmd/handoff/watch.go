@@ -33,7 +33,7 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command) {
 			return err
 		}
 		if f.timeout < 0 {
-			return cli.Invalid("--timeout", f.timeout.String(), "is negative", "--timeout 0 waits without end")
+			return cli.Invalid("--timeout", f.timeout.String(), "is negative", "--timeout 0 waits without a limit")
 		}
 		if c.Flags().Changed("after") {
 			after := handoff.Seq(f.after)

@@ -59,7 +59,7 @@ func (l *Log) fillHoles(c *logCheck, now time.Time) error {
 		if h.last-h.first >= maxHole {
 			return &handoff.Error{Op: "repair", Name: l.name(h.last + 1), Kind: handoff.Corrupt,
 				Err:  fmt.Errorf("records %d to %d before it are missing: the file seems to be misplaced", h.first, h.last),
-				Hint: handoff.Suggest("see every problem after you found the tool that put it there", handoff.ActionCheck)}
+				Hint: handoff.Suggest("list every problem, once you know which tool created the file", handoff.ActionCheck)}
 		}
 	}
 	if err := l.renewID(); err != nil {

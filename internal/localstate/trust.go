@@ -86,7 +86,7 @@ func irregular(dir, name string, err error) error {
 	}
 	return &handoff.Error{Op: "open workspace", Name: filepath.Join(dir, name), Kind: handoff.Corrupt,
 		Err:  fmt.Errorf("%w; it is not opened", err),
-		Hint: handoff.Advice("look at what it is, or set HANDOFF_DIR to another directory")}
+		Hint: handoff.Advice("find out what created it, or set HANDOFF_DIR to another directory")}
 }
 
 func ownedBy(info fs.FileInfo, uid int) bool {

@@ -56,12 +56,6 @@ func (f *Identity) As(a *App, w *workspace.Workspace) (*workspace.Workspace, err
 	return w.As(workspace.CallerFrom(a.Dir, a.Getenv, p)), nil
 }
 
-// Resolve is As for the identity alone.
-func (f *Identity) Resolve(a *App) (handoff.Producer, error) {
-	p, err := f.given()
-	return workspace.CallerFrom(a.Dir, a.Getenv, p).Producer, err
-}
-
 // given returns the producer that the flags describe.
 func (f *Identity) given() (handoff.Producer, error) {
 	p := f.Producer

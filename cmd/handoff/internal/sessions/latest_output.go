@@ -14,7 +14,7 @@ func latestCommand(a *cli.App) *cobra.Command {
 		Short: "Print the path of an agent's newest completed output",
 		Long: `Latest-output prints the absolute path of the newest output of a type. It is
 taken from the newest completed session of the agent whose workflow name matches
-and which has such an output. Exit code 3: there is none.`,
+and which has such an output. The exit code is 3 if there is none.`,
 		Example: "  handoff session latest-output casey '^deep-dive-' document",
 		Args:    cli.Exactly(3, "an agent, a regular expression and a type"),
 	}
