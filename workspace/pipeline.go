@@ -182,7 +182,8 @@ func (p Pipelines) Get(ctx context.Context, issue, stage string) (f PipelineFile
 // Gate checks whether a stage is ready to build on. For the stages implement and
 // git it compares the files that changed since base, a commit, by default the
 // merge base of HEAD and the main branch; for other stages base must be empty.
-// The gate of a broken artifact is not an error: see PipelineGate.Pass.
+// The gate of a broken artifact, or of one whose verdict is FAIL, is not an error:
+// see PipelineGate.Pass.
 func (p Pipelines) Gate(ctx context.Context, issue, stage, base string) (g PipelineGate, err error) {
 	err = p.run(ctx, issue, (*pipeline.Runs).Read, func(r *pipeline.Runs, s pipeline.State) error {
 		st, err := r.Pipeline.Stage(stage)
@@ -201,6 +202,10 @@ func (p Pipelines) Gate(ctx context.Context, issue, stage, base string) (g Pipel
 			return invalid("gate", st.Name, "a base applies to the stages implement and git only", "leave it out")
 		}
 		g = pipeline.Gate(r.Pipeline, st.Name, s, scope)
+		if g.Rejected {
+			step := pipeline.Next(r.Pipeline, s)
+			g.Next = &step
+		}
 		return nil
 	})
 	return g, err

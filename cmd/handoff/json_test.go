@@ -315,6 +315,8 @@ func answerPipelines(c *console, answer func(object, line string)) {
 	c.write(".pipeline/42/state.yaml", "issue: 42\nstatus: completed\ncomplexity: standard\n")
 	answer("validation-list", "pipeline validate .pipeline/42/worker-result.json .pipeline/42/test-result.json")
 	answer("verdict", "pipeline gate 42 test")
+	c.write(".pipeline/42/test-result.json", `{"verdict":"FAIL","phase_1":{"unit":{"status":"FAIL"}}}`)
+	answer("verdict", "pipeline gate 42 test")
 	answer("attempt-list", "pipeline history 42")
 	answer("brief", "pipeline brief 42 --for jg-worker")
 	answer("trace", "pipeline trace 42")

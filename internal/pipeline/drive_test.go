@@ -116,7 +116,7 @@ func TestDriversEnd(t *testing.T) {
 	t.Parallel()
 	drivers := 24
 	if os.Getenv("HANDOFF_LONG") != "" {
-		drivers = 2000
+		drivers = 400
 	}
 	s := newFixture(t)
 	for seed := range drivers {

@@ -32,8 +32,17 @@ func (f Finding) String() string { return fmt.Sprintf("[%s] %s: %s", f.Level, f.
 type GateResult struct {
 	Stage    string    `json:"stage"`
 	Findings []Finding `json:"findings"`
-	Pass     bool      `json:"pass"`            // no finding is an error: the next stage can start
+	Pass     bool      `json:"pass"`            // no finding is an error and the verdict is not FAIL: the next stage can start
 	Scope    *Scope    `json:"scope,omitempty"` // the changes that were compared, nil if there were none
+	Next     *Step     `json:"next,omitempty"`  // the next step of the run, if the verdict is FAIL
+	Rejected bool      `json:"-"`               // the verdict of the artifact is FAIL
+}
+
+// Compat returns the result that the legacy script gives, for which a verdict of
+// FAIL is no error.
+func (v GateResult) Compat() GateResult {
+	v.Pass, v.Rejected, v.Next = len(v.Errors()) == 0, false, nil
+	return v
 }
 
 // Errors returns the findings that stop a run.
@@ -61,10 +70,15 @@ func (v GateResult) String() string {
 	switch errs, warnings := len(v.Errors()), len(v.Warnings()); {
 	case errs > 0:
 		fmt.Fprintf(&b, "%d error(s), %d warning(s) - FAIL\n", errs, warnings)
+	case v.Rejected:
+		fmt.Fprintf(&b, "The verdict of stage '%s' is FAIL - FAIL\n", v.Stage)
 	case warnings > 0:
 		fmt.Fprintf(&b, "%d warning(s) - PASS with warnings\n", warnings)
 	default:
 		fmt.Fprintf(&b, "All invariants passed for stage '%s' - PASS\n", v.Stage)
+	}
+	if v.Next != nil {
+		fmt.Fprintf(&b, "next: %s (%s)\n", strings.TrimSpace(v.Next.Agent+" "+v.Next.Stage), strings.ReplaceAll(v.Next.Reason, "\n", " "))
 	}
 	return b.String()
 }
@@ -72,7 +86,8 @@ func (v GateResult) String() string {
 // Gate checks a stage's artifact against its contract, for consistency, and
 // against the artifacts of earlier stages. A scope, if there is one, contains the
 // changed files; they are compared with the plan and with the worker's own list.
-// A stage that is not in the pipeline is one error. Gate changes nothing.
+// A stage that is not in the pipeline is one error. An artifact whose verdict is
+// FAIL does not pass, even if it is consistent. Gate changes nothing.
 func Gate(p *contract.Pipeline, name string, s State, scope *Scope) GateResult {
 	v := &GateResult{Stage: name, Findings: []Finding{}, Scope: scope}
 	if stage, err := p.Stage(name); err != nil {
@@ -80,8 +95,9 @@ func Gate(p *contract.Pipeline, name string, s State, scope *Scope) GateResult {
 	} else {
 		v.Stage = stage.Name
 		v.gate(p, stage, s)
+		v.Rejected = strings.EqualFold(text(s.Outputs[stage.Name].Report.Value["verdict"]), "FAIL")
 	}
-	v.Pass = len(v.Errors()) == 0
+	v.Pass = len(v.Errors()) == 0 && !v.Rejected
 	return *v
 }
 

@@ -74,6 +74,7 @@ func TestGate(t *testing.T) {
 		{"PASS with a blocker", "review", with("review", `"blockers":[{"file":"a.go","line":1}]`), nil, "verdict_consistent"},
 		{"PASS with a concern", "review", with("review", `"concerns":[{"file":"a.go","line":1}]`), nil, "verdict_consistent"},
 		{"PASS with nits", "review", with("review", `"nits":[{"description":"d"}]`), nil, ""},
+		{"FAIL with a concern", "review", with("review", `"verdict":"FAIL","concerns":[{"file":"a.go","line":1}]`), nil, ""},
 		{"FAIL without findings", "review", with("review", `"verdict":"FAIL"`), nil, "verdict_consistent"},
 		{"findings without a file or line", "review", with("review", `"verdict":"FAIL","blockers":[{"line":0,"file":"a"}],"concerns":[{"file":"","line":2}]`), nil, "finding_has_line finding_has_file"},
 		{"findings that are strings", "review", with("review", `"verdict":"FAIL","blockers":["x"]`), nil, "finding_has_file"},
@@ -104,8 +105,12 @@ func TestGate(t *testing.T) {
 			if got := checks(v); got != tt.want {
 				t.Errorf("got %s, want %s\n%s", got, tt.want, v)
 			}
-			if got, want := v.Pass, !hasError(tt.want); got != want {
-				t.Errorf("Pass = %v, want %v", got, want)
+			if got, want := v.Compat().Pass, !hasError(tt.want); got != want {
+				t.Errorf("Compat().Pass = %v, want %v", got, want)
+			}
+			verdict := strings.Contains(tt.files[tt.stage], `"verdict":"FAIL"`)
+			if got, want := v.Pass, !hasError(tt.want) && !verdict; got != want || v.Rejected != verdict {
+				t.Errorf("Pass = %v, Rejected = %v, want %v, %v", got, v.Rejected, want, verdict)
 			}
 		})
 	}

@@ -252,6 +252,9 @@ replaces.
 artifact is consistent with itself and with earlier artifacts: the verdict of a
 test agrees with its checks, the verdict of a review with its blockers and
 concerns, and the files that changed in git with the plan and the worker's list.
+A stage whose verdict is FAIL is not ready to build on: the exit code is 1, and
+` + "`gate`" + ` prints what comes next. With --compat only the checks count, as in check.py,
+which it replaces.
 
 `
 
