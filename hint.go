@@ -68,4 +68,5 @@ const (
 	ActionSubmit                      Action = "submit stage"         // ISSUE NAME PATH
 	ActionArchive                     Action = "archive pipeline run" // ISSUE
 	ActionValidate                    Action = "validate"             // PATH
+	ActionValidateAs                  Action = "validate as stage"    // PATH STAGE
 )

@@ -45,7 +45,10 @@ func searchHint(env ...string) string {
 	if len(env) == 0 {
 		return uriHint
 	}
-	return "to search other directories, set " + strings.Join(env, ", ")
+	if len(env) > 1 {
+		return "to search other directories, set one of " + strings.Join(env, ", ")
+	}
+	return "to search other directories, set " + env[0]
 }
 
 // UnreadableError returns the error for a file that can't be read: NotFound if

@@ -81,6 +81,7 @@ func badLocation(name, reason string, backends []Backend) error {
 		known = append(known, b.Scheme+":")
 	}
 	slices.Sort(known)
+	schemes := "a URL with the scheme " + strings.Join(known, " or ")
 	return &handoff.Error{Op: "open log", Name: name, Kind: handoff.Invalid, Err: errors.New("HANDOFF_LOG: " + reason),
-		Hint: handoff.Advice("set HANDOFF_LOG to one of " + strings.Join(known, ", ") + " or unset it")}
+		Hint: handoff.Advice("set HANDOFF_LOG to " + schemes + ", or unset it")}
 }

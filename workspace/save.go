@@ -45,7 +45,7 @@ func (w *Workspace) Restore(ctx context.Context, b Body) (string, error) {
 	}
 	if a.Root == handoff.SessionRoot || a.Root == "" && a.Worktree != w.dirs.Linked {
 		return "", &handoff.Error{Op: "write", Name: a.Path, Kind: handoff.Unavailable, Err: errors.New("its path is not inside this workspace"),
-			Hint: handoff.Suggest("write it elsewhere", handoff.ActionReadTo, a.ID, "PATH")}
+			Hint: elsewhere(a)}
 	}
 	root := w.files
 	if a.Root == handoff.RuntimeRoot {
@@ -58,14 +58,14 @@ func (w *Workspace) Restore(ctx context.Context, b Body) (string, error) {
 	}
 	name := filepath.FromSlash(a.Path)
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return "", unsaved(a.Path, err)
+		return "", unrestored(a, err)
 	}
 	dir, err := root.OpenRoot(filepath.Dir(name))
 	if err != nil {
-		return "", unsaved(a.Path, err)
+		return "", unrestored(a, err)
 	}
 	defer dir.Close()
-	return a.Path, unsaved(a.Path, save(ctx, b.Content, dir, filepath.Base(name)))
+	return a.Path, unrestored(a, save(ctx, b.Content, dir, filepath.Base(name)))
 }
 
 // save writes a body under a name in dir that does not exist.
@@ -132,7 +132,23 @@ func unsaved(name string, err error) error {
 	case errors.Is(err, fs.ErrExist):
 		e.Kind, e.Err, e.Hint = handoff.Conflict, errors.New("already exists"), handoff.Advice("name a new path")
 	case errors.Is(err, fs.ErrNotExist):
-		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("%s is not a directory", filepath.Dir(name))
+		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("directory %s does not exist", filepath.Dir(name))
 	}
 	return e
+}
+
+// unrestored gives an error of writing a body back to its path its kind.
+func unrestored(a handoff.Artifact, err error) error {
+	var e *handoff.Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	if errors.As(unsaved(a.Path, err), &e) {
+		e.Hint = elsewhere(a)
+	}
+	return e
+}
+
+func elsewhere(a handoff.Artifact) handoff.Hint {
+	return handoff.Suggest("write it elsewhere", handoff.ActionReadTo, a.ID, "PATH")
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // watchFlags are those that watch and wait share.
@@ -52,7 +54,7 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command) {
 			}
 			printed, last, err := do(ctx, a, w, o)
 			if errors.Is(err, context.DeadlineExceeded) {
-				return timedOut(c.Name(), f.timeout, printed, last)
+				return timedOut(c, f.timeout, printed, last)
 			}
 			return err
 		})
@@ -60,14 +62,37 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command) {
 }
 
 // timedOut is the error of a watch that --timeout ended.
-func timedOut(op string, timeout time.Duration, printed int, last handoff.Seq) error {
-	e := &handoff.Error{Op: op, Kind: handoff.Unavailable, Err: fmt.Errorf("timed out after %s with no match", timeout),
+func timedOut(c *cobra.Command, timeout time.Duration, printed int, last handoff.Seq) error {
+	e := &handoff.Error{Op: c.Name(), Kind: handoff.Unavailable, Err: fmt.Errorf("timed out after %s with no match", timeout),
 		Hint: handoff.Suggest("list what exists", handoff.ActionList)}
 	if printed > 0 {
-		e.Err = fmt.Errorf("stopped after %s (%d artifacts)", timeout, printed)
-		e.Hint = handoff.Suggest("resume", handoff.ActionWatchAfter, strconv.FormatInt(int64(last), 10))
+		e.Err = fmt.Errorf("stopped after %s (printed %d)", timeout, printed)
+		e.Hint = handoff.Advice("to resume, run: " + cli.CommandLine(handoff.ActionWatchAfter, strconv.FormatInt(int64(last), 10)) + givenFilters(c))
 	}
 	return e
+}
+
+// givenFilters returns the flags of a watch as they were given, except those
+// of where it starts and ends.
+func givenFilters(c *cobra.Command) string {
+	var line strings.Builder
+	c.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		list, isList := f.Value.(pflag.SliceValue)
+		switch {
+		case f.Name == "after" || f.Name == "timeout":
+			return
+		case f.Value.Type() == "bool":
+			line.WriteString(" --" + f.Name)
+			return
+		case isList:
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			line.WriteString(" --" + f.Name + " " + cli.ShellWord(value))
+		}
+	})
+	return line.String()
 }
 
 func watchCommand(a *cli.App) *cobra.Command {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"strconv"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -26,11 +25,9 @@ type Page struct {
 // newline, so that the pages of a body concatenate to its bytes. Its kind is
 // Invalid.
 func CopyPage(w io.Writer, r io.ReadSeeker, s Span) (Page, error) {
-	for _, n := range []int64{s.Offset, s.Limit} {
-		if n < 0 {
-			return Page{}, &handoff.Error{Op: "read", Name: strconv.FormatInt(n, 10), Kind: handoff.Invalid, Err: errors.New("is negative"),
-				Hint: handoff.Advice("offsets start at 0, and a limit of 0 selects everything after the offset")}
-		}
+	if s.Offset < 0 || s.Limit < 0 {
+		return Page{}, &handoff.Error{Op: "read", Kind: handoff.Invalid, Err: errors.New("offset and limit must not be negative"),
+			Hint: handoff.Advice("offsets start at 0, and a limit of 0 selects everything after the offset")}
 	}
 	if s.Bytes {
 		return copyBytes(w, r, s)

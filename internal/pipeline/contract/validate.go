@@ -2,9 +2,11 @@ package contract
 
 import (
 	"cmp"
+	"errors"
 	"path"
 	"slices"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonschema"
 )
 
@@ -70,6 +72,10 @@ func (p *Pipeline) ValidateFiles(stage string, files []string, read func(name st
 	list := []Validation{}
 	for _, file := range files {
 		s, err := p.Stage(cmp.Or(stage, path.Base(file)))
+		if err != nil && stage == "" {
+			err = &handoff.Error{Op: "validate", Name: file, Kind: handoff.Invalid, Err: errors.New("no stage has an artifact of this name"),
+				Hint: handoff.Suggest("name the stage", handoff.ActionValidateAs, file, "STAGE")}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -42,6 +42,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionSubmit:     "pipeline put % % %",
 	handoff.ActionArchive:    "pipeline archive %",
 	handoff.ActionValidate:   "pipeline validate %",
+	handoff.ActionValidateAs: "pipeline validate % --stage %",
 }
 
 // CommandLine returns the command that performs an action, as a person would

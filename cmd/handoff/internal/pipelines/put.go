@@ -20,10 +20,11 @@ func putCommand(a *app) *cobra.Command {
 it to .pipeline/ISSUE and prints the path. With - the artifact is read from
 standard input. Earlier attempts can be read with handoff read --rev.
 
-Only the writer of a stage can submit its artifact. --as or HANDOFF_AGENT names
-the agent. The record contains what the artifact was made from: the current
-inputs of its writer, or the artifacts that --from names. The same artifact made
-from the same inputs adds no attempt, unless handoff pipeline next asks for it.
+The agent that --as or HANDOFF_AGENT names must be the writer of the stage. So
+must produced_by in the artifact, if it is set. The record contains what the
+artifact was made from: the current inputs of its writer, or the artifacts that
+--from names. The same artifact made from the same inputs adds no attempt,
+unless handoff pipeline next asks for it.
 
 An invalid artifact changes nothing; every problem is printed, with its JSON
 pointer.`,
