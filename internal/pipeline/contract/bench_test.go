@@ -19,7 +19,7 @@ func BenchmarkValidate(b *testing.B) {
 	p := builtin()
 	b.Run("contract", func(b *testing.B) {
 		for b.Loop() {
-			if r, err := p.Validate("plan", in); err != nil || !r.Valid() {
+			if r, err := validate(p, "plan", in); err != nil || !r.Valid() {
 				b.Fatal(r, err)
 			}
 		}

@@ -29,16 +29,6 @@ type Report struct {
 // Valid reports whether there are no errors.
 func (r Report) Valid() bool { return len(r.Errors) == 0 }
 
-// Validate validates an artifact against the contract of the named stage. It
-// returns an error of kind Invalid if there is no such stage.
-func (p *Pipeline) Validate(stage string, b []byte) (Report, error) {
-	s, err := p.Stage(stage)
-	if err != nil {
-		return Report{}, err
-	}
-	return s.Validate(b), nil
-}
-
 // Validate validates an artifact against the stage's contract. Wrong types,
 // values and structures are errors; unknown and deprecated keys are warnings.
 func (s *Stage) Validate(b []byte) Report {

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/spf13/cobra"
@@ -38,27 +36,6 @@ func Pairs(flag string, list []string) (map[string]string, error) {
 		m[key] = value
 	}
 	return m, nil
-}
-
-// Moment parses a time: an age, a date, or RFC 3339.
-func Moment(flag, text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 100_000 {
-			return now.AddDate(0, 0, -n), nil
-		}
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"} {
-		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, Invalid("", flag, fmt.Sprintf("invalid time %q", text), "write 2h, 3d, 2006-01-02 or RFC 3339 (2006-01-02T15:04:05Z)")
 }
 
 // Absolute returns a path that is relative to dir as an absolute path.
