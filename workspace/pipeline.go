@@ -179,9 +179,10 @@ func (p Pipelines) Get(ctx context.Context, issue, stage string) (f PipelineFile
 	return f, err
 }
 
-// Gate checks whether a stage is ready to build on. For the stages implement and
-// git it compares the files that changed since base, a commit, by default the
-// merge base of HEAD and the main branch; for other stages base must be empty.
+// Gate checks whether a stage is ready to build on. If the stage has the
+// check changes or merge, it compares the files that changed since base, a commit,
+// by default the merge base of HEAD and the main branch; otherwise base must be
+// empty.
 // The gate of a broken artifact, or of one whose verdict is FAIL, is not an error:
 // see PipelineGate.Pass.
 func (p Pipelines) Gate(ctx context.Context, issue, stage, base string) (g PipelineGate, err error) {
@@ -192,14 +193,14 @@ func (p Pipelines) Gate(ctx context.Context, issue, stage, base string) (g Pipel
 		}
 		var scope *pipeline.Scope
 		switch {
-		case pipeline.ComparesChanges(st.Name):
+		case pipeline.ComparesChanges(st):
 			changes, err := pipeline.Changes(ctx, pipeline.RunGit, p.w.dirs.Root, base)
 			if err != nil {
 				return err
 			}
 			scope = &changes
 		case base != "":
-			return invalid("gate", st.Name, "a base applies to the stages implement and git only", "leave it out")
+			return invalid("gate", st.Name, "a base applies to stages whose gate compares changed files", "leave it out")
 		}
 		g = pipeline.Gate(r.Pipeline, st.Name, s, scope)
 		if g.Rejected {

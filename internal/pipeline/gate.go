@@ -107,20 +107,22 @@ func (v *GateResult) gate(p *contract.Pipeline, stage *contract.Stage, s State) 
 		v.error(existsCheck(stage), "", "%s not found or empty%s", stage.Artifact, firstError(out))
 	}
 	a := out.Report.Value
-	switch stage.Name {
-	case "plan":
-		v.plan(a)
-	case "implement":
-		v.implement(p, s, a)
-	case "test":
-		v.test(a)
-	case "review":
-		v.review(a)
-	case "git":
-		v.git(s)
+	for _, check := range stage.Checks {
+		switch check {
+		case contract.CheckPlan:
+			v.plan(a)
+		case contract.CheckChanges:
+			v.implement(p, s, a)
+		case contract.CheckTests:
+			v.test(a)
+		case contract.CheckReview:
+			v.review(a)
+		case contract.CheckMerge:
+			v.git(p, s)
+		}
 	}
 	if a != nil {
-		v.tiers(s, stage.Name, a)
+		v.tiers(s, stage, a)
 		v.contract(out.Report)
 	}
 }
@@ -313,8 +315,8 @@ func (v *GateResult) review(a map[string]any) {
 
 // tiers checks the tiers in an artifact: a complex issue can't be worked on in the
 // fast tier, and an escalation leads to a higher tier.
-func (v *GateResult) tiers(s State, stage string, a map[string]any) {
-	if stage != "plan" && s.Complexity == "complex" && text(a["tier_used"]) == "fast" {
+func (v *GateResult) tiers(s State, stage *contract.Stage, a map[string]any) {
+	if !stage.Has(contract.CheckPlan) && s.Complexity == "complex" && text(a["tier_used"]) == "fast" {
 		v.error("tier_complex_no_fast", "/tier_used", "the fast tier is not allowed for a complex issue")
 	}
 	for i, step := range list(a["escalation_history"]) {

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
 // checks returns the checks of the findings, warnings with a question mark.
@@ -144,6 +146,65 @@ func TestGateLines(t *testing.T) {
 	} {
 		if got := pipeline.Gate(p, tt.stage, read(t, p, tt.files), tt.scope).String(); got != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.stage, got, tt.want)
+		}
+	}
+}
+
+// TestChecksBelongToTheDefinition checks that a gate has the rules that the
+// definition of its stage names, whatever the stage is called.
+func TestChecksBelongToTheDefinition(t *testing.T) {
+	p, err := contract.Load(fstest.MapFS{"p.yaml": {Data: []byte(`
+stages:
+  - {name: plan, optional: true}
+  - {name: test, optional: true}
+  - {name: review, optional: true, checks: []}
+  - {name: blueprint, artifact: blueprint.json, writer: w, after: plan, schema: {type: object}, checks: [plan]}
+  - {name: work, artifact: work.json, writer: w, after: implement, schema: {type: object}, checks: [changes]}
+  - {name: verify, artifact: verify.json, writer: w, after: test, schema: {type: object}, checks: [tests]}
+  - {name: audit, artifact: audit.json, writer: w, after: review, schema: {type: object}, checks: [review]}
+  - {name: ship, artifact: ship.json, writer: w, after: git, schema: {type: object}, checks: [merge]}
+  - {name: plain, artifact: plain.json, writer: w, after: git, schema: {type: object}}
+`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := func(others ...string) map[string]string {
+		files := map[string]string{"blueprint": valid["plan"], "work": valid["implement"], "verify": valid["test"], "audit": valid["review"], "ship": "{}"}
+		for i := 0; i < len(others); i += 2 {
+			files[others[i]] = others[i+1]
+		}
+		return files
+	}
+	for _, tt := range []struct {
+		stage string
+		files map[string]string
+		want  string
+	}{
+		{"blueprint", all(), ""},
+		{"blueprint", all("blueprint", `{}`), "affected_files steps ac_mapping"},
+		{"blueprint", all("blueprint", change(t, valid["plan"], `"complexity":"complex","tier_used":"fast"`)), ""},
+		{"work", all(), ""},
+		{"work", all("blueprint", change(t, valid["plan"], `"affected_files":["b.go"]`)), "claim_planned scope_extra scope_missing?"},
+		{"work", all("blueprint", change(t, valid["plan"], `"complexity":"complex"`), "work", change(t, valid["implement"], `"tier_used":"fast"`)), "tier_complex_no_fast"},
+		{"verify", all("verify", `{"verdict":"PASS","phase_1":{"u":{"result":"FAIL"}}}`), "verdict_consistent"},
+		{"audit", all("audit", `{"verdict":"PASS","blockers":["x"]}`), "verdict_consistent finding_has_file"},
+		{"review", all("review", change(t, valid["review"], `"blockers":[{"file":"a.go","line":1}]`)), ""},
+		{"ship", all(), ""},
+		{"ship", all("verify", `{"verdict":"FAIL"}`), "tests_passed"},
+		{"ship", all("test", change(t, valid["test"], fail)), "tests_passed"},
+		{"ship", all("audit", `{"verdict":"FAIL"}`), "review_passed"},
+		{"plain", all("plain", `{"verdict":"PASS","phase_1":{"u":{"result":"FAIL"}}}`), ""},
+	} {
+		stage, err := p.Stage(tt.stage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var scope *pipeline.Scope
+		if pipeline.ComparesChanges(stage) {
+			scope = &pipeline.Scope{Changed: []string{"a.go"}}
+		}
+		if v := pipeline.Gate(p, tt.stage, read(t, p, tt.files), scope); checks(v) != tt.want {
+			t.Errorf("%s: got %s, want %s\n%s", tt.stage, checks(v), tt.want, v)
 		}
 	}
 }

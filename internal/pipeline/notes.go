@@ -57,13 +57,14 @@ func Derive(p *contract.Pipeline, s State) Notes {
 		}
 	}
 	status := "pending"
-	if n.Stages["implement"].Result == "completed" {
+	if _, work := s.checked(p, contract.CheckChanges); outcome(work) == "completed" {
 		status = "implemented"
 	}
-	if n.Stages["test"].Result == "PASS" && Gate(p, "test", s, nil).Pass {
+	if test, result := s.checked(p, contract.CheckTests); outcome(result) == "PASS" && Gate(p, test.Name, s, nil).Pass {
 		status = "verified"
 	}
-	mapping := object(s.Outputs["plan"].Report.Value["acceptance_mapping"])
+	_, plan := s.checked(p, contract.CheckPlan)
+	mapping := object(plan["acceptance_mapping"])
 	for _, id := range sortedKeys(mapping) {
 		n.Criteria = append(n.Criteria, Criterion{ID: id, Mapped: !unmapped(mapping[id]), Status: status})
 	}

@@ -141,7 +141,9 @@ var exempt = []string{Folder + "/", ".handoff/"}
 
 // ComparesChanges reports whether the gate of a stage compares the files that
 // changed in the repository.
-func ComparesChanges(stage string) bool { return stage == "implement" || stage == "git" }
+func ComparesChanges(stage *contract.Stage) bool {
+	return stage.Has(contract.CheckChanges) || stage.Has(contract.CheckMerge)
+}
 
 // implement compares three lists: the planned files, the files that the worker
 // lists, and the files that changed according to git.
@@ -169,9 +171,8 @@ func (v *GateResult) implement(p *contract.Pipeline, s State, a map[string]any) 
 
 // planned returns the files of the plan, nil if the issue needs no plan.
 func (v *GateResult) planned(p *contract.Pipeline, s State) ([]string, bool) {
-	stage, err := p.Stage("plan")
-	plan := s.Outputs["plan"].Report.Value
-	if err != nil || plan == nil && stage.Skip != "" && stage.Skip == s.Complexity {
+	stage, plan := s.checked(p, contract.CheckPlan)
+	if stage == nil || plan == nil && stage.Skip != "" && stage.Skip == s.Complexity {
 		return nil, true
 	}
 	if plan == nil {
@@ -205,18 +206,22 @@ func (v *GateResult) scope(planned, claimed []string, hasResult bool) {
 }
 
 // git checks that tests and review passed before anything is merged.
-func (v *GateResult) git(s State) {
-	switch result := outcome(s.Outputs["test"].Report.Value); result {
-	case "PASS":
-	case "SKIP":
-		v.warn("tests_passed", "", "the tests were skipped")
-	default:
-		v.error("tests_passed", "", "the tests did not pass%s", colon(result))
+func (v *GateResult) git(p *contract.Pipeline, s State) {
+	for _, result := range s.outcomes(p, contract.CheckTests) {
+		switch result {
+		case "PASS":
+		case "SKIP":
+			v.warn("tests_passed", "", "the tests were skipped")
+		default:
+			v.error("tests_passed", "", "the tests did not pass%s", colon(result))
+		}
 	}
-	if result := outcome(s.Outputs["review"].Report.Value); result != "PASS" {
-		v.error("review_passed", "", "the review did not pass%s", colon(result))
+	for _, result := range s.outcomes(p, contract.CheckReview) {
+		if result != "PASS" {
+			v.error("review_passed", "", "the review did not pass%s", colon(result))
+		}
 	}
-	if plan := s.Outputs["plan"].Report.Value; plan != nil {
+	if _, plan := s.checked(p, contract.CheckPlan); plan != nil {
 		v.scope(append([]string{}, texts(plan["affected_files"])...), nil, false)
 	}
 }

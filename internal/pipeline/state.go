@@ -125,7 +125,7 @@ func readFolder(workspace *os.Root, p *contract.Pipeline, issue, folder string) 
 	if s.Notes, err = readFile(dir, contract.StateFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return s, s.readError(err)
 	}
-	s.Complexity = s.complexity()
+	s.Complexity = s.complexity(p)
 	return s, nil
 }
 
@@ -212,8 +212,35 @@ func outcome(artifact map[string]any) string {
 	return ""
 }
 
-func (s *State) complexity() string {
-	if v := text(s.Outputs["plan"].Report.Value["complexity"]); v != "" {
+// checked returns the last stage with a check that has an artifact, and the
+// artifact. If none has one, it is the first stage with the check, or nil.
+func (s *State) checked(p *contract.Pipeline, c contract.Check) (stage *contract.Stage, artifact map[string]any) {
+	for _, st := range p.Stages {
+		if a := s.Outputs[st.Name].Report.Value; st.Has(c) && (stage == nil || a != nil) {
+			stage, artifact = st, a
+		}
+	}
+	return stage, artifact
+}
+
+// outcomes returns the outcomes of the stages with a check, "" for a missing one.
+// An optional stage may be missing if another one is there.
+func (s *State) outcomes(p *contract.Pipeline, c contract.Check) []string {
+	var list []string
+	for _, stage := range p.Stages {
+		if out, ok := s.Outputs[stage.Name]; stage.Has(c) && (ok || !stage.Optional && !stage.Detour) {
+			list = append(list, outcome(out.Report.Value))
+		}
+	}
+	if stage, _ := s.checked(p, c); stage != nil && len(list) == 0 {
+		return []string{""}
+	}
+	return list
+}
+
+func (s *State) complexity(p *contract.Pipeline) string {
+	_, plan := s.checked(p, contract.CheckPlan)
+	if v := text(plan["complexity"]); v != "" {
 		return v
 	}
 	var notes struct {

@@ -13,18 +13,18 @@ import (
 func Summary(stage *contract.Stage, a map[string]any) string {
 	line := outcome(a)
 	count := func(field, noun string) string { return countOf(len(list(a[field])), noun) }
-	switch stage.Name {
-	case "plan":
+	switch {
+	case stage.Has(contract.CheckPlan):
 		criteria := "criteria"
 		if len(object(a["acceptance_mapping"])) == 1 {
 			criteria = "criterion"
 		}
 		return fmt.Sprintf("%s, %s, %d %s", count("affected_files", "file"), count("steps", "step"), len(object(a["acceptance_mapping"])), criteria)
-	case "implement":
+	case stage.Has(contract.CheckChanges):
 		return join(line, count("files_changed", "file"), count("blockers", "blocker"))
-	case "test":
+	case stage.Has(contract.CheckTests):
 		return join(line, failures(a))
-	case "review":
+	case stage.Has(contract.CheckReview):
 		return join(line, count("blockers", "blocker"), count("concerns", "concern"), count("nits", "nit"))
 	}
 	return line

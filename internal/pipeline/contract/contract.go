@@ -47,11 +47,29 @@ type Stage struct {
 	Detour   bool     `yaml:"detour"`   // entered by a route only
 	Skip     string   `yaml:"skip"`     // the complexity of issues that do not need it
 	Routes   []Route  `yaml:"routes"`
+	Checks   []Check  `yaml:"checks"` // what its gate checks beside the contract
 
 	after  string // the stage that a project's stage was inserted after
 	schema func() *jsonschema.Schema
 	assess bool
 }
+
+// A Check is a set of rules that a gate applies to an artifact. A stage has the
+// rules that its definition names, whatever the stage is called.
+type Check string
+
+const (
+	CheckPlan    Check = "plan"    // the steps of a plan and its affected files agree, and each criterion has a test
+	CheckChanges Check = "changes" // the changed files agree with the plan and with the worker's list
+	CheckTests   Check = "tests"   // the verdict of a test result agrees with its checks
+	CheckReview  Check = "review"  // the verdict of a review agrees with its findings
+	CheckMerge   Check = "merge"   // tests and review passed, and the changed files agree with the plan
+)
+
+var checks = []Check{CheckPlan, CheckChanges, CheckTests, CheckReview, CheckMerge}
+
+// Has reports whether the gate of a stage has a check.
+func (s *Stage) Has(c Check) bool { return slices.Contains(s.Checks, c) }
 
 // A Route maps an outcome to a stage or to an agent that writes no artifact. The
 // first matching route of a stage is used.
@@ -169,6 +187,11 @@ func (s *Stage) check(stages []string) error {
 		return fmt.Errorf("retries is %d", s.Retries)
 	case s.schema == nil:
 		return errors.New("has no schema")
+	}
+	for _, c := range s.Checks {
+		if !slices.Contains(checks, c) {
+			return fmt.Errorf("unknown check %q (use %v)", c, checks)
+		}
 	}
 	for i, r := range s.Routes {
 		if (r.To == "") == (r.Ask == "") {

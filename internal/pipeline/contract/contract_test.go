@@ -308,6 +308,7 @@ func TestInvalidProjectFiles(t *testing.T) {
 		{"no schema file", stage + "t.json}", "", "t.json"},
 		{"no schema", "stages: [{name: lint, artifact: lint-result.json, writer: w, after: plan}]", "", "has no schema"},
 		{"bad schema", stage + "{type: 7}}", "", "lint"},
+		{"unknown check", "stages: [{name: plan, checks: [plans]}]", "", `unknown check "plans"`},
 		{"unknown key", "stages: [{name: plan, wirter: w}]", "", "line 1: invalid YAML"},
 		{"repeated key", "self_assessment: optional\nself_assessment: required", "", "line 2: invalid YAML"},
 		{"need", "self_assessment: sometimes", "", "optional or required"},

@@ -67,9 +67,9 @@ func markdown(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString(intro)
 	p := builtin()
-	b.WriteString("## Stages\n\n| stage | content | file | written by | read by | retries |\n|---|---|---|---|---|---|\n")
+	b.WriteString("## Stages\n\n| stage | content | file | written by | read by | retries | checks |\n|---|---|---|---|---|---|---|\n")
 	for _, s := range p.Stages {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d |\n", s.Name, s.Purpose, code(s.Files()...), code(s.Writer), code(s.Readers...), s.Retries)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d | %v |\n", s.Name, s.Purpose, code(s.Files()...), code(s.Writer), code(s.Readers...), s.Retries, strings.Trim(fmt.Sprint(s.Checks), "[]"))
 	}
 	b.WriteString(routesIntro)
 	for _, s := range p.Stages {
@@ -279,7 +279,11 @@ const outro = `
 
 A project changes the pipeline with files .handoff/pipelines/*.yaml, which are
 applied in the order of their names. In an existing stage, a file replaces the
-keys it contains. A new stage names the stage it comes after. A schema is inline or
+keys it contains. A new stage names the stage it comes after. The key
+checks names the rules of its gate; a stage without it has none beside its schema:
+plan, changes, tests, review and merge are those of the built-in stages. A stage
+that takes the place of plan, for example, needs checks: [plan], and its artifact
+the fields of plan.json. A schema is inline or
 a file in the same folder.
 
 ` + "```yaml" + `
