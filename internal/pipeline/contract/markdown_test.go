@@ -279,12 +279,13 @@ const outro = `
 
 A project changes the pipeline with files .handoff/pipelines/*.yaml, which are
 applied in the order of their names. In an existing stage, a file replaces the
-keys it contains. A new stage names the stage it comes after. The key
-checks names the rules of its gate; a stage without it has none beside its schema:
-plan, changes, tests, review and merge are those of the built-in stages. A stage
-that takes the place of plan, for example, needs checks: [plan], and its artifact
-the fields of plan.json. A schema is inline or
+keys it contains. A new stage names the stage it comes after. A schema is inline or
 a file in the same folder.
+
+The key checks names the rules of a stage's gate: plan, changes, tests, review or
+merge, as in the table of stages. A stage without it has no rules beside its
+schema. A stage in place of plan, for example, has checks: [plan], and its
+artifact the fields of plan.json.
 
 ` + "```yaml" + `
 # .handoff/pipelines/team.yaml
