@@ -22,8 +22,14 @@ import (
 // Kinds: NotFound, Conflict (several match; the hint lists them), Invalid.
 func (w *Workspace) Resolve(ctx context.Context, ref string) (string, error) {
 	found, err := w.find(ctx, ref, false)
-	if err == nil && found.Unrecorded() {
-		err = unrecorded("find", ref, found.File, handoff.Suggest("record it", handoff.ActionWrite, ref, found.File))
+	switch {
+	case err == nil && found.Unrecorded():
+		err = unrecorded("find", ref, found.File, handoff.Suggest("record it", handoff.ActionWrite, found.Name, found.File))
+	case errors.Is(err, handoff.NotFound):
+		if b, ok := w.stageFile(ref); ok {
+			b.Close()
+			err = unrecorded("find", ref, b.Unrecorded, b.record)
+		}
 	}
 	return found.ID, err
 }
