@@ -56,15 +56,7 @@ as a revision first. Writing the same content again changes nothing.`,
 }
 
 func printWritten(a *cli.App, w workspace.Written) error {
-	for _, saved := range w.SavedEdits {
-		a.Warn("%s was edited outside handoff; the edit was saved as %s", w.File, saved.ID)
-	}
-	a.Warnings(w.Warnings)
-	if w.Existing {
-		fmt.Fprintln(a.Err, "unchanged; no new revision recorded")
-	} else {
-		fmt.Fprintln(a.Err, cli.Event(w.Artifact))
-	}
+	a.Revision(w.Published, w.File, w.SavedEdits)
 	if a.AsJSON {
 		return a.JSON(w.Published)
 	}

@@ -130,6 +130,20 @@ func OneLine(s string) string {
 	}, s)
 }
 
+// Revision reports a revision of a file that was recorded, and the edits that
+// were saved before it.
+func (a *App) Revision(p handoff.Published, file string, saved []handoff.Artifact) {
+	for _, edit := range saved {
+		a.Warn("%s was edited outside handoff; the edit was saved as %s", file, edit.ID)
+	}
+	a.Warnings(p.Warnings)
+	if p.Existing {
+		fmt.Fprintln(a.Err, "unchanged; no new revision recorded")
+	} else {
+		fmt.Fprintln(a.Err, Event(p.Artifact))
+	}
+}
+
 // SortedKeys returns the keys of a map in ascending order.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 

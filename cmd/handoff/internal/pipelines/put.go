@@ -57,14 +57,6 @@ func (a *app) put(ctx context.Context, w *workspace.Workspace, sub workspace.Sub
 	for _, p := range done.Report.Warnings {
 		a.Warn("%s: %s", sub.Path, p)
 	}
-	for _, saved := range done.SavedEdits {
-		a.Warn("%s was edited outside handoff; the edit was saved as %s", saved.Path, saved.ID)
-	}
-	a.Warnings(done.Warnings)
-	if done.Existing {
-		fmt.Fprintln(a.Err, "unchanged; no new revision recorded")
-	} else {
-		fmt.Fprintln(a.Err, cli.Event(done.Artifact))
-	}
+	a.Revision(done.Published, done.File, done.SavedEdits)
 	return a.print(done, func() { fmt.Fprintln(a.Out, done.File) })
 }
