@@ -41,7 +41,7 @@ type Artifact struct {
 	Reason     string   // why it was withdrawn
 	ReplacedBy []string // the nearest artifacts that replace it and are not withdrawn
 	Competing  []string // the other heads of its family, if it is a head
-	Unresolved []string // ids in Replaces and Parents that the log does not contain
+	Unresolved []string // IDs in Replaces and Parents that the log does not contain
 	Late       bool     // published after its run or session was closed
 	UsedBy     []Use    // the work that is known to have read it
 
@@ -128,8 +128,8 @@ type ArtifactQuery struct {
 	IncludeInactive bool
 
 	IDPrefix string
-	Family   string // the id of any artifact of the family
-	Parent   string // an id in the Parents of the artifact
+	Family   string // the ID of any artifact of the family
+	Parent   string // an ID in the Parents of the artifact
 
 	Limit  int    // of artifacts on the page; 0 for no limit
 	Cursor string // of the previous page

@@ -12,7 +12,7 @@
 //   - A [Log] is the append-only, ordered sequence of records. It is the only
 //     source of truth. A [Seq] is the sequence number of a record in it.
 //   - An artifact is a published output: a record that points at a file or
-//     directory. Its id is the id of its record.
+//     directory. Its ID is the ID of its record.
 //   - A body is the bytes that an artifact points at. A kept body is a copy of
 //     them as published, stored in [Bodies] by digest.
 //   - A channel is a named stream of artifacts with one purpose: analysis,
@@ -23,7 +23,7 @@
 //     logical file name in it. Its head is its newest revision that is not
 //     withdrawn.
 //   - A family is the set of artifacts that Replaces connects.
-//   - A [Producer] identifies who made a record, by the harness's own ids.
+//   - A [Producer] identifies who made a record, by the harness's own IDs.
 //   - An [Index] answers questions about a log. It is derived from the log and
 //     can be deleted at any time.
 //   - A view, such as [Artifact], is what a reader sees: the immutable record

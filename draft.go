@@ -31,8 +31,8 @@ type Draft struct {
 	Title     string // one line of at most MaxTitle characters
 	Summary   string // one line of at most MaxSummary characters
 	MediaType string
-	Replaces  []string // ids of the artifacts that it supersedes
-	Parents   []string // ids of the artifacts it was made from
+	Replaces  []string // IDs of the artifacts that it supersedes
+	Parents   []string // IDs of the artifacts it was made from
 	Tags      []string
 	Key       string // makes the publish idempotent: a second one with this key adds nothing
 	Keep      Keep   // whether to keep a copy; "" for the default of the workspace

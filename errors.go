@@ -23,7 +23,7 @@ func (k Kind) Error() string { return string(k) }
 // lower case.
 type Error struct {
 	Op   string // the operation: "publish"
-	Name string // the subject: a path, an id
+	Name string // the subject: a path, an ID
 	Kind Kind
 	Err  error // the reason; if nil, Kind is the reason
 	Hint Hint  // a suggestion that destroys no data

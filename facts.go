@@ -26,8 +26,8 @@ type ArtifactPublished struct {
 	Namespace  string `json:"namespace,omitempty"` // the run or session that Name belongs to
 	Name       string `json:"name,omitempty"`      // a logical file name in the namespace
 
-	Replaces []string        `json:"replaces,omitempty"`          // ids of the artifacts that it supersedes
-	Parents  []string        `json:"parentArtifactIds,omitempty"` // ids of the artifacts that it was made from
+	Replaces []string        `json:"replaces,omitempty"`          // IDs of the artifacts that it supersedes
+	Parents  []string        `json:"parentArtifactIds,omitempty"` // IDs of the artifacts that it was made from
 	Tags     []string        `json:"tags,omitempty"`
 	Key      string          `json:"key,omitempty"` // a second record with this key is ignored
 	Metadata json.RawMessage `json:"metadata,omitempty"`
@@ -146,7 +146,7 @@ type PathMoved struct {
 	To   string `json:"to"`
 }
 
-// WorkStarted states that a unit of work started. WorkID is an id of the
+// WorkStarted states that a unit of work started. WorkID is an ID of the
 // producer's harness.
 type WorkStarted struct {
 	WorkID       string    `json:"workId"`

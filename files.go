@@ -18,7 +18,7 @@ type Files interface {
 	// Unavailable, and those of Bodies.Put.
 	Describe(ctx context.Context, d Draft, p *ArtifactPublished, to Bodies) error
 
-	// Store writes the draft's Body to a new file under the artifact's id and
+	// Store writes the draft's Body to a new file under the artifact's ID and
 	// describes it in p. discard removes the file again.
 	Store(ctx context.Context, id string, d Draft, p *ArtifactPublished, to Bodies) (discard func(), err error)
 

@@ -3,13 +3,13 @@ package handoff
 import "slices"
 
 // A Store is the state of a fold, from which views are computed. Each method
-// returns nil or "" for an id that no record has named.
+// returns nil or "" for an ID that no record has named.
 type Store interface {
 	Artifact(id string) (*ArtifactState, error)
 	Session(id string) (*Session, error)
 	Work(harness, id string) (*Work, error)
 	Pointer(space, key string) (string, error)
-	Heads(family string) ([]string, error) // the ids of active artifacts, in the order of the log
+	Heads(family string) ([]string, error) // the IDs of active artifacts, in the order of the log
 }
 
 // A Keeper is a Store that a fold can change. Later reads return what was put.
@@ -25,12 +25,12 @@ type Keeper interface {
 // The spaces of pointers.
 const (
 	recordSpace = "record" // by record id: set once the record was folded
-	keySpace    = "key"    // by key: the id of the first record with it
-	nameSpace   = "name"   // by namespace and name: the id of the head
+	keySpace    = "key"    // by key: the ID of the first record with it
+	nameSpace   = "name"   // by namespace and name: the ID of the head
 )
 
 // An ArtifactState is the state of one artifact in a fold. Published is nil if
-// records have named the id but the log does not contain its record so far.
+// records have named the ID but the log does not contain its record so far.
 type ArtifactState struct {
 	ID        string             `json:"-"`
 	Record    Record             `json:"-"`
@@ -66,7 +66,7 @@ func (a *ArtifactState) Status() Status {
 // itself or by an artifact that supersedes a.
 func (a *ArtifactState) supersedes() bool { return !a.Withdrawn || a.SupersededBy > 0 }
 
-// Fold applies the next record of a log to the state k. It skips a record whose id
+// Fold applies the next record of a log to the state k. It skips a record whose ID
 // it has seen, because a writer may die after an append and retry.
 func Fold(k Keeper, r Record) error {
 	seen, err := k.Pointer(recordSpace, r.ID)

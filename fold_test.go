@@ -14,7 +14,7 @@ import (
 // The oracle implements the rules of families without regard to speed: it follows
 // every chain for each question.
 type oracle struct {
-	order     []string // ids in the order of the log
+	order     []string // IDs in the order of the log
 	published map[string]*handoff.ArtifactPublished
 	withdrawn map[string]bool
 	reason    map[string]string

@@ -16,7 +16,7 @@ import (
 // to record facts.
 type Options struct {
 	Now    func() time.Time
-	Rand   io.Reader // of ids; must be cryptographically secure
+	Rand   io.Reader // of IDs; must be cryptographically secure
 	Files  Files     // nil if the Hub has no access to files
 	Checks []Check
 }
@@ -191,7 +191,7 @@ func (h *Hub) Record(ctx context.Context, f Fact) (Record, []string, error) {
 // record returns a new record of the hub's producer.
 func (h *Hub) record(f Fact) (Record, error) {
 	if !utf8.ValidString(fmt.Sprint(h.producer, f)) { // JSON would store other bytes
-		return Record{}, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("contains invalid UTF-8"), Hint: Advice("encode ids and text as UTF-8")}
+		return Record{}, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("contains invalid UTF-8"), Hint: Advice("encode IDs and text as UTF-8")}
 	}
 	return NewRecord(h.o.Now(), h.o.Rand, h.producer, f)
 }

@@ -9,7 +9,7 @@ import (
 // crockford is the alphabet of a ULID: base 32 without I, L, O and U.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// artifactPrefix begins the id of every artifact; 26 characters follow.
+// artifactPrefix begins the ID of every artifact; 26 characters follow.
 const artifactPrefix = "art_"
 
 // newID returns prefix and a ULID: 48 bits of Unix time in milliseconds, then 80
@@ -30,13 +30,13 @@ func newID(prefix string, now time.Time, random io.Reader) (string, error) {
 	return prefix + string(text[:]), nil
 }
 
-// IsArtifactID reports whether s has the form of an artifact's id.
+// IsArtifactID reports whether s has the form of an artifact's ID.
 func IsArtifactID(s string) bool {
 	return len(s) == len(artifactPrefix)+26 && IsArtifactIDPrefix(s)
 }
 
 // IsArtifactIDPrefix reports whether s has the form of a prefix of an artifact's
-// id and is longer than the prefix that all ids share.
+// ID and is longer than the prefix that all IDs share.
 func IsArtifactIDPrefix(s string) bool {
 	if len(s) <= len(artifactPrefix) || s[:len(artifactPrefix)] != artifactPrefix {
 		return false

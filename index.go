@@ -9,19 +9,19 @@ import (
 // A Reader answers questions about the facts in a log. It can't change them. It
 // is safe for concurrent use.
 type Reader interface {
-	// Artifact returns the artifact with the given id, or kind NotFound.
+	// Artifact returns the artifact with the given ID, or kind NotFound.
 	Artifact(ctx context.Context, id string) (Artifact, error)
 
 	// Artifacts returns the artifacts that q selects, newest first.
 	Artifacts(ctx context.Context, q ArtifactQuery) (ArtifactPage, error)
 
-	// Session returns the session or run with the given id, or kind NotFound.
+	// Session returns the session or run with the given ID, or kind NotFound.
 	Session(ctx context.Context, id string) (Session, error)
 
 	// Sessions returns the sessions that q selects, newest first.
 	Sessions(ctx context.Context, q SessionQuery) (SessionPage, error)
 
-	// Work returns the unit of work with the id that the harness gave it, or
+	// Work returns the unit of work with the ID that the harness gave it, or
 	// kind NotFound.
 	Work(ctx context.Context, harness, id string) (Work, error)
 }
@@ -83,7 +83,7 @@ func Unapplied(last Seq, records []Record) ([]Record, error) {
 // artifact's file gave, so that a list can show it without reading the file. The
 // states are derived: an index may forget them at any time.
 type TargetCache interface {
-	// Targets returns the stored states, by id, of the artifacts whose file
+	// Targets returns the stored states, by ID, of the artifacts whose file
 	// still has the given fingerprint.
 	Targets(ctx context.Context, fingerprints map[string]string) (map[string]Target, error)
 

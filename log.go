@@ -29,7 +29,7 @@ type Log interface {
 // A Filer is a Log that stores each record in a file.
 type Filer interface {
 	// File returns the path of the ID link of r: the file of a record, named by
-	// the record's id.
+	// the record's ID.
 	File(r Record) string
 
 	// Link creates the ID link of an appended record. ID links are derived: a

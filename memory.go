@@ -14,7 +14,7 @@ type Memory struct {
 	seq     Seq
 	damaged []Seq
 	tables  tables
-	targets map[string]cachedTarget // by id
+	targets map[string]cachedTarget // by ID
 }
 
 type cachedTarget struct {
@@ -37,7 +37,7 @@ func NewMemory() *Memory {
 type tables struct {
 	artifacts map[string]*ArtifactState
 	order     []*ArtifactState    // published artifacts, in the order of the log
-	families  map[string][]string // ids by family, in the order of the log
+	families  map[string][]string // IDs by family, in the order of the log
 	sessions  map[string]*Session
 	works     map[workKey]*Work
 	pointers  map[pointerKey]string

@@ -2,11 +2,11 @@ package handoff
 
 import "cmp"
 
-// A Producer identifies who made a record. Its ids are the harness's own, stored
+// A Producer identifies who made a record. Its IDs are the harness's own, stored
 // verbatim and compared only for equality. It is attribution, not
 // authentication: any writer of the log can record any producer.
 type Producer struct {
-	// WorkID, together with Harness, joins usage, artifacts and traces: the id
+	// WorkID, together with Harness, joins usage, artifacts and traces: the ID
 	// of the enclosing operation, otherwise of the task, run or session.
 	WorkID        string            `json:"workId,omitempty"`
 	ParentWorkID  string            `json:"parentWorkId,omitempty"`
@@ -20,7 +20,7 @@ type Producer struct {
 	ParentSession string            `json:"parentSession,omitempty"`
 	Thread        string            `json:"thread,omitempty"`     // agents://codex/<id>
 	ToolCallID    string            `json:"toolCallId,omitempty"` // of the publish call itself: evidence, not a key to join on
-	IDs           map[string]string `json:"ids,omitempty"`        // other ids of the harness, by name
+	IDs           map[string]string `json:"ids,omitempty"`        // other IDs of the harness, by name
 	Observed      []Observation     `json:"observed,omitempty"`
 	Source        Source            `json:"source,omitempty"`
 }

@@ -37,7 +37,7 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// TestWorkID takes the id of the innermost unit of work.
+// TestWorkID takes the ID of the innermost unit of work.
 func TestWorkID(t *testing.T) {
 	p := handoff.Producer{WorkID: "w", OperationID: "o", TaskID: "t", RunID: "r", Session: "s"}
 	for _, want := range []string{"w", "o", "t", "r", "s", ""} {

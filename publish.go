@@ -92,7 +92,7 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 }
 
 // requireArtifacts returns an error of kind NotFound if the log has no artifact
-// with one of the ids.
+// with one of the IDs.
 func (h *Hub) requireArtifacts(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil

@@ -48,7 +48,7 @@ type Session struct {
 // Running is the status of a session that is not closed.
 const Running = "running"
 
-// sessionOf returns the id of the session that a fact is about, or false if it is
+// sessionOf returns the ID of the session that a fact is about, or false if it is
 // about something else.
 func sessionOf(f Fact) (string, bool) {
 	switch f := f.(type) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// fold applies facts to an empty state, with the ids f0, f1 and so on.
+// fold applies facts to an empty state, with the IDs f0, f1 and so on.
 func fold(t *testing.T, facts ...Fact) *tables {
 	t.Helper()
 	m := NewMemory()

@@ -83,8 +83,8 @@ func replacedBy(s Store, a *ArtifactState) ([]string, error) {
 	return ids, nil
 }
 
-// unresolved returns the ids in Parents that the log does not contain, and the
-// ids in Replaces that it does not contain before a.
+// unresolved returns the IDs in Parents that the log does not contain, and the
+// IDs in Replaces that it does not contain before a.
 func unresolved(s Store, a *ArtifactState) ([]string, error) {
 	var ids []string
 	for _, id := range a.Published.Replaces {

@@ -17,7 +17,7 @@ type Work struct {
 	Ended     Seq       `json:"ended,omitempty"`
 }
 
-// workOf returns the id of the work that a fact is about, or false if it is about
+// workOf returns the ID of the work that a fact is about, or false if it is about
 // something else.
 func workOf(f Fact) (string, bool) {
 	switch f := f.(type) {

@@ -74,7 +74,7 @@ var words = strings.Fields(`agent analysis approve audit backoff branch budget c
 	source stage status storage stream summary test thread timeout token trace tree update upload vector version worker`)
 
 // writeLog writes n records of artifacts in the format of a log, without syncs,
-// and returns their ids.
+// and returns their IDs.
 func writeLog(runtime string, n int) ([]string, error) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func(n int) string {

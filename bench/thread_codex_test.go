@@ -109,7 +109,7 @@ func memory(b *testing.B, home, peak string, args ...string) int64 {
 const children = 12
 
 // rollouts writes 2,000 rollouts into the folders of a hundred days, 20 in each.
-// The first is the parent of the next twelve. It returns two ids from the middle:
+// The first is the parent of the next twelve. It returns two IDs from the middle:
 // one that contains the time of its folder, and one that contains no time.
 func rollouts(b *testing.B, home string) (known, unknown string) {
 	const all, size = 2000, 200 << 10

@@ -36,7 +36,7 @@ func CallerFrom(dir string, getenv func(string) string, given handoff.Producer) 
 	}
 }
 
-// identifies reports whether a producer has any id at all.
+// identifies reports whether a producer has any ID at all.
 func identifies(p handoff.Producer) bool {
 	if p.Model.ID != "" || len(p.IDs) > 0 {
 		return true

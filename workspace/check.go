@@ -79,7 +79,7 @@ func (w *Workspace) checkStores(ctx context.Context) (handoff.Report, *content.R
 	return report, refs, err
 }
 
-// storedFiles returns the ids of the artifacts whose files are in the runtime
+// storedFiles returns the IDs of the artifacts whose files are in the runtime
 // directory.
 func (w *Workspace) storedFiles() ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(w.dirs.Runtime, filepath.FromSlash(content.StoredDir)))

@@ -44,7 +44,7 @@ func again(dir string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// publishMany publishes n bodies of its own and prints each id that was acknowledged, with
+// publishMany publishes n bodies of its own and prints each ID that was acknowledged, with
 // the time it took.
 func publishMany(dir, n string) int {
 	times, _ := strconv.Atoi(n)
@@ -116,7 +116,7 @@ func (a *acks) sorted() []string {
 	return slices.Sorted(slices.Values(a.ids))
 }
 
-// listed returns the ids that another process lists, sorted.
+// listed returns the IDs that another process lists, sorted.
 func listed(t *testing.T, dir string) []string {
 	t.Helper()
 	out, err := again(dir, "LOCAL_TEST_LIST=1").Output()
@@ -179,7 +179,7 @@ func TestManyProcesses(t *testing.T) {
 	wholeRecords(t, dir, want)
 }
 
-// wholeRecords holds that the log has the given artifacts, sorted by id, and
+// wholeRecords holds that the log has the given artifacts, sorted by ID, and
 // nothing else, and that there is nothing but the index beside it.
 func wholeRecords(t *testing.T, dir string, want []string) {
 	t.Helper()

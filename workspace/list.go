@@ -17,7 +17,7 @@ type Filter struct {
 	Channel, Kind, Tag, Name string
 
 	// Producer selects by fields of the producer: session, run, task, operation,
-	// work, parent-work, agent, thread, or any id of the harness.
+	// work, parent-work, agent, thread, or any ID of the harness.
 	Producer map[string]string
 
 	Status          string // active, superseded or withdrawn; "" for active

@@ -10,11 +10,11 @@ import (
 	"github.com/agent-handoff/handoff/internal/names"
 )
 
-// Resolve returns the id of the artifact that a ref names for the caller. A ref
+// Resolve returns the ID of the artifact that a ref names for the caller. A ref
 // is, in this order:
 //
-//   - the id of an artifact;
-//   - an unambiguous prefix of an id;
+//   - the ID of an artifact;
+//   - an unambiguous prefix of an ID;
 //   - run/name;
 //   - a name: one of the caller's own run or session, else one of another run
 //     of the same session, else any.
@@ -62,7 +62,7 @@ func (w *Workspace) find(ctx context.Context, ref string, latest bool) (names.Ca
 	return names.Find(ctx, w.hub, w.scope(ctx), ref)
 }
 
-// expand returns the one artifact whose id has a prefix.
+// expand returns the one artifact whose ID has a prefix.
 func (w *Workspace) expand(ctx context.Context, prefix string) (handoff.Artifact, error) {
 	const shown = 5
 	page, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{IDPrefix: prefix, IncludeInactive: true, Limit: shown + 1})

@@ -78,7 +78,7 @@ type SessionOutput struct {
 }
 
 // AddOutput publishes a file in a session's folder as an artifact of the session
-// and lists it in the manifest. An empty id is the caller's session.
+// and lists it in the manifest. An empty ID is the caller's session.
 //
 // Kinds: Invalid (also a file outside the folder), NotFound, and those of
 // Publish.
@@ -118,7 +118,7 @@ type SessionNote struct {
 }
 
 // NoteSession updates a session's summary, message count and metadata. An empty
-// id is the caller's session.
+// ID is the caller's session.
 //
 // Kinds: Invalid, NotFound.
 func (w *Workspace) NoteSession(ctx context.Context, id string, n SessionNote) (SessionChange, error) {
@@ -136,7 +136,7 @@ func (w *Workspace) noteSession(ctx context.Context, id string, n handoff.Sessio
 	})
 }
 
-// TagSession adds tags to a session and removes others. An empty id is the
+// TagSession adds tags to a session and removes others. An empty ID is the
 // caller's session.
 //
 // Kinds: Invalid, NotFound.
@@ -145,7 +145,7 @@ func (w *Workspace) TagSession(ctx context.Context, id string, add, remove []str
 }
 
 // RenameSession sets the name of a session, one line of at most handoff.MaxTitle
-// characters, "" for the computed one. An empty id is the caller's session.
+// characters, "" for the computed one. An empty ID is the caller's session.
 //
 // Kinds: Invalid, NotFound.
 func (w *Workspace) RenameSession(ctx context.Context, id, name string) (SessionChange, error) {
@@ -157,7 +157,7 @@ func (w *Workspace) RenameSession(ctx context.Context, id, name string) (Session
 }
 
 // CloseSession records that a session ended as Completed, Failed or Cancelled.
-// The first close determines its status. An empty id is the caller's session.
+// The first close determines its status. An empty ID is the caller's session.
 //
 // Kinds: Invalid, NotFound.
 func (w *Workspace) CloseSession(ctx context.Context, id, status, reason string) (SessionChange, error) {
@@ -166,7 +166,7 @@ func (w *Workspace) CloseSession(ctx context.Context, id, status, reason string)
 	})
 }
 
-// LinkSession records that a session builds on another one. An empty id is the
+// LinkSession records that a session builds on another one. An empty ID is the
 // caller's session.
 //
 // Kinds: Invalid, NotFound.
@@ -247,7 +247,7 @@ func (w *Workspace) LatestOutput(ctx context.Context, agent, workflow, outputTyp
 }
 
 // SessionGraph returns the sessions that a session builds on and those that
-// build on it. An empty id is the caller's session, whose ID is returned too.
+// build on it. An empty ID is the caller's session, whose ID is returned too.
 //
 // Kinds: Invalid, NotFound.
 func (w *Workspace) SessionGraph(ctx context.Context, id string) (string, Graph, error) {

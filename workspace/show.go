@@ -26,7 +26,7 @@ func (s Shown) MarshalJSON() ([]byte, error) {
 	return handoff.EncodeJSON(s.Issue)
 }
 
-// Show returns what a ref names. The id of a session or run, or of an issue with
+// Show returns what a ref names. The ID of a session or run, or of an issue with
 // a pipeline run, is a ref too. With files, a session's detail has what is in its
 // folder.
 //
@@ -55,7 +55,7 @@ func (w *Workspace) showGroup(ctx context.Context, ref string, files bool) (Show
 	session, issue := w.isSession(ctx, ref), w.isRunning(ref)
 	switch {
 	case session && issue:
-		return Shown{}, &handoff.Error{Op: "show", Name: ref, Kind: handoff.Conflict, Err: errors.New("is the id of a session and of an issue"),
+		return Shown{}, &handoff.Error{Op: "show", Name: ref, Kind: handoff.Conflict, Err: errors.New("is the ID of a session and of an issue"),
 			Hint: handoff.Suggest("show the issue", handoff.ActionRunHistory, ref)}
 	case session:
 		d, err := w.sessionDetail(ctx, ref, files)

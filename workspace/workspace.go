@@ -38,7 +38,7 @@
 // # Callers, paths and refs
 //
 // Operations take what a caller has. A path is resolved against Caller.Dir. A
-// ref names an artifact: its id, an unambiguous prefix of its id, run/name, or a
+// ref names an artifact: its ID, an unambiguous prefix of its ID, run/name, or a
 // name, which is searched in the caller's own run, then in its session, then
 // everywhere. [Workspace.Resolve] states the rules.
 //

@@ -15,7 +15,7 @@ func checkCommand(a *cli.App) *cobra.Command {
 		Short:   "Verify the integrity of the log and stored bodies",
 		GroupID: cli.Setup,
 		Long: `Check reads every record of the log and every kept body, and reports problems:
-missing or altered records and bodies, duplicate ids, foreign files, and records
+missing or altered records and bodies, duplicate IDs, foreign files, and records
 that the index knows but the log has lost. A note is not a problem: it concerns
 something derived, or something that a killed process left behind.
 

@@ -28,12 +28,12 @@ func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 	flags.StringVar(&f.filter.Name, "name", "", "filter by `name` in a run or session")
 	f.fields = map[string]*string{}
 	for _, field := range []struct{ name, value, what string }{
-		{"session", "id", "session"}, {"run", "id", "run"}, {"task", "id", "task"}, {"operation", "id", "operation"},
-		{"work", "id", "work"}, {"parent-work", "id", "parent work"}, {"agent", "name", "agent"}, {"thread", "URI", "thread"},
+		{"session", "ID", "session"}, {"run", "ID", "run"}, {"task", "ID", "task"}, {"operation", "ID", "operation"},
+		{"work", "ID", "work"}, {"parent-work", "ID", "parent work"}, {"agent", "name", "agent"}, {"thread", "URI", "thread"},
 	} {
 		f.fields[field.name] = flags.String(field.name, "", "filter by "+field.what+" `"+field.value+"`")
 	}
-	flags.StringArrayVar(&f.producer, "producer", nil, "filter by any other id, as `field=value`; may be repeated")
+	flags.StringArrayVar(&f.producer, "producer", nil, "filter by any other ID, as `field=value`; may be repeated")
 	flags.StringVar(&f.filter.Status, "status", "", "filter by `status`: active, superseded or withdrawn")
 	flags.BoolVar(&f.filter.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")
 	flags.StringVar(&f.filter.Since, "since", "", "published at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const publishHelp = `Publish records a file or directory as an artifact and prints its id. The file
+const publishHelp = `Publish records a file or directory as an artifact and prints its ID. The file
 stays where it is and must be inside the workspace. With -, the content is read
 from standard input and stored in the workspace.
 
 A revision names the artifacts that it replaces with --replaces, and the ones it
 was made from with --from. Publishing again under the same --key changes nothing
-and prints the id of the first artifact.
+and prints the ID of the first artifact.
 
 Files of up to 1 MiB are also copied, so that handoff read returns the published
 bytes if the file changes later. --keep copies any size, and directories;

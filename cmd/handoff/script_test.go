@@ -164,7 +164,7 @@ func listing(ts *testscript.TestScript) string {
 	return b.String()
 }
 
-// save NAME keeps the last standard output, an id, as a variable.
+// save NAME keeps the last standard output, an ID, as a variable.
 func scriptSave(ts *testscript.TestScript, neg bool, args []string) {
 	value := strings.TrimSpace(ts.ReadFile("stdout"))
 	if neg || len(args) != 1 || value == "" || strings.ContainsAny(value, " \n") {

@@ -25,11 +25,11 @@ func showCommand(a *cli.App) *cobra.Command {
 		Aliases: []string{"get"},
 		Short:   "Show an artifact, session or issue: metadata, location, status",
 		GroupID: cli.Find,
-		Long: `Show prints the metadata, location and status of an artifact. REF is an id, an
+		Long: `Show prints the metadata, location and status of an artifact. REF is an ID, an
 unambiguous prefix of one, run/name, or a name. The content is not printed: open
 the file at the path, or use handoff read.
 
-For the id of a session or run, show prints its names, status and outputs, and
+For the ID of a session or run, show prints its names, status and outputs, and
 with --files what is in its folder. For an issue, it prints the stages of its
 pipeline run, what is out of date because an input changed, and what comes next.`,
 		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",

@@ -89,7 +89,7 @@ func ParseVariables(b []byte) (map[string]string, error) {
 
 // LoadAgent reads who an agent is from its file: the attributes of its first
 // <agent> element, the front matter above it, or a YAML file's keys name, title
-// and bundle. An id such as bmad/bmm/agents/alex.md tells the bundle too. Its
+// and bundle. An ID such as bmad/bmm/agents/alex.md also names the bundle. Its
 // kinds are NotFound, Unavailable and Invalid.
 func LoadAgent(name string) (handoff.SessionAgent, error) {
 	b, err := readSmall(name)

@@ -12,7 +12,7 @@ type harness struct {
 	name     string
 	provider string // in thread URIs
 	sign     [2]string
-	ids      []string // variables that hold its thread's id, best first
+	ids      []string // variables that hold its thread's ID, best first
 }
 
 // harnesses are in order of priority. A process inherits the variables of every

@@ -19,8 +19,8 @@ const (
 // References tell which kept bodies are referenced by records. They depend on
 // the set of records only, not on their order. The zero value is ready to use.
 type References struct {
-	artifacts map[string][]string // artifact ids by the value of their digest
-	withdrawn map[string]bool     // artifact ids
+	artifacts map[string][]string // artifact IDs by the value of their digest
+	withdrawn map[string]bool     // artifact IDs
 	other     map[string]bool     // digests in records that this program doesn't understand
 	lost      bool                // a record is lost or damaged
 }
@@ -70,7 +70,7 @@ func (refs *References) Of(d handoff.Digest) Reference {
 }
 
 // Artifacts returns the digest of every body that an artifact refers to which
-// is not withdrawn, each with the id of one such artifact.
+// is not withdrawn, each with the ID of one such artifact.
 func (refs *References) Artifacts() map[handoff.Digest]string {
 	referenced := map[handoff.Digest]string{}
 	for value, ids := range refs.artifacts {

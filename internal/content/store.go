@@ -15,7 +15,7 @@ import (
 )
 
 // StoredDir is the directory of stored files in the runtime directory. Each file
-// is in a directory named by its artifact's id.
+// is in a directory named by its artifact's ID.
 const StoredDir = "artifacts/files"
 
 // Store implements handoff.Files.

@@ -19,7 +19,7 @@ import (
 )
 
 // Check implements handoff.LogChecker. It verifies that the numbers have no
-// hole, that every record can be read, that no two records share an id, that
+// hole, that every record can be read, that no two records share an ID, that
 // each artifact has its ID link, and that there are no foreign files.
 func (l *Log) Check(ctx context.Context, each func(handoff.Record)) (handoff.Report, error) {
 	c, err := l.check(ctx, each)
@@ -38,7 +38,7 @@ type logCheck struct {
 	orphanLinks  []handoff.Record // records that only have an ID link
 	temporary    []string
 	files        map[handoff.Seq]string
-	seqs         map[string]handoff.Seq // by id
+	seqs         map[string]handoff.Seq // by ID
 }
 
 // A hole is a range of missing numbers with others beyond it.
@@ -267,7 +267,7 @@ func (l *Log) hasLink(r handoff.Record) (bool, error) {
 	return os.SameFile(own, linked), nil
 }
 
-// checkDuplicate verifies a record whose id came before. A writer that lost the
+// checkDuplicate verifies a record whose ID came before. A writer that lost the
 // reply to its append may have tried again; the bytes are then the same.
 func (l *Log) checkDuplicate(c *logCheck, r handoff.Record, first handoff.Seq) error {
 	other, _, err := l.record(first, nil)
@@ -280,7 +280,7 @@ func (l *Log) checkDuplicate(c *logCheck, r handoff.Record, first handoff.Seq) e
 		c.note(c.files[r.Seq], "repeats record %d", first)
 		return nil
 	}
-	c.problem(c.files[r.Seq], "has the id %s of record %d, with different content", r.ID, first)
+	c.problem(c.files[r.Seq], "has the ID %s of record %d, with different content", r.ID, first)
 	return nil
 }
 

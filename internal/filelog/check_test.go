@@ -118,7 +118,7 @@ var faults = map[string]struct {
 			s.must(err)
 			overwrite(s.t, s.number(9), string(sealed(bytes.Replace(b, []byte("a.md"), []byte("b.md"), 1))))
 		},
-		name: func(s site) string { return s.log.name(9) }, text: "has the id",
+		name: func(s site) string { return s.log.name(9) }, text: "has the ID",
 	},
 	"ID link of another record": {
 		make: func(s site) {

@@ -7,7 +7,7 @@
 //	  log/ID                              random ID, generated with the log
 //	  log/00000000/000000000042.json      record 42 with a checksum; the file name is its Seq
 //	  log/tmp/                            temporary files
-//	  artifacts/records/art_….json        ID link: a hard link to an artifact's record, named by its id
+//	  artifacts/records/art_….json        ID link: a hard link to an artifact's record, named by its ID
 //	  bodies/sha256/ab/cdef…              kept bodies, named by their digest
 //
 // Any number of processes may append and read at once. There is no lock and no
@@ -75,7 +75,7 @@ var (
 )
 
 // Open returns the log in a directory, which need not exist yet. Its ID and the
-// ids of repair records are drawn from random.
+// IDs of repair records are drawn from random.
 func Open(dir string, random io.Reader) *Log {
 	return newLog(dir, newSystem(dir), shardSize, random)
 }

@@ -142,7 +142,7 @@ func interleave(seed uint64, writers ...func(yield func())) {
 	}
 }
 
-// An ack is an acknowledgement: the record with this id has this number.
+// An ack is an acknowledgement: the record with this ID has this number.
 type ack struct {
 	id  string
 	seq handoff.Seq

@@ -15,8 +15,8 @@ import (
 // that was put, once.
 type keeper struct {
 	*store
-	changed   list[string] // ids of artifacts
-	touched   list[string] // ids of sessions whose manifests are out of date
+	changed   list[string] // IDs of artifacts
+	touched   list[string] // IDs of sessions whose manifests are out of date
 	sessioned list[string]
 	worked    list[workKey]
 	pointed   list[pointerKey]
@@ -52,7 +52,7 @@ func newKeeper(ctx context.Context, c *conn) *keeper {
 }
 
 // prefetch loads in a few queries what the fold of many new records asks for
-// first: whether their ids are known, which they seldom are.
+// first: whether their IDs are known, which they seldom are.
 func (k *keeper) prefetch(records []handoff.Record) error {
 	if len(records) < atOnce/8 {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// library returns an index of a few artifacts, and their ids by title.
+// library returns an index of a few artifacts, and their IDs by title.
 func library(t *testing.T) (*sqlindex.Index, map[string]string) {
 	t.Helper()
 	x, ids := open(t, filepath.Join(t.TempDir(), "index.db"), "log1"), map[string]string{}
@@ -272,7 +272,7 @@ func look(t *testing.T, m *handoff.Memory, bodies map[string]string, text string
 	return ids
 }
 
-// indexText indexes the texts of all artifacts, with bodies by their ids, and
+// indexText indexes the texts of all artifacts, with bodies by their IDs, and
 // returns the artifacts whose bodies were read.
 func indexText(t *testing.T, x *sqlindex.Index, bodies map[string]string) (asked []string) {
 	t.Helper()

@@ -77,7 +77,7 @@ func (s *store) Session(id string) (*handoff.Session, error) {
 	if found, ok := s.sessions[id]; ok {
 		return found, nil
 	}
-	if id == "" { // no session has this id, and most views ask for it
+	if id == "" { // no session has this ID, and most views ask for it
 		return nil, nil
 	}
 	err := s.load(sessionRow+` = ?`, s.scanSession, id)
@@ -260,7 +260,7 @@ func decode(what, text string, v any) error {
 	return nil
 }
 
-// absent returns the ids that are not in the cache.
+// absent returns the IDs that are not in the cache.
 func absent[V any](ids []string, cached map[string]V) []string {
 	slices.Sort(ids)
 	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool {

@@ -28,7 +28,7 @@ func (a *App) CompleteChannels(c *cobra.Command, _ []string, _ string) ([]string
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteRefs completes a ref with the ids of the newest artifacts.
+// CompleteRefs completes a ref with the IDs of the newest artifacts.
 func (a *App) CompleteRefs(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	w, err := a.Open()
 	if err != nil {
@@ -53,7 +53,7 @@ func (a *App) CompleteRef(c *cobra.Command, args []string, prefix string) ([]str
 	return a.CompleteRefs(c, args, prefix)
 }
 
-// CompleteSessions completes a session with the ids of the newest ones.
+// CompleteSessions completes a session with the IDs of the newest ones.
 func (a *App) CompleteSessions(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	w, err := a.Open()
 	if err != nil {

@@ -29,20 +29,20 @@ func (f *Identity) Add(c *cobra.Command) {
 	}{
 		{&p.Agent, "agent", "agent `name`"},
 		{&p.Harness, "harness", "agent `program`: codex, claude-code, …"},
-		{&p.Session, "session", "session `id`"},
-		{&p.ParentSession, "parent-session", "`id` of the parent session"},
-		{&p.RunID, "run", "run `id`"},
-		{&p.OperationID, "operation", "operation `id`"},
-		{&p.TaskID, "task", "task `id`"},
-		{&p.WorkID, "work", "work `id`, which usage is joined by (default: the operation, else the task, run or session)"},
-		{&p.ParentWorkID, "parent-work", "`id` of the parent work"},
+		{&p.Session, "session", "session `ID`"},
+		{&p.ParentSession, "parent-session", "`ID` of the parent session"},
+		{&p.RunID, "run", "run `ID`"},
+		{&p.OperationID, "operation", "operation `ID`"},
+		{&p.TaskID, "task", "task `ID`"},
+		{&p.WorkID, "work", "work `ID`, which usage is joined by (default: the operation, else the task, run or session)"},
+		{&p.ParentWorkID, "parent-work", "`ID` of the parent work"},
 		{&p.Thread, "thread", "`URI` of the conversation: agents://codex/…"},
-		{&p.ToolCallID, "tool-call", "`id` of the tool call that runs this command"},
+		{&p.ToolCallID, "tool-call", "`ID` of the tool call that runs this command"},
 	} {
 		c.Flags().StringVar(s.value, s.name, "", s.usage)
 	}
-	c.Flags().StringVar(&f.model, "model", "", "model `name`, as provider/id")
-	c.Flags().StringArrayVar(&f.ids, "producer", nil, "any other id of the harness, as `field=value`; may be repeated")
+	c.Flags().StringVar(&f.model, "model", "", "model `name`, as provider/name")
+	c.Flags().StringArrayVar(&f.ids, "producer", nil, "any other ID of the harness, as `field=value`; may be repeated")
 	GroupFlags(c, "Identity flags", slices.Concat(identityFlags, []string{"model", "producer"})...)
 }
 

@@ -36,7 +36,7 @@ func configExplainCommand(a *cli.App) *cobra.Command {
 		Long: `Explain resolves a variable like a session does and shows the source of each
 part: the engine, workflow.yaml, the bundle's config.yaml, or a default. {x} and
 {{x}} are the same. NAME can also be a text that contains variables. Outside a
-session, its id is shown as SESSION_ID.`,
+session, its ID is shown as SESSION_ID.`,
 		Example: "  handoff config explain session_folder --workflow-file workflow.yaml",
 		Args:    cli.Exactly(1, "one name"),
 	}
@@ -44,7 +44,7 @@ session, its id is shown as SESSION_ID.`,
 	f.StringVar(&o.WorkflowFile, "workflow-file", "", "workflow.yaml `file`")
 	f.StringVar(&o.ConfigFile, "config-file", "", "config.yaml `file` of the bundle")
 	f.StringVar(&o.Bundle, "bundle", "", "bundle `path`")
-	f.StringVar(&o.SessionID, "session", "", "session `id` (default: HANDOFF_SESSION)")
+	f.StringVar(&o.SessionID, "session", "", "session `ID` (default: HANDOFF_SESSION)")
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o.DefaultUser = defaultUser(a)

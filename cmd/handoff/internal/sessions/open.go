@@ -40,8 +40,8 @@ func openCommand(a *cli.App) *cobra.Command {
 	var env bool
 	c := &cobra.Command{
 		Use:   "open --agent NAME --workflow NAME",
-		Short: "Start a session and print its id, folder and variables",
-		Long: `Open starts a session: it generates an id, creates the folder, renders the
+		Short: "Start a session and print its ID, folder and variables",
+		Long: `Open starts a session: it generates an ID, creates the folder, renders the
 manifest and prints what an engine needs, as JSON or, with --env, as export
 lines for a shell.
 

@@ -29,7 +29,7 @@ func sessionCommand(a *cli.App) *cobra.Command {
 		Use:     "session COMMAND",
 		Short:   "Manage sessions",
 		GroupID: cli.Sessions,
-		Long: `A session is one execution of an agent's workflow. It has an id, a folder for
+		Long: `A session is one execution of an agent's workflow. It has an ID, a folder for
 the agent's files, and a manifest in that folder, rendered from the log.`,
 		Example: "  eval \"$(handoff session open --agent alex --workflow intake-app --env)\"\n  handoff session add requirements.md --type document\n  handoff session close --status completed",
 		Args:    cobra.ArbitraryArgs,
@@ -49,7 +49,7 @@ the agent's files, and a manifest in that folder, rendered from the log.`,
 // sessionFlag gives a command --session, which selects a session. The default is
 // the caller's session.
 func sessionFlag(a *cli.App, c *cobra.Command, id *string) {
-	c.Flags().StringVar(id, "session", "", "session `id` (default: HANDOFF_SESSION)")
+	c.Flags().StringVar(id, "session", "", "session `ID` (default: HANDOFF_SESSION)")
 	c.RegisterFlagCompletionFunc("session", a.CompleteSessions)
 }
 
