@@ -174,7 +174,11 @@ func (w *Workspace) OpenSession(ctx context.Context, o SessionOptions) (OpenedSe
 		}
 	}
 	variables.SessionID = o.ID
-	folder, err := w.newFolder(ctx, o, variables)
+	top, err := w.topOf(ctx, o)
+	if err != nil {
+		return OpenedSession{}, err
+	}
+	folder, err := w.newFolder(top, o, variables)
 	if err != nil {
 		return OpenedSession{}, err
 	}
@@ -185,9 +189,8 @@ func (w *Workspace) OpenSession(ctx context.Context, o SessionOptions) (OpenedSe
 	if err != nil {
 		return OpenedSession{}, err
 	}
-	top, err := sessions.Top(ctx, s)
-	if err != nil {
-		return OpenedSession{}, err
+	if o.Parent == "" {
+		top = s
 	}
 	return w.opened(s, top, variables, append(warnings, w.finish(ctx, "")...)), nil
 }
@@ -215,15 +218,23 @@ func (w *Workspace) describe(o *SessionOptions) (config.Paths, error) {
 	return variables, nil
 }
 
-// newFolder returns the folder of a new session or run, relative to the
-// directory that contains those of all sessions.
-func (w *Workspace) newFolder(ctx context.Context, o SessionOptions, p config.Paths) (string, error) {
+// topOf returns the session that a new run is in, zero for a new session.
+func (w *Workspace) topOf(ctx context.Context, o SessionOptions) (handoff.Session, error) {
+	if o.Parent == "" {
+		return handoff.Session{}, nil
+	}
+	parent, err := w.hub.Session(ctx, o.Parent)
+	if err != nil {
+		return parent, err
+	}
+	return w.sessions.Top(ctx, parent)
+}
+
+// newFolder returns the folder of a new session, or of a run in the session top,
+// relative to the directory that contains those of all sessions.
+func (w *Workspace) newFolder(top handoff.Session, o SessionOptions, p config.Paths) (string, error) {
 	if o.Parent != "" {
-		parent, err := w.hub.Session(ctx, o.Parent)
-		if err == nil {
-			parent, err = w.sessions.Top(ctx, parent)
-		}
-		return path.Join(parent.Folder, "artifacts", names.Folder(o.ID)), err
+		return path.Join(top.Folder, "artifacts", names.Folder(o.ID)), nil
 	}
 	outputs, _, err := p.Resolve("{agent_outputs_folder}")
 	if err != nil {

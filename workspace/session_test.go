@@ -1,6 +1,9 @@
 package workspace_test
 
 import (
+	"context"
+	"errors"
+	"iter"
 	"os/exec"
 	"runtime"
 	"testing"
@@ -8,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/logtest"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -105,5 +109,56 @@ func TestRun(t *testing.T) {
 	}
 	if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: "r", Parent: "nowhere"}); err == nil {
 		t.Error("a run in no session was opened")
+	}
+}
+
+// A brokenLog can't be read after a record of a session was appended to it.
+type brokenLog struct {
+	handoff.Log
+	broken *bool
+}
+
+func (l brokenLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
+	seq, err := l.Log.Append(ctx, r)
+	*l.broken = true
+	return seq, err
+}
+
+func (l brokenLog) Read(ctx context.Context, after handoff.Seq) iter.Seq2[handoff.Record, error] {
+	if *l.broken {
+		return func(yield func(handoff.Record, error) bool) {
+			yield(handoff.Record{}, &handoff.Error{Op: "read log", Kind: handoff.Unavailable, Err: errors.New("too many open files")})
+		}
+	}
+	return l.Log.Read(ctx, after)
+}
+
+// TestOpenWithoutIndex opens sessions and runs whose record is stored and can't
+// be indexed: they are open, with a warning.
+func TestOpenWithoutIndex(t *testing.T) {
+	log, broken := logtest.NewMemoryLog(), false
+	dir := t.TempDir()
+	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "broken:"}
+	w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string { return env[name] }, Backends: []workspace.Backend{{Scheme: "broken",
+		Open: func(workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
+			return brokenLog{log, &broken}, nil, nil
+		}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	options := workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake"}}
+	first, err := w.OpenSession(t.Context(), options)
+	if err != nil || first.ID == "" || len(first.Warnings) == 0 || first.Env["HANDOFF_SESSION_DIR"] != first.Folder || first.Env["HANDOFF_AGENT"] != "alex" {
+		t.Errorf("OpenSession = %+v, %v, want the session and a warning", first, err)
+	}
+	broken = false
+	run, err := w.StartRun(t.Context(), first.ID, options)
+	if err != nil || run.ID == "" || len(run.Warnings) == 0 || run.Env["HANDOFF_SESSION_DIR"] != first.Folder || run.Env["HANDOFF_RUN"] != run.ID {
+		t.Errorf("StartRun = %+v, %v, want the run and a warning", run, err)
+	}
+	broken = false
+	if records := logtest.Collect(t, log, 0); len(records) != 2 {
+		t.Errorf("%d records, want 2", len(records))
 	}
 }

@@ -121,7 +121,7 @@ func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []str
 	if err := ss.Files.MkdirAll(o.Folder, 0o777); err != nil {
 		return handoff.Session{}, nil, newFileError("open session", o.Folder, handoff.Unavailable, err, handoff.Advice("choose a folder inside the workspace that can be created"))
 	}
-	warnings, err := ss.record(ctx, o.ID, &handoff.SessionOpened{
+	r, warnings, err := ss.append(ctx, o.ID, &handoff.SessionOpened{
 		SessionID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User,
 		Inputs: o.Inputs, Folder: o.Folder, StartedAt: o.StartedAt, Process: o.Process,
 	})
@@ -129,7 +129,11 @@ func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []str
 		return handoff.Session{}, nil, err
 	}
 	s, err := ss.hub.Session(ctx, o.ID)
-	return s, warnings, err
+	if err != nil { // the session is recorded; append has warned
+		s = handoff.Session{ID: o.ID}
+		s.Apply(r)
+	}
+	return s, warnings, nil
 }
 
 // complete sets the defaults of an opening and checks it.
@@ -236,11 +240,18 @@ func (ss *Sessions) Top(ctx context.Context, s handoff.Session) (handoff.Session
 	return s, nil
 }
 
-// record appends a fact about a session and renders its manifest.
+// record is append without the record.
 func (ss *Sessions) record(ctx context.Context, id string, f handoff.Fact) ([]string, error) {
-	_, warnings, err := ss.hub.Record(ctx, f)
+	_, warnings, err := ss.append(ctx, id, f)
+	return warnings, err
+}
+
+// append appends a fact about a session and renders its manifest. What fails
+// after the record is stored is returned as warnings.
+func (ss *Sessions) append(ctx context.Context, id string, f handoff.Fact) (handoff.Record, []string, error) {
+	r, warnings, err := ss.hub.Record(ctx, f)
 	if err != nil {
-		return nil, err
+		return r, nil, err
 	}
 	switch f.(type) {
 	case *handoff.SessionOpened, *handoff.SessionClosed:
@@ -251,7 +262,7 @@ func (ss *Sessions) record(ctx context.Context, id string, f handoff.Fact) ([]st
 	if err != nil {
 		warnings = append(warnings, err.Error())
 	}
-	return warnings, nil
+	return r, warnings, nil
 }
 
 // session returns a session that was opened. Error kind: NotFound.
