@@ -74,3 +74,49 @@ func TestReplacedLog(t *testing.T) {
 		}
 	}
 }
+
+// TestMissingLog removes the ID of a log, or more of it: nothing answers as if
+// there were no log, no new log is started, and a repair makes it usable again.
+func TestMissingLog(t *testing.T) {
+	for name, gone := range map[string][]string{
+		"the ID":                     {"log/ID"},
+		"the log":                    {"log"},
+		"all but the ID links":       {"log", "bodies", "index.db", "index.db-wal", "index.db-shm"},
+		"all but the bodies":         {"log", "artifacts", "index.db", "index.db-wal", "index.db-shm"},
+		"all but the index":          {"log", "artifacts", "bodies"},
+		"all but the shards":         {"log/ID", "artifacts", "bodies", "index.db", "index.db-wal", "index.db-shm"},
+		"the ID and everything kept": {"log/ID", "bodies"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := testWorkspace(t)
+			publishSome(t, dir, 3)
+			runtime := filepath.Join(dir, ".handoff")
+			for _, name := range gone {
+				must(t, os.RemoveAll(filepath.Join(runtime, name)))
+			}
+			w := openDir(t, dir)
+			if page, err := w.hub.Artifacts(t.Context(), handoff.ArtifactQuery{}); !errors.Is(err, handoff.Corrupt) {
+				t.Errorf("Artifacts = %d, %v, want kind Corrupt", len(page.Artifacts), err)
+			}
+			for _, p := range []Publication{{Path: "a.md", Channel: "design"}, {Path: "a.md", Channel: "design", Keep: handoff.KeepNever}} {
+				if _, err := openDir(t, dir).Publish(t.Context(), p); !errors.Is(err, handoff.Corrupt) {
+					t.Errorf("Publish = %v, want kind Corrupt", err)
+				}
+			}
+			if _, err := os.Lstat(filepath.Join(runtime, "log", "ID")); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("a new log was started: %v", err)
+			}
+			report, err := openDir(t, dir).Check(t.Context())
+			if err != nil || report.OK() {
+				t.Errorf("Check = %+v, %v, want a problem", report, err)
+			}
+			if _, err := openDir(t, dir).Repair(t.Context(), time.Now()); err != nil {
+				t.Errorf("Repair = %v", err)
+			}
+			if _, err := openDir(t, dir).Publish(t.Context(), Publication{Path: "a.md", Channel: "design"}); err != nil {
+				t.Errorf("after a repair, Publish = %v", err)
+			}
+		})
+	}
+}

@@ -65,7 +65,7 @@ func (l *Log) check(ctx context.Context, each func(handoff.Record)) (*logCheck, 
 	if err != nil {
 		return nil, err
 	}
-	if err := l.checkID(ctx, c); err != nil {
+	if err := l.checkID(c); err != nil {
 		return nil, err
 	}
 	next := handoff.Seq(1)
@@ -120,15 +120,20 @@ func (l *Log) listed() (*logCheck, error) {
 	return c, nil
 }
 
-// checkID verifies the log's ID. A log with neither an ID nor records does not
-// exist yet.
-func (l *Log) checkID(ctx context.Context, c *logCheck) error {
-	id, err := l.ID(ctx)
+// checkID verifies the log's ID. A log of which nothing exists was not created
+// yet.
+func (l *Log) checkID(c *logCheck) error {
+	id, err := l.readID()
 	if err != nil {
 		return err
 	}
-	if id == "" && len(c.files) == 0 {
-		return nil
+	if id == "" {
+		if remnant, err := l.remnant(); err != nil || remnant == "" {
+			return err
+		}
+		if id, err = l.readID(); err != nil {
+			return err
+		}
 	}
 	if b, err := hex.DecodeString(id); err != nil || len(b) != idSize {
 		c.problem(idName, "invalid log ID")

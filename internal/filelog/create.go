@@ -1,6 +1,7 @@
 package filelog
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -25,22 +26,38 @@ const (
 // Create creates the log's directory and an empty log in it, if they are
 // missing. Append and Put do so by themselves.
 //
-// Kinds: Unavailable, and Unsupported if the file system has no hard links.
+// Kinds: Unavailable, Corrupt if only parts of a log exist, and Unsupported if the file system has no hard links.
 func (l *Log) Create() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.made {
 		return nil
 	}
-	there, err := l.disk.exists(idName)
-	if err == nil && !there {
-		err = l.createAll()
-	}
-	if err != nil {
+	if err := l.createMissing(); err != nil {
 		return l.failure("create log", err)
 	}
 	l.made = true
 	return nil
+}
+
+// createMissing creates the log if it does not exist. A log that has no record
+// yet may not be durable: nothing else may become so before its ID.
+func (l *Log) createMissing() error {
+	there, err := l.disk.exists(idName)
+	if err != nil {
+		return err
+	}
+	if !there {
+		id, err := l.ID(context.Background()) // refuses a log that lost its ID
+		if err == nil && id == "" {
+			err = l.createAll()
+		}
+		return err
+	}
+	if there, err = l.disk.exists(l.shardName(1)); err != nil || there {
+		return err
+	}
+	return l.disk.syncDir("log")
 }
 
 // createAll links the log's ID last, so that a log with an ID is complete. The

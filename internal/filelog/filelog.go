@@ -23,6 +23,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -84,8 +85,44 @@ func newLog(dir string, d disk, shard handoff.Seq, random io.Reader) *Log {
 	return &Log{dir: dir, disk: d, shard: shard, random: random}
 }
 
-// ID implements handoff.Identifier.
+// ID implements handoff.Identifier. It is "" for a log that does not exist yet. If
+// the ID is missing and something else of a log exists, the kind is Corrupt.
 func (l *Log) ID(context.Context) (string, error) {
+	id, err := l.readID()
+	if err != nil || id != "" {
+		return id, err
+	}
+	remnant, err := l.remnant()
+	if err != nil || remnant == "" {
+		return "", err
+	}
+	// The ID is linked first: if the log was just created, it exists by now.
+	if id, err = l.readID(); err != nil || id != "" {
+		return id, err
+	}
+	return "", &handoff.Error{Op: "read log", Name: idName, Kind: handoff.Corrupt, Err: fmt.Errorf("is missing, but %s exists", remnant),
+		Hint: handoff.Suggest("see what else is missing", handoff.ActionCheck)}
+}
+
+// remnant returns the name of something that exists only if the directory has
+// had a log, or "".
+func (l *Log) remnant() (string, error) {
+	for _, in := range []struct{ dir, pattern string }{{"log", `^\d{8,}$`}, {recordsDir, "."}, {bodiesDir, "."}, {".", `^index\.db$`}} {
+		names, err := l.namesIn(in.dir)
+		if err != nil {
+			return "", l.failure("read log", err)
+		}
+		for _, name := range names {
+			if ok, _ := regexp.MatchString(in.pattern, name); ok {
+				return path.Join(in.dir, name), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// readID returns the log's ID, "" if there is none.
+func (l *Log) readID() (string, error) {
 	b, err := plainfile.Read(filepath.Join(l.dir, idName), maxID)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil

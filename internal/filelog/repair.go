@@ -130,6 +130,13 @@ func (l *Log) renewID() error {
 		return err
 	}
 	defer root.Close()
+	err = root.Mkdir("log", DirMode(l.dir)) // if the directory was lost, too
+	if err == nil {
+		err = durable.SyncDir(root, ".")
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
 	return durable.Replace(root, idName, func(w io.Writer) error {
 		_, err := io.WriteString(w, id+"\n")
 		return err
