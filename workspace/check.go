@@ -30,7 +30,7 @@ func (w *Workspace) Check(ctx context.Context) (handoff.Report, error) {
 // Check would have returned before. The log and the body store repair
 // themselves as far as they can. An index that disagrees with the log is
 // emptied, so that it is rebuilt. A missing body is stored again if its file is
-// as published.
+// as published. The file of a name that has an older revision is rendered again.
 func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, error) {
 	report, _, err := w.checkStores(ctx)
 	if err != nil {
@@ -46,10 +46,38 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, 
 	found, err := w.index.Check(ctx, true)
 	report.Findings = append(report.Findings, found...)
 	err = errors.Join(err, w.index.Close()) // what it knew of the log was fixed
-	if err != nil || report.OK() {
+	if err == nil && !report.OK() {
+		err = w.restoreBodies(ctx)
+	}
+	if err != nil {
 		return report, err
 	}
-	return report, w.restoreBodies(ctx)
+	found, err = w.renderAllStale(ctx)
+	report.Findings = append(report.Findings, found...)
+	return report, err
+}
+
+// renderAllStale renders the files of names and stages whose newest revision was
+// not rendered.
+func (w *Workspace) renderAllStale(ctx context.Context) ([]handoff.Finding, error) {
+	var found []handoff.Finding
+	for q := (handoff.ArtifactQuery{Limit: pageSize}); ; {
+		page, err := w.hub.Artifacts(ctx, q)
+		if err != nil {
+			return found, err
+		}
+		for _, a := range page.Artifacts {
+			if a.Target == handoff.Available || a.Target == handoff.Missing {
+				continue
+			}
+			if stale, err := w.renderStale(ctx, a); stale && err == nil {
+				found = append(found, handoff.Finding{Name: a.Path, Note: true, Text: "had the content of an older revision; the newest was rendered"})
+			} // one that can't be rendered stays: the revision can be read
+		}
+		if q.Cursor = page.Cursor; q.Cursor == "" {
+			return found, nil
+		}
+	}
 }
 
 // checkStores verifies the log, the bodies, and the files of bodies without a

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,5 +119,54 @@ func TestMissingLog(t *testing.T) {
 				t.Errorf("after a repair, Publish = %v", err)
 			}
 		})
+	}
+}
+
+// TestStaleName leaves the file of a name as a process does that is killed between
+// the record and the file: reading the name renders it, and so does a repair. An
+// edited file stays, and so does one whose newest revision was withdrawn.
+func TestStaleName(t *testing.T) {
+	for name, command := range map[string]func(w *Workspace) error{
+		"read": func(w *Workspace) error {
+			b, err := w.Read(t.Context(), "run-1/context.md", ReadOptions{})
+			if err != nil {
+				return err
+			}
+			return b.Close()
+		},
+		"repair": func(w *Workspace) error {
+			_, err := w.Repair(t.Context(), time.Now())
+			return err
+		},
+	} {
+		dir := testWorkspace(t)
+		open := func(vars ...string) *Workspace {
+			w, err := Open(dir, optionsFor(dir, vars...))
+			must(t, err)
+			t.Cleanup(func() { w.Close() })
+			return w
+		}
+		writer := open("HANDOFF_RUN", "run-1")
+		var file string
+		for _, text := range []string{"first", "second", "third"} {
+			written, err := writer.Write(t.Context(), NamedContent{Name: "context.md", Body: strings.NewReader(text)})
+			must(t, err)
+			file = written.File
+		}
+		holds := func(want string) {
+			t.Helper()
+			must(t, command(open()))
+			if got, err := os.ReadFile(file); err != nil || string(got) != want {
+				t.Errorf("after %s the file is %q, %v, want %q", name, got, err, want)
+			}
+		}
+		must(t, os.WriteFile(file, []byte("first"), 0o666))
+		holds("third")
+		must(t, os.WriteFile(file, []byte("edited"), 0o666))
+		holds("edited")
+		_, err := writer.Withdraw(t.Context(), "run-1/context.md", "")
+		must(t, err)
+		must(t, os.WriteFile(file, []byte("third"), 0o666))
+		holds("third")
 	}
 }

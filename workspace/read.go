@@ -65,6 +65,7 @@ func (w *Workspace) Read(ctx context.Context, ref string, o ReadOptions) (Body, 
 		return w.unrecordedBody(Body{Content: handoff.Content{ReadSeekCloser: f}, Unrecorded: found.File,
 			record: handoff.Suggest("record it", handoff.ActionWrite, found.Name, found.File)}, o)
 	case o.Revision == 0:
+		_, _ = w.renderStale(ctx, found.Artifact) // the published bytes are read in any case
 		return w.open(ctx, found.ID)
 	}
 	revisions, err := names.Revisions(ctx, w.hub, found.Namespace, found.Name)

@@ -70,6 +70,24 @@ func (w *Workspace) Write(ctx context.Context, c NamedContent) (Written, error) 
 	return Written{Published: done.Published, Ref: done.Namespace + "/" + done.Name, File: done.File, SavedEdits: done.SavedEdits}, nil
 }
 
+// renderStale renders the file of a name or of a stage again if the process that
+// recorded its newest revision was killed before it did. It reports whether the
+// file was stale.
+func (w *Workspace) renderStale(ctx context.Context, a handoff.Artifact) (bool, error) {
+	if a.Name == "" || a.Status != handoff.Active {
+		return false, nil
+	}
+	if stale, err := w.Pipelines().renderStale(ctx, a); stale || err != nil {
+		return stale, err
+	}
+	p := a.Record.Producer
+	scope := names.Scope{Run: a.Namespace, Dir: w.caller.SessionDir}
+	if owner := cmp.Or(p.Session, p.RunID); scope.Dir == "" || owner != w.caller.Producer.Session {
+		scope.Dir, scope.Within = w.SessionDir(ctx, owner), w.dirs.Home()
+	}
+	return names.Writer{Hub: w.as, Workspace: w.Root(), Scope: scope}.RenderStale(ctx, a)
+}
+
 var errNotRegular = errors.New("not a regular file")
 
 // openRegular opens a regular file. It looks before it opens, because opening a

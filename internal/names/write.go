@@ -47,8 +47,7 @@ func (w Writer) Write(ctx context.Context, d handoff.Draft) (Written, error) {
 		return Written{}, err
 	}
 	d.Namespace = namespace
-	f := file{Writer: w, draft: d, dir: w.Scope.path(namespace)}
-	f.draft.Path, f.draft.Root = f.recordedPath()
+	f := w.file(d)
 	if err := f.checkPath(); err != nil {
 		return Written{}, f.fileError(err)
 	}
@@ -68,6 +67,48 @@ func (w Writer) Write(ctx context.Context, d handoff.Draft) (Written, error) {
 		written.Warnings = append(written.Warnings, fmt.Sprintf("%s is not up to date: %v", written.File, err))
 	}
 	return written, nil
+}
+
+func (w Writer) file(d handoff.Draft) file {
+	f := file{Writer: w, draft: d, dir: w.Scope.path(d.Namespace)}
+	f.draft.Path, f.draft.Root = f.recordedPath()
+	return f
+}
+
+// RenderStale renders the file of a name again if its content is that of an older
+// revision than head, the newest one: the process that recorded head was killed
+// before it rendered the file. It reports whether the file was stale. A file that
+// is missing, was edited, or is not where this writer renders it stays as it is.
+func (w Writer) RenderStale(ctx context.Context, head handoff.Artifact) (stale bool, err error) {
+	f := w.file(handoff.Draft{Name: head.Name, Namespace: head.Namespace, Channel: head.Channel})
+	if name, err := Clean(head.Name); err != nil || name != head.Name || f.draft.Path != head.Path || f.draft.Root != head.Root {
+		return false, nil
+	}
+	if f.checkPath() != nil {
+		return false, nil
+	}
+	root, err := f.root()
+	if err != nil {
+		return false, nil
+	}
+	defer root.Close()
+	d, err := digestAt(root, head.Name)
+	if err != nil || d == head.Digest {
+		return false, nil
+	}
+	revisions, err := Revisions(ctx, w.Hub, head.Namespace, head.Name)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range revisions {
+		if r.Digest == d {
+			stale = r.Seq < head.Seq // a later one was withdrawn
+		}
+	}
+	if stale {
+		_, err = f.render(ctx)
+	}
+	return stale, f.fileError(err)
 }
 
 // A file is the file of one name.

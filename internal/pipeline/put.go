@@ -129,6 +129,14 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 	if err != nil && !errors.Is(err, handoff.NotFound) { // the run's first artifact
 		return names.Written{}, err
 	}
+	if err == nil && len(r.stale(s, records)) > 0 {
+		if err := r.renderStale(ctx, s, records); err != nil {
+			return names.Written{}, err
+		}
+		if s, err = Read(r.Files, r.Pipeline, sub.Issue); err != nil {
+			return names.Written{}, err
+		}
+	}
 	r.addRecords(ctx, &s, records)
 	read, parents := from, sub.From
 	if len(sub.From) == 0 {
@@ -137,9 +145,7 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 	own := attemptOf(stage.Name, Output{Report: contract.Report{Value: value}})
 	metadata := map[string]any{"stage": stage.Name, "outcome": own.Outcome, "tier": own.Tier, "read": read} // see attemptMetadata
 	maps.DeleteFunc(metadata, func(_ string, v any) bool { return v == "" })
-	dir := r.Files.Name()
-	w := names.Writer{Hub: r.Hub, Workspace: dir, Scope: names.Scope{Run: sub.Issue, Dir: dir, Within: dir, Folders: []string{Folder, sub.Issue}}}
-	return w.Write(ctx, handoff.Draft{
+	return r.writer(sub.Issue).Write(ctx, handoff.Draft{
 		Channel: stage.Name, Name: stage.Artifact, Body: &body, MediaType: "application/json",
 		Title: clip(stage.Name+" of "+sub.Issue, handoff.MaxTitle), Summary: Summary(stage, value),
 		Parents: parents, Metadata: metadata, Key: r.attemptKey(records, s, stage, body.Bytes(), metadata, parents),

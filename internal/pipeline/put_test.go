@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/names"
@@ -414,5 +415,62 @@ func TestManyPutsOfOneStage(t *testing.T) {
 	}
 	if len(revisions) != n || heads != 1 || len(bodies) != n {
 		t.Errorf("%d revisions, %d heads, %d different bodies, want %d, 1, %d", len(revisions), heads, len(bodies), n, n)
+	}
+}
+
+// TestStaleFile leaves the file of a stage as a process does that is killed between
+// the record and the file. The next command that reads the run writes the file, and
+// none takes the older bytes for another attempt.
+func TestStaleFile(t *testing.T) {
+	first, second := valid["implement"], change(t, valid["implement"], `"summary":"second"`)
+	for name, command := range map[string]func(s fixture){
+		"read": func(s fixture) { s.history(t, "42") },
+		"next": func(s fixture) { s.next(t, "42") },
+		"get": func(s fixture) {
+			_, err := s.Path(t.Context(), "42", "implement")
+			must(t, err)
+		},
+		"put of another stage": func(s fixture) { s.put(t, "42", "test", valid["test"]) },
+		"put again":            func(s fixture) { s.put(t, "42", "implement", second) },
+		"the workspace": func(s fixture) {
+			b, err := s.w.Read(t.Context(), "42/worker-result.json", workspace.ReadOptions{})
+			must(t, err)
+			must(t, b.Close())
+		},
+		"repair": func(s fixture) {
+			report, err := s.w.Repair(t.Context(), time.Now())
+			must(t, err)
+			if len(report.Findings) != 1 || !strings.Contains(report.Findings[0].Text, "older revision") {
+				t.Errorf("Repair = %+v, want a finding", report)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newFixture(t)
+			s.put(t, "42", "plan", valid["plan"])
+			file := s.put(t, "42", "implement", first).File
+			stale, err := os.ReadFile(file)
+			must(t, err)
+			s.put(t, "42", "implement", second)
+			want, err := os.ReadFile(file)
+			must(t, err)
+			must(t, os.WriteFile(file, stale, 0o666))
+			command(s)
+			if got, err := os.ReadFile(file); err != nil || string(got) != string(want) {
+				t.Errorf("the file is %q, %v, want %q", got, err, want)
+			}
+			history := "plan#1 implement#1<plan#1 implement#2<plan#1"
+			if name == "put of another stage" {
+				history += " test#1<implement#2"
+			}
+			if got := s.history(t, "42"); got != history {
+				t.Errorf("history = %s, want %s", got, history)
+			}
+			must(t, os.WriteFile(file, []byte(change(t, first, `"summary":"edited"`)), 0o666))
+			s.history(t, "42")
+			if got, err := os.ReadFile(file); err != nil || !strings.Contains(string(got), "edited") {
+				t.Errorf("an edited file became %q, %v", got, err)
+			}
+		})
 	}
 }

@@ -10,10 +10,12 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
@@ -37,7 +39,8 @@ type attemptMetadata struct {
 // Read returns the state of a run from its folder and its records. Attempts made
 // before the folder was archived belong to another run. An artifact without a
 // record, or changed since it was recorded, is an attempt too: it comes before
-// the first attempt that was made from it, otherwise last.
+// the first attempt that was made from it, otherwise last. A file whose newest
+// record was not written to it is written first.
 //
 // Kinds: Invalid, for the ID, NotFound and Unavailable.
 func (r *Runs) Read(ctx context.Context, issue string) (State, error) {
@@ -49,8 +52,75 @@ func (r *Runs) Read(ctx context.Context, issue string) (State, error) {
 	if err != nil {
 		return s, err
 	}
+	if len(r.stale(s, records)) > 0 {
+		// The shared lock keeps Archive from moving the folder. A folder that can't
+		// be written stays as it is.
+		_ = withLock(r.Files, syscall.LOCK_SH, func(*os.Root) error { return r.renderStale(ctx, s, records) })
+		if s, err = Read(r.Files, r.Pipeline, issue); err != nil {
+			return s, err
+		}
+	}
 	r.addRecords(ctx, &s, records)
 	return s, nil
+}
+
+// stale returns the newest records of the artifacts whose files have the content
+// of an older record: the process that submitted the newest was killed before it
+// wrote the file.
+func (r *Runs) stale(s State, records []handoff.Artifact) []handoff.Artifact {
+	var list []handoff.Artifact
+	for _, stage := range r.Pipeline.Stages {
+		out, ok := s.Outputs[stage.Name]
+		if !ok || out.File != stage.Artifact || out.Digest == "" {
+			continue
+		}
+		var head handoff.Artifact
+		older := false
+		for _, a := range records {
+			if a.Name != stage.Artifact || path.Dir(a.Path) != s.Folder || a.Root != "" || a.Status == handoff.Withdrawn {
+				continue
+			}
+			older = older || head.Digest.Value == out.Digest
+			head = a
+		}
+		if older && head.Digest.Value != out.Digest {
+			list = append(list, head)
+		}
+	}
+	return list
+}
+
+// renderStale writes the files of stale artifacts.
+func (r *Runs) renderStale(ctx context.Context, s State, records []handoff.Artifact) error {
+	for _, head := range r.stale(s, records) {
+		if _, err := r.writer(s.Issue).RenderStale(ctx, head); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RenderStale writes the file of a stage's artifact, of which head is the newest
+// record, if it has the content of an older record. It reports whether it had.
+func (r *Runs) RenderStale(ctx context.Context, head handoff.Artifact) (stale bool, err error) {
+	stage, err := r.Pipeline.Stage(head.Name)
+	if err != nil || stage.Artifact != head.Name || contract.CheckIssue(head.Namespace) != nil {
+		return false, nil
+	}
+	if _, err := r.Files.Lstat(path.Join(Folder, head.Namespace)); err != nil {
+		return false, nil // the lock would create the folder of all runs
+	}
+	err = withLock(r.Files, syscall.LOCK_SH, func(*os.Root) error {
+		stale, err = r.writer(head.Namespace).RenderStale(ctx, head)
+		return err
+	})
+	return stale, err
+}
+
+// writer returns the writer of the files of a run.
+func (r *Runs) writer(issue string) names.Writer {
+	dir := r.Files.Name()
+	return names.Writer{Hub: r.Hub, Workspace: dir, Scope: names.Scope{Run: issue, Dir: dir, Within: dir, Folders: []string{Folder, issue}}}
 }
 
 // Find is Read, except that for an issue without a current run it reads the one
@@ -213,6 +283,7 @@ func (r *Runs) Path(ctx context.Context, issue, stage string) (string, error) {
 	if err := contract.CheckIssue(issue); err != nil {
 		return "", err
 	}
+	_, _ = r.Read(ctx, issue) // writes a stale file; the run need not exist
 	for _, name := range slices.Backward(st.Files()) {
 		file := path.Join(Folder, issue, name)
 		if _, err := r.Files.Lstat(file); err == nil {
