@@ -46,38 +46,10 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, 
 	found, err := w.index.Check(ctx, true)
 	report.Findings = append(report.Findings, found...)
 	err = errors.Join(err, w.index.Close()) // what it knew of the log was fixed
-	if err == nil && !report.OK() {
-		err = w.restoreBodies(ctx)
-	}
 	if err != nil {
 		return report, err
 	}
-	found, err = w.renderAllStale(ctx)
-	report.Findings = append(report.Findings, found...)
-	return report, err
-}
-
-// renderAllStale renders the files of names and stages whose newest revision was
-// not rendered.
-func (w *Workspace) renderAllStale(ctx context.Context) ([]handoff.Finding, error) {
-	var found []handoff.Finding
-	for q := (handoff.ArtifactQuery{Limit: pageSize}); ; {
-		page, err := w.hub.Artifacts(ctx, q)
-		if err != nil {
-			return found, err
-		}
-		for _, a := range page.Artifacts {
-			if a.Target == handoff.Available || a.Target == handoff.Missing {
-				continue
-			}
-			if stale, err := w.renderStale(ctx, a); stale && err == nil {
-				found = append(found, handoff.Finding{Name: a.Path, Note: true, Text: "had the content of an older revision; the newest was rendered"})
-			} // one that can't be rendered stays: the revision can be read
-		}
-		if q.Cursor = page.Cursor; q.Cursor == "" {
-			return found, nil
-		}
-	}
+	return report, w.restore(ctx, &report)
 }
 
 // checkStores verifies the log, the bodies, and the files of bodies without a
@@ -122,16 +94,23 @@ func (w *Workspace) storedFiles() ([]string, error) {
 	return ids, nil
 }
 
-// restoreBodies stores the missing bodies of artifacts whose files are as
-// published.
-func (w *Workspace) restoreBodies(ctx context.Context) error {
+// restore renders the files of names and stages whose newest revision was not
+// rendered. If the report has a problem, it also stores the missing bodies of
+// artifacts whose files are as published.
+func (w *Workspace) restore(ctx context.Context, report *handoff.Report) error {
+	bodies := !report.OK()
 	for q := (handoff.ArtifactQuery{IncludeInactive: true, Limit: pageSize}); ; {
 		page, err := w.hub.Artifacts(ctx, q)
 		if err != nil {
 			return err
 		}
 		for _, a := range page.Artifacts {
-			if !a.Kept || a.Status == handoff.Withdrawn || a.Digest.Algorithm != handoff.SHA256 {
+			if a.Target != handoff.Available && a.Target != handoff.Missing {
+				if stale, err := w.renderStale(ctx, a); stale && err == nil { // else its revisions can still be read
+					report.Findings = append(report.Findings, handoff.Finding{Name: a.Path, Note: true, Text: "had the content of an older revision"})
+				}
+			}
+			if !bodies || !a.Kept || a.Status == handoff.Withdrawn || a.Digest.Algorithm != handoff.SHA256 {
 				continue
 			}
 			if there, err := w.rawBodies.Has(ctx, a.Digest); err != nil || there {

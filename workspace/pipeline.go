@@ -334,19 +334,6 @@ func (p Pipelines) run(ctx context.Context, issue string, read func(*pipeline.Ru
 	})
 }
 
-// renderStale is Workspace.renderStale for a stage's artifact of a run that is not
-// archived.
-func (p Pipelines) renderStale(ctx context.Context, a handoff.Artifact) (stale bool, err error) {
-	if a.Root != "" || path.Dir(a.Path) != path.Join(pipeline.Folder, a.Namespace) {
-		return false, nil
-	}
-	err = p.with(func(r *pipeline.Runs) error {
-		stale, err = r.RenderStale(ctx, a)
-		return err
-	})
-	return stale, err
-}
-
 // isRunning reports whether an issue has a run that is not archived.
 func (w *Workspace) isRunning(issue string) bool { return pipeline.Exists(w.Pipelines().root(), issue) }
 

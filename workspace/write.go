@@ -7,10 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/internal/pipeline"
 )
 
 // A NamedContent is what to store under a name of the caller's run, or of its
@@ -73,11 +75,15 @@ func (w *Workspace) Write(ctx context.Context, c NamedContent) (Written, error) 
 // renderStale renders the file of a name or of a stage again if the process that
 // recorded its newest revision was killed before it did. It reports whether the
 // file was stale.
-func (w *Workspace) renderStale(ctx context.Context, a handoff.Artifact) (bool, error) {
+func (w *Workspace) renderStale(ctx context.Context, a handoff.Artifact) (stale bool, err error) {
 	if a.Name == "" || a.Status != handoff.Active {
 		return false, nil
 	}
-	if stale, err := w.Pipelines().renderStale(ctx, a); stale || err != nil {
+	if a.Root == "" && path.Dir(a.Path) == path.Join(pipeline.Folder, a.Namespace) {
+		err = w.Pipelines().with(func(r *pipeline.Runs) error {
+			stale, err = r.RenderStale(ctx, a)
+			return err
+		})
 		return stale, err
 	}
 	p := a.Record.Producer
