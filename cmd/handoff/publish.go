@@ -48,7 +48,7 @@ func publishCommand(a *cli.App) *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringArrayVar(&meta, "meta", nil, "metadata, as `key=value`; may be repeated")
-	f.StringVar(&keep, "keep", "", "when to copy the content: `policy` always (--keep alone), auto or never")
+	f.StringVar(&keep, "keep", "", "`policy` for copying the content: always (--keep alone), auto or never")
 	f.Lookup("keep").NoOptDefVal = string(handoff.KeepAlways)
 	f.BoolVar(&never, "no-keep", false, "do not copy the content")
 	c.MarkFlagsMutuallyExclusive("keep", "no-keep")

@@ -17,9 +17,9 @@ itself and with earlier artifacts. For implement and git it also compares the
 plan with the files that changed in the git repository: committed since the
 base, staged, unstaged and untracked.
 
-Gate changes nothing. The exit code is 1 if there are errors or if the verdict of
-the artifact is FAIL, which is printed with what comes next. With --compat only
-errors count, as in the legacy script check.py.`,
+Gate changes nothing. The exit code is 1 if there are errors or if the verdict
+of the artifact is FAIL, which is printed with what comes next. With --compat
+only errors count, as in the legacy script check.py.`,
 		Example: "  handoff pipeline gate 42 plan\n  handoff pipeline gate 42 implement --base origin/main",
 		Args:    cli.Exactly(2, "one issue and one stage"),
 	}

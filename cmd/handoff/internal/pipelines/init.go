@@ -18,7 +18,7 @@ func initCommand(a *app) *cobra.Command {
 		Example: "  handoff pipeline init 42\n  handoff pipeline init PROJ-7 --complexity trivial",
 		Args:    cli.Exactly(1, "one issue"),
 	}
-	c.Flags().StringVar(&complexity, "complexity", "", "size of the issue: `level` trivial, standard or complex")
+	c.Flags().StringVar(&complexity, "complexity", "", "`level` of complexity: trivial, standard or complex")
 	c.RegisterFlagCompletionFunc("complexity", cobra.FixedCompletions([]string{"trivial", "standard", "complex"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		return a.reading(func(p workspace.Pipelines) error {

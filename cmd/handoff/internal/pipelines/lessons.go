@@ -43,7 +43,7 @@ that lesson is counted again instead.`,
 		Args:    cli.Exactly(0, ""),
 	}
 	c.Flags().StringVar(&l.Pattern, "pattern", "", "`text` of the failure, in the words of its error message")
-	c.Flags().StringVar(&l.Mitigation, "mitigation", "", "`text` that describes the mitigation")
+	c.Flags().StringVar(&l.Mitigation, "mitigation", "", "mitigation `text`")
 	c.Flags().StringVar(&l.Issue, "issue", "", "`issue` in which it occurred")
 	c.Flags().StringVar(&l.Date, "date", "", "`date` as 2006-01-02 (default: today)")
 	c.RunE = func(*cobra.Command, []string) error {

@@ -18,7 +18,7 @@ ones are recorded and shown separately.`,
 	}
 	sessionFlag(a, c, &id)
 	c.Flags().StringVar(&status, "status", "", "final `status`: completed, failed or cancelled")
-	c.Flags().StringVar(&reason, "reason", "", "`text` that explains the status, on one line")
+	c.Flags().StringVar(&reason, "reason", "", "reason `text`, one line")
 	c.MarkFlagRequired("status")
 	completed(c, "status", workspace.Completed, workspace.Failed, workspace.Cancelled)
 	c.RunE = func(c *cobra.Command, args []string) error {
