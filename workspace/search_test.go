@@ -13,9 +13,9 @@ import (
 	"github.com/agent-handoff/handoff/internal/localstate"
 )
 
-// TestSearchBodies publishes bodies of many kinds, and looks which of them are
-// found by a word in them: of an index that lies in a file, and of one that
-// can't.
+// TestSearchBodies publishes bodies of many kinds and checks which of them are
+// found by a word in them, with an index in a file and with one that
+// is elsewhere.
 func TestSearchBodies(t *testing.T) {
 	long := strings.Repeat("word ", TextLimit/5)
 	for _, place := range []string{"in a file", "aside"} {

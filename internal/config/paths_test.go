@@ -84,7 +84,7 @@ func TestResolve(t *testing.T) {
 		{"{session_id}-{{session_id}}", p.SessionID + "-" + p.SessionID, ""},
 		{"{date}/{user_name}", "2025-10-05/bryan", ""},
 		{"{config_source}", "/project/bmad/bmm/config.yaml", ""},
-		{"{output_folder}", "/project/docs/mine", ""}, // the workflow's stands above the bundle's
+		{"{output_folder}", "/project/docs/mine", ""}, // the workflow's value takes precedence over the bundle's
 		{"{config_source}:output_folder", "/project/docs", ""},
 		{"{config_source}:agent_outputs_folder/{{session_id}}", "/project/docs/mine/agent-outputs/" + p.SessionID, ""},
 		{"{default_output_file}", "/project/docs/mine/agent-outputs/" + p.SessionID + "/output.md", ""}, // an empty one is none

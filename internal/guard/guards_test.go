@@ -67,7 +67,7 @@ var testOnly = []string{"logtest", "threadtest", "cmd/handoff/internal/testlog"}
 // stdlibOnly is the layer that imports nothing but the standard library.
 const stdlibOnly = 1
 
-// The budgets. When one pinches, split by subject, never by number.
+// The budgets. When one is exceeded, split by subject, never by number.
 const (
 	maxFile      = 500
 	maxFunc      = 60
@@ -76,7 +76,7 @@ const (
 )
 
 // edge are the packages that may read the clock, the environment and
-// randomness. All others are handed them.
+// randomness. All others receive them as arguments.
 var edge = []string{"cmd/handoff", "workspace", "bench"}
 
 var impure = map[string][]string{
@@ -333,7 +333,7 @@ func ownMethods(i *ast.InterfaceType) int {
 	return n
 }
 
-// TestDependencies checks that every module that is required stands in
+// TestDependencies checks that every required module is listed in
 // DEPENDENCIES.md, in the version that is required, and no other does.
 func TestDependencies(t *testing.T) {
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))

@@ -15,7 +15,7 @@ import (
 // copied to the temporary directory.
 func TestDefects(t *testing.T) {
 	long := strings.Repeat("wörter ", 300_000)
-	open := obj{"role": "assistant", "modelID": "model-1", "time": obj{"created": begun + 2000}}
+	open := obj{"role": "assistant", "modelID": "model-1", "time": obj{"created": started + 2000}}
 	for name, tt := range map[string]struct {
 		book     *book
 		then     string // SQL

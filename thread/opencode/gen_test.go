@@ -43,13 +43,13 @@ CREATE INDEX session_parent_idx ON session (parent_id);`
 
 type obj = map[string]any
 
-// begun is the start of the first session.
-const begun = 1780000000000
+// started is the start of the first session.
+const started = 1780000000000
 
 // A book is the content of one session.
 type book struct {
 	id, parent, agent, revert string
-	at                        int64 // begun
+	at                        int64 // started
 	now                       int64
 	pages                     []page
 }
@@ -62,7 +62,7 @@ type page struct {
 }
 
 func session(id, parent string, at int64) *book {
-	return &book{id: id, parent: parent, agent: "build", at: begun + at, now: begun + at}
+	return &book{id: id, parent: parent, agent: "build", at: started + at, now: started + at}
 }
 
 func (b *book) add(data obj, parts ...obj) *book {
@@ -97,7 +97,7 @@ func said(text string) obj { return obj{"type": "text", "text": text} }
 func used(tool, status, output string, metadata obj) obj {
 	return obj{"type": "tool", "callID": "call_" + tool, "tool": tool, "state": obj{
 		"status": status, "input": obj{"description": "do " + tool, "subagent_type": "general"}, "output": output, "metadata": metadata,
-		"time": obj{"start": begun + 2000, "end": begun + 9000},
+		"time": obj{"start": started + 2000, "end": started + 9000},
 	}}
 }
 
@@ -234,7 +234,7 @@ func family() ([]*book, []threadtest.Thread) {
 		step("stop", one, said("One of them found it."))
 	done := session(doneID, parentID, 2000).user("explore").step("stop", one, said("found it"))
 	asking := session(askingID, parentID, 3000).user("work").
-		add(obj{"role": "assistant", "modelID": "model-1", "providerID": "maker", "time": obj{"created": begun + 5000}}, obj{"type": "step-start"}, used("question", "running", "", nil))
+		add(obj{"role": "assistant", "modelID": "model-1", "providerID": "maker", "time": obj{"created": started + 5000}}, obj{"type": "step-start"}, used("question", "running", "", nil))
 	nested := session(nestedID, askingID, 4000).user("deeper").
 		add(obj{"role": "assistant", "modelID": "model-1", "error": obj{"name": "MessageAbortedError", "data": obj{"message": "The operation was aborted."}}}, said("I was"))
 	silent := session(silentID, parentID, 5000)
