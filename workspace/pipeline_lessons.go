@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"cmp"
+	"os"
 	"strconv"
 	"time"
 
@@ -33,15 +34,7 @@ const MaxLessons = pipeline.MaxLessons
 const ExampleLessons = pipeline.ExampleLessons
 
 // Lessons returns the lessons of the workspace. Kinds: Corrupt, Unavailable.
-func (p Pipelines) Lessons() (LessonList, error) {
-	files, err := openRoot(p.root())
-	if err != nil {
-		return LessonList{}, err
-	}
-	defer files.Close()
-	list, err := pipeline.Lessons(files)
-	return newLessonList(list), err
-}
+func (p Pipelines) Lessons() (LessonList, error) { return p.lessons(pipeline.Lessons) }
 
 // AddLesson adds a lesson, or counts it once more if its pattern is known. Its
 // date is today by default.
@@ -69,14 +62,15 @@ func (p Pipelines) MatchLessons(failure string) (LessonMatches, error) {
 }
 
 func (p Pipelines) changeLessons(change func([]Lesson) ([]Lesson, error)) (LessonList, error) {
+	return p.lessons(func(files *os.Root) ([]Lesson, error) { return pipeline.ChangeLessons(files, change) })
+}
+
+func (p Pipelines) lessons(do func(files *os.Root) ([]Lesson, error)) (LessonList, error) {
 	files, err := openRoot(p.root())
 	if err != nil {
 		return LessonList{}, err
 	}
 	defer files.Close()
-	list, err := pipeline.ChangeLessons(files, change)
-	return newLessonList(list), err
+	list, err := do(files)
+	return LessonList{append([]Lesson{}, list...)}, err // in JSON a list even if there are none
 }
-
-// newLessonList returns lessons whose JSON is a list even if there are none.
-func newLessonList(list []Lesson) LessonList { return LessonList{append([]Lesson{}, list...)} }
