@@ -167,6 +167,25 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// TestLayersExist checks that the table lists no package that does not exist.
+func TestLayersExist(t *testing.T) {
+	packages := map[string]bool{}
+	for _, s := range sources(t) {
+		packages[s.pkg] = true
+		packages[path.Dir(s.pkg)+"/*"] = true
+	}
+	for pkg := range layers {
+		if !packages[pkg] {
+			t.Errorf("package %s has a layer and does not exist", pkg)
+		}
+	}
+	for _, pkg := range testOnly {
+		if !packages[pkg] {
+			t.Errorf("package %s is for tests only and does not exist", pkg)
+		}
+	}
+}
+
 func mayImport(pkg string, layer int, imported string) error {
 	inside := imported == module || strings.HasPrefix(imported, module+"/")
 	if !inside {
