@@ -41,6 +41,15 @@ func TestCheckTrust(t *testing.T) {
 			t.Errorf("%s: CheckTrust = %v, want kind %v", tt.name, err, tt.kind)
 		}
 	}
+	// A process that was killed while it created the log leaves a second name.
+	killed := newDir()
+	id := filepath.Join(killed, "log", "ID")
+	if err := errors.Join(os.WriteFile(id, []byte("0123\n"), 0o400), os.Link(id, filepath.Join(killed, "log", "other"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CheckTrust(killed, false); err != nil {
+		t.Errorf("a log ID with two names: CheckTrust = %v", err)
+	}
 	for _, name := range append(append([]string{}, runtimeDirs...), runtimeFiles...) {
 		dir := newDir()
 		file := filepath.Join(dir, filepath.FromSlash(name))

@@ -83,6 +83,13 @@ func (v GateResult) String() string {
 	return b.String()
 }
 
+// rejected reports whether the verdict of an artifact is FAIL. In a stage whose
+// contract has no verdict, the key is unknown and means nothing.
+func rejected(r contract.Report) bool {
+	unknown := func(p contract.Problem) bool { return p.Pointer == "/verdict" }
+	return strings.EqualFold(text(r.Value["verdict"]), "FAIL") && !slices.ContainsFunc(r.Warnings, unknown)
+}
+
 // Gate checks a stage's artifact against its contract, for consistency, and
 // against the artifacts of earlier stages. A scope, if there is one, contains the
 // changed files; they are compared with the plan and with the worker's own list.
@@ -95,7 +102,7 @@ func Gate(p *contract.Pipeline, name string, s State, scope *Scope) GateResult {
 	} else {
 		v.Stage = stage.Name
 		v.gate(p, stage, s)
-		v.Rejected = strings.EqualFold(text(s.Outputs[stage.Name].Report.Value["verdict"]), "FAIL")
+		v.Rejected = rejected(s.Outputs[stage.Name].Report)
 	}
 	v.Pass = len(v.Errors()) == 0 && !v.Rejected
 	return *v

@@ -110,8 +110,18 @@ func CheckDir(name string) error {
 	return err
 }
 
-// CheckFile is CheckDir for a regular file that has no other name.
+// CheckFile is CheckDir for a regular file.
 func CheckFile(name string) error {
+	info, err := os.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		return ErrNotRegular
+	}
+	return err
+}
+
+// CheckOnlyName is CheckFile for a file that has no other name, through which it
+// could be a file of another program.
+func CheckOnlyName(name string) error {
 	info, err := os.Lstat(name)
 	if err != nil {
 		return err

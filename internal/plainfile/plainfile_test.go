@@ -51,9 +51,12 @@ func TestRead(t *testing.T) {
 	if _, err := ReadIn(root, "../x", 5); err == nil {
 		t.Error("ReadIn leaves the directory")
 	}
-	for name, ok := range map[string]bool{"file": false, "link": false, "dir": false, "nothing": false} {
+	for name, ok := range map[string]bool{"file": true, "link": false, "dir": false, "nothing": false} {
 		if err := CheckFile(filepath.Join(dir, name)); (err == nil) != ok {
-			t.Errorf("CheckFile(%s) = %v", name, err) // file has two names
+			t.Errorf("CheckFile(%s) = %v", name, err)
+		}
+		if err := CheckOnlyName(filepath.Join(dir, name)); err == nil {
+			t.Errorf("CheckOnlyName(%s) = nil, want an error", name) // file has two names
 		}
 	}
 	for name, ok := range map[string]bool{"file": false, "link": false, "dir": true, "nothing": false} {

@@ -93,7 +93,7 @@ func Open(ctx context.Context, file, log string) (*Index, error) {
 // left by an index, and SQLite would delete the file that a forged one names.
 func checkFiles(file string) error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := plainfile.CheckFile(file + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := plainfile.CheckOnlyName(file + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return &Error{Err: fmt.Errorf("%s: %w", filepath.Base(file+suffix), err)}
 		}
 	}
