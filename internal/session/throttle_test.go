@@ -1,6 +1,7 @@
 package session
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,9 +12,14 @@ import (
 func TestThrottle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := newThrottle(time.Now)
+		var mu sync.Mutex
 		rendered := map[string]int{}
 		change := func(id string) {
-			render := func() { rendered[id]++ }
+			render := func() {
+				mu.Lock()
+				defer mu.Unlock()
+				rendered[id]++
+			}
 			if th.allow(id, render) {
 				render()
 			}
@@ -21,6 +27,8 @@ func TestThrottle(t *testing.T) {
 		check := func(when string, a, b int) {
 			t.Helper()
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if rendered["a"] != a || rendered["b"] != b {
 				t.Errorf("%s: rendered %v times, want a:%d b:%d", when, rendered, a, b)
 			}
