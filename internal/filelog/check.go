@@ -124,6 +124,11 @@ func (l *Log) listed() (*logCheck, error) {
 // yet.
 func (l *Log) checkID(c *logCheck) error {
 	id, err := l.readID()
+	if errors.Is(err, handoff.Corrupt) {
+		c.problem(idName, "invalid log ID")
+		c.missingID = true
+		return nil
+	}
 	if err != nil {
 		return err
 	}

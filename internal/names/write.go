@@ -92,6 +92,9 @@ func (w Writer) RenderStale(ctx context.Context, head handoff.Artifact) (stale b
 		return false, nil
 	}
 	defer root.Close()
+	if info, err := root.Lstat(filepath.FromSlash(head.Name)); err != nil || info.Size() > maxEdit {
+		return false, nil
+	}
 	d, err := digestAt(root, head.Name)
 	if err != nil || d == head.Digest {
 		return false, nil
