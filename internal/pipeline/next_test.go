@@ -91,7 +91,7 @@ func TestNext(t *testing.T) {
 			"pipeline-trace.json", trace("plan implement test debug implement test debug")), "jg-worker implement < plan debug-diagnosis"},
 		{"three works are enough", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
 			"pipeline-trace.json", trace("plan implement test debug implement test debug implement test debug")), "human < plan worker-result test-result debug-diagnosis"},
-		{"an escalation is no retry", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
+		{"an escalation is not a retry", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
 			"pipeline-trace.json", trace("plan implement:escalate implement:escalate implement test debug")), "jg-worker implement < plan debug-diagnosis"},
 		{"the plan changed", done("plan implement test review", "pipeline-trace.json", trace("plan implement test review plan")), "jg-worker implement < plan"},
 		{"worked after the review failed", done("plan implement test", "review", reviewFail,

@@ -77,7 +77,7 @@ type Opening struct {
 	User      string
 	Inputs    map[string]json.RawMessage
 	Folder    string          // slash-separated, in Options.Files
-	StartedAt time.Time       // zero for now
+	StartedAt time.Time       // zero means the current time
 	Process   handoff.Process // handoff itself, if it waits for the end of the session
 }
 
