@@ -143,38 +143,6 @@ type ArtifactPage struct {
 	Damaged     []Seq      `json:"damaged,omitempty"` // sequence numbers of records that can't be decoded
 }
 
-// matches reports whether the record of an artifact matches the query. It ignores
-// status, family and paging.
-func (q ArtifactQuery) matches(r Record, p *ArtifactPublished) bool {
-	switch {
-	case q.Channel != "" && q.Channel != p.Channel,
-		q.Kind != "" && q.Kind != p.Kind,
-		q.Name != "" && q.Name != p.Name,
-		q.Namespace != "" && q.Namespace != p.Namespace,
-		q.Key != "" && q.Key != p.Key,
-		q.Tag != "" && !slices.Contains(p.Tags, q.Tag),
-		q.Parent != "" && !slices.Contains(p.Parents, q.Parent),
-		!q.Since.IsZero() && r.CreatedAt.Before(q.Since),
-		!q.Until.IsZero() && !r.CreatedAt.Before(q.Until),
-		!strings.HasPrefix(r.ID, q.IDPrefix):
-		return false
-	}
-	for slot, want := range q.Producer {
-		if r.Producer.Slot(slot) != want {
-			return false
-		}
-	}
-	return true
-}
-
-// shows reports whether the query selects artifacts of the given status.
-func (q ArtifactQuery) shows(s Status) bool {
-	if q.Status != "" {
-		return s == q.Status
-	}
-	return q.IncludeInactive || s == Active
-}
-
 // NewCursor returns the cursor for the page after one whose last element has the
 // sequence number last.
 func NewCursor(last Seq) string { return "c" + strconv.FormatInt(int64(last), 36) }

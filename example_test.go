@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/fold"
 )
 
 // As returns a Hub that records a producer. A program that runs several agents
@@ -32,7 +33,7 @@ func ExampleHub_As() {
 	}
 	defer files.Close()
 
-	hub := handoff.New(filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader), handoff.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: files}})
+	hub := handoff.New(filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader), fold.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: files}})
 	builder := hub.As(handoff.Producer{Agent: "builder", Harness: "codex", TaskID: "task_1", Source: handoff.FromFlag})
 	reviewer := hub.As(handoff.Producer{Agent: "reviewer", Harness: "claude-code", TaskID: "task_2", Source: handoff.FromFlag})
 

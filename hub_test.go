@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/logtest"
 )
 
@@ -60,7 +61,7 @@ func newHub(t *testing.T, why error) (h *handoff.Hub, out *error) {
 	}
 	t.Cleanup(func() { root.Close() })
 	out = new(error)
-	return handoff.New(failingLog{logtest.NewMemoryLog(), out, why}, weakIndex{handoff.NewMemory(), out}, nil, handoff.Options{
+	return handoff.New(failingLog{logtest.NewMemoryLog(), out, why}, weakIndex{fold.NewMemory(), out}, nil, handoff.Options{
 		Now: func() time.Time { return when }, Rand: rand.NewChaCha8([32]byte{4}), Files: &content.Files{Root: root},
 	}), out
 }

@@ -3,7 +3,6 @@ package handoff
 import (
 	"context"
 	"errors"
-	"fmt"
 )
 
 // A Reader answers questions about the facts in a log. It can't change them. It
@@ -62,21 +61,6 @@ func CatchUp(ctx context.Context, log Log, index Index) error {
 		}
 	}
 	return index.Apply(ctx, batch...)
-}
-
-// Unapplied returns the records after last, the sequence number of the last
-// record that an index has applied. The records must be in the order of their
-// Seq; a gap is an error of kind Conflict.
-func Unapplied(last Seq, records []Record) ([]Record, error) {
-	for len(records) > 0 && records[0].Seq <= last {
-		records = records[1:]
-	}
-	for i, r := range records {
-		if want := last + Seq(i) + 1; r.Seq != want {
-			return nil, &Error{Op: "index", Kind: Conflict, Err: fmt.Errorf("got record %d, want %d", r.Seq, want)}
-		}
-	}
-	return records, nil
 }
 
 // A TargetCache is an Index that stores the target state that reading an

@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/logtest"
 )
 
@@ -54,7 +55,7 @@ func newWorkspace(t *testing.T) (dir string, hub func(handoff.Log) *handoff.Hub)
 	random := rand.NewChaCha8([32]byte{5})
 	files := &content.Files{Root: root, Runtime: func() (*os.Root, error) { return os.OpenRoot(runtime) }, RuntimePath: ".handoff"}
 	return dir, func(log handoff.Log) *handoff.Hub {
-		return handoff.New(log, handoff.NewMemory(), filelog.Open(runtime, random).Bodies(),
+		return handoff.New(log, fold.NewMemory(), filelog.Open(runtime, random).Bodies(),
 			handoff.Options{Now: func() time.Time { return when }, Rand: random, Files: files})
 	}
 }

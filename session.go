@@ -48,26 +48,6 @@ type Session struct {
 // Running is the status of a session that is not closed.
 const Running = "running"
 
-// sessionOf returns the ID of the session that a fact is about, or false if it is
-// about something else.
-func sessionOf(f Fact) (string, bool) {
-	switch f := f.(type) {
-	case *SessionOpened:
-		return f.SessionID, true
-	case *SessionClosed:
-		return f.SessionID, true
-	case *SessionLinked:
-		return f.SessionID, true
-	case *SessionNoted:
-		return f.SessionID, true
-	case *SessionArchived:
-		return f.SessionID, true
-	case *SessionRestored:
-		return f.SessionID, true
-	}
-	return "", false
-}
-
 // Apply applies the next record about the session to the view. Only the first
 // SessionOpened and the first SessionClosed count.
 func (s *Session) Apply(r Record) {
@@ -152,13 +132,6 @@ func (s *Session) note(f *SessionNoted) {
 	}
 }
 
-// clone returns a copy that shares no memory that Apply changes.
-func (s *Session) clone() Session {
-	c := *s
-	c.Reclosed, c.Links, c.Tags = slices.Clone(s.Reclosed), slices.Clone(s.Links), slices.Clone(s.Tags)
-	return c
-}
-
 // A SessionQuery selects sessions that match all of its fields. The zero value
 // selects every session that is not archived, without runs.
 type SessionQuery struct {
@@ -181,23 +154,4 @@ type SessionQuery struct {
 type SessionPage struct {
 	Sessions []Session `json:"sessions"`
 	Cursor   string    `json:"cursor,omitempty"` // of the next page, "" at the end
-}
-
-func (q SessionQuery) matches(s *Session) bool {
-	switch {
-	case s.Opened == 0,
-		q.Status != "" && q.Status != s.Status,
-		q.Agent != "" && q.Agent != s.Agent.Name,
-		q.Workflow != nil && !q.Workflow.MatchString(s.Workflow.Name),
-		q.User != "" && q.User != s.User,
-		q.Tag != "" && !slices.Contains(s.Tags, q.Tag),
-		q.Parent != "" && q.Parent != s.Parent,
-		q.BootID != "" && (s.Status != Running || q.BootID != s.Process.BootID),
-		s.Parent != "" && !q.IncludeRuns && q.Parent == "",
-		s.Archived && !q.IncludeArchived,
-		!q.Since.IsZero() && s.OpenedAt.Before(q.Since),
-		!q.Until.IsZero() && !s.OpenedAt.Before(q.Until):
-		return false
-	}
-	return true
 }

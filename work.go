@@ -17,18 +17,6 @@ type Work struct {
 	Ended     Seq       `json:"ended,omitempty"`
 }
 
-// workOf returns the ID of the work that a fact is about, or false if it is about
-// something else.
-func workOf(f Fact) (string, bool) {
-	switch f := f.(type) {
-	case *WorkStarted:
-		return f.WorkID, true
-	case *WorkEnded:
-		return f.WorkID, true
-	}
-	return "", false
-}
-
 // Apply applies the next record about the work to the view. Only the first start
 // and the first end count.
 func (w *Work) Apply(r Record) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"pgregory.net/rapid"
 )
 
@@ -42,7 +43,7 @@ func RunIndex(t *testing.T, prepare IndexOpener) {
 				}
 				rest = rest[n:]
 			}
-			want := handoff.NewMemory()
+			want := fold.NewMemory()
 			if err := want.Apply(rt.Context(), records...); err != nil {
 				rt.Fatal(err)
 			}
@@ -202,7 +203,7 @@ func emptyIndex(t *testing.T, open func() handoff.Index) {
 	if err := x.Apply(t.Context()); err != nil {
 		t.Errorf("Apply of nothing = %v", err)
 	}
-	CheckAnswers(t, x, handoff.NewMemory(), nil)
+	CheckAnswers(t, x, fold.NewMemory(), nil)
 }
 
 // some returns records of a few artifacts, placed from 1.
@@ -221,7 +222,7 @@ func again(t *testing.T, open func() handoff.Index) {
 			t.Fatal(err)
 		}
 	}
-	want := handoff.NewMemory()
+	want := fold.NewMemory()
 	if err := want.Apply(t.Context(), records...); err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +290,7 @@ func atOnce(t *testing.T, open func() handoff.Index) {
 		})
 	}
 	wg.Wait()
-	want := handoff.NewMemory()
+	want := fold.NewMemory()
 	if err := handoff.CatchUp(t.Context(), log, want); err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/localstate"
 	"github.com/agent-handoff/handoff/logtest"
 )
@@ -368,7 +369,7 @@ func checkWorkspace(t *testing.T, dir string, n int) int {
 	if len(records) < n {
 		t.Fatalf("the log holds %d records, want %d", len(records), n)
 	}
-	want := handoff.NewMemory()
+	want := fold.NewMemory()
 	if err := want.Apply(t.Context(), records...); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
 )
@@ -215,7 +216,7 @@ func TestReferences(t *testing.T) {
 			}
 		}
 		var needs content.References
-		index := handoff.NewMemory()
+		index := fold.NewMemory()
 		for _, r := range records {
 			needs.Add(r)
 			if f, ok := r.Fact.(*handoff.ArtifactPublished); ok && f.Kept {
@@ -272,7 +273,7 @@ func TestRewrittenWhilePublished(t *testing.T) {
 	file := filepath.Join(dir, "a.md")
 	must(t, os.WriteFile(file, []byte("first"), 0o644))
 	store := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies()
-	hub := handoff.New(logtest.NewMemoryLog(), handoff.NewMemory(), store, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
+	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), store, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -330,7 +331,7 @@ func TestRewrittenWhilePublished(t *testing.T) {
 func TestLinksStayInside(t *testing.T) {
 	top := tree(t, []string{"w/a.txt", "w/d/b.txt", "outside/secret.txt", "outside/d/b.txt"})
 	dir := filepath.Join(top, "w")
-	hub := handoff.New(logtest.NewMemoryLog(), handoff.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
+	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	for name, tt := range map[string]struct {
 		link, path string
 		kind       error
@@ -364,7 +365,7 @@ func TestSizeMustMatch(t *testing.T) {
 		t.Skip("no file of a wrong size on this system")
 	}
 	log := logtest.NewMemoryLog()
-	hub := handoff.New(log, handoff.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, "/proc")}})
+	hub := handoff.New(log, fold.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, "/proc")}})
 	if p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "version"}); !errors.Is(err, handoff.Conflict) {
 		t.Errorf("published %d bytes as %d, %v, want kind Conflict", len(b), *p.SizeBytes, err)
 	}
@@ -400,7 +401,7 @@ func TestSizeChangesWhileKept(t *testing.T) {
 		file := filepath.Join(dir, "a.md")
 		must(t, os.WriteFile(file, []byte("body"), 0o644))
 		store := &changingStore{filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies(), file, tt.times, 0}
-		hub := handoff.New(logtest.NewMemoryLog(), handoff.NewMemory(), store, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
+		hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), store, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 		p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md"})
 		if tt.kind == nil && err != nil || tt.kind != nil && !errors.Is(err, tt.kind) || store.started != tt.started {
 			t.Errorf("%d changes: read %d times, %v, want %d, kind %v", tt.times, store.started, err, tt.started, tt.kind)

@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/logtest"
 )
 
@@ -23,7 +24,7 @@ import (
 func TestTargetCache(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.md")
-	hub := handoff.New(logtest.NewMemoryLog(), handoff.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir), Now: time.Now}})
+	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir), Now: time.Now}})
 	write := func(text string, age time.Duration) {
 		must(t, os.WriteFile(file, []byte(text), 0o644))
 		then := time.Now().Add(-age)
@@ -74,7 +75,7 @@ func TestLargePages(t *testing.T) {
 	mathrand.NewChaCha8([32]byte{7}).Read(body)
 	must(t, os.WriteFile(filepath.Join(dir, "big"), body, 0o644))
 	want := sha256.Sum256(body)
-	hub := handoff.New(logtest.NewMemoryLog(), handoff.NewMemory(), filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies(),
+	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies(),
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "big", Keep: handoff.KeepAlways})
 	must(t, err)
@@ -113,7 +114,7 @@ func TestOpenWhileWritten(t *testing.T) {
 	must(t, os.WriteFile(file, bytes.Repeat([]byte("a"), 1<<20), 0o644))
 	then := time.Now().Add(-time.Hour)
 	must(t, os.Chtimes(file, then, then))
-	hub := handoff.New(logtest.NewMemoryLog(), handoff.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
+	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a"})
 	must(t, err)
 	b, err := hub.Open(t.Context(), p.ID)
@@ -131,7 +132,7 @@ func TestOpenWhileWritten(t *testing.T) {
 // for it is refused before anything is recorded.
 func TestNoBodies(t *testing.T) {
 	dir := tree(t, []string{"a.txt"})
-	hub := handoff.New(logtest.NewMemoryLog(), handoff.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
+	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	if _, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.txt", Keep: handoff.KeepAlways}); !errors.Is(err, handoff.Unsupported) {
 		t.Errorf("keep always: %v, want kind Unsupported", err)
 	}

@@ -35,6 +35,7 @@ var layers = map[string]int{
 	"thread":                           2,
 	"internal/content":                 2,
 	"internal/config":                  2,
+	"internal/fold":                    2,
 	"internal/lineage":                 2,
 	"internal/session":                 2,
 	"internal/names":                   2,

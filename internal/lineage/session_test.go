@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/lineage"
 	"github.com/agent-handoff/handoff/logtest"
 )
@@ -29,7 +30,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestOfSession(t *testing.T) {
-	m := handoff.NewMemory()
+	m := fold.NewMemory()
 	var records []handoff.Record
 	add := func(f handoff.Fact, typ string) {
 		records = append(records, handoff.Record{Version: 1, Type: typ, ID: strconv.Itoa(len(records)), Fact: f})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/lineage"
 )
 
@@ -33,7 +34,7 @@ func chain(t *testing.T, n int) handoff.Reader {
 		id := fmt.Sprintf("art_%026d", i+1)
 		records = append(records, handoff.Record{Seq: handoff.Seq(i + 1), Version: handoff.Version, Type: "artifact.published", ID: id, Fact: p})
 	}
-	m := handoff.NewMemory()
+	m := fold.NewMemory()
 	if err := m.Apply(t.Context(), records...); err != nil {
 		t.Fatal(err)
 	}

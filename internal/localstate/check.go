@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
 
@@ -105,7 +106,7 @@ const pageSize = 5000
 // differs reports whether an index answers differently than one in memory. It
 // returns false for an index that others keep writing to meanwhile.
 func (x *Index) differs(ctx context.Context, at handoff.Index) (bool, error) {
-	want := handoff.NewMemory()
+	want := fold.NewMemory()
 	for range maxFailures {
 		if err := errors.Join(handoff.CatchUp(ctx, x.log, at), handoff.CatchUp(ctx, x.log, want)); err != nil {
 			return false, err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
 
@@ -190,7 +191,7 @@ func (x *Index) open(ctx context.Context) (handoff.Index, error) {
 		return nil, err
 	}
 	if hasID && id == "" {
-		return handoff.NewMemory(), nil
+		return fold.NewMemory(), nil
 	}
 	if hasID && x.failures < maxFailures {
 		for _, dir := range x.dirs(id) {
@@ -202,7 +203,7 @@ func (x *Index) open(ctx context.Context) (handoff.Index, error) {
 			}
 		}
 	}
-	x.current, x.release = handoff.NewMemory(), func() error { return nil }
+	x.current, x.release = fold.NewMemory(), func() error { return nil }
 	return x.current, nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 	"github.com/agent-handoff/handoff/logtest"
@@ -403,7 +404,7 @@ func compareIndex(t *testing.T, w *workspace.Workspace, records []handoff.Record
 	index, err := sqlindex.Open(t.Context(), filepath.Join(w.Runtime(), "index.db"), id)
 	must(t, err)
 	defer index.Close()
-	memory := handoff.NewMemory()
+	memory := fold.NewMemory()
 	must(t, memory.Apply(t.Context(), records...))
 	if seq, err := index.Seq(t.Context()); err != nil || int(seq) != len(records) {
 		t.Errorf("position of the index = %d, %v, want %d", seq, err, len(records))

@@ -14,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/names"
 )
 
@@ -31,7 +32,7 @@ func newPausedWriter(t *testing.T, dir string) *pausedWriter {
 	root, err := os.OpenRoot(dir)
 	must(t, err)
 	t.Cleanup(func() { root.Close() })
-	hub := handoff.New(pausedLog{log, p}, handoff.NewMemory(), pausedBodies{log.Bodies(), p}, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root}})
+	hub := handoff.New(pausedLog{log, p}, fold.NewMemory(), pausedBodies{log.Bodies(), p}, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root}})
 	p.Writer = names.Writer{Hub: hub, Workspace: dir, Scope: scopeOf(dir, "run-1")}
 	return p
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/logtest"
 )
@@ -44,7 +45,7 @@ func TestFind(t *testing.T) {
 	end("bare", session.Completed)
 	open("running", time.Minute, handoff.Process{})
 	publish("running", "running/new.md", "document")
-	m := handoff.NewMemory()
+	m := fold.NewMemory()
 	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
 		t.Fatal(err)
 	}

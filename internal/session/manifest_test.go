@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
@@ -206,7 +207,7 @@ func TestAdoptedKeepsUnknown(t *testing.T) {
 func TestManifestsConform(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := logtest.DrawRecords(t)
-		m := handoff.NewMemory()
+		m := fold.NewMemory()
 		if err := m.Apply(t.Context(), records...); err != nil {
 			t.Fatal(err)
 		}

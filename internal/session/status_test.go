@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/logtest"
 )
@@ -23,7 +24,7 @@ func TestCloseAbandonedLosesRace(t *testing.T) {
 	defer root.Close()
 	random := rand.NewChaCha8([32]byte{})
 	log := filelog.Open(dir+"/.handoff", random)
-	hub := handoff.New(log, handoff.NewMemory(), log.Bodies(), handoff.Options{Now: time.Now, Rand: random})
+	hub := handoff.New(log, fold.NewMemory(), log.Bodies(), handoff.Options{Now: time.Now, Rand: random})
 	sessions := session.New(hub, session.Options{Files: root, Root: dir, Now: time.Now, Rand: random})
 	process := handoff.Process{BootID: "boot", PIDNamespace: "pid", PID: 1}
 	for _, close := range []bool{true, false} {

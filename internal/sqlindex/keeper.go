@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 )
 
-// A keeper is a handoff.Keeper over one transaction. flush writes each value
+// A keeper is a fold.Keeper over one transaction. flush writes each value
 // that was put, once.
 type keeper struct {
 	*store
@@ -23,7 +24,7 @@ type keeper struct {
 	counted   map[handoff.Status]int // by how much totals changed
 }
 
-var _ handoff.Keeper = (*keeper)(nil)
+var _ fold.Keeper = (*keeper)(nil)
 
 // A list holds each of its elements once, in the order in which they came.
 type list[K comparable] struct {
@@ -77,12 +78,12 @@ func (k *keeper) prefetch(records []handoff.Record) error {
 	return nil
 }
 
-// Artifact implements handoff.Store for folds, which write back what they load.
-func (k *keeper) Artifact(id string) (*handoff.ArtifactState, error) {
+// Artifact implements fold.Store for folds, which write back what they load.
+func (k *keeper) Artifact(id string) (*fold.ArtifactState, error) {
 	return k.artifact(id, k.scanArtifact)
 }
 
-func (k *keeper) PutArtifact(a *handoff.ArtifactState) error {
+func (k *keeper) PutArtifact(a *fold.ArtifactState) error {
 	k.artifacts[a.ID] = a
 	k.changed.add(a.ID)
 	k.touched.add(a.Record.Producer.Session)
@@ -165,7 +166,7 @@ func (k *keeper) flush() error {
 
 func (k *keeper) exec(query string, args ...any) error { return k.c.exec(k.ctx, query, args...) }
 
-func (k *keeper) writeArtifact(a *handoff.ArtifactState) error {
+func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 	text, err := encodeState(a)
 	if err != nil {
 		return err
@@ -214,7 +215,7 @@ var insertArtifact = `INSERT INTO artifacts (seq, id, record, state, sum, family
 	strings.Join(columns, ", ") + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(", ?", len(columns)) + `)`
 
 // columnsOf returns the values of an artifact's columns, in their order.
-func columnsOf(a *handoff.ArtifactState) []any {
+func columnsOf(a *fold.ArtifactState) []any {
 	p := a.Published
 	values := []any{orNull(p.Channel), orNull(p.Kind), orNull(p.Name), orNull(p.Namespace), orNull(p.Key)}
 	for _, column := range columnSlots {
@@ -240,7 +241,7 @@ func slotSpace(slot string) string { return "slot " + slot }
 
 // eachLabel runs a statement for each of the artifact's labels, with the
 // artifact's status, the label's space and value, and the record's Seq.
-func (k *keeper) eachLabel(a *handoff.ArtifactState, statement string, args ...any) error {
+func (k *keeper) eachLabel(a *fold.ArtifactState, statement string, args ...any) error {
 	var errs []error
 	with := func(space, value string) {
 		if value != "" {

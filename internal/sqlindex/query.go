@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 )
 
 // Artifact implements handoff.Reader.
@@ -21,7 +22,7 @@ func (x *Index) Artifact(ctx context.Context, id string) (v handoff.Artifact, er
 		if a == nil || a.Published == nil {
 			return &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound, Hint: handoff.Suggest("list every artifact", handoff.ActionListAll)}
 		}
-		v, err = handoff.View(s, a)
+		v, err = fold.View(s, a)
 		return err
 	})
 	return v, err
@@ -71,7 +72,7 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 		}
 		page.Artifacts = slices.Grow(page.Artifacts, len(states))
 		for _, a := range states {
-			v, err := handoff.View(s, a)
+			v, err := fold.View(s, a)
 			if err != nil {
 				return err
 			}
@@ -246,7 +247,7 @@ func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
 
 // shown returns the artifacts that q selects, newest first, and whether there
 // are more.
-func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) (list []*handoff.ArtifactState, more bool, err error) {
+func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) (list []*fold.ArtifactState, more bool, err error) {
 	query, args := showing(q, w, before)
 	err = s.load(query, func(r *row) error {
 		if more = q.Limit > 0 && len(list) == q.Limit; more {
@@ -280,7 +281,7 @@ func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []a
 }
 
 // prefetchViews loads in a few queries what the views of the artifacts need.
-func (s *store) prefetchViews(list []*handoff.ArtifactState) error {
+func (s *store) prefetchViews(list []*fold.ArtifactState) error {
 	var ids, sessions, families []string
 	for _, a := range list {
 		ids = append(append(ids, a.Published.Parents...), a.ReplacedBy...)

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 )
 
 // A Query selects artifacts by words of their texts.
@@ -71,7 +72,7 @@ func (x *Index) Search(ctx context.Context, q Query) (list []Match, err error) {
 			return err
 		}
 		for i, a := range states {
-			if list[i].Artifact, err = handoff.View(s, a); err != nil {
+			if list[i].Artifact, err = fold.View(s, a); err != nil {
 				return err
 			}
 		}
@@ -81,7 +82,7 @@ func (x *Index) Search(ctx context.Context, q Query) (list []Match, err error) {
 }
 
 // search appends the matches to list, and returns their artifacts.
-func (s *store) search(q Query, list *[]Match) ([]*handoff.ArtifactState, error) {
+func (s *store) search(q Query, list *[]Match) ([]*fold.ArtifactState, error) {
 	query := `SELECT a.id`
 	for i := range fields {
 		query += `, snippet(texts, ` + string(rune('0'+i)) + `, char(2), char(3), '…', 16)`
@@ -113,7 +114,7 @@ func (s *store) search(q Query, list *[]Match) ([]*handoff.ArtifactState, error)
 	if err := s.loadAll(artifactRow, s.scanArtifact, slices.Clone(ids)); err != nil {
 		return nil, err
 	}
-	states := make([]*handoff.ArtifactState, len(ids))
+	states := make([]*fold.ArtifactState, len(ids))
 	for i, id := range ids {
 		if states[i], err = s.artifact(id, s.scanArtifact); err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
@@ -210,7 +211,7 @@ func TestSearchAnswers(t *testing.T) {
 			}
 		}
 		rebuilt := open(t, filepath.Join(t.TempDir(), "index.db"), "log1")
-		want := handoff.NewMemory()
+		want := fold.NewMemory()
 		for _, x := range []handoff.Index{rebuilt, want} {
 			if err := x.Apply(rt.Context(), records...); err != nil {
 				rt.Fatal(err)
@@ -238,7 +239,7 @@ func TestSearchAnswers(t *testing.T) {
 }
 
 // look returns the artifacts that have all words, by looking at each.
-func look(t *testing.T, m *handoff.Memory, bodies map[string]string, text string, hidden bool) (ids []string) {
+func look(t *testing.T, m *fold.Memory, bodies map[string]string, text string, hidden bool) (ids []string) {
 	t.Helper()
 	page, err := m.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: hidden})
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package sqlindex keeps an index in a SQLite database.
 //
 // The database is derived from a log and contains nothing else: it may be
-// deleted at any time. It contains no rule. Apply loads what handoff.Fold asks
-// for, runs the fold and stores what it changed; handoff.View makes the views.
+// deleted at any time. It contains no rule. Apply loads what fold.Apply asks
+// for, runs the fold and stores what it changed; fold.View makes the views.
 // There are columns only for what queries select by.
 //
 // Any number of processes share one database. Each call of Apply is one
@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -148,18 +149,18 @@ func (x *Index) Apply(ctx context.Context, records ...handoff.Record) error {
 		if err != nil {
 			return err
 		}
-		fresh, err := handoff.Unapplied(p.Seq, records)
+		fresh, err := fold.Unapplied(p.Seq, records)
 		if err != nil || len(fresh) == 0 {
 			return err
 		}
-		if err := fold(ctx, c, fresh); err != nil {
+		if err := applyAll(ctx, c, fresh); err != nil {
 			return err
 		}
 		return c.exec(ctx, `UPDATE place SET seq = ?, id = ?`, int64(last), records[len(records)-1].ID)
 	})
 }
 
-func fold(ctx context.Context, c *conn, records []handoff.Record) error {
+func applyAll(ctx context.Context, c *conn, records []handoff.Record) error {
 	k := newKeeper(ctx, c)
 	if err := k.prefetch(records); err != nil {
 		return err
@@ -171,7 +172,7 @@ func fold(ctx context.Context, c *conn, records []handoff.Record) error {
 			}
 			continue
 		}
-		if err := handoff.Fold(k, r); err != nil {
+		if err := fold.Apply(k, r); err != nil {
 			return err
 		}
 	}

@@ -9,14 +9,15 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 )
 
-// A store is a handoff.Store over one transaction. It caches what it loaded, and
+// A store is a fold.Store over one transaction. It caches what it loaded, and
 // that it found nothing.
 type store struct {
 	ctx       context.Context
 	c         *conn
-	artifacts map[string]*handoff.ArtifactState
+	artifacts map[string]*fold.ArtifactState
 	sessions  map[string]*handoff.Session
 	works     map[workKey]*handoff.Work
 	pointers  map[pointerKey]string
@@ -31,10 +32,10 @@ type (
 	pointerKey struct{ space, key string }
 )
 
-var _ handoff.Store = (*store)(nil)
+var _ fold.Store = (*store)(nil)
 
 func newStore(ctx context.Context, c *conn) *store {
-	return &store{ctx, c, map[string]*handoff.ArtifactState{}, map[string]*handoff.Session{},
+	return &store{ctx, c, map[string]*fold.ArtifactState{}, map[string]*handoff.Session{},
 		map[workKey]*handoff.Work{}, map[pointerKey]string{}, map[string]bool{}, map[string][]string{}, map[string]string{}, map[string]handoff.Status{}}
 }
 
@@ -49,13 +50,13 @@ const (
 	pointerRow  = `SELECT key, space, value FROM pointers WHERE key`
 )
 
-// Artifact implements handoff.Store for views, which need no fields of another
+// Artifact implements fold.Store for views, which need no fields of another
 // artifact's record.
-func (s *store) Artifact(id string) (*handoff.ArtifactState, error) {
+func (s *store) Artifact(id string) (*fold.ArtifactState, error) {
 	return s.artifact(id, s.scanKnown)
 }
 
-func (s *store) artifact(id string, scan func(*row) error) (*handoff.ArtifactState, error) {
+func (s *store) artifact(id string, scan func(*row) error) (*fold.ArtifactState, error) {
 	if a, ok := s.artifacts[id]; ok {
 		return a, nil
 	}
@@ -152,7 +153,7 @@ func (s *store) scanArtifact(r *row) error {
 
 func (s *store) scanNamed(r *row) error {
 	id, state := r.text(), r.text()
-	a := &handoff.ArtifactState{ID: id}
+	a := &fold.ArtifactState{ID: id}
 	if err := decodeState(a, state); err != nil {
 		return err
 	}
@@ -191,7 +192,7 @@ func (s *store) scanKnown(r *row) error {
 }
 
 // artifactFrom decodes a row with the columns of artifactRow.
-func artifactFrom(r *row) (*handoff.ArtifactState, error) {
+func artifactFrom(r *row) (*fold.ArtifactState, error) {
 	a, record, err := stateFrom(r)
 	if err != nil {
 		return nil, err
@@ -206,11 +207,11 @@ func artifactFrom(r *row) (*handoff.ArtifactState, error) {
 
 // stateFrom is artifactFrom without decoding the record, which it returns as
 // stored. It verifies the checksum of the row.
-func stateFrom(r *row) (a *handoff.ArtifactState, record []byte, err error) {
+func stateFrom(r *row) (a *fold.ArtifactState, record []byte, err error) {
 	seq, id := r.integer(), r.text()
 	record = r.blob()
 	state, sum := r.text(), r.integer()
-	a = &handoff.ArtifactState{ID: id, Published: unread, Family: r.text()}
+	a = &fold.ArtifactState{ID: id, Published: unread, Family: r.text()}
 	a.Record.Seq = handoff.Seq(seq)
 	if checksum(seq, record, state) != sum {
 		return nil, nil, damaged("artifact %s was altered", id)
@@ -233,7 +234,7 @@ func checksum(seq int64, record []byte, state string) int64 {
 }
 
 // encodeState returns "" for an artifact without relations, as most are.
-func encodeState(a *handoff.ArtifactState) (string, error) {
+func encodeState(a *fold.ArtifactState) (string, error) {
 	text, err := encode(a)
 	if text == "{}" {
 		return "", err
@@ -241,7 +242,7 @@ func encodeState(a *handoff.ArtifactState) (string, error) {
 	return text, err
 }
 
-func decodeState(a *handoff.ArtifactState, text string) error {
+func decodeState(a *fold.ArtifactState, text string) error {
 	if text == "" {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 )
 
 // textBatch is the number of artifacts whose texts one transaction stores.
@@ -44,7 +45,7 @@ func (x *Index) IndexText(ctx context.Context, body func(handoff.Artifact) (stri
 
 // unindexed returns the first artifacts whose texts are not stored, and the
 // position before them.
-func (x *Index) unindexed(ctx context.Context) (after int64, list []*handoff.ArtifactState, err error) {
+func (x *Index) unindexed(ctx context.Context) (after int64, list []*fold.ArtifactState, err error) {
 	err = x.read(ctx, func(c *conn) error {
 		list = nil
 		if _, err := c.position(ctx, x.log); err != nil {
@@ -68,7 +69,7 @@ func (c *conn) textSeq(ctx context.Context) (seq int64, err error) {
 }
 
 // storeTexts stores texts, unless another process already has.
-func (x *Index) storeTexts(ctx context.Context, after int64, list []*handoff.ArtifactState, bodies []string) error {
+func (x *Index) storeTexts(ctx context.Context, after int64, list []*fold.ArtifactState, bodies []string) error {
 	never := func(Position) bool { return false }
 	return x.write(ctx, never, func(c *conn) error {
 		if _, err := c.position(ctx, x.log); err != nil {

@@ -1,25 +1,27 @@
-package handoff
+package fold
 
 import (
 	"cmp"
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/agent-handoff/handoff"
 )
 
 // Memory is an Index in memory. It is safe for concurrent use. Use NewMemory to
 // create one.
 type Memory struct {
 	mu      sync.RWMutex
-	seq     Seq
-	damaged []Seq
+	seq     handoff.Seq
+	damaged []handoff.Seq
 	tables  tables
 	targets map[string]cachedTarget // by ID
 }
 
 type cachedTarget struct {
 	fingerprint string
-	target      Target
+	target      handoff.Target
 }
 
 // NewMemory returns an empty index.
@@ -27,8 +29,8 @@ func NewMemory() *Memory {
 	return &Memory{targets: map[string]cachedTarget{}, tables: tables{
 		artifacts: map[string]*ArtifactState{},
 		families:  map[string][]string{},
-		sessions:  map[string]*Session{},
-		works:     map[workKey]*Work{},
+		sessions:  map[string]*handoff.Session{},
+		works:     map[workKey]*handoff.Work{},
 		pointers:  map[pointerKey]string{},
 	}}
 }
@@ -38,8 +40,8 @@ type tables struct {
 	artifacts map[string]*ArtifactState
 	order     []*ArtifactState    // published artifacts, in the order of the log
 	families  map[string][]string // IDs by family, in the order of the log
-	sessions  map[string]*Session
-	works     map[workKey]*Work
+	sessions  map[string]*handoff.Session
+	works     map[workKey]*handoff.Work
 	pointers  map[pointerKey]string
 }
 
@@ -48,14 +50,16 @@ type (
 	pointerKey struct{ space, key string }
 )
 
-func (m *tables) Artifact(id string) (*ArtifactState, error) { return m.artifacts[id], nil }
-func (m *tables) Session(id string) (*Session, error)        { return m.sessions[id], nil }
-func (m *tables) Work(harness, id string) (*Work, error)     { return m.works[workKey{harness, id}], nil }
+func (m *tables) Artifact(id string) (*ArtifactState, error)  { return m.artifacts[id], nil }
+func (m *tables) Session(id string) (*handoff.Session, error) { return m.sessions[id], nil }
+func (m *tables) Work(harness, id string) (*handoff.Work, error) {
+	return m.works[workKey{harness, id}], nil
+}
 func (m *tables) Pointer(space, key string) (string, error) {
 	return m.pointers[pointerKey{space, key}], nil
 }
-func (m *tables) PutSession(s *Session) error { m.sessions[s.ID] = s; return nil }
-func (m *tables) PutWork(w *Work) error       { m.works[workKey{w.Harness, w.ID}] = w; return nil }
+func (m *tables) PutSession(s *handoff.Session) error { m.sessions[s.ID] = s; return nil }
+func (m *tables) PutWork(w *handoff.Work) error       { m.works[workKey{w.Harness, w.ID}] = w; return nil }
 func (m *tables) PutPointer(space, key, value string) error {
 	m.pointers[pointerKey{space, key}] = value
 	return nil
@@ -87,19 +91,19 @@ func (m *tables) Join(into, from string) error {
 
 func (m *tables) Heads(family string) ([]string, error) {
 	return slices.DeleteFunc(slices.Clone(m.families[family]), func(id string) bool {
-		return m.artifacts[id].Status() != Active
+		return m.artifacts[id].Status() != handoff.Active
 	}), nil
 }
 
 // Seq implements Index.
-func (m *Memory) Seq(context.Context) (Seq, error) {
+func (m *Memory) Seq(context.Context) (handoff.Seq, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.seq, nil
 }
 
 // Apply implements Index.
-func (m *Memory) Apply(_ context.Context, records ...Record) error {
+func (m *Memory) Apply(_ context.Context, records ...handoff.Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	records, err := Unapplied(m.seq, records)
@@ -107,12 +111,12 @@ func (m *Memory) Apply(_ context.Context, records ...Record) error {
 		return err
 	}
 	for _, r := range records {
-		if _, ok := r.Fact.(*Damaged); ok {
+		if _, ok := r.Fact.(*handoff.Damaged); ok {
 			m.damaged = append(m.damaged, r.Seq)
 			m.seq = r.Seq
 			continue
 		}
-		if err := Fold(&m.tables, r); err != nil {
+		if err := Apply(&m.tables, r); err != nil {
 			return err
 		}
 		m.seq = r.Seq
@@ -121,10 +125,10 @@ func (m *Memory) Apply(_ context.Context, records ...Record) error {
 }
 
 // Targets implements TargetCache.
-func (m *Memory) Targets(_ context.Context, fingerprints map[string]string) (map[string]Target, error) {
+func (m *Memory) Targets(_ context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	known := map[string]Target{}
+	known := map[string]handoff.Target{}
 	for id, fingerprint := range fingerprints {
 		if v, ok := m.targets[id]; ok && v.fingerprint == fingerprint {
 			known[id] = v.target
@@ -134,7 +138,7 @@ func (m *Memory) Targets(_ context.Context, fingerprints map[string]string) (map
 }
 
 // PutTarget implements TargetCache.
-func (m *Memory) PutTarget(_ context.Context, id, fingerprint string, t Target) error {
+func (m *Memory) PutTarget(_ context.Context, id, fingerprint string, t handoff.Target) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.targets[id] = cachedTarget{fingerprint, t}
@@ -142,25 +146,25 @@ func (m *Memory) PutTarget(_ context.Context, id, fingerprint string, t Target) 
 }
 
 // Artifact implements Reader.
-func (m *Memory) Artifact(_ context.Context, id string) (Artifact, error) {
+func (m *Memory) Artifact(_ context.Context, id string) (handoff.Artifact, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	a := m.tables.artifacts[id]
 	if !a.known() {
-		return Artifact{}, &Error{Op: "find artifact", Name: id, Kind: NotFound, Hint: Suggest("list every artifact", ActionListAll)}
+		return handoff.Artifact{}, &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound, Hint: handoff.Suggest("list every artifact", handoff.ActionListAll)}
 	}
 	return View(&m.tables, a)
 }
 
 // Artifacts implements Reader.
-func (m *Memory) Artifacts(_ context.Context, q ArtifactQuery) (ArtifactPage, error) {
-	before, err := ParseCursor(q.Cursor)
+func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
+	before, err := handoff.ParseCursor(q.Cursor)
 	if err != nil {
-		return ArtifactPage{}, err
+		return handoff.ArtifactPage{}, err
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	page := ArtifactPage{Artifacts: []Artifact{}, Damaged: slices.Clone(m.damaged)}
+	page := handoff.ArtifactPage{Artifacts: []handoff.Artifact{}, Damaged: slices.Clone(m.damaged)}
 	family := ""
 	if a, ok := m.tables.artifacts[q.Family]; ok {
 		family = a.Family
@@ -170,10 +174,10 @@ func (m *Memory) Artifacts(_ context.Context, q ArtifactQuery) (ArtifactPage, er
 		candidates = []*ArtifactState{a}
 	}
 	for _, a := range slices.Backward(candidates) {
-		if !q.matches(a.Record, a.Published) || q.Family != "" && a.Family != family {
+		if !selects(q, a.Record, a.Published) || q.Family != "" && a.Family != family {
 			continue
 		}
-		if !q.shows(a.Status()) {
+		if !shows(q, a.Status()) {
 			page.HiddenCount++
 			continue
 		}
@@ -181,12 +185,12 @@ func (m *Memory) Artifacts(_ context.Context, q ArtifactQuery) (ArtifactPage, er
 			continue
 		}
 		if q.Limit > 0 && len(page.Artifacts) == q.Limit {
-			page.Cursor = NewCursor(page.Artifacts[q.Limit-1].Seq)
+			page.Cursor = handoff.NewCursor(page.Artifacts[q.Limit-1].Seq)
 			continue
 		}
 		v, err := View(&m.tables, a)
 		if err != nil {
-			return ArtifactPage{}, err
+			return handoff.ArtifactPage{}, err
 		}
 		page.Artifacts = append(page.Artifacts, v)
 	}
@@ -194,50 +198,50 @@ func (m *Memory) Artifacts(_ context.Context, q ArtifactQuery) (ArtifactPage, er
 }
 
 // Session implements Reader.
-func (m *Memory) Session(_ context.Context, id string) (Session, error) {
+func (m *Memory) Session(_ context.Context, id string) (handoff.Session, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	s, ok := m.tables.sessions[id]
 	if !ok {
-		return Session{}, &Error{Op: "find session", Name: id, Kind: NotFound, Hint: Suggest("list the sessions", ActionSessions)}
+		return handoff.Session{}, &handoff.Error{Op: "find session", Name: id, Kind: handoff.NotFound, Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
 	}
-	return s.clone(), nil
+	return cloneSession(s), nil
 }
 
 // Sessions implements Reader.
-func (m *Memory) Sessions(_ context.Context, q SessionQuery) (SessionPage, error) {
-	before, err := ParseCursor(q.Cursor)
+func (m *Memory) Sessions(_ context.Context, q handoff.SessionQuery) (handoff.SessionPage, error) {
+	before, err := handoff.ParseCursor(q.Cursor)
 	if err != nil {
-		return SessionPage{}, err
+		return handoff.SessionPage{}, err
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	page, having := SessionPage{Sessions: []Session{}}, map[string]bool{}
+	page, having := handoff.SessionPage{Sessions: []handoff.Session{}}, map[string]bool{}
 	for _, a := range m.tables.order {
-		if q.HasKind != nil && a.Status() == Active && q.HasKind(a.Published.Kind) {
+		if q.HasKind != nil && a.Status() == handoff.Active && q.HasKind(a.Published.Kind) {
 			having[a.Record.Producer.Session], having[a.Record.Producer.RunID] = true, true
 		}
 	}
 	for _, s := range m.tables.sessions {
-		if q.matches(s) && (before == 0 || s.Opened < before) && (q.HasKind == nil || having[s.ID]) {
-			page.Sessions = append(page.Sessions, s.clone())
+		if selectsSession(q, s) && (before == 0 || s.Opened < before) && (q.HasKind == nil || having[s.ID]) {
+			page.Sessions = append(page.Sessions, cloneSession(s))
 		}
 	}
-	slices.SortFunc(page.Sessions, func(a, b Session) int { return cmp.Compare(b.Opened, a.Opened) })
+	slices.SortFunc(page.Sessions, func(a, b handoff.Session) int { return cmp.Compare(b.Opened, a.Opened) })
 	if q.Limit > 0 && len(page.Sessions) > q.Limit {
 		page.Sessions = page.Sessions[:q.Limit]
-		page.Cursor = NewCursor(page.Sessions[q.Limit-1].Opened)
+		page.Cursor = handoff.NewCursor(page.Sessions[q.Limit-1].Opened)
 	}
 	return page, nil
 }
 
 // Work implements Reader.
-func (m *Memory) Work(_ context.Context, harness, id string) (Work, error) {
+func (m *Memory) Work(_ context.Context, harness, id string) (handoff.Work, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	w, ok := m.tables.works[workKey{harness, id}]
 	if !ok {
-		return Work{}, &Error{Op: "find work", Name: id, Kind: NotFound}
+		return handoff.Work{}, &handoff.Error{Op: "find work", Name: id, Kind: handoff.NotFound}
 	}
 	return *w, nil
 }

@@ -1,13 +1,21 @@
-package handoff
+// Package fold computes the state of artifacts, sessions and work from the
+// records of a log. It contains every rule about what supersedes what, which
+// revision is the head of a name, and when an artifact is late. An index stores
+// the state; the rules see it through Store and Keeper. Memory is such an index.
+package fold
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+)
 
 // A Store is the state of a fold, from which views are computed. Each method
 // returns nil or "" for an ID that no record has named.
 type Store interface {
 	Artifact(id string) (*ArtifactState, error)
-	Session(id string) (*Session, error)
-	Work(harness, id string) (*Work, error)
+	Session(id string) (*handoff.Session, error)
+	Work(harness, id string) (*handoff.Work, error)
 	Pointer(space, key string) (string, error)
 	Heads(family string) ([]string, error) // the IDs of active artifacts, in the order of the log
 }
@@ -16,8 +24,8 @@ type Store interface {
 type Keeper interface {
 	Store
 	PutArtifact(*ArtifactState) error
-	PutSession(*Session) error
-	PutWork(*Work) error
+	PutSession(*handoff.Session) error
+	PutWork(*handoff.Work) error
 	PutPointer(space, key, value string) error
 	Join(into, from string) error // moves the artifacts of one family to another
 }
@@ -32,43 +40,43 @@ const (
 // An ArtifactState is the state of one artifact in a fold. Published is nil if
 // records have named the ID but the log does not contain its record so far.
 type ArtifactState struct {
-	ID        string             `json:"-"`
-	Record    Record             `json:"-"`
-	Published *ArtifactPublished `json:"-"`
-	Family    string             `json:"-"`
+	ID        string                     `json:"-"`
+	Record    handoff.Record             `json:"-"`
+	Published *handoff.ArtifactPublished `json:"-"`
+	Family    string                     `json:"-"`
 
 	// The rest, as JSON, is what an index stores. The JSON names are older than
 	// the field names and must not change.
-	Replaced     []string `json:"below,omitempty"`    // the artifacts it replaces, of those known when it was published
-	ReplacedBy   []string `json:"above,omitempty"`    // the artifacts that name it in Replaces
-	SupersededBy int      `json:"supports,omitempty"` // how many of ReplacedBy are active or themselves superseded by an active one
-	Withdrawn    bool     `json:"withdrawn,omitempty"`
-	Reason       string   `json:"reason,omitempty"`   // why it was withdrawn
-	Outdated     bool     `json:"outdated,omitempty"` // a newer revision has its name
-	PreviousHead string   `json:"earlier,omitempty"`  // the head of its name before it
-	Users        []Use    `json:"users,omitempty"`
+	Replaced     []string      `json:"below,omitempty"`    // the artifacts it replaces, of those known when it was published
+	ReplacedBy   []string      `json:"above,omitempty"`    // the artifacts that name it in Replaces
+	SupersededBy int           `json:"supports,omitempty"` // how many of ReplacedBy are active or themselves superseded by an active one
+	Withdrawn    bool          `json:"withdrawn,omitempty"`
+	Reason       string        `json:"reason,omitempty"`   // why it was withdrawn
+	Outdated     bool          `json:"outdated,omitempty"` // a newer revision has its name
+	PreviousHead string        `json:"earlier,omitempty"`  // the head of its name before it
+	Users        []handoff.Use `json:"users,omitempty"`
 }
 
 func (a *ArtifactState) known() bool { return a != nil && a.Published != nil }
 
 // Status returns the status of the artifact in its family and under its name.
-func (a *ArtifactState) Status() Status {
+func (a *ArtifactState) Status() handoff.Status {
 	switch {
 	case a.Withdrawn:
-		return Withdrawn
+		return handoff.Withdrawn
 	case a.SupersededBy > 0 || a.Outdated:
-		return Superseded
+		return handoff.Superseded
 	}
-	return Active
+	return handoff.Active
 }
 
 // supersedes reports whether the artifacts that a replaces are superseded, by a
 // itself or by an artifact that supersedes a.
 func (a *ArtifactState) supersedes() bool { return !a.Withdrawn || a.SupersededBy > 0 }
 
-// Fold applies the next record of a log to the state k. It skips a record whose ID
+// Apply applies the next record of a log to the state k. It skips a record whose ID
 // it has seen, because a writer may die after an append and retry.
-func Fold(k Keeper, r Record) error {
+func Apply(k Keeper, r handoff.Record) error {
 	seen, err := k.Pointer(recordSpace, r.ID)
 	if err != nil || seen != "" {
 		return err
@@ -77,13 +85,13 @@ func Fold(k Keeper, r Record) error {
 		return err
 	}
 	switch f := r.Fact.(type) {
-	case *ArtifactPublished:
+	case *handoff.ArtifactPublished:
 		return foldPublished(k, r, f)
-	case *ArtifactWithdrawn:
+	case *handoff.ArtifactWithdrawn:
 		return foldWithdrawn(k, f)
-	case *ArtifactUsed:
+	case *handoff.ArtifactUsed:
 		return foldUsed(k, r.Producer, f)
-	case *PathMoved:
+	case *handoff.PathMoved:
 		return foldMoved(k, r, f)
 	}
 	if id, ok := sessionOf(r.Fact); ok {
@@ -95,31 +103,31 @@ func Fold(k Keeper, r Record) error {
 	return nil
 }
 
-func foldSession(k Keeper, id string, r Record) error {
+func foldSession(k Keeper, id string, r handoff.Record) error {
 	s, err := k.Session(id)
 	if err != nil {
 		return err
 	}
 	if s == nil {
-		s = &Session{ID: id}
+		s = &handoff.Session{ID: id}
 	}
 	s.Apply(r)
 	return k.PutSession(s)
 }
 
-func foldWork(k Keeper, id string, r Record) error {
+func foldWork(k Keeper, id string, r handoff.Record) error {
 	w, err := k.Work(r.Producer.Harness, id)
 	if err != nil {
 		return err
 	}
 	if w == nil {
-		w = &Work{Harness: r.Producer.Harness, ID: id}
+		w = &handoff.Work{Harness: r.Producer.Harness, ID: id}
 	}
 	w.Apply(r)
 	return k.PutWork(w)
 }
 
-func foldPublished(k Keeper, r Record, p *ArtifactPublished) error {
+func foldPublished(k Keeper, r handoff.Record, p *handoff.ArtifactPublished) error {
 	if p.Key != "" {
 		first, err := k.Pointer(keySpace, p.Key)
 		if err != nil || first != "" {
@@ -168,7 +176,7 @@ func setHead(k Keeper, a *ArtifactState) error {
 	return k.PutPointer(nameSpace, nameKey(a.Published), a.ID)
 }
 
-func nameKey(p *ArtifactPublished) string { return p.Namespace + "\x00" + p.Name }
+func nameKey(p *handoff.ArtifactPublished) string { return p.Namespace + "\x00" + p.Name }
 
 // foldReplaces joins the families of the artifacts that a replaces. It ignores
 // artifacts after a, so that Replaces never forms a cycle.
@@ -199,7 +207,7 @@ func foldReplaces(k Keeper, a *ArtifactState) error {
 	return addSupport(k, a.Replaced, +1)
 }
 
-func foldWithdrawn(k Keeper, f *ArtifactWithdrawn) error {
+func foldWithdrawn(k Keeper, f *handoff.ArtifactWithdrawn) error {
 	a, err := k.Artifact(f.ArtifactID)
 	if err != nil {
 		return err
@@ -222,7 +230,7 @@ func foldWithdrawn(k Keeper, f *ArtifactWithdrawn) error {
 	return restoreHead(k, a)
 }
 
-func foldUsed(k Keeper, p Producer, f *ArtifactUsed) error {
+func foldUsed(k Keeper, p handoff.Producer, f *handoff.ArtifactUsed) error {
 	a, err := k.Artifact(f.ArtifactID)
 	if err != nil {
 		return err
@@ -230,7 +238,7 @@ func foldUsed(k Keeper, p Producer, f *ArtifactUsed) error {
 	if a == nil {
 		a = &ArtifactState{ID: f.ArtifactID}
 	}
-	use := Use{p.Harness, p.WorkID}
+	use := handoff.Use{Harness: p.Harness, WorkID: p.WorkID}
 	if slices.Contains(a.Users, use) {
 		return nil
 	}
@@ -284,4 +292,36 @@ func restoreHead(k Keeper, a *ArtifactState) error {
 		head = b.PreviousHead
 	}
 	return k.PutPointer(nameSpace, key, head)
+}
+
+// sessionOf returns the ID of the session that a fact is about, or false if it is
+// about something else.
+func sessionOf(f handoff.Fact) (string, bool) {
+	switch f := f.(type) {
+	case *handoff.SessionOpened:
+		return f.SessionID, true
+	case *handoff.SessionClosed:
+		return f.SessionID, true
+	case *handoff.SessionLinked:
+		return f.SessionID, true
+	case *handoff.SessionNoted:
+		return f.SessionID, true
+	case *handoff.SessionArchived:
+		return f.SessionID, true
+	case *handoff.SessionRestored:
+		return f.SessionID, true
+	}
+	return "", false
+}
+
+// workOf returns the ID of the work that a fact is about, or false if it is about
+// something else.
+func workOf(f handoff.Fact) (string, bool) {
+	switch f := f.(type) {
+	case *handoff.WorkStarted:
+		return f.WorkID, true
+	case *handoff.WorkEnded:
+		return f.WorkID, true
+	}
+	return "", false
 }

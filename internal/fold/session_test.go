@@ -1,4 +1,4 @@
-package handoff_test
+package fold_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
 )
@@ -122,7 +123,7 @@ func TestClosedTwice(t *testing.T) {
 	for i, f := range facts {
 		records = append(records, handoff.Record{Version: 1, ID: fmt.Sprint("rec_", i), Fact: f})
 	}
-	m := handoff.NewMemory()
+	m := fold.NewMemory()
 	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestClosedTwice(t *testing.T) {
 func TestSessionViewsAreCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := logtest.DrawRecords(t)
-		m := handoff.NewMemory()
+		m := fold.NewMemory()
 		type shown struct {
 			view handoff.Session
 			text []byte
@@ -181,7 +182,7 @@ func TestSessionViewsAreCopies(t *testing.T) {
 }
 
 func TestSessionQuery(t *testing.T) {
-	m := handoff.NewMemory()
+	m := fold.NewMemory()
 	open := func(seq handoff.Seq, id, agent, workflow, user, parent string) handoff.Record {
 		return handoff.Record{Seq: seq, Version: 1, Type: "session.opened", ID: id, CreatedAt: time.Unix(int64(seq), 0),
 			Fact: &handoff.SessionOpened{SessionID: id, Parent: parent, Process: handoff.Process{BootID: "boot of " + user}, Agent: handoff.SessionAgent{Name: agent}, Workflow: handoff.SessionWorkflow{Name: workflow}, User: user}}

@@ -1,4 +1,4 @@
-package handoff_test
+package fold_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
 )
@@ -101,8 +102,8 @@ func (o oracle) competing(a string) []string {
 	return list
 }
 
-func memoryOf(t *rapid.T, records []handoff.Record) *handoff.Memory {
-	m := handoff.NewMemory()
+func memoryOf(t *rapid.T, records []handoff.Record) *fold.Memory {
+	m := fold.NewMemory()
 	if err := m.Apply(t.Context(), records...); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestApplyTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := logtest.DrawRecords(t)
 		want := memoryOf(t, records)
-		got := handoff.NewMemory()
+		got := fold.NewMemory()
 		for i := range records {
 			from := rapid.IntRange(0, i).Draw(t, "from")
 			if err := got.Apply(t.Context(), records[from:i+1]...); err != nil {
@@ -231,7 +232,7 @@ func TestLate(t *testing.T) {
 	closed := func(id, session string) handoff.Record {
 		return handoff.Record{Version: 1, Type: "session.closed", ID: id, Fact: &handoff.SessionClosed{SessionID: session, Status: "completed"}}
 	}
-	m := handoff.NewMemory()
+	m := fold.NewMemory()
 	err := m.Apply(t.Context(), logtest.Placed([]handoff.Record{
 		artifact("before", "s", ""), closed("c1", "r"), artifact("run over", "s", "r"), artifact("session goes on", "s", ""),
 		closed("c2", "s"), artifact("session over", "s", ""), artifact("other run", "s", "r2"), artifact("unknown run", "s", "r3"), closed("c3", "r2"),
@@ -269,7 +270,7 @@ func TestMoved(t *testing.T) {
 		"out of it":      {[]handoff.Fact{file("a/b.md"), moved("a", "../z"), moved("a", "/z"), moved("a", "z/../../y"), moved("a", ".")}, "a/b.md"},
 		"nowhere":        {[]handoff.Fact{file("a/b.md"), moved("a", ""), moved("", "z")}, "a/b.md"},
 	} {
-		m := handoff.NewMemory()
+		m := fold.NewMemory()
 		var records []handoff.Record
 		for i, f := range tt.facts {
 			records = append(records, handoff.Record{Version: 1, ID: fmt.Sprintf("art_%026d", i), Fact: f})
@@ -282,7 +283,7 @@ func TestMoved(t *testing.T) {
 		}
 	}
 	before := []handoff.Record{{Version: 1, ID: "rec_1", Fact: moved("a", "z")}, {Version: 1, ID: "art_00000000000000000000000001", Fact: file("a/b.md")}}
-	m := handoff.NewMemory()
+	m := fold.NewMemory()
 	if err := m.Apply(t.Context(), logtest.Placed(before)...); err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,11 @@
-package handoff
+package fold
 
 import (
 	"encoding/json"
 	"io/fs"
 	"path"
+
+	"github.com/agent-handoff/handoff"
 )
 
 // moveSpace is the space of pointers from a path to the moves from that path, in
@@ -12,11 +14,11 @@ const moveSpace = "moved"
 
 // A move is one PathMoved in the pointers of a store.
 type move struct {
-	Seq Seq    `json:"seq"`
-	To  string `json:"to"`
+	Seq handoff.Seq `json:"seq"`
+	To  string      `json:"to"`
 }
 
-func foldMoved(k Keeper, r Record, f *PathMoved) error {
+func foldMoved(k Keeper, r handoff.Record, f *handoff.PathMoved) error {
 	if !fs.ValidPath(f.From) || !fs.ValidPath(f.To) || f.To == "." {
 		return nil // it leads out of the workspace
 	}
@@ -24,7 +26,7 @@ func foldMoved(k Keeper, r Record, f *PathMoved) error {
 	if err != nil {
 		return err
 	}
-	b, err := EncodeJSON(append(moves, move{r.Seq, f.To}))
+	b, err := handoff.EncodeJSON(append(moves, move{r.Seq, f.To}))
 	if err != nil {
 		return err
 	}
@@ -45,7 +47,7 @@ func movesFrom(s Store, name string) ([]move, error) {
 
 // currentPath returns the path, after all moves, of a file that had the given
 // path at seq.
-func currentPath(s Store, file string, seq Seq) (string, error) {
+func currentPath(s Store, file string, seq handoff.Seq) (string, error) {
 	if moved, err := s.Pointer(moveSpace, ""); err != nil || moved == "" {
 		return file, err
 	}
@@ -60,7 +62,7 @@ func currentPath(s Store, file string, seq Seq) (string, error) {
 
 // nextMove returns the first move after seq of a path or of a directory that
 // contains it, and that path or directory.
-func nextMove(s Store, file string, seq Seq) (next move, from string, err error) {
+func nextMove(s Store, file string, seq handoff.Seq) (next move, from string, err error) {
 	for at := file; at != "." && at != "/"; at = path.Dir(at) {
 		moves, err := movesFrom(s, at)
 		if err != nil {

@@ -1,9 +1,10 @@
-package handoff_test
+package fold_test
 
 import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/logtest"
 )
 
@@ -16,7 +17,7 @@ func TestMemoryLog(t *testing.T) {
 
 func TestMemoryIndex(t *testing.T) {
 	logtest.RunIndex(t, func(*testing.T) func() handoff.Index {
-		m := handoff.NewMemory()
+		m := fold.NewMemory()
 		return func() handoff.Index { return m }
 	})
 }

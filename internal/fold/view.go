@@ -1,11 +1,15 @@
-package handoff
+package fold
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+)
 
 // View returns the view of a published artifact. RecordPath and Target, which
 // depend on the machine, are left empty.
-func View(s Store, a *ArtifactState) (Artifact, error) {
-	v := Artifact{Record: a.Record, ArtifactPublished: *a.Published, Status: a.Status(), Reason: a.Reason, UsedBy: slices.Clone(a.Users)}
+func View(s Store, a *ArtifactState) (handoff.Artifact, error) {
+	v := handoff.Artifact{Record: a.Record, ArtifactPublished: *a.Published, Status: a.Status(), Reason: a.Reason, UsedBy: slices.Clone(a.Users)}
 	var err error
 	if v.Root == "" && v.Worktree == "" {
 		if v.Path, err = currentPath(s, v.Path, a.Record.Seq); err != nil {
@@ -15,7 +19,7 @@ func View(s Store, a *ArtifactState) (Artifact, error) {
 	if v.ReplacedBy, err = replacedBy(s, a); err != nil {
 		return v, err
 	}
-	if v.Status == Active {
+	if v.Status == handoff.Active {
 		heads, err := s.Heads(a.Family)
 		if err != nil {
 			return v, err

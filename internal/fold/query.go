@@ -1,0 +1,83 @@
+package fold
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// selects reports whether the record of an artifact matches the query. It ignores
+// status, family and paging.
+func selects(q handoff.ArtifactQuery, r handoff.Record, p *handoff.ArtifactPublished) bool {
+	switch {
+	case q.Channel != "" && q.Channel != p.Channel,
+		q.Kind != "" && q.Kind != p.Kind,
+		q.Name != "" && q.Name != p.Name,
+		q.Namespace != "" && q.Namespace != p.Namespace,
+		q.Key != "" && q.Key != p.Key,
+		q.Tag != "" && !slices.Contains(p.Tags, q.Tag),
+		q.Parent != "" && !slices.Contains(p.Parents, q.Parent),
+		!q.Since.IsZero() && r.CreatedAt.Before(q.Since),
+		!q.Until.IsZero() && !r.CreatedAt.Before(q.Until),
+		!strings.HasPrefix(r.ID, q.IDPrefix):
+		return false
+	}
+	for slot, want := range q.Producer {
+		if r.Producer.Slot(slot) != want {
+			return false
+		}
+	}
+	return true
+}
+
+// shows reports whether the query selects artifacts of the given status.
+func shows(q handoff.ArtifactQuery, s handoff.Status) bool {
+	if q.Status != "" {
+		return s == q.Status
+	}
+	return q.IncludeInactive || s == handoff.Active
+}
+
+// selectsSession reports whether a query selects a session.
+func selectsSession(q handoff.SessionQuery, s *handoff.Session) bool {
+	switch {
+	case s.Opened == 0,
+		q.Status != "" && q.Status != s.Status,
+		q.Agent != "" && q.Agent != s.Agent.Name,
+		q.Workflow != nil && !q.Workflow.MatchString(s.Workflow.Name),
+		q.User != "" && q.User != s.User,
+		q.Tag != "" && !slices.Contains(s.Tags, q.Tag),
+		q.Parent != "" && q.Parent != s.Parent,
+		q.BootID != "" && (s.Status != handoff.Running || q.BootID != s.Process.BootID),
+		s.Parent != "" && !q.IncludeRuns && q.Parent == "",
+		s.Archived && !q.IncludeArchived,
+		!q.Since.IsZero() && s.OpenedAt.Before(q.Since),
+		!q.Until.IsZero() && !s.OpenedAt.Before(q.Until):
+		return false
+	}
+	return true
+}
+
+// cloneSession returns a copy that shares no memory that Apply changes.
+func cloneSession(s *handoff.Session) handoff.Session {
+	c := *s
+	c.Reclosed, c.Links, c.Tags = slices.Clone(s.Reclosed), slices.Clone(s.Links), slices.Clone(s.Tags)
+	return c
+}
+
+// Unapplied returns the records after last, the sequence number of the last
+// record that an index has applied. The records must be in the order of their
+// Seq; a gap is an error of kind Conflict.
+func Unapplied(last handoff.Seq, records []handoff.Record) ([]handoff.Record, error) {
+	for len(records) > 0 && records[0].Seq <= last {
+		records = records[1:]
+	}
+	for i, r := range records {
+		if want := last + handoff.Seq(i) + 1; r.Seq != want {
+			return nil, &handoff.Error{Op: "index", Kind: handoff.Conflict, Err: fmt.Errorf("got record %d, want %d", r.Seq, want)}
+		}
+	}
+	return records, nil
+}
