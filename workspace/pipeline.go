@@ -12,6 +12,8 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 )
 
@@ -120,7 +122,7 @@ func (p Pipelines) Stages() (stages []PipelineStage, err error) {
 
 // Issues returns the issues that have a run that is not archived, sorted.
 func (p Pipelines) Issues() (issues []string, err error) {
-	entries, err := os.ReadDir(filepath.Join(p.root(), pipeline.Folder))
+	entries, err := os.ReadDir(filepath.Join(p.root(), contract.Folder))
 	for _, e := range entries {
 		if e.IsDir() && contract.CheckIssue(e.Name()) == nil {
 			issues = append(issues, e.Name())
@@ -134,8 +136,8 @@ func (p Pipelines) Issues() (issues []string, err error) {
 // Conflict if that exists.
 func (p Pipelines) Init(issue, complexity string) (run PipelineRun, err error) {
 	err = p.with(func(r *pipeline.Runs) error {
-		folder, err := pipeline.Init(r.Files, issue, complexity)
-		run = PipelineRun{issue, path.Join(p.base(), folder)}
+		name, err := folder.Init(r.Files, issue, complexity)
+		run = PipelineRun{issue, path.Join(p.base(), name)}
 		return err
 	})
 	return run, err
@@ -191,10 +193,10 @@ func (p Pipelines) Gate(ctx context.Context, issue, stage, base string) (g Pipel
 		if err != nil {
 			return err
 		}
-		var scope *pipeline.Scope
+		var scope *gate.Scope
 		switch {
-		case pipeline.ComparesChanges(st):
-			changes, err := pipeline.Changes(ctx, pipeline.RunGit, p.w.dirs.Root, base)
+		case gate.ComparesChanges(st):
+			changes, err := gate.Changes(ctx, gate.RunGit, p.w.dirs.Root, base)
 			if err != nil {
 				return err
 			}
@@ -203,10 +205,6 @@ func (p Pipelines) Gate(ctx context.Context, issue, stage, base string) (g Pipel
 			return invalid("gate", st.Name, "a base applies to stages whose gate compares changed files", "leave it out")
 		}
 		g = pipeline.Gate(r.Pipeline, st.Name, s, scope)
-		if g.Rejected {
-			step := pipeline.Next(r.Pipeline, s)
-			g.Next = &step
-		}
 		return nil
 	})
 	return g, err
@@ -335,12 +333,12 @@ func (p Pipelines) run(ctx context.Context, issue string, read func(*pipeline.Ru
 }
 
 // isRunning reports whether an issue has a run that is not archived.
-func (w *Workspace) isRunning(issue string) bool { return pipeline.Exists(w.Pipelines().root(), issue) }
+func (w *Workspace) isRunning(issue string) bool { return folder.Exists(w.Pipelines().root(), issue) }
 
 // isArchived reports whether an issue has an archived run.
 func (w *Workspace) isArchived(ctx context.Context, issue string) bool {
 	p := w.Pipelines()
-	if contract.CheckIssue(issue) != nil || handoff.IsArtifactIDPrefix(issue) || !pipeline.HasArchive(p.root()) {
+	if contract.CheckIssue(issue) != nil || handoff.IsArtifactIDPrefix(issue) || !folder.HasArchive(p.root()) {
 		return false
 	}
 	return p.run(ctx, issue, (*pipeline.Runs).Find, func(*pipeline.Runs, pipeline.State) error { return nil }) == nil
@@ -359,7 +357,7 @@ func (w *Workspace) overview(ctx context.Context, issue string) (o PipelineOverv
 // and that has no record.
 func (w *Workspace) stageFile(ref string) (b Body, ok bool) {
 	issue, name, _ := strings.Cut(ref, "/")
-	f, file, err := pipeline.OpenFile(w.Pipelines().root(), issue, name)
+	f, file, err := folder.OpenFile(w.Pipelines().root(), issue, name)
 	if err != nil {
 		return b, false
 	}

@@ -6,15 +6,15 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/lessons"
 )
 
 // A Lesson is a known failure and its mitigation. Lessons are shared by all
 // pipeline runs of a workspace.
-type Lesson = pipeline.Lesson
+type Lesson = lessons.Lesson
 
 // A LessonMatch is a lesson whose pattern shares words with a failure.
-type LessonMatch = pipeline.Match
+type LessonMatch = lessons.Match
 
 // A LessonList has the lessons of a workspace, in the order of their file.
 type LessonList struct {
@@ -28,13 +28,13 @@ type LessonMatches struct {
 
 // MaxLessons is the maximum number of lessons. When there are more, the oldest is
 // dropped.
-const MaxLessons = pipeline.MaxLessons
+const MaxLessons = lessons.Max
 
 // ExampleLessons is an example of a lessons file.
-const ExampleLessons = pipeline.ExampleLessons
+const ExampleLessons = lessons.Example
 
 // Lessons returns the lessons of the workspace. Kinds: Corrupt, Unavailable.
-func (p Pipelines) Lessons() (LessonList, error) { return p.lessons(pipeline.Lessons) }
+func (p Pipelines) Lessons() (LessonList, error) { return p.lessons(lessons.Read) }
 
 // AddLesson adds a lesson, or counts it once more if its pattern is known. Its
 // date is today by default.
@@ -42,7 +42,7 @@ func (p Pipelines) Lessons() (LessonList, error) { return p.lessons(pipeline.Les
 // Kinds: Invalid (no pattern, a date or an issue ID), Corrupt, Unavailable.
 func (p Pipelines) AddLesson(l Lesson) (LessonList, error) {
 	l.Date = cmp.Or(l.Date, p.w.now().Format(time.DateOnly))
-	return p.changeLessons(func(list []Lesson) ([]Lesson, error) { return pipeline.AddLesson(list, l) })
+	return p.changeLessons(func(list []Lesson) ([]Lesson, error) { return lessons.Add(list, l) })
 }
 
 // PruneLessons keeps the newest lessons. Kinds: Invalid (keep is less than 1),
@@ -51,18 +51,18 @@ func (p Pipelines) PruneLessons(keep int) (LessonList, error) {
 	if keep < 1 {
 		return LessonList{}, invalid("prune lessons", strconv.Itoa(keep), "must be 1 or greater", "keep at least 1")
 	}
-	return p.changeLessons(func(list []Lesson) ([]Lesson, error) { return pipeline.PruneLessons(list, keep), nil })
+	return p.changeLessons(func(list []Lesson) ([]Lesson, error) { return lessons.Prune(list, keep), nil })
 }
 
 // MatchLessons returns the lessons that share words with the text of a failure.
 // Kinds: those of Lessons.
 func (p Pipelines) MatchLessons(failure string) (LessonMatches, error) {
 	list, err := p.Lessons()
-	return LessonMatches{pipeline.MatchLessons(list.Lessons, failure)}, err
+	return LessonMatches{lessons.Find(list.Lessons, failure)}, err
 }
 
 func (p Pipelines) changeLessons(change func([]Lesson) ([]Lesson, error)) (LessonList, error) {
-	return p.lessons(func(files *os.Root) ([]Lesson, error) { return pipeline.ChangeLessons(files, change) })
+	return p.lessons(func(files *os.Root) ([]Lesson, error) { return lessons.Change(files, change) })
 }
 
 func (p Pipelines) lessons(do func(files *os.Root) ([]Lesson, error)) (LessonList, error) {

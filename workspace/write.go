@@ -13,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
 // A NamedContent is what to store under a name of the caller's run, or of its
@@ -79,7 +80,7 @@ func (w *Workspace) renderStale(ctx context.Context, a handoff.Artifact) (stale 
 	if a.Name == "" || a.Status != handoff.Active {
 		return false, nil
 	}
-	if a.Root == "" && path.Dir(a.Path) == path.Join(pipeline.Folder, a.Namespace) {
+	if a.Root == "" && path.Dir(a.Path) == path.Join(contract.Folder, a.Namespace) {
 		err = w.Pipelines().with(func(r *pipeline.Runs) error {
 			stale, err = r.RenderStale(ctx, a)
 			return err

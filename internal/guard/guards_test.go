@@ -42,13 +42,16 @@ var layers = map[string]int{
 	"internal/pipeline/contract":       2,
 	"thread/opencode/internal/sqlsnap": 2,
 
-	"internal/filelog":  3,
-	"internal/sqlindex": 3,
-	"thread/*":          3,
-	"internal/pipeline": 3,
+	"internal/filelog":         3,
+	"internal/sqlindex":        3,
+	"thread/*":                 3,
+	"internal/pipeline/gate":   3,
+	"internal/pipeline/folder": 3,
 
-	"internal/localstate": 4,
-	"thread/all":          4,
+	"internal/localstate":       4,
+	"internal/pipeline":         4,
+	"internal/pipeline/lessons": 4,
+	"thread/all":                4,
 
 	"workspace": 5,
 

@@ -13,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 )
 
 // A Move is the move of a run's folder. Paths are relative to the workspace.
@@ -68,15 +69,15 @@ func (r *Runs) Unarchive(ctx context.Context, name string) (Move, error) {
 	err := r.exclusively(checked, func(dir *os.Root) error {
 		from := path.Join(contract.Completed, name)
 		if !exists(dir, from) {
-			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.NotFound, Err: fmt.Errorf("%s does not exist", path.Join(Folder, from)),
-				Hint: handoff.Advice("use the name of a folder in " + path.Join(Folder, contract.Completed))}
+			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.NotFound, Err: fmt.Errorf("%s does not exist", path.Join(contract.Folder, from)),
+				Hint: handoff.Advice("use the name of a folder in " + path.Join(contract.Folder, contract.Completed))}
 		}
 		issue, err := r.issueOf(ctx, name)
 		if err != nil {
 			return err
 		}
 		if exists(dir, issue) {
-			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.Conflict, Err: fmt.Errorf("%s exists", path.Join(Folder, issue)),
+			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.Conflict, Err: fmt.Errorf("%s exists", path.Join(contract.Folder, issue)),
 				Hint: handoff.Suggest("archive the current run first", handoff.ActionArchive, issue)}
 		}
 		m, err = r.move(ctx, dir, "unarchive", issue, from, issue)
@@ -90,10 +91,10 @@ func (r *Runs) exclusively(issue string, do func(dir *os.Root) error) error {
 	if err := contract.CheckIssue(issue); err != nil {
 		return err
 	}
-	if _, err := r.Files.Lstat(Folder); errors.Is(err, fs.ErrNotExist) {
-		return (State{Issue: issue, Folder: path.Join(Folder, issue)}).readError(err)
+	if _, err := r.Files.Lstat(contract.Folder); errors.Is(err, fs.ErrNotExist) {
+		return (State{Issue: issue, Folder: path.Join(contract.Folder, issue)}).readError(err)
 	}
-	return withLock(r.Files, syscall.LOCK_EX, do)
+	return folder.Lock(r.Files, syscall.LOCK_EX, do)
 }
 
 func exists(dir *os.Root, name string) bool {
@@ -109,7 +110,7 @@ func (r *Runs) issueOf(ctx context.Context, name string) (string, error) {
 	}
 	records, err := r.records(ctx, base)
 	for _, a := range records {
-		if strings.HasPrefix(a.Path, path.Join(Folder, contract.Completed, name)+"/") {
+		if strings.HasPrefix(a.Path, path.Join(contract.Folder, contract.Completed, name)+"/") {
 			return base, err
 		}
 	}
@@ -119,7 +120,7 @@ func (r *Runs) issueOf(ctx context.Context, name string) (string, error) {
 // move renames a folder inside the folder of all runs and records it. If it
 // can't be recorded, the folder is moved back.
 func (r *Runs) move(ctx context.Context, dir *os.Root, op, issue, from, to string) (Move, error) {
-	m := Move{Issue: issue, From: path.Join(Folder, from), To: path.Join(Folder, to)}
+	m := Move{Issue: issue, From: path.Join(contract.Folder, from), To: path.Join(contract.Folder, to)}
 	if err := dir.Rename(from, to); err != nil {
 		return m, moveError(op, issue, err)
 	}
@@ -136,5 +137,5 @@ func (r *Runs) move(ctx context.Context, dir *os.Root, op, issue, from, to strin
 }
 
 func moveError(op, issue string, err error) error {
-	return &handoff.Error{Op: op, Name: issue, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice(writableHint)}
+	return &handoff.Error{Op: op, Name: issue, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice(folder.WritableHint)}
 }

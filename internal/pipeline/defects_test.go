@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
 // TestDefects checks that defects which schema.py accepted are found by a
@@ -36,9 +37,9 @@ func TestDefects(t *testing.T) {
 		{"confidence as a word", "plan", `"self_assessment":{"confidence":"high","uncertainty_areas":[],"recommendation":""}`, nil, "/self_assessment/confidence: is a string, not a number"},
 		{"a line as a word", "debug", `"root_cause_line":"42"`, nil, "/root_cause_line: is a string, not an integer"},
 	} {
-		var scope *pipeline.Scope
+		var scope *gate.Scope
 		if tt.scope != nil {
-			scope = &pipeline.Scope{Changed: tt.scope}
+			scope = &gate.Scope{Changed: tt.scope}
 		}
 		v := pipeline.Gate(p, tt.stage, read(t, p, done(all, tt.stage, change(t, valid[tt.stage], tt.fields))), scope)
 		if v.Pass || !strings.Contains(v.String(), tt.want) {

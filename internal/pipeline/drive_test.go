@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 )
 
 // TestUnchangedWork checks that work that answers a diagnosis is an attempt even
@@ -125,7 +126,7 @@ func TestDriversEnd(t *testing.T) {
 			d.Runs = &pipeline.Runs{Hub: s.Hub, Files: s.Files, Pipeline: d.generate()}
 		}
 		d.stubborn, d.acceptStale = d.chance(2), d.chance(3)
-		if _, err := pipeline.Init(s.Files, d.issue, ""); err != nil {
+		if _, err := folder.Init(s.Files, d.issue, ""); err != nil {
 			t.Fatal(err)
 		}
 		d.drive()

@@ -8,14 +8,15 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
 // stateOf returns a run with the given artifacts.
 func stateOf(p *contract.Pipeline, artifacts map[string][]byte) pipeline.State {
-	s := pipeline.State{Issue: "42", Outputs: map[string]pipeline.Output{}}
+	s := pipeline.State{Issue: "42", Artifacts: gate.Artifacts{Outputs: map[string]gate.Output{}}}
 	for _, stage := range p.Stages {
 		if b, ok := artifacts[stage.Name]; ok {
-			s.Outputs[stage.Name] = pipeline.Output{File: stage.Artifact, Report: stage.Validate(b)}
+			s.Outputs[stage.Name] = gate.Output{File: stage.Artifact, Report: stage.Validate(b)}
 		}
 	}
 	return s
@@ -27,7 +28,7 @@ func checkSafe(t *testing.T, p *contract.Pipeline, artifacts map[string][]byte) 
 	s := stateOf(p, artifacts)
 	for _, stage := range p.Stages {
 		out := s.Outputs[stage.Name]
-		v := pipeline.Gate(p, stage.Name, s, &pipeline.Scope{Changed: []string{"a.go", "b.go"}})
+		v := gate.Check(p, stage.Name, s.Artifacts, &gate.Scope{Changed: []string{"a.go", "b.go"}})
 		if !out.Report.Valid() && v.Pass {
 			t.Fatalf("%s: %q violates its contract and the gate passes", stage.Name, artifacts[stage.Name])
 		}
@@ -160,26 +161,5 @@ func FuzzTrace(f *testing.F) {
 			t.Fatal("no reason")
 		}
 		pipeline.Compare(p, s)
-	})
-}
-
-func FuzzLessons(f *testing.F) {
-	f.Add([]byte(pipeline.ExampleLessons))
-	f.Add([]byte("lessons: [{pattern: 7, date: 2026-11-21, frequency: -1}]"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		root, _ := newFiles(t, nil)
-		writeLessons(t, root, string(b))
-		list, err := pipeline.Lessons(root)
-		if err != nil {
-			return
-		}
-		pipeline.MatchLessons(list, "tests pass alone")
-		if _, err := pipeline.ChangeLessons(root, func(l []pipeline.Lesson) ([]pipeline.Lesson, error) { return l, nil }); err != nil {
-			t.Fatal(err)
-		}
-		again, err := pipeline.Lessons(root)
-		if err != nil || len(again) != len(list) {
-			t.Fatalf("%q: written again it has %d lessons, %v, want %d", b, len(again), err, len(list))
-		}
 	})
 }

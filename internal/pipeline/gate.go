@@ -2,335 +2,36 @@ package pipeline
 
 import (
 	"fmt"
-	"path"
-	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/jsonschema"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
-// A Level is the severity of a finding. An Error stops a run.
-type Level string
-
-const (
-	Error   Level = "ERROR"
-	Warning Level = "WARNING"
-)
-
-// A Finding is one violated invariant.
-type Finding struct {
-	Level   Level  `json:"level"`
-	Check   string `json:"check"`
-	Pointer string `json:"pointer"` // into the stage's artifact; "" is the document
-	Text    string `json:"text"`
+// A GateResult is the result of the gate of a stage of a run.
+type GateResult struct {
+	gate.Result
+	Next *Step `json:"next,omitempty"` // the next step of the run, if the verdict is FAIL
 }
 
-func (f Finding) String() string { return fmt.Sprintf("[%s] %s: %s", f.Level, f.Check, f.Text) }
-
-// A GateResult is the result of a gate.
-type GateResult struct {
-	Stage    string    `json:"stage"`
-	Findings []Finding `json:"findings"`
-	Pass     bool      `json:"pass"`            // no finding is an error and the verdict is not FAIL: the next stage can start
-	Scope    *Scope    `json:"scope,omitempty"` // the changes that were compared, nil if there were none
-	Next     *Step     `json:"next,omitempty"`  // the next step of the run, if the verdict is FAIL
-	Rejected bool      `json:"-"`               // the verdict of the artifact is FAIL
+// Gate checks a stage of a run with gate.Check.
+func Gate(p *contract.Pipeline, stage string, s State, scope *gate.Scope) GateResult {
+	g := GateResult{Result: gate.Check(p, stage, s.Artifacts, scope)}
+	if g.Rejected {
+		step := Next(p, s)
+		g.Next = &step
+	}
+	return g
 }
 
 // Compat returns the result that the legacy script gives, for which a verdict of
 // FAIL is no error.
-func (v GateResult) Compat() GateResult {
-	v.Pass, v.Rejected, v.Next = len(v.Errors()) == 0, false, nil
-	return v
-}
+func (g GateResult) Compat() GateResult { return GateResult{Result: g.Result.Compat()} }
 
-// Errors returns the findings that stop a run.
-func (v GateResult) Errors() []Finding { return v.at(Error) }
-
-// Warnings returns the findings that do not stop a run.
-func (v GateResult) Warnings() []Finding { return v.at(Warning) }
-
-func (v GateResult) at(level Level) []Finding {
-	var found []Finding
-	for _, f := range v.Findings {
-		if f.Level == level {
-			found = append(found, f)
-		}
+// String returns the findings, one per line, a summary line and the next step.
+func (g GateResult) String() string {
+	if g.Next == nil {
+		return g.Result.String()
 	}
-	return found
-}
-
-// String returns the findings, one per line, and a summary line.
-func (v GateResult) String() string {
-	var b strings.Builder
-	for _, f := range v.Findings {
-		fmt.Fprintln(&b, f)
-	}
-	switch errs, warnings := len(v.Errors()), len(v.Warnings()); {
-	case errs > 0:
-		fmt.Fprintf(&b, "%d error(s), %d warning(s) - FAIL\n", errs, warnings)
-	case v.Rejected:
-		fmt.Fprintf(&b, "The verdict of stage '%s' is FAIL - FAIL\n", v.Stage)
-	case warnings > 0:
-		fmt.Fprintf(&b, "%d warning(s) - PASS with warnings\n", warnings)
-	default:
-		fmt.Fprintf(&b, "All invariants passed for stage '%s' - PASS\n", v.Stage)
-	}
-	if v.Next != nil {
-		fmt.Fprintf(&b, "next: %s (%s)\n", strings.TrimSpace(v.Next.Agent+" "+v.Next.Stage), strings.ReplaceAll(v.Next.Reason, "\n", " "))
-	}
-	return b.String()
-}
-
-// rejected reports whether the verdict of an artifact is FAIL. In a stage whose
-// contract has no verdict, the key is unknown and means nothing.
-func rejected(r contract.Report) bool {
-	unknown := func(p contract.Problem) bool { return p.Pointer == "/verdict" }
-	return strings.EqualFold(text(r.Value["verdict"]), "FAIL") && !slices.ContainsFunc(r.Warnings, unknown)
-}
-
-// Gate checks a stage's artifact against its contract, for consistency, and
-// against the artifacts of earlier stages. A scope, if there is one, contains the
-// changed files; they are compared with the plan and with the worker's own list.
-// A stage that is not in the pipeline is one error. An artifact whose verdict is
-// FAIL does not pass, even if it is consistent. Gate changes nothing.
-func Gate(p *contract.Pipeline, name string, s State, scope *Scope) GateResult {
-	v := &GateResult{Stage: name, Findings: []Finding{}, Scope: scope}
-	if stage, err := p.Stage(name); err != nil {
-		v.error("stage", "", "unknown stage %s", name)
-	} else {
-		v.Stage = stage.Name
-		v.gate(p, stage, s)
-		v.Rejected = rejected(s.Outputs[stage.Name].Report)
-	}
-	v.Pass = len(v.Errors()) == 0 && !v.Rejected
-	return *v
-}
-
-func (v *GateResult) gate(p *contract.Pipeline, stage *contract.Stage, s State) {
-	out, ok := s.Outputs[stage.Name]
-	if !ok || out.Report.Value == nil {
-		v.error(existsCheck(stage), "", "%s not found or empty%s", stage.Artifact, firstError(out))
-	}
-	a := out.Report.Value
-	for _, check := range stage.Checks {
-		switch check {
-		case contract.CheckPlan:
-			v.plan(a)
-		case contract.CheckChanges:
-			v.implement(p, s, a)
-		case contract.CheckTests:
-			v.test(a)
-		case contract.CheckReview:
-			v.review(a)
-		case contract.CheckMerge:
-			v.git(p, s)
-		}
-	}
-	if a != nil {
-		v.tiers(s, stage, a)
-		v.contract(out.Report)
-	}
-}
-
-func firstError(out Output) string {
-	if len(out.Report.Errors) == 0 {
-		return ""
-	}
-	return ": " + out.Report.Errors[0].Text
-}
-
-// existsCheck returns the name of the check that a stage's artifact exists.
-func existsCheck(stage *contract.Stage) string {
-	return strings.ReplaceAll(strings.TrimSuffix(stage.Artifact, ".json"), "-", "_") + "_exists"
-}
-
-func (v *GateResult) error(check, pointer, format string, args ...any) {
-	v.Findings = append(v.Findings, Finding{Error, check, pointer, fmt.Sprintf(format, args...)})
-}
-
-func (v *GateResult) warn(check, pointer, format string, args ...any) {
-	v.Findings = append(v.Findings, Finding{Warning, check, pointer, fmt.Sprintf(format, args...)})
-}
-
-// contract adds the problems of a report, except for pointers that already have
-// a finding.
-func (v *GateResult) contract(r contract.Report) {
-	named := map[string]bool{}
-	for _, f := range v.Findings {
-		named[f.Pointer] = f.Pointer != ""
-	}
-	for _, problem := range r.Errors {
-		if !named[problem.Pointer] {
-			v.error("contract", problem.Pointer, "%s", problem)
-		}
-	}
-	for _, problem := range r.Warnings {
-		v.warn("contract", problem.Pointer, "%s", problem)
-	}
-}
-
-// maxCriterion is the maximum length of an acceptance criterion in a finding, in
-// characters.
-const maxCriterion = 80
-
-func (v *GateResult) plan(a map[string]any) {
-	if a == nil {
-		return
-	}
-	planned, steps, mapping := texts(a["affected_files"]), list(a["steps"]), object(a["acceptance_mapping"])
-	if len(planned) == 0 {
-		v.error("affected_files", "/affected_files", "affected_files is empty")
-	}
-	if len(steps) == 0 {
-		v.error("steps", "/steps", "steps is empty")
-	}
-	if len(mapping) == 0 {
-		v.error("ac_mapping", "/acceptance_mapping", "acceptance_mapping is empty")
-	}
-	for _, criterion := range sortedKeys(mapping) {
-		if unmapped(mapping[criterion]) {
-			v.error("ac_test_mapped", jsonschema.Pointer("acceptance_mapping", criterion), "no test for criterion: %s", clip(criterion, maxCriterion))
-		}
-	}
-	names, allowed := []string{}, newPaths(planned)
-	if len(allowed.patterns) == maxPatterns {
-		v.warn("affected_files", "/affected_files", "has %d or more patterns; the rest are matched literally", maxPatterns)
-	}
-	for i, step := range steps {
-		file := text(object(step)["file"])
-		if file == "" {
-			continue
-		}
-		names = append(names, file)
-		if !allowed.match(file) {
-			v.error("step_in_affected", jsonschema.Pointer("steps", fmt.Sprint(i), "file"), "step %d changes %s, which is not in affected_files", i+1, file)
-		}
-	}
-	for i, unused := range allowed.unused(names) {
-		if unused {
-			v.error("file_has_step", jsonschema.Pointer("affected_files", fmt.Sprint(i)), "no step changes %s", planned[i])
-		}
-	}
-}
-
-func unmapped(tests any) bool {
-	if words, ok := tests.([]any); ok {
-		return len(words) == 0 || slices.ContainsFunc(words, unmapped)
-	}
-	s, ok := tests.(string)
-	return tests == nil || ok && strings.TrimSpace(s) == ""
-}
-
-func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n])
-	}
-	return s
-}
-
-// check is one of the checks of a test result.
-type check struct{ name, pointer, result string }
-
-// checks returns the checks of a phase, an object by name or a list. The
-// deprecated field status is read as result; if a check has both, the worse one
-// counts.
-func checks(v any, at ...string) []check {
-	var found []check
-	add := func(name string, item any) {
-		c := check{name, jsonschema.Pointer(append(slices.Clone(at), name)...), text(item)}
-		for _, field := range []string{"result", "status"} {
-			if result := strings.ToUpper(text(object(item)[field])); result == "FAIL" || c.result == "" {
-				c.result = result
-			}
-		}
-		found = append(found, c)
-	}
-	for _, name := range sortedKeys(object(v)) {
-		add(name, object(v)[name])
-	}
-	for i, item := range list(v) {
-		add(fmt.Sprint(i), item)
-	}
-	return found
-}
-
-func failed(list []check) *check {
-	for i := range list {
-		if strings.EqualFold(list[i].result, "FAIL") {
-			return &list[i]
-		}
-	}
-	return nil
-}
-
-func (v *GateResult) test(a map[string]any) {
-	if a == nil {
-		return
-	}
-	first := checks(a["phase_1"], "phase_1")
-	second := checks(object(a["phase_2"])["checks"], "phase_2", "checks")
-	bad := failed(first)
-	if bad != nil && a["phase_2"] != nil {
-		v.error("phase_2_gated", "/phase_2", "phase 2 was run although %s failed in phase 1", bad.name)
-	}
-	switch c := a["classification"]; c {
-	case nil, "fix_target", "plan_defect":
-	default:
-		v.error("classification_valid", "/classification", "classification must be null, fix_target or plan_defect")
-	}
-	if bad == nil {
-		bad = failed(second)
-	}
-	trace := object(a["phase_2"])["stack_trace"]
-	switch verdict := text(a["verdict"]); {
-	case bad != nil && verdict != "FAIL":
-		v.error("verdict_consistent", "/verdict", "verdict is %s although %s failed", verdict, bad.name)
-	case bad == nil && verdict == "FAIL" && (trace == nil || trace == ""):
-		v.error("verdict_consistent", "/verdict", "verdict is FAIL although no check failed")
-	}
-}
-
-func (v *GateResult) review(a map[string]any) {
-	if a == nil {
-		return
-	}
-	blockers, concerns := list(a["blockers"]), list(a["concerns"])
-	switch verdict := text(a["verdict"]); {
-	case verdict == "PASS" && len(blockers)+len(concerns) > 0:
-		v.error("verdict_consistent", "/verdict", "verdict is PASS with %d blocker(s) and %d concern(s)", len(blockers), len(concerns))
-	case verdict == "FAIL" && len(blockers)+len(concerns) == 0:
-		v.error("verdict_consistent", "/verdict", "verdict is FAIL without blockers or concerns")
-	}
-	for _, kind := range []string{"blockers", "concerns"} {
-		for i, item := range list(a[kind]) {
-			finding, at := object(item), []string{kind, fmt.Sprint(i)}
-			if finding == nil {
-				v.error("finding_has_file", jsonschema.Pointer(at...), "%s is not an object with a file and a line", path.Join(at...))
-				continue
-			}
-			if strings.TrimSpace(text(finding["file"])) == "" {
-				v.error("finding_has_file", jsonschema.Pointer(append(at, "file")...), "%s has no file", path.Join(at...))
-			}
-			if n, ok := integer(finding["line"]); !ok || n < 1 {
-				v.error("finding_has_line", jsonschema.Pointer(append(at, "line")...), "%s has no line", path.Join(at...))
-			}
-		}
-	}
-}
-
-// tiers checks the tiers in an artifact: a complex issue can't be worked on in the
-// fast tier, and an escalation leads to a higher tier.
-func (v *GateResult) tiers(s State, stage *contract.Stage, a map[string]any) {
-	if !stage.Has(contract.CheckPlan) && s.Complexity == "complex" && text(a["tier_used"]) == "fast" {
-		v.error("tier_complex_no_fast", "/tier_used", "the fast tier is not allowed for a complex issue")
-	}
-	for i, step := range list(a["escalation_history"]) {
-		from, to := slices.Index(tiers, text(object(step)["from_tier"])), slices.Index(tiers, text(object(step)["to_tier"]))
-		if from >= 0 && to >= 0 && from >= to {
-			v.error("escalation_tier_progression", jsonschema.Pointer("escalation_history", fmt.Sprint(i)),
-				"escalation from tier %s to %s, which is not higher", tiers[from], tiers[to])
-		}
-	}
+	return g.Result.String() + fmt.Sprintf("next: %s (%s)\n", strings.TrimSpace(g.Next.Agent+" "+g.Next.Stage), strings.ReplaceAll(g.Next.Reason, "\n", " "))
 }

@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
@@ -29,7 +31,7 @@ func HistoryOf(p *contract.Pipeline, s State) []HistoryEntry {
 	add := func(a Attempt, current bool) {
 		count[a.Stage]++
 		e := HistoryEntry{Stage: a.Stage, Attempt: count[a.Stage], Ref: a.Ref, Rev: a.Revision, ID: a.ID, Agent: a.Agent, Outcome: a.Outcome, Read: []string{}, At: a.At, Current: current}
-		for _, stage := range sortedKeys(a.Read) {
+		for _, stage := range slices.Sorted(maps.Keys(a.Read)) {
 			number, ok := numbers[a.From[stage]]
 			if !ok {
 				number = numbers[stage+" "+a.Read[stage]]

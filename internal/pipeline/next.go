@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
 // A Step is the next step of a run.
@@ -119,7 +120,7 @@ func (w *walk) blocked(stage *contract.Stage) (Step, bool) {
 		// A route may lead to any stage, so this one has to count as a retry.
 		return w.retry(stage, ownTier, fmt.Sprintf("%s is stale: %s changed since", out.File, w.s.Outputs[w.from].File)), true
 	}
-	if errs := Gate(w.p, stage.Name, *w.s, nil).Errors(); len(errs) > 0 {
+	if errs := gate.Check(w.p, stage.Name, w.s.Artifacts, nil).Errors(); len(errs) > 0 {
 		w.revise = true
 		return w.retry(stage, ownTier, fmt.Sprintf("%s fails its gate: %s%s", out.File, errs[0].Text, andMore(len(errs)-1))), true
 	}
@@ -147,7 +148,7 @@ func reason(r contract.Route) string {
 	return "leads to " + r.To + r.Ask
 }
 
-func match(stage *contract.Stage, out Output) (contract.Route, bool) {
+func match(stage *contract.Stage, out gate.Output) (contract.Route, bool) {
 	for _, r := range stage.Routes {
 		if r.Matches(out.Report.Value) {
 			return r, true
@@ -181,11 +182,11 @@ const (
 // exhausted returns how often a stage was done if its retries are used up,
 // otherwise 0.
 func (w *walk) exhausted(stage *contract.Stage, limit retryLimit) int {
-	all, onTier := w.s.countAttempts(stage.Name, text(w.s.Outputs[stage.Name].Report.Value["tier_used"]))
+	all, onTier := w.s.countAttempts(stage.Name, contract.Text(w.s.Outputs[stage.Name].Report.Value["tier_used"]))
 	switch {
 	case limit == ownTier && onTier > stage.Retries:
 		return onTier
-	case all >= (stage.Retries+1)*len(tiers):
+	case all >= (stage.Retries+1)*len(contract.Tiers):
 		return all
 	}
 	return 0
@@ -213,7 +214,7 @@ func (w *walk) repeat(from *contract.Stage, r contract.Route) Step {
 		return Step{Agent: contract.Human, Reason: fmt.Sprintf("%s, but %s was done %d times", why, target.Name, n)}
 	}
 	if r.Escalate {
-		tier := text(w.s.Outputs[target.Name].Report.Value["tier_used"])
+		tier := contract.Text(w.s.Outputs[target.Name].Report.Value["tier_used"])
 		if step.Tier = higher(tier); step.Tier == "" {
 			return Step{Agent: contract.Human, Reason: why + ", and " + tier + " is the highest tier"}
 		}
@@ -232,19 +233,16 @@ func (w *walk) repeat(from *contract.Stage, r contract.Route) Step {
 	return step
 }
 
-// tiers are the tiers of models, lowest first.
-var tiers = []string{"fast", "standard", "high"}
-
 // tierOf returns the index of a tier. Work without a tier was done in the lowest.
-func tierOf(tier string) int { return max(0, slices.Index(tiers, tier)) }
+func tierOf(tier string) int { return max(0, slices.Index(contract.Tiers, tier)) }
 
 // higher returns the tier above, "" above the highest.
 func higher(tier string) string {
 	at := tierOf(tier)
-	if at+1 == len(tiers) {
+	if at+1 == len(contract.Tiers) {
 		return ""
 	}
-	return tiers[at+1]
+	return contract.Tiers[at+1]
 }
 
 func (w *walk) stage(name string) *contract.Stage {

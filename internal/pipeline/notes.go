@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 	"go.yaml.in/yaml/v4"
 )
@@ -53,20 +55,20 @@ func Derive(p *contract.Pipeline, s State) Notes {
 	}
 	for _, stage := range p.Stages {
 		if out, ok := s.Outputs[stage.Name]; ok {
-			n.Stages[stage.Name] = StageNote{Agent: stage.Writer, Result: outcome(out.Report.Value), Artifact: s.file(out.File)}
+			n.Stages[stage.Name] = StageNote{Agent: stage.Writer, Result: contract.Outcome(out.Report.Value), Artifact: s.file(out.File)}
 		}
 	}
 	status := "pending"
-	if _, work := s.checked(p, contract.CheckChanges); outcome(work) == "completed" {
+	if _, work := s.Checked(p, contract.CheckChanges); contract.Outcome(work) == "completed" {
 		status = "implemented"
 	}
-	if test, result := s.checked(p, contract.CheckTests); outcome(result) == "PASS" && Gate(p, test.Name, s, nil).Pass {
+	if test, result := s.Checked(p, contract.CheckTests); contract.Outcome(result) == "PASS" && Gate(p, test.Name, s, nil).Pass {
 		status = "verified"
 	}
-	_, plan := s.checked(p, contract.CheckPlan)
-	mapping := object(plan["acceptance_mapping"])
-	for _, id := range sortedKeys(mapping) {
-		n.Criteria = append(n.Criteria, Criterion{ID: id, Mapped: !unmapped(mapping[id]), Status: status})
+	_, plan := s.Checked(p, contract.CheckPlan)
+	mapping := contract.Object(plan["acceptance_mapping"])
+	for _, id := range slices.Sorted(maps.Keys(mapping)) {
+		n.Criteria = append(n.Criteria, Criterion{ID: id, Mapped: gate.HasTest(mapping[id]), Status: status})
 	}
 	return n
 }
@@ -106,15 +108,15 @@ func Compare(p *contract.Pipeline, s State) (Notes, error) {
 	if derived.CurrentStage != "" {
 		differ("/current_stage", written["current_stage"], derived.CurrentStage, sameStage)
 	}
-	stages := object(written["stages"])
-	for _, name := range sortedKeys(stages) {
+	stages := contract.Object(written["stages"])
+	for _, name := range slices.Sorted(maps.Keys(stages)) {
 		note, known := derived.Stages[name]
 		if !known {
 			differ("/stages/"+name, stages[name], "", func(string, string) bool { return !declared(p, name) })
 			continue
 		}
-		differ("/stages/"+name+"/agent", object(stages[name])["agent"], note.Agent, sameAgent)
-		differ("/stages/"+name+"/result", object(stages[name])["result"], note.Result, strings.EqualFold)
+		differ("/stages/"+name+"/agent", contract.Object(stages[name])["agent"], note.Agent, sameAgent)
+		differ("/stages/"+name+"/result", contract.Object(stages[name])["result"], note.Result, strings.EqualFold)
 	}
 	return derived, nil
 }

@@ -36,7 +36,7 @@ func OverviewOf(p *contract.Pipeline, s State) Overview {
 		if !ok {
 			continue
 		}
-		v := StageView{Stage: stage.Name, Agent: stage.Writer, Path: s.file(out.File), Outcome: outcome(out.Report.Value),
+		v := StageView{Stage: stage.Name, Agent: stage.Writer, Path: s.file(out.File), Outcome: contract.Outcome(out.Report.Value),
 			Summary: Summary(stage, out.Report.Value), Problems: len(out.Report.Errors), Stale: stale[stage.Name], Attempts: 1}
 		if at := s.last(stage.Name); at >= 0 {
 			v.Attempts = 0

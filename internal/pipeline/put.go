@@ -16,6 +16,8 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
 // A Submission is an artifact that an agent submits for a stage.
@@ -68,7 +70,7 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 		return receipt, err
 	}
 	// The shared lock keeps Archive from moving the folder.
-	err = withLock(r.Files, syscall.LOCK_SH, func(*os.Root) (err error) {
+	err = folder.Lock(r.Files, syscall.LOCK_SH, func(*os.Root) (err error) {
 		receipt.Written, err = r.record(ctx, sub, stage, receipt.Report.Value, from)
 		return err
 	})
@@ -91,7 +93,7 @@ func checkSubmission(sub Submission, stage *contract.Stage, report contract.Repo
 	if errs := report.Errors; len(errs) > 0 {
 		return refuse(fmt.Sprintf("violates its contract: %s%s", errs[0], andMore(len(errs)-1)), handoff.Advice("see docs/pipeline.md for the fields of "+stage.Artifact))
 	}
-	if by := text(report.Value["produced_by"]); by != "" && !isWriter(stage, by) {
+	if by := contract.Text(report.Value["produced_by"]); by != "" && !isWriter(stage, by) {
 		return refuse(fmt.Sprintf("produced_by is %s; the writer of this stage is %s", by, stage.Writer), handoff.Advice("let "+stage.Writer+" submit it"))
 	}
 	return nil
@@ -100,7 +102,7 @@ func checkSubmission(sub Submission, stage *contract.Stage, report contract.Repo
 // isWriter reports whether an agent is a stage's writer, or its variant for a
 // tier.
 func isWriter(stage *contract.Stage, agent string) bool {
-	if base, tier, ok := cutLast(agent, "-"); ok && slices.Contains(tiers, tier) && sameAgent(base, stage.Writer) {
+	if base, tier, ok := cutLast(agent, "-"); ok && slices.Contains(contract.Tiers, tier) && sameAgent(base, stage.Writer) {
 		return true
 	}
 	return sameAgent(agent, stage.Writer)
@@ -142,12 +144,13 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 	if len(sub.From) == 0 {
 		read, parents = r.sources(stage, &s)
 	}
-	own := attemptOf(stage.Name, Output{Report: contract.Report{Value: value}})
+	own := attemptOf(stage.Name, gate.Output{Report: contract.Report{Value: value}})
 	metadata := map[string]any{"stage": stage.Name, "outcome": own.Outcome, "tier": own.Tier, "read": read} // see attemptMetadata
 	maps.DeleteFunc(metadata, func(_ string, v any) bool { return v == "" })
+	title := stage.Name + " of " + sub.Issue // ASCII
 	return r.writer(sub.Issue).Write(ctx, handoff.Draft{
 		Channel: stage.Name, Name: stage.Artifact, Body: &body, MediaType: "application/json",
-		Title: clip(stage.Name+" of "+sub.Issue, handoff.MaxTitle), Summary: Summary(stage, value),
+		Title: title[:min(len(title), handoff.MaxTitle)], Summary: Summary(stage, value),
 		Parents: parents, Metadata: metadata, Key: r.attemptKey(records, s, stage, body.Bytes(), metadata, parents),
 	})
 }

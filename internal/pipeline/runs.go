@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -17,6 +16,8 @@ import (
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
 // Runs are the pipeline runs of a workspace. In its records an issue is a
@@ -55,7 +56,7 @@ func (r *Runs) Read(ctx context.Context, issue string) (State, error) {
 	if len(r.stale(s, records)) > 0 {
 		// The shared lock keeps Archive from moving the folder. A folder that can't
 		// be written stays as it is.
-		_ = withLock(r.Files, syscall.LOCK_SH, func(*os.Root) error { return r.renderStale(ctx, s, records) })
+		_ = folder.Lock(r.Files, syscall.LOCK_SH, func(*os.Root) error { return r.renderStale(ctx, s, records) })
 		if s, err = Read(r.Files, r.Pipeline, issue); err != nil {
 			return s, err
 		}
@@ -107,10 +108,10 @@ func (r *Runs) RenderStale(ctx context.Context, head handoff.Artifact) (stale bo
 	if err != nil || stage.Artifact != head.Name || contract.CheckIssue(head.Namespace) != nil {
 		return false, nil
 	}
-	if _, err := r.Files.Lstat(path.Join(Folder, head.Namespace)); err != nil {
+	if _, err := r.Files.Lstat(path.Join(contract.Folder, head.Namespace)); err != nil {
 		return false, nil // the lock would create the folder of all runs
 	}
-	err = withLock(r.Files, syscall.LOCK_SH, func(*os.Root) error {
+	err = folder.Lock(r.Files, syscall.LOCK_SH, func(*os.Root) error {
 		stale, err = r.writer(head.Namespace).RenderStale(ctx, head)
 		return err
 	})
@@ -120,7 +121,7 @@ func (r *Runs) RenderStale(ctx context.Context, head handoff.Artifact) (stale bo
 // writer returns the writer of the files of a run.
 func (r *Runs) writer(issue string) names.Writer {
 	dir := r.Files.Name()
-	return names.Writer{Hub: r.Hub, Workspace: dir, Scope: names.Scope{Run: issue, Dir: dir, Within: dir, Folders: []string{Folder, issue}}}
+	return names.Writer{Hub: r.Hub, Workspace: dir, Scope: names.Scope{Run: issue, Dir: dir, Within: dir, Folders: []string{contract.Folder, issue}}}
 }
 
 // Find is Read, except that for an issue without a current run it reads the one
@@ -134,9 +135,9 @@ func (r *Runs) Find(ctx context.Context, issue string) (State, error) {
 	if failed != nil {
 		return s, failed
 	}
-	folder := path.Join(Folder, contract.Completed, issue)
+	folder := path.Join(contract.Folder, contract.Completed, issue)
 	for _, a := range slices.Backward(records) {
-		if in := path.Dir(a.Path); path.Dir(in) == path.Join(Folder, contract.Completed) {
+		if in := path.Dir(a.Path); path.Dir(in) == path.Join(contract.Folder, contract.Completed) {
 			folder = in
 			break
 		}
@@ -201,7 +202,7 @@ func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handof
 	}
 	defer body.Close()
 	if b, err := io.ReadAll(io.LimitReader(body, contract.MaxArtifact+1)); err == nil {
-		own := attemptOf(stage.Name, Output{Report: stage.Validate(b)})
+		own := attemptOf(stage.Name, gate.Output{Report: stage.Validate(b)})
 		a.Agent, a.Outcome, a.Tier = own.Agent, own.Outcome, own.Tier
 	}
 	return a
@@ -267,8 +268,8 @@ func (r *Runs) checkUnused(ctx context.Context, issue string) error {
 
 // inRunFolder reports whether a file is in the folder of a run, archived or not.
 func inRunFolder(file string) bool {
-	ok, _ := path.Match(Folder+"/*/*", file)
-	archived, _ := path.Match(path.Join(Folder, contract.Completed, "*/*"), file)
+	ok, _ := path.Match(contract.Folder+"/*/*", file)
+	archived, _ := path.Match(path.Join(contract.Folder, contract.Completed, "*/*"), file)
 	return ok || archived
 }
 
@@ -285,7 +286,7 @@ func (r *Runs) Path(ctx context.Context, issue, stage string) (string, error) {
 	}
 	_, _ = r.Read(ctx, issue) // writes a stale file; the run need not exist
 	for _, name := range slices.Backward(st.Files()) {
-		file := path.Join(Folder, issue, name)
+		file := path.Join(contract.Folder, issue, name)
 		if _, err := r.Files.Lstat(file); err == nil {
 			return file, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -301,48 +302,10 @@ func (r *Runs) Path(ctx context.Context, issue, stage string) (string, error) {
 		if a.Name != st.Artifact || a.Status == handoff.Withdrawn {
 			continue
 		}
-		if path.Dir(a.Path) != path.Join(Folder, issue) {
+		if path.Dir(a.Path) != path.Join(contract.Folder, issue) {
 			return a.Path, nil // it was archived
 		}
 		return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.Unavailable, Err: errors.New("file is missing"), Hint: handoff.Suggest("print the stored copy", handoff.ActionRead, ref)}
 	}
 	return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.NotFound, Err: errors.New("stage has not been done"), Hint: handoff.Suggest("see what comes next", handoff.ActionNext, issue)}
-}
-
-// Exists reports whether an issue has a run that is not archived, in the
-// directory that contains .pipeline.
-func Exists(dir, issue string) bool {
-	info, err := os.Lstat(filepath.Join(dir, Folder, issue))
-	return contract.CheckIssue(issue) == nil && err == nil && info.IsDir()
-}
-
-// HasArchive reports whether any run was archived.
-func HasArchive(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, Folder, contract.Completed))
-	return err == nil
-}
-
-// OpenFile opens a regular file in the folder of a run and returns its path,
-// relative to dir.
-func OpenFile(dir, issue, name string) (f *os.File, file string, err error) {
-	if err := contract.CheckIssue(issue); err != nil {
-		return nil, "", err
-	}
-	if !fs.ValidPath(name) {
-		return nil, "", fs.ErrInvalid
-	}
-	root, err := os.OpenRoot(filepath.Join(dir, Folder, issue))
-	if err != nil {
-		return nil, "", err
-	}
-	defer root.Close()
-	info, err := root.Lstat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	f, err = root.Open(name)
-	return f, path.Join(Folder, issue, name), err
 }

@@ -12,7 +12,6 @@ package pipeline
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,24 +19,20 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 	"go.yaml.in/yaml/v4"
 )
-
-// Folder is the folder of all runs, relative to the workspace.
-const Folder = ".pipeline"
 
 // A State is the state of one run, as read from its folder and its records.
 type State struct {
 	Issue string
 
-	// Outputs are the artifacts in the folder, by stage.
-	Outputs map[string]Output
+	gate.Artifacts
 
 	// Folder is the run's folder, relative to the workspace. Base is the prefix
 	// of the paths in answers, "" if they are relative to the workspace.
@@ -51,19 +46,8 @@ type State struct {
 	// since it was made. What is repeated does not depend on it.
 	AcceptStale bool
 
-	// Complexity is the complexity of the issue according to its plan or its
-	// state.yaml: trivial, standard, complex, or "".
-	Complexity string
-
 	// Notes is the content of state.yaml, nil if there is none.
 	Notes []byte
-}
-
-// An Output is one stage's artifact in the folder.
-type Output struct {
-	File   string
-	Digest string // SHA-256 in hexadecimal, "" if the file can't be read
-	Report contract.Report
 }
 
 // An Attempt is one attempt of a stage.
@@ -90,11 +74,11 @@ type Attempt struct {
 // done; a file that can't be read is an output with an error in its report. Its
 // kinds are Invalid, for the ID, NotFound and Unavailable.
 func Read(workspace *os.Root, p *contract.Pipeline, issue string) (State, error) {
-	return readFolder(workspace, p, issue, path.Join(Folder, issue))
+	return readFolder(workspace, p, issue, path.Join(contract.Folder, issue))
 }
 
 func readFolder(workspace *os.Root, p *contract.Pipeline, issue, folder string) (State, error) {
-	s := State{Issue: issue, Folder: folder, Outputs: map[string]Output{}}
+	s := State{Issue: issue, Folder: folder, Artifacts: gate.Artifacts{Outputs: map[string]gate.Output{}}}
 	if err := contract.CheckIssue(issue); err != nil {
 		return s, err
 	}
@@ -160,11 +144,11 @@ func readFile(dir *os.Root, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, contract.MaxArtifact+1))
 }
 
-func output(stage *contract.Stage, name string, b []byte, err error) Output {
+func output(stage *contract.Stage, name string, b []byte, err error) gate.Output {
 	if err != nil {
-		return Output{File: name, Report: contract.Report{Errors: []contract.Problem{{Text: "can't be read: " + durable.Reason(err).Error()}}}}
+		return gate.Output{File: name, Report: contract.Report{Errors: []contract.Problem{{Text: "can't be read: " + durable.Reason(err).Error()}}}}
 	}
-	return Output{File: name, Digest: digestOf(b), Report: stage.Validate(b)}
+	return gate.Output{File: name, Digest: digestOf(b), Report: stage.Validate(b)}
 }
 
 func digestOf(b []byte) string {
@@ -194,53 +178,13 @@ func (s *State) dropSingleAliases(p *contract.Pipeline) {
 }
 
 // attemptOf returns the attempt that an output itself describes.
-func attemptOf(stage string, out Output) Attempt {
-	return Attempt{Stage: stage, Digest: out.Digest, Agent: text(out.Report.Value["produced_by"]), Outcome: outcome(out.Report.Value), Tier: text(out.Report.Value["tier_used"])}
-}
-
-// maxOutcome is the maximum length of an outcome, in bytes. A longer value, or
-// one of several words, is text.
-const maxOutcome = 40
-
-// outcome returns the word that states an artifact's result, "" if it has none.
-func outcome(artifact map[string]any) string {
-	for _, field := range []string{"verdict", "status", "classification"} {
-		if v := text(artifact[field]); v != "" && len(v) <= maxOutcome && len(strings.Fields(v)) == 1 {
-			return v
-		}
-	}
-	return ""
-}
-
-// checked returns the last stage with a check that has an artifact, and the
-// artifact. If none has one, it is the first stage with the check, or nil.
-func (s *State) checked(p *contract.Pipeline, c contract.Check) (stage *contract.Stage, artifact map[string]any) {
-	for _, st := range p.Stages {
-		if a := s.Outputs[st.Name].Report.Value; st.Has(c) && (stage == nil || a != nil) {
-			stage, artifact = st, a
-		}
-	}
-	return stage, artifact
-}
-
-// outcomes returns the outcomes of the stages with a check, "" for a missing one.
-// An optional stage may be missing if another one is there.
-func (s *State) outcomes(p *contract.Pipeline, c contract.Check) []string {
-	var list []string
-	for _, stage := range p.Stages {
-		if out, ok := s.Outputs[stage.Name]; stage.Has(c) && (ok || !stage.Optional && !stage.Detour) {
-			list = append(list, outcome(out.Report.Value))
-		}
-	}
-	if stage, _ := s.checked(p, c); stage != nil && len(list) == 0 {
-		return []string{""}
-	}
-	return list
+func attemptOf(stage string, out gate.Output) Attempt {
+	return Attempt{Stage: stage, Digest: out.Digest, Agent: contract.Text(out.Report.Value["produced_by"]), Outcome: contract.Outcome(out.Report.Value), Tier: contract.Text(out.Report.Value["tier_used"])}
 }
 
 func (s *State) complexity(p *contract.Pipeline) string {
-	_, plan := s.checked(p, contract.CheckPlan)
-	if v := text(plan["complexity"]); v != "" {
+	_, plan := s.Checked(p, contract.CheckPlan)
+	if v := contract.Text(plan["complexity"]); v != "" {
 		return v
 	}
 	var notes struct {
@@ -249,7 +193,7 @@ func (s *State) complexity(p *contract.Pipeline) string {
 	if yaml.Load(s.Notes, &notes) != nil {
 		return ""
 	}
-	return text(notes.Complexity)
+	return contract.Text(notes.Complexity)
 }
 
 // countAttempts returns how often a stage has been done, in all and on a tier.
@@ -312,24 +256,4 @@ func (s *State) newer(input, stage string) bool {
 		// A file that was recorded later, as it was, is the one that was read.
 		return later.Stage == input && (later.Read != nil || later.Digest != read)
 	})
-}
-
-func text(v any) string { s, _ := v.(string); return s }
-
-func list(v any) []any { l, _ := v.([]any); return l }
-
-func object(v any) map[string]any { m, _ := v.(map[string]any); return m }
-
-// texts returns the strings of a list; other values are encoded as JSON.
-func texts(v any) []string {
-	var words []string
-	for _, item := range list(v) {
-		s, ok := item.(string)
-		if !ok {
-			b, _ := json.Marshal(item)
-			s = string(b)
-		}
-		words = append(words, s)
-	}
-	return words
 }

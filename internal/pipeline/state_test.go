@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 )
 
 func TestReadRefuses(t *testing.T) {
@@ -26,7 +27,7 @@ func TestReadRefuses(t *testing.T) {
 		if _, err := pipeline.Read(root, builtin(), id); !errors.Is(err, want) {
 			t.Errorf("%.20q: got %v, want %s", id, err, want)
 		}
-		if _, err := pipeline.Init(root, id, ""); want == handoff.Invalid && !errors.Is(err, want) {
+		if _, err := folder.Init(root, id, ""); want == handoff.Invalid && !errors.Is(err, want) {
 			t.Errorf("init %.20q: got %v, want %s", id, err, want)
 		}
 	}
@@ -158,24 +159,24 @@ func derived(t *testing.T, p *contract.Pipeline, files map[string]string) string
 func TestInit(t *testing.T) {
 	root, _ := newFiles(t, nil)
 	for range 2 {
-		if got, err := pipeline.Init(root, "PROJ-7", ""); err != nil || got != ".pipeline/PROJ-7" {
+		if got, err := folder.Init(root, "PROJ-7", ""); err != nil || got != ".pipeline/PROJ-7" {
 			t.Fatalf("got %s %v", got, err)
 		}
 	}
-	if _, err := pipeline.Init(root, "8", "huge"); !errors.Is(err, handoff.Invalid) {
+	if _, err := folder.Init(root, "8", "huge"); !errors.Is(err, handoff.Invalid) {
 		t.Errorf("got %v, want Invalid", err)
 	}
 	if _, err := root.Stat(".pipeline/8"); err == nil {
 		t.Error("an invalid complexity created the folder")
 	}
-	if _, err := pipeline.Init(root, "PROJ-7", "trivial"); err != nil {
+	if _, err := folder.Init(root, "PROJ-7", "trivial"); err != nil {
 		t.Fatal(err)
 	}
 	s, err := pipeline.Read(root, builtin(), "PROJ-7")
 	if err != nil || s.Complexity != "trivial" {
 		t.Errorf("got %+v %v", s, err)
 	}
-	if _, err := pipeline.Init(root, "PROJ-7", "complex"); !errors.Is(err, handoff.Conflict) {
+	if _, err := folder.Init(root, "PROJ-7", "complex"); !errors.Is(err, handoff.Conflict) {
 		t.Errorf("got %v, want Conflict", err)
 	}
 }
@@ -185,7 +186,7 @@ func TestInit(t *testing.T) {
 // process may have the same ID.
 func TestInitAfterKill(t *testing.T) {
 	root, dir := newFiles(t, map[string]string{fmt.Sprintf(".state.yaml.%d.tmp", os.Getpid()): ""})
-	if _, err := pipeline.Init(root, "42", "trivial"); err != nil {
+	if _, err := folder.Init(root, "42", "trivial"); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, ".pipeline", "42", "state.yaml"))

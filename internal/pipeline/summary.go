@@ -6,20 +6,21 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
 // Summary returns one line about an artifact: its outcome and counts. It contains
 // no text of the artifact, because records and lists show it.
 func Summary(stage *contract.Stage, a map[string]any) string {
-	line := outcome(a)
-	count := func(field, noun string) string { return countOf(len(list(a[field])), noun) }
+	line := contract.Outcome(a)
+	count := func(field, noun string) string { return countOf(len(contract.List(a[field])), noun) }
 	switch {
 	case stage.Has(contract.CheckPlan):
 		criteria := "criteria"
-		if len(object(a["acceptance_mapping"])) == 1 {
+		if len(contract.Object(a["acceptance_mapping"])) == 1 {
 			criteria = "criterion"
 		}
-		return fmt.Sprintf("%s, %s, %d %s", count("affected_files", "file"), count("steps", "step"), len(object(a["acceptance_mapping"])), criteria)
+		return fmt.Sprintf("%s, %s, %d %s", count("affected_files", "file"), count("steps", "step"), len(contract.Object(a["acceptance_mapping"])), criteria)
 	case stage.Has(contract.CheckChanges):
 		return join(line, count("files_changed", "file"), count("blockers", "blocker"))
 	case stage.Has(contract.CheckTests):
@@ -39,14 +40,8 @@ func countOf(n int, noun string) string {
 
 // failures counts the checks of a test result and the failed ones.
 func failures(a map[string]any) string {
-	all := append(checks(a["phase_1"]), checks(object(a["phase_2"])["checks"])...)
-	failed := 0
-	for _, c := range all {
-		if c.result == "FAIL" {
-			failed++
-		}
-	}
-	return fmt.Sprintf("%d of %s failed", failed, countOf(len(all), "check"))
+	failed, all := gate.CountChecks(a)
+	return fmt.Sprintf("%d of %s failed", failed, countOf(all, "check"))
 }
 
 func join(words ...string) string {

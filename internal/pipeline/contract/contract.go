@@ -122,8 +122,12 @@ func (p *Pipeline) names() []string {
 // Files returns the file names of a stage's artifact, oldest attempt first.
 func (s *Stage) Files() []string { return append(slices.Clone(s.Aliases), s.Artifact) }
 
+// Tiers are the tiers of models, lowest first.
+var Tiers = []string{"fast", "standard", "high"}
+
 // The reserved names.
 const (
+	Folder    = ".pipeline"    // the folder of all runs, relative to the workspace
 	Human     = "human"        // the agent that is a person
 	Completed = "completed"    // the folder of archived runs
 	Lessons   = "lessons.yaml" // the lessons file, beside the runs

@@ -1,4 +1,4 @@
-package pipeline
+package folder
 
 import (
 	"os"
@@ -6,18 +6,19 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// withLock runs do while this process holds the lock of the folder of all runs,
+// Lock runs do while this process holds the lock of the folder of all runs,
 // exclusively or (LOCK_SH) shared. The lock ends with the process.
-func withLock(workspace *os.Root, how int, do func(dir *os.Root) error) error {
+func Lock(workspace *os.Root, how int, do func(dir *os.Root) error) error {
 	lockError := func(err error) error {
-		return &handoff.Error{Op: "lock", Name: Folder, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice(writableHint)}
+		return &handoff.Error{Op: "lock", Name: contract.Folder, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice(WritableHint)}
 	}
-	if err := workspace.MkdirAll(Folder, 0o777); err != nil {
+	if err := workspace.MkdirAll(contract.Folder, 0o777); err != nil {
 		return lockError(err)
 	}
-	dir, err := workspace.OpenRoot(Folder)
+	dir, err := workspace.OpenRoot(contract.Folder)
 	if err != nil {
 		return lockError(err)
 	}

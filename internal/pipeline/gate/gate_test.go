@@ -1,4 +1,4 @@
-package pipeline_test
+package gate_test
 
 import (
 	"fmt"
@@ -6,16 +6,16 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
 // checks returns the checks of the findings, warnings with a question mark.
-func checks(v pipeline.GateResult) string {
+func checks(v gate.Result) string {
 	var names []string
 	for _, f := range v.Findings {
 		name := f.Check
-		if f.Level == pipeline.Warning {
+		if f.Level == gate.Warning {
 			name += "?"
 		}
 		names = append(names, name)
@@ -56,7 +56,7 @@ func TestGate(t *testing.T) {
 		{"the worker claims more than planned", "implement", with("implement", `"files_changed":["a.go","b.go"]`), []string{"a.go"}, "claim_planned"},
 		{"the worker claims what did not change", "implement", done(all), []string{}, "claim_changed scope_missing?"},
 		{"the worker omits a change", "implement", with("implement", `"files_changed":[]`), []string{"a.go"}, "change_claimed"},
-		{"a trivial issue has no plan", "implement", done("implement", "state.yaml", "complexity: trivial"), []string{"a.go"}, ""},
+		{"a trivial issue has no plan", "implement", done("implement", "complexity", "trivial"), []string{"a.go"}, ""},
 
 		{"test holds", "test", done(all), nil, ""},
 		{"test is missing", "test", done("plan"), nil, "test_result_exists"},
@@ -99,11 +99,11 @@ func TestGate(t *testing.T) {
 		{"no such stage", "deploy", done(all), nil, "stage"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var scope *pipeline.Scope
+			var scope *gate.Scope
 			if tt.scope != nil {
-				scope = &pipeline.Scope{Changed: tt.scope}
+				scope = &gate.Scope{Changed: tt.scope}
 			}
-			v := pipeline.Gate(p, tt.stage, read(t, p, tt.files), scope)
+			v := gate.Check(p, tt.stage, read(t, p, tt.files), scope)
 			if got := checks(v); got != tt.want {
 				t.Errorf("got %s, want %s\n%s", got, tt.want, v)
 			}
@@ -134,17 +134,17 @@ func TestGateLines(t *testing.T) {
 	for _, tt := range []struct {
 		stage string
 		files map[string]string
-		scope *pipeline.Scope
+		scope *gate.Scope
 		want  string
 	}{
 		{"plan", done("plan"), nil, "All invariants passed for stage 'plan' - PASS\n"},
 		{"plan", nil, nil, "[ERROR] plan_exists: plan.json not found or empty\n1 error(s), 0 warning(s) - FAIL\n"},
-		{"implement", done("plan", "implement", change(t, valid["implement"], `"files_changed":[]`)), &pipeline.Scope{},
+		{"implement", done("plan", "implement", change(t, valid["implement"], `"files_changed":[]`)), &gate.Scope{},
 			"[WARNING] scope_missing: a.go is planned and did not change\n1 warning(s) - PASS with warnings\n"},
 		{"plan", done("", "plan", change(t, valid["plan"], fmt.Sprintf(`"acceptance_mapping":{%q:""}`, long))), nil,
 			"[ERROR] ac_test_mapped: no test for criterion: " + strings.Repeat("é", 80) + "\n1 error(s), 0 warning(s) - FAIL\n"},
 	} {
-		if got := pipeline.Gate(p, tt.stage, read(t, p, tt.files), tt.scope).String(); got != tt.want {
+		if got := gate.Check(p, tt.stage, read(t, p, tt.files), tt.scope).String(); got != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.stage, got, tt.want)
 		}
 	}
@@ -199,11 +199,11 @@ stages:
 		if err != nil {
 			t.Fatal(err)
 		}
-		var scope *pipeline.Scope
-		if pipeline.ComparesChanges(stage) {
-			scope = &pipeline.Scope{Changed: []string{"a.go"}}
+		var scope *gate.Scope
+		if gate.ComparesChanges(stage) {
+			scope = &gate.Scope{Changed: []string{"a.go"}}
 		}
-		if v := pipeline.Gate(p, tt.stage, read(t, p, tt.files), scope); checks(v) != tt.want {
+		if v := gate.Check(p, tt.stage, read(t, p, tt.files), scope); checks(v) != tt.want {
 			t.Errorf("%s: got %s, want %s\n%s", tt.stage, checks(v), tt.want, v)
 		}
 	}

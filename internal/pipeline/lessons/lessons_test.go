@@ -1,4 +1,4 @@
-package pipeline_test
+package lessons_test
 
 import (
 	"errors"
@@ -10,8 +10,23 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/lessons"
 )
+
+// newRoot returns a directory with a .pipeline.
+func newRoot(t *testing.T) (*os.Root, string) {
+	t.Helper()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	if err := root.Mkdir(".pipeline", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return root, dir
+}
 
 func writeLessons(t *testing.T, root *os.Root, content string) {
 	t.Helper()
@@ -20,9 +35,9 @@ func writeLessons(t *testing.T, root *os.Root, content string) {
 	}
 }
 
-func add(t *testing.T, list []pipeline.Lesson, l pipeline.Lesson) []pipeline.Lesson {
+func add(t *testing.T, list []lessons.Lesson, l lessons.Lesson) []lessons.Lesson {
 	t.Helper()
-	list, err := pipeline.AddLesson(list, l)
+	list, err := lessons.Add(list, l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,19 +45,19 @@ func add(t *testing.T, list []pipeline.Lesson, l pipeline.Lesson) []pipeline.Les
 }
 
 func TestAddLesson(t *testing.T) {
-	list := add(t, nil, pipeline.Lesson{Date: "2026-11-20", Issue: "1", Pattern: "Port is  taken", Mitigation: "listen on port 0"})
-	list = add(t, list, pipeline.Lesson{Date: "2026-11-21", Issue: "2", Pattern: " port IS taken "})
+	list := add(t, nil, lessons.Lesson{Date: "2026-11-20", Issue: "1", Pattern: "Port is  taken", Mitigation: "listen on port 0"})
+	list = add(t, list, lessons.Lesson{Date: "2026-11-21", Issue: "2", Pattern: " port IS taken "})
 	if len(list) != 1 || list[0].Frequency != 2 || list[0].Date != "2026-11-21" || list[0].Issue != "2" || list[0].Mitigation != "listen on port 0" {
 		t.Errorf("got %+v, want one lesson, seen twice", list)
 	}
-	if _, err := pipeline.AddLesson(list, pipeline.Lesson{Pattern: " "}); !errors.Is(err, handoff.Invalid) {
+	if _, err := lessons.Add(list, lessons.Lesson{Pattern: " "}); !errors.Is(err, handoff.Invalid) {
 		t.Errorf("no pattern: got %v, want Invalid", err)
 	}
 	for i := range 60 {
-		list = add(t, list, pipeline.Lesson{Date: fmt.Sprintf("2026-10-%02d", i%30+1), Pattern: fmt.Sprintf("p%d", i)})
+		list = add(t, list, lessons.Lesson{Date: fmt.Sprintf("2026-10-%02d", i%30+1), Pattern: fmt.Sprintf("p%d", i)})
 	}
-	if len(list) != pipeline.MaxLessons {
-		t.Errorf("got %d lessons, want %d", len(list), pipeline.MaxLessons)
+	if len(list) != lessons.Max {
+		t.Errorf("got %d lessons, want %d", len(list), lessons.Max)
 	}
 	if list[0].Issue != "2" {
 		t.Errorf("the newest lesson was dropped: first is %+v", list[0])
@@ -50,13 +65,13 @@ func TestAddLesson(t *testing.T) {
 }
 
 func TestPruneLessons(t *testing.T) {
-	var list []pipeline.Lesson
+	var list []lessons.Lesson
 	for _, date := range []string{"2026-01-03", "2026-01-01", "2026-01-04", "2026-01-01"} {
-		list = append(list, pipeline.Lesson{Date: date, Pattern: fmt.Sprint(len(list))})
+		list = append(list, lessons.Lesson{Date: date, Pattern: fmt.Sprint(len(list))})
 	}
 	for keep, want := range map[int]string{5: "0123", 3: "023", 2: "02", 1: "2", 0: "", -1: ""} {
 		got := ""
-		for _, l := range pipeline.PruneLessons(list, keep) {
+		for _, l := range lessons.Prune(list, keep) {
 			got += l.Pattern
 		}
 		if got != want {
@@ -66,14 +81,14 @@ func TestPruneLessons(t *testing.T) {
 }
 
 func TestMatchLessons(t *testing.T) {
-	list := []pipeline.Lesson{
+	list := []lessons.Lesson{
 		{Pattern: "port is taken", Frequency: 1, Date: "2026-01-01"},
 		{Pattern: "PORT taken", Frequency: 1, Date: "2026-01-02"},
 		{Pattern: "taken port", Frequency: 3, Date: "2026-01-01"},
 		{Pattern: "no space left", Frequency: 9},
 	}
 	got := ""
-	for _, m := range pipeline.MatchLessons(list, "listen :8080: port already taken!") {
+	for _, m := range lessons.Find(list, "listen :8080: port already taken!") {
 		got += fmt.Sprintf("%s %.2f; ", m.Pattern, m.Score)
 	}
 	if want := "taken port 1.00; PORT taken 1.00; port is taken 0.67; "; got != want {
@@ -84,7 +99,7 @@ func TestMatchLessons(t *testing.T) {
 // TestConcurrentLessons checks that no lesson is lost when several are added at
 // the same time.
 func TestConcurrentLessons(t *testing.T) {
-	_, dir := newFiles(t, nil)
+	_, dir := newRoot(t)
 	var wait sync.WaitGroup
 	for i := range 40 {
 		wait.Go(func() {
@@ -94,8 +109,8 @@ func TestConcurrentLessons(t *testing.T) {
 				return
 			}
 			defer root.Close()
-			_, err = pipeline.ChangeLessons(root, func(list []pipeline.Lesson) ([]pipeline.Lesson, error) {
-				return pipeline.AddLesson(list, pipeline.Lesson{Date: "2026-11-21", Pattern: fmt.Sprintf("p%d", i%20)})
+			_, err = lessons.Change(root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
+				return lessons.Add(list, lessons.Lesson{Date: "2026-11-21", Pattern: fmt.Sprintf("p%d", i%20)})
 			})
 			if err != nil {
 				t.Error(err)
@@ -108,7 +123,7 @@ func TestConcurrentLessons(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	list, err := pipeline.Lessons(root)
+	list, err := lessons.Read(root)
 	if err != nil || len(list) != 20 {
 		t.Fatalf("got %d lessons, %v, want 20", len(list), err)
 	}
@@ -125,10 +140,10 @@ func TestConcurrentLessons(t *testing.T) {
 // TestHandwrittenLessons checks that unknown fields survive a change and that a
 // file that can't be parsed is never replaced.
 func TestHandwrittenLessons(t *testing.T) {
-	root, _ := newFiles(t, nil)
+	root, _ := newRoot(t)
 	add := func() error {
-		_, err := pipeline.ChangeLessons(root, func(list []pipeline.Lesson) ([]pipeline.Lesson, error) {
-			return pipeline.AddLesson(list, pipeline.Lesson{Date: "2026-11-21", Pattern: "new"})
+		_, err := lessons.Change(root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
+			return lessons.Add(list, lessons.Lesson{Date: "2026-11-21", Pattern: "new"})
 		})
 		return err
 	}
@@ -154,4 +169,25 @@ func TestHandwrittenLessons(t *testing.T) {
 			t.Errorf("%.20q was replaced", broken)
 		}
 	}
+}
+
+func FuzzLessons(f *testing.F) {
+	f.Add([]byte(lessons.Example))
+	f.Add([]byte("lessons: [{pattern: 7, date: 2026-11-21, frequency: -1}]"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		root, _ := newRoot(t)
+		writeLessons(t, root, string(b))
+		list, err := lessons.Read(root)
+		if err != nil {
+			return
+		}
+		lessons.Find(list, "tests pass alone")
+		if _, err := lessons.Change(root, func(l []lessons.Lesson) ([]lessons.Lesson, error) { return l, nil }); err != nil {
+			t.Fatal(err)
+		}
+		again, err := lessons.Read(root)
+		if err != nil || len(again) != len(list) {
+			t.Fatalf("%q: written again it has %d lessons, %v, want %d", b, len(again), err, len(list))
+		}
+	})
 }

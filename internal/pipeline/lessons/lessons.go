@@ -1,4 +1,6 @@
-package pipeline
+// Package lessons manages the known failures of a workspace and their
+// mitigations, which are stored in one YAML file for all runs.
+package lessons
 
 import (
 	"bytes"
@@ -16,18 +18,19 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 	"go.yaml.in/yaml/v4"
 )
 
-// MaxLessons is the maximum number of lessons.
-const MaxLessons = 50
+// Max is the maximum number of lessons.
+const Max = 50
 
-// maxLessonsSize is the maximum size of the lessons file, in bytes.
-const maxLessonsSize = 4 << 20
+// maxSize is the maximum size of the lessons file, in bytes.
+const maxSize = 4 << 20
 
-// lessonsFile is the path of the lessons file, relative to the workspace.
-const lessonsFile = Folder + "/" + contract.Lessons
+// File is the path of the lessons file, relative to the workspace.
+const File = contract.Folder + "/" + contract.Lessons
 
 // A Lesson is a known failure and its mitigation.
 type Lesson struct {
@@ -41,8 +44,8 @@ type Lesson struct {
 	Rest map[string]any `yaml:",inline" json:"-"`
 }
 
-// ExampleLessons is an example of a lessons file.
-const ExampleLessons = `lessons:
+// Example is an example of a lessons file.
+const Example = `lessons:
   - date: "2026-11-21"
     issue: "42"
     pattern: "tests pass alone and fail together"
@@ -50,53 +53,53 @@ const ExampleLessons = `lessons:
     mitigation: "give each test its own temporary directory"
 `
 
-type lessonsDocument struct {
+type document struct {
 	Lessons []Lesson       `yaml:"lessons"`
 	Rest    map[string]any `yaml:",inline"`
 }
 
-// Lessons reads the lessons of a workspace, in the order of the file. A missing
+// Read reads the lessons of a workspace, in the order of the file. A missing
 // file has no lessons. Its kinds are Corrupt and Unavailable.
-func Lessons(workspace *os.Root) ([]Lesson, error) {
-	file, err := readLessons(workspace)
+func Read(workspace *os.Root) ([]Lesson, error) {
+	file, err := readFile(workspace)
 	return file.Lessons, err
 }
 
-func lessonsError(op string, kind handoff.Kind, err error) error {
-	hint := writableHint
+func newError(op string, kind handoff.Kind, err error) error {
+	hint := folder.WritableHint
 	switch {
 	case kind == handoff.Corrupt:
 		hint = "fix the file by hand: it has one list, lessons, whose entries have a pattern, a mitigation, a date and an issue"
 	case op == "read":
 		hint = "make the file readable"
 	}
-	return &handoff.Error{Op: op + " lessons", Name: lessonsFile, Kind: kind, Err: durable.Reason(err), Hint: handoff.Advice(hint)}
+	return &handoff.Error{Op: op + " lessons", Name: File, Kind: kind, Err: durable.Reason(err), Hint: handoff.Advice(hint)}
 }
 
-func readLessons(workspace *os.Root) (lessonsDocument, error) {
-	var file lessonsDocument
-	b, err := plainfile.ReadIn(workspace, lessonsFile, maxLessonsSize)
+func readFile(workspace *os.Root) (document, error) {
+	var file document
+	b, err := plainfile.ReadIn(workspace, File, maxSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return file, nil
 	case errors.Is(err, plainfile.ErrTooLarge):
-		return file, lessonsError("read", handoff.Corrupt, err)
+		return file, newError("read", handoff.Corrupt, err)
 	case err != nil:
-		return file, lessonsError("read", handoff.Unavailable, err)
+		return file, newError("read", handoff.Unavailable, err)
 	}
-	if file, err = parseLessons(b); err != nil {
-		return file, lessonsError("read", handoff.Corrupt, err)
+	if file, err = parse(b); err != nil {
+		return file, newError("read", handoff.Corrupt, err)
 	}
 	return file, nil
 }
 
-func parseLessons(b []byte) (lessonsDocument, error) {
-	var file lessonsDocument
+func parse(b []byte) (document, error) {
+	var file document
 	if len(bytes.TrimSpace(b)) == 0 {
 		return file, nil
 	}
 	if err := yaml.Load(b, &file); err != nil {
-		return lessonsDocument{}, plainfile.InvalidAt(err, "YAML")
+		return document{}, plainfile.InvalidAt(err, "YAML")
 	}
 	for i := range file.Lessons {
 		file.Lessons[i].Frequency = max(1, file.Lessons[i].Frequency)
@@ -104,14 +107,14 @@ func parseLessons(b []byte) (lessonsDocument, error) {
 	return file, nil
 }
 
-// ChangeLessons replaces the lessons of a workspace with the result of change and
+// Change replaces the lessons of a workspace with the result of change and
 // returns them. Concurrent changes are serialized. The file is replaced
-// atomically; comments in it are not preserved. Its kinds are those of Lessons
+// atomically; comments in it are not preserved. Its kinds are those of Read
 // and those of change.
-func ChangeLessons(workspace *os.Root, change func([]Lesson) ([]Lesson, error)) ([]Lesson, error) {
-	var file lessonsDocument
-	err := withLock(workspace, syscall.LOCK_EX, func(*os.Root) (err error) {
-		if file, err = readLessons(workspace); err != nil {
+func Change(workspace *os.Root, change func([]Lesson) ([]Lesson, error)) ([]Lesson, error) {
+	var file document
+	err := folder.Lock(workspace, syscall.LOCK_EX, func(*os.Root) (err error) {
+		if file, err = readFile(workspace); err != nil {
 			return err
 		}
 		if file.Lessons, err = change(file.Lessons); err != nil {
@@ -121,23 +124,23 @@ func ChangeLessons(workspace *os.Root, change func([]Lesson) ([]Lesson, error)) 
 		if err != nil {
 			return err
 		}
-		err = durable.Replace(workspace, lessonsFile, func(w io.Writer) error {
+		err = durable.Replace(workspace, File, func(w io.Writer) error {
 			_, err := w.Write(b)
 			return err
 		})
 		if err != nil {
-			return lessonsError("write", handoff.Unavailable, err)
+			return newError("write", handoff.Unavailable, err)
 		}
 		return nil
 	})
 	return file.Lessons, err
 }
 
-// AddLesson adds a lesson. If a lesson with the same pattern exists, regardless
+// Add adds a lesson. If a lesson with the same pattern exists, regardless
 // of case and white space, its frequency is increased instead, and it takes the
-// new date and issue, and the new mitigation if there is one. Beyond MaxLessons
+// new date and issue, and the new mitigation if there is one. Beyond Max
 // the oldest lesson is dropped. Its kind is Invalid.
-func AddLesson(list []Lesson, l Lesson) ([]Lesson, error) {
+func Add(list []Lesson, l Lesson) ([]Lesson, error) {
 	key := patternKey(l.Pattern)
 	if key == "" {
 		return nil, &handoff.Error{Op: "add lesson", Kind: handoff.Invalid, Err: errors.New("pattern is empty"), Hint: handoff.Advice("describe the failure in the words of its error message")}
@@ -161,16 +164,16 @@ func AddLesson(list []Lesson, l Lesson) ([]Lesson, error) {
 			return list, nil
 		}
 	}
-	return PruneLessons(append(list, l), MaxLessons), nil
+	return Prune(append(list, l), Max), nil
 }
 
 func patternKey(pattern string) string {
 	return strings.ToLower(strings.Join(strings.Fields(pattern), " "))
 }
 
-// PruneLessons keeps the newest lessons, in their order, and drops the others.
+// Prune keeps the newest lessons, in their order, and drops the others.
 // Of lessons with the same date, the first in the file counts as older.
-func PruneLessons(list []Lesson, keep int) []Lesson {
+func Prune(list []Lesson, keep int) []Lesson {
 	list = slices.Clone(list)
 	for len(list) > max(0, keep) {
 		oldest := 0
@@ -190,9 +193,9 @@ type Match struct {
 	Score float64 `json:"score"` // the fraction of the pattern's words found in the failure
 }
 
-// MatchLessons returns the lessons whose pattern shares words with a failure,
+// Find returns the lessons whose pattern shares words with a failure,
 // sorted by score, then frequency, then date, highest first.
-func MatchLessons(list []Lesson, failure string) []Match {
+func Find(list []Lesson, failure string) []Match {
 	seen := map[string]bool{}
 	for _, word := range words(failure) {
 		seen[word] = true

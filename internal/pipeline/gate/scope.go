@@ -1,10 +1,9 @@
-package pipeline
+package gate
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -137,7 +136,7 @@ func relative(prefix, name string) string {
 }
 
 // exempt are the folders of handoff and of the runs.
-var exempt = []string{Folder + "/", ".handoff/"}
+var exempt = []string{contract.Folder + "/", ".handoff/"}
 
 // ComparesChanges reports whether the gate of a stage compares the files that
 // changed in the repository.
@@ -147,13 +146,13 @@ func ComparesChanges(stage *contract.Stage) bool {
 
 // implement compares three lists: the planned files, the files that the worker
 // lists, and the files that changed according to git.
-func (v *GateResult) implement(p *contract.Pipeline, s State, a map[string]any) {
+func (v *Result) implement(p *contract.Pipeline, s Artifacts, a map[string]any) {
 	planned, ok := v.planned(p, s)
 	if !ok {
 		return
 	}
-	claimed := texts(a["files_changed"])
-	completed := text(a["status"]) == "completed"
+	claimed := contract.Texts(a["files_changed"])
+	completed := contract.Text(a["status"]) == "completed"
 	allowed, changed := newPaths(planned), newPaths(nil)
 	if v.Scope != nil {
 		changed.exact = setOf(v.Scope.Changed)
@@ -170,8 +169,8 @@ func (v *GateResult) implement(p *contract.Pipeline, s State, a map[string]any) 
 }
 
 // planned returns the files of the plan, nil if the issue needs no plan.
-func (v *GateResult) planned(p *contract.Pipeline, s State) ([]string, bool) {
-	stage, plan := s.checked(p, contract.CheckPlan)
+func (v *Result) planned(p *contract.Pipeline, s Artifacts) ([]string, bool) {
+	stage, plan := s.Checked(p, contract.CheckPlan)
 	if stage == nil || plan == nil && stage.Skip != "" && stage.Skip == s.Complexity {
 		return nil, true
 	}
@@ -179,12 +178,12 @@ func (v *GateResult) planned(p *contract.Pipeline, s State) ([]string, bool) {
 		v.error("plan_exists", "", "%s not found or empty", stage.Artifact)
 		return nil, false
 	}
-	return append([]string{}, texts(plan["affected_files"])...), true
+	return append([]string{}, contract.Texts(plan["affected_files"])...), true
 }
 
 // scope compares the changed files with the planned ones and, if there is a
 // worker result, with the files listed there.
-func (v *GateResult) scope(planned, claimed []string, hasResult bool) {
+func (v *Result) scope(planned, claimed []string, hasResult bool) {
 	if v.Scope == nil {
 		return
 	}
@@ -206,7 +205,7 @@ func (v *GateResult) scope(planned, claimed []string, hasResult bool) {
 }
 
 // git checks that tests and review passed before anything is merged.
-func (v *GateResult) git(p *contract.Pipeline, s State) {
+func (v *Result) git(p *contract.Pipeline, s Artifacts) {
 	for _, result := range s.outcomes(p, contract.CheckTests) {
 		switch result {
 		case "PASS":
@@ -221,8 +220,8 @@ func (v *GateResult) git(p *contract.Pipeline, s State) {
 			v.error("review_passed", "", "the review did not pass%s", colon(result))
 		}
 	}
-	if _, plan := s.checked(p, contract.CheckPlan); plan != nil {
-		v.scope(append([]string{}, texts(plan["affected_files"])...), nil, false)
+	if _, plan := s.Checked(p, contract.CheckPlan); plan != nil {
+		v.scope(append([]string{}, contract.Texts(plan["affected_files"])...), nil, false)
 	}
 }
 
@@ -231,19 +230,4 @@ func colon(result string) string {
 		return ""
 	}
 	return ": " + result
-}
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// integer returns the value of a JSON number that is an integer.
-func integer(v any) (int64, bool) {
-	n, ok := v.(json.Number)
-	if !ok {
-		return 0, false
-	}
-	if i, err := n.Int64(); err == nil {
-		return i, true
-	}
-	f, err := n.Float64()
-	return int64(f), err == nil && f == float64(int64(f))
 }

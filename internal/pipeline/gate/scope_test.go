@@ -1,4 +1,4 @@
-package pipeline_test
+package gate_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
 // repository creates a git repository with one commit on main.
@@ -67,7 +67,7 @@ func TestChanges(t *testing.T) {
 			dir := t.TempDir()
 			must(t, os.CopyFS(dir, os.DirFS(template)))
 			do(t, dir, tt.commands)
-			got, err := pipeline.Changes(t.Context(), pipeline.RunGit, filepath.Join(dir, tt.folder), tt.base)
+			got, err := gate.Changes(t.Context(), gate.RunGit, filepath.Join(dir, tt.folder), tt.base)
 			if err != nil || strings.Join(got.Changed, " ") != tt.want {
 				t.Errorf("got %q %v, want %q", got.Changed, err, tt.want)
 			}
@@ -81,7 +81,7 @@ func TestChangesBeforeTheFirstCommit(t *testing.T) {
 		t.Skip("git is not installed")
 	}
 	do(t, dir, "git init -q", "touch a.go b.go", "git add a.go")
-	got, err := pipeline.Changes(t.Context(), pipeline.RunGit, dir, "")
+	got, err := gate.Changes(t.Context(), gate.RunGit, dir, "")
 	if err != nil || strings.Join(got.Changed, " ") != "a.go b.go" || got.Base != "" {
 		t.Errorf("got %+v %v, want a.go b.go", got, err)
 	}
@@ -91,21 +91,21 @@ func TestChangesErrors(t *testing.T) {
 	dir := repository(t)
 	for _, tt := range []struct {
 		name, dir, base string
-		git             pipeline.Git
+		git             gate.Git
 		want            handoff.Kind
 	}{
-		{"no repository", t.TempDir(), "", pipeline.RunGit, handoff.NotFound},
-		{"no such base", dir, "nowhere", pipeline.RunGit, handoff.Invalid},
-		{"a flag as base", dir, "--output=x", pipeline.RunGit, handoff.Invalid},
+		{"no repository", t.TempDir(), "", gate.RunGit, handoff.NotFound},
+		{"no such base", dir, "nowhere", gate.RunGit, handoff.Invalid},
+		{"a flag as base", dir, "--output=x", gate.RunGit, handoff.Invalid},
 		{"no git", dir, "", func(context.Context, string, ...string) ([]byte, error) { return nil, exec.ErrNotFound }, handoff.Unavailable},
 		{"git breaks", dir, "", func(ctx context.Context, dir string, args ...string) ([]byte, error) {
 			if args[0] == "diff" {
 				return nil, errors.New("broken")
 			}
-			return pipeline.RunGit(ctx, dir, args...)
+			return gate.RunGit(ctx, dir, args...)
 		}, handoff.Unavailable},
 	} {
-		if got, err := pipeline.Changes(t.Context(), tt.git, tt.dir, tt.base); !errors.Is(err, tt.want) {
+		if got, err := gate.Changes(t.Context(), tt.git, tt.dir, tt.base); !errors.Is(err, tt.want) {
 			t.Errorf("%s: got %v %v, want kind %s", tt.name, got, err, tt.want)
 		}
 	}
@@ -124,30 +124,12 @@ func TestScopeOfARepository(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		must(t, os.CopyFS(dir, os.DirFS(template)))
-		do(t, dir, hide, "echo x > a.go", "mkdir -p .pipeline/42")
-		for name, content := range done("plan implement") {
-			s, err := builtin().Stage(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, ".pipeline", "42", s.Artifact), []byte(content), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
-		root, err := os.OpenRoot(dir)
+		do(t, dir, hide, "echo x > a.go")
+		scope, err := gate.Changes(t.Context(), gate.RunGit, dir, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer root.Close()
-		s, err := pipeline.Read(root, builtin(), "42")
-		if err != nil {
-			t.Fatal(err)
-		}
-		scope, err := pipeline.Changes(t.Context(), pipeline.RunGit, dir, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := checks(pipeline.Gate(builtin(), "implement", s, &scope)); got != "scope_extra" {
+		if got := checks(gate.Check(builtin(), "implement", read(t, builtin(), done("plan implement")), &scope)); got != "scope_extra" {
 			t.Errorf("%s: got %s, want scope_extra", hide, got)
 		}
 	}
