@@ -156,7 +156,11 @@ func ParseCursor(s string) (Seq, error) {
 	digits, ok := strings.CutPrefix(s, "c")
 	n, err := strconv.ParseInt(digits, 36, 64)
 	if !ok || err != nil || n < 1 {
-		return 0, &Error{Op: "list", Name: s, Kind: Invalid, Err: errors.New("invalid cursor"), Hint: Advice("pass the cursor of the previous page")}
+		return 0, invalidCursor(s)
 	}
 	return Seq(n), nil
+}
+
+func invalidCursor(s string) error {
+	return &Error{Op: "list", Name: s, Kind: Invalid, Err: errors.New("invalid cursor"), Hint: Advice("pass the cursor of the previous page")}
 }

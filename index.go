@@ -17,7 +17,7 @@ type Reader interface {
 	// Session returns the session or run with the given ID, or kind NotFound.
 	Session(ctx context.Context, id string) (Session, error)
 
-	// Sessions returns the sessions that q selects, newest first.
+	// Sessions returns the sessions that q selects, in the order of SessionOrder.
 	Sessions(ctx context.Context, q SessionQuery) (SessionPage, error)
 
 	// Work returns the unit of work with the ID that the harness gave it, or

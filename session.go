@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -30,9 +32,9 @@ type Session struct {
 	Reason   string                     `json:"reason,omitempty"`
 	OpenedAt time.Time                  `json:"openedAt,omitzero"`
 	ClosedAt time.Time                  `json:"closedAt,omitzero"`
-	Opened   Seq                        `json:"opened"` // the record that opened it; 0 if only other records name it
-	Closed   Seq                        `json:"closed,omitempty"`
-	Newest   Seq                        `json:"newest"` // the newest record about it, except artifacts
+	Opened   Seq                        `json:"openedSeq"` // the record that opened it; 0 if only other records name it
+	Closed   Seq                        `json:"closedSeq,omitempty"`
+	Newest   Seq                        `json:"newestSeq"` // the newest record about it, except artifacts
 	NewestAt time.Time                  `json:"newestAt,omitzero"`
 	Reclosed []SessionClosed            `json:"reclosed,omitempty"` // later ends, which had no effect
 	Links    []string                   `json:"links,omitempty"`
@@ -150,8 +152,56 @@ type SessionQuery struct {
 	Cursor          string                 // of the previous page
 }
 
-// A SessionPage is one page of a list, newest first.
+// A SessionPage is one page of a list, in the order of SessionOrder.
 type SessionPage struct {
 	Sessions []Session `json:"sessions"`
 	Cursor   string    `json:"cursor,omitempty"` // of the next page, "" at the end
+}
+
+// A SessionOrder is the position of a session in a list: the one that started
+// last comes first, and of those that started at the same time the one that was
+// recorded last.
+type SessionOrder struct {
+	Start  int64 // in nanoseconds since 1970, or the nearest int64
+	Opened Seq
+}
+
+// Order returns the position of a session in lists.
+func (s *Session) Order() SessionOrder { return SessionOrder{instant(s.OpenedAt), s.Opened} }
+
+// Compare returns a negative number if o comes after p in a list.
+func (o SessionOrder) Compare(p SessionOrder) int {
+	return cmp.Or(cmp.Compare(o.Start, p.Start), cmp.Compare(o.Opened, p.Opened))
+}
+
+// Cursor returns the cursor for the page after one whose last session is at o.
+func (o SessionOrder) Cursor() string {
+	return "t" + strconv.FormatInt(o.Start, 36) + "." + strconv.FormatInt(int64(o.Opened), 36)
+}
+
+// ParseSessionCursor returns the position that all sessions of a page come after,
+// zero for "". Error kind: Invalid.
+func ParseSessionCursor(text string) (SessionOrder, error) {
+	if text == "" {
+		return SessionOrder{}, nil
+	}
+	start, opened, _ := strings.Cut(strings.TrimPrefix(text, "t"), ".")
+	at, err := strconv.ParseInt(start, 36, 64)
+	seq, errSeq := strconv.ParseInt(opened, 36, 64)
+	o := SessionOrder{at, Seq(seq)}
+	if err != nil || errSeq != nil || seq < 1 || o.Cursor() != text {
+		return SessionOrder{}, invalidCursor(text)
+	}
+	return o, nil
+}
+
+// instant returns a time as nanoseconds since 1970, or the nearest int64.
+func instant(t time.Time) int64 {
+	switch {
+	case t.Before(time.Unix(0, math.MinInt64)):
+		return math.MinInt64
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
 }

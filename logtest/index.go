@@ -179,8 +179,10 @@ func DrawSessionQuery(t *rapid.T) handoff.SessionQuery {
 		User:        rapid.SampledFrom([]string{"", "", "u", "v"}).Draw(t, "session user"),
 		BootID:      rapid.SampledFrom([]string{"", "", "", "b", "c"}).Draw(t, "boot"),
 		IncludeRuns: rapid.Bool().Draw(t, "runs"), IncludeArchived: rapid.Bool().Draw(t, "archived"),
-		Limit:  rapid.IntRange(0, 2).Draw(t, "session limit"),
-		Cursor: rapid.SampledFrom([]string{"", "", "c3", "ca", "never"}).Draw(t, "session cursor"),
+		Limit: rapid.IntRange(0, 2).Draw(t, "session limit"),
+		Cursor: rapid.SampledFrom([]string{
+			"", "", handoff.SessionOrder{Start: drawnTime.UnixNano(), Opened: 3}.Cursor(), handoff.SessionOrder{Start: drawnTime.Add(3 * time.Second).UnixNano(), Opened: 9}.Cursor(), "never",
+		}).Draw(t, "session cursor"),
 	}
 	if kind := rapid.SampledFrom([]string{"none", "none", "", "file", "report"}).Draw(t, "kind made"); kind != "none" {
 		q.HasKind = func(k string) bool { return k == kind }

@@ -210,7 +210,7 @@ func (m *Memory) Session(_ context.Context, id string) (handoff.Session, error) 
 
 // Sessions implements Reader.
 func (m *Memory) Sessions(_ context.Context, q handoff.SessionQuery) (handoff.SessionPage, error) {
-	before, err := handoff.ParseCursor(q.Cursor)
+	after, err := handoff.ParseSessionCursor(q.Cursor)
 	if err != nil {
 		return handoff.SessionPage{}, err
 	}
@@ -223,14 +223,14 @@ func (m *Memory) Sessions(_ context.Context, q handoff.SessionQuery) (handoff.Se
 		}
 	}
 	for _, s := range m.tables.sessions {
-		if selectsSession(q, s) && (before == 0 || s.Opened < before) && (q.HasKind == nil || having[s.ID]) {
+		if selectsSession(q, s) && (q.Cursor == "" || s.Order().Compare(after) < 0) && (q.HasKind == nil || having[s.ID]) {
 			page.Sessions = append(page.Sessions, cloneSession(s))
 		}
 	}
-	slices.SortFunc(page.Sessions, func(a, b handoff.Session) int { return cmp.Compare(b.Opened, a.Opened) })
+	slices.SortFunc(page.Sessions, func(a, b handoff.Session) int { return b.Order().Compare(a.Order()) })
 	if q.Limit > 0 && len(page.Sessions) > q.Limit {
 		page.Sessions = page.Sessions[:q.Limit]
-		page.Cursor = handoff.NewCursor(page.Sessions[q.Limit-1].Opened)
+		page.Cursor = page.Sessions[q.Limit-1].Order().Cursor()
 	}
 	return page, nil
 }

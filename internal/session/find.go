@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,10 +115,10 @@ func Find(ctx context.Context, reader handoff.Reader, q Query) (Page, error) {
 			return Page{}, err
 		}
 	}
-	slices.SortFunc(page.Sessions, func(a, b View) int { return cmp.Compare(b.Opened, a.Opened) })
+	slices.SortFunc(page.Sessions, func(a, b View) int { return b.Order().Compare(a.Order()) })
 	if q.Limit > 0 && len(page.Sessions) > q.Limit {
 		page.Sessions = page.Sessions[:q.Limit]
-		page.Cursor = handoff.NewCursor(page.Sessions[q.Limit-1].Opened)
+		page.Cursor = page.Sessions[q.Limit-1].Order().Cursor()
 	}
 	return page, nil
 }

@@ -53,7 +53,7 @@ func TestFind(t *testing.T) {
 		status, output string
 		want           []string
 	}{
-		{"", "", []string{"running", "bare", "quiet", "gone", "failed", "done"}},
+		{"", "", []string{"running", "bare", "gone", "failed", "done", "quiet"}},
 		{session.Completed, "", []string{"bare", "done"}},
 		{session.Failed, "", []string{"gone", "failed"}},
 		{session.Stalled, "", []string{"quiet"}},

@@ -284,7 +284,7 @@ func (k *keeper) writeSession(s *handoff.Session) error {
 	}
 	err = k.exec(`INSERT OR REPLACE INTO sessions (id, state, opened, openedAt, status, parent, agent, workflow, user, archived, boot)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, text, int64(s.Opened), instant(s.OpenedAt), s.Status, s.Parent, s.Agent.Name, s.Workflow.Name, s.User, s.Archived, orNull(boot))
+		s.ID, text, int64(s.Opened), s.Order().Start, s.Status, s.Parent, s.Agent.Name, s.Workflow.Name, s.User, s.Archived, orNull(boot))
 	if err != nil {
 		return err
 	}

@@ -79,10 +79,17 @@ func TestSessionPlans(t *testing.T) {
 		indexes []string
 	}{
 		{handoff.SessionQuery{Limit: 1}, []string{"a USING COVERING INDEX sessions_by_"}},
+		{handoff.SessionQuery{Limit: 1, Cursor: handoff.SessionOrder{Start: 1, Opened: 9}.Cursor()}, []string{"a USING COVERING INDEX sessions_by_"}},
 		{handoff.SessionQuery{IncludeRuns: true, Agent: "v", Status: "v", HasKind: every, Limit: 1}, []string{"a USING COVERING INDEX sessions_by_", "x USING INDEX by_session", "x USING INDEX by_run"}},
 		{handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true, BootID: "v"}, []string{"a USING COVERING INDEX sessions_by_boot"}},
 	} {
-		plan := explain(t, x, func(s *store) (string, []any, error) { return showingSessions(s, tt.query, 0) })
+		plan := explain(t, x, func(s *store) (string, []any, error) {
+			after, err := handoff.ParseSessionCursor(tt.query.Cursor)
+			if err != nil {
+				return "", nil, err
+			}
+			return showingSessions(s, tt.query, after)
+		})
 		for _, index := range tt.indexes {
 			if !strings.Contains(plan, index) || strings.Contains(plan, "TEMP B-TREE") {
 				t.Errorf("%+v: the plan does not use %s:\n%s", tt.query, index, plan)

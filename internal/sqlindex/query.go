@@ -330,13 +330,13 @@ func (x *Index) Session(ctx context.Context, id string) (v handoff.Session, err 
 
 // Sessions implements handoff.Reader.
 func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page handoff.SessionPage, err error) {
-	before, err := handoff.ParseCursor(q.Cursor)
+	after, err := handoff.ParseSessionCursor(q.Cursor)
 	if err != nil {
 		return page, err
 	}
 	err = x.read(ctx, func(c *conn) error {
 		s := newStore(ctx, c)
-		query, args, err := showingSessions(s, q, before)
+		query, args, err := showingSessions(s, q, after)
 		if err != nil {
 			return err
 		}
@@ -353,15 +353,15 @@ func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page hand
 	})
 	if q.Limit > 0 && len(page.Sessions) > q.Limit {
 		page.Sessions = page.Sessions[:q.Limit]
-		page.Cursor = handoff.NewCursor(page.Sessions[q.Limit-1].Opened)
+		page.Cursor = page.Sessions[q.Limit-1].Order().Cursor()
 	}
 	return page, err
 }
 
 // showingSessions returns the query of Sessions: newest first, with one row more
 // than the limit if there are more.
-func showingSessions(s *store, q handoff.SessionQuery, before handoff.Seq) (string, []any, error) {
-	w := selectsSessions(q, before)
+func showingSessions(s *store, q handoff.SessionQuery, after handoff.SessionOrder) (string, []any, error) {
+	w := selectsSessions(q, after)
 	if q.Workflow != nil {
 		names, err := s.fitting(everyWorkflow, q.Workflow.MatchString)
 		if err != nil {
@@ -376,11 +376,11 @@ func showingSessions(s *store, q handoff.SessionQuery, before handoff.Seq) (stri
 		}
 		w = w.and("json_array_length(?) > 0 AND ("+madeIn("session")+" OR "+madeIn("run")+")", kinds, kinds, kinds)
 	}
-	found := "SELECT a.id, a.opened" + w.String() + " ORDER BY a.opened DESC"
+	found := "SELECT a.id, a.openedAt, a.opened" + w.String() + " ORDER BY a.openedAt DESC, a.opened DESC"
 	if q.Limit > 0 {
 		found, w.args = found+" LIMIT ?", append(w.args, q.Limit+1)
 	}
-	return "SELECT s.id, s.state FROM (" + found + ") found CROSS JOIN sessions s ON s.id = found.id ORDER BY found.opened DESC", w.args, nil
+	return "SELECT s.id, s.state FROM (" + found + ") found CROSS JOIN sessions s ON s.id = found.id ORDER BY found.openedAt DESC, found.opened DESC", w.args, nil
 }
 
 // madeIn selects sessions by the kinds of their artifacts, whose producers name
@@ -416,7 +416,7 @@ func (s *store) fitting(query string, fits func(string) bool) (string, error) {
 	return encode(words)
 }
 
-func selectsSessions(q handoff.SessionQuery, before handoff.Seq) clause {
+func selectsSessions(q handoff.SessionQuery, after handoff.SessionOrder) clause {
 	w := clause{from: "sessions a"}.also("a.opened > 0").equal("status", q.Status).equal("parent", q.Parent).
 		equal("agent", q.Agent).equal("user", q.User).equal("boot", q.BootID)
 	if q.Parent == "" && !q.IncludeRuns {
@@ -434,8 +434,8 @@ func selectsSessions(q handoff.SessionQuery, before handoff.Seq) clause {
 	if !q.Until.IsZero() {
 		w = w.and("a.openedAt < ?", instant(q.Until))
 	}
-	if before != 0 {
-		w = w.and("a.opened < ?", int64(before))
+	if q.Cursor != "" {
+		w = w.and("(a.openedAt, a.opened) < (?, ?)", after.Start, int64(after.Opened))
 	}
 	return w
 }

@@ -12,7 +12,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 6
+const version = 7
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
@@ -45,13 +45,13 @@ var schema = []string{
 		parent TEXT, agent TEXT, workflow TEXT, user TEXT, archived INTEGER, boot TEXT) WITHOUT ROWID`,
 	// Each index covers every column that queries select by, so that only the
 	// rows of the result are read.
-	`CREATE INDEX sessions_by_opened ON sessions (opened, status, parent, archived, agent, workflow, user, openedAt)`,
-	`CREATE INDEX sessions_by_status ON sessions (status, opened, parent, archived, agent, workflow, user, openedAt)`,
-	`CREATE INDEX sessions_by_parent ON sessions (parent, opened, status, archived, agent, workflow, user, openedAt)`,
-	`CREATE INDEX sessions_by_agent ON sessions (agent, opened, status, parent, archived, workflow, user, openedAt)`,
-	`CREATE INDEX sessions_by_user ON sessions (user, opened, status, parent, archived, agent, workflow, openedAt)`,
+	`CREATE INDEX sessions_by_opened ON sessions (openedAt, opened, status, parent, archived, agent, workflow, user)`,
+	`CREATE INDEX sessions_by_status ON sessions (status, openedAt, opened, parent, archived, agent, workflow, user)`,
+	`CREATE INDEX sessions_by_parent ON sessions (parent, openedAt, opened, status, archived, agent, workflow, user)`,
+	`CREATE INDEX sessions_by_agent ON sessions (agent, openedAt, opened, status, parent, archived, workflow, user)`,
+	`CREATE INDEX sessions_by_user ON sessions (user, openedAt, opened, status, parent, archived, agent, workflow)`,
 	`CREATE INDEX sessions_by_workflow ON sessions (workflow)`,
-	`CREATE INDEX sessions_by_boot ON sessions (boot, opened) WHERE boot IS NOT NULL`, // the running sessions only
+	`CREATE INDEX sessions_by_boot ON sessions (boot, openedAt, opened) WHERE boot IS NOT NULL`, // the running sessions only
 	`CREATE TABLE session_tags (tag TEXT, id TEXT, PRIMARY KEY (tag, id)) WITHOUT ROWID`,
 	`CREATE INDEX session_tags_by_id ON session_tags (id)`,
 
