@@ -25,6 +25,7 @@ type console struct {
 	random *rand.ChaCha8
 	said   bytes.Buffer // all that was ever printed
 	used   map[string]bool
+	width  int // of the terminal, 0 for a pipe
 }
 
 func newConsole(t *testing.T) *console {
@@ -58,7 +59,7 @@ func (c *console) write(name, text string) {
 func (c *console) run(input string, args ...string) (stdout string, code int) {
 	c.t.Helper()
 	var out, errs bytes.Buffer
-	a := &cli.App{In: strings.NewReader(input), Out: &out, Err: &errs, Dir: c.dir, Width: 80,
+	a := &cli.App{In: strings.NewReader(input), Out: &out, Err: &errs, Dir: c.dir, Terminal: c.width > 0, Width: c.width,
 		Getenv: func(name string) string { return c.env[name] },
 		Now:    func() time.Time { return c.now }, Rand: c.random}
 	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)

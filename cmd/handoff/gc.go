@@ -26,6 +26,7 @@ gc refuses, because that record may need any body.`,
 	}
 	c.Flags().BoolVar(&collect, "collect", false, "delete the listed bodies")
 	a.JSONFlag(c, "print JSON")
+	table := a.NewTable(c, bodyColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
 			find := w.Unneeded
@@ -36,13 +37,15 @@ gc refuses, because that record may need any body.`,
 			if err != nil {
 				return err
 			}
-			return printGarbage(a, found)
+			return printGarbage(a, found, table)
 		})
 	}
 	return c
 }
 
-func printGarbage(a *cli.App, g workspace.Garbage) error {
+var bodyColumns = []cli.Column{{Name: "body", Text: true}, {Name: "size", Rank: 2}, {Name: "reason", Rank: 1, Text: true}}
+
+func printGarbage(a *cli.App, g workspace.Garbage, table *cli.Table) error {
 	if a.AsJSON {
 		return a.JSON(g)
 	}
@@ -50,7 +53,9 @@ func printGarbage(a *cli.App, g workspace.Garbage) error {
 	for i, b := range g.Bodies {
 		rows[i] = []string{handoff.SHA256 + ":" + b.Digest.Value, cli.Size(b.SizeBytes), b.Need}
 	}
-	a.Table([]string{"body", "size", "reason"}, rows)
+	if err := table.Print(bodyColumns, rows); err != nil {
+		return err
+	}
 	switch {
 	case g.Collected:
 		fmt.Fprintf(a.Err, "collected %d bodies, %s\n", len(rows), cli.Size(g.SizeBytes))

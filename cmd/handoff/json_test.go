@@ -335,8 +335,8 @@ func answerPipelines(c *console, answer func(object, line string)) {
 	answer("move", "pipeline unarchive 42")
 }
 
-// answerThreads reads the transcripts of the scripts about threads.
-func answerThreads(c *console, answer func(object, line string)) {
+// threadHomes writes the transcripts of the scripts about threads.
+func threadHomes(c *console) {
 	c.env["HOME"] = filepath.Join(c.dir, "home")
 	for _, name := range []string{"thread_claude", "thread_codex"} {
 		archive, err := txtar.ParseFile(filepath.Join("testdata", "script", name+".txtar"))
@@ -347,6 +347,10 @@ func answerThreads(c *console, answer func(object, line string)) {
 			c.write(f.Name, string(f.Data))
 		}
 	}
+}
+
+func answerThreads(c *console, answer func(object, line string)) {
+	threadHomes(c)
 	const session = "thread claude/2823d1df-720a-4c31-ac55-ae8ba7260001"
 	answer("thread-page", session+" --tools --usage")
 	answer("thread-page", session+" -I")

@@ -84,21 +84,22 @@ ones it hides. Filters are combined with AND.`,
 	c.Flags().StringVar(&o.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
 	c.Flags().BoolVar(&channels, "channels", false, "show the number of artifacts in each channel")
 	a.JSONFlag(c, "print JSON")
+	table := a.NewTable(c, cli.ArtifactColumns, channelColumns)
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if o.Filter, err = filter.resolve(); err != nil {
 			return err
 		}
 		return a.Reading(func(w *workspace.Workspace) error {
 			if channels {
-				return listChannels(c.Context(), a, w, o.Filter)
+				return listChannels(c.Context(), a, w, o.Filter, table)
 			}
-			return list(c.Context(), a, w, o)
+			return list(c.Context(), a, w, o, table)
 		})
 	}
 	return c
 }
 
-func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.ListOptions) error {
+func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.ListOptions, table *cli.Table) error {
 	page, err := w.List(ctx, o)
 	if err != nil {
 		return err
@@ -107,11 +108,13 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.L
 	if a.AsJSON {
 		return a.JSON(page)
 	}
-	show := a.Artifacts
+	show := table.Artifacts
 	if o.IncludeInactive || o.Status != "" {
-		show = a.Revisions
+		show = table.Revisions
 	}
-	show(page.Artifacts)
+	if err := show(page.Artifacts); err != nil {
+		return err
+	}
 	if page.HiddenCount > 0 {
 		fmt.Fprintf(a.Err, "%d more superseded or withdrawn; --all includes them\n", page.HiddenCount)
 	}
@@ -121,7 +124,9 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.L
 	return nil
 }
 
-func listChannels(ctx context.Context, a *cli.App, w *workspace.Workspace, f workspace.Filter) error {
+var channelColumns = []cli.Column{{Name: "channel"}, {Name: "artifacts", Rank: 1}, {Name: "purpose", Rank: 2, Text: true}}
+
+func listChannels(ctx context.Context, a *cli.App, w *workspace.Workspace, f workspace.Filter, table *cli.Table) error {
 	list, err := w.Channels(ctx, f)
 	if err != nil {
 		return err
@@ -134,8 +139,7 @@ func listChannels(ctx context.Context, a *cli.App, w *workspace.Workspace, f wor
 	for i, ch := range list.Channels {
 		rows[i] = []string{ch.Name, strconv.Itoa(ch.Count), ch.Purpose}
 	}
-	a.Table([]string{"channel", "artifacts", "purpose"}, rows)
-	return nil
+	return table.Print(channelColumns, rows)
 }
 
 func warnDamaged(a *cli.App, damaged []handoff.Seq) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -32,6 +33,7 @@ published. The content of withdrawn artifacts is not searched.`,
 	c.Flags().BoolVar(&o.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")
 	c.Flags().IntVar(&o.Limit, "limit", 20, "maximum `number` of artifacts; 0 for no limit")
 	a.JSONFlag(c, "print JSON")
+	table := a.NewTable(c, matchColumns)
 	c.RegisterFlagCompletionFunc("in", cobra.FixedCompletions([]string{"artifacts"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		for _, scope := range in {
@@ -40,12 +42,17 @@ published. The content of withdrawn artifacts is not searched.`,
 			}
 		}
 		o.Text = strings.Join(args, " ")
-		return a.Reading(func(w *workspace.Workspace) error { return search(c.Context(), a, w, o) })
+		return a.Reading(func(w *workspace.Workspace) error { return search(c.Context(), a, w, o, table) })
 	}
 	return c
 }
 
-func search(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.SearchOptions) error {
+var matchColumns = []cli.Column{
+	{Name: "id"}, {Name: "channel", Rank: 2}, {Name: "path", Rank: 1, Long: true}, {Name: "title", Rank: 4, Text: true}, {Name: "age", Rank: 5},
+	{Name: "match", Rank: 3, Text: true}, {Name: "status", More: true},
+}
+
+func search(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.SearchOptions, table *cli.Table) error {
 	result, err := w.Search(ctx, o)
 	if err != nil {
 		return err
@@ -55,16 +62,13 @@ func search(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace
 	}
 	rows := make([][]string, len(result.Matches))
 	for i, m := range result.Matches {
-		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, m.Artifact.Path, m.Artifact.Title, a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets))}
-		if o.IncludeInactive {
-			rows[i] = append(rows[i], string(m.Artifact.Status))
-		}
+		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, m.Artifact.Path, m.Artifact.Title, a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets)), string(m.Artifact.Status)}
 	}
-	head := []string{"id", "channel", "path", "title", "age", "match"}
-	if o.IncludeInactive {
-		head = append(head, "status")
+	columns := slices.Clone(matchColumns)
+	columns[len(columns)-1].More = !o.IncludeInactive
+	if err := table.Print(columns, rows); err != nil {
+		return err
 	}
-	a.Table(head, rows)
 	if result.More {
 		fmt.Fprintf(a.Err, "there are more; --limit %d shows more\n", 2*o.Limit)
 	}

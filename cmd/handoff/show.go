@@ -16,6 +16,7 @@ import (
 type showFlags struct {
 	history, graph, files bool
 	format                string // of the graph
+	table                 *cli.Table
 }
 
 func showCommand(a *cli.App) *cobra.Command {
@@ -41,7 +42,9 @@ pipeline run, what is out of date because an input changed, and what comes next.
 	c.Flags().StringVar(&f.format, "format", "tree", "lineage `format`: tree, json, dot or mermaid")
 	c.Flags().BoolVar(&f.files, "files", false, "for sessions, list the files in the folder")
 	a.JSONFlag(c, "print JSON")
+	f.table = a.NewTable(c, cli.ArtifactColumns, pipelines.StageColumns)
 	c.MarkFlagsMutuallyExclusive("history", "lineage", "files")
+	c.MarkFlagsMutuallyExclusive("columns", "lineage", "files")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		formatted := c.Flags().Changed("format")
@@ -61,7 +64,7 @@ pipeline run, what is out of date because an input changed, and what comes next.
 func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f showFlags) error {
 	switch {
 	case f.history:
-		return showHistory(ctx, a, w, ref)
+		return showHistory(ctx, a, w, ref, f.table)
 	case f.graph:
 		id, graph, err := w.Lineage(ctx, ref)
 		if err != nil {
@@ -76,10 +79,12 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	switch {
 	case a.AsJSON:
 		err = a.JSON(shown)
+	case shown.Issue != nil:
+		err = pipelines.PrintOverview(a, *shown.Issue, f.table)
+	case f.table.Given():
+		return cli.Invalid("show", ref, "is not a list", "leave out --columns and --wide, or add --history")
 	case shown.Session != nil:
 		printSession(a, *shown.Session)
-	case shown.Issue != nil:
-		pipelines.PrintOverview(a, *shown.Issue)
 	default:
 		showArtifact(a, *shown.Artifact)
 	}
@@ -199,7 +204,7 @@ func producer(p handoff.Producer) string {
 	return strings.Join(parts, " ") + " (" + string(p.Source) + ")"
 }
 
-func showHistory(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string) error {
+func showHistory(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, table *cli.Table) error {
 	history, err := w.History(ctx, ref)
 	if err != nil {
 		return err
@@ -207,8 +212,7 @@ func showHistory(ctx context.Context, a *cli.App, w *workspace.Workspace, ref st
 	if a.AsJSON {
 		return a.JSON(history)
 	}
-	a.Revisions(history.Artifacts)
-	return nil
+	return table.Revisions(history.Artifacts)
 }
 
 // threadCommandLine returns the command that prints a producer's conversation.

@@ -135,7 +135,10 @@ func printCommandHelp(w io.Writer, c *cobra.Command) {
 // flagGroup is the annotation that names the group of a flag in the help.
 const flagGroup = "handoff_group"
 
-const globalFlags = "Global flags"
+const (
+	outputFlags = "Output flags"
+	globalFlags = "Global flags"
+)
 
 // GroupFlags shows flags of a command under a title of their own in its help.
 func GroupFlags(c *cobra.Command, title string, names ...string) {
@@ -185,8 +188,10 @@ func helpRank(title string) int {
 	switch title {
 	case "Flags":
 		return 0
-	case globalFlags:
+	case outputFlags:
 		return 2
+	case globalFlags:
+		return 3
 	}
 	return 1
 }
@@ -230,8 +235,34 @@ func columns(w io.Writer, rows [][2]string) {
 			fmt.Fprintf(w, "  %s\n", row[0])
 			row[0] = ""
 		}
-		for _, line := range tableLines(row[:], []int{left, helpWidth - left - 2*len(gap)}) {
-			fmt.Fprintln(w, gap+line)
+		for i, line := range wrap(row[1], helpWidth-left-2*len(gap)) {
+			if i > 0 {
+				row[0] = ""
+			}
+			fmt.Fprintln(w, strings.TrimRight(gap+row[0]+strings.Repeat(" ", left-displaywidth.String(row[0]))+gap+line, " "))
 		}
 	}
+}
+
+// wrap breaks s into lines of at most width columns: after a space if there is
+// one, otherwise between characters.
+func wrap(s string, width int) []string {
+	var lines []string
+	for s != "" && displaywidth.String(s) > width {
+		end, columns := 0, 0
+		for g := displaywidth.StringGraphemes(s); g.Next(); {
+			if columns += g.Width(); columns > width && end > 0 {
+				break
+			}
+			end += len(g.Value())
+		}
+		if end < len(s) && s[end] != ' ' {
+			if space := strings.LastIndexByte(s[:end], ' '); space > 0 {
+				end = space
+			}
+		}
+		lines = append(lines, strings.TrimRight(s[:end], " "))
+		s = strings.TrimLeft(s[end:], " ")
+	}
+	return append(lines, s)
 }

@@ -54,35 +54,44 @@ func Event(art handoff.Artifact) string {
 	return line + " id=" + art.ID
 }
 
-var artifactHead = []string{"id", "channel", "by", "path", "title", "age"}
+// ArtifactColumns are the columns of a list of artifacts.
+var ArtifactColumns = []Column{
+	{Name: "id"}, {Name: "channel", Rank: 2}, {Name: "by", Rank: 5}, {Name: "path", Rank: 1, Long: true}, {Name: "title", Rank: 3, Text: true}, {Name: "age", Rank: 4},
+	{Name: "status", More: true}, {Name: "kind", More: true}, {Name: "session", More: true}, {Name: "tags", More: true},
+}
 
-// Artifacts prints artifacts as a table.
-func (a *App) Artifacts(list []handoff.Artifact) {
-	rows := make([][]string, len(list))
-	for i, art := range list {
-		rows[i] = a.row(art)
-	}
-	a.Table(artifactHead, rows)
+// Artifacts prints artifacts.
+func (t *Table) Artifacts(list []handoff.Artifact) error {
+	return t.artifacts(ArtifactColumns, list)
 }
 
 // Revisions is Artifacts with the status of each.
-func (a *App) Revisions(list []handoff.Artifact) {
+func (t *Table) Revisions(list []handoff.Artifact) error {
+	columns := slices.Clone(ArtifactColumns)
+	for i := range columns {
+		columns[i].More = columns[i].More && columns[i].Name != "status"
+	}
+	return t.artifacts(columns, list)
+}
+
+func (t *Table) artifacts(columns []Column, list []handoff.Artifact) error {
 	rows := make([][]string, len(list))
 	for i, art := range list {
-		rows[i] = append(a.row(art), string(art.Status))
+		rows[i] = t.app.row(art)
 	}
-	a.Table(append(slices.Clone(artifactHead), "status"), rows)
+	return t.Print(columns, rows)
 }
 
 func (a *App) row(art handoff.Artifact) []string {
 	title := art.Title
 	if n := len(art.Competing); n > 0 {
-		title += fmt.Sprintf(" (%d competing)", n)
+		title = fmt.Sprintf("(%d competing) ", n) + title
 	}
 	if art.Target == handoff.Missing || art.Target == handoff.Modified {
-		title += " (" + string(art.Target) + ")"
+		title = "(" + string(art.Target) + ") " + title
 	}
-	return []string{art.ID, art.Channel, cmp.Or(art.Producer.Agent, art.Producer.Harness), art.Path, strings.TrimSpace(title), a.Age(art.CreatedAt)}
+	return []string{art.ID, art.Channel, cmp.Or(art.Producer.Agent, art.Producer.Harness), art.Path, strings.TrimSpace(title), a.Age(art.CreatedAt),
+		string(art.Status), art.Kind, art.Producer.Session, strings.Join(art.Tags, ",")}
 }
 
 // Age returns the time since t in its largest unit.

@@ -2,117 +2,260 @@ package cli
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
+	"github.com/spf13/cobra"
 )
 
 // gap separates the columns of a table.
 const gap = "  "
 
-// minColumn is the width below which no column is shrunk.
-const minColumn = 4
+// minText is the width to which the cells of a text column may be cut.
+const minText = 16
 
-// Table prints a table on a terminal, and tab-separated cells elsewhere.
-func (a *App) Table(head []string, rows [][]string) {
-	for _, row := range rows {
-		for i := range row {
-			row[i] = OneLine(row[i])
+const ellipsis = "…"
+
+// A Column is one column of a table. Its cells are shown complete or not at all,
+// unless they are text.
+type Column struct {
+	Name string
+	Rank int  // where the table is too wide, the highest rank is dropped first, and 0 never
+	Text bool // free text, which may be cut
+	Long bool // paths and the like: a cell that is too wide is on a line of its own
+	More bool // shown only if --columns names it
+}
+
+// A Table prints the answers of a command that are lists. On a terminal it is a
+// table that fits, as far as possible, into the window; elsewhere each row is a
+// line of cells with tabs between them.
+type Table struct {
+	app     *App
+	command *cobra.Command
+	names   []string // --columns
+	wide    bool
+}
+
+// NewTable gives a command the flags --columns and --wide. The columns are those
+// of the tables that it prints.
+func (a *App) NewTable(c *cobra.Command, columns ...[]Column) *Table {
+	t := &Table{app: a, command: c}
+	c.Flags().StringSliceVar(&t.names, "columns", nil, "show only these `columns`, separated by commas")
+	c.Flags().BoolVar(&t.wide, "wide", false, "do not fit the table to the terminal: show all columns and uncut text")
+	GroupFlags(c, outputFlags, "columns", "wide")
+	var names []string
+	for _, name := range columnNames(slices.Concat(columns...)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
+	c.RegisterFlagCompletionFunc("columns", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	return t
+}
+
+// Given reports whether a flag of the table was given.
+func (t *Table) Given() bool { return t.wide || t.command.Flags().Changed("columns") }
+
+// Check returns the error of Print, for a command that prints more than the table.
+func (t *Table) Check(columns []Column) error {
+	_, err := t.choose(columns)
+	return err
+}
+
+// Print prints rows, which have a cell for each column. Error kind: Invalid (a
+// column that --columns names does not exist).
+func (t *Table) Print(columns []Column, rows [][]string) error {
+	chosen, err := t.choose(columns)
+	if err != nil {
+		return err
+	}
+	a := t.app
+	rows = selectCells(rows, chosen)
 	if !a.Terminal {
 		for _, row := range rows {
 			fmt.Fprintln(a.Out, strings.Join(row, "\t"))
 		}
-		return
+		return nil
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(a.Out, "no results")
+		return nil
+	}
+	shown := make([]Column, len(chosen))
+	for i, c := range chosen {
+		shown[i] = columns[c]
+		if len(t.names) > 0 {
+			shown[i].Rank = 0
+		}
+	}
+	t.draw(shown, rows)
+	return a.Flush() // so that what is printed about the table comes after it
+}
+
+// choose returns the indexes of the columns to print.
+func (t *Table) choose(columns []Column) (chosen []int, err error) {
+	names := t.names
+	switch given := t.command.Flags().Changed("columns"); {
+	case !given:
+		for i, c := range columns {
+			if !c.More {
+				chosen = append(chosen, i)
+			}
+		}
+		return chosen, nil
+	case len(names) == 0:
+		names = []string{""} // which the flag can't represent
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
+		if i < 0 {
+			return nil, Invalid(op(t.command), "--columns", fmt.Sprintf("unknown column %q", name), "use "+strings.Join(columnNames(columns), ","))
+		}
+		chosen = append(chosen, i)
+	}
+	return chosen, nil
+}
+
+func columnNames(columns []Column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// selectCells returns the chosen cells of each row, each on one line.
+func selectCells(rows [][]string, chosen []int) [][]string {
+	selected := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, c := range chosen {
+			selected[i] = append(selected[i], OneLine(row[c]))
+		}
+	}
+	return selected
+}
+
+// draw prints a table on a terminal.
+func (t *Table) draw(columns []Column, rows [][]string) {
+	a := t.app
+	head := columnNames(columns)
+	total := a.Width
+	if t.wide {
+		total = math.MaxInt
+	}
+	shown, widths := layout(columns, append([][]string{head}, rows...), total)
+	before, after := "", ""
+	if a.Getenv("NO_COLOR") == "" {
+		before, after = "\x1b[1m", "\x1b[0m"
+	}
+	fmt.Fprintln(a.Out, before+tableLines(columns, head, shown, widths)[0]+after)
+	for _, row := range rows {
+		for _, line := range tableLines(columns, row, shown, widths) {
+			fmt.Fprintln(a.Out, line)
+		}
+	}
+	if len(shown) == len(columns) {
 		return
 	}
-	widths := columnWidths(head, rows, a.Width)
-	for i, row := range append([][]string{head}, rows...) {
-		before, after := "", ""
-		if i == 0 && a.Getenv("NO_COLOR") == "" {
-			before, after = "\x1b[1m", "\x1b[0m"
-		}
-		for _, line := range tableLines(row, widths) {
-			fmt.Fprintln(a.Out, before+line+after)
+	var dropped []string
+	for i, name := range head {
+		if !slices.Contains(shown, i) {
+			dropped = append(dropped, name)
 		}
 	}
+	fmt.Fprintf(a.Err, "columns not shown: %s; --wide shows all\n", strings.Join(dropped, ", "))
 }
 
-// columnWidths returns a width for each column: that of its widest cell. While
-// the table is wider than total, its widest column is shrunk.
-func columnWidths(head []string, rows [][]string, total int) []int {
-	widths := make([]int, len(head))
-	sum := len(gap) * (len(head) - 1)
-	for _, row := range append([][]string{head}, rows...) {
-		for i, cell := range row {
-			w := min(displaywidth.String(cell), total)
-			sum += max(w-widths[i], 0)
-			widths[i] = max(w, widths[i])
+// layout returns the indexes of the columns that fit into total, and the width of
+// each column. If the table is too wide, long cells get lines of their own, and
+// columns are dropped in the order of their ranks until the others fit with their
+// texts cut. Columns of rank 0 are kept even if they don't fit.
+func layout(columns []Column, rows [][]string, total int) (shown, widths []int) {
+	natural := make([]int, len(columns))
+	for i := range columns {
+		shown = append(shown, i)
+		natural[i] = widest(rows, i, math.MaxInt)
+	}
+	if tableWidth(shown, natural) <= total {
+		return shown, natural
+	}
+	widths = slices.Clone(natural)
+	for i, c := range columns {
+		switch {
+		case c.Long:
+			widths[i] = widest(rows, i, max(2*total/5, displaywidth.String(c.Name)))
+		case c.Text:
+			widths[i] = min(natural[i], minText)
 		}
 	}
-	for ; sum > total; sum-- {
-		widest := 0
-		for i, w := range widths {
-			if w > widths[widest] {
-				widest = i
+	for tableWidth(shown, widths) > total {
+		drop := 0
+		for i, c := range shown {
+			if columns[c].Rank > columns[shown[drop]].Rank {
+				drop = i
 			}
 		}
-		if widths[widest] <= minColumn {
+		if columns[shown[drop]].Rank == 0 {
 			break
 		}
-		widths[widest]--
+		shown = slices.Delete(shown, drop, drop+1)
 	}
-	return widths
+	for left := total - tableWidth(shown, widths); left > 0; left-- { // goes to the narrowest text that is cut
+		grow := -1
+		for _, c := range shown {
+			if columns[c].Text && widths[c] < natural[c] && (grow < 0 || widths[c] < widths[grow]) {
+				grow = c
+			}
+		}
+		if grow < 0 {
+			break
+		}
+		widths[grow]++
+	}
+	return shown, widths
 }
 
-// tableLines returns a row as the lines that it takes on a terminal, where long
-// cells are wrapped.
-func tableLines(row []string, widths []int) []string {
-	cells, height := make([][]string, len(row)), 1
-	for i, cell := range row {
-		cells[i] = wrap(cell, widths[i])
-		height = max(height, len(cells[i]))
-	}
-	lines := make([]string, height)
-	for n := range lines {
-		var b strings.Builder
-		for i, cell := range cells {
-			part := ""
-			if n < len(cell) {
-				part = cell[n]
-			}
-			b.WriteString(part)
-			b.WriteString(strings.Repeat(" ", max(widths[i]-displaywidth.String(part), 0)))
-			b.WriteString(gap)
+// widest returns the width of the widest cell of a column that is not wider than
+// limit.
+func widest(rows [][]string, column, limit int) (width int) {
+	for _, row := range rows {
+		if w := displaywidth.String(row[column]); w <= limit {
+			width = max(width, w)
 		}
-		lines[n] = strings.TrimRight(b.String(), " ")
 	}
+	return width
+}
+
+// tableWidth returns the width of a table of the columns shown.
+func tableWidth(shown, widths []int) int {
+	total := len(gap) * (len(shown) - 1)
+	for _, c := range shown {
+		total += widths[c]
+	}
+	return total
+}
+
+// tableLines returns a row as a line, with its texts cut, and a line for each long
+// cell that is too wide.
+func tableLines(columns []Column, row []string, shown, widths []int) []string {
+	lines := []string{""}
+	var b strings.Builder
+	for _, c := range shown {
+		cell := row[c]
+		switch {
+		case displaywidth.String(cell) <= widths[c]:
+		case columns[c].Text:
+			cell = displaywidth.TruncateString(cell, widths[c], ellipsis)
+		case columns[c].Long:
+			lines = append(lines, gap+cell)
+			cell = ""
+		}
+		b.WriteString(cell)
+		b.WriteString(strings.Repeat(" ", max(widths[c]-displaywidth.String(cell), 0)))
+		b.WriteString(gap)
+	}
+	lines[0] = strings.TrimRight(b.String(), " ")
 	return lines
-}
-
-// wrap breaks s into lines of at most width columns: after a space if there is
-// one, otherwise between characters.
-func wrap(s string, width int) []string {
-	var lines []string
-	for s != "" && displaywidth.String(s) > width {
-		end, columns := 0, 0
-		for g := displaywidth.StringGraphemes(s); g.Next(); {
-			if columns += g.Width(); columns > width && end > 0 {
-				break
-			}
-			end += len(g.Value())
-		}
-		if end < len(s) && s[end] != ' ' {
-			if space := strings.LastIndexByte(s[:end], ' '); space > 0 {
-				end = space
-			}
-		}
-		lines = append(lines, strings.TrimRight(s[:end], " "))
-		s = strings.TrimLeft(s[end:], " ")
-	}
-	return append(lines, s)
 }

@@ -6,52 +6,82 @@ import (
 	"testing"
 
 	"github.com/clipperhouse/displaywidth"
+	"github.com/spf13/cobra"
 )
 
-func TestTable(t *testing.T) {
-	head := []string{"id", "title"}
-	rows := func() [][]string {
-		return [][]string{{"art_1", "Retry twice, then give up"}, {"art_2", "再試行 two times"}}
+var testColumns = []Column{{Name: "id"}, {Name: "title", Rank: 1, Text: true}, {Name: "agent", Rank: 2}, {Name: "kind", More: true}}
+
+func testRows() [][]string {
+	return [][]string{
+		{"art_1", "Retry twice, then give up", "ada", "report"},
+		{"art_22", "再試行する two\x1b times", "", "patch"},
 	}
+}
+
+// printTable runs a command that prints a table with flags.
+func printTable(t *testing.T, terminal bool, width int, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := &App{Out: &out, Err: &errs, Terminal: terminal, Width: width, Getenv: func(string) string { return "1" }}
+	c := &cobra.Command{Use: "list", SilenceErrors: true, SilenceUsage: true}
+	table := a.NewTable(c, testColumns)
+	c.RunE = func(*cobra.Command, []string) error { return table.Print(testColumns, testRows()) }
+	c.SetArgs(args)
+	err = c.Execute()
+	return out.String(), errs.String(), err
+}
+
+func TestTable(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		terminal bool
 		width    int
+		args     []string
 		want     string
+		note     string
 	}{
-		{"pipe", false, 10, "art_1\tRetry twice, then give up\nart_2\t再試行 two times\n"},
-		{"wide enough", true, 40, "id     title\nart_1  Retry twice, then give up\nart_2  再試行 two times\n"},
-		{"wrapped", true, 20, "id     title\nart_1  Retry twice,\n       then give up\nart_2  再試行 two\n       times\n"},
-		{"narrow", true, 10, "id    titl\n      e\nart_  Retr\n1     y\n      twic\n      e,\n      then\n      give\n      up\nart_  再試\n2     行\n      two\n      time\n      s\n"},
+		{"pipe", false, 10, nil, "art_1\tRetry twice, then give up\tada\nart_22\t再試行する two times\t\n", ""},
+		{"pipe with columns", false, 10, []string{"--columns=kind,id"}, "report\tart_1\npatch\tart_22\n", ""},
+		{"enough", true, 40, nil, "id      title                      agent\nart_1   Retry twice, then give up  ada\nart_22  再試行する two times\n", ""},
+		{"cut", true, 35, nil, "id      title                 agent\nart_1   Retry twice, then g…  ada\nart_22  再試行する two times\n", ""},
+		{"dropped", true, 24, nil, "id      title\nart_1   Retry twice, th…\nart_22  再試行する two …\n", "columns not shown: agent; --wide shows all\n"},
+		{"id only", true, 3, nil, "id\nart_1\nart_22\n", "columns not shown: title, agent; --wide shows all\n"},
+		{"wide", true, 3, []string{"--wide"}, "id      title                      agent\nart_1   Retry twice, then give up  ada\nart_22  再試行する two times\n", ""},
+		{"columns", true, 10, []string{"--columns", "kind", "--columns", "id"}, "kind    id\nreport  art_1\npatch   art_22\n", ""},
 	} {
-		var out bytes.Buffer
-		a := &App{Out: &out, Terminal: tt.terminal, Width: tt.width, Getenv: func(string) string { return "1" }}
-		a.Table(head, rows())
-		if got := out.String(); got != tt.want {
-			t.Errorf("%s: Table prints\n%s\nwant\n%s", tt.name, got, tt.want)
+		got, note, err := printTable(t, tt.terminal, tt.width, tt.args...)
+		if err != nil || got != tt.want || note != tt.note {
+			t.Errorf("%s: Print prints\n%s%s(%v)\nwant\n%s%s", tt.name, got, note, err, tt.want, tt.note)
+		}
+	}
+	for _, flag := range []string{"--columns=titel", "--columns=", "--columns=id,,kind"} {
+		out, _, err := printTable(t, true, 80, flag)
+		if err == nil || out != "" || NewFailure(err).Hint != "use id,title,agent,kind" {
+			t.Errorf("%s: error %v with hint %q, printed %q", flag, err, NewFailure(err).Hint, out)
 		}
 	}
 }
 
-// A cell of any text is wrapped into lines that fit, and none of its words is
-// lost.
-func FuzzWrap(f *testing.F) {
-	f.Add("Retry twice, then give up", 5)
-	f.Add("再試行する", 3)
-	f.Add("   ", 1)
-	f.Add("", -1)
-	f.Fuzz(func(t *testing.T, s string, width int) {
-		s = OneLine(s)
-		lines := wrap(s, width)
-		for _, line := range lines {
-			one := displaywidth.StringGraphemes(line)
-			one.Next()
-			if w := displaywidth.String(line); w > width && len(one.Value()) < len(line) {
-				t.Errorf("wrap(%q, %d) has the line %q of %d columns", s, width, line, w)
+// A table of any width has every cell complete, except text, and no line that is
+// wider than the window unless a single cell is.
+func FuzzTable(f *testing.F) {
+	f.Add("art_01", "Retry twice, then give up", "docs/design.md", 40)
+	f.Add("art_01K6ZQ8J4X5T0V9W2C7R3D1E8F", "再試行する", "", 5)
+	f.Fuzz(func(t *testing.T, id, title, path string, width int) {
+		columns := []Column{{Name: "id"}, {Name: "agent", Rank: 1}, {Name: "path", Long: true, Rank: 2}, {Name: "title", Rank: 3, Text: true}}
+		row := []string{OneLine(id), OneLine(title), OneLine(path), OneLine(title)}
+		shown, widths := layout(columns, [][]string{{"id", "agent", "path", "title"}, row}, width)
+		if len(shown) > 1 && tableWidth(shown, widths) > width {
+			t.Errorf("width %d: the columns %v of %v take %d", width, shown, widths, tableWidth(shown, widths))
+		}
+		lines := tableLines(columns, row, shown, widths)
+		for _, c := range shown {
+			if cell := strings.TrimRight(row[c], " "); !columns[c].Text && !strings.Contains(strings.Join(lines, "\n"), cell) {
+				t.Errorf("width %d: %q has no %s %q", width, lines, columns[c].Name, cell)
 			}
 		}
-		if got, want := strings.ReplaceAll(strings.Join(lines, ""), " ", ""), strings.ReplaceAll(s, " ", ""); got != want {
-			t.Errorf("wrap(%q, %d) = %q, which lost text", s, width, lines)
+		if w := displaywidth.String(lines[0]); w > max(width, widths[0]) {
+			t.Errorf("width %d: %q takes %d", width, lines[0], w)
 		}
 	})
 }

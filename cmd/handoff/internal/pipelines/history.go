@@ -21,19 +21,24 @@ listed too. Archived runs are found.`,
 		Example: "  handoff pipeline history 42\n  handoff read 42/test-result.json --rev 1",
 		Args:    cli.Exactly(1, "one issue"),
 	}
+	table := a.NewTable(c, attemptColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p workspace.Pipelines) error {
 			h, err := p.History(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return a.print(h, func() { a.attempts(h.Attempts) })
+			return a.list(h, table, attemptColumns, a.attempts(h.Attempts))
 		})
 	}
 	return c
 }
 
-func (a *app) attempts(list []workspace.PipelineAttempt) {
+var attemptColumns = []cli.Column{
+	{Name: "stage"}, {Name: "attempt"}, {Name: "agent", Rank: 3}, {Name: "outcome"}, {Name: "from", Rank: 4}, {Name: "submitted", Rank: 5}, {Name: "ref", Rank: 1, Long: true}, {Name: "rev", Rank: 2},
+}
+
+func (a *app) attempts(list []workspace.PipelineAttempt) [][]string {
 	rows := make([][]string, len(list))
 	for i, e := range list {
 		at, rev := "unknown", ""
@@ -45,5 +50,5 @@ func (a *app) attempts(list []workspace.PipelineAttempt) {
 		}
 		rows[i] = []string{e.Stage, strconv.Itoa(e.Attempt), e.Agent, e.Outcome, strings.Join(e.Read, " "), at, e.Ref, rev}
 	}
-	a.Table([]string{"stage", "attempt", "agent", "outcome", "made from", "submitted", "ref", "rev"}, rows)
+	return rows
 }

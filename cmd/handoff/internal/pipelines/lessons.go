@@ -77,7 +77,9 @@ func (a *app) changeLessons(change func(workspace.Pipelines) (workspace.LessonLi
 	})
 }
 
-var lessonHead = []string{"date", "times", "issue", "pattern", "mitigation"}
+var lessonColumns = []cli.Column{
+	{Name: "date", Rank: 3}, {Name: "times", Rank: 4}, {Name: "issue", Rank: 2}, {Name: "pattern", Text: true}, {Name: "mitigation", Rank: 1, Text: true},
+}
 
 func lessonRow(l workspace.Lesson) []string {
 	return []string{l.Date, strconv.Itoa(l.Frequency), l.Issue, l.Pattern, l.Mitigation}
@@ -90,6 +92,7 @@ func lessonsListCommand(a *app) *cobra.Command {
 		Example: "  handoff pipeline lessons list --json",
 		Args:    cli.Exactly(0, ""),
 	}
+	table := a.NewTable(c, lessonColumns)
 	c.RunE = func(*cobra.Command, []string) error {
 		return a.reading(func(p workspace.Pipelines) error {
 			list, err := p.Lessons()
@@ -100,7 +103,7 @@ func lessonsListCommand(a *app) *cobra.Command {
 			for i, l := range list.Lessons {
 				rows[i] = lessonRow(l)
 			}
-			return a.print(list, func() { a.Table(lessonHead, rows) })
+			return a.list(list, table, lessonColumns, rows)
 		})
 	}
 	return c
@@ -119,6 +122,8 @@ exit code is 1 if there is no match.`,
 		Example: "  handoff pipeline lessons match 'listen tcp :8080: bind: port is taken'",
 		Args:    cli.Exactly(1, "one text"),
 	}
+	matchColumns := append([]cli.Column{{Name: "score"}}, lessonColumns...)
+	table := a.NewTable(c, matchColumns)
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		failure := args[0]
 		if failure == "-" {
@@ -137,7 +142,10 @@ exit code is 1 if there is no match.`,
 			for i, m := range found.Matches {
 				rows[i] = append([]string{fmt.Sprintf("%.0f%%", m.Score*100)}, lessonRow(m.Lesson)...)
 			}
-			return a.answer(len(rows) > 0, found, func() { a.Table(append([]string{"score"}, lessonHead...), rows) })
+			if err := a.list(found, table, matchColumns, rows); err != nil || len(rows) > 0 {
+				return err
+			}
+			return cli.ErrNo
 		})
 	}
 	return c

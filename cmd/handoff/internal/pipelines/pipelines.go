@@ -101,6 +101,14 @@ func (a *app) answer(ok bool, v any, do func()) error {
 	return cli.ErrNo
 }
 
+// list prints a list, as JSON or as a table.
+func (a *app) list(v any, table *cli.Table, columns []cli.Column, rows [][]string) error {
+	if a.AsJSON {
+		return a.JSON(v)
+	}
+	return table.Print(columns, rows)
+}
+
 // lines prints lines that may contain text of artifacts.
 func (a *app) lines(text string) {
 	for line := range strings.Lines(text) {

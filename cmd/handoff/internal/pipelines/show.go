@@ -9,9 +9,17 @@ import (
 	"github.com/agent-handoff/handoff/workspace"
 )
 
+// StageColumns are the columns of PrintOverview.
+var StageColumns = []cli.Column{
+	{Name: "stage"}, {Name: "outcome"}, {Name: "attempts", Rank: 3}, {Name: "path", Rank: 1, Long: true}, {Name: "summary", Rank: 2, Text: true},
+}
+
 // PrintOverview prints the summary of a run: its stages, what is stale, and what
 // comes next.
-func PrintOverview(a *cli.App, o workspace.PipelineOverview) {
+func PrintOverview(a *cli.App, o workspace.PipelineOverview, table *cli.Table) error {
+	if err := table.Check(StageColumns); err != nil {
+		return err
+	}
 	rows := make([][]string, len(o.Stages))
 	for i, v := range o.Stages {
 		var notes []string
@@ -23,8 +31,11 @@ func PrintOverview(a *cli.App, o workspace.PipelineOverview) {
 		rows[i] = []string{v.Stage, v.Outcome, strconv.Itoa(v.Attempts), v.Path, strings.Join(notes, ", ")}
 	}
 	fmt.Fprintf(a.Out, "%-6s  %s\n%-6s  %s\n", "issue", o.Issue, "folder", o.Folder)
-	a.Table([]string{"stage", "outcome", "attempts", "path", "summary"}, rows)
+	if err := table.Print(StageColumns, rows); err != nil {
+		return err
+	}
 	(&app{a}).lines(o.Next.String())
+	return nil
 }
 
 func problems(n int) string {

@@ -27,6 +27,7 @@ and the exit code is 1.`,
 		Args:    cli.Exactly(1, "one issue"),
 	}
 	c.Flags().BoolVar(&state, "state", false, "print state.yaml as derived from the artifacts")
+	table := a.NewTable(c, traceColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p workspace.Pipelines) error {
 			if state {
@@ -40,13 +41,17 @@ and the exit code is 1.`,
 			if err != nil {
 				return err
 			}
-			return a.print(t, func() { a.trace(t) })
+			return a.trace(t, table)
 		})
 	}
 	return c
 }
 
-func (a *app) trace(t workspace.PipelineTrace) {
+var traceColumns = []cli.Column{
+	{Name: "stage"}, {Name: "attempt"}, {Name: "agent", Rank: 2}, {Name: "result"}, {Name: "started", Rank: 4}, {Name: "duration", Rank: 1}, {Name: "artifact", Rank: 3},
+}
+
+func (a *app) trace(t workspace.PipelineTrace, table *cli.Table) error {
 	var rows [][]string
 	for _, s := range t.Stages {
 		started, took := "unknown", "unknown"
@@ -58,13 +63,16 @@ func (a *app) trace(t workspace.PipelineTrace) {
 		}
 		rows = append(rows, []string{s.Stage, strconv.Itoa(s.Attempt), s.Agent, s.Result, started, took, s.Artifact})
 	}
-	a.Table([]string{"stage", "attempt", "agent", "result", "started", "duration", "artifact"}, rows)
+	if err := a.list(t, table, traceColumns, rows); err != nil || a.AsJSON {
+		return err
+	}
 	for _, stage := range cli.SortedKeys(t.Retries) {
 		fmt.Fprintf(a.Err, "retries of %s: %d\n", stage, t.Retries[stage])
 	}
 	if t.TotalMS > 0 {
 		fmt.Fprintf(a.Err, "total duration: %s\n", milliseconds(t.TotalMS))
 	}
+	return nil
 }
 
 func milliseconds(n int64) string { return (time.Duration(n) * time.Millisecond).String() }

@@ -8,6 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
+var sessionColumns = []cli.Column{
+	{Name: "id"}, {Name: "status"}, {Name: "agent", Rank: 2}, {Name: "workflow", Rank: 3}, {Name: "name", Rank: 1, Text: true}, {Name: "age", Rank: 4},
+}
+
 func findCommand(a *cli.App) *cobra.Command {
 	var f workspace.SessionFilter
 	c := &cobra.Command{
@@ -31,6 +35,7 @@ func findCommand(a *cli.App) *cobra.Command {
 	flags.IntVar(&f.Limit, "limit", cli.DefaultLimit, "maximum `number` of sessions; 0 for no limit")
 	flags.StringVar(&f.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
 	a.JSONFlag(c, "print JSON")
+	table := a.NewTable(c, sessionColumns)
 	completed(c, "status", workspace.SessionStatuses()...)
 	completed(c, "output-type", workspace.OutputTypes()...)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -46,7 +51,9 @@ func findCommand(a *cli.App) *cobra.Command {
 			for i, s := range page.Sessions {
 				rows[i] = []string{s.ID, s.Shown, s.Agent.Name, s.Workflow.Name, s.DisplayName, a.Age(s.OpenedAt)}
 			}
-			a.Table([]string{"id", "status", "agent", "workflow", "name", "age"}, rows)
+			if err := table.Print(sessionColumns, rows); err != nil {
+				return err
+			}
 			if page.Cursor != "" {
 				fmt.Fprintf(a.Err, "there are older sessions: --cursor %s\n", page.Cursor)
 			}
