@@ -3,9 +3,6 @@ package workspace
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -17,7 +14,7 @@ import (
 // with records beyond the log's newest is a problem: the log has lost them.
 // Kind: Unavailable.
 func (w *Workspace) Check(ctx context.Context) (handoff.Report, error) {
-	report, _, err := w.checkStores(ctx)
+	report, err := content.Check(ctx, w.rawLog, w.rawBodies, w.dirs.Runtime)
 	if err != nil || !report.OK() {
 		return report, err
 	}
@@ -32,7 +29,7 @@ func (w *Workspace) Check(ctx context.Context) (handoff.Report, error) {
 // emptied, so that it is rebuilt. A missing body is stored again if its file is
 // as published. The file of a name that has an older revision is rendered again.
 func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, error) {
-	report, _, err := w.checkStores(ctx)
+	report, err := content.Check(ctx, w.rawLog, w.rawBodies, w.dirs.Runtime)
 	if err != nil {
 		return report, err
 	}
@@ -50,48 +47,6 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, 
 		return report, err
 	}
 	return report, w.restore(ctx, &report)
-}
-
-// checkStores verifies the log, the bodies, and the files of bodies without a
-// file of their own. It also returns which bodies the records need.
-func (w *Workspace) checkStores(ctx context.Context) (handoff.Report, *content.References, error) {
-	stored, err := w.storedFiles() // first: a file is stored before its record is appended
-	if err != nil {
-		return handoff.Report{}, nil, err
-	}
-	refs, ids := new(content.References), map[string]bool{}
-	report, err := content.CheckLog(ctx, w.rawLog, func(r handoff.Record) {
-		refs.Add(r)
-		ids[r.ID] = true
-	})
-	if err != nil {
-		return report, nil, err
-	}
-	for _, id := range stored {
-		if !ids[id] {
-			report.Findings = append(report.Findings, handoff.Finding{Name: content.StoredDir + "/" + id, Note: true,
-				Text: "belongs to no record: its publish is running or was killed"})
-		}
-	}
-	// After the log: a body that a record refers to was stored before the record.
-	found, err := content.CheckBodies(ctx, w.rawBodies, refs)
-	report.Findings = append(report.Findings, found...)
-	return report, refs, err
-}
-
-// storedFiles returns the IDs of the artifacts whose files are in the runtime
-// directory.
-func (w *Workspace) storedFiles() ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(w.dirs.Runtime, filepath.FromSlash(content.StoredDir)))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, &handoff.Error{Op: "check", Name: content.StoredDir, Kind: handoff.Unavailable, Err: err,
-			Hint: handoff.Advice("make the runtime directory readable")}
-	}
-	var ids []string
-	for _, e := range entries {
-		ids = append(ids, e.Name())
-	}
-	return ids, nil
 }
 
 // restore renders the files of names and stages whose newest revision was not

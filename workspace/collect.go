@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
 )
 
@@ -20,10 +19,7 @@ type Garbage struct {
 }
 
 // An UnneededBody is a kept body that no artifact needs.
-type UnneededBody struct {
-	handoff.StoredBody
-	Need string `json:"need"` // withdrawn: each of its artifacts was; orphan: no record names it
-}
+type UnneededBody = content.UnneededBody
 
 // Unneeded returns the kept bodies that no artifact needs, except withdrawn
 // ones. Bodies that were stored in the last hour are left out. It changes
@@ -49,9 +45,8 @@ func (w *Workspace) Collect(ctx context.Context) (Garbage, error) {
 }
 
 func garbage(list []content.UnneededBody, collected bool) Garbage {
-	g := Garbage{Bodies: []UnneededBody{}, Collected: collected}
+	g := Garbage{Bodies: append([]UnneededBody{}, list...), Collected: collected}
 	for _, b := range list {
-		g.Bodies = append(g.Bodies, UnneededBody{b.StoredBody, string(b.Need)})
 		g.SizeBytes += b.SizeBytes
 	}
 	return g

@@ -2,13 +2,13 @@ package workspace
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
 )
 
 // A Filter selects artifacts in the words of a caller. Its fields are combined
@@ -58,30 +58,7 @@ func (w *Workspace) query(f Filter) (q handoff.ArtifactQuery, err error) {
 // 3d), a date, a date and time, or RFC 3339. "" is the zero time. The name is
 // used in errors. Kind: Invalid.
 func ParseTime(name, text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if n, ok := days(text); ok {
-		return now.AddDate(0, 0, -n), nil
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"} {
-		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, invalid(name, "", fmt.Sprintf("invalid time %q", text), "use 2h, 3d, 2006-01-02 or RFC 3339")
-}
-
-func days(text string) (int, bool) {
-	const most = 100_000
-	if len(text) < 2 || text[len(text)-1] != 'd' {
-		return 0, false
-	}
-	n, err := strconv.Atoi(text[:len(text)-1])
-	return n, err == nil && n >= 0 && n < most
+	return config.ParseTime(name, text, now)
 }
 
 // ListOptions select a page of artifacts.

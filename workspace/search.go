@@ -1,13 +1,12 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"strconv"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
 
@@ -62,7 +61,9 @@ func (w *Workspace) Search(ctx context.Context, o SearchOptions) (SearchResult, 
 	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log
 		return SearchResult{}, err
 	}
-	found, err := w.index.Search(ctx, q, func(a handoff.Artifact) (string, error) { return w.text(ctx, a), ctx.Err() })
+	found, err := w.index.Search(ctx, q, func(a handoff.Artifact) (string, error) {
+		return content.Text(ctx, a, w.bodies, w.published, TextLimit), ctx.Err()
+	})
 	if err != nil {
 		return SearchResult{}, err
 	}
@@ -79,39 +80,4 @@ func (w *Workspace) Search(ctx context.Context, o SearchOptions) (SearchResult, 
 		result.Matches = append(result.Matches, match)
 	}
 	return result, nil
-}
-
-// text returns what is searched of an artifact's body, "" for none.
-func (w *Workspace) text(ctx context.Context, a handoff.Artifact) string {
-	if a.Digest.Algorithm != handoff.SHA256 || a.SizeBytes == nil || *a.SizeBytes > handoff.KeepLimit || !isText(a.MediaType) {
-		return ""
-	}
-	var f io.ReadCloser
-	if a.Kept {
-		if kept, err := w.bodies.Open(ctx, a.Digest); err == nil {
-			f = kept
-		}
-	} else if _, _, file := w.published.Open(ctx, a); file != nil {
-		f = file
-	}
-	if f == nil {
-		return ""
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, TextLimit))
-	if err != nil || bytes.IndexByte(b, 0) >= 0 {
-		return ""
-	}
-	return string(b)
-}
-
-// isText reports whether a body of a media type is made of words.
-func isText(mediaType string) bool {
-	mediaType, _, _ = strings.Cut(mediaType, ";")
-	major, minor, _ := strings.Cut(strings.TrimSpace(mediaType), "/")
-	switch minor {
-	case "json", "x-ndjson", "yaml", "toml", "xml", "sql":
-		return major == "application"
-	}
-	return major == "text" || strings.HasSuffix(minor, "+json") || strings.HasSuffix(minor, "+xml") && major != "image"
 }

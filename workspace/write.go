@@ -3,14 +3,11 @@ package workspace
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
-	"io/fs"
-	"os"
 	"path"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
@@ -53,9 +50,9 @@ func (w *Workspace) Write(ctx context.Context, c NamedContent) (Written, error) 
 		Title: c.Title, Summary: c.Summary, Tags: c.Tags,
 	}
 	if c.Body == nil {
-		f, err := openRegular(w.path(c.Path))
+		f, err := content.OpenRegular(w.path(c.Path), c.Path)
 		if err != nil {
-			return Written{}, unreadable(c.Path, err)
+			return Written{}, err
 		}
 		defer f.Close()
 		d.Body = f
@@ -93,30 +90,4 @@ func (w *Workspace) renderStale(ctx context.Context, a handoff.Artifact) (stale 
 		scope.Dir, scope.Within = w.SessionDir(ctx, owner), w.dirs.Home()
 	}
 	return names.Writer{Hub: w.as, Workspace: w.Root(), Scope: scope}.RenderStale(ctx, a)
-}
-
-var errNotRegular = errors.New("not a regular file")
-
-// openRegular opens a regular file. It looks before it opens, because opening a
-// pipe waits for its writer.
-func openRegular(name string) (*os.File, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errNotRegular
-	}
-	return os.Open(name)
-}
-
-func unreadable(name string, err error) error {
-	e := &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("name a readable file, or - for standard input")}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		e.Kind = handoff.NotFound
-	case errors.Is(err, errNotRegular):
-		e.Kind = handoff.Invalid
-	}
-	return e
 }

@@ -51,7 +51,7 @@ func printGarbage(a *cli.App, g workspace.Garbage, table *cli.Table) error {
 	}
 	rows := make([][]string, len(g.Bodies))
 	for i, b := range g.Bodies {
-		rows[i] = []string{handoff.SHA256 + ":" + b.Digest.Value, cli.Size(b.SizeBytes), b.Need}
+		rows[i] = []string{handoff.SHA256 + ":" + b.Digest.Value, cli.Size(b.SizeBytes), string(b.Need)}
 	}
 	if err := table.Print(bodyColumns, rows); err != nil {
 		return err

@@ -158,3 +158,25 @@ func fileError(op, name string, err error) error {
 	}
 	return &handoff.Error{Op: op, Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("check the permissions of the file")}
 }
+
+// OpenRegular opens a regular file to store its content. It is named in errors
+// as it was typed. Kinds: NotFound, Invalid (not a regular file), Unavailable.
+func OpenRegular(name, typed string) (*os.File, error) {
+	fail := func(kind handoff.Kind, err error) error {
+		return &handoff.Error{Op: "write", Name: typed, Kind: kind, Err: durable.Reason(err), Hint: handoff.Advice("name a readable file, or - for standard input")}
+	}
+	info, err := os.Stat(name) // before it is opened: opening a pipe waits for its writer
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fail(handoff.NotFound, err)
+	case err != nil:
+		return nil, fail(handoff.Unavailable, err)
+	case !info.Mode().IsRegular():
+		return nil, fail(handoff.Invalid, errors.New("not a regular file"))
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fail(handoff.Unavailable, err)
+	}
+	return f, nil
+}

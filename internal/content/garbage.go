@@ -5,12 +5,43 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 )
+
+// Check verifies a log, its bodies, and the files that are stored in the runtime
+// directory. Kind: Unavailable.
+func Check(ctx context.Context, log handoff.Log, bodies handoff.Bodies, runtime string) (handoff.Report, error) {
+	stored, err := os.ReadDir(filepath.Join(runtime, filepath.FromSlash(StoredDir))) // first: a file is stored before its record is appended
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return handoff.Report{}, &handoff.Error{Op: "check", Name: StoredDir, Kind: handoff.Unavailable, Err: err,
+			Hint: handoff.Advice("make the runtime directory readable")}
+	}
+	refs, ids := new(References), map[string]bool{}
+	report, err := CheckLog(ctx, log, func(r handoff.Record) {
+		refs.Add(r)
+		ids[r.ID] = true
+	})
+	if err != nil {
+		return report, err
+	}
+	for _, e := range stored {
+		if !ids[e.Name()] {
+			report.Findings = append(report.Findings, handoff.Finding{Name: StoredDir + "/" + e.Name(), Note: true,
+				Text: "belongs to no record: its publish is running or was killed"})
+		}
+	}
+	// After the log: a body that a record refers to was stored before the record.
+	found, err := CheckBodies(ctx, bodies, refs)
+	report.Findings = append(report.Findings, found...)
+	return report, err
+}
 
 // CheckLog verifies a log and calls each for every record. A log that can't
 // verify itself is read.
@@ -94,7 +125,7 @@ func bodyName(d handoff.Digest) string { return d.Algorithm + ":" + d.Value }
 // An UnneededBody is a stored body that no artifact refers to.
 type UnneededBody struct {
 	handoff.StoredBody
-	Need Reference
+	Need Reference `json:"need"` // Withdrawn: each of its artifacts was; Orphan: no record refers to it
 }
 
 // Unneeded returns the bodies that were stored before a time and that no

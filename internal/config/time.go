@@ -1,0 +1,40 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// ParseTime parses a time as people type it: a duration before now (2h, 90m,
+// 3d), a date, a date and time, or RFC 3339. "" is the zero time. The name is
+// used in errors. Kind: Invalid.
+func ParseTime(name, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if n, ok := days(text); ok {
+		return now.AddDate(0, 0, -n), nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, &handoff.Error{Op: name, Kind: handoff.Invalid, Err: fmt.Errorf("invalid time %q", text),
+		Hint: handoff.Advice("use 2h, 3d, 2006-01-02 or RFC 3339")}
+}
+
+func days(text string) (int, bool) {
+	const most = 100_000
+	if len(text) < 2 || text[len(text)-1] != 'd' {
+		return 0, false
+	}
+	n, err := strconv.Atoi(text[:len(text)-1])
+	return n, err == nil && n >= 0 && n < most
+}
