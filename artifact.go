@@ -83,6 +83,13 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	return jsonl.WithFields(b, c)
 }
 
+// FieldNames returns the names of the fields that the JSON of an artifact can have.
+func (Artifact) FieldNames() []string {
+	names := jsonl.FieldNames(envelope{}, ArtifactPublished{}, computed{})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // UnmarshalJSON is the inverse of MarshalJSON.
 func (a *Artifact) UnmarshalJSON(b []byte) error {
 	r, err := ParseRecord(slices.Clone(b))

@@ -47,7 +47,7 @@ var bodyColumns = []cli.Column{{Name: "body", Text: true}, {Name: "size", Rank: 
 
 func printGarbage(a *cli.App, g workspace.Garbage, table *cli.Table) error {
 	if a.AsJSON {
-		return a.JSON(g)
+		return a.JSONList("bodies", g)
 	}
 	rows := make([][]string, len(g.Bodies))
 	for i, b := range g.Bodies {

@@ -171,7 +171,7 @@ var rareFields = []string{
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.warnings",
 	"thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
 	"message.inherited", "message.thinking", "call.pending", "call.failed",
-	"finding.note", "kept-body.digest", "kept-body.sizeBytes", "kept-body.need",
+	"finding.note", "kept-body.digest", "kept-body.sizeBytes", "kept-body.storedAt", "kept-body.need",
 }
 
 // TestJSONContract compares the answers of every command with docs/json.md.

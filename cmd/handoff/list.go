@@ -106,7 +106,7 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.L
 	}
 	warnDamaged(a, page.Damaged)
 	if a.AsJSON {
-		return a.JSON(page)
+		return a.JSONList("artifacts", page)
 	}
 	show := table.Artifacts
 	if o.IncludeInactive || o.Status != "" {
@@ -133,7 +133,7 @@ func listChannels(ctx context.Context, a *cli.App, w *workspace.Workspace, f wor
 	}
 	warnDamaged(a, list.Damaged)
 	if a.AsJSON {
-		return a.JSON(list)
+		return a.JSONList("channels", list)
 	}
 	rows := make([][]string, len(list.Channels))
 	for i, ch := range list.Channels {

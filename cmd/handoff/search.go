@@ -58,7 +58,7 @@ func search(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace
 		return err
 	}
 	if a.AsJSON {
-		return a.JSON(result)
+		return a.JSONList("matches", result)
 	}
 	rows := make([][]string, len(result.Matches))
 	for i, m := range result.Matches {

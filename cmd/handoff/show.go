@@ -78,7 +78,7 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	}
 	switch {
 	case a.AsJSON:
-		err = a.JSON(shown)
+		err = showJSON(a, shown)
 	case shown.Issue != nil:
 		err = pipelines.PrintOverview(a, *shown.Issue, f.table)
 	case f.table.Given():
@@ -92,6 +92,16 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 		a.Used(ctx, w, *shown.Artifact)
 	}
 	return err
+}
+
+func showJSON(a *cli.App, shown workspace.Shown) error {
+	switch {
+	case shown.Artifact != nil:
+		return a.JSON(*shown.Artifact)
+	case shown.Session != nil:
+		return a.JSON(*shown.Session)
+	}
+	return a.JSONList("stages", *shown.Issue)
 }
 
 func showArtifact(a *cli.App, art handoff.Artifact) {
@@ -210,7 +220,7 @@ func showHistory(ctx context.Context, a *cli.App, w *workspace.Workspace, ref st
 		return err
 	}
 	if a.AsJSON {
-		return a.JSON(history)
+		return a.JSONList("artifacts", history)
 	}
 	return table.Revisions(history.Artifacts)
 }

@@ -19,8 +19,8 @@ func Encode(v any, indent string) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// WithFields returns the JSON object b with the fields of v, a struct, added at
-// the end. They replace members of b with the same name.
+// WithFields returns the JSON object b with the members of v, a struct or a map,
+// added at the end. They replace members of b with the same name.
 func WithFields(b []byte, v any) ([]byte, error) {
 	added, err := Encode(v, "")
 	if err != nil {

@@ -32,8 +32,10 @@ type App struct {
 	Backends []workspace.Backend
 
 	args      []string
-	workspace string // --workspace
-	streaming bool   // the answer is a stream of JSON objects
+	workspace string   // --workspace
+	streaming bool     // the answer is a stream of JSON objects
+	fields    []string // --fields
+	selecting bool     // --fields was given
 }
 
 // A Command is one command of the command line. It is constructed when it is
@@ -134,6 +136,7 @@ func (a *App) root(commands []Command, args []string) *cobra.Command {
 		}
 		return UnknownCommand(root, args[0])
 	}
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return a.checkOutput(c) }
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "use the workspace in this `directory`")

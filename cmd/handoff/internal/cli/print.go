@@ -15,8 +15,16 @@ import (
 	"github.com/agent-handoff/handoff/internal/lineage"
 )
 
-// JSON prints the answer of a command as one indented JSON object.
+// JSON prints the answer of a command as one indented JSON object, or the fields
+// of it that --fields selects.
 func (a *App) JSON(v any) error {
+	if a.selecting {
+		if err := a.checkFields(v); err != nil {
+			return err
+		}
+		b, err := a.selectFields(v)
+		return a.line(b, err)
+	}
 	b, err := handoff.EncodeJSONIndent(v)
 	return a.line(b, err)
 }

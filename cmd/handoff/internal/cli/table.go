@@ -38,13 +38,14 @@ type Table struct {
 	wide    bool
 }
 
-// NewTable gives a command the flags --columns and --wide. The columns are those
-// of the tables that it prints.
+// NewTable gives a command the flags of lists: --columns, --wide and --fields. The
+// columns are those of the tables that it prints.
 func (a *App) NewTable(c *cobra.Command, columns ...[]Column) *Table {
 	t := &Table{app: a, command: c}
 	c.Flags().StringSliceVar(&t.names, "columns", nil, "show only these `columns`, separated by commas")
 	c.Flags().BoolVar(&t.wide, "wide", false, "do not fit the table to the terminal: show all columns and uncut text")
-	GroupFlags(c, outputFlags, "columns", "wide")
+	c.Flags().StringSliceVar(&a.fields, "fields", nil, "with --json, print only these `fields` of each item, separated by commas")
+	GroupFlags(c, outputFlags, "columns", "wide", "fields")
 	var names []string
 	for _, name := range columnNames(slices.Concat(columns...)) {
 		if !slices.Contains(names, name) {

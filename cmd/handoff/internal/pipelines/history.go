@@ -28,7 +28,7 @@ listed too. Archived runs are found.`,
 			if err != nil {
 				return err
 			}
-			return a.list(h, table, attemptColumns, a.attempts(h.Attempts))
+			return a.list("attempts", h, table, attemptColumns, a.attempts(h.Attempts))
 		})
 	}
 	return c

@@ -103,7 +103,7 @@ func lessonsListCommand(a *app) *cobra.Command {
 			for i, l := range list.Lessons {
 				rows[i] = lessonRow(l)
 			}
-			return a.list(list, table, lessonColumns, rows)
+			return a.list("lessons", list, table, lessonColumns, rows)
 		})
 	}
 	return c
@@ -142,7 +142,7 @@ exit code is 1 if there is no match.`,
 			for i, m := range found.Matches {
 				rows[i] = append([]string{fmt.Sprintf("%.0f%%", m.Score*100)}, lessonRow(m.Lesson)...)
 			}
-			if err := a.list(found, table, matchColumns, rows); err != nil || len(rows) > 0 {
+			if err := a.list("matches", found, table, matchColumns, rows); err != nil || len(rows) > 0 {
 				return err
 			}
 			return cli.ErrNo

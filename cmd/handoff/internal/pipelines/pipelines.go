@@ -101,10 +101,10 @@ func (a *app) answer(ok bool, v any, do func()) error {
 	return cli.ErrNo
 }
 
-// list prints a list, as JSON or as a table.
-func (a *app) list(v any, table *cli.Table, columns []cli.Column, rows [][]string) error {
+// list prints an answer with a list, as JSON or as a table.
+func (a *app) list(name string, answer any, table *cli.Table, columns []cli.Column, rows [][]string) error {
 	if a.AsJSON {
-		return a.JSON(v)
+		return a.JSONList(name, answer)
 	}
 	return table.Print(columns, rows)
 }

@@ -63,7 +63,7 @@ func (a *app) trace(t workspace.PipelineTrace, table *cli.Table) error {
 		}
 		rows = append(rows, []string{s.Stage, strconv.Itoa(s.Attempt), s.Agent, s.Result, started, took, s.Artifact})
 	}
-	if err := a.list(t, table, traceColumns, rows); err != nil || a.AsJSON {
+	if err := a.list("stages", t, table, traceColumns, rows); err != nil || a.AsJSON {
 		return err
 	}
 	for _, stage := range cli.SortedKeys(t.Retries) {

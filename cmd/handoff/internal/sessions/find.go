@@ -45,7 +45,7 @@ func findCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			if a.AsJSON {
-				return a.JSON(page)
+				return a.JSONList("sessions", page)
 			}
 			rows := make([][]string, len(page.Sessions))
 			for i, s := range page.Sessions {
