@@ -134,7 +134,12 @@ type ArtifactQuery struct {
 	Status          Status
 	IncludeInactive bool
 
-	IDPrefix string
+	IDPrefix, IDSuffix string
+
+	// Paths selects by the path in the record, or by one that this path was moved
+	// to. The artifact must have one of the paths.
+	Paths []string
+
 	Family   string // the ID of any artifact of the family
 	Parent   string // an ID in the Parents of the artifact
 

@@ -156,12 +156,16 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 		Since: moment("since"), Until: moment("until"), IncludeInactive: rapid.Bool().Draw(t, "hidden"),
 		Status:   handoff.Status(pick("status", "active", "superseded", "withdrawn")),
 		IDPrefix: pick("prefix", "art_", "art_0000000000000000000000001", "rec_", "art_00000000000000000000000003", "z"),
+		IDSuffix: pick("suffix", "1", "12", "000012", "0000000003", "z"),
 		Family:   id("family"), Parent: id("parent"),
 		Limit: rapid.IntRange(0, 4).Draw(t, "limit"),
 	}
 	if rapid.IntRange(0, 2).Draw(t, "by producer") == 0 {
 		slot := rapid.SampledFrom([]string{"session", "run", "agent", "harness", "tool-call", "turn", "parent-work", "parent_work"}).Draw(t, "slot")
 		q.Producer = map[string]string{slot: rapid.SampledFrom([]string{"", "s1", "run1", "builder", "codex", "t1"}).Draw(t, "slot value")}
+	}
+	if rapid.IntRange(0, 4).Draw(t, "by path") == 0 {
+		q.Paths = rapid.SliceOfN(rapid.SampledFrom([]string{"a.md", "b.md", "c.md", "d.md"}), 0, 2).Draw(t, "paths")
 	}
 	if rapid.IntRange(0, 3).Draw(t, "paged") == 0 {
 		q.Cursor = rapid.SampledFrom([]string{handoff.NewCursor(handoff.Seq(len(records)/2 + 1)), "c1", "never"}).Draw(t, "cursor")

@@ -38,9 +38,8 @@
 // # Callers, paths and refs
 //
 // Operations take what a caller has. A path is resolved against Caller.Dir. A
-// ref names an artifact: its ID, an unambiguous prefix of its ID, run/name, or a
-// name, which is searched in the caller's own run, then in its session, then
-// everywhere. [Workspace.Resolve] states the rules.
+// ref names an artifact: by its ID or a part of it, a name, a path or a channel.
+// [Workspace.Resolve] states the rules.
 //
 // # Errors
 //

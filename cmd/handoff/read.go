@@ -28,8 +28,8 @@ func readCommand(a *cli.App) *cobra.Command {
 		GroupID: cli.Find,
 		Long: `Read prints the content of an artifact as it was published: from its file, or,
 if that has changed or is gone, from the kept copy, which it reports on standard
-error. REF is an ID, an unambiguous prefix of one, run/name, or a name. A name
-is searched in your run, then in your session, then everywhere.
+error. REF is an ID or part of one, run/name, a name, a path, or CHANNEL:latest;
+see handoff show --help.
 
 --offset and --limit select lines, or bytes with --bytes; --json adds the offset
 of the next page and the total.

@@ -26,9 +26,13 @@ func showCommand(a *cli.App) *cobra.Command {
 		Aliases: []string{"get"},
 		Short:   "Show an artifact, session or issue: metadata, location, status",
 		GroupID: cli.Find,
-		Long: `Show prints the metadata, location and status of an artifact. REF is an ID, an
-unambiguous prefix of one, run/name, or a name. The content is not printed: open
-the file at the path, or use handoff read.
+		Long: `Show prints the metadata, location and status of an artifact. The content is not
+printed: open the file at the path, or use handoff read.
+
+REF is, in this order: an ID; run/name, or a name, which is searched in your
+run, then in your session, then everywhere; the path of a published file, for
+its newest artifact; CHANNEL:latest; at least 6 characters of the start or end
+of an ID. The first of these with a match decides.
 
 For the ID of a session or run, show prints its names, status and outputs, and
 with --files what is in its folder. For an issue, it prints the stages of its

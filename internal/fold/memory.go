@@ -169,12 +169,16 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 	if a, ok := m.tables.artifacts[q.Family]; ok {
 		family = a.Family
 	}
+	paths, err := RecordedPaths(&m.tables, q.Paths)
+	if err != nil {
+		return handoff.ArtifactPage{}, err
+	}
 	candidates := m.tables.order
 	if a := m.tables.artifacts[q.IDPrefix]; a.known() {
 		candidates = []*ArtifactState{a}
 	}
 	for _, a := range slices.Backward(candidates) {
-		if !selects(q, a.Record, a.Published) || q.Family != "" && a.Family != family {
+		if !selects(q, a.Record, a.Published) || q.Family != "" && a.Family != family || q.Paths != nil && !slices.Contains(paths, a.Published.Path) {
 			continue
 		}
 		if !shows(q, a.Status()) {

@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"io/fs"
 	"path"
+	"slices"
 
 	"github.com/agent-handoff/handoff"
 )
 
-// moveSpace is the space of pointers from a path to the moves from that path, in
-// the order of the log. The pointer "" is set once there is any move.
-const moveSpace = "moved"
+// The spaces of pointers of moves.
+const (
+	moveSpace   = "moved"   // by path: the moves from it, in the order of the log; "" is set once there is any
+	originSpace = "origins" // by path: the paths from which something was moved to it
+)
 
 // A move is one PathMoved in the pointers of a store.
 type move struct {
@@ -33,8 +36,56 @@ func foldMoved(k Keeper, r handoff.Record, f *handoff.PathMoved) error {
 	if err := k.PutPointer(moveSpace, f.From, string(b)); err != nil {
 		return err
 	}
+	origins, err := originsOf(k, f.To)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(origins, f.From) {
+		if b, err = handoff.EncodeJSON(append(origins, f.From)); err != nil {
+			return err
+		}
+		if err := k.PutPointer(originSpace, f.To, string(b)); err != nil {
+			return err
+		}
+	}
 	return k.PutPointer(moveSpace, "", "any")
 }
+
+func originsOf(s Store, name string) ([]string, error) {
+	text, err := s.Pointer(originSpace, name)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	var origins []string
+	return origins, json.Unmarshal([]byte(text), &origins)
+}
+
+// RecordedPaths returns the paths and every path from which a file may have been
+// moved to one of them.
+func RecordedPaths(s Store, paths []string) ([]string, error) {
+	paths = slices.Clone(paths)
+	if moved, err := s.Pointer(moveSpace, ""); err != nil || moved == "" {
+		return paths, err
+	}
+	for i := 0; i < len(paths) && i < maxOrigins; i++ {
+		for at := paths[i]; at != "." && at != "/"; at = path.Dir(at) {
+			origins, err := originsOf(s, at)
+			if err != nil {
+				return nil, err
+			}
+			for _, from := range origins {
+				if was := from + paths[i][len(at):]; !slices.Contains(paths, was) {
+					paths = append(paths, was)
+				}
+			}
+		}
+	}
+	return paths, nil
+}
+
+// maxOrigins limits the search for earlier paths: moves of directories into each
+// other have no end of them.
+const maxOrigins = 1000
 
 func movesFrom(s Store, name string) ([]move, error) {
 	text, err := s.Pointer(moveSpace, name)

@@ -21,7 +21,7 @@ func selects(q handoff.ArtifactQuery, r handoff.Record, p *handoff.ArtifactPubli
 		q.Parent != "" && !slices.Contains(p.Parents, q.Parent),
 		!q.Since.IsZero() && r.CreatedAt.Before(q.Since),
 		!q.Until.IsZero() && !r.CreatedAt.Before(q.Until),
-		!strings.HasPrefix(r.ID, q.IDPrefix):
+		!strings.HasPrefix(r.ID, q.IDPrefix), !strings.HasSuffix(r.ID, q.IDSuffix):
 		return false
 	}
 	for slot, want := range q.Producer {

@@ -29,6 +29,7 @@ var layers = map[string]int{
 	"internal/jsonl":      0,
 	"internal/durable":    0,
 	"internal/plainfile":  0,
+	"internal/nearest":    0,
 
 	".": 1,
 
@@ -47,6 +48,7 @@ var layers = map[string]int{
 	"thread/*":                 3,
 	"internal/pipeline/gate":   3,
 	"internal/pipeline/folder": 3,
+	"internal/refs":            3,
 
 	"internal/localstate":       4,
 	"internal/pipeline":         4,

@@ -43,13 +43,13 @@ func ExampleWriter_Write() {
 		fmt.Println(written.Namespace+"/"+written.Name, "is in", written.Path)
 	}
 
-	own, err := names.Find(ctx, w.Hub(), scope("scout-1"), "context.md")
+	own, err := resolver(w.Hub(), scope("scout-1")).Find(ctx, "context.md")
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = names.Find(ctx, w.Hub(), scope(""), "context.md")
+	_, err = resolver(w.Hub(), scope("")).Find(ctx, "context.md")
 	fmt.Println(err)
-	last, err := names.Latest(ctx, w.Hub(), scope(""), "context.md")
+	last, err := resolver(w.Hub(), scope("")).Latest(ctx, "context.md")
 	if err != nil {
 		log.Fatal(err)
 	}

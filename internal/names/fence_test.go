@@ -68,7 +68,7 @@ func (f *fence) write(run, name, text string) error {
 
 // read returns what run-1 gets under a ref.
 func (f *fence) read(ref string) (string, error) {
-	found, err := names.Latest(f.Context(), f.w.Hub(), f.scope, ref)
+	found, err := resolver(f.w.Hub(), f.scope).Latest(f.Context(), ref)
 	if err != nil {
 		return "", err
 	}

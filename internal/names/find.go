@@ -2,8 +2,6 @@ package names
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,44 +57,12 @@ func (c Candidate) Open() (*os.File, error) {
 	return nil, notPlainError{c.File}
 }
 
-// Find returns the artifact that a ref matches in a scope. A ref is an artifact
-// ID, run/name, or a name. A name is searched in the scope's own namespace,
-// then in the namespaces of its session, then in all. The first of these that
-// has the name must have it only once.
+// Candidates returns what a ref matches in a scope. A ref is run/name, or a name.
+// A name is searched in the scope's own namespace, then in the namespaces of its
+// session, then in all; the first of these that has the name decides.
 //
-// Error kinds: NotFound, Conflict (several match; the hint lists them).
-func Find(ctx context.Context, reader handoff.Reader, scope Scope, ref string) (Candidate, error) {
-	all, err := Candidates(ctx, reader, scope, ref)
-	switch {
-	case err != nil:
-		return Candidate{}, err
-	case len(all) == 1:
-		return all[0], nil
-	}
-	hint := "use one of these refs:"
-	for _, c := range all[:min(len(all), 6)] {
-		hint += " " + c.Ref()
-	}
-	return Candidate{}, &handoff.Error{Op: "find", Name: ref, Kind: handoff.Conflict,
-		Err: fmt.Errorf("ambiguous name: %d artifacts match", len(all)), Hint: handoff.Advice(hint)}
-}
-
-// Latest is Find, but returns the newest match in log order if several match.
-func Latest(ctx context.Context, reader handoff.Reader, scope Scope, ref string) (Candidate, error) {
-	all, err := Candidates(ctx, reader, scope, ref)
-	if err != nil {
-		return Candidate{}, err
-	}
-	return slices.MaxFunc(all, func(a, b Candidate) int { return int(a.Seq - b.Seq) }), nil
-}
-
-// Candidates returns everything that a ref matches, at least one. Error kind:
-// NotFound.
+// Error kind: Invalid.
 func Candidates(ctx context.Context, reader handoff.Reader, scope Scope, ref string) ([]Candidate, error) {
-	if handoff.IsArtifactID(ref) {
-		a, err := reader.Artifact(ctx, ref)
-		return []Candidate{{Artifact: a}}, err
-	}
 	name, err := Clean(ref)
 	if err != nil {
 		return nil, err
@@ -109,12 +75,7 @@ func Candidates(ctx context.Context, reader handoff.Reader, scope Scope, ref str
 	if err != nil {
 		return nil, err
 	}
-	bare := nearest(scope, append(heads, unrecorded(scope, "*", name, heads)...))
-	if all := append(qualified, bare...); len(all) > 0 {
-		return all, nil
-	}
-	return nil, &handoff.Error{Op: "find", Name: ref, Kind: handoff.NotFound, Err: errors.New("no such artifact"),
-		Hint: handoff.Suggest("list the artifacts", handoff.ActionList)}
+	return append(qualified, nearest(scope, append(heads, unrecorded(scope, "*", name, heads)...))...), nil
 }
 
 // inNamespace returns the candidates for ref as run/name.

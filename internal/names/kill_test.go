@@ -433,7 +433,7 @@ func checkNextWrite(t *testing.T, dir, run, name string) {
 		if got, err := os.ReadFile(file(dir, run, name)); err != nil || string(got) != text {
 			t.Errorf("file of the name = %q, %v, want %q", got, err, text)
 		}
-		if a, err := names.Find(t.Context(), w.Hub(), scopeOf(dir, run), name); err != nil || a.ID != written.ID {
+		if a, err := resolver(w.Hub(), scopeOf(dir, run)).Find(t.Context(), name); err != nil || a.ID != written.ID {
 			t.Errorf("newest revision = %s, %v, want %s", a.ID, err, written.ID)
 		}
 	}

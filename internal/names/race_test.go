@@ -80,7 +80,7 @@ func (b pausedBodies) Open(ctx context.Context, d handoff.Digest) (io.ReadSeekCl
 func checkHead(t *testing.T, dir, want string) {
 	t.Helper()
 	w := open(t, dir)
-	head, err := names.Find(t.Context(), w.Hub(), scopeOf(dir, "run-1"), "context.md")
+	head, err := resolver(w.Hub(), scopeOf(dir, "run-1")).Find(t.Context(), "context.md")
 	must(t, err)
 	body, err := w.Hub().Open(t.Context(), head.ID)
 	must(t, err)
@@ -142,7 +142,7 @@ func TestUnrecordedSibling(t *testing.T) {
 	sibling := file(dir, "run-2", "notes.md")
 	must(t, os.MkdirAll(filepath.Dir(sibling), 0o755))
 	must(t, os.WriteFile(sibling, []byte("unrecorded"), 0o644))
-	if c, err := names.Find(t.Context(), w.Hub(), scopeOf(dir, "run-1"), "notes.md"); err != nil || c.File != sibling {
+	if c, err := resolver(w.Hub(), scopeOf(dir, "run-1")).Find(t.Context(), "notes.md"); err != nil || c.File != sibling {
 		t.Errorf("Find(notes.md) = %s %q, %v, want the sibling's file", c.Ref(), c.File, err)
 	}
 }
@@ -171,11 +171,11 @@ func TestSessionDirectoryOutside(t *testing.T) {
 		if _, err := os.Lstat(filepath.Join(filepath.Dir(found), "x.md")); err == nil {
 			t.Errorf("a file was written in %s", dir)
 		}
-		if c, err := names.Find(t.Context(), w.Hub(), scope, "found.md"); !errors.Is(err, handoff.NotFound) {
+		if c, err := resolver(w.Hub(), scope).Find(t.Context(), "found.md"); !errors.Is(err, handoff.NotFound) {
 			t.Errorf("Find in session directory %s = %q, %v, want NotFound", dir, c.File, err)
 		}
 		scope.Within = ""
-		if c, err := names.Find(t.Context(), w.Hub(), scope, "found.md"); err != nil || c.File != filepath.Join(filepath.Clean(dir), "artifacts", "run-1", "found.md") {
+		if c, err := resolver(w.Hub(), scope).Find(t.Context(), "found.md"); err != nil || c.File != filepath.Join(filepath.Clean(dir), "artifacts", "run-1", "found.md") {
 			t.Errorf("Find in session directory %s without bound = %q, %v", dir, c.File, err)
 		}
 	}
@@ -191,7 +191,7 @@ func TestLeafReplaced(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Dir(notes), 0o755))
 	must(t, os.WriteFile(notes, []byte("notes"), 0o644))
 	must(t, os.WriteFile(private, []byte(secret), 0o644))
-	c, err := names.Find(t.Context(), w.Hub(), scopeOf(dir, "run-1"), "run-2/notes.md")
+	c, err := resolver(w.Hub(), scopeOf(dir, "run-1")).Find(t.Context(), "run-2/notes.md")
 	must(t, err)
 	if f, err := c.Open(); err != nil {
 		t.Errorf("Open before the replacement: %v", err)

@@ -9,7 +9,13 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/internal/refs"
 )
+
+// resolver resolves refs of a scope, without paths.
+func resolver(reader handoff.Reader, scope names.Scope) refs.Resolver {
+	return refs.Resolver{Reader: reader, Scope: scope, Dir: "/", File: func(handoff.Artifact) string { return "" }}
+}
 
 // TestConcurrentWriters writes one name through many workspaces at once: every
 // write makes one revision, none is mistaken for an edit, and the file ends up
@@ -38,7 +44,7 @@ func TestConcurrentWriters(t *testing.T) {
 	if err != nil || len(revisions) != writers*each {
 		t.Errorf("%d revisions, %v, want %d", len(revisions), err, writers*each)
 	}
-	head, err := names.Find(t.Context(), w.Hub(), scopeOf(dir, "run-1"), "context.md")
+	head, err := resolver(w.Hub(), scopeOf(dir, "run-1")).Find(t.Context(), "context.md")
 	must(t, err)
 	if got, err := os.ReadFile(file(dir, "run-1", "context.md")); err != nil || string(got) != head.Title {
 		t.Errorf("file = %q, %v, want %q", got, err, head.Title)

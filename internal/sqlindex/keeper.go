@@ -217,7 +217,7 @@ var insertArtifact = `INSERT INTO artifacts (seq, id, record, state, sum, family
 // columnsOf returns the values of an artifact's columns, in their order.
 func columnsOf(a *fold.ArtifactState) []any {
 	p := a.Published
-	values := []any{orNull(p.Channel), orNull(p.Kind), orNull(p.Name), orNull(p.Namespace), orNull(p.Key)}
+	values := []any{orNull(p.Channel), orNull(p.Kind), orNull(p.Name), orNull(p.Namespace), orNull(p.Key), orNull(p.Path)}
 	for _, column := range columnSlots {
 		values = append(values, orNull(a.Record.Producer.Slot(slotName(column))))
 	}

@@ -192,6 +192,13 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 		w = w.and("a.family = (SELECT family FROM artifacts WHERE id = ?)", q.Family)
 		w.equals = true
 	}
+	w, err := w.paths(s, q.Paths)
+	if err != nil {
+		return w, err
+	}
+	if q.IDSuffix != "" {
+		w = w.suffix(q.IDSuffix)
+	}
 	if q.IDPrefix == "" {
 		return w, nil
 	}
@@ -205,6 +212,30 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	}
 	const last = "\xff" // sorts after every character
 	return w.and("a.id >= ? AND a.id < ?", q.IDPrefix, q.IDPrefix+last), nil
+}
+
+// paths selects artifacts by their path, also before moves, unless paths is nil.
+func (w clause) paths(s *store, paths []string) (clause, error) {
+	if paths == nil {
+		return w, nil
+	}
+	paths, err := fold.RecordedPaths(s, paths)
+	if err != nil {
+		return w, err
+	}
+	list, err := encode(paths)
+	w.narrow, w.times = true, false
+	return w.and("a.path IN (SELECT value FROM json_each(?))", list), err
+}
+
+// suffix selects artifacts by the end of their ID.
+func (w clause) suffix(text string) clause {
+	w.times = false
+	if len(text) >= suffixLength {
+		w.narrow = true
+		w = w.and(suffixOfID+" = ?", text[len(text)-suffixLength:])
+	}
+	return w.and("substr(a.id, -length(?)) = ?", text, text)
 }
 
 func (w clause) slot(slot, value string) clause {

@@ -12,7 +12,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 7
+const version = 8
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
@@ -25,6 +25,7 @@ var schema = []string{
 	`CREATE TABLE artifacts (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, record BLOB, state TEXT, sum INTEGER,
 		family TEXT, status TEXT, created INTEGER, ` + strings.Join(columns, " TEXT, ") + ` TEXT)`,
 	`CREATE UNIQUE INDEX by_id ON artifacts (id)`,
+	`CREATE INDEX by_suffix ON artifacts (` + suffixOfID + `)`,
 	`CREATE INDEX by_status ON artifacts (status)`,
 	`CREATE INDEX by_family ON artifacts (family, status)`,
 	`CREATE INDEX by_created ON artifacts (created, status)`,
@@ -68,11 +69,18 @@ var schema = []string{
 	`CREATE VIRTUAL TABLE texts USING fts5 (title, summary, name, tags, body, tokenize = "unicode61 remove_diacritics 2")`,
 }
 
+// suffixOfID is the part of an ID that suffixes are searched by, which has an
+// index. Its length is that of the shortest suffix that is a ref.
+const (
+	suffixOfID   = "substr(id, -6)"
+	suffixLength = 6
+)
+
 // columns contain what queries select artifacts by, one value each, NULL for
 // none. The first are fields of the record, the others slots of its producer.
 // Slots that are rarely queried are labels.
 var (
-	columns     = append([]string{"channel", "kind", "name", "namespace", "key"}, columnSlots...)
+	columns     = append([]string{"channel", "kind", "name", "namespace", "key", "path"}, columnSlots...)
 	columnSlots = []string{"harness", "agent", "session", "run", "operation", "task", "work", "parent_work", "thread"}
 	labelSlots  = []string{"parent-session", "tool-call"}
 )

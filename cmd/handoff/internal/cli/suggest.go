@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/nearest"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -19,7 +20,7 @@ func UnknownCommand(parent *cobra.Command, name string) error {
 	}
 	parent.SuggestionsMinimumDistance = 2
 	near := slices.DeleteFunc(parent.SuggestionsFor(name), func(c string) bool {
-		return !strings.HasPrefix(c, name) && 2*distance(c, name) >= len(name) // as different as any two short words
+		return !strings.HasPrefix(c, name) && 2*nearest.Distance(c, name) >= len(name) // as different as any two short words
 	})
 	if len(near) > 0 {
 		hint = handoff.Advice("did you mean " + strings.Join(near[:min(len(near), 3)], ", ") + "?")
@@ -36,29 +37,9 @@ func op(c *cobra.Command) string {
 func nearestFlag(c *cobra.Command, name string) string {
 	best, least := "", 3
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if d := distance(name, f.Name); d < least || strings.HasPrefix(f.Name, name) && best == "" {
+		if d := nearest.Distance(name, f.Name); d < least || strings.HasPrefix(f.Name, name) && best == "" {
 			best, least = f.Name, d
 		}
 	})
 	return best
-}
-
-// distance is the number of single characters by which two words differ.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }
