@@ -103,3 +103,17 @@ func (w *Workspace) tidyIsDue() bool {
 	w.tidied = now
 	return true
 }
+
+// ProducerFromMeta returns what the _meta of a tool call over the Model Context
+// Protocol says about its caller; client is the name in the client's info. The
+// rest is unknown.
+func ProducerFromMeta(client string, meta map[string]any) handoff.Producer {
+	return config.MetaIdentity(client, meta)
+}
+
+// Contains reports whether a directory, absolute, belongs to the workspace: it is
+// in it or in another worktree of its repository.
+func (w *Workspace) Contains(dir string) bool {
+	found, err := config.Find(dir, func(string) string { return "" })
+	return err == nil && found.Runtime == w.dirs.Runtime
+}

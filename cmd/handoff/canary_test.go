@@ -82,9 +82,10 @@ func (c *console) ok(args ...string) string {
 	return out
 }
 
-// contentCommands print what was asked for: content. The demo brings bodies of
+// contentCommands print what was asked for: content. (The tools of mcp and serve
+// have a test of their own: TestNoBodies.) The demo brings bodies of
 // its own.
-var contentCommands = []string{"demo", "read", "search", "thread"}
+var contentCommands = []string{"demo", "mcp", "read", "search", "serve", "thread"}
 
 // TestCanary checks that no byte of a body leaves handoff: not in what any
 // command prints, nor in any file that it writes but the body itself.

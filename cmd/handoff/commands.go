@@ -25,6 +25,8 @@ var commands = slices.Concat(
 	pipelines.Commands,
 	[]cli.Command{
 		cli.NewPrimary(threadCommand, "thread"),
+		cli.NewPrimary(serveCommand, "serve"),
+		cli.NewCommand(mcpCommand, "mcp"),
 		cli.NewPrimary(demoCommand, "demo"),
 		cli.NewCommand(checkCommand, "check"),
 		cli.NewCommand(gcCommand, "gc"),

@@ -75,7 +75,7 @@ func fits(t *testing.T, name, text string) {
 
 // valueNames are the nouns that stand for the values of flags.
 var valueNames = []string{
-	"agent", "branch", "channel", "columns", "commit", "count", "cursor", "date", "day", "directory", "duration", "edition", "field=value", "fields", "file", "format", "ID", "issue", "key",
+	"address", "agent", "branch", "channel", "columns", "commit", "count", "cursor", "date", "day", "directory", "duration", "edition", "field=value", "fields", "file", "format", "ID", "issue", "key",
 	"key=value", "kind", "level", "line", "name", "number", "path", "pattern", "policy", "position", "program", "ref", "regexp", "scope", "sequence", "size", "stage", "status", "tag", "text",
 	"time", "title", "type", "URI", "UUID",
 }

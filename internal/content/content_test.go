@@ -157,22 +157,30 @@ func TestUnpackStaysInside(t *testing.T) {
 func TestPages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "\n", "line\n", "\r\n", "ü", "\x00"})).Draw(t, "text"), "")
-		span := content.Span{Limit: rapid.Int64Range(1, 9).Draw(t, "limit"), Bytes: rapid.Bool().Draw(t, "bytes")}
+		span := content.Span{Limit: rapid.Int64Range(1, 9).Draw(t, "limit"), Bytes: rapid.Bool().Draw(t, "bytes"), Size: rapid.Int64Range(0, 9).Draw(t, "size")}
 		total := int64(len(text))
 		if !span.Bytes {
 			total = int64(len(slices.Collect(strings.Lines(text))))
 		}
 		var got bytes.Buffer
 		for {
+			before := got.Len()
 			page, err := content.CopyPage(&got, strings.NewReader(text), span)
+			if rest := text[got.Len():]; errors.Is(err, handoff.Invalid) && !span.Bytes && span.Size > 0 &&
+				int64(strings.IndexByte(rest+"\n", '\n')) >= span.Size {
+				return // the line does not fit
+			}
 			if err != nil || page.Total != total {
 				t.Fatalf("CopyPage(%+v) = %+v, %v, want a total of %d", span, page, err, total)
 			}
 			if page.Next == 0 {
 				break
 			}
-			if page.Next != span.Offset+span.Limit {
+			if page.Next != span.Offset+span.Limit && (span.Size == 0 || page.Next <= span.Offset || page.Next > span.Offset+span.Limit) {
 				t.Fatalf("CopyPage(%+v): next is %d", span, page.Next)
+			}
+			if page.Next > span.Offset+span.Limit || span.Size > 0 && !span.Bytes && int64(got.Len()-before) > span.Size {
+				t.Fatalf("CopyPage(%+v): %d bytes, next is %d", span, got.Len()-before, page.Next)
 			}
 			span.Offset = page.Next
 		}

@@ -3,6 +3,7 @@ package content
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/agent-handoff/handoff"
@@ -13,6 +14,7 @@ type Span struct {
 	Offset int64
 	Limit  int64 // 0 for everything after Offset
 	Bytes  bool  // Offset and Limit are in bytes, not lines
+	Size   int64 // of lines, at most so many bytes; 0 for no limit
 }
 
 // A Page describes a part that was copied, in the unit of its span.
@@ -53,39 +55,88 @@ func copyBytes(w io.Writer, r io.ReadSeeker, s Span) (Page, error) {
 }
 
 func copyLines(w io.Writer, r io.Reader, s Span) (Page, error) {
-	buf := make([]byte, 64<<10)
-	line, open := int64(0), false // open: the last line has no newline so far
-	for {
-		n, err := r.Read(buf)
-		for rest := buf[:n]; len(rest) > 0; {
-			part, ends := rest, bytes.IndexByte(rest, '\n')
-			if ends >= 0 {
-				part = rest[:ends+1]
-			}
-			rest = rest[len(part):]
-			if s.contains(line) {
-				if _, err := w.Write(part); err != nil {
-					return Page{}, err
-				}
-			}
-			if open = ends < 0; !open {
-				line++
+	lines := NewLines(w, s)
+	if _, err := io.Copy(lines, r); err != nil {
+		return Page{}, err
+	}
+	return lines.Page()
+}
+
+// Lines is a writer that passes on the lines of a span and counts all of them.
+type Lines struct {
+	to   io.Writer
+	span Span
+	line int64 // complete lines so far
+	open bool  // the last line has no newline so far
+
+	size    int64  // bytes passed on
+	part    []byte // of the last line, if the span has a Size
+	tooLong bool   // the first line of the span exceeds its Size
+	full    int64  // the first line that Size left out, 0 for none
+}
+
+// NewLines returns a writer that passes on the lines of s, which is in lines.
+func NewLines(to io.Writer, s Span) *Lines { return &Lines{to: to, span: s} }
+
+func (l *Lines) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		part, ends := rest, bytes.IndexByte(rest, '\n')
+		if ends >= 0 {
+			part = rest[:ends+1]
+		}
+		rest = rest[len(part):]
+		if l.span.contains(l.line) && l.full == 0 {
+			if err := l.pass(part, ends >= 0); err != nil {
+				return 0, err
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return Page{}, err
+		if l.open = ends < 0; !l.open {
+			l.line++
 		}
 	}
-	if open {
-		line++
+	return len(p), nil
+}
+
+// pass writes a part of a line. With a Size it writes complete lines only.
+func (l *Lines) pass(part []byte, complete bool) error {
+	if l.span.Size == 0 {
+		_, err := l.to.Write(part)
+		return err
 	}
-	if s.Limit == 0 {
-		return s.page(line, line), nil
+	if l.size+int64(len(l.part)+len(part)) > l.span.Size {
+		l.full, l.tooLong, l.part = max(l.line, 1), l.line == l.span.Offset, nil
+		return nil
 	}
-	return s.page(s.Offset+s.Limit, line), nil
+	if l.part = append(l.part, part...); !complete {
+		return nil
+	}
+	return l.flush()
+}
+
+func (l *Lines) flush() error {
+	n, err := l.to.Write(l.part)
+	l.size, l.part = l.size+int64(n), l.part[:0]
+	return err
+}
+
+// Page ends the last line and returns what was passed on. Its kind is Invalid if
+// the first line alone exceeds the span's Size.
+func (l *Lines) Page() (Page, error) {
+	if l.tooLong {
+		return Page{}, &handoff.Error{Op: "read", Kind: handoff.Invalid, Err: fmt.Errorf("line %d has more than %d bytes", l.span.Offset, l.span.Size),
+			Hint: handoff.Advice("read it by bytes")}
+	}
+	total, end := l.line, l.span.Offset+l.span.Limit
+	if l.open {
+		total++
+	}
+	if l.span.Limit == 0 {
+		end = total
+	}
+	if l.full > 0 {
+		end = l.full
+	}
+	return l.span.page(end, total), l.flush()
 }
 
 func (s Span) contains(n int64) bool { return n >= s.Offset && (s.Limit == 0 || n-s.Offset < s.Limit) }

@@ -62,6 +62,7 @@ var layers = map[string]int{
 	"cmd/handoff/internal/cli":       7,
 	"cmd/handoff/internal/sessions":  8,
 	"cmd/handoff/internal/pipelines": 8,
+	"cmd/handoff/internal/mcp":       8,
 	"cmd/handoff":                    9,
 	"bench":                          9,
 }

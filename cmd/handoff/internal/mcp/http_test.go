@@ -1,0 +1,131 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const token = "a-token-for-tests-only"
+
+// withToken adds the token to the requests of a client.
+type withToken struct{}
+
+func (withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+token)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func serveHTTP(t *testing.T) (*fixture, *httptest.Server) {
+	t.Helper()
+	f := newFixture(t, func(o *mcp.Options) { o.Workspaces = []string{o.Dir} })
+	s := httptest.NewServer(f.server.Handler(token, []string{"127.0.0.1"}))
+	t.Cleanup(s.Close)
+	return f, s
+}
+
+func connectHTTP(t *testing.T, url, name string) *sdk.ClientSession {
+	t.Helper()
+	c := sdk.NewClient(&sdk.Implementation{Name: name, Version: "1"}, nil)
+	s, err := c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: withToken{}}}, nil)
+	must(t, err)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// TestRejectedRequests sends requests that another program or a web page could.
+func TestRejectedRequests(t *testing.T) {
+	_, server := serveHTTP(t)
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	for _, tt := range []struct {
+		name   string
+		change func(*http.Request)
+		want   int
+	}{
+		{"no token", func(r *http.Request) { r.Header.Del("Authorization") }, http.StatusUnauthorized},
+		{"an empty token", func(r *http.Request) { r.Header.Set("Authorization", "Bearer ") }, http.StatusUnauthorized},
+		{"another token", func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") }, http.StatusUnauthorized},
+		{"another host", func(r *http.Request) { r.Host = "evil.example" }, http.StatusForbidden},
+		{"another host with the port", func(r *http.Request) { r.Host = "evil.example:80" }, http.StatusForbidden},
+		{"another origin", func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, http.StatusForbidden},
+		{"an origin without a host", func(r *http.Request) { r.Header.Set("Origin", "null") }, http.StatusForbidden},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(ping))
+		must(t, err)
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		tt.change(r)
+		answer, err := http.DefaultClient.Do(r)
+		must(t, err)
+		answer.Body.Close()
+		if answer.StatusCode != tt.want {
+			t.Errorf("%s: status %d, want %d", tt.name, answer.StatusCode, tt.want)
+		}
+	}
+}
+
+// TestManyClients publishes from many clients at once: each record names its own.
+func TestManyClients(t *testing.T) {
+	clients, publishes := 32, 3
+	if os.Getenv("HANDOFF_LONG") != "" {
+		publishes = 100
+	}
+	f, server := serveHTTP(t)
+	f.env["CODEX_THREAD_ID"] = "of whoever started the server"
+	var all sync.WaitGroup
+	for n := range clients {
+		all.Go(func() {
+			s := connectHTTP(t, server.URL, "codex-mcp-client")
+			for i := range publishes {
+				answer, err := s.CallTool(context.Background(), &sdk.CallToolParams{
+					Name: "artifact_publish", Arguments: json.RawMessage(fmt.Sprintf(`{"content":"%d of %d","channel":"x","title":"%d"}`, i, n, n)),
+					Meta: map[string]any{"threadId": fmt.Sprint("thread-", n)},
+				})
+				if err != nil || answer.IsError {
+					t.Errorf("client %d: %v %v", n, err, answer)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	s, seen := connectHTTP(t, server.URL, "test"), 0
+	for cursor := ""; ; {
+		page := mustCall(t, s, "artifact_list", `{"limit":100,"cursor":"`+cursor+`"}`)
+		for _, a := range page.data["artifacts"].([]any) {
+			id, _ := a.(map[string]any)["id"].(string)
+			got := mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`)
+			if p := producer(t, got); p.Session != "thread-"+got.str("title") {
+				t.Fatalf("the record of client %s names %s", got.str("title"), p.Session)
+			}
+			seen++
+		}
+		if cursor = page.str("cursor"); cursor == "" {
+			break
+		}
+	}
+	if seen != clients*publishes {
+		t.Errorf("%d records, want %d", seen, clients*publishes)
+	}
+}
+
+// TestOtherWorkspace checks that only the workspaces named at the start are served.
+func TestOtherWorkspace(t *testing.T) {
+	_, server := serveHTTP(t)
+	other := newFixture(t)
+	s := connectHTTP(t, server.URL, "test")
+	if r := call(t, s, "artifact_list", `{"workspace":"`+other.dir+`"}`); !r.isErr {
+		t.Errorf("another workspace is served: %s", r.text)
+	}
+}

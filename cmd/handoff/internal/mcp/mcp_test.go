@@ -1,0 +1,543 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/mcp"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+// A fixture is a server for one workspace.
+type fixture struct {
+	t      testing.TB
+	dir    string // of the workspace
+	home   string
+	env    map[string]string
+	server *mcp.Server
+}
+
+// options change the options of a fixture's server.
+func newFixture(t testing.TB, change ...func(*mcp.Options)) *fixture {
+	t.Helper()
+	f := &fixture{t: t, dir: t.TempDir(), home: t.TempDir(), env: map[string]string{}}
+	f.dir, _ = filepath.EvalSymlinks(f.dir)
+	must(t, os.Mkdir(filepath.Join(f.dir, ".git"), 0o755))
+	getenv := func(name string) string { return f.env[name] }
+	f.env["HOME"] = f.home
+	o := mcp.Options{
+		Open: func(dir string) (*workspace.Workspace, error) {
+			return workspace.Open(dir, workspace.Options{Getenv: getenv})
+		},
+		Dir: f.dir, Getenv: getenv, Now: time.Now, Version: "test",
+		Threads: thread.NewSet(all.Drivers(), getenv, f.home),
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	f.server = mcp.New(o)
+	t.Cleanup(func() { must(t, f.server.Close()) })
+	return f
+}
+
+func (f *fixture) write(name, content string) string {
+	f.t.Helper()
+	file := filepath.Join(f.dir, name)
+	must(f.t, os.MkdirAll(filepath.Dir(file), 0o755))
+	must(f.t, os.WriteFile(file, []byte(content), 0o644))
+	return file
+}
+
+// connect returns a client in the name of an agent program.
+func (f *fixture) connect(name string, o *sdk.ClientOptions, roots ...string) *sdk.ClientSession {
+	f.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	serverEnd, clientEnd := sdk.NewInMemoryTransports()
+	ended := make(chan error, 1)
+	go func() { ended <- f.server.Run(ctx, serverEnd) }()
+	c := sdk.NewClient(&sdk.Implementation{Name: name, Version: "1"}, o)
+	for _, dir := range roots {
+		c.AddRoots(&sdk.Root{URI: "file://" + dir})
+	}
+	session, err := c.Connect(ctx, clientEnd, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	must(f.t, err)
+	f.t.Cleanup(func() { session.Close(); <-ended; cancel() })
+	return session
+}
+
+type result struct {
+	text  string
+	data  map[string]any
+	isErr bool
+}
+
+func (r result) str(name string) string { s, _ := r.data[name].(string); return s }
+
+// call calls a tool with arguments as JSON.
+func call(t testing.TB, s *sdk.ClientSession, tool, arguments string, meta ...map[string]any) result {
+	t.Helper()
+	p := &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)}
+	if len(meta) > 0 {
+		p.Meta = meta[0]
+	}
+	answer, err := s.CallTool(t.Context(), p)
+	if err != nil {
+		t.Fatalf("%s %s: %v", tool, arguments, err)
+	}
+	return resultOf(t, answer)
+}
+
+func resultOf(t testing.TB, answer *sdk.CallToolResult) result {
+	t.Helper()
+	r := result{isErr: answer.IsError}
+	for _, c := range answer.Content {
+		if text, ok := c.(*sdk.TextContent); ok {
+			r.text += text.Text
+		}
+	}
+	b, err := json.Marshal(answer.StructuredContent)
+	must(t, err)
+	must(t, json.Unmarshal(b, &r.data))
+	return r
+}
+
+// mustCall is call for a tool that must succeed.
+func mustCall(t testing.TB, s *sdk.ClientSession, tool, arguments string, meta ...map[string]any) result {
+	t.Helper()
+	r := call(t, s, tool, arguments, meta...)
+	if r.isErr {
+		t.Fatalf("%s %s: %s", tool, arguments, r.text)
+	}
+	return r
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestContract compares the tools with testdata/tools.json, so that a change of
+// the contract is visible in review, and bounds what it costs a client to keep
+// them in its context.
+func TestContract(t *testing.T) {
+	s := newFixture(t).connect("test", nil)
+	list, err := s.ListTools(t.Context(), nil)
+	must(t, err)
+	compact, err := json.Marshal(list.Tools)
+	must(t, err)
+	instructions := s.InitializeResult().Instructions
+	// A token of JSON and English has 4.3 bytes with public tokenizers; .ci counts
+	// tokens with one.
+	if size := len(compact) + len(instructions); size > 10_600 {
+		t.Errorf("tools and instructions have %d bytes, more than 2,500 tokens", size)
+	}
+	got, err := json.MarshalIndent(map[string]any{"instructions": instructions, "tools": list.Tools}, "", "  ")
+	must(t, err)
+	file := filepath.Join("testdata", "tools.json")
+	if *update {
+		must(t, os.MkdirAll("testdata", 0o755))
+		must(t, os.WriteFile(file, append(got, '\n'), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	must(t, err)
+	if string(want) != string(got)+"\n" {
+		t.Errorf("the tools differ from %s; after a review, run: go test ./cmd/handoff/internal/mcp -run TestContract -update", file)
+	}
+}
+
+// TestHandOver publishes as one agent, and finds, reads and revises as another.
+func TestHandOver(t *testing.T) {
+	f := newFixture(t)
+	f.write("design.md", "# Retry policy\n")
+	one, other := f.connect("codex-mcp-client", nil), f.connect("claude-code", nil)
+	published := mustCall(t, one, "artifact_publish", `{"path":"design.md","channel":"design","title":"Retry policy"}`)
+	id := published.str("id")
+	if !strings.Contains(published.text, id) {
+		t.Errorf("the text %q does not contain the ID %s", published.text, id)
+	}
+	list := mustCall(t, other, "artifact_list", `{"channel":"design"}`)
+	if !strings.Contains(list.text, id) || !strings.Contains(fmt.Sprint(list.data["artifacts"]), id) {
+		t.Errorf("the list %q does not contain %s", list.text, id)
+	}
+	if got := mustCall(t, other, "artifact_get", `{"ref":"`+id+`"}`); got.str("title") != "Retry policy" || strings.Contains(got.text, "# Retry") {
+		t.Errorf("artifact_get: %s %v", got.text, got.data)
+	}
+	f.write("design.md", "changed\n")
+	if got := mustCall(t, other, "read_artifact", `{"ref":"`+id+`"}`); got.str("content") != "# Retry policy\n" {
+		t.Errorf("read_artifact: %q, want the published bytes", got.str("content"))
+	}
+	revised := mustCall(t, other, "artifact_publish", `{"path":"design.md","channel":"design","replaces":["`+id+`"]}`)
+	if got := mustCall(t, one, "artifact_get", `{"ref":"`+id+`"}`); got.str("status") != "superseded" {
+		t.Errorf("status %s after %s replaced it, want superseded", got.str("status"), revised.str("id"))
+	}
+	if got := mustCall(t, one, "artifact_get", `{"ref":"`+id+`","history":true}`); len(got.data["artifacts"].([]any)) != 2 {
+		t.Errorf("history: %v", got.data)
+	}
+	if got := mustCall(t, one, "artifact_search", `{"query":"changed"}`); !strings.Contains(got.text, revised.str("id")) {
+		t.Errorf("artifact_search: %s", got.text)
+	}
+}
+
+// TestNames writes one name from two runs.
+func TestNames(t *testing.T) {
+	f := newFixture(t)
+	s := f.connect("test", nil)
+	for _, run := range []string{"r1", "r2"} {
+		mustCall(t, s, "write_artifact", `{"name":"context.md","content":"of `+run+`","run":"`+run+`"}`)
+	}
+	for _, run := range []string{"r1", "r2"} {
+		if got := mustCall(t, s, "read_artifact", `{"ref":"context.md","run":"`+run+`"}`); got.str("content") != "of "+run {
+			t.Errorf("%s reads %q", run, got.str("content"))
+		}
+	}
+	if got := call(t, s, "read_artifact", `{"ref":"context.md"}`); !got.isErr {
+		t.Errorf("an ambiguous name is read: %v", got.data)
+	}
+}
+
+// TestErrors checks that an error is a result that a model can act on.
+func TestErrors(t *testing.T) {
+	s := newFixture(t).connect("test", nil)
+	for _, tt := range []struct{ tool, arguments, kind, hint string }{
+		{"artifact_get", `{"ref":"art_01K00000000000000000000000"}`, "not found", "call artifact_list"},
+		{"artifact_publish", `{"path":"missing.md","channel":"x"}`, "not found", ""},
+		{"artifact_publish", `{"path":"../outside.md","channel":"x"}`, "invalid", ""},
+		{"artifact_publish", `{"channel":"x","content":"y","chanel":"z"}`, "invalid", "schema"},
+		{"artifact_publish", `{"path":7,"channel":"x"}`, "invalid", "schema"},
+		{"artifact_publish", `[1]`, "invalid", "schema"},
+		{"artifact_list", `{"workspace":"/etc"}`, "invalid", "ask the user"},
+		{"thread_read", `{"uri":"nonsense"}`, "", ""},
+		{"stage_next", `{"issue":"42"}`, "not found", ""},
+	} {
+		r := call(t, s, tt.tool, tt.arguments)
+		failure, _ := r.data["error"].(map[string]any)
+		kind, _ := failure["kind"].(string)
+		hint, _ := failure["hint"].(string)
+		if !r.isErr || tt.kind != "" && kind != tt.kind || !strings.Contains(hint, tt.hint) {
+			t.Errorf("%s %s: error %t, kind %q, hint %q, want %q with %q\n%s", tt.tool, tt.arguments, r.isErr, kind, hint, tt.kind, tt.hint, r.text)
+		}
+		if strings.Contains(r.text, "handoff ") || strings.Contains(r.text, "--") {
+			t.Errorf("%s %s: the error names a command line: %s", tt.tool, tt.arguments, r.text)
+		}
+	}
+}
+
+// TestListSize bounds a list of 50 refs.
+func TestListSize(t *testing.T) {
+	f := newFixture(t)
+	s := f.connect("test", nil)
+	for i := range 50 {
+		f.write(fmt.Sprintf("docs/report-%02d.md", i), "x")
+		mustCall(t, s, "artifact_publish", fmt.Sprintf(`{"path":"docs/report-%02d.md","channel":"analysis","title":"Report %02d"}`, i, i))
+	}
+	answer, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "artifact_list", Arguments: json.RawMessage(`{"limit":50}`)})
+	must(t, err)
+	b, err := json.Marshal(answer.StructuredContent)
+	must(t, err)
+	text := resultOf(t, answer).text
+	if len(b) > 6<<10 || len(text) > 6<<10 || strings.Count(text, "\n") != 49 {
+		t.Errorf("50 refs have %d bytes and %d bytes of text in %d lines", len(b), len(text), strings.Count(text, "\n")+1)
+	}
+}
+
+// TestPages reads a body page by page, in lines and in bytes.
+func TestPages(t *testing.T) {
+	f := newFixture(t)
+	s := f.connect("test", nil)
+	var text strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&text, "line %d of many\n", i)
+	}
+	f.write("long.txt", text.String())
+	f.write("wide.txt", strings.Repeat("x", 200<<10))
+	long := mustCall(t, s, "artifact_publish", `{"path":"long.txt","channel":"x"}`).str("id")
+	wide := mustCall(t, s, "artifact_publish", `{"path":"wide.txt","channel":"x"}`).str("id")
+	read := func(id, more string) (all string, calls int) {
+		for offset := 0.0; ; calls++ {
+			page := mustCall(t, s, "read_artifact", fmt.Sprintf(`{"ref":%q,"offset":%d%s}`, id, int64(offset), more))
+			if len(page.str("content")) > 64<<10 {
+				t.Fatalf("a page of %d bytes", len(page.str("content")))
+			}
+			all += page.str("content")
+			next, ok := page.data["next"].(float64)
+			if !ok {
+				return all, calls + 1
+			}
+			offset = next
+		}
+	}
+	if got, calls := read(long, ""); got != text.String() || calls != 6 {
+		t.Errorf("%d bytes in %d pages, want %d in 6", len(got), calls, text.Len())
+	}
+	if got, _ := read(wide, `,"bytes":true`); len(got) != 200<<10 {
+		t.Errorf("%d bytes, want %d", len(got), 200<<10)
+	}
+	if r := call(t, s, "read_artifact", `{"ref":"`+wide+`"}`); !r.isErr || !strings.Contains(r.text, "by bytes") {
+		t.Errorf("a line of 200 KiB: %.200s", r.text)
+	}
+}
+
+// TestWait waits for an artifact that another client publishes.
+func TestWait(t *testing.T) {
+	f := newFixture(t)
+	waiter, publisher := f.connect("test", nil), f.connect("test", nil)
+	f.write("a.md", "a")
+	waiting := mustCall(t, waiter, "artifact_wait", `{"channel":"design","seconds":1}`)
+	if waiting.data["waiting"] != true {
+		t.Fatalf("nothing was published: %v", waiting.data)
+	}
+	published := mustCall(t, publisher, "artifact_publish", `{"path":"a.md","channel":"design"}`).str("id")
+	after := int64(waiting.data["after"].(float64))
+	if got := mustCall(t, waiter, "artifact_wait", fmt.Sprintf(`{"channel":"design","after":%d}`, after)); got.str("id") != published {
+		t.Errorf("got %v, want %s, which was published between the calls", got.data, published)
+	}
+	arrived := make(chan result, 1)
+	go func() {
+		answer, err := waiter.CallTool(context.Background(), &sdk.CallToolParams{Name: "artifact_wait", Arguments: json.RawMessage(`{"channel":"patch"}`)})
+		if err != nil {
+			t.Error(err)
+			arrived <- result{}
+			return
+		}
+		arrived <- resultOf(t, answer)
+	}()
+	patch := mustCall(t, publisher, "artifact_publish", `{"path":"a.md","channel":"patch"}`).str("id")
+	if got := <-arrived; got.str("id") != patch {
+		t.Errorf("the waiting call got %v, want %s", got.data, patch)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := waiter.CallTool(ctx, &sdk.CallToolParams{Name: "artifact_wait", Arguments: json.RawMessage(`{"channel":"never"}`)}); err == nil {
+		t.Error("a cancelled call has a result")
+	}
+	mustCall(t, waiter, "artifact_list", `{}`) // the server answers after a cancelled call
+}
+
+// TestIdentity checks what records say about the clients that made them.
+func TestIdentity(t *testing.T) {
+	f := newFixture(t)
+	f.write("a.md", "a")
+	for _, tt := range []struct {
+		client string
+		meta   map[string]any
+		want   handoff.Producer
+	}{
+		{"claude-code", map[string]any{"claudecode/toolUseId": "toolu_1"}, handoff.Producer{Harness: "claude-code", ToolCallID: "toolu_1"}},
+		{"codex-mcp-client", map[string]any{"threadId": "t2", "sessionId": "t1", "callId": "c1"},
+			handoff.Producer{Harness: "codex", Session: "t2", ParentSession: "t1", Thread: "agents://codex/t2", ToolCallID: "c1"}},
+		{"gemini-cli-mcp-client", nil, handoff.Producer{Harness: "gemini-cli"}},
+		{"some-editor", nil, handoff.Producer{Harness: "some-editor"}},
+	} {
+		s := f.connect(tt.client, nil)
+		id := mustCall(t, s, "artifact_publish", `{"path":"a.md","channel":"x"}`, tt.meta).str("id")
+		got := producer(t, mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`))
+		if got.Harness != tt.want.Harness || got.Session != tt.want.Session || got.ParentSession != tt.want.ParentSession ||
+			got.Thread != tt.want.Thread || got.ToolCallID != tt.want.ToolCallID || got.Source != handoff.FromMCP {
+			t.Errorf("%s: %+v, want %+v", tt.client, got, tt.want)
+		}
+	}
+}
+
+func producer(t testing.TB, r result) (p handoff.Producer) {
+	t.Helper()
+	b, err := json.Marshal(r.data["producer"])
+	must(t, err)
+	must(t, json.Unmarshal(b, &p))
+	return p
+}
+
+// TestWorkspaces checks which workspace a call is for.
+func TestWorkspaces(t *testing.T) {
+	f := newFixture(t)
+	f.write("a.md", "a")
+	project, plugin, strange := newFixture(t), newFixture(t), newFixture(t)
+	project.write("sub/p.md", "p")
+	plugin.write(".claude-plugin/plugin.json", "{}")
+	f.env["CLAUDE_PROJECT_DIR"] = ""
+	listed := func(s *sdk.ClientSession, arguments string) string {
+		return mustCall(t, s, "artifact_list", arguments).text
+	}
+	rooted := f.connect("test", nil, filepath.Join(project.dir, "sub"))
+	id := mustCall(t, rooted, "artifact_publish", `{"path":"p.md","channel":"x"}`).str("id")
+	plain := f.connect("test", nil)
+	if got := listed(plain, `{}`); strings.Contains(got, id) {
+		t.Errorf("a client without roots sees the workspace of another client: %s", got)
+	}
+	f.env["CLAUDE_PROJECT_DIR"] = project.dir
+	if got := listed(f.connect("test", nil), `{}`); !strings.Contains(got, id) {
+		t.Errorf("CLAUDE_PROJECT_DIR is ignored: %s", got)
+	}
+	f.env["CLAUDE_PROJECT_DIR"] = plugin.dir
+	if got := listed(f.connect("test", nil), `{}`); strings.Contains(got, id) || slices.Contains(entries(t, plugin.dir), ".handoff") {
+		t.Errorf("the folder of a plugin is used: %s", got)
+	}
+	if r := call(t, rooted, "artifact_list", `{"workspace":"`+strange.dir+`"}`); !r.isErr {
+		t.Errorf("a directory that nobody gave is used: %s", r.text)
+	}
+	link := filepath.Join(f.dir, "link")
+	must(t, os.Symlink(strange.dir, link))
+	if r := call(t, plain, "artifact_list", `{"workspace":"`+link+`"}`); !r.isErr {
+		t.Errorf("a link leads out of the client's directory: %s", r.text)
+	}
+	if got := listed(f.connect("test", nil, project.dir), `{"workspace":"`+filepath.Join(project.dir, "sub")+`"}`); !strings.Contains(got, id) {
+		t.Errorf("a directory inside a root: %s", got)
+	}
+}
+
+func entries(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	must(t, err)
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// TestThread reads only conversations of the workspace's repository.
+func TestThread(t *testing.T) {
+	f := newFixture(t)
+	s := f.connect("test", nil)
+	write := func(id, cwd string) {
+		dir := filepath.Join(f.home, ".claude", "projects", "-x")
+		must(t, os.MkdirAll(dir, 0o755))
+		record := fmt.Sprintf(`{"type":"user","uuid":"u1","sessionId":%q,"version":"2.1.330","timestamp":"2026-02-23T00:00:01Z","cwd":%q,"message":{"role":"user","content":"please retry"}}`+"\n", id, cwd)
+		must(t, os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(record), 0o644))
+	}
+	const ours, theirs = "8fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e", "9fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e"
+	write(ours, f.dir)
+	write(theirs, t.TempDir())
+	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`"}`); !strings.Contains(got.str("content"), "please retry") {
+		t.Errorf("content %q", got.str("content"))
+	}
+	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`","view":"head"}`); strings.Contains(got.str("content"), "please retry") {
+		t.Errorf("the head contains messages: %q", got.str("content"))
+	}
+	if r := call(t, s, "thread_read", `{"uri":"claude/`+theirs+`"}`); !r.isErr || strings.Contains(r.text, "please retry") {
+		t.Errorf("a conversation of another repository: %s", r.text)
+	}
+}
+
+// TestResources reads the resources, and is notified when they change.
+func TestResources(t *testing.T) {
+	f := newFixture(t)
+	f.write("a.md", "body")
+	updated, changed := make(chan string, 10), make(chan bool, 10)
+	s := f.connect("test", &sdk.ClientOptions{
+		ResourceUpdatedHandler:     func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
+		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { changed <- true },
+	})
+	id := mustCall(t, s, "artifact_publish", `{"path":"a.md","channel":"x"}`).str("id")
+	uri := "handoff://artifacts/" + id
+	read := func(uri string) string {
+		t.Helper()
+		r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+		must(t, err)
+		return r.Contents[0].Text
+	}
+	if got := read(uri); !strings.Contains(got, `"status":"active"`) || strings.Contains(got, `"body"`) {
+		t.Errorf("%s: %s", uri, got)
+	}
+	if got := read(uri + "/body"); got != "body" {
+		t.Errorf("%s/body: %q", uri, got)
+	}
+	if got := read("handoff://artifacts"); !strings.Contains(got, id) {
+		t.Errorf("newest: %s", got)
+	}
+	for _, wrong := range []string{"handoff://artifacts/../../etc/passwd", "handoff://sessions/" + id, "handoff://artifacts/x/body"} {
+		if r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: wrong}); err == nil {
+			t.Errorf("%s: %v", wrong, r.Contents[0].Text)
+		}
+	}
+	list, err := s.ListResources(t.Context(), nil)
+	must(t, err)
+	if !slices.ContainsFunc(list.Resources, func(r *sdk.Resource) bool { return r.URI == uri }) {
+		t.Errorf("the list of resources does not contain %s", uri)
+	}
+	completed, err := s.Complete(t.Context(), &sdk.CompleteParams{
+		Ref:      &sdk.CompleteReference{Type: "ref/resource", URI: "handoff://artifacts/{id}"},
+		Argument: sdk.CompleteParamsArgument{Name: "id", Value: id[:8]},
+	})
+	must(t, err)
+	if !slices.Contains(completed.Completion.Values, id) {
+		t.Errorf("completion: %v", completed.Completion.Values)
+	}
+	must(t, s.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}))
+	mustCall(t, s, "artifact_publish", `{"content":"b","channel":"x","replaces":["`+id+`"]}`)
+	if got := <-updated; got != uri {
+		t.Errorf("updated %s, want %s", got, uri)
+	}
+	<-changed
+}
+
+// TestSessionsAndStages calls the tools of sessions and pipelines.
+func TestSessionsAndStages(t *testing.T) {
+	f := newFixture(t)
+	s := f.connect("test", nil)
+	w, err := workspace.Open(f.dir, workspace.Options{})
+	must(t, err)
+	opened, err := w.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake"}})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(opened.Folder, "out.md"), []byte("x"), 0o644))
+	mustCall(t, s, "session_add_output", `{"file":"out.md","type":"document","session":"`+opened.ID+`"}`)
+	if got := mustCall(t, s, "session_find", `{"agent":"alex"}`); !strings.Contains(got.text, opened.ID) {
+		t.Errorf("session_find: %s", got.text)
+	}
+	_, err = w.CloseSession(t.Context(), opened.ID, "completed", "")
+	must(t, err)
+	must(t, w.Close())
+	if got := mustCall(t, s, "find_latest_output", `{"agent":"alex","type":"document"}`); got.str("file") != filepath.Join(opened.Folder, "out.md") {
+		t.Errorf("find_latest_output: %v", got.data)
+	}
+	const plan = `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`
+	arguments, err := json.Marshal(map[string]string{"issue": "42", "stage": "plan", "content": plan, "agent": "jg-subplanner"})
+	must(t, err)
+	mustCall(t, s, "stage_put", string(arguments))
+	if got := mustCall(t, s, "stage_next", `{"issue":"42"}`); got.str("stage") != "implement" {
+		t.Errorf("stage_next: %v", got.data)
+	}
+	if r := call(t, s, "stage_put", `{"issue":"42","stage":"plan","content":"{}","agent":"jg-subplanner"}`); !r.isErr {
+		t.Errorf("an invalid artifact is accepted: %s", r.text)
+	}
+}
+
+// TestNoBodies checks that no tool returns a body, except those that read one.
+func TestNoBodies(t *testing.T) {
+	const canary = "CANARY-7f3a9c"
+	f := newFixture(t)
+	s := f.connect("test", nil)
+	f.write("a.md", canary)
+	id := mustCall(t, s, "artifact_publish", `{"path":"a.md","channel":"design"}`).str("id")
+	results := []result{
+		mustCall(t, s, "artifact_publish", `{"content":"`+canary+`","channel":"design","from":["`+id+`"]}`),
+		mustCall(t, s, "write_artifact", `{"name":"context.md","content":"`+canary+`","run":"r1"}`),
+		mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`), mustCall(t, s, "artifact_list", `{"all":true}`),
+		mustCall(t, s, "artifact_wait", `{"channel":"design"}`), mustCall(t, s, "session_find", `{}`),
+		call(t, s, "stage_put", `{"issue":"42","stage":"plan","content":"`+canary+`"}`),
+		call(t, s, "find_latest_output", `{}`), call(t, s, "stage_next", `{"issue":"42"}`), call(t, s, "thread_read", `{"uri":"x"}`),
+	}
+	for _, r := range results {
+		if strings.Contains(r.text, canary) || strings.Contains(fmt.Sprint(r.data), canary) {
+			t.Errorf("a body is in the result: %s %v", r.text, r.data)
+		}
+	}
+	if got := mustCall(t, s, "read_artifact", `{"ref":"`+id+`"}`); got.str("content") != canary {
+		t.Errorf("read_artifact: %q", got.str("content"))
+	}
+}

@@ -1,0 +1,102 @@
+package mcp
+
+import (
+	"context"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func (c *client) subscribe(ctx context.Context, r *sdk.SubscribeRequest) error {
+	c.mu.Lock()
+	c.subscribed[r.Params.URI] = true
+	c.mu.Unlock()
+	_, err := c.workspaceOf(ctx, originOf(r), "")
+	return err
+}
+
+func (c *client) unsubscribe(_ context.Context, r *sdk.UnsubscribeRequest) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.subscribed, r.Params.URI)
+	return nil
+}
+
+// watch notifies the client when the log of a workspace that it uses grows, until
+// the client disconnects.
+func (c *client) watch(session *sdk.ServerSession, w *workspace.Workspace) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if session == nil || c.watched[w.Root()] {
+		return
+	}
+	c.watched[w.Root()] = true
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_ = session.Wait() // how the session ended does not matter here
+		cancel()
+	}()
+	go func() {
+		newest, err := w.Hub().Newest(ctx)
+		if err != nil {
+			return // the client's own calls report it
+		}
+		for r, err := range w.Hub().Watch(ctx, newest) {
+			if err != nil {
+				return
+			}
+			c.notify(ctx, r)
+		}
+	}()
+}
+
+// notify tells the client about a new record. Several are reported as one change
+// of the list.
+func (c *client) notify(ctx context.Context, r handoff.Record) {
+	if _, ok := r.Fact.(*handoff.ArtifactPublished); ok {
+		c.sdk.AddResource(newestResource, c.readResource) // sends that the list has changed
+	}
+	for _, uri := range changed(r) {
+		c.mu.Lock()
+		wanted := c.subscribed[uri]
+		c.mu.Unlock()
+		if wanted {
+			limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+			_ = c.sdk.ResourceUpdated(limited, &sdk.ResourceUpdatedNotificationParams{URI: uri}) // a client that is gone
+			cancel()
+		}
+	}
+}
+
+// changed returns the URIs of the resources that a record changes.
+func changed(r handoff.Record) []string {
+	uris := []string{}
+	add := func(prefix string, ids ...string) {
+		for _, id := range ids {
+			if id != "" {
+				uris = append(uris, prefix+id)
+			}
+		}
+	}
+	add(sessionPrefix, r.Producer.Session, r.Producer.RunID)
+	switch f := r.Fact.(type) {
+	case *handoff.ArtifactPublished:
+		uris = append(uris, newestURI)
+		add(artifactPrefix, f.Replaces...)
+		add(artifactPrefix, f.Parents...)
+	case *handoff.ArtifactWithdrawn:
+		uris = append(uris, newestURI)
+		add(artifactPrefix, f.ArtifactID)
+	case *handoff.ArtifactUsed:
+		add(artifactPrefix, f.ArtifactID)
+	case *handoff.SessionOpened:
+		add(sessionPrefix, f.SessionID)
+	case *handoff.SessionClosed:
+		add(sessionPrefix, f.SessionID)
+	case *handoff.SessionNoted:
+		add(sessionPrefix, f.SessionID)
+	}
+	return uris
+}

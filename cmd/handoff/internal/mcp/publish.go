@@ -1,0 +1,51 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// A PublishInput has the arguments of artifact_publish.
+type PublishInput struct {
+	Common
+	Path     string   `json:"path,omitempty" jsonschema:"file or directory in the workspace"`
+	Content  string   `json:"content,omitempty" jsonschema:"text to store instead of a path"`
+	Filename string   `json:"filename,omitempty" jsonschema:"file name for content"`
+	Channel  string   `json:"channel" jsonschema:"purpose: analysis, design, patch, verification, handoff, …"`
+	Kind     string   `json:"kind,omitempty" jsonschema:"form: report, patch, json, log"`
+	Title    string   `json:"title,omitempty" jsonschema:"at most 120 characters"`
+	Summary  string   `json:"summary,omitempty" jsonschema:"at most 500 characters"`
+	Tags     []string `json:"tags,omitempty"`
+	Replaces []string `json:"replaces,omitempty" jsonschema:"refs of the revisions it replaces"`
+	From     []string `json:"from,omitempty" jsonschema:"refs it was made from"`
+	Key      string   `json:"key,omitempty" jsonschema:"idempotency key"`
+	Keep     string   `json:"keep,omitempty" jsonschema:"copy the content: auto, always or never"`
+}
+
+var artifactPublish = tool[PublishInput]{
+	name: "artifact_publish",
+	description: "Hand a finished file to other agents and sessions of this repository: records it under a channel and returns its ID. " +
+		"The file stays where it is. It shows nothing to the user.",
+	required: []string{"id", "channel", "path", "status"},
+	do: func(ctx context.Context, c *call, in PublishInput) (answer, error) {
+		p := workspace.Publication{
+			Path: in.Path, Filename: in.Filename, Channel: in.Channel, Kind: in.Kind, Title: in.Title, Summary: in.Summary,
+			Tags: in.Tags, Replaces: in.Replaces, From: in.From, Key: in.Key, Keep: handoff.Keep(in.Keep),
+		}
+		if in.Content != "" {
+			p.Body = strings.NewReader(in.Content)
+		}
+		done, err := c.Publish(ctx, p)
+		if err != nil {
+			return answer{}, err
+		}
+		text := "published " + line(done.Artifact)
+		if done.Existing {
+			text = "already published: " + line(done.Artifact)
+		}
+		return answer{data: done, text: warned(text, done.Warnings), links: links(done.Artifact)}, nil
+	},
+}

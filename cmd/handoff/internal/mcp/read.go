@@ -1,0 +1,68 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// A ReadInput has the arguments of read_artifact.
+type ReadInput struct {
+	Common
+	Ref      string `json:"ref" jsonschema:"ID, or a name such as context.md or RUN/context.md"`
+	Revision int    `json:"revision,omitempty" jsonschema:"of a name, from 1"`
+	Latest   bool   `json:"latest,omitempty" jsonschema:"of several with the name, the newest"`
+	Offset   int64  `json:"offset,omitempty" jsonschema:"first line, from 0"`
+	Limit    int64  `json:"limit,omitempty" jsonschema:"lines; default 500"`
+	Bytes    bool   `json:"bytes,omitempty" jsonschema:"offset and limit are in bytes"`
+	Session  string `json:"session,omitempty"`
+	Run      string `json:"run,omitempty"`
+}
+
+// The limits of a page.
+const (
+	pageLines = 500
+	pageBytes = 64 << 10
+)
+
+var readArtifact = tool[ReadInput]{
+	name: "read_artifact",
+	description: "Read an artifact as it was published, even if its file has changed since, a page at a time. " +
+		"Continue at next. For files as they are now, use your own file tool.",
+	reads:    true,
+	required: []string{"offset", "total"},
+	do: func(ctx context.Context, c *call, in ReadInput) (answer, error) {
+		w := c.in(in.Session, in.Run)
+		b, err := w.Read(ctx, in.Ref, workspace.ReadOptions{Revision: in.Revision, Latest: in.Latest})
+		if err != nil {
+			return answer{}, err
+		}
+		defer b.Close()
+		page, err := b.Page(span(in.Offset, in.Limit, in.Bytes))
+		if err != nil {
+			return answer{}, err
+		}
+		text := fmt.Sprintf("%d bytes of binary data, base64 in the structured content", len(page.Base64))
+		if page.Content != nil {
+			text = *page.Content
+		}
+		if page.Next > 0 {
+			text += fmt.Sprintf("\n[continue with offset: %d of %d %s]", page.Next, page.Total, page.Unit)
+		}
+		a := b.Artifact
+		return answer{data: page, text: text, done: func(ctx context.Context) { _ = w.Use(ctx, a) }}, nil
+	},
+}
+
+// span bounds a page, so that no answer is larger than a model can take.
+func span(offset, limit int64, bytes bool) workspace.Span {
+	largest := int64(pageLines)
+	if bytes {
+		largest = pageBytes
+	}
+	if limit <= 0 || limit > largest {
+		limit = largest
+	}
+	return workspace.Span{Offset: offset, Limit: limit, Bytes: bytes, Size: pageBytes}
+}

@@ -1,0 +1,63 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// A StagePutInput has the arguments of stage_put.
+type StagePutInput struct {
+	Common
+	Issue   string   `json:"issue"`
+	Stage   string   `json:"stage" jsonschema:"such as plan, implement, test, review"`
+	Content string   `json:"content,omitempty" jsonschema:"the JSON document"`
+	Path    string   `json:"path,omitempty" jsonschema:"file to take it from instead"`
+	Agent   string   `json:"agent,omitempty" jsonschema:"who writes the stage"`
+	From    []string `json:"from,omitempty"`
+}
+
+var stagePut = tool[StagePutInput]{
+	name:        "stage_put",
+	description: "Validate and submit the artifact of a pipeline stage for an issue. An invalid one is rejected with every problem.",
+	required:    []string{"id", "path"},
+	do: func(ctx context.Context, c *call, in StagePutInput) (answer, error) {
+		w := c.Workspace
+		if in.Agent != "" {
+			caller := w.Caller()
+			caller.Producer.Agent = in.Agent
+			w = w.As(caller)
+		}
+		sub := workspace.Submission{Issue: in.Issue, Stage: in.Stage, Path: in.Path, From: in.From}
+		if in.Path == "" {
+			sub.Body = strings.NewReader(in.Content)
+		}
+		done, err := w.Pipelines().Put(ctx, sub)
+		if err != nil {
+			return answer{}, err
+		}
+		return answer{data: done, text: warned("submitted "+line(done.Artifact), done.Warnings), links: links(done.Artifact)}, nil
+	},
+}
+
+// A StageNextInput has the arguments of stage_next.
+type StageNextInput struct {
+	Common
+	Issue       string `json:"issue"`
+	AcceptStale bool   `json:"acceptStale,omitempty" jsonschema:"do not repeat stages whose inputs changed"`
+}
+
+var stageNext = tool[StageNextInput]{
+	name:        "stage_next",
+	description: "Return what comes next in the pipeline run of an issue: the agent, what it reads and writes, and why.",
+	reads:       true,
+	required:    []string{"done", "reason"},
+	do: func(ctx context.Context, c *call, in StageNextInput) (answer, error) {
+		step, err := c.Pipelines().Next(ctx, in.Issue, in.AcceptStale)
+		if err != nil {
+			return answer{}, err
+		}
+		return answer{data: step, text: step.String()}, nil
+	},
+}

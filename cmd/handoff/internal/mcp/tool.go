@@ -1,0 +1,146 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A tool is one operation with its arguments.
+type tool[In any] struct {
+	name        string
+	description string
+	reads       bool     // it records nothing but use
+	required    []string // the members that every answer has
+	do          func(ctx context.Context, c *call, in In) (answer, error)
+}
+
+// A call is one call of a tool.
+type call struct {
+	*workspace.Workspace // on behalf of the caller
+	client               *client
+	request              *sdk.CallToolRequest
+}
+
+// An answer is the result of a tool.
+type answer struct {
+	data  any // the structured content
+	text  string
+	links []sdk.Content
+	done  func(context.Context) // called after the answer is made, or nil
+}
+
+// Common are the arguments of every tool.
+type Common struct {
+	Workspace string `json:"workspace,omitempty"`
+}
+
+func (c Common) workspace() string { return c.Workspace }
+
+func addTool[In interface{ workspace() string }](c *client, t tool[In]) {
+	no := false
+	hints := &sdk.ToolAnnotations{ReadOnlyHint: t.reads, OpenWorldHint: &no}
+	if !t.reads {
+		hints.DestructiveHint = &no
+	}
+	c.sdk.AddTool(&sdk.Tool{
+		Name: t.name, Description: t.description, InputSchema: inputSchema[In](), OutputSchema: outputSchema(t.required),
+		Annotations: hints,
+	}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		var in In
+		if err := decode(r.Params.Arguments, &in); err != nil {
+			return failure(&handoff.Error{Op: t.name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("see the tool's input schema")}), nil
+		}
+		w, err := c.workspaceOf(ctx, originOf(r), in.workspace())
+		if err != nil {
+			return failure(err), nil
+		}
+		a, err := t.do(ctx, &call{w, c, r}, in)
+		if err != nil {
+			return failure(err), nil
+		}
+		data, err := handoff.EncodeJSON(a.data)
+		if err != nil {
+			return failure(err), nil
+		}
+		if a.done != nil {
+			a.done(context.WithoutCancel(ctx))
+		}
+		return &sdk.CallToolResult{
+			Content:           append([]sdk.Content{&sdk.TextContent{Text: a.text}}, a.links...),
+			StructuredContent: json.RawMessage(data),
+		}, nil
+	})
+}
+
+// inputSchema returns the schema of a tool's arguments.
+func inputSchema[In any]() *jsonschema.Schema {
+	s, err := jsonschema.ForType(reflect.TypeFor[In](), &jsonschema.ForOptions{})
+	if err != nil {
+		panic(err) // a type of this package
+	}
+	s.AdditionalProperties = nil // decode rejects what is unknown, with a list of what is known
+	for _, p := range s.Properties {
+		// null is accepted, too, but no model needs to know.
+		p.Types = slices.DeleteFunc(p.Types, func(name string) bool { return name == "null" })
+		if len(p.Types) == 1 {
+			p.Type, p.Types = p.Types[0], nil
+		}
+	}
+	return s
+}
+
+// outputSchema states which members every answer has. docs/json.md has the rest.
+func outputSchema(required []string) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "object", Required: required}
+}
+
+// failure returns an error as a result that the model can read: the same object
+// as on the command line, with a hint that names a tool.
+func failure(err error) *sdk.CallToolResult {
+	f := newFailure(err)
+	data, encodeErr := handoff.EncodeJSON(map[string]any{"error": f})
+	if encodeErr != nil {
+		data = nil
+	}
+	text := f.Message
+	if f.Hint != "" {
+		text += "\nhint: " + f.Hint
+	}
+	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(data)}
+}
+
+// link returns a link to an artifact's resource.
+func link(a handoff.Artifact) sdk.Content {
+	return &sdk.ResourceLink{URI: artifactURI(a.ID), Name: a.Label(), MIMEType: "application/json"}
+}
+
+// line returns an artifact on one line of text.
+func line(a handoff.Artifact) string {
+	text := a.ID + "  " + a.Channel + "  " + a.Path
+	if a.Title != "" {
+		text += "  " + quoted(a.Title)
+	}
+	if a.Status != handoff.Active {
+		text += "  (" + string(a.Status) + ")"
+	}
+	return text
+}
+
+// quoted returns text of others as data on one line.
+func quoted(s string) string { return fmt.Sprintf("%q", s) }
+
+// warned appends warnings to a text, one on each line.
+func warned(text string, warnings []string) string {
+	for _, w := range warnings {
+		text += "\nwarning: " + w
+	}
+	return text
+}
