@@ -65,6 +65,7 @@ type Finding struct {
 	Name string `json:"name"` // what it is about, such as a file of the runtime directory
 	Text string `json:"text"`
 	Note bool   `json:"note,omitempty"` // not a problem: derived, or left by a killed process
+	Hint Hint   `json:"-"`              // what can be done about it
 }
 
 // A Report is the outcome of a check.

@@ -61,6 +61,7 @@ const (
 	ActionAdopt                       Action = "adopt leniently"    // DIR
 	ActionExplain                     Action = "explain variable"   // NAME
 	ActionCheck                       Action = "check"
+	ActionGarbage                     Action = "list unneeded bodies"
 	ActionRepair                      Action = "repair"
 	ActionNext                        Action = "next stage"           // ISSUE
 	ActionStart                       Action = "start pipeline run"   // ISSUE

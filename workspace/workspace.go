@@ -87,7 +87,6 @@ type core struct {
 	rawBodies  handoff.Bodies // likewise
 	runtimeDir *localstate.Dir
 
-	absent    bool     // there was no runtime directory when the workspace was opened
 	files     *os.Root // the workspace's directory
 	published *content.Files
 	home      *os.Root // that the folders of sessions are in
@@ -162,9 +161,8 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, errors.Join(err, files.Close())
 	}
-	_, err = os.Lstat(found.Runtime)
 	c := &core{dirs: found, settings: settings, rawLog: log, rawBodies: bodies, runtimeDir: localstate.NewDir(found.Runtime, log),
-		absent: err != nil, files: files, home: home, now: o.Now, rand: o.Rand}
+		files: files, home: home, now: o.Now, rand: o.Rand}
 	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress)
 	c.log, c.bodies = localstate.GuardLog(log, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir)
 	sessionDir := config.SessionDir(o.Getenv, dir)
@@ -205,15 +203,8 @@ func (w *Workspace) Reader() handoff.Reader { return w.hub }
 // records name nobody, and it renders no manifest.
 func (w *Workspace) Hub() *handoff.Hub { return w.hub }
 
-// Created reports whether the workspace had no runtime directory when it was
-// opened and has one now.
-func (w *Workspace) Created() bool {
-	if !w.absent {
-		return false
-	}
-	_, err := os.Lstat(w.dirs.Runtime)
-	return err == nil
-}
+// Created reports whether w has created the runtime directory.
+func (w *Workspace) Created() bool { return w.runtimeDir.Created() }
 
 // Close renders the manifests that are due and releases what Open opened.
 func (w *Workspace) Close() error {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -47,14 +48,7 @@ The exit code is 1 if there is a problem.`,
 			if a.AsJSON {
 				err = a.JSON(report)
 			} else {
-				for _, f := range report.Findings {
-					kind := "problem"
-					if f.Note {
-						kind = "note"
-					}
-					fmt.Fprintf(a.Out, "%s: %s: %s\n", kind, cli.OneLine(f.Name), cli.OneLine(f.Text))
-				}
-				fmt.Fprintf(a.Out, "%d records\n", report.Records)
+				printReport(a, report)
 			}
 			if err == nil && !report.OK() {
 				err = cli.ErrNo
@@ -63,4 +57,53 @@ The exit code is 1 if there is a problem.`,
 		})
 	}
 	return c
+}
+
+// printReport prints the findings of a report and their number. Of findings with
+// the same text it prints the first ones and how many more there are.
+func printReport(a *cli.App, report handoff.Report) {
+	const shown = 3
+	type group struct {
+		kind, text string
+	}
+	count, kinds := map[group]int{}, map[string]int{}
+	var groups []handoff.Finding // the first of each
+	for _, f := range report.Findings {
+		g := group{findingKind(f), f.Text}
+		if count[g]++; count[g] == 1 {
+			groups = append(groups, f)
+		}
+		if kinds[g.kind]++; count[g] <= shown {
+			fmt.Fprintf(a.Out, "%s: %s: %s\n", g.kind, cli.OneLine(f.Name), cli.OneLine(f.Text))
+		}
+	}
+	for _, f := range groups {
+		g := group{findingKind(f), f.Text}
+		if more := count[g] - shown; more > 0 {
+			fmt.Fprintf(a.Out, "%s: %d more: %s\n", g.kind, more, cli.OneLine(f.Text))
+		}
+		if !f.Hint.IsZero() {
+			fmt.Fprintf(a.Out, "hint: %s\n", cli.OneLine(cli.HintText(f.Hint)))
+		}
+	}
+	summary := cli.Count(report.Records, "record")
+	for _, kind := range []string{problem, note} {
+		if n := kinds[kind]; n > 0 {
+			summary += ", " + cli.Count(n, kind)
+		}
+	}
+	fmt.Fprintln(a.Out, summary)
+}
+
+// The kinds of findings.
+const (
+	problem = "problem"
+	note    = "note"
+)
+
+func findingKind(f handoff.Finding) string {
+	if f.Note {
+		return note
+	}
+	return problem
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -56,11 +57,15 @@ func printGarbage(a *cli.App, g workspace.Garbage, table *cli.Table) error {
 	if err := table.Print(bodyColumns, rows); err != nil {
 		return err
 	}
+	bodies := "1 body"
+	if len(rows) != 1 {
+		bodies = strconv.Itoa(len(rows)) + " bodies"
+	}
 	switch {
 	case g.Collected:
-		fmt.Fprintf(a.Err, "collected %d bodies, %s\n", len(rows), cli.Size(g.SizeBytes))
+		fmt.Fprintf(a.Err, "collected %s, %s\n", bodies, cli.Size(g.SizeBytes))
 	case len(rows) > 0:
-		fmt.Fprintf(a.Err, "%d unreferenced bodies, %s\n", len(rows), cli.Size(g.SizeBytes))
+		fmt.Fprintf(a.Err, "unreferenced: %s, %s\n", bodies, cli.Size(g.SizeBytes))
 	}
 	return nil
 }

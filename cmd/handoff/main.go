@@ -5,7 +5,9 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -15,7 +17,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
@@ -33,19 +37,29 @@ func mainCode() (code int) {
 		a := &cli.App{Out: os.Stdout, Err: os.Stderr, Version: version()}
 		return a.Run(context.Background(), nil, os.Args[1:])
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
-	defer stop()
+	ctx := untilSignal(context.Background())
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "handoff: the current directory does not exist")
 		return cli.ExitUnavailable
 	}
 	a := &cli.App{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		In: standardInput(), Out: os.Stdout, Err: os.Stderr,
 		Terminal: isTerminal(os.Stdout), Width: terminalWidth(os.Stdout), Watched: isTerminal(os.Stderr),
 		Dir: dir, Getenv: os.Getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
 	}
 	return a.Run(ctx, commands, os.Args[1:])
+}
+
+// untilSignal returns a context that a signal cancels, with the signal as its cause.
+func untilSignal(parent context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	if list := endings(); len(list) > 0 {
+		signal.Notify(signals, list...)
+	}
+	go func() { cancel(cli.Ended((<-signals).(syscall.Signal))) }()
+	return ctx
 }
 
 // endings are the signals that end a command early. A signal that was ignored
@@ -75,6 +89,31 @@ func version() string {
 		return "unknown"
 	}
 	return info.Main.Version + " " + info.GoVersion
+}
+
+// standardInput returns standard input. If it was closed, the Go runtime opened
+// the null device for reading and writing in its place.
+func standardInput() io.Reader {
+	null, err := os.Stat(os.DevNull)
+	if err != nil {
+		return os.Stdin
+	}
+	info, err := os.Stdin.Stat()
+	if err != nil || !os.SameFile(info, null) {
+		return os.Stdin
+	}
+	if mode, err := unix.FcntlInt(os.Stdin.Fd(), unix.F_GETFL, 0); err != nil || mode&unix.O_ACCMODE != unix.O_RDWR {
+		return os.Stdin
+	}
+	return closedInput{}
+}
+
+// closedInput is a standard input that was closed.
+type closedInput struct{}
+
+func (closedInput) Read([]byte) (int, error) {
+	return 0, &handoff.Error{Op: "read content", Kind: handoff.Invalid, Err: errors.New("standard input is closed"),
+		Hint: handoff.Advice("connect standard input to the content, or name a file")}
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

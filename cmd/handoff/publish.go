@@ -109,9 +109,5 @@ func publish(ctx context.Context, a *cli.App, w *workspace.Workspace, p workspac
 	} else {
 		fmt.Fprintln(a.Err, cli.Event(done.Artifact))
 	}
-	if a.AsJSON {
-		return a.JSON(done)
-	}
-	fmt.Fprintln(a.Out, done.ID)
-	return nil
+	return a.Published(done, done.ID)
 }

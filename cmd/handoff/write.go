@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -57,9 +55,5 @@ as a revision first. Writing the same content again changes nothing.`,
 
 func printWritten(a *cli.App, w workspace.Written) error {
 	a.Revision(w.Published, w.File, w.SavedEdits)
-	if a.AsJSON {
-		return a.JSON(w.Published)
-	}
-	fmt.Fprintln(a.Out, w.Ref)
-	return nil
+	return a.Published(w.Published, w.Ref)
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -116,6 +117,10 @@ func (s *Files) locate(name string) (string, error) {
 		return refuse("is the workspace itself", handoff.Advice("publish a directory inside it"))
 	}
 	where, err := s.resolve(name)
+	if target, broken := s.Root.Readlink(filepath.FromSlash(name)); broken == nil && errors.Is(err, fs.ErrNotExist) {
+		return "", &handoff.Error{Op: "publish", Name: name, Kind: handoff.NotFound, Err: fmt.Errorf("is a broken symbolic link to %s", target),
+			Hint: handoff.Advice("write the file that it points to, or publish another path")}
+	}
 	if err != nil {
 		return "", fileError("publish", name, err)
 	}

@@ -90,7 +90,8 @@ func CheckBodies(ctx context.Context, bodies handoff.Bodies, refs *References) (
 				found = append(found, verifyBody(ctx, bodies, b.Digest)...)
 			}
 			if refs.Of(b.Digest) == Orphan {
-				found = append(found, handoff.Finding{Name: bodyName(b.Digest), Note: true, Text: "is needed by no record: its publish is running or was killed"})
+				found = append(found, handoff.Finding{Name: bodyName(b.Digest), Note: true, Text: "is needed by no record: its publish is running or was killed",
+					Hint: handoff.Suggest("list the bodies that can be collected", handoff.ActionGarbage)})
 			}
 		}
 	}

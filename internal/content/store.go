@@ -46,8 +46,12 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 		}
 	}
 	file := path.Join(dir, name)
-	if err := storeFile(ctx, root, file, d.Body); err != nil {
+	body := &source{Reader: readerOf(ctx, d.Body)}
+	if err := storeFile(root, file, body); err != nil {
 		discard()
+		if body.err != nil {
+			return nil, body.failure()
+		}
 		return nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unavailable, Err: durable.Reason(err),
 			Hint: handoff.Advice("free disk space, or set HANDOFF_DIR to a writable directory")}
 	}
@@ -64,13 +68,13 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 }
 
 // storeFile writes a new file durably, with the directories that contain it.
-func storeFile(ctx context.Context, root *os.Root, name string, body io.Reader) error {
+func storeFile(root *os.Root, name string, body io.Reader) error {
 	dir := path.Dir(name)
 	if err := root.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	err := durable.Replace(root, name, func(w io.Writer) error {
-		_, err := io.Copy(w, readerOf(ctx, body))
+		_, err := io.Copy(w, body)
 		return err
 	})
 	if err != nil {
@@ -83,13 +87,40 @@ func storeFile(ctx context.Context, root *os.Root, name string, body io.Reader) 
 // after the record is appended.
 func (s *Files) keepNamed(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (err error) {
 	seen := &headWriter{}
-	r := io.TeeReader(readerOf(ctx, d.Body), seen)
+	body := &source{Reader: readerOf(ctx, d.Body)}
+	r := io.TeeReader(body, seen)
 	if to == nil {
 		p.Digest, err = digestOf(ctx, r)
 	} else {
 		p.Digest, err = to.Put(ctx, r)
 	}
+	if body.err != nil {
+		return body.failure()
+	}
 	p.TargetType, p.SizeBytes, p.Kept = "file", &seen.n, to != nil
 	classify(p, seen.head)
 	return err
+}
+
+// A source is the reader of a body, which keeps the error that ended it.
+type source struct {
+	io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// failure returns the error of a body that can't be read.
+func (s *source) failure() error {
+	var known *handoff.Error
+	if errors.As(s.err, &known) || errors.Is(s.err, context.Canceled) {
+		return s.err
+	}
+	return &handoff.Error{Op: "read content", Kind: handoff.Unavailable, Err: durable.Reason(s.err), Hint: handoff.Advice("check where the content comes from")}
 }

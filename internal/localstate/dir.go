@@ -102,6 +102,13 @@ func syncDirectory(dir string) error {
 	return errors.Join(durable.SyncDir(root, "."), root.Close())
 }
 
+// Created reports whether Create created the directory, and no other process.
+func (d *Dir) Created() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.created
+}
+
 // undo removes what Create created if nothing was added: a first write that
 // fails leaves nothing behind.
 func (d *Dir) undo() {

@@ -5,12 +5,14 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -36,6 +38,7 @@ type App struct {
 	streaming bool     // the answer is a stream of JSON objects
 	fields    []string // --fields
 	selecting bool     // --fields was given
+	published string   // the ID of the artifact that the command published
 }
 
 // A Command is one command of the command line. It is constructed when it is
@@ -91,11 +94,35 @@ func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
 	root := a.root(commands, args)
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
-	code := a.exit(usageError(c, err), sent.n+out.Buffered() > 0)
-	if flushed := out.Flush(); code == 0 {
-		code = a.exit(flushed, true)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
+	if flushed := out.Flush(); flushed != nil && (err == nil || errors.Is(err, ErrNo) || errors.Is(err, flushed)) {
+		err = a.unprinted(flushed)
+	}
+	code := a.exit(usageError(c, err), sent.n > 0)
+	_ = out.Flush() // an error, whose exit code is its report
 	return code
+}
+
+// unprinted is the error about an answer that could not be printed. If the command
+// published an artifact, a caller that runs it again would publish another.
+func (a *App) unprinted(err error) error {
+	if a.published == "" {
+		return err
+	}
+	return &handoff.Error{Kind: handoff.Unavailable, Err: fmt.Errorf("published as %s, but the answer could not be printed: %w", a.published, err),
+		Hint: handoff.Suggest("show the artifact", handoff.ActionShow, a.published)}
+}
+
+// Published prints the artifact that a command published, as JSON or as text.
+func (a *App) Published(p handoff.Published, text string) error {
+	a.published = p.ID
+	if a.AsJSON {
+		return a.JSON(p)
+	}
+	_, err := fmt.Fprintln(a.Out, text)
+	return err
 }
 
 // A counter counts the bytes that are written to a writer.

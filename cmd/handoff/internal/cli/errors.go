@@ -46,6 +46,15 @@ type ExitCode int
 
 func (c ExitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
+// Ended is the cause of a canceled context: a signal that ends the command.
+type Ended syscall.Signal
+
+func (e Ended) Error() string { return syscall.Signal(e).String() }
+
+// exitSignalled is added to the number of a signal that ends a command, as a shell
+// does.
+const exitSignalled = 128
+
 // A Coded is an error that is printed like any other and ends the process with
 // a code of its own.
 type Coded struct {
@@ -68,13 +77,13 @@ type Failure struct {
 
 // NewFailure returns what is printed of an error.
 func NewFailure(err error) Failure {
-	f := Failure{Kind: internalError, Message: OneLine(err.Error())}
+	f := Failure{Kind: internalError, Message: sentence(err.Error())}
 	var e *handoff.Error
 	var errno syscall.Errno
 	switch {
 	case errors.As(err, &e):
-		f.Op, f.Name = e.Op, e.Name
-		f.Hint = OneLine(HintText(e.Hint))
+		f.Op, f.Name = shorten(e.Op), shorten(e.Name)
+		f.Hint = sentence(HintText(e.Hint))
 		if _, known := exitCodes[e.Kind]; known {
 			f.Kind = e.Kind
 		}
@@ -94,6 +103,7 @@ func NewFailure(err error) Failure {
 // was printed.
 func (a *App) exit(err error, answered bool) int {
 	var code ExitCode
+	var ended Ended
 	switch {
 	case errors.As(err, &code):
 		return int(code)
@@ -101,8 +111,10 @@ func (a *App) exit(err error, answered bool) int {
 		return 0
 	case errors.Is(err, ErrNo):
 		return ExitNo
+	case errors.As(err, &ended):
+		return exitSignalled + int(ended)
 	case errors.Is(err, context.Canceled):
-		return 130
+		return exitSignalled + int(syscall.SIGINT)
 	}
 	f := NewFailure(err)
 	fmt.Fprintf(a.Err, "handoff: %s\n", f.Message)
@@ -117,7 +129,21 @@ func (a *App) exit(err error, answered bool) int {
 
 // Warn prints what the caller should know but is not stopped by.
 func (a *App) Warn(format string, args ...any) {
-	fmt.Fprintf(a.Err, "handoff: warning: %s\n", OneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(a.Err, "handoff: warning: %s\n", sentence(fmt.Sprintf(format, args...)))
+}
+
+// sentence returns a text of several lines as one line that is not too long.
+func sentence(text string) string { return OneLine(strings.ReplaceAll(shorten(text), "\n", " ")) }
+
+// shorten returns a text without its middle if it is much longer than a message
+// is: it repeats a long argument.
+func shorten(text string) string {
+	const longest = 2000
+	if len(text) <= longest {
+		return text
+	}
+	end := strings.ToValidUTF8(text[len(text)-longest/2:], "")
+	return strings.ToValidUTF8(text[:longest/2], "") + ellipsis + end
 }
 
 // Warnings prints several warnings.

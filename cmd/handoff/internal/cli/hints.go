@@ -35,6 +35,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionGraph:      "session graph %",
 	handoff.ActionExplain:    "config explain %",
 	handoff.ActionCheck:      "check",
+	handoff.ActionGarbage:    "gc",
 	handoff.ActionRepair:     "check --repair",
 	handoff.ActionNext:       "pipeline next %",
 	handoff.ActionStart:      "pipeline init %",

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/lineage"
@@ -53,10 +54,10 @@ func (a *App) Flush() error {
 
 // Event is the line that reports a publish. Unknown fields are omitted.
 func Event(art handoff.Artifact) string {
-	line := "artifact:publish  " + OneLine(art.Path) + "  channel=" + art.Channel
+	line := "artifact:publish  " + word(art.Path) + "  channel=" + word(art.Channel)
 	for _, slot := range []string{"task", "run", "agent"} {
 		if v := art.Producer.Slot(slot); v != "" {
-			line += " " + slot + "=" + OneLine(v)
+			line += " " + slot + "=" + word(v)
 		}
 	}
 	return line + " id=" + art.ID
@@ -121,6 +122,14 @@ func (a *App) Age(t time.Time) string {
 // Stamp formats a time for people, in the local time zone.
 func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
 
+// Count formats a number of things, whose plural ends in s.
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
+}
+
 // Size formats a number of bytes for people.
 func Size(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
@@ -130,21 +139,43 @@ func Size(n int64) string {
 		unit++
 	}
 	if unit == 0 {
-		return fmt.Sprintf("%d bytes", n)
+		return Count(int(n), "byte")
 	}
 	return fmt.Sprintf("%.1f %s", value, units[unit])
 }
 
-// OneLine returns s without line breaks, control characters and changes of
-// text direction, so that it is safe to print within a line.
+// OneLine returns s with line breaks, control characters and invisible characters
+// escaped as in Go, so that it is safe to print within a line.
 func OneLine(s string) string {
-	s = strings.ReplaceAll(s, "\n", " ")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return -1
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, escaped) {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		if part := s[i : i+size]; escaped(r) || r == utf8.RuneError && size == 1 {
+			part = strconv.QuoteToASCII(part)
+			b.WriteString(part[1 : len(part)-1])
+		} else {
+			b.WriteString(part)
 		}
-		return r
-	}, s)
+	}
+	return b.String()
+}
+
+// escaped reports whether a character would not be seen for what it is. Joiners
+// are needed in many scripts and in emoji.
+func escaped(r rune) bool {
+	const joiner, nonJoiner = '\u200d', '\u200c'
+	return unicode.IsControl(r) || r != joiner && r != nonJoiner && unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// word returns a value of an event line, quoted if it could be taken for several.
+func word(s string) string {
+	if s == "" || strings.ContainsAny(s, "\"'\\=") || strings.ContainsFunc(s, unicode.IsSpace) || OneLine(s) != s {
+		return strconv.Quote(s)
+	}
+	return s
 }
 
 // Revision reports a revision of a file that was recorded, and the edits that

@@ -14,7 +14,7 @@ var testColumns = []Column{{Name: "id"}, {Name: "title", Rank: 1, Text: true}, {
 func testRows() [][]string {
 	return [][]string{
 		{"art_1", "Retry twice, then give up", "ada", "report"},
-		{"art_22", "再試行する two\x1b times", "", "patch"},
+		{"art_22", "再試行する two times", "", "patch"},
 	}
 }
 

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
@@ -39,7 +41,11 @@ func (a *App) Writing(do func(*workspace.Workspace) error) error {
 	return a.Reading(func(w *workspace.Workspace) error {
 		err := do(w)
 		if w.Created() {
-			fmt.Fprintf(a.Err, "created workspace %s\n", w.Root())
+			dir := w.Root()
+			if !strings.HasPrefix(w.Runtime(), dir+string(filepath.Separator)) { // in a linked worktree
+				dir = w.Runtime()
+			}
+			fmt.Fprintf(a.Err, "created workspace %s\n", OneLine(dir))
 		}
 		return err
 	})

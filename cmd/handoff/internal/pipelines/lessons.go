@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -128,6 +129,10 @@ exit code is 1 if there is no match.`,
 		failure := args[0]
 		if failure == "-" {
 			b, err := io.ReadAll(io.LimitReader(a.In, maxFailure))
+			var known *handoff.Error
+			if errors.As(err, &known) {
+				return err
+			}
 			if err != nil {
 				return &handoff.Error{Op: "match", Name: "-", Kind: handoff.Unavailable, Err: err}
 			}

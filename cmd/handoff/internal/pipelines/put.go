@@ -58,5 +58,5 @@ func (a *app) put(ctx context.Context, w *workspace.Workspace, sub workspace.Sub
 		a.Warn("%s: %s", sub.Path, p)
 	}
 	a.Revision(done.Published, done.File, done.SavedEdits)
-	return a.print(done, func() { fmt.Fprintln(a.Out, done.File) })
+	return a.Published(done.Published, done.File)
 }

@@ -39,13 +39,10 @@ func PrintOverview(a *cli.App, o workspace.PipelineOverview, table *cli.Table) e
 }
 
 func problems(n int) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return ""
-	case 1:
-		return "1 contract violation"
 	}
-	return strconv.Itoa(n) + " contract violations"
+	return cli.Count(n, "contract violation")
 }
 
 func stale(reason string) string {

@@ -48,11 +48,7 @@ in the folder, otherwise to the folder.`,
 			}
 			a.Warnings(done.Warnings)
 			fmt.Fprintln(a.Err, cli.Event(done.Artifact))
-			if a.AsJSON {
-				return a.JSON(done)
-			}
-			fmt.Fprintln(a.Out, done.ID)
-			return nil
+			return a.Published(done, done.ID)
 		})
 	}
 	return c

@@ -133,8 +133,9 @@ func (r *run) open(ctx context.Context, w *workspace.Workspace) (err error) {
 // started, 0 for none.
 func asked(caller context.Context, signals <-chan os.Signal) syscall.Signal {
 	var e ending
-	if caller.Err() != nil { // the signal came before listen
-		e.asked = syscall.SIGINT
+	var ended cli.Ended // by a signal that came before listen
+	if errors.As(context.Cause(caller), &ended) {
+		e.asked = syscall.Signal(ended)
 	}
 	e.hear(signals)
 	return e.asked
