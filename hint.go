@@ -68,6 +68,7 @@ const (
 	ActionRunHistory                  Action = "show pipeline run"    // ISSUE
 	ActionSubmit                      Action = "submit stage"         // ISSUE NAME PATH
 	ActionArchive                     Action = "archive pipeline run" // ISSUE
+	ActionGate                        Action = "check gate"           // ISSUE STAGE
 	ActionValidate                    Action = "validate"             // PATH
 	ActionValidateAs                  Action = "validate as stage"    // PATH STAGE
 )

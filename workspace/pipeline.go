@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -54,6 +53,9 @@ type (
 
 	// A PipelineMove is the move of a run's folder.
 	PipelineMove = pipeline.Move
+
+	// ArchiveOptions say which runs Archive moves.
+	ArchiveOptions = pipeline.ArchiveOptions
 )
 
 // A PipelineStage is a stage of the workspace's pipeline.
@@ -122,12 +124,10 @@ func (p Pipelines) Stages() (stages []PipelineStage, err error) {
 
 // Issues returns the issues that have a run that is not archived, sorted.
 func (p Pipelines) Issues() (issues []string, err error) {
-	entries, err := os.ReadDir(filepath.Join(p.root(), contract.Folder))
-	for _, e := range entries {
-		if e.IsDir() && contract.CheckIssue(e.Name()) == nil {
-			issues = append(issues, e.Name())
-		}
-	}
+	err = p.with(func(r *pipeline.Runs) error {
+		issues = folder.Open(r.Files)
+		return nil
+	})
 	return issues, err
 }
 
@@ -188,24 +188,9 @@ func (p Pipelines) Get(ctx context.Context, issue, stage string) (f PipelineFile
 // The gate of a broken artifact, or of one whose verdict is FAIL, is not an error:
 // see PipelineGate.Pass.
 func (p Pipelines) Gate(ctx context.Context, issue, stage, base string) (g PipelineGate, err error) {
-	err = p.run(ctx, issue, (*pipeline.Runs).Read, func(r *pipeline.Runs, s pipeline.State) error {
-		st, err := r.Pipeline.Stage(stage)
-		if err != nil {
-			return err
-		}
-		var scope *gate.Scope
-		switch {
-		case gate.ComparesChanges(st):
-			changes, err := gate.Changes(ctx, gate.RunGit, p.w.dirs.Root, base)
-			if err != nil {
-				return err
-			}
-			scope = &changes
-		case base != "":
-			return invalid("gate", st.Name, "a base applies to stages whose gate compares changed files", "leave it out")
-		}
-		g = pipeline.Gate(r.Pipeline, st.Name, s, scope)
-		return nil
+	err = p.with(func(r *pipeline.Runs) error {
+		g, err = r.Gate(ctx, issue, stage, base)
+		return err
 	})
 	return g, err
 }
@@ -262,10 +247,10 @@ func (p Pipelines) Notes(ctx context.Context, issue string) (n PipelineNotes, er
 }
 
 // Archive moves the folder of a run to .pipeline/completed. Its artifacts keep
-// their refs. Kinds: Conflict (the run is not finished, and force is not set),
-// and those of Log.Append.
-func (p Pipelines) Archive(ctx context.Context, issue string, force bool) (PipelineMove, error) {
-	return p.move(ctx, func(r *pipeline.Runs) (PipelineMove, error) { return r.Archive(ctx, issue, force) })
+// their refs. Kinds: Conflict (the run is not finished or its last gate fails,
+// without Force), and those of Log.Append.
+func (p Pipelines) Archive(ctx context.Context, issue string, o ArchiveOptions) (PipelineMove, error) {
+	return p.move(ctx, func(r *pipeline.Runs) (PipelineMove, error) { return r.Archive(ctx, issue, o) })
 }
 
 // Unarchive moves an archived run back, by the name of its folder. Kinds: NotFound,
@@ -317,7 +302,20 @@ func (p Pipelines) with(do func(*pipeline.Runs) error) error {
 		return err
 	}
 	defer files.Close()
-	return do(&pipeline.Runs{Hub: p.w.as, Files: files, Pipeline: stages})
+	repository := gate.Repository{Git: gate.RunGit, Workspace: p.w.dirs.Root, Own: p.w.ownFolders()}
+	return do(&pipeline.Runs{Hub: p.w.as, Files: files, Pipeline: stages, Repository: repository})
+}
+
+// ownFolders returns the folders that handoff writes to, relative to the
+// workspace.
+func (w *Workspace) ownFolders() []string {
+	own := []string{contract.Folder, ".handoff", below(w.dirs.Root, w.dirs.Runtime)}
+	if variables, err := w.variables(VariableOptions{}); err == nil {
+		if outputs, _, err := variables.Resolve("{agent_outputs_folder}"); err == nil {
+			own = append(own, below(w.dirs.Root, outputs))
+		}
+	}
+	return own
 }
 
 // run runs do with the state of one run, which read reads.

@@ -24,22 +24,30 @@ type Move struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
+// ArchiveOptions say which runs Archive moves.
+type ArchiveOptions struct {
+	Force       bool // a run that is not finished, or whose gates fail
+	AcceptStale bool // a run that is finished if stale artifacts are accepted
+}
+
 // Archive moves a run's folder to .pipeline/completed and records the move. If
 // that name is taken, the folder gets the first free suffix: 42.2. A run that is
-// not finished is only moved with force.
+// not finished, or whose last gate fails, is only moved with force.
 //
-// Kinds: those of Read, Conflict (not finished) and those of
+// Kinds: those of Read, Conflict (not finished, or a gate fails) and those of
 // handoff.Hub.Record.
-func (r *Runs) Archive(ctx context.Context, issue string, force bool) (Move, error) {
+func (r *Runs) Archive(ctx context.Context, issue string, o ArchiveOptions) (Move, error) {
 	var m Move
 	err := r.exclusively(issue, func(dir *os.Root) error {
 		s, err := r.Read(ctx, issue)
 		if err != nil {
 			return err
 		}
-		if step := Next(r.Pipeline, s); !step.Done && !force {
-			return &handoff.Error{Op: "archive", Name: issue, Kind: handoff.Conflict, Err: fmt.Errorf("not finished: %s", step.Reason),
-				Hint: handoff.Suggest("see what is missing", handoff.ActionNext, issue)}
+		s.AcceptStale = o.AcceptStale
+		if !o.Force {
+			if err := r.checkFinished(ctx, s); err != nil {
+				return err
+			}
 		}
 		if err := dir.MkdirAll(contract.Completed, 0o777); err != nil {
 			return moveError("archive", issue, err)
@@ -52,6 +60,31 @@ func (r *Runs) Archive(ctx context.Context, issue string, force bool) (Move, err
 		return err
 	})
 	return m, err
+}
+
+// checkFinished returns an error of kind Conflict if a run is not finished or if
+// the gate of a merge fails.
+func (r *Runs) checkFinished(ctx context.Context, s State) error {
+	refuse := func(reason string, hint handoff.Hint) error {
+		return &handoff.Error{Op: "archive", Name: s.Issue, Kind: handoff.Conflict, Err: errors.New(reason), Hint: hint}
+	}
+	if step := Next(r.Pipeline, s); !step.Done {
+		return refuse("not finished: "+step.Reason, handoff.Suggest("see what is missing", handoff.ActionNext, s.Issue))
+	}
+	for _, stage := range r.Pipeline.Stages {
+		if _, ok := s.Outputs[stage.Name]; !ok || !stage.Has(contract.CheckMerge) {
+			continue
+		}
+		g, err := r.check(ctx, s, stage, "")
+		if err != nil {
+			return err
+		}
+		if errs := g.Errors(); len(errs) > 0 {
+			return refuse(fmt.Sprintf("the gate of stage %s fails: %s%s", stage.Name, errs[0].Text, andMore(len(errs)-1)),
+				handoff.Suggest("see every finding", handoff.ActionGate, s.Issue, stage.Name))
+		}
+	}
+	return nil
 }
 
 // Unarchive moves an archived run back. Its name is that of its folder in

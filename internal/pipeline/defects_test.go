@@ -41,7 +41,7 @@ func TestDefects(t *testing.T) {
 		if tt.scope != nil {
 			scope = &gate.Scope{Changed: tt.scope}
 		}
-		v := pipeline.Gate(p, tt.stage, read(t, p, done(all, tt.stage, change(t, valid[tt.stage], tt.fields))), scope)
+		v := gate.Check(p, tt.stage, read(t, p, done(all, tt.stage, change(t, valid[tt.stage], tt.fields))).Artifacts, scope)
 		if v.Pass || !strings.Contains(v.String(), tt.want) {
 			t.Errorf("%s: got %s, want %q", tt.name, v, tt.want)
 		}

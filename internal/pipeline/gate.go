@@ -1,10 +1,17 @@
 package pipeline
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
@@ -14,14 +21,86 @@ type GateResult struct {
 	Next *Step `json:"next,omitempty"` // the next step of the run, if the verdict is FAIL
 }
 
-// Gate checks a stage of a run with gate.Check.
-func Gate(p *contract.Pipeline, stage string, s State, scope *gate.Scope) GateResult {
-	g := GateResult{Result: gate.Check(p, stage, s.Artifacts, scope)}
+// Gate checks a stage of a run, archived or not, with gate.Check. If the gate
+// compares changed files, they are those since the merge base of HEAD and base, by
+// default the main branch; otherwise base must be empty. Without git the
+// gate of a merge only warns.
+//
+// Kinds: those of Find, Invalid (the stage, the base), NotFound (no git
+// repository) and Unavailable.
+func (r *Runs) Gate(ctx context.Context, issue, stage, base string) (GateResult, error) {
+	s, err := r.Find(ctx, issue)
+	if err != nil {
+		return GateResult{}, err
+	}
+	st, err := r.Pipeline.Stage(stage)
+	if err != nil {
+		return GateResult{}, err
+	}
+	if base != "" && !gate.ComparesChanges(st) {
+		return GateResult{}, &handoff.Error{Op: "gate", Name: st.Name, Kind: handoff.Invalid,
+			Err: errors.New("a base applies to stages whose gate compares changed files"), Hint: handoff.Advice("leave it out")}
+	}
+	result, err := r.check(ctx, s, st, base)
+	g := GateResult{Result: result}
 	if g.Rejected {
-		step := Next(p, s)
+		step := Next(r.Pipeline, s)
 		g.Next = &step
 	}
-	return g
+	return g, err
+}
+
+// check checks a stage of a run, with the changes that its gate compares.
+func (r *Runs) check(ctx context.Context, s State, stage *contract.Stage, base string) (gate.Result, error) {
+	if !gate.ComparesChanges(stage) {
+		return gate.Check(r.Pipeline, stage.Name, s.Artifacts, nil), nil
+	}
+	scope, err := r.Repository.Changes(ctx, base)
+	if err == nil && stage.Has(contract.CheckMerge) && s.Outputs[stage.Name].Report.Value != nil {
+		err = r.Repository.LookUp(ctx, &scope, s.Outputs[stage.Name].Report.Value)
+	}
+	if missing := errors.Is(err, handoff.NotFound) || errors.Is(err, gate.ErrNoGit); missing && stage.Has(contract.CheckMerge) {
+		g := gate.Check(r.Pipeline, stage.Name, s.Artifacts, nil)
+		g.Findings = append(g.Findings, gate.Finding{Level: gate.Warning, Check: "git", Text: "the branch, the commit and the changed files were not compared: " + reasonOf(err)})
+		return g, nil
+	}
+	if err != nil {
+		return gate.Result{}, err
+	}
+	scope.PlannedBy = r.plannedBy(s.Issue)
+	return gate.Check(r.Pipeline, stage.Name, s.Artifacts, &scope), nil
+}
+
+// reasonOf returns the reason of an error without its operation.
+func reasonOf(err error) string {
+	var e *handoff.Error
+	if errors.As(err, &e) && e.Err != nil {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// plannedBy returns a function that returns the issue of another open run that
+// plans to change a file, or "". It reads the plans when it is first called.
+func (r *Runs) plannedBy(issue string) func(file string) string {
+	plans := sync.OnceValue(func() map[string]func(string) bool {
+		plans := map[string]func(string) bool{}
+		for _, other := range folder.Open(r.Files) {
+			if s, err := Read(r.Files, r.Pipeline, other); err == nil && other != issue {
+				_, plan := s.Checked(r.Pipeline, contract.CheckPlan)
+				plans[other] = gate.Planned(plan)
+			}
+		}
+		return plans
+	})
+	return func(file string) string {
+		for _, other := range slices.Sorted(maps.Keys(plans())) {
+			if plans()[other](file) {
+				return other
+			}
+		}
+		return ""
+	}
 }
 
 // Compat returns the result that the legacy script gives, for which a verdict of

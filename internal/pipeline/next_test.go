@@ -13,6 +13,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 	"pgregory.net/rapid"
 )
 
@@ -355,8 +356,8 @@ func checkStep(r *rapid.T, p *contract.Pipeline, s pipeline.State, step pipeline
 				r.Fatalf("done without %s", stage.Artifact)
 			}
 		}
-		if !pipeline.Gate(p, "git", s, nil).Pass {
-			r.Fatalf("done although the last gate fails: %s", pipeline.Gate(p, "git", s, nil))
+		if !gate.Check(p, "git", s.Artifacts, nil).Pass {
+			r.Fatalf("done although the last gate fails: %s", gate.Check(p, "git", s.Artifacts, nil))
 		}
 	case step.Stage != "":
 		stage, err := p.Stage(step.Stage)

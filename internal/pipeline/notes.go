@@ -62,7 +62,7 @@ func Derive(p *contract.Pipeline, s State) Notes {
 	if _, work := s.Checked(p, contract.CheckChanges); contract.Outcome(work) == "completed" {
 		status = "implemented"
 	}
-	if test, result := s.Checked(p, contract.CheckTests); contract.Outcome(result) == "PASS" && Gate(p, test.Name, s, nil).Pass {
+	if test, result := s.Checked(p, contract.CheckTests); contract.Outcome(result) == "PASS" && gate.Check(p, test.Name, s.Artifacts, nil).Pass {
 		status = "verified"
 	}
 	_, plan := s.Checked(p, contract.CheckPlan)

@@ -16,6 +16,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -46,7 +47,7 @@ func openFixture(t testing.TB, dir string) fixture {
 	files, err := os.OpenRoot(dir)
 	must(t, err)
 	t.Cleanup(func() { files.Close() })
-	return fixture{&pipeline.Runs{Hub: w.Hub().As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: builtin()}, w, dir}
+	return fixture{&pipeline.Runs{Hub: w.Hub().As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: builtin(), Repository: gate.Repository{Git: gate.RunGit, Workspace: dir}}, w, dir}
 }
 
 func must(t testing.TB, err error) {
@@ -260,20 +261,20 @@ func TestStale(t *testing.T) {
 func TestArchive(t *testing.T) {
 	s := newFixture(t)
 	ctx := t.Context()
-	if _, err := s.Archive(ctx, "42", true); !errors.Is(err, handoff.NotFound) {
+	if _, err := s.Archive(ctx, "42", pipeline.ArchiveOptions{Force: true}); !errors.Is(err, handoff.NotFound) {
 		t.Errorf("no run: got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(s.dir, ".pipeline")); err == nil {
 		t.Error("Archive created .pipeline")
 	}
 	s.put(t, "42", "plan", valid["plan"])
-	if _, err := s.Archive(ctx, "42", false); !errors.Is(err, handoff.Conflict) {
+	if _, err := s.Archive(ctx, "42", pipeline.ArchiveOptions{}); !errors.Is(err, handoff.Conflict) {
 		t.Errorf("not finished: got %v", err)
 	}
 	s.write(t, ".pipeline/completed/42/plan.json", "of another tool")
 	for _, want := range []string{"42.2", "42.3"} {
 		s.put(t, "42", "plan", valid["plan"])
-		m, err := s.Archive(ctx, "42", true)
+		m, err := s.Archive(ctx, "42", pipeline.ArchiveOptions{Force: true})
 		if err != nil || m.To != ".pipeline/completed/"+want || m.From != ".pipeline/42" {
 			t.Errorf("got %+v %v, want %s", m, err, want)
 		}
@@ -295,7 +296,7 @@ func TestArchive(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	for range 2 {
 		s.put(t, long, "plan", valid["plan"])
-		_, err := s.Archive(ctx, long, true)
+		_, err := s.Archive(ctx, long, pipeline.ArchiveOptions{Force: true})
 		must(t, err)
 	}
 	if m, err := s.Unarchive(ctx, long+".2"); err != nil || m.Issue != long {
@@ -312,7 +313,7 @@ func TestPath(t *testing.T) {
 	s.put(t, "42", "implement", valid["implement"])
 	must(t, os.Remove(filepath.Join(s.dir, ".pipeline/42/worker-result.json")))
 	s.put(t, "43", "plan", valid["plan"])
-	_, err := s.Archive(ctx, "43", true)
+	_, err := s.Archive(ctx, "43", pipeline.ArchiveOptions{Force: true})
 	must(t, err)
 	for _, tt := range []struct {
 		issue, stage, want string

@@ -85,7 +85,7 @@ func (f *fuzzedRuns) step() {
 			err = nil
 		}
 	case "archive":
-		_, err = f.Archive(ctx, issue, f.random.IntN(2) == 0)
+		_, err = f.Archive(ctx, issue, pipeline.ArchiveOptions{Force: f.random.IntN(2) == 0})
 	case "unarchive":
 		_, err = f.Unarchive(ctx, f.pick(issue, issue+".2"))
 	case "withdraw":

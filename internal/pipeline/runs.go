@@ -27,6 +27,9 @@ type Runs struct {
 	Hub      *handoff.Hub
 	Files    *os.Root // the directory that contains .pipeline
 	Pipeline *contract.Pipeline
+
+	// Repository is what gates compare with artifacts.
+	Repository gate.Repository
 }
 
 // attemptMetadata is the metadata in the record of an attempt.

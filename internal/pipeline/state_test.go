@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
 func TestReadRefuses(t *testing.T) {
@@ -61,7 +62,7 @@ func TestUnreadableIsNotMissing(t *testing.T) {
 	if step := pipeline.Next(p, s); step.Agent != "jg-subplanner" || !strings.Contains(step.Reason, "can't be read") {
 		t.Errorf("got %+v", step)
 	}
-	if got := pipeline.Gate(p, "plan", s, nil).String(); !strings.Contains(got, "plan_exists: plan.json not found or empty: can't be read: not a regular file") {
+	if got := gate.Check(p, "plan", s.Artifacts, nil).String(); !strings.Contains(got, "plan_exists: plan.json not found or empty: can't be read: not a regular file") {
 		t.Errorf("got %s", got)
 	}
 }

@@ -63,6 +63,25 @@ func Exists(dir, issue string) bool {
 	return contract.CheckIssue(issue) == nil && err == nil && info.IsDir()
 }
 
+// Open returns the issues that have a run that is not archived, sorted.
+func Open(workspace *os.Root) []string { return runs(workspace, contract.Folder) }
+
+// Archived returns the names of the folders of archived runs, sorted.
+func Archived(workspace *os.Root) []string {
+	return runs(workspace, path.Join(contract.Folder, contract.Completed))
+}
+
+func runs(workspace *os.Root, dir string) []string {
+	entries, _ := fs.ReadDir(workspace.FS(), dir)
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && contract.CheckIssue(e.Name()) == nil {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
 // HasArchive reports whether any run was archived.
 func HasArchive(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, contract.Folder, contract.Completed))

@@ -67,7 +67,7 @@ func TestChanges(t *testing.T) {
 			dir := t.TempDir()
 			must(t, os.CopyFS(dir, os.DirFS(template)))
 			do(t, dir, tt.commands)
-			got, err := gate.Changes(t.Context(), gate.RunGit, filepath.Join(dir, tt.folder), tt.base)
+			got, err := gate.Repository{Git: gate.RunGit, Workspace: filepath.Join(dir, tt.folder)}.Changes(t.Context(), tt.base)
 			if err != nil || strings.Join(got.Changed, " ") != tt.want {
 				t.Errorf("got %q %v, want %q", got.Changed, err, tt.want)
 			}
@@ -81,7 +81,7 @@ func TestChangesBeforeTheFirstCommit(t *testing.T) {
 		t.Skip("git is not installed")
 	}
 	do(t, dir, "git init -q", "touch a.go b.go", "git add a.go")
-	got, err := gate.Changes(t.Context(), gate.RunGit, dir, "")
+	got, err := gate.Repository{Git: gate.RunGit, Workspace: dir}.Changes(t.Context(), "")
 	if err != nil || strings.Join(got.Changed, " ") != "a.go b.go" || got.Base != "" {
 		t.Errorf("got %+v %v, want a.go b.go", got, err)
 	}
@@ -105,7 +105,7 @@ func TestChangesErrors(t *testing.T) {
 			return gate.RunGit(ctx, dir, args...)
 		}, handoff.Unavailable},
 	} {
-		if got, err := gate.Changes(t.Context(), tt.git, tt.dir, tt.base); !errors.Is(err, tt.want) {
+		if got, err := (gate.Repository{Git: tt.git, Workspace: tt.dir}).Changes(t.Context(), tt.base); !errors.Is(err, tt.want) {
 			t.Errorf("%s: got %v %v, want kind %s", tt.name, got, err, tt.want)
 		}
 	}
@@ -125,7 +125,7 @@ func TestScopeOfARepository(t *testing.T) {
 		dir := t.TempDir()
 		must(t, os.CopyFS(dir, os.DirFS(template)))
 		do(t, dir, hide, "echo x > a.go")
-		scope, err := gate.Changes(t.Context(), gate.RunGit, dir, "")
+		scope, err := gate.Repository{Git: gate.RunGit, Workspace: dir}.Changes(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,6 +42,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionRunHistory: "pipeline history %",
 	handoff.ActionSubmit:     "pipeline put % % %",
 	handoff.ActionArchive:    "pipeline archive %",
+	handoff.ActionGate:       "pipeline gate % %",
 	handoff.ActionValidate:   "pipeline validate %",
 	handoff.ActionValidateAs: "pipeline validate % --stage %",
 }

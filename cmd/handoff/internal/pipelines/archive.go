@@ -9,20 +9,22 @@ import (
 )
 
 func archiveCommand(a *app) *cobra.Command {
-	var force bool
+	var o workspace.ArchiveOptions
 	c := &cobra.Command{
 		Use:   "archive ISSUE",
 		Short: "Archive a finished run",
 		Long: `Archive moves .pipeline/ISSUE to .pipeline/completed and prints the new path. If
 that name is taken, the folder is named ISSUE.2, and so on. The artifacts of the
-run keep their refs.`,
+run keep their refs. A run is finished if next says so and the gate of git
+passes.`,
 		Example: "  handoff pipeline archive 42",
 		Args:    cli.Exactly(1, "one issue"),
 	}
-	c.Flags().BoolVar(&force, "force", false, "archive a run that is not finished")
+	c.Flags().BoolVar(&o.Force, "force", false, "archive a run that is not finished or whose gate fails")
+	c.Flags().BoolVar(&o.AcceptStale, "accept-stale", false, "accept artifacts whose inputs have changed, as next --accept-stale does")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.move(func(p workspace.Pipelines) (workspace.PipelineMove, error) {
-			return p.Archive(c.Context(), args[0], force)
+			return p.Archive(c.Context(), args[0], o)
 		})
 	}
 	return c

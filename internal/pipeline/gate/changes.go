@@ -1,0 +1,176 @@
+package gate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A Scope is the set of files that changed in the repository since a commit.
+type Scope struct {
+	Base    string   `json:"base"`    // the commit; "" before the first one
+	Changed []string `json:"changed"` // relative to the workspace, sorted; ../ is outside of it
+
+	// PlannedBy returns the issue of another run that plans to change a file, ""
+	// if there is none. It may be nil.
+	PlannedBy func(file string) string `json:"-"`
+
+	merge *merge // what git knows about the result of a merge stage, nil if it was not looked up
+}
+
+// planner names the other run that plans to change a file.
+func (s *Scope) planner(file string) string {
+	if s.PlannedBy != nil {
+		if issue := s.PlannedBy(file); issue != "" {
+			return "; run " + issue + " plans it, which needs its own worktree"
+		}
+	}
+	return ""
+}
+
+// A Repository is the git repository of a workspace.
+type Repository struct {
+	Git       Git
+	Workspace string // absolute
+
+	// Own are the folders that handoff writes to, relative to the workspace. What
+	// is in them is not a change.
+	Own []string
+}
+
+// bases are the default bases; the first one that exists is used.
+var bases = []string{"origin/HEAD", "main", "master", "HEAD"}
+
+// Changes returns the files that changed in the repository since the merge base
+// of HEAD and base: committed, staged, unstaged and untracked. A rename is two
+// paths. The default base is the main branch. Its kinds are NotFound (no
+// repository), Invalid (unknown base) and Unavailable.
+func (r Repository) Changes(ctx context.Context, base string) (Scope, error) {
+	top, prefix, err := r.top(ctx)
+	if err != nil {
+		return Scope{}, err
+	}
+	commit, err := mergeBase(ctx, r.Git, top, base)
+	if err != nil {
+		return Scope{}, r.error(base, handoff.Invalid, err, "name a branch, a tag or a commit")
+	}
+	files := map[string]bool{}
+	for _, args := range listings(commit) {
+		names, err := r.list(ctx, top, prefix, args...)
+		if err != nil {
+			return Scope{}, err
+		}
+		for _, name := range names {
+			files[name] = true
+		}
+	}
+	return Scope{Base: commit, Changed: slices.Sorted(maps.Keys(files))}, nil
+}
+
+func (r Repository) error(name string, kind handoff.Kind, err error, hint string) error {
+	return &handoff.Error{Op: "scope", Name: cmp.Or(name, r.Workspace), Kind: kind, Err: err, Hint: handoff.Advice(hint)}
+}
+
+// ErrNoGit is the reason of an error if git is not installed.
+var ErrNoGit = errors.New("git is not installed")
+
+// top returns the directory of the repository, and the path of the workspace in
+// it.
+func (r Repository) top(ctx context.Context) (dir, prefix string, err error) {
+	b, err := r.Git(ctx, r.Workspace, "rev-parse", "--show-toplevel", "--show-prefix")
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", "", r.error("", handoff.Unavailable, ErrNoGit, "install git")
+	}
+	if err != nil {
+		return "", "", r.error("", handoff.NotFound, errors.New("not a git repository, so changes can't be determined"), "use a workspace in a git repository")
+	}
+	dir, prefix, _ = strings.Cut(strings.TrimSuffix(string(b), "\n"), "\n")
+	return dir, prefix, nil
+}
+
+// list returns the paths that a git command prints, relative to the workspace,
+// except those in the folders that handoff writes to.
+func (r Repository) list(ctx context.Context, top, prefix string, args ...string) ([]string, error) {
+	out, err := r.Git(ctx, top, args...)
+	if err != nil {
+		return nil, r.error("", handoff.Unavailable, err, "")
+	}
+	var files []string
+	for _, name := range strings.Split(string(out), "\x00") {
+		if file := relative(prefix, name); name != "" && !r.owns(file) {
+			files = append(files, file)
+		}
+	}
+	return files, nil
+}
+
+func (r Repository) owns(file string) bool {
+	return slices.ContainsFunc(r.Own, func(folder string) bool { return folder != "." && strings.HasPrefix(file, folder+"/") })
+}
+
+// listings returns the git commands that together list every change since a
+// commit. The index and the working tree are listed separately: a change that was
+// staged and then undone in the working tree would still be committed.
+func listings(commit string) [][]string {
+	untracked := []string{"ls-files", "-z", "--others", "--exclude-standard", "--full-name"}
+	if commit == "" {
+		return [][]string{untracked, {"ls-files", "-z", "--cached", "--full-name"}}
+	}
+	return [][]string{diff(commit, "HEAD"), diff("--cached", commit), diff(commit), untracked}
+}
+
+// diff returns the git command that lists the files that differ between commits,
+// or between a commit and the index or the working tree. Of a submodule, only the
+// commit is compared, because git would run in it with its settings.
+func diff(args ...string) []string {
+	options := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-relative", "--ignore-submodules=dirty", "--name-only", "-z"}
+	return append(append(options, args...), "--")
+}
+
+// mergeBase returns the merge base of HEAD and base, "" before the first commit.
+func mergeBase(ctx context.Context, git Git, dir, base string) (string, error) {
+	head, err := commitOf(ctx, git, dir, "HEAD")
+	if err != nil && base == "" {
+		return "", nil
+	}
+	names := bases
+	if base != "" {
+		names = []string{base}
+	}
+	for _, name := range names {
+		commit, err := commitOf(ctx, git, dir, name)
+		if err != nil {
+			continue
+		}
+		if b, err := git(ctx, dir, "merge-base", commit, head); err == nil {
+			return strings.TrimSpace(string(b)), nil
+		}
+		if base != "" {
+			return "", errors.New("no commit in common with HEAD")
+		}
+	}
+	return "", errors.New("not a commit")
+}
+
+func commitOf(ctx context.Context, git Git, dir, name string) (string, error) {
+	b, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	return strings.TrimSpace(string(b)), err
+}
+
+// relative turns a path relative to the repository into one relative to the
+// workspace, which is at prefix.
+func relative(prefix, name string) string {
+	rel, err := filepath.Rel(filepath.FromSlash(path.Clean("/"+prefix)), filepath.FromSlash("/"+name))
+	if err != nil {
+		return name
+	}
+	return filepath.ToSlash(rel)
+}

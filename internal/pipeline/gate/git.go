@@ -1,0 +1,56 @@
+package gate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+)
+
+// A Git runs git in a directory and returns its standard output.
+type Git func(ctx context.Context, dir string, args ...string) ([]byte, error)
+
+// RunGit runs the installed git. It takes no lock that another git would wait
+// for, and runs no program that the settings of the repository name: no hook,
+// file system monitor, filter, diff program or transport.
+func RunGit(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	filters, err := runGit(ctx, dir, "config", "--includes", "--show-scope", "-z", "--name-only", "--get-regexp", `^filter\.`)
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, err
+	}
+	// Without a match, git config fails.
+	return runGit(ctx, dir, append(disabled(filters), args...)...)
+}
+
+// disabled returns options that disable the filters of a repository, as git
+// config lists them: a scope and a key, each terminated by a NUL. The filters of
+// the user and of the system are enabled.
+func disabled(list []byte) []string {
+	var options []string
+	fields := strings.Split(string(list), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		scope, key := fields[i], fields[i+1]
+		if scope != "local" && scope != "worktree" {
+			continue
+		}
+		options = append(options, "--config-env="+key+"="+empty) // -c would end the key at its first "="
+	}
+	return options
+}
+
+// empty is a variable of git's environment whose value is empty.
+const empty = "HANDOFF_EMPTY"
+
+func runGit(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	c := exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "--no-pager", "-C", dir,
+		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args...)...)
+	c.Env = append(c.Environ(), empty+"=", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0")
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil && stderr.Len() > 0 {
+		err = errors.New(strings.TrimSpace(stderr.String()))
+	}
+	return out, err
+}
