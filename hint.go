@@ -68,7 +68,10 @@ const (
 	ActionRunHistory                  Action = "show pipeline run"    // ISSUE
 	ActionSubmit                      Action = "submit stage"         // ISSUE NAME PATH
 	ActionArchive                     Action = "archive pipeline run" // ISSUE
-	ActionGate                        Action = "check gate"           // ISSUE STAGE
-	ActionValidate                    Action = "validate"             // PATH
-	ActionValidateAs                  Action = "validate as stage"    // PATH STAGE
+	ActionRuns                        Action = "list pipeline runs"
+	ActionRestoreRun                  Action = "restore pipeline run"   // ISSUE
+	ActionUnarchive                   Action = "unarchive pipeline run" // NAME
+	ActionGate                        Action = "check gate"             // ISSUE STAGE
+	ActionValidate                    Action = "validate"               // PATH
+	ActionValidateAs                  Action = "validate as stage"      // PATH STAGE
 )

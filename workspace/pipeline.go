@@ -34,12 +34,21 @@ type (
 	// what comes next.
 	PipelineOverview = pipeline.Overview
 
+	// A PipelineList has the runs of the workspace, open and archived.
+	PipelineList = pipeline.RunList
+
+	// A PipelineRunSummary is one run in a list.
+	PipelineRunSummary = pipeline.RunSummary
+
 	// A PipelineStep is the next step of a run: the agent, the files it reads and
 	// writes, and the reason.
 	PipelineStep = pipeline.Step
 
 	// A PipelineGate is the result of a gate: its findings and whether it passes.
 	PipelineGate = pipeline.GateResult
+
+	// A PipelineHistory has the attempts of a run, oldest first.
+	PipelineHistory = pipeline.History
 
 	// A PipelineAttempt is one attempt of a stage.
 	PipelineAttempt = pipeline.HistoryEntry
@@ -56,39 +65,20 @@ type (
 
 	// ArchiveOptions say which runs Archive moves.
 	ArchiveOptions = pipeline.ArchiveOptions
+
+	// A PipelineStage is a stage of the workspace's pipeline.
+	PipelineStage = pipeline.StageSummary
+
+	// A PipelineRun is the folder of a run.
+	PipelineRun = pipeline.Started
+
+	// A PipelineFile is the file of a stage's artifact.
+	PipelineFile = pipeline.File
+
+	// A PipelineBrief is the text that tells an agent which files to read and
+	// write.
+	PipelineBrief = pipeline.BriefText
 )
-
-// A PipelineStage is a stage of the workspace's pipeline.
-type PipelineStage struct {
-	Name    string `json:"name"`
-	Purpose string `json:"purpose"`
-}
-
-// A PipelineRun is the folder of a run.
-type PipelineRun struct {
-	Issue string `json:"issue"`
-	Path  string `json:"path"`
-}
-
-// A PipelineFile is the file of a stage's artifact.
-type PipelineFile struct {
-	Issue string `json:"issue"`
-	Stage string `json:"stage"`
-	Path  string `json:"path"`
-}
-
-// A PipelineHistory has the attempts of a run, oldest first.
-type PipelineHistory struct {
-	Issue    string            `json:"issue"`
-	Attempts []PipelineAttempt `json:"attempts"`
-}
-
-// A PipelineBrief is the text that tells an agent which files to read and write.
-type PipelineBrief struct {
-	Issue string `json:"issue"`
-	Agent string `json:"agent"`
-	Brief string `json:"brief"`
-}
 
 // A Submission is an artifact to submit for a stage: the bytes of Body, or of the
 // file at Path.
@@ -112,35 +102,32 @@ type Submitted struct {
 }
 
 // Stages returns the stages of the pipeline, in order.
-func (p Pipelines) Stages() (stages []PipelineStage, err error) {
-	err = p.with(func(r *pipeline.Runs) error {
-		for _, s := range r.Pipeline.Stages {
-			stages = append(stages, PipelineStage{s.Name, s.Purpose})
-		}
-		return nil
-	})
-	return stages, err
+func (p Pipelines) Stages() ([]PipelineStage, error) {
+	return in(p, func(r *pipeline.Runs) ([]PipelineStage, error) { return r.Stages(), nil })
+}
+
+// List returns the runs of the workspace: the open ones, then the archived ones.
+func (p Pipelines) List(ctx context.Context) (PipelineList, error) {
+	return in(p, func(r *pipeline.Runs) (PipelineList, error) { return r.List(ctx), nil })
 }
 
 // Issues returns the issues that have a run that is not archived, sorted.
-func (p Pipelines) Issues() (issues []string, err error) {
-	err = p.with(func(r *pipeline.Runs) error {
-		issues = folder.Open(r.Files)
-		return nil
-	})
-	return issues, err
+func (p Pipelines) Issues() ([]string, error) {
+	return in(p, func(r *pipeline.Runs) ([]string, error) { return folder.Open(r.Files), nil })
 }
 
 // Init creates the folder of a run, unless it exists. With a complexity (trivial,
 // standard or complex) it also creates state.yaml, and returns an error of kind
 // Conflict if that exists.
-func (p Pipelines) Init(issue, complexity string) (run PipelineRun, err error) {
-	err = p.with(func(r *pipeline.Runs) error {
-		name, err := folder.Init(r.Files, issue, complexity)
-		run = PipelineRun{issue, path.Join(p.base(), name)}
-		return err
-	})
-	return run, err
+func (p Pipelines) Init(issue, complexity string) (PipelineRun, error) {
+	return in(p, func(r *pipeline.Runs) (PipelineRun, error) { return r.Init(issue, complexity) })
+}
+
+// Restore writes the missing files of a run whose folder was removed, from the
+// records of its newest attempts. Kinds: NotFound (there are none), and those of
+// Put.
+func (p Pipelines) Restore(ctx context.Context, issue string) (PipelineRun, error) {
+	return in(p, func(r *pipeline.Runs) (PipelineRun, error) { return r.Restore(ctx, issue) })
 }
 
 // Put validates an artifact, records it as the newest attempt of its stage and
@@ -158,11 +145,8 @@ func (p Pipelines) Put(ctx context.Context, sub Submission) (done Submitted, err
 	if read.From, err = p.w.resolveAll(ctx, sub.From); err != nil {
 		return done, err
 	}
-	err = p.with(func(r *pipeline.Runs) error {
-		receipt, err := r.Put(ctx, read)
-		done = Submitted{Published: receipt.Published, Report: receipt.Report, SavedEdits: receipt.SavedEdits}
-		return err
-	})
+	receipt, err := in(p, func(r *pipeline.Runs) (pipeline.Receipt, error) { return r.Put(ctx, read) })
+	done = Submitted{Published: receipt.Published, Report: receipt.Report, SavedEdits: receipt.SavedEdits}
 	if err == nil {
 		done.File = path.Join(p.base(), done.Path)
 		done.Warnings = append(done.Warnings, p.w.finish(ctx, p.w.caller.Producer.Session)...)
@@ -170,80 +154,49 @@ func (p Pipelines) Put(ctx context.Context, sub Submission) (done Submitted, err
 	return done, err
 }
 
-// Get returns the path of a stage's artifact. Kinds: NotFound (the stage has not
-// been done), Unavailable (its file is missing).
-func (p Pipelines) Get(ctx context.Context, issue, stage string) (f PipelineFile, err error) {
-	err = p.with(func(r *pipeline.Runs) error {
-		file, err := r.Path(ctx, issue, stage)
-		f = PipelineFile{issue, stage, path.Join(p.base(), file)}
-		return err
-	})
-	return f, err
+// Get returns the path of a stage's artifact in a run, archived or not. Kinds:
+// NotFound (the stage has not been done), Unavailable (its file is missing).
+func (p Pipelines) Get(ctx context.Context, issue, stage string) (PipelineFile, error) {
+	return in(p, func(r *pipeline.Runs) (PipelineFile, error) { return r.Get(ctx, issue, stage) })
 }
 
-// Gate checks whether a stage is ready to build on. If the stage has the
-// check changes or merge, it compares the files that changed since base, a commit,
-// by default the merge base of HEAD and the main branch; otherwise base must be
-// empty.
-// The gate of a broken artifact, or of one whose verdict is FAIL, is not an error:
-// see PipelineGate.Pass.
-func (p Pipelines) Gate(ctx context.Context, issue, stage, base string) (g PipelineGate, err error) {
-	err = p.with(func(r *pipeline.Runs) error {
-		g, err = r.Gate(ctx, issue, stage, base)
-		return err
-	})
-	return g, err
+// Gate checks whether a stage of a run, archived or not, is ready to build on. If
+// the stage has the check changes or merge, it compares the files that changed
+// since base, a commit, by default the merge base of HEAD and the main branch;
+// otherwise base must be empty. The gate of a broken artifact, or of one whose
+// verdict is FAIL, is not an error: see PipelineGate.Pass.
+func (p Pipelines) Gate(ctx context.Context, issue, stage, base string) (PipelineGate, error) {
+	return in(p, func(r *pipeline.Runs) (PipelineGate, error) { return r.Gate(ctx, issue, stage, base) })
 }
 
 // Next returns the next step of a run. Unless acceptStale is set, a stage whose
 // inputs have changed since is repeated first.
-func (p Pipelines) Next(ctx context.Context, issue string, acceptStale bool) (step PipelineStep, err error) {
-	err = p.run(ctx, issue, (*pipeline.Runs).Read, func(r *pipeline.Runs, s pipeline.State) error {
-		s.AcceptStale = acceptStale
-		step = pipeline.Next(r.Pipeline, s)
-		return nil
-	})
-	return step, err
+func (p Pipelines) Next(ctx context.Context, issue string, acceptStale bool) (PipelineStep, error) {
+	return in(p, func(r *pipeline.Runs) (PipelineStep, error) { return r.Next(ctx, issue, acceptStale) })
 }
 
 // Brief returns the paths that an agent reads and writes, each with a one-line
 // summary, in at most limit bytes. Kind: Invalid (an unknown agent, a limit that
 // is too small).
-func (p Pipelines) Brief(ctx context.Context, issue, agent string, limit int) (b PipelineBrief, err error) {
-	err = p.run(ctx, issue, (*pipeline.Runs).Read, func(r *pipeline.Runs, s pipeline.State) error {
-		text, err := pipeline.Brief(r.Pipeline, s, agent, limit)
-		b = PipelineBrief{issue, agent, text}
-		return err
-	})
-	return b, err
+func (p Pipelines) Brief(ctx context.Context, issue, agent string, limit int) (PipelineBrief, error) {
+	return in(p, func(r *pipeline.Runs) (PipelineBrief, error) { return r.Brief(ctx, issue, agent, limit) })
 }
 
-// History returns every attempt of a run, archived or not.
-func (p Pipelines) History(ctx context.Context, issue string) (h PipelineHistory, err error) {
-	err = p.run(ctx, issue, (*pipeline.Runs).Find, func(r *pipeline.Runs, s pipeline.State) error {
-		h = PipelineHistory{issue, pipeline.HistoryOf(r.Pipeline, s)}
-		return nil
-	})
-	return h, err
+// History returns every attempt of a run, archived or not. If its folder was
+// removed, the attempts come from the records, and there is a warning.
+func (p Pipelines) History(ctx context.Context, issue string) (PipelineHistory, error) {
+	return in(p, func(r *pipeline.Runs) (PipelineHistory, error) { return r.History(ctx, issue) })
 }
 
 // Trace returns the durations and retries of a run, archived or not.
-func (p Pipelines) Trace(ctx context.Context, issue string) (t PipelineTrace, err error) {
-	err = p.run(ctx, issue, (*pipeline.Runs).Find, func(r *pipeline.Runs, s pipeline.State) error {
-		t = pipeline.TraceOf(r.Pipeline, s)
-		return nil
-	})
-	return t, err
+func (p Pipelines) Trace(ctx context.Context, issue string) (PipelineTrace, error) {
+	return in(p, func(r *pipeline.Runs) (PipelineTrace, error) { return r.Trace(ctx, issue) })
 }
 
 // Notes returns the state.yaml that follows from the artifacts of a run, archived
 // or not, and the differences from the existing file.
-func (p Pipelines) Notes(ctx context.Context, issue string) (n PipelineNotes, err error) {
-	err = p.run(ctx, issue, (*pipeline.Runs).Find, func(r *pipeline.Runs, s pipeline.State) (err error) {
-		n, err = pipeline.Compare(r.Pipeline, s)
-		return err
-	})
-	return n, err
+func (p Pipelines) Notes(ctx context.Context, issue string) (PipelineNotes, error) {
+	return in(p, func(r *pipeline.Runs) (PipelineNotes, error) { return r.Notes(ctx, issue) })
 }
 
 // Archive moves the folder of a run to .pipeline/completed. Its artifacts keep
@@ -259,11 +212,8 @@ func (p Pipelines) Unarchive(ctx context.Context, name string) (PipelineMove, er
 	return p.move(ctx, func(r *pipeline.Runs) (PipelineMove, error) { return r.Unarchive(ctx, name) })
 }
 
-func (p Pipelines) move(ctx context.Context, do func(*pipeline.Runs) (PipelineMove, error)) (m PipelineMove, err error) {
-	err = p.with(func(r *pipeline.Runs) error {
-		m, err = do(r)
-		return err
-	})
+func (p Pipelines) move(ctx context.Context, do func(*pipeline.Runs) (PipelineMove, error)) (PipelineMove, error) {
+	m, err := in(p, do)
 	if err == nil {
 		m.Warnings = append(m.Warnings, p.w.finish(ctx, "")...)
 	}
@@ -291,19 +241,19 @@ func (p Pipelines) base() string {
 	return ""
 }
 
-// with runs do with the runs of the workspace.
-func (p Pipelines) with(do func(*pipeline.Runs) error) error {
+// in returns the result of do for the runs of the workspace.
+func in[T any](p Pipelines, do func(*pipeline.Runs) (T, error)) (result T, err error) {
 	stages, err := contract.Load(plainfile.FS(filepath.Join(p.w.dirs.Runtime, "pipelines"), contract.MaxFile))
 	if err != nil {
-		return err
+		return result, err
 	}
 	files, err := openRoot(p.root())
 	if err != nil {
-		return err
+		return result, err
 	}
 	defer files.Close()
 	repository := gate.Repository{Git: gate.RunGit, Workspace: p.w.dirs.Root, Own: p.w.ownFolders()}
-	return do(&pipeline.Runs{Hub: p.w.as, Files: files, Pipeline: stages, Repository: repository})
+	return do(&pipeline.Runs{Hub: p.w.as, Files: files, Pipeline: stages, Repository: repository, Base: p.base()})
 }
 
 // ownFolders returns the folders that handoff writes to, relative to the
@@ -318,37 +268,27 @@ func (w *Workspace) ownFolders() []string {
 	return own
 }
 
-// run runs do with the state of one run, which read reads.
-func (p Pipelines) run(ctx context.Context, issue string, read func(*pipeline.Runs, context.Context, string) (pipeline.State, error), do func(*pipeline.Runs, pipeline.State) error) error {
-	return p.with(func(r *pipeline.Runs) error {
-		s, err := read(r, ctx, issue)
-		if err != nil {
-			return err
-		}
-		s.Base = p.base()
-		return do(r, s)
-	})
-}
-
 // isRunning reports whether an issue has a run that is not archived.
 func (w *Workspace) isRunning(issue string) bool { return folder.Exists(w.Pipelines().root(), issue) }
 
-// isArchived reports whether an issue has an archived run.
-func (w *Workspace) isArchived(ctx context.Context, issue string) bool {
-	p := w.Pipelines()
-	if contract.CheckIssue(issue) != nil || handoff.IsArtifactIDPrefix(issue) || !folder.HasArchive(p.root()) {
+// isPastRun reports whether a ref names a run that was archived, or whose folder
+// was removed.
+func (w *Workspace) isPastRun(ctx context.Context, ref string) bool {
+	name := strings.TrimPrefix(ref, contract.Completed+"/")
+	if contract.CheckIssue(name) != nil || handoff.IsArtifactIDPrefix(ref) {
 		return false
 	}
-	return p.run(ctx, issue, (*pipeline.Runs).Find, func(*pipeline.Runs, pipeline.State) error { return nil }) == nil
+	page, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: ref, IncludeInactive: true, Limit: 1})
+	if err != nil || len(page.Artifacts) == 0 && !folder.HasArchive(w.Pipelines().root()) {
+		return false
+	}
+	_, err = in(w.Pipelines(), func(r *pipeline.Runs) (pipeline.State, error) { return r.Find(ctx, ref) })
+	return err == nil
 }
 
 // overview returns the run of an issue, or the one that was archived last.
-func (w *Workspace) overview(ctx context.Context, issue string) (o PipelineOverview, err error) {
-	err = w.Pipelines().run(ctx, issue, (*pipeline.Runs).Find, func(r *pipeline.Runs, s pipeline.State) error {
-		o = pipeline.OverviewOf(r.Pipeline, s)
-		return nil
-	})
-	return o, err
+func (w *Workspace) overview(ctx context.Context, issue string) (PipelineOverview, error) {
+	return in(w.Pipelines(), func(r *pipeline.Runs) (PipelineOverview, error) { return r.Overview(ctx, issue) })
 }
 
 // stageFile opens the file that a ref, ISSUE/NAME, names in the folder of a run

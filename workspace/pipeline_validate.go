@@ -40,27 +40,25 @@ type ValidateOptions struct {
 // Validate validates artifacts against the contracts of their stages. An invalid
 // artifact is not an error: see ValidationList.Valid. Kinds: Invalid (an unknown
 // stage), NotFound (a file), Unavailable.
-func (p Pipelines) Validate(o ValidateOptions) (list ValidationList, err error) {
-	err = p.with(func(r *pipeline.Runs) (err error) {
+func (p Pipelines) Validate(o ValidateOptions) (ValidationList, error) {
+	return in(p, func(r *pipeline.Runs) (list ValidationList, err error) {
 		list.Files, err = r.Pipeline.ValidateFiles(o.Stage, o.Files, p.reader(o.Stdin))
 		list.Valid = !slices.ContainsFunc(list.Files, func(v Validation) bool { return !v.Valid })
-		return err
+		return list, err
 	})
-	return list, err
 }
 
 // Compat validates a file like schema.py, with the same texts and exit codes. Its
 // editions are practitioner and expert; the latter also checks tiers. Kind:
 // Invalid (an unknown edition).
-func (p Pipelines) Compat(edition string, o ValidateOptions) (answer CompatAnswer, err error) {
-	err = p.with(func(r *pipeline.Runs) error {
+func (p Pipelines) Compat(edition string, o ValidateOptions) (CompatAnswer, error) {
+	return in(p, func(r *pipeline.Runs) (answer CompatAnswer, err error) {
 		dialect, err := contract.ParseDialect(edition)
 		if err == nil {
 			answer = r.Pipeline.Compat(dialect, p.reader(o.Stdin), o.Files...)
 		}
-		return err
+		return answer, err
 	})
-	return answer, err
 }
 
 // reader returns a function that reads files, and standard input for "-".

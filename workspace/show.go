@@ -63,7 +63,7 @@ func (w *Workspace) showGroup(ctx context.Context, ref string, files bool) (Show
 	case issue && !files:
 		o, err := w.overview(ctx, ref)
 		return Shown{Issue: &o}, err
-	case !files && w.isArchived(ctx, ref):
+	case !files && w.isPastRun(ctx, ref):
 		if _, err := w.Resolve(ctx, ref); !errors.Is(err, handoff.NotFound) {
 			return Shown{}, nil // it is also a name
 		}

@@ -78,11 +78,7 @@ func (w *Workspace) renderStale(ctx context.Context, a handoff.Artifact) (stale 
 		return false, nil
 	}
 	if a.Root == "" && path.Dir(a.Path) == path.Join(contract.Folder, a.Namespace) {
-		err = w.Pipelines().with(func(r *pipeline.Runs) error {
-			stale, err = r.RenderStale(ctx, a)
-			return err
-		})
-		return stale, err
+		return in(w.Pipelines(), func(r *pipeline.Runs) (bool, error) { return r.RenderStale(ctx, a) })
 	}
 	p := a.Record.Producer
 	scope := names.Scope{Run: a.Namespace, Dir: w.caller.SessionDir}

@@ -167,7 +167,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 var rareFields = []string{
 	"artifact.root", "artifact.worktree", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
 	"session.child", "session.adopted", "session.archived", "session.title", "repeated-close.endedAt", "opened-session.warnings",
-	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "move.warnings",
+	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "move.warnings",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.warnings",
 	"thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
 	"message.inherited", "message.thinking", "call.pending", "call.failed",
@@ -304,6 +304,7 @@ func answerSessions(c *console, answer func(object, line string)) {
 func answerPipelines(c *console, answer func(object, line string)) {
 	const plan = `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`
 	answer("pipeline-path", "pipeline init 42 --complexity standard")
+	answer("run-list", "pipeline list")
 	c.write("plan.json", plan)
 	answer("validation-list", "pipeline validate plan.json")
 	answer("step", "pipeline next 42")

@@ -114,6 +114,26 @@ func (w Writer) RenderStale(ctx context.Context, head handoff.Artifact) (stale b
 	return stale, f.fileError(err)
 }
 
+// Restore renders the file of a name if it is missing. It reports whether it was.
+// The file of a revision that this writer renders elsewhere is not restored.
+func (w Writer) Restore(ctx context.Context, head handoff.Artifact) (missing bool, err error) {
+	f := w.file(handoff.Draft{Name: head.Name, Namespace: head.Namespace, Channel: head.Channel})
+	if name, err := Clean(head.Name); err != nil || name != head.Name || f.draft.Path != head.Path || f.draft.Root != head.Root {
+		return false, nil
+	}
+	if err := f.checkPath(); err != nil {
+		return false, f.fileError(err)
+	}
+	if root, err := f.root(); err == nil {
+		defer root.Close()
+		if _, err := root.Lstat(filepath.FromSlash(head.Name)); !errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+	}
+	_, err = f.render(ctx)
+	return err == nil, f.fileError(err)
+}
+
 // A file is the file of one name.
 type file struct {
 	Writer

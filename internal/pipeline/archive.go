@@ -38,8 +38,11 @@ type ArchiveOptions struct {
 // handoff.Hub.Record.
 func (r *Runs) Archive(ctx context.Context, issue string, o ArchiveOptions) (Move, error) {
 	var m Move
-	err := r.exclusively(issue, func(dir *os.Root) error {
+	err := r.exclusively(ctx, issue, func(dir *os.Root) error {
 		s, err := r.Read(ctx, issue)
+		if errors.Is(err, handoff.NotFound) && r.isRemoved(ctx, issue) {
+			s, err = r.restored(ctx, issue)
+		}
 		if err != nil {
 			return err
 		}
@@ -60,6 +63,20 @@ func (r *Runs) Archive(ctx context.Context, issue string, o ArchiveOptions) (Mov
 		return err
 	})
 	return m, err
+}
+
+// isRemoved reports whether the folder of an issue's current run was removed.
+func (r *Runs) isRemoved(ctx context.Context, issue string) bool {
+	s, err := r.Find(ctx, issue)
+	return err == nil && s.Missing
+}
+
+// restored writes the files of a run whose folder was removed, and reads it.
+func (r *Runs) restored(ctx context.Context, issue string) (State, error) {
+	if _, err := r.restore(ctx, issue); err != nil {
+		return State{}, err
+	}
+	return r.Read(ctx, issue)
 }
 
 // checkFinished returns an error of kind Conflict if a run is not finished or if
@@ -99,7 +116,7 @@ func (r *Runs) Unarchive(ctx context.Context, name string) (Move, error) {
 		checked = base // the suffix does not belong to the issue
 	}
 	var m Move
-	err := r.exclusively(checked, func(dir *os.Root) error {
+	err := r.exclusively(ctx, checked, func(dir *os.Root) error {
 		from := path.Join(contract.Completed, name)
 		if !exists(dir, from) {
 			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.NotFound, Err: fmt.Errorf("%s does not exist", path.Join(contract.Folder, from)),
@@ -120,12 +137,12 @@ func (r *Runs) Unarchive(ctx context.Context, name string) (Move, error) {
 }
 
 // exclusively runs do while no other process submits to a run or moves one.
-func (r *Runs) exclusively(issue string, do func(dir *os.Root) error) error {
+func (r *Runs) exclusively(ctx context.Context, issue string, do func(dir *os.Root) error) error {
 	if err := contract.CheckIssue(issue); err != nil {
 		return err
 	}
-	if _, err := r.Files.Lstat(contract.Folder); errors.Is(err, fs.ErrNotExist) {
-		return (State{Issue: issue, Folder: path.Join(contract.Folder, issue)}).readError(err)
+	if _, err := r.Files.Lstat(contract.Folder); errors.Is(err, fs.ErrNotExist) && !r.isRemoved(ctx, issue) {
+		return (State{Issue: issue, Folder: path.Join(contract.Folder, issue)}).readError(err) // the lock would create it
 	}
 	return folder.Lock(r.Files, syscall.LOCK_EX, do)
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,6 +22,7 @@ type HistoryEntry struct {
 	Read    []string  `json:"read"`               // the attempts it was made from: test#2, or test#? if that one is unknown
 	At      time.Time `json:"createdAt,omitzero"` // when it was recorded
 	Current bool      `json:"current"`            // the run's folder contains it
+	Path    string    `json:"path,omitempty"`     // its file, if it is current
 }
 
 // HistoryOf returns the known attempts of a run, oldest first. If the order is
@@ -38,6 +40,9 @@ func HistoryOf(p *contract.Pipeline, s State) []HistoryEntry {
 			}
 			e.Read = append(e.Read, attemptName(stage, number))
 		}
+		if current {
+			e.Path = s.file(s.Outputs[a.Stage].File)
+		}
 		numbers[a.Stage+" "+a.Digest] = e.Attempt
 		if a.ID != "" {
 			numbers[a.ID] = e.Attempt
@@ -53,7 +58,19 @@ func HistoryOf(p *contract.Pipeline, s State) []HistoryEntry {
 			add(attemptOf(stage.Name, out), true)
 		}
 	}
+	if !s.ordered() {
+		at := func(name string) int {
+			return slices.IndexFunc(p.Stages, func(s *contract.Stage) bool { return s.Name == name })
+		}
+		slices.SortStableFunc(list, func(a, b HistoryEntry) int { return cmp.Compare(at(a.Stage), at(b.Stage)) })
+	}
 	return list
+}
+
+// ordered reports whether the order of attempts is known, from records or from
+// the run's own trace.
+func (s *State) ordered() bool {
+	return slices.ContainsFunc(s.Attempts, func(a Attempt) bool { return a.ID != "" || a.Digest == "" })
 }
 
 func attemptName(stage string, number int) string {

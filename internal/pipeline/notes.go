@@ -45,13 +45,9 @@ type StageNote struct {
 // Derive returns the notes that follow from the artifacts.
 func Derive(p *contract.Pipeline, s State) Notes {
 	next := Next(p, s)
-	n := Notes{Issue: s.Issue, Status: "in_progress", CurrentStage: next.Stage, Complexity: s.Complexity, Criteria: []Criterion{}, Stages: map[string]StageNote{}, Retries: TraceOf(p, s).Retries}
-	switch {
-	case next.Done:
-		n.Status = "completed"
+	n := Notes{Issue: s.Issue, Status: statusOf(next), CurrentStage: next.Stage, Complexity: s.Complexity, Criteria: []Criterion{}, Stages: map[string]StageNote{}, Retries: TraceOf(p, s).Retries}
+	if next.Done {
 		n.CurrentStage = p.Stages[len(p.Stages)-1].Name
-	case next.Agent == contract.Human:
-		n.Status = "paused"
 	}
 	for _, stage := range p.Stages {
 		if out, ok := s.Outputs[stage.Name]; ok {

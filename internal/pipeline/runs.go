@@ -4,16 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
@@ -30,6 +32,10 @@ type Runs struct {
 
 	// Repository is what gates compare with artifacts.
 	Repository gate.Repository
+
+	// Base is the prefix of the paths in answers, "" if they are relative to the
+	// workspace.
+	Base string
 }
 
 // attemptMetadata is the metadata in the record of an attempt.
@@ -49,6 +55,9 @@ type attemptMetadata struct {
 // Kinds: Invalid, for the ID, NotFound and Unavailable.
 func (r *Runs) Read(ctx context.Context, issue string) (State, error) {
 	s, err := Read(r.Files, r.Pipeline, issue)
+	if errors.Is(err, handoff.NotFound) {
+		return s, r.missing(ctx, s)
+	}
 	if err != nil {
 		return s, err
 	}
@@ -64,6 +73,7 @@ func (r *Runs) Read(ctx context.Context, issue string) (State, error) {
 			return s, err
 		}
 	}
+	s.Base = r.Base
 	r.addRecords(ctx, &s, records)
 	return s, nil
 }
@@ -127,30 +137,128 @@ func (r *Runs) writer(issue string) names.Writer {
 	return names.Writer{Hub: r.Hub, Workspace: dir, Scope: names.Scope{Run: issue, Dir: dir, Within: dir, Folders: []string{contract.Folder, issue}}}
 }
 
-// Find is Read, except that for an issue without a current run it reads the one
-// that was archived last.
-func (r *Runs) Find(ctx context.Context, issue string) (State, error) {
-	s, err := r.Read(ctx, issue)
+// Find is Read for a run that may be archived. A name is that of an issue, or
+// that of a folder of an archived run: 42.2, or completed/42. Without a current
+// run, an issue has the one that was archived last; without a folder, its state
+// comes from the records alone.
+func (r *Runs) Find(ctx context.Context, name string) (State, error) {
+	if base, ok := strings.CutPrefix(name, contract.Completed+"/"); ok {
+		return r.readArchived(ctx, base)
+	}
+	s, err := Read(r.Files, r.Pipeline, name)
 	if !errors.Is(err, handoff.NotFound) {
+		return r.Read(ctx, name)
+	}
+	records, err := r.records(ctx, name)
+	if err != nil {
 		return s, err
 	}
-	records, failed := r.records(ctx, issue)
-	if failed != nil {
-		return s, failed
+	switch folder := r.lastFolder(name, records); {
+	case folder == "":
+		return s, s.readError(fs.ErrNotExist)
+	case folder == s.Folder:
+		s.Missing, s.Base = true, r.Base
+		r.addRecords(ctx, &s, records)
+		return s, nil
+	default:
+		return r.readArchived(ctx, path.Base(folder))
 	}
-	folder := path.Join(contract.Folder, contract.Completed, issue)
+}
+
+// lastFolder returns the folder that the last run of an issue is or was in, "" if
+// there is none. Of an archived run it is the folder that exists.
+func (r *Runs) lastFolder(issue string, records []handoff.Artifact) string {
 	for _, a := range slices.Backward(records) {
-		if in := path.Dir(a.Path); path.Dir(in) == path.Join(contract.Folder, contract.Completed) {
-			folder = in
-			break
+		in := path.Dir(a.Path)
+		if _, err := r.Files.Lstat(in); in == path.Join(contract.Folder, issue) || err == nil && path.Dir(in) == path.Join(contract.Folder, contract.Completed) {
+			return in
 		}
 	}
-	archived, again := readFolder(r.Files, r.Pipeline, issue, folder)
-	if again != nil {
-		return s, err // about the run, not about its archive
+	if folder := path.Join(contract.Folder, contract.Completed, issue); exists(r.Files, folder) {
+		return folder
 	}
-	r.addRecords(ctx, &archived, records)
-	return archived, nil
+	return ""
+}
+
+// readArchived reads the run in a folder of .pipeline/completed.
+func (r *Runs) readArchived(ctx context.Context, name string) (State, error) {
+	issue, err := r.issueOf(ctx, name)
+	if err != nil {
+		return State{}, err
+	}
+	s, err := readFolder(r.Files, r.Pipeline, issue, path.Join(contract.Folder, contract.Completed, name))
+	if err != nil {
+		return s, err
+	}
+	s.Archived, s.Base = true, r.Base
+	records, err := r.records(ctx, issue)
+	r.addRecords(ctx, &s, records)
+	return s, err
+}
+
+// missing returns the error for an issue without a folder: its run was archived,
+// its folder was removed, or it has no run.
+func (r *Runs) missing(ctx context.Context, s State) error {
+	e := &handoff.Error{Op: "read run", Name: s.Issue, Kind: handoff.NotFound}
+	records, err := r.records(ctx, s.Issue)
+	if err != nil {
+		return err
+	}
+	switch folder := r.lastFolder(s.Issue, records); folder {
+	case "":
+		return s.readError(fs.ErrNotExist)
+	case s.Folder:
+		e.Err = fmt.Errorf("%s was removed; its records exist", s.Folder)
+		e.Hint = handoff.Suggest("write its files again", handoff.ActionRestoreRun, s.Issue)
+	default:
+		e.Err = fmt.Errorf("was archived to %s", folder)
+		e.Hint = handoff.Suggest("move it back", handoff.ActionUnarchive, path.Base(folder))
+	}
+	return e
+}
+
+// Restore writes the missing files of a run from the records of its newest
+// attempts. Its kinds are NotFound (there is no record) and those of Put.
+func (r *Runs) Restore(ctx context.Context, issue string) (Started, error) {
+	s := Started{Issue: issue, Path: path.Join(r.Base, contract.Folder, issue)}
+	if err := contract.CheckIssue(issue); err != nil {
+		return s, err
+	}
+	// The shared lock keeps Archive from moving the folder.
+	err := folder.Lock(r.Files, syscall.LOCK_SH, func(*os.Root) (err error) {
+		s.Restored, err = r.restore(ctx, issue)
+		return err
+	})
+	return s, err
+}
+
+// restore is Restore for a caller that has the lock.
+func (r *Runs) restore(ctx context.Context, issue string) ([]string, error) {
+	records, err := r.records(ctx, issue)
+	if err != nil {
+		return nil, err
+	}
+	heads := map[string]handoff.Artifact{}
+	for _, a := range records {
+		if a.Status == handoff.Active && a.Root == "" && path.Dir(a.Path) == path.Join(contract.Folder, issue) {
+			heads[a.Name] = a
+		}
+	}
+	if len(heads) == 0 {
+		return nil, &handoff.Error{Op: "restore run", Name: issue, Kind: handoff.NotFound, Err: errors.New("no records of a current run"),
+			Hint: handoff.Suggest("list the runs", handoff.ActionRuns)}
+	}
+	restored := []string{}
+	for _, name := range slices.Sorted(maps.Keys(heads)) {
+		missing, err := r.writer(issue).Restore(ctx, heads[name])
+		if err != nil {
+			return restored, err
+		}
+		if missing {
+			restored = append(restored, path.Join(r.Base, heads[name].Path))
+		}
+	}
+	return restored, nil
 }
 
 // records returns all records in an issue's namespace, oldest first.
@@ -276,39 +384,24 @@ func inRunFolder(file string) bool {
 	return ok || archived
 }
 
-// Path returns the path of a stage's artifact, relative to the workspace. Its
-// kinds are those of Read, NotFound if the stage has not been done, and
-// Unavailable if it was and its file is missing.
-func (r *Runs) Path(ctx context.Context, issue, stage string) (string, error) {
+// Path returns the path of a stage's artifact in a run, archived or not. Its kinds
+// are those of Find, NotFound if the stage has not been done, and Unavailable if it
+// was and its file is missing.
+func (r *Runs) Path(ctx context.Context, name, stage string) (string, error) {
 	st, err := r.Pipeline.Stage(stage)
 	if err != nil {
 		return "", err
 	}
-	if err := contract.CheckIssue(issue); err != nil {
-		return "", err
-	}
-	_, _ = r.Read(ctx, issue) // writes a stale file; the run need not exist
-	for _, name := range slices.Backward(st.Files()) {
-		file := path.Join(contract.Folder, issue, name)
-		if _, err := r.Files.Lstat(file); err == nil {
-			return file, nil
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", &handoff.Error{Op: "get", Name: file, Kind: handoff.Unavailable, Err: durable.Reason(err)}
-		}
-	}
-	ref := issue + "/" + st.Artifact
-	records, err := r.records(ctx, issue)
+	s, err := r.Find(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	for _, a := range slices.Backward(records) {
-		if a.Name != st.Artifact || a.Status == handoff.Withdrawn {
-			continue
-		}
-		if path.Dir(a.Path) != path.Join(contract.Folder, issue) {
-			return a.Path, nil // it was archived
-		}
+	if out, ok := s.Outputs[st.Name]; ok {
+		return s.file(out.File), nil
+	}
+	ref := s.Issue + "/" + st.Artifact
+	if s.last(st.Name) >= 0 {
 		return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.Unavailable, Err: errors.New("file is missing"), Hint: handoff.Suggest("print the stored copy", handoff.ActionRead, ref)}
 	}
-	return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.NotFound, Err: errors.New("stage has not been done"), Hint: handoff.Suggest("see what comes next", handoff.ActionNext, issue)}
+	return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.NotFound, Err: errors.New("stage has not been done"), Hint: handoff.Suggest("see what comes next", handoff.ActionNext, s.Issue)}
 }

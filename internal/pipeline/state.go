@@ -38,6 +38,9 @@ type State struct {
 	// of the paths in answers, "" if they are relative to the workspace.
 	Folder, Base string
 
+	Archived bool // it is in the folder of archived runs
+	Missing  bool // its folder was removed; Attempts are known from the records
+
 	// Attempts are the known attempts, oldest first. A stage with an output and
 	// no attempt was written once, at an unknown time.
 	Attempts []Attempt

@@ -209,7 +209,8 @@ been done.
 
 | command | purpose |
 |---|---|
-| ` + "`handoff pipeline init ISSUE`" + ` | create the folder of a run |
+| ` + "`handoff pipeline list`" + ` | list every run, open and archived |
+| ` + "`handoff pipeline init ISSUE`" + ` | create the folder of a run; with --restore, write its files again |
 | ` + "`handoff pipeline next ISSUE`" + ` | show which agent acts next, what it reads and writes, and why |
 | ` + "`handoff pipeline brief ISSUE --for AGENT`" + ` | print the paths that an agent reads and writes, for its prompt |
 | ` + "`handoff pipeline put ISSUE STAGE FILE\\|-`" + ` | submit an artifact: validate it, record it and write it to the folder |
@@ -255,6 +256,24 @@ concerns, and the files that changed in git with the plan and the worker's list.
 A stage whose verdict is FAIL is not ready to build on: the exit code is 1, and
 ` + "`gate`" + ` prints what comes next. With --compat only the checks count, as in check.py,
 which it replaces.
+
+The gates of implement and git compare the files that changed in the working tree. Keep the files that you submit outside of it, or submit them
+on standard input. Two runs at the same time need a worktree each: in one tree, the
+gate of each run reports the files of the other. What handoff writes is not a
+change: .pipeline, .handoff and the folder of agent outputs.
+
+The gate of git also looks up the branch and the commit in git: both must exist, the
+commit must be on the branch, and it must contain the change. Without git it warns.
+
+## Archived runs
+
+` + "`archive`" + ` moves the folder of a run to .pipeline/completed, if no step is left and the gate
+of git passes. A second run of the same issue gets the folder
+42.2. ` + "`show`" + `, ` + "`history`" + `, ` + "`trace`" + `, ` + "`get`" + ` and ` + "`gate`" + ` accept completed/42 and completed/42.2;
+42 is the current run, or without one the run that was archived last.
+
+If the folder of a run is removed, its attempts are still in the log: ` + "`history`" + ` lists
+them, and ` + "`init`" + ` with --restore writes the files again.
 
 `
 

@@ -15,7 +15,8 @@ func gateCommand(a *app) *cobra.Command {
 		Long: `Gate validates the artifact of a stage and checks that it is consistent with
 itself and with earlier artifacts. For implement and git it also compares the
 plan with the files that changed in the git repository: committed since the
-base, staged, unstaged and untracked.
+base, staged, unstaged and untracked. For git it looks up the branch and the
+commit. What handoff itself writes is not a change.
 
 Gate changes nothing. The exit code is 1 if there are errors or if the verdict
 of the artifact is FAIL, which is printed with what comes next. With --compat

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -16,8 +17,10 @@ func historyCommand(a *app) *cobra.Command {
 		Short: "List every attempt and what it was made from",
 		Long: `History lists the attempts of a run, oldest first: the stage, the number of the
 attempt, the agent, the outcome, the attempts it was made from, when it was
-submitted, and the ref and revision to read it with. Files without a record are
-listed too. Archived runs are found.`,
+submitted, and the ref and revision to read it with. A file without a record is
+listed with its path. ISSUE can be the name of an archived run, such as
+completed/42. If the folder of the run was removed, the attempts come from the
+records.`,
 		Example: "  handoff pipeline history 42\n  handoff read 42/test-result.json --rev 1",
 		Args:    cli.Exactly(1, "one issue"),
 	}
@@ -27,6 +30,9 @@ listed too. Archived runs are found.`,
 			h, err := p.History(c.Context(), args[0])
 			if err != nil {
 				return err
+			}
+			for _, warning := range h.Warnings {
+				a.Warn("%s; %s", warning, cli.HintText(handoff.Suggest("write its files again", handoff.ActionRestoreRun, h.Issue)))
 			}
 			return a.list("attempts", h, table, attemptColumns, a.attempts(h.Attempts))
 		})
@@ -47,6 +53,9 @@ func (a *app) attempts(list []workspace.PipelineAttempt) [][]string {
 		}
 		if e.Rev > 0 {
 			rev = strconv.Itoa(e.Rev)
+		}
+		if e.Ref == "" {
+			e.Ref = e.Path
 		}
 		rows[i] = []string{e.Stage, strconv.Itoa(e.Attempt), e.Agent, e.Outcome, strings.Join(e.Read, " "), at, e.Ref, rev}
 	}

@@ -10,19 +10,31 @@ import (
 
 func initCommand(a *app) *cobra.Command {
 	var complexity string
+	var restore bool
 	c := &cobra.Command{
 		Use:   "init ISSUE",
 		Short: "Create the folder of a run",
 		Long: `Init creates .pipeline/ISSUE, unless it exists, and prints its path. With
---complexity it also creates state.yaml. A trivial issue needs no plan.`,
+--complexity it also creates state.yaml. A trivial issue needs no plan.
+
+With --restore it writes the files of a run whose folder was removed, from the
+records of its newest attempts.`,
 		Example: "  handoff pipeline init 42\n  handoff pipeline init PROJ-7 --complexity trivial",
 		Args:    cli.Exactly(1, "one issue"),
 	}
 	c.Flags().StringVar(&complexity, "complexity", "", "`level` of complexity: trivial, standard or complex")
+	c.Flags().BoolVar(&restore, "restore", false, "write missing files of the run from its records")
+	c.MarkFlagsMutuallyExclusive("complexity", "restore")
 	c.RegisterFlagCompletionFunc("complexity", cobra.FixedCompletions([]string{"trivial", "standard", "complex"}, cobra.ShellCompDirectiveNoFileComp))
-	c.RunE = func(_ *cobra.Command, args []string) error {
+	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p workspace.Pipelines) error {
-			run, err := p.Init(args[0], complexity)
+			var run workspace.PipelineRun
+			var err error
+			if restore {
+				run, err = p.Restore(c.Context(), args[0])
+			} else {
+				run, err = p.Init(args[0], complexity)
+			}
 			if err != nil {
 				return err
 			}

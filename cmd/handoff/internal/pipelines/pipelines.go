@@ -15,7 +15,7 @@ var Commands = []cli.Command{cli.NewPrimary(pipelineCommand, "pipeline")}
 
 // subcommands are the subcommands of handoff pipeline, one file each.
 var subcommands = []func(*app) *cobra.Command{
-	initCommand, putCommand, getCommand, validateCommand, gateCommand, nextCommand,
+	listCommand, initCommand, putCommand, getCommand, validateCommand, gateCommand, nextCommand,
 	historyCommand, briefCommand, traceCommand, archiveCommand, unarchiveCommand, lessonsCommand,
 }
 
@@ -37,7 +37,7 @@ tools write there are used as well.
 
 A project changes stages and their schemas in .handoff/pipelines/*.yaml; see
 docs/pipeline.md.`,
-		Example: "  handoff pipeline next 42\n  handoff pipeline put 42 plan plan.json --as jg-subplanner",
+		Example: "  handoff pipeline next 42\n  handoff pipeline put 42 plan /tmp/plan.json --as jg-subplanner",
 		RunE:    group,
 	}
 	c.PersistentFlags().BoolVar(&a.AsJSON, "json", false, "print JSON")

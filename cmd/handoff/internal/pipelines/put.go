@@ -26,9 +26,11 @@ artifact was made from: the current inputs of its writer, or the artifacts that
 --from names. The same artifact made from the same inputs adds no attempt,
 unless handoff pipeline next asks for it.
 
+Keep FILE outside the repository: the gates report it as a change.
+
 An invalid artifact changes nothing; every problem is printed, with its JSON
 pointer.`,
-		Example: "  handoff pipeline put 42 plan plan.json --as jg-subplanner\n  handoff pipeline put 42 test - --as jg-tester < result.json",
+		Example: "  handoff pipeline put 42 plan /tmp/plan.json --as jg-subplanner\n  run-tests --json | handoff pipeline put 42 test - --as jg-tester",
 		Args:    cli.Exactly(3, "an issue, a stage and a file"),
 	}
 	c.Flags().StringVar(&agent, "as", "", "agent `name` (default: HANDOFF_AGENT)")

@@ -24,7 +24,7 @@ required keys exist and prints the same texts and exit codes. --compat=expert
 also checks tiers.
 
 The exit code is 1 if a file is invalid.`,
-		Example: "  handoff pipeline validate .pipeline/42/*.json\n  handoff pipeline validate - --stage plan < plan.json",
+		Example: "  handoff pipeline validate .pipeline/42/*.json\n  handoff pipeline validate - --stage plan < /tmp/plan.json",
 		Args:    cobra.ArbitraryArgs,
 	}
 	c.Flags().StringVar(&compat, "compat", "", "validate like schema.py of this `edition`: practitioner or expert")

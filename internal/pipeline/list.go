@@ -1,0 +1,70 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
+)
+
+// A RunSummary is one run in a list.
+type RunSummary struct {
+	Name     string `json:"name"`  // what show and history take: 42, or completed/42
+	Issue    string `json:"issue"` // the issue of its records
+	Folder   string `json:"folder"`
+	Archived bool   `json:"archived"`
+	Status   string `json:"status"` // in_progress, completed, paused: a person acts next, or unreadable
+	Stage    string `json:"stage"`  // the next stage, "" if there is none
+	Agent    string `json:"agent"`  // who acts next, "" if the run is completed
+	Attempts int    `json:"attempts"`
+}
+
+// A RunList has the runs of a workspace: first the open ones, then the archived
+// ones, each sorted by name.
+type RunList struct {
+	Runs     []RunSummary `json:"runs"`
+	Warnings []string     `json:"warnings,omitempty"`
+}
+
+// List returns the runs of the workspace, open and archived. A run that can't be
+// read has the status unreadable and a warning.
+func (r *Runs) List(ctx context.Context) RunList {
+	list := RunList{Runs: []RunSummary{}}
+	for _, issue := range folder.Open(r.Files) {
+		list.add(r, issue, func() (State, error) { return r.Read(ctx, issue) })
+	}
+	for _, name := range folder.Archived(r.Files) {
+		list.add(r, contract.Completed+"/"+name, func() (State, error) { return r.readArchived(ctx, name) })
+	}
+	return list
+}
+
+func (l *RunList) add(r *Runs, name string, read func() (State, error)) {
+	s, err := read()
+	run := RunSummary{Name: name, Issue: s.Issue, Folder: s.file(""), Archived: s.Archived, Status: "unreadable"}
+	if err != nil {
+		reason := err
+		if e := (*handoff.Error)(nil); errors.As(err, &e) {
+			reason = e.Err
+		}
+		l.Warnings = append(l.Warnings, name+": "+reason.Error())
+	} else {
+		step := Next(r.Pipeline, s)
+		run.Status, run.Stage, run.Agent = statusOf(step), step.Stage, step.Agent
+		run.Attempts = len(HistoryOf(r.Pipeline, s))
+	}
+	l.Runs = append(l.Runs, run)
+}
+
+// statusOf returns the status of a run with a next step.
+func statusOf(next Step) string {
+	switch {
+	case next.Done:
+		return "completed"
+	case next.Agent == contract.Human:
+		return "paused"
+	}
+	return "in_progress"
+}
