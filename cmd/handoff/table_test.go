@@ -26,6 +26,7 @@ var listings = []struct{ name, line string }{
 	{"show_issue", "show 42"},
 	{"session_find", "session find"},
 	{"session_graph", "session graph 11111111-2222-4333-8444-555555555555"},
+	{"pipeline_list", "pipeline list"},
 	{"pipeline_history", "pipeline history 42"},
 	{"pipeline_trace", "pipeline trace 42"},
 	{"pipeline_next", "pipeline next 42"},
