@@ -25,7 +25,7 @@ type Caller struct {
 // then those of the harness that runs the process. Identities that lost are
 // recorded in Producer.Observed.
 func CallerFrom(dir string, getenv func(string) string, given handoff.Producer) Caller {
-	known := config.Identity(getenv)
+	known := config.Identity(getenv, config.Ancestors)
 	if identifies(given) {
 		given.Source = cmp.Or(given.Source, handoff.FromFlag)
 		known = append([]handoff.Producer{given}, known...)

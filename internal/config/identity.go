@@ -2,6 +2,8 @@ package config
 
 import (
 	"cmp"
+	"slices"
+	"strconv"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -10,30 +12,49 @@ import (
 // to the commands that it runs.
 type harness struct {
 	name     string
-	provider string // in thread URIs
-	sign     [2]string
-	ids      []string // variables that hold its thread's ID, best first
+	provider string            // in thread URIs
+	sign     [2]string         // a variable and its value; "" is any value
+	ids      []string          // variables that hold its thread's ID, best first
+	root     string            // a variable with the ID of the session that started the thread
+	call     string            // a variable with the ID of the tool call
+	more     map[string]string // other IDs and their variables
+	agent    string            // a variable with the ID of a subagent of the thread
+	pid      string            // a variable with the ID of its process
+	program  string            // the name of its program, if there is no such variable
 }
 
 // harnesses are in order of priority. A process inherits the variables of every
-// harness above it, so if two are set, the inner one is not certain. Claude Code
-// is last, because its variable is the one that is inherited most often. (Codex documents CODEX_THREAD_ID,
-// Claude Code CLAUDE_CODE_SESSION_ID since 2.1.132; the others as seen in
-// their shells in 2026.)
+// harness above it; where the processes do not show which one is the nearest,
+// the first in this table counts. Claude Code is last, because its variable is
+// the one that is inherited most often. (Codex documents CODEX_THREAD_ID, Claude
+// Code CLAUDE_CODE_SESSION_ID since 2.1.132; the others as seen in their shells in
+// 2026.)
 var harnesses = []harness{
-	{"codex", "codex", [2]string{}, []string{"CODEX_THREAD_ID"}},
-	{"amp", "amp", [2]string{"AGENT", "amp"}, []string{"AMP_CURRENT_THREAD_ID", "AGENT_THREAD_ID"}},
-	{"gemini-cli", "gemini", [2]string{"GEMINI_CLI", "1"}, []string{"GEMINI_SESSION_ID"}},
-	{"pi", "pi", [2]string{}, []string{"PI_SESSION_ID"}},
-	{"cursor", "cursor", [2]string{}, []string{"CURSOR_CONVERSATION_ID"}},
-	{"qwen-code", "qwen", [2]string{}, []string{"QWEN_CODE_SESSION_ID"}},
-	{"claude-code", "claude", [2]string{"CLAUDECODE", "1"}, []string{"CLAUDE_CODE_SESSION_ID"}},
+	{name: "codex", provider: "codex", ids: []string{"CODEX_THREAD_ID"}, root: "CODEX_SESSION_ID", call: "CODEX_TOOL_CALL_ID", program: "codex"},
+	{name: "amp", provider: "amp", sign: [2]string{"AGENT", "amp"}, ids: []string{"AMP_CURRENT_THREAD_ID", "AGENT_THREAD_ID"}, program: "amp"},
+	{name: "gemini-cli", provider: "gemini", sign: [2]string{"GEMINI_CLI", "1"}, ids: []string{"GEMINI_SESSION_ID"}, program: "gemini"},
+	{name: "opencode", provider: "opencode", sign: [2]string{"OPENCODE", "1"}, ids: []string{"OPENCODE_SESSION_ID"}, pid: "OPENCODE_PID"},
+	{name: "pi", provider: "pi", sign: [2]string{"PI_CODING_AGENT", "true"}, ids: []string{"PI_SESSION_ID"}, program: "pi"},
+	{name: "cursor", provider: "cursor", ids: []string{"CURSOR_CONVERSATION_ID"}, program: "cursor-agent"},
+	{name: "qwen-code", provider: "qwen", sign: [2]string{"QWEN_CODE", "1"}, ids: []string{"QWEN_CODE_SESSION_ID"},
+		more: map[string]string{"prompt": "QWEN_CODE_PROMPT_ID"}, agent: "QWEN_CODE_AGENT_ID", pid: "QWEN_CODE_LAUNCHER_PID"},
+	{name: "copilot-cli", provider: "copilot", sign: [2]string{"COPILOT_CLI", "1"}, ids: []string{"COPILOT_AGENT_SESSION_ID"}, program: "copilot"},
+	{name: "droid", provider: "droid", sign: [2]string{"FACTORY_EXEC_TARGET_AUTONOMY", ""}, program: "droid"},
+	{name: "claude-code", provider: "claude", sign: [2]string{"CLAUDECODE", "1"}, ids: []string{"CLAUDE_CODE_SESSION_ID"}, pid: "CLAUDE_PID"},
+}
+
+// An Ancestor is a process that this process descends from.
+type Ancestor struct {
+	PID   int
+	Names []string // of its program: of the file, and of the script that it interprets
 }
 
 // Identity returns the identities in the environment, best source first, for
-// handoff.Identify: handoff's own variables, then the variable of the harness
-// that most likely runs the command, then those that were inherited.
-func Identity(getenv func(string) string) []handoff.Producer {
+// handoff.Identify: handoff's own variables, then the variables of the harness
+// that runs the command, then those that were inherited, then those of a CI
+// system. ancestors returns the processes that started this one, the nearest
+// first; it is called only if several harnesses are in the environment.
+func Identity(getenv func(string) string, ancestors func() []Ancestor) []handoff.Producer {
 	known := []handoff.Producer{}
 	own := handoff.Producer{
 		Harness: getenv("HANDOFF_HARNESS"), Agent: getenv("HANDOFF_AGENT"), Session: getenv("HANDOFF_SESSION"),
@@ -52,14 +73,49 @@ func Identity(getenv func(string) string) []handoff.Producer {
 		known = append(known, own)
 	}
 	source := handoff.FromHarness
-	for _, h := range harnesses {
-		if p, ok := h.observe(getenv); ok {
-			p.Source = source
-			known = append(known, p)
-			source = handoff.FromInherited
+	for _, h := range observed(getenv, ancestors) {
+		p, _ := h.observe(getenv)
+		p.Source = source
+		known = append(known, p)
+		source = handoff.FromInherited
+	}
+	if ci, ok := continuous(getenv); ok {
+		if slices.ContainsFunc(known, func(p handoff.Producer) bool { return p.Session != "" }) {
+			ci.RunID = "" // the run is one inside the session, and CI knows of none
 		}
+		known = append(known, ci)
 	}
 	return append(known, handoff.Producer{Source: handoff.FromNone})
+}
+
+// observed returns the harnesses in the environment, the nearest first as far as
+// the processes show it.
+func observed(getenv func(string) string, ancestors func() []Ancestor) []harness {
+	list := slices.DeleteFunc(slices.Clone(harnesses), func(h harness) bool {
+		_, ok := h.observe(getenv)
+		return !ok
+	})
+	if len(list) < 2 {
+		return list
+	}
+	processes := ancestors()
+	distance := func(h harness) int {
+		i := slices.IndexFunc(processes, func(a Ancestor) bool { return h.is(a, getenv) })
+		if i < 0 {
+			return len(processes)
+		}
+		return i
+	}
+	slices.SortStableFunc(list, func(a, b harness) int { return cmp.Compare(distance(a), distance(b)) })
+	return list
+}
+
+// is reports whether a process is the harness.
+func (h harness) is(a Ancestor, getenv func(string) string) bool {
+	if h.pid != "" {
+		return strconv.Itoa(a.PID) == getenv(h.pid)
+	}
+	return slices.Contains(a.Names, h.program)
 }
 
 func (h harness) observe(getenv func(string) string) (handoff.Producer, bool) {
@@ -70,9 +126,52 @@ func (h harness) observe(getenv func(string) string) (handoff.Producer, bool) {
 		}
 		id = cmp.Or(id, getenv(name))
 	}
-	signed := h.sign[0] != "" && getenv(h.sign[0]) == h.sign[1]
-	if id == "" {
-		return handoff.Producer{Harness: h.name}, signed
+	value := ""
+	if h.sign[0] != "" {
+		value = getenv(h.sign[0])
 	}
-	return handoff.Producer{Harness: h.name, Session: id, Thread: "agents://" + h.provider + "/" + id}, true
+	signed := value != "" && (h.sign[1] == "" || value == h.sign[1])
+	p := handoff.Producer{Harness: h.name}
+	if id == "" {
+		return p, signed
+	}
+	p.Session, p.Thread = id, "agents://"+h.provider+"/"+id
+	if h.call != "" {
+		p.ToolCallID = getenv(h.call)
+	}
+	if h.root != "" && getenv(h.root) != id {
+		p.ParentSession = getenv(h.root)
+	}
+	if h.agent != "" && getenv(h.agent) != "" {
+		p.IDs = map[string]string{"agent": getenv(h.agent)}
+		p.Thread += "/" + getenv(h.agent)
+	}
+	for name, variable := range h.more {
+		if value := getenv(variable); value != "" {
+			if p.IDs == nil {
+				p.IDs = map[string]string{}
+			}
+			p.IDs[name] = value
+		}
+	}
+	return p, true
+}
+
+// continuous returns what a CI system says: the IDs of its run, job and commit.
+// (GITHUB_* as GitHub Actions documents them, CI_* as GitLab does.)
+func continuous(getenv func(string) string) (handoff.Producer, bool) {
+	for _, ci := range []struct{ sign, run, job, commit string }{
+		{"GITHUB_ACTIONS", "GITHUB_RUN_ID", "GITHUB_JOB", "GITHUB_SHA"},
+		{"GITLAB_CI", "CI_PIPELINE_ID", "CI_JOB_ID", "CI_COMMIT_SHA"},
+	} {
+		if getenv(ci.sign) != "true" {
+			continue
+		}
+		p := handoff.Producer{RunID: getenv(ci.run), TaskID: getenv(ci.job), IDs: map[string]string{"ciRun": getenv(ci.run)}, Source: handoff.FromInherited}
+		if commit := getenv(ci.commit); commit != "" {
+			p.IDs["commit"] = commit
+		}
+		return p, p.RunID != ""
+	}
+	return handoff.Producer{}, false
 }

@@ -1,7 +1,9 @@
 package config_test
 
 import (
+	"os"
 	"reflect"
+	"runtime"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
@@ -46,6 +48,25 @@ func TestIdentity(t *testing.T) {
 		{"cursor", nil, map[string]string{"CURSOR_CONVERSATION_ID": "u"}, harness("cursor", "cursor", "u")},
 		{"qwen", nil, map[string]string{"QWEN_CODE_SESSION_ID": "q"}, harness("qwen-code", "qwen", "q")},
 
+		{"codex, a subagent", nil, map[string]string{"CODEX_THREAD_ID": "c", "CODEX_SESSION_ID": "root", "CODEX_TOOL_CALL_ID": "call_1"},
+			with(harness("codex", "codex", "c"), func(p *handoff.Producer) { p.ParentSession, p.ToolCallID = "root", "call_1" })},
+		{"codex, the main agent", nil, map[string]string{"CODEX_THREAD_ID": "c", "CODEX_SESSION_ID": "c"}, harness("codex", "codex", "c")},
+		{"qwen, a subagent", nil, map[string]string{"QWEN_CODE_SESSION_ID": "q", "QWEN_CODE_AGENT_ID": "general-1", "QWEN_CODE_PROMPT_ID": "p1"},
+			with(harness("qwen-code", "qwen", "q"), func(p *handoff.Producer) {
+				p.Thread, p.IDs = "agents://qwen/q/general-1", map[string]string{"agent": "general-1", "prompt": "p1"}
+			})},
+		{"opencode, no id", nil, map[string]string{"OPENCODE": "1", "OPENCODE_PID": "7"}, handoff.Producer{Harness: "opencode", Source: handoff.FromHarness}},
+		{"pi, no id", nil, map[string]string{"PI_CODING_AGENT": "true"}, handoff.Producer{Harness: "pi", Source: handoff.FromHarness}},
+		{"copilot", nil, map[string]string{"COPILOT_CLI": "1", "COPILOT_AGENT_SESSION_ID": "o"}, harness("copilot-cli", "copilot", "o")},
+		{"droid", nil, map[string]string{"FACTORY_EXEC_TARGET_AUTONOMY": "high"}, handoff.Producer{Harness: "droid", Source: handoff.FromHarness}},
+
+		{"GitHub Actions", nil, map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_RUN_ID": "17", "GITHUB_JOB": "build", "GITHUB_SHA": "abc"},
+			handoff.Producer{RunID: "17", TaskID: "build", WorkID: "build", IDs: map[string]string{"ciRun": "17", "commit": "abc"}, Source: handoff.FromInherited}},
+		{"claude in GitLab", nil, map[string]string{"GITLAB_CI": "true", "CI_PIPELINE_ID": "17", "CI_JOB_ID": "8", "CLAUDE_CODE_SESSION_ID": "c"},
+			with(harness("claude-code", "claude", "c"), func(p *handoff.Producer) {
+				p.TaskID, p.WorkID, p.IDs = "8", "8", map[string]string{"ciRun": "17"}
+			})},
+
 		{"codex in a shell of claude's", nil, map[string]string{"CODEX_THREAD_ID": "c", "CLAUDE_CODE_SESSION_ID": "a", "CLAUDECODE": "1"},
 			with(harness("codex", "codex", "c"), func(p *handoff.Producer) {
 				p.Observed = []handoff.Observation{seen("claude-code", "claude", "a", handoff.FromInherited)}
@@ -82,7 +103,7 @@ func TestIdentity(t *testing.T) {
 					seen("claude-code", "claude", "a", handoff.FromInherited)}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			said := config.Identity(env(tt.env))
+			said := config.Identity(env(tt.env), func() []config.Ancestor { return nil })
 			if tt.flag != nil {
 				said = append([]handoff.Producer{*tt.flag}, said...)
 			}
@@ -90,5 +111,42 @@ func TestIdentity(t *testing.T) {
 				t.Errorf("Identify(%v) =\n%+v, want\n%+v", tt.env, got, tt.want)
 			}
 		})
+	}
+}
+
+// TestNearest checks that of several harnesses the nearest process decides.
+func TestNearest(t *testing.T) {
+	vars := map[string]string{"CODEX_THREAD_ID": "c", "CLAUDE_CODE_SESSION_ID": "a", "CLAUDE_PID": "20", "QWEN_CODE_SESSION_ID": "q", "QWEN_CODE_LAUNCHER_PID": "99"}
+	shell, codex, claude := config.Ancestor{PID: 30, Names: []string{"bash", "-c"}}, config.Ancestor{PID: 10, Names: []string{"codex"}}, config.Ancestor{PID: 20, Names: []string{"node", "cli"}}
+	for _, tt := range []struct {
+		name      string
+		processes []config.Ancestor
+		want      []string
+	}{
+		{"claude started by codex", []config.Ancestor{shell, claude, shell, codex}, []string{"claude-code", "codex", "qwen-code"}},
+		{"codex started by claude", []config.Ancestor{shell, codex, shell, claude}, []string{"codex", "claude-code", "qwen-code"}},
+		{"another claude", []config.Ancestor{shell, {PID: 21, Names: []string{"claude"}}}, []string{"codex", "qwen-code", "claude-code"}},
+		{"no process is known", nil, []string{"codex", "qwen-code", "claude-code"}},
+	} {
+		var got []string
+		for _, p := range config.Identity(env(vars), func() []config.Ancestor { return tt.processes }) {
+			if p.Harness != "" {
+				got = append(got, p.Harness)
+			}
+		}
+		if !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestAncestors checks that the parent of this process is the first.
+func TestAncestors(t *testing.T) {
+	list := config.Ancestors()
+	if runtime.GOOS != "linux" {
+		t.Skip("processes are known on Linux only")
+	}
+	if len(list) == 0 || list[0].PID != os.Getppid() || len(list[0].Names) == 0 {
+		t.Errorf("%+v, want process %d first", list, os.Getppid())
 	}
 }
