@@ -67,7 +67,7 @@ func TestTable(t *testing.T) {
 		}
 		return out.String()
 	}
-	for _, word := range []string{"id", "channel", "title", "age", id, "design", "ada", "a.md", "now"} {
+	for _, word := range []string{"id", "channel", "title", "age", id[len(id)-8:], "design", "ada", "a.md", "now"} {
 		if !strings.Contains(show("1"), word) {
 			t.Errorf("the table has no %q:\n%s", word, show("1"))
 		}

@@ -48,7 +48,7 @@ published. The content of withdrawn artifacts is not searched.`,
 }
 
 var matchColumns = []cli.Column{
-	{Name: "id"}, {Name: "channel", Rank: 2}, {Name: "path", Rank: 1, Long: true}, {Name: "title", Rank: 4, Text: true}, {Name: "age", Rank: 5},
+	{Name: "id", ID: true}, {Name: "channel", Rank: 2}, {Name: "path", Rank: 1, Long: true}, {Name: "title", Rank: 4, Text: true}, {Name: "age", Rank: 5},
 	{Name: "match", Rank: 3, Text: true}, {Name: "status", More: true},
 }
 

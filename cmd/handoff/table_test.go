@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,6 +87,24 @@ func TestEveryTableHasAGolden(t *testing.T) {
 	})
 	if tables < 9 {
 		t.Errorf("found %d commands that print tables, which can't be all", tables)
+	}
+}
+
+// TestShortIDsAreRefs pastes the IDs of a table back.
+func TestShortIDsAreRefs(t *testing.T) {
+	c := newConsole(t)
+	c.env["NO_COLOR"] = "1"
+	fillListings(c)
+	c.width = 80
+	lines := strings.Split(c.ok("list", "--all", "--columns", "id"), "\n")
+	if len(lines) < 9 {
+		t.Fatalf("list shows %q", lines)
+	}
+	for _, id := range lines[1 : len(lines)-1] {
+		var shown struct{ ID string }
+		if err := json.Unmarshal([]byte(c.ok("show", id, "--json")), &shown); err != nil || len(id) != 8 || !strings.HasSuffix(shown.ID, id) {
+			t.Errorf("show %s shows %s, %v", id, shown.ID, err)
+		}
 	}
 }
 

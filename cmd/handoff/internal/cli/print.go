@@ -65,7 +65,7 @@ func Event(art handoff.Artifact) string {
 
 // ArtifactColumns are the columns of a list of artifacts.
 var ArtifactColumns = []Column{
-	{Name: "id"}, {Name: "channel", Rank: 2}, {Name: "by", Rank: 5}, {Name: "path", Rank: 1, Long: true}, {Name: "title", Rank: 3, Text: true}, {Name: "age", Rank: 4},
+	{Name: "id", ID: true}, {Name: "channel", Rank: 2}, {Name: "by", Rank: 5}, {Name: "path", Rank: 1, Long: true}, {Name: "title", Rank: 3, Text: true}, {Name: "age", Rank: 4},
 	{Name: "status", More: true}, {Name: "kind", More: true}, {Name: "session", More: true}, {Name: "tags", More: true},
 }
 

@@ -14,7 +14,7 @@ import (
 const gap = "  "
 
 // minText is the width to which the cells of a text column may be cut.
-const minText = 16
+const minText = 12
 
 const ellipsis = "…"
 
@@ -26,6 +26,7 @@ type Column struct {
 	Text bool // free text, which may be cut
 	Long bool // paths and the like: a cell that is too wide is on a line of its own
 	More bool // shown only if --columns names it
+	ID   bool // IDs of artifacts, short on a terminal
 }
 
 // A Table prints the answers of a command that are lists. On a terminal it is a
@@ -43,7 +44,7 @@ type Table struct {
 func (a *App) NewTable(c *cobra.Command, columns ...[]Column) *Table {
 	t := &Table{app: a, command: c}
 	c.Flags().StringSliceVar(&t.names, "columns", nil, "show only these `columns`, separated by commas")
-	c.Flags().BoolVar(&t.wide, "wide", false, "do not fit the table to the terminal: show all columns and uncut text")
+	c.Flags().BoolVar(&t.wide, "wide", false, "do not fit the table to the terminal: show all columns, full IDs and uncut text")
 	c.Flags().StringSliceVar(&a.fields, "fields", nil, "with --json, print only these `fields` of each item, separated by commas")
 	GroupFlags(c, outputFlags, "columns", "wide", "fields")
 	var names []string
@@ -89,6 +90,9 @@ func (t *Table) Print(columns []Column, rows [][]string) error {
 		shown[i] = columns[c]
 		if len(t.names) > 0 {
 			shown[i].Rank = 0
+		}
+		if shown[i].ID && !t.wide {
+			shortenCells(rows, i)
 		}
 	}
 	t.draw(shown, rows)
@@ -136,6 +140,17 @@ func selectCells(rows [][]string, chosen []int) [][]string {
 		}
 	}
 	return selected
+}
+
+// shortenCells replaces the IDs in a column with short ones.
+func shortenCells(rows [][]string, column int) {
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row[column]
+	}
+	for i, short := range ShortIDs(ids) {
+		rows[i][column] = short
+	}
 }
 
 // draw prints a table on a terminal.

@@ -1,0 +1,21 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestShortIDs(t *testing.T) {
+	const a, b = "art_01M7Y6B75VSBNVKM7PPFB4PAQ4", "art_01M7Y5YD0VMW597QW2NCXJQSFJ"
+	const like = "art_01M7Y6B75VSBNVXXXPPFB4PAQ4" // has the last nine characters of a
+	for _, tt := range []struct{ ids, want []string }{
+		{[]string{a, b, a}, []string{"PFB4PAQ4", "NCXJQSFJ", "PFB4PAQ4"}},
+		{[]string{a, like, b}, []string{"7PPFB4PAQ4", "XPPFB4PAQ4", "W2NCXJQSFJ"}},
+		{[]string{"", "x", "art_short"}, []string{"", "x", "art_short"}},
+		{nil, []string{}},
+	} {
+		if got := ShortIDs(tt.ids); !slices.Equal(got, tt.want) {
+			t.Errorf("ShortIDs(%q) = %q, want %q", tt.ids, got, tt.want)
+		}
+	}
+}
