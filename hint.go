@@ -55,7 +55,7 @@ const (
 	ActionThreadHead, ActionSubagents Action = "show thread metadata", "list subagents" // URI
 	ActionSessions                    Action = "list sessions"
 	ActionOpen                        Action = "open session"
-	ActionClose                       Action = "close session"      // SESSION
+	ActionClose                       Action = "close session"      // SESSION STATUS
 	ActionGraph                       Action = "show session graph" // SESSION
 	ActionAdd                         Action = "add output"         // FILE TYPE SESSION
 	ActionAdopt                       Action = "adopt leniently"    // DIR

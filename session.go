@@ -50,8 +50,13 @@ type Session struct {
 // Running is the status of a session that is not closed.
 const Running = "running"
 
+// ProcessGone is the reason of an end that an observer concluded because none of
+// the session's processes was left. It counts until an end is reported.
+const ProcessGone = "process gone"
+
 // Apply applies the next record about the session to the view. Only the first
-// SessionOpened and the first SessionClosed count.
+// SessionOpened and the first SessionClosed count; an end that was concluded
+// gives way to the first one that is reported.
 func (s *Session) Apply(r Record) {
 	if s.Status == "" {
 		s.Status = Running
@@ -68,7 +73,8 @@ func (s *Session) Apply(r Record) {
 			}
 		}
 	case *SessionClosed:
-		if s.Closed != 0 {
+		concluded := s.Closed != 0 && s.Reason == ProcessGone && f.Reason != ProcessGone
+		if s.Closed != 0 && !concluded {
 			s.Reclosed = append(s.Reclosed, *f)
 			return
 		}

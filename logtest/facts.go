@@ -130,7 +130,7 @@ func (d *drawing) session() handoff.Fact {
 		}
 		return opened
 	case 2:
-		return &handoff.SessionClosed{SessionID: id, Status: rapid.SampledFrom([]string{"completed", "failed"}).Draw(d.t, "status"), EndedAt: drawnTime.Add(time.Minute)}
+		return &handoff.SessionClosed{SessionID: id, Status: rapid.SampledFrom([]string{"completed", "failed"}).Draw(d.t, "status"), Reason: rapid.SampledFrom([]string{"", handoff.ProcessGone}).Draw(d.t, "why it ended"), EndedAt: drawnTime.Add(time.Minute)}
 	case 3:
 		return &handoff.SessionLinked{SessionID: id, To: "s2"}
 	case 4:

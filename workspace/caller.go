@@ -17,6 +17,7 @@ type Caller struct {
 	Dir        string           // absolute; paths as typed are relative to it
 	Producer   handoff.Producer // recorded as the maker; zero for unknown
 	SessionDir string           // absolute; the session's directory if it is not the recorded one, or ""
+	Within     string           // the session or run that a run of the caller is part of, "" for none
 	Warnings   []string         // about how the environment identifies the caller
 }
 
@@ -32,7 +33,7 @@ func CallerFrom(dir string, getenv func(string) string, given handoff.Producer) 
 	}
 	return Caller{
 		Dir: dir, Producer: handoff.Identify(known...), SessionDir: config.SessionDir(getenv, dir),
-		Warnings: config.Warnings(getenv),
+		Within: cmp.Or(getenv("HANDOFF_RUN"), getenv("HANDOFF_SESSION")), Warnings: config.Warnings(getenv),
 	}
 }
 

@@ -236,7 +236,7 @@ func ExampleWorkspace_StartRun() {
 	defer os.RemoveAll(dir)
 	defer w.Close()
 
-	s, err := w.StartRun(ctx, "", workspace.SessionOptions{DefaultName: "builder"})
+	s, err := w.StartRun(ctx, workspace.SessionOptions{DefaultName: "builder"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func ExampleWorkspace_StartRun() {
 		log.Fatal(err)
 	}
 
-	receipt, err := w.EndRun(ctx, s.ID, workspace.Completed, "", []string{"plan.md", "tests.log"})
+	receipt, err := w.EndRun(ctx, s.ID, workspace.Exit{}, []string{"plan.md", "tests.log"})
 	if err != nil {
 		log.Fatal(err)
 	}

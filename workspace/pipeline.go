@@ -260,7 +260,7 @@ func in[T any](p Pipelines, do func(*pipeline.Runs) (T, error)) (result T, err e
 // workspace.
 func (w *Workspace) ownFolders() []string {
 	own := []string{contract.Folder, ".handoff", below(w.dirs.Root, w.dirs.Runtime)}
-	if variables, err := w.variables(VariableOptions{}); err == nil {
+	if variables, err := w.launcher().Variables(VariableOptions{}); err == nil {
 		if outputs, _, err := variables.Resolve("{agent_outputs_folder}"); err == nil {
 			own = append(own, below(w.dirs.Root, outputs))
 		}

@@ -1,36 +1,41 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"iter"
 	"os"
-	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/launch"
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
 // StartRun opens the session of a command that the caller is about to start and
-// wait for. If parent is the ID of a recorded session or run, it opens a run of
-// that session; a parent that is not recorded causes a warning. Start the
-// command with the variables in Env, record it with RecordChild, and close the
-// session with EndRun.
+// wait for. If the caller works in a recorded session or run, or o.Parent names
+// one, it opens a run of that; a session that is not recorded causes a warning.
+// Start the command with the variables in Env, record it with RecordChild, and
+// close the session with EndRun.
 //
 // Kinds: those of OpenSession.
-func (w *Workspace) StartRun(ctx context.Context, parent string, o SessionOptions) (OpenedSession, error) {
+func (w *Workspace) StartRun(ctx context.Context, o SessionOptions) (OpenedSession, error) {
 	var warnings []string
-	switch {
-	case parent == "":
-	case w.isSession(ctx, parent):
+	if parent := cmp.Or(o.Parent, w.caller.Within); parent != "" {
 		o.Parent = parent
-	default:
-		warnings = append(warnings, "session "+parent+" is not recorded here; opened a session of its own")
+		if !w.isSession(ctx, parent) {
+			o.Parent = ""
+			warnings = append(warnings, "session "+parent+" is not recorded here; opened a session of its own")
+		}
 	}
 	o.Process = ThisProcess()
 	opened, err := w.OpenSession(ctx, o)
 	opened.Warnings = append(warnings, opened.Warnings...)
 	return opened, err
 }
+
+// VariablePrefix is what the names of the variables in OpenedSession.Env start
+// with that have the variables of a workflow and its bundle.
+const VariablePrefix = launch.VariablePrefix
 
 // RecordChild records which process works in a session. Where the system does
 // not identify processes, or if this one has ended, nothing is recorded.
@@ -42,68 +47,25 @@ func (w *Workspace) RecordChild(ctx context.Context, id string, pid int) ([]stri
 	return w.sessions.As(w.caller.Producer).Note(ctx, handoff.SessionNoted{SessionID: id, Child: p})
 }
 
-// A Receipt lists what a run made.
-type Receipt struct {
-	ID        string             `json:"id"`
-	Parent    string             `json:"parent,omitempty"` // the session that it is a run of
-	Status    string             `json:"status"`
-	Reason    string             `json:"reason,omitempty"`
-	StartedAt time.Time          `json:"startedAt"`
-	EndedAt   time.Time          `json:"endedAt"`
-	Artifacts []handoff.Artifact `json:"artifacts"` // the active ones, oldest first
-	Expected  []Expected         `json:"expected,omitempty"`
-	Warnings  []string           `json:"warnings,omitempty"`
-}
+// A Receipt lists what a run made, and how it ended.
+type Receipt = session.Receipt
 
 // An Expected is an output that a run was expected to make.
-type Expected struct {
-	Name      string       `json:"name"`
-	Delivered bool         `json:"delivered"`
-	Hint      handoff.Hint `json:"-"` // how to deliver it
-}
+type Expected = session.Expected
 
-// Delivered reports whether every expected output was delivered.
-func (r Receipt) Delivered() bool {
-	for _, e := range r.Expected {
-		if !e.Delivered {
-			return false
-		}
-	}
-	return true
-}
+// An Exit is how the command of a run ended.
+type Exit = session.Exit
 
-// EndRun closes the session of a run and returns what it made. An expected name
-// is delivered by an active artifact that is not empty: a name that was written,
-// a file in the session's folder, or a path in the workspace. The receipt is
-// valid also if the session could not be closed.
+// EndRun closes the session of a run by how its command ended, and returns what
+// it made. An expected name is delivered by an active artifact that is not empty:
+// a name that was written, a file in the session's folder, or a path in the
+// workspace. The receipt is valid also with an error, and says whether the end
+// is recorded.
 //
-// Kinds: Invalid, NotFound, and those of Log.Append.
-func (w *Workspace) EndRun(ctx context.Context, id, status, reason string, expected []string) (Receipt, error) {
-	sessions := w.sessions.As(w.caller.Producer)
-	s, artifacts, err := sessions.Read(ctx, id)
-	if err != nil {
-		_, closing := w.CloseSession(ctx, id, status, reason)
-		return Receipt{}, errors.Join(err, closing)
-	}
-	r := Receipt{ID: id, Parent: s.Parent, Status: status, Reason: reason, StartedAt: s.OpenedAt, EndedAt: w.now(), Artifacts: []handoff.Artifact{}}
-	for i := len(artifacts) - 1; i >= 0; i-- {
-		if artifacts[i].Status == handoff.Active {
-			r.Artifacts = append(r.Artifacts, artifacts[i])
-		}
-	}
-	top, err := sessions.Top(ctx, s)
-	if err != nil {
-		return r, err
-	}
-	for _, name := range expected {
-		e := Expected{Name: name, Delivered: session.Delivered(s, r.Artifacts, name)}
-		if !e.Delivered {
-			e.Hint = session.DeliverHint(s, top, w.Folder(s), w.caller.Dir, name)
-		}
-		r.Expected = append(r.Expected, e)
-	}
-	change, err := w.CloseSession(ctx, id, status, reason)
-	r.Warnings = change.Warnings
+// Kinds: NotFound, and those of Log.Append.
+func (w *Workspace) EndRun(ctx context.Context, id string, exit Exit, expected []string) (Receipt, error) {
+	r, err := w.sessions.As(w.caller.Producer).End(ctx, id, exit, expected, w.caller.Dir)
+	r.Warnings = append(r.Warnings, w.finish(ctx, "")...)
 	return r, err
 }
 
@@ -113,3 +75,21 @@ func ProcessOf(pid int) handoff.Process { return session.ProcessOf(pid) }
 
 // ThisProcess is ProcessOf for this process.
 func ThisProcess() handoff.Process { return ProcessOf(os.Getpid()) }
+
+// Published yields what a session or run, and the runs inside it, published after
+// a position in the log, oldest first, without what the index adds; 0 is the
+// start of the session. It ends when ctx ends, or with the newest record if
+// present is true.
+//
+// Kinds: NotFound, those of reading the log, and the error of ctx.
+func (w *Workspace) Published(ctx context.Context, id string, after handoff.Seq, present bool) iter.Seq2[handoff.Artifact, error] {
+	until := handoff.Seq(0)
+	if present {
+		newest, err := w.hub.Newest(ctx)
+		if err != nil {
+			return func(yield func(handoff.Artifact, error) bool) { yield(handoff.Artifact{}, err) }
+		}
+		until = newest
+	}
+	return w.sessions.Published(ctx, id, after, until)
+}

@@ -63,7 +63,7 @@ func TestProcessGone(t *testing.T) {
 			t.Errorf("status for an observer on another machine = %s, want running", status)
 		}
 		_, reason := session.StatusAt(s, session.ThisObserver(), time.Now(), time.Time{})
-		return reason == session.ProcessGone
+		return reason == handoff.ProcessGone
 	}
 	if gone() {
 		t.Error("gone while both live")
@@ -81,7 +81,7 @@ func TestProcessGone(t *testing.T) {
 	}
 	child.Wait()
 	page, err := w.FindSessions(t.Context(), workspace.SessionFilter{Status: workspace.Failed})
-	if err != nil || len(page.Sessions) != 1 || page.Sessions[0].Reason != session.ProcessGone {
+	if err != nil || len(page.Sessions) != 1 || page.Sessions[0].Reason != handoff.ProcessGone {
 		t.Errorf("%d failed sessions, %v, want the one whose process is gone", len(page.Sessions), err)
 	}
 }
@@ -153,7 +153,8 @@ func TestOpenWithoutIndex(t *testing.T) {
 		t.Errorf("OpenSession = %+v, %v, want the session and a warning", first, err)
 	}
 	broken = false
-	run, err := w.StartRun(t.Context(), first.ID, options)
+	options.Parent = first.ID
+	run, err := w.StartRun(t.Context(), options)
 	if err != nil || run.ID == "" || len(run.Warnings) == 0 || run.Env["HANDOFF_SESSION_DIR"] != first.Folder || run.Env["HANDOFF_RUN"] != run.ID {
 		t.Errorf("StartRun = %+v, %v, want the run and a warning", run, err)
 	}

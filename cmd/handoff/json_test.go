@@ -166,7 +166,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 // repositories, by other tools, or only if a process runs for long enough.
 var rareFields = []string{
 	"artifact.root", "artifact.worktree", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
-	"session.child", "session.adopted", "session.archived", "session.title", "repeated-close.endedAt", "opened-session.warnings",
+	"session.child", "session.adopted", "session.archived", "session.title", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "receipt.warnings", "receipt.reason",
 	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "move.warnings",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.warnings",
 	"thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
@@ -213,7 +213,7 @@ func TestJSONContract(t *testing.T) {
 }
 
 // withoutJSON are commands that print no answer, or one for people only.
-var withoutJSON = []string{"run", "session note", "session close", "session tag", "session rename", "session link", "session adopt", "demo", "mcp", "serve"}
+var withoutJSON = []string{"demo", "mcp", "serve"}
 
 // TestEveryAnswerHasJSON checks that every command that answers a question has
 // --json, and that docs/json.md names it.
@@ -276,18 +276,20 @@ func answerSessions(c *console, answer func(object, line string)) {
 	c.ok("session", "open", "--id", two, "--agent", "alex", "--workflow", "w")
 	c.write("docs/agent-outputs/"+one+"/out.md", "text")
 	answer("published-artifact", "session add out.md --type document --session "+one+" --agent ada")
-	c.ok("session", "note", "--session", one, "--user-summary", "s", "--message-count", "3", "--meta", "k=v")
-	c.ok("session", "tag", "--session", one, "x")
+	answer("session-change", "session note --session "+one+" --user-summary s --message-count 3 --meta k=v")
+	answer("session-change", "session tag x --session "+one)
 	c.ok("session", "rename", "--session", one, "My session")
-	c.ok("session", "link", "--session", one, two)
+	answer("session-change", "session link "+two+" --session "+one)
 	c.ok("session", "link", "--session", two, one)
 	answer("graph", "session graph "+one)
 	answer("session", "show "+one+" --files")
 	c.ok("session", "close", "--session", one, "--status", "completed", "--reason", "r")
-	c.ok("session", "close", "--session", one, "--status", "failed", "--reason", "r")
+	answer("session-change", "session close --session "+one+" --status failed --reason r")
 	c.ok("run", "--agent", "alex", "--", "true")
+	answer("receipt", "run --json --expect x --agent alex -- false")
 	c.env["HANDOFF_SESSION"] = two
-	c.ok("run", "--agent", "alex", "--", "true")
+	c.write("publish.sh", "handoff publish "+c.dir+"/design.md --channel design >/dev/null 2>&1")
+	answer("receipt", "run --json --agent alex -- sh "+c.dir+"/publish.sh")
 	delete(c.env, "HANDOFF_SESSION")
 	c.ok("session", "open", "--agent", "alex", "--workflow", "w", "--title", "T", "--id", three)
 	answer("session", "show "+three)

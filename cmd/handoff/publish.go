@@ -107,7 +107,7 @@ func publish(ctx context.Context, a *cli.App, w *workspace.Workspace, p workspac
 	if done.Existing {
 		fmt.Fprintf(a.Err, "already published under key %q\n", done.Key)
 	} else {
-		fmt.Fprintln(a.Err, cli.Event(done.Artifact))
+		a.PrintEvent(done.Artifact)
 	}
 	return a.Published(done, done.ID)
 }

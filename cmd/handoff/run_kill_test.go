@@ -240,11 +240,11 @@ func TestKillHandoffAlone(t *testing.T) {
 	s.recorded(handoff.Running, "")
 	s.touch("end")
 	s.until("the child ends", func() bool { return workspace.ProcessOf(s.pids[1]) == handoff.Process{} })
-	s.shows(session.Failed, session.ProcessGone)
+	s.shows(session.Failed, handoff.ProcessGone)
 	s.recorded(handoff.Running, "") // showing writes nothing
 	s.elsewhere()
 	s.write()
-	s.recorded(session.Failed, session.ProcessGone)
+	s.recorded(session.Failed, handoff.ProcessGone)
 	var a handoff.Artifact
 	if err := json.Unmarshal(s.handoff("show", id, "--json"), &struct {
 		Late *bool `json:"late"`
@@ -259,12 +259,12 @@ func TestKillHandoffAlone(t *testing.T) {
 func TestKillBoth(t *testing.T) {
 	s := newStage(t)
 	s.kill(s.pids[0], s.pids[1])
-	s.shows(session.Failed, session.ProcessGone)
+	s.shows(session.Failed, handoff.ProcessGone)
 	s.elsewhere()
 	s.recorded(handoff.Running, "")
 	s.write()
-	s.recorded(session.Failed, session.ProcessGone)
-	s.shows(session.Failed, session.ProcessGone)
+	s.recorded(session.Failed, handoff.ProcessGone)
+	s.shows(session.Failed, handoff.ProcessGone)
 }
 
 func TestKillGroup(t *testing.T) {
@@ -272,7 +272,7 @@ func TestKillGroup(t *testing.T) {
 	s.kill(-s.pids[0])
 	s.elsewhere()
 	s.write()
-	s.recorded(session.Failed, session.ProcessGone)
+	s.recorded(session.Failed, handoff.ProcessGone)
 }
 
 // TestNobodyClosesWhatLives lets others write while all is well.

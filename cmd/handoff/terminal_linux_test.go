@@ -256,11 +256,11 @@ func TestRunFullScreen(t *testing.T) {
 		seen[through] = x.all()
 	}
 	before, after, ok := strings.Cut(seen[true], seen[false])
-	if !ok || before != "created workspace "+dir+"\r\n" {
+	if !ok || !strings.HasPrefix(before, "task:start  fullscreen  session=") || !strings.HasSuffix(before, "created workspace "+dir+"\r\n") || strings.Count(before, "\n") != 2 {
 		t.Errorf("through handoff:\n%q\nwithout:\n%q", seen[true], seen[false])
 	}
-	if !strings.HasPrefix(after, "handoff: session ") || !strings.Contains(after, " cancelled after ") {
-		t.Errorf("there is no receipt: %q", after)
+	if !strings.HasPrefix(after, "task:error  fullscreen  ") || !strings.Contains(after, "  cancelled: interrupt  ") {
+		t.Errorf("the end is not reported: %q", after)
 	}
 }
 

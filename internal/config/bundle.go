@@ -21,6 +21,14 @@ import (
 // the workspace. Without a config.yaml the workflow's config_source names it, and
 // need not exist. Error kinds: NotFound, Invalid, Unavailable.
 func (c Config) Paths(p Paths, workflow, bundle string) (_ Paths, err error) {
+	if p, err = c.paths(p, workflow, bundle); err != nil || workflow == "" {
+		return p, err
+	}
+	p.Inputs, err = p.loadInputs(workflow)
+	return p, err
+}
+
+func (c Config) paths(p Paths, workflow, bundle string) (_ Paths, err error) {
 	p.Config = map[string]string{}
 	for key, value := range map[string]string{"output_folder": c.OutputFolder, "agent_outputs_folder": c.AgentOutputsFolder} {
 		if value != "" {
@@ -49,6 +57,35 @@ func (c Config) Paths(p Paths, workflow, bundle string) (_ Paths, err error) {
 	}
 	maps.Copy(p.Config, values)
 	return p, nil
+}
+
+// loadInputs reads the mapping inputs of a workflow.yaml. A text has its variables
+// replaced; one that can't be resolved stays as it is.
+func (p Paths) loadInputs(name string) (map[string]any, error) {
+	b, err := readSmall(name)
+	if err != nil {
+		return nil, err
+	}
+	var workflow struct {
+		Inputs yaml.Node `yaml:"inputs"`
+	}
+	inputs := map[string]any{}
+	if err := yaml.Load(b, &workflow); err != nil || workflow.Inputs.Kind != yaml.MappingNode {
+		return nil, nil // an agent may name its inputs in another form
+	}
+	if err := workflow.Inputs.Decode(&inputs); err != nil {
+		return nil, &handoff.Error{Op: "read inputs", Name: name, Kind: handoff.Invalid, Err: plainfile.InvalidAt(err, "YAML"), Hint: handoff.Advice("write each as NAME: VALUE")}
+	}
+	for key, value := range inputs {
+		text, isText := value.(string)
+		if value == nil {
+			delete(inputs, key)
+		}
+		if resolved, _, err := p.Resolve(text); isText && err == nil {
+			inputs[key] = resolved
+		}
+	}
+	return inputs, nil
 }
 
 // LoadVariables reads the texts, numbers and booleans at the top of a YAML

@@ -59,10 +59,13 @@ func Identity(getenv func(string) string, ancestors func() []Ancestor) []handoff
 	own := handoff.Producer{
 		Harness: getenv("HANDOFF_HARNESS"), Agent: getenv("HANDOFF_AGENT"), Session: getenv("HANDOFF_SESSION"),
 		RunID: cmp.Or(getenv("HANDOFF_RUN"), piRun(getenv)), TaskID: getenv("HANDOFF_TASK"), OperationID: getenv("HANDOFF_OPERATION"),
-		Thread: getenv("HANDOFF_THREAD"),
+		Thread: getenv("HANDOFF_THREAD"), ParentWorkID: getenv("HANDOFF_PARENT_WORK"),
 	}
 	if own.RunID == own.Session {
 		own.RunID = "" // pi's variables name a session that has no run as its own run
+	}
+	if own.ParentWorkID == cmp.Or(own.OperationID, own.TaskID, own.RunID, own.Session) {
+		own.ParentWorkID = "" // a task that spans both works
 	}
 	for _, value := range []string{own.Harness, own.Agent, own.Session, own.RunID, own.TaskID, own.OperationID, own.Thread} {
 		if value != "" {

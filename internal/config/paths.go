@@ -18,14 +18,16 @@ import (
 // engine's variables, then in the workflow's, then in the bundle's. {x} and {{x}}
 // are the same.
 type Paths struct {
-	ProjectRoot  string            // {project-root}, absolute
-	Bundle       string            // the bundle's path, such as bmm
-	ConfigSource string            // {config_source}, the bundle's config.yaml; {config_source}:key is a value of it
-	Config       map[string]string // what it says
-	Workflow     map[string]string // what the workflow's workflow.yaml says
-	SessionID    string            // {session_id}
-	UserName     string            // {user_name}, where the bundle has none
-	Now          time.Time         // {date}, in its location
+	ProjectRoot   string            // {project-root}, absolute
+	Bundle        string            // the bundle's path, such as bmm
+	ConfigSource  string            // {config_source}, the bundle's config.yaml; {config_source}:key is a value of it
+	Config        map[string]string // what it says
+	Workflow      map[string]string // what the workflow's workflow.yaml says
+	Inputs        map[string]any    // its inputs, with their variables replaced
+	SessionID     string            // {session_id}
+	SessionFolder string            // {session_folder} of a run, absolute; "" if the files define it
+	UserName      string            // {user_name}, where the bundle has none
+	Now           time.Time         // {date}, in its location
 }
 
 // defaults are the variables of a bundle and a workflow that do not define the
@@ -37,6 +39,9 @@ var defaults = map[string]string{
 	"manifest_file":        "{session_folder}/manifest.json",
 	"default_output_file":  "{session_folder}/output.md",
 }
+
+// bundleRoot is the variable that only an agent of a known bundle has.
+const bundleRoot = "bundle-root"
 
 // A Substitution is one variable that was replaced to resolve a value.
 type Substitution struct {
@@ -70,15 +75,28 @@ func (p Paths) Explain(name string) (string, []Substitution, error) {
 	return p.Resolve("{" + strings.Trim(name, "{}") + "}")
 }
 
-// Variables returns the value of every variable that has one.
-func (p Paths) Variables() map[string]string {
-	values := map[string]string{}
+// Variables returns the value of every variable that has one, and a warning for
+// each reason why others have none.
+func (p Paths) Variables() (values map[string]string, warnings []string) {
+	values = map[string]string{}
+	var reasons []string
+	unset := map[string][]string{} // by reason
 	for _, name := range p.names() {
-		if value, _, err := p.Explain(name); err == nil {
+		value, _, err := p.Explain(name)
+		if err == nil {
 			values[name] = value
+			continue
 		}
+		reason := err.Error()
+		if unset[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		unset[reason] = append(unset[reason], name)
 	}
-	return values
+	for _, reason := range reasons {
+		warnings = append(warnings, strings.Join(unset[reason], ", ")+" not set: "+reason)
+	}
+	return values, warnings
 }
 
 type resolver struct {
@@ -123,8 +141,11 @@ func (r *resolver) replace(text string, m []int, within []string) (string, error
 	}
 	written := text[m[0]:m[1]]
 	if !ok {
-		return "", &handoff.Error{Op: "resolve", Name: written, Kind: handoff.Invalid, Err: errors.New("no such variable"),
-			Hint: handoff.Advice("the variables are " + strings.Join(r.paths.names(), ", "))}
+		hint := "the variables are " + strings.Join(r.paths.names(), ", ")
+		if name == bundleRoot {
+			hint = "name the agent's bundle, or an agent file that does"
+		}
+		return "", &handoff.Error{Op: "resolve", Name: written, Kind: handoff.Invalid, Err: errors.New("no such variable"), Hint: handoff.Advice(hint)}
 	}
 	if i := slices.Index(within, key); i >= 0 {
 		chain := append(slices.Clone(within[i:]), key)
@@ -148,8 +169,19 @@ func (r *resolver) replace(text string, m []int, within []string) (string, error
 	return value, nil
 }
 
-// lookUp returns the definition of a name and its source.
+// lookUp returns the definition of a name and its source. A name that is unknown
+// as it is written is looked up with underscores for its dashes, and the other
+// way around.
 func (p Paths) lookUp(name string) (definition, from string, ok bool) {
+	for _, spelling := range []string{name, strings.ReplaceAll(name, "-", "_"), strings.ReplaceAll(name, "_", "-")} {
+		if definition, from, ok = p.define(spelling); ok {
+			return definition, from, true
+		}
+	}
+	return "", "", false
+}
+
+func (p Paths) define(name string) (definition, from string, ok bool) {
 	if definition, ok := p.engine()[name]; ok {
 		return definition, "engine", true
 	}
@@ -170,7 +202,7 @@ func (p Paths) bundle(name string) (definition, from string, ok bool) {
 func (p Paths) engine() map[string]string {
 	known := map[string]string{
 		"project-root": p.ProjectRoot,
-		"bundle-root":  filepath.Join(p.ProjectRoot, "bmad/custom/bundles", p.Bundle),
+		bundleRoot:     filepath.Join(p.ProjectRoot, "bmad/custom/bundles", p.Bundle),
 		"core-root":    filepath.Join(p.ProjectRoot, "bmad/core"),
 		"date":         p.Now.Format(time.DateOnly),
 	}
@@ -180,11 +212,14 @@ func (p Paths) engine() map[string]string {
 	if p.SessionID != "" {
 		known["session_id"] = p.SessionID
 	}
+	if p.SessionFolder != "" {
+		known["session_folder"] = p.SessionFolder
+	}
 	if _, ok := p.Config["user_name"]; !ok && p.UserName != "" {
 		known["user_name"] = p.UserName
 	}
 	if p.Bundle == "" {
-		delete(known, "bundle-root")
+		delete(known, bundleRoot)
 	}
 	return known
 }

@@ -164,7 +164,8 @@ func FuzzParseBundle(f *testing.F) {
 			return
 		}
 		p := Paths{ProjectRoot: "/p", Config: values, Workflow: values}
-		for name := range p.Variables() {
+		variables, _ := p.Variables()
+		for name := range variables {
 			if _, steps, err := p.Explain(name); err != nil || len(steps) > maxSubstitutions {
 				t.Errorf("%s took %d substitutions, %v", name, len(steps), err)
 			}

@@ -88,7 +88,15 @@ func TestSessionFold(t *testing.T) {
 			} else if s.Opened != 0 {
 				t.Errorf("%s: opened by record %d, want none", id, s.Opened)
 			}
-			if r, ok := o.first("session.closed"); ok {
+			reported := slices.DeleteFunc(slices.Clone(o), func(r handoff.Record) bool {
+				f, ok := r.Fact.(*handoff.SessionClosed)
+				return ok && f.Reason == handoff.ProcessGone
+			})
+			r, ok := reported.first("session.closed")
+			if !ok {
+				r, ok = o.first("session.closed")
+			}
+			if ok {
 				f := r.Fact.(*handoff.SessionClosed)
 				if s.Closed != r.Seq || s.Status != f.Status || !s.ClosedAt.Equal(f.EndedAt) {
 					t.Errorf("%s: %s at %v, closed as %+v", id, s.Status, s.ClosedAt, f)
@@ -103,6 +111,32 @@ func TestSessionFold(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestConcludedEnd checks that an end that an observer concluded counts until an
+// end is reported, which is then final.
+func TestConcludedEnd(t *testing.T) {
+	closed := func(status, reason string) handoff.Fact {
+		return &handoff.SessionClosed{SessionID: "s", Status: status, Reason: reason}
+	}
+	s := handoff.Session{ID: "s"}
+	for i, tt := range []struct {
+		fact   handoff.Fact
+		status string
+		closed handoff.Seq
+	}{
+		{&handoff.SessionOpened{SessionID: "s"}, "running", 0},
+		{closed("failed", handoff.ProcessGone), "failed", 2},
+		{closed("failed", handoff.ProcessGone), "failed", 2},
+		{closed("completed", ""), "completed", 4},
+		{closed("failed", handoff.ProcessGone), "completed", 4},
+		{closed("failed", "again"), "completed", 4},
+	} {
+		s.Apply(handoff.Record{Seq: handoff.Seq(i + 1), Fact: tt.fact})
+		if s.Status != tt.status || s.Closed != tt.closed {
+			t.Errorf("after record %d: %s by record %d, want %s by %d", i+1, s.Status, s.Closed, tt.status, tt.closed)
+		}
+	}
 }
 
 // TestClosedTwice holds that the first end of a session counts, and that a later

@@ -44,6 +44,7 @@ var layers = map[string]int{
 	"thread/opencode/internal/sqlsnap": 2,
 
 	"internal/filelog":         3,
+	"internal/launch":          3,
 	"internal/sqlindex":        3,
 	"thread/*":                 3,
 	"internal/pipeline/gate":   3,

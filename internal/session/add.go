@@ -40,7 +40,7 @@ func (ss *Sessions) Add(ctx context.Context, id string, p handoff.Producer, o Ad
 	if !slices.Contains(Types, o.Type) {
 		return handoff.Published{}, newError("add output", o.File, handoff.Invalid, fmt.Sprintf("invalid type %q", o.Type), handoff.Advice("use one of "+strings.Join(Types, ", ")))
 	}
-	s, err := ss.session(ctx, id)
+	s, err := ss.Session(ctx, id)
 	if err != nil {
 		return handoff.Published{}, err
 	}

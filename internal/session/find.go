@@ -236,7 +236,7 @@ type Entry struct {
 // List returns the contents of a session's folder, sorted by path. Links are
 // listed and not followed. Error kinds: NotFound, Unavailable.
 func (ss *Sessions) List(ctx context.Context, id string) ([]Entry, error) {
-	s, err := ss.session(ctx, id)
+	s, err := ss.Session(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -145,13 +145,13 @@ func TestStatusAt(t *testing.T) {
 		status     string
 		want, note string
 	}{
-		{"both gone", parent, child, here, fresh, "running", "failed", ProcessGone},
+		{"both gone", parent, child, here, fresh, "running", "failed", handoff.ProcessGone},
 		{"the child is alive", parent, child, observing(child), old, "running", "running", ""},
 		{"handoff is alive", parent, child, observing(parent), old, "running", "running", ""},
 		{"another boot", parent, child, from("c", "n"), fresh, "running", "running", ""},
 		{"another namespace", parent, child, from("b", "m"), fresh, "running", "running", ""},
 		{"another machine, no activity", parent, child, from("c", "n"), old, "running", "stalled", ""},
-		{"no child recorded", parent, handoff.Process{}, here, fresh, "running", "running", ""},
+		{"nobody waits, and no child recorded", parent, handoff.Process{}, here, fresh, "running", "stalled", ""},
 		{"no process, no activity", handoff.Process{}, handoff.Process{}, here, old, "running", "stalled", ""},
 		{"no observer", parent, child, Observer{}, fresh, "running", "running", ""},
 		{"no activity for exactly StalledAfter", handoff.Process{}, handoff.Process{}, here, now.Add(-StalledAfter), "running", "running", ""},
@@ -161,6 +161,14 @@ func TestStatusAt(t *testing.T) {
 		if got, note := StatusAt(s, tt.o, now, time.Time{}); got != tt.want || note != tt.note {
 			t.Errorf("%s: StatusAt = %s %q, want %s %q", tt.name, got, note, tt.want, tt.note)
 		}
+	}
+	adopted := handoff.Session{Status: "running", Adopted: []byte("{}"), OpenedAt: old, NewestAt: fresh}
+	if got, _ := StatusAt(adopted, here, now, fresh); got != Stalled {
+		t.Errorf("status of an old session that was adopted now = %s, want stalled", got)
+	}
+	adopted.OpenedAt = fresh
+	if got, _ := StatusAt(adopted, here, now, time.Time{}); got != handoff.Running {
+		t.Errorf("status of a new session that was adopted = %s, want running", got)
 	}
 	if got, _ := StatusAt(handoff.Session{Status: "running", NewestAt: old}, here, now, fresh); got != "running" {
 		t.Errorf("status of a session with a new artifact = %s, want running", got)

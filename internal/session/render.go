@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
@@ -22,7 +23,7 @@ import (
 //
 // Error kinds: NotFound, Unavailable.
 func (ss *Sessions) Render(ctx context.Context, id string) error {
-	s, err := ss.session(ctx, id)
+	s, err := ss.Session(ctx, id)
 	if err != nil || s.Parent != "" {
 		return err
 	}
@@ -114,7 +115,7 @@ func (ss *Sessions) manifest(ctx context.Context, id string) ([]byte, error) {
 // Read returns a session and all its artifacts, newest first. Error kind:
 // NotFound.
 func (ss *Sessions) Read(ctx context.Context, id string) (handoff.Session, []handoff.Artifact, error) {
-	s, err := ss.session(ctx, id)
+	s, err := ss.Session(ctx, id)
 	if err != nil {
 		return s, nil, err
 	}
@@ -132,6 +133,14 @@ func replaceManifest(root *os.Root, text []byte) error {
 		return nil
 	}
 	return durable.Replace(root, ManifestName, func(w io.Writer) error { _, err := w.Write(text); return err })
+}
+
+// absolute returns the folder of a session as an absolute path, "" for none.
+func (ss *Sessions) absolute(s handoff.Session) string {
+	if s.Folder == "" {
+		return ""
+	}
+	return filepath.Join(ss.Files.Name(), filepath.FromSlash(s.Folder))
 }
 
 // isInternal reports whether handoff itself wrote a file of a session's folder:

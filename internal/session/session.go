@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -118,6 +119,7 @@ func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []str
 	if known, err := ss.hub.Session(ctx, o.ID); err == nil && known.Opened != 0 {
 		return known, nil, newError("open session", o.ID, handoff.Conflict, "session already exists", handoff.Advice("omit the ID to generate a new one"))
 	}
+	created := ss.missing(o.Folder)
 	if err := ss.Files.MkdirAll(o.Folder, 0o777); err != nil {
 		return handoff.Session{}, nil, newFileError("open session", o.Folder, handoff.Unavailable, err, handoff.Advice("choose a folder inside the workspace that can be created"))
 	}
@@ -126,6 +128,9 @@ func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []str
 		Inputs: o.Inputs, Folder: o.Folder, StartedAt: o.StartedAt, Process: o.Process,
 	})
 	if err != nil {
+		for _, dir := range created {
+			_ = ss.Files.Remove(dir) // unless something is in it
+		}
 		return handoff.Session{}, nil, err
 	}
 	s, err := ss.hub.Session(ctx, o.ID)
@@ -136,6 +141,17 @@ func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []str
 	return s, warnings, nil
 }
 
+// missing returns the directories of a path that do not exist, innermost first.
+func (ss *Sessions) missing(folder string) (dirs []string) {
+	for ; folder != "."; folder = path.Dir(folder) {
+		if _, err := ss.Files.Lstat(filepath.FromSlash(folder)); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		dirs = append(dirs, filepath.FromSlash(folder))
+	}
+	return dirs
+}
+
 // complete sets the defaults of an opening and checks it.
 func (ss *Sessions) complete(ctx context.Context, o *Opening) (err error) {
 	if o.ID == "" {
@@ -144,7 +160,7 @@ func (ss *Sessions) complete(ctx context.Context, o *Opening) (err error) {
 		}
 	}
 	if o.Parent != "" {
-		parent, err := ss.session(ctx, o.Parent)
+		parent, err := ss.Session(ctx, o.Parent)
 		if err != nil {
 			return err
 		}
@@ -163,20 +179,20 @@ func (ss *Sessions) complete(ctx context.Context, o *Opening) (err error) {
 }
 
 // Close records that a session ended as completed, failed or cancelled. The
-// first close determines the session's status; a later one is recorded and
-// causes a warning. Error kinds: Invalid, NotFound.
+// first close determines the session's status, unless it was concluded by an
+// observer; a later one is recorded and causes a warning. Error kinds: Invalid, NotFound.
 func (ss *Sessions) Close(ctx context.Context, id, status, reason string, endedAt time.Time) ([]string, error) {
 	switch status {
 	case Completed, Failed, Cancelled:
 	default:
 		return nil, newError("close session", id, handoff.Invalid, fmt.Sprintf("invalid status %q", status), handoff.Advice("use completed, failed or cancelled"))
 	}
-	s, err := ss.session(ctx, id)
+	s, err := ss.Session(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var warnings []string
-	if s.Closed != 0 {
+	if s.Closed != 0 && s.Reason != handoff.ProcessGone {
 		warnings = append(warnings, fmt.Sprintf("session %s is already closed as %s; its status does not change", id, s.Status))
 	}
 	more, err := ss.record(ctx, id, &handoff.SessionClosed{SessionID: id, Status: status, Reason: reason, EndedAt: endedAt})
@@ -186,7 +202,7 @@ func (ss *Sessions) Close(ctx context.Context, id, status, reason string, endedA
 // Note updates a session's name, summary, tags, message count or metadata. The
 // metadata key "handoff" is reserved. Error kinds: Invalid, NotFound.
 func (ss *Sessions) Note(ctx context.Context, n handoff.SessionNoted) ([]string, error) {
-	if _, err := ss.session(ctx, n.SessionID); err != nil {
+	if _, err := ss.Session(ctx, n.SessionID); err != nil {
 		return nil, err
 	}
 	for _, tag := range append(n.Tags, n.RemovedTags...) {
@@ -210,11 +226,11 @@ func (ss *Sessions) Link(ctx context.Context, id, to string) ([]string, error) {
 		return nil, newError("link session", id, handoff.Invalid, "a session cannot build on itself", handoff.Advice("name the session that it builds on"))
 	}
 	if !isID(to) {
-		if _, err := ss.session(ctx, to); err != nil {
+		if _, err := ss.Session(ctx, to); err != nil {
 			return nil, err
 		}
 	}
-	s, err := ss.session(ctx, id)
+	s, err := ss.Session(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +247,7 @@ func (ss *Sessions) Link(ctx context.Context, id, to string) ([]string, error) {
 func (ss *Sessions) Top(ctx context.Context, s handoff.Session) (handoff.Session, error) {
 	for seen := map[string]bool{}; s.Parent != "" && !seen[s.ID]; {
 		seen[s.ID] = true
-		parent, err := ss.session(ctx, s.Parent)
+		parent, err := ss.Session(ctx, s.Parent)
 		if err != nil {
 			return s, err
 		}
@@ -265,8 +281,8 @@ func (ss *Sessions) append(ctx context.Context, id string, f handoff.Fact) (hand
 	return r, warnings, nil
 }
 
-// session returns a session that was opened. Error kind: NotFound.
-func (ss *Sessions) session(ctx context.Context, id string) (handoff.Session, error) {
+// Session returns a session that was opened. Error kind: NotFound.
+func (ss *Sessions) Session(ctx context.Context, id string) (handoff.Session, error) {
 	s, err := ss.hub.Session(ctx, id)
 	if errors.Is(err, handoff.NotFound) || err == nil && s.Opened == 0 {
 		return s, newError("find session", id, handoff.NotFound, "no such session", handoff.Suggest("list the sessions", handoff.ActionSessions))

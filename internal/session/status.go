@@ -24,10 +24,6 @@ const (
 // Statuses are the statuses that a session can be shown with.
 var Statuses = []string{handoff.Running, Completed, Failed, Cancelled, Stalled}
 
-// ProcessGone is the reason recorded for a session that failed because none of
-// its processes is left.
-const ProcessGone = "process gone"
-
 // An Observer checks processes from one boot of a machine and one PID
 // namespace. The zero value observes none and concludes nothing.
 type Observer struct {
@@ -48,7 +44,7 @@ func abandoned(s handoff.Session, o Observer) bool {
 }
 
 // CloseAbandoned closes every abandoned session and run that the observer can
-// detect, as Failed with ProcessGone. A session that was closed in the meantime
+// detect, as Failed with handoff.ProcessGone. A session that was closed in the meantime
 // is left as it is.
 func (ss *Sessions) CloseAbandoned(ctx context.Context, o Observer) ([]string, error) {
 	if o.BootID == "" {
@@ -60,10 +56,10 @@ func (ss *Sessions) CloseAbandoned(ctx context.Context, o Observer) ([]string, e
 		if !abandoned(s, o) {
 			continue
 		}
-		if now, err := ss.session(ctx, s.ID); err != nil || now.Closed != 0 {
+		if now, err := ss.Session(ctx, s.ID); err != nil || now.Closed != 0 {
 			continue // closed in the meantime
 		}
-		more, err := ss.record(ctx, s.ID, &handoff.SessionClosed{SessionID: s.ID, Status: Failed, Reason: ProcessGone})
+		more, err := ss.record(ctx, s.ID, &handoff.SessionClosed{SessionID: s.ID, Status: Failed, Reason: handoff.ProcessGone})
 		if warnings = append(warnings, more...); err != nil {
 			return warnings, err
 		}
@@ -72,21 +68,27 @@ func (ss *Sessions) CloseAbandoned(ctx context.Context, o Observer) ([]string, e
 }
 
 // StatusAt returns the status of a session at the time now, as the observer
-// sees it, with its reason: as it was closed, running, Failed with ProcessGone,
+// sees it, with its reason: as it was closed, running, Failed with handoff.ProcessGone,
 // or Stalled. The last activity is the session's newest record or the given
-// time, whichever is later.
+// time, whichever is later; of a session that another engine created, its start.
+// A session is stalled at once if the process that waits for its end is gone and
+// its command is not known.
 func StatusAt(s handoff.Session, o Observer, now, lastActivity time.Time) (status, reason string) {
 	if s.Status != handoff.Running {
 		return s.Status, s.Reason
 	}
 	if abandoned(s, o) {
-		return Failed, ProcessGone
+		return Failed, handoff.ProcessGone
 	}
-	if lastActivity.Before(s.NewestAt) {
+	switch {
+	case s.Adopted != nil:
+		lastActivity = s.OpenedAt // its records say when it was imported
+	case lastActivity.Before(s.NewestAt):
 		lastActivity = s.NewestAt
 	}
 	alive := o.canCheck(s.Process) && o.Alive(s.Process) || o.canCheck(s.Child) && o.Alive(s.Child)
-	if !alive && now.Sub(lastActivity) > StalledAfter {
+	unattended := o.canCheck(s.Process) && !o.Alive(s.Process) && s.Child == (handoff.Process{}) // nobody waits for the end
+	if !alive && (unattended || now.Sub(lastActivity) > StalledAfter) {
 		return Stalled, ""
 	}
 	return handoff.Running, ""

@@ -46,7 +46,7 @@ func TestCloseAbandonedLosesRace(t *testing.T) {
 			}
 			return false
 		}
-		wantStatus, wantReason := session.Failed, session.ProcessGone
+		wantStatus, wantReason := session.Failed, handoff.ProcessGone
 		if close {
 			wantStatus, wantReason = session.Completed, ""
 		}

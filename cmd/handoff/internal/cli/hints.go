@@ -29,7 +29,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionSubagents:  "thread % --list",
 	handoff.ActionSessions:   "session find",
 	handoff.ActionOpen:       "session open --agent NAME --workflow NAME",
-	handoff.ActionClose:      "session close --session % --status completed",
+	handoff.ActionClose:      "session close --session % --status %",
 	handoff.ActionAdd:        "session add % --type % --session %",
 	handoff.ActionAdopt:      "session adopt % --lenient",
 	handoff.ActionGraph:      "session graph %",

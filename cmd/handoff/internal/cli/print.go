@@ -188,7 +188,7 @@ func (a *App) Revision(p handoff.Published, file string, saved []handoff.Artifac
 	if p.Existing {
 		fmt.Fprintln(a.Err, "unchanged; no new revision recorded")
 	} else {
-		fmt.Fprintln(a.Err, Event(p.Artifact))
+		a.PrintEvent(p.Artifact)
 	}
 }
 

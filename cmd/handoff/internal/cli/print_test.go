@@ -9,7 +9,7 @@ import (
 
 func TestOneLine(t *testing.T) {
 	for in, want := range map[string]string{
-		"plain, 再試行 👩‍🚀":       "plain, 再試行 👩‍🚀",
+		"plain, 再試行 👩‍🚀":         "plain, 再試行 👩‍🚀",
 		"tab\there\nand \x1b[1m": `tab\there\nand \x1b[1m`,
 		"zero\u200bwidth":        `zero\u200bwidth`,
 		"\u202egnp.exe":          `\u202egnp.exe`,

@@ -1,8 +1,6 @@
 package sessions
 
 import (
-	"fmt"
-
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -47,7 +45,7 @@ in the folder, otherwise to the folder.`,
 				return err
 			}
 			a.Warnings(done.Warnings)
-			fmt.Fprintln(a.Err, cli.Event(done.Artifact))
+			a.PrintEvent(done.Artifact)
 			return a.Published(done, done.ID)
 		})
 	}

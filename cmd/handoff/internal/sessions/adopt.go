@@ -24,10 +24,11 @@ imported. Files outside the folder are never imported.`,
 		Args:    cli.Exactly(1, "one directory"),
 	}
 	c.Flags().BoolVar(&lenient, "lenient", false, "import the valid parts of an invalid manifest")
+	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return change(a, func(w *workspace.Workspace) (workspace.SessionChange, error) {
 			done, err := w.AdoptSession(c.Context(), args[0], lenient)
-			if err == nil {
+			if err == nil && !a.AsJSON {
 				fmt.Fprintln(a.Out, done.ID)
 			}
 			return done, err

@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -59,8 +58,8 @@ func find(name string) (string, int, error) {
 // descriptors directly: handoff does not copy its input or output.
 type child struct{ process *os.Process }
 
-func start(path string, args, env []string) (child, error) {
-	pid, _, err := syscall.StartProcess(path, args, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}})
+func start(path string, args, env []string, stdout uintptr) (child, error) {
+	pid, _, err := syscall.StartProcess(path, args, &syscall.ProcAttr{Env: env, Files: []uintptr{0, stdout, 2}})
 	if err != nil {
 		return child{}, err
 	}
@@ -144,26 +143,11 @@ func inForeground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// code returns the exit code for an ending.
-func (e ending) code() int {
+// exit returns how the command ended, for its session.
+func (e ending) exit() workspace.Exit {
+	x := workspace.Exit{Code: e.status.ExitStatus(), Asked: e.asked}
 	if e.status.Signaled() {
-		return exitSignalled + int(e.status.Signal())
+		x.Code, x.Signal = exitSignalled+int(e.status.Signal()), e.status.Signal()
 	}
-	return e.status.ExitStatus()
-}
-
-// verdict returns the session's status and the reason for it. A child that was
-// asked to end is cancelled, unless it handled an interrupt or a hang-up and
-// then succeeded.
-func (e ending) verdict() (status, why string) {
-	light := e.asked == syscall.SIGINT || e.asked == syscall.SIGHUP
-	switch {
-	case e.asked != 0 && (e.code() != 0 || !light):
-		return workspace.Cancelled, e.asked.String()
-	case e.status.Signaled():
-		return workspace.Failed, fmt.Sprintf("signal %d (%s)", e.status.Signal(), e.status.Signal())
-	case e.code() != 0:
-		return workspace.Failed, fmt.Sprintf("exit code %d", e.code())
-	}
-	return workspace.Completed, ""
+	return x
 }

@@ -17,6 +17,7 @@ ones are recorded and shown separately.`,
 		Args:    cli.Exactly(0, ""),
 	}
 	sessionFlag(a, c, &id)
+	a.JSONFlag(c, "print JSON")
 	c.Flags().StringVar(&status, "status", "", "final `status`: completed, failed or cancelled")
 	c.Flags().StringVar(&reason, "reason", "", "reason `text`, one line")
 	c.MarkFlagRequired("status")

@@ -16,6 +16,7 @@ func linkCommand(a *cli.App) *cobra.Command {
 		ValidArgsFunction: a.CompleteSessions,
 	}
 	sessionFlag(a, c, &id)
+	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return change(a, func(w *workspace.Workspace) (workspace.SessionChange, error) {
 			return w.LinkSession(c.Context(), id, args[0])

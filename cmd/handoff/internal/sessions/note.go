@@ -19,6 +19,7 @@ their values.`,
 		Args:    cli.Exactly(0, ""),
 	}
 	sessionFlag(a, c, &id)
+	a.JSONFlag(c, "print JSON")
 	c.Flags().StringVar(&summary, "user-summary", "", "`text` of the user's first message")
 	c.Flags().IntVar(&messages, "message-count", 0, "`number` of messages")
 	c.Flags().StringArrayVar(&meta, "meta", nil, "metadata, as `key=value`; may be repeated")

@@ -16,6 +16,7 @@ func renameCommand(a *cli.App) *cobra.Command {
 		Args:    cli.Exactly(1, "one name"),
 	}
 	sessionFlag(a, c, &id)
+	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return change(a, func(w *workspace.Workspace) (workspace.SessionChange, error) {
 			return w.RenameSession(c.Context(), id, args[0])

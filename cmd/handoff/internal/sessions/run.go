@@ -1,12 +1,13 @@
 package sessions
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
@@ -26,16 +27,23 @@ func runCommand(a *cli.App) *cobra.Command {
 status. Inside a session it opens a run of that session.
 
 The command inherits standard input, output and the terminal, and environment
-variables that attribute its publishes to the session. Signals are forwarded. At
-the end, run prints a summary of the published artifacts on standard error.
+variables that attribute its publishes to the session; HANDOFF_VAR_NAME has each
+variable of the workflow. Signals are forwarded. On standard error, run prints
+task:start, each publish of the session as it happens (on a terminal, at the
+end), and task:done or task:error.
+
+With --json, standard output is a receipt when the command has ended: session,
+status, exit code and artifacts. The command's output goes to standard error.
 
 The exit code is that of the command; 128+n if signal n ended it; 127 if the
-command does not exist and 126 if it can't be executed; 125 if handoff failed;
-and 1 if the command succeeded but an output named by --expect is missing.`,
+command does not exist and 126 if it can't be executed; 125 if handoff failed,
+also to record the end; and 1 if the command succeeded but an output named by
+--expect is missing.`,
 		Example: `  handoff run --agent alex --expect plan.md -- claude -p 'Write plan.md'
   handoff run --agent alex --workflow intake-app -- ./intake.sh`,
 	}
 	f.add(c)
+	a.JSONFlag(c, "print the receipt as JSON at the end; the command's standard output goes to standard error")
 	c.Flags().StringArrayVar(&expect, "expect", nil, "`name` or file of an output that must exist at the end; may be repeated")
 	c.Args = func(c *cobra.Command, args []string) error {
 		if c.ArgsLenAtDash() != 0 || len(args) == 0 {
@@ -56,7 +64,7 @@ and 1 if the command succeeded but an output named by --expect is missing.`,
 			return coded(exitNotStarted, err)
 		}
 		o.DefaultName = filepath.Base(args[0])
-		r := run{App: a, options: o, path: path, args: args, expect: expect}
+		r := run{App: a, options: o, path: path, args: args, expect: expect, events: events{App: a}}
 		return r.do(c.Context())
 	}
 	return c
@@ -80,6 +88,7 @@ type run struct {
 	expect  []string
 
 	opened workspace.OpenedSession
+	events events
 	held   []string // warnings to print when the command has ended
 }
 
@@ -95,22 +104,38 @@ func (r *run) do(caller context.Context) error {
 		return err
 	}
 	r.note(ctx, c)
-	e := c.wait(signals) // with the workspace closed: it may take days
-	code := e.code()
-	err = r.Writing(func(w *workspace.Workspace) error {
-		status, reason := e.verdict()
-		receipt, err := w.EndRun(ctx, r.opened.ID, status, reason, r.expect)
+	ended := c.wait(signals).exit() // with the workspace closed: it may take days
+	r.events.stop()
+	r.Warnings(r.held)
+	return r.end(ctx, ended)
+}
+
+// end closes the session and prints its receipt. An error does not change the
+// exit code of a command that failed.
+func (r *run) end(ctx context.Context, ended workspace.Exit) error {
+	status, reason := ended.Status()
+	receipt := workspace.Receipt{ID: r.opened.ID, Agent: r.opened.Env["HANDOFF_AGENT"], Status: status, Reason: reason, ExitCode: ended.Code, Artifacts: []handoff.Artifact{}}
+	err := r.Writing(func(w *workspace.Workspace) (err error) {
+		receipt, err = w.EndRun(ctx, r.opened.ID, ended, r.expect)
 		r.Warnings(receipt.Warnings)
-		if receipt.ID == "" {
+		r.events.end(ctx, w, receipt, err)
+		return nil
+	})
+	if err != nil {
+		r.events.end(ctx, nil, receipt, err)
+	}
+	code := ended.Code
+	switch {
+	case code == 0 && !receipt.Recorded:
+		code = exitNotStarted
+	case code == 0 && !receipt.Delivered():
+		code = cli.ExitNo
+	}
+	if r.AsJSON {
+		if err := r.JSON(receipt); err != nil {
 			return err
 		}
-		printReceipt(r.App, receipt)
-		if code == 0 && !receipt.Delivered() {
-			code = cli.ExitNo
-		}
-		return err
-	})
-	r.report(r.held, err) // an error does not change the exit code of the command
+	}
 	return exit(code)
 }
 
@@ -123,9 +148,11 @@ func exit(code int) error {
 
 // open opens the session, or a run if the caller is in a session.
 func (r *run) open(ctx context.Context, w *workspace.Workspace) (err error) {
-	parent := cmp.Or(r.Getenv("HANDOFF_RUN"), r.Getenv("HANDOFF_SESSION"))
-	r.opened, err = w.StartRun(ctx, parent, r.options)
+	r.opened, err = w.StartRun(ctx, r.options)
 	r.Warnings(r.opened.Warnings)
+	if err == nil {
+		r.events.start(ctx, r.opened)
+	}
 	return err
 }
 
@@ -144,26 +171,45 @@ func asked(caller context.Context, signals <-chan os.Signal) syscall.Signal {
 // start starts the command, unless handoff was asked to end.
 func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	end := func(status, reason string) {
-		r.report(nil, r.Writing(func(w *workspace.Workspace) error {
+		receipt := workspace.Receipt{ID: r.opened.ID, Agent: r.opened.Env["HANDOFF_AGENT"], Status: status, Reason: reason}
+		err := r.Writing(func(w *workspace.Workspace) error {
 			done, err := w.CloseSession(ctx, r.opened.ID, status, reason)
 			r.Warnings(done.Warnings)
+			receipt.Recorded = err == nil
 			return err
-		}))
+		})
+		r.events.stop()
+		r.events.end(ctx, nil, receipt, err)
 	}
 	if asked != 0 {
 		end(workspace.Cancelled, asked.String())
 		return child{}, cli.ExitCode(exitSignalled + int(asked))
 	}
-	env := new(exec.Cmd).Environ()
-	for _, name := range cli.SortedKeys(r.opened.Env) {
-		env = append(env, name+"="+r.opened.Env[name])
+	stdout := uintptr(1)
+	if r.AsJSON {
+		stdout = 2 // standard output has the receipt
 	}
-	c, err := start(r.path, r.args, env)
+	c, err := start(r.path, r.args, environment(r.opened.Env), stdout)
 	if err != nil {
 		end(workspace.Failed, err.Error())
 		return c, coded(exitNotRunable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")})
 	}
 	return c, nil
+}
+
+// environment returns the environment of the command: that of handoff with the
+// variables of the session, and without those of a session further out. A name
+// occurs once, because programs differ in which of several they take.
+func environment(own map[string]string) []string {
+	env := slices.DeleteFunc(new(exec.Cmd).Environ(), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		_, replaced := own[name]
+		return replaced || strings.HasPrefix(name, workspace.VariablePrefix)
+	})
+	for _, name := range cli.SortedKeys(own) {
+		env = append(env, name+"="+own[name])
+	}
+	return env
 }
 
 // note records the process of the command. Its terminal may be in use by the
@@ -175,13 +221,5 @@ func (r *run) note(ctx context.Context, c child) {
 	})
 	if err != nil {
 		r.held = append(r.held, err.Error())
-	}
-}
-
-// report prints warnings and an error as warnings.
-func (r *run) report(warnings []string, err error) {
-	r.Warnings(warnings)
-	if err != nil {
-		r.Warn("%s", err)
 	}
 }

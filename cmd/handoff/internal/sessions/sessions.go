@@ -53,11 +53,15 @@ func sessionFlag(a *cli.App, c *cobra.Command, id *string) {
 	c.RegisterFlagCompletionFunc("session", a.CompleteSessions)
 }
 
-// change runs an operation that changes a session.
+// change runs an operation that changes a session. Without --json it prints
+// warnings only.
 func change(a *cli.App, do func(w *workspace.Workspace) (workspace.SessionChange, error)) error {
 	return a.Writing(func(w *workspace.Workspace) error {
 		done, err := do(w)
 		a.Warnings(done.Warnings)
+		if err == nil && a.AsJSON {
+			err = a.JSON(done)
+		}
 		return err
 	})
 }

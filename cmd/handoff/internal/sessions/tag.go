@@ -15,6 +15,7 @@ func tagCommand(a *cli.App) *cobra.Command {
 		Example: "  handoff session tag security q4\n  handoff session tag --untag q4",
 	}
 	sessionFlag(a, c, &id)
+	a.JSONFlag(c, "print JSON")
 	c.Flags().StringArrayVar(&remove, "untag", nil, "remove a `tag`; may be repeated")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args)+len(remove) == 0 {

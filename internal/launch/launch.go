@@ -1,0 +1,219 @@
+// Package launch opens the session of an agent from the files of its bundle. It
+// reads who the agent is, resolves the folder, and computes the variables and
+// the environment of the processes that work in the session.
+package launch
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/internal/session"
+)
+
+// Options describe a session or run to open. An agent and a workflow are
+// required; each may come from a file, and a run takes them from its parent.
+// Values that are set here override those of the files.
+type Options struct {
+	ID       string // a lower-case version 4 UUID, by default a new one; for a run any text
+	Parent   string // the session or run that the new run is part of
+	Agent    handoff.SessionAgent
+	Workflow handoff.SessionWorkflow
+	User     string         // by default the bundle's user_name, then DefaultUser
+	Inputs   map[string]any // the workflow's inputs, with those of its file
+
+	AgentFile    string // a file that names the agent: its title and bundle too
+	WorkflowFile string // a workflow.yaml
+	ConfigFile   string // the bundle's config.yaml
+
+	DefaultUser string // the user if nothing else names one
+	DefaultName string // the agent and workflow if nothing else names them
+
+	Process handoff.Process // the process that waits for the end of the session
+}
+
+// An Opened is a session that was opened, with what an engine needs to work in
+// it.
+type Opened struct {
+	ID        string            `json:"id"`
+	Folder    string            `json:"folder"`   // absolute
+	Manifest  string            `json:"manifest"` // absolute; "" for a run
+	Variables map[string]string `json:"variables"`
+	Env       map[string]string `json:"env"` // for the processes that work in the session
+	Warnings  []string          `json:"warnings,omitempty"`
+}
+
+// A Launcher opens sessions in one workspace on behalf of one caller.
+type Launcher struct {
+	Dirs     config.Workspace
+	Settings config.Config
+	Sessions *session.Sessions
+	Now      func() time.Time
+	Rand     io.Reader
+	Dir      string // absolute; the names of files are relative to it
+	WorkID   string // the work that the session is part of, "" for none
+}
+
+// Open opens a session or, with a parent, a run of that session. The folder is
+// {session_folder}, which must be inside {agent_outputs_folder} and inside the
+// workspace.
+//
+// Error kinds: Invalid, Conflict (the ID exists), NotFound (the parent or a
+// file), Unavailable.
+func (l Launcher) Open(ctx context.Context, o Options) (Opened, error) {
+	variables, err := l.describe(&o)
+	if err != nil {
+		return Opened{}, err
+	}
+	inputs, err := session.EncodeValues(o.Inputs)
+	if err != nil {
+		return Opened{}, &handoff.Error{Op: "open session", Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("use inputs that can be encoded as JSON")}
+	}
+	if o.ID == "" {
+		if o.ID, err = session.NewID(l.Rand); err != nil {
+			return Opened{}, err
+		}
+	}
+	variables.SessionID = o.ID
+	top, err := l.topOf(ctx, o)
+	if err != nil {
+		return Opened{}, err
+	}
+	folder, err := l.newFolder(top, o, &variables)
+	if err != nil {
+		return Opened{}, err
+	}
+	s, warnings, err := l.Sessions.Open(ctx, session.Opening{
+		ID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User, Inputs: inputs, Folder: folder, Process: o.Process,
+	})
+	if err != nil {
+		return Opened{}, err
+	}
+	if o.Parent == "" {
+		top = s
+	}
+	return l.opened(s, top, variables, warnings), nil
+}
+
+// describe completes what a session is with its files, and returns the variables
+// of its paths.
+func (l Launcher) describe(o *Options) (config.Paths, error) {
+	if o.AgentFile != "" {
+		agent, err := config.LoadAgent(l.path(o.AgentFile))
+		if err != nil {
+			return config.Paths{}, err
+		}
+		o.Agent.Name, o.Agent.Title, o.Agent.Bundle = cmp.Or(o.Agent.Name, agent.Name), cmp.Or(o.Agent.Title, agent.Title), cmp.Or(o.Agent.Bundle, agent.Bundle)
+	}
+	variables, err := l.Variables(VariableOptions{Bundle: o.Agent.Bundle, WorkflowFile: o.WorkflowFile, ConfigFile: o.ConfigFile, DefaultUser: o.DefaultUser})
+	if err != nil {
+		return config.Paths{}, err
+	}
+	if o.User == "" {
+		o.User, _, _ = variables.Explain("user_name") // a session needs no user
+	}
+	o.Agent.Name = cmp.Or(o.Agent.Name, o.DefaultName)
+	o.Workflow.Name = cmp.Or(o.Workflow.Name, variables.Workflow["name"], o.DefaultName)
+	o.Workflow.Description = cmp.Or(o.Workflow.Description, variables.Workflow["description"])
+	given := o.Inputs
+	o.Inputs = map[string]any{}
+	for _, inputs := range []map[string]any{variables.Inputs, given} {
+		for name, value := range inputs {
+			o.Inputs[name] = value
+		}
+	}
+	return variables, nil
+}
+
+// topOf returns the session that a new run is in, zero for a new session.
+func (l Launcher) topOf(ctx context.Context, o Options) (handoff.Session, error) {
+	if o.Parent == "" {
+		return handoff.Session{}, nil
+	}
+	parent, err := l.Sessions.Session(ctx, o.Parent)
+	if err != nil {
+		return parent, err
+	}
+	return l.Sessions.Top(ctx, parent)
+}
+
+// newFolder returns the folder of a new session, or of a run in the session top,
+// relative to the directory that contains those of all sessions. For a run,
+// {session_folder} is that folder.
+func (l Launcher) newFolder(top handoff.Session, o Options, p *config.Paths) (string, error) {
+	if o.Parent != "" {
+		folder := path.Join(top.Folder, "artifacts", names.Folder(o.ID))
+		p.SessionFolder = l.absolute(folder)
+		return folder, nil
+	}
+	outputs, _, err := p.Resolve("{agent_outputs_folder}")
+	if err != nil {
+		return "", err
+	}
+	folder, _, err := p.Resolve("{session_folder}")
+	if err != nil {
+		return "", err
+	}
+	if _, err := config.Inside(outputs, folder); err != nil {
+		return "", err
+	}
+	return config.Inside(l.Dirs.Home(), folder)
+}
+
+func (l Launcher) opened(s, top handoff.Session, paths config.Paths, warnings []string) Opened {
+	folder, dir := l.absolute(s.Folder), l.absolute(top.Folder)
+	variables, unset := paths.Variables()
+	o := Opened{
+		ID: s.ID, Folder: folder, Manifest: filepath.Join(folder, session.ManifestName),
+		Variables: variables, Warnings: append(warnings, unset...),
+		Env: map[string]string{
+			"HANDOFF_WORKSPACE": l.Dirs.Root, "HANDOFF_SESSION": top.ID, "HANDOFF_SESSION_DIR": dir, "HANDOFF_AGENT": s.Agent.Name,
+			"HANDOFF_RUN":         "", // overrides the run of the caller
+			"HANDOFF_RUN_DIR":     folder,
+			"HANDOFF_PARENT_WORK": l.WorkID,
+			"PI_ARTIFACT_RUN_ID":  s.ID, "PI_ARTIFACT_SESSION_DIR": dir,
+		},
+	}
+	for name, value := range variables {
+		o.Env[VariablePrefix+envName(name)] = value
+	}
+	if s.Parent != "" {
+		o.Env["HANDOFF_RUN"], o.Manifest = s.ID, ""
+	}
+	return o
+}
+
+// VariablePrefix is what the names of environment variables start with that have
+// the variables of a session's workflow and bundle.
+const VariablePrefix = "HANDOFF_VAR_"
+
+// envName returns the name of a variable as a part of the name of an environment
+// variable: default_output_file is DEFAULT_OUTPUT_FILE.
+func envName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(name))
+}
+
+// absolute returns the absolute path of a session's folder.
+func (l Launcher) absolute(folder string) string {
+	return filepath.Join(l.Dirs.Home(), filepath.FromSlash(folder))
+}
+
+// path returns a path as typed by the caller as an absolute one.
+func (l Launcher) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(l.Dir, name)
+}
