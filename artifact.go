@@ -140,8 +140,8 @@ type ArtifactQuery struct {
 	// to. The artifact must have one of the paths.
 	Paths []string
 
-	Family   string // the ID of any artifact of the family
-	Parent   string // an ID in the Parents of the artifact
+	Family string // the ID of any artifact of the family
+	Parent string // an ID in the Parents of the artifact
 
 	Limit  int    // of artifacts on the page; 0 for no limit
 	Cursor string // of the previous page

@@ -153,14 +153,36 @@ type WorkStarted struct {
 	ParentWorkID string    `json:"parentWorkId,omitempty"`
 	Kind         string    `json:"kind,omitempty"` // prompt, skill, task or tool
 	Name         string    `json:"name,omitempty"`
+	Agent        string    `json:"agent,omitempty"`
+	Model        Model     `json:"model,omitzero"`
+	Thread       string    `json:"thread,omitempty"` // URI of its conversation
 	StartedAt    time.Time `json:"startedAt"`
 }
 
-// WorkEnded states that a unit of work ended.
+// WorkEnded states that a unit of work ended. It may be recorded before the start,
+// more than once, or without a start.
 type WorkEnded struct {
-	WorkID  string    `json:"workId"`
-	EndedAt time.Time `json:"endedAt"`
-	IsError bool      `json:"isError,omitempty"`
+	WorkID      string    `json:"workId"`
+	EndedAt     time.Time `json:"endedAt"`
+	IsError     bool      `json:"isError,omitempty"`
+	Status      string    `json:"status,omitempty"` // completed, failed or cancelled, if the harness reports one
+	Usage       *Usage    `json:"usage,omitempty"`
+	UsageSource string    `json:"usageSource,omitempty"` // UsageFromHarness, or where else Usage was taken from
+}
+
+// UsageFromHarness is the source of usage that the harness itself reported.
+const UsageFromHarness = "harness"
+
+// A Usage is what work consumed, without its children. A value that is not known
+// is nil, never 0.
+type Usage struct {
+	Input       *int64   `json:"input,omitempty"` // tokens, without those from and to the cache
+	Output      *int64   `json:"output,omitempty"`
+	CacheRead   *int64   `json:"cacheRead,omitempty"`
+	CacheWrite  *int64   `json:"cacheWrite,omitempty"`
+	Reasoning   *int64   `json:"reasoning,omitempty"` // part of Output
+	TotalTokens *int64   `json:"totalTokens,omitempty"`
+	Cost        *float64 `json:"cost,omitempty"` // in US dollars
 }
 
 // Gap takes the number of a lost record, so that the records after it can be read.

@@ -5,30 +5,44 @@ import "time"
 // Work is a view of one unit of effort, identified by the harness and its own id:
 // a prompt, a skill, a task or a tool call.
 type Work struct {
-	Harness   string    `json:"harness,omitempty"`
-	ID        string    `json:"id"`
-	Parent    string    `json:"parent,omitempty"`
-	Kind      string    `json:"kind,omitempty"`
-	Name      string    `json:"name,omitempty"`
-	StartedAt time.Time `json:"startedAt,omitzero"`
-	EndedAt   time.Time `json:"endedAt,omitzero"`
-	IsError   bool      `json:"isError,omitempty"`
-	Started   Seq       `json:"started,omitempty"`
-	Ended     Seq       `json:"ended,omitempty"`
+	Harness     string    `json:"harness,omitempty"`
+	ID          string    `json:"id"`
+	Parent      string    `json:"parent,omitempty"`
+	Kind        string    `json:"kind,omitempty"`
+	Name        string    `json:"name,omitempty"`
+	Agent       string    `json:"agent,omitempty"`
+	Model       Model     `json:"model,omitzero"`
+	Thread      string    `json:"thread,omitempty"`
+	StartedAt   time.Time `json:"startedAt,omitzero"`
+	EndedAt     time.Time `json:"endedAt,omitzero"`
+	IsError     bool      `json:"isError,omitempty"`
+	Status      string    `json:"status,omitempty"`
+	Usage       *Usage    `json:"usage,omitempty"`
+	UsageSource string    `json:"usageSource,omitempty"`
+
+	Started     Seq    `json:"started,omitempty"`     // the record that counts as the start, 0 for none
+	StartRecord string `json:"startRecord,omitempty"` // and its ID
+	Ended       Seq    `json:"ended,omitempty"`       // the record that counts as the end, 0 for none
+	EndRecord   string `json:"endRecord,omitempty"`   // and its ID
 }
 
-// Apply applies the next record about the work to the view. Only the first start
-// and the first end count.
+// Apply applies a record about the work to the view, in any order. Of several
+// starts the record with the smallest ID counts; of several ends one with usage
+// that the harness reported, then the one with the smallest ID.
 func (w *Work) Apply(r Record) {
 	switch f := r.Fact.(type) {
 	case *WorkStarted:
-		if w.Started == 0 {
-			w.Started, w.StartedAt = r.Seq, f.StartedAt
-			w.Parent, w.Kind, w.Name = f.ParentWorkID, f.Kind, f.Name
+		if w.StartRecord != "" && w.StartRecord <= r.ID {
+			return
 		}
+		w.Started, w.StartRecord, w.StartedAt = r.Seq, r.ID, f.StartedAt
+		w.Parent, w.Kind, w.Name, w.Agent, w.Model, w.Thread = f.ParentWorkID, f.Kind, f.Name, f.Agent, f.Model, f.Thread
 	case *WorkEnded:
-		if w.Ended == 0 {
-			w.Ended, w.EndedAt, w.IsError = r.Seq, f.EndedAt, f.IsError
+		reported, known := f.UsageSource == UsageFromHarness, w.UsageSource == UsageFromHarness
+		if w.EndRecord != "" && (known && !reported || known == reported && w.EndRecord <= r.ID) {
+			return
 		}
+		w.Ended, w.EndRecord, w.EndedAt, w.IsError, w.Status = r.Seq, r.ID, f.EndedAt, f.IsError, f.Status
+		w.Usage, w.UsageSource = f.Usage, f.UsageSource
 	}
 }

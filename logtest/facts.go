@@ -146,7 +146,12 @@ func (d *drawing) session() handoff.Fact {
 func (d *drawing) work() handoff.Fact {
 	id := rapid.SampledFrom([]string{"w1", "w2"}).Draw(d.t, "work")
 	if rapid.Bool().Draw(d.t, "started") {
-		return &handoff.WorkStarted{WorkID: id, Kind: "task", StartedAt: drawnTime}
+		return &handoff.WorkStarted{WorkID: id, Kind: "task", StartedAt: drawnTime, Name: rapid.SampledFrom([]string{"", "review"}).Draw(d.t, "name"),
+			Agent: "alex", Model: handoff.Model{ID: "gpt-5"}, Thread: "agents://codex/x"}
 	}
-	return &handoff.WorkEnded{WorkID: id, EndedAt: drawnTime, IsError: true}
+	ended := &handoff.WorkEnded{WorkID: id, EndedAt: drawnTime, IsError: rapid.Bool().Draw(d.t, "is error")}
+	if n := rapid.Int64Range(-1, 9).Draw(d.t, "tokens"); n >= 0 {
+		ended.Usage, ended.UsageSource = &handoff.Usage{Input: &n}, rapid.SampledFrom([]string{"thread", handoff.UsageFromHarness}).Draw(d.t, "usage source")
+	}
+	return ended
 }
