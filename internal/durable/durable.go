@@ -142,7 +142,8 @@ func SyncDir(dir *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	defer d.Close() // an error here says nothing about what was synced
+	return d.Sync()
 }
 
 // SyncParents makes the entries of every directory above name durable, up to

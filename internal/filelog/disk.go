@@ -110,7 +110,8 @@ func (s *system) syncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	defer d.Close() // an error here says nothing about what was synced
+	return d.Sync()
 }
 
 // DirMode returns the mode of a new directory and of those in it: access for the

@@ -198,8 +198,8 @@ func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error)
 	}
 	if err := l.disk.syncDir(l.shardName(seq)); err != nil {
 		return seq, &handoff.Error{Op: "append", Name: l.name(seq), Kind: handoff.Unavailable,
-			Err:  fmt.Errorf("the record is written, but may not survive a power loss: %w", durable.Reason(err)),
-			Hint: handoff.Suggest("check whether it was recorded before publishing again", handoff.ActionList)}
+			Err:  fmt.Errorf("recorded as %s, but it may not survive a power loss: %w", r.ID, durable.Reason(err)),
+			Hint: handoff.Suggest("verify the log before you repeat the command", handoff.ActionCheck)}
 	}
 	return seq, nil
 }

@@ -1,6 +1,7 @@
 package filelog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,13 +59,10 @@ func (l *Log) linkTo(t temporary, n handoff.Seq) (bool, error) {
 	if err == nil {
 		return true, nil
 	}
-	if !errors.Is(err, fs.ErrExist) {
-		return false, l.failure("append", err)
-	}
-	// The name may be ours: the reply to an earlier attempt can be lost.
-	ours, err := t.linked()
-	if err != nil {
-		return false, l.failure("append", err)
+	// The name may be ours, whatever the error: a reply can be lost.
+	ours, unknown := t.linked()
+	if !ours && (unknown != nil || !errors.Is(err, fs.ErrExist)) {
+		return false, l.failure("append", cmp.Or(unknown, err))
 	}
 	return ours, nil
 }

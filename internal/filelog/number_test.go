@@ -381,7 +381,7 @@ func TestUncertain(t *testing.T) {
 	dir := hollow(t, 1)
 	log := newLog(dir, faulty(dir, "syncDir log/00000000", true, &os.PathError{Op: "sync", Err: syscall.ENOSPC}), 5, rand.Reader)
 	seq, err := log.Append(t.Context(), newRecord())
-	if seq != 2 || !errors.Is(err, handoff.Unavailable) || !strings.Contains(err.Error(), "the record is written") {
+	if seq != 2 || !errors.Is(err, handoff.Unavailable) || !strings.Contains(err.Error(), "recorded as") {
 		t.Errorf("Append = %d, %v, want record 2 and kind Unavailable", seq, err)
 	}
 	if got := logtest.Collect(t, openQuick(dir), 0); len(got) != 2 {

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,8 @@ type App struct {
 	fields    []string // --fields
 	selecting bool     // --fields was given
 	published string   // the ID of the artifact that the command published
+	sent      *counter // what Out is written to
+	completed bool     // a command that records has done so
 }
 
 // A Command is one command of the command line. It is constructed when it is
@@ -86,7 +89,7 @@ func init() { cobra.EnableCommandSorting = false }
 func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
 	sent := &counter{Writer: a.Out}
 	out := bufio.NewWriter(sent)
-	a.Out, a.args = out, args
+	a.Out, a.sent, a.args = out, sent, args
 	if slices.Equal(args, []string{"--version"}) { // without cobra, which takes 1 ms to set up
 		fmt.Fprintf(out, "handoff version %s\n", a.Version)
 		return a.exit(out.Flush(), true)
@@ -105,14 +108,18 @@ func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
 	return code
 }
 
-// unprinted is the error about an answer that could not be printed. If the command
-// published an artifact, a caller that runs it again would publish another.
+// unprinted is the error about an answer that could not be printed. A caller that
+// runs a command again that has recorded something would record it twice.
 func (a *App) unprinted(err error) error {
-	if a.published == "" {
-		return err
+	switch {
+	case a.published != "":
+		return &handoff.Error{Kind: handoff.Unavailable, Err: fmt.Errorf("published as %s, but the answer could not be printed: %w", a.published, err),
+			Hint: handoff.Suggest("show the artifact", handoff.ActionShow, a.published)}
+	case a.completed:
+		return &handoff.Error{Kind: handoff.Unavailable, Err: fmt.Errorf("the command was completed, but the answer could not be printed: %w", err),
+			Hint: handoff.Advice("do not repeat it: " + CommandLine(handoff.ActionListAll) + " and " + CommandLine(handoff.ActionSessions) + " show what was recorded")}
 	}
-	return &handoff.Error{Kind: handoff.Unavailable, Err: fmt.Errorf("published as %s, but the answer could not be printed: %w", a.published, err),
-		Hint: handoff.Suggest("show the artifact", handoff.ActionShow, a.published)}
+	return err
 }
 
 // Published prints the artifact that a command published, as JSON or as text.
@@ -125,15 +132,17 @@ func (a *App) Published(p handoff.Published, text string) error {
 	return err
 }
 
-// A counter counts the bytes that are written to a writer.
+// A counter counts the bytes that are written to a writer, until it fails.
 type counter struct {
 	io.Writer
-	n int
+	n   int
+	err error
 }
 
 func (c *counter) Write(p []byte) (int, error) {
 	n, err := c.Writer.Write(p)
 	c.n += n
+	c.err = cmp.Or(c.err, err)
 	return n, err
 }
 

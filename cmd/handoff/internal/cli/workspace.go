@@ -40,6 +40,7 @@ func (a *App) Reading(do func(*workspace.Workspace) error) error {
 func (a *App) Writing(do func(*workspace.Workspace) error) error {
 	return a.Reading(func(w *workspace.Workspace) error {
 		err := do(w)
+		a.completed = err == nil || a.sent.err != nil
 		if w.Created() {
 			dir := w.Root()
 			if !strings.HasPrefix(w.Runtime(), dir+string(filepath.Separator)) { // in a linked worktree
