@@ -34,6 +34,7 @@ import (
 // An error of the database itself, as opposed to one of the query, is an
 // *Error.
 type Index struct {
+	file   string
 	source string // as the driver names the file
 	log    string
 
@@ -82,7 +83,7 @@ func Open(ctx context.Context, file, log string) (*Index, error) {
 	source := url.URL{Scheme: "file", OmitHost: true, Path: file, RawQuery: url.Values{"_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", waitFor.Milliseconds()), "synchronous(NORMAL)", "cache_size(-16000)",
 	}}.Encode()}
-	x := &Index{source: source.String(), log: log}
+	x := &Index{file: file, source: source.String(), log: log}
 	if err := x.ready(ctx); err != nil {
 		x.Close()
 		return nil, err
@@ -108,6 +109,7 @@ func checkFiles(file string) error {
 func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	defer syncDeleted(x.file)()
 	var errs []error
 	for _, c := range x.idle {
 		errs = append(errs, c.close())

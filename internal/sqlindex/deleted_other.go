@@ -1,0 +1,5 @@
+//go:build !linux
+
+package sqlindex
+
+func syncDeleted(string) func() { return func() {} }
