@@ -72,6 +72,8 @@ const (
 	ActionRestoreRun                  Action = "restore pipeline run"   // ISSUE
 	ActionUnarchive                   Action = "unarchive pipeline run" // NAME
 	ActionGate                        Action = "check gate"             // ISSUE STAGE
+	ActionSchema                      Action = "print stage schema"     // STAGE
+	ActionExample                     Action = "print stage example"    // STAGE
 	ActionValidate                    Action = "validate"               // PATH
 	ActionValidateAs                  Action = "validate as stage"      // PATH STAGE
 )

@@ -48,6 +48,29 @@ func (p Pipelines) Validate(o ValidateOptions) (ValidationList, error) {
 	})
 }
 
+// Schema returns the JSON Schema of a stage's artifact, complete in itself.
+func (p Pipelines) Schema(stage string) (map[string]any, error) {
+	return in(p, func(r *pipeline.Runs) (map[string]any, error) {
+		s, err := r.Pipeline.Stage(stage)
+		if err != nil {
+			return nil, err
+		}
+		return s.Schema()
+	})
+}
+
+// Example returns an example of a stage's artifact. Kind: NotFound (its schema has
+// none).
+func (p Pipelines) Example(stage string) (any, error) {
+	return in(p, func(r *pipeline.Runs) (any, error) {
+		s, err := r.Pipeline.Stage(stage)
+		if err != nil {
+			return nil, err
+		}
+		return s.Example()
+	})
+}
+
 // Compat validates a file like schema.py, with the same texts and exit codes. Its
 // editions are practitioner and expert; the latter also checks tiers. Kind:
 // Invalid (an unknown edition).

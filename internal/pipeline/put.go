@@ -91,7 +91,7 @@ func checkSubmission(sub Submission, stage *contract.Stage, report contract.Repo
 		return refuse(fmt.Sprintf("must be written by %s, not by %s", stage.Writer, sub.Agent), handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue))
 	}
 	if errs := report.Errors; len(errs) > 0 {
-		return refuse(fmt.Sprintf("violates its contract: %s%s", errs[0], andMore(len(errs)-1)), handoff.Advice("see docs/pipeline.md for the fields of "+stage.Artifact))
+		return refuse("violates its contract: "+countOf(len(errs), "problem"), handoff.Suggest("see an example", handoff.ActionExample, stage.Name))
 	}
 	if by := contract.Text(report.Value["produced_by"]); by != "" && !isWriter(stage, by) {
 		return refuse(fmt.Sprintf("produced_by is %s; the writer of this stage is %s", by, stage.Writer), handoff.Advice("let "+stage.Writer+" submit it"))

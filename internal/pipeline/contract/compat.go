@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,6 +65,9 @@ func (p *Pipeline) CompatBytes(d Dialect, base string, b []byte) Answer {
 	}
 	value, problems := decode(b)
 	if value == nil && len(problems) > 0 {
+		value, problems = decode(withoutNaN(b))
+	}
+	if value == nil && len(problems) > 0 {
 		return refusal("Invalid JSON: " + strings.TrimPrefix(problems[0].Text, invalidJSON))
 	}
 	object, ok := value.(map[string]any)
@@ -83,6 +87,34 @@ func (p *Pipeline) CompatBytes(d Dialect, base string, b []byte) Answer {
 		return refusal(lines...)
 	}
 	return Answer{Out: "OK\n"}
+}
+
+// withoutNaN replaces NaN, Infinity and -Infinity, which the JSON parser of Python
+// accepts, with a number of the same type.
+func withoutNaN(b []byte) []byte {
+	var out []byte
+	quoted := false
+	for i := 0; i < len(b); i++ {
+		switch {
+		case b[i] == '"':
+			quoted = !quoted
+		case quoted && b[i] == '\\' && i+1 < len(b):
+			out = append(out, b[i])
+			i++
+		case !quoted:
+			for _, word := range []string{"-Infinity", "Infinity", "NaN"} {
+				if bytes.HasPrefix(b[i:], []byte(word)) {
+					out = append(out, "0.0"...)
+					i += len(word)
+					break
+				}
+			}
+		}
+		if i < len(b) {
+			out = append(out, b[i])
+		}
+	}
+	return out
 }
 
 func refusal(lines ...string) Answer { return Answer{Err: strings.Join(lines, "\n") + "\n", Code: 1} }

@@ -49,9 +49,11 @@ type Stage struct {
 	Routes   []Route  `yaml:"routes"`
 	Checks   []Check  `yaml:"checks"` // what its gate checks beside the contract
 
-	after  string // the stage that a project's stage was inserted after
-	schema func() *jsonschema.Schema
-	assess bool
+	after    string // the stage that a project's stage was inserted after
+	schema   func() *jsonschema.Schema
+	document func() (map[string]any, error) // the schema with all that it refers to
+	common   func() *jsonschema.Schema      // the fields of every artifact
+	assess   bool
 }
 
 // A Check is a set of rules that a gate applies to an artifact. A stage has the

@@ -1,6 +1,8 @@
 package contract_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
@@ -338,4 +341,120 @@ func validate(p *contract.Pipeline, stage string, b []byte) (contract.Report, er
 		return contract.Report{}, err
 	}
 	return s.Validate(b), nil
+}
+
+// TestExamples checks that each stage has an example, that it is valid, and that
+// the schema of a stage contains what it refers to.
+func TestExamples(t *testing.T) {
+	p, err := contract.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.Stages {
+		example, err := s.Example()
+		if err != nil {
+			t.Fatal(s.Name, err)
+		}
+		b, err := json.Marshal(example)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := s.Validate(b); !r.Valid() || len(r.Warnings) > 0 {
+			t.Errorf("%s: the example is invalid: %v %v", s.Name, r.Errors, r.Warnings)
+		}
+		doc, err := s.Schema()
+		if err != nil {
+			t.Fatal(s.Name, err)
+		}
+		at, _ := doc["$id"].(string)
+		defs, _ := doc["$defs"].(map[string]any)
+		common, _ := defs["common_schema"].(map[string]any)
+		if id, _ := common["$id"].(string); !strings.HasSuffix(at, "/builtin/"+s.Name+".schema.json") || !strings.HasSuffix(id, "/builtin/common.schema.json") {
+			t.Errorf("%s: $id is %q, and that of the embedded document %q", s.Name, at, id)
+		}
+	}
+}
+
+// TestSchemaOfAProjectStage checks the schema and the example of a stage whose
+// schema refers to a file, which refers to another.
+func TestSchemaOfAProjectStage(t *testing.T) {
+	p, err := contract.Load(fstest.MapFS{
+		"a.yaml": {Data: []byte(`stages: [{name: lint, purpose: p, artifact: lint.json, writer: w, after: implement, schema: {type: object, properties: {n: {$ref: /project/n.json}}, examples: [{n: 1}]}},
+			{name: all, purpose: p, artifact: all.json, writer: w, after: implement, schema: {type: object, properties: {x: {}}}}]`)},
+		"n.json": {Data: []byte(`{"$ref":"m.json#/$defs/m"}`)},
+		"m.json": {Data: []byte(`{"$defs":{"m":{"type":"integer"}}}`)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lint, err := p.Stage("lint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := lint.Schema()
+	if defs, _ := doc["$defs"].(map[string]any); err != nil || len(defs) != 2 {
+		t.Errorf("got %v %v, want two embedded documents", doc, err)
+	}
+	if example, err := lint.Example(); err != nil || fmt.Sprint(example) != "map[n:1]" {
+		t.Errorf("got %v %v, want n: 1", example, err)
+	}
+	all, err := p.Stage("all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doc, err := all.Schema(); err != nil || doc["$id"] != nil || doc["$defs"] != nil {
+		t.Errorf("got %v %v, want the schema as it is", doc, err)
+	}
+	if _, err := all.Example(); !errors.Is(err, handoff.NotFound) {
+		t.Errorf("got %v, want NotFound", err)
+	}
+}
+
+// TestCommonFields checks that the fields of every artifact are part of the
+// contract of a project's stage.
+func TestCommonFields(t *testing.T) {
+	p, err := contract.Load(fstest.MapFS{"a.yaml": {Data: []byte(`
+self_assessment: required
+stages:
+  - {name: lint, purpose: p, artifact: lint.json, writer: w, after: implement, schema: {type: object, properties: {verdict: {type: string}}}}
+  - {name: own, purpose: p, artifact: own.json, writer: w, after: implement, schema: {type: object, properties: {tier_used: {type: integer}}}}
+`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const good = `"self_assessment":{"confidence":0.5,"recommendation":"r","uncertainty_areas":[]}`
+	for _, tt := range []struct{ stage, artifact, errors, warnings string }{
+		{"lint", `{"verdict":"PASS",` + good + `,"produced_by":"w","cost_estimate":"c","tier_used":"fast"}`, "[]", "[]"},
+		{"lint", `{"verdict":"PASS",` + good + `,"extra":1}`, "[]", "[/extra: is an unknown key]"},
+		{"lint", `{"self_assessment":{"confidence":"high","recommendation":"r","uncertainty_areas":[]},"tier_used":"turbo"}`,
+			`[/self_assessment/confidence: is a string, not a number /tier_used: is "turbo", not "fast", "standard" or "high"]`, "[]"},
+		{"own", `{` + good + `,"tier_used":7}`, "[]", "[]"},
+		{"own", `[]`, "[is an array, not an object]", "[]"},
+	} {
+		s, err := p.Stage(tt.stage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := s.Validate([]byte(tt.artifact))
+		if got := fmt.Sprint(r.Errors); tt.artifact != "[]" && got != tt.errors {
+			t.Errorf("%s %s: errors %s, want %s", tt.stage, tt.artifact, got, tt.errors)
+		}
+		if got := fmt.Sprint(r.Warnings); got != tt.warnings {
+			t.Errorf("%s %s: warnings %s, want %s", tt.stage, tt.artifact, got, tt.warnings)
+		}
+	}
+}
+
+// TestReservedIssues checks the names that are no issue IDs.
+func TestReservedIssues(t *testing.T) {
+	for _, id := range []string{"CON", "con", "nul.txt", "COM1", "lpt9.x", "completed", "state.yaml", "Lessons.yaml", "plan.json", "x.JSON"} {
+		if err := contract.CheckIssue(id); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("%s: got %v, want Invalid", id, err)
+		}
+	}
+	for _, id := range []string{"42", "CONN", "COM", "COM0", "COM10", "icon", "v1.2", "yaml", "a.yaml.b"} {
+		if err := contract.CheckIssue(id); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -14,8 +15,8 @@ const maxIssue = 200
 
 // CheckIssue returns an error of kind Invalid if an ID can't name a run and its
 // folder. An ID consists of letters, digits, dots, dashes and underscores and
-// starts with a letter or digit. The names of files beside the runs are
-// reserved, in any case.
+// starts with a letter or digit. The names of the folder of archived runs, of files
+// and of devices of Windows are reserved, in any case.
 func CheckIssue(id string) error {
 	var reason string
 	switch {
@@ -25,10 +26,26 @@ func CheckIssue(id string) error {
 		reason, id = fmt.Sprintf("ID has %d bytes, more than %d", len(id), maxIssue), id[:16]+"…"
 	case !isPlain(id):
 		reason, id = `ID may contain only letters, digits, ".", "-" and "_", and must start with a letter or digit`, fmt.Sprintf("%q", id)
-	case strings.EqualFold(id, Completed), strings.EqualFold(id, Lessons):
+	case strings.EqualFold(id, Completed), isDevice(id):
 		reason = "ID is reserved"
+	case hasSuffixFold(id, ".json"), hasSuffixFold(id, ".yaml"):
+		reason = "ID is that of a file"
 	default:
 		return nil
 	}
 	return &handoff.Error{Op: "issue", Name: id, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice("use an ID such as 42 or PROJ-7")}
+}
+
+func hasSuffixFold(s, suffix string) bool {
+	return len(s) >= len(suffix) && strings.EqualFold(s[len(s)-len(suffix):], suffix)
+}
+
+// isDevice reports whether Windows takes a name for that of a device, with any
+// extension.
+func isDevice(name string) bool {
+	base, _, _ := strings.Cut(strings.ToUpper(name), ".")
+	if len(base) == 4 && base[3] >= '1' && base[3] <= '9' {
+		return base[:3] == "COM" || base[:3] == "LPT"
+	}
+	return slices.Contains([]string{"CON", "PRN", "AUX", "NUL"}, base)
 }

@@ -52,8 +52,12 @@ func Load(project fs.FS) (*Pipeline, error) {
 	if err := p.check(); err != nil {
 		return nil, loadError(strings.Join(names, ", "), err)
 	}
+	common, err := l.compile("builtin", "", commonSchema)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range p.Stages {
-		s.assess = p.SelfAssessment == Required
+		s.assess, s.common = p.SelfAssessment == Required, common
 	}
 	return p, nil
 }
@@ -174,7 +178,7 @@ func (l loader) stage(p *Pipeline, folder, file string, n *yaml.Node) error {
 		if err != nil {
 			return fmt.Errorf("stage %s: %w", s.Name, err)
 		}
-		s.schema = schema
+		s.schema, s.document = schema, func() (map[string]any, error) { return l.bundle(folder, file+"/"+s.Name, given.Schema) }
 	}
 	if at >= 0 && given.After == "" {
 		p.Stages[at] = &s
@@ -208,19 +212,15 @@ func (p *Pipeline) insert(s *Stage, after string, project bool) error {
 // schemas are compiled on first use, those of a project at once, to report
 // mistakes.
 func (l loader) compile(folder, name string, given any) (func() *jsonschema.Schema, error) {
-	at, read := name+".schema.json", func() (any, error) { return asJSON(given) }
-	if file, ok := given.(string); ok {
-		if !fs.ValidPath(file) {
-			return nil, fmt.Errorf("schema %s: not a file in the pipeline's folder", file)
-		}
-		at, read = file, func() (any, error) { return l.load(address(folder, file)) }
+	if file, ok := given.(string); ok && !fs.ValidPath(file) {
+		return nil, fmt.Errorf("schema %s: not a file in the pipeline's folder", file)
 	}
 	compiled := func() (*jsonschema.Schema, error) {
-		doc, err := read()
+		at, doc, err := l.schema(folder, name, given)
 		if err != nil {
 			return nil, err
 		}
-		return jsonschema.Compile(address(folder, at), doc, l.load)
+		return jsonschema.Compile(at, doc, l.load)
 	}
 	if folder == "builtin" {
 		return sync.OnceValue(func() *jsonschema.Schema {
@@ -233,6 +233,17 @@ func (l loader) compile(folder, name string, given any) (func() *jsonschema.Sche
 	}
 	s, err := compiled()
 	return func() *jsonschema.Schema { return s }, err
+}
+
+// schema returns the document of a schema and its URL.
+func (l loader) schema(folder, name string, given any) (at string, doc any, err error) {
+	if file, ok := given.(string); ok {
+		at = address(folder, file)
+		doc, err = l.load(at)
+		return at, doc, err
+	}
+	doc, err = asJSON(given)
+	return address(folder, name+".schema.json"), doc, err
 }
 
 func address(folder, name string) string {

@@ -214,6 +214,7 @@ been done.
 | ` + "`handoff pipeline next ISSUE`" + ` | show which agent acts next, what it reads and writes, and why |
 | ` + "`handoff pipeline brief ISSUE --for AGENT`" + ` | print the paths that an agent reads and writes, for its prompt |
 | ` + "`handoff pipeline put ISSUE STAGE FILE\\|-`" + ` | submit an artifact: validate it, record it and write it to the folder |
+| ` + "`handoff pipeline schema STAGE`" + ` | print the JSON Schema of an artifact, or with --example an example |
 | ` + "`handoff pipeline get ISSUE STAGE`" + ` | print the path of an artifact |
 | ` + "`handoff pipeline validate FILE…`" + ` | validate artifacts against their schemas |
 | ` + "`handoff pipeline gate ISSUE STAGE`" + ` | check whether a stage is ready to build on |

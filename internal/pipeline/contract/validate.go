@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonschema"
@@ -38,13 +39,34 @@ func (s *Stage) Validate(b []byte) Report {
 	if !slices.ContainsFunc(problems, func(p Problem) bool { return p.Pointer == "" }) {
 		schema := s.schema()
 		r.Errors = append(append([]Problem{}, schema.Check(value)...), problems...)
-		r.Warnings = append(r.Warnings, schema.UnknownKeys(value)...)
+		r.Warnings = append(r.Warnings, s.checkCommon(&r, schema.UnknownKeys(value))...)
 		if _, ok := r.Value["self_assessment"]; s.assess && r.Value != nil && !ok {
 			r.Errors = append(r.Errors, Problem{Pointer: "/self_assessment", Text: "is missing; this pipeline requires it"})
 		}
 	}
 	r.Errors, r.Warnings = jsonschema.Sort(r.Errors), jsonschema.Sort(r.Warnings)
 	return r
+}
+
+// checkCommon validates the fields of every artifact that the schema of the stage
+// does not have, and returns the keys that are still unknown.
+func (s *Stage) checkCommon(r *Report, unknown []Problem) []Problem {
+	common := s.common()
+	rest := map[string]bool{}
+	for _, p := range common.UnknownKeys(map[string]any(r.Value)) {
+		rest[p.Pointer] = true
+	}
+	fields, left := map[string]any{}, []Problem{}
+	for _, p := range unknown {
+		key := strings.TrimPrefix(p.Pointer, "/")
+		if v, ok := r.Value[key]; ok && !rest[p.Pointer] {
+			fields[key] = v
+		} else {
+			left = append(left, p)
+		}
+	}
+	r.Errors = append(r.Errors, common.Check(fields)...)
+	return left
 }
 
 // A Validation is the result of validating one file.
@@ -61,15 +83,15 @@ type Validation struct {
 func (p *Pipeline) ValidateFiles(stage string, files []string, read func(name string) ([]byte, error)) ([]Validation, error) {
 	list := []Validation{}
 	for _, file := range files {
+		b, err := read(file)
+		if err != nil {
+			return nil, err
+		}
 		s, err := p.Stage(cmp.Or(stage, path.Base(file)))
 		if err != nil && stage == "" {
 			err = &handoff.Error{Op: "validate", Name: file, Kind: handoff.Invalid, Err: errors.New("no stage has an artifact of this name"),
 				Hint: handoff.Suggest("name the stage", handoff.ActionValidateAs, file, "STAGE")}
 		}
-		if err != nil {
-			return nil, err
-		}
-		b, err := read(file)
 		if err != nil {
 			return nil, err
 		}

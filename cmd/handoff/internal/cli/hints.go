@@ -46,6 +46,8 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionRestoreRun: "pipeline init % --restore",
 	handoff.ActionUnarchive:  "pipeline unarchive %",
 	handoff.ActionGate:       "pipeline gate % %",
+	handoff.ActionSchema:     "pipeline schema %",
+	handoff.ActionExample:    "pipeline schema % --example",
 	handoff.ActionValidate:   "pipeline validate %",
 	handoff.ActionValidateAs: "pipeline validate % --stage %",
 }

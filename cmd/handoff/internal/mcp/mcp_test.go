@@ -512,7 +512,7 @@ func TestSessionsAndStages(t *testing.T) {
 	if got := mustCall(t, s, "stage_next", `{"issue":"42"}`); got.str("stage") != "implement" {
 		t.Errorf("stage_next: %v", got.data)
 	}
-	if r := call(t, s, "stage_put", `{"issue":"42","stage":"plan","content":"{}","agent":"jg-subplanner"}`); !r.isErr {
+	if r := call(t, s, "stage_put", `{"issue":"42","stage":"plan","content":"{}","agent":"jg-subplanner"}`); !r.isErr || strings.Count(fmt.Sprint(r), "is missing") < 3 {
 		t.Errorf("an invalid artifact is accepted: %s", r.text)
 	}
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/agent-handoff/handoff/workspace"
@@ -34,6 +35,9 @@ var stagePut = tool[StagePutInput]{
 			sub.Body = strings.NewReader(in.Content)
 		}
 		done, err := w.Pipelines().Put(ctx, sub)
+		for _, p := range done.Report.Errors {
+			err = fmt.Errorf("%w\n%s", err, p)
+		}
 		if err != nil {
 			return answer{}, err
 		}

@@ -15,7 +15,7 @@ var Commands = []cli.Command{cli.NewPrimary(pipelineCommand, "pipeline")}
 
 // subcommands are the subcommands of handoff pipeline, one file each.
 var subcommands = []func(*app) *cobra.Command{
-	listCommand, initCommand, putCommand, getCommand, validateCommand, gateCommand, nextCommand,
+	listCommand, initCommand, putCommand, getCommand, schemaCommand, validateCommand, gateCommand, nextCommand,
 	historyCommand, briefCommand, traceCommand, archiveCommand, unarchiveCommand, lessonsCommand,
 }
 
@@ -56,27 +56,39 @@ func (a *app) complete(c *cobra.Command, args []string, _ string) ([]string, cob
 	if len(args) > 1 || len(args) == 1 && !strings.Contains(c.Use, "STAGE") {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	var words []string
+	if len(args) > 0 {
+		return a.stages(), cobra.ShellCompDirectiveNoFileComp
+	}
+	var issues []string
 	_ = a.reading(func(p workspace.Pipelines) (err error) { // on an error nothing is completed
-		if len(args) == 0 {
-			words, err = p.Issues()
-			return err
-		}
+		issues, err = p.Issues()
+		return err
+	})
+	return issues, cobra.ShellCompDirectiveNoFileComp
+}
+
+// stages returns the stages for completion.
+func (a *app) stages() []string {
+	var words []string
+	_ = a.reading(func(p workspace.Pipelines) error {
 		stages, err := p.Stages()
 		for _, s := range stages {
 			words = append(words, s.Name+"\t"+s.Purpose)
 		}
 		return err
 	})
-	return words, cobra.ShellCompDirectiveNoFileComp
+	return words
 }
 
 // group is the action of a command that only has subcommands.
 func group(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return c.Help()
+	if len(args) > 0 {
+		return cli.UnknownCommand(c, args[0])
 	}
-	return cli.UnknownCommand(c, args[0])
+	if c.Flags().Changed("json") {
+		return cli.Invalid(strings.TrimPrefix(c.CommandPath(), "handoff "), "", "--json requires a command", "see "+c.CommandPath()+" --help")
+	}
+	return c.Help()
 }
 
 // reading runs do with the pipelines of the workspace.
