@@ -47,6 +47,7 @@ type Artifact struct {
 
 	RecordPath string // path of the file of its record, "" if it has none
 	Target     Target // "" if the reader has no access to files
+	File       string // absolute path of the file on this machine, "" if it can't be reached
 }
 
 // A Use identifies a unit of work that read an artifact.
@@ -67,6 +68,7 @@ type computed struct {
 	UsedBy     []Use    `json:"usedBy,omitempty"`
 	RecordPath string   `json:"recordPath,omitempty"`
 	Target     Target   `json:"target,omitempty"`
+	File       string   `json:"file"`
 	Path       string   `json:"path,omitempty"` // if it differs from the record
 }
 
@@ -76,7 +78,7 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := computed{a.Seq, a.Status, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.UsedBy, a.RecordPath, a.Target, ""}
+	c := computed{a.Seq, a.Status, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.UsedBy, a.RecordPath, a.Target, a.File, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
 	}
@@ -101,12 +103,31 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*a = Artifact{Record: r, Status: c.Status, Reason: c.Reason, ReplacedBy: c.ReplacedBy, Competing: c.Competing,
-		Unresolved: c.Unresolved, Late: c.Late, UsedBy: c.UsedBy, RecordPath: c.RecordPath, Target: c.Target}
+		Unresolved: c.Unresolved, Late: c.Late, UsedBy: c.UsedBy, RecordPath: c.RecordPath, Target: c.Target, File: c.File}
 	a.Seq = c.Seq
 	if p, ok := r.Fact.(*ArtifactPublished); ok {
 		a.ArtifactPublished = *p
 	}
 	return nil
+}
+
+// Changed states that the file of an artifact is not what was published, or can't
+// be reached, and suggests how to read what was. reason is "" if neither is known.
+func (a Artifact) Changed() (reason string, how Hint) {
+	switch {
+	case a.Target == Modified:
+		reason = "was modified after it was published"
+	case a.File == "" && (a.Target == Missing || a.Target == Unknown):
+		reason = "can't be reached from here"
+	case a.Target == Missing:
+		reason = "is missing"
+	default:
+		return "", Hint{}
+	}
+	if !a.Kept {
+		return reason + ", and no copy was kept", Hint{}
+	}
+	return reason, Suggest("read what was published", ActionRead, a.ID)
 }
 
 // Label returns the channel and the title, or else the path, for people to read.

@@ -25,7 +25,7 @@ type Draft struct {
 	// is always kept; Path and Root are where its file will be rendered.
 	Namespace, Name string
 	Root            string
-	RootDir         string // if Root is SessionRoot and the file exists: the absolute path of that directory
+	RootDir         string // for SessionRoot and for names: the absolute path of the directory that Path is relative to
 
 	Kind      string
 	Title     string // one line of at most MaxTitle characters

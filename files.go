@@ -16,19 +16,28 @@ type Files interface {
 	// to is nil, it computes the digest but keeps nothing.
 	// Kinds: Invalid, NotFound, Conflict (the file changes while it is read),
 	// Unavailable, and those of Bodies.Put.
-	Describe(ctx context.Context, d Draft, p *ArtifactPublished, to Bodies) error
+	Describe(ctx context.Context, d Draft, p *ArtifactPublished, to Bodies) (FileState, error)
 
 	// Store writes the draft's Body to a new file under the artifact's ID and
-	// describes it in p. discard removes the file again.
-	Store(ctx context.Context, id string, d Draft, p *ArtifactPublished, to Bodies) (discard func(), err error)
+	// describes it in p. discard removes the file again. The file of a name is
+	// written by its renderer; its state is the zero value.
+	Store(ctx context.Context, id string, d Draft, p *ArtifactPublished, to Bodies) (s FileState, discard func(), err error)
 
-	// Stat returns the target state of an artifact without reading its file. If
-	// the state is Unknown, fingerprint identifies the content of the file as
-	// long as the file is not written, or is "".
-	Stat(ctx context.Context, a Artifact) (t Target, fingerprint string)
+	// Stat returns the state of an artifact's file without reading it.
+	Stat(ctx context.Context, a Artifact) FileState
 
-	// Open reads an artifact's file to determine its target state. It returns
-	// the file if it is Available or if its state can't be determined, and nil
+	// Open reads an artifact's file to determine its state. It returns the file
+	// if it is Available or if its state can't be determined, and nil
 	// otherwise. Reading f fails with kind Conflict once the file changes.
-	Open(ctx context.Context, a Artifact) (t Target, fingerprint string, f io.ReadSeekCloser)
+	Open(ctx context.Context, a Artifact) (s FileState, f io.ReadSeekCloser)
+}
+
+// A FileState is what is known of the file that an artifact points at.
+type FileState struct {
+	Path   string // absolute; "" if the file can't be reached from this machine
+	Target Target
+
+	// Fingerprint identifies the content of the file as long as the file is not
+	// written, if reading it is the only way to determine Target, or is "".
+	Fingerprint string
 }

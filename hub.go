@@ -84,7 +84,7 @@ func (h *Hub) Artifacts(ctx context.Context, q ArtifactQuery) (ArtifactPage, err
 	for i, a := range page.Artifacts {
 		page.Artifacts[i] = h.withRecordPath(a)
 	}
-	h.statAll(ctx, page.Artifacts)
+	h.Locate(ctx, page.Artifacts)
 	return page, err
 }
 

@@ -67,11 +67,12 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
+	var state FileState
 	discard := func() {}
 	if d.Body != nil {
-		discard, err = h.o.Files.Store(ctx, r.ID, d, p, to)
+		state, discard, err = h.o.Files.Store(ctx, r.ID, d, p, to)
 	} else {
-		err = h.o.Files.Describe(ctx, d, p, to)
+		state, err = h.o.Files.Describe(ctx, d, p, to)
 	}
 	if err != nil {
 		return Published{}, err
@@ -88,7 +89,7 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 		}
 		return Published{}, err
 	}
-	return h.published(ctx, r, p, append(p.warnings(), warnings...))
+	return h.published(ctx, r, p, state, append(p.warnings(), warnings...))
 }
 
 // requireArtifacts returns an error of kind NotFound if the log has no artifact
@@ -170,7 +171,7 @@ func sameBody(a, b *ArtifactPublished) bool {
 // published returns the view of a record that was just appended. If another
 // publish with the same key was appended first, it returns that one, or kind
 // Conflict if the bodies differ.
-func (h *Hub) published(ctx context.Context, r Record, p *ArtifactPublished, warnings []string) (Published, error) {
+func (h *Hub) published(ctx context.Context, r Record, p *ArtifactPublished, state FileState, warnings []string) (Published, error) {
 	if p.Key != "" {
 		first, err := h.existing(ctx, p)
 		if errors.Is(err, Conflict) || first.Existing && first.ID != r.ID {
@@ -181,9 +182,10 @@ func (h *Hub) published(ctx context.Context, r Record, p *ArtifactPublished, war
 	if err != nil { // the index is behind the log; the record is stored
 		a = Artifact{Record: r, ArtifactPublished: *p, Status: Active}
 	}
-	list := []Artifact{h.withRecordPath(a)}
-	h.statAll(ctx, list)
-	return Published{Artifact: list[0], Warnings: warnings}, nil
+	if a = h.withRecordPath(a); state == (FileState{}) {
+		state = h.o.Files.Stat(ctx, a)
+	}
+	return Published{Artifact: h.withState(ctx, a, state), Warnings: warnings}, nil
 }
 
 func (p *ArtifactPublished) warnings() []string {

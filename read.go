@@ -7,17 +7,17 @@ import (
 	"io"
 )
 
-// statAll sets the target state of artifacts without reading their files. A
-// state that Stat can't determine is taken from the index if it stores one.
-func (h *Hub) statAll(ctx context.Context, list []Artifact) {
+// Locate sets Target and File of artifacts without reading their files. A state
+// that can't be determined so is taken from the index if it stores one.
+func (h *Hub) Locate(ctx context.Context, list []Artifact) {
 	if h.o.Files == nil {
 		return
 	}
 	fingerprints := map[string]string{}
 	for i, a := range list {
-		t, fingerprint := h.o.Files.Stat(ctx, a)
-		if list[i].Target = t; fingerprint != "" {
-			fingerprints[a.ID] = fingerprint
+		s := h.o.Files.Stat(ctx, a)
+		if list[i].Target, list[i].File = s.Target, s.Path; s.Fingerprint != "" {
+			fingerprints[a.ID] = s.Fingerprint
 		}
 	}
 	cache, ok := h.index.(TargetCache)
@@ -37,17 +37,22 @@ func (h *Hub) verify(ctx context.Context, a Artifact) (Artifact, io.ReadSeekClos
 	if h.o.Files == nil {
 		return a, nil
 	}
-	t, fingerprint, f := h.o.Files.Open(ctx, a)
-	if cache, ok := h.index.(TargetCache); ok && fingerprint != "" {
+	s, f := h.o.Files.Open(ctx, a)
+	return h.withState(ctx, a, s), f
+}
+
+// withState sets Target and File, and stores a state that reading gave.
+func (h *Hub) withState(ctx context.Context, a Artifact, s FileState) Artifact {
+	if cache, ok := h.index.(TargetCache); ok && s.Fingerprint != "" && s.Target != Unknown {
 		// Derived: errors are ignored. A known state is not stored again, because
 		// a write costs more than the rest of this function.
-		known, err := cache.Targets(ctx, map[string]string{a.ID: fingerprint})
-		if err == nil && known[a.ID] != t {
-			_ = cache.PutTarget(ctx, a.ID, fingerprint, t)
+		known, err := cache.Targets(ctx, map[string]string{a.ID: s.Fingerprint})
+		if err == nil && known[a.ID] != s.Target {
+			_ = cache.PutTarget(ctx, a.ID, s.Fingerprint, s.Target)
 		}
 	}
-	a.Target = t
-	return a, f
+	a.Target, a.File = s.Target, s.Path
+	return a
 }
 
 // A Content is what an artifact published, open for reading: the bytes of a

@@ -115,7 +115,8 @@ func (b Body) CopyPage(to io.Writer, s Span) (Page, error) {
 // not text.
 type BodyPage struct {
 	ID      string         `json:"id"`
-	Path    string         `json:"path"`
+	Path    string         `json:"path"` // as recorded
+	File    string         `json:"file"` // absolute, "" if it can't be reached from this machine
 	Target  handoff.Target `json:"target"`
 	Kept    bool           `json:"kept"` // the bytes are the kept copy's
 	Unit    string         `json:"unit"` // of Offset, Next and Total: lines or bytes
@@ -137,7 +138,7 @@ func (b Body) Page(s Span) (BodyPage, error) {
 	if err != nil {
 		return BodyPage{}, err
 	}
-	answer := BodyPage{ID: b.Artifact.ID, Path: b.Artifact.Path, Target: b.Artifact.Target, Kept: b.Kept,
+	answer := BodyPage{ID: b.Artifact.ID, Path: b.Artifact.Path, File: b.Artifact.File, Target: b.Artifact.Target, Kept: b.Kept,
 		Unit: "lines", Offset: s.Offset, Next: page.Next, Total: page.Total}
 	if s.Bytes {
 		answer.Unit = "bytes"

@@ -72,7 +72,9 @@ func (w *Workspace) Search(ctx context.Context, o SearchOptions) (SearchResult, 
 		found, result.More = found[:o.Limit], true
 	}
 	for _, m := range found {
-		match := Match{m.Artifact, []Snippet{}}
+		one := []handoff.Artifact{m.Artifact}
+		w.hub.Locate(ctx, one)
+		match := Match{one[0], []Snippet{}}
 		for _, s := range m.Snippets {
 			pieces := strings.Split(strings.ReplaceAll(s.Text, sqlindex.End, sqlindex.Begin), sqlindex.Begin)
 			match.Snippets = append(match.Snippets, Snippet{s.Field, strings.Join(pieces, ""), pieces})

@@ -1,13 +1,13 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/launch"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/session"
@@ -94,34 +94,32 @@ func (w *Workspace) Folder(s handoff.Session) string {
 // SessionDir returns the directory of a session or run, absolute: its folder if
 // it was opened, otherwise the folder that a session with this ID would have.
 func (w *Workspace) SessionDir(ctx context.Context, id string) string {
-	if s, err := w.hub.Session(ctx, id); err == nil && s.Folder != "" {
-		return w.Folder(s)
+	_, _ = w.hub.Newest(ctx) // brings the index up to the log; without it the folder is the default
+	return w.dirOf(ctx, id)
+}
+
+// dirOf is SessionDir as far as the index knows, "" for no ID.
+func (c *core) dirOf(ctx context.Context, id string) string {
+	if id == "" {
+		return ""
 	}
-	paths, err := w.launcher().Variables(VariableOptions{})
+	if folder := c.folderOf(ctx, handoff.Producer{Session: id}); folder != "" {
+		return folder
+	}
+	paths, err := c.settings.Paths(config.Paths{ProjectRoot: c.dirs.ProjectRoot(), SessionID: names.Folder(id), Now: c.now()}, "", "")
 	if err == nil {
-		paths.SessionID = names.Folder(id)
 		var folder string
 		if folder, _, err = paths.Resolve("{session_folder}"); err == nil {
 			return folder
 		}
 	}
-	return filepath.Join(w.dirs.ProjectRoot(), "docs", "agent-outputs", names.Folder(id))
+	return filepath.Join(c.dirs.ProjectRoot(), "docs", "agent-outputs", names.Folder(id))
 }
 
-// File returns the file of an artifact, absolute, "" if its directory is not
-// known on this machine.
+// File returns the file of an artifact, absolute, "" if it can't be reached from
+// this machine.
 func (w *Workspace) File(ctx context.Context, a handoff.Artifact) string {
-	dir := w.dirs.Worktree(a.Worktree)
-	switch a.Root {
-	case handoff.RuntimeRoot:
-		dir = w.dirs.Runtime
-	case handoff.SessionRoot:
-		dir = cmp.Or(w.folderOf(ctx, a.Record.Producer), w.caller.SessionDir)
-	}
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, filepath.FromSlash(a.Path))
+	return w.published.Stat(ctx, a).Path
 }
 
 // folderOf returns the folder of the session that a producer worked in, "" for

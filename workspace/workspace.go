@@ -165,16 +165,20 @@ func Open(dir string, o Options) (*Workspace, error) {
 		files: files, home: home, now: o.Now, rand: o.Rand}
 	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress)
 	c.log, c.bodies = localstate.GuardLog(log, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir)
-	sessionDir := config.SessionDir(o.Getenv, dir)
+	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})
 	c.published = &content.Files{
 		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimePath: below(found.Root, found.Runtime),
 		Linked: found.Linked, Worktree: found.Worktree,
-		SessionDir: func(ctx context.Context, p handoff.Producer) string { return cmp.Or(c.folderOf(ctx, p), sessionDir) },
-		Keep:       settings.Keep, DigestLimit: int64(settings.Limits.Digest),
+		SessionDir: func(ctx context.Context, p handoff.Producer) string {
+			if p.Session == caller.Producer.Session && caller.SessionDir != "" {
+				return cmp.Or(c.folderOf(ctx, p), caller.SessionDir)
+			}
+			return c.dirOf(ctx, cmp.Or(p.Session, p.RunID))
+		},
+		Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
 	}
 	c.hub = handoff.New(c.log, c.index, c.bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published})
 	c.sessions = session.New(c.hub, session.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index})
-	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})
 	caller.Warnings = append(warnings, caller.Warnings...)
 	return (&Workspace{core: c}).As(caller), nil
 }

@@ -33,6 +33,12 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// golden compares the output of a command in a console's directory.
+func (c *console) golden(name, got string) {
+	c.t.Helper()
+	golden(c.t, name, strings.ReplaceAll(got, c.dir, "/DIR"))
+}
+
 // TestJSON checks the shape of what --json prints, with the clock and the
 // randomness of a console.
 func TestJSON(t *testing.T) {
@@ -41,16 +47,16 @@ func TestJSON(t *testing.T) {
 	c.write("design.md", "# Retry policy\n")
 	c.write("fix.diff", "-old\n+new\n")
 	design := strings.TrimSpace(c.ok("publish", "design.md", "--channel", "design", "--title", "Retry policy", "--tag", "retry"))
-	golden(t, "publish.json", c.ok("publish", "fix.diff", "--channel", "patch", "--from", design, "--agent", "builder", "--task", "t1",
+	c.golden("publish.json", c.ok("publish", "fix.diff", "--channel", "patch", "--from", design, "--agent", "builder", "--task", "t1",
 		"--model", "openai/gpt-5", "--producer", "turn=7", "--summary", "says token=0123456789ab", "--meta", "issue=7", "--key", "k", "--json"))
-	golden(t, "publish_again.json", c.ok("publish", "fix.diff", "--channel", "patch", "--key", "k", "--json"))
+	c.golden("publish_again.json", c.ok("publish", "fix.diff", "--channel", "patch", "--key", "k", "--json"))
 	c.ok("publish", "design.md", "--channel", "design", "--title", "Retry policy 2", "--replaces", design)
-	golden(t, "show.json", c.ok("show", design, "--json"))
-	golden(t, "list.json", c.ok("list", "--all", "--limit", "2", "--json"))
-	golden(t, "channels.json", c.ok("list", "--channels", "--json"))
-	golden(t, "history.json", c.ok("show", design, "--history", "--json"))
-	golden(t, "lineage.json", c.ok("show", design, "--lineage", "--json"))
-	golden(t, "check.json", c.ok("check", "--json"))
+	c.golden("show.json", c.ok("show", design, "--json"))
+	c.golden("list.json", c.ok("list", "--all", "--limit", "2", "--json"))
+	c.golden("channels.json", c.ok("list", "--channels", "--json"))
+	c.golden("history.json", c.ok("show", design, "--history", "--json"))
+	c.golden("lineage.json", c.ok("show", design, "--lineage", "--json"))
+	c.golden("check.json", c.ok("check", "--json"))
 }
 
 // TestTable checks what a terminal shows, and that NO_COLOR is honoured.

@@ -105,6 +105,7 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.L
 		return err
 	}
 	warnDamaged(a, page.Damaged)
+	a.PrintChanged(page.Artifacts...)
 	if a.AsJSON {
 		return a.JSONList("artifacts", page)
 	}

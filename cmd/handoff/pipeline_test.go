@@ -34,11 +34,11 @@ func TestPipelineGoldens(t *testing.T) {
 		golden(t, tt.golden, out)
 	}
 	c.ok("pipeline", "put", "7", "plan", ".pipeline/42/plan.json", "--as", "jg-subplanner")
-	golden(t, "pipeline_put.json", c.ok("pipeline", "put", "7", "implement", ".pipeline/42/worker-result.json", "--as", "jg-worker", "--json"))
-	golden(t, "pipeline_get.json", c.ok("pipeline", "get", "7", "plan", "--json"))
-	golden(t, "pipeline_history.json", c.ok("pipeline", "history", "7", "--json"))
-	golden(t, "pipeline_brief.json", c.ok("pipeline", "brief", "7", "--for", "jg-reviewer", "--json"))
+	c.golden("pipeline_put.json", c.ok("pipeline", "put", "7", "implement", ".pipeline/42/worker-result.json", "--as", "jg-worker", "--json"))
+	c.golden("pipeline_get.json", c.ok("pipeline", "get", "7", "plan", "--json"))
+	c.golden("pipeline_history.json", c.ok("pipeline", "history", "7", "--json"))
+	c.golden("pipeline_brief.json", c.ok("pipeline", "brief", "7", "--for", "jg-reviewer", "--json"))
 	c.write(".pipeline/7/plan.json", `{"affected_files":["b.go"],"steps":[{"order":1,"file":"b.go"}],"acceptance_mapping":{"AC1":"b_test.go"}}`)
-	golden(t, "pipeline_show.json", c.ok("show", "7", "--json"))
-	golden(t, "pipeline_archive.json", c.ok("pipeline", "archive", "7", "--force", "--json"))
+	c.golden("pipeline_show.json", c.ok("show", "7", "--json"))
+	c.golden("pipeline_archive.json", c.ok("pipeline", "archive", "7", "--force", "--json"))
 }

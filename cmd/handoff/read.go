@@ -76,9 +76,8 @@ func read(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	defer b.Close()
 	switch {
 	case f.inPlace:
-		var path string
-		if path, err = w.Restore(ctx, b); err == nil {
-			fmt.Fprintf(a.Err, "wrote %s\n", cli.OneLine(path))
+		if _, err = w.Restore(ctx, b); err == nil {
+			fmt.Fprintf(a.Err, "wrote %s\n", cli.OneLine(a.Path(b.Artifact)))
 		}
 	case f.to != "":
 		if err = w.Save(ctx, b, f.to); err == nil {
@@ -111,9 +110,10 @@ func printSource(a *cli.App, b workspace.Body) {
 		fmt.Fprintf(a.Err, "unrecorded: %s\n", cli.OneLine(b.Unrecorded))
 		return
 	case b.Kept && art.Target != handoff.Available:
-		fmt.Fprintf(a.Err, "from the kept copy: %s is %s\n", cli.OneLine(art.Path), art.Target)
+		reason, _ := art.Changed()
+		fmt.Fprintf(a.Err, "from the kept copy: %s %s\n", cli.OneLine(a.Named(art)), reason)
 	case !b.Kept && art.Target != handoff.Available:
-		a.Warn("%s has no digest: it may have changed since it was published", art.Path)
+		a.Warn("%s has no digest: it may have changed since it was published", a.Named(art))
 	}
 	switch art.Status {
 	case handoff.Withdrawn:

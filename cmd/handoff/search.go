@@ -57,12 +57,15 @@ func search(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace
 	if err != nil {
 		return err
 	}
+	for _, m := range result.Matches {
+		a.PrintChanged(m.Artifact)
+	}
 	if a.AsJSON {
 		return a.JSONList("matches", result)
 	}
 	rows := make([][]string, len(result.Matches))
 	for i, m := range result.Matches {
-		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, m.Artifact.Path, m.Artifact.Title, a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets)), string(m.Artifact.Status)}
+		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, a.Path(m.Artifact), m.Artifact.Title, a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets)), string(m.Artifact.Status)}
 	}
 	columns := slices.Clone(matchColumns)
 	columns[len(columns)-1].More = !o.IncludeInactive

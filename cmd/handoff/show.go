@@ -124,7 +124,8 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 		{"title", art.Title},
 		{"summary", art.Summary},
 		{"name", name},
-		{"path", art.Path},
+		{"path", a.Path(art)},
+		{"read with", readCommandLine(art)},
 		{"inside", inside(art)},
 		{"body", describe(art)},
 		{"digest", digest},
@@ -227,6 +228,16 @@ func showHistory(ctx context.Context, a *cli.App, w *workspace.Workspace, ref st
 		return a.JSONList("artifacts", history)
 	}
 	return table.Revisions(history.Artifacts)
+}
+
+// readCommandLine returns the command that prints what was published if the file
+// doesn't contain it any more.
+func readCommandLine(art handoff.Artifact) string {
+	_, how := art.Changed()
+	if how.IsZero() {
+		return ""
+	}
+	return cli.CommandLine(how.Action, how.Args...)
 }
 
 // threadCommandLine returns the command that prints a producer's conversation.

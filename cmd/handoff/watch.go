@@ -158,7 +158,8 @@ func printArtifact(a *cli.App, art handoff.Artifact) (err error) {
 	if a.AsJSON {
 		err = a.JSONLine(art)
 	} else {
-		_, err = fmt.Fprintln(a.Out, cli.Event(art))
+		_, err = fmt.Fprintln(a.Out, a.Event(art))
 	}
+	a.PrintChanged(art)
 	return errors.Join(err, a.Flush())
 }

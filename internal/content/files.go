@@ -54,13 +54,13 @@ var _ handoff.Files = (*Files)(nil)
 func (s *Files) Name() string { return s.Root.Name() }
 
 // Describe implements handoff.Files.
-func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) error {
+func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (handoff.FileState, error) {
 	if d.Root != handoff.SessionRoot {
 		return s.describe(ctx, d, p, to)
 	}
 	root, err := os.OpenRoot(d.RootDir)
 	if err != nil {
-		return fileError("publish", p.Path, err)
+		return handoff.FileState{}, fileError("publish", p.Path, err)
 	}
 	defer root.Close()
 	there := *s
@@ -68,22 +68,23 @@ func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 	return there.describe(ctx, d, p, to)
 }
 
-func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) error {
+func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (handoff.FileState, error) {
 	where, err := s.locate(p.Path)
 	if err != nil {
-		return err
+		return handoff.FileState{}, err
 	}
 	info, err := s.Root.Lstat(p.Path)
 	if err != nil {
-		return fileError("publish", p.Path, err)
+		return handoff.FileState{}, fileError("publish", p.Path, err)
 	}
 	p.TargetType, p.Worktree = "file", s.Linked
 	if info.Mode()&fs.ModeSymlink != 0 {
 		p.TargetType = "symlink"
 		if info, err = s.Root.Stat(where); err != nil {
-			return fileError("publish", p.Path, err)
+			return handoff.FileState{}, fileError("publish", p.Path, err)
 		}
 	}
+	state := handoff.FileState{Path: filepath.Join(s.Root.Name(), filepath.FromSlash(p.Path)), Target: handoff.Available}
 	switch {
 	case info.IsDir():
 		if p.TargetType == "file" {
@@ -93,12 +94,16 @@ func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 		if d.Keep == handoff.KeepAlways {
 			err = s.keepDir(ctx, where, p, to)
 		}
-		return err
 	case !info.Mode().IsRegular():
-		return &handoff.Error{Op: "publish", Name: p.Path, Kind: handoff.Invalid, Err: errors.New("is neither a file nor a directory"),
+		return state, &handoff.Error{Op: "publish", Name: p.Path, Kind: handoff.Invalid, Err: errors.New("is neither a file nor a directory"),
 			Hint: handoff.Suggest("publish content from standard input", handoff.ActionStdin)}
+	default:
+		state.Fingerprint, err = s.measure(ctx, s.Root, where, d, p, to)
 	}
-	return s.measure(ctx, s.Root, where, d, p, to)
+	if p.Digest == (handoff.Digest{}) {
+		state.Target = handoff.Unknown // nothing can be compared with it
+	}
+	return state, err
 }
 
 // locate returns the path that a path resolves to, following symbolic links. It

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,17 +24,21 @@ func (s *Files) keeps(k handoff.Keep, size int64) bool {
 }
 
 // measure describes a regular file in p and keeps it, in one pass. If the file
-// changes while it is read, measure retries once.
-func (s *Files) measure(ctx context.Context, root *os.Root, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) error {
-	head, err := s.measureOnce(ctx, root, name, d, p, to)
+// changes while it is read, measure retries once. The fingerprint is that of a
+// file whose digest is in p.
+func (s *Files) measure(ctx context.Context, root *os.Root, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (fingerprint string, err error) {
+	head, info, err := s.measureOnce(ctx, root, name, d, p, to)
 	if errors.Is(err, errChanging) {
-		head, err = s.measureOnce(ctx, root, name, d, p, to)
+		head, info, err = s.measureOnce(ctx, root, name, d, p, to)
 	}
 	if err != nil {
-		return fileError("publish", p.Path, err)
+		return "", fileError("publish", p.Path, err)
 	}
 	classify(p, head)
-	return nil
+	if p.Digest == (handoff.Digest{}) {
+		return "", nil
+	}
+	return s.fingerprint(info), nil
 }
 
 // classify sets the media type and kind of a file, by its name or else its first
@@ -44,10 +49,10 @@ func classify(p *handoff.ArtifactPublished, head []byte) {
 	p.Kind = cmp.Or(p.Kind, extKinds[ext], "file")
 }
 
-func (s *Files) measureOnce(ctx context.Context, root *os.Root, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) ([]byte, error) {
+func (s *Files) measureOnce(ctx context.Context, root *os.Root, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) ([]byte, fs.FileInfo, error) {
 	f, err := openSteady(ctx, root, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	size, seen := f.was.Size(), &headWriter{}
@@ -61,12 +66,12 @@ func (s *Files) measureOnce(ctx context.Context, root *os.Root, name string, d h
 		p.Digest, err = digestOf(ctx, r)
 	default:
 		_, err = io.Copy(io.Discard, io.LimitReader(r, headSize))
-		return seen.head, err
+		return seen.head, f.was, err
 	}
 	if err == nil && seen.n != size {
 		err = errChanging
 	}
-	return seen.head, err
+	return seen.head, f.was, err
 }
 
 // headSize is the number of bytes that sniff examines.

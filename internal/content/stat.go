@@ -13,28 +13,29 @@ import (
 )
 
 // Stat implements handoff.Files.
-func (s *Files) Stat(ctx context.Context, a handoff.Artifact) (t handoff.Target, fingerprint string) {
+func (s *Files) Stat(ctx context.Context, a handoff.Artifact) handoff.FileState {
 	root, name, done, err := s.find(ctx, a)
 	defer done()
-	t, info := compareStat(a, root, name, err)
-	if t != handoff.Unknown || info == nil {
-		return t, ""
+	state, info := compareStat(a, root, name, err)
+	if state.Target == handoff.Unknown && info != nil {
+		state.Fingerprint = s.fingerprint(info)
 	}
-	return t, s.fingerprint(info)
+	return state
 }
 
 // Open implements handoff.Files.
-func (s *Files) Open(ctx context.Context, a handoff.Artifact) (t handoff.Target, fingerprint string, f io.ReadSeekCloser) {
+func (s *Files) Open(ctx context.Context, a handoff.Artifact) (state handoff.FileState, f io.ReadSeekCloser) {
 	root, name, done, err := s.find(ctx, a)
 	defer done()
-	t, info := compareStat(a, root, name, err)
+	state, info := compareStat(a, root, name, err)
 	switch {
-	case t != handoff.Unknown || info == nil:
-		return t, "", nil
+	case state.Target != handoff.Unknown || info == nil:
 	case info.IsDir():
-		return s.compareDir(ctx, a, root, name), "", nil
+		state.Target = s.compareDir(ctx, a, root, name)
+	default:
+		state.Target, state.Fingerprint, f = s.verifyFile(ctx, a, root, name)
 	}
-	return s.verifyFile(ctx, a, root, name)
+	return state, f
 }
 
 // errUnreachable is the error for a file in a directory that this process doesn't
@@ -91,10 +92,13 @@ func (s *Files) findInWorktree(a handoff.Artifact) (*os.Root, string, func(), er
 	return root, filepath.FromSlash(a.Path), func() { root.Close() }, nil
 }
 
-// compareStat returns the target state of a file without reading it. If the state
-// is Unknown and the file exists, it returns the file's info too.
-func compareStat(a handoff.Artifact, root *os.Root, name string, err error) (handoff.Target, fs.FileInfo) {
-	var info fs.FileInfo
+// compareStat returns the state of a file without reading it. If its target is
+// Unknown and the file exists, it returns the file's info too. The path of a file
+// that can't be examined, or is outside its directory, is not returned.
+func compareStat(a handoff.Artifact, root *os.Root, name string, err error) (state handoff.FileState, info fs.FileInfo) {
+	if root != nil && filepath.IsLocal(filepath.FromSlash(a.Path)) {
+		state.Path = filepath.Join(root.Name(), filepath.FromSlash(a.Path))
+	}
 	switch {
 	case err != nil:
 	case a.TargetType == "file": // a link in its place is not followed
@@ -105,13 +109,16 @@ func compareStat(a handoff.Artifact, root *os.Root, name string, err error) (han
 	directory := a.SizeBytes == nil
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return handoff.Missing, nil
+		state.Target = handoff.Missing
+		return state, nil
 	case err != nil:
-		return handoff.Unknown, nil
+		return handoff.FileState{Target: handoff.Unknown}, nil
 	case directory != info.IsDir(), !directory && (!info.Mode().IsRegular() || info.Size() != *a.SizeBytes):
-		return handoff.Modified, nil
+		state.Target = handoff.Modified
+		return state, nil
 	}
-	return handoff.Unknown, info
+	state.Target = handoff.Unknown
+	return state, info
 }
 
 // compareDir returns the target state of a directory.

@@ -30,6 +30,11 @@ func TestTargetCache(t *testing.T) {
 		then := time.Now().Add(-age)
 		must(t, os.Chtimes(file, then, then))
 	}
+	coarse := func(text string) {
+		write(text, 0)
+		then := time.Now().Truncate(time.Second)
+		must(t, os.Chtimes(file, then, then))
+	}
 	listed := func() handoff.Target {
 		page, err := hub.Artifacts(t.Context(), handoff.ArtifactQuery{})
 		must(t, err)
@@ -48,9 +53,10 @@ func TestTargetCache(t *testing.T) {
 		before, show handoff.Target // in a list, and then by reading the file
 		after        handoff.Target // in a list after that
 	}{
-		{func() {}, handoff.Unknown, handoff.Available, handoff.Available},
+		{func() {}, handoff.Available, handoff.Available, handoff.Available}, // publishing read it
 		{func() { write("two", 2*time.Hour) }, handoff.Unknown, handoff.Modified, handoff.Modified},
-		{func() { write("one", 0) }, handoff.Unknown, handoff.Available, handoff.Unknown}, // it may change without a new modification time
+		{func() { write("one", 0) }, handoff.Unknown, handoff.Available, handoff.Available},
+		{func() { coarse("two") }, handoff.Unknown, handoff.Modified, handoff.Unknown}, // it may change without a new modification time
 		{func() { write("longer", time.Hour) }, handoff.Modified, handoff.Modified, handoff.Modified},
 		{func() { os.Remove(file) }, handoff.Missing, handoff.Missing, handoff.Missing},
 	} {

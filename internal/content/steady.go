@@ -57,18 +57,24 @@ func (s *steadyFile) Seek(offset int64, whence int) (int64, error) { return s.f.
 func (s *steadyFile) Close() error                                 { return s.f.Close() }
 
 // settledAge is the age from which an unchanged modification time shows that a
-// file was not written. Times are coarse: a younger file may be written again
-// within the same tick.
+// file was not written, on a file system that stores times in milliseconds or
+// seconds: a younger file may be written again within the same tick.
 const settledAge = 2 * time.Second
 
 // fingerprint identifies a file and its content by size, modification time and
-// inode. It returns "" if the file is too young for that.
+// inode. It returns "" if the file is too young for that. Where times have
+// nanoseconds no file is: since Linux 6.13 a write after a stat gets a new time,
+// and before that the tick is 10 ms at most.
 func (s *Files) fingerprint(info fs.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || s.Now == nil || s.Now().Sub(info.ModTime()) < settledAge || info.IsDir() {
+	if !ok || s.Now == nil || info.IsDir() {
 		return ""
 	}
-	return fmt.Sprint(info.Size(), info.ModTime().UnixNano(), stat.Ino)
+	changed := info.ModTime()
+	if coarse := changed.Nanosecond()%int(time.Millisecond) == 0; coarse && s.Now().Sub(changed) < settledAge {
+		return ""
+	}
+	return fmt.Sprint(info.Size(), changed.UnixNano(), stat.Ino)
 }
 
 // readerOf returns a reader of r that fails once ctx has ended.

@@ -19,22 +19,22 @@ import (
 const StoredDir = "artifacts/files"
 
 // Store implements handoff.Files.
-func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (discard func(), err error) {
+func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (state handoff.FileState, discard func(), err error) {
 	if d.Name != "" {
-		return func() {}, s.keepNamed(ctx, d, p, to)
+		return state, func() {}, s.keepNamed(ctx, d, p, to)
 	}
 	name := cmp.Or(d.Filename, filename(d.MediaType))
 	if name != path.Base(name) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
-		return nil, &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New("not a plain file name"),
+		return state, nil, &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New("not a plain file name"),
 			Hint: handoff.Advice("name the file without a directory")}
 	}
 	if s.Runtime == nil {
-		return nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unsupported, Err: errors.New("no runtime directory to store it in"),
+		return state, nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unsupported, Err: errors.New("no runtime directory to store it in"),
 			Hint: handoff.Advice("write it to a file in the workspace, and publish that file")}
 	}
 	root, err := s.Runtime()
 	if err != nil {
-		return nil, err
+		return state, nil, err
 	}
 	defer root.Close()
 	dir := path.Join(StoredDir, id)
@@ -50,9 +50,9 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 	if err := storeFile(root, file, body); err != nil {
 		discard()
 		if body.err != nil {
-			return nil, body.failure()
+			return state, nil, body.failure()
 		}
-		return nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unavailable, Err: durable.Reason(err),
+		return state, nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unavailable, Err: durable.Reason(err),
 			Hint: handoff.Advice("free disk space, or set HANDOFF_DIR to a writable directory")}
 	}
 	p.TargetType = "file"
@@ -60,11 +60,12 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 	if s.RuntimePath != "" {
 		p.Path, p.Root = path.Join(s.RuntimePath, file), ""
 	}
-	if err := s.measure(ctx, root, file, d, p, to); err != nil {
+	state.Path, state.Target = filepath.Join(root.Name(), filepath.FromSlash(file)), handoff.Available
+	if state.Fingerprint, err = s.measure(ctx, root, file, d, p, to); err != nil {
 		discard()
-		return nil, err
+		return state, nil, err
 	}
-	return discard, nil
+	return state, discard, nil
 }
 
 // storeFile writes a new file durably, with the directories that contain it.
@@ -98,6 +99,9 @@ func (s *Files) keepNamed(ctx context.Context, d handoff.Draft, p *handoff.Artif
 		return body.failure()
 	}
 	p.TargetType, p.SizeBytes, p.Kept = "file", &seen.n, to != nil
+	if d.Root == "" && d.RootDir == s.Root.Name() { // a pipeline's files are in the main worktree
+		p.Worktree = s.Linked
+	}
 	classify(p, seen.head)
 	return err
 }

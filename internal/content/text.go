@@ -20,7 +20,7 @@ func Text(ctx context.Context, a handoff.Artifact, kept handoff.Bodies, files ha
 		if body, err := kept.Open(ctx, a.Digest); err == nil {
 			f = body
 		}
-	} else if _, _, file := files.Open(ctx, a); file != nil {
+	} else if _, file := files.Open(ctx, a); file != nil {
 		f = file
 	}
 	if f == nil {

@@ -212,9 +212,9 @@ type stepFiles struct {
 	step func(string, func() error) error
 }
 
-func (f stepFiles) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (discard func(), err error) {
-	err = f.step("store", func() error { discard, err = f.Files.Store(ctx, id, d, p, to); return err })
-	return discard, err
+func (f stepFiles) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (s handoff.FileState, discard func(), err error) {
+	err = f.step("store", func() error { s, discard, err = f.Files.Store(ctx, id, d, p, to); return err })
+	return s, discard, err
 }
 
 type stepBodies struct {

@@ -66,12 +66,15 @@ func (w Writer) Write(ctx context.Context, d handoff.Draft) (Written, error) {
 		// The record is stored; the next write renders the file.
 		written.Warnings = append(written.Warnings, fmt.Sprintf("%s is not up to date: %v", written.File, err))
 	}
+	if a, err := w.Hub.Artifact(ctx, written.ID); err == nil { // its file exists only now
+		written.Artifact = a
+	}
 	return written, nil
 }
 
 func (w Writer) file(d handoff.Draft) file {
 	f := file{Writer: w, draft: d, dir: w.Scope.path(d.Namespace)}
-	f.draft.Path, f.draft.Root = f.recordedPath()
+	f.draft.Path, f.draft.Root, f.draft.RootDir = f.recordedPath()
 	return f
 }
 
@@ -81,7 +84,7 @@ func (w Writer) file(d handoff.Draft) file {
 // is missing, was edited, or is not where this writer renders it stays as it is.
 func (w Writer) RenderStale(ctx context.Context, head handoff.Artifact) (stale bool, err error) {
 	f := w.file(handoff.Draft{Name: head.Name, Namespace: head.Namespace, Channel: head.Channel})
-	if name, err := Clean(head.Name); err != nil || name != head.Name || f.draft.Path != head.Path || f.draft.Root != head.Root {
+	if name, err := Clean(head.Name); err != nil || name != head.Name || filepath.Join(f.dir, filepath.FromSlash(name)) != head.File {
 		return false, nil
 	}
 	if f.checkPath() != nil {
@@ -141,17 +144,18 @@ type file struct {
 	dir   string // the directory of its namespace
 }
 
-// recordedPath returns the path of the file as a record contains it.
-func (f file) recordedPath() (path, root string) {
+// recordedPath returns the path of the file as a record contains it, and what it
+// is relative to.
+func (f file) recordedPath() (path, root, dir string) {
 	full := filepath.Join(f.dir, filepath.FromSlash(f.draft.Name))
 	if rel, err := filepath.Rel(f.Workspace, full); err == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel), ""
+		return filepath.ToSlash(rel), "", f.Workspace
 	}
 	rel, err := filepath.Rel(f.Scope.Dir, full)
 	if err != nil {
 		rel = f.draft.Name
 	}
-	return filepath.ToSlash(rel), handoff.SessionRoot
+	return filepath.ToSlash(rel), handoff.SessionRoot, f.Scope.Dir
 }
 
 // root opens the directory of the namespace. It returns fs.ErrNotExist if there

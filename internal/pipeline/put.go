@@ -74,13 +74,7 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 		receipt.Written, err = r.record(ctx, sub, stage, receipt.Report.Value, from)
 		return err
 	})
-	if err != nil {
-		return receipt, err
-	}
-	if a, err := r.Hub.Artifact(ctx, receipt.ID); err == nil { // its file exists only now
-		receipt.Artifact = a
-	}
-	return receipt, nil
+	return receipt, err
 }
 
 func checkSubmission(sub Submission, stage *contract.Stage, report contract.Report) error {

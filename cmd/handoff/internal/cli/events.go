@@ -40,6 +40,6 @@ func (a *App) EventsPrinted() bool {
 // PrintEvent prints the line that reports a publish on standard error.
 func (a *App) PrintEvent(art handoff.Artifact) {
 	if !a.EventsPrinted() {
-		fmt.Fprintln(a.Err, Event(art))
+		fmt.Fprintln(a.Err, a.Event(art))
 	}
 }

@@ -53,8 +53,8 @@ func (a *App) Flush() error {
 }
 
 // Event is the line that reports a publish. Unknown fields are omitted.
-func Event(art handoff.Artifact) string {
-	line := "artifact:publish  " + word(art.Path) + "  channel=" + word(art.Channel)
+func (a *App) Event(art handoff.Artifact) string {
+	line := "artifact:publish  " + word(a.Path(art)) + "  channel=" + word(art.Channel)
 	for _, slot := range []string{"task", "run", "agent"} {
 		if v := art.Producer.Slot(slot); v != "" {
 			line += " " + slot + "=" + word(v)
@@ -99,7 +99,7 @@ func (a *App) row(art handoff.Artifact) []string {
 	if art.Target == handoff.Missing || art.Target == handoff.Modified {
 		title = "(" + string(art.Target) + ") " + title
 	}
-	return []string{art.ID, art.Channel, cmp.Or(art.Producer.Agent, art.Producer.Harness), art.Path, strings.TrimSpace(title), a.Age(art.CreatedAt),
+	return []string{art.ID, art.Channel, cmp.Or(art.Producer.Agent, art.Producer.Harness), a.Path(art), strings.TrimSpace(title), a.Age(art.CreatedAt),
 		string(art.Status), art.Kind, art.Producer.Session, strings.Join(art.Tags, ",")}
 }
 

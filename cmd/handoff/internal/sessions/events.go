@@ -53,7 +53,7 @@ func (e *events) print(published func(func(handoff.Artifact, error) bool)) {
 		if err != nil {
 			return
 		}
-		fmt.Fprintln(e.Err, cli.Event(a))
+		fmt.Fprintln(e.Err, e.Event(a))
 		e.seen = a.Seq
 	}
 }
