@@ -28,9 +28,12 @@ func (ss *Sessions) Published(ctx context.Context, id string, after, until hando
 				yield(handoff.Artifact{}, err)
 				return
 			}
-			f, ok := r.Fact.(*handoff.ArtifactPublished)
-			if ok && ss.includes(ctx, s, r.Producer) && !yield(handoff.Artifact{Record: r, ArtifactPublished: *f}, nil) {
-				return
+			if f, ok := r.Fact.(*handoff.ArtifactPublished); ok && ss.includes(ctx, s, r.Producer) {
+				one := []handoff.Artifact{{Record: r, ArtifactPublished: *f}}
+				ss.hub.Locate(ctx, one)
+				if !yield(one[0], nil) {
+					return
+				}
 			}
 			if until != 0 && r.Seq >= until {
 				return
