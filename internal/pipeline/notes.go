@@ -95,7 +95,7 @@ func Compare(p *contract.Pipeline, s State) (Notes, error) {
 			Hint: handoff.Advice("make it a YAML mapping; the file is optional")}
 	}
 	differ := func(at string, value any, want string, same func(a, b string) bool) {
-		if got := fmt.Sprint(value); value != nil && got != "" && !same(got, want) {
+		if got := scalar(value); value != nil && got != "" && !same(got, want) {
 			derived.Drift = append(derived.Drift, Drift{at, got, want})
 		}
 	}
@@ -115,6 +115,17 @@ func Compare(p *contract.Pipeline, s State) (Notes, error) {
 		differ("/stages/"+name+"/result", contract.Object(stages[name])["result"], note.Result, strings.EqualFold)
 	}
 	return derived, nil
+}
+
+// scalar returns a value of a YAML file as text.
+func scalar(v any) string {
+	switch v.(type) {
+	case map[string]any, map[any]any:
+		return "a mapping"
+	case []any:
+		return "a list"
+	}
+	return fmt.Sprint(v)
 }
 
 func declared(p *contract.Pipeline, name string) bool {

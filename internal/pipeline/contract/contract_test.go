@@ -166,10 +166,10 @@ func TestDocuments(t *testing.T) {
 	ok := minimal["git"]
 	for _, tt := range []struct{ in, errors, warnings string }{
 		{"", "(root): invalid JSON: document is empty", ""},
-		{"{\n \"a\": x}", "(root): invalid JSON: invalid character 'x' looking for beginning of value, at line 2 column 7", ""},
+		{"{\n \"a\": x}", "(root): invalid JSON: unexpected character, at line 2 column 7", ""},
 		{`{"branch":`, "(root): invalid JSON: unexpected end of document", ""},
 		{ok + " {}", "(root): invalid JSON: trailing data after the value, at line 1 column 54", ""},
-		{"\xef\xbb\xbf" + ok, "(root): invalid JSON: invalid character 'ï' looking for beginning of value, at line 1 column 1", ""},
+		{"\xef\xbb\xbf" + ok, "(root): invalid JSON: unexpected character, at line 1 column 1", ""},
 		{"\"\xff\"", "(root): is not UTF-8", ""},
 		{"[]", "(root): is an array, not an object", ""},
 		{"null", "(root): is null, not an object", ""},
