@@ -64,7 +64,7 @@ func TestWritersAndReaders(t *testing.T) {
 	p := builtin()
 	for _, tt := range []struct{ stage, artifact, writer, readers, required string }{
 		{"plan", "plan.json", "jg-subplanner", "jg-worker jg-reviewer jg-debugger", "affected_files steps acceptance_mapping"},
-		{"implement", "worker-result.json", "jg-worker", "jg-reviewer jg-tester", "status files_changed blockers summary"},
+		{"implement", "worker-result.json", "jg-worker", "jg-reviewer", "status files_changed blockers summary"},
 		{"test", "test-result.json", "jg-tester", "jg-debugger jg-planner", "verdict phase_1"},
 		{"debug", "debug-diagnosis.json", "jg-debugger", "jg-worker jg-subplanner jg-planner",
 			"failure_source failure_description root_cause root_cause_file root_cause_line classification"},
