@@ -29,19 +29,19 @@ const (
 
 // An Event is one event of an agent program. IDs are the program's own.
 type Event struct {
-	Kind       Kind
-	Harness    string
-	Dir        string // absolute: where the program works
-	Session    string
-	Prompt     string // the ID of the prompt or turn, "" if the program gives none
-	Agent      string // the ID of the subagent, "" for the main agent
-	AgentType  string
-	Parent     string // the ID of the agent that started the subagent, if it is another subagent
-	Model      string
-	Message    string // the last message of a subagent
-	Failed     bool
-	Answered   bool // the hook was called because of an earlier answer of a hook
-	Resumed    bool // the session existed before: it was resumed or compacted
+	Kind      Kind
+	Harness   string
+	Dir       string // absolute: where the program works
+	Session   string
+	Prompt    string // the ID of the prompt or turn, "" if the program gives none
+	Agent     string // the ID of the subagent, "" for the main agent
+	AgentType string
+	Parent    string // the ID of the agent that started the subagent, if it is another subagent
+	Model     string
+	Message   string // the last message of a subagent
+	Failed    bool
+	Answered  bool // the hook was called because of an earlier answer of a hook
+	Resumed   bool // the session existed before: it was resumed or compacted
 
 	provider  string
 	ownThread bool // a subagent's thread has a URI of its own
@@ -166,16 +166,16 @@ func Parse(program, event string, data []byte) (Event, bool) {
 func (p payload) event(c client, kind Kind) Event {
 	e := Event{
 		Kind: kind, Harness: c.harness, provider: c.provider, ownThread: c.own,
-		Dir:        cmp.Or(p.Cwd, p.Properties.Info.Directory, p.Input.Cwd),
-		Session:    cmp.Or(p.Session, p.SessionID, p.Properties.Session, p.Input.Session),
-		Prompt:     cmp.Or(p.Prompt, p.Turn, p.Output.Message.ID),
-		Agent:      cmp.Or(p.Agent, p.AgentID),
-		AgentType:  cmp.Or(p.AgentType, p.AgentType2),
-		Parent:     p.Parent,
-		Message:    cmp.Or(p.Message, p.Response),
-		Answered:   p.Active,
-		Resumed:    p.Source == "resume" || p.Source == "compact" || p.Ev.Reason == "resume",
-		Failed:     len(p.Properties.Error) > 0 || p.Reason == "error" || p.StopReason == "error",
+		Dir:       cmp.Or(p.Cwd, p.Properties.Info.Directory, p.Input.Cwd),
+		Session:   cmp.Or(p.Session, p.SessionID, p.Properties.Session, p.Input.Session),
+		Prompt:    cmp.Or(p.Prompt, p.Turn, p.Output.Message.ID),
+		Agent:     cmp.Or(p.Agent, p.AgentID),
+		AgentType: cmp.Or(p.AgentType, p.AgentType2),
+		Parent:    p.Parent,
+		Message:   cmp.Or(p.Message, p.Response),
+		Answered:  p.Active,
+		Resumed:   p.Source == "resume" || p.Source == "compact" || p.Ev.Reason == "resume",
+		Failed:    len(p.Properties.Error) > 0 || p.Reason == "error" || p.StopReason == "error",
 	}
 	if model, ok := p.Model.(string); ok {
 		e.Model = model
