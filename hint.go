@@ -54,6 +54,7 @@ const (
 	ActionThread                      Action = "open thread"                            // URI
 	ActionThreadHead, ActionSubagents Action = "show thread metadata", "list subagents" // URI
 	ActionSessions                    Action = "list sessions"
+	ActionSessionsOf                  Action = "list sessions of agent" // AGENT
 	ActionOpen                        Action = "open session"
 	ActionClose                       Action = "close session"      // SESSION STATUS
 	ActionGraph                       Action = "show session graph" // SESSION

@@ -30,8 +30,8 @@ type Session struct {
 	Adopted  json.RawMessage            `json:"adopted,omitempty"` // the manifest of the folder that it was imported from
 	Status   string                     `json:"status"`            // Running, or the status of its SessionClosed
 	Reason   string                     `json:"reason,omitempty"`
-	OpenedAt time.Time                  `json:"openedAt,omitzero"`
-	ClosedAt time.Time                  `json:"closedAt,omitzero"`
+	OpenedAt time.Time                  `json:"startedAt,omitzero"`
+	ClosedAt time.Time                  `json:"completedAt,omitzero"`
 	Opened   Seq                        `json:"openedSeq"` // the record that opened it; 0 if only other records name it
 	Closed   Seq                        `json:"closedSeq,omitempty"`
 	Newest   Seq                        `json:"newestSeq"` // the newest record about it, except artifacts
@@ -149,6 +149,8 @@ type SessionQuery struct {
 	User            string
 	Tag             string
 	Parent          string // the session of a run
+	IDPrefix        string // of the ID
+	LinksTo         string // a session that it builds on
 	IncludeRuns     bool   // not needed with Parent
 	IncludeArchived bool
 	BootID          string                 // running sessions whose process was started in this boot of the machine

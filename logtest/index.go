@@ -178,6 +178,8 @@ func DrawSessionQuery(t *rapid.T) handoff.SessionQuery {
 	q := handoff.SessionQuery{
 		Status:      rapid.SampledFrom([]string{"", "", "running", "completed"}).Draw(t, "session status"),
 		Tag:         rapid.SampledFrom([]string{"", "", "t1", "t2"}).Draw(t, "session tag"),
+		IDPrefix:    rapid.SampledFrom([]string{"", "", "s", "s1", "run"}).Draw(t, "session prefix"),
+		LinksTo:     rapid.SampledFrom([]string{"", "", "s2", "s1"}).Draw(t, "links to"),
 		Parent:      rapid.SampledFrom([]string{"", "", "s1"}).Draw(t, "parent session"),
 		Agent:       rapid.SampledFrom([]string{"", "", "alex", "casey"}).Draw(t, "session agent"),
 		User:        rapid.SampledFrom([]string{"", "", "u", "v"}).Draw(t, "session user"),

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -27,10 +28,15 @@ type Filter struct {
 }
 
 // query returns the query that a filter means. Kind: Invalid.
-func (w *Workspace) query(f Filter) (q handoff.ArtifactQuery, err error) {
+func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuery, err error) {
 	q = handoff.ArtifactQuery{Channel: f.Channel, Kind: f.Kind, Tag: f.Tag, Name: f.Name, IncludeInactive: f.IncludeInactive, Producer: map[string]string{}}
 	for _, name := range slices.Sorted(maps.Keys(f.Producer)) {
 		field, value := handoff.SlotName(name), f.Producer[name]
+		if field == "session" || field == "run" {
+			if value, err = w.sessionOrSame(ctx, field, value); err != nil {
+				return q, err
+			}
+		}
 		if old, twice := q.Producer[field]; twice && old != value {
 			return q, invalid("producer", name+"="+value, "the "+field+" is already "+old, "leave one of them out")
 		}
@@ -54,6 +60,21 @@ func (w *Workspace) query(f Filter) (q handoff.ArtifactQuery, err error) {
 	return q, err
 }
 
+// sessionOrSame returns the ID of the session that a ref names in a field of a
+// producer. A value that a producer has, or that names no session, may be an ID
+// that a harness gave, and is returned as it is.
+func (w *Workspace) sessionOrSame(ctx context.Context, field, ref string) (string, error) {
+	page, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{field: ref}, IncludeInactive: true, Limit: 1})
+	if err != nil || ref == "" || len(page.Artifacts) > 0 {
+		return ref, err
+	}
+	id, err := w.ResolveSession(ctx, ref)
+	if errors.Is(err, handoff.NotFound) {
+		return ref, nil
+	}
+	return id, err
+}
+
 // ParseTime parses a time as people type it: a duration before now (2h, 90m,
 // 3d), a date, a date and time, or RFC 3339. "" is the zero time. The name is
 // used in errors. Kind: Invalid.
@@ -72,7 +93,7 @@ type ListOptions struct {
 //
 // Kinds: Invalid, and those of reading the log.
 func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPage, error) {
-	q, err := w.query(o.Filter)
+	q, err := w.query(ctx, o.Filter)
 	if err != nil {
 		return handoff.ArtifactPage{}, err
 	}
@@ -101,7 +122,7 @@ type ChannelList struct {
 //
 // Kinds: those of List.
 func (w *Workspace) Channels(ctx context.Context, f Filter) (ChannelList, error) {
-	q, err := w.query(f)
+	q, err := w.query(ctx, f)
 	if err != nil {
 		return ChannelList{}, err
 	}

@@ -135,11 +135,20 @@ func (c *core) folderOf(ctx context.Context, p handoff.Producer) string {
 // OpenSession opens a session: it creates the folder, records the session and
 // renders its manifest. With a parent it opens a run of that session. The folder
 // is {session_folder}, which must be inside {agent_outputs_folder} and inside the
-// workspace.
+// workspace. Each of Links is a ref to a session, or to an artifact that one
+// published.
 //
-// Kinds: Invalid, Conflict (the ID exists), NotFound (the parent or a file),
-// Unavailable.
+// Kinds: Invalid, Conflict (the ID exists), NotFound (the parent, a link or a
+// file), Unavailable.
 func (w *Workspace) OpenSession(ctx context.Context, o SessionOptions) (OpenedSession, error) {
+	links := make([]string, len(o.Links))
+	for i, ref := range o.Links {
+		var err error
+		if links[i], err = w.linkTarget(ctx, ref); err != nil {
+			return OpenedSession{}, err
+		}
+	}
+	o.Links = links
 	opened, err := w.launcher().Open(ctx, o)
 	if err == nil {
 		opened.Warnings = append(opened.Warnings, w.finish(ctx, "")...)

@@ -33,9 +33,24 @@ type SessionChange struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
+// ResolveSession returns the ID of the session or run that a ref names: its ID, a
+// prefix of its ID of at least six characters, or the path of its folder. "" is
+// the caller's session.
+//
+// Kinds: NotFound, Conflict (several match; the hint lists them), Invalid (the
+// caller has no session).
+func (w *Workspace) ResolveSession(ctx context.Context, ref string) (string, error) {
+	if ref = cmp.Or(ref, w.ownSession()); ref == "" {
+		return "", &handoff.Error{Op: "find session", Kind: handoff.Invalid, Err: errors.New("no session given"),
+			Hint: handoff.Advice("name a session, or set HANDOFF_SESSION")}
+	}
+	s, err := w.sessions.Resolve(ctx, ref, w.caller.Dir)
+	return s.ID, err
+}
+
 // changeSession changes one session, by default the caller's.
-func (w *Workspace) changeSession(ctx context.Context, id string, change func(ss *session.Sessions, id string) ([]string, error)) (SessionChange, error) {
-	id, err := w.sessionID(id)
+func (w *Workspace) changeSession(ctx context.Context, ref string, change func(ss *session.Sessions, id string) ([]string, error)) (SessionChange, error) {
+	id, err := w.ResolveSession(ctx, ref)
 	if err != nil {
 		return SessionChange{}, err
 	}
@@ -44,15 +59,6 @@ func (w *Workspace) changeSession(ctx context.Context, id string, change func(ss
 		return SessionChange{}, err
 	}
 	return SessionChange{id, append(warnings, w.finish(ctx, "")...)}, nil
-}
-
-// sessionID returns the given ID, or that of the caller's session.
-func (w *Workspace) sessionID(id string) (string, error) {
-	if id = cmp.Or(id, w.ownSession()); id == "" {
-		return "", &handoff.Error{Op: "find session", Kind: handoff.Invalid, Err: errors.New("no session given"),
-			Hint: handoff.Advice("name a session, or set HANDOFF_SESSION")}
-	}
-	return id, nil
 }
 
 // ownSession returns the ID of the caller's session, "" for none. A harness's own
@@ -83,11 +89,7 @@ type SessionOutput struct {
 // Kinds: Invalid (also a file outside the folder), NotFound, and those of
 // Publish.
 func (w *Workspace) AddOutput(ctx context.Context, id string, o SessionOutput) (handoff.Published, error) {
-	id, err := w.sessionID(id)
-	if err != nil {
-		return handoff.Published{}, err
-	}
-	s, err := w.hub.Session(ctx, id)
+	id, err := w.ResolveSession(ctx, id)
 	if err != nil {
 		return handoff.Published{}, err
 	}
@@ -98,10 +100,10 @@ func (w *Workspace) AddOutput(ctx context.Context, id string, o SessionOutput) (
 	if add.Replaces, err = w.resolveAll(ctx, o.Replaces); err != nil {
 		return handoff.Published{}, err
 	}
-	add.File = session.Locate(w.Folder(s), w.caller.Dir, o.File)
 	p := w.caller.Producer
-	if p.Agent == "" {
-		p.Agent = s.Agent.Name
+	add.File, p.Agent, err = w.sessions.Locate(ctx, id, p, w.caller.Dir, o.File)
+	if err != nil {
+		return handoff.Published{}, err
 	}
 	done, err := w.sessions.As(p).Add(ctx, id, p, add)
 	if err == nil {
@@ -166,12 +168,44 @@ func (w *Workspace) CloseSession(ctx context.Context, id, status, reason string)
 	})
 }
 
-// LinkSession records that a session builds on another one. An empty ID is the
-// caller's session.
+// LinkSession records that a session builds on another one: that of a session
+// ref, or of the artifact that a ref names. A session that is not recorded here
+// causes a warning. An empty ID is the caller's session.
 //
-// Kinds: Invalid, NotFound.
+// Kinds: Invalid, NotFound, Conflict (an ambiguous ref).
 func (w *Workspace) LinkSession(ctx context.Context, id, to string) (SessionChange, error) {
-	return w.changeSession(ctx, id, func(ss *session.Sessions, id string) ([]string, error) { return ss.Link(ctx, id, to) })
+	target, err := w.linkTarget(ctx, to)
+	if err != nil {
+		return SessionChange{}, err
+	}
+	return w.changeSession(ctx, id, func(ss *session.Sessions, id string) ([]string, error) { return ss.Link(ctx, id, target) })
+}
+
+// linkTarget returns the ID of the session that a ref names, or that made the
+// artifact that it names.
+func (w *Workspace) linkTarget(ctx context.Context, ref string) (string, error) {
+	s, err := w.sessions.Resolve(ctx, ref, w.caller.Dir)
+	if err == nil || !errors.Is(err, handoff.NotFound) || session.IsID(ref) {
+		return cmp.Or(s.ID, ref), nil
+	}
+	id, artifactErr := w.Resolve(ctx, ref)
+	if errors.Is(artifactErr, handoff.NotFound) {
+		return "", err
+	}
+	if artifactErr != nil {
+		return "", artifactErr
+	}
+	a, err := w.hub.Artifact(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	for _, id := range []string{a.Producer.RunID, a.Producer.Session} {
+		if w.isSession(ctx, id) {
+			return id, nil
+		}
+	}
+	return "", &handoff.Error{Op: "find session", Name: ref, Kind: handoff.NotFound, Err: errors.New("was not published in a recorded session"),
+		Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
 }
 
 // AdoptSession imports a session folder that another engine created. From then
@@ -206,16 +240,18 @@ type SessionFilter struct {
 	Status           string // one of SessionStatuses
 	OutputType       string // one of OutputTypes: sessions with an active output of it
 	Since, Until     string // a time, see ParseTime: started at or after, before
-	IncludeRuns      bool
+	IncludeRuns      bool   // not needed with Agent, Workflow or OutputType
+	WithOutputs      bool   // return the outputs of each session
 	Limit            int    // at most so many; 0 for all
 	Cursor           string // the end of an earlier page
 }
 
 // FindSessions returns a page of the sessions that a filter selects, newest
-// first. Kind: Invalid.
+// first. A filter for what agents do, by agent, workflow or type of output, also
+// selects runs inside sessions. Kind: Invalid.
 func (w *Workspace) FindSessions(ctx context.Context, f SessionFilter) (SessionPage, error) {
-	q := session.Query{OutputType: f.OutputType, Observer: session.ThisObserver(), Now: w.now()}
-	q.Agent, q.User, q.Tag, q.Status, q.IncludeRuns, q.Limit, q.Cursor = f.Agent, f.User, f.Tag, f.Status, f.IncludeRuns, f.Limit, f.Cursor
+	q := session.Query{OutputType: f.OutputType, Outputs: f.WithOutputs, Observer: session.ThisObserver(), Now: w.now()}
+	q.Agent, q.User, q.Tag, q.Status, q.IncludeRuns, q.Limit, q.Cursor = f.Agent, f.User, f.Tag, f.Status, f.IncludeRuns || f.Agent+f.Workflow+f.OutputType != "", f.Limit, f.Cursor
 	var err error
 	if q.Workflow, err = session.WorkflowPattern(f.Workflow); err != nil {
 		return SessionPage{}, err
@@ -251,7 +287,7 @@ func (w *Workspace) LatestOutput(ctx context.Context, agent, workflow, outputTyp
 //
 // Kinds: Invalid, NotFound.
 func (w *Workspace) SessionGraph(ctx context.Context, id string) (string, Graph, error) {
-	id, err := w.sessionID(id)
+	id, err := w.ResolveSession(ctx, id)
 	if err != nil {
 		return "", Graph{}, err
 	}

@@ -27,7 +27,8 @@ func (s Shown) MarshalJSON() ([]byte, error) {
 }
 
 // Show returns what a ref names. The ID of a session or run, or of an issue with
-// a pipeline run, is a ref too. With files, a session's detail has what is in its
+// a pipeline run, is a ref too; so is any other ref to a session (see
+// ResolveSession) that names no artifact. With files, a session's detail has what is in its
 // folder.
 //
 // Kinds: NotFound, Conflict (an ambiguous ref), Invalid (files, of something that
@@ -37,11 +38,20 @@ func (w *Workspace) Show(ctx context.Context, ref string, files bool) (Shown, er
 	if err != nil || shown != (Shown{}) {
 		return shown, err
 	}
-	if files {
-		return Shown{}, &handoff.Error{Op: "show", Name: ref, Kind: handoff.Invalid, Err: errors.New("not a session; only a session has files"),
-			Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
-	}
 	id, err := w.Resolve(ctx, ref)
+	if files || errors.Is(err, handoff.NotFound) {
+		s, sessionErr := w.sessions.Resolve(ctx, ref, w.caller.Dir)
+		switch {
+		case sessionErr == nil:
+			d, err := w.sessionDetail(ctx, s.ID, files)
+			return Shown{Session: &d}, err
+		case !errors.Is(sessionErr, handoff.NotFound):
+			return Shown{}, sessionErr
+		case files:
+			return Shown{}, &handoff.Error{Op: "show", Name: ref, Kind: handoff.Invalid, Err: errors.New("not a session; only a session has files"),
+				Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
+		}
+	}
 	if err != nil {
 		return Shown{}, err
 	}

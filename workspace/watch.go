@@ -83,7 +83,7 @@ func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact,
 }
 
 func (w *Workspace) watchQuery(ctx context.Context, o WatchOptions) (handoff.ArtifactQuery, handoff.Seq, error) {
-	q, err := w.query(o.Filter)
+	q, err := w.query(ctx, o.Filter)
 	if err != nil {
 		return q, 0, err
 	}

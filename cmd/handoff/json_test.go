@@ -166,7 +166,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 // repositories, by other tools, or only if a process runs for long enough.
 var rareFields = []string{
 	"artifact.root", "artifact.worktree", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
-	"session.child", "session.adopted", "session.archived", "session.title", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "receipt.warnings", "receipt.reason",
+	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.archived", "session.title", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "receipt.warnings", "receipt.reason",
 	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "move.warnings",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.warnings",
 	"thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
@@ -288,8 +288,9 @@ func answerSessions(c *console, answer func(object, line string)) {
 	c.ok("run", "--agent", "alex", "--", "true")
 	answer("receipt", "run --json --expect x --agent alex -- false")
 	c.env["HANDOFF_SESSION"] = two
-	c.write("publish.sh", "handoff publish "+c.dir+"/design.md --channel design >/dev/null 2>&1")
+	c.write("publish.sh", "handoff publish "+c.dir+"/design.md --channel design --title Design >/dev/null 2>&1")
 	answer("receipt", "run --json --agent alex -- sh "+c.dir+"/publish.sh")
+	answer("session", "show "+two)
 	delete(c.env, "HANDOFF_SESSION")
 	c.ok("session", "open", "--agent", "alex", "--workflow", "w", "--title", "T", "--id", three)
 	answer("session", "show "+three)

@@ -111,7 +111,8 @@ var corrected = map[string]string{
 }
 
 // renamed are members that had another name at 798e8ca.
-var renamed = map[string]string{"stands": "current", "at": "createdAt", "opened": "openedSeq", "closed": "closedSeq", "newest": "newestSeq"}
+var renamed = map[string]string{"stands": "current", "at": "createdAt", "opened": "openedSeq", "closed": "closedSeq", "newest": "newestSeq",
+	"openedAt": "startedAt", "closedAt": "completedAt"}
 
 // prose are members that pipelines fill with sentences, which may be reworded.
 var prose = []string{"reason", "stale", "summary"}
@@ -154,6 +155,12 @@ func asNow(v any) any {
 			if name, rev, ok := strings.Cut(ref, " --rev "); ok {
 				v["ref"], v["rev"] = name, json.Number(rev)
 			}
+		}
+		if shown, ok := v["shown"]; ok { // a session: its status was as recorded
+			v["status"] = shown
+			delete(v, "shown")
+			delete(v, "process") // which has ended
+			delete(v, "child")
 		}
 		for _, key := range slices.Collect(maps.Keys(v)) {
 			value := asNow(v[key])

@@ -135,8 +135,8 @@ func (s *stage) view() (v session.Detail) {
 
 func (s *stage) shows(status, why string) {
 	s.Helper()
-	if v := s.view(); v.Shown != status || v.Reason != why {
-		s.Errorf("the session is shown as %s (%s), want %s (%s)", v.Shown, v.Reason, status, why)
+	if v := s.view(); v.Status != status || v.Reason != why {
+		s.Errorf("the session is shown as %s (%s), want %s (%s)", v.Status, v.Reason, status, why)
 	}
 }
 

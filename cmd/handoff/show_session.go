@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 )
 
 func printSession(a *cli.App, v workspace.SessionDetail) {
-	status := v.Shown
+	status := v.Status
 	if v.Reason != "" {
 		status += " (" + v.Reason + ")"
 	}
@@ -21,11 +22,18 @@ func printSession(a *cli.App, v workspace.SessionDetail) {
 		{"id", v.ID}, {"name", v.LongName}, {"status", status}, {"agent", v.Agent.Name}, {"bundle", v.Agent.Bundle},
 		{"workflow", v.Workflow.Name}, {"description", v.Workflow.Description}, {"user", v.User}, {"parent", v.Parent},
 		{"started", cli.Stamp(v.OpenedAt)}, {"ended", ended}, {"folder", v.Folder}, {"tags", strings.Join(v.Tags, " ")},
-		{"builds on", strings.Join(v.Links, " ")}, {"summary", v.Summary},
+		{"summary", v.Summary},
 	} {
 		if line[1] != "" {
 			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], cli.OneLine(line[1]))
 		}
+	}
+	for _, r := range v.Related {
+		label := "builds on"
+		if r.Link == "into" {
+			label = "built on by"
+		}
+		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", label, cli.OneLine(r.ID), cli.OneLine(cmp.Or(r.Name, "(not recorded here)")))
 	}
 	for _, uri := range v.Threads {
 		fmt.Fprintf(a.Out, "%-11s  %s\n", "thread", cli.OneLine(threadCommandLine(uri)))
@@ -36,11 +44,12 @@ func printSession(a *cli.App, v workspace.SessionDetail) {
 	for _, o := range v.Outputs {
 		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", o.Type, cli.OneLine(o.File), cli.OneLine(o.Description))
 	}
+	for _, o := range v.Others {
+		fmt.Fprintf(a.Out, "%-11s  %s  channel=%s id=%s\n", "published", cli.OneLine(o.Path), o.Channel, o.ID)
+	}
 	for _, e := range v.Files {
-		mark := ""
-		if e.Internal {
-			mark = "  (internal)"
+		if !e.Internal { // the JSON has these, too
+			fmt.Fprintf(a.Out, "%-11s  %s  %s\n", e.Type, cli.OneLine(e.Path), cli.Size(e.Size))
 		}
-		fmt.Fprintf(a.Out, "%-11s  %s  %s%s\n", e.Type, cli.OneLine(e.Path), cli.Size(e.Size), mark)
 	}
 }

@@ -50,6 +50,8 @@ func selectsSession(q handoff.SessionQuery, s *handoff.Session) bool {
 		q.User != "" && q.User != s.User,
 		q.Tag != "" && !slices.Contains(s.Tags, q.Tag),
 		q.Parent != "" && q.Parent != s.Parent,
+		!strings.HasPrefix(s.ID, q.IDPrefix),
+		q.LinksTo != "" && !slices.Contains(s.Links, q.LinksTo),
 		q.BootID != "" && (s.Status != handoff.Running || q.BootID != s.Process.BootID),
 		s.Parent != "" && !q.IncludeRuns && q.Parent == "",
 		s.Archived && !q.IncludeArchived,

@@ -29,6 +29,8 @@ type Options struct {
 	User     string         // by default the bundle's user_name, then DefaultUser
 	Inputs   map[string]any // the workflow's inputs, with those of its file
 
+	Links []string // the sessions that it builds on
+
 	AgentFile    string // a file that names the agent: its title and bundle too
 	WorkflowFile string // a workflow.yaml
 	ConfigFile   string // the bundle's config.yaml
@@ -98,6 +100,12 @@ func (l Launcher) Open(ctx context.Context, o Options) (Opened, error) {
 	}
 	if o.Parent == "" {
 		top = s
+	}
+	for _, to := range o.Links {
+		more, err := l.Sessions.Link(ctx, s.ID, to)
+		if warnings = append(warnings, more...); err != nil {
+			warnings = append(warnings, err.Error()) // the session is open
+		}
 	}
 	return l.opened(s, top, variables, warnings), nil
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,9 +34,11 @@ var Types = []string{"document", "data", "report", "artifact"}
 
 // Add publishes a file in the session's folder as an artifact of the session,
 // with p as its producer, and renders the manifest. Nothing is written if the
-// file is outside the folder or is a link that leaves it.
+// file is outside the folder or is a link that leaves it, or if it was added
+// already and neither the file nor its description changed.
 //
-// Error kinds: Invalid, and those of Hub.Publish.
+// Error kinds: Invalid, Conflict (the file was added by another agent and
+// changed since), and those of Hub.Publish.
 func (ss *Sessions) Add(ctx context.Context, id string, p handoff.Producer, o Addition) (handoff.Published, error) {
 	if !slices.Contains(Types, o.Type) {
 		return handoff.Published{}, newError("add output", o.File, handoff.Invalid, fmt.Sprintf("invalid type %q", o.Type), handoff.Advice("use one of "+strings.Join(Types, ", ")))
@@ -64,6 +67,9 @@ func (ss *Sessions) Add(ctx context.Context, id string, p handoff.Producer, o Ad
 		Key: o.Key, Replaces: o.Replaces, Parents: o.Parents, Tags: o.Tags,
 	}
 	ss.setPath(&d, top, path.Join(s.Folder, o.File))
+	if known, ok, err := ss.added(ctx, top, p, d); err != nil || ok {
+		return known, err
+	}
 	done, err := ss.hub.As(p).Publish(ctx, d)
 	if err != nil {
 		return done, err
@@ -73,6 +79,33 @@ func (ss *Sessions) Add(ctx context.Context, id string, p handoff.Producer, o Ad
 		done.Warnings = append(done.Warnings, err.Error())
 	}
 	return done, nil
+}
+
+// added returns the artifact that a session has for the file of a draft, if
+// nothing changed. Without the intent to replace it, a file that another agent
+// added and that has changed is an error: that agent's output is lost.
+func (ss *Sessions) added(ctx context.Context, top handoff.Session, p handoff.Producer, d handoff.Draft) (known handoff.Published, ok bool, err error) {
+	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{Paths: []string{d.Path}, Producer: map[string]string{"session": top.ID}})
+	if err != nil || d.Key != "" || len(d.Replaces) > 0 {
+		return known, false, err
+	}
+	for _, a := range page.Artifacts {
+		if a.Root != d.Root {
+			continue
+		}
+		if a, err = ss.hub.Artifact(ctx, a.ID); err != nil { // which compares the file
+			return known, false, err
+		}
+		if a.Target == handoff.Modified && a.Producer.Agent != p.Agent {
+			return known, false, newError("add output", d.Path, handoff.Conflict, fmt.Sprintf("agent %s added this file as %s, and it has changed since", a.Producer.Agent, a.ID),
+				handoff.Advice("write the file in the folder of your run, HANDOFF_RUN_DIR, or name "+a.ID+" as replaced"))
+		}
+		same := a.Kind == d.Kind && a.Channel == d.Channel && a.Title == d.Title && a.Summary == d.Summary && slices.Equal(a.Tags, d.Tags) && slices.Equal(a.Parents, d.Parents)
+		if same && a.Target == handoff.Available {
+			return handoff.Published{Artifact: a, Existing: true}, true, nil
+		}
+	}
+	return known, false, nil
 }
 
 // setPath sets the path of a draft's file, which is given relative to
@@ -88,11 +121,34 @@ func (ss *Sessions) setPath(d *handoff.Draft, top handoff.Session, file string) 
 	d.Path = strings.TrimPrefix(file, top.Folder+"/")
 }
 
-// Locate returns the path of a file relative to a session's folder. A file that
+// Locate returns the path of a file that a caller in dir names, relative to the
+// folder of a session, and the agent that adds it: by default the session's. In a
+// run of the session, a relative name is first looked up in the run's folder.
+// Error kind: NotFound.
+func (ss *Sessions) Locate(ctx context.Context, id string, p handoff.Producer, dir, file string) (name, agent string, err error) {
+	s, err := ss.Session(ctx, id)
+	if err != nil {
+		return "", "", err
+	}
+	agent = cmp.Or(p.Agent, s.Agent.Name)
+	name = locate(ss.absolute(s), dir, file)
+	run, err := ss.Session(ctx, p.RunID)
+	if err != nil || !strings.HasPrefix(run.Folder, s.Folder+"/") || filepath.IsAbs(file) || name != path.Clean(filepath.ToSlash(file)) {
+		return name, agent, nil
+	}
+	if own := path.Join(run.Folder, name); name != "" && filepath.IsLocal(name) {
+		if _, err := ss.Files.Stat(filepath.FromSlash(own)); err == nil {
+			name = strings.TrimPrefix(own, s.Folder+"/")
+		}
+	}
+	return name, agent, nil
+}
+
+// locate returns the path of a file relative to a session's folder. A file that
 // is inside the folder when its name is resolved against dir is that file; any
 // other relative name is taken as relative to the folder. An absolute name
 // outside the folder is returned as it is, and Add rejects it.
-func Locate(folder, dir, file string) string {
+func locate(folder, dir, file string) string {
 	full := file
 	if !filepath.IsAbs(file) {
 		full = filepath.Join(dir, file)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -14,6 +15,7 @@ import (
 func Delivered(s handoff.Session, artifacts []handoff.Artifact, name string) bool {
 	for _, a := range artifacts {
 		file, _ := inFolder(s, a)
+		file = strings.TrimPrefix(file, upToSession)
 		empty := a.SizeBytes != nil && *a.SizeBytes == 0
 		if a.Status == handoff.Active && !empty && (a.Name == name || file == name || a.Root == "" && a.Path == name) {
 			return true
@@ -32,6 +34,9 @@ func DeliverHint(s, top handoff.Session, folder, dir, name string) handoff.Hint 
 	}
 	if filepath.IsLocal(name) && isFile(filepath.Join(folder, name)) {
 		return handoff.Suggest("", handoff.ActionAdd, name, guessType(name), s.ID)
+	}
+	if above := filepath.Join(folder, upToSession, name); s.Parent != "" && filepath.IsLocal(name) && isFile(above) {
+		return handoff.Suggest("", handoff.ActionAdd, name, guessType(name), top.ID)
 	}
 	file, given := "FILE", name
 	if !filepath.IsAbs(given) {

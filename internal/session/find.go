@@ -20,32 +20,60 @@ import (
 type Query struct {
 	handoff.SessionQuery
 	OutputType string // one of Types: sessions with an active output of this type
+	Outputs    bool   // return the outputs of each session
 
 	Observer Observer
 	Now      time.Time
 }
 
-// A View is a session with the values that are computed for its reader.
+// A View is a session as its reader sees it: with the status that StatusAt
+// returns, and the names of that time. Its processes are those of a session that
+// is running.
 type View struct {
 	handoff.Session
-	Shown       string `json:"shown"` // the status that StatusAt returns
-	DisplayName string `json:"displayName"`
-	LongName    string `json:"longName"`
+	DisplayName      string   `json:"displayName"`
+	DisplayTimestamp string   `json:"displayTimestamp,omitempty"` // its start, as in the display name
+	LongName         string   `json:"longName"`
+	Outputs          []Output `json:"outputs,omitzero"` // if the query asked for them
 }
 
 func newView(s handoff.Session, o Observer, now, lastActivity time.Time) View {
 	v := View{Session: s}
-	v.Shown, v.Reason = StatusAt(s, o, now, lastActivity)
-	v.DisplayName, v.LongName = Name(s, v.Shown, now), LongName(s, v.Shown, now)
+	if v.Status, v.Reason = StatusAt(s, o, now, lastActivity); v.Status != handoff.Running {
+		v.Process, v.Child = handoff.Process{}, handoff.Process{}
+	}
+	v.DisplayName, v.LongName = Name(s, v.Status, now), LongName(s, v.Status, now)
+	if !s.OpenedAt.IsZero() {
+		v.DisplayTimestamp = timestamp(s.OpenedAt, now)
+	}
 	return v
 }
 
-// A Detail is a session with its outputs, threads and files.
+// A Detail is a session with its outputs, artifacts, threads and files, and the
+// sessions that it builds on or that build on it.
 type Detail struct {
 	View
-	Outputs []Output `json:"outputs"`
-	Threads []string `json:"threads,omitempty"` // URIs of the conversations of those who opened it or published in it
-	Files   []Entry  `json:"files,omitempty"`   // the result of List, if requested
+	Others  []Other   `json:"artifacts,omitempty"`
+	Related []Related `json:"related,omitempty"`
+	Threads []string  `json:"threads,omitempty"` // URIs of the conversations of those who opened it or published in it
+	Files   []Entry   `json:"files,omitempty"`   // the result of List, if requested
+}
+
+// An Other is an active artifact of a session that is not one of its outputs: it
+// was published outside the session's folder.
+type Other struct {
+	ID      string `json:"id"`
+	Channel string `json:"channel"`
+	Path    string `json:"path"`
+	Title   string `json:"title,omitempty"`
+}
+
+// Related is a session that another one links to, or that links to it.
+type Related struct {
+	ID     string `json:"id"`
+	Link   string `json:"link"`           // from: the session builds on it; into: it builds on the session
+	Name   string `json:"name,omitempty"` // "" if it is not recorded here
+	Status string `json:"status,omitempty"`
 }
 
 // Detail returns a session with its outputs and threads, at the time now. Error
@@ -54,6 +82,16 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 	s, artifacts, err := ss.Read(ctx, id)
 	if err != nil {
 		return Detail{}, err
+	}
+	related, err := ss.related(ctx, s, o, now)
+	if err != nil {
+		return Detail{}, err
+	}
+	var others []Other
+	for _, a := range bySeq(artifacts) {
+		if _, inside := inFolder(s, a); !inside && a.Status == handoff.Active {
+			others = append(others, Other{a.ID, a.Channel, a.Path, a.Title})
+		}
 	}
 	var lastActivity time.Time
 	var threads []string
@@ -69,7 +107,35 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 			lastActivity = a.CreatedAt
 		}
 	}
-	return Detail{View: newView(s, o, now, lastActivity), Outputs: Outputs(s, artifacts), Threads: threads}, nil
+	d := Detail{View: newView(s, o, now, lastActivity), Others: others, Related: related, Threads: threads}
+	d.Outputs = Outputs(s, artifacts)
+	return d, nil
+}
+
+// related returns the sessions that a session builds on, and those that build on
+// it.
+func (ss *Sessions) related(ctx context.Context, s handoff.Session, o Observer, now time.Time) ([]Related, error) {
+	var list []Related
+	add := func(s handoff.Session, link string) {
+		v := newView(s, o, now, time.Time{})
+		list = append(list, Related{s.ID, link, v.LongName, v.Status})
+	}
+	for _, id := range s.Links {
+		to, err := ss.Session(ctx, id)
+		switch {
+		case err == nil:
+			add(to, "from")
+		case errors.Is(err, handoff.NotFound):
+			list = append(list, Related{ID: id, Link: "from"})
+		default:
+			return nil, err
+		}
+	}
+	page, err := ss.hub.Sessions(ctx, handoff.SessionQuery{LinksTo: s.ID, IncludeRuns: true, IncludeArchived: true})
+	for _, from := range slices.Backward(page.Sessions) {
+		add(from, "into")
+	}
+	return list, err
 }
 
 // A Page is one page of a list of sessions, newest first.
@@ -120,6 +186,16 @@ func Find(ctx context.Context, reader handoff.Reader, q Query) (Page, error) {
 		page.Sessions = page.Sessions[:q.Limit]
 		page.Cursor = page.Sessions[q.Limit-1].Order().Cursor()
 	}
+	for i, v := range page.Sessions {
+		if !q.Outputs {
+			break
+		}
+		artifacts, err := read(ctx, reader, v.Session)
+		if err != nil {
+			return Page{}, err
+		}
+		page.Sessions[i].Outputs = Outputs(v.Session, artifacts)
+	}
 	return page, nil
 }
 
@@ -141,7 +217,7 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 		}
 		for _, s := range found.Sessions {
 			v := newView(s, q.Observer, q.Now, time.Time{})
-			if q.Status != "" && v.Shown != q.Status {
+			if q.Status != "" && v.Status != q.Status {
 				continue
 			}
 			into.Sessions = append(into.Sessions, v)
@@ -175,9 +251,9 @@ func WorkflowPattern(text string) (*regexp.Regexp, error) {
 }
 
 // LatestOutput returns the newest active output of a type, from the newest
-// completed session that has one. The session is of the given agent and its
+// completed session or run that has one. It is of the given agent and its
 // workflow's name matches. An empty agent or type and a nil workflow match
-// all. Error kinds: Invalid (the type), NotFound.
+// all. Error kinds: Invalid (the type), NotFound (it names the outputs there are).
 func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, workflow *regexp.Regexp, outputType string) (handoff.Artifact, error) {
 	if err := checkOneOf("type", outputType, Types); err != nil {
 		return handoff.Artifact{}, err
@@ -186,8 +262,6 @@ func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, work
 	if workflow != nil {
 		subject = agent + " " + workflow.String() + " " + outputType
 	}
-	none := newError("find output", subject, handoff.NotFound, "no completed session has such an output",
-		handoff.Suggest("list the sessions and their status", handoff.ActionSessions))
 	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, IncludeRuns: true, HasKind: hasType(outputType), Limit: 16}
 	for {
 		sessions, err := reader.Sessions(ctx, q)
@@ -201,27 +275,57 @@ func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, work
 			}
 		}
 		if q.Cursor = sessions.Cursor; q.Cursor == "" {
-			return handoff.Artifact{}, none
+			return handoff.Artifact{}, noOutput(ctx, reader, agent, workflow, subject)
 		}
 	}
 }
 
 // latestOf returns the newest active output of a type in a session.
 func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, outputType string) (handoff.Artifact, bool, error) {
-	field := "session"
-	if s.Parent != "" {
-		field = "run"
-	}
-	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{field: s.ID}})
-	if err != nil {
-		return handoff.Artifact{}, false, err
-	}
-	for _, a := range page.Artifacts {
-		if _, inside := inFolder(s, a); inside && hasType(outputType)(a.Kind) && a.Target != handoff.Missing {
-			return a, true, nil
+	artifacts, err := read(ctx, reader, s)
+	for _, a := range artifacts {
+		if _, inside := inFolder(s, a); inside && a.Status == handoff.Active && hasType(outputType)(a.Kind) && a.Target != handoff.Missing {
+			return a, true, err
 		}
 	}
-	return handoff.Artifact{}, false, nil
+	return handoff.Artifact{}, false, err
+}
+
+// noOutput is the error of LatestOutput. It names what the newest sessions of the
+// agent have instead.
+func noOutput(ctx context.Context, reader handoff.Reader, agent string, workflow *regexp.Regexp, subject string) error {
+	const shown = 5
+	reason, hint := "no completed session has such an output", handoff.Suggest("list the sessions and their status", handoff.ActionSessions)
+	page, err := reader.Sessions(ctx, handoff.SessionQuery{Agent: agent, Workflow: workflow, IncludeRuns: true, Limit: shown})
+	if err != nil {
+		return err
+	}
+	var there []string
+	for _, s := range page.Sessions {
+		artifacts, err := read(ctx, reader, s)
+		if err != nil {
+			return err
+		}
+		for _, o := range Outputs(s, artifacts) {
+			what := o.Type
+			if s.Status != Completed {
+				what += ", " + s.Status
+			}
+			if len(there) < shown {
+				there = append(there, fmt.Sprintf("%s (%s)", o.File, what))
+			}
+		}
+	}
+	switch {
+	case len(there) > 0:
+		reason += "; there are " + strings.Join(there, ", ")
+	case len(page.Sessions) > 0:
+		reason += "; the newest session is " + page.Sessions[0].Status + " and has no outputs"
+	}
+	if agent != "" && len(page.Sessions) > 0 {
+		hint = handoff.Suggest("list the sessions of "+agent, handoff.ActionSessionsOf, agent)
+	}
+	return newError("find output", subject, handoff.NotFound, reason, hint)
 }
 
 // An Entry is one file or directory of a session's folder.

@@ -118,20 +118,35 @@ func Outputs(s handoff.Session, artifacts []handoff.Artifact) []Output {
 	return outputs
 }
 
+// upToSession leads from the folder of a run to that of its session.
+const upToSession = "../../"
+
 // inFolder returns the path of an artifact relative to its session's folder, if
-// it is in the folder.
+// it is in the folder. What a run published is also inside if it is in the folder
+// of the run's session: agents write to the folder that their environment names.
 func inFolder(s handoff.Session, a handoff.Artifact) (file string, inside bool) {
-	folder := s.Folder
+	session, run := s.Folder, ""
+	if s.Parent != "" {
+		session = path.Dir(path.Dir(s.Folder))
+		run = strings.TrimPrefix(s.Folder, session+"/") // artifacts/RUN
+	}
 	switch {
-	case folder == "" || a.Root != "" && a.Root != handoff.SessionRoot:
+	case s.Folder == "" || a.Root != "" && a.Root != handoff.SessionRoot:
 		return "", false
 	case a.Root == "":
-	case s.Parent == "":
-		return a.Path, true
+		if file, inside = strings.CutPrefix(a.Path, session+"/"); !inside {
+			return "", false
+		}
 	default:
-		folder = path.Join(path.Base(path.Dir(folder)), path.Base(folder)) // artifacts/RUN
+		file = a.Path
 	}
-	return strings.CutPrefix(a.Path, folder+"/")
+	if own, ok := strings.CutPrefix(file, run+"/"); ok && run != "" {
+		return own, true
+	}
+	if run != "" {
+		file = upToSession + file
+	}
+	return file, true
 }
 
 func bySeq(artifacts []handoff.Artifact) []handoff.Artifact {

@@ -119,12 +119,17 @@ func (ss *Sessions) Read(ctx context.Context, id string) (handoff.Session, []han
 	if err != nil {
 		return s, nil, err
 	}
+	artifacts, err := read(ctx, ss.hub, s)
+	return s, artifacts, err
+}
+
+func read(ctx context.Context, reader handoff.Reader, s handoff.Session) ([]handoff.Artifact, error) {
 	field := "session"
 	if s.Parent != "" {
 		field = "run"
 	}
-	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{field: id}, IncludeInactive: true})
-	return s, page.Artifacts, err
+	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{field: s.ID}, IncludeInactive: true})
+	return page.Artifacts, err
 }
 
 // replaceManifest replaces the manifest unless it has the given content.

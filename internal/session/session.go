@@ -89,9 +89,9 @@ var uuidV4 = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 })
 
-// isID reports whether s has the form of a session ID: a version 4 UUID in
+// IsID reports whether s has the form of a session ID: a version 4 UUID in
 // lower case.
-func isID(s string) bool { return uuidV4().MatchString(s) }
+func IsID(s string) bool { return uuidV4().MatchString(s) }
 
 // NewID returns a new session ID, a version 4 UUID (RFC 9562).
 func NewID(random io.Reader) (string, error) {
@@ -165,7 +165,7 @@ func (ss *Sessions) complete(ctx context.Context, o *Opening) (err error) {
 			return err
 		}
 		o.Agent.Name, o.Workflow.Name = cmp.Or(o.Agent.Name, parent.Agent.Name), cmp.Or(o.Workflow.Name, parent.Workflow.Name)
-	} else if !isID(o.ID) {
+	} else if !IsID(o.ID) {
 		return newError("open session", o.ID, handoff.Invalid, "not a lower-case version 4 UUID", handoff.Advice("omit the ID to generate a new one"))
 	}
 	if o.Agent.Name == "" || o.Workflow.Name == "" {
@@ -219,16 +219,18 @@ func (ss *Sessions) Note(ctx context.Context, n handoff.SessionNoted) ([]string,
 	return ss.record(ctx, n.SessionID, &n)
 }
 
-// Link records that a session builds on another one, which need not be in this
-// log. Error kinds: Invalid (a session and itself), NotFound.
+// Link records that a session builds on another one. One with a valid ID need not
+// be in this log, which causes a warning. Error kinds: Invalid (a session and itself), NotFound.
 func (ss *Sessions) Link(ctx context.Context, id, to string) ([]string, error) {
 	if id == to {
 		return nil, newError("link session", id, handoff.Invalid, "a session cannot build on itself", handoff.Advice("name the session that it builds on"))
 	}
-	if !isID(to) {
-		if _, err := ss.Session(ctx, to); err != nil {
-			return nil, err
-		}
+	var warnings []string
+	switch _, err := ss.Session(ctx, to); {
+	case errors.Is(err, handoff.NotFound) && IsID(to):
+		warnings = append(warnings, "session "+to+" is not recorded here")
+	case err != nil:
+		return nil, err
 	}
 	s, err := ss.Session(ctx, id)
 	if err != nil {
@@ -239,7 +241,8 @@ func (ss *Sessions) Link(ctx context.Context, id, to string) ([]string, error) {
 			return nil, nil
 		}
 	}
-	return ss.record(ctx, id, &handoff.SessionLinked{SessionID: id, To: to})
+	more, err := ss.record(ctx, id, &handoff.SessionLinked{SessionID: id, To: to})
+	return append(warnings, more...), err
 }
 
 // Top returns the session that contains a run, at any depth. A session that is

@@ -296,6 +296,11 @@ func (k *keeper) writeSession(s *handoff.Session) error {
 			return err
 		}
 	}
+	for _, target := range s.Links { // links are never removed
+		if err := k.exec(`INSERT OR IGNORE INTO session_links (target, id) VALUES (?, ?)`, target, s.ID); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -210,7 +210,6 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	if a != nil && a.Published != nil {
 		return w.and("a.id = ?", q.IDPrefix), nil
 	}
-	const last = "\xff" // sorts after every character
 	return w.and("a.id >= ? AND a.id < ?", q.IDPrefix, q.IDPrefix+last), nil
 }
 
@@ -447,14 +446,23 @@ func (s *store) fitting(query string, fits func(string) bool) (string, error) {
 	return encode(words)
 }
 
+// last sorts after every character.
+const last = "\xff"
+
 func selectsSessions(q handoff.SessionQuery, after handoff.SessionOrder) clause {
 	w := clause{from: "sessions a"}.also("a.opened > 0").equal("status", q.Status).equal("parent", q.Parent).
 		equal("agent", q.Agent).equal("user", q.User).equal("boot", q.BootID)
 	if q.Parent == "" && !q.IncludeRuns {
 		w = w.and("a.parent = ''")
 	}
+	if q.IDPrefix != "" {
+		w = w.and("a.id >= ? AND a.id < ?", q.IDPrefix, q.IDPrefix+last)
+	}
 	if q.Tag != "" {
 		w = w.and("a.id IN (SELECT id FROM session_tags WHERE tag = ?)", q.Tag)
+	}
+	if q.LinksTo != "" {
+		w = w.and("a.id IN (SELECT id FROM session_links WHERE target = ?)", q.LinksTo)
 	}
 	if !q.IncludeArchived {
 		w = w.and("a.archived = 0")

@@ -28,6 +28,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionThreadHead: "thread % -I --json",
 	handoff.ActionSubagents:  "thread % --list",
 	handoff.ActionSessions:   "session find",
+	handoff.ActionSessionsOf: "session find --agent %",
 	handoff.ActionOpen:       "session open --agent NAME --workflow NAME",
 	handoff.ActionClose:      "session close --session % --status %",
 	handoff.ActionAdd:        "session add % --type % --session %",

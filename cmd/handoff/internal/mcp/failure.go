@@ -48,6 +48,7 @@ var toolCalls = map[handoff.Action]string{
 	handoff.ActionThreadHead: "thread_read with uri: %, view: head",
 	handoff.ActionSubagents:  "thread_read with uri: %, view: agents",
 	handoff.ActionSessions:   "session_find",
+	handoff.ActionSessionsOf: "session_find with agent: %",
 	handoff.ActionAdd:        "session_add_output with file: %, type: %, session: %",
 	handoff.ActionNext:       "stage_next with issue: %",
 	handoff.ActionSubmit:     "stage_put with issue: %, stage: %, path: %",

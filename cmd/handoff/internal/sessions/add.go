@@ -1,6 +1,8 @@
 package sessions
 
 import (
+	"fmt"
+
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -12,10 +14,15 @@ func addCommand(a *cli.App) *cobra.Command {
 	var who cli.Identity
 	c := &cobra.Command{
 		Use:   "add FILE --type document|data|report|artifact",
-		Short: "Register a file of the session's folder as an output",
-		Long: `Add publishes a file of the session's folder as an artifact of the session and
-lists it in the manifest. FILE is relative to the current directory if that is
-in the folder, otherwise to the folder.`,
+		Short: "Publish a file of the session's folder as an output with a type",
+		Long: `Add is handoff publish for a file in the session's folder, with a type: the file
+is an artifact, and the manifest lists it among the outputs. FILE is relative to
+the current directory if that is in the folder, otherwise to the folder of the
+run, then of the session.
+
+A file that was added before and has not changed is not added again. A file that
+another agent added and that has changed since is refused, unless --replaces
+names its artifact.`,
 		Example: "  handoff session add requirements.md --type document",
 		Args:    cli.Exactly(1, "one file"),
 	}
@@ -45,7 +52,11 @@ in the folder, otherwise to the folder.`,
 				return err
 			}
 			a.Warnings(done.Warnings)
-			a.PrintEvent(done.Artifact)
+			if done.Existing {
+				fmt.Fprintln(a.Err, "unchanged; nothing was added")
+			} else {
+				a.PrintEvent(done.Artifact)
+			}
 			return a.Published(done, done.ID)
 		})
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 var sessionColumns = []cli.Column{
-	{Name: "id"}, {Name: "status"}, {Name: "agent", Rank: 2}, {Name: "workflow", Rank: 3}, {Name: "name", Rank: 1, Text: true}, {Name: "age", Rank: 4},
+	{Name: "id"}, {Name: "status"}, {Name: "agent", Rank: 2}, {Name: "workflow", Rank: 3}, {Name: "name", Rank: 1, Text: true},
+	{Name: "outputs", Rank: 5, Text: true}, {Name: "age", Rank: 4},
 }
 
 func findCommand(a *cli.App) *cobra.Command {
@@ -17,7 +18,9 @@ func findCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "find",
 		Short: "List sessions, newest first",
-		Long:  `Find lists the sessions that match every filter, newest first.`,
+		Long: `Find lists the sessions that match every filter. The one that started last comes
+first. Runs inside sessions are included with --agent, --workflow, --output-type
+or --runs.`,
 		Example: "  handoff session find --agent casey --workflow '^deep-dive-' --status completed\n" +
 			"  handoff session find --since 7d --output-type document --limit 1 --json",
 		Args: cli.Exactly(0, ""),
@@ -39,6 +42,7 @@ func findCommand(a *cli.App) *cobra.Command {
 	completed(c, "status", workspace.SessionStatuses()...)
 	completed(c, "output-type", workspace.OutputTypes()...)
 	c.RunE = func(c *cobra.Command, args []string) error {
+		f.WithOutputs = true
 		return a.Reading(func(w *workspace.Workspace) error {
 			page, err := w.FindSessions(c.Context(), f)
 			if err != nil {
@@ -49,7 +53,7 @@ func findCommand(a *cli.App) *cobra.Command {
 			}
 			rows := make([][]string, len(page.Sessions))
 			for i, s := range page.Sessions {
-				rows[i] = []string{s.ID, s.Shown, s.Agent.Name, s.Workflow.Name, s.DisplayName, a.Age(s.OpenedAt)}
+				rows[i] = []string{s.ID, s.Status, s.Agent.Name, s.Workflow.Name, s.DisplayName, outputs(s), a.Age(s.OpenedAt)}
 			}
 			if err := table.Print(sessionColumns, rows); err != nil {
 				return err
@@ -61,4 +65,16 @@ func findCommand(a *cli.App) *cobra.Command {
 		})
 	}
 	return c
+}
+
+// outputs names the first output of a session and counts the others.
+func outputs(s workspace.SessionView) string {
+	switch n := len(s.Outputs); n {
+	case 0:
+		return ""
+	case 1:
+		return s.Outputs[0].File
+	default:
+		return fmt.Sprintf("%s +%d", s.Outputs[0].File, n-1)
+	}
 }

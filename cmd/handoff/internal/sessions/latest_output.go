@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -10,18 +11,19 @@ import (
 
 func latestCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "latest-output AGENT WORKFLOW-REGEXP TYPE",
+		Use:   "latest-output AGENT WORKFLOW-REGEXP [TYPE]",
 		Short: "Print the path of an agent's newest completed output",
-		Long: `Latest-output prints the absolute path of the newest output of a type. It is
-taken from the newest completed session of the agent whose workflow name matches
-and which has such an output. The exit code is 3 if there is none.`,
+		Long: `Latest-output prints the absolute path of the newest output of a type, by
+default of any. It is taken from the newest completed session or run of the
+agent whose workflow name matches and which has such an output. The exit code is
+3 if there is none; the error names the outputs that there are.`,
 		Example: "  handoff session latest-output casey '^deep-dive-' document",
-		Args:    cli.Exactly(3, "an agent, a regular expression and a type"),
+		Args:    cli.Between(2, 3, "an agent, a regular expression and possibly a type"),
 	}
 	a.JSONFlag(c, "print the artifact as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
-			output, file, err := w.LatestOutput(c.Context(), args[0], args[1], args[2])
+			output, file, err := w.LatestOutput(c.Context(), args[0], args[1], strings.Join(args[2:], ""))
 			if err != nil {
 				return err
 			}

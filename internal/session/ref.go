@@ -1,0 +1,88 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// The length of the shortest prefix of an ID that is a ref, and the number of
+// candidates that an error lists.
+const (
+	minPrefix  = 6
+	candidates = 5
+)
+
+// Resolve returns the session or run that a ref names: its ID, a prefix of its ID
+// of at least six characters, or the path of its folder, absolute or relative to
+// dir. Error kinds: NotFound, Conflict (several match; the hint lists them).
+func (ss *Sessions) Resolve(ctx context.Context, ref, dir string) (handoff.Session, error) {
+	s, err := ss.Session(ctx, ref)
+	if err == nil || !errors.Is(err, handoff.NotFound) {
+		return s, err
+	}
+	if len(ref) >= minPrefix {
+		page, err := ss.hub.Sessions(ctx, handoff.SessionQuery{IDPrefix: ref, IncludeRuns: true, IncludeArchived: true, Limit: candidates + 1})
+		switch {
+		case err != nil:
+			return handoff.Session{}, err
+		case len(page.Sessions) == 1:
+			return page.Sessions[0], nil
+		case len(page.Sessions) > 1:
+			return handoff.Session{}, ambiguous(ref, page.Sessions)
+		}
+	}
+	if s, ok, err := ss.inFolder(ctx, ref, dir); ok || err != nil {
+		return s, err
+	}
+	return handoff.Session{}, newError("find session", ref, handoff.NotFound, "no such session", handoff.Suggest("list the sessions", handoff.ActionSessions))
+}
+
+// inFolder returns the session whose folder a path names.
+func (ss *Sessions) inFolder(ctx context.Context, name, dir string) (handoff.Session, bool, error) {
+	if name == "" || strings.ContainsRune(name, 0) {
+		return handoff.Session{}, false, nil
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		name = real
+	}
+	rel, err := filepath.Rel(ss.Files.Name(), name)
+	if err != nil || !filepath.IsLocal(rel) {
+		return handoff.Session{}, false, nil
+	}
+	folder := filepath.ToSlash(rel)
+	if s, err := ss.Session(ctx, path.Base(folder)); err == nil && s.Folder == folder {
+		return s, true, nil
+	}
+	if info, err := ss.Files.Stat(rel); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return handoff.Session{}, false, nil
+	}
+	page, err := ss.hub.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true}) // the ID need not be the folder's name
+	for _, s := range page.Sessions {
+		if s.Folder == folder {
+			return s, true, err
+		}
+	}
+	return handoff.Session{}, false, err
+}
+
+func ambiguous(ref string, list []handoff.Session) error {
+	count := fmt.Sprint(len(list))
+	if len(list) > candidates {
+		count = fmt.Sprintf("more than %d", candidates)
+	}
+	var matches []string
+	for _, s := range list[:min(len(list), candidates)] {
+		matches = append(matches, fmt.Sprintf("%s (%s: %s, %s)", s.ID, s.Agent.Name, s.Workflow.Name, formatTime(s.OpenedAt)))
+	}
+	return newError("find session", ref, handoff.Conflict, "ambiguous ID: "+count+" sessions match", handoff.Advice("use one of these IDs: "+strings.Join(matches, "; ")))
+}
