@@ -30,6 +30,7 @@ var layers = map[string]int{
 	"internal/durable":    0,
 	"internal/plainfile":  0,
 	"internal/nearest":    0,
+	"internal/printable":  0,
 
 	".": 1,
 
@@ -46,7 +47,6 @@ var layers = map[string]int{
 	"internal/filelog":         3,
 	"internal/launch":          3,
 	"internal/sqlindex":        3,
-	"internal/hook":            3,
 	"thread/*":                 3,
 	"internal/pipeline/gate":   3,
 	"internal/pipeline/folder": 3,

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/printable"
 )
 
 // A Graph is a set of artifacts or sessions and the links between them.
@@ -43,7 +43,7 @@ func current(n Node) bool { return n.Status == string(handoff.Active) || n.Statu
 // node to the newer one.
 func (g Graph) DOT() string {
 	quote := func(s string) string {
-		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(printable(s)) + `"`
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(printable.Line(s)) + `"`
 	}
 	var b strings.Builder
 	b.WriteString("digraph lineage {\n  rankdir=LR;\n  node [shape=box];\n")
@@ -73,7 +73,7 @@ func (g Graph) Mermaid() string {
 	b.WriteString("flowchart LR\n")
 	for i, n := range g.Nodes {
 		name[n.ID] = fmt.Sprintf("n%d", i)
-		fmt.Fprintf(&b, "  n%d[\"%s\"]\n", i, quote.Replace(printable(n.Label)))
+		fmt.Fprintf(&b, "  n%d[\"%s\"]\n", i, quote.Replace(printable.Line(n.Label)))
 	}
 	for _, e := range g.Edges {
 		arrow := "-->"
@@ -137,9 +137,9 @@ type tree struct {
 // write writes a node after lead, and its branches after indent.
 func (t *tree) write(lead, indent string, to branch) {
 	n := t.g.Nodes[slices.IndexFunc(t.g.Nodes, func(n Node) bool { return n.ID == to.id })]
-	fmt.Fprintf(&t.b, "%s%s%s  %s", lead, to.word, n.ID, printable(n.Label))
+	fmt.Fprintf(&t.b, "%s%s%s  %s", lead, printable.Line(to.word), printable.Line(n.ID), printable.Line(n.Label))
 	if !current(n) {
-		fmt.Fprintf(&t.b, "  (%s)", n.Status)
+		fmt.Fprintf(&t.b, "  (%s)", printable.Line(n.Status))
 	}
 	if t.opened[n.ID] {
 		t.b.WriteString("  …\n")
@@ -159,15 +159,4 @@ func (t *tree) open(id, indent string) {
 			t.write(indent+"└─ ", indent+"   ", to)
 		}
 	}
-}
-
-// printable replaces line breaks, control characters and changes of text
-// direction.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, s)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"unicode"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
@@ -83,5 +84,21 @@ func TestOfSession(t *testing.T) {
 	}
 	if _, err := lineage.OfSession(t.Context(), m, "nowhere"); err == nil {
 		t.Error("OfSession of an unknown session succeeded")
+	}
+}
+
+// TestHostileGraph checks that no text of a record controls the terminal.
+func TestHostileGraph(t *testing.T) {
+	const bad = "x\x1b]52;c;AAAA\x07\u009b2J\u202e"
+	g := lineage.Graph{
+		Nodes: []lineage.Node{{ID: bad, Label: bad, Status: bad}, {ID: "a", Label: "a", Status: "completed"}},
+		Edges: []lineage.Edge{{From: bad, To: "a", Kind: bad}},
+	}
+	for format, text := range map[string]string{"tree": g.Tree(bad), "dot": g.DOT(), "mermaid": g.Mermaid()} {
+		for _, r := range text {
+			if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+				t.Errorf("%s has %U: %q", format, r, text)
+			}
+		}
 	}
 }

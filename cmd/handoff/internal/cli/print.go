@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/lineage"
+	"github.com/agent-handoff/handoff/internal/printable"
 )
 
 // JSON prints the answer of a command as one indented JSON object, or the fields
@@ -146,29 +146,7 @@ func Size(n int64) string {
 
 // OneLine returns s with line breaks, control characters and invisible characters
 // escaped as in Go, so that it is safe to print within a line.
-func OneLine(s string) string {
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, escaped) {
-		return s
-	}
-	var b strings.Builder
-	for i, r := range s {
-		_, size := utf8.DecodeRuneInString(s[i:])
-		if part := s[i : i+size]; escaped(r) || r == utf8.RuneError && size == 1 {
-			part = strconv.QuoteToASCII(part)
-			b.WriteString(part[1 : len(part)-1])
-		} else {
-			b.WriteString(part)
-		}
-	}
-	return b.String()
-}
-
-// escaped reports whether a character would not be seen for what it is. Joiners
-// are needed in many scripts and in emoji.
-func escaped(r rune) bool {
-	const joiner, nonJoiner = '\u200d', '\u200c'
-	return unicode.IsControl(r) || r != joiner && r != nonJoiner && unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
-}
+func OneLine(s string) string { return printable.Line(s) }
 
 // word returns a value of an event line, quoted if it could be taken for several.
 func word(s string) string {

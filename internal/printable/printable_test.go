@@ -1,0 +1,51 @@
+package printable_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/agent-handoff/handoff/internal/printable"
+)
+
+// hostile has a terminal escape, a C1 control, DEL, a change of direction, a line
+// separator and an invisible character outside the first 65,536. The joiner stays.
+const (
+	hostile = "a\x1b]0;t\x07\u009b2J\x7f\u202e\u2028\U000e0001\u200db"
+	escaped = `a\x1b]0;t\a\u009b2J\x7f\u202e\u2028\U000e0001` + "\u200db"
+)
+
+func TestLine(t *testing.T) {
+	for in, want := range map[string]string{"plain ä": "plain ä", "one\ntwo\t" + hostile: `one\ntwo\t` + escaped, "bad \x9b": `bad \x9b`} {
+		if got := printable.Line(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain ä\r\n\ttext\n": "plain ä\r\n\ttext\n",
+		"over\rwritten":       `over\rwritten`,
+		hostile:               escaped,
+		"bad \x9b byte":       `bad \x9b byte`,
+	} {
+		if got := string(printable.Text([]byte(in))); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestJSON checks that the value stays the same.
+func TestJSON(t *testing.T) {
+	b, err := json.MarshalIndent(map[string]string{"k" + hostile: hostile}, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := printable.JSON(b)
+	const text = `a\u001b]0;t\u0007\u009b2J\u007f\u202e\u2028\udb40\udc01` + "\u200db"
+	const want = "{\n\t\"k" + text + `": "` + text + "\"\n}"
+	var back map[string]string
+	if err := json.Unmarshal(got, &back); err != nil || string(got) != want || back["k"+hostile] != hostile {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}
