@@ -8,8 +8,9 @@ import (
 
 // A Report is the result of reading a file with Each.
 type Report struct {
-	Lines    int // number of lines, including blank ones
-	Bad      int // number of malformed lines
+	Lines    int  // number of lines, including blank ones
+	Bad      int  // number of malformed lines
+	Partial  bool // reading failed before the end
 	Warnings []string
 }
 
@@ -55,6 +56,7 @@ func (rd *Reader) Each(ctx context.Context, use func(line Value) (complete bool,
 		warn("skipped %d malformed lines (first: line %d)", r.Bad, first)
 	}
 	if rd.err != nil {
+		r.Partial = true
 		warn("reading stopped after line %d: %v", rd.number, rd.err)
 	}
 	return r, nil

@@ -26,6 +26,12 @@ const (
 	MaxLine = 8 << 20
 )
 
+// byteOrderMark is what some editors write at the start of a file.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// WithoutMark returns b without a byte order mark at its start.
+func WithoutMark(b []byte) []byte { return bytes.TrimPrefix(b, byteOrderMark) }
+
 // A Reader reads lines. Use NewReader to create one.
 type Reader struct {
 	src    io.Reader
@@ -64,6 +70,10 @@ func (rd *Reader) Reset(r io.Reader) { *rd = Reader{src: r, buf: rd.buf} }
 // one. See Torn for a last line without a newline.
 func (rd *Reader) Next() bool {
 	for rd.fill() {
+		if rd.start == 0 && bytes.HasPrefix(rd.line, byteOrderMark) {
+			rd.line = rd.line[len(byteOrderMark):]
+			rd.start = int64(len(byteOrderMark))
+		}
 		line := bytes.TrimSpace(rd.line)
 		rd.start += int64(cap(rd.line) - cap(line))
 		rd.line = line

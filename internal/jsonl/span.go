@@ -30,8 +30,14 @@ func (rd *Reader) Span(part Value) Span {
 }
 
 // Read reads the value at s, into buf if that is large enough. If the source has
-// been truncated, the value is incomplete.
+// been truncated, the value is incomplete. A value that is longer than MaxLine is
+// shortened as by Document.
 func (s Span) Read(src io.ReaderAt, buf []byte) (Value, error) {
+	if s.Len > MaxLine {
+		long := stream{src: io.NewSectionReader(src, s.Offset, int64(s.Len)), buf: make([]byte, chunk), val: buf}
+		v, _, _ := long.value()
+		return v, long.err
+	}
 	if cap(buf) < s.Len {
 		buf = make([]byte, s.Len)
 	}

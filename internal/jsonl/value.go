@@ -128,9 +128,38 @@ func (v Value) Int() int64 {
 	return int64(f)
 }
 
-// Count returns the number v as a count: at least 0, and small enough that the
-// counts of a damaged file can be added without overflow.
-func (v Value) Count() int64 { return min(max(0, v.Int()), 1<<48) }
+// maxCount is small enough that the counts of a damaged file can be added without
+// overflow.
+const maxCount = 1 << 48
+
+// Count returns the number v as a count, from 0 to 1<<48.
+func (v Value) Count() int64 { return min(max(0, v.Int()), maxCount) }
+
+// ValidCounts reports whether Count changes none of the numbers in v, which is a
+// number, or an object or list of numbers. Fractions are valid.
+func (v Value) ValidCounts() bool { return v.validCounts(0) }
+
+func (v Value) validCounts(depth int) bool {
+	const deep = 4 // more than the usage of any tool
+	switch kind := v.Kind(); {
+	case kind == Number:
+		f := v.Float()
+		return f >= 0 && f <= maxCount
+	case kind == Object && depth < deep:
+		for c := v.Members(); c.Next(); {
+			if !c.Value().validCounts(depth + 1) {
+				return false
+			}
+		}
+	case kind == Array && depth < deep:
+		for c := v.Elements(); c.Next(); {
+			if !c.Value().validCounts(depth + 1) {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // Float returns the number v, 0 if v is not a number.
 func (v Value) Float() float64 {
