@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
 // Home returns the Driver.Roots of a tool that keeps its files in dir, relative
@@ -57,12 +60,17 @@ func UnreadableError(name string, err error) error {
 	if known := new(handoff.Error); errors.As(err, &known) {
 		return err
 	}
-	kind := handoff.Unavailable
-	if errors.Is(err, fs.ErrNotExist) {
-		kind = handoff.NotFound
+	if at := new(fs.PathError); errors.As(err, &at) && at.Path == name {
+		err = at.Err
 	}
-	return &handoff.Error{Op: "read thread", Name: name, Kind: kind, Err: err,
-		Hint: handoff.Advice("the tool that wrote it may have moved or locked it")}
+	kind, hint := handoff.Unavailable, "the tool that wrote it may have moved or locked it"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		kind = handoff.NotFound
+	case errors.Is(err, fs.ErrPermission):
+		hint = "check the permissions of the file and its directories"
+	}
+	return &handoff.Error{Op: "read thread", Name: name, Kind: kind, Err: err, Hint: handoff.Advice(hint)}
 }
 
 var errNotRegular = errors.New("not a regular file")
@@ -77,8 +85,18 @@ func IsRegular(dir string, e fs.DirEntry) bool {
 	return e.Type().IsRegular()
 }
 
+// A File is an open transcript. It ends where it ended when it was opened, so that
+// reading ends while the tool is writing.
+type File struct {
+	*io.SectionReader
+	f *os.File
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.f.Close() }
+
 // OpenFile opens a regular file for reading. The error is an UnreadableError.
-func OpenFile(path string) (*os.File, error) {
+func OpenFile(path string) (*File, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
 		err = errNotRegular
@@ -87,18 +105,22 @@ func OpenFile(path string) (*os.File, error) {
 		return nil, UnreadableError(path, err)
 	}
 	f, err := os.Open(path)
+	if err == nil {
+		info, err = f.Stat()
+	}
 	if err != nil {
 		return nil, UnreadableError(path, err)
 	}
-	return f, nil
+	return &File{io.NewSectionReader(f, 0, info.Size()), f}, nil
 }
 
 // A Walk reads directories and the ends of files. It collects errors for Err and
 // stops reading when its context is done.
 type Walk struct {
-	ctx  context.Context
-	errs []error
-	buf  []byte
+	ctx    context.Context
+	err    error // the first one, or that of the context
+	failed int
+	buf    []byte
 }
 
 // NewWalk returns a walk that ends with ctx.
@@ -116,6 +138,18 @@ func (w *Walk) ReadDir(dir string) []fs.DirEntry {
 	return entries
 }
 
+// Stat returns the file at path, nil if there is none or on error.
+func (w *Walk) Stat(path string) fs.FileInfo {
+	info, err := os.Stat(path)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, syscall.ENAMETOOLONG) {
+			w.fail(err)
+		}
+		return nil
+	}
+	return info
+}
+
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.IsDir()
@@ -124,24 +158,28 @@ func isFile(path string) bool {
 // Done reports whether the context is done.
 func (w *Walk) Done() bool {
 	if w.ctx.Err() != nil {
-		w.fail(w.ctx.Err())
+		w.err, w.failed = w.ctx.Err(), 1
 	}
 	return w.ctx.Err() != nil
 }
 
-// fail records an error, unless it is the same as the last.
+// fail records an error. A file that was removed in the meantime is less relevant
+// than other errors.
 func (w *Walk) fail(err error) {
-	if len(w.errs) == 0 || !errors.Is(w.errs[len(w.errs)-1], err) {
-		w.errs = append(w.errs, err)
+	switch {
+	case w.err == nil, errors.Is(w.err, fs.ErrNotExist):
+		w.err, w.failed = err, 1
+	case !errors.Is(err, fs.ErrNotExist):
+		w.failed++
 	}
 }
 
 // Open opens a file. It returns nil on error.
-func (w *Walk) Open(path string) *os.File {
+func (w *Walk) Open(path string) *File {
 	if w.Done() {
 		return nil
 	}
-	f, err := os.Open(path)
+	f, err := OpenFile(path)
 	if err != nil {
 		w.fail(err)
 		return nil
@@ -149,9 +187,11 @@ func (w *Walk) Open(path string) *os.File {
 	return f
 }
 
-// Head returns the first n bytes of a file, none on error. The next call of Head
-// or Tail overwrites them.
-func (w *Walk) Head(path string, n int64) []byte { return w.part(path, n, io.SeekStart) }
+// Head returns the first n bytes of a file without a byte order mark, none on
+// error. The next call of Head or Tail overwrites them.
+func (w *Walk) Head(path string, n int64) []byte {
+	return jsonl.WithoutMark(w.part(path, n, io.SeekStart))
+}
 
 // Tail returns the last n bytes of a file, as Head does the first.
 func (w *Walk) Tail(path string, n int64) []byte { return w.part(path, n, io.SeekEnd) }
@@ -170,12 +210,16 @@ func (w *Walk) part(path string, n int64, from int) []byte {
 	return w.buf[:got]
 }
 
-// Err returns the collected errors as an UnreadableError, nil if there are none.
+// Err returns the first of the collected errors as an UnreadableError, nil if there
+// are none.
 func (w *Walk) Err(name string) error {
-	if w.errs == nil {
+	switch {
+	case w.err == nil:
 		return nil
+	case w.failed > 1:
+		return UnreadableError(name, fmt.Errorf("%w (and %d more)", w.err, w.failed-1))
 	}
-	return UnreadableError(name, errors.Join(w.errs...))
+	return UnreadableError(name, w.err)
 }
 
 // StartedDuring returns a function that reports whether the thread in path may

@@ -1,11 +1,15 @@
 package thread_test
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -44,5 +48,50 @@ func TestStartedDuring(t *testing.T) {
 		if got := during(start); got != want {
 			t.Errorf("%q: got %v, want %v", start, got, want)
 		}
+	}
+}
+
+// TestOpenFile checks that a file ends where it ended when it was opened, and that
+// only regular files are opened.
+func TestOpenFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	if err := os.WriteFile(path, []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := thread.OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := os.WriteFile(path, []byte("one and more"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(f); string(b) != "one" || err != nil {
+		t.Errorf("got %q, %v, want one", b, err)
+	}
+	if _, err := thread.OpenFile(filepath.Dir(path)); !errors.Is(err, handoff.Unavailable) {
+		t.Errorf("a directory: got %v, want unavailable", err)
+	}
+}
+
+// TestWalkErr checks which of several errors is reported.
+func TestWalkErr(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := thread.NewWalk(t.Context())
+	if w.Stat(filepath.Join(dir, "gone")) != nil || w.Stat(filepath.Join(dir, "file", "x")) != nil || w.Err("it") != nil {
+		t.Errorf("a missing file is an error: %v", w.Err("it"))
+	}
+	w.Open(filepath.Join(dir, "gone"))
+	if err := w.Err("it"); !errors.Is(err, handoff.NotFound) {
+		t.Errorf("got %v, want not found", err)
+	}
+	for range 2 {
+		w.Open(dir)
+	}
+	if err := w.Err("it"); !errors.Is(err, handoff.Unavailable) || !strings.Contains(err.Error(), "and 1 more") {
+		t.Errorf("got %v, want unavailable", err)
 	}
 }

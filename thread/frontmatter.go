@@ -1,7 +1,6 @@
 package thread
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -154,7 +153,7 @@ func (k *block) metadata(t *Thread) {
 	k.put("repository", t.Repository)
 	k.put("tool_version", t.Version)
 	k.time("started_at", t.Started)
-	k.time("updated_at", t.updated())
+	k.time("updated_at", t.Last)
 	if t.Archived {
 		k.plain("archived", "true")
 	}
@@ -164,14 +163,6 @@ func (k *block) metadata(t *Thread) {
 	if t.ForkedFrom != "" {
 		k.put("forked_from", URI{Provider: t.Provider, Thread: t.ForkedFrom}.String())
 	}
-}
-
-// updated returns the time of the last record of t, else of its last write.
-func (t *Thread) updated() time.Time {
-	if t.Last.IsZero() {
-		return t.Updated
-	}
-	return t.Last
 }
 
 func (p *page) agentHead(k *block) {
@@ -228,7 +219,7 @@ func (k *block) usage(t *Thread) {
 	}
 	for _, m := range t.Usage.Models {
 		k.item(len(outer)/2 + 2)
-		k.put("model", cmp.Or(m.Model, "unknown"))
+		k.put("model", m.Model)
 		k.put("provider", m.Provider)
 		k.tokens(m.Tokens)
 	}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/agent-handoff/handoff/internal/printable"
 )
 
 func (p *page) writeMarkdown(w io.Writer, body func(io.Writer) error) error {
@@ -14,14 +16,14 @@ func (p *page) writeMarkdown(w io.Writer, body func(io.Writer) error) error {
 		return err
 	}
 	if p.List {
-		_, err := io.WriteString(w, p.list())
+		_, err := w.Write(printable.Text([]byte(p.list())))
 		return err
 	}
 	before, empty := "\n# Thread\n\n## Timeline\n\n", "_No user/assistant messages or compact events found._\n"
 	if p.Agent != nil {
 		before, empty = p.subagent(), "_No child thread messages found._\n"
 	}
-	if _, err := io.WriteString(w, before); err != nil {
+	if _, err := w.Write(printable.Text([]byte(before))); err != nil {
 		return err
 	}
 	if err := body(w); err != nil {
@@ -71,7 +73,7 @@ func (p *page) message(w io.Writer, m Message) error {
 	for _, c := range m.Tools {
 		call(b, level, c)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(printable.Text(b.Bytes()))
 	return err
 }
 
@@ -210,6 +212,9 @@ func (p *page) summary(b *strings.Builder, a Agent) {
 	quoted("Relation", relation(a))
 	for _, e := range a.Evidence {
 		line("Evidence", e)
+	}
+	for _, c := range a.Conflicts {
+		line("Conflict", c)
 	}
 	if a.Thread != nil {
 		quoted("Child Path", a.Thread.Source)

@@ -153,17 +153,18 @@ func Join[S any, C comparable](mentioned []S, children []C, same func(S, C) bool
 // has set what the parent records, the evidence, and the thread if there is one.
 // own are the facts of that thread.
 func (a *Agent) Complete(main *Thread, own Facts) {
+	if own.Partial {
+		own.State = own.State.Incomplete()
+	}
 	if a.Thread != nil {
 		a.ID = a.Thread.ID
 		a.State = MergeStates(a.State, own.State)
-		if a.Updated = own.Last; a.Updated.IsZero() {
-			a.Updated = a.Thread.Updated
-		}
+		a.Updated, a.Thread.Last = own.Last, own.Last
 	}
 	if a.State.Status == "" {
 		a.State = State{Status: NotFound, Source: Inferred, Evidence: "mentioned, but no transcript found"}
 	}
-	a.Validated = len(a.Evidence) > 0
+	a.Validated = len(a.Evidence) > 0 && len(a.Conflicts) == 0
 	a.URI = main.URI().Child(a.ID)
 	if a.Name != "" {
 		a.Aliases = append(a.Aliases, a.Name)

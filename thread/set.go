@@ -121,6 +121,11 @@ type View struct {
 // status is NotFound.
 func (s *Set) Open(ctx context.Context, u URI) (*View, error) {
 	v, err := s.find(ctx, u)
+	if errors.Is(err, handoff.Unavailable) && u.Agent != "" {
+		if child := s.orphan(ctx, u); child != nil {
+			return child, nil
+		}
+	}
 	if err != nil || v.URI.Agent == "" {
 		return v, err
 	}
@@ -198,6 +203,9 @@ func (s *Set) find(ctx context.Context, u URI) (*View, error) {
 		}
 	}
 	t, err := p.Thread(ctx, id)
+	if errors.Is(err, handoff.NotFound) {
+		return nil, s.suggest(ctx, err, u.Thread, u.Provider)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -216,12 +224,12 @@ func (s *Set) findAnywhere(ctx context.Context, u URI) (*View, error) {
 	}
 	var found []*View
 	var failed error
-	var asked []string // environment variables
+	var asked, env []string // providers, and their environment variables
 	for _, d := range s.drivers {
 		if _, ok := d.ID(u.Thread); !ok {
 			continue
 		}
-		asked = append(asked, d.Env)
+		asked, env = append(asked, d.Name), append(env, d.Env)
 		in := u
 		in.Provider = d.Name
 		switch v, err := s.find(ctx, in); {
@@ -243,7 +251,8 @@ func (s *Set) findAnywhere(ctx context.Context, u URI) (*View, error) {
 	case failed != nil:
 		return nil, failed
 	case asked == nil:
-		return nil, fail(handoff.Invalid, uriHint, "not an ID of any provider")
+		hint := uriHint + "; the providers are " + strings.Join(s.Names(), ", ")
+		return nil, s.suggest(ctx, fail(handoff.Invalid, hint, "not an ID of any provider"), u.Thread, s.Names()...)
 	}
-	return nil, fail(handoff.NotFound, searchHint(asked...), "no provider has this thread")
+	return nil, s.suggest(ctx, fail(handoff.NotFound, searchHint(env...), "no provider has this thread"), u.Thread, asked...)
 }

@@ -54,6 +54,15 @@ func ReadState(s Status, source StatusSource, at time.Time, format string, args 
 	return State{Status: s, Source: source, Evidence: fmt.Sprintf(format, args...), At: at}
 }
 
+// Incomplete returns the state of a thread whose transcript can be read only up to
+// the record that s was read from, so that more may follow.
+func (s State) Incomplete() State {
+	if s.Status != Completed && s.Status != PendingInit {
+		return s
+	}
+	return ReadState(Running, Inferred, s.At, "the transcript is incomplete after: %s", s.Evidence)
+}
+
 const waitingForAnswer = "an answer to the question its last message ends with"
 
 // WaitingFor returns what a thread waits for after it ended its turn with text:

@@ -21,7 +21,7 @@ type Thread struct {
 	Repository string    `json:"repository,omitempty"`
 	Version    string    `json:"version,omitempty"` // of the tool that wrote the transcript
 	Started    time.Time `json:"startedAt,omitzero"`
-	Updated    time.Time `json:"updatedAt,omitzero"` // modification time of the transcript
+	Modified   time.Time `json:"modifiedAt,omitzero"` // when the transcript was last written
 	Archived   bool      `json:"archived,omitempty"`
 
 	Parent     string `json:"parent,omitempty"`     // ID of the parent thread of a subagent
@@ -45,9 +45,10 @@ type Facts struct {
 	Inherited Tokens    `json:"inherited,omitzero"`     // usage in a copied history; not part of Usage
 	Messages  int       `json:"messageCount,omitempty"` // 0 if messages were not read
 	ToolCalls int       `json:"toolCalls,omitempty"`
-	Last      time.Time `json:"lastRecordAt,omitzero"` // time of the last record, if it has one
+	Last      time.Time `json:"updatedAt,omitzero"` // time of the last record, if one has a time
 	Lines     int       `json:"lines,omitempty"`
 	BadLines  int       `json:"badLines,omitempty"`
+	Partial   bool      `json:"partial,omitempty"` // the end of the transcript is missing or can't be read
 	Warnings  []string  `json:"warnings,omitempty"`
 }
 
@@ -89,6 +90,9 @@ func (t *Thread) Read(ctx context.Context, detail Detail, emit func(Message) err
 		return err
 	}
 	facts.Warnings = append(slices.Clone(t.found), facts.Warnings...)
+	if facts.Partial {
+		facts.State = facts.State.Incomplete()
+	}
 	if t.loaded && detail == Summary {
 		facts.Messages = t.Messages
 	}
@@ -160,6 +164,7 @@ type Agent struct {
 	State     State     `json:"state"`
 	Validated bool      `json:"validated"` // the parent's or the child's transcript names the other
 	Evidence  []string  `json:"evidence,omitempty"`
+	Conflicts []string  `json:"conflicts,omitempty"` // what contradicts the relation, which is then not validated
 	Updated   time.Time `json:"updatedAt,omitzero"`
 	Lifecycle []Event   `json:"lifecycle,omitempty"`
 	Thread    *Thread   `json:"thread,omitempty"` // nil if there is no transcript

@@ -1,8 +1,11 @@
 package thread
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
 // Tokens are token counts. The buckets are disjoint, except that Reasoning is
@@ -59,8 +62,12 @@ type ModelUsage struct {
 	Tokens
 }
 
+// UnknownModel is the name of a model that the transcript does not name.
+const UnknownModel = "unknown"
+
 // Add adds t for a model of a provider. Both may be "".
 func (u *Usage) Add(provider, model string, t Tokens) {
+	model = cmp.Or(model, UnknownModel)
 	u.Tokens.Add(t)
 	for i := range u.Models {
 		if u.Models[i].Model == model && u.Models[i].Provider == provider {
@@ -77,6 +84,9 @@ type Gap struct {
 	Reason string // "%d" is replaced by N
 }
 
+// String returns the reason with its number.
+func (g Gap) String() string { return strings.Replace(g.Reason, "%d", strconv.Itoa(g.N), 1) }
+
 // Judge sets the completeness of u: NoUsage if nothing was counted, LowerBound
 // with the reason of the first gap, else Exact.
 func (u *Usage) Judge(gaps ...Gap) {
@@ -87,7 +97,7 @@ func (u *Usage) Judge(gaps ...Gap) {
 	}
 	for _, g := range gaps {
 		if g.N > 0 {
-			u.Completeness, u.Reason = LowerBound, strings.Replace(g.Reason, "%d", strconv.Itoa(g.N), 1)
+			u.Completeness, u.Reason = LowerBound, g.String()
 			return
 		}
 	}
@@ -98,6 +108,15 @@ func (u *Usage) Judge(gaps ...Gap) {
 type Meter struct {
 	usage     Usage
 	inherited Tokens
+	invalid   int // records with invalid numbers
+}
+
+// CheckCounts checks the numbers in a recorded usage, which is JSON. If some are
+// negative or impossibly large, the usage is not exact.
+func (m *Meter) CheckCounts(usage []byte) {
+	if !jsonl.Value(usage).ValidCounts() {
+		m.invalid++
+	}
 }
 
 // Add adds t for a model of a provider.
@@ -111,6 +130,14 @@ func (m *Meter) Add(provider, model string, t Tokens, inherited bool) {
 
 // Finish stores the usage in f, with the completeness that [Usage.Judge] gives it.
 func (m *Meter) Finish(f *Facts, gaps ...Gap) {
+	invalid := Gap{m.invalid, "%d records of usage have negative or impossibly large numbers"}
+	if invalid.N > 0 {
+		f.Warn("%s", invalid)
+	}
+	partial := Gap{Reason: "the end of the transcript is missing or can't be read"}
+	if f.Partial {
+		partial.N = 1
+	}
 	f.Usage, f.Inherited = m.usage, m.inherited
-	f.Usage.Judge(gaps...)
+	f.Usage.Judge(append([]Gap{partial, invalid}, gaps...)...)
 }

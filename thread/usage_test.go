@@ -1,6 +1,7 @@
 package thread_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/agent-handoff/handoff/thread"
@@ -25,6 +26,29 @@ func TestMeter(t *testing.T) {
 	m.Finish(&f, thread.Gap{N: 1, Reason: "incomplete"})
 	if f.Usage.Input != 3 || f.Inherited.Input != 1 || len(f.Usage.Models) != 2 || f.Usage.Models[0].Calls != 2 || f.Usage.Completeness != thread.LowerBound {
 		t.Errorf("got usage %+v, inherited %+v", f.Usage, f.Inherited)
+	}
+}
+
+// TestMeterGaps checks that invalid numbers and an unread end are reported, and that
+// every model has a name.
+func TestMeterGaps(t *testing.T) {
+	var m thread.Meter
+	m.Add("", "", thread.Tokens{Input: 1, Calls: 1}, false)
+	m.CheckCounts([]byte(`{"input":1}`))
+	var f thread.Facts
+	if m.Finish(&f); f.Usage.Completeness != thread.Exact || f.Warnings != nil || f.Usage.Models[0].Model != thread.UnknownModel {
+		t.Errorf("got %+v, %q", f.Usage, f.Warnings)
+	}
+	m.CheckCounts([]byte(`{"input":-1}`))
+	if m.Finish(&f); f.Usage.Completeness != thread.LowerBound || len(f.Warnings) != 1 {
+		t.Errorf("invalid numbers: got %+v, %q", f.Usage, f.Warnings)
+	}
+	f = thread.Facts{Partial: true}
+	if new(thread.Meter).Finish(&f); f.Usage.Completeness != thread.NoUsage {
+		t.Errorf("partial, without usage: got %+v", f.Usage)
+	}
+	if m.Finish(&f); f.Usage.Completeness != thread.LowerBound || !strings.Contains(f.Usage.Reason, "end of the transcript") {
+		t.Errorf("partial: got %+v", f.Usage)
 	}
 }
 

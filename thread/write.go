@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
 )
 
 // Options select what Write shows. Without Head and List, a thread is shown with
@@ -70,23 +67,6 @@ func (s *Set) Write(ctx context.Context, w io.Writer, u URI, o Options) error {
 		return err
 	}
 	return v.Write(ctx, w, o)
-}
-
-// WriteFile is Write to a file, which it creates or replaces when everything was
-// written. An existing file keeps its permissions; a new one has mode 0666 before
-// umask. If WriteFile fails, nothing has changed. Kinds: those of Write, and
-// Unavailable for the file.
-func (s *Set) WriteFile(ctx context.Context, file string, u URI, o Options) error {
-	dir, err := os.OpenRoot(filepath.Dir(file))
-	if err == nil {
-		defer dir.Close()
-		err = durable.Replace(dir, filepath.Base(file), func(w io.Writer) error { return s.Write(ctx, w, u, o) })
-	}
-	var known *handoff.Error
-	if err == nil || errors.As(err, &known) {
-		return err
-	}
-	return &handoff.Error{Op: "write", Name: file, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("name a file in a writable directory")}
 }
 
 // Write writes v to w. See [Set.Write].

@@ -328,6 +328,15 @@ func TestWriteFile(t *testing.T) {
 	if err := s.WriteFile(t.Context(), filepath.Join(dir, "nowhere", "out.md"), u, thread.Options{}); !errors.Is(err, handoff.Unavailable) {
 		t.Errorf("WriteFile into a missing directory: %v, want Unavailable", err)
 	}
+	waitCtx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WriteFile(waitCtx, pipe, u, thread.Options{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("WriteFile to a pipe without a reader: %v, want the context's error", err)
+	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("the directory has %v, %v, want only out.md", left, err)
 	}

@@ -30,7 +30,7 @@ bare ID are accepted too. Files of the agent tools are never changed.`,
 	f.BoolVar(&o.Tools, "tools", false, "include tool calls and thinking")
 	f.BoolVar(&o.Usage, "usage", false, "print token usage, including subagents")
 	a.JSONFlag(c, "print JSON")
-	f.StringVarP(&file, "output", "o", "", "write to `file` instead of standard output")
+	f.StringVarP(&file, "output", "o", "", "write to `file`, which is replaced; - is standard output")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		u, err := thread.ParseURI(args[0])
 		if err != nil {
@@ -38,7 +38,7 @@ bare ID are accepted too. Files of the agent tools are never changed.`,
 		}
 		o.Now, o.JSON = a.Now(), a.AsJSON
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
-		if file == "" {
+		if file == "" || file == "-" || file == "/dev/stdout" {
 			return set.Write(c.Context(), a.Out, u, o)
 		}
 		return set.WriteFile(c.Context(), cli.Absolute(a.Dir, file), u, o)

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/internal/jsonschema"
 )
 
@@ -69,10 +69,13 @@ func decodeValue(b []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var v any
-	if !json.Valid(b) {
-		return nil, jsonl.SyntaxError(b)
+	if err := d.Decode(&v); err != nil {
+		return nil, err
 	}
-	return v, d.Decode(&v)
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("trailing data after the JSON value")
+	}
+	return v, nil
 }
 
 // problems returns the violations that a JSON Schema cannot express.

@@ -12,7 +12,7 @@ import (
 // Agents implements thread.Provider. A subagent is a thread that main handed work
 // off to. Threads that only name main as their parent are not searched for.
 func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Agent, error) {
-	d, err := readDocument(main.Source)
+	d, err := readDocument(ctx, main.Source, skip)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (p *provider) agent(ctx context.Context, main *thread.Thread, rel relation)
 	if err != nil {
 		return a, err
 	}
-	d, err := readDocument(child.Source)
+	d, err := readDocument(ctx, child.Source, skip)
 	if err != nil {
 		return a, err
 	}

@@ -11,9 +11,9 @@
 package amp
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net/url"
 	"os"
@@ -27,12 +27,15 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-const name = "amp"
+const (
+	name = "amp"
+	env  = "XDG_DATA_HOME"
+)
 
 // Driver returns the driver of Amp.
 func Driver() thread.Driver {
 	return thread.Driver{
-		Name: name, Env: "XDG_DATA_HOME", ID: parseID,
+		Name: name, Env: env, ID: parseID,
 		Roots: func(getenv func(string) string, home string) []string {
 			return []string{thread.DataHome(getenv, home, "amp")}
 		},
@@ -54,17 +57,17 @@ type provider struct{ roots []string }
 type file struct{ id, path string }
 
 // Thread implements thread.Provider.
-func (p *provider) Thread(_ context.Context, id string) (*thread.Thread, error) {
+func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
 	if id, ok := parseID(id); ok {
 		for _, root := range p.roots {
-			t, err := file{id, filepath.Join(root, "threads", id+".json")}.open()
+			t, err := file{id, filepath.Join(root, "threads", id+".json")}.open(ctx)
 			if !errors.Is(err, handoff.NotFound) {
 				return t, err
 			}
 		}
 	}
-	return nil, &handoff.Error{Op: "thread", Name: name + "/" + id, Kind: handoff.NotFound,
-		Err: errors.New("no such thread in " + strings.Join(p.roots, ", ")), Hint: handoff.Advice("if the thread is only on Amp's server, export it with: amp threads export " + id)}
+	return nil, &handoff.Error{Op: "thread", Name: name + "/" + id, Kind: handoff.NotFound, Err: errors.New("no such thread in " + strings.Join(p.roots, ", ")),
+		Hint: handoff.Advice("to search other directories, set " + env + "; if the thread is only on Amp's server, export it with: amp threads export " + id)}
 }
 
 // Threads implements thread.Provider.
@@ -82,7 +85,7 @@ func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error]
 		return files, w.Err(name)
 	}
 	open := func(copies []file) (*thread.Thread, error) {
-		t, err := copies[0].open()
+		t, err := copies[0].open(ctx)
 		if err == nil && t.Parent != "" {
 			return nil, nil
 		}
@@ -91,46 +94,62 @@ func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error]
 	return thread.List(ctx, find, func(f file) string { return f.id }, open)
 }
 
-// A document is the content of a thread's file. Messages are not parsed.
+// A document is the content of a thread's file, without its messages.
 type document struct {
 	id, title, version              string
 	cwd, branch, commit, repository string
 	created, updated                time.Time
 	status, state                   jsonl.Value // of the thread, in some versions
-	messages, relations             jsonl.Value
+	relations                       jsonl.Value
 	complete                        bool
 }
 
-// maxDocument is the maximum size of a file. It has to be in memory at once.
-const maxDocument = 512 << 20
-
-func readDocument(path string) (document, error) {
-	info, err := os.Stat(path)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxDocument) {
-		err = fmt.Errorf("not a regular file of at most %d MiB", maxDocument>>20)
-	}
-	var b []byte
-	if err == nil {
-		b, err = os.ReadFile(path)
-	}
+// readDocument reads a document, as far as it is complete, and calls each with its
+// messages. An error of each is returned as it is.
+func readDocument(ctx context.Context, path string, each func(jsonl.Value, jsonl.Element) error) (document, error) {
+	f, err := thread.OpenFile(path)
 	if err != nil {
+		return document{}, err
+	}
+	defer f.Close()
+	m := map[string]jsonl.Value{}
+	var failed error
+	doc := jsonl.Document{List: "messages"}
+	doc.Member = func(name string, v jsonl.Value) {
+		if _, again := m[name]; !again && members[name] {
+			m[name] = bytes.Clone(v)
+		}
+	}
+	doc.Element = func(v jsonl.Value, e jsonl.Element) error {
+		failed = each(v, e)
+		return failed
+	}
+	complete, err := doc.Read(ctx, f)
+	switch {
+	case failed != nil:
+		return document{}, failed
+	case ctx.Err() != nil:
+		return document{}, ctx.Err()
+	case err != nil:
 		return document{}, thread.UnreadableError(path, err)
 	}
-	return parse(b), nil
+	d := document{
+		id: m["id"].Text(), title: m["title"].Text(), status: m["status"], state: m["state"],
+		created: clock(m["created"], m["createdAt"]), updated: clock(m["updatedAt"], m["lastUpdated"]),
+		relations: m["relationships"], complete: complete,
+	}
+	d.environment(m["env"].Get("initial"))
+	return d, nil
 }
 
-// parse parses a document, as far as it is complete.
-func parse(v jsonl.Value) document {
-	var m jsonl.Members
-	c := m.Parse(v)
-	d := document{
-		id: m.Get("id").Text(), title: m.Get("title").Text(), status: m.Get("status"), state: m.Get("state"),
-		created: clock(m.Get("created"), m.Get("createdAt")), updated: clock(m.Get("updatedAt"), m.Get("lastUpdated")),
-		messages: m.Get("messages"), relations: m.Get("relationships"), complete: c.Closed(),
-	}
-	d.environment(m.Get("env", "initial"))
-	return d
+// members are the members of a document that are used.
+var members = map[string]bool{
+	"id": true, "title": true, "status": true, "state": true, "relationships": true, "env": true,
+	"created": true, "createdAt": true, "updatedAt": true, "lastUpdated": true,
 }
+
+// skip ignores a message.
+func skip(jsonl.Value, jsonl.Element) error { return nil }
 
 func (d *document) environment(v jsonl.Value) {
 	d.version = v.Get("platform", "clientVersion").Text()
@@ -167,13 +186,13 @@ func (d document) handoffs() (list []relation) {
 	return list
 }
 
-func (f file) open() (*thread.Thread, error) {
-	d, err := readDocument(f.path)
+func (f file) open(ctx context.Context) (*thread.Thread, error) {
+	d, err := readDocument(ctx, f.path, skip)
 	if err != nil {
 		return nil, err
 	}
 	t := &thread.Thread{
-		Provider: name, Reader: &reader{path: f.path}, ID: f.id, Source: f.path, Title: d.title, Version: d.version, Started: d.created, Updated: d.updated,
+		Provider: name, Reader: &reader{path: f.path}, ID: f.id, Source: f.path, Title: d.title, Version: d.version, Started: d.created, Modified: d.updated,
 		Cwd: d.cwd, Branch: d.branch, Commit: d.commit, Repository: d.repository,
 	}
 	for _, r := range d.handoffs() {
@@ -181,8 +200,8 @@ func (f file) open() (*thread.Thread, error) {
 			t.Parent = r.other
 		}
 	}
-	if info, err := os.Stat(f.path); err == nil && t.Updated.IsZero() {
-		t.Updated = info.ModTime()
+	if info, err := os.Stat(f.path); err == nil && t.Modified.IsZero() {
+		t.Modified = info.ModTime()
 	}
 	if recorded, ok := parseID(d.id); ok && recorded != f.id {
 		t.WarnID(f.id, recorded)

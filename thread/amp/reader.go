@@ -15,24 +15,21 @@ type reader struct{ path string }
 
 // Read implements thread.Reader.
 func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
-	d, err := readDocument(r.path)
+	s := &scanner{timeline: thread.Timeline{Detail: detail, Emit: emit}}
+	d, err := readDocument(ctx, r.path, func(v jsonl.Value, e jsonl.Element) error {
+		if e.Short {
+			s.facts.Warn("message %d is longer than %d MiB: shortened", e.N, jsonl.MaxLine>>20)
+		}
+		s.message(v)
+		return s.timeline.Err()
+	})
 	if err != nil {
 		return thread.Facts{}, err
 	}
-	s := &scanner{timeline: thread.Timeline{Detail: detail, Emit: emit}}
-	s.facts.Last = d.updated
-	c := d.messages.Elements()
-	for c.Next() && s.timeline.Err() == nil {
-		if ctx.Err() != nil {
-			return thread.Facts{}, ctx.Err()
-		}
-		s.message(c.Value())
-	}
-	complete := d.complete && (c.Closed() || d.messages.Kind() != jsonl.Array)
 	if err := s.timeline.Finish(); err != nil {
 		return thread.Facts{}, err
 	}
-	s.finish(d, complete)
+	s.finish(d)
 	return s.facts, nil
 }
 
@@ -40,7 +37,7 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 type scanner struct {
 	facts    thread.Facts
 	timeline thread.Timeline
-	usage    thread.Usage
+	meter    thread.Meter
 	state    thread.State // of the last message, if it has one
 	role     thread.Role  // of the last message
 	n        int          // its number
@@ -85,7 +82,8 @@ func (s *scanner) addUsage(u jsonl.Value) {
 	t := thread.Tokens{
 		Input: n("inputTokens"), CacheRead: n("cacheReadInputTokens"), CacheWrite: n("cacheCreationInputTokens"), Output: n("outputTokens"), Calls: 1,
 	}
-	s.usage.Add("", u.Get("model").Text(), t)
+	s.meter.CheckCounts(u)
+	s.meter.Add("", u.Get("model").Text(), t, false)
 	s.timeline.AddUsage(t)
 }
 
@@ -202,17 +200,16 @@ func (s *scanner) end(d document) thread.State {
 }
 
 // finish sets the facts after all messages have been read.
-func (s *scanner) finish(d document, complete bool) {
+func (s *scanner) finish(d document) {
+	if d.updated.After(s.facts.Last) {
+		s.facts.Last = d.updated
+	}
 	s.facts.Messages, s.facts.ToolCalls, s.facts.State = s.timeline.Messages, s.timeline.ToolCalls, s.end(d)
 	if s.facts.BadLines > 0 {
 		s.facts.Warn("skipped %d malformed messages", s.facts.BadLines)
 	}
-	if !complete {
+	if s.facts.Partial = !d.complete; s.facts.Partial {
 		s.facts.Warn("the document is incomplete: it may still be written")
-		if s.facts.State.Status.Ended() || s.facts.State.Status == thread.PendingInit {
-			s.facts.State = thread.ReadState(thread.Running, thread.Inferred, s.facts.State.At, "the document is incomplete after: %s", s.facts.State.Evidence)
-		}
 	}
-	s.usage.Judge(thread.Gap{N: 1, Reason: "the usage of Amp's oracle and other subagents is not on this machine"})
-	s.facts.Usage = s.usage
+	s.meter.Finish(&s.facts, thread.Gap{N: 1, Reason: "the usage of Amp's oracle and other subagents is not on this machine"})
 }

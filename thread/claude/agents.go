@@ -80,9 +80,13 @@ func (j *family) gather(ctx context.Context, r *transcript) error {
 		}
 		dir = filepath.Dir(dir)
 	}
-	files := nested(dir, session)
+	tree := newTree(ctx)
+	files := tree.nested(dir, session)
 	if !r.file.agent {
-		files = append(files, beside(dir)...)
+		files = append(files, tree.beside(dir)...)
+	}
+	if err := tree.Err(dir); err != nil {
+		j.main.Warn("subagents may be missing: %v", err)
 	}
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
@@ -95,7 +99,8 @@ func (j *family) gather(ctx context.Context, r *transcript) error {
 		if err != nil {
 			return err
 		}
-		if t.Parent == session || j.mentioned.spawnedBy(f.id) {
+		t.ID = cmp.Or(t.Reader.(*transcript).meta.agent, t.ID)
+		if t.Parent == session || j.mentioned.spawnedBy(t.ID) {
 			j.children = append(j.children, t)
 		}
 	}
@@ -151,7 +156,7 @@ func (r *transcript) findParent(ctx context.Context, t *thread.Thread) error {
 	for filepath.Base(dir) != agentDir {
 		dir = filepath.Dir(dir)
 	}
-	for _, f := range descend(dir, r.file.session, maxDepth) {
+	for _, f := range newTree(ctx).descend(dir, r.file.session, maxDepth) {
 		o := &transcript{p: r.p, file: f}
 		if f.path == r.file.path || !mentions(ctx, f.path, r.file.id) {
 			continue
@@ -183,7 +188,7 @@ func (j *family) take(id string) *thread.Thread {
 func (j *family) inside(r *transcript, s *subagent) *thread.Thread {
 	m := j.main
 	return &thread.Thread{
-		Provider: m.Provider, ID: s.ID, Source: m.Source, Updated: m.Updated, Started: s.started, Parent: m.ID,
+		Provider: m.Provider, ID: s.ID, Source: m.Source, Modified: m.Modified, Started: s.started, Parent: m.ID,
 		Cwd: m.Cwd, Branch: m.Branch, Version: m.Version, AgentName: s.Name, AgentRole: s.Role,
 		Reader: &transcript{p: r.p, file: r.file, meta: r.meta, only: s.ID},
 	}
@@ -240,9 +245,7 @@ func (j *family) agent(ctx context.Context, s *subagent, child *thread.Thread) (
 		child.AgentName, child.AgentRole = cmp.Or(a.Name, child.AgentName), cmp.Or(child.AgentRole, a.Role)
 		a.Name, a.Role = child.AgentName, child.AgentRole
 		r := child.Reader.(*transcript)
-		if proof := r.proof(j.main.Reader.(*transcript).file); proof != "" {
-			a.Evidence = append(a.Evidence, proof)
-		}
+		r.relate(&a, j.main.Reader.(*transcript).file)
 		var err error
 		if own, err = r.state(ctx); err != nil {
 			return a, err
@@ -252,17 +255,27 @@ func (j *family) agent(ctx context.Context, s *subagent, child *thread.Thread) (
 	return a, nil
 }
 
-// proof returns what shows that a transcript is of a subagent of session.
-func (r *transcript) proof(session file) string {
+// relate adds what proves or contradicts that a transcript is of a subagent of
+// session: the members isSidechain and sessionId of its first record.
+func (r *transcript) relate(a *thread.Agent, session file) {
+	named := r.meta.session
+	matches := named == session.id || named == session.session && session.agent
 	switch {
 	case r.only != "":
-		return "its records are in the transcript of the main thread"
-	case r.meta.session == session.id || r.meta.session == session.session && session.agent:
-		return "agent transcript is sidechain and sessionId matches main thread"
-	case r.file.session != "":
-		return "agent transcript is in the directory of the session"
+		a.Evidence = append(a.Evidence, "its records are in the transcript of the main thread")
+		return
+	case r.meta.sidechain && matches:
+		a.Evidence = append(a.Evidence, "agent transcript is sidechain and sessionId matches main thread")
 	}
-	return ""
+	if r.meta.records && !r.meta.sidechain {
+		a.Conflicts = append(a.Conflicts, "isSidechain is not true in the agent's transcript")
+	}
+	if r.meta.records && !matches && (named != prefix+r.file.id || a.Evidence == nil) { // some record their own name
+		a.Conflicts = append(a.Conflicts, "sessionId in the agent's transcript is "+cmp.Or(named, "missing"))
+	}
+	if id := r.file.id; id != a.ID {
+		a.Aliases = append(a.Aliases, id, prefix+id)
+	}
 }
 
 // start returns the time at which an agent was started, if it is known.

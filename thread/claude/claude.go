@@ -73,16 +73,18 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 	if err != nil {
 		return nil, err
 	}
-	copies := sessions(projects, id)
+	t := newTree(ctx)
+	copies := t.sessions(projects, id)
 	if len(copies) == 0 {
-		if copies, err = agentFiles(ctx, projects, id); err != nil {
-			return nil, err
-		}
+		copies = t.agentFiles(projects, id)
 	}
-	if len(copies) == 0 {
-		return nil, p.notFound(ctx, projects, id)
+	if len(copies) > 0 {
+		return p.open(ctx, copies)
 	}
-	return p.open(ctx, copies)
+	if err := t.Err(name + "/" + id); err != nil {
+		return nil, err
+	}
+	return nil, p.notFound(ctx, projects, id)
 }
 
 // notFound returns the error for an ID without a transcript: Unavailable if there
@@ -129,7 +131,7 @@ func (p *provider) openFile(f file) (*thread.Thread, error) {
 		return nil, thread.UnreadableError(f.path, err)
 	}
 	t := &thread.Thread{
-		Provider: name, ID: f.id, Source: f.path, Updated: f.modified,
+		Provider: name, ID: f.id, Source: f.path, Modified: f.modified,
 		Title: m.title, Cwd: m.cwd, Branch: m.branch, Version: m.version, Started: m.started,
 	}
 	if f.agent {
@@ -152,16 +154,14 @@ func (p *provider) openFile(f file) (*thread.Thread, error) {
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
 	find := func() ([]file, error) {
 		projects, err := p.projects(ctx)
+		t := newTree(ctx)
 		var list []file
 		for _, dir := range projects {
-			files, _, failed := folder(dir, false)
-			if failed != nil {
-				err = errors.Join(err, thread.UnreadableError(dir, failed))
-			}
+			files, _ := t.folder(dir, false)
 			list = append(list, files...)
 		}
 		slices.SortFunc(list, newestFirst)
-		return list, err
+		return list, errors.Join(err, t.Err(name))
 	}
 	open := func(copies []file) (*thread.Thread, error) { return p.open(ctx, copies) }
 	return thread.List(ctx, find, func(f file) string { return f.id }, open)

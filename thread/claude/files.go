@@ -34,11 +34,16 @@ type file struct {
 	modified time.Time
 }
 
+// A tree finds transcripts.
+type tree struct{ *thread.Walk }
+
+func newTree(ctx context.Context) tree { return tree{thread.NewWalk(ctx)} }
+
 // stat returns the file at path, whose name without extension is stem. ok reports
 // whether it may be a transcript.
-func stat(path, stem string) (f file, ok bool) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
+func (t tree) stat(path, stem string) (f file, ok bool) {
+	info := t.Stat(path)
+	if info == nil || !info.Mode().IsRegular() {
 		return f, false
 	}
 	f = file{path: path, id: stem, size: info.Size(), modified: info.ModTime()}
@@ -50,13 +55,9 @@ func stat(path, stem string) (f file, ok bool) {
 }
 
 // folder returns the transcripts of subagents, or of sessions, in dir, and the
-// names of its directories. A directory that does not exist is empty.
-func folder(dir string, agents bool) (files []file, dirs []string, err error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
-	}
-	for _, e := range entries {
+// names of its directories.
+func (t tree) folder(dir string, agents bool) (files []file, dirs []string) {
+	for _, e := range t.ReadDir(dir) {
 		if e.IsDir() {
 			dirs = append(dirs, e.Name())
 			continue
@@ -65,11 +66,11 @@ func folder(dir string, agents bool) (files []file, dirs []string, err error) {
 		if !ok || stem == "" || stem == prefix || strings.HasPrefix(stem, prefix) != agents {
 			continue
 		}
-		if f, ok := stat(filepath.Join(dir, e.Name()), stem); ok {
+		if f, ok := t.stat(filepath.Join(dir, e.Name()), stem); ok {
 			files = append(files, f)
 		}
 	}
-	return files, dirs, err
+	return files, dirs
 }
 
 // projects returns the directories of transcripts in all home directories, each
@@ -126,26 +127,26 @@ func desktopHomes(dir string, depth int) []string {
 }
 
 // nested returns the subagents in the directory of a session, at any level.
-func nested(dir, session string) []file {
-	return descend(filepath.Join(dir, session, agentDir), session, maxDepth)
+func (t tree) nested(dir, session string) []file {
+	return t.descend(filepath.Join(dir, session, agentDir), session, maxDepth)
 }
 
-func descend(dir, session string, depth int) []file {
-	files, dirs, _ := folder(dir, true)
+func (t tree) descend(dir, session string, depth int) []file {
+	files, dirs := t.folder(dir, true)
 	for i := range files {
 		files[i].session = session
 	}
 	for _, name := range dirs {
 		if depth > 0 {
-			files = append(files, descend(filepath.Join(dir, name), session, depth-1)...)
+			files = append(files, t.descend(filepath.Join(dir, name), session, depth-1)...)
 		}
 	}
 	return files
 }
 
 // beside returns the subagents in dir. Older versions keep them beside sessions.
-func beside(dir string) []file {
-	files, _, _ := folder(dir, true)
+func (t tree) beside(dir string) []file {
+	files, _ := t.folder(dir, true)
 	return files
 }
 
@@ -155,13 +156,13 @@ func isName(id string) bool {
 }
 
 // sessions returns the transcripts of a session.
-func sessions(projects []string, id string) []file {
+func (t tree) sessions(projects []string, id string) []file {
 	if !isName(id) || strings.HasPrefix(id, prefix) {
 		return nil
 	}
 	var files []file
 	for _, dir := range projects {
-		if f, ok := stat(filepath.Join(dir, id+plain), id); ok {
+		if f, ok := t.stat(filepath.Join(dir, id+plain), id); ok {
 			files = append(files, f)
 		}
 	}
@@ -169,38 +170,33 @@ func sessions(projects []string, id string) []file {
 }
 
 // agentFiles returns the transcripts of a subagent of any session.
-func agentFiles(ctx context.Context, projects []string, id string) ([]file, error) {
+func (t tree) agentFiles(projects []string, id string) (files []file) {
 	id = strings.TrimPrefix(id, prefix)
 	if !isName(id) {
-		return nil, nil
+		return nil
 	}
 	base := prefix + id + plain
-	var files []file
 	for _, dir := range projects {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if f, ok := stat(filepath.Join(dir, base), prefix+id); ok {
+		if f, ok := t.stat(filepath.Join(dir, base), prefix+id); ok {
 			files = append(files, f)
 		}
-		entries, _ := os.ReadDir(dir)
-		for _, e := range entries {
+		for _, e := range t.ReadDir(dir) {
 			if !e.IsDir() {
 				continue
 			}
-			if f, ok := stat(filepath.Join(dir, e.Name(), agentDir, base), prefix+id); ok {
+			if f, ok := t.stat(filepath.Join(dir, e.Name(), agentDir, base), prefix+id); ok {
 				f.session = e.Name()
 				files = append(files, f)
 				continue
 			}
-			for _, f := range descend(filepath.Join(dir, e.Name(), agentDir, "workflows"), e.Name(), maxDepth) {
+			for _, f := range t.descend(filepath.Join(dir, e.Name(), agentDir, "workflows"), e.Name(), maxDepth) {
 				if f.id == id {
 					files = append(files, f)
 				}
 			}
 		}
 	}
-	return files, nil
+	return files
 }
 
 // traces looks for the files that name a removed transcript, and for its
@@ -209,17 +205,18 @@ func (p *provider) traces(ctx context.Context, projects []string, id string) (tr
 	if !thread.IsUUID(id) {
 		return "", nil, nil
 	}
+	t := newTree(ctx)
 	for _, dir := range projects {
 		if err := ctx.Err(); err != nil {
 			return "", nil, err
 		}
 		if info, err := os.Stat(filepath.Join(dir, id)); err == nil && info.IsDir() {
 			trace = cmp.Or(trace, "its directory is still in "+dir)
-			for _, f := range nested(dir, id) {
+			for _, f := range t.nested(dir, id) {
 				subagents = append(subagents, f.id)
 			}
 		}
-		for _, f := range beside(dir) {
+		for _, f := range t.beside(dir) {
 			if m, err := readMeta(f); err == nil && m.session == id {
 				trace = cmp.Or(trace, "a subagent of it is still in "+dir)
 				subagents = append(subagents, f.id)

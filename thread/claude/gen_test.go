@@ -203,7 +203,7 @@ func newest(t testing.TB, dir string) []threadtest.Thread {
 				{ID: "deep1", Status: thread.Completed, Source: thread.Parent, Last: "depth"},
 				{ID: "kill1", Status: thread.Shutdown, Source: thread.Parent, Last: "never end"},
 				{ID: "acompact-1f", Status: thread.Completed, Source: thread.Child, Last: "<summary>"},
-				{ID: "flow1", Status: thread.Completed, Source: thread.Child, Last: "done"},
+				{ID: "flow1", Status: thread.Completed, Source: thread.Child, Last: "done", Inferred: true},
 			},
 		},
 		done, back,

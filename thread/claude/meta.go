@@ -14,6 +14,9 @@ import (
 // .meta.json file of a subagent.
 type meta struct {
 	session    string // in the first record
+	agent      string // ID of the subagent in its first record
+	records    bool   // there is a record of the conversation
+	sidechain  bool   // that record is one of a subagent
 	last       string // session in the last record
 	copied     bool   // records of another session were copied from it
 	forkedFrom string
@@ -69,7 +72,10 @@ func readMeta(f file) (m meta, err error) {
 // add reads one of the first records.
 func (m *meta) add(line jsonl.Value, titles *[2]string) {
 	r, _ := parseRecord(line)
-	m.session = cmp.Or(m.session, r.session.Text())
+	if id, kind := r.session.Text(), string(r.kind); m.session == "" && (id != "" || kind == "user" || kind == "assistant") {
+		m.session, m.sidechain, m.records = id, r.sidechain, true
+	}
+	m.agent = cmp.Or(m.agent, strings.TrimPrefix(r.agent.Text(), prefix))
 	m.cwd = cmp.Or(m.cwd, r.cwd.Text())
 	m.branch = cmp.Or(m.branch, r.branch.Text())
 	m.version = cmp.Or(m.version, r.version.Text())

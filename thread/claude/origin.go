@@ -54,9 +54,10 @@ func (x *index) related(ctx context.Context, f file, first uint64, started time.
 	}
 	h.changed = info.ModTime()
 	x.folders[dir] = h
+	t := newTree(ctx)
 	var same []file
 	for path, other := range h.first {
-		if g, ok := stat(path, strings.TrimSuffix(filepath.Base(path), plain)); ok && other == first && path != f.path {
+		if g, ok := t.stat(path, strings.TrimSuffix(filepath.Base(path), plain)); ok && other == first && path != f.path {
 			same = append(same, g)
 		}
 	}

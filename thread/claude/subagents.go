@@ -111,6 +111,10 @@ var agentID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // returned handles the result of a call. It returns the subagent of the call.
 func (l *subagents) returned(id string, result, body jsonl.Value, failed bool, at time.Time, line int) string {
 	o := l.calls[id]
+	if o == nil && result.Get("agentId").Kind() == jsonl.String && status(result.Get("status").Text()) != "" {
+		// The call is in the transcript that this one continues.
+		o = &call{id: id, name: "Agent", title: result.Get("description").Text(), role: result.Get("agentType").Text(), at: at, line: line}
+	}
 	if o == nil {
 		return ""
 	}

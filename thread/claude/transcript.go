@@ -87,8 +87,7 @@ type scanner struct {
 func (r *transcript) scanner(ctx context.Context) *scanner {
 	s := &scanner{ctx: ctx, r: r, records: map[uint64]bool{}, tools: map[uint64]bool{}, chains: map[string]string{}, forks: map[uint64]int{}}
 	s.meter.answers, s.subagents.byID, s.subagents.calls = map[uint64]*answer{}, map[string]*subagent{}, map[string]*call{}
-	ends, known := recordsEnds(r.meta.version)
-	s.turn.ends, s.turn.seldom = ends, known && !ends
+	s.turn = newTurn(r.meta.version, r.file.agent || r.only != "")
 	return s
 }
 
@@ -106,7 +105,7 @@ func (s *scanner) scan(src io.Reader) error {
 		}
 		return s.line(line), s.timeline.Err()
 	})
-	s.facts.Lines, s.facts.BadLines = report.Lines, report.Bad
+	s.facts.Lines, s.facts.BadLines, s.facts.Partial = report.Lines, report.Bad, report.Partial
 	s.facts.Warnings = append(s.facts.Warnings, report.Warnings...)
 	return err
 }

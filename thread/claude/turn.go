@@ -15,26 +15,32 @@ import (
 type turn struct {
 	state    thread.State
 	ends     bool // the version or the transcript records the end of answers
-	seldom   bool // the version does so only sometimes
+	seldom   bool // the version gives the reason only for some answers
 	open     thread.PendingCalls
 	noEnd    bool // the last answer has no recorded end
 	failed   bool // the turn has an error or an interruption
 	question bool // the last text ends with a question
 }
 
-// recordsEnds reports whether a version records why each answer ended, as versions
-// do since 2.1.76, and whether the version is known.
-func recordsEnds(version string) (ends, known bool) {
+var (
+	turnEnds    = []int{2, 1, 9}  // the first version that records the end of a session's turns
+	answersEnds = []int{2, 1, 76} // the first version that records why each answer ended
+)
+
+// newTurn returns the turn of a transcript that a version wrote.
+func newTurn(version string, agent bool) turn {
 	parts := strings.SplitN(version, ".", 3)
 	var v [3]int
 	for i, part := range parts {
 		n, err := strconv.Atoi(part)
 		if err != nil {
-			return false, false
+			return turn{}
 		}
 		v[i] = n
 	}
-	return slices.Compare(v[:], []int{2, 1, 76}) >= 0, len(parts) == 3
+	known := len(parts) == 3
+	reasons := known && slices.Compare(v[:], answersEnds) >= 0
+	return turn{ends: reasons || known && !agent && slices.Compare(v[:], turnEnds) >= 0, seldom: known && !reasons}
 }
 
 func (t *turn) set(s thread.Status, reason string, line int, at time.Time) {

@@ -35,6 +35,9 @@ type answer struct {
 func (s *scanner) usage(r *record) {
 	usage := r.message.Get("usage")
 	if usage.Kind() != jsonl.Object {
+		if model := r.message.Get("model").Text(); model != "" && model != synthetic {
+			s.meter.Add("", model, thread.Tokens{}, s.timeline.Inherited)
+		}
 		return
 	}
 	id := cmp.Or(r.message.Get("id").Text(), r.uuid.Text())
@@ -49,6 +52,7 @@ func (s *scanner) usage(r *record) {
 		key = digest(id + " " + r.request.Text())
 		a = s.meter.answers[key]
 	}
+	s.meter.CheckCounts(usage)
 	now := parseUsage(usage)
 	if a == nil {
 		a = &answer{model: model, copied: s.timeline.Inherited}
@@ -133,7 +137,7 @@ func (s *scanner) finishUsage() {
 		}
 	}
 	s.meter.Finish(&s.facts,
-		thread.Gap{N: truncated, Reason: "%d answers record fewer output tokens than their text needs"},
+		thread.Gap{N: truncated, Reason: "at least %d answers record fewer output tokens than their text needs"},
 		thread.Gap{N: s.facts.BadLines, Reason: "%d malformed lines were skipped"},
 		thread.Gap{N: 1, Reason: "requests outside the conversation, for titles and searches, are not in the transcript"})
 }

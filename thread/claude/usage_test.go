@@ -55,7 +55,10 @@ func TestUsage(t *testing.T) {
 			thread.Tokens{Input: 1, Output: 5, Calls: 1}, incomplete,
 		},
 		"a long text with few tokens was counted before it was complete": {
-			begin().say("m", string(long), used(1, 0, 0, 0, 2), nil), thread.Tokens{Input: 1, Output: 2, Calls: 1}, "1 answers record fewer output tokens",
+			begin().say("m", string(long), used(1, 0, 0, 0, 2), nil), thread.Tokens{Input: 1, Output: 2, Calls: 1}, "at least 1 answers record fewer output tokens",
+		},
+		"negative and huge numbers are a gap": {
+			begin().say("m", "a", used(1, 0, 0, -7, 9e15), "end_turn"), thread.Tokens{Input: 1, Output: 1 << 48, Calls: 1}, "1 records of usage have negative",
 		},
 		"a malformed line is a gap": {
 			begin().say("m", "a", used(1, 0, 0, 0, 5), "end_turn").raw([]int{1}), thread.Tokens{Input: 1, Output: 5, Calls: 1}, "1 malformed lines",

@@ -47,13 +47,13 @@ type provider struct {
 
 func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
 	files, err := p.locate(ctx, id)
-	if err != nil {
+	switch {
+	case len(files[id]) > 0 && ctx.Err() == nil:
+		return p.open(files[id])
+	case err != nil:
 		return nil, err
 	}
-	if len(files[id]) == 0 {
-		return nil, thread.NotFoundError(name, id, p.roots, env)
-	}
-	return p.open(files[id])
+	return nil, thread.NotFoundError(name, id, p.roots, env)
 }
 
 // open opens the preferred one of several copies of a thread.
@@ -69,7 +69,7 @@ func (p *provider) open(copies []file) (*thread.Thread, error) {
 		return nil, thread.UnreadableError(best.path(), err)
 	}
 	t := &thread.Thread{
-		Provider: name, ID: m.id, Source: best.path(), Archived: best.archived, Updated: info.ModTime(),
+		Provider: name, ID: m.id, Source: best.path(), Archived: best.archived, Modified: info.ModTime(),
 		Cwd: m.cwd, Branch: m.branch, Commit: m.commit, Repository: m.repository, Version: m.version, Started: m.started,
 		Parent: m.parent, ForkedFrom: m.forkedFrom, AgentName: m.nickname, AgentRole: m.role,
 	}

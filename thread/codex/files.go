@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -227,25 +226,39 @@ func (f file) open() (io.ReadCloser, error) {
 	if err != nil {
 		return nil, errors.Join(thread.UnreadableError(f.path(), err), src.Close())
 	}
-	return unpacked{dec, src}, nil
+	return &unpacked{dec, src, max(minUnpacked, maxRatio*src.Size())}, nil
 }
+
+// The decompressed size of a rollout is at most maxRatio times its compressed size,
+// which is far more than text needs, or minUnpacked.
+const (
+	maxRatio    = 1000
+	minUnpacked = 64 << 20
+)
+
+var errTooLarge = fmt.Errorf("the decompressed size is more than %d times that of the file", maxRatio)
 
 // An unpacked reads a compressed file. Its errors distinguish damaged compression
 // from a failure to read.
 type unpacked struct {
-	dec *zstd.Decoder
-	src *os.File
+	dec  *zstd.Decoder
+	src  *thread.File
+	left int64 // bytes that may be read
 }
 
-func (u unpacked) Read(b []byte) (int, error) {
+func (u *unpacked) Read(b []byte) (int, error) {
+	if u.left <= 0 {
+		return 0, errTooLarge
+	}
 	n, err := u.dec.Read(b)
+	u.left -= int64(n)
 	if err != nil && err != io.EOF && !errors.As(err, new(*fs.PathError)) {
 		err = fmt.Errorf("damaged compression: %w", err)
 	}
 	return n, err
 }
 
-func (u unpacked) Close() error {
+func (u *unpacked) Close() error {
 	u.dec.Close()
 	return u.src.Close()
 }

@@ -54,7 +54,7 @@ func usage(t *testing.T, th *thread.Thread, f figures) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for _, m := range th.Usage.Models {
-		if _, known := f.Models[m.Model]; !known && m.Model != "" {
+		if _, known := f.Models[m.Model]; !known && m.Model != thread.UnknownModel {
 			t.Errorf("model %q was not used", m.Model)
 		}
 	}

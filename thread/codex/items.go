@@ -43,7 +43,7 @@ func (s *scanner) message(v *jsonl.Members) {
 	}
 	own := !s.timeline.Inherited
 	if own && role == thread.Assistant {
-		s.turn.answer = s.n
+		s.answered()
 	}
 	if s.timeline.Detail == thread.Summary && (role == thread.Assistant || !own) {
 		return
@@ -53,6 +53,14 @@ func (s *scanner) message(v *jsonl.Members) {
 		s.turn.question = s.n
 	}
 	s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: role, Text: body, Model: s.model(role), Time: s.at.Time()})
+}
+
+// answered handles an answer of the model, whose usage follows.
+func (s *scanner) answered() {
+	s.turn.answer, s.turn.answered = s.n, true
+	if s.meter.model != "" {
+		s.meter.Add(s.meter.provider, s.meter.model, thread.Tokens{}, false)
+	}
 }
 
 // reasoning reads the model's reasoning. Usually only a summary is recorded, or
@@ -248,7 +256,7 @@ func (s *scanner) shown(role thread.Role, v jsonl.Value) {
 		if role == thread.User {
 			s.turn.question = s.n
 		} else {
-			s.turn.answer = s.n
+			s.answered()
 		}
 	}
 	if s.timeline.Detail == thread.Summary {

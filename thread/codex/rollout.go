@@ -130,6 +130,7 @@ type scanner struct {
 func newScanner(ctx context.Context, m meta) *scanner {
 	s := &scanner{ctx: ctx, meta: m, lineage: new(lineage)}
 	s.meter.provider = m.provider
+	s.meter.known = m.forkedFrom == "" && m.baseThread == "" && m.historyStart == 0 && m.parent == ""
 	s.subagents.self, s.subagents.calls = m.id, map[string]call{}
 	return s
 }
@@ -151,7 +152,7 @@ func (s *scanner) scan(src io.Reader, size int64) error {
 		return complete, s.timeline.Err()
 	})
 	if !s.replaying {
-		s.facts.Lines, s.facts.BadLines = report.Lines, report.Bad
+		s.facts.Lines, s.facts.BadLines, s.facts.Partial = report.Lines, report.Bad, report.Partial
 		s.facts.Warnings = append(s.facts.Warnings, report.Warnings...)
 	}
 	return err

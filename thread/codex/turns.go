@@ -10,17 +10,20 @@ import (
 
 // A turn tracks the status of a thread.
 type turn struct {
-	state   thread.State
-	last    jsonl.Stamp // of all records
-	policy  string      // approval policy of the turn
-	plan    bool        // the turn proposed a plan
-	failed  bool        // the turn has an error
-	counted bool        // the turn has usage
+	state    thread.State
+	last     jsonl.Stamp // of all records
+	policy   string      // approval policy of the turn
+	plan     bool        // the turn proposed a plan
+	failed   bool        // the turn has an error
+	counted  bool        // the turn has usage
+	answered bool        // the turn has an answer
 
-	uncounted int // turns that were interrupted before their usage was recorded
+	interrupted int // turns that were interrupted before their usage was recorded
+	silent      int // turns with an answer and without usage
 
 	// For rollouts without records of turns.
-	question, answer int // line of the last of each
+	question, answer int  // line of the last of each
+	worked           bool // there was a call
 	open             thread.PendingCalls
 }
 
@@ -32,11 +35,14 @@ func (t *turn) event(kind []byte, v *jsonl.Members, line int, at jsonl.Value) {
 	switch string(kind) {
 	case "task_started", "turn_started":
 		if t.state.Status == thread.Running && !t.counted {
-			t.uncounted++
+			t.interrupted++
 		}
 		set(thread.Running, string(kind))
-		t.plan, t.failed, t.counted, t.open = false, false, false, nil
+		t.plan, t.failed, t.counted, t.answered, t.open = false, false, false, false, nil
 	case "task_complete", "turn_complete", "turn.completed":
+		if t.answered && !t.counted {
+			t.silent++
+		}
 		text := v.Get("last_agent_message")
 		if t.failed && text.Kind() != jsonl.String {
 			return
@@ -48,7 +54,7 @@ func (t *turn) event(kind []byte, v *jsonl.Members, line int, at jsonl.Value) {
 		}
 	case "turn_aborted":
 		if !t.counted {
-			t.uncounted++
+			t.interrupted++
 		}
 		set(thread.Errored, "turn_aborted: "+cmp.Or(v.Get("reason").Text(), "no reason given"))
 	case "error":
@@ -61,6 +67,7 @@ func (t *turn) event(kind []byte, v *jsonl.Members, line int, at jsonl.Value) {
 
 // called handles a call, which a person may have to approve or answer.
 func (t *turn) called(c thread.Call, input jsonl.Value) {
+	t.worked = true
 	waiting := ""
 	escalated := bytes.Contains(input, []byte("require_escalated")) || bytes.Contains(input, []byte("with_escalated_permissions"))
 	switch {
@@ -89,10 +96,10 @@ func (t *turn) end() thread.State {
 		return t.state
 	}
 	switch {
-	case t.question == 0 && t.answer == 0 && len(t.open) == 0:
+	case t.question == 0 && t.answer == 0 && !t.worked:
 		return thread.ReadState(thread.PendingInit, thread.Inferred, last, "no turn has started")
 	case t.answer > t.question && len(t.open) == 0:
 		return thread.ReadState(thread.Completed, thread.Inferred, last, "last message is from the agent, line %d, and this version does not record the end of a turn", t.answer)
 	}
-	return thread.ReadState(thread.Running, thread.Inferred, last, "a question or call has no answer, and this version does not record the end of a turn")
+	return thread.ReadState(thread.Running, thread.Inferred, last, "a question or the result of a call has no answer, and this version does not record the end of a turn")
 }

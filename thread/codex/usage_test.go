@@ -14,6 +14,11 @@ func TestUsage(t *testing.T) {
 	info := func(total int64, last obj) obj {
 		return obj{"info": obj{"total_token_usage": obj{"total_tokens": total}, "last_token_usage": last}}
 	}
+	both := func(total, last [2]int64) obj {
+		return obj{"info": obj{
+			"total_token_usage": obj{"input_tokens": total[0], "output_tokens": total[1]}, "last_token_usage": obj{"input_tokens": last[0], "output_tokens": last[1]},
+		}}
+	}
 	one := func(input int64) obj { return obj{"input_tokens": input, "output_tokens": 1} }
 	for name, tt := range map[string]struct {
 		script   *script
@@ -29,6 +34,23 @@ func TestUsage(t *testing.T) {
 			begin().event("token_count", info(500, one(10))).event("token_count", info(11, one(20))).end("t1", "done"),
 			thread.Tokens{Input: 30, Output: 2, Calls: 2}, thread.Exact, "",
 		},
+		"a total that rises by more than the request includes another one": {
+			begin().event("token_count", both([2]int64{100, 10}, [2]int64{100, 10})).event("turn_aborted", obj{"reason": "interrupted"}).
+				begin("t2").event("token_count", both([2]int64{400, 40}, [2]int64{100, 10})).end("t2", "done"),
+			thread.Tokens{Input: 400, Output: 40, Calls: 3}, thread.Exact, "",
+		},
+		"a first total that is more than the request includes another one": {
+			begin().event("token_count", both([2]int64{300, 10}, [2]int64{100, 10})).end("t1", "done"),
+			thread.Tokens{Input: 300, Output: 10, Calls: 2}, thread.Exact, "",
+		},
+		"a total that restarts above the last one is one request": {
+			begin().event("token_count", both([2]int64{100, 10}, [2]int64{100, 10})).event("token_count", both([2]int64{400, 40}, [2]int64{400, 40})).end("t1", "done"),
+			thread.Tokens{Input: 500, Output: 50, Calls: 2}, thread.Exact, "",
+		},
+		"an answer without usage is a gap": {
+			begin().event("token_count", info(11, one(10))).end("t1", "done").begin("t2").agent("done").end("t2", "done"),
+			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound, "1 turns have no recorded usage",
+		},
 		"cached and written tokens are part of input, reasoning of output": {
 			begin().event("token_count", info(1, obj{"input_tokens": 100, "cached_input_tokens": 60, "cache_write_input_tokens": 30, "output_tokens": 9, "reasoning_output_tokens": 4})).end("t1", "done"),
 			thread.Tokens{Input: 10, CacheRead: 60, CacheWrite: 30, Output: 9, Reasoning: 4, Calls: 1}, thread.Exact, "",
@@ -39,7 +61,7 @@ func TestUsage(t *testing.T) {
 		},
 		"negative and huge counts are limited": {
 			begin().event("token_count", info(1, obj{"input_tokens": -5, "output_tokens": 9e300})).end("t1", "done"),
-			thread.Tokens{Output: 1 << 48, Calls: 1}, thread.Exact, "",
+			thread.Tokens{Output: 1 << 48, Calls: 1}, thread.LowerBound, "1 records of usage have negative or impossibly large numbers",
 		},
 		"an interrupted turn without usage is a gap": {
 			begin().event("token_count", info(11, one(10))).end("t1", "done").begin("t2").event("turn_aborted", obj{"reason": "interrupted"}),

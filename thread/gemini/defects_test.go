@@ -58,6 +58,20 @@ func TestDefects(t *testing.T) {
 		"invalid byte in a document": {
 			chat: strings.Replace(begin(logID, nil).user("u", "on@e").document(nil), "@", "\xff", 1), document: true, said: []string{"user: on\uFFFDe"}, status: thread.Running,
 		},
+		"truncated document": {
+			chat: strings.TrimSuffix(begin(logID, nil).user("u", "one").model("m", "two", none).document(nil), "\n}"), document: true,
+			said: []string{"user: one", "assistant: two"}, status: thread.Running, warnings: 1,
+		},
+		"document truncated in a message": {
+			chat: `{"sessionId":"` + logID + `","messages":[{"id":"u","type":"user","content":"one"},{"id":"m","type":"gemini","content":"two`, document: true,
+			said: []string{"user: one", "assistant: two"}, status: thread.Running, warnings: 1,
+		},
+		"byte order mark": {
+			chat: "\xef\xbb\xbf" + begin(logID, nil).user("u", "one").String(), said: []string{"user: one"}, status: thread.Running,
+		},
+		"byte order mark of a document": {
+			chat: "\xef\xbb\xbf" + begin(logID, nil).user("u", "one").document(nil), document: true, said: []string{"user: one"}, status: thread.Running,
+		},
 		"empty chat": {status: thread.PendingInit, warnings: 1},
 		"long line": {
 			chat: begin(logID, nil).user("u", long).String(), said: []string{"user: " + strings.TrimSpace(long)}, status: thread.Running,

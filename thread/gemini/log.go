@@ -41,6 +41,7 @@ type log struct {
 	order   []int          // the conversation, as indexes of records
 	members jsonl.Members  // of the current message
 
+	meter     thread.Meter
 	document  bool
 	agents    []*thread.Agent
 	last      time.Time
@@ -73,6 +74,7 @@ func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
 	}
 	r := &l.records[i]
 	r.model = cmp.Or(m.Get("model").Text(), r.model)
+	l.meter.CheckCounts(m.Get("tokens"))
 	if usage, known := parseTokens(m.Get("tokens")); known {
 		r.usage = usage
 	}
@@ -114,22 +116,22 @@ func (l *log) rewind(id string) (known bool) {
 	return false
 }
 
-// usage returns the usage of all requests, also of messages that were removed or
-// replaced later.
-func (l *log) usage(badLines int) (u thread.Usage) {
+// finishUsage stores the usage of all requests in the facts, also of messages that
+// were removed or replaced later.
+func (l *log) finishUsage(f *thread.Facts) {
 	silent := 0
 	for _, r := range l.records {
-		if r.usage.Calls > 0 {
-			u.Add("", r.model, r.usage)
-		} else if r.model != "" {
+		if r.usage.Calls > 0 || r.model != "" {
+			l.meter.Add("", r.model, r.usage, false)
+		}
+		if r.usage.Calls == 0 && r.model != "" {
 			silent++
 		}
 	}
-	u.Judge(
+	l.meter.Finish(f,
 		thread.Gap{N: silent, Reason: "%d answers have no recorded usage"},
 		thread.Gap{N: l.compacted, Reason: "the usage of the conversation summary is not recorded"},
 		thread.Gap{N: l.cancelled, Reason: "%d requests were cancelled, their usage is not recorded"},
-		thread.Gap{N: badLines, Reason: "%d malformed lines were skipped"},
+		thread.Gap{N: f.BadLines, Reason: "%d malformed lines were skipped"},
 	)
-	return u
 }

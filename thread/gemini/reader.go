@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"os"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
@@ -19,8 +18,9 @@ type reader struct {
 	log *log // of the last Read; nil before
 }
 
-// maxDocument is how much of a document is read. It has to be in memory at once.
-const maxDocument = 256 << 20
+// maxSnapshot is the size up to which a document is in memory while it is read, so
+// that the tool does not change it between the two passes.
+const maxSnapshot = 8 << 20
 
 // Read implements thread.Reader.
 func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
@@ -55,43 +55,42 @@ type scanner struct {
 }
 
 // document reads a chat that is one document.
-func (s *scanner) document(f *os.File) error {
-	size := int64(maxDocument)
-	if info, err := f.Stat(); err == nil && info.Size() > size {
-		s.facts.Warn("the file is larger than %d MiB: truncated", maxDocument>>20)
-	} else if err == nil {
-		size = info.Size()
+func (s *scanner) document(f *thread.File) error {
+	src := f.SectionReader
+	if f.Size() <= maxSnapshot {
+		b, err := io.ReadAll(f)
+		if err != nil {
+			s.facts.Warn("reading stopped after %d bytes: %v", len(b), err)
+		}
+		src = io.NewSectionReader(bytes.NewReader(b), 0, int64(len(b)))
 	}
-	b := make([]byte, size)
-	n, err := io.ReadFull(f, b)
-	if err != nil && size > 0 {
-		s.facts.Warn("reading stopped after %d bytes: %v", n, err)
-	}
-	doc := jsonl.Value(b[:n])
-	s.timeline.spans.Source = bytes.NewReader(doc)
-	var messages jsonl.Value
-	c := doc.Members()
-	for c.Next() {
-		switch string(c.Name()) {
-		case "messages":
-			messages = c.Value()
-		case "lastUpdated":
-			s.log.saw(c.Value().Time())
+	s.timeline.spans.Source = src
+	doc := jsonl.Document{List: "messages"}
+	doc.Member = func(name string, v jsonl.Value) {
+		if name == "lastUpdated" {
+			s.log.saw(v.Time())
 		}
 	}
-	if !c.Closed() {
-		s.facts.Warn("the document is incomplete: it may still be written")
-	}
-	e := messages.Elements()
-	for n := 1; e.Next(); n++ {
-		if n%256 == 0 && s.ctx.Err() != nil {
-			return s.ctx.Err()
+	doc.Element = func(v jsonl.Value, e jsonl.Element) error {
+		if e.Short {
+			s.facts.Warn("message %d is longer than %d MiB: shortened", e.N, jsonl.MaxLine>>20)
 		}
-		if v := e.Value(); v.Kind() == jsonl.Object {
-			s.log.message(v, doc.Span(v), n)
+		if v.Kind() == jsonl.Object {
+			s.log.message(v, e.Span, e.N)
 		} else {
 			s.facts.BadLines++
 		}
+		return nil
+	}
+	complete, err := doc.Read(s.ctx, src)
+	if s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	if err != nil {
+		s.facts.Warn("reading stopped: %v", err)
+	}
+	if s.facts.Partial = !complete; s.facts.Partial {
+		s.facts.Warn("the document is incomplete: it may still be written")
 	}
 	if s.facts.BadLines > 0 {
 		s.facts.Warn("skipped %d malformed messages", s.facts.BadLines)
@@ -108,7 +107,7 @@ func (s *scanner) operations(src io.Reader) error {
 		}
 		return s.line(rd, line), nil
 	})
-	s.facts.Lines, s.facts.BadLines = report.Lines, report.Bad
+	s.facts.Lines, s.facts.BadLines, s.facts.Partial = report.Lines, report.Bad, report.Partial
 	s.facts.Warnings = append(s.facts.Warnings, report.Warnings...)
 	return err
 }
@@ -203,6 +202,7 @@ func (s *scanner) finish() (thread.Facts, error) {
 	if err := s.timeline.Finish(); err != nil {
 		return thread.Facts{}, err
 	}
-	f.Messages, f.State, f.Usage, f.Last = s.timeline.Messages, s.log.state(&s.timeline.spans), s.log.usage(f.BadLines), s.log.last
+	f.Messages, f.State, f.Last = s.timeline.Messages, s.log.state(&s.timeline.spans), s.log.last
+	s.log.finishUsage(f)
 	return s.facts, nil
 }

@@ -36,6 +36,9 @@ func TestUsage(t *testing.T) {
 		"the request for a summary is a gap": {
 			begin().model("m", "x", one).user("s", "<state_snapshot>x</state_snapshot>"), one.want(1), thread.LowerBound, "the conversation summary",
 		},
+		"negative numbers are a gap": {
+			begin().add(obj{"id": "m", "type": "gemini", "content": "x", "model": "g", "tokens": obj{"input": -5, "output": 2}}), thread.Tokens{Output: 2, Calls: 1}, thread.LowerBound, "1 records of usage have negative",
+		},
 		"no requests": {begin(), thread.Tokens{}, thread.NoUsage, "no usage is recorded"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -88,17 +88,19 @@ type provider struct{ roots []string }
 
 // stores returns the stores in the roots, in order of preference, without opening
 // them.
-func (p *provider) stores() []store {
+func (p *provider) stores(ctx context.Context) ([]store, error) {
 	var list []store
 	var trees []store
 	seen := map[string]bool{}
+	w := thread.NewWalk(ctx)
 	for _, root := range p.roots {
-		info, err := os.Stat(root)
-		if err != nil {
+		info := w.Stat(root)
+		if info == nil {
 			continue
 		}
 		paths := []string{root}
 		if info.IsDir() {
+			w.ReadDir(root) // for its error, which Glob ignores
 			paths, _ = filepath.Glob(filepath.Join(escape(root), database))
 			if dir := filepath.Join(root, "storage"); exists(dir) {
 				trees = append(trees, tree(dir))
@@ -111,7 +113,7 @@ func (p *provider) stores() []store {
 			}
 		}
 	}
-	return append(list, trees...)
+	return append(list, trees...), w.Err(name)
 }
 
 // escape returns a pattern that matches only path.
@@ -132,7 +134,11 @@ func exists(path string) bool {
 func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
 	var found *session
 	var failed []error
-	for _, st := range p.stores() {
+	stores, err := p.stores(ctx)
+	if err != nil {
+		failed = append(failed, err)
+	}
+	for _, st := range stores {
 		s, err := st.find(ctx, id)
 		switch {
 		case err != nil:
@@ -161,13 +167,13 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 func (p *provider) thread(s *session) *thread.Thread {
 	t := &thread.Thread{
 		Provider: name, ID: s.id, Source: s.source, Title: s.title, Cwd: s.dir, Version: s.version, Parent: s.parent,
-		Started: clock(s.created), Updated: clock(s.updated), Archived: s.archived > 0,
+		Started: clock(s.created), Modified: clock(s.updated), Archived: s.archived > 0,
 	}
 	if s.parent != "" {
 		t.AgentRole = s.agent
 	}
-	if info, err := os.Stat(s.source); err == nil && t.Updated.IsZero() {
-		t.Updated = info.ModTime()
+	if info, err := os.Stat(s.source); err == nil && t.Modified.IsZero() {
+		t.Modified = info.ModTime()
 	}
 	t.Warnings = s.warnings
 	t.Reader = &reader{session: s}
@@ -178,7 +184,8 @@ func (p *provider) thread(s *session) *thread.Thread {
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
 	find := func() (list []*session, err error) {
 		seen := map[string]bool{}
-		for _, st := range p.stores() {
+		stores, err := p.stores(ctx)
+		for _, st := range stores {
 			sessions, failed := st.all(ctx)
 			err = errors.Join(err, failed)
 			for _, s := range sessions {

@@ -108,6 +108,7 @@ func (s *scanner) message(m message) error {
 		s.turn.message(m, role, c)
 	}
 	s.show(m, role, c)
+	s.meter.CheckCounts(m.data.Get("tokens"))
 	if tokens, ok := c.tokens(m.data, role); ok {
 		s.meter.Add(cmp.Or(m.data.Get("providerID").Text(), m.data.Get("model", "providerID").Text()), model(m.data), tokens, inherited)
 		s.timeline.AddUsage(tokens)
@@ -168,6 +169,9 @@ func (s *scanner) finish() error {
 	if s.copied > 0 {
 		s.facts.Warn("%d messages are older than the thread: it was forked from a thread that is not recorded", s.copied)
 	}
+	if s.facts.Last.IsZero() {
+		s.facts.Last = clock(s.session.updated)
+	}
 	s.facts.State = s.turn.end()
 	if s.broken && s.facts.State.Status.Ended() {
 		s.facts.State = thread.ReadState(thread.Running, thread.Inferred, s.facts.State.At, "part of the thread can't be read; the rest ends with: %s", s.facts.State.Evidence)
@@ -220,6 +224,7 @@ func (s *scanner) content(m message, role thread.Role, inherited bool) (c conten
 		case "step-start":
 			c.started++
 		case "step-finish":
+			s.meter.CheckCounts(p.Get("tokens"))
 			c.steps = append(c.steps, tokens(p))
 		case "compaction":
 			c.compaction = true

@@ -32,6 +32,7 @@ func read(path string) (jsonl.Value, error) {
 		return nil, err
 	}
 	b, err := os.ReadFile(path)
+	b = jsonl.WithoutMark(b)
 	if errors.Is(err, fs.ErrNotExist) || !isObject(b) {
 		return nil, nil
 	}
@@ -88,6 +89,9 @@ func (t tree) sessions(ctx context.Context, match func(name string) bool) (list 
 				list = append(list, s)
 			}
 		}
+	}
+	if err != nil {
+		err = thread.UnreadableError(string(t), err)
 	}
 	return list, err
 }
@@ -165,7 +169,10 @@ type object struct {
 // list reads the files of a directory in order of their times. bad is the number of
 // files that can't be read.
 func list(dir string) (list []object, bad int) {
-	files, _ := os.ReadDir(dir) // a missing directory has no files
+	files, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		bad++
+	}
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name(), ".json") || f.IsDir() {
 			continue

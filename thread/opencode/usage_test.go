@@ -33,6 +33,10 @@ func TestUsage(t *testing.T) {
 			begin().add(obj{"role": "assistant", "tokens": small}, obj{"type": "step-start"}),
 			thread.Tokens{Input: 1, Output: 5, Reasoning: 3, CacheRead: 40, CacheWrite: 50, Calls: 1}, thread.LowerBound, "1 requests did not end",
 		},
+		"huge numbers are a gap": {
+			begin().add(obj{"role": "assistant", "tokens": obj{"input": 1e300, "output": 1}}),
+			thread.Tokens{Input: 1 << 48, Output: 1, Calls: 1}, thread.LowerBound, "1 records of usage have negative",
+		},
 		"usage of the user does not count": {begin().add(obj{"role": "user", "tokens": small}), thread.Tokens{}, thread.NoUsage, "no usage is recorded"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -105,7 +105,7 @@ func (s *scanner) scan(src io.Reader) error {
 		}
 		return s.line(rd, line), nil
 	})
-	s.facts.Lines, s.facts.BadLines = report.Lines, report.Bad
+	s.facts.Lines, s.facts.BadLines, s.facts.Partial = report.Lines, report.Bad, report.Partial
 	s.facts.Warnings = append(s.facts.Warnings, report.Warnings...)
 	if s.orphans > 0 {
 		s.facts.Warn("%d entries have a missing parent; the entry before each is used instead", s.orphans)

@@ -15,6 +15,7 @@ type meter struct {
 // count counts the usage of an assistant message.
 func (m *meter) count(message jsonl.Value, copied bool) {
 	tokens, ok := usage(message)
+	m.CheckCounts(message.Get("usage"))
 	switch {
 	case ok:
 		m.Add(message.Get("provider").Text(), message.Get("model").Text(), tokens, copied)
@@ -23,6 +24,7 @@ func (m *meter) count(message jsonl.Value, copied bool) {
 		m.interrupted++
 	case !message.Get("stopReason").Is("error"):
 		m.silent++
+		m.Add(message.Get("provider").Text(), message.Get("model").Text(), thread.Tokens{}, false)
 	}
 }
 

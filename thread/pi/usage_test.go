@@ -43,6 +43,9 @@ func TestUsage(t *testing.T) {
 		"an answer without usage is a gap": {
 			answer(begin().answer("stop", "one", 1), "stop", nil), took(1, 1), thread.LowerBound, "1 answers have no recorded usage",
 		},
+		"huge numbers are a gap": {
+			answer(begin(), "stop", obj{"input": 1 << 60, "output": 7}), thread.Tokens{Input: 1 << 48, Output: 7, Calls: 1}, thread.LowerBound, "1 records of usage have negative",
+		},
 		"no requests": {begin(), thread.Tokens{}, thread.NoUsage, "no usage is recorded"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -131,7 +131,6 @@ func (l loader) overlay(p *Pipeline, folder, name string) error {
 	}
 	var file struct {
 		SelfAssessment Requirement `yaml:"self_assessment"`
-		Planner        string      `yaml:"planner"`
 		Stages         []yaml.Node `yaml:"stages"`
 	}
 	if len(bytes.TrimSpace(b)) == 0 {
@@ -142,9 +141,6 @@ func (l loader) overlay(p *Pipeline, folder, name string) error {
 	}
 	if file.SelfAssessment != "" {
 		p.SelfAssessment = file.SelfAssessment
-	}
-	if file.Planner != "" {
-		p.Planner = file.Planner
 	}
 	for i := range file.Stages {
 		if err := l.stage(p, folder, name, &file.Stages[i]); err != nil {

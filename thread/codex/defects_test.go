@@ -1,0 +1,115 @@
+package codex_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/codex"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+const rolloutFile = "sessions/2026/02/22/rollout-2026-02-22T20-48-50-" + parentID + ".jsonl"
+
+// load reads a rollout and its subagents.
+func load(t *testing.T, name, body string) (*thread.Thread, []thread.Agent) {
+	t.Helper()
+	home := t.TempDir()
+	put(t, home, name, body)
+	p := threadtest.Open(t, codex.Driver(), home)
+	th := threadtest.Load(t, p, parentID)
+	agents, err := p.Agents(t.Context(), th)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return th, agents
+}
+
+// TestNotFound checks the status of a subagent that a later call did not find.
+func TestNotFound(t *testing.T) {
+	wait := func(s *script, status any) *script {
+		return s.call("w", "wait", obj{"ids": []string{doneID}}, obj{"status": obj{doneID: status}})
+	}
+	spawn := func() *script {
+		return start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").call("s", "spawn_agent", obj{}, obj{"agent_id": doneID})
+	}
+	for name, tt := range map[string]struct {
+		script *script
+		want   thread.Status
+		by     string
+	}{
+		"before it started":      {wait(spawn(), "not_found"), thread.NotFound, "wait, line 9"},
+		"while it was running":   {wait(wait(spawn(), "running"), "not_found"), thread.NotFound, "wait, line 11"},
+		"after it had completed": {wait(wait(spawn(), obj{"completed": "x"}), "not_found"), thread.Completed, "wait, line 9"},
+	} {
+		_, agents := load(t, rolloutFile, tt.script.String())
+		if len(agents) != 1 || agents[0].State.Status != tt.want || !strings.HasPrefix(agents[0].State.Evidence, tt.by) {
+			t.Errorf("%s: got %+v, want %s by %s", name, agents, tt.want, tt.by)
+		}
+	}
+}
+
+// TestOnlyCalls reads a thread whose calls returned, and which has no message and
+// no record of a turn.
+func TestOnlyCalls(t *testing.T) {
+	th, _ := load(t, rolloutFile, start("2026-02-22T20:48:50Z").meta(parentID, nil).call("s", "spawn_agent", obj{}, obj{"agent_id": doneID}).String())
+	if th.State.Status != thread.Running || th.State.Source != thread.Inferred {
+		t.Errorf("got %+v, want running, inferred", th.State)
+	}
+}
+
+// TestByteOrderMark reads the first record of a rollout that an editor saved.
+func TestByteOrderMark(t *testing.T) {
+	th, _ := load(t, rolloutFile, "\xef\xbb\xbf"+start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").String())
+	if th.Cwd != "/home/u/project" || th.Version == "" || th.BadLines > 0 {
+		t.Errorf("got %+v", th)
+	}
+}
+
+// TestModels lists the models of all answers, also of those without usage.
+func TestModels(t *testing.T) {
+	s := start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").agent("one").end("t1", "one")
+	s.event("task_started", obj{"turn_id": "t2"}).add("turn_context", obj{"turn_id": "t2", "model": "gpt-6"}).agent("two").count(1, 0, 1, 0).end("t2", "two")
+	th, _ := load(t, rolloutFile, s.String())
+	var names []string
+	for _, m := range th.Usage.Models {
+		names = append(names, m.Model)
+	}
+	if !slices.Equal(names, []string{"gpt-5", "gpt-6"}) || th.Usage.Completeness != thread.LowerBound {
+		t.Errorf("got models %q, %s", names, th.Usage.Completeness)
+	}
+}
+
+// TestBomb reads a small file that decompresses to a very large one.
+func TestBomb(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, ".codex", rolloutFile+".zst")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enc, err := zstd.NewWriter(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enc.Write([]byte(start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").agent("done").count(1, 0, 1, 0).end("t1", "done").String()))
+	zeros := make([]byte, 1<<20)
+	for range 256 {
+		enc.Write(zeros)
+	}
+	if enc.Close() != nil || f.Close() != nil {
+		t.Fatal("not written")
+	}
+	th := threadtest.Load(t, threadtest.Open(t, codex.Driver(), home), parentID)
+	if !strings.Contains(strings.Join(th.Warnings, "\n"), "decompressed size") || th.State.Status != thread.Running || th.Usage.Completeness != thread.LowerBound || th.Usage.Input != 1 {
+		t.Errorf("got %+v", th.Facts)
+	}
+}

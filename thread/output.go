@@ -1,0 +1,122 @@
+package thread
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
+)
+
+// WriteFile is Write to a file. A regular file is created or replaced when
+// everything was written: an existing one keeps its permissions, a new one has
+// mode 0666 before umask, and if WriteFile fails, nothing has changed. Symbolic
+// links are followed. A device or named pipe is written to. Kinds: those of Write,
+// Invalid for a file in a directory of a tool, and Unavailable for the file.
+func (s *Set) WriteFile(ctx context.Context, file string, u URI, o Options) error {
+	err := s.writeFile(ctx, file, u, o)
+	var known *handoff.Error
+	if err == nil || errors.As(err, &known) || ctx.Err() != nil {
+		return err
+	}
+	return &handoff.Error{Op: "write", Name: file, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("name a file in a writable directory")}
+}
+
+func (s *Set) writeFile(ctx context.Context, file string, u URI, o Options) error {
+	info, err := os.Stat(file)
+	switch {
+	case err == nil && info.IsDir():
+		return errors.New("is a directory")
+	case err == nil && !info.Mode().IsRegular():
+		return s.writeDevice(ctx, file, u, o)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	target, err := followLinks(file)
+	if err != nil {
+		return err
+	}
+	if err := s.checkTarget(target); err != nil {
+		return err
+	}
+	dir, err := os.OpenRoot(filepath.Dir(target))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return durable.Replace(dir, filepath.Base(target), func(w io.Writer) error { return s.Write(ctx, w, u, o) })
+}
+
+// followLinks returns the file that a path leads to. The file need not exist.
+func followLinks(file string) (string, error) {
+	const most = 40 // as Linux
+	for range most {
+		to, err := os.Readlink(file)
+		if err != nil {
+			return file, nil
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(file), to)
+		}
+		file = to
+	}
+	return "", syscall.ELOOP
+}
+
+// checkTarget returns an error if a file is in a directory of a tool.
+func (s *Set) checkTarget(file string) error {
+	var roots []os.FileInfo
+	for _, d := range s.drivers {
+		for _, root := range d.Roots(s.getenv, s.home) {
+			if info, err := os.Stat(root); err == nil {
+				roots = append(roots, info)
+			}
+		}
+	}
+	at, err := filepath.EvalSymlinks(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	for path := filepath.Join(at, filepath.Base(file)); ; path = filepath.Dir(path) {
+		info, err := os.Stat(path)
+		for _, root := range roots {
+			if err == nil && os.SameFile(info, root) {
+				return &handoff.Error{Op: "write", Name: file, Kind: handoff.Invalid, Err: errors.New("in the directory of an agent tool: " + path),
+					Hint: handoff.Advice("name a file in another directory; files of agent tools are only read")}
+			}
+		}
+		if path == filepath.Dir(path) {
+			return nil
+		}
+	}
+}
+
+// writeDevice writes to a device or named pipe. Like a shell, it waits for a
+// process that reads from the pipe.
+func (s *Set) writeDevice(ctx context.Context, file string, u URI, o Options) error {
+	const pause = 10 * time.Millisecond
+	f, err := os.OpenFile(file, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	for errors.Is(err, syscall.ENXIO) && isPipe(file) {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		f, err = os.OpenFile(file, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.Write(ctx, f, u, o), f.Close())
+}
+
+func isPipe(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
+}
