@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 )
 
 // Bodies stores copies of what artifacts point at, each once, by digest.
@@ -24,11 +25,18 @@ type Bodies interface {
 	Has(ctx context.Context, d Digest) (bool, error)
 }
 
+// A FileBody is a reader of a whole regular file. Bodies.Put may clone the file
+// on a file system that can, instead of reading r.
+type FileBody interface {
+	io.Reader
+	File() *os.File
+}
+
 // A Keep selects the bodies that are kept.
 type Keep string
 
 const (
-	KeepAuto   Keep = "auto"   // regular files of at most KeepLimit bytes
+	KeepAuto   Keep = "auto"   // regular files of at most KeepLimit bytes; in a linked worktree larger ones and directories
 	KeepAlways Keep = "always" // every regular file and, if a Draft sets it, a directory
 	KeepNever  Keep = "never"
 )

@@ -40,4 +40,8 @@ type FileState struct {
 	// Fingerprint identifies the content of the file as long as the file is not
 	// written, if reading it is the only way to determine Target, or is "".
 	Fingerprint string
+
+	// NotKept is why no copy was kept of a body in a linked worktree, "" if one
+	// was kept or the draft asked for none.
+	NotKept string
 }

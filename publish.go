@@ -89,6 +89,9 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 		}
 		return Published{}, err
 	}
+	if state.NotKept != "" {
+		warnings = append(warnings, "no copy is kept, so the content is lost when the worktree is removed: "+state.NotKept)
+	}
 	return h.published(ctx, r, p, state, append(p.warnings(), warnings...))
 }
 

@@ -175,7 +175,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 			}
 			return c.dirOf(ctx, cmp.Or(p.Session, p.RunID))
 		},
-		Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
+		Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest), WorktreeKeep: int64(settings.Limits.WorktreeKeep),
 	}
 	c.hub = handoff.New(c.log, c.index, c.bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published})
 	c.sessions = session.New(c.hub, session.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index})

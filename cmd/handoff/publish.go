@@ -19,8 +19,9 @@ was made from with --from. Publishing again under the same --key changes nothing
 and prints the ID of the first artifact.
 
 Files of up to 1 MiB are also copied, so that handoff read returns the published
-bytes if the file changes later. --keep copies any size, and directories;
---no-keep copies nothing. The setting keep in config.yaml changes the default.
+bytes if the file changes later; in a linked git worktree, files and directories
+of up to 256 MiB. --keep copies any size, and directories; --no-keep copies
+nothing. The settings keep and limits in config.yaml change the default.
 
 The producer is taken from the identity flags, from handoff's own variables
 (HANDOFF_SESSION, HANDOFF_RUN, HANDOFF_AGENT, …) and from those of the agent

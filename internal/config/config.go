@@ -45,6 +45,10 @@ type Limits struct {
 	// Digest is the size up to which a body that is not kept gets a digest; 0 for
 	// the default.
 	Digest Size `yaml:"digest"`
+
+	// WorktreeKeep is the size up to which a body published in a linked git
+	// worktree is kept, because worktrees are removed; 0 for the default.
+	WorktreeKeep Size `yaml:"worktree_keep"`
 }
 
 // Load reads the settings in a runtime directory. A missing file is not an

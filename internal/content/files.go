@@ -24,6 +24,10 @@ import (
 // gets a digest.
 const DefaultDigestLimit = 64 << 20
 
+// DefaultWorktreeKeep is the size, in bytes, up to which a body published in a
+// linked git worktree is kept.
+const DefaultWorktreeKeep = 256 << 20
+
 // Files is the handoff.Files of a workspace. Only Root is required.
 type Files struct {
 	Root *os.Root         // of the workspace
@@ -46,6 +50,10 @@ type Files struct {
 
 	Keep        handoff.Keep // default handoff.KeepAuto
 	DigestLimit int64        // default DefaultDigestLimit
+
+	// WorktreeKeep is the size up to which handoff.KeepAuto keeps a file or
+	// directory published in a linked worktree. Default DefaultWorktreeKeep.
+	WorktreeKeep int64
 }
 
 var _ handoff.Files = (*Files)(nil)
@@ -56,7 +64,7 @@ func (s *Files) Name() string { return s.Root.Name() }
 // Describe implements handoff.Files.
 func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (handoff.FileState, error) {
 	if d.Root != handoff.SessionRoot {
-		return s.describe(ctx, d, p, to)
+		return s.describe(ctx, d, p, to, s.autoKeep())
 	}
 	root, err := os.OpenRoot(d.RootDir)
 	if err != nil {
@@ -65,40 +73,43 @@ func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 	defer root.Close()
 	there := *s
 	there.Root, there.RuntimePath, there.Linked = root, "", ""
-	return there.describe(ctx, d, p, to)
+	return there.describe(ctx, d, p, to, s.autoKeep())
 }
 
-func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (handoff.FileState, error) {
+// describe is Describe for a file in Root. It keeps what KeepAuto selects up to
+// the given size.
+func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies, limit int64) (state handoff.FileState, err error) {
 	where, err := s.locate(p.Path)
 	if err != nil {
-		return handoff.FileState{}, err
+		return state, err
 	}
 	info, err := s.Root.Lstat(p.Path)
 	if err != nil {
-		return handoff.FileState{}, fileError("publish", p.Path, err)
+		return state, fileError("publish", p.Path, err)
 	}
 	p.TargetType, p.Worktree = "file", s.Linked
 	if info.Mode()&fs.ModeSymlink != 0 {
 		p.TargetType = "symlink"
 		if info, err = s.Root.Stat(where); err != nil {
-			return handoff.FileState{}, fileError("publish", p.Path, err)
+			return state, fileError("publish", p.Path, err)
 		}
 	}
-	state := handoff.FileState{Path: filepath.Join(s.Root.Name(), filepath.FromSlash(p.Path)), Target: handoff.Available}
+	state = handoff.FileState{Path: filepath.Join(s.Root.Name(), filepath.FromSlash(p.Path)), Target: handoff.Available}
 	switch {
 	case info.IsDir():
 		if p.TargetType == "file" {
 			p.TargetType = "directory"
 		}
 		p.Kind = cmp.Or(p.Kind, "directory")
-		if d.Keep == handoff.KeepAlways {
-			err = s.keepDir(ctx, where, p, to)
-		}
+		state.NotKept, err = s.maybeKeepDir(ctx, where, d, p, to, limit)
 	case !info.Mode().IsRegular():
 		return state, &handoff.Error{Op: "publish", Name: p.Path, Kind: handoff.Invalid, Err: errors.New("is neither a file nor a directory"),
 			Hint: handoff.Suggest("publish content from standard input", handoff.ActionStdin)}
 	default:
-		state.Fingerprint, err = s.measure(ctx, s.Root, where, d, p, to)
+		state.Fingerprint, err = s.measure(ctx, s.Root, where, d, p, to, limit)
+		if limit > handoff.KeepLimit && !p.Kept && d.Keep != handoff.KeepNever {
+			state.NotKept = notKeptReason(cmp.Or(d.Keep, s.Keep), limit)
+		}
 	}
 	if p.Digest == (handoff.Digest{}) {
 		state.Target = handoff.Unknown // nothing can be compared with it

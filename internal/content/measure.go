@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -17,19 +18,36 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
+// autoKeep returns the size up to which KeepAuto keeps a file: in a linked
+// worktree, which may be removed, more than elsewhere.
+func (s *Files) autoKeep() int64 {
+	if s.Linked == "" {
+		return handoff.KeepLimit
+	}
+	return max(handoff.KeepLimit, cmp.Or(s.WorktreeKeep, DefaultWorktreeKeep))
+}
+
 // keeps reports whether a file of this size is kept.
-func (s *Files) keeps(k handoff.Keep, size int64) bool {
+func (s *Files) keeps(k handoff.Keep, size, limit int64) bool {
 	k = cmp.Or(k, s.Keep, handoff.KeepAuto)
-	return k == handoff.KeepAlways || k == handoff.KeepAuto && size <= handoff.KeepLimit
+	return k == handoff.KeepAlways || k == handoff.KeepAuto && size <= limit
+}
+
+// notKeptReason explains why a body of a linked worktree is not kept.
+func notKeptReason(k handoff.Keep, limit int64) string {
+	if k == handoff.KeepNever {
+		return "the setting keep is never"
+	}
+	return fmt.Sprintf("it has more than %d bytes (limits.worktree_keep)", limit)
 }
 
 // measure describes a regular file in p and keeps it, in one pass. If the file
 // changes while it is read, measure retries once. The fingerprint is that of a
 // file whose digest is in p.
-func (s *Files) measure(ctx context.Context, root *os.Root, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (fingerprint string, err error) {
-	head, info, err := s.measureOnce(ctx, root, name, d, p, to)
+func (s *Files) measure(ctx context.Context, root *os.Root, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies, limit int64) (fingerprint string, err error) {
+	head, info, err := s.measureOnce(ctx, root, name, d, p, to, limit)
 	if errors.Is(err, errChanging) {
-		head, info, err = s.measureOnce(ctx, root, name, d, p, to)
+		head, info, err = s.measureOnce(ctx, root, name, d, p, to, limit)
 	}
 	if err != nil {
 		return "", fileError("publish", p.Path, err)
@@ -49,29 +67,33 @@ func classify(p *handoff.ArtifactPublished, head []byte) {
 	p.Kind = cmp.Or(p.Kind, extKinds[ext], "file")
 }
 
-func (s *Files) measureOnce(ctx context.Context, root *os.Root, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) ([]byte, fs.FileInfo, error) {
+func (s *Files) measureOnce(ctx context.Context, root *os.Root, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies, limit int64) ([]byte, fs.FileInfo, error) {
 	f, err := openSteady(ctx, root, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	size, seen := f.was.Size(), &headWriter{}
-	r := io.TeeReader(f, seen)
-	keep := s.keeps(d.Keep, size)
+	size := f.was.Size()
+	head := make([]byte, headSize)
+	n, err := f.f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	head = head[:n]
+	keep := s.keeps(d.Keep, size, limit)
 	p.SizeBytes, p.Digest, p.Kept = &size, handoff.Digest{}, keep && to != nil
 	switch {
 	case p.Kept:
-		p.Digest, err = to.Put(ctx, r)
+		p.Digest, err = to.Put(ctx, f)
 	case keep || size <= cmp.Or(s.DigestLimit, DefaultDigestLimit):
-		p.Digest, err = digestOf(ctx, r)
+		p.Digest, err = digestOf(ctx, f)
 	default:
-		_, err = io.Copy(io.Discard, io.LimitReader(r, headSize))
-		return seen.head, f.was, err
+		return head, f.was, f.changed()
 	}
-	if err == nil && seen.n != size {
+	if err == nil && f.n != 0 && f.n != size {
 		err = errChanging
 	}
-	return seen.head, f.was, err
+	return head, f.was, cmp.Or(err, f.changed())
 }
 
 // headSize is the number of bytes that sniff examines.
@@ -98,6 +120,49 @@ func sniff(head []byte) string {
 		return "text/plain"
 	}
 	return "application/octet-stream"
+}
+
+// maybeKeepDir keeps a directory if the draft requires it, or in a linked worktree
+// if it is not too large. It returns why a directory of a worktree is not kept.
+func (s *Files) maybeKeepDir(ctx context.Context, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies, limit int64) (notKept string, err error) {
+	policy := cmp.Or(d.Keep, s.Keep, handoff.KeepAuto)
+	switch {
+	case d.Keep == handoff.KeepAlways:
+		return "", s.keepDir(ctx, name, p, to)
+	case limit <= handoff.KeepLimit || d.Keep == handoff.KeepNever:
+		return "", nil
+	case policy == handoff.KeepNever:
+		return notKeptReason(policy, limit), nil
+	}
+	size, err := treeSize(ctx, s.Root, name)
+	if err == nil && size > limit && policy == handoff.KeepAuto {
+		return notKeptReason(policy, limit), nil
+	}
+	if err == nil {
+		err = s.keepDir(ctx, name, p, to)
+	}
+	var known *handoff.Error
+	if errors.As(err, &known) && known.Kind == handoff.Invalid { // a directory that can't be packed can be published
+		p.Digest, p.Kept = handoff.Digest{}, false
+		return known.Name + " " + known.Err.Error(), nil
+	}
+	return "", err
+}
+
+// treeSize returns the size of the files in a directory.
+func treeSize(ctx context.Context, root *os.Root, name string) (size int64, err error) {
+	dir, err := root.OpenRoot(name)
+	if err != nil {
+		return 0, err
+	}
+	defer dir.Close()
+	entries, err := list(ctx, dir)
+	for _, e := range entries {
+		if e.mode.IsRegular() {
+			size += e.size
+		}
+	}
+	return size, err
 }
 
 // keepDir keeps a directory as one body.

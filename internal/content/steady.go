@@ -1,7 +1,6 @@
 package content
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +22,21 @@ type steadyFile struct {
 	ctx context.Context
 	f   *os.File
 	was fs.FileInfo
+	n   int64 // bytes read
+}
+
+var _ handoff.FileBody = (*steadyFile)(nil)
+
+// File implements handoff.FileBody.
+func (s *steadyFile) File() *os.File { return s.f }
+
+// changed returns errChanging if the file was written since it was opened.
+func (s *steadyFile) changed() error {
+	now, err := s.f.Stat()
+	if err == nil && (now.Size() != s.was.Size() || !now.ModTime().Equal(s.was.ModTime())) {
+		err = errChanging
+	}
+	return err
 }
 
 func openSteady(ctx context.Context, root *os.Root, name string) (*steadyFile, error) {
@@ -38,7 +52,7 @@ func openSteady(ctx context.Context, root *os.Root, name string) (*steadyFile, e
 		f.Close()
 		return nil, err
 	}
-	return &steadyFile{ctx, f, info}, nil
+	return &steadyFile{ctx: ctx, f: f, was: info}, nil
 }
 
 func (s *steadyFile) Read(p []byte) (int, error) {
@@ -46,10 +60,11 @@ func (s *steadyFile) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := s.f.Read(p)
-	if now, stat := s.f.Stat(); stat != nil || now.Size() != s.was.Size() || !now.ModTime().Equal(s.was.ModTime()) {
-		return 0, &handoff.Error{Op: "read", Name: filepath.Base(s.f.Name()), Kind: handoff.Conflict, Err: cmp.Or(stat, errChanging),
+	if changed := s.changed(); changed != nil {
+		return 0, &handoff.Error{Op: "read", Name: filepath.Base(s.f.Name()), Kind: handoff.Conflict, Err: changed,
 			Hint: handoff.Advice("read it again when its writer has finished")}
 	}
+	s.n += int64(n)
 	return n, err
 }
 

@@ -61,7 +61,7 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 		p.Path, p.Root = path.Join(s.RuntimePath, file), ""
 	}
 	state.Path, state.Target = filepath.Join(root.Name(), filepath.FromSlash(file)), handoff.Available
-	if state.Fingerprint, err = s.measure(ctx, root, file, d, p, to); err != nil {
+	if state.Fingerprint, err = s.measure(ctx, root, file, d, p, to, handoff.KeepLimit); err != nil {
 		discard()
 		return state, nil, err
 	}

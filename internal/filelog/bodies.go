@@ -54,8 +54,12 @@ func (b *Bodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
 	if err := b.log.Create(); err != nil {
 		return handoff.Digest{}, err
 	}
-	sum := sha256.New()
-	t, err := b.log.disk.create(io.TeeReader(io.MultiReader(&head, src), sum), bodyMode(b.log.dir))
+	sum, large := sha256.New(), head.Len() > inMemory
+	content := io.TeeReader(io.MultiReader(&head, src), sum)
+	if f, ok := r.(handoff.FileBody); ok && large {
+		content = clonable{content, ctx, f.File(), sum}
+	}
+	t, err := b.log.disk.create(content, bodyMode(b.log.dir))
 	switch {
 	case src.err != nil:
 		return handoff.Digest{}, src.err
