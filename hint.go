@@ -73,6 +73,7 @@ const (
 	ActionRestoreRun                  Action = "restore pipeline run"   // ISSUE
 	ActionUnarchive                   Action = "unarchive pipeline run" // NAME
 	ActionGate                        Action = "check gate"             // ISSUE STAGE
+	ActionDerive                      Action = "derive pipeline state"  // ISSUE
 	ActionSchema                      Action = "print stage schema"     // STAGE
 	ActionExample                     Action = "print stage example"    // STAGE
 	ActionValidate                    Action = "validate"               // PATH

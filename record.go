@@ -72,7 +72,7 @@ func parseRecord(b []byte) (Record, error) {
 	}
 	var e envelope
 	if err := json.Unmarshal(b, &e); err != nil {
-		return Record{}, err
+		return Record{}, jsonl.DecodeError(b, err)
 	}
 	r = Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, raw: b}
 	if err := r.incomplete(); err != nil {
@@ -84,10 +84,14 @@ func parseRecord(b []byte) (Record, error) {
 	}
 	r.Fact = empty()
 	err := json.Unmarshal(b, r.Fact)
-	if err != nil && r.Version > Version {
-		r.Fact, err = nil, nil // a later version may have redefined the type
+	switch {
+	case err == nil:
+		return r, nil
+	case r.Version > Version:
+		r.Fact = nil // a later version may have redefined the type
+		return r, nil
 	}
-	return r, err
+	return r, jsonl.DecodeError(b, err)
 }
 
 // incomplete returns an error if a field is missing that every record has.

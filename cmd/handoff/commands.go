@@ -27,6 +27,7 @@ var commands = slices.Concat(
 		cli.NewPrimary(threadCommand, "thread"),
 		cli.NewPrimary(serveCommand, "serve"),
 		cli.NewCommand(mcpCommand, "mcp"),
+		cli.NewCommand(hookCommand, "hook"),
 		cli.NewPrimary(demoCommand, "demo"),
 		cli.NewCommand(checkCommand, "check"),
 		cli.NewCommand(gcCommand, "gc"),

@@ -213,7 +213,7 @@ func TestJSONContract(t *testing.T) {
 }
 
 // withoutJSON are commands that print no answer, or one for people only.
-var withoutJSON = []string{"demo", "mcp", "serve"}
+var withoutJSON = []string{"demo", "mcp", "serve", "hook"}
 
 // TestEveryAnswerHasJSON checks that every command that answers a question has
 // --json, and that docs/json.md names it.
@@ -325,6 +325,9 @@ func answerPipelines(c *console, answer func(object, line string)) {
 	answer("brief", "pipeline brief 42 --for jg-worker")
 	answer("trace", "pipeline trace 42")
 	answer("run-state", "pipeline trace 42 --state")
+	c.write(".pipeline/44/worker-result.json", `{"status":"completed","files_changed":["a.go"],"blockers":[],"summary":""}`)
+	c.write(".pipeline/44/pipeline-trace.json", `{"stages":[{"stage":"implement"},{"stage":"test","result":"FAIL"},{"stage":"debug"},{"stage":"implement"}]}`)
+	answer("run-state", "pipeline trace 44 --state")
 	c.write(".pipeline/42/plan.json", strings.Replace(plan, "AC1", "AC2", 1))
 	answer("verdict", "pipeline gate 42 plan")
 	answer("pipeline-overview", "show 42")

@@ -47,6 +47,7 @@ var layers = map[string]int{
 	"internal/filelog":         3,
 	"internal/launch":          3,
 	"internal/sqlindex":        3,
+	"internal/hook":            3,
 	"thread/*":                 3,
 	"internal/pipeline/gate":   3,
 	"internal/pipeline/folder": 3,

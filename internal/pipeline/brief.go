@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -42,6 +43,11 @@ func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, err
 		}
 		lines = append(lines, strings.TrimRight(line, " "))
 	}
+	for _, other := range [][2]string{{s.file(contract.StateFile), "the planner's notes"}, {path.Join(s.Base, s.Lessons), "known failures and their mitigations"}} {
+		if slices.Contains(reads, other[0]) {
+			lines = append(lines, "read   "+other[0]+"  "+other[1])
+		}
+	}
 	for _, file := range writes {
 		lines = append(lines, "write  "+file)
 	}
@@ -52,26 +58,35 @@ func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, err
 // next step if the agent acts next, otherwise all that it may read and write.
 func readsAndWrites(p *contract.Pipeline, s State, agent string) (reads, writes []string, known bool) {
 	known = slices.Contains(agents(p), agent) || agent == contract.Human
-	if step := Next(p, s); step.Agent == agent {
+	if step := Next(p, s); step.Agent == agent && agent != p.Planner {
 		if step.Writes != "" {
 			writes = []string{step.Writes}
 		}
 		return step.Reads, writes, known
 	}
 	for _, stage := range p.Stages {
-		if out, ok := s.Outputs[stage.Name]; ok && (slices.Contains(stage.Readers, agent) || agent == contract.Human) {
+		if out, ok := s.Outputs[stage.Name]; ok && (slices.Contains(stage.Readers, agent) || agent == contract.Human || agent == p.Planner) {
 			reads = append(reads, s.file(out.File))
 		}
 		if stage.Writer == agent {
 			writes = append(writes, s.file(stage.Artifact))
 		}
 	}
+	if agent == p.Planner {
+		if s.Notes != nil {
+			reads = append(reads, s.file(contract.StateFile))
+		}
+		writes = append(writes, s.file(contract.StateFile))
+	}
+	if s.Lessons != "" && readsLessons(p, agent) {
+		reads = append(reads, path.Join(s.Base, s.Lessons))
+	}
 	return reads, writes, known
 }
 
 // agents returns the agents that write, read or are asked in a pipeline, sorted.
 func agents(p *contract.Pipeline) []string {
-	var names []string
+	names := []string{p.Planner}
 	for _, stage := range p.Stages {
 		names = append(append(names, stage.Writer), stage.Readers...)
 		for _, r := range stage.Routes {

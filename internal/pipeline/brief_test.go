@@ -39,8 +39,8 @@ func TestBriefHasNoBody(t *testing.T) {
 	p := builtin()
 	long := strings.Repeat("body ", 10_000)
 	s := read(t, p, done("plan", "implement", change(t, valid["implement"], fmt.Sprintf(`"summary":%q,"blockers":[%q]`, long, long))))
-	got, err := pipeline.Brief(p, s, "jg-tester", 300)
-	if want := "read   .pipeline/42/worker-result.json  completed, 1 file, 1 blocker\nwrite  .pipeline/42/test-result.json\n"; err != nil || got != want {
+	got, err := pipeline.Brief(p, s, "jg-reviewer", 300)
+	if want := "read   .pipeline/42/plan.json  1 file, 1 step, 1 criterion\nread   .pipeline/42/worker-result.json  completed, 1 file, 1 blocker\nwrite  .pipeline/42/review-result.json\n"; err != nil || got != want {
 		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 	}
 }

@@ -58,6 +58,17 @@ func HistoryOf(p *contract.Pipeline, s State) []HistoryEntry {
 			add(attemptOf(stage.Name, out), true)
 		}
 	}
+	for i, a := range s.NoteAttempts {
+		e := HistoryEntry{Stage: a.Stage, Attempt: i + 1, Ref: a.Ref, Rev: a.Revision, ID: a.ID, Agent: a.Agent, Read: []string{}, At: a.At}
+		if e.Current = i == len(s.NoteAttempts)-1 && s.Notes != nil; e.Current {
+			e.Path = s.file(contract.StateFile)
+		}
+		at := slices.IndexFunc(list, func(later HistoryEntry) bool { return later.At.After(a.At) })
+		if at < 0 {
+			at = len(list)
+		}
+		list = slices.Insert(list, at, e)
+	}
 	if !s.ordered() {
 		at := func(name string) int {
 			return slices.IndexFunc(p.Stages, func(s *contract.Stage) bool { return s.Name == name })

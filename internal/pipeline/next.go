@@ -2,23 +2,43 @@ package pipeline
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
 // A Step is the next step of a run.
 type Step struct {
-	Stage  string   `json:"stage,omitempty"`  // "" if there is nothing to write
-	Agent  string   `json:"agent,omitempty"`  // who acts next; "human" is a person, "" nobody
-	Reads  []string `json:"reads"`            // the paths to read
-	Writes string   `json:"writes,omitempty"` // the path to write
+	Stage  string   `json:"stage"`  // "" if there is nothing to write
+	Agent  string   `json:"agent"`  // who acts next; "human" is a person, "" nobody
+	Reads  []string `json:"reads"`  // the paths to read
+	Writes string   `json:"writes"` // the path to write
 	Reason string   `json:"reason"`
 	Tier   string   `json:"tier,omitempty"` // the tier to work in, after an escalation
 	Done   bool     `json:"done"`
 	Notes  []string `json:"notes,omitempty"` // assumptions about the order of files
+}
+
+// MarshalJSON returns a step whose stage, agent and writes are null if there are
+// none, so that its keys do not depend on the step.
+func (s Step) MarshalJSON() ([]byte, error) {
+	type rest Step
+	known := func(text string) *string {
+		if text == "" {
+			return nil
+		}
+		return &text
+	}
+	return handoff.EncodeJSON(struct {
+		Stage  *string `json:"stage"`
+		Agent  *string `json:"agent"`
+		Writes *string `json:"writes"`
+		rest
+	}{known(s.Stage), known(s.Agent), known(s.Writes), rest(s)})
 }
 
 // String returns the step as lines, each a label and a value.
@@ -57,10 +77,18 @@ func Next(p *contract.Pipeline, s State) Step {
 		step = w.next()
 	}
 	step.Reads = w.reads(step)
+	if s.Lessons != "" && readsLessons(p, step.Agent) {
+		step.Reads = append(step.Reads, path.Join(s.Base, s.Lessons))
+	}
 	if step.Stage != "" {
 		step.Writes = s.file(w.stage(step.Stage).Artifact)
 	}
 	return step
+}
+
+// readsLessons reports whether an agent plans: it is the planner or writes plans.
+func readsLessons(p *contract.Pipeline, agent string) bool {
+	return agent == p.Planner || slices.ContainsFunc(p.Stages, func(s *contract.Stage) bool { return s.Has(contract.CheckPlan) && s.Writer == agent })
 }
 
 // A walk follows outcomes through a run. It visits a stage at most once.

@@ -46,6 +46,8 @@ type Receipt struct {
 // asks for it. An input that was submitted again is another input, whatever its
 // content.
 //
+// The stage state is the planner's state.yaml, which is written as it is.
+//
 // Kinds: Invalid (the ID, the stage, an agent that is not the stage's writer, an
 // artifact that violates its contract: the receipt's report then has every
 // problem), Conflict (the issue is the ID of a session or run), and those of
@@ -53,6 +55,9 @@ type Receipt struct {
 func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 	if err := contract.CheckIssue(sub.Issue); err != nil {
 		return Receipt{}, err
+	}
+	if r.isState(sub.Stage) {
+		return r.putState(ctx, sub)
 	}
 	stage, err := r.Pipeline.Stage(sub.Stage)
 	if err != nil {
@@ -96,10 +101,19 @@ func checkSubmission(sub Submission, stage *contract.Stage, report contract.Repo
 // isWriter reports whether an agent is a stage's writer, or its variant for a
 // tier.
 func isWriter(stage *contract.Stage, agent string) bool {
-	if base, tier, ok := cutLast(agent, "-"); ok && slices.Contains(contract.Tiers, tier) && sameAgent(base, stage.Writer) {
-		return true
-	}
-	return sameAgent(agent, stage.Writer)
+	return isAgent(stage.Writer, agent)
+}
+
+// isAgent reports whether an agent is another one, or its variant for a tier.
+func isAgent(want, agent string) bool {
+	base, tier, ok := cutLast(agent, "-")
+	return sameAgent(agent, want) || ok && slices.Contains(contract.Tiers, tier) && sameAgent(base, want)
+}
+
+// title returns the title of a record of a run. It is ASCII.
+func title(stage, issue string) string {
+	text := stage + " of " + issue
+	return text[:min(len(text), handoff.MaxTitle)]
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {
@@ -141,10 +155,9 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 	own := attemptOf(stage.Name, gate.Output{Report: contract.Report{Value: value}})
 	metadata := map[string]any{"stage": stage.Name, "outcome": own.Outcome, "tier": own.Tier, "read": read} // see attemptMetadata
 	maps.DeleteFunc(metadata, func(_ string, v any) bool { return v == "" })
-	title := stage.Name + " of " + sub.Issue // ASCII
 	return r.writer(sub.Issue).Write(ctx, handoff.Draft{
 		Channel: stage.Name, Name: stage.Artifact, Body: &body, MediaType: "application/json",
-		Title: title[:min(len(title), handoff.MaxTitle)], Summary: Summary(stage, value),
+		Title: title(stage.Name, sub.Issue), Summary: Summary(stage, value),
 		Parents: parents, Metadata: metadata, Key: r.attemptKey(records, s, stage, body.Bytes(), metadata, parents),
 	})
 }

@@ -170,20 +170,20 @@ func TestAttempts(t *testing.T) {
 	}{
 		{func() { s.put(t, "42", "plan", valid["plan"]) }, "plan#1", "jg-worker implement < plan"},
 		{func() { s.put(t, "42", "plan", " "+valid["plan"]+"\n") }, "plan#1", "jg-worker implement < plan"}, // the same
-		{func() { s.put(t, "42", "implement", valid["implement"]) }, "plan#1 implement#1<plan#1", "jg-tester test < worker-result"},
+		{func() { s.put(t, "42", "implement", valid["implement"]) }, "plan#1 implement#1<plan#1", "jg-tester test < "},
 		{func() { s.put(t, "42", "plan", plan2) }, "plan#1 implement#1<plan#1 plan#2", "jg-worker implement < plan"},
-		{func() { s.put(t, "42", "implement", valid["implement"]) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2", "jg-tester test < worker-result"},
+		{func() { s.put(t, "42", "implement", valid["implement"]) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2", "jg-tester test < "},
 		{func() { s.put(t, "42", "plan", valid["plan"]) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3", "jg-worker implement < plan"},
 		{func() { s.put(t, "42", "plan", plan2) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4", "jg-worker implement < plan"}, // the bytes of plan#2 are no evidence
 		{func() { s.put(t, "42", "implement", valid["implement"]) },
-			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4", "jg-tester test < worker-result"},
+			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4", "jg-tester test < "},
 		{func() { s.write(t, ".pipeline/42/test-result.json", failing) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 (test#1)", "jg-debugger debug < plan test-result"},
 		{func() { s.put(t, "42", "debug", valid["debug"]) },
 			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 (test#1) debug#1<plan#4+test#1", "human < plan worker-result test-result debug-diagnosis"},
 		{func() { s.put(t, "42", "test", valid["test"]) }, // which saves the file written by hand
 			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 debug#1<plan#4+test#? test#1 test#2<implement#3", "jg-reviewer review < plan worker-result"},
 		{func() { must(t, os.Remove(filepath.Join(s.dir, ".pipeline/42/test-result.json"))) },
-			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 debug#1<plan#4+test#? test#1 test#2<implement#3", "jg-tester test < worker-result"},
+			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 debug#1<plan#4+test#? test#1 test#2<implement#3", "jg-tester test < "},
 		{func() { s.put(t, "42", "test", valid["test"]) }, // unchanged, and the file is restored
 			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 debug#1<plan#4+test#? test#1 test#2<implement#3", "jg-reviewer review < plan worker-result"},
 	} {
@@ -232,7 +232,7 @@ func TestMadeFrom(t *testing.T) {
 		t.Errorf("got %v, want implement stale", got)
 	}
 	state.AcceptStale = true
-	if got := answer(pipeline.Next(s.Pipeline, state)); got != "jg-tester test < worker-result" {
+	if got := answer(pipeline.Next(s.Pipeline, state)); got != "jg-tester test < " {
 		t.Errorf("got %s", got)
 	}
 }

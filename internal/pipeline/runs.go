@@ -83,21 +83,26 @@ func (r *Runs) Read(ctx context.Context, issue string) (State, error) {
 // wrote the file.
 func (r *Runs) stale(s State, records []handoff.Artifact) []handoff.Artifact {
 	var list []handoff.Artifact
+	digests := map[string]string{} // by file name
 	for _, stage := range r.Pipeline.Stages {
-		out, ok := s.Outputs[stage.Name]
-		if !ok || out.File != stage.Artifact || out.Digest == "" {
-			continue
+		if out, ok := s.Outputs[stage.Name]; ok && out.File == stage.Artifact && out.Digest != "" {
+			digests[out.File] = out.Digest
 		}
+	}
+	if s.Notes != nil {
+		digests[contract.StateFile] = digestOf(s.Notes)
+	}
+	for _, name := range slices.Sorted(maps.Keys(digests)) {
 		var head handoff.Artifact
 		older := false
 		for _, a := range records {
-			if a.Name != stage.Artifact || path.Dir(a.Path) != s.Folder || a.Root != "" || a.Status == handoff.Withdrawn {
+			if a.Name != name || path.Dir(a.Path) != s.Folder || a.Root != "" || a.Status == handoff.Withdrawn {
 				continue
 			}
-			older = older || head.Digest.Value == out.Digest
+			older = older || head.Digest.Value == digests[name]
 			head = a
 		}
-		if older && head.Digest.Value != out.Digest {
+		if older && head.Digest.Value != digests[name] {
 			list = append(list, head)
 		}
 	}
@@ -118,7 +123,7 @@ func (r *Runs) renderStale(ctx context.Context, s State, records []handoff.Artif
 // record, if it has the content of an older record. It reports whether it had.
 func (r *Runs) RenderStale(ctx context.Context, head handoff.Artifact) (stale bool, err error) {
 	stage, err := r.Pipeline.Stage(head.Name)
-	if err != nil || stage.Artifact != head.Name || contract.CheckIssue(head.Namespace) != nil {
+	if known := err == nil && stage.Artifact == head.Name || head.Name == contract.StateFile; !known || contract.CheckIssue(head.Namespace) != nil {
 		return false, nil
 	}
 	if _, err := r.Files.Lstat(path.Join(contract.Folder, head.Namespace)); err != nil {
@@ -275,8 +280,15 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 	revisions := map[string]int{}
 	for _, record := range records {
 		revisions[record.Name]++
+		if path.Dir(record.Path) != s.Folder || record.Root != "" || record.Status == handoff.Withdrawn {
+			continue
+		}
 		stage, err := r.Pipeline.Stage(record.Name)
-		if err != nil || record.Name != stage.Artifact || path.Dir(record.Path) != s.Folder || record.Root != "" || record.Status == handoff.Withdrawn {
+		if err != nil && record.Name == contract.StateFile {
+			s.NoteAttempts = append(s.NoteAttempts, Attempt{Stage: contract.State, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent,
+				At: record.CreatedAt, Ref: record.Namespace + "/" + record.Name, Revision: revisions[record.Name]})
+		}
+		if err != nil || record.Name != stage.Artifact {
 			continue
 		}
 		a := r.attempt(ctx, stage, record)
@@ -388,11 +400,14 @@ func inRunFolder(file string) bool {
 // are those of Find, NotFound if the stage has not been done, and Unavailable if it
 // was and its file is missing.
 func (r *Runs) Path(ctx context.Context, name, stage string) (string, error) {
-	st, err := r.Pipeline.Stage(stage)
+	s, err := r.Find(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	s, err := r.Find(ctx, name)
+	if r.isState(stage) && s.Notes != nil {
+		return s.file(contract.StateFile), nil
+	}
+	st, err := r.Pipeline.Stage(stage)
 	if err != nil {
 		return "", err
 	}

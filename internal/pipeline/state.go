@@ -49,8 +49,13 @@ type State struct {
 	// since it was made. What is repeated does not depend on it.
 	AcceptStale bool
 
-	// Notes is the content of state.yaml, nil if there is none.
-	Notes []byte
+	// Notes is the content of state.yaml, nil if there is none, and NoteAttempts
+	// are its recorded revisions.
+	Notes        []byte
+	NoteAttempts []Attempt
+
+	// Lessons is the path of the lessons file, "" if there is none.
+	Lessons string
 }
 
 // An Attempt is one attempt of a stage.
@@ -113,6 +118,9 @@ func readFolder(workspace *os.Root, p *contract.Pipeline, issue, folder string) 
 		return s, s.readError(err)
 	}
 	s.Complexity = s.complexity(p)
+	if file := path.Join(contract.Folder, contract.Lessons); exists(workspace, file) {
+		s.Lessons = file
+	}
 	return s, nil
 }
 

@@ -82,7 +82,7 @@ func TestTraceOf(t *testing.T) {
 	for i, want := range []struct {
 		stage, agent, artifact string
 		attempt                int
-	}{{"plan", "a", "plan.json", 1}, {"implement", "jg-worker", "", 1}, {"test", "jg-tester", "test-result.json", 1}, {"implement", "jg-worker", "worker-result.json", 2}} {
+	}{{"plan", "a", "plan.json", 1}, {"implement", "", "", 1}, {"test", "", "test-result.json", 1}, {"implement", "", "worker-result.json", 2}} {
 		at := got.Stages[i]
 		if at.Stage != want.stage || at.Agent != want.agent || at.Artifact != want.artifact || at.Attempt != want.attempt {
 			t.Errorf("attempt %d: got %+v, want %+v", i, at, want)
@@ -131,6 +131,9 @@ func TestCompare(t *testing.T) {
 		{"its own output", derived(t, p, files("")), ""},
 		{"the other dialect", "issue: 42\nstatus: in_progress\ncurrent_stage: review\nretries: 1\nacceptance_criteria:\n- {id: AC1, description: d}\n" +
 			"stages:\n  plan: {agent: subplanner}\n  test: {agent: tester, result: pass}\n  triage: {agent: planner}\n", ""},
+		{"the title of the issue, and passed stages", "issue: Retry failed requests\nissue_number: 42\nstages:\n  plan: {result: pass}\n  implement: {result: passed}\n  test: {result: Pass}\n", ""},
+		{"another number", "issue: Retry failed requests\nissue_number: 7\n", "/issue"},
+		{"a stage that did not pass", "issue: Retry failed requests\nstages:\n  test: {result: FAIL}\n", "/stages/test/result"},
 		{"drift", "issue: 7\nstatus: completed\ncurrent_stage: git\nstages:\n  test: {agent: jg-worker, result: FAIL}\n  review: {result: PASS}\n",
 			"/issue /status /current_stage /stages/review /stages/test/agent /stages/test/result"},
 	} {
@@ -193,5 +196,20 @@ func TestInitAfterKill(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(dir, ".pipeline", "42", "state.yaml"))
 	if err != nil || !strings.Contains(string(b), "complexity: trivial\n") {
 		t.Errorf("state.yaml = %q, %v", b, err)
+	}
+}
+
+// TestDecisions checks the retries and routes in the derived notes.
+func TestDecisions(t *testing.T) {
+	p := builtin()
+	n := pipeline.Derive(p, read(t, p, done("plan implement test", "pipeline-trace.json", trace("plan implement:completed test:FAIL debug:fix_target implement:completed test:PASS"))))
+	if got, want := fmt.Sprint(n.Decisions), "[{test FAIL debug} {debug fix_target implement}]"; got != want {
+		t.Errorf("got decisions %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(n.Retries), "[{implement 1} {test 1}]"; got != want {
+		t.Errorf("got retries %s, want %s", got, want)
+	}
+	if got, want := n.Criteria[0].Text+" "+n.Stages["test"].Summary, "AC1 PASS, 0 of 1 check failed"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -45,7 +45,7 @@ func TraceOf(p *contract.Pipeline, s State) Trace {
 		if current[i] {
 			entry.Artifact = s.Outputs[a.Stage].File
 		}
-		t.add(p, entry)
+		t.Stages = append(t.Stages, entry)
 		if a.Outcome != "escalate" && count[a.Stage] > 1 {
 			t.Retries[a.Stage]++
 		}
@@ -53,18 +53,10 @@ func TraceOf(p *contract.Pipeline, s State) Trace {
 	for _, stage := range p.Stages {
 		if out, ok := s.Outputs[stage.Name]; ok && count[stage.Name] == 0 {
 			a := attemptOf(stage.Name, out)
-			t.add(p, StageTrace{Stage: stage.Name, Attempt: 1, Agent: a.Agent, Result: a.Outcome, Artifact: out.File})
+			t.Stages = append(t.Stages, StageTrace{Stage: stage.Name, Attempt: 1, Agent: a.Agent, Result: a.Outcome, Artifact: out.File})
 		}
 	}
 	return t
-}
-
-// add adds an attempt. If its agent is unknown, it is the stage's writer.
-func (t *Trace) add(p *contract.Pipeline, entry StageTrace) {
-	if stage, err := p.Stage(entry.Stage); err == nil && entry.Agent == "" {
-		entry.Agent = stage.Writer
-	}
-	t.Stages = append(t.Stages, entry)
 }
 
 // tracedAttempts returns the attempts in a run's own trace file, except those of

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/internal/jsonschema"
 )
 
@@ -69,13 +69,10 @@ func decodeValue(b []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
+	if !json.Valid(b) {
+		return nil, jsonl.SyntaxError(b)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("trailing data after the JSON value")
-	}
-	return v, nil
+	return v, d.Decode(&v)
 }
 
 // problems returns the violations that a JSON Schema cannot express.

@@ -245,7 +245,7 @@ func WorkflowPattern(text string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, newError("find sessions", "", handoff.Invalid, fmt.Sprintf("workflow: %v", err), handoff.Advice("write a regular expression (RE2), such as '^deep-dive-'"))
+		return nil, newError("find sessions", "", handoff.Invalid, fmt.Sprintf("workflow: invalid regular expression %q", text), handoff.Advice("write a regular expression (RE2), such as '^deep-dive-'"))
 	}
 	return re, nil
 }

@@ -23,6 +23,10 @@ type Pipeline struct {
 	// SelfAssessment is Required if every artifact must contain one.
 	SelfAssessment Requirement
 
+	// Planner is the agent that reads every artifact and the lessons, and writes
+	// state.yaml.
+	Planner string
+
 	Stages []*Stage // in order
 }
 
@@ -134,6 +138,7 @@ const (
 	Completed = "completed"    // the folder of archived runs
 	Lessons   = "lessons.yaml" // the lessons file, beside the runs
 	StateFile = "state.yaml"   // the planner's notes, in a run's folder
+	State     = "state"        // the name of the notes, like that of a stage
 	TraceFile = "pipeline-trace.json"
 )
 

@@ -1,13 +1,13 @@
 package contract
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
 // maxNumber is the maximum length of a number, in bytes: exact arithmetic on
@@ -24,38 +24,13 @@ func decode(b []byte) (any, []Problem) {
 		return nil, []Problem{{Text: "is not UTF-8"}}
 	}
 	if !json.Valid(b) {
-		return nil, []Problem{{Text: invalidJSON + syntaxError(b)}}
+		return nil, []Problem{{Text: jsonl.SyntaxError(b).Error()}}
 	}
 	return parse(string(b))
 }
 
 // invalidJSON introduces the reason why a document is not JSON.
 const invalidJSON = "invalid JSON: "
-
-// syntaxError returns the reason why a document is not JSON, and where.
-func syntaxError(b []byte) string {
-	d := json.NewDecoder(bytes.NewReader(b))
-	var v any
-	err := d.Decode(&v)
-	if err == nil {
-		rest := bytes.TrimSpace(b[d.InputOffset():])
-		return "trailing data after the value, at " + position(b, len(b)-len(rest))
-	}
-	var syntax *json.SyntaxError
-	switch {
-	case len(bytes.TrimSpace(b)) == 0:
-		return "document is empty"
-	case errors.As(err, &syntax) && syntax.Offset < int64(len(b)):
-		return syntax.Error() + ", at " + position(b, max(0, int(syntax.Offset)-1))
-	default:
-		return "unexpected end of document"
-	}
-}
-
-func position(b []byte, offset int) string {
-	line := 1 + bytes.Count(b[:offset], []byte("\n"))
-	return fmt.Sprintf("line %d column %d", line, offset-bytes.LastIndexByte(b[:offset], '\n'))
-}
 
 // computable reports whether programs can compute with a number.
 func computable(n string) bool {

@@ -131,6 +131,7 @@ func (l loader) overlay(p *Pipeline, folder, name string) error {
 	}
 	var file struct {
 		SelfAssessment Requirement `yaml:"self_assessment"`
+		Planner        string      `yaml:"planner"`
 		Stages         []yaml.Node `yaml:"stages"`
 	}
 	if len(bytes.TrimSpace(b)) == 0 {
@@ -141,6 +142,9 @@ func (l loader) overlay(p *Pipeline, folder, name string) error {
 	}
 	if file.SelfAssessment != "" {
 		p.SelfAssessment = file.SelfAssessment
+	}
+	if file.Planner != "" {
+		p.Planner = file.Planner
 	}
 	for i := range file.Stages {
 		if err := l.stage(p, folder, name, &file.Stages[i]); err != nil {

@@ -240,6 +240,11 @@ An issue is a namespace and plan.json a name in it. The folder contains the newe
 attempt; earlier ones remain readable. A file that was written into the folder by
 hand is an attempt too; ` + "`put`" + ` saves it before it writes another one.
 
+` + "`put ISSUE state`" + ` records the planner's state.yaml in the same way. It is a YAML mapping
+with the fields that ` + "`trace --state`" + ` derives from the artifacts; further fields are
+allowed. The planner reads every artifact and the lessons: ` + "`next`" + ` and ` + "`brief`" + ` name
+lessons.yaml to it and to the writer of the plan, if the file exists.
+
 If all files were written by hand, their order is unknown. File times are not
 used, because a checkout changes them. ` + "`next`" + ` reports when its answer depends on the
 order.

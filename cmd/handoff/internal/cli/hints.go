@@ -47,6 +47,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionRestoreRun: "pipeline init % --restore",
 	handoff.ActionUnarchive:  "pipeline unarchive %",
 	handoff.ActionGate:       "pipeline gate % %",
+	handoff.ActionDerive:     "pipeline trace % --state",
 	handoff.ActionSchema:     "pipeline schema %",
 	handoff.ActionExample:    "pipeline schema % --example",
 	handoff.ActionValidate:   "pipeline validate %",

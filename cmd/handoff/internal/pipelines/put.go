@@ -28,6 +28,8 @@ unless handoff pipeline next asks for it.
 
 Keep FILE outside the repository: the gates report it as a change.
 
+The stage state is the planner's state.yaml. It is recorded as it is.
+
 An invalid artifact changes nothing; every problem is printed, with its JSON
 pointer.`,
 		Example: "  handoff pipeline put 42 plan /tmp/plan.json --as jg-subplanner\n  run-tests --json | handoff pipeline put 42 test - --as jg-tester",

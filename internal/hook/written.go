@@ -1,0 +1,80 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// Written returns the files that a conversation created with a tool for that and
+// that are still in root, relative to it. A conversation that can't be read has
+// none.
+func Written(ctx context.Context, set *thread.Set, root *os.Root, uri string) []string {
+	u, err := thread.ParseURI(uri)
+	if err != nil {
+		return nil
+	}
+	v, err := set.Open(ctx, u)
+	if err != nil {
+		return nil
+	}
+	t := v.Thread
+	if v.Agent != nil {
+		t = v.Agent.Thread
+	}
+	if t == nil {
+		return nil
+	}
+	var files []string
+	err = t.Read(ctx, thread.Tools, func(m thread.Message) error {
+		for _, call := range m.Tools {
+			name, ok := created(call, root.Name())
+			if !ok || slices.Contains(files, name) {
+				continue
+			}
+			if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {
+				files = append(files, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return files
+}
+
+// writers are the tools that write a complete file: of Claude Code, Gemini CLI
+// and Qwen Code, OpenCode and pi.
+var writers = []string{"Write", "write_file", "write"}
+
+// created returns the file that a call wrote, slash-separated and relative to root.
+func created(call thread.Call, root string) (string, bool) {
+	if call.Failed || call.Pending || !slices.Contains(writers, call.Name) {
+		return "", false
+	}
+	var in struct {
+		Snake string `json:"file_path"`
+		Camel string `json:"filePath"`
+		Path  string `json:"path"`
+	}
+	if json.Unmarshal([]byte(call.Input), &in) != nil {
+		return "", false
+	}
+	name := in.Snake + in.Camel + in.Path // a tool has one of them
+	if filepath.IsAbs(name) {
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return "", false
+		}
+		name = rel
+	}
+	name = filepath.ToSlash(filepath.Clean(name))
+	return name, name != "." && fs.ValidPath(name) && !strings.HasPrefix(name, ".handoff/")
+}

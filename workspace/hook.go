@@ -1,0 +1,44 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/agent-handoff/handoff/internal/hook"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A HookEvent is what an agent program reports to its hooks.
+type HookEvent = hook.Event
+
+// ParseHook reads what an agent program passes to a hook. It returns false for
+// what is not of interest. The workspace of the event is that of its Dir.
+func ParseHook(program, event string, payload []byte) (HookEvent, bool) {
+	return hook.Parse(program, event, payload)
+}
+
+// HookPrograms returns the agent programs whose hooks are known.
+func HookPrograms() []string { return hook.Clients() }
+
+// Hook records an event of an agent program, and returns what the hook may print
+// for the program's model, nil for nothing. It records only in a workspace that
+// exists. threads find the files that a subagent created.
+func (w *Workspace) Hook(ctx context.Context, e HookEvent, threads *thread.Set) ([]byte, error) {
+	if _, err := os.Lstat(w.dirs.Runtime); err != nil {
+		return nil, nil
+	}
+	r := hook.Recorder{Hub: w.hub, Now: w.now, Written: func(ctx context.Context, uri string) []string {
+		return hook.Written(ctx, threads, w.files, uri)
+	}}
+	recorded := r.Record(ctx, e)
+	if e.Kind != hook.SessionStart && e.Kind != hook.TurnEnd {
+		return nil, recorded
+	}
+	text, err := r.Left(ctx, e)
+	if err != nil {
+		return nil, errors.Join(recorded, err)
+	}
+	reply, err := e.Reply(text)
+	return reply, errors.Join(recorded, err)
+}
