@@ -27,6 +27,8 @@ type Error struct {
 	Kind Kind
 	Err  error // the reason; if nil, Kind is the reason
 	Hint Hint  // a suggestion that destroys no data
+
+	Details []string // the single problems, where the reason counts them
 }
 
 func (e *Error) Error() string {

@@ -16,6 +16,9 @@ type Substitution = config.Substitution
 // An Explanation shows how a path variable was resolved.
 type Explanation = launch.Explanation
 
+// VariableNames returns the names of the variables that every workspace has.
+func VariableNames() []string { return config.VariableNames() }
+
 // Explain resolves a path variable, or every variable in a text that contains
 // braces. The session is by default the caller's, else SESSION_ID.
 //

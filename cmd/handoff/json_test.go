@@ -267,6 +267,8 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	c.write(".handoff/bodies/sha256/00/stray", "x")
 	answer("check-report", "check")
 	answer("error-answer", "show nowhere")
+	c.write("broken.json", "{}")
+	answer("error-answer", "pipeline put 42 plan broken.json")
 	answer("error-answer", "wait --channel none --timeout 1ms")
 }
 

@@ -41,7 +41,22 @@ func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 	cli.GroupFlags(c, "Producer filters", append(slices.Collect(maps.Keys(f.fields)), "producer")...)
 	c.MarkFlagsMutuallyExclusive("all", "status")
 	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
+	for field := range f.fields {
+		c.RegisterFlagCompletionFunc(field, a.CompleteSlot(field))
+	}
+	c.RegisterFlagCompletionFunc("kind", a.CompleteArtifacts(func(art handoff.Artifact) []string { return []string{art.Kind} }))
+	c.RegisterFlagCompletionFunc("tag", a.CompleteArtifacts(func(art handoff.Artifact) []string { return art.Tags }))
+	c.RegisterFlagCompletionFunc("name", a.CompleteArtifacts(func(art handoff.Artifact) []string { return []string{art.Name} }))
+	c.RegisterFlagCompletionFunc("producer", a.CompleteArtifacts(otherIDs))
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{"active", "superseded", "withdrawn"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// otherIDs returns the IDs of an artifact's harness in the form of --producer.
+func otherIDs(art handoff.Artifact) (pairs []string) {
+	for field, id := range art.Producer.IDs {
+		pairs = append(pairs, field+"="+id)
+	}
+	return pairs
 }
 
 // resolve returns the filter that the flags make.

@@ -224,6 +224,9 @@ func (p Paths) engine() map[string]string {
 	return known
 }
 
+// VariableNames returns the names of the variables that every workspace has.
+func VariableNames() []string { return Paths{}.names() }
+
 func (p Paths) names() []string {
 	names := map[string]bool{}
 	for _, m := range []map[string]string{p.engine(), p.Workflow, p.Config, defaults} {
@@ -234,12 +237,12 @@ func (p Paths) names() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Inside returns a resolved path relative to root, with slashes; both are
-// absolute. It compares path segments, so a..b.md is a valid name. Error kind:
+// Inside returns the path of a session folder relative to root, with slashes; both
+// are absolute. It compares path segments, so a..b.md is a valid name. Error kind:
 // Invalid, if the path is not inside root.
 func Inside(root, name string) (string, error) {
 	refuse := func(why string) (string, error) {
-		return "", &handoff.Error{Op: "resolve", Name: name, Kind: handoff.Invalid, Err: errors.New(why), Hint: handoff.Suggest("see how the path is resolved", handoff.ActionExplain, "session_folder")}
+		return "", &handoff.Error{Op: "resolve session_folder", Name: name, Kind: handoff.Invalid, Err: errors.New(why), Hint: handoff.Suggest("see how the path is resolved", handoff.ActionExplain, "session_folder")}
 	}
 	if !filepath.IsAbs(name) {
 		return refuse("not an absolute path")

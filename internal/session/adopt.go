@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -110,7 +109,7 @@ func (m *importedManifest) checkRequired() error {
 		"/session_id": m.SessionID, "/agent/name": m.Agent.Name, "/workflow/name": m.Workflow.Name,
 	} {
 		if value == "" {
-			missing = append(missing, Problem{Pointer: pointer, Text: "is missing"})
+			missing = append(missing, Problem{Pointer: pointer, Text: "is missing or not a string"})
 		}
 	}
 	if _, err := time.Parse(time.RFC3339, m.Execution.StartedAt); err != nil {
@@ -127,7 +126,7 @@ func (m *importedManifest) invalid(problems []Problem, hint handoff.Hint) error 
 	for i, p := range problems {
 		texts[i] = p.String()
 	}
-	return newError("adopt session", path.Join(m.folder, ManifestName), handoff.Invalid, strings.Join(texts, "; "), hint)
+	return &handoff.Error{Op: "adopt session", Name: path.Join(m.folder, ManifestName), Kind: handoff.Invalid, Err: errors.New("violates its specification"), Hint: hint, Details: texts}
 }
 
 // adopt records what is not in the log yet.

@@ -168,8 +168,12 @@ func (ss *Sessions) complete(ctx context.Context, o *Opening) (err error) {
 	} else if !IsID(o.ID) {
 		return newError("open session", o.ID, handoff.Invalid, "not a lower-case version 4 UUID", handoff.Advice("omit the ID to generate a new one"))
 	}
+	missing := "agent"
+	if o.Agent.Name != "" {
+		missing = "workflow"
+	}
 	if o.Agent.Name == "" || o.Workflow.Name == "" {
-		return newError("open session", "", handoff.Invalid, "agent or workflow is missing", handoff.Suggest("name both", handoff.ActionOpen))
+		return newError("open session", "", handoff.Invalid, missing+" is missing", handoff.Suggest("name both", handoff.ActionOpen))
 	}
 	o.Agent.Title = cmp.Or(o.Agent.Title, o.Agent.Name)
 	if o.Folder != path.Clean(o.Folder) || o.Folder == "." || !filepath.IsLocal(filepath.FromSlash(o.Folder)) {

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -66,4 +68,49 @@ func (a *App) CompleteSessions(c *cobra.Command, _ []string, _ string) ([]string
 		ids = append(ids, s.ID+"\t"+OneLine(s.LongName))
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// newest is how many of the newest artifacts or sessions a completion looks at.
+const newest = 200
+
+// CompleteArtifacts completes a flag with values that artifacts have.
+func (a *App) CompleteArtifacts(values func(handoff.Artifact) []string) cobra.CompletionFunc {
+	return a.completeWith(func(c *cobra.Command, w *workspace.Workspace) (found []string) {
+		page, _ := w.List(c.Context(), workspace.ListOptions{Limit: newest})
+		for _, art := range page.Artifacts {
+			found = append(found, values(art)...)
+		}
+		return found
+	})
+}
+
+// CompleteSlot completes a flag with the values that a field of producers has.
+func (a *App) CompleteSlot(slot string) cobra.CompletionFunc {
+	return a.CompleteArtifacts(func(art handoff.Artifact) []string { return []string{art.Producer.Slot(slot)} })
+}
+
+// CompleteSessionValues completes a flag or an argument with values that sessions
+// have.
+func (a *App) CompleteSessionValues(values func(workspace.SessionView) []string) cobra.CompletionFunc {
+	return a.completeWith(func(c *cobra.Command, w *workspace.Workspace) (found []string) {
+		page, _ := w.FindSessions(c.Context(), workspace.SessionFilter{Limit: newest})
+		for _, s := range page.Sessions {
+			found = append(found, values(s)...)
+		}
+		return found
+	})
+}
+
+// completeWith completes with the values that a workspace has, each once.
+func (a *App) completeWith(values func(*cobra.Command, *workspace.Workspace) []string) cobra.CompletionFunc {
+	return func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		w, err := a.Open()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer w.Close()
+		found := slices.DeleteFunc(values(c, w), func(s string) bool { return s == "" || OneLine(s) != s })
+		slices.Sort(found)
+		return slices.Compact(found), cobra.ShellCompDirectiveNoFileComp
+	}
 }

@@ -71,6 +71,7 @@ type Failure struct {
 	Op       string       `json:"op,omitempty"`
 	Name     string       `json:"name,omitempty"`
 	Message  string       `json:"message"`
+	Details  []string     `json:"details,omitempty"`
 	Hint     string       `json:"hint,omitempty"`
 	ExitCode int          `json:"exitCode"`
 }
@@ -84,6 +85,9 @@ func NewFailure(err error) Failure {
 	case errors.As(err, &e):
 		f.Op, f.Name = shorten(e.Op), shorten(e.Name)
 		f.Hint = sentence(HintText(e.Hint))
+		for _, text := range e.Details {
+			f.Details = append(f.Details, sentence(text))
+		}
 		if _, known := exitCodes[e.Kind]; known {
 			f.Kind = e.Kind
 		}
@@ -98,7 +102,7 @@ func NewFailure(err error) Failure {
 	return f
 }
 
-// exit prints an error, with its hint on a line of its own, and returns the
+// exit prints an error, with each detail and the hint on a line of its own, and returns the
 // exit code. With --json it also prints the error as an object, unless an answer
 // was printed.
 func (a *App) exit(err error, answered bool) int {
@@ -118,6 +122,9 @@ func (a *App) exit(err error, answered bool) int {
 	}
 	f := NewFailure(err)
 	fmt.Fprintf(a.Err, "handoff: %s\n", f.Message)
+	for _, text := range f.Details {
+		fmt.Fprintf(a.Err, "  %s\n", text)
+	}
 	if f.Hint != "" {
 		fmt.Fprintf(a.Err, "hint: %s\n", f.Hint)
 	}

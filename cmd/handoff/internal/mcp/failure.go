@@ -14,6 +14,7 @@ type failureData struct {
 	Op      string       `json:"op,omitempty"`
 	Name    string       `json:"name,omitempty"`
 	Message string       `json:"message"`
+	Details []string     `json:"details,omitempty"`
 	Hint    string       `json:"hint,omitempty"`
 }
 
@@ -22,7 +23,7 @@ func newFailure(err error) failureData {
 	var e *handoff.Error
 	switch {
 	case errors.As(err, &e):
-		f.Kind, f.Op, f.Name, f.Hint = e.Kind, e.Op, e.Name, hintText(e.Hint)
+		f.Kind, f.Op, f.Name, f.Details, f.Hint = e.Kind, e.Op, e.Name, e.Details, hintText(e.Hint)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		f.Kind = handoff.Unavailable
 	}

@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -37,6 +38,18 @@ func unarchiveCommand(a *app) *cobra.Command {
 		Long:    "Unarchive moves the folder .pipeline/completed/NAME back to .pipeline and prints\nthe new path.",
 		Example: "  handoff pipeline unarchive 42\n  handoff pipeline unarchive 42.2",
 		Args:    cli.Exactly(1, "one folder name"),
+	}
+	c.ValidArgsFunction = func(c *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		_ = a.reading(func(p workspace.Pipelines) error { // on an error nothing is completed
+			list, err := p.List(c.Context())
+			for _, run := range list.Runs {
+				if name, archived := strings.CutPrefix(run.Name, "completed/"); archived {
+					names = append(names, name)
+				}
+			}
+			return err
+		})
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.move(func(p workspace.Pipelines) (workspace.PipelineMove, error) { return p.Unarchive(c.Context(), args[0]) })

@@ -21,6 +21,7 @@ the paths are those of next; otherwise they are all that it may read and write.`
 	c.Flags().StringVar(&agent, "for", "", "agent `name`")
 	c.Flags().IntVar(&limit, "bytes", 2000, "maximum `number` of bytes to print")
 	c.MarkFlagRequired("for")
+	c.RegisterFlagCompletionFunc("for", a.completeAgent)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p workspace.Pipelines) error {
 			b, err := p.Brief(c.Context(), args[0], agent, limit)

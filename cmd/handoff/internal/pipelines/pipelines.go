@@ -69,11 +69,25 @@ func (a *app) complete(c *cobra.Command, args []string, _ string) ([]string, cob
 
 // stages returns the stages for completion.
 func (a *app) stages() []string {
-	var words []string
-	_ = a.reading(func(p workspace.Pipelines) error {
+	return a.eachStage(func(s workspace.PipelineStage) string { return s.Name + "\t" + s.Purpose })
+}
+
+// completeStage completes a flag with the stages.
+func (a *app) completeStage(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return a.stages(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeAgent completes a flag with the agents that write artifacts.
+func (a *app) completeAgent(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return a.eachStage(func(s workspace.PipelineStage) string { return s.Writer + "\t" + s.Name }), cobra.ShellCompDirectiveNoFileComp
+}
+
+// eachStage returns a word for each stage.
+func (a *app) eachStage(word func(workspace.PipelineStage) string) (words []string) {
+	_ = a.reading(func(p workspace.Pipelines) error { // on an error nothing is completed
 		stages, err := p.Stages()
 		for _, s := range stages {
-			words = append(words, s.Name+"\t"+s.Purpose)
+			words = append(words, word(s))
 		}
 		return err
 	})

@@ -2,7 +2,6 @@ package pipelines
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -38,6 +37,7 @@ pointer.`,
 	c.Flags().StringVar(&agent, "as", "", "agent `name` (default: HANDOFF_AGENT)")
 	c.Flags().StringArrayVar(&from, "from", nil, "`ref` of an artifact that it was made from; may be repeated (default: what its writer reads)")
 	c.RegisterFlagCompletionFunc("from", a.CompleteRefs)
+	c.RegisterFlagCompletionFunc("as", a.completeAgent)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		sub := workspace.Submission{Issue: args[0], Stage: args[1], Path: args[2], From: from}
 		if sub.Path == "-" {
@@ -52,9 +52,6 @@ pointer.`,
 
 func (a *app) put(ctx context.Context, w *workspace.Workspace, sub workspace.Submission) error {
 	done, err := w.Pipelines().Put(ctx, sub)
-	for _, p := range done.Report.Errors {
-		fmt.Fprintf(a.Err, "%s: %s\n", cli.OneLine(sub.Path), cli.OneLine(p.String()))
-	}
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,8 @@ The exit code is 1 if a file is invalid.`,
 	c.Flags().Lookup("compat").NoOptDefVal = "practitioner"
 	c.Flags().StringVar(&stage, "stage", "", "validate against the contract of this `stage`")
 	c.MarkFlagsMutuallyExclusive("compat", "stage")
+	c.RegisterFlagCompletionFunc("stage", a.completeStage)
+	c.RegisterFlagCompletionFunc("compat", cobra.FixedCompletions([]string{"practitioner", "expert"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o := workspace.ValidateOptions{Files: args, Stage: stage, Stdin: a.In}
 		return a.reading(func(p workspace.Pipelines) error {

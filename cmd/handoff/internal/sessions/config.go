@@ -37,8 +37,9 @@ func configExplainCommand(a *cli.App) *cobra.Command {
 part: the engine, workflow.yaml, the bundle's config.yaml, or a default. {x} and
 {{x}} are the same. NAME can also be a text that contains variables. Outside a
 session, its ID is shown as SESSION_ID.`,
-		Example: "  handoff config explain session_folder --workflow-file workflow.yaml",
-		Args:    cli.Exactly(1, "one name"),
+		Example:           "  handoff config explain session_folder --workflow-file workflow.yaml",
+		Args:              cli.Exactly(1, "one name"),
+		ValidArgsFunction: cobra.FixedCompletions(workspace.VariableNames(), cobra.ShellCompDirectiveNoFileComp),
 	}
 	f := c.Flags()
 	f.StringVar(&o.WorkflowFile, "workflow-file", "", "workflow.yaml `file`")

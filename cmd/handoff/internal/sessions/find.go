@@ -39,6 +39,10 @@ or --runs.`,
 	flags.StringVar(&f.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
 	a.JSONFlag(c, "print JSON")
 	table := a.NewTable(c, sessionColumns)
+	c.RegisterFlagCompletionFunc("agent", a.CompleteSessionValues(func(s workspace.SessionView) []string { return []string{s.Agent.Name} }))
+	c.RegisterFlagCompletionFunc("workflow", a.CompleteSessionValues(func(s workspace.SessionView) []string { return []string{s.Workflow.Name} }))
+	c.RegisterFlagCompletionFunc("user", a.CompleteSessionValues(func(s workspace.SessionView) []string { return []string{s.User} }))
+	c.RegisterFlagCompletionFunc("tag", a.CompleteSessionValues(func(s workspace.SessionView) []string { return s.Tags }))
 	completed(c, "status", workspace.SessionStatuses()...)
 	completed(c, "output-type", workspace.OutputTypes()...)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -20,6 +20,16 @@ agent whose workflow name matches and which has such an output. The exit code is
 		Example: "  handoff session latest-output casey '^deep-dive-' document",
 		Args:    cli.Between(2, 3, "an agent, a regular expression and possibly a type"),
 	}
+	agents := a.CompleteSessionValues(func(s workspace.SessionView) []string { return []string{s.Agent.Name} })
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return agents(c, args, prefix)
+		case 2:
+			return workspace.OutputTypes(), cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	a.JSONFlag(c, "print the artifact as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
