@@ -96,13 +96,16 @@ func TestShortIDsAreRefs(t *testing.T) {
 	c.env["NO_COLOR"] = "1"
 	fillListings(c)
 	c.width = 80
-	lines := strings.Split(c.ok("list", "--all", "--columns", "id"), "\n")
-	if len(lines) < 9 {
-		t.Fatalf("list shows %q", lines)
+	var lines []string
+	for _, list := range []string{"list --all --columns id", "session find --columns id"} {
+		lines = append(lines, strings.Split(strings.TrimSpace(c.ok(strings.Fields(list)...)), "\n")[1:]...)
 	}
-	for _, id := range lines[1 : len(lines)-1] {
+	if len(lines) < 11 {
+		t.Fatalf("the IDs are %q", lines)
+	}
+	for _, id := range lines {
 		var shown struct{ ID string }
-		if err := json.Unmarshal([]byte(c.ok("show", id, "--json")), &shown); err != nil || len(id) != 8 || !strings.HasSuffix(shown.ID, id) {
+		if err := json.Unmarshal([]byte(c.ok("show", id, "--json")), &shown); err != nil || len(id) != 8 || !strings.HasSuffix(shown.ID, id) && !strings.HasPrefix(shown.ID, id) {
 			t.Errorf("show %s shows %s, %v", id, shown.ID, err)
 		}
 	}

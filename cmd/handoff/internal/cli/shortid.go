@@ -1,19 +1,24 @@
 package cli
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
 
 // shortID is the least number of characters of a short ID.
 const shortID = 8
 
-// ShortIDs returns IDs of artifacts in their shortest forms that are refs and
-// differ from each other: their last characters, because an ID begins with a time.
+// ShortIDs returns IDs in their shortest forms that are refs and differ from each
+// other: the last characters of an artifact's ID, which begins with a time, and the
+// first ones of a session's. An ID of another form stays.
 func ShortIDs(ids []string) []string {
 	for n := shortID; ; n++ {
 		short := make([]string, len(ids))
 		from := map[string]string{}
 		unique := true
 		for i, id := range ids {
-			short[i] = last(id, n)
+			short[i] = part(id, n)
 			if other, taken := from[short[i]]; taken && other != id {
 				unique = false
 			}
@@ -25,11 +30,16 @@ func ShortIDs(ids []string) []string {
 	}
 }
 
-// last returns the last n characters of an ID, or all of it if it has no more.
-func last(id string, n int) string {
-	part, ok := strings.CutPrefix(id, "art_")
-	if !ok || n >= len(part) {
-		return id
+// part returns the n characters of an ID that distinguish it, or all of it if it
+// has no more.
+func part(id string, n int) string {
+	if random, ok := strings.CutPrefix(id, "art_"); ok && n < len(random) {
+		return random[len(random)-n:]
 	}
-	return part[len(part)-n:]
+	if uuid().MatchString(id) && n < len(id) {
+		return id[:n]
+	}
+	return id
 }
+
+var uuid = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`) })

@@ -26,7 +26,7 @@ type Column struct {
 	Text bool // free text, which may be cut
 	Long bool // paths and the like: a cell that is too wide is on a line of its own
 	More bool // shown only if --columns names it
-	ID   bool // IDs of artifacts, short on a terminal
+	ID   bool // IDs of artifacts or sessions, short on a terminal
 }
 
 // A Table prints the answers of a command that are lists. On a terminal it is a

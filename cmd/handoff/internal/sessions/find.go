@@ -9,7 +9,7 @@ import (
 )
 
 var sessionColumns = []cli.Column{
-	{Name: "id"}, {Name: "status"}, {Name: "agent", Rank: 2}, {Name: "workflow", Rank: 3}, {Name: "name", Rank: 1, Text: true},
+	{Name: "id", ID: true}, {Name: "status"}, {Name: "agent", Rank: 2}, {Name: "workflow", Rank: 3}, {Name: "name", Rank: 1, Text: true},
 	{Name: "outputs", Rank: 5, Text: true}, {Name: "age", Rank: 4},
 }
 
