@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
@@ -35,12 +36,21 @@ type Body struct {
 	// a name or stage is expected, "" for a published body. Artifact is then zero.
 	Unrecorded string
 
+	// Saved reports that the file of a name was edited outside handoff: the body is
+	// the edit, which was recorded as the newest revision.
+	Saved bool
+
 	record handoff.Hint // how to record it
 }
 
 // Read opens what an artifact published: its file if that is unchanged, else the
 // kept copy. A ref can also name a file without a record, run/name or
 // issue/name; Body.Unrecorded then has its path.
+//
+// An ID, a path and a revision stand for what was published. A name stands for
+// the content of its file: if that was edited outside handoff, the edit is first
+// recorded as a revision, as Write does. An edit that can't be recorded, and one of
+// the file of a stage, is a body without a record.
 //
 // Kinds: NotFound, Conflict (an ambiguous ref), Invalid, Unavailable (what was
 // published is gone and no copy was kept), Corrupt.
@@ -64,8 +74,9 @@ func (w *Workspace) Read(ctx context.Context, ref string, o ReadOptions) (Body, 
 		}
 		return w.unrecordedBody(Body{Content: handoff.Content{ReadSeekCloser: f}, Unrecorded: found.File,
 			record: handoff.Suggest("record it", handoff.ActionWrite, found.Name, found.File)}, o)
+	case o.Revision == 0 && isNamed(found.Artifact, ref):
+		return w.openName(ctx, found.Artifact)
 	case o.Revision == 0:
-		_, _ = w.renderStale(ctx, found.Artifact) // the published bytes are read in any case
 		return w.open(ctx, found.ID)
 	}
 	revisions, err := names.Revisions(ctx, w.hub, found.Namespace, found.Name)
@@ -77,6 +88,39 @@ func (w *Workspace) Read(ctx context.Context, ref string, o ReadOptions) (Body, 
 			Hint: handoff.Suggest("list its revisions", handoff.ActionHistory, found.ID)}
 	}
 	return w.open(ctx, revisions[o.Revision-1].ID)
+}
+
+// isNamed reports whether a ref names an artifact by its name.
+func isNamed(a handoff.Artifact, ref string) bool {
+	return a.Name != "" && (ref == a.Name || strings.HasSuffix(ref, "/"+a.Name))
+}
+
+// openName opens the file of a name whose newest revision is head.
+func (w *Workspace) openName(ctx context.Context, head handoff.Artifact) (Body, error) {
+	if stale, _ := w.renderStale(ctx, head); stale || head.Target != handoff.Modified && head.Target != handoff.Unknown {
+		return w.open(ctx, head.ID)
+	}
+	if isStage(head) { // only a submission, which is validated, is recorded
+		b, err := w.open(ctx, head.ID)
+		if err == nil && b.Artifact.Target == handoff.Modified {
+			if edited, ok := w.stageFile(head.Namespace + "/" + head.Name); ok {
+				return edited, b.Close()
+			}
+		}
+		return b, err
+	}
+	saved, err := w.saveEdit(ctx, head)
+	switch {
+	case err != nil:
+		f, failed := content.OpenRegular(head.File, head.File)
+		return Body{Content: handoff.Content{ReadSeekCloser: f}, Unrecorded: head.File,
+			record: handoff.Suggest("record it", handoff.ActionWrite, head.Name, head.File)}, failed
+	case saved != nil:
+		head = *saved
+	}
+	b, err := w.open(ctx, head.ID)
+	b.Saved = saved != nil
+	return b, err
 }
 
 func (w *Workspace) open(ctx context.Context, id string) (Body, error) {

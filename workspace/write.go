@@ -77,13 +77,35 @@ func (w *Workspace) renderStale(ctx context.Context, a handoff.Artifact) (stale 
 	if a.Name == "" || a.Status != handoff.Active {
 		return false, nil
 	}
-	if a.Root == "" && path.Dir(a.Path) == path.Join(contract.Folder, a.Namespace) {
+	if isStage(a) {
 		return in(w.Pipelines(), func(r *pipeline.Runs) (bool, error) { return r.RenderStale(ctx, a) })
 	}
+	return w.writerOf(ctx, a, w.as).RenderStale(ctx, a)
+}
+
+// isStage reports whether an artifact is that of a stage in the folder of a run.
+func isStage(a handoff.Artifact) bool {
+	return a.Root == "" && path.Dir(a.Path) == path.Join(contract.Folder, a.Namespace)
+}
+
+// writerOf returns the writer of the name of an artifact.
+func (w *Workspace) writerOf(ctx context.Context, a handoff.Artifact, hub *handoff.Hub) names.Writer {
 	p := a.Record.Producer
 	scope := names.Scope{Run: a.Namespace, Dir: w.caller.SessionDir}
 	if owner := cmp.Or(p.Session, p.RunID); scope.Dir == "" || owner != w.caller.Producer.Session {
 		scope.Dir, scope.Within = w.SessionDir(ctx, owner), w.dirs.Home()
 	}
-	return names.Writer{Hub: w.as, Workspace: w.Root(), Scope: scope}.RenderStale(ctx, a)
+	return names.Writer{Hub: hub, Workspace: w.Root(), Scope: scope}
+}
+
+// saveEdit records an edit of the file of a name as a revision, as Write does,
+// and returns it, nil if there was none. Its producer is the caller if the name is
+// the caller's; otherwise only its run and session are known.
+func (w *Workspace) saveEdit(ctx context.Context, head handoff.Artifact) (*handoff.Artifact, error) {
+	hub := w.as
+	if own, err := w.scope(ctx).Namespace(); err != nil || own != head.Namespace {
+		p := head.Record.Producer
+		hub = w.hub.As(handoff.Producer{Session: p.Session, ParentSession: p.ParentSession, RunID: p.RunID, Source: handoff.FromNone})
+	}
+	return w.writerOf(ctx, head, hub).SaveEdit(ctx, head)
 }

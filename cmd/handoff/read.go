@@ -31,6 +31,10 @@ if that has changed or is gone, from the kept copy, which it reports on standard
 error. REF is an ID or part of one, run/name, a name, a path, or CHANNEL:latest;
 see handoff show --help.
 
+For a name, read prints the content of its file: if that was edited outside
+handoff, the edit is recorded as a new revision first. For an ID, a path or
+--rev it prints what was published.
+
 --offset and --limit select lines, or bytes with --bytes; --json adds the offset
 of the next page and the total.
 
@@ -114,6 +118,9 @@ func printSource(a *cli.App, b workspace.Body) {
 		fmt.Fprintf(a.Err, "from the kept copy: %s %s\n", cli.OneLine(a.Named(art)), reason)
 	case !b.Kept && art.Target != handoff.Available:
 		a.Warn("%s has no digest: it may have changed since it was published", a.Named(art))
+	}
+	if b.Saved {
+		a.Warn("%s was edited outside handoff; the edit was saved as %s", a.Named(art), art.ID)
 	}
 	switch art.Status {
 	case handoff.Withdrawn:

@@ -83,11 +83,8 @@ func (w Writer) file(d handoff.Draft) file {
 // before it rendered the file. It reports whether the file was stale. A file that
 // is missing, was edited, or is not where this writer renders it stays as it is.
 func (w Writer) RenderStale(ctx context.Context, head handoff.Artifact) (stale bool, err error) {
-	f := w.file(handoff.Draft{Name: head.Name, Namespace: head.Namespace, Channel: head.Channel})
-	if name, err := Clean(head.Name); err != nil || name != head.Name || filepath.Join(f.dir, filepath.FromSlash(name)) != head.File {
-		return false, nil
-	}
-	if f.checkPath() != nil {
+	f, ok := w.fileOf(head)
+	if !ok {
 		return false, nil
 	}
 	root, err := f.root()
@@ -135,6 +132,31 @@ func (w Writer) Restore(ctx context.Context, head handoff.Artifact) (missing boo
 	}
 	_, err = f.render(ctx)
 	return err == nil, f.fileError(err)
+}
+
+// SaveEdit publishes the content of the file of a name as a revision if no
+// revision has it: the file was edited outside handoff. It returns nil if there is
+// nothing to save, or the file is not where this writer renders it. The kinds of
+// its error are those of Write.
+func (w Writer) SaveEdit(ctx context.Context, head handoff.Artifact) (*handoff.Artifact, error) {
+	f, ok := w.fileOf(head)
+	if !ok {
+		return nil, nil
+	}
+	f.draft.Kind, f.draft.Tags = head.Kind, head.Tags
+	saved, err := f.saveEdit(ctx)
+	if err != nil || len(saved) == 0 {
+		return nil, f.fileError(err)
+	}
+	return &saved[0], nil
+}
+
+// fileOf returns the file of a name whose newest revision is head, if this writer
+// renders it.
+func (w Writer) fileOf(head handoff.Artifact) (f file, ok bool) {
+	f = w.file(handoff.Draft{Name: head.Name, Namespace: head.Namespace, Channel: head.Channel})
+	name, err := Clean(head.Name)
+	return f, err == nil && name == head.Name && filepath.Join(f.dir, filepath.FromSlash(name)) == head.File && f.checkPath() == nil
 }
 
 // A file is the file of one name.
