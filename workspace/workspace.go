@@ -246,3 +246,7 @@ func below(root, name string) string {
 	}
 	return filepath.ToSlash(rel)
 }
+
+// Create creates the runtime directory, if it does not exist. Every operation that
+// records something does so, too.
+func (w *Workspace) Create(ctx context.Context) error { return w.runtimeDir.Create(ctx) }

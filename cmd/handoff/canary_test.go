@@ -130,6 +130,7 @@ func TestCanary(t *testing.T) {
 	c.run("", "check")
 	c.run("", "check", "--repair", "--json")
 	c.ok("gc", "--json")
+	c.run("", "init", "--dry-run")
 	c.session(canary)
 	c.pipeline(canary)
 

@@ -11,6 +11,7 @@ import (
 // commands are all commands, one file each, in the order of the help.
 var commands = slices.Concat(
 	[]cli.Command{
+		cli.NewPrimary(initCommand, "init"),
 		cli.NewPrimary(publishCommand, "publish"),
 		cli.NewCommand(writeCommand, "write"),
 		cli.NewCommand(withdrawCommand, "withdraw"),

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/setup"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
@@ -63,9 +64,7 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 	}
 	defer w.Close()
 	reply, err := w.Hook(c.Context(), e, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
-	if err != nil {
-		a.Warn("hook: %v", err)
-	}
+	setup.WriteNote(setup.StateDir(a.Getenv, a.Getenv("HOME")), args[0], a.Now(), true, err)
 	if len(reply) > 0 {
 		fmt.Fprintln(a.Out, string(reply))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/mcp"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/setup"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
@@ -44,6 +45,13 @@ func mcpOptions(a *cli.App, workspaces []string) mcp.Options {
 	return mcp.Options{
 		Open: func(dir string) (*workspace.Workspace, error) {
 			return workspace.Open(dir, workspace.Options{Getenv: a.Getenv, Now: a.Now, Rand: a.Rand, Backends: a.Backends})
+		},
+		Registered: func() []string {
+			list, err := setup.Registered(setup.StateDir(a.Getenv, a.Getenv("HOME")))
+			if err != nil {
+				return nil // then only the client's own directories may be used
+			}
+			return list
 		},
 		Dir: a.Dir, Getenv: a.Getenv, Now: a.Now, Version: a.Version, Workspaces: workspaces,
 		Threads: thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")),

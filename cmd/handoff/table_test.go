@@ -36,6 +36,7 @@ var listings = []struct{ name, line string }{
 	{"thread_list", "thread claude/2823d1df-720a-4c31-ac55-ae8ba7260001 --list"},
 	{"check", "check"},
 	{"gc", "gc"},
+	{"init_status", "init --status"},
 }
 
 // TestListings compares each listing on terminals of three widths and in a pipe
@@ -44,6 +45,8 @@ func TestListings(t *testing.T) {
 	c := newConsole(t)
 	c.env["NO_COLOR"] = "1"
 	id := fillListings(c)
+	c.write(".claude/settings.json", "{}")
+	c.write(".codex/config.toml", "")
 	for _, listing := range listings {
 		var titles, texts []string
 		for _, c.width = range []int{40, 80, 120, 0} {

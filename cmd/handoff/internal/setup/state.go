@@ -1,0 +1,185 @@
+package setup
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/plainfile"
+)
+
+// A Note is when a program last called handoff.
+type Note struct {
+	LastHook    time.Time `json:"lastHook,omitzero"`
+	LastCall    time.Time `json:"lastCall,omitzero"` // of a tool
+	LastFailure time.Time `json:"lastFailure,omitzero"`
+	Failure     string    `json:"failure,omitempty"` // of a hook
+}
+
+// noteEvery is how often the same kind of call is noted.
+const noteEvery = time.Minute
+
+// maxNote is the largest note that is read.
+const maxNote = 64 << 10
+
+// ReadNote returns the note of a program, zero for none.
+func ReadNote(dir, program string) (n Note) {
+	data, err := plainfile.Read(noteFile(dir, program), maxNote)
+	if err != nil || json.Unmarshal(data, &n) != nil {
+		return Note{}
+	}
+	return n
+}
+
+func noteFile(dir, program string) string { return filepath.Join(dir, "clients", program+".json") }
+
+// WriteNote notes a call of a program. It is for people who look for the cause of
+// a failure: that it can't be written is ignored.
+func WriteNote(dir, program string, now time.Time, hook bool, failure error) {
+	if !slices.Contains(Names(), program) {
+		return
+	}
+	n := ReadNote(dir, program)
+	last := &n.LastCall
+	if hook {
+		last = &n.LastHook
+	}
+	if failure == nil && now.Sub(*last) < noteEvery {
+		return
+	}
+	*last = now
+	if failure != nil {
+		n.LastFailure, n.Failure = now, failure.Error()
+	}
+	if b, err := json.Marshal(n); err == nil {
+		_ = writeState(filepath.Dir(noteFile(dir, program)), program+".json", b)
+	}
+}
+
+func writeState(dir, name string, content []byte) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return failed(dir, err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return failed(dir, err)
+	}
+	defer root.Close()
+	return failed(filepath.Join(dir, name), durable.Replace(root, name, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	}))
+}
+
+// registryName is the name of the file with the workspaces of the user.
+const registryName = "workspaces"
+
+// Registered returns the workspaces that the user registered: a server may be
+// asked for them whatever directory its client works in.
+func Registered(dir string) ([]string, error) {
+	data, err := plainfile.Read(filepath.Join(dir, registryName), maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failed(filepath.Join(dir, registryName), err)
+	}
+	return slices.DeleteFunc(strings.Split(string(data), "\n"), func(line string) bool { return !filepath.IsAbs(line) }), nil
+}
+
+// Register adds a workspace to those of the user.
+func Register(dir, workspace string) error {
+	known, err := Registered(dir)
+	if err != nil || slices.Contains(known, workspace) || strings.ContainsAny(workspace, "\n\r") {
+		return err
+	}
+	return writeState(dir, registryName, []byte(strings.Join(append(known, workspace), "\n")+"\n"))
+}
+
+// A Status is how handoff is set up in a program.
+type Status struct {
+	Client      string    `json:"client"`
+	Installed   bool      `json:"installed"`  // the program is on PATH or has a directory
+	Registered  bool      `json:"registered"` // every entry is in place
+	Missing     []string  `json:"missing,omitempty"`
+	Trusted     string    `json:"trusted"` // yes, no or unknown: whether the program trusts the directory
+	LastHook    time.Time `json:"lastHook,omitzero"`
+	LastCall    time.Time `json:"lastCall,omitzero"`
+	LastFailure time.Time `json:"lastFailure,omitzero"`
+	Failure     string    `json:"failure,omitempty"`
+}
+
+// Statuses returns the status of every program. dir is where the user works.
+func Statuses(t Target, state, dir string, onPath func(string) bool) []Status {
+	installed := Detect(t, onPath)
+	var list []Status
+	for _, name := range Names() {
+		n := ReadNote(state, name)
+		s := Status{Client: name, Installed: slices.Contains(installed, name), Registered: true, Trusted: trusted(t, name, dir),
+			LastHook: n.LastHook, LastCall: n.LastCall, LastFailure: n.LastFailure, Failure: n.Failure}
+		edits, _, err := Plan(t, []string{name})
+		for _, e := range edits {
+			if e.Changed() {
+				s.Missing = append(s.Missing, e.File)
+			}
+		}
+		if err != nil {
+			s.Missing = append(s.Missing, err.Error())
+		}
+		s.Registered = len(s.Missing) == 0
+		list = append(list, s)
+	}
+	return list
+}
+
+// trusted returns whether a program trusts a directory, as far as its files say.
+func trusted(t Target, name, dir string) string {
+	switch name {
+	case "claude":
+		var c struct {
+			Projects map[string]struct {
+				Accepted bool `json:"hasTrustDialogAccepted"`
+			} `json:"projects"`
+		}
+		file := filepath.Join(t.Home, ".claude.json")
+		if moved := t.Getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(moved) {
+			file = filepath.Join(moved, ".claude.json")
+		}
+		data, err := plainfile.Read(file, maxFile)
+		if err != nil || json.Unmarshal(data, &c) != nil {
+			return "unknown"
+		}
+		return yes(c.Projects[dir].Accepted)
+	case "gemini":
+		var folders map[string]string
+		data, err := plainfile.Read(filepath.Join(t.Home, ".gemini", "trustedFolders.json"), maxFile)
+		if err != nil || json.Unmarshal(data, &folders) != nil {
+			return "unknown"
+		}
+		return yes(folders[dir] == "TRUST_FOLDER")
+	case "codex":
+		data, err := plainfile.Read(filepath.Join(under("CODEX_HOME", ".codex")(t), "config.toml"), maxFile)
+		if err != nil {
+			return "unknown"
+		}
+		_, after, found := bytes.Cut(data, []byte("[projects.\""+dir+"\"]"))
+		table, _, _ := bytes.Cut(after, []byte("\n["))
+		return yes(found && bytes.Contains(table, []byte(`trust_level = "trusted"`)))
+	}
+	return "unknown"
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
