@@ -3,7 +3,6 @@
 package lessons
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -40,8 +39,11 @@ type Lesson struct {
 	Frequency  int    `yaml:"frequency" json:"frequency"`
 	Mitigation string `yaml:"mitigation" json:"mitigation"`
 
-	// Rest are the unknown fields of the lesson; they are preserved.
-	Rest map[string]any `yaml:",inline" json:"-"`
+	// Issues are all issues in which it occurred, if there are several; Issue is
+	// the last one.
+	Issues []string `yaml:"issues,omitempty" json:"issues,omitempty"`
+
+	node *yaml.Node // in the file it was read from, which may have further fields
 }
 
 // Example is an example of a lessons file.
@@ -53,23 +55,18 @@ const Example = `lessons:
     mitigation: "give each test its own temporary directory"
 `
 
-type document struct {
-	Lessons []Lesson       `yaml:"lessons"`
-	Rest    map[string]any `yaml:",inline"`
-}
-
 // Read reads the lessons of a workspace, in the order of the file. A missing
 // file has no lessons. Its kinds are Corrupt and Unavailable.
 func Read(workspace *os.Root) ([]Lesson, error) {
-	file, err := readFile(workspace)
-	return file.Lessons, err
+	d, err := readFile(workspace)
+	return d.lessons, err
 }
 
 func newError(op string, kind handoff.Kind, err error) error {
 	hint := folder.WritableHint
 	switch {
 	case kind == handoff.Corrupt:
-		hint = "fix the file by hand: it has one list, lessons, whose entries have a pattern, a mitigation, a date and an issue"
+		hint = "fix the file by hand: it is a list of lessons, alone or as the key lessons, each with a pattern, a mitigation, a date and an issue"
 	case op == "read":
 		hint = "make the file readable"
 	}
@@ -77,50 +74,37 @@ func newError(op string, kind handoff.Kind, err error) error {
 }
 
 func readFile(workspace *os.Root) (document, error) {
-	var file document
 	b, err := plainfile.ReadIn(workspace, File, maxSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return file, nil
+		return document{}, nil
 	case errors.Is(err, plainfile.ErrTooLarge):
-		return file, newError("read", handoff.Corrupt, err)
+		return document{}, newError("read", handoff.Corrupt, err)
 	case err != nil:
-		return file, newError("read", handoff.Unavailable, err)
+		return document{}, newError("read", handoff.Unavailable, err)
 	}
-	if file, err = parse(b); err != nil {
-		return file, newError("read", handoff.Corrupt, err)
+	d, err := parse(b)
+	if err != nil {
+		return document{}, newError("read", handoff.Corrupt, err)
 	}
-	return file, nil
-}
-
-func parse(b []byte) (document, error) {
-	var file document
-	if len(bytes.TrimSpace(b)) == 0 {
-		return file, nil
-	}
-	if err := yaml.Load(b, &file); err != nil {
-		return document{}, plainfile.InvalidAt(err, "YAML")
-	}
-	for i := range file.Lessons {
-		file.Lessons[i].Frequency = max(1, file.Lessons[i].Frequency)
-	}
-	return file, nil
+	return d, nil
 }
 
 // Change replaces the lessons of a workspace with the result of change and
 // returns them. Concurrent changes are serialized. The file is replaced
-// atomically; comments in it are not preserved. Its kinds are those of Read
-// and those of change.
+// atomically; comments and unknown fields in it are preserved. Its kinds are those
+// of Read and those of change.
 func Change(workspace *os.Root, change func([]Lesson) ([]Lesson, error)) ([]Lesson, error) {
-	var file document
-	err := folder.Lock(workspace, syscall.LOCK_EX, func(*os.Root) (err error) {
-		if file, err = readFile(workspace); err != nil {
+	var list []Lesson
+	err := folder.Lock(workspace, syscall.LOCK_EX, func(*os.Root) error {
+		d, err := readFile(workspace)
+		if err != nil {
 			return err
 		}
-		if file.Lessons, err = change(file.Lessons); err != nil {
+		if list, err = change(d.lessons); err != nil {
 			return err
 		}
-		b, err := yaml.Dump(file, yaml.WithIndent(2))
+		b, err := d.with(list)
 		if err != nil {
 			return err
 		}
@@ -133,12 +117,12 @@ func Change(workspace *os.Root, change func([]Lesson) ([]Lesson, error)) ([]Less
 		}
 		return nil
 	})
-	return file.Lessons, err
+	return list, err
 }
 
 // Add adds a lesson. If a lesson with the same pattern exists, regardless
 // of case and white space, its frequency is increased instead, and it takes the
-// new date and issue, and the new mitigation if there is one. Beyond Max
+// new date, the new issue beside the known ones, and the new mitigation if there is one. Beyond Max
 // the oldest lesson is dropped. Its kind is Invalid.
 func Add(list []Lesson, l Lesson) ([]Lesson, error) {
 	key := patternKey(l.Pattern)
@@ -159,12 +143,28 @@ func Add(list []Lesson, l Lesson) ([]Lesson, error) {
 		if known := &list[i]; patternKey(known.Pattern) == key {
 			known.Frequency += l.Frequency
 			known.Date = max(known.Date, l.Date)
-			known.Issue = cmp.Or(l.Issue, known.Issue)
+			known.addIssue(l.Issue)
 			known.Mitigation = cmp.Or(l.Mitigation, known.Mitigation)
 			return list, nil
 		}
 	}
 	return Prune(append(list, l), Max), nil
+}
+
+// addIssue adds an issue in which the lesson occurred.
+func (l *Lesson) addIssue(issue string) {
+	if issue == "" {
+		return
+	}
+	all := slices.Clone(l.Issues)
+	for _, other := range []string{l.Issue, issue} {
+		if other != "" && !slices.Contains(all, other) {
+			all = append(all, other)
+		}
+	}
+	if l.Issue = issue; len(all) > 1 {
+		l.Issues = all
+	}
 }
 
 func patternKey(pattern string) string {

@@ -191,3 +191,32 @@ func FuzzLessons(f *testing.F) {
 		}
 	})
 }
+
+// TestForms checks that a list is read alone and as a key, and that a change keeps
+// comments, unknown fields and issues.
+func TestForms(t *testing.T) {
+	for _, tt := range []struct{ name, before, after string }{
+		{"missing", "", "lessons:\n- date: \"2026-11-21\"\n  issue: \"7\"\n  pattern: x\n  frequency: 1\n  mitigation: \"\"\n"},
+		{"only comments", "# ours\n", "# ours\nlessons:\n- date: \"2026-11-21\"\n  issue: \"7\"\n  pattern: x\n  frequency: 1\n  mitigation: \"\"\n"},
+		{"null", "lessons:\n", "lessons:\n- date: \"2026-11-21\"\n  issue: \"7\"\n  pattern: x\n  frequency: 1\n  mitigation: \"\"\n"},
+		{"a list", "# ours\n- pattern: x # seen often\n  mitigation: y\n  issue: 3\n  owner: team\n",
+			"# ours\n- pattern: x # seen often\n  mitigation: y\n  issue: \"7\"\n  owner: team\n  date: \"2026-11-21\"\n  frequency: 2\n  issues:\n  - \"3\"\n  - \"7\"\n"},
+		{"a key", "# ours\nowner: team\nlessons:\n  # first\n  - pattern: x\n    frequency: 3 # times\n    date: 2026-12-01\n# end\n",
+			"# ours\nowner: team\nlessons:\n# first\n- pattern: x\n  frequency: 4 # times\n  date: 2026-12-01\n  issue: \"7\"\n# end\n"},
+	} {
+		root, _ := newRoot(t)
+		if tt.before != "" {
+			writeLessons(t, root, tt.before)
+		}
+		_, err := lessons.Change(root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
+			return lessons.Add(list, lessons.Lesson{Date: "2026-11-21", Issue: "7", Pattern: "X"})
+		})
+		if err != nil {
+			t.Fatal(tt.name, err)
+		}
+		b, err := root.ReadFile(".pipeline/lessons.yaml")
+		if err != nil || !strings.EqualFold(string(b), tt.after) {
+			t.Errorf("%s: got %v\n%s\nwant\n%s", tt.name, err, b, tt.after)
+		}
+	}
+}
