@@ -63,6 +63,9 @@ type (
 	// A PipelineMove is the move of a run's folder.
 	PipelineMove = pipeline.Move
 
+	// A PipelineAdoption has the artifacts that Adopt recorded.
+	PipelineAdoption = pipeline.Adoption
+
 	// ArchiveOptions say which runs Archive moves.
 	ArchiveOptions = pipeline.ArchiveOptions
 
@@ -88,6 +91,10 @@ type Submission struct {
 	Path  string // as the caller types it
 	Body  io.Reader
 	From  []string // refs of what it was made from; by default what its writer reads
+
+	// Lenient records an artifact that violates its contract; what it violates is a
+	// warning, in the report and for gates.
+	Lenient bool
 }
 
 // A Submitted is the answer to Put. Its JSON is that of the artifact.
@@ -138,7 +145,7 @@ func (p Pipelines) Restore(ctx context.Context, issue string) (PipelineRun, erro
 // Kinds: Invalid, NotFound (the file, a ref), Conflict (the issue is the ID of a
 // session or run; an ambiguous ref), and those of Publish.
 func (p Pipelines) Put(ctx context.Context, sub Submission) (done Submitted, err error) {
-	read := pipeline.Submission{Issue: sub.Issue, Stage: sub.Stage, Agent: p.w.caller.Producer.Agent}
+	read := pipeline.Submission{Issue: sub.Issue, Stage: sub.Stage, Agent: p.w.caller.Producer.Agent, Lenient: sub.Lenient}
 	if read.Body, err = p.read(sub.Path, sub.Body); err != nil {
 		return done, err
 	}
@@ -149,6 +156,16 @@ func (p Pipelines) Put(ctx context.Context, sub Submission) (done Submitted, err
 	done = Submitted{Published: receipt.Published, Report: receipt.Report, SavedEdits: receipt.SavedEdits}
 	if err == nil {
 		done.File = path.Join(p.base(), done.Path)
+		done.Warnings = append(done.Warnings, p.w.finish(ctx, p.w.caller.Producer.Session)...)
+	}
+	return done, err
+}
+
+// Adopt records the artifacts in the folder of a run as they are, so that a run of
+// another tool continues from its state.
+func (p Pipelines) Adopt(ctx context.Context, issue string) (PipelineAdoption, error) {
+	done, err := in(p, func(r *pipeline.Runs) (PipelineAdoption, error) { return r.Adopt(ctx, issue) })
+	if err == nil {
 		done.Warnings = append(done.Warnings, p.w.finish(ctx, p.w.caller.Producer.Session)...)
 	}
 	return done, err

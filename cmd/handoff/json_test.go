@@ -167,7 +167,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 var rareFields = []string{
 	"artifact.root", "artifact.worktree", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
 	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.archived", "session.title", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "receipt.warnings", "receipt.reason",
-	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "move.warnings",
+	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "adoption.warnings", "move.warnings",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings", "subagent.conflicts",
 	"thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
 	"message.inherited", "message.thinking", "call.pending", "call.failed",
@@ -330,12 +330,15 @@ func answerPipelines(c *console, answer func(object, line string)) {
 	c.write(".pipeline/44/worker-result.json", `{"status":"completed","files_changed":["a.go"],"blockers":[],"summary":""}`)
 	c.write(".pipeline/44/pipeline-trace.json", `{"stages":[{"stage":"implement"},{"stage":"test","result":"FAIL"},{"stage":"debug"},{"stage":"implement"}]}`)
 	answer("run-state", "pipeline trace 44 --state")
+	answer("adoption", "pipeline adopt 44")
 	c.write(".pipeline/42/plan.json", strings.Replace(plan, "AC1", "AC2", 1))
 	answer("verdict", "pipeline gate 42 plan")
 	answer("pipeline-overview", "show 42")
 	c.ok("pipeline", "put", "42", "plan", "plan.json", "--as", "jg-subplanner")
 	answer("pipeline-overview", "show 42")
 	answer("step", "pipeline next 42")
+	c.ok("pipeline", "lessons", "add", "--pattern", "port", "--issue", "1")
+	c.ok("pipeline", "lessons", "add", "--pattern", "port", "--issue", "2")
 	answer("lesson-list", "pipeline lessons add --pattern port --mitigation listen")
 	answer("lesson-list", "pipeline lessons list")
 	answer("lesson-list", "pipeline lessons prune --keep 1")

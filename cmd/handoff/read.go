@@ -98,7 +98,7 @@ func read(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	if err != nil {
 		return err
 	}
-	printSource(a, b)
+	printSource(a, b, f.Revision > 0)
 	if b.Unrecorded == "" {
 		a.Used(ctx, w, b.Artifact)
 	}
@@ -106,8 +106,9 @@ func read(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 }
 
 // printSource reports where a body is from, unless it is its file as published,
-// and an artifact that is no longer active.
-func printSource(a *cli.App, b workspace.Body) {
+// and an artifact that is no longer active. That a revision was replaced is no news
+// to a caller who named it.
+func printSource(a *cli.App, b workspace.Body, named bool) {
 	art := b.Artifact
 	switch {
 	case b.Unrecorded != "":
@@ -126,6 +127,9 @@ func printSource(a *cli.App, b workspace.Body) {
 	case handoff.Withdrawn:
 		a.Warn("%s was withdrawn", art.ID)
 	case handoff.Superseded:
+		if named {
+			return
+		}
 		a.Warn("%s was replaced by %s", art.ID, strings.Join(art.ReplacedBy, " "))
 	}
 }

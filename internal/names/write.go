@@ -114,6 +114,35 @@ func (w Writer) RenderStale(ctx context.Context, head handoff.Artifact) (stale b
 	return stale, f.fileError(err)
 }
 
+// Adopt publishes the content of a name's file as its newest revision and leaves
+// the file as it is. Error kinds: those of Write, and NotFound.
+func (w Writer) Adopt(ctx context.Context, d handoff.Draft) (Written, error) {
+	namespace, err := w.Scope.Namespace()
+	if err != nil {
+		return Written{}, err
+	}
+	d.Namespace = namespace
+	f := w.file(d)
+	if err := f.checkPath(); err != nil {
+		return Written{}, f.fileError(err)
+	}
+	root, err := f.root()
+	if err != nil {
+		return Written{}, f.fileError(err)
+	}
+	defer root.Close()
+	content, err := root.Open(filepath.FromSlash(d.Name))
+	if err != nil {
+		return Written{}, f.fileError(err)
+	}
+	defer content.Close()
+	draft := f.draft
+	draft.Body = content
+	written := Written{File: filepath.Join(f.dir, filepath.FromSlash(d.Name))}
+	written.Published, err = w.Hub.Publish(ctx, draft)
+	return written, err
+}
+
 // Restore renders the file of a name if it is missing. It reports whether it was.
 // The file of a revision that this writer renders elsewhere is not restored.
 func (w Writer) Restore(ctx context.Context, head handoff.Artifact) (missing bool, err error) {

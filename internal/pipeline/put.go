@@ -27,6 +27,9 @@ type Submission struct {
 	Agent string // who submits it, "" if unknown
 	Body  []byte
 
+	// Lenient records an artifact that violates its contract as it is.
+	Lenient bool
+
 	// From are the IDs of the artifacts that it was made from. If there are
 	// none, it was made from what its writer reads, in its current state.
 	From []string
@@ -64,6 +67,9 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 		return Receipt{}, err
 	}
 	receipt := Receipt{Stage: stage.Name, Report: stage.Validate(sub.Body)}
+	if sub.Lenient {
+		receipt.Report = lenient(receipt.Report)
+	}
 	if err := checkSubmission(sub, stage, receipt.Report); err != nil {
 		return receipt, err
 	}
@@ -79,6 +85,9 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 		receipt.Written, err = r.record(ctx, sub, stage, receipt.Report.Value, from)
 		return err
 	})
+	if err == nil && sub.Agent == "" {
+		receipt.Warnings = append(receipt.Warnings, "no agent is named; the writer of this stage is "+stage.Writer)
+	}
 	return receipt, err
 }
 
@@ -157,14 +166,26 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 	if len(sub.From) == 0 {
 		read, parents = r.sources(stage, &s)
 	}
+	draft := draftOf(stage, sub.Issue, value, read, parents, sub.Lenient)
+	draft.Key = r.attemptKey(records, s, stage, body.Bytes(), draft.Metadata, parents)
+	draft.Body = &body
+	return r.writer(sub.Issue).Write(ctx, draft)
+}
+
+// draftOf returns the draft of an attempt, without its body and key.
+func draftOf(stage *contract.Stage, issue string, value map[string]any, read map[string]string, parents []string, lenient bool) handoff.Draft {
 	own := attemptOf(stage.Name, gate.Output{Report: contract.Report{Value: value}})
-	metadata := map[string]any{"stage": stage.Name, "outcome": own.Outcome, "tier": own.Tier, "read": read} // see attemptMetadata
-	maps.DeleteFunc(metadata, func(_ string, v any) bool { return v == "" })
-	return r.writer(sub.Issue).Write(ctx, handoff.Draft{
-		Channel: stage.Name, Name: stage.Artifact, Body: &body, MediaType: "application/json",
-		Title: title(stage.Name, sub.Issue), Summary: Summary(stage, value),
-		Parents: parents, Metadata: metadata, Key: r.attemptKey(records, s, stage, body.Bytes(), metadata, parents),
-	})
+	metadata := map[string]any{"stage": stage.Name, "read": read} // see attemptMetadata
+	for key, v := range map[string]string{"outcome": own.Outcome, "tier": own.Tier} {
+		if v != "" {
+			metadata[key] = v
+		}
+	}
+	if lenient {
+		metadata["lenient"] = true
+	}
+	return handoff.Draft{Channel: stage.Name, Name: stage.Artifact, MediaType: "application/json", Title: title(stage.Name, issue),
+		Summary: Summary(stage, value), Parents: parents, Metadata: metadata}
 }
 
 // digests returns the digests of the artifacts that a submission was made from,

@@ -37,13 +37,15 @@ func (r *Runs) putState(ctx context.Context, sub Submission) (Receipt, error) {
 	if sub.Agent != "" && !isAgent(r.Pipeline.Planner, sub.Agent) {
 		return refuse(fmt.Sprintf("must be written by %s, not by %s", r.Pipeline.Planner, sub.Agent), handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue))
 	}
+	if sub.Lenient {
+		receipt.Report = lenient(receipt.Report)
+	}
 	if errs := receipt.Report.Errors; len(errs) > 0 {
 		return refuse("violates its contract: "+countOf(len(errs), "problem"), handoff.Suggest("see what follows from the artifacts", handoff.ActionDerive, sub.Issue))
 	}
 	if err := r.checkUnused(ctx, sub.Issue); err != nil {
 		return receipt, err
 	}
-	ids := sub.From
 	err := folder.Lock(r.Files, syscall.LOCK_SH, func(*os.Root) error {
 		records, err := r.records(ctx, sub.Issue)
 		if err != nil {
@@ -52,15 +54,10 @@ func (r *Runs) putState(ctx context.Context, sub Submission) (Receipt, error) {
 		body := append(bytes.TrimRight(sub.Body, "\n"), '\n')
 		receipt.Written, err = r.writer(sub.Issue).Write(ctx, handoff.Draft{
 			Channel: contract.State, Name: contract.StateFile, Body: bytes.NewReader(body), MediaType: "application/yaml",
-			Title: title(contract.State, sub.Issue), Summary: summaryOf(body), Parents: ids, Key: stateKey(records, sub.Issue, digestOf(body)),
+			Title: title(contract.State, sub.Issue), Summary: summaryOf(body), Parents: sub.From, Key: stateKey(records, sub.Issue, digestOf(body)),
 		})
 		return err
 	})
-	if err == nil {
-		if a, err := r.Hub.Artifact(ctx, receipt.ID); err == nil { // its file exists only now
-			receipt.Artifact = a
-		}
-	}
 	return receipt, err
 }
 

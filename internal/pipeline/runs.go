@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/jsonschema"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
@@ -43,6 +44,7 @@ type attemptMetadata struct {
 	Stage   string            `json:"stage"`
 	Outcome string            `json:"outcome,omitempty"`
 	Tier    string            `json:"tier,omitempty"`
+	Lenient bool              `json:"lenient,omitempty"`
 	Read    map[string]string `json:"read"` // the digests of what it was made from, by stage
 }
 
@@ -307,6 +309,29 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 	if len(attempts) > 0 {
 		s.Attempts = r.addUnrecorded(*s, attempts)
 	}
+	s.accept()
+}
+
+// accept turns the errors of artifacts that were recorded as they are into
+// warnings.
+func (s *State) accept() {
+	for name, out := range s.Outputs {
+		if at := s.last(name); at >= 0 && s.Attempts[at].Lenient && s.Attempts[at].Digest == out.Digest {
+			out.Accepted = out.Report.Value != nil
+			out.Report = lenient(out.Report)
+			s.Outputs[name] = out
+		}
+	}
+}
+
+// lenient returns a report without errors, unless the artifact is not a JSON
+// object.
+func lenient(r contract.Report) contract.Report {
+	if r.Value != nil {
+		r.Warnings = jsonschema.Sort(append(slices.Clone(r.Warnings), r.Errors...))
+		r.Errors = []contract.Problem{}
+	}
+	return r
 }
 
 // attempt returns the attempt that a record describes. If the record has no
@@ -316,7 +341,7 @@ func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handof
 	a := Attempt{Stage: stage.Name, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent, At: record.CreatedAt, From: map[string]string{}}
 	var metadata attemptMetadata
 	if json.Unmarshal(record.Metadata, &metadata) == nil && metadata.Stage != "" {
-		a.Outcome, a.Tier, a.Read = metadata.Outcome, metadata.Tier, metadata.Read
+		a.Outcome, a.Tier, a.Read, a.Lenient = metadata.Outcome, metadata.Tier, metadata.Read, metadata.Lenient
 		return a
 	}
 	body, err := r.Hub.Open(ctx, record.ID)

@@ -67,6 +67,7 @@ type Attempt struct {
 	Digest   string // SHA-256 in hexadecimal, "" if it is unknown
 	Agent    string
 	Outcome  string // its verdict, status or classification
+	Lenient  bool   // it was recorded as it is
 	Tier     string
 
 	// Read are the digests of the artifacts it was made from, by stage; nil if

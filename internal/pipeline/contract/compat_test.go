@@ -32,7 +32,7 @@ func TestCompat(t *testing.T) {
 		{"plan.json", `"s"`, "", "Artifact root must be an object, got str\n", 1},
 		{"plan.json", `{"affected_files":NaN,"steps":[Infinity,"\" NaN"],"acceptance_mapping":-Infinity}`, "OK\n", "", 0},
 		{"plan.json", "NaN", "", "Artifact root must be an object, got float\n", 1},
-		{"plan.json", "nan", "", "Invalid JSON: invalid character 'a' in literal null (expecting 'u'), at line 1 column 2\n", 1},
+		{"plan.json", "nan", "", "Invalid JSON: unexpected character, at line 1 column 2\n", 1},
 		{"plan.json", "{", "", "Invalid JSON: unexpected end of document\n", 1},
 		{"worker-result-fast.json", `{"status":null,"summary":0}`, "", "Missing required key: files_changed\nMissing required key: blockers\n", 1},
 		{"test-result-fail.json", `{}`, "", "Missing required key: verdict\nMissing required key: phase_1\n", 1},

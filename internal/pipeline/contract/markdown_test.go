@@ -214,6 +214,7 @@ been done.
 | ` + "`handoff pipeline next ISSUE`" + ` | show which agent acts next, what it reads and writes, and why |
 | ` + "`handoff pipeline brief ISSUE --for AGENT`" + ` | print the paths that an agent reads and writes, for its prompt |
 | ` + "`handoff pipeline put ISSUE STAGE FILE\\|-`" + ` | submit an artifact: validate it, record it and write it to the folder |
+| ` + "`handoff pipeline adopt ISSUE`" + ` | record the files of a run of another tool as they are |
 | ` + "`handoff pipeline schema STAGE`" + ` | print the JSON Schema of an artifact, or with --example an example |
 | ` + "`handoff pipeline get ISSUE STAGE`" + ` | print the path of an artifact |
 | ` + "`handoff pipeline validate FILE…`" + ` | validate artifacts against their schemas |
@@ -244,6 +245,11 @@ hand is an attempt too; ` + "`put`" + ` saves it before it writes another one.
 with the fields that ` + "`trace --state`" + ` derives from the artifacts; further fields are
 allowed. The planner reads every artifact and the lessons: ` + "`next`" + ` and ` + "`brief`" + ` name
 lessons.yaml to it and to the writer of the plan, if the file exists.
+
+An artifact that violates its contract is refused. ` + "`put --lenient`" + ` records it, and
+` + "`adopt`" + ` records all files of a run that another tool wrote, as they are. What such an
+artifact violates is a warning then, also for gates, and ` + "`next`" + ` goes on from it. What
+git knows about the change is checked as usual.
 
 If all files were written by hand, their order is unknown. File times are not
 used, because a checkout changes them. ` + "`next`" + ` reports when its answer depends on the

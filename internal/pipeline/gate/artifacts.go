@@ -16,6 +16,10 @@ type Output struct {
 	File   string
 	Digest string // SHA-256 in hexadecimal, "" if the file can't be read
 	Report contract.Report
+
+	// Accepted says that the artifact was recorded as it is: what its gate finds in
+	// it is a warning.
+	Accepted bool
 }
 
 // Checked returns the last stage with a check that has an artifact, and the

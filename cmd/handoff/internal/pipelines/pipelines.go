@@ -15,7 +15,7 @@ var Commands = []cli.Command{cli.NewPrimary(pipelineCommand, "pipeline")}
 
 // subcommands are the subcommands of handoff pipeline, one file each.
 var subcommands = []func(*app) *cobra.Command{
-	listCommand, initCommand, putCommand, getCommand, schemaCommand, validateCommand, gateCommand, nextCommand,
+	listCommand, initCommand, putCommand, adoptCommand, getCommand, schemaCommand, validateCommand, gateCommand, nextCommand,
 	historyCommand, briefCommand, traceCommand, archiveCommand, unarchiveCommand, lessonsCommand,
 }
 

@@ -1,0 +1,79 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"slices"
+	"syscall"
+
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
+)
+
+// An Adoption is the result of Adopt.
+type Adoption struct {
+	Issue    string         `json:"issue"`
+	Adopted  []AdoptedStage `json:"adopted"` // in the order in which they were recorded
+	Warnings []string       `json:"warnings,omitempty"`
+}
+
+// An AdoptedStage is a stage whose artifact was recorded as it is.
+type AdoptedStage struct {
+	Stage    string             `json:"stage"`
+	Path     string             `json:"path"`
+	ID       string             `json:"id"`
+	Problems []contract.Problem `json:"problems"` // violations of its contract
+}
+
+// Adopt records the artifacts in the folder of a run as they are: those without a
+// record, and those that violate their contract. What they violate is a warning
+// from then on, so that a run of another tool continues from its state. The
+// order is that of the run's own trace, otherwise that of the stages. A file that is
+// not a JSON object, or has another name than the artifact of its stage, is not
+// adopted. Its kinds are those of Read and of Put.
+func (r *Runs) Adopt(ctx context.Context, issue string) (Adoption, error) {
+	adoption := Adoption{Issue: issue, Adopted: []AdoptedStage{}}
+	s, err := r.Read(ctx, issue)
+	if err != nil {
+		return adoption, err
+	}
+	if err := r.checkUnused(ctx, issue); err != nil {
+		return adoption, err
+	}
+	stages := slices.Clone(r.Pipeline.Stages)
+	slices.SortStableFunc(stages, func(a, b *contract.Stage) int { return cmp.Compare(s.last(a.Name), s.last(b.Name)) })
+	// The shared lock keeps Archive from moving the folder.
+	err = folder.Lock(r.Files, syscall.LOCK_SH, func(*os.Root) error {
+		for _, stage := range stages {
+			if err := r.adopt(ctx, &adoption, stage); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return adoption, err
+}
+
+// adopt records the artifact of a stage.
+func (r *Runs) adopt(ctx context.Context, adoption *Adoption, stage *contract.Stage) error {
+	s, err := r.Read(ctx, adoption.Issue) // with what was adopted before
+	if err != nil {
+		return err
+	}
+	out, ok := s.Outputs[stage.Name]
+	if !ok || out.File != stage.Artifact || out.Report.Value == nil {
+		return nil
+	}
+	if at := s.last(stage.Name); at >= 0 && s.Attempts[at].ID != "" && s.Attempts[at].Digest == out.Digest && out.Report.Valid() {
+		return nil
+	}
+	read, parents := r.sources(stage, &s)
+	written, err := r.writer(adoption.Issue).Adopt(ctx, draftOf(stage, adoption.Issue, out.Report.Value, read, parents, true))
+	if err != nil {
+		return err
+	}
+	adoption.Adopted = append(adoption.Adopted, AdoptedStage{stage.Name, s.file(out.File), written.ID, out.Report.Errors})
+	adoption.Warnings = append(adoption.Warnings, written.Warnings...)
+	return nil
+}
