@@ -99,17 +99,21 @@ func checkSubmission(sub Submission, stage *contract.Stage, report contract.Repo
 		return refuse(fmt.Sprintf("must be written by %s, not by %s", stage.Writer, sub.Agent), handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue))
 	}
 	if errs := report.Errors; len(errs) > 0 {
-		details := make([]string, len(errs))
-		for i, p := range errs {
-			details[i] = p.String()
-		}
-		return &handoff.Error{Op: "put", Name: sub.Issue + "/" + stage.Artifact, Kind: handoff.Invalid, Err: errors.New("violates its contract: " + countOf(len(errs), "problem")),
-			Hint: handoff.Suggest("see an example", handoff.ActionExample, stage.Name), Details: details}
+		return violation(sub.Issue+"/"+stage.Artifact, errs, handoff.Suggest("see an example", handoff.ActionExample, stage.Name))
 	}
 	if by := contract.Text(report.Value["produced_by"]); by != "" && !isWriter(stage, by) {
 		return refuse(fmt.Sprintf("produced_by is %s; the writer of this stage is %s", by, stage.Writer), handoff.Advice("let "+stage.Writer+" submit it"))
 	}
 	return nil
+}
+
+// violation returns the error for a file with problems.
+func violation(name string, problems []contract.Problem, hint handoff.Hint) error {
+	details := make([]string, len(problems))
+	for i, p := range problems {
+		details[i] = p.String()
+	}
+	return &handoff.Error{Op: "put", Name: name, Kind: handoff.Invalid, Err: errors.New("violates its contract: " + countOf(len(problems), "problem")), Hint: hint, Details: details}
 }
 
 // isWriter reports whether an agent is a stage's writer, or its variant for a

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -31,17 +30,15 @@ func (r *Runs) isState(name string) bool {
 // revision. Its kinds are those of Put.
 func (r *Runs) putState(ctx context.Context, sub Submission) (Receipt, error) {
 	receipt := Receipt{Stage: contract.State, Report: checkNotes(r.Pipeline, sub.Issue, sub.Body)}
-	refuse := func(reason string, hint handoff.Hint) (Receipt, error) {
-		return receipt, &handoff.Error{Op: "put", Name: sub.Issue + "/" + contract.StateFile, Kind: handoff.Invalid, Err: errors.New(reason), Hint: hint}
-	}
 	if sub.Agent != "" && !isAgent(r.Pipeline.Planner, sub.Agent) {
-		return refuse(fmt.Sprintf("must be written by %s, not by %s", r.Pipeline.Planner, sub.Agent), handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue))
+		return receipt, &handoff.Error{Op: "put", Name: sub.Issue + "/" + contract.StateFile, Kind: handoff.Invalid,
+			Err: fmt.Errorf("must be written by %s, not by %s", r.Pipeline.Planner, sub.Agent), Hint: handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue)}
 	}
 	if sub.Lenient {
 		receipt.Report = lenient(receipt.Report)
 	}
 	if errs := receipt.Report.Errors; len(errs) > 0 {
-		return refuse("violates its contract: "+countOf(len(errs), "problem"), handoff.Suggest("see what follows from the artifacts", handoff.ActionDerive, sub.Issue))
+		return receipt, violation(sub.Issue+"/"+contract.StateFile, errs, handoff.Suggest("see what follows from the artifacts", handoff.ActionDerive, sub.Issue))
 	}
 	if err := r.checkUnused(ctx, sub.Issue); err != nil {
 		return receipt, err

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/agent-handoff/handoff/workspace"
@@ -35,9 +34,6 @@ var stagePut = tool[StagePutInput]{
 			sub.Body = strings.NewReader(in.Content)
 		}
 		done, err := w.Pipelines().Put(ctx, sub)
-		for _, p := range done.Report.Errors {
-			err = fmt.Errorf("%w\n%s", err, p)
-		}
 		if err != nil {
 			return answer{}, err
 		}
