@@ -163,6 +163,7 @@ type ArtifactQuery struct {
 
 	Family string // the ID of any artifact of the family
 	Parent string // an ID in the Parents of the artifact
+	After  Seq    // the record is after this one in the log
 
 	Limit  int    // of artifacts on the page; 0 for no limit
 	Cursor string // of the previous page

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"path/filepath"
 	"sync"
 	"time"
@@ -124,34 +123,6 @@ func (h *Hub) withRecordPath(a Artifact) Artifact {
 		}
 	}
 	return a
-}
-
-// Newest returns the sequence number of the newest record, 0 for none. Its kinds
-// are those of CatchUp.
-func (h *Hub) Newest(ctx context.Context) (Seq, error) {
-	if err := h.catchUp(ctx); err != nil {
-		return 0, err
-	}
-	return h.index.Seq(ctx)
-}
-
-// Watch yields the records after the given sequence number and then each new
-// record, until ctx ends. The last error is that of ctx or of the log.
-func (h *Hub) Watch(ctx context.Context, after Seq) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		for {
-			for r, err := range h.log.Read(ctx, after) {
-				if !yield(r, err) || err != nil {
-					return
-				}
-				after = r.Seq
-			}
-			if err := h.log.Wait(ctx, after); err != nil {
-				yield(Record{}, err)
-				return
-			}
-		}
-	}
 }
 
 // append appends a record. A failure to update what is derived from it does not

@@ -160,6 +160,9 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 		Family:   id("family"), Parent: id("parent"),
 		Limit: rapid.IntRange(0, 4).Draw(t, "limit"),
 	}
+	if rapid.IntRange(0, 3).Draw(t, "after any") == 0 {
+		q.After = handoff.Seq(rapid.IntRange(0, len(records)).Draw(t, "after"))
+	}
 	if rapid.IntRange(0, 2).Draw(t, "by producer") == 0 {
 		slot := rapid.SampledFrom([]string{"session", "run", "agent", "harness", "tool-call", "turn", "parent-work", "parent_work"}).Draw(t, "slot")
 		q.Producer = map[string]string{slot: rapid.SampledFrom([]string{"", "s1", "run1", "builder", "codex", "t1"}).Draw(t, "slot value")}

@@ -70,8 +70,7 @@ func ExampleWorkspace_Watch() {
 		}
 	}()
 
-	start := handoff.Seq(0)
-	for a, err := range w.Watch(ctx, workspace.WatchOptions{After: &start}) {
+	for a, err := range w.Watch(ctx, workspace.WatchOptions{After: "0"}) {
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -296,18 +297,56 @@ func TestWaitExisting(t *testing.T) {
 	if a, err := d.Wait(ctx, workspace.WatchOptions{}); a.ID != second.ID || err != nil {
 		t.Errorf("Wait = %s, %v, want the newest, %s", a.ID, err, second.ID)
 	}
-	start := handoff.Seq(0)
-	if a, err := d.Wait(ctx, workspace.WatchOptions{After: &start}); a.ID != first.ID || err != nil {
+	if a, err := d.Wait(ctx, workspace.WatchOptions{After: "0"}); a.ID != first.ID || err != nil {
 		t.Errorf("Wait after 0 = %s, %v, want the first, %s", a.ID, err, first.ID)
 	}
-	start = -1
-	if _, err := d.Wait(ctx, workspace.WatchOptions{After: &start}); !errors.Is(err, handoff.Invalid) {
-		t.Errorf("Wait after -1: got %v, want kind Invalid", err)
+	if a, err := d.Wait(ctx, workspace.WatchOptions{After: first.ID}); a.ID != second.ID || err != nil {
+		t.Errorf("Wait after the first = %s, %v, want the second, %s", a.ID, err, second.ID)
+	}
+	for _, o := range []workspace.WatchOptions{{After: "-1"}, {Filter: workspace.Filter{Status: "superseded"}}} {
+		if _, err := d.Wait(ctx, o); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("Wait(%+v) = %v, want kind Invalid", o, err)
+		}
+	}
+	if _, err := d.Wait(ctx, workspace.WatchOptions{After: "nothing"}); !errors.Is(err, handoff.NotFound) {
+		t.Errorf("Wait after an unknown ref = %v, want kind NotFound", err)
+	}
+}
+
+// TestWatchReplaced checks that Watch yields artifacts that were replaced or
+// withdrawn before it saw them, and that Wait does not return those.
+func TestWatchReplaced(t *testing.T) {
+	d := newDesk(t)
+	d.file("a.md", "a\n")
+	var ids []string
+	for i := range 7 {
+		p := workspace.Publication{Channel: "design", Path: "a.md", Title: strconv.Itoa(i)}
+		if i > 0 {
+			p.Replaces = ids[i-1:]
+		}
+		ids = append(ids, d.publish(p).ID)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var got []string
+	for a, err := range d.Watch(ctx, workspace.WatchOptions{Filter: workspace.Filter{Channel: "design"}, After: "0"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = append(got, a.ID); a.ID == ids[6] {
+			break
+		}
+	}
+	if !slices.Equal(got, ids) {
+		t.Errorf("Watch yields %v, want all of %v", got, ids)
+	}
+	if a, err := d.Wait(ctx, workspace.WatchOptions{After: "0"}); a.ID != ids[6] || err != nil {
+		t.Errorf("Wait after 0 = %s, %v, want the one that is active, %s", a.ID, err, ids[6])
 	}
 }
 
 // TestWatchDamaged checks that a watch continues after a record that can't be
-// read.
+// read, here by an index that has not seen it before.
 func TestWatchDamaged(t *testing.T) {
 	d := newDesk(t)
 	d.file("a.md", "a\n")
@@ -320,11 +359,18 @@ func TestWatchDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeFile(t, record, "not a record\n")
+	if err := errors.Join(d.Close(), os.Remove(filepath.Join(d.dir, ".handoff/index.db"))); err != nil {
+		t.Fatal(err)
+	}
+	w, err := workspace.Open(d.dir, workspace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	var got []string
-	start := handoff.Seq(0)
-	for a, err := range d.Watch(ctx, workspace.WatchOptions{After: &start}) {
+	for a, err := range w.Watch(ctx, workspace.WatchOptions{After: "0"}) {
 		if err != nil {
 			if !errors.Is(err, workspace.ErrDamagedRecord) || !errors.Is(err, handoff.Corrupt) {
 				t.Fatalf("got %v, want the damaged record", err)

@@ -1,28 +1,40 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
 	"strconv"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 )
 
-// WatchOptions select what Watch and Wait yield.
+// WatchOptions select what Watch and Wait yield. An artifact matches as it was
+// published, so Status can only be active.
 type WatchOptions struct {
 	Filter
 
-	// After is the position in the log to start after: 0 for its beginning.
-	// nil is the newest record; for Wait, an artifact that exists counts too.
-	After *handoff.Seq
+	// After is where to start: after "now", a sequence number (0 for the
+	// beginning of the log), or the artifact that a ref names. "" is now; for
+	// Wait, an artifact that exists counts too.
+	After string
 }
 
+// How long Watch and Wait leave it to the writer of a record to index it. Watch
+// also collects what many writers publish.
+const (
+	watchPause = 20 * time.Millisecond
+	waitPause  = 2 * time.Millisecond
+)
+
 // Watch yields each artifact that a filter selects as it is published, until
-// ctx ends, whose error is then the last. A record that can't be read is yielded
-// as ErrDamagedRecord, of kind Corrupt, after which the watch continues.
+// ctx ends, whose error is then the last. An artifact that was replaced or
+// withdrawn since is not left out. A record that can't be read is yielded as
+// ErrDamagedRecord, of kind Corrupt, after which the watch continues.
 //
-// Kinds: Invalid, and those of reading the log.
+// Kinds: Invalid, those of Resolve, and those of reading the log.
 func (w *Workspace) Watch(ctx context.Context, o WatchOptions) iter.Seq2[handoff.Artifact, error] {
 	return func(yield func(handoff.Artifact, error) bool) {
 		q, after, err := w.watchQuery(ctx, o)
@@ -30,37 +42,35 @@ func (w *Workspace) Watch(ctx context.Context, o WatchOptions) iter.Seq2[handoff
 			yield(handoff.Artifact{}, err)
 			return
 		}
-		for r, err := range w.hub.Watch(ctx, after) {
-			if err != nil {
-				yield(handoff.Artifact{}, err)
-				return
-			}
-			switch r.Fact.(type) {
-			case *handoff.ArtifactPublished:
-			case *handoff.Damaged:
-				if !yield(handoff.Artifact{}, damaged(r.Seq)) {
-					return
-				}
-				continue
-			default:
-				continue
-			}
-			one := q
-			one.IDPrefix = r.ID
-			a, ok, err := w.newest(ctx, one)
-			if err != nil {
-				yield(a, err)
-				return
-			}
-			if ok && !yield(a, nil) {
+		for a, err := range w.hub.WatchArtifacts(ctx, after, q, watchPause) {
+			if !yield(a, cmp.Or(err, damaged(a.Record))) {
 				return
 			}
 		}
 	}
 }
 
-// Wait returns the newest artifact that a filter selects, at once if there is
-// one, else as soon as it is published.
+// WatchFacts yields every record after a position, as in WatchOptions, and then
+// each new one: also those that this version does not know, unchanged. It ends
+// and reports damage as Watch does.
+func (w *Workspace) WatchFacts(ctx context.Context, after string) iter.Seq2[handoff.Record, error] {
+	return func(yield func(handoff.Record, error) bool) {
+		start, err := w.position(ctx, after)
+		if err != nil {
+			yield(handoff.Record{}, err)
+			return
+		}
+		for r, err := range w.hub.Watch(ctx, start) {
+			if !yield(r, cmp.Or(err, damaged(r))) {
+				return
+			}
+		}
+	}
+}
+
+// Wait returns an artifact that a filter selects and that was not replaced or
+// withdrawn since, unless the filter includes those: the newest, at once if there
+// is one, else the next that is published. With After, it is the first after it.
 //
 // Kinds: those of Watch; the error of ctx if it ends first.
 func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact, error) {
@@ -68,14 +78,18 @@ func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact,
 	if err != nil {
 		return handoff.Artifact{}, err
 	}
-	if o.After == nil {
-		if a, ok, err := w.newest(ctx, q); err != nil || ok {
-			return a, err
+	if o.After == "" {
+		q.Limit = 1
+		page, err := w.hub.Artifacts(ctx, q)
+		if err != nil {
+			return handoff.Artifact{}, err
+		}
+		if len(page.Artifacts) > 0 {
+			return page.Artifacts[0], nil
 		}
 	}
-	o.After = &after
-	for a, err := range w.Watch(ctx, o) {
-		if err == nil || !errors.Is(err, ErrDamagedRecord) {
+	for a, err := range w.hub.WatchArtifacts(ctx, after, q, waitPause) {
+		if err != nil || damaged(a.Record) == nil && (o.IncludeInactive || a.Status == handoff.Active) {
 			return a, err
 		}
 	}
@@ -84,34 +98,45 @@ func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact,
 
 func (w *Workspace) watchQuery(ctx context.Context, o WatchOptions) (handoff.ArtifactQuery, handoff.Seq, error) {
 	q, err := w.query(ctx, o.Filter)
+	if err == nil && q.Status != "" && q.Status != handoff.Active {
+		err = invalid("status", o.Status, "an artifact is active when it is published", "leave the status out")
+	}
 	if err != nil {
 		return q, 0, err
 	}
-	if o.After == nil {
-		newest, err := w.hub.Newest(ctx)
-		return q, newest, err
-	}
-	if *o.After < 0 {
-		return q, 0, invalid("after", strconv.FormatInt(int64(*o.After), 10), "is negative", "0 is the beginning of the log")
-	}
-	return q, *o.After, nil
+	after, err := w.position(ctx, o.After)
+	return q, after, err
 }
 
-// newest returns the newest artifact that a query selects, if there is one.
-func (w *Workspace) newest(ctx context.Context, q handoff.ArtifactQuery) (handoff.Artifact, bool, error) {
-	q.Limit = 1
-	page, err := w.hub.Artifacts(ctx, q)
-	if err != nil || len(page.Artifacts) == 0 {
-		return handoff.Artifact{}, false, err
+// position returns the sequence number that WatchOptions.After names.
+func (w *Workspace) position(ctx context.Context, after string) (handoff.Seq, error) {
+	newest, err := w.hub.Newest(ctx)
+	if err != nil || after == "" || after == "now" {
+		return newest, err
 	}
-	return page.Artifacts[0], true, nil
+	if n, err := strconv.ParseInt(after, 10, 64); err == nil {
+		if n < 0 {
+			return 0, invalid("after", after, "is negative", "0 is the beginning of the log")
+		}
+		return handoff.Seq(n), nil
+	}
+	id, err := w.Resolve(ctx, after)
+	if err != nil {
+		return 0, err
+	}
+	a, err := w.index.Artifact(ctx, id)
+	return a.Seq, err
 }
 
 // ErrDamagedRecord is the reason of the error that Watch yields for a record that
 // can't be read.
 var ErrDamagedRecord = errors.New("can't be read")
 
-func damaged(seq handoff.Seq) error {
-	return &handoff.Error{Op: "record", Name: strconv.FormatInt(int64(seq), 10), Kind: handoff.Corrupt, Err: ErrDamagedRecord,
+// damaged returns the error for a record that can't be read, nil for others.
+func damaged(r handoff.Record) error {
+	if _, ok := r.Fact.(*handoff.Damaged); !ok {
+		return nil
+	}
+	return &handoff.Error{Op: "record", Name: strconv.FormatInt(int64(r.Seq), 10), Kind: handoff.Corrupt, Err: ErrDamagedRecord,
 		Hint: handoff.Suggest("see what is damaged", handoff.ActionCheck)}
 }

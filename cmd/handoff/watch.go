@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -18,28 +20,23 @@ import (
 // watchFlags are those that watch and wait share.
 type watchFlags struct {
 	filter  filterFlags
-	after   int64
-	first   bool
+	options workspace.WatchOptions
 	timeout time.Duration
 }
 
-func (f *watchFlags) add(a *cli.App, c *cobra.Command) {
+func (f *watchFlags) add(a *cli.App, c *cobra.Command, do func(context.Context, *workspace.Workspace) (printed int, last handoff.Seq, err error)) {
 	f.filter.add(a, c)
-	c.Flags().Int64Var(&f.after, "after", 0, "start after this `position` in the log (seq in JSON); 0 for its beginning")
+	c.Flags().StringVar(&f.options.After, "after", "", "start after an artifact or a `position`: a ref, a seq (0 for the beginning) or now")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after this `duration` with exit code 5; 0 for never")
 	a.JSONFlag(c, "print one JSON object per line")
+	c.RegisterFlagCompletionFunc("after", a.CompleteRefs)
 	c.Args = cli.Exactly(0, "")
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
-		var o workspace.WatchOptions
-		if o.Filter, err = f.filter.resolve(); err != nil {
+		if f.options.Filter, err = f.filter.resolve(); err != nil {
 			return err
 		}
 		if f.timeout < 0 {
 			return cli.Invalid("--timeout", f.timeout.String(), "is negative", "--timeout 0 waits without a limit")
-		}
-		if c.Flags().Changed("after") {
-			after := handoff.Seq(f.after)
-			o.After = &after
 		}
 		ctx := c.Context()
 		if f.timeout > 0 {
@@ -48,11 +45,7 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command) {
 			defer cancel()
 		}
 		return a.Reading(func(w *workspace.Workspace) error {
-			do := watch
-			if f.first {
-				do = wait
-			}
-			printed, last, err := do(ctx, a, w, o)
+			printed, last, err := do(ctx, w)
 			if errors.Is(err, context.DeadlineExceeded) {
 				return timedOut(c, f.timeout, printed, last)
 			}
@@ -97,69 +90,92 @@ func givenFilters(c *cobra.Command) string {
 
 func watchCommand(a *cli.App) *cobra.Command {
 	var f watchFlags
+	var first, facts bool
 	c := &cobra.Command{
 		Use:     "watch",
 		Short:   "Print artifacts as they are published",
 		GroupID: cli.Find,
 		Long: `Watch prints each artifact that is published from now on, one per line, until it
-is stopped. With --after it starts after a position in the log, so that nothing
-is missed between two watches.`,
-		Example: "  handoff watch --channel patch\n  handoff watch --after 42 --json",
+is stopped. Filters apply to an artifact as it was published: one that was
+replaced a moment later is printed, too. With --after, watch starts earlier, so
+that nothing is missed between two watches.
+
+With --facts it prints every record of the log as JSON: artifacts, sessions,
+work and everything else, also of types that this version does not know.`,
+		Example: "  handoff watch --channel patch\n  handoff watch --after 42 --json\n  handoff watch --facts --after 0",
 	}
-	f.add(a, c)
-	c.Flags().BoolVar(&f.first, "first", false, "exit after the first match, existing or new")
+	f.add(a, c, func(ctx context.Context, w *workspace.Workspace) (int, handoff.Seq, error) {
+		switch {
+		case facts:
+			a.AsJSON = true
+			return stream(a, w.WatchFacts(ctx, f.options.After), func(r handoff.Record) (handoff.Seq, error) { return r.Seq, a.JSONLine(r) })
+		case first:
+			return wait(ctx, a, w, f.options, a.Event)
+		}
+		return stream(a, w.Watch(ctx, f.options), func(art handoff.Artifact) (handoff.Seq, error) { return art.Seq, printArtifact(a, art, a.Event) })
+	})
+	c.Flags().BoolVar(&first, "first", false, "exit after the first match, existing or new")
+	c.Flags().BoolVar(&facts, "facts", false, "print every record of the log, as JSON")
+	c.Flags().VisitAll(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "facts", "after", "timeout", "json":
+		default:
+			c.MarkFlagsMutuallyExclusive("facts", flag.Name)
+		}
+	})
 	return c
 }
 
 func waitCommand(a *cli.App) *cobra.Command {
-	f := watchFlags{first: true}
+	var f watchFlags
 	c := &cobra.Command{
 		Use:     "wait",
-		Short:   "Wait for an artifact and print it",
+		Short:   "Wait for an artifact and print its ID",
 		GroupID: cli.Find,
-		Long: `Wait prints the newest artifact that matches: at once if there is one, otherwise
-as soon as it is published. With --after, only artifacts after that position in
-the log match.`,
-		Example: "  handoff wait --channel design --timeout 5m\n  handoff wait --channel verification --after 42",
+		Long: `Wait prints the ID of the newest artifact that matches: at once if there is one,
+otherwise as soon as it is published. With --after, it is the first one after an
+artifact or a position in the log; after now, the next one that is published.`,
+		Example: "  handoff wait --channel design --timeout 5m\n  handoff wait --channel verification --after $ID",
 	}
-	f.add(a, c)
+	f.add(a, c, func(ctx context.Context, w *workspace.Workspace) (int, handoff.Seq, error) {
+		return wait(ctx, a, w, f.options, func(art handoff.Artifact) string { return art.ID })
+	})
 	return c
 }
 
-// watch prints artifacts until ctx ends. It returns how many it printed and the
+// stream prints items until they end. It returns how many it printed and the
 // position of the last one.
-func watch(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.WatchOptions) (printed int, last handoff.Seq, err error) {
-	for art, err := range w.Watch(ctx, o) {
+func stream[T any](a *cli.App, items iter.Seq2[T, error], show func(T) (handoff.Seq, error)) (printed int, last handoff.Seq, err error) {
+	for item, err := range items {
 		if errors.Is(err, workspace.ErrDamagedRecord) {
 			a.Warn("%v", err)
 			continue
 		}
 		if err == nil {
-			err = printArtifact(a, art)
+			last, err = show(item)
 		}
-		if err != nil {
+		if err = cmp.Or(err, a.Flush()); err != nil {
 			return printed, last, err
 		}
-		printed, last = printed+1, art.Seq
+		printed++
 	}
 	return printed, last, nil
 }
 
 // wait prints the first match.
-func wait(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.WatchOptions) (int, handoff.Seq, error) {
+func wait(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.WatchOptions, text func(handoff.Artifact) string) (int, handoff.Seq, error) {
 	art, err := w.Wait(ctx, o)
 	if err != nil {
 		return 0, 0, err
 	}
-	return 1, art.Seq, printArtifact(a, art)
+	return 1, art.Seq, printArtifact(a, art, text)
 }
 
-func printArtifact(a *cli.App, art handoff.Artifact) (err error) {
+func printArtifact(a *cli.App, art handoff.Artifact, text func(handoff.Artifact) string) error {
 	if a.AsJSON {
-		err = a.JSONLine(art)
-	} else {
-		_, err = fmt.Fprintln(a.Out, a.Event(art))
+		return a.JSONLine(art)
 	}
+	_, err := fmt.Fprintln(a.Out, text(art))
 	a.PrintChanged(art)
-	return errors.Join(err, a.Flush())
+	return err
 }

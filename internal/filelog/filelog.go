@@ -28,6 +28,7 @@ import (
 	"regexp"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -43,12 +44,17 @@ const shardSize = 4096
 // a record is put there.
 const lookahead = 64
 
-// pollEvery is how often Wait checks for the next number.
-const pollEvery = 20 * time.Millisecond
+// pollEvery is how often Wait checks for the next number. Where the system reports
+// new files it slows down to a slowest-th of that, at once if a report has come
+// before: some file systems accept the request and report nothing.
+const (
+	pollEvery = 20 * time.Millisecond
+	slowest   = 32
+)
 
-// holeEvery is the number of polls after which Wait checks whether the number it
-// waits for is a hole that others have passed.
-const holeEvery = 50
+// holeEvery is how often Wait checks whether the number it waits for is a hole
+// that others have passed.
+const holeEvery = time.Second
 
 // A Log is a handoff.Log in one directory. Nothing is created there before the
 // first Append.
@@ -57,6 +63,9 @@ type Log struct {
 	disk   disk
 	shard  handoff.Seq
 	random io.Reader
+	poll   time.Duration // pollEvery, except in tests
+	notify notifier
+	prompt atomic.Bool // a report came before a poll
 
 	checked sync.Map // the shards and body directories that are known to be directories
 
@@ -82,7 +91,7 @@ func Open(dir string, random io.Reader) *Log {
 }
 
 func newLog(dir string, d disk, shard handoff.Seq, random io.Reader) *Log {
-	return &Log{dir: dir, disk: d, shard: shard, random: random}
+	return &Log{dir: dir, disk: d, shard: shard, random: random, poll: pollEvery}
 }
 
 // ID implements handoff.Identifier. It is "" for a log that does not exist yet. If
@@ -220,12 +229,17 @@ func (l *Log) File(r handoff.Record) string {
 
 // Wait implements handoff.Log.
 func (l *Log) Wait(ctx context.Context, after handoff.Seq) error {
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for polls := 1; ; polls++ {
+	poll, unchecked := l.poll, time.Duration(0)
+	if l.prompt.Load() {
+		poll *= slowest
+	}
+	timer := time.NewTimer(poll)
+	defer timer.Stop()
+	for {
+		reported := l.reported(after + 1) // before the check, so that nothing is missed between
 		there, err := l.disk.exists(l.name(after + 1))
-		if err == nil && !there && polls%holeEvery == 0 {
-			err = l.holeAt(after + 1)
+		if err == nil && !there && unchecked >= holeEvery {
+			unchecked, err = 0, l.holeAt(after+1)
 		}
 		if err != nil {
 			return l.failure("wait", err)
@@ -236,10 +250,30 @@ func (l *Log) Wait(ctx context.Context, after handoff.Seq) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tick.C:
+		case <-reported:
+			l.prompt.Store(true)
+		case <-timer.C:
+			unchecked += poll
+			if poll = min(2*poll, slowest*l.poll); reported == nil {
+				poll = l.poll
+			}
+			timer.Reset(poll)
 		}
 	}
 }
+
+// reported returns a channel that is closed when a number, or the directory that
+// it will be in, may have been created; nil if the system can't report that.
+func (l *Log) reported(n handoff.Seq) <-chan struct{} {
+	created := l.notify.watch(l.path("log"))
+	if linked := l.notify.watch(l.path(l.shardName(n))); created == nil {
+		return linked
+	}
+	return created // the same channel, or one that was closed since
+}
+
+// Close ends what Wait started. The log can still be used.
+func (l *Log) Close() error { return l.notify.close() }
 
 // path returns the file of a name in the log's directory.
 func (l *Log) path(name string) string { return filepath.Join(l.dir, filepath.FromSlash(name)) }

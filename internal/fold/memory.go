@@ -173,7 +173,8 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 	if err != nil {
 		return handoff.ArtifactPage{}, err
 	}
-	candidates := m.tables.order
+	first, _ := slices.BinarySearchFunc(m.tables.order, q.After+1, func(a *ArtifactState, seq handoff.Seq) int { return cmp.Compare(a.Record.Seq, seq) })
+	candidates := m.tables.order[first:]
 	if a := m.tables.artifacts[q.IDPrefix]; a.known() {
 		candidates = []*ArtifactState{a}
 	}

@@ -12,7 +12,8 @@ import (
 // status, family and paging.
 func selects(q handoff.ArtifactQuery, r handoff.Record, p *handoff.ArtifactPublished) bool {
 	switch {
-	case q.Channel != "" && q.Channel != p.Channel,
+	case r.Seq <= q.After,
+		q.Channel != "" && q.Channel != p.Channel,
 		q.Kind != "" && q.Kind != p.Kind,
 		q.Name != "" && q.Name != p.Name,
 		q.Namespace != "" && q.Namespace != p.Namespace,

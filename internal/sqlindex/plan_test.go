@@ -50,6 +50,8 @@ func TestPlans(t *testing.T) {
 		{"turn", "l USING ", slot("turn")},
 		{"tag and channel", "l USING ", handoff.ArtifactQuery{Tag: "v", Channel: "v"}},
 		{"channel and since", "by_channel", handoff.ArtifactQuery{Channel: "v", Since: time.Unix(1, 0)}},
+		{"after", "a USING INTEGER PRIMARY KEY (rowid>?", handoff.ArtifactQuery{After: 9}},
+		{"after, by much else", "a USING INTEGER PRIMARY KEY (rowid>?", handoff.ArtifactQuery{After: 9, Channel: "v", Tag: "v", Family: "v", Since: time.Unix(1, 0)}},
 	} {
 		for _, q := range []handoff.ArtifactQuery{tt.query, withLimit(tt.query)} {
 			plan := planOf(t, x, q)

@@ -97,6 +97,7 @@ type clause struct {
 	equals   bool // a column is equal to a value: its index ends in status
 	times    bool // the time is in a range
 	narrow   bool // another term has an index
+	ranged   bool // the key of the rows is in a range, which is searched without an index
 }
 
 // and adds a term on columns of artifacts.
@@ -146,7 +147,7 @@ func (w clause) key() string {
 // label selects artifacts that have a label. The first label drives the query:
 // its rows are in log order.
 func (w clause) label(space, value string) clause {
-	if w.labelled {
+	if w.labelled || w.ranged {
 		return w.and("EXISTS (SELECT 1 FROM labels WHERE space = ? AND value = ? AND status = a.status AND seq = a.seq)", space, value)
 	}
 	w.labelled = true
@@ -169,7 +170,7 @@ func (w clause) String() string {
 
 // selects returns the clause for q without status and paging.
 func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
-	w := clause{from: "artifacts a"}
+	w := clause{from: "artifacts a"}.after(q.After)
 	w = w.equal("channel", q.Channel).equal("kind", q.Kind).equal("name", q.Name)
 	w = w.equal("namespace", q.Namespace).equal("key", q.Key)
 	for _, slot := range slices.Sorted(maps.Keys(q.Producer)) {
@@ -181,7 +182,7 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	if q.Parent != "" {
 		w = w.label(parentSpace, q.Parent)
 	}
-	w.times = !q.Since.IsZero() || !q.Until.IsZero()
+	w.times = !w.ranged && (!q.Since.IsZero() || !q.Until.IsZero())
 	if !q.Since.IsZero() {
 		w = w.and("a.created >= ?", instant(q.Since))
 	}
@@ -235,6 +236,17 @@ func (w clause) suffix(text string) clause {
 		w = w.and(suffixOfID+" = ?", text[len(text)-suffixLength:])
 	}
 	return w.and("substr(a.id, -length(?)) = ?", text, text)
+}
+
+// after selects artifacts by position: usually the few newest, whatever else they
+// are selected by.
+func (w clause) after(seq handoff.Seq) clause {
+	if seq == 0 {
+		return w
+	}
+	w.ranged, w.narrow = true, true
+	w.from += " NOT INDEXED"
+	return w.and("a.seq > ?", int64(seq))
 }
 
 func (w clause) slot(slot, value string) clause {

@@ -21,7 +21,7 @@ func main() {
 	for _, a := range must(w.List(ctx, workspace.ListOptions{})).Artifacts {
 		must(io.Copy(os.Stdout, must(w.Read(ctx, a.ID, workspace.ReadOptions{}))))
 	}
-	for a, err := range w.Watch(ctx, workspace.WatchOptions{After: &design.Seq}) {
+	for a, err := range w.Watch(ctx, workspace.WatchOptions{After: design.ID}) {
 		check(err)
 		threads, uri := thread.NewSet(all.Drivers(), os.Getenv, os.Getenv("HOME")), must(thread.ParseURI(a.Producer.Thread))
 		check(threads.Write(ctx, os.Stdout, uri, thread.Options{}))

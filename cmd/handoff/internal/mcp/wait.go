@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -44,7 +45,7 @@ var artifactWait = tool[WaitInput]{
 		o := workspace.WatchOptions{Filter: in.filter()}
 		if in.After != nil {
 			after = handoff.Seq(*in.After)
-			o.After = &after
+			o.After = strconv.FormatInt(*in.After, 10)
 		}
 		limit := maxWait
 		if in.Seconds > 0 {

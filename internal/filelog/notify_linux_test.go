@@ -1,0 +1,74 @@
+package filelog
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/logtest"
+)
+
+// waitFor starts to wait for the next record of log and appends it through
+// another Log. It returns the result of the wait.
+func waitFor(t *testing.T, log *Log, after handoff.Seq) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- log.Wait(ctx, after) }()
+	time.Sleep(10 * time.Millisecond) // likely waiting by now; if not, Wait returns at once
+	if _, err := reopened(log).Append(ctx, logtest.NewRecord("a.md")); err != nil {
+		t.Fatal(err)
+	}
+	return <-done
+}
+
+// reopened returns the log as another process would open it.
+func reopened(l *Log) *Log { return newLog(l.dir, newSystem(l.dir), l.shard, rand.Reader) }
+
+// TestWaitIsNotified waits without polling, also for the first record of a shard.
+func TestWaitIsNotified(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(dir, rand.Reader).Append(t.Context(), logtest.NewRecord("a.md")); err != nil {
+		t.Fatal(err)
+	}
+	log := newLog(dir, newSystem(dir), 2, rand.Reader)
+	defer log.Close()
+	log.poll = time.Hour
+	for after := handoff.Seq(1); after < 8; after++ {
+		if err := waitFor(t, log, after); err != nil {
+			t.Fatalf("Wait after %d = %v", after, err)
+		}
+	}
+}
+
+// TestWaitWithoutNotification checks that polling finds a record if the system
+// refuses to report new files, or does not report them.
+func TestWaitWithoutNotification(t *testing.T) {
+	for name, disable := range map[string]func(*Log){
+		"refused": func(l *Log) { l.notify.failed = true },
+		"silent": func(l *Log) {
+			l.notify.watch(t.TempDir())
+			l.notify.watched[l.path(l.shardName(1))] = true // no longer the directory that is watched
+		},
+		"closed": func(l *Log) {
+			l.notify.watch(t.TempDir())
+			l.Close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if _, err := Open(dir, rand.Reader).Append(t.Context(), logtest.NewRecord("a.md")); err != nil {
+				t.Fatal(err)
+			}
+			log := Open(dir, rand.Reader)
+			defer log.Close()
+			disable(log)
+			if err := waitFor(t, log, 1); err != nil {
+				t.Errorf("Wait = %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,112 @@
+package handoff
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+)
+
+// Newest returns the sequence number of the newest record, 0 for none. Its kinds
+// are those of CatchUp.
+func (h *Hub) Newest(ctx context.Context) (Seq, error) {
+	if err := h.catchUp(ctx); err != nil {
+		return 0, err
+	}
+	return h.index.Seq(ctx)
+}
+
+// Watch yields the records after the given sequence number and then each new
+// record, until ctx ends. The last error is that of ctx or of the log.
+func (h *Hub) Watch(ctx context.Context, after Seq) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for {
+			for r, err := range h.log.Read(ctx, after) {
+				if !yield(r, err) || err != nil {
+					return
+				}
+				after = r.Seq
+			}
+			if err := h.log.Wait(ctx, after); err != nil {
+				yield(Record{}, err)
+				return
+			}
+		}
+	}
+}
+
+// watchBatch is the number of records whose views are computed at a time.
+const watchBatch = 512
+
+// WatchArtifacts yields the artifacts after the given sequence number that match
+// q as they were published, and then each new one, until ctx ends. What happened
+// to an artifact since then is in its view and does not decide whether it is
+// yielded, so Status and paging of q are ignored. A record that can't be read is
+// yielded as an artifact whose Fact is Damaged. The last error is that of ctx, of
+// the log or of the index.
+//
+// After the first new record it pauses, for more records to yield together and
+// for their writers to apply them to the index, as each writer does.
+func (h *Hub) WatchArtifacts(ctx context.Context, after Seq, q ArtifactQuery, pause time.Duration) iter.Seq2[Artifact, error] {
+	return func(yield func(Artifact, error) bool) {
+		for {
+			if err := h.log.Wait(ctx, after); err != nil {
+				yield(Artifact{}, err)
+				return
+			}
+			newest, err := h.newestAfter(ctx, after, pause)
+			for after < newest && err == nil {
+				to := min(after+watchBatch, newest)
+				var batch []Artifact
+				batch, err = h.watched(ctx, q, after, to)
+				for _, a := range batch {
+					if !yield(a, nil) {
+						return
+					}
+				}
+				after = to
+			}
+			if err != nil {
+				yield(Artifact{}, err)
+				return
+			}
+		}
+	}
+}
+
+// newestAfter returns, after a pause, the newest record in the index, which it
+// updates if that is not after the given one.
+func (h *Hub) newestAfter(ctx context.Context, after Seq, pause time.Duration) (Seq, error) {
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-time.After(pause):
+	}
+	if newest, err := h.index.Seq(ctx); err != nil || newest > after {
+		return newest, err
+	}
+	return h.Newest(ctx)
+}
+
+// watched returns the artifacts of a range of records that match q, oldest
+// first, and the records in it that can't be read.
+func (h *Hub) watched(ctx context.Context, q ArtifactQuery, after, to Seq) ([]Artifact, error) {
+	q.Status, q.IncludeInactive, q.Limit = "", true, 0
+	q.After, q.Cursor = after, NewCursor(to+1)
+	page, err := h.index.Artifacts(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range page.Artifacts {
+		page.Artifacts[i] = h.withRecordPath(a)
+	}
+	h.Locate(ctx, page.Artifacts)
+	list := page.Artifacts
+	for _, seq := range page.Damaged {
+		if seq > after && seq <= to {
+			list = append(list, Artifact{Record: Record{Seq: seq, Fact: new(Damaged)}})
+		}
+	}
+	slices.SortFunc(list, func(a, b Artifact) int { return int(a.Seq - b.Seq) })
+	return list, nil
+}
