@@ -24,6 +24,7 @@ func checkMessages(t *testing.T, line, said string) {
 
 // TestFlagMessages gives wrong values to every flag.
 func TestFlagMessages(t *testing.T) {
+	t.Parallel()
 	values := []string{"xyzzy", "", "-1", "99999999999999999999", "(", "=", "2026-13-45", "\xff", "http://["}
 	tried := 0
 	c := newConsole(t)
@@ -85,6 +86,7 @@ func keysOf(keys ...string) (files []string) {
 
 // TestFileMessages reads wrong files of every kind that a user writes.
 func TestFileMessages(t *testing.T) {
+	t.Parallel()
 	const brokenJSON = "\x00{\x00{\"a\x00[1,\x00nul\x00{}\x00[]\x00\"a\"\x001\x00{\"a\":1}x\x00{\"a\":1,\"a\":2}\x00\xff\x00{\"session_id\":1}\x00" +
 		`{"version":1,"session_id":[],"agent":"x","workflow":{"name":1},"execution":[],"outputs":{},"userSummary":5}` + "\x00" +
 		`{"affected_files":1,"steps":{},"acceptance_mapping":[]}` + "\x00" + `{"affected_files":[1],"steps":[1],"acceptance_mapping":{"a":1}}`

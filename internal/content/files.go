@@ -189,6 +189,9 @@ func OpenRegular(name, typed string) (*os.File, error) {
 	info, err := os.Stat(name) // before it is opened: opening a pipe waits for its writer
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if target, broken := os.Readlink(name); broken == nil {
+			err = fmt.Errorf("is a broken symbolic link to %s", target)
+		}
 		return nil, fail(handoff.NotFound, err)
 	case err != nil:
 		return nil, fail(handoff.Unavailable, err)
