@@ -208,22 +208,67 @@ func (w *Workspace) linkTarget(ctx context.Context, ref string) (string, error) 
 		Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
 }
 
-// AdoptSession imports a session folder that another engine created. From then
-// on handoff renders its manifest; fields that handoff does not know are kept.
-// With lenient, the valid parts of an invalid manifest are imported and its
-// problems are warnings.
+// AdoptOptions change what AdoptSessions imports.
+type AdoptOptions = session.AdoptOptions
+
+// An Adoption is the result of importing or checking one folder.
+type Adoption = session.Adoption
+
+// Statuses of an Adoption.
+const (
+	Adopted   = session.Adopted
+	Unadopted = session.Unadopted // its manifest is invalid
+)
+
+// Adoptions are the results for the session folders in a directory.
+type Adoptions struct {
+	Sessions []Adoption `json:"sessions"`
+	Warnings []string   `json:"warnings,omitempty"`
+}
+
+// AdoptSessions imports session folders that another engine created: the given
+// one, or each one inside a directory. From then on handoff renders their
+// manifests; fields that handoff does not know are kept. In a directory, a folder
+// that can't be imported is in the result with its problems.
 //
 // Kinds: Invalid, NotFound, Unavailable, Conflict (the ID of another session).
-func (w *Workspace) AdoptSession(ctx context.Context, dir string, lenient bool) (SessionChange, error) {
+func (w *Workspace) AdoptSessions(ctx context.Context, dir string, o AdoptOptions) (Adoptions, error) {
 	folder, err := w.inside(w.dirs.Home(), dir)
 	if err != nil {
-		return SessionChange{}, invalid("adopt session", dir, "folder is outside the workspace", "name a session's folder inside "+w.dirs.Home())
+		return Adoptions{}, invalid("adopt session", dir, "folder is outside the workspace", "name a session's folder inside "+w.dirs.Home())
 	}
-	s, warnings, err := w.sessions.As(w.caller.Producer).Adopt(ctx, folder, lenient)
+	list, warnings, err := w.sessions.As(w.caller.Producer).AdoptTree(ctx, folder, o)
+	if err == nil && !o.DryRun {
+		warnings = append(warnings, w.finish(ctx, "")...)
+	}
+	return Adoptions{list, warnings}, err
+}
+
+// UnrecordedSessions returns the session folders in {agent_outputs_folder} that
+// are not recorded: those that can be imported, those whose manifest is invalid,
+// and those without a manifest, by the UUID that is their name.
+//
+// Kinds: Invalid, Unavailable.
+func (w *Workspace) UnrecordedSessions(ctx context.Context) (Adoptions, error) {
+	list := Adoptions{Sessions: []Adoption{}}
+	variables, err := w.launcher().Variables(VariableOptions{})
 	if err != nil {
-		return SessionChange{}, err
+		return list, err
 	}
-	return SessionChange{s.ID, append(warnings, w.finish(ctx, "")...)}, nil
+	outputs, _, err := variables.Resolve("{agent_outputs_folder}")
+	if err != nil {
+		return list, err
+	}
+	found, err := w.AdoptSessions(ctx, outputs, AdoptOptions{DryRun: true})
+	if errors.Is(err, handoff.NotFound) {
+		return list, nil
+	}
+	for _, a := range found.Sessions {
+		if a.Status != session.Recorded && a.Status != session.Adopted {
+			list.Sessions = append(list.Sessions, a)
+		}
+	}
+	return list, err
 }
 
 // A SessionView is a session with its status and names as of now.

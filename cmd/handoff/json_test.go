@@ -167,7 +167,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 // repositories, by other tools, or only if a process runs for long enough.
 var rareFields = []string{
 	"artifact.root", "artifact.worktree", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
-	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.archived", "session.title", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "receipt.warnings", "receipt.reason",
+	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.archived", "session.title", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
 	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "adoption.warnings", "move.warnings",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings", "subagent.conflicts",
 	"thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
@@ -310,6 +310,9 @@ func answerSessions(c *console, answer func(object, line string)) {
 	answer("session-page", "session find --limit 1")
 	answer("session-page", "session find")
 	answer("artifact", "session latest-output alex . document")
+	c.write("docs/agent-outputs/41111111-2222-4333-8444-555555555555/manifest.json", "{}")
+	answer("session-adoption-list", "session find --unrecorded")
+	answer("session-adoption-list", "session adopt docs")
 	answer("explanation", "config explain session_folder --session "+one)
 }
 

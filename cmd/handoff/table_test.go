@@ -26,6 +26,8 @@ var listings = []struct{ name, line string }{
 	{"show_history", "show ARTIFACT --history"},
 	{"show_issue", "show 42"},
 	{"session_find", "session find"},
+	{"session_find_unrecorded", "session find --unrecorded"},
+	{"session_adopt", "session adopt docs --dry-run"},
 	{"session_graph", "session graph 11111111-2222-4333-8444-555555555555"},
 	{"pipeline_list", "pipeline list"},
 	{"pipeline_history", "pipeline history 42"},
@@ -47,6 +49,8 @@ func TestListings(t *testing.T) {
 	id := fillListings(c)
 	c.write(".claude/settings.json", "{}")
 	c.write(".codex/config.toml", "")
+	c.write("docs/agent-outputs/a3f2c9d1-4b5e-4789-81ab-cdef12345678/manifest.json", "{}")
+	c.write("docs/agent-outputs/b3f2c9d1-4b5e-4789-81ab-cdef12345678/notes.md", "notes")
 	for _, listing := range listings {
 		var titles, texts []string
 		for _, c.width = range []int{40, 80, 120, 0} {

@@ -88,6 +88,7 @@ func (ss *Sessions) readImported(folder string) (*importedManifest, error) {
 	if m.SessionID != "" && path.Base(folder) != m.SessionID {
 		m.problems = append(m.problems, Problem{Pointer: "/session_id", Text: fmt.Sprintf("differs from the name of its folder, %s", path.Base(folder))})
 	}
+	m.addRejected()
 	for i, o := range m.Outputs {
 		if _, err := ss.checkInside("adopt output", folder, o.File); err != nil {
 			var e *handoff.Error
@@ -99,6 +100,21 @@ func (ss *Sessions) readImported(folder string) (*importedManifest, error) {
 	}
 	m.problems = jsonschema.Sort(m.problems)
 	return m, nil
+}
+
+// addRejected adds the outputs that an earlier import left out: they may be there
+// now.
+func (m *importedManifest) addRejected() {
+	var own extension
+	if json.Unmarshal(m.Metadata[extensionKey], &own) != nil {
+		return
+	}
+	for _, raw := range own.Rejected {
+		var o Output
+		if json.Unmarshal(raw, &o) == nil {
+			m.Outputs = append(m.Outputs, o)
+		}
+	}
 }
 
 // checkRequired returns an error if the manifest lacks a field that every

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -62,6 +63,9 @@ type extension struct {
 	Tags      []string            `json:"tags"`
 	Late      []string            `json:"late"` // IDs of artifacts that were published after the session's end
 	Artifacts []extensionArtifact `json:"artifacts"`
+
+	// Rejected are the outputs of an adopted manifest that were not imported.
+	Rejected []json.RawMessage `json:"rejected,omitempty"`
 }
 
 // An extensionArtifact is one artifact of the session, inside its folder or not.
@@ -164,6 +168,7 @@ func NewManifest(s handoff.Session, artifacts []handoff.Artifact) (Manifest, err
 			own.Late = append(own.Late, a.ID)
 		}
 	}
+	own.Rejected = rejected(s, artifacts)
 	b, err := json.Marshal(own)
 	if err != nil {
 		return Manifest{}, err
@@ -184,8 +189,33 @@ func NewManifest(s handoff.Session, artifacts []handoff.Artifact) (Manifest, err
 	}, nil
 }
 
+// rejected returns the outputs of the manifest that a session was adopted with
+// for which nothing was published.
+func rejected(s handoff.Session, artifacts []handoff.Artifact) (list []json.RawMessage) {
+	var adopted struct {
+		Outputs  []json.RawMessage `json:"outputs"`
+		Metadata struct {
+			Handoff extension `json:"handoff"`
+		} `json:"metadata"`
+	}
+	var wrong *json.UnmarshalTypeError
+	if err := json.Unmarshal(s.Adopted, &adopted); err != nil && !errors.As(err, &wrong) {
+		return nil
+	}
+	for _, raw := range append(adopted.Outputs, adopted.Metadata.Handoff.Rejected...) {
+		var o Output
+		_ = json.Unmarshal(raw, &o) // fields of the wrong type are empty
+		published := func(a handoff.Artifact) bool { file, ok := inFolder(s, a); return ok && file == o.File }
+		if !slices.ContainsFunc(artifacts, published) {
+			list = append(list, raw)
+		}
+	}
+	return list
+}
+
 // JSON returns the content of the manifest's file. Fields of an adopted manifest
-// that m does not have are kept.
+// that m does not have are kept, and so is a value that means the same as that of
+// m.
 func (m Manifest) JSON(adopted json.RawMessage) ([]byte, error) {
 	b, err := encode(m)
 	if err != nil || len(adopted) == 0 {
@@ -199,6 +229,7 @@ func (m Manifest) JSON(adopted json.RawMessage) ([]byte, error) {
 		return nil, err
 	}
 	outputs := mergeOutputs(base["outputs"], update["outputs"])
+	keepSame(base, update)
 	if execution, ok := base["execution"].(map[string]any); ok && m.Execution.CompletedAt == "" {
 		delete(execution, "completed_at")
 	}
@@ -230,14 +261,34 @@ func merge(base, update map[string]any) {
 	}
 }
 
-// mergeOutputs merges two lists of outputs by file. An output keeps its first
-// creation time, and one that is only in base is kept.
+// keepSame removes from update what base has in other words: a time of another
+// precision, and a summary that update has in short.
+func keepSame(base, update map[string]any) {
+	old, _ := base["execution"].(map[string]any)
+	own, _ := update["execution"].(map[string]any)
+	for _, key := range []string{"started_at", "completed_at"} {
+		theirs, _ := old[key].(string)
+		ours, _ := own[key].(string)
+		t, err := time.Parse(time.RFC3339, theirs)
+		if err == nil && formatTime(t) == ours {
+			delete(own, key)
+		}
+	}
+	if summary, ok := base["userSummary"].(string); ok && update["userSummary"] == Truncate(summary) {
+		delete(update, "userSummary")
+	}
+}
+
+// mergeOutputs returns the outputs in updates. One that is in base, by its file,
+// keeps its creation time, its other fields, and a description that is the same
+// but for its length.
 func mergeOutputs(base, updates any) []any {
-	out, _ := base.([]any)
+	known, _ := base.([]any)
 	list, _ := updates.([]any)
+	out := []any{}
 	for _, u := range list {
 		update := u.(map[string]any)
-		i := slices.IndexFunc(out, func(o any) bool {
+		i := slices.IndexFunc(known, func(o any) bool {
 			object, ok := o.(map[string]any)
 			return ok && object["file"] == update["file"]
 		})
@@ -245,11 +296,16 @@ func mergeOutputs(base, updates any) []any {
 			out = append(out, update)
 			continue
 		}
-		old := out[i].(map[string]any)
+		old := known[i].(map[string]any)
 		if old["created_at"] != nil {
 			delete(update, "created_at")
 		}
+		description, ok := old["description"].(string)
+		if file, _ := old["file"].(string); ok && update["description"] == cmp.Or(truncateRunes(description, handoff.MaxSummary), path.Base(file)) {
+			delete(update, "description")
+		}
 		merge(old, update)
+		out = append(out, old)
 	}
 	return out
 }

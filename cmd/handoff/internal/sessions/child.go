@@ -37,9 +37,9 @@ func listen() (signals chan os.Signal, stop func()) {
 	return signals, func() { signal.Stop(signals) }
 }
 
-// find returns the path of a program, or the exit code for one that can't be
+// lookUp returns the path of a program, or the exit code for one that can't be
 // executed.
-func find(name string) (string, int, error) {
+func lookUp(name string) (string, int, error) {
 	path, err := exec.LookPath(name)
 	switch {
 	case err == nil, errors.Is(err, exec.ErrDot): // found where PATH says, which is the user's choice

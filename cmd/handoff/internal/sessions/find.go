@@ -1,6 +1,8 @@
 package sessions
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -20,7 +22,8 @@ func findCommand(a *cli.App) *cobra.Command {
 		Short: "List sessions, newest first",
 		Long: `Find lists the sessions that match every filter. The one that started last comes
 first. Runs inside sessions are included with --agent, --workflow, --output-type
-or --runs.`,
+or --runs. With --unrecorded, find lists session folders that are not recorded
+instead, by the UUID that is their name.`,
 		Example: "  handoff session find --agent casey --workflow '^deep-dive-' --status completed\n" +
 			"  handoff session find --since 7d --output-type document --limit 1 --json",
 		Args: cli.Exactly(0, ""),
@@ -37,6 +40,11 @@ or --runs.`,
 	flags.BoolVar(&f.IncludeRuns, "runs", false, "include runs inside sessions")
 	flags.IntVar(&f.Limit, "limit", cli.DefaultLimit, "maximum `number` of sessions; 0 for no limit")
 	flags.StringVar(&f.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
+	var unrecorded bool
+	flags.BoolVar(&unrecorded, "unrecorded", false, "list the session folders that are not recorded instead")
+	for _, filter := range []string{"agent", "workflow", "status", "since", "until", "user", "tag", "output-type", "runs", "limit", "cursor"} {
+		c.MarkFlagsMutuallyExclusive("unrecorded", filter)
+	}
 	a.JSONFlag(c, "print JSON")
 	table := a.NewTable(c, sessionColumns)
 	c.RegisterFlagCompletionFunc("agent", a.CompleteSessionValues(func(s workspace.SessionView) []string { return []string{s.Agent.Name} }))
@@ -46,29 +54,43 @@ or --runs.`,
 	completed(c, "status", workspace.SessionStatuses()...)
 	completed(c, "output-type", workspace.OutputTypes()...)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		f.WithOutputs = true
 		return a.Reading(func(w *workspace.Workspace) error {
-			page, err := w.FindSessions(c.Context(), f)
-			if err != nil {
-				return err
+			if !unrecorded {
+				return find(c.Context(), a, w, f, table)
 			}
-			if a.AsJSON {
-				return a.JSONList("sessions", page)
+			list, err := w.UnrecordedSessions(c.Context())
+			if err == nil {
+				err = printAdoptions(a, table, list)
 			}
-			rows := make([][]string, len(page.Sessions))
-			for i, s := range page.Sessions {
-				rows[i] = []string{s.ID, s.Status, s.Agent.Name, s.Workflow.Name, s.DisplayName, outputs(s), a.Age(s.OpenedAt)}
+			if errors.Is(err, cli.ErrNo) {
+				return nil
 			}
-			if err := table.Print(sessionColumns, rows); err != nil {
-				return err
-			}
-			if page.Cursor != "" {
-				fmt.Fprintf(a.Err, "there are older sessions: --cursor %s\n", page.Cursor)
-			}
-			return nil
+			return err
 		})
 	}
 	return c
+}
+
+func find(ctx context.Context, a *cli.App, w *workspace.Workspace, f workspace.SessionFilter, table *cli.Table) error {
+	f.WithOutputs = true
+	page, err := w.FindSessions(ctx, f)
+	if err != nil {
+		return err
+	}
+	if a.AsJSON {
+		return a.JSONList("sessions", page)
+	}
+	rows := make([][]string, len(page.Sessions))
+	for i, s := range page.Sessions {
+		rows[i] = []string{s.ID, s.Status, s.Agent.Name, s.Workflow.Name, s.DisplayName, outputs(s), a.Age(s.OpenedAt)}
+	}
+	if err := table.Print(sessionColumns, rows); err != nil {
+		return err
+	}
+	if page.Cursor != "" {
+		fmt.Fprintf(a.Err, "there are older sessions: --cursor %s\n", page.Cursor)
+	}
+	return nil
 }
 
 // outputs names the first output of a session and counts the others.

@@ -55,7 +55,7 @@ also to record the end; and 1 if the command succeeded but an output named by
 		return coded(exitNotStarted, c.Root().FlagErrorFunc()(c, err))
 	})
 	c.RunE = func(c *cobra.Command, args []string) error {
-		path, code, err := find(args[0])
+		path, code, err := lookUp(args[0])
 		if err != nil {
 			return coded(code, &handoff.Error{Op: "run", Name: args[0], Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name an executable program")})
 		}

@@ -1,0 +1,160 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// An Adoption is the result of importing one folder, or of checking whether it
+// can be imported.
+type Adoption struct {
+	ID       string   `json:"id"` // of its session; the name of a folder without a manifest
+	Folder   string   `json:"folder"`
+	Status   string   `json:"status"`
+	Problems []string `json:"problems,omitempty"` // violations of the specification, with their JSON pointers
+}
+
+// The statuses of an Adoption.
+const (
+	Adopted    = "adopted"
+	Recorded   = "recorded"    // as a session that handoff opened
+	Adoptable  = "adoptable"   // it was checked only
+	Unadopted  = "invalid"     // the manifest violates the specification
+	NoManifest = "no manifest" // of a folder whose name is a UUID
+)
+
+// AdoptOptions change what is imported.
+type AdoptOptions struct {
+	Lenient bool // import the valid parts of an invalid manifest
+	DryRun  bool // check manifests and record nothing
+}
+
+// AdoptTree is Adopt for every session folder in a directory, or for the
+// directory if it is one. A folder that can't be imported does not keep others
+// from it; its problems are in the result.
+//
+// Error kinds: Invalid, NotFound (there is no session folder), Unavailable, and
+// those of Adopt if the directory is a session folder itself.
+func (ss *Sessions) AdoptTree(ctx context.Context, dir string, o AdoptOptions) ([]Adoption, []string, error) {
+	folders, err := ss.sessionFolders(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(folders) == 0 || folders[0] == dir && !o.DryRun {
+		s, warnings, err := ss.Adopt(ctx, dir, o.Lenient)
+		if err != nil {
+			return nil, nil, err
+		}
+		return []Adoption{{ID: s.ID, Folder: s.Folder, Status: Adopted}}, warnings, nil
+	}
+	list, warnings := []Adoption{}, []string(nil)
+	for _, folder := range folders {
+		a, more, err := ss.adoptOne(ctx, folder, o)
+		if err != nil {
+			return list, warnings, err
+		}
+		list, warnings = append(list, a), append(warnings, more...)
+	}
+	return list, warnings, nil
+}
+
+// adoptOne imports or checks one folder of a tree.
+func (ss *Sessions) adoptOne(ctx context.Context, folder string, o AdoptOptions) (Adoption, []string, error) {
+	a := Adoption{ID: path.Base(folder), Folder: folder, Status: NoManifest}
+	if _, err := ss.Files.Lstat(filepath.FromSlash(path.Join(folder, ManifestName))); err != nil {
+		return a, nil, ctx.Err()
+	}
+	m, err := ss.readImported(folder)
+	if err != nil {
+		a.Status, a.Problems = Unadopted, []string{reasonOf(err)}
+		return a, nil, ctx.Err()
+	}
+	if m.SessionID != "" {
+		a.ID = m.SessionID
+	}
+	for _, p := range m.problems {
+		a.Problems = append(a.Problems, p.String())
+	}
+	known, err := ss.Session(ctx, m.SessionID)
+	switch {
+	case err != nil && !errors.Is(err, handoff.NotFound):
+		return a, nil, err
+	case err == nil && known.Folder == folder && (known.Adopted == nil || o.DryRun):
+		if a.Status, a.Problems = Recorded, nil; known.Adopted != nil {
+			a.Status = Adopted
+		}
+		return a, nil, nil
+	case len(m.problems) > 0 && !o.Lenient:
+		a.Status = Unadopted
+		return a, nil, nil
+	case o.DryRun:
+		a.Status = Adoptable
+		return a, nil, nil
+	}
+	_, warnings, err := ss.Adopt(ctx, folder, o.Lenient)
+	if errors.Is(err, handoff.Invalid) || errors.Is(err, handoff.Conflict) {
+		a.Status, a.Problems = Unadopted, []string{reasonOf(err)}
+		return a, nil, nil
+	}
+	a.Status, a.Problems = Adopted, nil
+	for i := range warnings {
+		warnings[i] = folder + ": " + warnings[i]
+	}
+	return a, warnings, err
+}
+
+func reasonOf(err error) string {
+	var e *handoff.Error
+	if errors.As(err, &e) && e.Err != nil {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// uuid matches a UUID of any version: another engine's may have one.
+var uuid = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+})
+
+// treeDepth is how deep sessionFolders looks.
+const treeDepth = 4
+
+// sessionFolders returns the folders in a directory, or the directory itself,
+// that have a manifest or whose name is a UUID, sorted by path. It looks neither
+// into them nor into hidden directories.
+func (ss *Sessions) sessionFolders(dir string) ([]string, error) {
+	if dir != path.Clean(dir) || dir == "." || !filepath.IsLocal(filepath.FromSlash(dir)) {
+		return nil, newError("adopt session", dir, handoff.Invalid, "folder is outside the workspace", handoff.Advice("name a directory inside the workspace"))
+	}
+	var folders []string
+	err := fs.WalkDir(ss.Files.FS(), dir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case name == dir && err != nil:
+			return newFileError("adopt session", dir, handoff.NotFound, err, handoff.Advice("name the folder that contains the manifest"))
+		case err != nil || !d.IsDir():
+			return nil
+		case name != dir && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		}
+		_, missing := ss.Files.Lstat(filepath.FromSlash(path.Join(name, ManifestName)))
+		if missing == nil || name != dir && uuid().MatchString(d.Name()) {
+			folders = append(folders, name)
+			return fs.SkipDir
+		}
+		if strings.Count(name, "/")-strings.Count(dir, "/") >= treeDepth {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	slices.Sort(folders)
+	return folders, err
+}
