@@ -142,6 +142,7 @@ func (a Artifact) Label() string {
 // selects every active artifact.
 type ArtifactQuery struct {
 	Channel, Kind, Name, Namespace, Tag, Key string
+	Named                                    bool // only artifacts that have a name
 
 	// Producer selects by fields of the producer, which must all be equal:
 	// session, run, task, operation, work, agent, thread, or any other name that

@@ -152,7 +152,8 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 	q := handoff.ArtifactQuery{
 		Channel: pick("channel", "design", "patch", "moon"), Kind: pick("kind", "file", "report"),
 		Name: pick("name", "context.md", "b.md"), Namespace: pick("namespace", "s1", "run1"),
-		Tag: pick("tag", "security", "draft"), Key: pick("key", "k1", "k2"),
+		Named: rapid.IntRange(0, 3).Draw(t, "named") == 0,
+		Tag:   pick("tag", "security", "draft"), Key: pick("key", "k1", "k2"),
 		Since: moment("since"), Until: moment("until"), IncludeInactive: rapid.Bool().Draw(t, "hidden"),
 		Status:   handoff.Status(pick("status", "active", "superseded", "withdrawn")),
 		IDPrefix: pick("prefix", "art_", "art_0000000000000000000000001", "rec_", "art_00000000000000000000000003", "z"),

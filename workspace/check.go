@@ -11,7 +11,8 @@ import (
 
 // Check verifies every record and kept body, and that the index agrees with the
 // log. An index that does not is a note, because it is derived; but an index
-// with records beyond the log's newest is a problem: the log has lost them.
+// with records beyond the log's newest is a problem: the log has lost them. The
+// file of a name that does not have its newest revision is a note, too.
 // Kind: Unavailable.
 func (w *Workspace) Check(ctx context.Context) (handoff.Report, error) {
 	report, err := content.Check(ctx, w.rawLog, w.rawBodies, w.dirs.Runtime)
@@ -20,6 +21,10 @@ func (w *Workspace) Check(ctx context.Context) (handoff.Report, error) {
 	}
 	found, err := w.index.Check(ctx, false)
 	report.Findings = append(report.Findings, found...)
+	if err == nil {
+		found, err = w.checkFiles(ctx, false)
+		report.Findings = append(report.Findings, found...)
+	}
 	return report, err
 }
 
@@ -27,7 +32,7 @@ func (w *Workspace) Check(ctx context.Context) (handoff.Report, error) {
 // Check would have returned before. The log and the body store repair
 // themselves as far as they can. An index that disagrees with the log is
 // emptied, so that it is rebuilt. A missing body is stored again if its file is
-// as published. The file of a name that has an older revision is rendered again.
+// as published. The file of a name that was not rendered is rendered.
 func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, error) {
 	report, err := content.Check(ctx, w.rawLog, w.rawBodies, w.dirs.Runtime)
 	if err != nil {
@@ -40,43 +45,63 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, 
 			}
 		}
 	}
+	if err := w.index.Close(); err != nil { // else it can't be quarantined
+		return report, err
+	}
 	found, err := w.index.Check(ctx, true)
 	report.Findings = append(report.Findings, found...)
 	err = errors.Join(err, w.index.Close()) // what it knew of the log was fixed
-	if err != nil {
-		return report, err
+	if err == nil && !report.OK() {
+		err = w.each(ctx, handoff.ArtifactQuery{IncludeInactive: true}, func(a handoff.Artifact) error { return w.storeAgain(ctx, a) })
 	}
-	return report, w.restore(ctx, &report)
+	if err == nil {
+		found, err = w.checkFiles(ctx, true)
+		report.Findings = append(report.Findings, found...)
+	}
+	return report, err
 }
 
-// restore renders the files of names and stages whose newest revision was not
-// rendered. If the report has a problem, it also stores the missing bodies of
-// artifacts whose files are as published.
-func (w *Workspace) restore(ctx context.Context, report *handoff.Report) error {
-	bodies := !report.OK()
-	for q := (handoff.ArtifactQuery{IncludeInactive: true, Limit: pageSize}); ; {
+// checkFiles reports the files of names and stages whose newest revision was not
+// rendered, and renders it on request.
+func (w *Workspace) checkFiles(ctx context.Context, render bool) (found []handoff.Finding, err error) {
+	err = w.each(ctx, handoff.ArtifactQuery{Named: true}, func(a handoff.Artifact) error {
+		if stale, err := w.stale(ctx, a, render); stale && err == nil { // else its revisions can still be read
+			found = append(found, handoff.Finding{Name: a.Path, Note: true, Text: "does not have its newest revision: the process that recorded it was killed",
+				Hint: handoff.Suggest("write it", handoff.ActionRepair)})
+		}
+		return ctx.Err()
+	})
+	return found, err
+}
+
+// storeAgain stores the missing body of an artifact whose file is as published.
+func (w *Workspace) storeAgain(ctx context.Context, a handoff.Artifact) error {
+	if !a.Kept || a.Status == handoff.Withdrawn || a.Digest.Algorithm != handoff.SHA256 {
+		return nil
+	}
+	if there, err := w.rawBodies.Has(ctx, a.Digest); err != nil || there {
+		return nil // a check reports the error
+	}
+	b, err := w.hub.Open(ctx, a.ID)
+	if err != nil {
+		return nil // nothing has its bytes
+	}
+	_, err = w.rawBodies.Put(ctx, b)
+	if err = errors.Join(err, b.Close()); errors.Is(err, handoff.Conflict) {
+		return nil
+	}
+	return err
+}
+
+// each calls do for every artifact that q selects.
+func (w *Workspace) each(ctx context.Context, q handoff.ArtifactQuery, do func(handoff.Artifact) error) error {
+	for q.Limit = pageSize; ; {
 		page, err := w.hub.Artifacts(ctx, q)
 		if err != nil {
 			return err
 		}
 		for _, a := range page.Artifacts {
-			if a.Target != handoff.Available && a.Target != handoff.Missing {
-				if stale, err := w.renderStale(ctx, a); stale && err == nil { // else its revisions can still be read
-					report.Findings = append(report.Findings, handoff.Finding{Name: a.Path, Note: true, Text: "had the content of an older revision"})
-				}
-			}
-			if !bodies || !a.Kept || a.Status == handoff.Withdrawn || a.Digest.Algorithm != handoff.SHA256 {
-				continue
-			}
-			if there, err := w.rawBodies.Has(ctx, a.Digest); err != nil || there {
-				continue // a check reports the error
-			}
-			b, err := w.hub.Open(ctx, a.ID)
-			if err != nil {
-				continue // nothing has its bytes
-			}
-			_, err = w.rawBodies.Put(ctx, b)
-			if err = errors.Join(err, b.Close()); err != nil && !errors.Is(err, handoff.Conflict) {
+			if err := do(a); err != nil {
 				return err
 			}
 		}

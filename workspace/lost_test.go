@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,7 +125,8 @@ func TestMissingLog(t *testing.T) {
 
 // TestStaleName leaves the file of a name as a process does that is killed between
 // the record and the file: reading the name renders it, and so does a repair. An
-// edited file stays, and so does one whose newest revision was withdrawn.
+// edited file stays, and so does one whose newest revision was withdrawn, or that
+// is missing after later revisions. A check reports it.
 func TestStaleName(t *testing.T) {
 	for name, command := range map[string]func(w *Workspace) error{
 		"read": func(w *Workspace) error {
@@ -147,6 +149,9 @@ func TestStaleName(t *testing.T) {
 			return w
 		}
 		writer := open("HANDOFF_RUN", "run-1")
+		first, err := writer.Write(t.Context(), NamedContent{Name: "first.md", Body: strings.NewReader("first")})
+		must(t, err)
+		must(t, os.RemoveAll(filepath.Dir(first.File)))
 		var file string
 		for _, text := range []string{"first", "second", "third"} {
 			written, err := writer.Write(t.Context(), NamedContent{Name: "context.md", Body: strings.NewReader(text)})
@@ -161,10 +166,24 @@ func TestStaleName(t *testing.T) {
 			}
 		}
 		must(t, os.WriteFile(file, []byte("first"), 0o666))
+		must(t, os.RemoveAll(first.File))
+		report, err := open().Check(t.Context())
+		if err != nil || !report.OK() || len(report.Findings) != 2 || !strings.Contains(report.Findings[0].Text, "newest revision") {
+			t.Errorf("Check = %+v, %v, want a note on each of two files", report.Findings, err)
+		}
 		holds("third")
+		// Whoever reads a name may have removed its file.
+		if got, err := os.ReadFile(first.File); name == "repair" && (err != nil || string(got) != "first") {
+			t.Errorf("after a repair the file of a first revision is %q, %v", got, err)
+		}
+		must(t, os.Remove(file))
+		must(t, command(open()))
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("after %s a file that was removed is there again: %v", name, err)
+		}
 		must(t, os.WriteFile(file, []byte("edited"), 0o666))
 		holds("edited")
-		_, err := writer.Withdraw(t.Context(), "run-1/context.md", "")
+		_, err = writer.Withdraw(t.Context(), "run-1/context.md", "")
 		must(t, err)
 		must(t, os.WriteFile(file, []byte("third"), 0o666))
 		holds("third")

@@ -97,7 +97,11 @@ func isNamed(a handoff.Artifact, ref string) bool {
 
 // openName opens the file of a name whose newest revision is head.
 func (w *Workspace) openName(ctx context.Context, head handoff.Artifact) (Body, error) {
-	if stale, _ := w.renderStale(ctx, head); stale || head.Target != handoff.Modified && head.Target != handoff.Unknown {
+	stale := false
+	if head.Target != handoff.Missing { // else it may have been removed on purpose
+		stale, _ = w.stale(ctx, head, true)
+	}
+	if stale || head.Target != handoff.Modified && head.Target != handoff.Unknown {
 		return w.open(ctx, head.ID)
 	}
 	if isStage(head) { // only a submission, which is validated, is recorded

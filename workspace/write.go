@@ -70,17 +70,26 @@ func (w *Workspace) Write(ctx context.Context, c NamedContent) (Written, error) 
 	return Written{Published: done.Published, Ref: done.Namespace + "/" + done.Name, File: done.File, SavedEdits: done.SavedEdits}, nil
 }
 
-// renderStale renders the file of a name or of a stage again if the process that
-// recorded its newest revision was killed before it did. It reports whether the
-// file was stale.
-func (w *Workspace) renderStale(ctx context.Context, a handoff.Artifact) (stale bool, err error) {
+// stale reports whether the file of a name or of a stage was not rendered by the
+// process that recorded its newest revision, because it was killed before. With
+// render, it renders the file.
+func (w *Workspace) stale(ctx context.Context, a handoff.Artifact, render bool) (bool, error) {
 	if a.Name == "" || a.Status != handoff.Active {
 		return false, nil
 	}
 	if isStage(a) {
-		return in(w.Pipelines(), func(r *pipeline.Runs) (bool, error) { return r.RenderStale(ctx, a) })
+		return in(w.Pipelines(), func(r *pipeline.Runs) (bool, error) {
+			if render {
+				return r.RenderStale(ctx, a)
+			}
+			return r.Stale(ctx, a)
+		})
 	}
-	return w.writerOf(ctx, a, w.as).RenderStale(ctx, a)
+	writer := w.writerOf(ctx, a, w.as)
+	if render {
+		return writer.RenderStale(ctx, a)
+	}
+	return writer.Stale(ctx, a)
 }
 
 // isStage reports whether an artifact is that of a stage in the folder of a run.

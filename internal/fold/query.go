@@ -17,6 +17,7 @@ func selects(q handoff.ArtifactQuery, r handoff.Record, p *handoff.ArtifactPubli
 		q.Kind != "" && q.Kind != p.Kind,
 		q.Name != "" && q.Name != p.Name,
 		q.Namespace != "" && q.Namespace != p.Namespace,
+		q.Named && p.Name == "",
 		q.Key != "" && q.Key != p.Key,
 		q.Tag != "" && !slices.Contains(p.Tags, q.Tag),
 		q.Parent != "" && !slices.Contains(p.Parents, q.Parent),

@@ -46,7 +46,10 @@ func (x *Index) checkOne(ctx context.Context, file, id string, repair bool) (han
 	note := func(format string, args ...any) (handoff.Finding, error) {
 		return handoff.Finding{Note: true, Text: fmt.Sprintf(format, args...)}, ctx.Err()
 	}
-	unlock, err := lockShared(filepath.Dir(file))
+	lock, err := lockIndex(filepath.Dir(file))
+	if errors.Is(err, errReplaced) {
+		return note("can't be used now: %v", err)
+	}
 	if err != nil {
 		return handoff.Finding{}, nil // not writable, so this user does not use it
 	}
@@ -56,7 +59,7 @@ func (x *Index) checkOne(ctx context.Context, file, id string, repair bool) (han
 		f, err = x.compare(ctx, at, repair)
 		err = errors.Join(err, at.Close())
 	}
-	unlock()
+	lock.Close()
 	var fault *sqlindex.Error
 	switch {
 	case !errors.As(err, &fault):

@@ -2,11 +2,14 @@ package localstate
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"syscall"
+
+	"github.com/agent-handoff/handoff/internal/plainfile"
 )
 
 // directories returns the possible directories of a log's index, best first: the
@@ -34,14 +37,88 @@ func directories(dir string, getenv func(string) string) func(id string) []strin
 }
 
 // LockName is the name of the lock file of an index. Every process that has the index open
-// has a shared lock on it, so that no process quarantines an index in use.
+// has a shared lock on it, so that no process quarantines an index in use. It contains which
+// file the index is.
 const LockName = "index.lock"
 
-// lockShared prevents that the index in a directory is quarantined. It returns
-// the function that unlocks it.
-func lockShared(dir string) (func() error, error) { return lock(dir, syscall.LOCK_SH) }
+// lockIndex prevents that the index in a directory is quarantined. Closing the
+// lock file unlocks it.
+//
+// If the index is another file than when it was last locked, somebody put one in
+// its place, such as an older copy. SQLite would combine it with the write-ahead
+// log of the other file: lists would lack artifacts. A file that has a write-ahead
+// log is then quarantined; as long as another process has the index open, the
+// error is errReplaced.
+func lockIndex(dir string) (*os.File, error) {
+	f, err := lockFile(dir, syscall.LOCK_SH)
+	if err != nil {
+		return nil, err
+	}
+	if sameIndex(f, dir) {
+		return f, nil
+	}
+	f.Close()
+	if f, err = lockFile(dir, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errReplaced
+	}
+	if !sameIndex(f, dir) {
+		file := filepath.Join(dir, FileName)
+		if info, err := os.Lstat(file + "-wal"); err == nil && info.Size() > 0 {
+			if err := rename(file); err != nil {
+				return nil, errors.Join(err, f.Close())
+			}
+		}
+		if err := identify(f, dir); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	if err := flock(f, syscall.LOCK_SH); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
 
-func lock(dir string, how int) (func() error, error) {
+var errReplaced = errors.New("another file was put in its place while a process uses it")
+
+// fileID returns what tells the index in a directory from another file of the
+// file system, "" if there is none.
+func fileID(dir string) string {
+	info, err := os.Lstat(filepath.Join(dir, FileName))
+	if err != nil {
+		return ""
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintln(stat.Ino)
+}
+
+// sameIndex reports whether a lock file names the index in its directory. An
+// empty one is of an earlier version.
+func sameIndex(lock *os.File, dir string) bool {
+	var b [64]byte
+	n, _ := lock.ReadAt(b[:], 0)
+	known, id := string(b[:n]), fileID(dir)
+	return known == "" || id == "" || known == id // without a file, SQLite starts a new one
+}
+
+// identify writes to a lock file which file the index in its directory is.
+func identify(lock *os.File, dir string) error {
+	id := fileID(dir)
+	if b := make([]byte, len(id)); id == "" {
+		return nil
+	} else if n, _ := lock.ReadAt(b, 0); string(b[:n]) == id {
+		return nil
+	}
+	if err := lock.Truncate(int64(len(id))); err != nil {
+		return err
+	}
+	_, err := lock.WriteAt([]byte(id), 0)
+	return err
+}
+
+func lockFile(dir string, how int) (*os.File, error) {
 	const flags = os.O_RDWR | os.O_CREATE | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 	f, err := os.OpenFile(filepath.Join(dir, LockName), flags, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,27 +129,36 @@ func lock(dir string, how int) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		err = syscall.Flock(int(f.Fd()), how)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
+	if err = plainfile.CheckOnlyName(f.Name()); err == nil { // it is written to
+		err = flock(f, how)
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	return f.Close, nil
+	return f, nil
+}
+
+func flock(f *os.File, how int) (err error) {
+	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
+		err = syscall.Flock(int(f.Fd()), how)
+	}
+	return err
 }
 
 // quarantine renames a damaged index and its auxiliary files, unless another
 // process has it open. It replaces an earlier quarantined index.
 func quarantine(file string) error {
-	unlock, err := lock(filepath.Dir(file), syscall.LOCK_EX|syscall.LOCK_NB)
+	lock, err := lockFile(filepath.Dir(file), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Close()
+	return rename(file)
+}
+
+// rename is quarantine for a caller that has the exclusive lock.
+func rename(file string) error {
 	for _, suffix := range []string{"-journal", "-shm", "-wal", ""} {
 		err := os.Rename(file+suffix, file+".damaged"+suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -229,18 +229,18 @@ func (x *Index) abandon(at handoff.Index, fault *sqlindex.Error) {
 // openIn opens the index of the log with the given ID in a directory.
 func (x *Index) openIn(ctx context.Context, dir, id string) error {
 	file := filepath.Join(dir, FileName)
-	unlock, err := lockShared(dir)
+	lock, err := lockIndex(dir)
 	if err != nil {
 		return err
 	}
 	at, err := sqlindex.Open(ctx, file, id)
 	var fault *sqlindex.Error
 	if errors.As(err, &fault) && fault.Damaged {
-		unlock()
+		lock.Close()
 		if err := quarantine(file); err != nil {
 			return err
 		}
-		if unlock, err = lockShared(dir); err != nil {
+		if lock, err = lockIndex(dir); err != nil {
 			return err
 		}
 		at, err = sqlindex.Open(ctx, file, id)
@@ -251,11 +251,12 @@ func (x *Index) openIn(ctx context.Context, dir, id string) error {
 		}
 	}
 	if err != nil {
-		unlock()
+		lock.Close()
 		return err
 	}
+	_ = identify(lock, dir) // the next process does it otherwise
 	x.current, x.file = at, file
-	x.release = func() error { return errors.Join(at.Close(), unlock()) }
+	x.release = func() error { return errors.Join(at.Close(), lock.Close()) }
 	return nil
 }
 

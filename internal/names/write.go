@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -78,40 +79,41 @@ func (w Writer) file(d handoff.Draft) file {
 	return f
 }
 
-// RenderStale renders the file of a name again if its content is that of an older
-// revision than head, the newest one: the process that recorded head was killed
-// before it rendered the file. It reports whether the file was stale. A file that
-// is missing, was edited, or is not where this writer renders it stays as it is.
+// RenderStale renders the file of a name again if it is stale, and reports whether
+// it was. See Stale.
 func (w Writer) RenderStale(ctx context.Context, head handoff.Artifact) (stale bool, err error) {
+	if stale, err = w.Stale(ctx, head); !stale || err != nil {
+		return false, err
+	}
+	f, _ := w.fileOf(head)
+	_, err = f.render(ctx)
+	return true, f.fileError(err)
+}
+
+// Stale reports whether the file of a name has the content of an older revision
+// than head, the newest one, or is missing and head is the only one: the process
+// that recorded head was killed before it rendered the file. A file that was
+// edited, was removed later, or is not where this writer renders it is not stale.
+func (w Writer) Stale(ctx context.Context, head handoff.Artifact) (bool, error) {
 	f, ok := w.fileOf(head)
 	if !ok {
 		return false, nil
 	}
-	root, err := f.root()
-	if err != nil {
-		return false, nil
-	}
-	defer root.Close()
-	if info, err := root.Lstat(filepath.FromSlash(head.Name)); err != nil || info.Size() > maxEdit {
-		return false, nil
-	}
-	d, err := digestAt(root, head.Name)
-	if err != nil || d == head.Digest {
+	d, err := f.digest()
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing || d == head.Digest {
 		return false, nil
 	}
 	revisions, err := Revisions(ctx, w.Hub, head.Namespace, head.Name)
-	if err != nil {
-		return false, err
+	if err != nil || missing {
+		return len(revisions) == 1, err
 	}
-	for _, r := range revisions {
+	for _, r := range slices.Backward(revisions) {
 		if r.Digest == d {
-			stale = r.Seq < head.Seq // a later one was withdrawn
+			return r.Seq < head.Seq, nil // a later one was withdrawn
 		}
 	}
-	if stale {
-		_, err = f.render(ctx)
-	}
-	return stale, f.fileError(err)
+	return false, nil
 }
 
 // Adopt publishes the content of a name's file as its newest revision and leaves
@@ -186,6 +188,19 @@ func (w Writer) fileOf(head handoff.Artifact) (f file, ok bool) {
 	f = w.file(handoff.Draft{Name: head.Name, Namespace: head.Namespace, Channel: head.Channel})
 	name, err := Clean(head.Name)
 	return f, err == nil && name == head.Name && filepath.Join(f.dir, filepath.FromSlash(name)) == head.File && f.checkPath() == nil
+}
+
+// digest returns the digest of the file as it is.
+func (f file) digest() (handoff.Digest, error) {
+	root, err := f.root()
+	if err != nil {
+		return handoff.Digest{}, err
+	}
+	defer root.Close()
+	if info, err := root.Lstat(filepath.FromSlash(f.draft.Name)); err != nil || info.Size() > maxEdit {
+		return handoff.Digest{}, cmp.Or[error](err, tooLargeError{f.draft.Name})
+	}
+	return digestAt(root, f.draft.Name)
 }
 
 // A file is the file of one name.

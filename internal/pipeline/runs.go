@@ -121,15 +121,24 @@ func (r *Runs) renderStale(ctx context.Context, s State, records []handoff.Artif
 	return nil
 }
 
-// RenderStale writes the file of a stage's artifact, of which head is the newest
-// record, if it has the content of an older record. It reports whether it had.
-func (r *Runs) RenderStale(ctx context.Context, head handoff.Artifact) (stale bool, err error) {
+// Stale reports whether the file of a stage's artifact, of which head is the newest
+// record, was not written by the process that recorded head. See names.Writer.Stale.
+func (r *Runs) Stale(ctx context.Context, head handoff.Artifact) (bool, error) {
 	stage, err := r.Pipeline.Stage(head.Name)
 	if known := err == nil && stage.Artifact == head.Name || head.Name == contract.StateFile; !known || contract.CheckIssue(head.Namespace) != nil {
 		return false, nil
 	}
 	if _, err := r.Files.Lstat(path.Join(contract.Folder, head.Namespace)); err != nil {
-		return false, nil // the lock would create the folder of all runs
+		return false, nil // the run was removed
+	}
+	return r.writer(head.Namespace).Stale(ctx, head)
+}
+
+// RenderStale writes the file of a stage's artifact if it is stale, and reports
+// whether it was.
+func (r *Runs) RenderStale(ctx context.Context, head handoff.Artifact) (stale bool, err error) {
+	if stale, err = r.Stale(ctx, head); !stale || err != nil {
+		return false, err
 	}
 	err = folder.Lock(r.Files, syscall.LOCK_SH, func(*os.Root) error {
 		stale, err = r.writer(head.Namespace).RenderStale(ctx, head)

@@ -176,6 +176,9 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	for _, slot := range slices.Sorted(maps.Keys(q.Producer)) {
 		w = w.slot(slot, q.Producer[slot])
 	}
+	if q.Named {
+		w = w.and("a.name IS NOT NULL")
+	}
 	if q.Tag != "" {
 		w = w.label(tagSpace, q.Tag)
 	}
