@@ -35,13 +35,6 @@ func DataHome(getenv func(string) string, home, tool string) string {
 	return filepath.Join(cmp.Or(getenv("XDG_DATA_HOME"), filepath.Join(home, ".local", "share")), tool)
 }
 
-// NotFoundError returns the error for a thread that is in none of the roots. env
-// is the environment variable that sets them.
-func NotFoundError(provider, id string, roots []string, env string) error {
-	return &handoff.Error{Op: "thread", Name: provider + "/" + id, Kind: handoff.NotFound,
-		Err: errors.New("no such thread in " + strings.Join(roots, ", ")), Hint: handoff.Advice(searchHint(env))}
-}
-
 // searchHint returns advice to search other directories.
 func searchHint(env ...string) string {
 	env = slices.Compact(slices.DeleteFunc(env, func(name string) bool { return name == "" }))

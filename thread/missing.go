@@ -3,10 +3,10 @@ package thread
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/nearest"
 )
 
 // orphan returns the view of a subagent whose parent's transcript was removed, nil
@@ -34,40 +34,58 @@ func (s *Set) orphan(ctx context.Context, u URI) *View {
 	return &View{URI: u, Thread: t, provider: p}
 }
 
-// suggest adds threads with a similar ID to the hint of an error. It searches the
-// newest threads of some providers.
-func (s *Set) suggest(ctx context.Context, err error, id string, providers ...string) error {
-	const (
-		most   = 3
-		newest = 64
-	)
-	var near []string
-	for _, name := range providers {
-		p, failed := s.Provider(name)
-		if failed != nil {
-			continue
-		}
-		n := 0
-		for t, failed := range p.Threads(ctx) {
-			if n++; n > newest || len(near) == most {
-				break
-			}
-			if failed == nil && similar(t.ID, id) {
-				near = append(near, t.URI().String())
-			}
-		}
-	}
-	var known *handoff.Error
-	if near == nil || !errors.As(err, &known) {
-		return err
-	}
-	with := *known
-	with.Hint = handoff.Advice("threads with a similar ID: " + strings.Join(near, ", ") + "; " + known.Hint.String())
-	return &with
+// A missing is the reason of a NotFoundError.
+type missing struct {
+	roots   []string
+	similar []string // URIs of threads with a similar ID
 }
 
-// similar reports whether one ID is the beginning of the other, or differs from it
-// in a few characters.
+func (m *missing) Error() string { return "no such thread in " + strings.Join(m.roots, ", ") }
+
+// NotFoundError returns the error for a thread that is in none of the roots. env
+// is the environment variable that sets them. seen are IDs of threads that are
+// there; the hint names similar ones.
+func NotFoundError(provider, id string, roots []string, env string, seen []string) *handoff.Error {
+	const most = 3
+	m := &missing{roots: roots}
+	for _, other := range seen {
+		uri := URI{Provider: provider, Thread: other}.String()
+		if len(m.similar) < most && similar(other, id) && !slices.Contains(m.similar, uri) {
+			m.similar = append(m.similar, uri)
+		}
+	}
+	return &handoff.Error{Op: "thread", Name: provider + "/" + id, Kind: handoff.NotFound, Err: m, Hint: handoff.Advice(withSimilar(m.similar, searchHint(env)))}
+}
+
+// withSimilar returns a hint that first names threads with a similar ID.
+func withSimilar(uris []string, hint string) string {
+	if len(uris) == 0 {
+		return hint
+	}
+	return "threads with a similar ID: " + strings.Join(uris, ", ") + "; " + hint
+}
+
+// similarTo returns the URIs of threads with an ID similar to that of u, which no
+// provider has.
+func (s *Set) similarTo(ctx context.Context, u URI) (uris []string) {
+	for _, d := range s.drivers {
+		u.Provider = d.Name
+		_, err := s.find(ctx, u)
+		uris = append(uris, similarIn(err)...)
+	}
+	return uris
+}
+
+// similarIn returns the URIs that a NotFoundError names.
+func similarIn(err error) []string {
+	if m := new(missing); errors.As(err, &m) {
+		return m.similar
+	}
+	return nil
+}
+
+// similar reports whether one ID is the beginning of the other, or has a few other
+// characters. It is called for every thread of a tool.
 func similar(a, b string) bool {
 	const (
 		short = 4 // characters of a beginning
@@ -77,5 +95,14 @@ func similar(a, b string) bool {
 	if min(len(a), len(b)) < short {
 		return false
 	}
-	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) || nearest.Distance(a, b) <= few
+	if len(a) != len(b) {
+		return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
+	}
+	different := 0
+	for i := range len(a) {
+		if a[i] != b[i] {
+			different++
+		}
+	}
+	return different <= few
 }

@@ -203,9 +203,6 @@ func (s *Set) find(ctx context.Context, u URI) (*View, error) {
 		}
 	}
 	t, err := p.Thread(ctx, id)
-	if errors.Is(err, handoff.NotFound) {
-		return nil, s.suggest(ctx, err, u.Thread, u.Provider)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -224,18 +221,21 @@ func (s *Set) findAnywhere(ctx context.Context, u URI) (*View, error) {
 	}
 	var found []*View
 	var failed error
-	var asked, env []string // providers, and their environment variables
+	var asked []string // environment variables
+	var near []string  // threads with a similar ID
 	for _, d := range s.drivers {
 		if _, ok := d.ID(u.Thread); !ok {
 			continue
 		}
-		asked, env = append(asked, d.Name), append(env, d.Env)
+		asked = append(asked, d.Env)
 		in := u
 		in.Provider = d.Name
 		switch v, err := s.find(ctx, in); {
 		case err == nil:
 			found = append(found, v)
-		case !errors.Is(err, handoff.NotFound):
+		case errors.Is(err, handoff.NotFound):
+			near = append(near, similarIn(err)...)
+		default:
 			failed = errors.Join(failed, err)
 		}
 	}
@@ -252,7 +252,7 @@ func (s *Set) findAnywhere(ctx context.Context, u URI) (*View, error) {
 		return nil, failed
 	case asked == nil:
 		hint := uriHint + "; the providers are " + strings.Join(s.Names(), ", ")
-		return nil, s.suggest(ctx, fail(handoff.Invalid, hint, "not an ID of any provider"), u.Thread, s.Names()...)
+		return nil, fail(handoff.Invalid, withSimilar(s.similarTo(ctx, u), hint), "not an ID of any provider")
 	}
-	return nil, s.suggest(ctx, fail(handoff.NotFound, searchHint(env...), "no provider has this thread"), u.Thread, asked...)
+	return nil, fail(handoff.NotFound, withSimilar(near, searchHint(asked...)), "no provider has this thread")
 }

@@ -66,24 +66,33 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 			}
 		}
 	}
-	return nil, &handoff.Error{Op: "thread", Name: name + "/" + id, Kind: handoff.NotFound, Err: errors.New("no such thread in " + strings.Join(p.roots, ", ")),
-		Hint: handoff.Advice("to search other directories, set " + env + "; if the thread is only on Amp's server, export it with: amp threads export " + id)}
+	files, _ := p.files(ctx) // for a hint only
+	var ids []string
+	for _, f := range files {
+		ids = append(ids, f.id)
+	}
+	missing := thread.NotFoundError(name, id, p.roots, env, ids)
+	missing.Hint.Text += "; if the thread is only on Amp's server, export it with: amp threads export " + id
+	return nil, missing
+}
+
+// files returns the documents of all threads, newest first.
+func (p *provider) files(ctx context.Context) (files []file, err error) {
+	w := thread.NewWalk(ctx)
+	for _, root := range p.roots {
+		dir := filepath.Join(root, "threads")
+		for _, e := range slices.Backward(w.ReadDir(dir)) { // IDs start with the time
+			if id, ok := parseID(strings.TrimSuffix(e.Name(), ".json")); ok && id+".json" == e.Name() {
+				files = append(files, file{id, filepath.Join(dir, e.Name())})
+			}
+		}
+	}
+	return files, w.Err(name)
 }
 
 // Threads implements thread.Provider.
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
-	find := func() (files []file, err error) {
-		w := thread.NewWalk(ctx)
-		for _, root := range p.roots {
-			dir := filepath.Join(root, "threads")
-			for _, e := range slices.Backward(w.ReadDir(dir)) { // IDs start with the time
-				if id, ok := parseID(strings.TrimSuffix(e.Name(), ".json")); ok && id+".json" == e.Name() {
-					files = append(files, file{id, filepath.Join(dir, e.Name())})
-				}
-			}
-		}
-		return files, w.Err(name)
-	}
+	find := func() ([]file, error) { return p.files(ctx) }
 	open := func(copies []file) (*thread.Thread, error) {
 		t, err := copies[0].open(ctx)
 		if err == nil && t.Parent != "" {

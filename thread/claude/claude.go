@@ -95,7 +95,16 @@ func (p *provider) notFound(ctx context.Context, projects []string, id string) e
 		return err
 	}
 	if trace == "" {
-		return thread.NotFoundError(name, id, p.roots, env)
+		var ids []string
+		t := newTree(ctx)
+		for _, dir := range projects {
+			for _, e := range t.ReadDir(dir) {
+				if stem, ok := strings.CutSuffix(e.Name(), plain); ok {
+					ids = append(ids, strings.TrimPrefix(stem, prefix))
+				}
+			}
+		}
+		return thread.NotFoundError(name, id, p.roots, env, ids)
 	}
 	hint := "the tool removes transcripts after the number of days in its setting cleanupPeriodDays"
 	if len(subagents) > 0 {

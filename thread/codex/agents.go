@@ -41,7 +41,7 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, r *rollout
 	}
 	var files []file
 	if len(ids) > 0 {
-		copies, err := p.locate(ctx, ids...)
+		copies, err := p.locate(newTree(ctx), ids...)
 		if err != nil {
 			return nil, err
 		}

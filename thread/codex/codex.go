@@ -46,14 +46,15 @@ type provider struct {
 }
 
 func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
-	files, err := p.locate(ctx, id)
+	t := newTree(ctx)
+	files, err := p.locate(t, id)
 	switch {
 	case len(files[id]) > 0 && ctx.Err() == nil:
 		return p.open(files[id])
 	case err != nil:
 		return nil, err
 	}
-	return nil, thread.NotFoundError(name, id, p.roots, env)
+	return nil, thread.NotFoundError(name, id, p.roots, env, t.ids)
 }
 
 // open opens the preferred one of several copies of a thread.

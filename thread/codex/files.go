@@ -81,9 +81,12 @@ func comparePreference(a, b file) int {
 type tree struct {
 	*thread.Walk
 	read map[string]bool
+	ids  []string // of the rollouts that were visited
 }
 
-func newTree(ctx context.Context) *tree { return &tree{thread.NewWalk(ctx), map[string]bool{}} }
+func newTree(ctx context.Context) *tree {
+	return &tree{Walk: thread.NewWalk(ctx), read: map[string]bool{}}
+}
 
 // visit calls use for the rollouts in dir and, down to depth, in its
 // subdirectories, the latest name first, until use returns false.
@@ -101,6 +104,7 @@ func (t *tree) visit(dir string, depth int, isArchived bool, use func(file) bool
 			continue
 		}
 		f, ok := parseName(dir, e.Name(), isArchived)
+		t.ids = append(t.ids, f.id)
 		if ok && thread.IsRegular(dir, e) && !use(f) {
 			return false
 		}
@@ -111,12 +115,11 @@ func (t *tree) visit(dir string, depth int, isArchived bool, use func(file) bool
 // locate finds all copies of the rollouts with these IDs. The IDs of Codex contain
 // a time, so that three directories are read for each. All directories are read,
 // once, if an ID is not found there.
-func (p *provider) locate(ctx context.Context, ids ...string) (map[string][]file, error) {
+func (p *provider) locate(t *tree, ids ...string) (map[string][]file, error) {
 	found := map[string][]file{}
 	for _, id := range ids {
 		found[id] = nil
 	}
-	t := newTree(ctx)
 	missing := len(found)
 	var unnamed []file
 	use := func(f file) bool {

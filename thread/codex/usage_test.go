@@ -49,7 +49,7 @@ func TestUsage(t *testing.T) {
 		},
 		"an answer without usage is a gap": {
 			begin().event("token_count", info(11, one(10))).end("t1", "done").begin("t2").agent("done").end("t2", "done"),
-			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound, "1 turns have no recorded usage",
+			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound, "1 turns with an answer have no new usage",
 		},
 		"cached and written tokens are part of input, reasoning of output": {
 			begin().event("token_count", info(1, obj{"input_tokens": 100, "cached_input_tokens": 60, "cache_write_input_tokens": 30, "output_tokens": 9, "reasoning_output_tokens": 4})).end("t1", "done"),

@@ -57,9 +57,12 @@ func (c chat) started() string {
 const minute = "2006-01-02T15-04"
 
 // A tree reads directories and the heads of chats.
-type tree struct{ *thread.Walk }
+type tree struct {
+	*thread.Walk
+	ids *[]string // of the chats that locate read
+}
 
-func newTree(ctx context.Context) tree { return tree{thread.NewWalk(ctx)} }
+func newTree(ctx context.Context) tree { return tree{thread.NewWalk(ctx), new([]string)} }
 
 // chats returns the chats in a project's directory of chats, or in a subdirectory
 // of it, and the names of the directories there.
@@ -129,6 +132,7 @@ func (p *provider) locate(t tree, id string) (found []chat) {
 	search := func(chats []chat, open func(chat) []chat) {
 		for _, c := range chats {
 			for _, c := range open(c) {
+				*t.ids = append(*t.ids, c.id())
 				if c.id() == id {
 					found = append(found, c)
 				}

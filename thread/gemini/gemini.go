@@ -56,7 +56,7 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 		return nil, &handoff.Error{Op: "thread", Name: name + "/" + id, Kind: handoff.Unavailable,
 			Err: errors.New("the chat was removed: only its prompts remain, in " + log), Hint: handoff.Advice("the tool deletes old chats; look for a backup")}
 	}
-	return nil, thread.NotFoundError(name, id, p.roots, env)
+	return nil, thread.NotFoundError(name, id, p.roots, env, *t.ids)
 }
 
 // open opens the preferred one of several copies of a thread.

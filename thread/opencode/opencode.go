@@ -156,12 +156,23 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 	case found == nil && failed != nil:
 		return nil, errors.Join(failed...)
 	case found == nil:
-		return nil, thread.NotFoundError(name, id, p.roots, env)
+		return nil, thread.NotFoundError(name, id, p.roots, env, ids(ctx, stores))
 	}
 	for _, err := range failed {
 		found.warnings = append(found.warnings, err.Error())
 	}
 	return p.thread(found), nil
+}
+
+// ids returns the IDs of all sessions that can be read.
+func ids(ctx context.Context, stores []store) (ids []string) {
+	for _, st := range stores {
+		sessions, _ := st.all(ctx) // for a hint only
+		for _, s := range sessions {
+			ids = append(ids, s.id)
+		}
+	}
+	return ids
 }
 
 func (p *provider) thread(s *session) *thread.Thread {

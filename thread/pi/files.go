@@ -76,9 +76,12 @@ func (s session) started() string {
 const second = "2006-01-02T15-04-05"
 
 // A tree reads directories and the headers of sessions.
-type tree struct{ *thread.Walk }
+type tree struct {
+	*thread.Walk
+	ids *[]string // of the sessions that locate read
+}
 
-func newTree(ctx context.Context) tree { return tree{thread.NewWalk(ctx)} }
+func newTree(ctx context.Context) tree { return tree{thread.NewWalk(ctx), new([]string)} }
 
 // folder returns the sessions in dir and the names of the directories there.
 func (t tree) folder(dir string) (files []session, folders []string) {
@@ -161,6 +164,7 @@ func (p *provider) locate(t tree, id string) (found []session) {
 	}{{files, headed}, {owners, nested}, {files, t.further}} {
 		for i := 0; i < len(search.in) && found == nil; i++ {
 			for _, s := range search.open(search.in[i]) {
+				*t.ids = append(*t.ids, s.id())
 				if s.id() == id {
 					found = append(found, s)
 				}

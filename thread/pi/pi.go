@@ -54,7 +54,7 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 	if err := t.Err(name + "/" + id); err != nil {
 		return nil, err
 	}
-	return nil, thread.NotFoundError(name, id, p.roots, env)
+	return nil, thread.NotFoundError(name, id, p.roots, env, *t.ids)
 }
 
 // open opens the first of several copies of a thread.
