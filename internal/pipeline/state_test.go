@@ -185,20 +185,6 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// TestInitAfterKill checks that a file left by a killed process with the same
-// process ID does not keep Init from creating state.yaml. In a container every
-// process may have the same ID.
-func TestInitAfterKill(t *testing.T) {
-	root, dir := newFiles(t, map[string]string{fmt.Sprintf(".state.yaml.%d.tmp", os.Getpid()): ""})
-	if _, err := folder.Init(root, "42", "trivial"); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, ".pipeline", "42", "state.yaml"))
-	if err != nil || !strings.Contains(string(b), "complexity: trivial\n") {
-		t.Errorf("state.yaml = %q, %v", b, err)
-	}
-}
-
 // TestDecisions checks the retries and routes in the derived notes.
 func TestDecisions(t *testing.T) {
 	p := builtin()
