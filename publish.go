@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
 )
@@ -82,6 +83,10 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 		discard()
 		return earlier, err
 	}
+	if err := h.renew(ctx, r, p); err != nil {
+		discard()
+		return Published{}, err
+	}
 	r, warnings, err := h.append(ctx, r)
 	if err != nil {
 		if r.Seq == 0 { // otherwise the record is in the log and needs its body
@@ -89,10 +94,53 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 		}
 		return Published{}, err
 	}
+	if err := h.keepAgain(ctx, r, p); err != nil {
+		return Published{}, err
+	}
 	if state.NotKept != "" {
 		warnings = append(warnings, "no copy is kept, so the content is lost when the worktree is removed: "+state.NotKept)
 	}
 	return h.published(ctx, r, p, state, append(p.warnings(), warnings...))
+}
+
+// renewAfter is how long after its start a publish stores its kept copy again. A
+// collection removes copies that no record needs and that are an hour old.
+const renewAfter = 10 * time.Minute
+
+// renew stores the kept copy of a publish again, so that it is new, if the process
+// was stopped for so long that the copy may be collected. Its kind is Unavailable
+// if the copy was collected.
+func (h *Hub) renew(ctx context.Context, r Record, p *ArtifactPublished) error {
+	if !p.Kept || h.o.Now().Sub(r.CreatedAt) < renewAfter {
+		return nil
+	}
+	body, err := h.bodies.Open(ctx, Digest{SHA256, p.Digest.Value})
+	if err == nil {
+		_, err = h.bodies.Put(ctx, body)
+		err = errors.Join(err, body.Close())
+	}
+	if errors.Is(err, NotFound) {
+		return &Error{Op: "publish", Name: p.Path, Kind: Unavailable, Err: errors.New("its copy was collected before it was recorded"), Hint: Advice("publish it again")}
+	}
+	return err
+}
+
+// keepAgain is renew for a record that was appended. A copy that was collected in
+// between is stored again from the file.
+func (h *Hub) keepAgain(ctx context.Context, r Record, p *ArtifactPublished) error {
+	err := h.renew(ctx, r, p)
+	if err == nil {
+		return nil
+	}
+	if c, opened := h.Open(ctx, r.ID); opened == nil {
+		_, err = h.bodies.Put(ctx, c)
+		err = errors.Join(err, c.Close())
+	}
+	if err != nil {
+		return &Error{Op: "publish", Name: p.Path, Kind: Unavailable, Err: fmt.Errorf("recorded as %s, but its copy was collected before", r.ID),
+			Hint: Suggest("publish it again", ActionPublishAs, r.ID)}
+	}
+	return nil
 }
 
 // requireArtifacts returns an error of kind NotFound if the log has no artifact

@@ -150,3 +150,70 @@ func TestErrorAfterAppend(t *testing.T) {
 		b.Close()
 	}
 }
+
+// stoppedLog and stoppedBodies are of a process that is stopped for two hours
+// after a body was put, or before a record is appended, while another process
+// collects bodies.
+type stoppedLog struct {
+	handoff.Log
+	stop func()
+}
+
+func (l stoppedLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
+	l.stop()
+	return l.Log.Append(ctx, r)
+}
+
+type stoppedBodies struct {
+	handoff.Bodies
+	stop func()
+}
+
+func (b stoppedBodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
+	d, err := b.Bodies.Put(ctx, r)
+	b.stop()
+	return d, err
+}
+
+// TestCollectedBeforeAppend stops a publish for longer than bodies without a
+// record are kept: nothing is acknowledged whose body is lost.
+func TestCollectedBeforeAppend(t *testing.T) {
+	for _, at := range []string{"put", "append"} {
+		dir := testWorkspace(t)
+		publishSome(t, dir, 1)
+		now, stops := time.Now(), 0
+		stop := func(where string) func() {
+			return func() {
+				if where != at || stops > 0 {
+					return
+				}
+				stops++
+				now = now.Add(2 * time.Hour)
+				o := optionsFor(dir)
+				o.Now = func() time.Time { return now }
+				other, err := Open(dir, o)
+				must(t, err)
+				defer other.Close()
+				if g, err := other.Collect(t.Context()); err != nil || len(g.Bodies) != 1 {
+					t.Errorf("%s: Collect = %+v, %v, want one body", at, g, err)
+				}
+			}
+		}
+		env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "stopped:"}
+		w, err := Open(dir, Options{Getenv: func(name string) string { return env[name] }, Now: func() time.Time { return now },
+			Backends: []Backend{{Scheme: "stopped", Open: func(o BackendOptions) (handoff.Log, handoff.Bodies, error) {
+				log := filelog.Open(o.Runtime, o.Rand)
+				return stoppedLog{log, stop("append")}, stoppedBodies{log.Bodies(), stop("put")}, nil
+			}}}})
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(dir, "b.md"), []byte("collected"), 0o644))
+		_, err = w.Publish(t.Context(), Publication{Path: "b.md", Channel: "design"})
+		if at == "put" && !errors.Is(err, handoff.Unavailable) || at == "append" && err != nil {
+			t.Errorf("%s: Publish = %v", at, err)
+		}
+		must(t, w.Close())
+		if report, err := openDir(t, dir).Check(t.Context()); err != nil || !report.OK() || stops != 1 {
+			t.Errorf("%s: Check = %+v, %v", at, report.Findings, err)
+		}
+	}
+}
