@@ -51,6 +51,8 @@ func set(t testing.TB, v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(18342)
+	case reflect.Float64:
+		v.SetFloat(0.25)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		set(t, v.Elem())

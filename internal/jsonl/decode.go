@@ -75,6 +75,10 @@ func (d Decoder) value(v Value, into reflect.Value) bool {
 		n, err := strconv.ParseInt(string(v), 10, 64)
 		into.SetInt(n)
 		return err == nil
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(string(v), 64)
+		into.SetFloat(n)
+		return err == nil && v.Kind() == Number
 	case reflect.Pointer:
 		into.Set(reflect.New(into.Type().Elem()))
 		return d.value(v, into.Elem())
