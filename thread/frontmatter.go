@@ -180,8 +180,11 @@ func (p *page) agentHead(k *block) {
 }
 
 func (p *page) subagents(k *block) {
-	k.list("subagents", len(p.Agents))
-	for _, a := range p.Agents {
+	if p.omitted > 0 {
+		k.number("subagents_omitted", int64(p.omitted))
+	}
+	k.list("subagents", len(p.agents))
+	for _, a := range p.agents {
 		k.item(1)
 		k.put("agent_id", a.ID)
 		k.put("uri", a.URI.String())

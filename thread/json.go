@@ -15,6 +15,7 @@ type jsonHead struct {
 	Agent      *Agent  `json:"agent,omitempty"`
 	AgeSeconds *int64  `json:"statusAgeSeconds,omitempty"`
 	Agents     []Agent `json:"subagents,omitzero"`
+	Omitted    int     `json:"subagentsOmitted,omitempty"`
 }
 
 func (p *page) writeJSON(w io.Writer, body func(io.Writer) error) error {
@@ -22,7 +23,7 @@ func (p *page) writeJSON(w io.Writer, body func(io.Writer) error) error {
 	if p.Agent != nil {
 		h.Main, h.Agent = p.Thread, p.Agent
 	} else {
-		h.Thread, h.Agents = p.Thread, p.Agents
+		h.Thread, h.Agents, h.Omitted = p.Thread, p.agents, p.omitted
 	}
 	head, err := handoff.EncodeJSON(h)
 	if err != nil {

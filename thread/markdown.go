@@ -171,17 +171,20 @@ func (p *page) list() string {
 	fmt.Fprintf(&b, "- Provider: %s\n", code(p.Thread.Provider))
 	fmt.Fprintf(&b, "- Main Thread: %s\n", code(p.Thread.URI().String()))
 	b.WriteString("- Mode: `list`\n\n## Agent Status Summary\n\n")
-	if len(p.Agents) == 0 {
+	switch {
+	case len(p.Agents) == 0:
 		b.WriteString("_No subagents found for this thread._\n\n")
+	case p.omitted > 0:
+		fmt.Fprintf(&b, "_Showing %d of %d subagents._\n\n", len(p.agents), len(p.Agents))
 	}
-	for i, a := range p.Agents {
+	for i, a := range p.agents {
 		fmt.Fprintf(&b, "### %d. %s\n\n- Status: %s (%s)\n", i+1, code(a.URI.String()), code(string(a.State.Status)), code(string(a.State.Source)))
 		p.summary(&b, a)
 		b.WriteByte('\n')
 	}
 	b.WriteString("## Lifecycle (Parent Thread)\n\n")
 	n := 0
-	for _, a := range p.Agents {
+	for _, a := range p.agents {
 		for _, e := range a.Lifecycle {
 			event(&b, e, a.ID)
 			n++

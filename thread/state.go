@@ -23,6 +23,15 @@ const (
 	NotFound    Status = "notFound"    // no transcript and no record of it
 )
 
+// Statuses returns the names of all statuses.
+func Statuses() []string {
+	var names []string
+	for _, s := range []Status{PendingInit, Running, Completed, Errored, Shutdown, NotFound} {
+		names = append(names, string(s))
+	}
+	return names
+}
+
 // Ended reports whether no further activity is expected in status s.
 func (s Status) Ended() bool {
 	return s == Completed || s == Errored || s == Shutdown || s == NotFound

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -22,6 +24,9 @@ type Options struct {
 	Usage bool // include token usage, also of subagents
 	JSON  bool // one JSON object instead of markdown
 
+	Status Status // show only subagents with this status; "" is any
+	Limit  int    // show at most this number of subagents; 0 is all
+
 	Now time.Time // for ages; without it none are shown
 }
 
@@ -33,6 +38,12 @@ func (o Options) check(u URI) error {
 	switch {
 	case o.List && u.Agent != "":
 		return invalid("a subagent has no list of subagents", handoff.Suggest("list the subagents of the thread", handoff.ActionSubagents, main))
+	case (o.Status != "" || o.Limit != 0) && u.Agent != "":
+		return invalid("a subagent has no list of subagents", handoff.Advice("use the URI of the thread"))
+	case o.Status != "" && !slices.Contains(Statuses(), string(o.Status)):
+		return invalid(fmt.Sprintf("unknown status %q", o.Status), handoff.Advice("the statuses are "+strings.Join(Statuses(), ", ")))
+	case o.Limit < 0:
+		return invalid("the limit is negative", handoff.Advice("use a limit of 1 or more"))
 	case o.List && o.JSON:
 		return invalid("the list of subagents has no JSON form", handoff.Suggest("show the subagents as JSON", handoff.ActionThreadHead, main))
 	case o.List && o.Head:
@@ -98,6 +109,9 @@ func (v *View) Write(ctx context.Context, w io.Writer, o Options) error {
 type page struct {
 	*View
 	Options
+	agents  []Agent // the subagents that are shown
+	omitted int     // number of subagents that are not
+
 	shown int          // number of messages written
 	buf   bytes.Buffer // the current message
 }
@@ -116,6 +130,7 @@ func (p *page) load(ctx context.Context) error {
 	if err := p.LoadAgents(ctx); err != nil {
 		return err
 	}
+	p.selectAgents()
 	if !p.Thread.Loaded() {
 		if err := p.Thread.Load(ctx); err != nil {
 			return err
@@ -124,14 +139,26 @@ func (p *page) load(ctx context.Context) error {
 	if !p.Usage {
 		return nil
 	}
-	for i := range p.Agents {
-		if t := p.Agents[i].Thread; t != nil && !t.Loaded() {
+	for i := range p.agents {
+		if t := p.agents[i].Thread; t != nil && !t.Loaded() {
 			if err := t.Load(ctx); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// selectAgents sets the subagents that are shown.
+func (p *page) selectAgents() {
+	p.agents = slices.Clone(p.Agents)
+	if p.Status != "" {
+		p.agents = slices.DeleteFunc(p.agents, func(a Agent) bool { return a.State.Status != p.Status })
+	}
+	if p.Limit > 0 {
+		p.agents = p.agents[:min(p.Limit, len(p.agents))]
+	}
+	p.omitted = len(p.Agents) - len(p.agents)
 }
 
 // maxBody is the size of the messages that are held in memory. A longer thread is

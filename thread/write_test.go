@@ -147,6 +147,8 @@ func TestModes(t *testing.T) {
 		{"one/" + id, thread.Options{}, []string{"mode: 'subagent_index'", "- agent_id: 'kid'", "# Thread", "## 5. User\n\nmain 5\n"}, "kid 1"},
 		{"one/" + id, thread.Options{Head: true, Now: time.Unix(4660, 0)}, []string{"status: 'completed'", "status_age: '1h1m'", "subagents:\n  - agent_id: 'kid'"}, "# Thread"},
 		{"one/" + id, thread.Options{List: true}, []string{"mode: 'subagent_list'", "## Agent Status Summary", "- Status: `running` (`parent_rollout`)", "## Lifecycle (Parent Thread)\n\n- `1970-01-01T00:00:00Z` `spawn_agent` `kid`"}, "main 1"},
+		{"one/" + id, thread.Options{List: true, Status: thread.Running, Limit: 1}, []string{"- agent_id: 'kid'", "### 1. "}, "_omitted"},
+		{"one/" + id, thread.Options{List: true, Status: thread.Errored}, []string{"subagents_omitted: 1\nsubagents:\n  []", "_Showing 0 of 1 subagents._"}, "- agent_id"},
 		{"one/" + id + "#M2-M3", thread.Options{}, []string{"## 2. Assistant\n\nmain 2", "## 3. User\n\nmain 3"}, "main 4"},
 		{"one/" + id + "/kid", thread.Options{}, []string{"mode: 'subagent_detail'", "## Agent Status Summary", "- Relation: `validated`", "## Lifecycle (Parent Thread)", "## Thread Excerpt (Child Thread)\n\n_Showing 3 of 7 messages._\n\n### 5. User\n\nkid 5"}, "kid 4"},
 		{"one/" + id + "/%2Froot%2Fkid", thread.Options{Full: true}, []string{"subagent_uri: 'agents://one/" + id + "/kid'", "### 1. User\n\nkid 1", "### 7. User"}, "_Showing"},
@@ -174,6 +176,9 @@ func TestIncompatibleOptions(t *testing.T) {
 		hint string
 	}{
 		{"one/" + id + "/kid", thread.Options{List: true}, handoff.Invalid, "list subagents agents://one/" + id},
+		{"one/" + id + "/kid", thread.Options{Limit: 1}, handoff.Invalid, "the URI of the thread"},
+		{"one/" + id, thread.Options{Limit: -1}, handoff.Invalid, "1 or more"},
+		{"one/" + id, thread.Options{Status: "busy"}, handoff.Invalid, "pendingInit, running"},
 		{"one/" + id, thread.Options{List: true, JSON: true}, handoff.Invalid, "show thread metadata agents://one/" + id},
 		{"one/" + id, thread.Options{List: true, Head: true}, handoff.Invalid, "subagents"},
 		{"one/" + id + "#M1", thread.Options{Head: true}, handoff.Invalid, "fragment"},

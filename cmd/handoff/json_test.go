@@ -376,6 +376,7 @@ func answerThreads(c *console, answer func(object, line string)) {
 	const session = "thread claude/2823d1df-720a-4c31-ac55-ae8ba7260001"
 	answer("thread-page", session+" --tools --usage")
 	answer("thread-page", session+" -I")
+	answer("thread-page", session+" -I --status shutdown")
 	answer("thread-page", session+"/a4f21c7")
 	answer("thread-page", "thread codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --tools --usage")
 }

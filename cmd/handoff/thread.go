@@ -26,11 +26,14 @@ bare ID are accepted too. Files of the agent tools are never changed.`,
 	f := c.Flags()
 	f.BoolVarP(&o.Head, "head", "I", false, "print metadata without messages")
 	f.BoolVar(&o.List, "list", false, "list its subagents and their status")
+	f.StringVar((*string)(&o.Status), "status", "", "show only subagents with this `status`, such as running")
+	f.IntVar(&o.Limit, "limit", 0, "show at most this `count` of subagents")
 	f.BoolVar(&o.Full, "full", false, "print the complete transcript of a subagent")
 	f.BoolVar(&o.Tools, "tools", false, "include tool calls and thinking")
 	f.BoolVar(&o.Usage, "usage", false, "print token usage, including subagents")
 	a.JSONFlag(c, "print JSON")
 	f.StringVarP(&file, "output", "o", "", "write to `file`, which is replaced; - is standard output")
+	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(thread.Statuses(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		u, err := thread.ParseURI(args[0])
 		if err != nil {

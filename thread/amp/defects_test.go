@@ -49,6 +49,19 @@ func TestDefects(t *testing.T) {
 	}
 }
 
+// TestBadNumbers checks that an impossible number is reported.
+func TestBadNumbers(t *testing.T) {
+	home := t.TempDir()
+	answer := agent(1, "complete", "end_turn", text("two"))
+	answer["usage"] = obj{"model": "m", "inputTokens": -1, "outputTokens": 2}
+	put(t, home, mainID, obj{"messages": []obj{user(0, text("one")), answer}})
+	th := threadtest.Load(t, provider(t, home), mainID)
+	threadtest.CheckUsage(t, th, thread.Tokens{Output: 2, Calls: 1}, thread.LowerBound, "1 records of usage have negative")
+	if len(th.Warnings) != 1 {
+		t.Errorf("got warnings %q, want one", th.Warnings)
+	}
+}
+
 // TestBadByte reads a thread with a byte that is not UTF-8.
 func TestBadByte(t *testing.T) {
 	home := t.TempDir()
