@@ -2,11 +2,13 @@ package workspace
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
 
@@ -15,15 +17,32 @@ const TextLimit = 64 << 10
 
 // SearchOptions are what to search for.
 type SearchOptions struct {
-	Text            string // words that must all be found; a trailing * matches any ending
-	IncludeInactive bool   // superseded and withdrawn artifacts too
-	Limit           int    // at most so many; 0 for all
+	Text            string   // words that must all be found; a trailing * matches any ending
+	In              []string // of SearchScopes; empty for all
+	IncludeInactive bool     // superseded and withdrawn artifacts and archived sessions too
+	Limit           int      // at most so many of each; 0 for all
 }
 
-// A SearchResult has the artifacts that were found, newest first.
+// The scopes of a search.
+const (
+	InArtifacts = "artifacts"
+	InSessions  = "sessions"
+)
+
+// SearchScopes returns what can be searched.
+func SearchScopes() []string { return []string{InArtifacts, InSessions} }
+
+// A SearchResult has the artifacts and sessions that were found, newest first.
 type SearchResult struct {
-	Matches []Match `json:"matches"`
-	More    bool    `json:"more"` // there are more than the limit
+	Matches  []Match        `json:"matches"`
+	Sessions []SessionMatch `json:"sessions"`
+	More     bool           `json:"more"` // there are more than the limit
+}
+
+// A SessionMatch is a session or run that was found, and where.
+type SessionMatch struct {
+	Session  SessionView `json:"session"`
+	Snippets []Snippet   `json:"snippets"`
 }
 
 // A Match is an artifact that was found, and where.
@@ -35,21 +54,24 @@ type Match struct {
 // A Snippet is the part of a field that words were found in. Joined, its pieces
 // are its text; every second piece was found.
 type Snippet struct {
-	Field  string   `json:"field"` // title, summary, name, tags or body
+	Field  string   `json:"field"` // title, summary, name, tags or body; of a session also agent, workflow, inputs or outputs
 	Text   string   `json:"text"`
 	Pieces []string `json:"pieces"`
 }
 
 // Search finds artifacts by words, in any case: in titles, summaries, names or
 // paths, tags, and the first TextLimit bytes of bodies that are text and have at
-// most handoff.KeepLimit bytes.
+// most handoff.KeepLimit bytes. It finds sessions by their names, agents,
+// workflows, user summaries, tags and inputs, and by the paths, titles and
+// summaries of what they published.
 //
 // A body is searched as published: from the kept copy, or from the file if its
 // digest is unchanged. It is read once, by the first search after its publish;
 // an artifact whose body can't be read then is found by its record only. Bodies
 // of withdrawn artifacts are not searched.
 //
-// Kinds: Invalid (no word, a negative limit), and those of reading the log.
+// Kinds: Invalid (no word, an unknown scope, a negative limit), and those of
+// reading the log.
 func (w *Workspace) Search(ctx context.Context, o SearchOptions) (SearchResult, error) {
 	if o.Limit < 0 {
 		return SearchResult{}, invalid("limit", strconv.Itoa(o.Limit), "is negative", "0 shows all")
@@ -58,28 +80,59 @@ func (w *Workspace) Search(ctx context.Context, o SearchOptions) (SearchResult, 
 	if q.Limit > 0 {
 		q.Limit++ // to know whether there are more
 	}
+	for _, scope := range o.In {
+		if !slices.Contains(SearchScopes(), scope) {
+			return SearchResult{}, invalid("search", scope, "unknown scope", "use "+strings.Join(SearchScopes(), " or "))
+		}
+	}
 	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log
 		return SearchResult{}, err
 	}
+	result := SearchResult{Matches: []Match{}, Sessions: []SessionMatch{}}
+	var err error
+	if len(o.In) == 0 || slices.Contains(o.In, InArtifacts) {
+		err = w.searchArtifacts(ctx, q, &result)
+	}
+	if err == nil && (len(o.In) == 0 || slices.Contains(o.In, InSessions)) {
+		err = w.searchSessions(ctx, q, &result)
+	}
+	return result, err
+}
+
+// atLimit returns a list without the one element that exceeds a limit.
+func atLimit[T any](list []T, limit int, more *bool) []T {
+	if limit > 0 && len(list) == limit {
+		*more = true
+		return list[:limit-1]
+	}
+	return list
+}
+
+func (w *Workspace) searchSessions(ctx context.Context, q sqlindex.Query, result *SearchResult) error {
+	found, err := w.index.SearchSessions(ctx, q)
+	for _, m := range atLimit(found, q.Limit, &result.More) {
+		result.Sessions = append(result.Sessions, SessionMatch{session.NewView(m.Session, session.ThisObserver(), w.now()), snippets(m.Snippets)})
+	}
+	return err
+}
+
+func (w *Workspace) searchArtifacts(ctx context.Context, q sqlindex.Query, result *SearchResult) error {
 	found, err := w.index.Search(ctx, q, func(a handoff.Artifact) (string, error) {
 		return content.Text(ctx, a, w.bodies, w.published, TextLimit), ctx.Err()
 	})
-	if err != nil {
-		return SearchResult{}, err
-	}
-	result := SearchResult{Matches: []Match{}}
-	if o.Limit > 0 && len(found) > o.Limit {
-		found, result.More = found[:o.Limit], true
-	}
-	for _, m := range found {
+	for _, m := range atLimit(found, q.Limit, &result.More) {
 		one := []handoff.Artifact{m.Artifact}
 		w.hub.Locate(ctx, one)
-		match := Match{one[0], []Snippet{}}
-		for _, s := range m.Snippets {
-			pieces := strings.Split(strings.ReplaceAll(s.Text, sqlindex.End, sqlindex.Begin), sqlindex.Begin)
-			match.Snippets = append(match.Snippets, Snippet{s.Field, strings.Join(pieces, ""), pieces})
-		}
-		result.Matches = append(result.Matches, match)
+		result.Matches = append(result.Matches, Match{one[0], snippets(m.Snippets)})
 	}
-	return result, nil
+	return err
+}
+
+func snippets(found []sqlindex.Snippet) []Snippet {
+	list := []Snippet{}
+	for _, s := range found {
+		pieces := strings.Split(strings.ReplaceAll(s.Text, sqlindex.End, sqlindex.Begin), sqlindex.Begin)
+		list = append(list, Snippet{s.Field, strings.Join(pieces, ""), pieces})
+	}
+	return list
 }

@@ -304,6 +304,7 @@ func answerSessions(c *console, answer func(object, line string)) {
 	c.ok("session", "open", "--agent", "alex", "--workflow", "w", "--title", "T", "--id", three)
 	answer("session", "show "+three)
 	answer("session-page", "session find --runs")
+	answer("search-result", "search alex --in sessions")
 	answer("published-artifact", "session add out.md --type document --key late --session "+one)
 	answer("artifact-page", "list --session "+one)
 	answer("session", "show "+one)

@@ -17,25 +17,38 @@ import (
 //
 // Kinds: Invalid (the query), Unavailable, and those of body.
 func (x *Index) Search(ctx context.Context, q sqlindex.Query, body func(handoff.Artifact) (string, error)) ([]sqlindex.Match, error) {
-	if err := q.Check(); err != nil {
-		return nil, err
-	}
-	return ask(ctx, x, func(at handoff.Index) ([]sqlindex.Match, error) {
-		if file, ok := at.(*sqlindex.Index); ok {
-			return x.searchFile(ctx, file, q, body)
+	return search(ctx, x, q, func(file *sqlindex.Index) ([]sqlindex.Match, error) {
+		if err := file.IndexText(ctx, body, func(done handoff.Seq) { x.reportProgress(ctx, done) }); err != nil {
+			return nil, err
 		}
-		return x.searchTemporary(ctx, q, body)
+		return file.Search(ctx, q)
 	})
 }
 
-func (x *Index) searchFile(ctx context.Context, file *sqlindex.Index, q sqlindex.Query, body func(handoff.Artifact) (string, error)) ([]sqlindex.Match, error) {
-	if err := file.IndexText(ctx, body, func(done handoff.Seq) { x.reportProgress(ctx, done) }); err != nil {
-		return nil, err
-	}
-	return file.Search(ctx, q)
+// SearchSessions searches the texts of sessions. Kinds: Invalid (the query),
+// Unavailable.
+func (x *Index) SearchSessions(ctx context.Context, q sqlindex.Query) ([]sqlindex.SessionMatch, error) {
+	return search(ctx, x, q, func(file *sqlindex.Index) ([]sqlindex.SessionMatch, error) {
+		if err := file.IndexSessions(ctx); err != nil {
+			return nil, err
+		}
+		return file.SearchSessions(ctx, q)
+	})
 }
 
-func (x *Index) searchTemporary(ctx context.Context, q sqlindex.Query, body func(handoff.Artifact) (string, error)) ([]sqlindex.Match, error) {
+func search[T any](ctx context.Context, x *Index, q sqlindex.Query, do func(*sqlindex.Index) ([]T, error)) ([]T, error) {
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	return ask(ctx, x, func(at handoff.Index) ([]T, error) {
+		if file, ok := at.(*sqlindex.Index); ok {
+			return do(file)
+		}
+		return searchTemporary(ctx, x, do)
+	})
+}
+
+func searchTemporary[T any](ctx context.Context, x *Index, do func(*sqlindex.Index) ([]T, error)) ([]T, error) {
 	unavailable := func(err error) error {
 		return &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("set TMPDIR to a writable directory")}
 	}
@@ -49,9 +62,9 @@ func (x *Index) searchTemporary(ctx context.Context, q sqlindex.Query, body func
 		defer file.Close()
 		err = handoff.CatchUp(ctx, x.log, file)
 	}
-	var found []sqlindex.Match
+	var found []T
 	if err == nil {
-		found, err = x.searchFile(ctx, file, q, body)
+		found, err = do(file)
 	}
 	var fault *sqlindex.Error
 	if errors.As(err, &fault) {

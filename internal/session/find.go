@@ -37,6 +37,11 @@ type View struct {
 	Outputs          []Output `json:"outputs,omitzero"` // if the query asked for them
 }
 
+// NewView returns the view of a session at the time now, as the observer sees it.
+func NewView(s handoff.Session, o Observer, now time.Time) View {
+	return newView(s, o, now, time.Time{})
+}
+
 func newView(s handoff.Session, o Observer, now, lastActivity time.Time) View {
 	v := View{Session: s}
 	if v.Status, v.Reason = StatusAt(s, o, now, lastActivity); v.Status != handoff.Running {

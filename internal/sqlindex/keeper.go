@@ -17,7 +17,7 @@ import (
 type keeper struct {
 	*store
 	changed   list[string] // IDs of artifacts
-	touched   list[string] // IDs of sessions whose manifests are out of date
+	touched   list[string] // IDs of sessions and runs whose manifests or texts are out of date
 	sessioned list[string]
 	worked    list[workKey]
 	pointed   list[pointerKey]
@@ -87,6 +87,7 @@ func (k *keeper) PutArtifact(a *fold.ArtifactState) error {
 	k.artifacts[a.ID] = a
 	k.changed.add(a.ID)
 	k.touched.add(a.Record.Producer.Session)
+	k.touched.add(a.Record.Producer.RunID)
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 10
+const version = 11
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
@@ -56,6 +56,10 @@ var schema = []string{
 	`CREATE TABLE session_tags (tag TEXT, id TEXT, PRIMARY KEY (tag, id)) WITHOUT ROWID`,
 	`CREATE INDEX session_tags_by_id ON session_tags (id)`,
 	`CREATE TABLE session_links (target TEXT, id TEXT, PRIMARY KEY (target, id)) WITHOUT ROWID`,
+
+	// The texts of sessions, and the sessions whose texts are out of date.
+	`CREATE VIRTUAL TABLE session_texts USING fts5 (id UNINDEXED, name, workflow, agent, summary, tags, inputs, outputs, tokenize = "unicode61 remove_diacritics 2")`,
+	`CREATE TABLE undescribed (id TEXT PRIMARY KEY) WITHOUT ROWID`,
 
 	// Sessions whose manifest must be rendered: up to which record, since when.
 	`CREATE TABLE unrendered (id TEXT PRIMARY KEY, seq INTEGER, at REAL) WITHOUT ROWID`,

@@ -12,13 +12,13 @@ import (
 	"github.com/agent-handoff/handoff/internal/fold"
 )
 
-// A Query selects artifacts by words of their texts.
+// A Query selects artifacts or sessions by words of their texts.
 type Query struct {
 	// Text is a list of words, each of which must be found, in any field and
 	// any case. A word that ends in * is a prefix. There are no other operators.
 	Text string
 
-	IncludeInactive bool // also superseded and withdrawn artifacts
+	IncludeInactive bool // also superseded and withdrawn artifacts, and archived sessions
 	Limit           int  // 0 for all
 }
 
@@ -39,7 +39,7 @@ type Match struct {
 // A Snippet is the part of a field that contains words of the query. Each word
 // is enclosed in Begin and End.
 type Snippet struct {
-	Field string // title, summary, name (or path), tags or body
+	Field string // title, summary, name (or path), tags or body; of sessions, one of their own
 	Text  string
 }
 
@@ -100,11 +100,7 @@ func (s *store) search(q Query, list *[]Match) ([]*fold.ArtifactState, error) {
 	err := s.load(query, func(r *row) error {
 		ids = append(ids, r.text())
 		var m Match
-		for _, field := range fields {
-			if text := r.text(); strings.Contains(text, Begin) {
-				m.Snippets = append(m.Snippets, Snippet{field, text})
-			}
-		}
+		m.Snippets = snippets(r, fields)
 		*list = append(*list, m)
 		return nil
 	}, expression(q.Text), limit)

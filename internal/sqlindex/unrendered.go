@@ -41,13 +41,16 @@ func (x *Index) Rendered(ctx context.Context, id string, upTo handoff.Seq) error
 	})
 }
 
-// toRender marks the manifests of the sessions that records up to last changed
-// as out of date. A run has no manifest, and neither has a session that was only
+// toRender marks the manifests and the texts of the sessions that records up to
+// last changed as out of date. A run has no manifest, and neither has a session that was only
 // named.
 func (k *keeper) toRender(last handoff.Seq) error {
 	for _, id := range k.touched.take() {
 		err := k.exec(`INSERT INTO unrendered (id, seq, at) SELECT id, ?, unixepoch('subsec') FROM sessions WHERE id = ? AND opened > 0 AND parent = ''
 			ON CONFLICT (id) DO UPDATE SET seq = excluded.seq`, int64(last), id)
+		if err == nil {
+			err = k.toDescribe(id)
+		}
 		if err != nil {
 			return err
 		}
