@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -170,11 +171,28 @@ type ArtifactQuery struct {
 	Cursor string // of the previous page
 }
 
+// Check returns an error of kind Invalid if no artifact can match the query: its
+// status is unknown, or Draft would not allow one of its values.
+func (q ArtifactQuery) Check() error {
+	switch q.Status {
+	case "", Active, Superseded, Withdrawn:
+	default:
+		return &Error{Op: "status", Name: string(q.Status), Kind: Invalid, Err: errors.New("unknown status"),
+			Hint: Advice("the statuses are active, superseded and withdrawn")}
+	}
+	if q.Channel != "" {
+		if err := CheckChannel(q.Channel); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(checkText("kind", q.Kind, maxWord), checkText("tag", q.Tag, maxWord), checkText("key", q.Key, maxWord))
+}
+
 // An ArtifactPage is one page of a list, newest first.
 type ArtifactPage struct {
 	Artifacts   []Artifact `json:"artifacts"`
 	Cursor      string     `json:"cursor,omitempty"`  // of the next page, "" at the end
-	HiddenCount int        `json:"hidden"`            // artifacts that match the query except for their status
+	HiddenCount int        `json:"hidden"`            // inactive artifacts that match a query without a status
 	Damaged     []Seq      `json:"damaged,omitempty"` // sequence numbers of records that can't be decoded
 }
 

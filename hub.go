@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -76,7 +79,7 @@ func (h *Hub) Artifact(ctx context.Context, id string) (Artifact, error) {
 // Artifacts implements Reader. It sets Target as far as that is possible without
 // reading files.
 func (h *Hub) Artifacts(ctx context.Context, q ArtifactQuery) (ArtifactPage, error) {
-	if err := h.catchUp(ctx); err != nil {
+	if err := h.CheckQuery(ctx, q); err != nil {
 		return ArtifactPage{}, err
 	}
 	page, err := h.index.Artifacts(ctx, q)
@@ -85,6 +88,37 @@ func (h *Hub) Artifacts(ctx context.Context, q ArtifactQuery) (ArtifactPage, err
 	}
 	h.Locate(ctx, page.Artifacts)
 	return page, err
+}
+
+// CheckQuery returns an error of kind Invalid if ArtifactQuery.Check does, or if a
+// name in q.Producer is neither a field nor an ID of any producer.
+func (h *Hub) CheckQuery(ctx context.Context, q ArtifactQuery) error {
+	if err := q.Check(); err != nil {
+		return err
+	}
+	if err := h.catchUp(ctx); err != nil {
+		return err
+	}
+	fields := SlotNames()
+	for _, name := range slices.Sorted(maps.Keys(q.Producer)) {
+		index, ok := h.index.(IDLister)
+		if !ok || slices.Contains(fields, SlotName(name)) {
+			continue
+		}
+		ids, err := index.IDNames(ctx)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(ids, name) {
+			continue
+		}
+		hint := "the fields are " + strings.Join(fields, ", ")
+		if len(ids) > 0 {
+			hint += "; the IDs in use are " + strings.Join(ids[:min(len(ids), 20)], ", ")
+		}
+		return &Error{Op: "producer", Name: name, Kind: Invalid, Err: errors.New("unknown field, and no artifact has an ID of this name"), Hint: Advice(hint)}
+	}
+	return nil
 }
 
 // Session implements Reader.

@@ -63,6 +63,12 @@ func CatchUp(ctx context.Context, log Log, index Index) error {
 	return index.Apply(ctx, batch...)
 }
 
+// An IDLister is an Index that lists the names that are in Producer.IDs of any
+// artifact, so that a query by another name is refused.
+type IDLister interface {
+	IDNames(ctx context.Context) ([]string, error)
+}
+
 // A TargetCache is an Index that stores the target state that reading an
 // artifact's file gave, so that a list can show it without reading the file. The
 // states are derived: an index may forget them at any time.

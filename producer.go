@@ -1,6 +1,9 @@
 package handoff
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // A Producer identifies who made a record. Its IDs are the harness's own, stored
 // verbatim and compared only for equality. It is attribution, not
@@ -100,14 +103,29 @@ func Identify(sources ...Producer) Producer {
 }
 
 // Slot returns a field of the producer by its name in filters or in JSON, or an
-// entry of IDs.
+// entry of IDs. The model is provider/id, or its ID alone.
 func (p Producer) Slot(name string) string {
 	for _, s := range p.slots() {
 		if s.name == name || s.json == name {
 			return *s.value
 		}
 	}
+	if name == modelSlot && p.Model.ID != "" {
+		return strings.TrimPrefix(p.Model.Provider+"/"+p.Model.ID, "/")
+	}
 	return p.IDs[name]
+}
+
+// modelSlot is the name of the model in filters and in JSON.
+const modelSlot = "model"
+
+// SlotNames returns the names in filters of the fields of a producer.
+func SlotNames() []string {
+	var names []string
+	for _, s := range new(Producer).slots() {
+		names = append(names, s.name)
+	}
+	return append(names, modelSlot)
 }
 
 // SlotName returns the name in filters of a field with the given name in JSON. It

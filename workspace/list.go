@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/names"
 )
 
 // A Filter selects artifacts in the words of a caller. Its fields are combined
@@ -17,8 +18,8 @@ import (
 type Filter struct {
 	Channel, Kind, Tag, Name string
 
-	// Producer selects by fields of the producer: session, run, task, operation,
-	// work, parent-work, agent, thread, or any ID of the harness.
+	// Producer selects by fields of the producer, by their names in JSON or as in
+	// handoff.SlotNames, or by any ID of the harness that an artifact has.
 	Producer map[string]string
 
 	Status          string // active, superseded or withdrawn; "" for active
@@ -42,13 +43,13 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 		}
 		q.Producer[field] = value
 	}
-	switch f.Status {
-	case "", string(handoff.Active), string(handoff.Superseded), string(handoff.Withdrawn):
-		q.Status = handoff.Status(f.Status)
-	case "deleted": // the word of an earlier draft of the protocol
+	if q.Status = handoff.Status(f.Status); f.Status == "deleted" { // the word of an earlier draft of the protocol
 		q.Status = handoff.Withdrawn
-	default:
-		return q, invalid("status", f.Status, "unknown status", "the statuses are active, superseded and withdrawn")
+	}
+	if f.Name != "" {
+		if _, err := names.Clean(f.Name); err != nil {
+			return q, err
+		}
 	}
 	if q.Status != "" && q.IncludeInactive {
 		return q, invalid("status", f.Status, "a status and IncludeInactive are mutually exclusive", "leave one of them out")
@@ -56,8 +57,10 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 	if q.Since, err = ParseTime("since", f.Since, w.now()); err != nil {
 		return q, err
 	}
-	q.Until, err = ParseTime("until", f.Until, w.now())
-	return q, err
+	if q.Until, err = ParseTime("until", f.Until, w.now()); err != nil {
+		return q, err
+	}
+	return q, w.hub.CheckQuery(ctx, q)
 }
 
 // sessionOrSame returns the ID of the session that a ref names in a field of a

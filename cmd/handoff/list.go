@@ -33,7 +33,7 @@ func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 	} {
 		f.fields[field.name] = flags.String(field.name, "", "filter by "+field.what+" `"+field.value+"`")
 	}
-	flags.StringArrayVar(&f.producer, "producer", nil, "filter by any other ID, as `field=value`; may be repeated")
+	flags.StringArrayVar(&f.producer, "producer", nil, "filter by any other field or ID, as `field=value`; may be repeated")
 	flags.StringVar(&f.filter.Status, "status", "", "filter by `status`: active, superseded or withdrawn")
 	flags.BoolVar(&f.filter.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")
 	flags.StringVar(&f.filter.Since, "since", "", "published at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")

@@ -3,6 +3,7 @@ package fold
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -137,6 +138,19 @@ func (m *Memory) Targets(_ context.Context, fingerprints map[string]string) (map
 	return known, nil
 }
 
+// IDNames implements handoff.IDLister.
+func (m *Memory) IDNames(context.Context) ([]string, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	names := map[string]bool{}
+	for _, a := range m.tables.order {
+		for name := range a.Record.Producer.IDs {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names)), nil
+}
+
 // PutTarget implements TargetCache.
 func (m *Memory) PutTarget(_ context.Context, id, fingerprint string, t handoff.Target) error {
 	m.mu.Lock()
@@ -183,7 +197,9 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 			continue
 		}
 		if !shows(q, a.Status()) {
-			page.HiddenCount++
+			if q.Status == "" {
+				page.HiddenCount++
+			}
 			continue
 		}
 		if before != 0 && a.Record.Seq >= before || page.Cursor != "" {

@@ -106,6 +106,16 @@ func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (ma
 	})
 }
 
+// IDNames implements handoff.IDLister.
+func (x *Index) IDNames(ctx context.Context) ([]string, error) {
+	return ask(ctx, x, func(at handoff.Index) ([]string, error) {
+		if lister, ok := at.(handoff.IDLister); ok {
+			return lister.IDNames(ctx)
+		}
+		return nil, nil
+	})
+}
+
 // Targets implements handoff.TargetCache. A fault of the cache is no reason to
 // abandon a location.
 func (x *Index) Targets(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {

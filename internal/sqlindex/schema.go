@@ -87,7 +87,7 @@ const (
 var (
 	columns     = append([]string{"channel", "kind", "name", "namespace", "key", "path"}, columnSlots...)
 	columnSlots = []string{"harness", "agent", "session", "run", "operation", "task", "work", "parent_work", "thread"}
-	labelSlots  = []string{"parent-session", "tool-call"}
+	labelSlots  = []string{"parent-session", "tool-call", "model"}
 )
 
 // slotName returns the name of the slot in a column.
