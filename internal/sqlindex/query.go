@@ -267,24 +267,6 @@ func (w clause) slot(slot, value string) clause {
 	return w.label(slotSpace(slot), value)
 }
 
-// IDNames implements handoff.IDLister. It takes one step in the table for each
-// name.
-func (x *Index) IDNames(ctx context.Context) (names []string, err error) {
-	const next = `SELECT coalesce(min(space), '') FROM labels WHERE space > ? AND space < ?`
-	err = x.read(ctx, func(c *conn) error {
-		for space := slotSpace(""); ; {
-			_, err := c.one(ctx, next, []any{space, slotSpace(last)}, func(r *row) { space = r.text() })
-			if err != nil || space == "" {
-				return err
-			}
-			if name := strings.TrimPrefix(space, slotSpace("")); !slices.Contains(labelSlots, name) {
-				names = append(names, name)
-			}
-		}
-	})
-	return names, err
-}
-
 // hidden counts the artifacts that q leaves out because of their status.
 func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
 	if q.Status != "" || q.IncludeInactive {
