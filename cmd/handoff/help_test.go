@@ -180,3 +180,66 @@ func TestHintsName(t *testing.T) {
 		t.Errorf("found %d actions in hint.go, which can't be all", actions)
 	}
 }
+
+var exampleLine = regexp.MustCompile(`handoff ((?:'[^']*'|"[^"]*"|[^'"|;)\n&>])*)`)
+
+// TestExamples parses every command line in the examples of every help: the
+// command, its flags and the number of its arguments.
+func TestExamples(t *testing.T) {
+	lines := 0
+	check := func(name, example string) {
+		inner := strings.NewReplacer("\\\n", " ", `"$(`, "X ; ", "$(", "X ; ") // a command as an argument is a line of its own
+		for _, m := range exampleLine.FindAllStringSubmatch(inner.Replace(example), -1) {
+			if strings.Contains(example, "='"+m[0]+"'") {
+				continue // an alias, whose arguments follow when it is used
+			}
+			lines++
+			args := shellWords(m[1])
+			root := &cobra.Command{Use: "handoff"}
+			root.PersistentFlags().String("workspace", "", "")
+			for _, c := range commands {
+				root.AddCommand(c.New(&cli.App{}))
+			}
+			command, rest, err := root.Find(args)
+			if err == nil {
+				err = command.ParseFlags(rest)
+			}
+			if err == nil {
+				err = command.ValidateArgs(command.Flags().Args())
+			}
+			if err == nil {
+				err = command.ValidateRequiredFlags()
+			}
+			if err != nil {
+				t.Errorf("%s: the example %q is refused: %v", name, m[0], err)
+			}
+		}
+	}
+	eachCommand(func(path []string, command *cobra.Command) { check(strings.Join(path, " "), command.Example) })
+	if lines < 40 {
+		t.Errorf("found %d command lines in examples, which can't be all", lines)
+	}
+}
+
+// shellWords splits a command line as a shell does, without its expansions.
+func shellWords(line string) (words []string) {
+	word, quote, open := "", rune(0), false
+	for _, r := range strings.TrimSpace(line) + " " {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word += string(r)
+		case r == '\'' || r == '"':
+			quote, open = r, true
+		case r == ' ':
+			if open || word != "" {
+				words = append(words, word)
+			}
+			word, open = "", false
+		default:
+			word += string(r)
+		}
+	}
+	return words
+}

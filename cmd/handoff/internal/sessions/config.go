@@ -3,6 +3,7 @@ package sessions
 import (
 	"cmp"
 	"fmt"
+	"os/user"
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -71,5 +72,14 @@ session, its ID is shown as SESSION_ID.`,
 	return c
 }
 
-// defaultUser is the user that the system names.
-func defaultUser(a *cli.App) string { return cmp.Or(a.Getenv("USER"), a.Getenv("USERNAME"), "user") }
+// defaultUser is the user that the environment or the system names.
+func defaultUser(a *cli.App) string {
+	name := cmp.Or(a.Getenv("USER"), a.Getenv("USERNAME"))
+	if name != "" {
+		return name
+	}
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "user"
+}
