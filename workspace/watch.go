@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/nearest"
 )
 
 // WatchOptions select what Watch and Wait yield. An artifact matches as it was
@@ -20,6 +23,10 @@ type WatchOptions struct {
 	// beginning of the log), or the artifact that a ref names. "" is now; for
 	// Wait, an artifact that exists counts too.
 	After string
+
+	// Warn is called, before Watch and Wait start to wait, if the filter names a
+	// channel that was never used. It may be misspelt. nil for no warning.
+	Warn func(warning string)
 }
 
 // How long Watch and Wait leave it to the writer of a record to index it. Watch
@@ -105,7 +112,29 @@ func (w *Workspace) watchQuery(ctx context.Context, o WatchOptions) (handoff.Art
 		return q, 0, err
 	}
 	after, err := w.position(ctx, o.After)
+	if err == nil && o.Warn != nil && q.Channel != "" {
+		err = w.warnUnused(ctx, q.Channel, o.Warn)
+	}
 	return q, after, err
+}
+
+// warnUnused calls warn if no artifact was published in a channel and it has no
+// purpose either.
+func (w *Workspace) warnUnused(ctx context.Context, channel string, warn func(string)) error {
+	list, err := w.Channels(ctx, Filter{IncludeInactive: true})
+	var names []string
+	for _, c := range list.Channels {
+		names = append(names, c.Name)
+	}
+	if err != nil || slices.Contains(names, channel) {
+		return err
+	}
+	text := fmt.Sprintf("channel %q has never been used", channel)
+	if near := nearest.Of(channel, names, 1); len(near) > 0 {
+		text += fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	warn(text)
+	return nil
 }
 
 // position returns the sequence number that WatchOptions.After names.

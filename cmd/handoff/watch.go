@@ -38,6 +38,7 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command, do func(context.Context, 
 		if f.timeout < 0 {
 			return cli.Invalid("--timeout", f.timeout.String(), "is negative", "--timeout 0 waits without a limit")
 		}
+		f.options.Warn = func(text string) { a.Warn("%s", text) }
 		ctx := c.Context()
 		if f.timeout > 0 {
 			var cancel context.CancelFunc
