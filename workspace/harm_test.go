@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -150,15 +151,23 @@ func killedWriter(t *testing.T, runtime, _ string) {
 // the index's write lock, in the midst of a change.
 func lockedByTheDead(t *testing.T, runtime, _ string) {
 	t.Helper()
+	cmd := lockIndex(t, runtime)
+	must(t, cmd.Process.Kill())
+	cmd.Wait()
+}
+
+// lockIndex starts a process that holds the index's write lock.
+func lockIndex(t *testing.T, runtime string) *exec.Cmd {
+	t.Helper()
 	cmd := again(filepath.Dir(runtime), "LOCAL_TEST_LOCK=1")
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Fatalf("the lock was not taken: %v", err)
 	}
-	must(t, cmd.Process.Kill())
-	cmd.Wait()
+	return cmd
 }
 
 // holdIndex takes the write lock of the index, changes much, says so, and waits

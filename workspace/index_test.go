@@ -3,6 +3,7 @@ package workspace
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -286,6 +287,59 @@ func TestIndexDamagedWhileOpen(t *testing.T) {
 	page, err := w.hub.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 	if err != nil || len(page.Artifacts) != 32 {
 		t.Errorf("%d artifacts, %v, want 32", len(page.Artifacts), err)
+	}
+}
+
+// TestIndexLocked has another process hold a lock of the index: exclusively, or
+// stopped in the midst of a write. A command warns, answers from another index
+// and can be interrupted.
+func TestIndexLocked(t *testing.T) {
+	t.Parallel()
+	for name, hold := range map[string]func(t *testing.T, runtime string){
+		"lock file": func(t *testing.T, runtime string) {
+			f, err := os.OpenFile(filepath.Join(runtime, localstate.LockName), os.O_RDWR|os.O_CREATE, 0o600)
+			must(t, err)
+			t.Cleanup(func() { f.Close() })
+			must(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+		},
+		"stopped in a write": func(t *testing.T, runtime string) {
+			must(t, lockIndex(t, runtime).Process.Signal(syscall.SIGSTOP))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, cache := testWorkspace(t), t.TempDir()
+			publishSome(t, dir, 30)
+			hold(t, filepath.Join(dir, ".handoff"))
+			var warnings []string
+			o := optionsFor(dir, "XDG_CACHE_HOME", cache)
+			o.Warn = func(text string) { warnings = append(warnings, text) }
+			w, err := Open(dir, o)
+			must(t, err)
+			defer w.Close()
+			p, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"})
+			if err != nil || len(p.Warnings) > 0 {
+				t.Errorf("Publish = %v, warnings %q", err, p.Warnings)
+			}
+			page, err := w.List(t.Context(), ListOptions{Filter: Filter{IncludeInactive: true}})
+			if err != nil || len(page.Artifacts) != 31 {
+				t.Errorf("%d artifacts, %v, want 31", len(page.Artifacts), err)
+			}
+			if len(warnings) != 1 || !strings.Contains(warnings[0], "locked by another process") {
+				t.Errorf("warnings = %q, want one about the lock", warnings)
+			}
+			if found, err := filepath.Glob(filepath.Join(cache, "handoff", "*", localstate.FileName)); err != nil || len(found) != 1 {
+				t.Errorf("the cache has the indexes %q, want one", found)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(50*time.Millisecond, cancel)
+			again, err := Open(dir, optionsFor(dir))
+			must(t, err)
+			defer again.Close()
+			if _, err := again.List(ctx, ListOptions{}); !errors.Is(err, context.Canceled) {
+				t.Errorf("List that is interrupted = %v, want context.Canceled", err)
+			}
+		})
 	}
 }
 

@@ -117,6 +117,10 @@ type Options struct {
 	// Progress is called while the index catches up with the log, with the
 	// number of records that are indexed and the number there are.
 	Progress func(done, total handoff.Seq)
+
+	// Warn is called with what delays an operation, such as an index that another
+	// process has locked. nil for no warnings.
+	Warn func(warning string)
 }
 
 // Open opens the workspace that a directory belongs to: the nearest directory
@@ -163,7 +167,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	}
 	c := &core{dirs: found, settings: settings, rawLog: log, rawBodies: bodies, runtimeDir: localstate.NewDir(found.Runtime, log),
 		files: files, home: home, now: o.Now, rand: o.Rand}
-	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress)
+	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress, o.Warn)
 	c.log, c.bodies = localstate.GuardLog(log, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir)
 	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})
 	c.published = &content.Files{

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
@@ -46,8 +47,8 @@ func (x *Index) checkOne(ctx context.Context, file, id string, repair bool) (han
 	note := func(format string, args ...any) (handoff.Finding, error) {
 		return handoff.Finding{Note: true, Text: fmt.Sprintf(format, args...)}, ctx.Err()
 	}
-	lock, err := lockIndex(filepath.Dir(file))
-	if errors.Is(err, errReplaced) {
+	lock, err := lockIndex(ctx, filepath.Dir(file))
+	if errors.Is(err, errReplaced) || errors.Is(err, durable.ErrLocked) {
 		return note("can't be used now: %v", err)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package localstate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,7 +9,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"time"
 
+	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 )
 
@@ -41,6 +44,10 @@ func directories(dir string, getenv func(string) string) func(id string) []strin
 // file the index is.
 const LockName = "index.lock"
 
+// lockWait is how long a command waits for the lock of an index, which handoff
+// itself holds exclusively for an instant only.
+const lockWait = time.Second
+
 // lockIndex prevents that the index in a directory is quarantined. Closing the
 // lock file unlocks it.
 //
@@ -49,8 +56,8 @@ const LockName = "index.lock"
 // log of the other file: lists would lack artifacts. A file that has a write-ahead
 // log is then quarantined; as long as another process has the index open, the
 // error is errReplaced.
-func lockIndex(dir string) (*os.File, error) {
-	f, err := lockFile(dir, syscall.LOCK_SH)
+func lockIndex(ctx context.Context, dir string) (*os.File, error) {
+	f, err := lockFile(ctx, dir, syscall.LOCK_SH, lockWait)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +65,7 @@ func lockIndex(dir string) (*os.File, error) {
 		return f, nil
 	}
 	f.Close()
-	if f, err = lockFile(dir, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if f, err = lockFile(ctx, dir, syscall.LOCK_EX, 0); err != nil {
 		return nil, errReplaced
 	}
 	if !sameIndex(f, dir) {
@@ -72,7 +79,7 @@ func lockIndex(dir string) (*os.File, error) {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
-	if err := flock(f, syscall.LOCK_SH); err != nil {
+	if err := durable.Lock(ctx, f, syscall.LOCK_SH, lockWait); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -118,7 +125,7 @@ func identify(lock *os.File, dir string) error {
 	return err
 }
 
-func lockFile(dir string, how int) (*os.File, error) {
+func lockFile(ctx context.Context, dir string, how int, wait time.Duration) (*os.File, error) {
 	const flags = os.O_RDWR | os.O_CREATE | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 	f, err := os.OpenFile(filepath.Join(dir, LockName), flags, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -130,7 +137,7 @@ func lockFile(dir string, how int) (*os.File, error) {
 		return nil, err
 	}
 	if err = plainfile.CheckOnlyName(f.Name()); err == nil { // it is written to
-		err = flock(f, how)
+		err = durable.Lock(ctx, f, how, wait)
 	}
 	if err != nil {
 		f.Close()
@@ -139,17 +146,10 @@ func lockFile(dir string, how int) (*os.File, error) {
 	return f, nil
 }
 
-func flock(f *os.File, how int) (err error) {
-	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
-		err = syscall.Flock(int(f.Fd()), how)
-	}
-	return err
-}
-
 // quarantine renames a damaged index and its auxiliary files, unless another
 // process has it open. It replaces an earlier quarantined index.
 func quarantine(file string) error {
-	lock, err := lockFile(filepath.Dir(file), syscall.LOCK_EX|syscall.LOCK_NB)
+	lock, err := lockFile(context.Background(), filepath.Dir(file), syscall.LOCK_EX, 0)
 	if err != nil {
 		return err
 	}

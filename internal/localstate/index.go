@@ -9,10 +9,12 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
@@ -27,12 +29,14 @@ type Index struct {
 	runtime  string
 	dirs     func(id string) []string // the possible directories of a log's index, best first
 	progress func(done, total handoff.Seq)
+	warn     func(string)
 
 	mu       sync.Mutex
 	current  handoff.Index
 	file     string       // of current
 	release  func() error // closes current
 	failures int          // how often a location was abandoned
+	locked   []string     // directories whose index is locked by another process
 	lost     handoff.Seq  // a position that an index knows and the log no longer has
 	total    handoff.Seq  // the newest record when the catch-up started
 }
@@ -43,9 +47,10 @@ var (
 )
 
 // NewIndex returns the index of a log. It opens nothing. The possible locations are
-// the runtime directory and the cache that getenv names; progress may be nil.
-func NewIndex(log handoff.Log, runtime string, getenv func(string) string, progress func(done, total handoff.Seq)) *Index {
-	return &Index{log: log, runtime: runtime, dirs: directories(runtime, getenv), progress: progress}
+// the runtime directory and the cache that getenv names. progress and warn may be
+// nil.
+func NewIndex(log handoff.Log, runtime string, getenv func(string) string, progress func(done, total handoff.Seq), warn func(string)) *Index {
+	return &Index{log: log, runtime: runtime, dirs: directories(runtime, getenv), progress: progress, warn: warn}
 }
 
 // maxFailures is the number of abandoned locations after which an index stays
@@ -205,8 +210,15 @@ func (x *Index) open(ctx context.Context) (handoff.Index, error) {
 	}
 	if hasID && x.failures < maxFailures {
 		for _, dir := range x.dirs(id) {
-			if x.openIn(ctx, dir, id) == nil {
+			if slices.Contains(x.locked, dir) {
+				continue
+			}
+			err := x.openIn(ctx, dir, id)
+			if err == nil {
 				return x.current, nil
+			}
+			if isLocked(err) {
+				x.skip(dir)
 			}
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -231,15 +243,31 @@ func (x *Index) abandon(at handoff.Index, fault *sqlindex.Error) {
 	switch {
 	case fault.Damaged:
 		quarantine(x.file)
+	case fault.Locked:
+		x.skip(filepath.Dir(x.file))
 	case !fault.Moved:
-		x.failures = maxFailures // it is locked or out of space, which will not pass soon
+		x.failures = maxFailures // it is out of space, which will not pass soon
+	}
+}
+
+func isLocked(err error) bool {
+	var fault *sqlindex.Error
+	return errors.Is(err, durable.ErrLocked) || errors.As(err, &fault) && fault.Locked
+}
+
+// skip leaves the index in a directory to the process that has locked it. To
+// fill another one may take a while.
+func (x *Index) skip(dir string) {
+	x.locked = append(x.locked, dir)
+	if x.warn != nil {
+		x.warn("the index in " + dir + " is locked by another process, which may be stopped; another index is used")
 	}
 }
 
 // openIn opens the index of the log with the given ID in a directory.
 func (x *Index) openIn(ctx context.Context, dir, id string) error {
 	file := filepath.Join(dir, FileName)
-	lock, err := lockIndex(dir)
+	lock, err := lockIndex(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -250,7 +278,7 @@ func (x *Index) openIn(ctx context.Context, dir, id string) error {
 		if err := quarantine(file); err != nil {
 			return err
 		}
-		if lock, err = lockIndex(dir); err != nil {
+		if lock, err = lockIndex(ctx, dir); err != nil {
 			return err
 		}
 		at, err = sqlindex.Open(ctx, file, id)

@@ -52,6 +52,7 @@ var _ handoff.Index = (*Index)(nil)
 type Error struct {
 	Damaged bool // the file or its contents are damaged
 	Moved   bool // the database belongs to another log now
+	Locked  bool // another process has the write lock and does not use it
 	Err     error
 }
 
@@ -66,9 +67,9 @@ func damaged(format string, args ...any) error {
 }
 
 // How long a writer waits for the write lock. After each wait it checks whether
-// another process has done its work.
+// another process has done its work, or at least some.
 const (
-	waits   = 12
+	waits   = 5
 	waitFor = 250 * time.Millisecond
 )
 
@@ -202,17 +203,24 @@ func (x *Index) read(ctx context.Context, do func(*conn) error) error {
 
 // write runs do under the write lock, all or none of it. While another process
 // has the lock, write ends as soon as the index has reached a position that is
-// enough.
+// enough, or when it makes no progress.
 func (x *Index) write(ctx context.Context, enough func(Position) bool, do func(*conn) error) error {
 	x.writing.Lock()
 	defer x.writing.Unlock()
+	var seen Position
 	for i := 1; ; i++ {
 		err := x.transact(ctx, "BEGIN IMMEDIATE", do)
-		if !busy(err) || i == waits {
+		if !busy(err) {
 			return err
 		}
-		if p, err := x.Position(ctx); err == nil && enough(p) {
+		p, readErr := x.Position(ctx)
+		switch {
+		case readErr == nil && enough(p):
 			return nil
+		case readErr == nil && p != seen:
+			seen, i = p, 0
+		case i == waits:
+			return err
 		}
 		if err := pause(ctx); err != nil {
 			return err
@@ -267,7 +275,7 @@ func wrapError(ctx context.Context, err error) error {
 	case errors.As(err, &known), errors.As(err, &ours):
 		return err
 	}
-	return &Error{Damaged: isDamage(code(err)), Err: err}
+	return &Error{Damaged: isDamage(code(err)), Locked: busy(err), Err: err}
 }
 
 // code returns the primary result code of a SQLite error, 0 for others.

@@ -21,7 +21,7 @@ func (a *App) Open() (*workspace.Workspace, error) {
 			return a.Getenv(name)
 		}
 	}
-	return workspace.Open(a.Dir, workspace.Options{Getenv: getenv, Now: a.Now, Rand: a.Rand, Progress: a.progress(), Backends: a.Backends})
+	return workspace.Open(a.Dir, workspace.Options{Getenv: getenv, Now: a.Now, Rand: a.Rand, Progress: a.progress(), Warn: func(text string) { a.Warn("%s", text) }, Backends: a.Backends})
 }
 
 // Reading runs do with an open workspace.
