@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"strconv"
 	"time"
@@ -40,18 +41,18 @@ func (p Pipelines) Lessons() (LessonList, error) { return p.lessons(lessons.Read
 // date is today by default.
 //
 // Kinds: Invalid (no pattern, a date or an issue ID), Corrupt, Unavailable.
-func (p Pipelines) AddLesson(l Lesson) (LessonList, error) {
+func (p Pipelines) AddLesson(ctx context.Context, l Lesson) (LessonList, error) {
 	l.Date = cmp.Or(l.Date, p.w.now().Format(time.DateOnly))
-	return p.changeLessons(func(list []Lesson) ([]Lesson, error) { return lessons.Add(list, l) })
+	return p.changeLessons(ctx, func(list []Lesson) ([]Lesson, error) { return lessons.Add(list, l) })
 }
 
 // PruneLessons keeps the newest lessons. Kinds: Invalid (keep is less than 1),
 // Corrupt, Unavailable.
-func (p Pipelines) PruneLessons(keep int) (LessonList, error) {
+func (p Pipelines) PruneLessons(ctx context.Context, keep int) (LessonList, error) {
 	if keep < 1 {
 		return LessonList{}, invalid("prune lessons", strconv.Itoa(keep), "must be 1 or greater", "keep at least 1")
 	}
-	return p.changeLessons(func(list []Lesson) ([]Lesson, error) { return lessons.Prune(list, keep), nil })
+	return p.changeLessons(ctx, func(list []Lesson) ([]Lesson, error) { return lessons.Prune(list, keep), nil })
 }
 
 // MatchLessons returns the lessons that share words with the text of a failure.
@@ -61,8 +62,8 @@ func (p Pipelines) MatchLessons(failure string) (LessonMatches, error) {
 	return LessonMatches{lessons.Find(list.Lessons, failure)}, err
 }
 
-func (p Pipelines) changeLessons(change func([]Lesson) ([]Lesson, error)) (LessonList, error) {
-	return p.lessons(func(files *os.Root) ([]Lesson, error) { return lessons.Change(files, change) })
+func (p Pipelines) changeLessons(ctx context.Context, change func([]Lesson) ([]Lesson, error)) (LessonList, error) {
+	return p.lessons(func(files *os.Root) ([]Lesson, error) { return lessons.Change(ctx, files, change) })
 }
 
 func (p Pipelines) lessons(do func(files *os.Root) ([]Lesson, error)) (LessonList, error) {

@@ -44,7 +44,7 @@ func (r *Runs) Adopt(ctx context.Context, issue string) (Adoption, error) {
 	stages := slices.Clone(r.Pipeline.Stages)
 	slices.SortStableFunc(stages, func(a, b *contract.Stage) int { return cmp.Compare(s.last(a.Name), s.last(b.Name)) })
 	// The shared lock keeps Archive from moving the folder.
-	err = folder.Lock(r.Files, syscall.LOCK_SH, func(*os.Root) error {
+	err = folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) error {
 		for _, stage := range stages {
 			if err := r.adopt(ctx, &adoption, stage); err != nil {
 				return err

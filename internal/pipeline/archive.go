@@ -144,7 +144,7 @@ func (r *Runs) exclusively(ctx context.Context, issue string, do func(dir *os.Ro
 	if _, err := r.Files.Lstat(contract.Folder); errors.Is(err, fs.ErrNotExist) && !r.isRemoved(ctx, issue) {
 		return (State{Issue: issue, Folder: path.Join(contract.Folder, issue)}).readError(err) // the lock would create it
 	}
-	return folder.Lock(r.Files, syscall.LOCK_EX, do)
+	return folder.Lock(ctx, r.Files, syscall.LOCK_EX, do)
 }
 
 func exists(dir *os.Root, name string) bool {

@@ -81,7 +81,7 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 		return receipt, err
 	}
 	// The shared lock keeps Archive from moving the folder.
-	err = folder.Lock(r.Files, syscall.LOCK_SH, func(*os.Root) (err error) {
+	err = folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) (err error) {
 		receipt.Written, err = r.record(ctx, sub, stage, receipt.Report.Value, from)
 		return err
 	})

@@ -43,7 +43,7 @@ func (r *Runs) putState(ctx context.Context, sub Submission) (Receipt, error) {
 	if err := r.checkUnused(ctx, sub.Issue); err != nil {
 		return receipt, err
 	}
-	err := folder.Lock(r.Files, syscall.LOCK_SH, func(*os.Root) error {
+	err := folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) error {
 		records, err := r.records(ctx, sub.Issue)
 		if err != nil {
 			return err

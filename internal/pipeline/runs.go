@@ -70,7 +70,7 @@ func (r *Runs) Read(ctx context.Context, issue string) (State, error) {
 	if len(r.stale(s, records)) > 0 {
 		// The shared lock keeps Archive from moving the folder. A folder that can't
 		// be written stays as it is.
-		_ = folder.Lock(r.Files, syscall.LOCK_SH, func(*os.Root) error { return r.renderStale(ctx, s, records) })
+		_ = folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) error { return r.renderStale(ctx, s, records) })
 		if s, err = Read(r.Files, r.Pipeline, issue); err != nil {
 			return s, err
 		}
@@ -140,7 +140,7 @@ func (r *Runs) RenderStale(ctx context.Context, head handoff.Artifact) (stale bo
 	if stale, err = r.Stale(ctx, head); !stale || err != nil {
 		return false, err
 	}
-	err = folder.Lock(r.Files, syscall.LOCK_SH, func(*os.Root) error {
+	err = folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) error {
 		stale, err = r.writer(head.Namespace).RenderStale(ctx, head)
 		return err
 	})
@@ -241,7 +241,7 @@ func (r *Runs) Restore(ctx context.Context, issue string) (Started, error) {
 		return s, err
 	}
 	// The shared lock keeps Archive from moving the folder.
-	err := folder.Lock(r.Files, syscall.LOCK_SH, func(*os.Root) (err error) {
+	err := folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) (err error) {
 		s.Restored, err = r.restore(ctx, issue)
 		return err
 	})

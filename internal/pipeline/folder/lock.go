@@ -1,17 +1,25 @@
 package folder
 
 import (
+	"context"
+	"errors"
 	"os"
-	"syscall"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
+// lockWait is how long a command waits for the lock. Others hold it while they
+// submit an artifact or move a run.
+const lockWait = 10 * time.Second
+
 // Lock runs do while this process holds the lock of the folder of all runs,
-// exclusively or (LOCK_SH) shared. The lock ends with the process.
-func Lock(workspace *os.Root, how int, do func(dir *os.Root) error) error {
+// exclusively or (LOCK_SH) shared. The lock ends with the process. Its error is
+// that of ctx if ctx ends first, and of kind Unavailable if the lock can't be
+// taken.
+func Lock(ctx context.Context, workspace *os.Root, how int, do func(dir *os.Root) error) error {
 	lockError := func(err error) error {
 		return &handoff.Error{Op: "lock", Name: contract.Folder, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice(WritableHint)}
 	}
@@ -28,7 +36,13 @@ func Lock(workspace *os.Root, how int, do func(dir *os.Root) error) error {
 		return lockError(err)
 	}
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), how); err != nil {
+	switch err := durable.Lock(ctx, lock, how, lockWait); {
+	case errors.Is(err, durable.ErrLocked):
+		return &handoff.Error{Op: "lock", Name: contract.Folder, Kind: handoff.Unavailable, Err: err,
+			Hint: handoff.Advice("retry once the process that holds the lock has ended; it may be stopped")}
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
 		return lockError(err)
 	}
 	return do(dir)

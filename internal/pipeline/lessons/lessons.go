@@ -4,6 +4,7 @@ package lessons
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -94,9 +95,9 @@ func readFile(workspace *os.Root) (document, error) {
 // returns them. Concurrent changes are serialized. The file is replaced
 // atomically; comments and unknown fields in it are preserved. Its kinds are those
 // of Read and those of change.
-func Change(workspace *os.Root, change func([]Lesson) ([]Lesson, error)) ([]Lesson, error) {
+func Change(ctx context.Context, workspace *os.Root, change func([]Lesson) ([]Lesson, error)) ([]Lesson, error) {
 	var list []Lesson
-	err := folder.Lock(workspace, syscall.LOCK_EX, func(*os.Root) error {
+	err := folder.Lock(ctx, workspace, syscall.LOCK_EX, func(*os.Root) error {
 		d, err := readFile(workspace)
 		if err != nil {
 			return err

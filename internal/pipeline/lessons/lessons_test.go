@@ -109,7 +109,7 @@ func TestConcurrentLessons(t *testing.T) {
 				return
 			}
 			defer root.Close()
-			_, err = lessons.Change(root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
+			_, err = lessons.Change(t.Context(), root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
 				return lessons.Add(list, lessons.Lesson{Date: "2026-11-21", Pattern: fmt.Sprintf("p%d", i%20)})
 			})
 			if err != nil {
@@ -142,7 +142,7 @@ func TestConcurrentLessons(t *testing.T) {
 func TestHandwrittenLessons(t *testing.T) {
 	root, _ := newRoot(t)
 	add := func() error {
-		_, err := lessons.Change(root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
+		_, err := lessons.Change(t.Context(), root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
 			return lessons.Add(list, lessons.Lesson{Date: "2026-11-21", Pattern: "new"})
 		})
 		return err
@@ -182,7 +182,7 @@ func FuzzLessons(f *testing.F) {
 			return
 		}
 		lessons.Find(list, "tests pass alone")
-		if _, err := lessons.Change(root, func(l []lessons.Lesson) ([]lessons.Lesson, error) { return l, nil }); err != nil {
+		if _, err := lessons.Change(t.Context(), root, func(l []lessons.Lesson) ([]lessons.Lesson, error) { return l, nil }); err != nil {
 			t.Fatal(err)
 		}
 		again, err := lessons.Read(root)
@@ -208,7 +208,7 @@ func TestForms(t *testing.T) {
 		if tt.before != "" {
 			writeLessons(t, root, tt.before)
 		}
-		_, err := lessons.Change(root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
+		_, err := lessons.Change(t.Context(), root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
 			return lessons.Add(list, lessons.Lesson{Date: "2026-11-21", Issue: "7", Pattern: "X"})
 		})
 		if err != nil {

@@ -47,8 +47,8 @@ that lesson is counted again instead.`,
 	c.Flags().StringVar(&l.Mitigation, "mitigation", "", "mitigation `text`")
 	c.Flags().StringVar(&l.Issue, "issue", "", "`issue` in which it occurred")
 	c.Flags().StringVar(&l.Date, "date", "", "`date` as 2006-01-02 (default: today)")
-	c.RunE = func(*cobra.Command, []string) error {
-		return a.changeLessons(func(p workspace.Pipelines) (workspace.LessonList, error) { return p.AddLesson(l) })
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return a.changeLessons(func(p workspace.Pipelines) (workspace.LessonList, error) { return p.AddLesson(c.Context(), l) })
 	}
 	return c
 }
@@ -62,8 +62,8 @@ func lessonsPruneCommand(a *app) *cobra.Command {
 		Args:    cli.Exactly(0, ""),
 	}
 	c.Flags().IntVar(&keep, "keep", keep, "`number` of lessons to keep")
-	c.RunE = func(*cobra.Command, []string) error {
-		return a.changeLessons(func(p workspace.Pipelines) (workspace.LessonList, error) { return p.PruneLessons(keep) })
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return a.changeLessons(func(p workspace.Pipelines) (workspace.LessonList, error) { return p.PruneLessons(c.Context(), keep) })
 	}
 	return c
 }
