@@ -49,6 +49,10 @@ const watchBatch = 512
 // for their writers to apply them to the index, as each writer does.
 func (h *Hub) WatchArtifacts(ctx context.Context, after Seq, q ArtifactQuery, pause time.Duration) iter.Seq2[Artifact, error] {
 	return func(yield func(Artifact, error) bool) {
+		if err := q.Check(); err != nil {
+			yield(Artifact{}, err)
+			return
+		}
 		for {
 			if err := h.log.Wait(ctx, after); err != nil {
 				yield(Artifact{}, err)
