@@ -17,12 +17,17 @@ const maxRequest = 16 << 20
 // idleSession is when the session of a client that has gone is closed.
 const idleSession = 30 * time.Minute
 
+// withoutSessions is the first version of the protocol in which each request has
+// all that is known about its client.
+const withoutSessions = "2026-07-28"
+
 // Handler serves any number of clients over streamable HTTP. Every request needs
 // the token. A request that names another host than hosts, or that a page of
 // another origin makes, is rejected, so that a browser can't be made to send it.
 func (s *Server) Handler(token string, hosts []string) http.Handler {
-	serve := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.client() },
-		&sdk.StreamableHTTPOptions{SessionTimeout: idleSession, MaxRequestBodyBytes: maxRequest})
+	newClient := func(*http.Request) *sdk.Server { return s.client() }
+	sessions := sdk.NewStreamableHTTPHandler(newClient, &sdk.StreamableHTTPOptions{SessionTimeout: idleSession, MaxRequestBodyBytes: maxRequest})
+	requests := sdk.NewStreamableHTTPHandler(newClient, &sdk.StreamableHTTPOptions{Stateless: true, MaxRequestBodyBytes: maxRequest})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !isHost(r.Host, hosts):
@@ -32,8 +37,10 @@ func (s *Server) Handler(token string, hosts []string) http.Handler {
 		case !hasToken(r.Header.Get("Authorization"), token):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="handoff"`)
 			http.Error(w, "a bearer token is required", http.StatusUnauthorized)
+		case r.Header.Get("Mcp-Protocol-Version") >= withoutSessions:
+			requests.ServeHTTP(w, r)
 		default:
-			serve.ServeHTTP(w, r)
+			sessions.ServeHTTP(w, r)
 		}
 	})
 }

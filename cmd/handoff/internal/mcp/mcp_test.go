@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -303,9 +304,21 @@ func TestWait(t *testing.T) {
 		t.Fatalf("nothing was published: %v", waiting.data)
 	}
 	published := mustCall(t, publisher, "artifact_publish", `{"path":"a.md","channel":"design"}`).str("id")
-	after := int64(waiting.data["after"].(float64))
-	if got := mustCall(t, waiter, "artifact_wait", fmt.Sprintf(`{"channel":"design","after":%d}`, after)); got.str("id") != published {
-		t.Errorf("got %v, want %s, which was published between the calls", got.data, published)
+	after := waiting.str("after")
+	for _, start := range []string{`"` + after + `"`, after, "0"} {
+		if got := mustCall(t, waiter, "artifact_wait", `{"channel":"design","after":`+start+`}`); got.str("id") != published {
+			t.Errorf("after %s: got %v, want %s, which was published between the calls", start, got.data, published)
+		}
+	}
+	for _, start := range []string{published, "now"} {
+		if got := mustCall(t, waiter, "artifact_wait", `{"channel":"design","after":"`+start+`","seconds":1}`); got.data["waiting"] != true {
+			t.Errorf("after %s: got %v", start, got.data)
+		}
+	}
+	for _, start := range []string{`"nothing"`, `-1`, `{}`} {
+		if r := call(t, waiter, "artifact_wait", `{"after":`+start+`,"seconds":1}`); !r.isErr || !strings.Contains(r.text, "after") && !strings.Contains(r.text, "nothing") {
+			t.Errorf("after %s: got %s", start, r.text)
+		}
 	}
 	arrived := make(chan result, 1)
 	go func() {
@@ -539,5 +552,33 @@ func TestNoBodies(t *testing.T) {
 	}
 	if got := mustCall(t, s, "read_artifact", `{"ref":"`+id+`"}`); got.str("content") != canary {
 		t.Errorf("read_artifact: %q", got.str("content"))
+	}
+}
+
+// TestVersions calls a tool with each dated version of the protocol, over both
+// transports.
+func TestVersions(t *testing.T) {
+	f := newFixture(t)
+	_, server := serveHTTP(t)
+	for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
+		serverEnd, clientEnd := sdk.NewInMemoryTransports()
+		ended := make(chan error, 1)
+		go func() { ended <- f.server.Run(context.Background(), serverEnd) }()
+		for name, transport := range map[string]sdk.Transport{
+			"in memory": clientEnd, "HTTP": &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: &http.Client{Transport: withToken{}}},
+		} {
+			c := sdk.NewClient(&sdk.Implementation{Name: "codex-mcp-client", Version: "1"}, nil)
+			s, err := c.Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+			must(t, err)
+			if got := s.InitializeResult(); got.ProtocolVersion != version || !strings.Contains(got.Instructions, "artifact_publish") {
+				t.Errorf("%s %s: negotiated %s, instructions %q", version, name, got.ProtocolVersion, got.Instructions)
+			}
+			r := mustCall(t, s, "artifact_publish", `{"content":"x","channel":"x"}`, map[string]any{"threadId": "t-" + version})
+			if p := producer(t, r); p.Harness != "codex" || p.Session != "t-"+version {
+				t.Errorf("%s %s: producer %+v", version, name, p)
+			}
+			must(t, s.Close())
+		}
+		<-ended
 	}
 }

@@ -2,8 +2,8 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -16,8 +16,21 @@ import (
 type WaitInput struct {
 	Common
 	FilterInput
-	After   *int64 `json:"after,omitempty" jsonschema:"position that an earlier wait returned; only newer ones"`
-	Seconds int    `json:"seconds,omitempty" jsonschema:"default and maximum 50"`
+	After   position `json:"after,omitempty" jsonschema:"only newer ones than this ref or position, or now"`
+	Seconds int      `json:"seconds,omitempty" jsonschema:"default and maximum 50"`
+}
+
+// A position is where a wait starts: a ref, a sequence number or now. A number is
+// also accepted as one in JSON.
+type position string
+
+func (p *position) UnmarshalJSON(b []byte) error {
+	var n handoff.Seq
+	if json.Unmarshal(b, &n) == nil {
+		*p = position(strconv.FormatInt(int64(n), 10))
+		return nil
+	}
+	return json.Unmarshal(b, (*string)(p))
 }
 
 // maxWait is how long a call waits. Codex ends a call after 60 seconds by
@@ -28,8 +41,8 @@ const maxWait = 50 * time.Second
 const progressEvery = 5 * time.Second
 
 type waitingData struct {
-	Waiting bool        `json:"waiting"`
-	After   handoff.Seq `json:"after"`
+	Waiting bool     `json:"waiting"`
+	After   position `json:"after"`
 }
 
 var artifactWait = tool[WaitInput]{
@@ -38,14 +51,13 @@ var artifactWait = tool[WaitInput]{
 		"If it returns waiting, call it again with after. Do not poll.",
 	reads: true,
 	do: func(ctx context.Context, c *call, in WaitInput) (answer, error) {
-		after, err := c.Hub().Newest(ctx)
+		newest, err := c.Hub().Newest(ctx)
 		if err != nil {
 			return answer{}, err
 		}
-		o := workspace.WatchOptions{Filter: in.filter()}
-		if in.After != nil {
-			after = handoff.Seq(*in.After)
-			o.After = strconv.FormatInt(*in.After, 10)
+		again := in.After
+		if again == "" || again == "now" { // then what was published between two calls counts
+			again = position(strconv.FormatInt(int64(newest), 10))
 		}
 		limit := maxWait
 		if in.Seconds > 0 {
@@ -54,12 +66,12 @@ var artifactWait = tool[WaitInput]{
 		waiting, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		defer c.reportProgress(waiting, "waiting for an artifact")()
-		a, err := c.Wait(waiting, o)
+		a, err := c.Wait(waiting, workspace.WatchOptions{Filter: in.filter(), After: string(in.After)})
 		switch {
 		case err == nil:
 			return answer{data: a, text: line(a), links: links(a)}, nil
 		case ctx.Err() == nil && errors.Is(waiting.Err(), context.DeadlineExceeded):
-			return answer{data: waitingData{true, after}, text: fmt.Sprintf("nothing yet; call again with after: %d", after)}, nil
+			return answer{data: waitingData{true, again}, text: "nothing yet; call again with after: " + string(again)}, nil
 		}
 		return answer{}, err
 	},
