@@ -39,6 +39,7 @@ type Artifact struct {
 	ArtifactPublished
 
 	Status     Status
+	Revision   int      // its number, from 1, among the revisions of its family or name
 	Reason     string   // why it was withdrawn
 	ReplacedBy []string // the nearest artifacts that replace it and are not withdrawn
 	Competing  []string // the other heads of its family, if it is a head
@@ -46,31 +47,73 @@ type Artifact struct {
 	Late       bool     // published after its run or session was closed
 	UsedBy     []Use    // the work that is known to have read it
 
+	Labels       []string     // the labels that it has now
+	LabelHistory []Labeling   // the newest changes of its labels, oldest first
+	StaleInputs  []StaleInput // what it was made from and is out of date
+
 	RecordPath string // path of the file of its record, "" if it has none
 	Target     Target // "" if the reader has no access to files
 	File       string // absolute path of the file on this machine, "" if it can't be reached
 }
 
-// A Use identifies a unit of work that read an artifact.
+// A Use is the first time that a unit of work read an artifact. Harness and
+// WorkID identify the work.
 type Use struct {
 	Harness string `json:"harness,omitempty"`
 	WorkID  string `json:"workId"`
+	Agent   string `json:"agent,omitempty"`
+	Session string `json:"session,omitempty"`
+	RunID   string `json:"runId,omitempty"`
+}
+
+// Of reports whether the use is by a unit of work of the producer.
+func (u Use) Of(p Producer) bool { return u.Harness == p.Harness && u.WorkID == p.WorkID }
+
+// A Labeling is a change of an artifact's labels.
+type Labeling struct {
+	Label     string    `json:"label"`
+	Removed   bool      `json:"removed,omitempty"` // it was removed, or moved to another artifact
+	CreatedAt time.Time `json:"createdAt"`
+	Agent     string    `json:"agent,omitempty"`
+	Session   string    `json:"session,omitempty"`
+}
+
+// A StaleInput is an artifact that another one was made from, directly or through
+// others, and that was replaced or withdrawn since.
+type StaleInput struct {
+	ID       string           `json:"id"`
+	Channel  string           `json:"channel"`
+	Revision int              `json:"revision"`
+	Status   Status           `json:"status"`
+	Active   []ActiveRevision `json:"active,omitempty"` // what is active of its family or name
+}
+
+// An ActiveRevision is an active artifact and its revision number.
+type ActiveRevision struct {
+	ID       string `json:"id"`
+	Revision int    `json:"revision"`
 }
 
 // computed are the fields that the JSON of a view adds to its record.
 type computed struct {
 	Seq        Seq      `json:"seq"`
 	Status     Status   `json:"status"`
+	Revision   int      `json:"revision"`
 	Reason     string   `json:"reason,omitempty"`
 	ReplacedBy []string `json:"replacedBy,omitempty"`
 	Competing  []string `json:"competing,omitempty"`
 	Unresolved []string `json:"unresolved,omitempty"`
 	Late       bool     `json:"late,omitempty"`
 	UsedBy     []Use    `json:"usedBy,omitempty"`
-	RecordPath string   `json:"recordPath,omitempty"`
-	Target     Target   `json:"target,omitempty"`
-	File       string   `json:"file"`
-	Path       string   `json:"path,omitempty"` // if it differs from the record
+
+	Labels       []string     `json:"labels,omitempty"`
+	LabelHistory []Labeling   `json:"labelHistory,omitempty"`
+	StaleInputs  []StaleInput `json:"staleInputs,omitempty"`
+
+	RecordPath string `json:"recordPath,omitempty"`
+	Target     Target `json:"target,omitempty"`
+	File       string `json:"file"`
+	Path       string `json:"path,omitempty"` // if it differs from the record
 }
 
 // MarshalJSON returns the stored record with the computed fields added.
@@ -79,7 +122,8 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := computed{a.Seq, a.Status, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.UsedBy, a.RecordPath, a.Target, a.File, ""}
+	c := computed{a.Seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.UsedBy,
+		a.Labels, a.LabelHistory, a.StaleInputs, a.RecordPath, a.Target, a.File, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
 	}
@@ -103,8 +147,9 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &c); err != nil {
 		return err
 	}
-	*a = Artifact{Record: r, Status: c.Status, Reason: c.Reason, ReplacedBy: c.ReplacedBy, Competing: c.Competing,
-		Unresolved: c.Unresolved, Late: c.Late, UsedBy: c.UsedBy, RecordPath: c.RecordPath, Target: c.Target, File: c.File}
+	*a = Artifact{Record: r, Status: c.Status, Revision: c.Revision, Reason: c.Reason, ReplacedBy: c.ReplacedBy, Competing: c.Competing,
+		Unresolved: c.Unresolved, Late: c.Late, UsedBy: c.UsedBy, Labels: c.Labels, LabelHistory: c.LabelHistory,
+		StaleInputs: c.StaleInputs, RecordPath: c.RecordPath, Target: c.Target, File: c.File}
 	a.Seq = c.Seq
 	if p, ok := r.Fact.(*ArtifactPublished); ok {
 		a.ArtifactPublished = *p
@@ -163,9 +208,13 @@ type ArtifactQuery struct {
 	// to. The artifact must have one of the paths.
 	Paths []string
 
-	Family string // the ID of any artifact of the family
-	Parent string // an ID in the Parents of the artifact
-	After  Seq    // the record is after this one in the log
+	Family   string // the ID of any artifact of the family
+	Revision int    // its number in its family or name; 0 for any
+	Label    string // it has this label now
+	UsedBy   string // the agent, session or run of a unit of work that read it
+	Stale    bool   // it has StaleInputs
+	Parent   string // an ID in the Parents of the artifact
+	After    Seq    // the record is after this one in the log
 
 	Limit  int    // of artifacts on the page; 0 for no limit
 	Cursor string // of the previous page
@@ -182,6 +231,11 @@ func (q ArtifactQuery) Check() error {
 	}
 	if q.Channel != "" {
 		if err := CheckChannel(q.Channel); err != nil {
+			return err
+		}
+	}
+	if q.Label != "" {
+		if err := CheckLabel(q.Label); err != nil {
 			return err
 		}
 	}

@@ -64,6 +64,14 @@ type ArtifactUsed struct {
 	ArtifactID string `json:"artifactId"`
 }
 
+// ArtifactLabeled states that a label was moved to an artifact, away from any other
+// artifact of its channel, or, with Removed, that it was removed from the artifact.
+type ArtifactLabeled struct {
+	ArtifactID string `json:"artifactId"`
+	Label      string `json:"label"`
+	Removed    bool   `json:"removed,omitempty"`
+}
+
 // SessionOpened states that a session or, with a parent, a run was opened.
 type SessionOpened struct {
 	SessionID string                     `json:"sessionId"`
@@ -196,6 +204,7 @@ type Damaged struct{ Err error }
 func (*ArtifactPublished) factType() string { return "artifact.published" }
 func (*ArtifactWithdrawn) factType() string { return "artifact.withdrawn" }
 func (*ArtifactUsed) factType() string      { return "artifact.used" }
+func (*ArtifactLabeled) factType() string   { return "artifact.labeled" }
 func (*SessionOpened) factType() string     { return "session.opened" }
 func (*SessionClosed) factType() string     { return "session.closed" }
 func (*SessionLinked) factType() string     { return "session.linked" }
@@ -213,6 +222,7 @@ var newFact = map[string]func() Fact{
 	"artifact.published": func() Fact { return new(ArtifactPublished) },
 	"artifact.withdrawn": func() Fact { return new(ArtifactWithdrawn) },
 	"artifact.used":      func() Fact { return new(ArtifactUsed) },
+	"artifact.labeled":   func() Fact { return new(ArtifactLabeled) },
 	"session.opened":     func() Fact { return new(SessionOpened) },
 	"session.closed":     func() Fact { return new(SessionClosed) },
 	"session.linked":     func() Fact { return new(SessionLinked) },

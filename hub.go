@@ -183,7 +183,7 @@ func (h *Hub) append(ctx context.Context, r Record) (stored Record, warnings []s
 // Kinds: Invalid, and those of Log.Append.
 func (h *Hub) Record(ctx context.Context, f Fact) (Record, []string, error) {
 	switch f.(type) {
-	case *ArtifactPublished, *ArtifactWithdrawn, *Gap, *Damaged:
+	case *ArtifactPublished, *ArtifactWithdrawn, *ArtifactLabeled, *Gap, *Damaged:
 		return Record{}, nil, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("can't be recorded directly")}
 	}
 	r, err := h.record(f)

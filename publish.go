@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
@@ -18,21 +19,26 @@ type Published struct {
 	// earlier publish with the same key, or the unchanged head of the same name.
 	Existing bool
 
+	// AlsoActive is the ID of another active artifact of the channel with the same
+	// file: a revision should replace it. "" if there is none.
+	AlsoActive string
+
 	// Warnings are problems that did not prevent the publish, one sentence each.
 	Warnings []string
 }
 
-// MarshalJSON returns the JSON of the artifact with the members existing and
-// warnings added.
+// MarshalJSON returns the JSON of the artifact with the members existing,
+// alsoActive and warnings added.
 func (p Published) MarshalJSON() ([]byte, error) {
 	b, err := p.Artifact.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
 	return jsonl.WithFields(b, struct {
-		Existing bool     `json:"existing"`
-		Warnings []string `json:"warnings,omitempty"`
-	}{p.Existing, p.Warnings})
+		Existing   bool     `json:"existing"`
+		AlsoActive string   `json:"alsoActive,omitempty"`
+		Warnings   []string `json:"warnings,omitempty"`
+	}{p.Existing, p.AlsoActive, p.Warnings})
 }
 
 // Publish records that a file or directory is an artifact. When its error is
@@ -190,7 +196,29 @@ func (h *Hub) existing(ctx context.Context, p *ArtifactPublished) (Published, er
 			Err:  fmt.Errorf("key %q was used for another body: %s", p.Key, first.ID),
 			Hint: Suggest("publish a revision with another key", ActionPublishAs, first.ID)}
 	}
-	return Published{Artifact: first, Existing: true}, nil
+	return Published{Artifact: first, Existing: true, Warnings: differences(p, &first.ArtifactPublished)}, nil
+}
+
+// differences returns a warning if a publish that is repeated under a key says
+// something else than the first one.
+func differences(p, first *ArtifactPublished) []string {
+	var fields []string
+	for _, f := range []struct {
+		name  string
+		equal bool
+	}{
+		{"channel", p.Channel == first.Channel}, {"kind", p.Kind == first.Kind}, {"title", p.Title == first.Title},
+		{"summary", p.Summary == first.Summary}, {"tags", slices.Equal(p.Tags, first.Tags)},
+		{"replaced artifacts", slices.Equal(p.Replaces, first.Replaces)}, {"inputs", slices.Equal(p.Parents, first.Parents)},
+	} {
+		if !f.equal {
+			fields = append(fields, f.name)
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("nothing was recorded: the first publish under key %q has another %s", first.Key, strings.Join(fields, " and another "))}
 }
 
 // unchanged returns the head of the same name if it has the content, metadata
@@ -231,12 +259,28 @@ func (h *Hub) published(ctx context.Context, r Record, p *ArtifactPublished, sta
 	}
 	a, err := h.index.Artifact(ctx, r.ID)
 	if err != nil { // the index is behind the log; the record is stored
-		a = Artifact{Record: r, ArtifactPublished: *p, Status: Active}
+		a = Artifact{Record: r, ArtifactPublished: *p, Status: Active, Revision: 1}
 	}
 	if a = h.withRecordPath(a); state == (FileState{}) {
 		state = h.o.Files.Stat(ctx, a)
 	}
-	return Published{Artifact: h.withState(ctx, a, state), Warnings: warnings}, nil
+	return Published{Artifact: h.withState(ctx, a, state), AlsoActive: h.alsoActive(ctx, a), Warnings: warnings}, nil
+}
+
+// alsoActive returns the newest other active artifact of the channel with the same
+// file, "" if there is none.
+func (h *Hub) alsoActive(ctx context.Context, a Artifact) string {
+	if a.Name != "" || a.Root != "" {
+		return ""
+	}
+	// Of the artifacts of this path, few are in other worktrees.
+	page, _ := h.index.Artifacts(ctx, ArtifactQuery{Channel: a.Channel, Paths: []string{a.Path}, Limit: 20}) // derived: an error is ignored
+	for _, b := range page.Artifacts {
+		if b.ID != a.ID && b.Path == a.Path && b.Root == "" && b.Worktree == a.Worktree {
+			return b.ID
+		}
+	}
+	return ""
 }
 
 func (p *ArtifactPublished) warnings() []string {
@@ -284,7 +328,7 @@ func (h *Hub) Withdraw(ctx context.Context, id, reason string) (Published, error
 // Kinds: those of Log.Append.
 func (h *Hub) Use(ctx context.Context, a Artifact) error {
 	p := h.producer
-	if p.RunID == "" && p.Session == "" || slices.Contains(a.UsedBy, Use{p.Harness, p.WorkID}) {
+	if p.RunID == "" && p.Session == "" || slices.ContainsFunc(a.UsedBy, func(u Use) bool { return u.Of(p) }) {
 		return nil
 	}
 	r, err := h.record(&ArtifactUsed{ArtifactID: a.ID})

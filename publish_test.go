@@ -244,7 +244,7 @@ func TestUse(t *testing.T) {
 		}
 	}
 	a, err := h.Artifact(t.Context(), p.ID)
-	want := []handoff.Use{{Harness: "codex", WorkID: "s1"}, {Harness: "codex", WorkID: "r1"}}
+	want := []handoff.Use{{Harness: "codex", WorkID: "s1", Session: "s1"}, {Harness: "codex", WorkID: "r1", Session: "s1", RunID: "r1"}}
 	if err != nil || !slices.Equal(a.UsedBy, want) {
 		t.Errorf("used by %v, %v, want %v", a.UsedBy, err, want)
 	}

@@ -37,6 +37,7 @@ var facts = map[string]handoff.Fact{
 	},
 	"artifact.withdrawn": &handoff.ArtifactWithdrawn{ArtifactID: "art_00000000000000000000000001", Reason: "wrong branch"},
 	"artifact.used":      &handoff.ArtifactUsed{ArtifactID: "art_00000000000000000000000001"},
+	"artifact.labeled":   &handoff.ArtifactLabeled{ArtifactID: "art_00000000000000000000000001", Label: "approved", Removed: true},
 	"session.opened": &handoff.SessionOpened{SessionID: "s", Parent: "p", Title: "Retries",
 		Agent:    handoff.SessionAgent{Name: "alex", Title: "Alex the Facilitator", Bundle: "bmad/bmm"},
 		Workflow: handoff.SessionWorkflow{Name: "intake-app", Description: "Initial requirements"}, User: "Bryan",

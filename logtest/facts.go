@@ -10,7 +10,7 @@ import (
 )
 
 // DrawRecords draws records as a log may hold them: artifacts that replace and
-// build on earlier ones, some under names and keys; withdrawals; sessions and
+// build on earlier ones, some under names and keys; withdrawals; labels; sessions and
 // runs that open, close twice and are noted; work; records of unknown type, and
 // records that were appended twice. Their places are set.
 func DrawRecords(t *rapid.T) []handoff.Record {
@@ -45,7 +45,7 @@ var (
 
 func (d *drawing) draw(i int) {
 	id := fmt.Sprintf("rec_%026d", i)
-	switch kind := rapid.IntRange(0, 11).Draw(d.t, "kind"); {
+	switch kind := rapid.IntRange(0, 12).Draw(d.t, "kind"); {
 	case kind <= 5:
 		id = fmt.Sprintf("art_%026d", i)
 		d.add(id, d.artifact())
@@ -61,6 +61,9 @@ func (d *drawing) draw(i int) {
 		d.add(id, &handoff.PathMoved{From: rapid.SampledFrom(paths).Draw(d.t, "from"), To: rapid.SampledFrom(paths).Draw(d.t, "to")})
 	case kind == 9:
 		d.add(id, d.work())
+	case kind == 12 && len(d.artifacts) > 0:
+		d.add(id, &handoff.ArtifactLabeled{ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t, "labeled"),
+			Label: rapid.SampledFrom([]string{"approved", "approved", "draft", "latest"}).Draw(d.t, "label"), Removed: rapid.IntRange(0, 3).Draw(d.t, "removed") == 0})
 	case kind == 10 && len(d.records) > 0:
 		d.records = append(d.records, rapid.SampledFrom(d.records).Draw(d.t, "twice"))
 	default:

@@ -159,6 +159,8 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 		IDPrefix: pick("prefix", "art_", "art_0000000000000000000000001", "rec_", "art_00000000000000000000000003", "z"),
 		IDSuffix: pick("suffix", "1", "12", "000012", "0000000003", "z"),
 		Family:   id("family"), Parent: id("parent"),
+		Label: pick("label", "approved", "draft"), UsedBy: pick("user", "builder", "s1", "run1"),
+		Revision: rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 1, 2, 3}).Draw(t, "revision"), Stale: rapid.IntRange(0, 5).Draw(t, "stale") == 0,
 		Limit: rapid.IntRange(0, 4).Draw(t, "limit"),
 	}
 	if rapid.IntRange(0, 3).Draw(t, "after any") == 0 {

@@ -6,6 +6,7 @@ package fold
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -14,15 +15,28 @@ import (
 // returns nil or "" for an ID that no record has named.
 type Store interface {
 	Artifact(id string) (*ArtifactState, error)
+
+	// State is Artifact, but Record and Published may lack every field.
+	State(id string) (*ArtifactState, error)
+
 	Session(id string) (*handoff.Session, error)
-	Work(harness, id string) (*handoff.Work, error)
 	Pointer(space, key string) (string, error)
 	Heads(family string) ([]string, error) // the IDs of active artifacts, in the order of the log
+}
+
+// A Finder answers what only folds ask.
+type Finder interface {
+	Work(harness, id string) (*handoff.Work, error)
+
+	// Children returns the IDs of the artifacts that have the ID in Inputs, in any
+	// order, and possibly others that have it in Parents.
+	Children(id string) ([]string, error)
 }
 
 // A Keeper is a Store that a fold can change. Later reads return what was put.
 type Keeper interface {
 	Store
+	Finder
 	PutArtifact(*ArtifactState) error
 	PutSession(*handoff.Session) error
 	PutWork(*handoff.Work) error
@@ -35,6 +49,9 @@ const (
 	recordSpace = "record" // by record id: set once the record was folded
 	keySpace    = "key"    // by key: the ID of the first record with it
 	nameSpace   = "name"   // by namespace and name: the ID of the head
+	labelSpace  = "label"  // by channel and label: the ID of the artifact that has it
+	familySpace = "family" // by family, if it has several artifacts: how many
+	countSpace  = "count"  // by namespace and name: the number of revisions
 )
 
 // An ArtifactState is the state of one artifact in a fold. Published is nil if
@@ -55,6 +72,12 @@ type ArtifactState struct {
 	Outdated     bool          `json:"outdated,omitempty"` // a newer revision has its name
 	PreviousHead string        `json:"earlier,omitempty"`  // the head of its name before it
 	Users        []handoff.Use `json:"users,omitempty"`
+
+	Predecessors int                `json:"predecessors,omitempty"` // the number of earlier revisions
+	Labels       []string           `json:"labels,omitempty"`
+	LabelHistory []handoff.Labeling `json:"labelHistory,omitempty"`
+	Inputs       []string           `json:"inputs,omitempty"` // what it was made from, see inputs
+	StaleInputs  int                `json:"stale,omitempty"`  // how many of Inputs are out of date
 }
 
 func (a *ArtifactState) known() bool { return a != nil && a.Published != nil }
@@ -86,11 +109,13 @@ func Apply(k Keeper, r handoff.Record) error {
 	}
 	switch f := r.Fact.(type) {
 	case *handoff.ArtifactPublished:
-		return foldPublished(k, r, f)
+		return foldTraced(k, func(k Keeper) error { return foldPublished(k, r, f) })
 	case *handoff.ArtifactWithdrawn:
-		return foldWithdrawn(k, f)
+		return foldTraced(k, func(k Keeper) error { return foldWithdrawn(k, f) })
 	case *handoff.ArtifactUsed:
 		return foldUsed(k, r.Producer, f)
+	case *handoff.ArtifactLabeled:
+		return foldLabeled(k, r, f)
 	case *handoff.PathMoved:
 		return foldMoved(k, r, f)
 	}
@@ -148,10 +173,16 @@ func foldPublished(k Keeper, r handoff.Record, p *handoff.ArtifactPublished) err
 	if err := foldReplaces(k, a); err != nil {
 		return err
 	}
+	if err := countRevision(k, a); err != nil {
+		return err
+	}
 	if p.Name != "" && !a.Withdrawn {
 		if err := setHead(k, a); err != nil {
 			return err
 		}
+	}
+	if err := setInputs(k, a); err != nil {
+		return err
 	}
 	return k.PutArtifact(a)
 }
@@ -181,6 +212,7 @@ func nameKey(p *handoff.ArtifactPublished) string { return p.Namespace + "\x00" 
 // foldReplaces joins the families of the artifacts that a replaces. It ignores
 // artifacts after a, so that Replaces never forms a cycle.
 func foldReplaces(k Keeper, a *ArtifactState) error {
+	others := 0 // in the family of a
 	for _, id := range a.Published.Replaces {
 		b, err := k.Artifact(id)
 		if err != nil {
@@ -195,10 +227,21 @@ func foldReplaces(k Keeper, a *ArtifactState) error {
 			return err
 		}
 		if b.Family != a.Family {
+			n, err := count(k, familySpace, b.Family, 1)
+			if err != nil {
+				return err
+			}
+			others += n
 			if err := k.Join(b.Family, a.Family); err != nil {
 				return err
 			}
 			a.Family = b.Family
+		}
+	}
+	if others > 0 {
+		a.Predecessors = others
+		if err := k.PutPointer(familySpace, a.Family, strconv.Itoa(others+1)); err != nil {
+			return err
 		}
 	}
 	if !a.supersedes() {
@@ -238,11 +281,10 @@ func foldUsed(k Keeper, p handoff.Producer, f *handoff.ArtifactUsed) error {
 	if a == nil {
 		a = &ArtifactState{ID: f.ArtifactID}
 	}
-	use := handoff.Use{Harness: p.Harness, WorkID: p.WorkID}
-	if slices.Contains(a.Users, use) {
+	if slices.ContainsFunc(a.Users, func(u handoff.Use) bool { return u.Of(p) }) {
 		return nil
 	}
-	a.Users = append(a.Users, use)
+	a.Users = append(a.Users, handoff.Use{Harness: p.Harness, WorkID: p.WorkID, Agent: p.Agent, Session: p.Session, RunID: p.RunID})
 	return k.PutArtifact(a)
 }
 

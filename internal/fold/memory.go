@@ -30,6 +30,7 @@ func NewMemory() *Memory {
 	return &Memory{targets: map[string]cachedTarget{}, tables: tables{
 		artifacts: map[string]*ArtifactState{},
 		families:  map[string][]string{},
+		children:  map[string][]string{},
 		sessions:  map[string]*handoff.Session{},
 		works:     map[workKey]*handoff.Work{},
 		pointers:  map[pointerKey]string{},
@@ -41,6 +42,7 @@ type tables struct {
 	artifacts map[string]*ArtifactState
 	order     []*ArtifactState    // published artifacts, in the order of the log
 	families  map[string][]string // IDs by family, in the order of the log
+	children  map[string][]string // IDs by input
 	sessions  map[string]*handoff.Session
 	works     map[workKey]*handoff.Work
 	pointers  map[pointerKey]string
@@ -52,6 +54,7 @@ type (
 )
 
 func (m *tables) Artifact(id string) (*ArtifactState, error)  { return m.artifacts[id], nil }
+func (m *tables) State(id string) (*ArtifactState, error)     { return m.artifacts[id], nil }
 func (m *tables) Session(id string) (*handoff.Session, error) { return m.sessions[id], nil }
 func (m *tables) Work(harness, id string) (*handoff.Work, error) {
 	return m.works[workKey{harness, id}], nil
@@ -71,9 +74,14 @@ func (m *tables) PutArtifact(a *ArtifactState) error {
 	if a.known() && (len(m.order) == 0 || m.order[len(m.order)-1].Record.Seq < a.Record.Seq) {
 		m.order = append(m.order, a)
 		m.families[a.Family] = append(m.families[a.Family], a.ID)
+		for _, id := range a.Inputs {
+			m.children[id] = append(m.children[id], a.ID)
+		}
 	}
 	return nil
 }
+
+func (m *tables) Children(id string) ([]string, error) { return m.children[id], nil }
 
 func (m *tables) Join(into, from string) error {
 	if len(m.families[from]) == 0 {
@@ -193,7 +201,7 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 		candidates = []*ArtifactState{a}
 	}
 	for _, a := range slices.Backward(candidates) {
-		if !selects(q, a.Record, a.Published) || q.Family != "" && a.Family != family || q.Paths != nil && !slices.Contains(paths, a.Published.Path) {
+		if !selects(q, a.Record, a.Published) || !selectsState(q, a) || q.Family != "" && a.Family != family || q.Paths != nil && !slices.Contains(paths, a.Published.Path) {
 			continue
 		}
 		if !shows(q, a.Status()) {

@@ -8,6 +8,19 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
+// selectsState reports whether the state of an artifact matches the query.
+func selectsState(q handoff.ArtifactQuery, a *ArtifactState) bool {
+	used := func(u handoff.Use) bool { return q.UsedBy == u.Agent || q.UsedBy == u.Session || q.UsedBy == u.RunID }
+	switch {
+	case q.Revision != 0 && q.Revision != a.Predecessors+1,
+		q.Label != "" && !slices.Contains(a.Labels, q.Label),
+		q.UsedBy != "" && !slices.ContainsFunc(a.Users, used),
+		q.Stale && a.StaleInputs == 0:
+		return false
+	}
+	return true
+}
+
 // selects reports whether the record of an artifact matches the query. It ignores
 // status, family and paging.
 func selects(q handoff.ArtifactQuery, r handoff.Record, p *handoff.ArtifactPublished) bool {

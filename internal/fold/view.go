@@ -9,7 +9,8 @@ import (
 // View returns the view of a published artifact. RecordPath and Target, which
 // depend on the machine, are left empty.
 func View(s Store, a *ArtifactState) (handoff.Artifact, error) {
-	v := handoff.Artifact{Record: a.Record, ArtifactPublished: *a.Published, Status: a.Status(), Reason: a.Reason, UsedBy: slices.Clone(a.Users)}
+	v := handoff.Artifact{Record: a.Record, ArtifactPublished: *a.Published, Status: a.Status(), Revision: a.Predecessors + 1, Reason: a.Reason,
+		UsedBy: slices.Clone(a.Users), Labels: slices.Clone(a.Labels), LabelHistory: slices.Clone(a.LabelHistory)}
 	var err error
 	if v.Root == "" && v.Worktree == "" {
 		if v.Path, err = currentPath(s, v.Path, a.Record.Seq); err != nil {
@@ -31,6 +32,9 @@ func View(s Store, a *ArtifactState) (handoff.Artifact, error) {
 		}
 	}
 	if v.Unresolved, err = unresolved(s, a); err != nil {
+		return v, err
+	}
+	if v.StaleInputs, err = staleInputs(s, a); err != nil {
 		return v, err
 	}
 	v.Late, err = late(s, a)
@@ -65,7 +69,7 @@ func replacedBy(s Store, a *ArtifactState) ([]string, error) {
 			continue
 		}
 		seen[id] = true
-		b, err := s.Artifact(id)
+		b, err := s.State(id)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +101,7 @@ func unresolved(s Store, a *ArtifactState) ([]string, error) {
 		}
 	}
 	for _, id := range a.Published.Parents {
-		p, err := s.Artifact(id)
+		p, err := s.State(id)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,10 +79,8 @@ func (k *keeper) prefetch(records []handoff.Record) error {
 	return nil
 }
 
-// Artifact implements fold.Store for folds, which write back what they load.
-func (k *keeper) Artifact(id string) (*fold.ArtifactState, error) {
-	return k.artifact(id, k.scanArtifact)
-}
+// State implements fold.Store for folds, which may write back what they load.
+func (k *keeper) State(id string) (*fold.ArtifactState, error) { return k.Artifact(id) }
 
 func (k *keeper) PutArtifact(a *fold.ArtifactState) error {
 	k.artifacts[a.ID] = a
@@ -130,6 +129,23 @@ func (k *keeper) Heads(family string) ([]string, error) {
 	return k.store.Heads(family)
 }
 
+// Children implements fold.Tracer. It finds what was put and not flushed, too.
+func (k *keeper) Children(id string) ([]string, error) {
+	var ids []string
+	err := k.load(`SELECT a.id FROM labels l CROSS JOIN artifacts a ON a.seq = l.seq WHERE l.space IN ('`+parentSpace+`', '`+inputSpace+`') AND l.value = ?`,
+		func(r *row) error {
+			ids = append(ids, r.text())
+			return nil
+		}, id)
+	for _, changed := range k.changed.order {
+		if slices.Contains(k.artifacts[changed].Inputs, id) {
+			ids = append(ids, changed)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), err
+}
+
 // flush writes what was put since the last flush.
 func (k *keeper) flush() error {
 	for _, id := range k.changed.take() {
@@ -173,6 +189,8 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 		return err
 	}
 	table, was, status := k.rows[a.ID], k.statuses[a.ID], a.Status()
+	before, now := k.marks[a.ID], marksOf(a)
+	k.marks[a.ID] = now
 	if a.Published == nil {
 		k.rows[a.ID] = "named"
 		return k.exec(`INSERT OR REPLACE INTO named (id, state) VALUES (?, ?)`, a.ID, text)
@@ -187,7 +205,10 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 	if table == "artifacts" {
 		err := k.exec(`UPDATE artifacts SET state = ?, sum = ?, family = ?, status = ? WHERE seq = ?`,
 			text, sum, a.Family, string(status), seq)
-		if err != nil || was == status {
+		if err != nil {
+			return err
+		}
+		if err := k.writeMarks(seq, was, before, now); err != nil || was == status {
 			return err
 		}
 		k.counted[was]--
@@ -197,7 +218,7 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 				return err
 			}
 		}
-		return k.eachLabel(a, `UPDATE labels SET status = ? WHERE space = ? AND value = ? AND seq = ? AND status = ?`, string(was))
+		return k.eachLabel(a, now, `UPDATE labels SET status = ? WHERE space = ? AND value = ? AND seq = ? AND status = ?`, string(was))
 	}
 	if table == "named" {
 		if err := k.exec(`DELETE FROM named WHERE id = ?`, a.ID); err != nil {
@@ -209,7 +230,48 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 		return err
 	}
 	k.counted[status]++
-	return k.eachLabel(a, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`)
+	return k.eachLabel(a, now, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`)
+}
+
+// A mark is a label of an artifact that can change: its space and its value.
+type mark struct{ space, value string }
+
+// marksOf returns the labels of an artifact that depend on later records.
+func marksOf(a *fold.ArtifactState) []mark {
+	var list []mark
+	for _, label := range a.Labels {
+		list = append(list, mark{labelSpace, label})
+	}
+	for _, u := range a.Users {
+		for _, value := range []string{u.Agent, u.Session, u.RunID} {
+			if m := (mark{userSpace, value}); value != "" && !slices.Contains(list, m) {
+				list = append(list, m)
+			}
+		}
+	}
+	if a.StaleInputs > 0 {
+		list = append(list, mark{staleSpace, "true"})
+	}
+	return list
+}
+
+// writeMarks replaces the marks of an artifact, whose rows have the given status.
+func (k *keeper) writeMarks(seq int64, status handoff.Status, before, now []mark) error {
+	for _, m := range before {
+		if !slices.Contains(now, m) {
+			if err := k.exec(`DELETE FROM labels WHERE space = ? AND value = ? AND status = ? AND seq = ?`, m.space, m.value, string(status), seq); err != nil {
+				return err
+			}
+		}
+	}
+	for _, m := range now {
+		if !slices.Contains(before, m) {
+			if err := k.exec(`INSERT OR IGNORE INTO labels (space, value, status, seq) VALUES (?, ?, ?, ?)`, m.space, m.value, string(status), seq); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 var insertArtifact = `INSERT INTO artifacts (seq, id, record, state, sum, family, status, created, ` +
@@ -218,7 +280,11 @@ var insertArtifact = `INSERT INTO artifacts (seq, id, record, state, sum, family
 // columnsOf returns the values of an artifact's columns, in their order.
 func columnsOf(a *fold.ArtifactState) []any {
 	p := a.Published
-	values := []any{orNull(p.Channel), orNull(p.Kind), orNull(p.Name), orNull(p.Namespace), orNull(p.Key), orNull(p.Path)}
+	var revision any // NULL for the first, as most are
+	if a.Predecessors > 0 {
+		revision = strconv.Itoa(a.Predecessors + 1)
+	}
+	values := []any{orNull(p.Channel), orNull(p.Kind), orNull(p.Name), orNull(p.Namespace), orNull(p.Key), orNull(p.Path), revision}
 	for _, column := range columnSlots {
 		values = append(values, orNull(a.Record.Producer.Slot(slotName(column))))
 	}
@@ -236,13 +302,17 @@ func orNull(s string) any {
 const (
 	tagSpace    = "tag"
 	parentSpace = "parent"
+	inputSpace  = "input" // inputs that are not parents
+	labelSpace  = "label" // the labels that users set
+	userSpace   = "user"  // agents, sessions and runs that read it
+	staleSpace  = "stale" // "true" if it has stale inputs
 )
 
 func slotSpace(slot string) string { return "slot " + slot }
 
 // eachLabel runs a statement for each of the artifact's labels, with the
 // artifact's status, the label's space and value, and the record's Seq.
-func (k *keeper) eachLabel(a *fold.ArtifactState, statement string, args ...any) error {
+func (k *keeper) eachLabel(a *fold.ArtifactState, marks []mark, statement string, args ...any) error {
 	var errs []error
 	with := func(space, value string) {
 		if value != "" {
@@ -255,6 +325,14 @@ func (k *keeper) eachLabel(a *fold.ArtifactState, statement string, args ...any)
 	}
 	for _, id := range a.Published.Parents {
 		with(parentSpace, id)
+	}
+	for _, id := range a.Inputs {
+		if !slices.Contains(a.Published.Parents, id) {
+			with(inputSpace, id)
+		}
+	}
+	for _, m := range marks {
+		with(m.space, m.value)
 	}
 	p := a.Record.Producer
 	for _, slot := range labelSlots {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
@@ -15,7 +14,7 @@ import (
 func (x *Index) Artifact(ctx context.Context, id string) (v handoff.Artifact, err error) {
 	err = x.read(ctx, func(c *conn) error {
 		s := newStore(ctx, c)
-		a, err := s.artifact(id, s.scanArtifact)
+		a, err := s.Artifact(id)
 		if err != nil {
 			return err
 		}
@@ -86,93 +85,11 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 	return page, err
 }
 
-// A clause is the FROM and WHERE part of a query. Its rows are those of
-// artifacts; or those of a label, joined with artifacts if a term needs it.
-type clause struct {
-	from     string
-	labelled bool // the rows are those of a label
-	joined   bool
-	terms    []string
-	args     []any
-	equals   bool // a column is equal to a value: its index ends in status
-	times    bool // the time is in a range
-	narrow   bool // another term has an index
-	ranged   bool // the key of the rows is in a range, which is searched without an index
-}
-
-// and adds a term on columns of artifacts.
-func (w clause) and(term string, args ...any) clause {
-	w.joined = true
-	return w.also(term, args...)
-}
-
-func (w clause) also(term string, args ...any) clause {
-	w.terms = append(slices.Clip(w.terms), term)
-	w.args = append(slices.Clip(w.args), args...)
-	return w
-}
-
-// equal selects rows by the value of a column, unless the value is "".
-func (w clause) equal(column, value string) clause {
-	if value == "" {
-		return w
-	}
-	w.equals = true
-	return w.and("a."+column+" = ?", value)
-}
-
-// status selects artifacts by status. SQLite prefers the index of status because
-// it is in log order; where a term has a more selective index, the unary plus
-// prevents that.
-func (w clause) status(is string, args ...any) clause {
-	switch {
-	case w.labelled:
-		return w.also("l.status "+is, args...)
-	case w.times && !w.equals:
-		w.from += " INDEXED BY by_created"
-	case w.narrow:
-		return w.and("+a.status "+is, args...)
-	}
-	return w.and("a.status "+is, args...)
-}
-
-// key returns the column that is in log order.
-func (w clause) key() string {
-	if w.labelled {
-		return "l.seq"
-	}
-	return "a.seq"
-}
-
-// label selects artifacts that have a label. The first label drives the query:
-// its rows are in log order.
-func (w clause) label(space, value string) clause {
-	if w.labelled || w.ranged {
-		return w.and("EXISTS (SELECT 1 FROM labels WHERE space = ? AND value = ? AND status = a.status AND seq = a.seq)", space, value)
-	}
-	w.labelled = true
-	return w.also("l.space = ? AND l.value = ?", space, value)
-}
-
-func (w clause) String() string {
-	from := w.from
-	switch {
-	case w.labelled && w.joined:
-		from = "labels l CROSS JOIN artifacts a ON a.seq = l.seq"
-	case w.labelled:
-		from = "labels l"
-	}
-	if len(w.terms) == 0 {
-		return " FROM " + from
-	}
-	return " FROM " + from + " WHERE " + strings.Join(w.terms, " AND ")
-}
-
 // selects returns the clause for q without status and paging.
 func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	w := clause{from: "artifacts a"}.after(q.After)
 	w = w.equal("channel", q.Channel).equal("kind", q.Kind).equal("name", q.Name)
-	w = w.equal("namespace", q.Namespace).equal("key", q.Key)
+	w = w.equal("namespace", q.Namespace).equal("key", q.Key).revision(q)
 	for _, slot := range slices.Sorted(maps.Keys(q.Producer)) {
 		w = w.slot(slot, q.Producer[slot])
 	}
@@ -184,6 +101,15 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	}
 	if q.Parent != "" {
 		w = w.label(parentSpace, q.Parent)
+	}
+	if q.Label != "" {
+		w = w.label(labelSpace, q.Label)
+	}
+	if q.UsedBy != "" {
+		w = w.label(userSpace, q.UsedBy)
+	}
+	if q.Stale {
+		w = w.label(staleSpace, "true")
 	}
 	w.times = !w.ranged && (!q.Since.IsZero() || !q.Until.IsZero())
 	if !q.Since.IsZero() {
@@ -215,56 +141,6 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 		return w.and("a.id = ?", q.IDPrefix), nil
 	}
 	return w.and("a.id >= ? AND a.id < ?", q.IDPrefix, q.IDPrefix+last), nil
-}
-
-// paths selects artifacts by their path, also before moves, unless paths is nil.
-func (w clause) paths(s *store, paths []string) (clause, error) {
-	if paths == nil {
-		return w, nil
-	}
-	paths, err := fold.RecordedPaths(s, paths)
-	if err != nil {
-		return w, err
-	}
-	list, err := encode(paths)
-	w.narrow, w.times = true, false
-	return w.and("a.path IN (SELECT value FROM json_each(?))", list), err
-}
-
-// suffix selects artifacts by the end of their ID.
-func (w clause) suffix(text string) clause {
-	w.times = false
-	if len(text) >= suffixLength {
-		w.narrow = true
-		w = w.and(suffixOfID+" = ?", text[len(text)-suffixLength:])
-	}
-	return w.and("substr(a.id, -length(?)) = ?", text, text)
-}
-
-// after selects artifacts by position: usually the few newest, whatever else they
-// are selected by.
-func (w clause) after(seq handoff.Seq) clause {
-	if seq == 0 {
-		return w
-	}
-	w.ranged, w.narrow = true, true
-	w.from += " NOT INDEXED"
-	return w.and("a.seq > ?", int64(seq))
-}
-
-func (w clause) slot(slot, value string) clause {
-	slot = handoff.SlotName(slot)
-	column := strings.ReplaceAll(slot, "-", "_")
-	isColumn := slices.Contains(columnSlots, column) && slotName(column) == slot
-	switch {
-	case isColumn && value == "":
-		return w.and("a." + column + " IS NULL")
-	case isColumn:
-		return w.equal(column, value)
-	case value == "":
-		return w.and("NOT EXISTS (SELECT 1 FROM labels WHERE space = ? AND seq = a.seq)", slotSpace(slot))
-	}
-	return w.label(slotSpace(slot), value)
 }
 
 // hidden counts the artifacts that q leaves out because of their status.
@@ -327,8 +203,7 @@ func (s *store) prefetchViews(list []*fold.ArtifactState) error {
 		sessions = append(sessions, cmp.Or(a.Record.Producer.RunID, a.Record.Producer.Session))
 		families = append(families, a.Family)
 	}
-	ids = absent(ids, s.artifacts)
-	if err := s.loadAll(artifactRow, s.scanKnown, ids); err != nil {
+	if err := s.loadAll(artifactRow, s.scanState, absent(ids, s.artifacts)); err != nil {
 		return err
 	}
 	sessions = absent(sessions, s.sessions)

@@ -12,7 +12,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 11
+const version = 12
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
@@ -85,7 +85,7 @@ const (
 // none. The first are fields of the record, the others slots of its producer.
 // Slots that are rarely queried are labels.
 var (
-	columns     = append([]string{"channel", "kind", "name", "namespace", "key", "path"}, columnSlots...)
+	columns     = append([]string{"channel", "kind", "name", "namespace", "key", "path", "revision"}, columnSlots...)
 	columnSlots = []string{"harness", "agent", "session", "run", "operation", "task", "work", "parent_work", "thread"}
 	labelSlots  = []string{"parent-session", "tool-call", "model"}
 )

@@ -112,7 +112,7 @@ func (s *store) search(q Query, list *[]Match) ([]*fold.ArtifactState, error) {
 	}
 	states := make([]*fold.ArtifactState, len(ids))
 	for i, id := range ids {
-		if states[i], err = s.artifact(id, s.scanArtifact); err != nil {
+		if states[i], err = s.Artifact(id); err != nil {
 			return nil, err
 		}
 		if states[i] == nil {

@@ -18,6 +18,7 @@ type store struct {
 	ctx       context.Context
 	c         *conn
 	artifacts map[string]*fold.ArtifactState
+	states    map[string]*fold.ArtifactState // without records
 	sessions  map[string]*handoff.Session
 	works     map[workKey]*handoff.Work
 	pointers  map[pointerKey]string
@@ -25,6 +26,7 @@ type store struct {
 	heads     map[string][]string
 	rows      map[string]string         // the table of an artifact's row
 	statuses  map[string]handoff.Status // of artifacts, as in their rows
+	marks     map[string][]mark         // likewise
 }
 
 type (
@@ -35,13 +37,9 @@ type (
 var _ fold.Store = (*store)(nil)
 
 func newStore(ctx context.Context, c *conn) *store {
-	return &store{ctx, c, map[string]*fold.ArtifactState{}, map[string]*handoff.Session{},
-		map[workKey]*handoff.Work{}, map[pointerKey]string{}, map[string]bool{}, map[string][]string{}, map[string]string{}, map[string]handoff.Status{}}
+	return &store{ctx, c, map[string]*fold.ArtifactState{}, map[string]*fold.ArtifactState{}, map[string]*handoff.Session{},
+		map[workKey]*handoff.Work{}, map[pointerKey]string{}, map[string]bool{}, map[string][]string{}, map[string]string{}, map[string]handoff.Status{}, map[string][]mark{}}
 }
-
-// unread replaces the published fact of a record that was not decoded. It marks
-// the artifact as known.
-var unread = new(handoff.ArtifactPublished)
 
 const (
 	artifactRow = `SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE id`
@@ -50,17 +48,12 @@ const (
 	pointerRow  = `SELECT key, space, value FROM pointers WHERE key`
 )
 
-// Artifact implements fold.Store for views, which need no fields of another
-// artifact's record.
+// Artifact implements fold.Store.
 func (s *store) Artifact(id string) (*fold.ArtifactState, error) {
-	return s.artifact(id, s.scanKnown)
-}
-
-func (s *store) artifact(id string, scan func(*row) error) (*fold.ArtifactState, error) {
 	if a, ok := s.artifacts[id]; ok {
 		return a, nil
 	}
-	if err := s.load(artifactRow+` = ?`, scan, id); err != nil {
+	if err := s.load(artifactRow+` = ?`, s.scanArtifact, id); err != nil {
 		return nil, err
 	}
 	if _, ok := s.artifacts[id]; !ok {
@@ -72,6 +65,22 @@ func (s *store) artifact(id string, scan func(*row) error) (*fold.ArtifactState,
 		s.artifacts[id] = nil
 	}
 	return s.artifacts[id], nil
+}
+
+// State implements fold.Store.
+func (s *store) State(id string) (*fold.ArtifactState, error) {
+	if a, ok := s.artifacts[id]; ok {
+		return a, nil
+	}
+	if _, ok := s.states[id]; !ok {
+		if err := s.load(artifactRow+` = ?`, s.scanState, id); err != nil {
+			return nil, err
+		}
+	}
+	if a, ok := s.states[id]; ok {
+		return a, nil
+	}
+	return s.Artifact(id)
 }
 
 func (s *store) Session(id string) (*handoff.Session, error) {
@@ -147,7 +156,7 @@ func (s *store) scanArtifact(r *row) error {
 	if err != nil {
 		return err
 	}
-	s.artifacts[a.ID], s.rows[a.ID], s.statuses[a.ID] = a, "artifacts", a.Status()
+	s.artifacts[a.ID], s.rows[a.ID], s.statuses[a.ID], s.marks[a.ID] = a, "artifacts", a.Status(), marksOf(a)
 	return nil
 }
 
@@ -181,13 +190,17 @@ func (s *store) scanHead(r *row) error {
 	return nil
 }
 
-// scanKnown is scanArtifact for an artifact whose record is not needed.
-func (s *store) scanKnown(r *row) error {
+// unread replaces the published fact of a record that was not decoded. It marks
+// the artifact as known.
+var unread = new(handoff.ArtifactPublished)
+
+// scanState is scanArtifact for an artifact whose record is not needed.
+func (s *store) scanState(r *row) error {
 	a, _, err := stateFrom(r)
 	if err != nil {
 		return err
 	}
-	s.artifacts[a.ID] = a
+	s.states[a.ID] = a
 	return nil
 }
 

@@ -1,0 +1,86 @@
+package handoff
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"sync"
+)
+
+// LatestLabel is reserved: CHANNEL:latest is the newest active artifact.
+const LatestLabel = "latest"
+
+// MaxLabels is the number of labels that an artifact can have at a time.
+const MaxLabels = 100
+
+var revisionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^v[0-9]+$`) })
+
+// CheckLabel returns an error of kind Invalid unless a label consists of at most
+// 200 lower-case letters and digits in words separated by single dashes. LatestLabel
+// and v with a number, which names a revision, are reserved.
+func CheckLabel(label string) error {
+	e := &Error{Op: "label", Name: label, Kind: Invalid, Hint: Advice("use a word such as approved or release-candidate")}
+	switch {
+	case len(label) > maxWord:
+		e.Name, e.Err = label[:maxWord]+"…", errors.New("has more than 200 characters")
+	case !channelForm().MatchString(label):
+		e.Err = errors.New("must be lower-case words separated by dashes")
+	case label == LatestLabel, revisionForm().MatchString(label):
+		e.Err = errors.New("is reserved")
+	default:
+		return nil
+	}
+	return e
+}
+
+// Label records that a label of the artifact's channel is moved to the artifact.
+// If the artifact has the label, no record is added.
+//
+// Kinds: NotFound, Invalid (the label), and those of Log.Append.
+func (h *Hub) Label(ctx context.Context, id, label string) (Published, error) {
+	if err := CheckLabel(label); err != nil {
+		return Published{}, err
+	}
+	a, err := h.Artifact(ctx, id)
+	switch {
+	case err != nil:
+		return Published{}, err
+	case slices.Contains(a.Labels, label):
+		return Published{Artifact: a, Existing: true}, nil
+	case len(a.Labels) >= MaxLabels:
+		return Published{}, &Error{Op: "label", Name: id, Kind: Invalid, Err: errors.New("has 100 labels"), Hint: Advice("use tags when you publish")}
+	}
+	return h.label(ctx, a, &ArtifactLabeled{ArtifactID: id, Label: label})
+}
+
+// Unlabel records that a label is removed from an artifact.
+//
+// Kinds: NotFound (the artifact, or it does not have the label), and those of
+// Log.Append.
+func (h *Hub) Unlabel(ctx context.Context, id, label string) (Published, error) {
+	a, err := h.Artifact(ctx, id)
+	if err != nil {
+		return Published{}, err
+	}
+	if !slices.Contains(a.Labels, label) {
+		return Published{}, &Error{Op: "unlabel", Name: label, Kind: NotFound, Err: errors.New(id + " does not have it"),
+			Hint: Suggest("see its labels", ActionShow, id)}
+	}
+	return h.label(ctx, a, &ArtifactLabeled{ArtifactID: id, Label: label, Removed: true})
+}
+
+func (h *Hub) label(ctx context.Context, a Artifact, f *ArtifactLabeled) (Published, error) {
+	r, err := h.record(f)
+	if err != nil {
+		return Published{}, err
+	}
+	_, warnings, err := h.append(ctx, r)
+	if err != nil {
+		return Published{}, err
+	}
+	if view, err := h.Artifact(ctx, a.ID); err == nil { // otherwise the index is behind the log
+		a = view
+	}
+	return Published{Artifact: a, Warnings: warnings}, nil
+}
