@@ -45,6 +45,7 @@ const (
 	ActionRead                        Action = "read"               // REF
 	ActionReadTo                      Action = "read to"            // REF PATH
 	ActionPublish                     Action = "publish"            // PATH
+	ActionPublishIn                   Action = "publish in channel" // PATH CHANNEL
 	ActionPublishAs                   Action = "publish replacing"  // REF
 	ActionStdin                       Action = "publish from standard input"
 	ActionWrite                       Action = "write"                                  // NAME PATH

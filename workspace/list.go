@@ -22,6 +22,10 @@ type Filter struct {
 	// handoff.SlotNames, or by any ID of the harness that an artifact has.
 	Producer map[string]string
 
+	Label  string // it has this label now
+	UsedBy string // an agent, or a session or run, that read it
+	Stale  bool   // it was made from something that was replaced or withdrawn since
+
 	Status          string // active, superseded or withdrawn; "" for active
 	IncludeInactive bool   // every status
 
@@ -30,7 +34,12 @@ type Filter struct {
 
 // query returns the query that a filter means. Kind: Invalid.
 func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuery, err error) {
-	q = handoff.ArtifactQuery{Channel: f.Channel, Kind: f.Kind, Tag: f.Tag, Name: f.Name, IncludeInactive: f.IncludeInactive, Producer: map[string]string{}}
+	q = handoff.ArtifactQuery{Channel: f.Channel, Kind: f.Kind, Tag: f.Tag, Name: f.Name, Label: f.Label, Stale: f.Stale, IncludeInactive: f.IncludeInactive, Producer: map[string]string{}}
+	if f.UsedBy != "" {
+		if q.UsedBy, err = w.sessionOrSame(ctx, "agent", f.UsedBy); err != nil {
+			return q, err
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.Producer)) {
 		field, value := handoff.SlotName(name), f.Producer[name]
 		if field == "session" || field == "run" {

@@ -1,10 +1,13 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -41,6 +44,9 @@ func (w *Workspace) Publish(ctx context.Context, p Publication) (handoff.Publish
 		Body: p.Body, Filename: p.Filename, Channel: p.Channel, Kind: p.Kind, Title: p.Title, Summary: p.Summary,
 		MediaType: p.MediaType, Tags: p.Tags, Key: p.Key, Keep: p.Keep, Metadata: p.Metadata,
 	}
+	if p.Channel == "" {
+		return handoff.Published{}, w.channelMissing(ctx, p)
+	}
 	err := w.locate(ctx, &d, p)
 	if err != nil {
 		return handoff.Published{}, err
@@ -65,15 +71,7 @@ func (w *Workspace) Publish(ctx context.Context, p Publication) (handoff.Publish
 // Kinds: NotFound, Conflict (an ambiguous ref), Invalid (the reason), and those
 // of Log.Append.
 func (w *Workspace) Withdraw(ctx context.Context, ref, reason string) (handoff.Published, error) {
-	id, err := w.Resolve(ctx, ref)
-	if err != nil {
-		return handoff.Published{}, err
-	}
-	done, err := w.as.Withdraw(ctx, id, reason)
-	if err == nil {
-		done.Warnings = append(done.Warnings, w.finish(ctx, done.Producer.Session)...)
-	}
-	return done, err
+	return w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.as.Withdraw(ctx, id, reason) })
 }
 
 // Use records that the caller's work read an artifact, at most once. Outside a
@@ -105,6 +103,27 @@ func (w *Workspace) locate(ctx context.Context, d *handoff.Draft, p Publication)
 		d.Path, d.Root, d.RootDir, err = file, handoff.SessionRoot, dir, nil
 	}
 	return err
+}
+
+// channelMissing is the error for a publish without a channel. Its hint names those
+// in use, the most used first.
+func (w *Workspace) channelMissing(ctx context.Context, p Publication) error {
+	e := &handoff.Error{Op: "publish", Name: cmp.Or(p.Path, "-"), Kind: handoff.Invalid, Err: errors.New("channel is required")}
+	list, _ := w.Channels(ctx, Filter{IncludeInactive: true}) // without them, the hint names the predefined ones
+	used := slices.DeleteFunc(list.Channels, func(c Channel) bool { return c.Count == 0 })
+	slices.SortStableFunc(used, func(a, b Channel) int { return cmp.Compare(b.Count, a.Count) })
+	text, names := "publish it in a channel that is in use", []string{}
+	for _, c := range used[:min(len(used), 8)] {
+		names = append(names, c.Name)
+	}
+	if len(names) == 0 {
+		text = "publish it in a channel"
+		for _, c := range handoff.Channels {
+			names = append(names, c.Name)
+		}
+	}
+	e.Hint = handoff.Suggest(text+" ("+strings.Join(names, ", ")+")", handoff.ActionPublishIn, e.Name, names[0])
+	return e
 }
 
 // inside returns a path as typed relative to root, slash-separated.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/names"
 )
 
 // A Span selects a part of a body.
@@ -24,7 +22,7 @@ type Page = content.Page
 
 // ReadOptions select what Read opens.
 type ReadOptions struct {
-	Revision int  // of a name, counted from 1; 0 for the newest
+	Revision int  // of the name or family, from 1; 0 for the artifact that the ref names
 	Latest   bool // of several artifacts that have the name, the one written last
 }
 
@@ -79,15 +77,10 @@ func (w *Workspace) Read(ctx context.Context, ref string, o ReadOptions) (Body, 
 	case o.Revision == 0:
 		return w.open(ctx, found.ID)
 	}
-	revisions, err := names.Revisions(ctx, w.hub, found.Namespace, found.Name)
-	if err != nil {
+	if found, err = w.refs(ctx).Revision(ctx, found, o.Revision); err != nil {
 		return Body{}, err
 	}
-	if found.Name == "" || o.Revision > len(revisions) {
-		return Body{}, &handoff.Error{Op: "read", Name: ref, Kind: handoff.NotFound, Err: fmt.Errorf("has no revision %d", o.Revision),
-			Hint: handoff.Suggest("list its revisions", handoff.ActionHistory, found.ID)}
-	}
-	return w.open(ctx, revisions[o.Revision-1].ID)
+	return w.open(ctx, found.ID)
 }
 
 // isNamed reports whether a ref names an artifact by its name.

@@ -17,7 +17,9 @@ import (
 //     another run of the same session, else any;
 //   - the path of a published file, absolute or relative to Caller.Dir: its
 //     newest artifact;
-//   - CHANNEL:latest, the newest active artifact of a channel;
+//   - CHANNEL:latest, the newest active artifact of a channel; CHANNEL:LABEL;
+//     CHANNEL:v2, of the artifacts of a channel the one that is a second revision;
+//     REF@v2, the second revision of what REF names;
 //   - a prefix or suffix of an ID, of at least six characters.
 //
 // The first of these with a match decides.
@@ -53,12 +55,15 @@ func (w *Workspace) resolveAll(ctx context.Context, refs []string) ([]string, er
 // find returns what a ref names, which may be a file without a record. With
 // latest, the one of several that was written last.
 func (w *Workspace) find(ctx context.Context, ref string, latest bool) (names.Candidate, error) {
-	r := refs.Resolver{Reader: w.hub, Scope: w.scope(ctx), Dir: w.caller.Dir,
-		File: func(a handoff.Artifact) string { return w.File(ctx, a) }}
 	if latest {
-		return r.Latest(ctx, ref)
+		return w.refs(ctx).Latest(ctx, ref)
 	}
-	return r.Find(ctx, ref)
+	return w.refs(ctx).Find(ctx, ref)
+}
+
+// refs returns the resolver of the caller's refs.
+func (w *Workspace) refs(ctx context.Context) refs.Resolver {
+	return refs.Resolver{Reader: w.hub, Scope: w.scope(ctx), Dir: w.caller.Dir}
 }
 
 // unrecorded refuses to treat a file without a record as an artifact.

@@ -18,8 +18,8 @@
 //
 // # Operations
 //
-//   - Artifacts: [Workspace.Publish], [Workspace.Withdraw], [Workspace.List],
-//     [Workspace.Show], [Workspace.Lineage], [Workspace.History].
+//   - Artifacts: [Workspace.Publish], [Workspace.Withdraw], [Workspace.Label],
+//     [Workspace.List], [Workspace.Show], [Workspace.Lineage], [Workspace.History].
 //   - Bodies: [Workspace.Read], and [Workspace.Save] and [Workspace.Restore] to
 //     write one to a file.
 //   - Names of a run or session: [Workspace.Write].

@@ -14,6 +14,7 @@ var commands = slices.Concat(
 		cli.NewPrimary(initCommand, "init"),
 		cli.NewPrimary(publishCommand, "publish"),
 		cli.NewCommand(writeCommand, "write"),
+		cli.NewCommand(labelCommand, "label"),
 		cli.NewCommand(withdrawCommand, "withdraw"),
 		cli.NewPrimary(waitCommand, "wait"),
 		cli.NewCommand(watchCommand, "watch"),

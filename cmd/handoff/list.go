@@ -95,6 +95,9 @@ ones it hides. Filters are combined with AND.`,
 		Args:    cli.Exactly(0, ""),
 	}
 	filter.add(a, c)
+	c.Flags().StringVar(&filter.filter.Label, "label", "", "filter by label `name`")
+	c.Flags().StringVar(&filter.filter.UsedBy, "used-by", "", "filter by the `agent`, session or run that read it")
+	c.Flags().BoolVar(&filter.filter.Stale, "stale", false, "only artifacts made from something that was replaced or withdrawn since")
 	c.Flags().IntVar(&o.Limit, "limit", cli.DefaultLimit, "maximum `number` of artifacts; 0 for no limit")
 	c.Flags().StringVar(&o.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
 	c.Flags().BoolVar(&channels, "channels", false, "show the number of artifacts in each channel")

@@ -56,7 +56,6 @@ func publishCommand(a *cli.App) *cobra.Command {
 	publicationFlags(c, &p)
 	a.JSONFlag(c, "print the artifact as JSON")
 	who.Add(c)
-	c.MarkFlagRequired("channel")
 	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
 	c.RegisterFlagCompletionFunc("replaces", a.CompleteRefs)
 	c.RegisterFlagCompletionFunc("from", a.CompleteRefs)
@@ -105,6 +104,10 @@ func publish(ctx context.Context, a *cli.App, w *workspace.Workspace, p workspac
 		return err
 	}
 	a.Warnings(done.Warnings)
+	a.WarnStale(done.Artifact)
+	if done.AlsoActive != "" {
+		fmt.Fprintf(a.Err, "%s is active, too, and has the same path; a revision is published with --replaces %[1]s\n", done.AlsoActive)
+	}
 	if done.Existing {
 		fmt.Fprintf(a.Err, "already published under key %q\n", done.Key)
 	} else {

@@ -22,14 +22,15 @@ type readFlags struct {
 
 func readCommand(a *cli.App) *cobra.Command {
 	var f readFlags
+	var rev string
 	c := &cobra.Command{
 		Use:     "read REF",
 		Short:   "Print an artifact's content as published",
 		GroupID: cli.Find,
 		Long: `Read prints the content of an artifact as it was published: from its file, or,
 if that has changed or is gone, from the kept copy, which it reports on standard
-error. REF is an ID or part of one, run/name, a name, a path, or CHANNEL:latest;
-see handoff show --help.
+error. REF is an ID or part of one, run/name, a name, a path, CHANNEL:LABEL or
+REF@v2; see handoff show --help.
 
 For a name, read prints the content of its file: if that was edited outside
 handoff, the edit is recorded as a new revision first. For an ID, a path or
@@ -53,7 +54,7 @@ Exit code 5: the published content is gone and no copy was kept.`,
 	c.Flags().BoolVar(&f.span.Bytes, "bytes", false, "count bytes instead of lines")
 	c.Flags().StringVar(&f.to, "to", "", "write to this `path`, which must not exist")
 	c.Flags().BoolVar(&f.inPlace, "in-place", false, "write to the path it was published from, which must not exist")
-	c.Flags().IntVar(&f.Revision, "rev", 0, "revision `number` of a name, counted from 1")
+	c.Flags().StringVar(&rev, "rev", "", "revision `number` of what REF names: 2 or v2")
 	c.Flags().BoolVar(&f.Latest, "latest", false, "if several artifacts have the name, read the one written last")
 	a.JSONFlag(c, "print JSON; content that is not text is in base64")
 	c.MarkFlagsMutuallyExclusive("to", "in-place", "json")
@@ -64,8 +65,13 @@ Exit code 5: the published content is gone and no copy was kept.`,
 			return cli.Invalid("read", args[0], "--offset, --limit and --bytes can't be combined with --to or --in-place", "leave out --offset, --limit and --bytes")
 		case given("to") && f.to == "":
 			return cli.Invalid("--to", `""`, "path is empty", "name a new file, or leave --to out")
-		case given("rev") && f.Revision < 1:
-			return cli.Invalid("--rev", strconv.Itoa(f.Revision), "revision must be 1 or greater", "--rev 1 is the first; without --rev the newest is read")
+		}
+		if given("rev") {
+			n, err := strconv.Atoi(strings.TrimPrefix(rev, "v"))
+			if err != nil || n < 1 {
+				return cli.Invalid("--rev", rev, "revision must be 1 or greater", "--rev 1 is the first; without --rev the newest is read")
+			}
+			f.Revision = n
 		}
 		return a.Reading(func(w *workspace.Workspace) error { return read(c.Context(), a, w, args[0], f) })
 	}
@@ -132,4 +138,5 @@ func printSource(a *cli.App, b workspace.Body, named bool) {
 		}
 		a.Warn("%s was replaced by %s", art.ID, strings.Join(art.ReplacedBy, " "))
 	}
+	a.WarnStale(art)
 }

@@ -31,8 +31,9 @@ printed: open the file at the path, or use handoff read.
 
 REF is, in this order: an ID; run/name, or a name, which is searched in your
 run, then in your session, then everywhere; the path of a published file, for
-its newest artifact; CHANNEL:latest; at least 6 characters of the start or end
-of an ID. The first of these with a match decides.
+its newest artifact; CHANNEL:latest, CHANNEL:LABEL, CHANNEL:v2 or REF@v2, for
+the newest active artifact, the labeled one, or a revision; at least 6
+characters of the start or end of an ID. The first with a match decides.
 
 For the ID of a session or run, show prints its names, status and outputs, and
 with --files what is in its folder. For an issue, it prints the stages of its
@@ -121,6 +122,8 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 		{"channel", art.Channel},
 		{"kind", art.Kind},
 		{"status", status(art)},
+		{"revision", fmt.Sprint("v", art.Revision)},
+		{"labels", strings.Join(art.Labels, " ")},
 		{"title", art.Title},
 		{"summary", art.Summary},
 		{"name", name},
@@ -147,6 +150,24 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], cli.OneLine(line[1]))
 		}
 	}
+	for _, in := range art.StaleInputs {
+		fmt.Fprintf(a.Out, "%-11s  %s\n", "stale input", cli.OneLine(cli.StaleInput(in)))
+	}
+	for _, l := range art.LabelHistory {
+		fmt.Fprintf(a.Out, "%-11s  %s\n", "labeled", cli.OneLine(labeling(l)))
+	}
+}
+
+// labeling returns a change of an artifact's labels on one line.
+func labeling(l handoff.Labeling) string {
+	text := l.Label
+	if l.Removed {
+		text += " removed"
+	}
+	if l.Agent != "" {
+		text += " by " + l.Agent
+	}
+	return text + ", " + cli.Stamp(l.CreatedAt)
 }
 
 // inside returns what an artifact's path is relative to, "" for the workspace.
@@ -193,13 +214,23 @@ func describe(art handoff.Artifact) string {
 	return strings.Join(parts, ", ")
 }
 
-// users returns the units of work that read an artifact.
+// users returns who read an artifact, as far as it is known.
 func users(art handoff.Artifact) string {
 	var list []string
 	for _, u := range art.UsedBy {
-		list = append(list, strings.TrimPrefix(u.Harness+":"+u.WorkID, ":"))
+		work := strings.TrimPrefix(u.Harness+":"+u.WorkID, ":")
+		switch {
+		case u.RunID != "":
+			work = "run " + u.RunID
+		case u.Session != "":
+			work = "session " + u.Session
+		}
+		if u.Agent != "" {
+			work = u.Agent + " (" + work + ")"
+		}
+		list = append(list, work)
 	}
-	return strings.Join(list, " ")
+	return strings.Join(list, ", ")
 }
 
 // producer returns who made a record on one line, as far as it is known.

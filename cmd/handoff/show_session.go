@@ -47,6 +47,9 @@ func printSession(a *cli.App, v workspace.SessionDetail) {
 	for _, o := range v.Others {
 		fmt.Fprintf(a.Out, "%-11s  %s  channel=%s id=%s\n", "published", cli.OneLine(o.Path), o.Channel, o.ID)
 	}
+	for _, o := range v.Read {
+		fmt.Fprintf(a.Out, "%-11s  %s  channel=%s id=%s\n", "read", cli.OneLine(o.Path), o.Channel, o.ID)
+	}
 	for _, e := range v.Files {
 		if !e.Internal { // the JSON has these, too
 			fmt.Fprintf(a.Out, "%-11s  %s  %s\n", e.Type, cli.OneLine(e.Path), cli.Size(e.Size))

@@ -178,5 +178,6 @@ func printArtifact(a *cli.App, art handoff.Artifact, text func(handoff.Artifact)
 	}
 	_, err := fmt.Fprintln(a.Out, text(art))
 	a.PrintChanged(art)
+	a.WarnStale(art)
 	return err
 }

@@ -14,7 +14,7 @@ import (
 
 // resolver resolves refs of a scope, without paths.
 func resolver(reader handoff.Reader, scope names.Scope) refs.Resolver {
-	return refs.Resolver{Reader: reader, Scope: scope, Dir: "/", File: func(handoff.Artifact) string { return "" }}
+	return refs.Resolver{Reader: reader, Scope: scope, Dir: "/"}
 }
 
 // TestConcurrentWriters writes one name through many workspaces at once: every

@@ -41,7 +41,7 @@ func (r Resolver) atPath(ctx context.Context, ref string) ([]names.Candidate, er
 		}
 		for _, a := range page.Artifacts {
 			switch {
-			case r.File(a) != file:
+			case a.File != file:
 			case a.Status != handoff.Withdrawn:
 				return recorded(a), nil
 			case withdrawn == nil:
@@ -104,10 +104,20 @@ func (r Resolver) notFound(ctx context.Context, ref string) error {
 		for _, text := range []string{own, a.Name, a.Path} {
 			add(text, own)
 		}
-		add(a.Channel+":"+latest, a.Channel+":"+latest)
+		for _, label := range append([]string{handoff.LatestLabel}, a.Labels...) {
+			add(a.Channel+":"+label, a.Channel+":"+label)
+		}
 	}
 	var list []string
-	for _, text := range nearest.Of(ref, texts, shown) {
+	similar := nearest.Of(ref, texts, shown)
+	if channel, _, ok := strings.Cut(ref, ":"); ok {
+		for _, text := range texts {
+			if strings.HasPrefix(text, channel+":") {
+				similar = append(similar, text)
+			}
+		}
+	}
+	for _, text := range similar {
 		for _, ref := range meant[text] {
 			if !slices.Contains(list, ref) && len(list) < shown {
 				list = append(list, ref)
@@ -137,7 +147,7 @@ func (r Resolver) refOf(a handoff.Artifact) string {
 	if a.Name != "" {
 		return names.Candidate{Artifact: a}.Ref()
 	}
-	file := r.File(a)
+	file := a.File
 	if file == "" || a.Root != "" {
 		return a.ID
 	}

@@ -5,7 +5,9 @@
 //   - the ID of an artifact;
 //   - run/name or a name, as package names finds it;
 //   - the path of a published file or directory: its newest artifact;
-//   - CHANNEL:latest: the newest active artifact of a channel;
+//   - CHANNEL:latest, the newest active artifact of a channel; CHANNEL:LABEL, the
+//     one that has a label; CHANNEL:v2, the one that is the second revision of its
+//     family; and REF@v2, the second revision of what REF names;
 //   - the first or last characters of an ID, at least six.
 //
 // The first of these with a match decides. If it has several matches, the ref is
@@ -17,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,10 +32,6 @@ type Resolver struct {
 	Reader handoff.Reader
 	Scope  names.Scope // of the caller's names
 	Dir    string      // the directory that relative paths start at, absolute
-
-	// File returns the absolute path of an artifact's file, "" if it is not on
-	// this machine.
-	File func(handoff.Artifact) string
 }
 
 // Find returns what a ref names, which may be a file without a record. For the ID
@@ -69,7 +68,7 @@ func (r Resolver) candidates(ctx context.Context, ref string) ([]names.Candidate
 	if len(list) > 0 || invalid != nil && !errors.Is(invalid, handoff.Invalid) {
 		return list, invalid
 	}
-	for _, tier := range []func(context.Context, string) ([]names.Candidate, error){r.atPath, r.inChannel, r.byID} {
+	for _, tier := range []func(context.Context, string) ([]names.Candidate, error){r.atPath, r.inChannel, r.atRevision, r.byID} {
 		list, err := tier(ctx, ref)
 		if err != nil || len(list) > 0 {
 			return list, err
@@ -90,16 +89,79 @@ func recorded(list ...handoff.Artifact) []names.Candidate {
 	return candidates
 }
 
-// inChannel returns the artifact that CHANNEL:latest names.
+// inChannel returns what CHANNEL:latest, CHANNEL:v2 or CHANNEL:LABEL names.
 func (r Resolver) inChannel(ctx context.Context, ref string) ([]names.Candidate, error) {
 	channel, name, ok := strings.Cut(ref, ":")
-	if !ok || name != latest || handoff.CheckChannel(channel) != nil {
+	if !ok || handoff.CheckChannel(channel) != nil {
 		return nil, nil
 	}
-	return r.query(ctx, handoff.ArtifactQuery{Channel: channel, Limit: 1})
+	q := handoff.ArtifactQuery{Channel: channel, Limit: 1}
+	if n, ok := revision(name); ok {
+		q.Revision, q.IncludeInactive, q.Limit = n, true, shown+1
+	} else if name != handoff.LatestLabel {
+		if handoff.CheckLabel(name) != nil {
+			return nil, nil
+		}
+		q.Label, q.IncludeInactive = name, true
+	}
+	return r.query(ctx, q)
 }
 
-const latest = "latest"
+// revision returns the number in v2.
+func revision(text string) (int, bool) {
+	digits, ok := strings.CutPrefix(text, "v")
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil && n > 0 && digits[0] != '+'
+}
+
+// atRevision returns what REF@v2 names.
+func (r Resolver) atRevision(ctx context.Context, ref string) ([]names.Candidate, error) {
+	at := strings.LastIndexByte(ref, '@')
+	n, ok := revision(ref[at+1:])
+	if at < 1 || !ok {
+		return nil, nil
+	}
+	of, err := r.Find(ctx, ref[:at])
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.Revision(ctx, of, n)
+	return []names.Candidate{c}, err
+}
+
+// Revision returns the revision with a number, of the name or the family of an
+// artifact.
+//
+// Kinds: NotFound, Conflict (two families that were joined have it).
+func (r Resolver) Revision(ctx context.Context, of names.Candidate, n int) (names.Candidate, error) {
+	ref := fmt.Sprintf("%s@v%d", of.ID, n)
+	if of.Seq == 0 && !of.Unrecorded() { // only the ID is known
+		found, err := r.query(ctx, handoff.ArtifactQuery{IDPrefix: of.ID, IncludeInactive: true, Limit: 1})
+		if err != nil {
+			return names.Candidate{}, err
+		}
+		if len(found) == 0 {
+			return names.Candidate{}, r.notFound(ctx, of.ID)
+		}
+		of = found[0]
+	}
+	q := handoff.ArtifactQuery{Family: of.ID}
+	if of.Name != "" {
+		q, ref = handoff.ArtifactQuery{Namespace: of.Namespace, Name: of.Name}, fmt.Sprintf("%s@v%d", of.Ref(), n)
+	}
+	q.Revision, q.IncludeInactive, q.Limit = n, true, shown+1
+	list, err := r.query(ctx, q)
+	switch {
+	case err != nil:
+		return names.Candidate{}, err
+	case len(list) == 0:
+		return names.Candidate{}, &handoff.Error{Op: "find", Name: ref, Kind: handoff.NotFound, Err: fmt.Errorf("has no revision %d", n),
+			Hint: handoff.Suggest("list its revisions", handoff.ActionHistory, of.ID)}
+	case len(list) > 1:
+		return names.Candidate{}, ambiguous(ref, list)
+	}
+	return list[0], nil
+}
 
 func (r Resolver) query(ctx context.Context, q handoff.ArtifactQuery) ([]names.Candidate, error) {
 	page, err := r.Reader.Artifacts(ctx, q)
@@ -155,8 +217,11 @@ func idPart(ref string) (string, bool) {
 // ambiguous is the error for a ref with several matches.
 func ambiguous(ref string, list []names.Candidate) error {
 	what := "ambiguous ID"
-	if slices.ContainsFunc(list, func(c names.Candidate) bool { return c.Name == ref || c.Ref() == ref || c.Unrecorded() }) {
+	switch {
+	case slices.ContainsFunc(list, func(c names.Candidate) bool { return c.Name == ref || c.Ref() == ref || c.Unrecorded() }):
 		what = "ambiguous name"
+	case strings.ContainsAny(ref, ":@"):
+		what = "ambiguous revision"
 	}
 	count := fmt.Sprint(len(list))
 	if len(list) > shown {

@@ -1,6 +1,7 @@
 package refs_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -48,12 +49,24 @@ func resolver(t *testing.T, dir string, list []published, more ...handoff.Fact) 
 	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
 		t.Fatal(err)
 	}
-	return refs.Resolver{Reader: m, Scope: names.Scope{}, Dir: dir, File: func(a handoff.Artifact) string {
+	return refs.Resolver{Reader: located{m, dir}, Scope: names.Scope{}, Dir: dir}
+}
+
+// A located reader sets the files of artifacts, in a directory.
+type located struct {
+	handoff.Reader
+	dir string
+}
+
+func (l located) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
+	page, err := l.Reader.Artifacts(ctx, q)
+	for i, a := range page.Artifacts {
+		page.Artifacts[i].File = filepath.Join(l.dir, a.Path)
 		if a.Worktree != "" {
-			return filepath.Join(dir, "..", a.Worktree, a.Path)
+			page.Artifacts[i].File = filepath.Join(l.dir, "..", a.Worktree, a.Path)
 		}
-		return filepath.Join(dir, a.Path)
-	}}
+	}
+	return page, err
 }
 
 func TestTiers(t *testing.T) {

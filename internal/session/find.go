@@ -60,6 +60,7 @@ type Detail struct {
 	View
 	Others  []Other   `json:"artifacts,omitempty"`
 	Related []Related `json:"related,omitempty"`
+	Read    []Other   `json:"read,omitempty"`    // the newest artifacts that its work read
 	Threads []string  `json:"threads,omitempty"` // URIs of the conversations of those who opened it or published in it
 	Files   []Entry   `json:"files,omitempty"`   // the result of List, if requested
 }
@@ -79,6 +80,19 @@ type Related struct {
 	Link   string `json:"link"`           // from: the session builds on it; into: it builds on the session
 	Name   string `json:"name,omitempty"` // "" if it is not recorded here
 	Status string `json:"status,omitempty"`
+}
+
+// maxRead is the number of artifacts in Detail.Read.
+const maxRead = 50
+
+// read returns the newest artifacts that the work of a session read.
+func (ss *Sessions) read(ctx context.Context, id string) ([]Other, error) {
+	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{UsedBy: id, IncludeInactive: true, Limit: maxRead})
+	var list []Other
+	for _, a := range page.Artifacts {
+		list = append(list, Other{a.ID, a.Channel, a.Path, a.Title})
+	}
+	return list, err
 }
 
 // Detail returns a session with its outputs and threads, at the time now. Error
@@ -112,7 +126,11 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 			lastActivity = a.CreatedAt
 		}
 	}
-	d := Detail{View: newView(s, o, now, lastActivity), Others: others, Related: related, Threads: threads}
+	read, err := ss.read(ctx, id)
+	if err != nil {
+		return Detail{}, err
+	}
+	d := Detail{View: newView(s, o, now, lastActivity), Others: others, Read: read, Related: related, Threads: threads}
 	d.Outputs = Outputs(s, artifacts)
 	return d, nil
 }

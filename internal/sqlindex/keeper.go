@@ -129,7 +129,7 @@ func (k *keeper) Heads(family string) ([]string, error) {
 	return k.store.Heads(family)
 }
 
-// Children implements fold.Tracer. It finds what was put and not flushed, too.
+// Children implements fold.Finder. It finds what was put and not flushed, too.
 func (k *keeper) Children(id string) ([]string, error) {
 	var ids []string
 	err := k.load(`SELECT a.id FROM labels l CROSS JOIN artifacts a ON a.seq = l.seq WHERE l.space IN ('`+parentSpace+`', '`+inputSpace+`') AND l.value = ?`,

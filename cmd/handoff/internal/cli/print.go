@@ -63,6 +63,32 @@ func (a *App) Event(art handoff.Artifact) string {
 	return line + " id=" + art.ID
 }
 
+// StaleInput returns what happened to something that an artifact was made from.
+func StaleInput(in handoff.StaleInput) string {
+	what := "replaced"
+	if in.Status == handoff.Withdrawn {
+		what = "withdrawn"
+	}
+	text := fmt.Sprintf("%s v%d (%s) was %s", in.Channel, in.Revision, in.ID, what)
+	for i, r := range in.Active {
+		text += []string{"; ", ", "}[min(i, 1)] + fmt.Sprintf("v%d (%s)", r.Revision, r.ID)
+	}
+	switch len(in.Active) {
+	case 0:
+		return text
+	case 1:
+		return text + " is active"
+	}
+	return text + " are active"
+}
+
+// WarnStale reports what an artifact was made from and that is out of date.
+func (a *App) WarnStale(art handoff.Artifact) {
+	for _, in := range art.StaleInputs {
+		a.Warn("made from %s", StaleInput(in))
+	}
+}
+
 // ArtifactColumns are the columns of a list of artifacts.
 var ArtifactColumns = []Column{
 	{Name: "id", ID: true}, {Name: "channel", Rank: 2}, {Name: "by", Rank: 5}, {Name: "path", Rank: 1, Long: true}, {Name: "title", Rank: 3, Text: true}, {Name: "age", Rank: 4},
@@ -163,6 +189,7 @@ func (a *App) Revision(p handoff.Published, file string, saved []handoff.Artifac
 		a.Warn("%s was edited outside handoff; the edit was saved as %s", file, edit.ID)
 	}
 	a.Warnings(p.Warnings)
+	a.WarnStale(p.Artifact)
 	if p.Existing {
 		fmt.Fprintln(a.Err, "unchanged; no new revision recorded")
 	} else {

@@ -52,6 +52,7 @@ names its artifact.`,
 				return err
 			}
 			a.Warnings(done.Warnings)
+			a.WarnStale(done.Artifact)
 			if done.Existing {
 				fmt.Fprintln(a.Err, "unchanged; nothing was added")
 			} else {
