@@ -1,6 +1,10 @@
 package handoff
 
-import "strings"
+import (
+	"errors"
+	"strings"
+	"syscall"
+)
 
 // A Hint suggests how to fix an [Error]. It names no command: every surface
 // words it for its own users, a command line as a command, MCP as a tool.
@@ -17,6 +21,17 @@ func Advice(text string) Hint { return Hint{Text: text} }
 
 // Suggest returns a Hint that names an action and what it is for.
 func Suggest(text string, action Action, args ...string) Hint { return Hint{text, action, args} }
+
+// UnwritableHint returns the hint for a directory of handoff that can't be written.
+// A file system that is read-only is most often that of an agent's sandbox, which
+// must let the agent write to the directory: another one would cut it off from
+// the other agents.
+func UnwritableHint(dir string, err error) Hint {
+	if errors.Is(err, syscall.EROFS) {
+		return Suggest("let the sandbox of an agent write to "+dir, ActionSetUp)
+	}
+	return Advice("set HANDOFF_DIR to a writable directory")
+}
 
 // IsZero reports whether the hint is empty.
 func (h Hint) IsZero() bool { return h.Text == "" && h.Action == "" }
@@ -63,6 +78,7 @@ const (
 	ActionAdopt                       Action = "adopt leniently"    // DIR
 	ActionExplain                     Action = "explain variable"   // NAME
 	ActionCheck                       Action = "check"
+	ActionSetUp                       Action = "set up agents"
 	ActionGarbage                     Action = "list unneeded bodies"
 	ActionRepair                      Action = "repair"
 	ActionNext                        Action = "next stage"           // ISSUE

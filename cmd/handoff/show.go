@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -271,10 +274,15 @@ func readCommandLine(art handoff.Artifact) string {
 	return cli.CommandLine(how.Action, how.Args...)
 }
 
-// threadCommandLine returns the command that prints a producer's conversation.
+// threadCommandLine returns the command that prints a producer's conversation, or
+// its URI if handoff can't read the conversations of that program.
 func threadCommandLine(uri string) string {
-	if uri == "" {
-		return ""
+	u, err := thread.ParseURI(uri)
+	if uri == "" || err != nil {
+		return uri
+	}
+	if !slices.ContainsFunc(all.Drivers(), func(d thread.Driver) bool { return d.Name == u.Provider }) {
+		return uri
 	}
 	return cli.CommandLine(handoff.ActionThread, uri)
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
@@ -53,7 +54,7 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 			return state, nil, body.failure()
 		}
 		return state, nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unavailable, Err: durable.Reason(err),
-			Hint: handoff.Advice("free disk space, or set HANDOFF_DIR to a writable directory")}
+			Hint: unwritable(root, err)}
 	}
 	p.TargetType = "file"
 	p.Path, p.Root = file, handoff.RuntimeRoot
@@ -127,4 +128,12 @@ func (s *source) failure() error {
 		return s.err
 	}
 	return &handoff.Error{Op: "read content", Kind: handoff.Unavailable, Err: durable.Reason(s.err), Hint: handoff.Advice("check where the content comes from")}
+}
+
+// unwritable returns the hint for a runtime directory that can't be written.
+func unwritable(runtime *os.Root, err error) handoff.Hint {
+	if errors.Is(err, syscall.EROFS) {
+		return handoff.UnwritableHint(runtime.Name(), err)
+	}
+	return handoff.Advice("free disk space, or set HANDOFF_DIR to a writable directory")
 }

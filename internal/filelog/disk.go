@@ -149,7 +149,7 @@ func (l *Log) failure(op string, err error) error {
 		return err
 	}
 	e := &handoff.Error{Op: op, Name: l.dir, Kind: handoff.Unavailable, Err: durable.Reason(err),
-		Hint: handoff.Advice("set HANDOFF_DIR to a writable directory")}
+		Hint: handoff.UnwritableHint(l.dir, err)}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, e.Hint = handoff.Corrupt, handoff.Suggest("list what is missing", handoff.ActionCheck)

@@ -49,7 +49,7 @@ func (d *Dir) Create(ctx context.Context) error {
 	}
 	if err != nil {
 		return &handoff.Error{Op: "create workspace", Name: d.path, Kind: handoff.Unavailable, Err: durable.Reason(err),
-			Hint: handoff.Advice("set HANDOFF_DIR to a writable directory")}
+			Hint: handoff.UnwritableHint(d.path, err)}
 	}
 	d.ready = true
 	return nil

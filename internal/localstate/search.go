@@ -3,17 +3,14 @@ package localstate
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
 
 // Search searches the records and the text of bodies, which body returns: once
-// for each artifact, when it was published since the last search. An index in
-// memory is searched through a temporary file.
+// for each artifact, when it was published since the last search. Where no index
+// can be stored, one is made in memory.
 //
 // Kinds: Invalid (the query), Unavailable, and those of body.
 func (x *Index) Search(ctx context.Context, q sqlindex.Query, body func(handoff.Artifact) (string, error)) ([]sqlindex.Match, error) {
@@ -48,27 +45,20 @@ func search[T any](ctx context.Context, x *Index, q sqlindex.Query, do func(*sql
 	})
 }
 
+// searchTemporary searches in an index in memory that is filled for this search.
 func searchTemporary[T any](ctx context.Context, x *Index, do func(*sqlindex.Index) ([]T, error)) ([]T, error) {
-	unavailable := func(err error) error {
-		return &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("set TMPDIR to a writable directory")}
-	}
-	dir, err := os.MkdirTemp("", "handoff-index-")
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	defer os.RemoveAll(dir)
-	file, err := sqlindex.Open(ctx, filepath.Join(dir, FileName), "")
+	memory, err := sqlindex.OpenMemory(ctx)
 	if err == nil {
-		defer file.Close()
-		err = handoff.CatchUp(ctx, x.log, file)
+		defer memory.Close()
+		err = handoff.CatchUp(ctx, x.log, memory)
 	}
 	var found []T
 	if err == nil {
-		found, err = do(file)
+		found, err = do(memory)
 	}
 	var fault *sqlindex.Error
 	if errors.As(err, &fault) {
-		return nil, unavailable(fault.Err)
+		return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: fault.Err, Hint: handoff.Advice("make room in memory")}
 	}
 	return found, err
 }

@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -91,6 +92,21 @@ func Open(ctx context.Context, file, log string) (*Index, error) {
 	}
 	return x, nil
 }
+
+// OpenMemory opens an empty index in memory, which no file or other process
+// shares. It needs no writable directory.
+func OpenMemory(ctx context.Context) (*Index, error) {
+	name := fmt.Sprintf("/handoff-%d", memories.Add(1))
+	x := &Index{source: "file:" + name + "?vfs=memdb"}
+	if err := x.ready(ctx); err != nil {
+		x.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// memories numbers the indexes in memory of this process.
+var memories atomic.Int64
 
 // checkFiles refuses files that SQLite must not open. A rollback journal is never
 // left by an index, and SQLite would delete the file that a forged one names.

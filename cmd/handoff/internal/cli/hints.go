@@ -37,6 +37,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionGraph:      "session graph %",
 	handoff.ActionExplain:    "config explain %",
 	handoff.ActionCheck:      "check",
+	handoff.ActionSetUp:      "init",
 	handoff.ActionGarbage:    "gc",
 	handoff.ActionRepair:     "check --repair",
 	handoff.ActionNext:       "pipeline next %",

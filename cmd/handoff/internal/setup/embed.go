@@ -13,6 +13,3 @@ var opencodePlugin string
 
 //go:embed files/pi.ts
 var piExtension string
-
-// Skill returns the skill: when to publish, how to find what others left.
-func Skill() string { return skill }
