@@ -290,6 +290,26 @@ func TestIndexDamagedWhileOpen(t *testing.T) {
 	}
 }
 
+// TestPages checks that a list without a limit comes in several pages, each
+// artifact once.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	dir := testWorkspace(t)
+	publishSome(t, dir, listPage+1)
+	w := openDir(t, dir)
+	all, err := w.List(t.Context(), ListOptions{Filter: Filter{IncludeInactive: true}})
+	must(t, err)
+	var sizes []int
+	var got []handoff.Artifact
+	for page, err := range w.Pages(t.Context(), ListOptions{Filter: Filter{IncludeInactive: true}}) {
+		must(t, err)
+		sizes, got = append(sizes, len(page.Artifacts)), append(got, page.Artifacts...)
+	}
+	if !slices.Equal(sizes, []int{listPage, 1}) || !slices.EqualFunc(got, all.Artifacts, func(a, b handoff.Artifact) bool { return a.ID == b.ID }) {
+		t.Errorf("pages of %v artifacts, want %d and 1, in the order of a list", sizes, listPage)
+	}
+}
+
 // TestIndexLocked has another process hold a lock of the index: exclusively, or
 // stopped in the midst of a write. A command warns, answers from another index
 // and can be interrupted.

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -114,6 +115,28 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 	}
 	q.Limit, q.Cursor = o.Limit, o.Cursor
 	return w.hub.Artifacts(ctx, q)
+}
+
+// listPage is the number of artifacts that Pages reads at a time.
+const listPage = 500
+
+// Pages yields what List returns. Without a limit it yields it in several pages,
+// so that a caller never holds a long list; each shows the state of its artifacts
+// when it is read, and none is after the newest one of the first page.
+func (w *Workspace) Pages(ctx context.Context, o ListOptions) iter.Seq2[handoff.ArtifactPage, error] {
+	return func(yield func(handoff.ArtifactPage, error) bool) {
+		all := o.Limit == 0
+		if all {
+			o.Limit = listPage
+		}
+		for {
+			page, err := w.List(ctx, o)
+			if !yield(page, err) || err != nil || !all || page.Cursor == "" {
+				return
+			}
+			o.Cursor = page.Cursor
+		}
+	}
 }
 
 // A Channel is a channel with the number of artifacts in it.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -118,29 +119,71 @@ ones it hides. Filters are combined with AND.`,
 }
 
 func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.ListOptions, table *cli.Table) error {
-	page, err := w.List(ctx, o)
-	if err != nil {
-		return err
-	}
-	warnDamaged(a, page.Damaged)
-	a.PrintChanged(page.Artifacts...)
-	if a.AsJSON {
-		return a.JSONList("artifacts", page)
-	}
 	show := table.Artifacts
 	if o.IncludeInactive || o.Status != "" {
 		show = table.Revisions
 	}
-	if err := show(page.Artifacts); err != nil {
-		return err
+	var last handoff.ArtifactPage
+	var changes cli.Changes
+	pages := func(yield func(handoff.ArtifactPage, error) bool) {
+		first := true
+		for page, err := range w.Pages(ctx, o) {
+			if last = page; first {
+				warnDamaged(a, page.Damaged)
+			}
+			changes.Print(a, page.Artifacts...)
+			if first = false; !yield(page, err) {
+				return
+			}
+		}
+		changes.End(a)
 	}
-	if page.HiddenCount > 0 {
-		fmt.Fprintf(a.Err, "%d more superseded or withdrawn; --all includes them\n", page.HiddenCount)
+	if a.AsJSON {
+		return cli.JSONItems(a, "artifacts", artifactsOf(pages), func() any {
+			last.Artifacts = []handoff.Artifact{}
+			return last
+		})
 	}
-	if page.Cursor != "" {
-		fmt.Fprintf(a.Err, "there are older artifacts: --cursor %s\n", page.Cursor)
+	var rows []handoff.Artifact // a table needs all of them
+	for page, err := range pages {
+		if err != nil {
+			return err
+		}
+		if a.Terminal {
+			rows = append(rows, page.Artifacts...)
+		} else if err := show(page.Artifacts); err != nil {
+			return err
+		}
+	}
+	if a.Terminal {
+		if err := show(rows); err != nil {
+			return err
+		}
+	}
+	if last.HiddenCount > 0 {
+		fmt.Fprintf(a.Err, "%d more superseded or withdrawn; --all includes them\n", last.HiddenCount)
+	}
+	if last.Cursor != "" {
+		fmt.Fprintf(a.Err, "there are older artifacts: --cursor %s\n", last.Cursor)
 	}
 	return nil
+}
+
+// artifactsOf yields the artifacts of pages.
+func artifactsOf(pages iter.Seq2[handoff.ArtifactPage, error]) iter.Seq2[handoff.Artifact, error] {
+	return func(yield func(handoff.Artifact, error) bool) {
+		for page, err := range pages {
+			if err != nil {
+				yield(handoff.Artifact{}, err)
+				return
+			}
+			for _, art := range page.Artifacts {
+				if !yield(art, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 var channelColumns = []cli.Column{{Name: "channel"}, {Name: "artifacts", Rank: 1}, {Name: "purpose", Rank: 2, Text: true}}

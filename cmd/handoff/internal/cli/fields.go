@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -36,6 +38,41 @@ func (a *App) JSONList(list string, answer any) error {
 		return err
 	}
 	b, err = jsonl.WithFields(b, map[string]any{list: selected})
+	return a.line(b, err)
+}
+
+// JSONItems is JSONList for a list that need not be in memory: answer returns the
+// answer without its items once they have been printed. The list must be its
+// first field.
+func JSONItems[T any](a *App, list string, items iter.Seq2[T, error], answer func() any) error {
+	encode, head, separator, tail := handoff.EncodeJSONIndent, "{\n  \""+list+"\": [", "\n    ", "\n  "
+	if a.selecting {
+		encode, head, separator, tail = a.selectFields, `{"`+list+`":[`, "", ""
+		if err := a.checkFields(*new(T)); err != nil {
+			return err
+		}
+	}
+	begin := head
+	for item, err := range items {
+		if err != nil {
+			return err
+		}
+		b, err := encode(item)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(a.Out, "%s%s%s", begin, separator, bytes.ReplaceAll(b, []byte("\n"), []byte("\n    "))); err != nil {
+			return err
+		}
+		begin = ","
+	}
+	if a.selecting {
+		encode = handoff.EncodeJSON
+	}
+	b, err := encode(answer())
+	if begin == "," && err == nil {
+		b = append([]byte(tail), bytes.TrimPrefix(b, []byte(head))...)
+	}
 	return a.line(b, err)
 }
 

@@ -39,14 +39,24 @@ func (a *App) Rel(file string) string {
 // PrintChanged reports the active artifacts among some whose files are no longer
 // what was published, and the command that prints what was.
 func (a *App) PrintChanged(list ...handoff.Artifact) {
-	const shown = 3
-	n := 0
+	var c Changes
+	c.Print(a, list...)
+	c.End(a)
+}
+
+// Changes is PrintChanged for artifacts that come in several parts.
+type Changes struct{ n int }
+
+// maxChanges is the number of artifacts that are reported each.
+const maxChanges = 3
+
+func (c *Changes) Print(a *App, list ...handoff.Artifact) {
 	for _, art := range list {
 		reason, how := art.Changed()
 		if reason == "" || art.Status != handoff.Active {
 			continue
 		}
-		if n++; n > shown {
+		if c.n++; c.n > maxChanges {
 			continue
 		}
 		if text := HintText(how); text != "" {
@@ -54,7 +64,11 @@ func (a *App) PrintChanged(list ...handoff.Artifact) {
 		}
 		a.Warn("%s %s", a.Named(art), reason)
 	}
-	if n > shown {
-		a.Warn("%d more files changed after they were published", n-shown)
+}
+
+// End reports how many more there were.
+func (c *Changes) End(a *App) {
+	if c.n > maxChanges {
+		a.Warn("%d more files changed after they were published", c.n-maxChanges)
 	}
 }
