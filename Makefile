@@ -1,9 +1,12 @@
 # The tests need no setup: go test ./...
 
-.PHONY: check fuzz long bench
+.PHONY: check clients fuzz long bench
 
 check: ## the checks that every change must pass
 	bash .ci/run
+
+clients: ## real agent programs against a scripted model; requires npm
+	./.ci/clients
 
 fuzz: ## every fuzz target for a minute
 	./.ci/fuzz 60s

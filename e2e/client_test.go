@@ -1,0 +1,301 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff/e2e/model"
+)
+
+// A client is an agent program, and what is special about it.
+type client struct {
+	name     string
+	harness  string // as recorded
+	provider string // of its conversations; "" if none can be read
+
+	env       func(url string) []string
+	configure func(h *home, url string) // after handoff init
+	list      []string                  // prints the servers; nil if the program has no such command
+	connected string                    // what it prints then
+	prompt    func(prompt string) []string
+
+	tool        func(name string, input map[string]any) model.Call
+	shell       func(command string) model.Call
+	spawn       func(prompt string) []model.Step // starts a subagent and waits for it
+	lastMessage bool                             // a hook keeps a subagent's last message
+	finish      []model.Call                     // how a subagent returns its result, if not by its last message
+
+	limits // what it cannot do; docs/agents.md has the reasons
+}
+
+// limits are what a program cannot do. The tests fail when one is gone, so that
+// the page is corrected.
+type limits struct {
+	subagentIsMain bool // a subagent's calls and shells carry the identity of the main agent
+}
+
+func claudeTool(name string, input map[string]any) model.Call {
+	return model.Call{Name: "mcp__handoff__" + name, Input: input}
+}
+
+var claude = client{
+	name: "claude", harness: "claude-code", provider: "claude",
+	env: func(url string) []string {
+		return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=sk-test", "IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+	},
+	configure: func(*home, string) {},
+	list:      []string{"claude", "mcp", "list"}, connected: `handoff: .*Connected`,
+	prompt: func(p string) []string {
+		return []string{"claude", "-p", p, "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions"}
+	},
+	tool: claudeTool,
+	shell: func(command string) model.Call {
+		return model.Call{Name: "Bash", Input: map[string]any{"command": command, "description": "Run"}}
+	},
+	spawn: func(prompt string) []model.Step {
+		return []model.Step{{Text: "I ask.", Calls: []model.Call{{Name: "Agent", Input: map[string]any{
+			"description": "Review", "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": false}}}}}
+	},
+	lastMessage: true, limits: limits{subagentIsMain: true},
+}
+
+var agentID = regexp.MustCompile(`agent_id\\*":\s*\\*"([^"\\]+)`)
+
+var codex = client{
+	name: "codex", harness: "codex", provider: "codex",
+	env: func(string) []string { return []string{"MODEL_KEY=sk-test"} },
+	configure: func(h *home, url string) {
+		config := fmt.Sprintf("model = \"gpt-5.2-codex\"\nmodel_provider = \"scripted\"\n%s\n[model_providers.scripted]\nname = \"Scripted\"\nbase_url = %q\nenv_key = \"MODEL_KEY\"\nwire_api = \"responses\"\n",
+			h.read(".codex/config.toml"), url+"/v1")
+		h.write(filepath.Join(h.dir, ".codex/config.toml"), config)
+	},
+	list: []string{"codex", "mcp", "list"}, connected: `handoff .*enabled`,
+	prompt: func(p string) []string {
+		return []string{"codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", p}
+	},
+	tool: func(name string, input map[string]any) model.Call {
+		return model.Call{Name: name, Namespace: "mcp__handoff", Input: input}
+	},
+	shell: func(command string) model.Call {
+		return model.Call{Name: "exec_command", Input: map[string]any{"cmd": command, "yield_time_ms": 30000}}
+	},
+	spawn: func(prompt string) []model.Step {
+		const agents = "multi_agent_v1"
+		started := func(r model.Request) any {
+			id := ""
+			for _, t := range r.Turns {
+				if m := agentID.FindStringSubmatch(t.Text); m != nil && t.Who == "tool" {
+					id = m[1]
+				}
+			}
+			return map[string]any{"targets": []string{id}, "timeout_ms": 120000}
+		}
+		return []model.Step{
+			{Text: "I ask.", Calls: []model.Call{{Name: "spawn_agent", Namespace: agents, Input: map[string]any{"message": prompt}}}},
+			{Text: "I wait for the agent.", Calls: []model.Call{{Name: "wait_agent", Namespace: agents, InputFrom: started}}},
+		}
+	},
+}
+
+func TestClaude(t *testing.T) { drive(t, claude) }
+func TestCodex(t *testing.T)  { drive(t, codex) }
+
+// conversation is the script: the main agent publishes with a tool and in a
+// shell, a subagent reads that and publishes in both ways, and the main agent
+// waits for the result and reads it. Every step has a usage of its own.
+func conversation(c client) model.Script {
+	main := []model.Step{
+		{Text: "I publish the design.", Calls: []model.Call{c.tool("artifact_publish", map[string]any{"path": "README.md", "channel": "design", "title": "Retry policy"})}},
+		{Text: "I publish the notes.", Calls: []model.Call{c.shell("echo Once. > notes.md && handoff publish notes.md --channel analysis --title Notes")}},
+	}
+	main = append(main, c.spawn("[[review]] Review the design.")...)
+	main = append(main,
+		model.Step{Text: "I wait.", Calls: []model.Call{c.tool("artifact_wait", map[string]any{"channel": "verification", "seconds": 30})}},
+		model.Step{Text: "I read.", Calls: []model.Call{c.tool("read_artifact", map[string]any{"ref": "verification:latest"})}},
+		model.Step{Text: "Everything is handed over."},
+	)
+	review := []model.Step{
+		{Text: "I read the design.", Calls: []model.Call{c.tool("read_artifact", map[string]any{"ref": "design:latest"})}},
+		{Text: "I publish the patch.", Calls: []model.Call{c.tool("artifact_publish", map[string]any{"content": "Retry thrice.", "filename": "retry.md", "channel": "patch", "from": []string{"design:latest"}})}},
+		{Text: "I publish the review.", Calls: []model.Call{c.shell("echo Approved. > review.md && handoff publish review.md --channel verification --title Review --from design:latest")}},
+		{Text: "The review is published.", Calls: c.finish},
+	}
+	n := 0
+	for _, steps := range [][]model.Step{main, review} {
+		for i := range steps {
+			n++
+			steps[i].Usage = model.Usage{Input: 100 + n, CacheRead: 1000 + 10*n, Output: 20 + n}
+		}
+	}
+	return model.Script{"design": main, "review": review}
+}
+
+// drive sets handoff up in a program, runs the conversation, and compares what
+// was recorded with the script.
+func drive(t *testing.T, c client) {
+	t.Parallel()
+	h := newHome(t)
+	script := conversation(c)
+	s := h.serve(script)
+	h.must(nil, "handoff", "init", "--agent", c.name, "--allow")
+	c.configure(h, s.URL)
+	if c.list != nil {
+		out := h.must(c.env(s.URL), c.list...)
+		if !regexp.MustCompile(c.connected).MatchString(out) {
+			t.Errorf("%s does not list the server: %s", strings.Join(c.list, " "), out)
+		}
+	}
+	h.must(c.env(s.URL), c.prompt("[[design]] Design the retries.")...)
+
+	requests(t, c, s, script)
+	a := artifacts(h, c)
+	if c.lastMessage {
+		if text := h.must(nil, "handoff", "read", a["handoff"].ID); !strings.Contains(text, "The review is published.") {
+			t.Errorf("the hook kept the message %q", text)
+		}
+	}
+	identity(t, c, a)
+	threads(h, c, a, s.Ledger())
+}
+
+// requests checks that every step was asked for, that the program offered the
+// tools, and that the last answers of the tools reached the model.
+func requests(t *testing.T, c client, s *model.Server, script model.Script) {
+	t.Helper()
+	count := map[string]int{}
+	for _, a := range s.Ledger() {
+		count[a.Mark]++
+	}
+	for mark, steps := range script {
+		if count[mark] != len(steps) {
+			t.Errorf("%s: %d steps of %s were asked for, want %d", c.name, count[mark], mark, len(steps))
+		}
+	}
+	want := map[string]bool{"Retry twice.": false, "Approved.": false}
+	for _, r := range s.Requests() {
+		for _, turn := range r.Turns {
+			for text := range want {
+				want[text] = want[text] || turn.Who == "tool" && strings.Contains(turn.Text, text)
+			}
+		}
+	}
+	for text, seen := range want {
+		if !seen {
+			t.Errorf("%s: no tool returned %q to the model", c.name, text)
+		}
+	}
+}
+
+type producer struct {
+	Harness, Session, Thread, Source string
+	Agent                            string `json:"agent"`
+}
+
+type artifact struct {
+	ID, Channel, Title string
+	Producer           producer
+	ParentArtifactIDs  []string
+}
+
+// artifacts returns what was published, by channel.
+func artifacts(h *home, c client) map[string]artifact {
+	h.t.Helper()
+	var page struct{ Artifacts []artifact }
+	h.handoff(&page, "list", "--all", "--json")
+	list := map[string]artifact{}
+	for _, a := range page.Artifacts {
+		list[a.Channel] = a
+	}
+	want := []string{"design", "analysis", "patch", "verification"}
+	if c.lastMessage {
+		want = append(want, "handoff")
+	}
+	for _, channel := range want {
+		if _, ok := list[channel]; !ok {
+			h.t.Fatalf("no artifact in %s; all: %+v", channel, page.Artifacts)
+		}
+	}
+	return list
+}
+
+// identity checks that a tool and a shell recorded the same agent.
+func identity(t *testing.T, c client, a map[string]artifact) {
+	t.Helper()
+	for _, pair := range [][2]string{{"design", "analysis"}, {"patch", "verification"}} {
+		tool, shell := a[pair[0]].Producer, a[pair[1]].Producer
+		if tool.Harness != c.harness || shell.Harness != c.harness {
+			t.Errorf("%s, %s: harness %q and %q, want %q", pair[0], pair[1], tool.Harness, shell.Harness, c.harness)
+		}
+		if tool.Session == "" || tool.Session != shell.Session {
+			t.Errorf("%s, %s: sessions %q and %q, want equal ones", pair[0], pair[1], tool.Session, shell.Session)
+		}
+		if tool.Thread != shell.Thread {
+			t.Errorf("%s, %s: threads %q and %q, want equal ones", pair[0], pair[1], tool.Thread, shell.Thread)
+		}
+	}
+	main, sub := a["design"].Producer, a["verification"].Producer
+	if same := main.Thread == sub.Thread; same != c.subagentIsMain {
+		t.Errorf("the subagent's thread %q, the main agent's %q: equal is %v, want %v", sub.Thread, main.Thread, same, c.subagentIsMain)
+	}
+	for _, channel := range []string{"patch", "verification"} {
+		if inputs := a[channel].ParentArtifactIDs; !slices.Equal(inputs, []string{a["design"].ID}) {
+			t.Errorf("%s: made from %v, want the design %s", channel, inputs, a["design"].ID)
+		}
+	}
+}
+
+type usage struct{ Input, CacheRead, CacheWrite, Output, Reasoning, Calls int }
+
+type state struct{ Status string }
+
+type conversationInfo struct {
+	URI       string
+	State     state
+	Usage     usage
+	Subagents []struct {
+		AgentID, URI string
+		State        state
+		Thread       struct{ Usage usage }
+	}
+}
+
+// threads opens the conversations that the records name, and compares their
+// tokens and states with the ledger.
+func threads(h *home, c client, a map[string]artifact, ledger []model.Answer) {
+	h.t.Helper()
+	if c.provider == "" {
+		return
+	}
+	spent := map[string]usage{}
+	for _, e := range ledger {
+		u := spent[e.Mark]
+		u.Input, u.CacheRead, u.CacheWrite = u.Input+e.Usage.Input, u.CacheRead+e.Usage.CacheRead, u.CacheWrite+e.Usage.CacheWrite
+		u.Output, u.Reasoning, u.Calls = u.Output+e.Usage.Output, u.Reasoning+e.Usage.Reasoning, u.Calls+1
+		spent[e.Mark] = u
+	}
+	uri := a["design"].Producer.Thread
+	if !strings.HasPrefix(uri, "agents://"+c.provider+"/") {
+		h.t.Fatalf("the thread of the design is %q, want one of %s", uri, c.provider)
+	}
+	var main conversationInfo
+	h.handoff(&main, "thread", uri, "--usage", "--json")
+	h.handoff(&struct{}{}, "thread", a["verification"].Producer.Thread, "--json")
+	if main.State.Status != "completed" || main.Usage != spent["design"] {
+		h.t.Errorf("%s: %s with %+v, want completed with %+v", uri, main.State.Status, main.Usage, spent["design"])
+	}
+	if len(main.Subagents) != 1 {
+		h.t.Fatalf("%s has the subagents %+v, want 1", uri, main.Subagents)
+	}
+	sub := main.Subagents[0]
+	if sub.State.Status != "completed" || sub.Thread.Usage != spent["review"] {
+		h.t.Errorf("%s: %s with %+v, want completed with %+v", sub.URI, sub.State.Status, sub.Thread.Usage, spent["review"])
+	}
+	h.handoff(&struct{}{}, "thread", sub.URI, "--json")
+	if !c.subagentIsMain && !strings.Contains(a["verification"].Producer.Thread, sub.AgentID) {
+		h.t.Errorf("the thread of the review is %q, want that of the agent %s", a["verification"].Producer.Thread, sub.AgentID)
+	}
+}
