@@ -201,7 +201,7 @@ func TestRepairQuarantinesDamage(t *testing.T) {
 			t.Errorf("%s: check forgets that the body is missing: %+v, %v", fault.name, report, err)
 		}
 		k.put(text)
-		quarantined, _ := filepath.Glob(k.file(d) + quarantinedBody + "*")
+		quarantined, _ := filepath.Glob(k.file(d) + quarantinedDamage + "*")
 		report, err := checkAll(t, k.log)
 		if err != nil || !report.OK() || len(report.Findings) != len(quarantined) || len(quarantined) == 0 && fault.name != "missing" {
 			t.Errorf("%s: check after the body was stored again: %+v, %v, the quarantined file is %q", fault.name, report, err, quarantined)

@@ -30,7 +30,7 @@ func (b *Bodies) check(ctx context.Context) (handoff.Report, []string, error) {
 	}
 	var damaged []string
 	for _, name := range foreign {
-		if strings.Contains(name, quarantinedBody) {
+		if strings.Contains(name, quarantinedDamage) {
 			c.note(name, "is a quarantined file that had the name of a body")
 			continue
 		}
@@ -70,7 +70,7 @@ func (b *Bodies) Repair(ctx context.Context, now time.Time) error {
 		return err
 	}
 	for _, name := range damaged {
-		err := os.Rename(b.log.path(name), b.log.path(name+quarantinedBody+now.UTC().Format(timestamp)))
+		err := os.Rename(b.log.path(name), b.log.path(name+quarantinedDamage+now.UTC().Format(timestamp)))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another repair was first
 		}

@@ -34,8 +34,10 @@ type logCheck struct {
 	handoff.Report
 	missingID    bool
 	holes        []hole
+	damaged      []handoff.Seq
 	missingLinks []handoff.Record // artifacts without their ID link
 	orphanLinks  []handoff.Record // records that only have an ID link
+	damagedLinks []string         // names of ID links that contain no record
 	temporary    []string
 	files        map[handoff.Seq]string
 	seqs         map[string]handoff.Seq // by ID
@@ -98,6 +100,8 @@ func (l *Log) checkLinks(c *logCheck, names []string) {
 		c.problem(recordsDir+"/"+name, "belongs to no record of the log")
 		if r, ok := l.linkedRecord(name); ok {
 			c.orphanLinks = append(c.orphanLinks, r)
+		} else if handoff.IsArtifactID(strings.TrimSuffix(name, ".json")) {
+			c.damagedLinks = append(c.damagedLinks, name)
 		}
 	}
 }
@@ -177,6 +181,10 @@ func (l *Log) listNumbers(c *logCheck) error {
 		}
 		for _, f := range files {
 			name := shard + "/" + f.Name()
+			if strings.Contains(f.Name(), quarantinedDamage) {
+				c.note(name, "is a quarantined record")
+				continue
+			}
 			digits, ok := strings.CutSuffix(f.Name(), ".json")
 			n, err := strconv.ParseInt(digits, 10, 63)
 			if !ok || err != nil || n < 1 || name != l.name(handoff.Seq(n)) {
@@ -217,6 +225,7 @@ func (l *Log) checkRecord(c *logCheck, n handoff.Seq, each func(handoff.Record))
 	}
 	if damaged, ok := r.Fact.(*handoff.Damaged); ok {
 		c.problem(file, "not a valid record: %v", reason(damaged.Err))
+		c.damaged = append(c.damaged, n)
 		return nil
 	}
 	if !hasSum && r.Version <= handoff.Version {

@@ -231,7 +231,8 @@ func (i injection) linkName(n handoff.Seq) string {
 
 // TestInjectedFaults makes one random fault after another, 50 of them, or 1,000
 // where HANDOFF_LONG is set: check finds each and nothing else, and a
-// repair leaves every number as it is, in bytes and in time.
+// repair leaves every number as it is, in bytes and in time, or renames it if it is
+// damaged.
 func TestInjectedFaults(t *testing.T) {
 	rounds := 50
 	if os.Getenv("HANDOFF_LONG") != "" {
@@ -268,8 +269,16 @@ func TestInjectedFaults(t *testing.T) {
 			before := i.numbers()
 			err = repairAll(t, openQuick(i.dir))
 			i.must(err)
+			after := i.numbers()
 			for file, was := range before {
-				if now := i.numbers()[file]; now != was {
+				damaged := slices.ContainsFunc(report.Findings, func(f handoff.Finding) bool {
+					return file == i.path(f.Name) && strings.HasPrefix(f.Text, "not a valid record")
+				})
+				if damaged {
+					quarantined, _ := filepath.Glob(file + quarantinedDamage + "*")
+					file = strings.Join(quarantined, " ")
+				}
+				if now := after[file]; now != was {
 					t.Errorf("repair changed %s from %q to %q", file, was, now)
 				}
 			}
@@ -281,7 +290,7 @@ func TestInjectedFaults(t *testing.T) {
 func (i injection) numbers() map[string]string {
 	list := map[string]string{}
 	i.must(filepath.WalkDir(i.path("log"), func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(name) != ".json" {
+		if err != nil || d.IsDir() || !strings.Contains(name, ".json") {
 			return err
 		}
 		info, err := d.Info()
