@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,7 +60,7 @@ func TestContainment(t *testing.T) {
 		manifest(t, theirFolder, theirs, tt.file)
 		if tt.kind != nil {
 			// A folder is adopted as a whole or not at all, and its reasons are its own.
-			if _, _, err := w.sessions.Adopt(t.Context(), "docs/agent-outputs/"+theirs, false); !errors.Is(err, handoff.Invalid) || !strings.Contains(err.Error(), "/outputs/0/file") {
+			if _, _, err := w.sessions.Adopt(t.Context(), "docs/agent-outputs/"+theirs, false); !errors.Is(err, handoff.Invalid) || !refuses(err, "/outputs/0/file") {
 				t.Errorf("adopt %.40q: %v, want it refused", tt.file, err)
 			}
 			if after, err := w.hub.Newest(t.Context()); err != nil || after != before {
@@ -122,4 +123,10 @@ func manifest(t *testing.T, folder, id, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// refuses reports whether a single problem of an error has the given pointer.
+func refuses(err error, pointer string) bool {
+	var e *handoff.Error
+	return errors.As(err, &e) && slices.ContainsFunc(e.Details, func(text string) bool { return strings.HasPrefix(text, pointer) })
 }

@@ -75,7 +75,7 @@ func (ss *Sessions) adoptOne(ctx context.Context, folder string, o AdoptOptions)
 	}
 	m, err := ss.readImported(folder)
 	if err != nil {
-		a.Status, a.Problems = Unadopted, []string{reasonOf(err)}
+		a.Status, a.Problems = Unadopted, problemsOf(err)
 		return a, nil, ctx.Err()
 	}
 	if m.SessionID != "" {
@@ -102,7 +102,7 @@ func (ss *Sessions) adoptOne(ctx context.Context, folder string, o AdoptOptions)
 	}
 	_, warnings, err := ss.Adopt(ctx, folder, o.Lenient)
 	if errors.Is(err, handoff.Invalid) || errors.Is(err, handoff.Conflict) {
-		a.Status, a.Problems = Unadopted, []string{reasonOf(err)}
+		a.Status, a.Problems = Unadopted, problemsOf(err)
 		return a, nil, nil
 	}
 	a.Status, a.Problems = Adopted, nil
@@ -112,12 +112,17 @@ func (ss *Sessions) adoptOne(ctx context.Context, folder string, o AdoptOptions)
 	return a, warnings, err
 }
 
-func reasonOf(err error) string {
+// problemsOf returns the reasons of an error without its subject, which the
+// result names.
+func problemsOf(err error) []string {
 	var e *handoff.Error
-	if errors.As(err, &e) && e.Err != nil {
-		return e.Err.Error()
+	switch {
+	case errors.As(err, &e) && len(e.Details) > 0:
+		return e.Details
+	case e != nil && e.Err != nil:
+		return []string{e.Err.Error()}
 	}
-	return err.Error()
+	return []string{err.Error()}
 }
 
 // uuid matches a UUID of any version: another engine's may have one.
