@@ -198,5 +198,8 @@ func (h *Hub) record(f Fact) (Record, error) {
 	if !utf8.ValidString(fmt.Sprint(h.producer, f)) { // JSON would store other bytes
 		return Record{}, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("contains invalid UTF-8"), Hint: Advice("encode IDs and text as UTF-8")}
 	}
+	if err := CheckThread(h.producer.Thread); err != nil {
+		return Record{}, err
+	}
 	return NewRecord(h.o.Now(), h.o.Rand, h.producer, f)
 }

@@ -2,7 +2,11 @@ package handoff
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // A Producer identifies who made a record. Its IDs are the harness's own, stored
@@ -100,6 +104,16 @@ func Identify(sources ...Producer) Producer {
 	}
 	p.WorkID = cmp.Or(p.WorkID, p.OperationID, p.TaskID, p.RunID, p.Session)
 	return p
+}
+
+var threadForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9+.-]*://[^\s]+$`) })
+
+// CheckThread returns an error of kind Invalid for a thread that is not a URI.
+func CheckThread(uri string) error {
+	if uri == "" || threadForm().MatchString(uri) {
+		return nil
+	}
+	return &Error{Op: "thread", Name: fmt.Sprintf("%.100q", uri), Kind: Invalid, Err: errors.New("not a URI"), Hint: Advice("use the form agents://codex/ID")}
 }
 
 // Slot returns a field of the producer by its name in filters or in JSON, or an

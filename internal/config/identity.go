@@ -61,6 +61,9 @@ func Identity(getenv func(string) string, ancestors func() []Ancestor) []handoff
 		RunID: cmp.Or(getenv("HANDOFF_RUN"), piRun(getenv)), TaskID: getenv("HANDOFF_TASK"), OperationID: getenv("HANDOFF_OPERATION"),
 		Thread: getenv("HANDOFF_THREAD"), ParentWorkID: getenv("HANDOFF_PARENT_WORK"),
 	}
+	if handoff.CheckThread(own.Thread) != nil {
+		own.Thread = "" // Warnings reports it
+	}
 	if own.RunID == own.Session {
 		own.RunID = "" // pi's variables name a session that has no run as its own run
 	}

@@ -1,6 +1,10 @@
 package config
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/agent-handoff/handoff"
+)
 
 // SessionDir returns the session directory that the environment names, relative
 // to dir and without symbolic links, or "" if it names none.
@@ -34,11 +38,14 @@ func piRun(getenv func(string) string) string {
 	return getenv("PI_ARTIFACT_RUN_ID")
 }
 
-// Warnings returns the problems with the variables that name a run.
-func Warnings(getenv func(string) string) []string {
+// Warnings returns the problems with the variables that name a run or a thread.
+func Warnings(getenv func(string) string) (list []string) {
+	if handoff.CheckThread(getenv("HANDOFF_THREAD")) != nil {
+		list = append(list, "HANDOFF_THREAD is not a URI, and is ignored")
+	}
 	id, dir := getenv("PI_ARTIFACT_RUN_ID"), getenv("PI_ARTIFACT_SESSION_DIR")
 	if (id == "") != (dir == "") {
-		return []string{"PI_ARTIFACT_RUN_ID and PI_ARTIFACT_SESSION_DIR count only together; the one that is set is ignored"}
+		list = append(list, "PI_ARTIFACT_RUN_ID and PI_ARTIFACT_SESSION_DIR count only together; the one that is set is ignored")
 	}
-	return nil
+	return list
 }
