@@ -19,6 +19,10 @@ import (
 type WatchOptions struct {
 	Filter
 
+	// Ref selects what CHANNEL:latest, CHANNEL:v2 or CHANNEL:LABEL names, of any
+	// status: the artifact that has the label or gets it.
+	Ref string
+
 	// After is where to start: after "now", a sequence number (0 for the
 	// beginning of the log), or the artifact that a ref names. "" is now; for
 	// Wait, an artifact that exists counts too.
@@ -95,8 +99,11 @@ func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact,
 			return page.Artifacts[0], nil
 		}
 	}
+	if q.Label != "" {
+		return w.waitForLabel(ctx, q, after)
+	}
 	for a, err := range w.hub.WatchArtifacts(ctx, after, q, waitPause) {
-		if err != nil || damaged(a.Record) == nil && (o.IncludeInactive || a.Status == handoff.Active) {
+		if err != nil || damaged(a.Record) == nil && (q.IncludeInactive || a.Status == handoff.Active) {
 			return a, err
 		}
 	}
@@ -105,6 +112,9 @@ func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact,
 
 func (w *Workspace) watchQuery(ctx context.Context, o WatchOptions) (handoff.ArtifactQuery, handoff.Seq, error) {
 	q, err := w.query(ctx, o.Filter)
+	if err == nil && o.Ref != "" {
+		q, err = selectRef(q, o.Ref)
+	}
 	if err == nil && q.Status != "" && q.Status != handoff.Active {
 		err = invalid("status", o.Status, "an artifact is active when it is published", "leave the status out")
 	}

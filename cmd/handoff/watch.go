@@ -130,17 +130,26 @@ work and everything else, also of types that this version does not know.`,
 func waitCommand(a *cli.App) *cobra.Command {
 	var f watchFlags
 	c := &cobra.Command{
-		Use:     "wait",
+		Use:     "wait [CHANNEL:LABEL]",
 		Short:   "Wait for an artifact and print its ID",
 		GroupID: cli.Find,
 		Long: `Wait prints the ID of the newest artifact that matches: at once if there is one,
 otherwise as soon as it is published. With --after, it is the first one after an
-artifact or a position in the log; after now, the next one that is published.`,
-		Example: "  handoff wait --channel design --timeout 5m\n  handoff wait --channel verification --after $ID",
+artifact or a position in the log; after now, the next one that is published.
+
+CHANNEL:LABEL waits until an artifact of the channel has the label; CHANNEL:v2
+for a second revision; CHANNEL:latest is --channel CHANNEL.`,
+		Example: "  handoff wait --channel design --timeout 5m\n  handoff wait design:approved\n  handoff wait --channel verification --after $ID",
 	}
 	f.add(a, c, func(ctx context.Context, w *workspace.Workspace) (int, handoff.Seq, error) {
 		return wait(ctx, a, w, f.options, func(art handoff.Artifact) string { return art.ID })
 	})
+	c.Args = cli.Between(0, 1, "at most one CHANNEL:LABEL")
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		f.options.Ref = strings.Join(args, "")
+		return run(c, args)
+	}
 	return c
 }
 

@@ -91,20 +91,34 @@ func recorded(list ...handoff.Artifact) []names.Candidate {
 
 // inChannel returns what CHANNEL:latest, CHANNEL:v2 or CHANNEL:LABEL names.
 func (r Resolver) inChannel(ctx context.Context, ref string) ([]names.Candidate, error) {
-	channel, name, ok := strings.Cut(ref, ":")
-	if !ok || handoff.CheckChannel(channel) != nil {
+	q, ok := InChannel(ref)
+	if !ok {
 		return nil, nil
 	}
-	q := handoff.ArtifactQuery{Channel: channel, Limit: 1}
-	if n, ok := revision(name); ok {
-		q.Revision, q.IncludeInactive, q.Limit = n, true, shown+1
-	} else if name != handoff.LatestLabel {
-		if handoff.CheckLabel(name) != nil {
-			return nil, nil
-		}
-		q.Label, q.IncludeInactive = name, true
+	q.Limit = shown + 1
+	if q.Revision == 0 {
+		q.Limit = 1
 	}
 	return r.query(ctx, q)
+}
+
+// InChannel returns the query that CHANNEL:latest, CHANNEL:v2 or CHANNEL:LABEL
+// means, and false for another ref.
+func InChannel(ref string) (q handoff.ArtifactQuery, ok bool) {
+	channel, name, ok := strings.Cut(ref, ":")
+	if !ok || handoff.CheckChannel(channel) != nil {
+		return q, false
+	}
+	q.Channel = channel
+	if n, ok := revision(name); ok {
+		q.Revision, q.IncludeInactive = n, true
+		return q, true
+	}
+	if name != handoff.LatestLabel {
+		q.Label, q.IncludeInactive = name, true
+		return q, handoff.CheckLabel(name) == nil
+	}
+	return q, true
 }
 
 // revision returns the number in v2.

@@ -30,7 +30,7 @@ func (a *App) CompleteChannels(c *cobra.Command, _ []string, _ string) ([]string
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteRefs completes a ref with the IDs of the newest artifacts.
+// CompleteRefs completes a ref with the IDs and labels of the newest artifacts.
 func (a *App) CompleteRefs(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	w, err := a.Open()
 	if err != nil {
@@ -42,6 +42,11 @@ func (a *App) CompleteRefs(c *cobra.Command, _ []string, prefix string) ([]strin
 	for _, art := range page.Artifacts {
 		if strings.HasPrefix(art.ID, prefix) {
 			ids = append(ids, art.ID+"\t"+OneLine(art.Label()))
+		}
+		for _, label := range art.Labels {
+			if ref := art.Channel + ":" + label; strings.HasPrefix(ref, prefix) {
+				ids = append(ids, ref+"\t"+OneLine(art.Label()))
+			}
 		}
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp

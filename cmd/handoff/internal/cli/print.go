@@ -93,6 +93,7 @@ func (a *App) WarnStale(art handoff.Artifact) {
 var ArtifactColumns = []Column{
 	{Name: "id", ID: true}, {Name: "channel", Rank: 2}, {Name: "by", Rank: 5}, {Name: "path", Rank: 1, Long: true}, {Name: "title", Rank: 3, Text: true}, {Name: "age", Rank: 4},
 	{Name: "status", More: true}, {Name: "kind", More: true}, {Name: "session", More: true}, {Name: "tags", More: true},
+	{Name: "revision", More: true},
 }
 
 // Artifacts prints artifacts.
@@ -122,11 +123,17 @@ func (a *App) row(art handoff.Artifact) []string {
 	if n := len(art.Competing); n > 0 {
 		title = fmt.Sprintf("(%d competing) ", n) + title
 	}
+	if len(art.StaleInputs) > 0 {
+		title = "(stale) " + title
+	}
+	if len(art.Labels) > 0 {
+		title = "(" + strings.Join(art.Labels, ", ") + ") " + title
+	}
 	if art.Target == handoff.Missing || art.Target == handoff.Modified {
 		title = "(" + string(art.Target) + ") " + title
 	}
 	return []string{art.ID, art.Channel, cmp.Or(art.Producer.Agent, art.Producer.Harness), a.Path(art), strings.TrimSpace(title), a.Age(art.CreatedAt),
-		string(art.Status), art.Kind, art.Producer.Session, strings.Join(art.Tags, ",")}
+		string(art.Status), art.Kind, art.Producer.Session, strings.Join(art.Tags, ","), fmt.Sprint("v", art.Revision)}
 }
 
 // Age returns the time since t in its largest unit.
