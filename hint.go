@@ -77,6 +77,8 @@ const (
 	ActionAdd                         Action = "add output"         // FILE TYPE SESSION
 	ActionAdopt                       Action = "adopt leniently"    // DIR
 	ActionExplain                     Action = "explain variable"   // NAME
+	ActionSettings                    Action = "list settings"
+	ActionTrust                       Action = "trust log" // URL
 	ActionCheck                       Action = "check"
 	ActionSetUp                       Action = "set up agents"
 	ActionGarbage                     Action = "list unneeded bodies"

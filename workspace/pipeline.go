@@ -260,7 +260,11 @@ func (p Pipelines) base() string {
 
 // in returns the result of do for the runs of the workspace.
 func in[T any](p Pipelines, do func(*pipeline.Runs) (T, error)) (result T, err error) {
-	stages, err := contract.Load(plainfile.FS(filepath.Join(p.w.dirs.Runtime, "pipelines"), contract.MaxFile))
+	dir, err := p.w.settings.PipelineDir(p.w.dirs)
+	if err != nil {
+		return result, err
+	}
+	stages, err := contract.Load(plainfile.FS(dir, contract.MaxFile))
 	if err != nil {
 		return result, err
 	}

@@ -130,9 +130,7 @@ type Options struct {
 //
 // Kinds: NotFound (the directory), Invalid (settings), Unavailable.
 func Open(dir string, o Options) (*Workspace, error) {
-	if o.Getenv == nil {
-		o.Getenv = func(string) string { return "" }
-	}
+	o.Getenv = o.environment()
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -141,19 +139,12 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := config.Find(dir, o.Getenv)
+	found, settings, warnings, err := find(dir, o.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	warnings, err := localstate.CheckTrust(found.Runtime, found.Named)
-	if err != nil {
-		return nil, err
-	}
-	settings, err := config.Load(found.Runtime)
-	if err != nil {
-		return nil, err
-	}
-	log, bodies, err := openBackend(o.Getenv("HANDOFF_LOG"), o.Backends, BackendOptions{Runtime: found.Runtime, Rand: o.Rand})
+	trusted := func() error { return settings.CheckLog(found, o.Getenv) }
+	log, bodies, err := openBackend(settings, o.Backends, trusted, BackendOptions{Runtime: found.Runtime, Rand: o.Rand})
 	if err != nil {
 		return nil, err
 	}

@@ -324,6 +324,7 @@ func answerSessions(c *console, answer func(object, line string)) {
 	answer("session-adoption-list", "session find --unrecorded")
 	answer("session-adoption-list", "session adopt docs")
 	answer("explanation", "config explain session_folder --session "+one)
+	answer("setting-list", "config explain")
 }
 
 func answerPipelines(c *console, answer func(object, line string)) {

@@ -5,8 +5,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,8 +20,9 @@ const fileName = "config.yaml"
 // maxConfig is the size of the largest settings, in bytes.
 const maxConfig = 1 << 20
 
-// A Config is the content of config.yaml. Its zero value means that there is no
-// file.
+// A Config are the settings of a workspace. Its zero value means that there are
+// none. Pipelines and Log may also be in the handoff.yaml of a repository, as may
+// Channels and Keep.
 type Config struct {
 	// Channels are the channels that this workspace explains, with their
 	// purposes. Any other may be used as well.
@@ -32,12 +31,21 @@ type Config struct {
 	// Keep says which published files are copied, as they were.
 	Keep handoff.Keep `yaml:"keep"`
 
+	// Pipelines is the directory of the workspace's own pipelines in the repository.
+	Pipelines string `yaml:"pipelines"`
+
+	// Log is the URL of the log. See CheckLog.
+	Log string `yaml:"log"`
+
 	Limits Limits `yaml:"limits"`
 
 	// OutputFolder and AgentOutputsFolder say where session folders go, with
 	// the variables of Paths.
 	OutputFolder       string `yaml:"output_folder"`
 	AgentOutputsFolder string `yaml:"agent_outputs_folder"`
+
+	root   string            // of the repository
+	source map[string]string // where each setting comes from, by its name
 }
 
 // Limits bound what handoff does by itself.
@@ -51,47 +59,47 @@ type Limits struct {
 	WorktreeKeep Size `yaml:"worktree_keep"`
 }
 
-// Load reads the settings in a runtime directory. A missing file is not an
-// error. Error kinds: Invalid, Unavailable.
-func Load(runtime string) (Config, error) {
-	name := filepath.Join(runtime, fileName)
-	b, err := plainfile.Read(name, maxConfig)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Config{}, nil
-	}
-	if err != nil {
-		return Config{}, &handoff.Error{Op: "read config", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: handoff.Advice("make the file readable")}
-	}
-	c, err := Parse(b)
-	if err != nil {
-		return Config{}, &handoff.Error{Op: "read config", Name: name, Kind: handoff.Invalid, Err: err,
-			Hint: handoff.Advice("the keys are channels, keep, limits, output_folder and agent_outputs_folder, a size is a number of bytes or such as 64MiB; README.md shows each")}
-	}
-	return c, nil
-}
-
 // Parse decodes settings. Unknown keys are errors, so that misspelled ones are
 // noticed.
 func Parse(b []byte) (Config, error) {
 	var c Config
+	err := parse(b, &c)
+	if err == nil {
+		err = c.check()
+	}
+	if err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// parse decodes a file of settings.
+func parse(b []byte, into any) error {
 	if len(b) > maxConfig {
-		return c, fmt.Errorf("has %d bytes, more than %d", len(b), maxConfig)
+		return fmt.Errorf("has %d bytes, more than %d", len(b), maxConfig)
 	}
 	if isEmpty(string(b)) {
-		return c, nil
+		return nil
 	}
-	if err := yaml.Load(b, &c, yaml.WithKnownFields()); err != nil {
-		return Config{}, plainfile.InvalidAt(err, "YAML")
+	if err := yaml.Load(b, into, yaml.WithKnownFields()); err != nil {
+		return plainfile.InvalidAt(err, "YAML")
 	}
+	return nil
+}
+
+func (c Config) check() error {
 	for name := range c.Channels {
 		if handoff.CheckChannel(name) != nil {
-			return Config{}, errors.New("channels: a name is not lower-case words separated by dashes")
+			return errors.New("channels: a name is not lower-case words separated by dashes")
 		}
 	}
 	if c.Keep.Check() != nil {
-		return Config{}, errors.New("keep: must be auto, always or never")
+		return errors.New("keep: must be auto, always or never")
 	}
-	return c, nil
+	if c.Log != "" && Redact(c.Log) == "" {
+		return errors.New("log: not a URL of the form scheme:location")
+	}
+	return nil
 }
 
 // isEmpty reports whether settings have only comments, which the decoder rejects.

@@ -68,14 +68,17 @@ func TestParseRefuses(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
-	if got, err := config.Load(dir); err != nil || !reflect.DeepEqual(got, config.Config{}) {
-		t.Errorf("Load without a file = %+v, %v, want the zero Config", got, err)
+	load := func() (config.Config, error) {
+		return config.Load(config.Workspace{Root: t.TempDir(), Runtime: dir}, func(string) string { return "" })
+	}
+	if got, err := load(); err != nil || got.Keep != "" || len(got.Channels) > 0 || len(got.Settings()) != 2 {
+		t.Errorf("Load without a file = %+v, %v, want no settings", got, err)
 	}
 	file := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(file, []byte("colour: red"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := config.Load(dir)
+	_, err := load()
 	var e *handoff.Error
 	if !errors.As(err, &e) || e.Kind != handoff.Invalid || e.Name != file || e.Hint.IsZero() {
 		t.Errorf("Load of a bad file = %v, want kind Invalid, the file's name and a hint", err)
@@ -86,7 +89,7 @@ func TestLoad(t *testing.T) {
 	if err := os.Mkdir(file, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.Load(dir); !errors.Is(err, handoff.Unavailable) {
+	if _, err := load(); !errors.Is(err, handoff.Unavailable) {
 		t.Errorf("Load of a directory = %v, want kind Unavailable", err)
 	}
 }

@@ -66,7 +66,7 @@ func links(p place) []hostile {
 func workspaceLinks() []hostile {
 	var list []hostile
 	for name, target := range map[string]string{
-		".pipeline": "dir", ".pipeline/42": "dir", ".pipeline/42/plan.json": "victim.txt", ".pipeline/42/state.yaml": "victim.txt",
+		"handoff.yaml": "victim.txt", ".pipeline": "dir", ".pipeline/42": "dir", ".pipeline/42/plan.json": "victim.txt", ".pipeline/42/state.yaml": "victim.txt",
 		".pipeline/lessons.yaml": "victim.txt", ".pipeline/completed": "dir",
 		"docs": "dir", "docs/agent-outputs": "dir", "docs/agent-outputs/" + session: "dir", "docs/agent-outputs/" + session + "/manifest.json": "victim.txt",
 	} {
@@ -97,7 +97,7 @@ func irregular() []hostile {
 	var list []hostile
 	for _, name := range []string{
 		".handoff/log/ID", ".handoff/" + firstRecord, ".handoff/config.yaml", ".handoff/pipelines/x.yaml", ".handoff/index.db", ".handoff/index.lock",
-		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + session + "/manifest.json", "a.md",
+		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + session + "/manifest.json", "a.md", "handoff.yaml",
 	} {
 		make := func(kind string, create func(p place, file string)) {
 			list = append(list, hostile{kind + "/" + name, func(p place) {
@@ -187,6 +187,7 @@ func bombs() []hostile {
 	var list []hostile
 	for name, content := range map[string]string{
 		".handoff/config.yaml":                             aliases,
+		"handoff.yaml":                                     aliases,
 		".handoff/pipelines/aliases.yaml":                  aliases,
 		".handoff/pipelines/deep.yaml":                     deep,
 		".handoff/pipelines/ref.yaml":                      stage(`{$ref: "#"}`),
@@ -202,6 +203,9 @@ func bombs() []hostile {
 		".handoff/" + firstRecord:                          `{"version":1}`,
 	} {
 		list = append(list, hostile{"content/" + name, func(p place) { p.write(filepath.Join(p.ws, name), content) }})
+	}
+	for i, content := range []string{"pipelines: ../outside/dir\n", "pipelines: /etc\n", "log: file:///etc\n", "log: https://u:secret@host/x\n", deep} {
+		list = append(list, hostile{fmt.Sprint("handoff.yaml/", i), func(p place) { p.write(filepath.Join(p.ws, "handoff.yaml"), content) }})
 	}
 	return list
 }

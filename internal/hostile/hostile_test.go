@@ -35,7 +35,7 @@ var commands = [][]string{
 	{"watch", "--after", "0", "--timeout", "30ms"}, {"wait", "--channel", "nothing", "--timeout", "30ms"}, {"show", session}, {"show", session, "--files"},
 	{"session", "find"}, {"session", "graph", session}, {"session", "latest-output", "alex"}, {"show", "42"}, {"pipeline", "next", "42"},
 	{"pipeline", "history", "42"}, {"pipeline", "get", "42", "plan"}, {"pipeline", "gate", "42", "plan"}, {"pipeline", "brief", "42", "--for", "jg-worker"},
-	{"pipeline", "trace", "42"}, {"pipeline", "lessons"}, {"config", "explain", "output_folder"}, {"check"}, {"gc"}, {"__complete", "show", ""},
+	{"pipeline", "trace", "42"}, {"pipeline", "lessons"}, {"config", "explain", "output_folder"}, {"config", "explain"}, {"check"}, {"gc"}, {"__complete", "show", ""},
 	{"publish", "a.md", "--channel", "design"}, {"publish", "-", "--channel", "design"}, {"write", "context.md", "a.md", "--run", "r1"},
 	{"withdraw", "ID"}, {"session", "note", "--session", session, "--user-summary", "x"}, {"session", "adopt", "docs/agent-outputs/" + session},
 	{"run", "--", "true"}, {"session", "close", "--session", session, "--status", "completed"}, {"pipeline", "put", "42", "plan", "plan.json"},

@@ -83,7 +83,7 @@ func NewFailure(err error) Failure {
 	var errno syscall.Errno
 	switch {
 	case errors.As(err, &e):
-		f.Op, f.Name = shorten(e.Op), shorten(e.Name)
+		f.Op, f.Name = shorten(e.Op), shorten(withoutUserinfo(e.Name))
 		f.Hint = sentence(HintText(e.Hint))
 		for _, text := range e.Details {
 			f.Details = append(f.Details, sentence(text))
@@ -139,8 +139,17 @@ func (a *App) Warn(format string, args ...any) {
 	fmt.Fprintf(a.Err, "handoff: warning: %s\n", sentence(fmt.Sprintf(format, args...)))
 }
 
-// sentence returns a text of several lines as one line that is not too long.
-func sentence(text string) string { return OneLine(strings.ReplaceAll(shorten(text), "\n", " ")) }
+// sentence returns a text of several lines as one line that is not too long and
+// has no password in a URL.
+func sentence(text string) string {
+	return OneLine(strings.ReplaceAll(shorten(withoutUserinfo(text)), "\n", " "))
+}
+
+var userinfo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"']*@`) })
+
+// withoutUserinfo returns a text whose URLs have no user name and password: an
+// error of a backend may contain its location.
+func withoutUserinfo(text string) string { return userinfo().ReplaceAllString(text, "$1") }
 
 // shorten returns a text without its middle if it is much longer than a message
 // is: it repeats a long argument.

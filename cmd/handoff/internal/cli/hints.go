@@ -36,6 +36,8 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionAdopt:      "session adopt % --lenient",
 	handoff.ActionGraph:      "session graph %",
 	handoff.ActionExplain:    "config explain %",
+	handoff.ActionSettings:   "config explain",
+	handoff.ActionTrust:      "config trust %",
 	handoff.ActionCheck:      "check",
 	handoff.ActionSetUp:      "init",
 	handoff.ActionGarbage:    "gc",

@@ -11,7 +11,10 @@ import (
 )
 
 // Open opens the workspace of the current directory.
-func (a *App) Open() (*workspace.Workspace, error) {
+func (a *App) Open() (*workspace.Workspace, error) { return workspace.Open(a.Dir, a.Options()) }
+
+// Options are what the workspace of the current directory is opened with.
+func (a *App) Options() workspace.Options {
 	getenv := a.Getenv
 	if a.workspace != "" {
 		getenv = func(name string) string {
@@ -21,7 +24,7 @@ func (a *App) Open() (*workspace.Workspace, error) {
 			return a.Getenv(name)
 		}
 	}
-	return workspace.Open(a.Dir, workspace.Options{Getenv: getenv, Now: a.Now, Rand: a.Rand, Progress: a.progress(), Warn: func(text string) { a.Warn("%s", text) }, Backends: a.Backends})
+	return workspace.Options{Getenv: getenv, Now: a.Now, Rand: a.Rand, Progress: a.progress(), Warn: func(text string) { a.Warn("%s", text) }, Backends: a.Backends}
 }
 
 // Reading runs do with an open workspace.

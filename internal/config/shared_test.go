@@ -1,0 +1,198 @@
+package config_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
+)
+
+// settings are the two files of settings of a workspace, and its environment.
+type settings struct {
+	config.Workspace
+	env map[string]string
+}
+
+func newSettings(t *testing.T, private, shared string) settings {
+	t.Helper()
+	dir := t.TempDir()
+	s := settings{config.Workspace{Root: dir, Runtime: filepath.Join(dir, ".handoff")}, map[string]string{"HOME": t.TempDir()}}
+	if err := os.Mkdir(s.Runtime, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, ".handoff/config.yaml", private)
+	s.write(t, "handoff.yaml", shared)
+	return s
+}
+
+func (s settings) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(s.Root, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s settings) getenv(name string) string { return s.env[name] }
+
+func (s settings) load() (config.Config, error) { return config.Load(s.Workspace, s.getenv) }
+
+// TestPrivateWins gives each setting in both files, in one, and in the environment.
+func TestPrivateWins(t *testing.T) {
+	const private = "channels: {a: mine, b: only mine}\nkeep: never\n"
+	const shared = "channels: {a: theirs, c: only theirs}\nkeep: always\npipelines: ci\nlog: other://u:p@host/x\n"
+	s := newSettings(t, private, shared)
+	show := func() string {
+		t.Helper()
+		c, err := s.load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []string
+		for _, s := range c.Settings() {
+			list = append(list, fmt.Sprintf("%s=%s %s", s.Name, s.Value, filepath.Base(s.Source)))
+		}
+		return strings.Join(list, ", ")
+	}
+	want := "channels.a=mine config.yaml, channels.b=only mine config.yaml, channels.c=only theirs handoff.yaml, " +
+		"keep=never config.yaml, log=other://host/x handoff.yaml, pipelines=ci handoff.yaml"
+	if got := show(); got != want {
+		t.Errorf("settings are\n%s, want\n%s", got, want)
+	}
+	s.env["HANDOFF_LOG"] = "third://u:p@host"
+	if got, want := show(), strings.Replace(want, "other://host/x handoff.yaml", "third://host HANDOFF_LOG", 1); got != want {
+		t.Errorf("settings with HANDOFF_LOG are\n%s, want\n%s", got, want)
+	}
+}
+
+// TestSharedRefused reads a handoff.yaml as a hostile repository may have it.
+func TestSharedRefused(t *testing.T) {
+	for _, tt := range []struct{ text, says string }{
+		{"limits: {digest: 1}", "line 1"}, // a private setting
+		{"output_folder: x", "line 1"},
+		{"channels: {A: x}", "channels: "},
+		{"keep: maybe", "keep: "},
+		{"log: 'pa%zzss@host'", "log: not a URL"},
+		{"log: [a]", "line 1"},
+		{"a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nchannels: *b", "line "},
+		{"#" + strings.Repeat("x", 1<<20), "too large"},
+	} {
+		_, err := newSettings(t, "", tt.text).load()
+		if err == nil || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "pa%zzss") {
+			t.Errorf("Load with %.40q = %v, want an error with %q", tt.text, err, tt.says)
+		}
+	}
+	s := newSettings(t, "", "")
+	file := filepath.Join(s.Root, "handoff.yaml")
+	for what, make := range map[string]func() error{
+		"link": func() error { return os.Symlink("/dev/zero", file) }, "pipe": func() error { return syscall.Mkfifo(file, 0o600) },
+		"directory": func() error { return os.Mkdir(file, 0o700) },
+	} {
+		if err := errors.Join(os.Remove(file), make()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.load(); !errors.Is(err, handoff.Unavailable) {
+			t.Errorf("Load with a %s = %v, want kind Unavailable", what, err)
+		}
+	}
+}
+
+// TestTrust accepts exactly one log for one workspace.
+func TestTrust(t *testing.T) {
+	const log = "other://u:secret@host/x"
+	s := newSettings(t, "", "log: "+log)
+	check := func(s settings) error {
+		t.Helper()
+		c, err := s.load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.CheckLog(s.Workspace, s.getenv)
+	}
+	refused := func(what string, s settings) {
+		t.Helper()
+		err := check(s)
+		var e *handoff.Error
+		if !errors.As(err, &e) || e.Kind != handoff.Invalid || !reflect.DeepEqual(e.Hint.Args, []string{"other://host/x"}) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: CheckLog = %v (%v), want kind Invalid and a hint without the password", what, err, e.Hint)
+		}
+	}
+	refused("at first", s)
+	c, err := s.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{"", "other://host/y", "other://host/x/", "other://v@host/x"} {
+		if err := c.TrustLog(s.Workspace, s.getenv, other); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("TrustLog(%q) = %v, want kind Invalid", other, err)
+		}
+	}
+	refused("after refused acceptances", s)
+	if err := c.TrustLog(s.Workspace, s.getenv, "other://host/x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := check(s); err != nil {
+		t.Errorf("CheckLog of the accepted log = %v", err)
+	}
+	s.write(t, "handoff.yaml", "log: other://v:secret@host/x")
+	refused("another user", s)
+	s.write(t, "handoff.yaml", "log: "+log)
+	s.write(t, ".handoff/config.yaml", "log: other://w:secret@host/x")
+	refused("another log in the private file", s)
+	elsewhere := newSettings(t, "", "log: "+log)
+	elsewhere.env = s.env
+	refused("another workspace", elsewhere)
+
+	stored, err := filepath.Glob(filepath.Join(s.env["HOME"], "*", "handoff", "trust", "*"))
+	if more, _ := filepath.Glob(filepath.Join(s.env["HOME"], "*", "*", "handoff", "trust", "*")); err == nil {
+		stored = append(stored, more...)
+	}
+	if len(stored) != 1 {
+		t.Fatalf("stored %q, want one file", stored)
+	}
+	info, err := os.Stat(stored[0])
+	if err != nil || info.Mode() != 0o600 {
+		t.Errorf("the file has mode %v, %v, want 0600", info.Mode(), err)
+	}
+	if b, err := os.ReadFile(stored[0]); err != nil || strings.Contains(string(b), "secret") {
+		t.Errorf("the file contains %q, %v, want no password", b, err)
+	}
+	for _, free := range []string{"log: 'file:'", ""} {
+		if err := check(newSettings(t, free, "")); err != nil {
+			t.Errorf("CheckLog of %q = %v", free, err)
+		}
+	}
+	elsewhere.env = map[string]string{"HANDOFF_LOG": log}
+	if err := check(elsewhere); err != nil {
+		t.Errorf("CheckLog of HANDOFF_LOG = %v", err)
+	}
+}
+
+// TestPipelineDir looks for pipelines in a directory that the repository names.
+func TestPipelineDir(t *testing.T) {
+	for setting, ok := range map[string]bool{"ci/pipelines": true, "ci": true, ".": true, "nothing": false, "link": false, "link/pipelines": false, "../x": false, "/etc": false, "ci/a.yaml": false} {
+		s := newSettings(t, "", "pipelines: "+setting)
+		err := errors.Join(os.MkdirAll(filepath.Join(s.Root, "ci/pipelines"), 0o700), os.Symlink("ci", filepath.Join(s.Root, "link")))
+		s.write(t, "ci/a.yaml", "")
+		c, loaded := s.load()
+		if err = errors.Join(err, loaded); err != nil {
+			t.Fatal(err)
+		}
+		dir, err := c.PipelineDir(s.Workspace)
+		if ok && (err != nil || dir != filepath.Join(s.Root, setting)) || !ok && !errors.Is(err, handoff.Invalid) {
+			t.Errorf("PipelineDir with %q = %q, %v", setting, dir, err)
+		}
+		if err := os.Mkdir(filepath.Join(s.Runtime, "pipelines"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if dir, err := c.PipelineDir(s.Workspace); err != nil || dir != filepath.Join(s.Runtime, "pipelines") {
+			t.Errorf("PipelineDir with a private directory = %q, %v", dir, err)
+		}
+	}
+}
