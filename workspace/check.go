@@ -52,7 +52,7 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, 
 	report.Findings = append(report.Findings, found...)
 	err = errors.Join(err, w.index.Close()) // what it knew of the log was fixed
 	if err == nil && !report.OK() {
-		err = w.each(ctx, handoff.ArtifactQuery{IncludeInactive: true}, func(a handoff.Artifact) error { return w.storeAgain(ctx, a) })
+		err = content.StoreMissing(ctx, w.hub, w.rawBodies)
 	}
 	if err == nil {
 		found, err = w.checkFiles(ctx, true)
@@ -64,7 +64,7 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, 
 // checkFiles reports the files of names and stages whose newest revision was not
 // rendered, and renders it on request.
 func (w *Workspace) checkFiles(ctx context.Context, render bool) (found []handoff.Finding, err error) {
-	err = w.each(ctx, handoff.ArtifactQuery{Named: true}, func(a handoff.Artifact) error {
+	err = content.EachArtifact(ctx, w.hub, handoff.ArtifactQuery{Named: true}, func(a handoff.Artifact) error {
 		if stale, err := w.stale(ctx, a, render); stale && err == nil { // else its revisions can still be read
 			found = append(found, handoff.Finding{Name: a.Path, Note: true, Text: "does not have its newest revision: the process that recorded it was killed",
 				Hint: handoff.Suggest("write it", handoff.ActionRepair)})
@@ -73,43 +73,3 @@ func (w *Workspace) checkFiles(ctx context.Context, render bool) (found []handof
 	})
 	return found, err
 }
-
-// storeAgain stores the missing body of an artifact whose file is as published.
-func (w *Workspace) storeAgain(ctx context.Context, a handoff.Artifact) error {
-	if !a.Kept || a.Status == handoff.Withdrawn || a.Digest.Algorithm != handoff.SHA256 {
-		return nil
-	}
-	if there, err := w.rawBodies.Has(ctx, a.Digest); err != nil || there {
-		return nil // a check reports the error
-	}
-	b, err := w.hub.Open(ctx, a.ID)
-	if err != nil {
-		return nil // nothing has its bytes
-	}
-	_, err = w.rawBodies.Put(ctx, b)
-	if err = errors.Join(err, b.Close()); errors.Is(err, handoff.Conflict) {
-		return nil
-	}
-	return err
-}
-
-// each calls do for every artifact that q selects.
-func (w *Workspace) each(ctx context.Context, q handoff.ArtifactQuery, do func(handoff.Artifact) error) error {
-	for q.Limit = pageSize; ; {
-		page, err := w.hub.Artifacts(ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, a := range page.Artifacts {
-			if err := do(a); err != nil {
-				return err
-			}
-		}
-		if q.Cursor = page.Cursor; q.Cursor == "" {
-			return nil
-		}
-	}
-}
-
-// pageSize is the number of artifacts that are read at a time.
-const pageSize = 5000

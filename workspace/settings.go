@@ -1,8 +1,6 @@
 package workspace
 
 import (
-	"path/filepath"
-
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/localstate"
 )
@@ -13,7 +11,7 @@ type Setting = config.Setting
 // Settings returns the settings of the workspace that a directory belongs to, by
 // name. It opens no log. Kinds: those of Open.
 func Settings(dir string, o Options) ([]Setting, error) {
-	_, c, _, err := find(dir, o.environment())
+	_, c, _, err := localstate.Find(dir, o.environment())
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +25,7 @@ func Settings(dir string, o Options) ([]Setting, error) {
 // Kinds: those of Open, and Invalid (the files name no log, or another one).
 func TrustLog(dir string, o Options, location string) error {
 	getenv := o.environment()
-	found, c, _, err := find(dir, func(name string) string {
+	found, c, _, err := localstate.Find(dir, func(name string) string {
 		if name == config.LogVariable { // it is not what the files name
 			return ""
 		}
@@ -37,20 +35,6 @@ func TrustLog(dir string, o Options, location string) error {
 		return err
 	}
 	return c.TrustLog(found, getenv, location)
-}
-
-// find returns the workspace that a directory belongs to, and its settings.
-func find(dir string, getenv func(string) string) (found config.Workspace, c config.Config, warnings []string, err error) {
-	if dir, err = filepath.Abs(dir); err == nil {
-		found, err = config.Find(dir, getenv)
-	}
-	if err == nil {
-		warnings, err = localstate.CheckTrust(found.Runtime, found.Named)
-	}
-	if err == nil {
-		c, err = config.Load(found, getenv)
-	}
-	return found, c, warnings, err
 }
 
 // environment returns Getenv, or an empty environment.

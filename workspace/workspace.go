@@ -139,12 +139,12 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, settings, warnings, err := find(dir, o.Getenv)
+	found, settings, warnings, err := localstate.Find(dir, o.Getenv)
 	if err != nil {
 		return nil, err
 	}
 	trusted := func() error { return settings.CheckLog(found, o.Getenv) }
-	log, bodies, err := openBackend(settings, o.Backends, trusted, BackendOptions{Runtime: found.Runtime, Rand: o.Rand})
+	log, bodies, err := localstate.OpenBackend(settings, o.Backends, trusted, BackendOptions{Runtime: found.Runtime, Rand: o.Rand})
 	if err != nil {
 		return nil, err
 	}

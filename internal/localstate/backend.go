@@ -1,0 +1,82 @@
+package localstate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/filelog"
+)
+
+// A Backend stores the log and the bodies of a workspace. HANDOFF_LOG, or the
+// setting log, selects it by the scheme of its URL.
+//
+// A backend implements the optional interfaces of package handoff as far as it
+// can: without handoff.Identifier the index is in memory, without the others
+// check, repair and collect do less. A log that implements io.Closer is closed
+// with the workspace.
+type Backend struct {
+	Scheme string
+
+	// Open returns the log and its body store. It creates nothing and opens no
+	// connection: a workspace that is only opened leaves nothing behind.
+	Open func(BackendOptions) (handoff.Log, handoff.Bodies, error)
+}
+
+// BackendOptions are what a Backend gets to open a log.
+type BackendOptions struct {
+	Location *url.URL  // the value of HANDOFF_LOG or of the setting log
+	Runtime  string    // the runtime directory, which exists before the first write
+	Rand     io.Reader // for the log's ID
+}
+
+// fileBackend is the built-in backend: a directory of numbered files in the
+// runtime directory.
+var fileBackend = Backend{Scheme: "file", Open: func(o BackendOptions) (handoff.Log, handoff.Bodies, error) {
+	if o.Location.Opaque+o.Location.Host+o.Location.Path != "" {
+		return nil, nil, &handoff.Error{Op: "open log", Name: config.Redact(o.Location.String()), Kind: handoff.Invalid, Err: errors.New("file: takes no path"),
+			Hint: handoff.Advice("set HANDOFF_DIR to move the runtime directory")}
+	}
+	log := filelog.Open(o.Runtime, o.Rand)
+	return log, log.Bodies(), nil
+}}
+
+// OpenBackend opens the log and body store that a setting names, by default the
+// built-in one. Nothing is opened of a log that is not trusted.
+//
+// Kinds: Invalid (the location), and those of the backend.
+func OpenBackend(c config.Config, backends []Backend, trusted func() error, o BackendOptions) (handoff.Log, handoff.Bodies, error) {
+	backends = append([]Backend{fileBackend}, backends...)
+	location := cmp.Or(c.Log, fileBackend.Scheme+":")
+	var err error
+	if o.Location, err = url.Parse(location); err != nil || o.Location.Scheme == "" {
+		// A URL that can't be parsed may contain a password, so it is not shown.
+		return nil, nil, badLocation(c, "not a URL of the form scheme:location", backends)
+	}
+	for _, b := range backends {
+		if b.Scheme == o.Location.Scheme {
+			if err := trusted(); err != nil {
+				return nil, nil, err
+			}
+			return b.Open(o)
+		}
+	}
+	return nil, nil, badLocation(c, fmt.Sprintf("unknown scheme %q", o.Location.Scheme), backends)
+}
+
+func badLocation(c config.Config, reason string, backends []Backend) error {
+	var known []string
+	for _, b := range backends {
+		known = append(known, b.Scheme+":")
+	}
+	slices.Sort(known)
+	schemes := "a URL with the scheme " + strings.Join(known, " or ")
+	return &handoff.Error{Op: "open log", Name: config.Redact(c.Log), Kind: handoff.Invalid, Err: errors.New(c.Source("log") + ": " + reason),
+		Hint: handoff.Advice("set " + config.LogVariable + " to " + schemes + ", or unset it")}
+}
