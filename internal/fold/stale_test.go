@@ -56,10 +56,6 @@ func (o oracle) inputs(a string) []string {
 	return list
 }
 
-func (o oracle) outOfDate(a string) bool {
-	return o.status(a) != handoff.Active || slices.ContainsFunc(o.inputs(a), o.outOfDate)
-}
-
 // stale returns the nearest inputs that are not active.
 func (o oracle) stale(a string) []string {
 	var list []string

@@ -72,6 +72,7 @@ func (f *fixture) connect(name string, o *sdk.ClientOptions, roots ...string) *s
 	go func() { ended <- f.server.Run(ctx, serverEnd) }()
 	c := sdk.NewClient(&sdk.Implementation{Name: name, Version: "1"}, o)
 	for _, dir := range roots {
+		//lint:ignore SA1019 clients before protocol 2026-07-28 have roots
 		c.AddRoots(&sdk.Root{URI: "file://" + dir})
 	}
 	session, err := c.Connect(ctx, clientEnd, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"})

@@ -88,10 +88,11 @@ func (s *Server) Run(ctx context.Context, t sdk.Transport) error {
 func (s *Server) client() *sdk.Server {
 	c := &client{server: s, watched: map[string]bool{}, subscribed: map[string]bool{}}
 	o := &sdk.ServerOptions{
-		Instructions:            instructions,
-		CompletionHandler:       c.complete,
-		SubscribeHandler:        c.subscribe,
-		UnsubscribeHandler:      c.unsubscribe,
+		Instructions:       instructions,
+		CompletionHandler:  c.complete,
+		SubscribeHandler:   c.subscribe,
+		UnsubscribeHandler: c.unsubscribe,
+		//lint:ignore SA1019 clients before protocol 2026-07-28 have roots
 		RootsListChangedHandler: c.rootsChanged,
 		Capabilities: &sdk.ServerCapabilities{
 			Tools:     &sdk.ToolCapabilities{},

@@ -108,9 +108,11 @@ func (c *client) clientRoots(ctx context.Context, session *sdk.ServerSession) []
 	}
 	c.asked = true
 	p := session.InitializeParams()
+	//lint:ignore SA1019 clients before protocol 2026-07-28 have roots
 	if p == nil || p.Capabilities == nil || p.Capabilities.RootsV2 == nil {
 		return nil
 	}
+	//lint:ignore SA1019 clients before protocol 2026-07-28 have roots
 	answer, err := session.ListRoots(ctx, nil)
 	if err != nil {
 		return nil // the client has none; the next source decides
