@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -29,13 +30,18 @@ type client struct {
 	lastMessage bool                             // a hook keeps a subagent's last message
 	finish      []model.Call                     // how a subagent returns its result, if not by its last message
 
+	thread func(h *home) string // finds the main conversation, if its records do not name it
+
 	limits // what it cannot do; docs/agents.md has the reasons
 }
 
 // limits are what a program cannot do. The tests fail when one is gone, so that
 // the page is corrected.
 type limits struct {
-	subagentIsMain bool // a subagent's calls and shells carry the identity of the main agent
+	subagentIsMain     bool // a subagent's tools and shells carry the identity of the main agent
+	subagentToolIsMain bool // its tools do; its shells are its own
+	noSession          bool // neither tools nor shells know the session
+	subagentIsLost     bool // the conversation of a subagent is not stored
 }
 
 func claudeTool(name string, input map[string]any) model.Call {
@@ -101,8 +107,165 @@ var codex = client{
 	},
 }
 
-func TestClaude(t *testing.T) { drive(t, claude) }
-func TestCodex(t *testing.T)  { drive(t, codex) }
+var qwen = client{
+	name: "qwen", harness: "qwen-code", provider: "",
+	env: func(url string) []string {
+		return []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=scripted-1", "QWEN_CODE_SUPPRESS_YOLO_WARNING=1"}
+	},
+	configure: func(*home, string) {},
+	list:      []string{"qwen", "mcp", "list"}, connected: `handoff: .*Connected`,
+	prompt: func(p string) []string { return []string{"qwen", "--auth-type", "openai", "-y", p} },
+	tool:   claudeTool,
+	shell: func(command string) model.Call {
+		return model.Call{Name: "run_shell_command", Input: map[string]any{"command": command, "description": "Run", "is_background": false}}
+	},
+	spawn: func(prompt string) []model.Step {
+		return []model.Step{{Text: "I ask.", Calls: []model.Call{{Name: "agent", Input: map[string]any{
+			"description": "Review", "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": false}}}}}
+	},
+	lastMessage: true, limits: limits{subagentToolIsMain: true},
+}
+
+var sessionID = regexp.MustCompile(`"sessionId":\s*"([^"]+)"`)
+
+var gemini = client{
+	name: "gemini", harness: "gemini-cli", provider: "gemini",
+	env: func(url string) []string { return []string{"GEMINI_API_KEY=test", "GOOGLE_GEMINI_BASE_URL=" + url} },
+	configure: func(h *home, _ string) {
+		h.merge(".gemini/settings.json", map[string]any{
+			"security": map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}},
+			"privacy":  map[string]any{"usageStatisticsEnabled": false},
+			"general":  map[string]any{"enableAutoUpdate": false},
+		})
+		h.merge(".gemini/trustedFolders.json", map[string]any{h.work: "TRUST_FOLDER"})
+	},
+	list: []string{"gemini", "mcp", "list"}, connected: `handoff: .*Connected`,
+	prompt: func(p string) []string { return []string{"gemini", "-y", "-m", "gemini-2.5-pro", "-p", p} },
+	tool: func(name string, input map[string]any) model.Call {
+		return model.Call{Name: "mcp_handoff_" + name, Input: input}
+	},
+	shell: func(command string) model.Call {
+		return model.Call{Name: "run_shell_command", Input: map[string]any{"command": command, "description": "Run"}}
+	},
+	spawn: func(prompt string) []model.Step {
+		return []model.Step{{Text: "I ask.", Calls: []model.Call{{Name: "invoke_agent", Input: map[string]any{"agent_name": "generalist", "prompt": prompt}}}}}
+	},
+	finish: []model.Call{{Name: "complete_task", Input: map[string]any{"result": map[string]any{"response": "The review is published."}}}},
+	thread: func(h *home) string {
+		chats, err := filepath.Glob(filepath.Join(h.dir, ".gemini/tmp/*/chats/session-*"))
+		if err != nil || len(chats) != 1 {
+			h.t.Fatalf("chats of gemini: %v, %v", chats, err)
+		}
+		m := sessionID.FindStringSubmatch(h.read(strings.TrimPrefix(chats[0], h.dir)))
+		return "agents://gemini/" + m[1]
+	},
+	limits: limits{noSession: true},
+}
+
+var opencode = client{
+	name: "opencode", harness: "opencode", provider: "opencode",
+	env: func(string) []string { return []string{"OPENCODE_DISABLE_MODELS_FETCH=1"} },
+	configure: func(h *home, url string) {
+		h.merge(".config/opencode/opencode.json", map[string]any{
+			"autoupdate": false, "share": "disabled", "model": "scripted/scripted-1", "small_model": "scripted/scripted-1",
+			"permission": map[string]any{"*": "allow"},
+			"provider": map[string]any{"scripted": map[string]any{
+				"npm": "@ai-sdk/anthropic", "options": map[string]any{"baseURL": url + "/v1", "apiKey": "sk-test"},
+				"models": map[string]any{"scripted-1": map[string]any{"tool_call": true, "limit": map[string]any{"context": 200000, "output": 8000}}},
+			}},
+		})
+	},
+	list: []string{"opencode", "mcp", "list"}, connected: `handoff.*connected`,
+	prompt: func(p string) []string { return []string{"opencode", "run", p} },
+	tool: func(name string, input map[string]any) model.Call {
+		return model.Call{Name: "handoff_" + name, Input: input}
+	},
+	shell: func(command string) model.Call {
+		return model.Call{Name: "bash", Input: map[string]any{"command": command, "description": "Run"}}
+	},
+	spawn: func(prompt string) []model.Step {
+		return []model.Step{{Text: "I ask.", Calls: []model.Call{{Name: "task", Input: map[string]any{
+			"description": "Review", "prompt": prompt, "subagent_type": "general"}}}}}
+	},
+}
+
+var pi = client{
+	name: "pi", harness: "pi", provider: "pi",
+	env: func(string) []string { return []string{"PI_OFFLINE=1"} },
+	configure: func(h *home, url string) {
+		h.merge(".pi/agent/models.json", map[string]any{"providers": map[string]any{"scripted": map[string]any{
+			"baseUrl": url, "api": "anthropic-messages", "apiKey": "sk-test",
+			"models": []any{map[string]any{"id": "scripted-1", "name": "Scripted", "input": []string{"text"}, "contextWindow": 200000, "maxTokens": 8000}},
+		}}})
+		h.merge(".pi/agent/settings.json", map[string]any{"defaultProvider": "scripted", "defaultModel": "scripted-1"})
+		// pi starts subagents with an extension only; this is the one in its package.
+		examples := filepath.Join(os.Getenv("E2E_CLIENTS"), "../@mariozechner/pi-coding-agent/examples/extensions/subagent")
+		for _, name := range []string{"index.ts", "agents.ts"} {
+			b, err := os.ReadFile(filepath.Join(examples, name))
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			h.write(filepath.Join(h.dir, ".pi/agent/extensions/subagent", name), string(b))
+		}
+		h.write(filepath.Join(h.dir, ".pi/agent/agents/reviewer.md"), "---\nname: reviewer\ndescription: Reviews\n---\n\nReview.\n")
+	},
+	prompt: func(p string) []string {
+		return []string{"pi", "--provider", "scripted", "--model", "scripted-1", "-p", p}
+	},
+	tool: func(name string, input map[string]any) model.Call {
+		return model.Call{Name: name, Input: input}
+	},
+	shell: func(command string) model.Call {
+		return model.Call{Name: "bash", Input: map[string]any{"command": command}}
+	},
+	spawn: func(prompt string) []model.Step {
+		return []model.Step{{Text: "I ask.", Calls: []model.Call{{Name: "subagent", Input: map[string]any{"agent": "reviewer", "task": prompt}}}}}
+	},
+	limits: limits{subagentIsLost: true},
+}
+
+func TestClaude(t *testing.T)   { drive(t, claude) }
+func TestCodex(t *testing.T)    { drive(t, codex) }
+func TestGemini(t *testing.T)   { drive(t, gemini) }
+func TestOpenCode(t *testing.T) { drive(t, opencode) }
+func TestPi(t *testing.T)       { drive(t, pi) }
+func TestQwen(t *testing.T)     { drive(t, qwen) }
+
+// TestPiOtherExtension checks that pi starts with an extension that owns two of
+// the names of handoff's tools, and that each name has one tool, that extension's.
+func TestPiOtherExtension(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	s := h.serve(model.Script{"read": {
+		{Text: "I read.", Calls: []model.Call{{Name: "read_artifact", Input: map[string]any{"name": "context.md"}}}},
+		{Text: "I publish.", Calls: []model.Call{{Name: "artifact_publish", Input: map[string]any{"path": "README.md", "channel": "design"}}}},
+		{Text: "Done."},
+	}})
+	h.must(nil, "handoff", "init", "--agent", "pi")
+	pi.configure(h, s.URL)
+	h.write(filepath.Join(h.dir, ".pi/agent/extensions/other.ts"), `export default function (pi: any) {
+  for (const name of ["write_artifact", "read_artifact"]) pi.registerTool({
+    name, label: name, description: "Other.", parameters: { type: "object", properties: { name: { type: "string" } } },
+    async execute() { return { content: [{ type: "text", text: "from the other extension" }] } },
+  })
+}
+`)
+	h.must(pi.env(s.URL), pi.prompt("[[read]] Read.")...)
+	last := s.Requests()[len(s.Requests())-1]
+	for _, name := range []string{"read_artifact", "write_artifact", "artifact_publish"} {
+		if n := len(slices.DeleteFunc(slices.Clone(last.Tools), func(other string) bool { return other != name })); n != 1 {
+			t.Errorf("%d tools are named %s, want 1: %v", n, name, last.Tools)
+		}
+	}
+	if !slices.ContainsFunc(last.Turns, func(turn model.Turn) bool { return strings.Contains(turn.Text, "from the other extension") }) {
+		t.Errorf("read_artifact is not the other extension's: %+v", last.Turns)
+	}
+	var page struct{ Artifacts []artifact }
+	h.handoff(&page, "list", "--json")
+	if len(page.Artifacts) != 1 || page.Artifacts[0].Producer.Source != "mcp" {
+		t.Errorf("artifacts %+v, want one by artifact_publish", page.Artifacts)
+	}
+}
 
 // conversation is the script: the main agent publishes with a tool and in a
 // shell, a subagent reads that and publishes in both ways, and the main agent
@@ -144,7 +307,7 @@ func drive(t *testing.T, c client) {
 	h.must(nil, "handoff", "init", "--agent", c.name, "--allow")
 	c.configure(h, s.URL)
 	if c.list != nil {
-		out := h.must(c.env(s.URL), c.list...)
+		out := h.all(c.env(s.URL), c.list...)
 		if !regexp.MustCompile(c.connected).MatchString(out) {
 			t.Errorf("%s does not list the server: %s", strings.Join(c.list, " "), out)
 		}
@@ -230,16 +393,23 @@ func identity(t *testing.T, c client, a map[string]artifact) {
 		if tool.Harness != c.harness || shell.Harness != c.harness {
 			t.Errorf("%s, %s: harness %q and %q, want %q", pair[0], pair[1], tool.Harness, shell.Harness, c.harness)
 		}
-		if tool.Session == "" || tool.Session != shell.Session {
+		if known := tool.Session != ""; known == c.noSession || tool.Session != shell.Session {
 			t.Errorf("%s, %s: sessions %q and %q, want equal ones", pair[0], pair[1], tool.Session, shell.Session)
 		}
-		if tool.Thread != shell.Thread {
-			t.Errorf("%s, %s: threads %q and %q, want equal ones", pair[0], pair[1], tool.Thread, shell.Thread)
-		}
 	}
-	main, sub := a["design"].Producer, a["verification"].Producer
-	if same := main.Thread == sub.Thread; same != c.subagentIsMain {
-		t.Errorf("the subagent's thread %q, the main agent's %q: equal is %v, want %v", sub.Thread, main.Thread, same, c.subagentIsMain)
+	main, sub := a["design"].Producer.Thread, a["verification"].Producer.Thread
+	if got := a["analysis"].Producer.Thread; got != main {
+		t.Errorf("the main agent's threads are %q and %q, want equal ones", main, got)
+	}
+	if same, want := main == sub, c.subagentIsMain || c.noSession; same != want {
+		t.Errorf("the subagent's thread is %q, the main agent's %q: equal is %v, want %v", sub, main, same, want)
+	}
+	want := sub
+	if c.subagentToolIsMain {
+		want = main
+	}
+	if got := a["patch"].Producer.Thread; got != want {
+		t.Errorf("the thread of the subagent's tools is %q, want %q", got, want)
 	}
 	for _, channel := range []string{"patch", "verification"} {
 		if inputs := a[channel].ParentArtifactIDs; !slices.Equal(inputs, []string{a["design"].ID}) {
@@ -277,16 +447,26 @@ func threads(h *home, c client, a map[string]artifact, ledger []model.Answer) {
 		u.Output, u.Reasoning, u.Calls = u.Output+e.Usage.Output, u.Reasoning+e.Usage.Reasoning, u.Calls+1
 		spent[e.Mark] = u
 	}
-	uri := a["design"].Producer.Thread
+	uri, review := a["design"].Producer.Thread, a["verification"].Producer.Thread
+	if c.thread != nil {
+		uri = c.thread(h)
+		review = uri
+	}
 	if !strings.HasPrefix(uri, "agents://"+c.provider+"/") {
 		h.t.Fatalf("the thread of the design is %q, want one of %s", uri, c.provider)
 	}
 	var main conversationInfo
 	h.handoff(&main, "thread", uri, "--usage", "--json")
-	h.handoff(&struct{}{}, "thread", a["verification"].Producer.Thread, "--json")
 	if main.State.Status != "completed" || main.Usage != spent["design"] {
 		h.t.Errorf("%s: %s with %+v, want completed with %+v", uri, main.State.Status, main.Usage, spent["design"])
 	}
+	if c.subagentIsLost {
+		if len(main.Subagents) > 0 {
+			h.t.Errorf("%s has the subagents %+v, want none", uri, main.Subagents)
+		}
+		return
+	}
+	h.handoff(&struct{}{}, "thread", review, "--json")
 	if len(main.Subagents) != 1 {
 		h.t.Fatalf("%s has the subagents %+v, want 1", uri, main.Subagents)
 	}
@@ -295,7 +475,7 @@ func threads(h *home, c client, a map[string]artifact, ledger []model.Answer) {
 		h.t.Errorf("%s: %s with %+v, want completed with %+v", sub.URI, sub.State.Status, sub.Thread.Usage, spent["review"])
 	}
 	h.handoff(&struct{}{}, "thread", sub.URI, "--json")
-	if !c.subagentIsMain && !strings.Contains(a["verification"].Producer.Thread, sub.AgentID) {
-		h.t.Errorf("the thread of the review is %q, want that of the agent %s", a["verification"].Producer.Thread, sub.AgentID)
+	if review != uri && !strings.Contains(review, sub.AgentID) {
+		h.t.Errorf("the thread of the review is %q, want that of the agent %s", review, sub.AgentID)
 	}
 }

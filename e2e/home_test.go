@@ -107,6 +107,12 @@ func (h *home) run(env []string, args ...string) (string, error) {
 	return out.String(), err
 }
 
+// all runs a program and returns all that it printed.
+func (h *home) all(env []string, args ...string) string {
+	h.t.Helper()
+	return h.must(env, append([]string{"sh", "-c", `exec "$@" 2>&1`, "sh"}, args...)...)
+}
+
 // find returns the path of a program in the PATH of the home directory.
 func (h *home) find(name string) (string, error) {
 	for _, v := range h.env {

@@ -21,7 +21,7 @@ type mcpClient struct {
 var mcpClients = []mcpClient{
 	{harness: "claude-code", provider: "claude", prefixes: []string{"claude-code", "claude code"}, call: "claudecode/toolUseId"},
 	{harness: "codex", provider: "codex", prefixes: []string{"codex"}, thread: "threadId", session: "sessionId", call: "callId"},
-	{harness: "opencode", provider: "opencode", prefixes: []string{"opencode"}, thread: "ai.opencode/sessionID"},
+	{harness: "opencode", provider: "opencode", prefixes: []string{"opencode"}, thread: "ai.opencode/sessionID", call: "ai.opencode/callID"},
 	{harness: "gemini-cli", provider: "gemini", prefixes: []string{"gemini"}},
 	{harness: "qwen-code", provider: "qwen", prefixes: []string{"qwen"}},
 	{harness: "copilot-cli", provider: "copilot", prefixes: []string{"copilot", "github-copilot"}},

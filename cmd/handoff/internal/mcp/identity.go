@@ -1,6 +1,10 @@
 package mcp
 
 import (
+	"encoding/json"
+	"maps"
+	"strings"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -22,4 +26,31 @@ func (c *client) caller(dir string, o origin) workspace.Caller {
 		given.Source = handoff.FromMCP
 	}
 	return workspace.CallerFrom(dir, getenv, given)
+}
+
+// callerArgument is an argument that handoff's plugin for OpenCode adds to each
+// call, because OpenCode sends no _meta: the IDs of the session and of the call.
+const callerArgument = "handoff/caller"
+
+// splitCaller takes the caller out of the arguments of a call from OpenCode.
+func splitCaller(arguments json.RawMessage, o origin) (json.RawMessage, origin) {
+	if o.client == nil || !strings.HasPrefix(o.client.Name, "opencode") {
+		return arguments, o
+	}
+	var members map[string]json.RawMessage
+	var caller struct{ Session, Call string }
+	if json.Unmarshal(arguments, &members) != nil || json.Unmarshal(members[callerArgument], &caller) != nil {
+		return arguments, o
+	}
+	delete(members, callerArgument)
+	rest, err := json.Marshal(members)
+	if err != nil {
+		return arguments, o
+	}
+	o.meta = maps.Clone(o.meta)
+	if o.meta == nil {
+		o.meta = map[string]any{}
+	}
+	o.meta["ai.opencode/sessionID"], o.meta["ai.opencode/callID"] = caller.Session, caller.Call
+	return rest, o
 }

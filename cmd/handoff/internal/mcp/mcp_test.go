@@ -368,6 +368,23 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// TestCallerArgument checks that the argument of the plugin for OpenCode names
+// the caller, and that other clients can't use it.
+func TestCallerArgument(t *testing.T) {
+	f := newFixture(t)
+	f.write("a.md", "a")
+	const arguments = `{"path":"a.md","channel":"x","handoff/caller":{"session":"ses_1","call":"call_1"}}`
+	s := f.connect("opencode", nil)
+	id := mustCall(t, s, "artifact_publish", arguments).str("id")
+	got := producer(t, mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`))
+	if got.Session != "ses_1" || got.Thread != "agents://opencode/ses_1" || got.ToolCallID != "call_1" || got.Source != handoff.FromMCP {
+		t.Errorf("the producer is %+v, want session ses_1 and call call_1", got)
+	}
+	if r := call(t, f.connect("some-editor", nil), "artifact_publish", arguments); !r.isErr {
+		t.Errorf("another client used the argument: %v", r.data)
+	}
+}
+
 func producer(t testing.TB, r result) (p handoff.Producer) {
 	t.Helper()
 	b, err := json.Marshal(r.data["producer"])

@@ -55,10 +55,11 @@ func addTool[In interface{ workspace() string }](c *client, t tool[In]) {
 		Annotations: hints,
 	}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		var in In
-		if err := decode(r.Params.Arguments, &in); err != nil {
+		arguments, o := splitCaller(r.Params.Arguments, originOf(r))
+		if err := decode(arguments, &in); err != nil {
 			return failure(&handoff.Error{Op: t.name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("see the tool's input schema")}), nil
 		}
-		w, err := c.workspaceOf(ctx, originOf(r), in.workspace())
+		w, err := c.workspaceOf(ctx, o, in.workspace())
 		if err != nil {
 			return failure(err), nil
 		}

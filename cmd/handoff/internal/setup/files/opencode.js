@@ -1,5 +1,5 @@
-// Reports sessions, prompts and subagents to handoff, and tells the shells of
-// OpenCode which session they belong to. Installed by handoff init.
+// Reports sessions, prompts and subagents to handoff, and passes the session to
+// the shells of OpenCode and to the tools of handoff. Installed by handoff init.
 import { spawn } from "node:child_process"
 
 const program = "@HANDOFF@"
@@ -22,6 +22,9 @@ export const Handoff = async ({ directory }) => ({
     if (reported.has(event.type)) report(event.type, { ...event, cwd: directory }, directory)
   },
   "chat.message": async (input, output) => report("chat.message", { input, output, cwd: directory }, directory),
+  "tool.execute.before": async (input, output) => {
+    if (input.tool.startsWith("handoff_")) output.args["handoff/caller"] = { session: input.sessionID, call: input.callID }
+  },
   "shell.env": async (input, output) => {
     if (input.sessionID) output.env.OPENCODE_SESSION_ID = input.sessionID
   },

@@ -69,33 +69,24 @@ function report(event: unknown, ctx: any) {
   }
 }
 
-export default async function (pi: any) {
+export default function (pi: any) {
   let server: Server | undefined
   let session = ""
+  let registered = false
 
-  pi.on("session_start", async (event: any, ctx: any) => {
-    session = ctx.sessionManager?.getSessionId?.() ?? ""
-    if (session) process.env.PI_SESSION_ID = session
-    report(event, ctx)
-  })
-  for (const name of ["agent_start", "agent_end"]) pi.on(name, async (event: any, ctx: any) => report({ type: event.type }, ctx))
-  pi.on("session_shutdown", async (event: any, ctx: any) => {
-    report(event, ctx)
-    server?.close()
-  })
-
-  let tools: any[]
-  try {
-    server = new Server(process.cwd())
+  async function start(cwd: string) {
+    server = new Server(cwd)
     await server.send("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "pi-coding-agent", version: "1" } })
     server.notify("notifications/initialized", {})
-    tools = (await server.send("tools/list", {})).tools
-  } catch {
-    return // handoff is not installed
+    if (registered) return
+    let tools: any[] = (await server.send("tools/list", {})).tools
+    const known = new Set(pi.getAllTools().map((t: any) => t.name))
+    if (names.some((name) => known.has(name))) tools = tools.filter((t) => !names.includes(t.name))
+    registered = true
+    for (const t of tools) register(t)
   }
-  const known = new Set((pi.getAllTools?.() ?? []).map((t: any) => t.name))
-  if (names.some((name) => known.has(name))) tools = tools.filter((t) => !names.includes(t.name))
-  for (const t of tools) {
+
+  function register(t: any) {
     pi.registerTool({
       name: t.name,
       label: t.name,
@@ -113,4 +104,22 @@ export default async function (pi: any) {
       },
     })
   }
+
+  // The tools of other extensions are known only after all of them are loaded.
+  pi.on("session_start", async (event: any, ctx: any) => {
+    session = ctx.sessionManager?.getSessionId?.() ?? ""
+    if (session) process.env.PI_SESSION_ID = session
+    report(event, ctx)
+    try {
+      await start(ctx.cwd)
+    } catch {
+      server = undefined // handoff is not installed
+    }
+  })
+  for (const name of ["agent_start", "agent_end"]) pi.on(name, async (event: any, ctx: any) => report({ type: event.type }, ctx))
+  pi.on("session_shutdown", async (event: any, ctx: any) => {
+    report(event, ctx)
+    server?.close()
+    server = undefined
+  })
 }
