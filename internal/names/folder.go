@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -68,6 +69,13 @@ func (s Scope) session(create bool) (*os.Root, error) {
 		return nil, &handoff.Error{Op: "open session directory", Kind: handoff.Invalid, Err: errors.New("no directory is set"), Hint: handoff.Advice("set HANDOFF_SESSION_DIR")}
 	}
 	within, rel := s.Dir, "."
+	if s.Within == "" { // the environment names it; recorded folders were checked
+		for _, element := range strings.Split(filepath.ToSlash(s.Dir), "/") {
+			if element == ".git" || element == ".handoff" {
+				return nil, &handoff.Error{Op: "open session directory", Name: s.Dir, Kind: handoff.Invalid, Err: errors.New("is inside " + element), Hint: handoff.Advice("set HANDOFF_SESSION_DIR to another directory")}
+			}
+		}
+	}
 	if s.Within != "" {
 		var err error
 		if rel, err = filepath.Rel(s.Within, s.Dir); err != nil || !filepath.IsLocal(rel) {
