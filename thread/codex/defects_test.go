@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -51,6 +52,53 @@ func TestNotFound(t *testing.T) {
 		if len(agents) != 1 || agents[0].State.Status != tt.want || !strings.HasPrefix(agents[0].State.Evidence, tt.by) {
 			t.Errorf("%s: got %+v, want %s by %s", name, agents, tt.want, tt.by)
 		}
+	}
+}
+
+// TestFailedTurn checks the status after a turn that ended with an error, which newer
+// versions record only in the end of the turn.
+func TestFailedTurn(t *testing.T) {
+	failed := func() *script {
+		return start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").
+			event("task_complete", obj{"turn_id": "t1", "last_agent_message": nil, "error": obj{"message": "the request was refused", "codex_error_info": "other"}})
+	}
+	for name, tt := range map[string]struct {
+		script   *script
+		want     thread.Status
+		evidence string
+	}{
+		"the last turn":                 {failed(), thread.Errored, "task_complete: error: the request was refused, line 6"},
+		"an earlier turn":               {failed().begin("t2").agent("done").end("t2", "done"), thread.Completed, "task_complete, line 11"},
+		"a turn without an error":       {start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").event("task_complete", obj{"error": nil}), thread.Completed, "task_complete, line 4"},
+		"an error after the last words": {start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").event("task_complete", obj{"last_agent_message": "I start.", "error": obj{}}), thread.Errored, "task_complete: error: no reason given, line 4"},
+	} {
+		th, _ := load(t, rolloutFile, tt.script.String())
+		if th.State.Status != tt.want || th.State.Evidence != tt.evidence {
+			t.Errorf("%s: got %+v, want %s by %q", name, th.State, tt.want, tt.evidence)
+		}
+	}
+}
+
+// TestEventTimes checks that a status has the time of the result that contains it,
+// not that of the call.
+func TestEventTimes(t *testing.T) {
+	s := start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").call("s", "spawn_agent", obj{}, obj{"agent_id": doneID})
+	s.call("w", "wait_agent", obj{"targets": []string{doneID}}, nil)
+	s.at = s.at.Add(time.Minute)
+	s.add("response_item", obj{"type": "function_call_output", "call_id": "w", "output": `{"status":{"` + doneID + `":{"completed":"x"}}}`})
+	s.call("c", "close_agent", obj{"target": doneID}, nil)
+	s.at = s.at.Add(time.Minute)
+	s.add("response_item", obj{"type": "function_call_output", "call_id": "c", "output": `{"status":"completed"}`})
+	_, agents := load(t, rolloutFile, s.String())
+	if len(agents) != 1 {
+		t.Fatalf("got %+v", agents)
+	}
+	var got []string
+	for _, e := range agents[0].Lifecycle {
+		got = append(got, e.Time.Format("15:04:05 ")+e.Name)
+	}
+	if want := []string{"20:48:56 spawn_agent", "20:49:59 wait_agent", "20:51:01 close_agent"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

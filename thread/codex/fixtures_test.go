@@ -115,6 +115,7 @@ func TestRealStatuses(t *testing.T) {
 // intended are the differences from xurl, which docs/threads.md explains.
 var intended = map[string]string{
 	"codex-read-dup-compact messages":         "messages and compactions are shown once; injected context is left out",
+	"codex-sub-detail lifecycle":              "a status has the time of the result that contains it, not of the call",
 	"codex-sqlite-read":                       "neither the name nor the content of the rollout has the ID; only a cache has, which is not read",
 	"last_update":                             "the last update of an agent is its own last record; invalid times are left out",
 	"real-codex-head status":                  "xurl reads the state of an agent from the wrong field",

@@ -78,8 +78,8 @@ func (l *subagents) set(a *subagent, s thread.Status, at time.Time, by string) {
 }
 
 // report sets the state and adds an event.
-func (l *subagents) report(a *subagent, s thread.Status, event, at time.Time, by string) {
-	a.AddEvent(event, by, "status "+string(s))
+func (l *subagents) report(a *subagent, s thread.Status, at time.Time, by string) {
+	a.AddEvent(at, by, "status "+string(s))
 	l.set(a, s, at, by)
 }
 
@@ -145,7 +145,7 @@ func (l *subagents) returned(id string, at time.Time, result jsonl.Value) string
 			v := c.Value()
 			word := cmp.Or(v.Get("agent_id").Text(), v.Get("agent_path").Text(), v.Get("agent_name").Text())
 			if strings.HasPrefix(word, "/root/") || thread.IsUUID(word) {
-				l.reported(word, at, at, v.Get("agent_status"), "list_agents")
+				l.reported(word, at, v.Get("agent_status"), "list_agents")
 			}
 		}
 	}
@@ -180,17 +180,17 @@ func (l *subagents) waited(o call, at time.Time, result jsonl.Value) {
 		if s := status(key); s != "" { // some versions omit the agent
 			if len(o.targets) == 1 {
 				key = o.targets[0]
-				l.report(l.find(key), s, o.at, at, o.name)
+				l.report(l.find(key), s, at, o.name)
 				reported[key] = true
 			}
 			continue
 		}
 		reported[key] = true
-		l.reported(key, o.at, at, c.Value(), o.name)
+		l.reported(key, at, c.Value(), o.name)
 	}
 	for _, t := range o.targets {
 		if !reported[t] {
-			l.find(t).AddEvent(o.at, o.name, "no status yet")
+			l.find(t).AddEvent(at, o.name, "no status yet")
 		}
 	}
 }
@@ -208,19 +208,19 @@ func (l *subagents) closed(o call, at time.Time, result jsonl.Value) {
 				s = before
 			}
 		}
-		l.report(l.find(t), s, o.at, at, o.name)
+		l.report(l.find(t), s, at, o.name)
 	}
 }
 
 // reported handles v if it is a status of a subagent. A subagent that has ended is
 // not found by later calls.
-func (l *subagents) reported(word string, event, at time.Time, v jsonl.Value, by string) {
+func (l *subagents) reported(word string, at time.Time, v jsonl.Value, by string) {
 	s := parseStatus(v)
 	if word == "" || s == "" || word == l.self {
 		return
 	}
 	a := l.find(word)
-	a.AddEvent(event, by, "status "+string(s))
+	a.AddEvent(at, by, "status "+string(s))
 	if s != thread.NotFound || !a.State.Status.Ended() {
 		l.set(a, s, at, by)
 	}
@@ -231,7 +231,7 @@ func (l *subagents) notified(at time.Time, text string) {
 	_, text, _ = strings.Cut(text, "<subagent_notification>")
 	text, _, _ = strings.Cut(text, "</subagent_notification>")
 	if v := jsonl.Value(strings.TrimSpace(text)); !l.off && json.Valid(v) {
-		l.reported(cmp.Or(v.Get("agent_id").Text(), v.Get("agent_path").Text()), at, at, v.Get("status"), "subagent_notification")
+		l.reported(cmp.Or(v.Get("agent_id").Text(), v.Get("agent_path").Text()), at, v.Get("status"), "subagent_notification")
 	}
 }
 
@@ -260,13 +260,13 @@ func (l *subagents) event(kind []byte, written jsonl.Value, v *jsonl.Members) {
 		}
 	case "collab_waiting_end":
 		for c := v.Get("agent_statuses").Elements(); c.Next(); {
-			l.reported(c.Value().Get("thread_id").Text(), at, at, c.Value().Get("status"), by)
+			l.reported(c.Value().Get("thread_id").Text(), at, c.Value().Get("status"), by)
 		}
 		for c := v.Get("statuses").Members(); c.Next(); {
-			l.reported(c.Key(), at, at, c.Value(), by)
+			l.reported(c.Key(), at, c.Value(), by)
 		}
 	case "collab_close_end", "collab_agent_interaction_end", "collab_resume_end":
-		l.reported(v.Get("receiver_thread_id").Text(), at, at, v.Get("status"), by)
+		l.reported(v.Get("receiver_thread_id").Text(), at, v.Get("status"), by)
 	case "sub_agent_activity":
 		l.activity(at, v)
 	}

@@ -43,6 +43,10 @@ func (t *turn) event(kind []byte, v *jsonl.Members, line int, at jsonl.Value) {
 		if t.answered && !t.counted {
 			t.silent++
 		}
+		if e := v.Get("error"); e.Kind() == jsonl.Object {
+			set(thread.Errored, string(kind)+": error: "+cmp.Or(thread.Brief(e.Get("message").Text()), "no reason given"))
+			return
+		}
 		text := v.Get("last_agent_message")
 		if t.failed && text.Kind() != jsonl.String {
 			return
