@@ -23,13 +23,21 @@ func (l *log) calls(v jsonl.Value, line int, at time.Time) (n int) {
 // statuses are the statuses of calls. With any other, the subagent is running.
 var statuses = map[string]thread.Status{"success": thread.Completed, "error": thread.Errored, "cancelled": thread.Errored}
 
+// goal is why a subagent ended that did its task. Its call succeeds in any case.
+const goal = "GOAL"
+
 func called(a *thread.Agent, v jsonl.Value, line int, at time.Time) {
 	status := string(v.Get("status").Raw())
-	a.Name = v.Get("name").Text()
+	// One tool starts all subagents in newer versions; before, each was a tool.
+	a.Name = cmp.Or(v.Get("resultDisplay", "agentName").Text(), v.Get("args", "agent_name").Text(), v.Get("name").Text())
 	if t := v.Get("timestamp").Time(); !t.IsZero() {
 		at = t
 	}
 	a.State = thread.ReadState(cmp.Or(statuses[status], thread.Running), thread.Parent, at, "the parent's call of %s has status %q, line %d", a.Name, status, line)
+	if end := v.Get("resultDisplay", "terminateReason").Text(); statuses[status] == thread.Completed && end != "" && end != goal {
+		status = end
+		a.State = thread.ReadState(thread.Errored, thread.Parent, at, "the parent's call of %s ended with %q, line %d", a.Name, end, line)
+	}
 	event := thread.Event{Time: at, Name: "run_" + a.Name, Detail: status}
 	if n := len(a.Lifecycle); n > 0 && a.Lifecycle[n-1] == event {
 		return // a new version of the message

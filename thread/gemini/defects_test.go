@@ -72,6 +72,19 @@ func TestDefects(t *testing.T) {
 		"byte order mark of a document": {
 			chat: "\xef\xbb\xbf" + begin(logID, nil).user("u", "one").document(nil), document: true, said: []string{"user: one"}, status: thread.Running,
 		},
+		"the tool removes the prompt of a request that failed": {
+			chat: dropped(begin(logID, nil).user("c", context)).String(), status: thread.Errored,
+		},
+		"a later request that failed": {
+			chat: dropped(begin(logID, nil).user("c", context).user("u", "one").model("m", "two", none)).String(), said: []string{"user: one", "assistant: two"}, status: thread.Errored,
+		},
+		"a request after one that failed": {
+			chat: dropped(begin(logID, nil).user("c", context)).user("v", "again").model("m", "two", none).String(), said: []string{"user: again", "assistant: two"}, status: thread.Completed,
+		},
+		"a prompt that a summary replaces has not failed": {
+			chat: begin(logID, nil).user("u", "one").set(obj{"messages": []obj{said("s", "user", "<state_snapshot>x</state_snapshot>"), said("m", "gemini", "two")}}).String(),
+			said: []string{"compaction: <state_snapshot>x</state_snapshot>", "assistant: two"}, status: thread.Completed,
+		},
 		"empty chat": {status: thread.PendingInit, warnings: 1},
 		"long line": {
 			chat: begin(logID, nil).user("u", long).String(), said: []string{"user: " + strings.TrimSpace(long)}, status: thread.Running,
@@ -91,6 +104,72 @@ func TestDefects(t *testing.T) {
 				t.Errorf("got %.200q, %+v, %q, want %.200q, %s, %d warnings", said, th.State, th.Warnings, tt.said, tt.status, tt.warnings)
 			}
 		})
+	}
+}
+
+// dropped adds a prompt, and the list of messages without it.
+func dropped(s *script) *script {
+	before := slices.Clone(s.messages)
+	return s.user("x", "refuse").set(obj{"messages": before, "lastUpdated": s.stamp()})
+}
+
+// TestInvokedAgents checks the names and statuses of subagents that one tool starts,
+// whose calls succeed in either case.
+func TestInvokedAgents(t *testing.T) {
+	invoked := func(id, reason string) obj {
+		c := ran(call("k-"+id, "invoke_agent", "success", "x"), id)
+		c["args"] = obj{"agent_name": "generalist", "prompt": "go"}
+		c["resultDisplay"] = obj{"isSubagentProgress": true, "agentName": "generalist", "terminateReason": reason}
+		return c
+	}
+	open := ran(call("k-open", "invoke_agent", "executing", ""), "open")
+	open["args"], open["resultDisplay"] = obj{"agent_name": "reviewer"}, nil
+	home := t.TempDir()
+	chat := begin(logID, nil).user("u", "one").calls("m", "", tokens{}, invoked("good", "GOAL"), invoked("bad", "ERROR_NO_COMPLETE_TASK_CALL"), open)
+	put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".jsonl", chat.String())
+	p := provider(t, home)
+	agents, err := p.Agents(t.Context(), threadtest.Load(t, p, logID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range agents {
+		got = append(got, strings.Join([]string{a.ID, a.Name, string(a.State.Status), a.State.Evidence, a.Lifecycle[0].Name, a.Lifecycle[0].Detail}, "; "))
+	}
+	want := []string{
+		`good; generalist; completed; the parent's call of generalist has status "success", line 6; run_generalist; success`,
+		`bad; generalist; errored; the parent's call of generalist ended with "ERROR_NO_COMPLETE_TASK_CALL", line 6; run_generalist; ERROR_NO_COMPLETE_TASK_CALL`,
+		`open; reviewer; running; the parent's call of reviewer has status "executing", line 6; run_reviewer; executing`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestFailedCommand checks which commands have failed. The status of their calls is
+// always success.
+func TestFailedCommand(t *testing.T) {
+	for output, want := range map[string]bool{
+		"<untrusted_context>\nOutput: x\nExit Code: 2\nProcess Group PGID: 7\n</untrusted_context>": true,
+		"Output: x\nError: (none)\nExit Code: 127\nSignal: (none)\nBackground PIDs: 1, 2":           true,
+		"Output: x\nExit Code: 0\nSignal: (none)":                                                   false,
+		"Output: the log says\nExit Code: 2\nbut that was yesterday\nProcess Group PGID: 7":         false,
+		"Output: x": false,
+		"":          false,
+	} {
+		home := t.TempDir()
+		put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".jsonl", begin(logID, nil).user("u", "go").
+			calls("m", "x", tokens{}, call("c", "run_shell_command", "success", output), call("d", "read_file", "success", output)).String())
+		var got []bool
+		err := threadtest.Load(t, provider(t, home), logID).Read(t.Context(), thread.Tools, func(m thread.Message) error {
+			for _, c := range m.Tools {
+				got = append(got, c.Failed)
+			}
+			return nil
+		})
+		if err != nil || !slices.Equal(got, []bool{want, false}) {
+			t.Errorf("%q: got %v, %v, want %v", output, got, err, want)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package gemini
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
@@ -16,6 +17,7 @@ type record struct {
 	line  int
 	calls int
 	live  bool // it is part of the conversation
+	asks  bool // it is a prompt of the user
 	model string
 	usage thread.Tokens // none if Calls is 0
 }
@@ -47,6 +49,7 @@ type log struct {
 	last      time.Time
 	cancelled int // cancelled requests
 	compacted int // times the conversation was replaced by a summary
+	dropped   int // line that removed the prompt of a failed request; 0 if a message follows
 }
 
 // message applies a message or its new version. It reports whether v is a message.
@@ -72,7 +75,9 @@ func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
 			l.cancelled++
 		}
 	}
+	l.dropped = 0
 	r := &l.records[i]
+	r.asks = kind == "user" && asks(content)
 	r.model = cmp.Or(m.Get("model").Text(), r.model)
 	l.meter.CheckCounts(m.Get("tokens"))
 	if usage, known := parseTokens(m.Get("tokens")); known {
@@ -98,6 +103,18 @@ func (l *log) clear(n int) {
 		l.records[i].live = false
 	}
 	l.order = l.order[:n]
+}
+
+// replace replaces the conversation by the messages that add applies. If it ended
+// with a prompt and is the same without it, the request of the prompt failed: some
+// versions record nothing else of that.
+func (l *log) replace(line int, add func()) {
+	before := slices.Clone(l.order)
+	l.clear(0)
+	add()
+	if n := len(before) - 1; n >= 0 && l.records[before[n]].asks && len(l.order) <= n && slices.Equal(before[:len(l.order)], l.order) {
+		l.dropped = line
+	}
 }
 
 // rewind removes a message and all after it. Like the tool, it removes all messages

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
@@ -32,6 +33,11 @@ func injected(text string) bool {
 		}
 	}
 	return false
+}
+
+// asks reports whether the content of a message of the user is a prompt.
+func asks(content jsonl.Value) bool {
+	return !bytes.Contains(content, []byte(`"functionResponse"`)) && !injected(text(content))
 }
 
 // isSummary reports whether a content is a summary that replaces the conversation.
@@ -131,9 +137,30 @@ func call(v jsonl.Value, detail thread.Detail) (c thread.Call) {
 		Input: thread.Clip(v.Get("args").Compact()), Output: thread.Clip(result(output)),
 		Failed: status == "error" || status == "cancelled",
 	}
+	if c.Name == "run_shell_command" && commandFailed(result(output)) {
+		c.Failed = true
+	}
 	c.Pending = output.Kind() == jsonl.Absent && !c.Failed && status != "success"
 	return c
 }
+
+// commandFailed reports whether a command failed, from the lines that the tool adds
+// to its output. Lines of the output itself do not count.
+func commandFailed(output string) bool {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	for _, line := range slices.Backward(lines) {
+		if code, ok := strings.CutPrefix(line, "Exit Code: "); ok {
+			return code != "0" && code != "(none)"
+		}
+		if !slices.ContainsFunc(trailers, func(p string) bool { return strings.HasPrefix(line, p) }) {
+			break
+		}
+	}
+	return false
+}
+
+// trailers are the beginnings of the lines that may follow the exit code.
+var trailers = []string{"Signal: ", "Background PIDs: ", "Process Group PGID: ", "</untrusted_context>"}
 
 // result returns the text of the result of a call: a string in it, or the result
 // as JSON.

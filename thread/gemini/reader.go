@@ -170,10 +170,11 @@ func (s *scanner) set(rd *jsonl.Reader, v jsonl.Value) {
 			if c.Value().Kind() != jsonl.Array {
 				continue
 			}
-			s.log.clear(0)
-			for e := c.Value().Elements(); e.Next(); {
-				s.log.message(e.Value(), rd.Span(e.Value()), rd.Number())
-			}
+			s.log.replace(rd.Number(), func() {
+				for e := c.Value().Elements(); e.Next(); {
+					s.log.message(e.Value(), rd.Span(e.Value()), rd.Number())
+				}
+			})
 		case "lastUpdated":
 			s.log.saw(c.Value().Time())
 		case "sessionId":

@@ -13,6 +13,9 @@ import (
 // state returns the state of a thread from the last record that has one. No record
 // marks the end of a turn; an answer without calls is taken for it.
 func (l *log) state(spans *jsonl.Spans) thread.State {
+	if l.dropped > 0 {
+		return thread.ReadState(thread.Errored, thread.Inferred, l.last, "the request failed: its prompt was removed, line %d", l.dropped)
+	}
 	for n := len(l.order) - 1; n >= 0; n-- {
 		r := l.records[l.order[n]]
 		v, err := spans.Read(r.Span)
