@@ -82,3 +82,16 @@ func alter(t *testing.T, path, query string) {
 		t.Fatal(err)
 	}
 }
+
+// TestAgentName checks that a subagent has the title of its session as its name.
+func TestAgentName(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "opencode.db")
+	write(t, path, false, session(parentID, "", 0).user("one"), session(doneID, parentID, 1000).user("two"))
+	alter(t, path, "UPDATE session SET title = 'Review design (@general subagent)' WHERE parent_id IS NOT NULL")
+	p := provider(t, dir)
+	agents, err := p.Agents(t.Context(), threadtest.Load(t, p, parentID))
+	if err != nil || len(agents) != 1 || agents[0].Name != "Review design (@general subagent)" {
+		t.Errorf("got %+v, %v", agents, err)
+	}
+}
