@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/agent-handoff/handoff/internal/printable"
 )
@@ -183,17 +185,37 @@ func (p *page) list() string {
 		b.WriteByte('\n')
 	}
 	b.WriteString("## Lifecycle (Parent Thread)\n\n")
-	n := 0
-	for _, a := range p.agents {
-		for _, e := range a.Lifecycle {
-			event(&b, e, a.ID)
-			n++
-		}
+	list := p.events()
+	for _, e := range list {
+		event(&b, e.Event, e.agent)
 	}
-	if n == 0 {
+	if len(list) == 0 {
 		b.WriteString("_No lifecycle events found in parent thread._\n")
 	}
 	return b.String()
+}
+
+// An agentEvent is an event of one of several subagents.
+type agentEvent struct {
+	Event
+	agent string
+	at    time.Time
+}
+
+// events returns the events of the subagents in the order of their times. One
+// without a time follows the event before it of the same subagent.
+func (p *page) events() (list []agentEvent) {
+	for _, a := range p.agents {
+		var at time.Time
+		for _, e := range a.Lifecycle {
+			if !e.Time.IsZero() {
+				at = e.Time
+			}
+			list = append(list, agentEvent{e, a.ID, at})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b agentEvent) int { return a.at.Compare(b.at) })
+	return list
 }
 
 func (p *page) summary(b *strings.Builder, a Agent) {

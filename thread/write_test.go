@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -165,6 +166,25 @@ func TestModes(t *testing.T) {
 			}
 		}
 		threadtest.Frontmatter(t, out)
+	}
+}
+
+// TestEventOrder checks that the events of several subagents are in the order of
+// their times. One without a time follows the event before it.
+func TestEventOrder(t *testing.T) {
+	at := func(n int64) time.Time { return time.Unix(n, 0) }
+	m := &memory{name: "one", threads: map[string][]thread.Message{id: talk(1, "main")}}
+	m.agents = []thread.Agent{
+		{ID: "first", Lifecycle: []thread.Event{{Name: "a", Time: at(0)}, {Name: "d", Time: at(9)}, {Name: "e"}}},
+		{ID: "second", Lifecycle: []thread.Event{{Name: "b", Time: at(3)}, {Name: "c", Time: at(3)}}},
+	}
+	out, err := show(t, set(m), "one/"+id, thread.Options{List: true})
+	var got string
+	for _, m := range regexp.MustCompile("(?m)^- .*`([a-e])` `(?:first|second)`$").FindAllStringSubmatch(out, -1) {
+		got += m[1]
+	}
+	if err != nil || got != "abcde" {
+		t.Errorf("got %q, %v, want abcde in\n%s", got, err, out)
 	}
 }
 

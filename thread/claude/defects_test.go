@@ -46,6 +46,26 @@ func TestOpenAnswer(t *testing.T) {
 	}
 }
 
+// TestEventTimes checks that a status has the time of the result that contains it,
+// not that of the call.
+func TestEventTimes(t *testing.T) {
+	home := t.TempDir()
+	put(t, home, ".claude", project+mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").
+		call("m1", "t1", "Agent", obj{"description": "work", "prompt": "work"}, used(1, 0, 0, 0, 1)).
+		result("t1", "Async agent launched successfully.", obj{"isAsync": true, "status": "async_launched", "agentId": "back1"}).
+		call("m2", "t2", "TaskOutput", obj{"task_id": "back1"}, used(1, 0, 0, 0, 1)).
+		user("hurry").
+		result("t2", "done", obj{"task": obj{"task_id": "back1", "status": "completed"}}).String())
+	p := threadtest.Open(t, claude.Driver(), home)
+	agents, err := p.Agents(t.Context(), threadtest.Load(t, p, mainID))
+	if err != nil || len(agents) != 1 || len(agents[0].Lifecycle) != 2 {
+		t.Fatalf("got %+v, %v", agents, err)
+	}
+	if got := agents[0].Lifecycle[1]; !got.Time.Equal(agents[0].State.At) {
+		t.Errorf("got %+v, want the time of the status, %s", got, agents[0].State.At)
+	}
+}
+
 // TestRelation checks what proves that a transcript is of a subagent: it must be
 // marked as a sidechain and have the ID of the session.
 func TestRelation(t *testing.T) {

@@ -126,7 +126,7 @@ func (l *subagents) returned(id string, result, body jsonl.Value, failed bool, a
 		word := cmp.Or(task.Get("task_id").Text(), o.agent)
 		if s := status(task.Get("status").Text()); s != "" && word != "" {
 			a := l.find(word)
-			a.AddEvent(o.at, o.name, "status "+string(s))
+			a.AddEvent(at, o.name, "status "+string(s))
 			a.State = parentState(s, o.name, at, line)
 		}
 	case "TaskStop", "KillShell":
