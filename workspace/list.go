@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -37,14 +36,14 @@ type Filter struct {
 func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuery, err error) {
 	q = handoff.ArtifactQuery{Channel: f.Channel, Kind: f.Kind, Tag: f.Tag, Name: f.Name, Label: f.Label, Stale: f.Stale, IncludeInactive: f.IncludeInactive, Producer: map[string]string{}}
 	if f.UsedBy != "" {
-		if q.UsedBy, err = w.sessionOrSame(ctx, "agent", f.UsedBy); err != nil {
+		if q.UsedBy, err = w.sessions.ResolveProducer(ctx, "agent", f.UsedBy, w.caller.Dir); err != nil {
 			return q, err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Producer)) {
 		field, value := handoff.SlotName(name), f.Producer[name]
 		if field == "session" || field == "run" {
-			if value, err = w.sessionOrSame(ctx, field, value); err != nil {
+			if value, err = w.sessions.ResolveProducer(ctx, field, value, w.caller.Dir); err != nil {
 				return q, err
 			}
 		}
@@ -71,21 +70,6 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 		return q, err
 	}
 	return q, w.hub.CheckQuery(ctx, q)
-}
-
-// sessionOrSame returns the ID of the session that a ref names in a field of a
-// producer. A value that a producer has, or that names no session, may be an ID
-// that a harness gave, and is returned as it is.
-func (w *Workspace) sessionOrSame(ctx context.Context, field, ref string) (string, error) {
-	page, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{field: ref}, IncludeInactive: true, Limit: 1})
-	if err != nil || ref == "" || len(page.Artifacts) > 0 {
-		return ref, err
-	}
-	id, err := w.ResolveSession(ctx, ref)
-	if errors.Is(err, handoff.NotFound) {
-		return ref, nil
-	}
-	return id, err
 }
 
 // ParseTime parses a time as people type it: a duration before now (2h, 90m,

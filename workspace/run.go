@@ -83,13 +83,5 @@ func ThisProcess() handoff.Process { return ProcessOf(os.Getpid()) }
 //
 // Kinds: NotFound, those of reading the log, and the error of ctx.
 func (w *Workspace) Published(ctx context.Context, id string, after handoff.Seq, present bool) iter.Seq2[handoff.Artifact, error] {
-	until := handoff.Seq(0)
-	if present {
-		newest, err := w.hub.Newest(ctx)
-		if err != nil {
-			return func(yield func(handoff.Artifact, error) bool) { yield(handoff.Artifact{}, err) }
-		}
-		until = newest
-	}
-	return w.sessions.Published(ctx, id, after, until)
+	return w.sessions.Published(ctx, id, after, present)
 }

@@ -51,13 +51,8 @@ type Match struct {
 	Snippets []Snippet        `json:"snippets"`
 }
 
-// A Snippet is the part of a field that words were found in. Joined, its pieces
-// are its text; every second piece was found.
-type Snippet struct {
-	Field  string   `json:"field"` // title, summary, name, tags or body; of a session also agent, workflow, inputs or outputs
-	Text   string   `json:"text"`
-	Pieces []string `json:"pieces"`
-}
+// A Snippet is the part of a field that words were found in.
+type Snippet = sqlindex.Pieces
 
 // Search finds artifacts by words, in any case: in titles, summaries, names or
 // paths, tags, and the first TextLimit bytes of bodies that are text and have at
@@ -111,7 +106,7 @@ func atLimit[T any](list []T, limit int, more *bool) []T {
 func (w *Workspace) searchSessions(ctx context.Context, q sqlindex.Query, result *SearchResult) error {
 	found, err := w.index.SearchSessions(ctx, q)
 	for _, m := range atLimit(found, q.Limit, &result.More) {
-		result.Sessions = append(result.Sessions, SessionMatch{session.NewView(m.Session, session.ThisObserver(), w.now()), snippets(m.Snippets)})
+		result.Sessions = append(result.Sessions, SessionMatch{session.NewView(m.Session, session.ThisObserver(), w.now()), sqlindex.Split(m.Snippets)})
 	}
 	return err
 }
@@ -123,16 +118,7 @@ func (w *Workspace) searchArtifacts(ctx context.Context, q sqlindex.Query, resul
 	for _, m := range atLimit(found, q.Limit, &result.More) {
 		one := []handoff.Artifact{m.Artifact}
 		w.hub.Locate(ctx, one)
-		result.Matches = append(result.Matches, Match{one[0], snippets(m.Snippets)})
+		result.Matches = append(result.Matches, Match{one[0], sqlindex.Split(m.Snippets)})
 	}
 	return err
-}
-
-func snippets(found []sqlindex.Snippet) []Snippet {
-	list := []Snippet{}
-	for _, s := range found {
-		pieces := strings.Split(strings.ReplaceAll(s.Text, sqlindex.End, sqlindex.Begin), sqlindex.Begin)
-		list = append(list, Snippet{s.Field, strings.Join(pieces, ""), pieces})
-	}
-	return list
 }

@@ -24,7 +24,7 @@ type OpenedSession = launch.Opened
 func (w *Workspace) launcher() launch.Launcher {
 	return launch.Launcher{
 		Dirs: w.dirs, Settings: w.settings, Sessions: w.sessions.As(w.caller.Producer), Now: w.now, Rand: w.rand,
-		Dir: w.caller.Dir, WorkID: w.caller.Producer.WorkID,
+		Dir: w.caller.Dir, WorkID: w.caller.Producer.WorkID, Artifact: w.Resolve,
 	}
 }
 
@@ -141,14 +141,6 @@ func (c *core) folderOf(ctx context.Context, p handoff.Producer) string {
 // Kinds: Invalid, Conflict (the ID exists), NotFound (the parent, a link or a
 // file), Unavailable.
 func (w *Workspace) OpenSession(ctx context.Context, o SessionOptions) (OpenedSession, error) {
-	links := make([]string, len(o.Links))
-	for i, ref := range o.Links {
-		var err error
-		if links[i], err = w.linkTarget(ctx, ref); err != nil {
-			return OpenedSession{}, err
-		}
-	}
-	o.Links = links
 	opened, err := w.launcher().Open(ctx, o)
 	if err == nil {
 		opened.Warnings = append(opened.Warnings, w.finish(ctx, "")...)

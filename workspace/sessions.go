@@ -174,38 +174,11 @@ func (w *Workspace) CloseSession(ctx context.Context, id, status, reason string)
 //
 // Kinds: Invalid, NotFound, Conflict (an ambiguous ref).
 func (w *Workspace) LinkSession(ctx context.Context, id, to string) (SessionChange, error) {
-	target, err := w.linkTarget(ctx, to)
+	target, err := w.sessions.ResolveLink(ctx, to, w.caller.Dir, w.Resolve)
 	if err != nil {
 		return SessionChange{}, err
 	}
 	return w.changeSession(ctx, id, func(ss *session.Sessions, id string) ([]string, error) { return ss.Link(ctx, id, target) })
-}
-
-// linkTarget returns the ID of the session that a ref names, or that made the
-// artifact that it names.
-func (w *Workspace) linkTarget(ctx context.Context, ref string) (string, error) {
-	s, err := w.sessions.Resolve(ctx, ref, w.caller.Dir)
-	if err == nil || !errors.Is(err, handoff.NotFound) || session.IsID(ref) {
-		return cmp.Or(s.ID, ref), nil
-	}
-	id, artifactErr := w.Resolve(ctx, ref)
-	if errors.Is(artifactErr, handoff.NotFound) {
-		return "", err
-	}
-	if artifactErr != nil {
-		return "", artifactErr
-	}
-	a, err := w.hub.Artifact(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	for _, id := range []string{a.Producer.RunID, a.Producer.Session} {
-		if w.isSession(ctx, id) {
-			return id, nil
-		}
-	}
-	return "", &handoff.Error{Op: "find session", Name: ref, Kind: handoff.NotFound, Err: errors.New("was not published in a recorded session"),
-		Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
 }
 
 // AdoptOptions change what AdoptSessions imports.
@@ -250,25 +223,12 @@ func (w *Workspace) AdoptSessions(ctx context.Context, dir string, o AdoptOption
 //
 // Kinds: Invalid, Unavailable.
 func (w *Workspace) UnrecordedSessions(ctx context.Context) (Adoptions, error) {
-	list := Adoptions{Sessions: []Adoption{}}
-	variables, err := w.launcher().Variables(VariableOptions{})
+	outputs, err := w.launcher().Explain("agent_outputs_folder", VariableOptions{})
 	if err != nil {
-		return list, err
+		return Adoptions{}, err
 	}
-	outputs, _, err := variables.Resolve("{agent_outputs_folder}")
-	if err != nil {
-		return list, err
-	}
-	found, err := w.AdoptSessions(ctx, outputs, AdoptOptions{DryRun: true})
-	if errors.Is(err, handoff.NotFound) {
-		return list, nil
-	}
-	for _, a := range found.Sessions {
-		if a.Status != session.Recorded && a.Status != session.Adopted {
-			list.Sessions = append(list.Sessions, a)
-		}
-	}
-	return list, err
+	list, err := w.sessions.Unrecorded(ctx, below(w.dirs.Home(), outputs.Value))
+	return Adoptions{Sessions: list}, err
 }
 
 // A SessionView is a session with its status and names as of now.

@@ -29,7 +29,7 @@ type Options struct {
 	User     string         // by default the bundle's user_name, then DefaultUser
 	Inputs   map[string]any // the workflow's inputs, with those of its file
 
-	Links []string // the sessions that it builds on
+	Links []string // refs of the sessions that it builds on, or of artifacts of theirs
 
 	AgentFile    string // a file that names the agent: its title and bundle too
 	WorkflowFile string // a workflow.yaml
@@ -61,6 +61,9 @@ type Launcher struct {
 	Rand     io.Reader
 	Dir      string // absolute; the names of files are relative to it
 	WorkID   string // the work that the session is part of, "" for none
+
+	// Artifact returns the ID of the artifact that a ref names.
+	Artifact func(ctx context.Context, ref string) (string, error)
 }
 
 // Open opens a session or, with a parent, a run of that session. The folder is
@@ -73,6 +76,12 @@ func (l Launcher) Open(ctx context.Context, o Options) (Opened, error) {
 	variables, err := l.describe(&o)
 	if err != nil {
 		return Opened{}, err
+	}
+	links := make([]string, len(o.Links))
+	for i, ref := range o.Links {
+		if links[i], err = l.Sessions.ResolveLink(ctx, ref, l.Dir, l.Artifact); err != nil {
+			return Opened{}, err
+		}
 	}
 	inputs, err := session.EncodeValues(o.Inputs)
 	if err != nil {
@@ -101,7 +110,7 @@ func (l Launcher) Open(ctx context.Context, o Options) (Opened, error) {
 	if o.Parent == "" {
 		top = s
 	}
-	for _, to := range o.Links {
+	for _, to := range links {
 		more, err := l.Sessions.Link(ctx, s.ID, to)
 		if warnings = append(warnings, more...); err != nil {
 			warnings = append(warnings, err.Error()) // the session is open

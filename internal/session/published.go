@@ -9,18 +9,22 @@ import (
 
 // Published yields what a session or run, and the runs inside it, published after
 // a position in the log, oldest first: records, without what other records say
-// about them. 0 is the start of the session. It ends with the record at until,
-// or, if that is 0, when ctx ends. A damaged record is left out.
+// about them. 0 is the start of the session. It ends when ctx ends, or with the
+// newest record if present is true. A damaged record is left out.
 //
 // Error kinds: NotFound, those of reading the log, and the error of ctx.
-func (ss *Sessions) Published(ctx context.Context, id string, after, until handoff.Seq) iter.Seq2[handoff.Artifact, error] {
+func (ss *Sessions) Published(ctx context.Context, id string, after handoff.Seq, present bool) iter.Seq2[handoff.Artifact, error] {
 	return func(yield func(handoff.Artifact, error) bool) {
-		s, err := ss.Session(ctx, id)
+		newest, err := ss.hub.Newest(ctx)
+		var s handoff.Session
+		if err == nil {
+			s, err = ss.Session(ctx, id)
+		}
 		if err != nil {
 			yield(handoff.Artifact{}, err)
 			return
 		}
-		if after = max(after, s.Opened); until != 0 && after >= until {
+		if after = max(after, s.Opened); present && after >= newest {
 			return
 		}
 		for r, err := range ss.hub.Watch(ctx, after) {
@@ -35,7 +39,7 @@ func (ss *Sessions) Published(ctx context.Context, id string, after, until hando
 					return
 				}
 			}
-			if until != 0 && r.Seq >= until {
+			if present && r.Seq >= newest {
 				return
 			}
 		}

@@ -44,6 +44,53 @@ func (ss *Sessions) Resolve(ctx context.Context, ref, dir string) (handoff.Sessi
 	return handoff.Session{}, newError("find session", ref, handoff.NotFound, "no such session", handoff.Suggest("list the sessions", handoff.ActionSessions))
 }
 
+// ResolveLink returns the ID of the session to link to: the one that a ref names,
+// or that published the artifact that it names; artifact returns its ID. A valid
+// ID need not be recorded. Error kinds: NotFound, Conflict, and those of artifact.
+func (ss *Sessions) ResolveLink(ctx context.Context, ref, dir string, artifact func(context.Context, string) (string, error)) (string, error) {
+	s, err := ss.Resolve(ctx, ref, dir)
+	switch {
+	case err == nil:
+		return s.ID, nil
+	case !errors.Is(err, handoff.NotFound):
+		return "", err
+	case IsID(ref):
+		return ref, nil
+	}
+	id, notArtifact := artifact(ctx, ref)
+	if errors.Is(notArtifact, handoff.NotFound) {
+		return "", err
+	}
+	if notArtifact != nil {
+		return "", notArtifact
+	}
+	a, err := ss.hub.Artifact(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	for _, id := range []string{a.Producer.RunID, a.Producer.Session} {
+		if s, err := ss.Session(ctx, id); err == nil {
+			return s.ID, nil
+		}
+	}
+	return "", newError("find session", ref, handoff.NotFound, "was not published in a recorded session", handoff.Suggest("list the sessions", handoff.ActionSessions))
+}
+
+// ResolveProducer returns the ID of the session that a ref names in a field of a
+// producer. A value that a producer has, or that names no session, may be an ID
+// that a harness gave, and is returned as it is. Error kind: Conflict.
+func (ss *Sessions) ResolveProducer(ctx context.Context, field, ref, dir string) (string, error) {
+	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{field: ref}, IncludeInactive: true, Limit: 1})
+	if err != nil || ref == "" || len(page.Artifacts) > 0 {
+		return ref, err
+	}
+	s, err := ss.Resolve(ctx, ref, dir)
+	if errors.Is(err, handoff.NotFound) {
+		return ref, nil
+	}
+	return s.ID, err
+}
+
 // inFolder returns the session whose folder a path names.
 func (ss *Sessions) inFolder(ctx context.Context, name, dir string) (handoff.Session, bool, error) {
 	if name == "" || strings.ContainsRune(name, 0) {

@@ -67,6 +67,23 @@ func (ss *Sessions) AdoptTree(ctx context.Context, dir string, o AdoptOptions) (
 	return list, warnings, nil
 }
 
+// Unrecorded returns what AdoptTree would do with the session folders in a
+// directory that are not recorded. A directory that does not exist has none.
+// Error kinds: those of AdoptTree.
+func (ss *Sessions) Unrecorded(ctx context.Context, dir string) ([]Adoption, error) {
+	all, _, err := ss.AdoptTree(ctx, dir, AdoptOptions{DryRun: true})
+	if errors.Is(err, handoff.NotFound) {
+		err = nil
+	}
+	list := []Adoption{}
+	for _, a := range all {
+		if a.Status != Recorded && a.Status != Adopted {
+			list = append(list, a)
+		}
+	}
+	return list, err
+}
+
 // adoptOne imports or checks one folder of a tree.
 func (ss *Sessions) adoptOne(ctx context.Context, folder string, o AdoptOptions) (Adoption, []string, error) {
 	a := Adoption{ID: path.Base(folder), Folder: folder, Status: NoManifest}

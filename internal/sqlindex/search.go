@@ -49,6 +49,24 @@ const (
 	End   = "\x03"
 )
 
+// Pieces are a Snippet without its marks. Joined, the pieces are its text; every
+// second piece was found.
+type Pieces struct {
+	Field  string   `json:"field"`
+	Text   string   `json:"text"`
+	Pieces []string `json:"pieces"`
+}
+
+// Split returns snippets in pieces.
+func Split(list []Snippet) []Pieces {
+	split := make([]Pieces, len(list))
+	for i, s := range list {
+		pieces := strings.Split(strings.ReplaceAll(s.Text, End, Begin), Begin)
+		split[i] = Pieces{s.Field, strings.Join(pieces, ""), pieces}
+	}
+	return split
+}
+
 // maxWords is the number of words of a query that are used.
 const maxWords = 32
 
