@@ -1,0 +1,31 @@
+// Reports sessions, prompts and subagents to handoff, and passes the session to
+// the shells of OpenCode and to the tools of handoff. Installed by handoff init.
+import { spawn } from "node:child_process"
+
+const program = "handoff"
+
+function report(event, payload, cwd) {
+  try {
+    const child = spawn(program, ["hook", "opencode", event], { cwd, stdio: ["pipe", "ignore", "ignore"] })
+    child.on("error", () => {})
+    child.stdin.on("error", () => {})
+    child.stdin.end(JSON.stringify(payload))
+  } catch {
+    // handoff must never disturb the agent
+  }
+}
+
+const reported = new Set(["session.created", "session.idle", "session.error"])
+
+export const Handoff = async ({ directory }) => ({
+  event: async ({ event }) => {
+    if (reported.has(event.type)) report(event.type, { ...event, cwd: directory }, directory)
+  },
+  "chat.message": async (input, output) => report("chat.message", { input, output, cwd: directory }, directory),
+  "tool.execute.before": async (input, output) => {
+    if (input.tool.startsWith("handoff_")) output.args["handoff/caller"] = { session: input.sessionID, call: input.callID }
+  },
+  "shell.env": async (input, output) => {
+    if (input.sessionID) output.env.OPENCODE_SESSION_ID = input.sessionID
+  },
+})
