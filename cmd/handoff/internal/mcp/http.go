@@ -25,9 +25,24 @@ const withoutSessions = "2026-07-28"
 // the token. A request that names another host than hosts, or that a page of
 // another origin makes, is rejected, so that a browser can't be made to send it.
 func (s *Server) Handler(token string, hosts []string) http.Handler {
-	newClient := func(*http.Request) *sdk.Server { return s.client() }
-	sessions := sdk.NewStreamableHTTPHandler(newClient, &sdk.StreamableHTTPOptions{SessionTimeout: idleSession, MaxRequestBodyBytes: maxRequest})
-	requests := sdk.NewStreamableHTTPHandler(newClient, &sdk.StreamableHTTPOptions{Stateless: true, MaxRequestBodyBytes: maxRequest})
+	return handler(s.client, token, hosts)
+}
+
+// handler is Handler for any server side of a client, which newClient returns.
+func handler(newClient func(lasting bool) *sdk.Server, token string, hosts []string) http.Handler {
+	shared := newClient(false)
+	sessions := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
+		if r.Header.Get("Mcp-Session-Id") != "" {
+			return shared // which is only asked for its versions: the session has its own
+		}
+		return newClient(true)
+	}, &sdk.StreamableHTTPOptions{SessionTimeout: idleSession, MaxRequestBodyBytes: maxRequest})
+	requests := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
+		if r.Header.Get("Mcp-Method") != "subscriptions/listen" {
+			return shared
+		}
+		return newClient(true)
+	}, &sdk.StreamableHTTPOptions{Stateless: true, MaxRequestBodyBytes: maxRequest})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !isHost(r.Host, hosts):

@@ -129,3 +129,30 @@ func TestOtherWorkspace(t *testing.T) {
 		t.Errorf("another workspace is served: %s", r.text)
 	}
 }
+
+// TestNotifications checks that a client is notified of what another publishes,
+// with and without a session.
+func TestNotifications(t *testing.T) {
+	_, server := serveHTTP(t)
+	publisher := connectHTTP(t, server.URL, "test")
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		id := mustCall(t, publisher, "artifact_publish", `{"content":"a","channel":"x"}`).str("id")
+		updated, changed := make(chan string, 100), make(chan bool, 100)
+		c := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{
+			ResourceUpdatedHandler:     func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
+			ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { changed <- true },
+		})
+		s, err := c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: &http.Client{Transport: withToken{}}},
+			&sdk.ClientSessionOptions{ProtocolVersion: version})
+		must(t, err)
+		mustCall(t, s, "artifact_list", `{}`)
+		uri := "handoff://artifacts/" + id
+		must(t, s.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}))
+		mustCall(t, publisher, "artifact_publish", `{"content":"b","channel":"x","replaces":["`+id+`"]}`)
+		if got := <-updated; got != uri {
+			t.Errorf("%s: updated %s, want %s", version, got, uri)
+		}
+		<-changed
+		must(t, s.Close())
+	}
+}

@@ -595,6 +595,13 @@ func TestVersions(t *testing.T) {
 			if p := producer(t, r); p.Harness != "codex" || p.Session != "t-"+version {
 				t.Errorf("%s %s: producer %+v", version, name, p)
 			}
+			list, err := s.ListResources(t.Context(), nil)
+			must(t, err)
+			read, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "handoff://artifacts"})
+			must(t, err)
+			if list.CacheScope != "private" || read.CacheScope != "private" {
+				t.Errorf("%s %s: a shared cache may store artifacts: %q, %q", version, name, list.CacheScope, read.CacheScope)
+			}
 			must(t, s.Close())
 		}
 		<-ended

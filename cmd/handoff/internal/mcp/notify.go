@@ -24,12 +24,24 @@ func (c *client) unsubscribe(_ context.Context, r *sdk.UnsubscribeRequest) error
 	return nil
 }
 
+// listen watches the workspace for a client that asks for notifications alone.
+func (c *client) listen(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if listen, ok := r.(*sdk.SubscriptionsListenRequest); ok {
+			if _, err := c.workspaceOf(ctx, originOf(listen), ""); err != nil {
+				return nil, err
+			}
+		}
+		return next(ctx, method, r)
+	}
+}
+
 // watch notifies the client when the log of a workspace that it uses grows, until
 // the client disconnects.
 func (c *client) watch(session *sdk.ServerSession, w *workspace.Workspace) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if session == nil || c.watched[w.Root()] {
+	if session == nil || !c.lasting || c.watched[w.Root()] {
 		return
 	}
 	c.watched[w.Root()] = true

@@ -52,7 +52,7 @@ func (c *client) listResources(next sdk.MethodHandler) sdk.MethodHandler {
 		if list.Params == nil {
 			list.Params = &sdk.ListResourcesParams{}
 		}
-		answer := &sdk.ListResourcesResult{Resources: []*sdk.Resource{newestResource}}
+		answer := &sdk.ListResourcesResult{Resources: []*sdk.Resource{newestResource}, Cacheable: uncached}
 		w, err := c.workspaceOf(ctx, originOf(list), "")
 		if err != nil {
 			return answer, nil // a client that has no directory yet has no artifacts

@@ -81,12 +81,13 @@ func (s *Server) Close() error {
 
 // Run serves one client over a transport until it disconnects or ctx ends.
 func (s *Server) Run(ctx context.Context, t sdk.Transport) error {
-	return s.client().Run(ctx, t)
+	return s.client(true).Run(ctx, t)
 }
 
-// client returns the server side of one client.
-func (s *Server) client() *sdk.Server {
-	c := &client{server: s, watched: map[string]bool{}, subscribed: map[string]bool{}}
+// client returns the server side of one client, or of all clients whose requests
+// have no session. Only one that lasts longer than a request sends notifications.
+func (s *Server) client(lasting bool) *sdk.Server {
+	c := &client{server: s, lasting: lasting, watched: map[string]bool{}, subscribed: map[string]bool{}}
 	o := &sdk.ServerOptions{
 		Instructions:       instructions,
 		CompletionHandler:  c.complete,
@@ -94,6 +95,7 @@ func (s *Server) client() *sdk.Server {
 		UnsubscribeHandler: c.unsubscribe,
 		//lint:ignore SA1019 clients before protocol 2026-07-28 have roots
 		RootsListChangedHandler: c.rootsChanged,
+		SetCacheable:            func(_ context.Context, _ sdk.Request, cache *sdk.Cacheable) { *cache = uncached },
 		Capabilities: &sdk.ServerCapabilities{
 			Tools:     &sdk.ToolCapabilities{},
 			Resources: &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true},
@@ -102,13 +104,19 @@ func (s *Server) client() *sdk.Server {
 	c.sdk = sdk.NewServer(&sdk.Implementation{Name: "handoff", Title: "handoff", Version: s.o.Version}, o)
 	c.addTools()
 	c.addResources()
+	c.sdk.AddReceivingMiddleware(c.listen)
 	return c.sdk
 }
 
+// uncached is what results state about caches: none that clients share may store a
+// result, and the next record can change it.
+var uncached = sdk.Cacheable{CacheScope: "private"}
+
 // A client is one client of a server.
 type client struct {
-	server *Server
-	sdk    *sdk.Server
+	server  *Server
+	sdk     *sdk.Server
+	lasting bool
 
 	mu         sync.Mutex
 	roots      []string        // directories that the client works in
