@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -23,11 +24,26 @@ func newFailure(err error) failureData {
 	var e *handoff.Error
 	switch {
 	case errors.As(err, &e):
-		f.Kind, f.Op, f.Name, f.Details, f.Hint = e.Kind, e.Op, e.Name, e.Details, hintText(e.Hint)
+		f.Kind, f.Op, f.Name, f.Details, f.Hint = e.Kind, e.Op, e.Name, slices.Clone(e.Details), hintText(e.Hint)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		f.Kind = handoff.Unavailable
 	}
+	for i, d := range f.Details {
+		f.Details[i] = short(d)
+	}
+	f.Name, f.Message, f.Hint = short(f.Name), short(f.Message), short(f.Hint)
 	return f
+}
+
+// maxText is the size of a text of an error. An argument that is quoted in it can
+// have megabytes.
+const maxText = 2 << 10
+
+func short(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "…"
 }
 
 // toolCalls has the tool of each action, with its arguments. Each % is replaced
