@@ -157,9 +157,12 @@ func (v *View) LoadAgents(ctx context.Context) (err error) {
 	return err
 }
 
-// pick returns the only agent with this name or alias: an exact match, else one
-// that differs in case.
+// pick returns the agent with this ID, else the only one with this name or alias:
+// an exact match, else one that differs in case.
 func (v *View) pick(name string) *Agent {
+	if i := slices.IndexFunc(v.Agents, func(a Agent) bool { return a.ID == name }); i >= 0 {
+		return &v.Agents[i]
+	}
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
 		var found *Agent
 		for i := range v.Agents {

@@ -14,7 +14,8 @@ import (
 // A subagent is one that the parent's session mentions.
 type subagent struct {
 	thread.Agent
-	file string // name of its file
+	file   string  // name of its file
+	inline *inline // it has no file: the parent's session contains its messages
 }
 
 func (s *scanner) subagent(id string) *subagent {
@@ -67,7 +68,7 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 
 // is reports whether s is the session of a.
 func (a *subagent) is(s session) bool {
-	return a.ID == s.id() || a.ID == idOf(s.name) || a.file != "" && a.file == s.name
+	return a.inline == nil && (a.ID == s.id() || a.ID == idOf(s.name) || a.file != "" && a.file == s.name)
 }
 
 // children opens the sessions of main's subagents, in the order they were started.
@@ -86,7 +87,7 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, at session
 		}
 	}
 	for _, a := range mentioned {
-		if !slices.ContainsFunc(found, a.is) {
+		if a.inline == nil && !slices.ContainsFunc(found, a.is) {
 			found = append(found, p.findByName(t, a)...)
 		}
 	}
@@ -113,6 +114,12 @@ func agent(ctx context.Context, main *thread.Thread, mention *subagent, child *t
 	if mention != nil {
 		a = mention.Agent
 		a.Evidence = slices.Clone(a.Evidence)
+		if mention.inline != nil {
+			a.Thread = mention.inline.thread(main, a.ID, a.Name)
+			err = a.Thread.Load(ctx)
+			a.Complete(main, a.Thread.Facts)
+			return a, err
+		}
 	}
 	if child == nil {
 		a.Complete(main, thread.Facts{})

@@ -81,3 +81,20 @@ func TestUnknownEntry(t *testing.T) {
 		t.Errorf("got %+v, %v, want an agent that was not found", v, err)
 	}
 }
+
+// TestInlineUsage checks the usage of a subagent whose messages are in the parent's
+// session: it is that of the subagent, not of the parent.
+func TestInlineUsage(t *testing.T) {
+	dir := t.TempDir()
+	home(t, dir)
+	p := provider(t, dir)
+	agents, err := p.Agents(t.Context(), threadtest.Load(t, p, inlineID))
+	if err != nil || len(agents) != 2 {
+		t.Fatalf("got %+v, %v", agents, err)
+	}
+	threadtest.CheckUsage(t, agents[0].Thread, took(10, 2), thread.Exact, "")
+	threadtest.CheckUsage(t, agents[1].Thread, thread.Tokens{}, thread.NoUsage, "no usage")
+	if a := agents[0]; a.Name != "reviewer" || !a.Validated || a.Thread.ToolCalls != 1 {
+		t.Errorf("got %+v", a)
+	}
+}

@@ -50,7 +50,7 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 	}
 	defer f.Close()
 	src := io.NewSectionReader(f, r.session.start, 1<<62-r.session.start)
-	s := &scanner{ctx: ctx, head: r.session.head, byID: map[string]int{}, last: r.session.head.started, timeline: timeline{spans: jsonl.Spans{Source: src}}}
+	s := &scanner{ctx: ctx, head: r.session.head, byID: map[string]int{}, inlined: map[string]int{}, last: r.session.head.started, timeline: timeline{spans: jsonl.Spans{Source: src}}}
 	s.timeline.Detail, s.timeline.Emit = detail, emit
 	for _, id := range r.session.head.children {
 		s.subagent(id)
@@ -93,6 +93,7 @@ type scanner struct {
 
 	meter     meter
 	subagents []*subagent
+	inlined   map[string]int // names and IDs of subagents without a session
 	timeline  timeline
 }
 
@@ -139,6 +140,9 @@ func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 			e := entry{Span: rd.Span(line[:len(line)-len(c.Rest())]), line: rd.Number(), copied: s.head.from != "" && written.Before(s.head.started) && !written.IsZero()}
 			e.parent = s.parent(m.Get("parentId"))
 			s.count(&e, line, m.Get("message"), written)
+			if !e.copied {
+				s.inlines(m.Get("message"), rd.Span, written, e.line)
+			}
 			if word := m.Get("id").Text(); word != "" {
 				s.byID[word] = len(s.entries)
 			}

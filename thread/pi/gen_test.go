@@ -28,6 +28,7 @@ const (
 	hintedID  = "019e5c5c-0000-7000-8000-00000000000b"
 	lostID    = "019e5c5c-0000-7000-8000-00000000000c"
 	abortedID = "019e5c5c-0000-7000-8000-00000000000d"
+	inlineID  = "019e7777-0000-7000-8000-00000000aaaa"
 	unbegunID = "019e5c5c-0000-7000-8000-00000000000e"
 )
 
@@ -133,6 +134,7 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	all := trees(t, dir)
 	all = append(all, nested(t, dir)...)
 	all = append(all, run(t, dir)...)
+	all = append(all, inlined(t, dir)...)
 	return append(all, hinted(t, dir)...)
 }
 
@@ -224,6 +226,36 @@ func run(t testing.TB, dir string) []threadtest.Thread {
 		},
 		{ID: ranID, Parent: runnerID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: build", "assistant: Built."}, Usage: took(1, 1), Complete: thread.Exact},
 	}
+}
+
+// inlined writes a session whose calls ran subagents without sessions of their own,
+// one of which failed, and one call of another tool that has results, too.
+func inlined(t testing.TB, dir string) []threadtest.Thread {
+	const at = "2026-05-29T10:00:00Z"
+	ms := time.Date(2026, 5, 29, 9, 0, 0, 0, time.UTC).UnixMilli()
+	says := func(text, stop string, more ...obj) obj {
+		return obj{"role": "assistant", "content": append([]obj{{"type": "text", "text": text}}, more...), "provider": "openai", "model": "gpt-5", "stopReason": stop, "timestamp": ms,
+			"usage": obj{"input": 5, "output": 2, "cacheRead": 10, "cacheWrite": 10, "totalTokens": 27, "cost": obj{"total": 0.25}}}
+	}
+	results := []obj{
+		{"agent": "reviewer", "task": "review", "exitCode": 0, "stopReason": "stop", "usage": obj{"input": 10, "turns": 2}, "messages": []obj{
+			{"role": "user", "content": []obj{{"type": "text", "text": "Task: review"}}, "timestamp": ms},
+			says("Reading.", "toolUse", obj{"type": "toolCall", "id": "r", "name": "read", "arguments": obj{}}),
+			{"role": "toolResult", "toolCallId": "r", "content": []obj{{"type": "text", "text": "text"}}, "timestamp": ms},
+			says("Fine.", "stop"),
+		}},
+		{"agent": "reviewer", "task": "test", "exitCode": 1, "usage": obj{"turns": 0}, "messages": []obj{}},
+	}
+	put(t, dir, project+named(at, inlineID), begin(inlineID, at, nil).user("review").answer("toolUse", "Asking.", 1, "subagent", "search").
+		result("subagent", "Fine.", obj{"mode": "parallel", "results": results}).result("search", "2", obj{"results": []obj{{"agent": "x"}, {"url": "y"}}}).answer("stop", "Done.", 1).String())
+	return []threadtest.Thread{{
+		ID: inlineID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: review", "assistant: Asking.", "assistant: Done."}, Calls: []string{"subagent: Fine.", "search: 2"},
+		Usage: took(2, 2), Complete: thread.Exact,
+		Agents: []threadtest.Agent{
+			{ID: "reviewer", Status: thread.Completed, Source: thread.Parent, Last: "Fine."},
+			{ID: "reviewer-2", Status: thread.Errored, Source: thread.Parent},
+		},
+	}}
 }
 
 // hinted writes sessions with relations in their headers, and interrupted ones.
