@@ -26,6 +26,8 @@ func (withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
+func clientWithToken() *http.Client { return &http.Client{Transport: withToken{}} }
+
 func serveHTTP(t *testing.T) (*fixture, *httptest.Server) {
 	t.Helper()
 	f := newFixture(t, func(o *mcp.Options) { o.Workspaces = []string{o.Dir} })
@@ -37,7 +39,7 @@ func serveHTTP(t *testing.T) (*fixture, *httptest.Server) {
 func connectHTTP(t *testing.T, url, name string) *sdk.ClientSession {
 	t.Helper()
 	c := sdk.NewClient(&sdk.Implementation{Name: name, Version: "1"}, nil)
-	s, err := c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: withToken{}}}, nil)
+	s, err := c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: clientWithToken()}, nil)
 	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
@@ -142,7 +144,7 @@ func TestNotifications(t *testing.T) {
 			ResourceUpdatedHandler:     func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
 			ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { changed <- true },
 		})
-		s, err := c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: &http.Client{Transport: withToken{}}},
+		s, err := c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: clientWithToken()},
 			&sdk.ClientSessionOptions{ProtocolVersion: version})
 		must(t, err)
 		mustCall(t, s, "artifact_list", `{}`)

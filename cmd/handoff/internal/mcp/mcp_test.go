@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,7 +110,13 @@ func resultOf(t testing.TB, answer *sdk.CallToolResult) result {
 			r.text += text.Text
 		}
 	}
-	b, err := json.Marshal(answer.StructuredContent)
+	var data any = map[string]any{"error": answer.Meta["handoff/error"]}
+	if !answer.IsError {
+		data = answer.StructuredContent
+	} else if answer.StructuredContent != nil {
+		t.Errorf("an error has structured content, which clients validate as a success: %v", answer.StructuredContent)
+	}
+	b, err := json.Marshal(data)
 	must(t, err)
 	must(t, json.Unmarshal(b, &r.data))
 	return r
@@ -583,7 +588,7 @@ func TestVersions(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- f.server.Run(context.Background(), serverEnd) }()
 		for name, transport := range map[string]sdk.Transport{
-			"in memory": clientEnd, "HTTP": &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: &http.Client{Transport: withToken{}}},
+			"in memory": clientEnd, "HTTP": &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: clientWithToken()},
 		} {
 			c := sdk.NewClient(&sdk.Implementation{Name: "codex-mcp-client", Version: "1"}, nil)
 			s, err := c.Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})

@@ -103,19 +103,19 @@ func outputSchema(required []string) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "object", Required: required}
 }
 
-// failure returns an error as a result that the model can read: the same object
-// as on the command line, with a hint that names a tool.
+// errorKey is where the _meta of a result has its error.
+const errorKey = "handoff/error"
+
+// failure returns an error as a result that the model can read, with a hint that
+// names a tool. The object of the command line is in _meta: clients validate
+// structured content against the schema of a success.
 func failure(err error) *sdk.CallToolResult {
 	f := newFailure(err)
-	data, encodeErr := handoff.EncodeJSON(map[string]any{"error": f})
-	if encodeErr != nil {
-		data = nil
-	}
 	text := f.Message
 	if f.Hint != "" {
 		text += "\nhint: " + f.Hint
 	}
-	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(data)}
+	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}, Meta: sdk.Meta{errorKey: f}}
 }
 
 // link returns a link to an artifact's resource.
