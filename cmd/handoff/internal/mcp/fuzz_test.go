@@ -70,6 +70,9 @@ func (f *fixture) ping(t *testing.T, line []byte) (answered bool) {
 				return
 			}
 		}
+		if line != nil && !json.Valid(line) {
+			send.Close() // the server may wait for the rest of what the line began
+		}
 	}()
 	lines := bufio.NewScanner(receive)
 	lines.Buffer(nil, 64<<20)
@@ -106,8 +109,8 @@ func TestLargeArguments(t *testing.T) {
 			{"session_add_output", `{"file":%q,"type":"document"}`}, {"find_latest_output", `{"workflow":%q}`}, {"thread_read", `{"uri":%q}`},
 			{"stage_put", `{"issue":%q,"stage":"plan","content":"{}"}`}, {"stage_put", `{"issue":"42","stage":"plan","content":%q}`}, {"stage_next", `{"issue":%q}`},
 		} {
-			if s == remote && i > 0 {
-				break // the rest is the same
+			if i > 0 && s == remote || i%4 > 0 && os.Getenv("HANDOFF_LONG") == "" {
+				continue // takes long, and the transports differ in nothing else
 			}
 			r := call(t, s, tt.tool, fmt.Sprintf(tt.arguments, large))
 			if tt.tool != "session_find" && tt.tool != "artifact_search" && !r.isErr { // which find nothing
