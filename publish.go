@@ -218,7 +218,7 @@ func differences(p, first *ArtifactPublished) []string {
 	if len(fields) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("nothing was recorded: the first publish under key %q has another %s", first.Key, strings.Join(fields, " and another "))}
+	return []string{fmt.Sprintf("nothing was recorded: the first publish under key %q differs in %s", first.Key, strings.Join(fields, ", "))}
 }
 
 // unchanged returns the head of the same name if it has the content, metadata

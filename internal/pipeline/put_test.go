@@ -441,7 +441,7 @@ func TestStaleFile(t *testing.T) {
 		"repair": func(s fixture) {
 			report, err := s.w.Repair(t.Context(), time.Now())
 			must(t, err)
-			if len(report.Findings) != 1 || !strings.Contains(report.Findings[0].Text, "older revision") {
+			if len(report.Findings) != 1 || !strings.Contains(report.Findings[0].Text, "newest revision") {
 				t.Errorf("Repair = %+v, want a finding", report)
 			}
 		},
