@@ -8,7 +8,9 @@ package bench
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +26,12 @@ import (
 var root string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(echoServer) != "" {
+		if err := serveEcho(); err != nil && !errors.Is(err, io.EOF) {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		return
+	}
 	dir, err := os.MkdirTemp(os.Getenv("HANDOFF_BENCH_DIR"), "handoff-bench-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
