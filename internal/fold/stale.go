@@ -155,6 +155,7 @@ func staleInputs(s Store, a *ArtifactState) ([]handoff.StaleInput, error) {
 			return nil, err
 		}
 		switch {
+		case !p.known(): // an index that was altered
 		case p.Status() != handoff.Active:
 			in, err := staleInput(s, p.ID)
 			if err != nil {

@@ -102,7 +102,8 @@ func (w clause) revision(q handoff.ArtifactQuery) clause {
 	case q.Family != "" || q.Name != "":
 		return w.and("+a.revision = ?", number)
 	}
-	return w.equal("revision", number)
+	w.narrow = true // with a channel
+	return w.and("a.revision = ?", number)
 }
 
 // paths selects artifacts by their path, also before moves, unless paths is nil.

@@ -39,7 +39,7 @@ func TestPlans(t *testing.T) {
 		{"label", "l USING ", handoff.ArtifactQuery{Label: "v", Channel: "v", IncludeInactive: true}},
 		{"used by", "l USING ", handoff.ArtifactQuery{UsedBy: "v"}},
 		{"stale", "l USING ", handoff.ArtifactQuery{Stale: true}},
-		{"revision of a channel", "a USING ", handoff.ArtifactQuery{Channel: "v", Revision: 2, IncludeInactive: true}},
+		{"revision of a channel", "by_revision", handoff.ArtifactQuery{Channel: "v", Revision: 2, IncludeInactive: true}},
 		{"revision of a family", "by_family", handoff.ArtifactQuery{Family: "v", Revision: 2, IncludeInactive: true}},
 		{"revision of a name", "a USING ", handoff.ArtifactQuery{Namespace: "v", Name: "v", Revision: 2, IncludeInactive: true}},
 		{"family", "by_family", handoff.ArtifactQuery{Family: "v"}},

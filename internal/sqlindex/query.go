@@ -195,6 +195,26 @@ func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []a
 	return "SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq IN (" + places + ") ORDER BY seq DESC", w.args
 }
 
+// prefetchStale loads the inputs of artifacts that have stale ones, and returns
+// the families of those.
+func (s *store) prefetchStale(list []*fold.ArtifactState) (families []string, err error) {
+	var ids []string
+	for _, a := range list {
+		if a.StaleInputs > 0 {
+			ids = append(ids, a.Inputs...)
+		}
+	}
+	if err := s.loadAll(artifactRow, s.scanArtifact, absent(slices.Clone(ids), s.artifacts)); err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if a := s.artifacts[id]; a != nil {
+			families = append(families, a.Family)
+		}
+	}
+	return families, nil
+}
+
 // prefetchViews loads in a few queries what the views of the artifacts need.
 func (s *store) prefetchViews(list []*fold.ArtifactState) error {
 	var ids, sessions, families []string
@@ -203,6 +223,11 @@ func (s *store) prefetchViews(list []*fold.ArtifactState) error {
 		sessions = append(sessions, cmp.Or(a.Record.Producer.RunID, a.Record.Producer.Session))
 		families = append(families, a.Family)
 	}
+	stale, err := s.prefetchStale(list)
+	if err != nil {
+		return err
+	}
+	families = append(families, stale...)
 	if err := s.loadAll(artifactRow, s.scanState, absent(ids, s.artifacts)); err != nil {
 		return err
 	}

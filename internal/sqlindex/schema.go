@@ -12,7 +12,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 12
+const version = 13
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
@@ -206,7 +206,11 @@ func (c *conn) create(ctx context.Context, log string) error {
 		}
 	}
 	for _, column := range columns {
-		statement := `CREATE INDEX by_` + column + ` ON artifacts (` + column + `, status) WHERE ` + column + ` IS NOT NULL`
+		key := column + ", status"
+		if column == "revision" {
+			key = "channel, revision" // of any status
+		}
+		statement := `CREATE INDEX by_` + column + ` ON artifacts (` + key + `) WHERE ` + column + ` IS NOT NULL`
 		if err := c.exec(ctx, statement); err != nil {
 			return err
 		}
