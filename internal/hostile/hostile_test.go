@@ -37,7 +37,7 @@ var commands = [][]string{
 	{"pipeline", "history", "42"}, {"pipeline", "get", "42", "plan"}, {"pipeline", "gate", "42", "plan"}, {"pipeline", "brief", "42", "--for", "jg-worker"},
 	{"pipeline", "trace", "42"}, {"pipeline", "lessons"}, {"config", "explain", "output_folder"}, {"config", "explain"}, {"check"}, {"gc"}, {"__complete", "show", ""},
 	{"publish", "a.md", "--channel", "design"}, {"publish", "-", "--channel", "design"}, {"write", "context.md", "a.md", "--run", "r1"},
-	{"withdraw", "ID"}, {"session", "note", "--session", session, "--user-summary", "x"}, {"session", "adopt", "docs/agent-outputs/" + session},
+	{"label", "ID", "approved"}, {"withdraw", "ID"}, {"session", "note", "--session", session, "--user-summary", "x"}, {"session", "adopt", "docs/agent-outputs/" + session},
 	{"run", "--", "true"}, {"session", "close", "--session", session, "--status", "completed"}, {"pipeline", "put", "42", "plan", "plan.json"},
 	{"pipeline", "lessons", "add", "--pattern", "p"}, {"pipeline", "archive", "42"}, {"read", "ID", "--in-place"}, {"gc", "--collect"}, {"check", "--repair"}, {"list"},
 }
