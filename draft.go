@@ -39,11 +39,17 @@ type Draft struct {
 	Metadata  map[string]any
 }
 
-// The limits of the text in a draft, in characters.
+// The limits of a draft and of a producer. Those of text are in characters.
 const (
 	MaxTitle   = 120
 	MaxSummary = 500
-	maxWord    = 200 // of a channel, kind, media type, tag or key
+	maxWord    = 200 // of a channel, kind, media type, tag, key or ID
+	maxThread  = 1000
+
+	maxTags     = 100
+	maxRefs     = 1000     // of Replaces, and of Parents
+	maxIDs      = 100      // of Producer.IDs, and of an observation
+	MaxMetadata = 16 << 10 // bytes of JSON
 )
 
 // Channels are the predefined channels. Any other lower-case word is valid too.
@@ -77,6 +83,9 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 	if err := CheckChannel(d.Channel); err != nil {
 		return nil, err
 	}
+	if err := d.checkPath(); err != nil {
+		return nil, err
+	}
 	p := &ArtifactPublished{
 		Channel: d.Channel, Kind: d.Kind, Path: d.Path, Root: d.Root, Namespace: d.Namespace, Name: d.Name, MediaType: d.MediaType, Key: d.Key,
 		Title: oneLine(d.Title), Summary: oneLine(d.Summary),
@@ -96,6 +105,15 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 	if err := d.Keep.Check(); err != nil {
 		return nil, err
 	}
+	for _, list := range []struct {
+		name string
+		n    int
+		most int
+	}{{"tags", len(p.Tags), maxTags}, {"artifacts that it replaces", len(p.Replaces), maxRefs}, {"artifacts that it was made from", len(p.Parents), maxRefs}} {
+		if list.n > list.most {
+			return nil, d.refuse(fmt.Errorf("has %d %s, more than %d", list.n, list.name, list.most), "leave some of them out")
+		}
+	}
 	for _, tag := range p.Tags {
 		if tag == "" {
 			return nil, d.refuse(errors.New("empty tag"), "leave it out")
@@ -109,9 +127,26 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 		if err != nil {
 			return nil, d.refuse(fmt.Errorf("metadata: %w", err), "")
 		}
+		if len(b) > MaxMetadata {
+			return nil, d.refuse(fmt.Errorf("metadata has %d bytes of JSON, more than %d", len(b), MaxMetadata), "put it in the body, or publish it as an artifact of its own")
+		}
 		p.Metadata = b
 	}
 	return p, nil
+}
+
+// checkPath returns an error unless the draft has a path or a body, and not both
+// without a name.
+func (d Draft) checkPath() error {
+	switch {
+	case d.Name != "" && (d.Path == "" || d.Namespace == ""):
+		return d.refuse(errors.New("a name requires a namespace and the path of its file"), "set Namespace and Path, or leave out Name")
+	case d.Name == "" && d.Path != "" && d.Body != nil:
+		return d.refuse(errors.New("has both a path and a body"), "leave one of them out")
+	case d.Path == "" && d.Body == nil:
+		return d.refuse(errors.New("has neither a path nor a body"), "name a file or directory, or pass a body")
+	}
+	return nil
 }
 
 func (d Draft) refuse(reason error, hint string) error {
@@ -129,13 +164,22 @@ func checkText(name, value string, most int) error {
 	if !utf8.ValidString(value) {
 		return refuse(errors.New("invalid UTF-8"), "encode it as UTF-8")
 	}
-	if n := utf8.RuneCountInString(value); n > most {
-		return refuse(fmt.Errorf("has %d characters, more than %d", n, most), fmt.Sprintf("shorten it (max %d characters); details belong in the body", most))
+	if err := checkLength(name, value, most); err != nil {
+		return err
 	}
 	if strings.ContainsFunc(value, unicode.IsControl) {
 		return refuse(errors.New("contains a control character"), "write it as one line of plain text")
 	}
 	return nil
+}
+
+func checkLength(name, value string, most int) error {
+	n := utf8.RuneCountInString(value)
+	if n <= most {
+		return nil
+	}
+	return &Error{Op: name, Kind: Invalid, Err: fmt.Errorf("has %d characters, more than %d", n, most),
+		Hint: Advice(fmt.Sprintf("shorten it (max %d characters); details belong in the body", most))}
 }
 
 // oneLine returns s on one line: white space becomes a single space, and other

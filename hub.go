@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 )
@@ -36,6 +37,7 @@ type Hub struct {
 	o        Options
 	producer Producer
 	sync     *sync.Mutex // one catch-up at a time
+	closed   *atomic.Bool
 }
 
 var _ Reader = (*Hub)(nil)
@@ -43,7 +45,7 @@ var _ Reader = (*Hub)(nil)
 // New returns a Hub for a log, its index and its kept bodies. If bodies is nil,
 // no body is kept.
 func New(log Log, index Index, bodies Bodies, o Options) *Hub {
-	return &Hub{log: log, index: index, bodies: bodies, o: o, producer: Identify(Producer{Source: FromNone}), sync: new(sync.Mutex)}
+	return &Hub{log: log, index: index, bodies: bodies, o: o, producer: Identify(Producer{Source: FromNone}), sync: new(sync.Mutex), closed: new(atomic.Bool)}
 }
 
 // As returns a Hub for the same log that records p as the producer.
@@ -53,8 +55,23 @@ func (h *Hub) As(p Producer) *Hub {
 	return &as
 }
 
+// Close makes every later operation of h, and of the Hubs that As returned, fail
+// as Closed does. It does not close the log and the index.
+func (h *Hub) Close() { h.closed.Store(true) }
+
+// Closed returns an error of kind Unavailable after Close, otherwise nil.
+func (h *Hub) Closed() error {
+	if !h.closed.Load() {
+		return nil
+	}
+	return &Error{Op: "open workspace", Kind: Unavailable, Err: errors.New("it was closed"), Hint: Advice("open it again")}
+}
+
 // catchUp applies new records of the log to the index.
 func (h *Hub) catchUp(ctx context.Context) error {
+	if err := h.Closed(); err != nil {
+		return err
+	}
 	h.sync.Lock()
 	defer h.sync.Unlock()
 	return CatchUp(ctx, h.log, h.index)
@@ -195,8 +212,14 @@ func (h *Hub) Record(ctx context.Context, f Fact) (Record, []string, error) {
 
 // record returns a new record of the hub's producer.
 func (h *Hub) record(f Fact) (Record, error) {
+	if err := h.Closed(); err != nil {
+		return Record{}, err
+	}
 	if !utf8.ValidString(fmt.Sprint(h.producer, f)) { // JSON would store other bytes
 		return Record{}, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("contains invalid UTF-8"), Hint: Advice("encode IDs and text as UTF-8")}
+	}
+	if err := h.producer.check(); err != nil {
+		return Record{}, err
 	}
 	if err := CheckThread(h.producer.Thread); err != nil {
 		return Record{}, err

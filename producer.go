@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -156,6 +158,44 @@ func SlotName(name string) string {
 type slot struct {
 	name, json string
 	value      *string
+}
+
+// check returns an error of kind Invalid if a value is too long for a record that
+// every reader shows.
+func (p Producer) check() error {
+	for _, s := range p.slots() {
+		most := maxWord
+		if s.name == "thread" {
+			most = maxThread
+		}
+		if err := checkLength(s.name, *s.value, most); err != nil {
+			return err
+		}
+	}
+	if err := cmp.Or(checkLength("model", p.Model.ID, maxWord), checkLength("model provider", p.Model.Provider, maxWord)); err != nil {
+		return err
+	}
+	if err := checkIDs(p.IDs); err != nil {
+		return err
+	}
+	for _, o := range p.Observed {
+		if err := cmp.Or(checkLength("harness", o.Harness, maxWord), checkIDs(o.IDs)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkIDs(ids map[string]string) error {
+	if len(ids) > maxIDs {
+		return &Error{Op: "producer", Kind: Invalid, Err: fmt.Errorf("has %d IDs, more than %d", len(ids), maxIDs), Hint: Advice("leave some of them out")}
+	}
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
+		if err := cmp.Or(checkLength("name of an ID", name, maxWord), checkLength(name, ids[name], maxThread)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *Producer) slots() [11]slot {

@@ -51,6 +51,9 @@ func (p Published) MarshalJSON() ([]byte, error) {
 // body), Unavailable, Corrupt, Unsupported (the Hub has no Files, or the draft
 // must be kept and it has no Bodies).
 func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
+	if err := h.Closed(); err != nil {
+		return Published{}, err
+	}
 	p, err := d.fact()
 	if err != nil {
 		return Published{}, err
@@ -102,9 +105,6 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	}
 	if err := h.keepAgain(ctx, r, p); err != nil {
 		return Published{}, err
-	}
-	if state.NotKept != "" {
-		warnings = append(warnings, "no copy is kept, so the content is lost when the worktree is removed: "+state.NotKept)
 	}
 	return h.published(ctx, r, p, state, append(p.warnings(), warnings...))
 }
@@ -263,6 +263,9 @@ func (h *Hub) published(ctx context.Context, r Record, p *ArtifactPublished, sta
 	}
 	if a = h.withRecordPath(a); state == (FileState{}) {
 		state = h.o.Files.Stat(ctx, a)
+	}
+	if state.NotKept != "" {
+		warnings = append(warnings, "no copy is kept, so the content is lost when the worktree is removed: "+state.NotKept)
 	}
 	return Published{Artifact: h.withState(ctx, a, state), AlsoActive: h.alsoActive(ctx, a), Warnings: warnings}, nil
 }

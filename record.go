@@ -47,6 +47,9 @@ func NewRecord(now time.Time, random io.Reader, p Producer, f Fact) (Record, err
 	if _, ok := f.(*ArtifactPublished); ok {
 		prefix = artifactPrefix
 	}
+	if now.UnixMilli() < 0 || now.UnixMilli()>>48 != 0 { // an ID has no bits for it
+		return Record{}, &Error{Op: "record", Name: now.UTC().Format(time.RFC3339), Kind: Invalid, Err: errors.New("the clock is before 1970 or after 10889"), Hint: Advice("set the clock")}
+	}
 	now = now.UTC().Truncate(time.Millisecond)
 	id, err := newID(prefix, now, random)
 	return Record{Version: Version, Type: f.factType(), ID: id, CreatedAt: now, Producer: p, Fact: f}, err

@@ -21,6 +21,10 @@ func (h *Hub) Newest(ctx context.Context) (Seq, error) {
 func (h *Hub) Watch(ctx context.Context, after Seq) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for {
+			if err := h.Closed(); err != nil {
+				yield(Record{}, err)
+				return
+			}
 			for r, err := range h.log.Read(ctx, after) {
 				if !yield(r, err) || err != nil {
 					return
@@ -54,7 +58,11 @@ func (h *Hub) WatchArtifacts(ctx context.Context, after Seq, q ArtifactQuery, pa
 			return
 		}
 		for {
-			if err := h.log.Wait(ctx, after); err != nil {
+			err := h.Closed()
+			if err == nil {
+				err = h.log.Wait(ctx, after)
+			}
+			if err != nil {
 				yield(Artifact{}, err)
 				return
 			}
@@ -113,4 +121,24 @@ func (h *Hub) watched(ctx context.Context, q ArtifactQuery, after, to Seq) ([]Ar
 	}
 	slices.SortFunc(list, func(a, b Artifact) int { return int(a.Seq - b.Seq) })
 	return list, nil
+}
+
+// WaitForLabel returns the first artifact that matches a query and gets its label
+// after a position in the log.
+func (h *Hub) WaitForLabel(ctx context.Context, q ArtifactQuery, after Seq) (Artifact, error) {
+	for r, err := range h.Watch(ctx, after) {
+		if err != nil {
+			return Artifact{}, err
+		}
+		f, ok := r.Fact.(*ArtifactLabeled)
+		if !ok || f.Removed || f.Label != q.Label {
+			continue
+		}
+		q.IDPrefix = f.ArtifactID
+		page, err := h.Artifacts(ctx, q)
+		if err != nil || len(page.Artifacts) > 0 {
+			return append(page.Artifacts, Artifact{})[0], err
+		}
+	}
+	return Artifact{}, ctx.Err()
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -39,15 +40,7 @@ func CallerFrom(dir string, getenv func(string) string, given handoff.Producer) 
 
 // identifies reports whether a producer has any ID at all.
 func identifies(p handoff.Producer) bool {
-	if p.Model.ID != "" || len(p.IDs) > 0 {
-		return true
-	}
-	for _, slot := range []string{"agent", "harness", "session", "parent-session", "run", "operation", "task", "work", "parent-work", "thread", "tool-call"} {
-		if p.Slot(slot) != "" {
-			return true
-		}
-	}
-	return false
+	return len(p.IDs) > 0 || slices.ContainsFunc(handoff.SlotNames(), func(name string) bool { return p.Slot(name) != "" })
 }
 
 // scope returns whose names the caller's refs mean.

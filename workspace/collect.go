@@ -28,7 +28,7 @@ type UnneededBody = content.UnneededBody
 // Kinds: Unavailable, Corrupt (there is a problem in the log, so a damaged
 // record may need any body), Unsupported (the store can't list its bodies).
 func (w *Workspace) Unneeded(ctx context.Context) (Garbage, error) {
-	list, err := content.Unneeded(ctx, w.rawLog, w.rawBodies, w.now().Add(-minAge))
+	list, err := w.unneeded(ctx, w.now().Add(-minAge))
 	return garbage(list, false), err
 }
 
@@ -37,11 +37,18 @@ func (w *Workspace) Unneeded(ctx context.Context) (Garbage, error) {
 // Unneeded.
 func (w *Workspace) Collect(ctx context.Context) (Garbage, error) {
 	before := w.now().Add(-minAge)
-	list, err := content.Unneeded(ctx, w.rawLog, w.rawBodies, before)
+	list, err := w.unneeded(ctx, before)
 	if err == nil {
 		list, err = content.Collect(ctx, w.rawBodies, list, before)
 	}
 	return garbage(list, true), err
+}
+
+func (w *Workspace) unneeded(ctx context.Context, before time.Time) ([]content.UnneededBody, error) {
+	if err := w.hub.Closed(); err != nil {
+		return nil, err
+	}
+	return content.Unneeded(ctx, w.rawLog, w.rawBodies, before)
 }
 
 func garbage(list []content.UnneededBody, collected bool) Garbage {

@@ -25,6 +25,9 @@ func HookPrograms() []string { return hook.Clients() }
 // for the program's model, nil for nothing. It records only in a workspace that
 // exists. threads find the files that a subagent created.
 func (w *Workspace) Hook(ctx context.Context, e HookEvent, threads *thread.Set) ([]byte, error) {
+	if err := w.hub.Closed(); err != nil {
+		return nil, err
+	}
 	if _, err := os.Lstat(w.dirs.Runtime); err != nil {
 		return nil, nil
 	}

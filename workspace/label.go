@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/refs"
 )
 
 // Label moves a label of the artifact's channel to the artifact that a ref names.
@@ -36,38 +35,4 @@ func (w *Workspace) change(ctx context.Context, ref string, record func(id strin
 		done.Warnings = append(done.Warnings, w.finish(ctx, done.Producer.Session)...)
 	}
 	return done, err
-}
-
-// selectRef adds to a query what CHANNEL:latest, CHANNEL:v2 or CHANNEL:LABEL means.
-func selectRef(q handoff.ArtifactQuery, ref string) (handoff.ArtifactQuery, error) {
-	named, ok := refs.InChannel(ref)
-	switch {
-	case !ok:
-		return q, invalid("wait", ref, "not a channel with a label", "write CHANNEL:latest, CHANNEL:v2 or CHANNEL:LABEL")
-	case q.Channel != "" && q.Channel != named.Channel:
-		return q, invalid("wait", ref, "is not in the channel "+q.Channel, "leave one of them out")
-	}
-	q.Channel, q.Label, q.Revision = named.Channel, named.Label, named.Revision
-	q.IncludeInactive = q.IncludeInactive || q.Status == "" && named.IncludeInactive
-	return q, nil
-}
-
-// waitForLabel returns the first artifact that matches a query and gets its label
-// after a position in the log.
-func (w *Workspace) waitForLabel(ctx context.Context, q handoff.ArtifactQuery, after handoff.Seq) (handoff.Artifact, error) {
-	for r, err := range w.hub.Watch(ctx, after) {
-		if err != nil {
-			return handoff.Artifact{}, err
-		}
-		f, ok := r.Fact.(*handoff.ArtifactLabeled)
-		if !ok || f.Removed || f.Label != q.Label {
-			continue
-		}
-		q.IDPrefix = f.ArtifactID
-		page, err := w.hub.Artifacts(ctx, q)
-		if err != nil || len(page.Artifacts) > 0 {
-			return append(page.Artifacts, handoff.Artifact{})[0], err
-		}
-	}
-	return handoff.Artifact{}, ctx.Err()
 }

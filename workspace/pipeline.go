@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -250,6 +251,14 @@ func (p Pipelines) read(name string, body io.Reader) ([]byte, error) {
 // the main worktree, so that recycling it loses nothing.
 func (p Pipelines) root() string { return cmp.Or(p.w.dirs.Worktree(""), p.w.dirs.Root) }
 
+// files opens the directory that .pipeline is in.
+func (p Pipelines) files() (*os.Root, error) {
+	if err := p.w.hub.Closed(); err != nil {
+		return nil, err
+	}
+	return openRoot(p.root())
+}
+
 // base returns the prefix of the paths in results.
 func (p Pipelines) base() string {
 	if dir := p.root(); dir != p.w.dirs.Root {
@@ -260,6 +269,11 @@ func (p Pipelines) base() string {
 
 // in returns the result of do for the runs of the workspace.
 func in[T any](p Pipelines, do func(*pipeline.Runs) (T, error)) (result T, err error) {
+	files, err := p.files()
+	if err != nil {
+		return result, err
+	}
+	defer files.Close()
 	dir, err := p.w.settings.PipelineDir(p.w.dirs)
 	if err != nil {
 		return result, err
@@ -268,11 +282,6 @@ func in[T any](p Pipelines, do func(*pipeline.Runs) (T, error)) (result T, err e
 	if err != nil {
 		return result, err
 	}
-	files, err := openRoot(p.root())
-	if err != nil {
-		return result, err
-	}
-	defer files.Close()
 	repository := gate.Repository{Git: gate.RunGit, Workspace: p.w.dirs.Root, Own: p.w.ownFolders()}
 	return do(&pipeline.Runs{Hub: p.w.as, Files: files, Pipeline: stages, Repository: repository, Base: p.base()})
 }

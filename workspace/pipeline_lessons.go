@@ -67,7 +67,7 @@ func (p Pipelines) changeLessons(ctx context.Context, change func([]Lesson) ([]L
 }
 
 func (p Pipelines) lessons(do func(files *os.Root) ([]Lesson, error)) (LessonList, error) {
-	files, err := openRoot(p.root())
+	files, err := p.files()
 	if err != nil {
 		return LessonList{}, err
 	}

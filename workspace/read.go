@@ -1,13 +1,11 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
@@ -145,28 +143,11 @@ func (b Body) notRecorded() error {
 // CopyPage writes the part of the body that a span selects. Kind: Invalid (the
 // span; a directory, which can only be saved).
 func (b Body) CopyPage(to io.Writer, s Span) (Page, error) {
-	if b.Artifact.Digest.Algorithm == handoff.SHA256Tar {
-		return Page{}, &handoff.Error{Op: "read", Name: b.Artifact.ID, Kind: handoff.Invalid, Err: errors.New("is a directory"),
-			Hint: handoff.Suggest("unpack it", handoff.ActionReadTo, b.Artifact.ID, "DIR")}
-	}
-	return content.CopyPage(to, b, s)
+	return content.CopyContent(to, b.Content, s)
 }
 
-// A BodyPage is a part of a body as data. Content has text; Base64 has what is
-// not text.
-type BodyPage struct {
-	ID      string         `json:"id"`
-	Path    string         `json:"path"` // as recorded
-	File    string         `json:"file"` // absolute, "" if it can't be reached from this machine
-	Target  handoff.Target `json:"target"`
-	Kept    bool           `json:"kept"` // the bytes are the kept copy's
-	Unit    string         `json:"unit"` // of Offset, Next and Total: lines or bytes
-	Offset  int64          `json:"offset"`
-	Next    int64          `json:"next,omitempty"` // where the next page starts; absent at the end
-	Total   int64          `json:"total"`
-	Content *string        `json:"content,omitempty"`
-	Base64  []byte         `json:"base64,omitempty"`
-}
+// A BodyPage is a part of a body as data.
+type BodyPage = content.BodyPage
 
 // Page returns the part of the body that a span selects. Kinds: those of
 // CopyPage, and NotFound (the body has no record).
@@ -174,20 +155,5 @@ func (b Body) Page(s Span) (BodyPage, error) {
 	if err := b.notRecorded(); err != nil {
 		return BodyPage{}, err
 	}
-	var part bytes.Buffer
-	page, err := b.CopyPage(&part, s)
-	if err != nil {
-		return BodyPage{}, err
-	}
-	answer := BodyPage{ID: b.Artifact.ID, Path: b.Artifact.Path, File: b.Artifact.File, Target: b.Artifact.Target, Kept: b.Kept,
-		Unit: "lines", Offset: s.Offset, Next: page.Next, Total: page.Total}
-	if s.Bytes {
-		answer.Unit = "bytes"
-	}
-	if text := part.String(); utf8.ValidString(text) && bytes.IndexByte(part.Bytes(), 0) < 0 {
-		answer.Content = &text
-	} else {
-		answer.Base64 = part.Bytes()
-	}
-	return answer, nil
+	return content.PageOf(b.Content, s)
 }

@@ -26,6 +26,9 @@ func (w *Workspace) Save(ctx context.Context, b Body, name string) error {
 // its kind is Unavailable, too, if that path is not inside this worktree.
 func (w *Workspace) Restore(ctx context.Context, b Body) (string, error) {
 	a := b.Artifact
+	if err := w.hub.Closed(); err != nil {
+		return "", err
+	}
 	if err := b.notRecorded(); err != nil {
 		return "", err
 	}

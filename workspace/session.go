@@ -141,6 +141,9 @@ func (c *core) folderOf(ctx context.Context, p handoff.Producer) string {
 // Kinds: Invalid, Conflict (the ID exists), NotFound (the parent, a link or a
 // file), Unavailable.
 func (w *Workspace) OpenSession(ctx context.Context, o SessionOptions) (OpenedSession, error) {
+	if err := w.hub.Closed(); err != nil {
+		return OpenedSession{}, err
+	}
 	opened, err := w.launcher().Open(ctx, o)
 	if err == nil {
 		opened.Warnings = append(opened.Warnings, w.finish(ctx, "")...)

@@ -206,6 +206,9 @@ type Adoptions struct {
 //
 // Kinds: Invalid, NotFound, Unavailable, Conflict (the ID of another session).
 func (w *Workspace) AdoptSessions(ctx context.Context, dir string, o AdoptOptions) (Adoptions, error) {
+	if err := w.hub.Closed(); err != nil {
+		return Adoptions{}, err
+	}
 	folder, err := w.inside(w.dirs.Home(), dir)
 	if err != nil {
 		return Adoptions{}, invalid("adopt session", dir, "folder is outside the workspace", "name a session's folder inside "+w.dirs.Home())
@@ -223,6 +226,9 @@ func (w *Workspace) AdoptSessions(ctx context.Context, dir string, o AdoptOption
 //
 // Kinds: Invalid, Unavailable.
 func (w *Workspace) UnrecordedSessions(ctx context.Context) (Adoptions, error) {
+	if err := w.hub.Closed(); err != nil {
+		return Adoptions{}, err
+	}
 	outputs, err := w.launcher().Explain("agent_outputs_folder", VariableOptions{})
 	if err != nil {
 		return Adoptions{}, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/nearest"
+	"github.com/agent-handoff/handoff/internal/refs"
 )
 
 // WatchOptions select what Watch and Wait yield. An artifact matches as it was
@@ -100,7 +101,7 @@ func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact,
 		}
 	}
 	if q.Label != "" {
-		return w.waitForLabel(ctx, q, after)
+		return w.hub.WaitForLabel(ctx, q, after)
 	}
 	for a, err := range w.hub.WatchArtifacts(ctx, after, q, waitPause) {
 		if err != nil || damaged(a.Record) == nil && (q.IncludeInactive || a.Status == handoff.Active) {
@@ -113,7 +114,7 @@ func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact,
 func (w *Workspace) watchQuery(ctx context.Context, o WatchOptions) (handoff.ArtifactQuery, handoff.Seq, error) {
 	q, err := w.query(ctx, o.Filter)
 	if err == nil && o.Ref != "" {
-		q, err = selectRef(q, o.Ref)
+		q, err = refs.SelectIn(q, o.Ref)
 	}
 	if err == nil && q.Status != "" && q.Status != handoff.Active {
 		err = invalid("status", o.Status, "an artifact is active when it is published", "leave the status out")

@@ -7,8 +7,10 @@
 // [Open] finds the workspace of a directory. It writes nothing; the first
 // operation that records something creates the runtime directory. [Workspace.As]
 // returns the same workspace on behalf of another [Caller]. Close the opened
-// workspace, once, when the last operation has returned: it renders manifests
-// that are due and releases files.
+// workspace when the last operation has returned: it renders manifests that are
+// due and releases files. Every operation after that fails with kind Unavailable.
+// A process that runs for long and records nothing calls [Workspace.Tidy] now and
+// then, which completes the work of processes that were killed.
 //
 // # Concurrency
 //
@@ -205,9 +207,14 @@ func (w *Workspace) Hub() *handoff.Hub { return w.hub }
 // Created reports whether w has created the runtime directory.
 func (w *Workspace) Created() bool { return w.runtimeDir.Created() }
 
-// Close renders the manifests that are due and releases what Open opened.
+// Close renders the manifests that are due and releases what Open opened. Every
+// later operation fails with kind Unavailable; closing again does nothing.
 func (w *Workspace) Close() error {
+	if w.hub.Closed() != nil {
+		return nil
+	}
 	w.sessions.Flush()
+	w.hub.Close()
 	var closed error
 	if log, ok := w.rawLog.(io.Closer); ok {
 		closed = log.Close()
@@ -244,4 +251,9 @@ func below(root, name string) string {
 
 // Create creates the runtime directory, if it does not exist. Every operation that
 // records something does so, too.
-func (w *Workspace) Create(ctx context.Context) error { return w.runtimeDir.Create(ctx) }
+func (w *Workspace) Create(ctx context.Context) error {
+	if err := w.hub.Closed(); err != nil {
+		return err
+	}
+	return w.runtimeDir.Create(ctx)
+}

@@ -79,6 +79,7 @@ func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 // describe is Describe for a file in Root. It keeps what KeepAuto selects up to
 // the given size.
 func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies, limit int64) (state handoff.FileState, err error) {
+	p.Path = s.relative(p.Path)
 	where, err := s.locate(p.Path)
 	if err != nil {
 		return state, err
@@ -115,6 +116,21 @@ func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 		state.Target = handoff.Unknown // nothing can be compared with it
 	}
 	return state, err
+}
+
+// relative returns a path in its shortest form, relative to Root if it is absolute
+// and inside.
+func (s *Files) relative(name string) string {
+	if filepath.IsAbs(name) {
+		for _, resolve := range []func(string) (string, error){filepath.Abs, filepath.EvalSymlinks} {
+			root, err := resolve(s.Root.Name())
+			if rel, outside := filepath.Rel(root, name); err == nil && outside == nil && filepath.IsLocal(rel) {
+				name = rel
+				break
+			}
+		}
+	}
+	return path.Clean(filepath.ToSlash(name))
 }
 
 // locate returns the path that a path resolves to, following symbolic links. It

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -146,4 +147,51 @@ func (s Span) page(end, total int64) Page {
 		end = 0
 	}
 	return Page{Next: end, Total: total}
+}
+
+// CopyContent is CopyPage for the content of an artifact. A directory has no
+// pages: its kind is Invalid.
+func CopyContent(w io.Writer, c handoff.Content, s Span) (Page, error) {
+	if c.Artifact.Digest.Algorithm == handoff.SHA256Tar {
+		return Page{}, &handoff.Error{Op: "read", Name: c.Artifact.ID, Kind: handoff.Invalid, Err: errors.New("is a directory"),
+			Hint: handoff.Suggest("unpack it", handoff.ActionReadTo, c.Artifact.ID, "DIR")}
+	}
+	return CopyPage(w, c, s)
+}
+
+// A BodyPage is a part of a body as data. Content has text; Base64 has what is
+// not text.
+type BodyPage struct {
+	ID      string         `json:"id"`
+	Path    string         `json:"path"` // as recorded
+	File    string         `json:"file"` // absolute, "" if it can't be reached from this machine
+	Target  handoff.Target `json:"target"`
+	Kept    bool           `json:"kept"` // the bytes are the kept copy's
+	Unit    string         `json:"unit"` // of Offset, Next and Total: lines or bytes
+	Offset  int64          `json:"offset"`
+	Next    int64          `json:"next,omitempty"` // where the next page starts; absent at the end
+	Total   int64          `json:"total"`
+	Content *string        `json:"content,omitempty"`
+	Base64  []byte         `json:"base64,omitempty"`
+}
+
+// PageOf returns the part of the content of an artifact that a span selects. Its
+// kind is that of CopyContent.
+func PageOf(c handoff.Content, s Span) (BodyPage, error) {
+	var part bytes.Buffer
+	page, err := CopyContent(&part, c, s)
+	if err != nil {
+		return BodyPage{}, err
+	}
+	b := BodyPage{ID: c.Artifact.ID, Path: c.Artifact.Path, File: c.Artifact.File, Target: c.Artifact.Target, Kept: c.Kept,
+		Unit: "lines", Offset: s.Offset, Next: page.Next, Total: page.Total}
+	if s.Bytes {
+		b.Unit = "bytes"
+	}
+	if text := part.String(); utf8.ValidString(text) && bytes.IndexByte(part.Bytes(), 0) < 0 {
+		b.Content = &text
+	} else {
+		b.Base64 = part.Bytes()
+	}
+	return b, nil
 }
