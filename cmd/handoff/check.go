@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime/debug"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -33,6 +34,7 @@ The exit code is 1 if there is a problem.`,
 	c.Flags().BoolVar(&repair, "repair", false, "repair what can be repaired without changing a record")
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
+		debug.SetGCPercent(50) // the states of a long log are a third of the memory that is used
 		return a.Reading(func(w *workspace.Workspace) error {
 			if repair {
 				found, err := w.Repair(c.Context(), a.Now())

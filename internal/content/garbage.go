@@ -23,16 +23,19 @@ func Check(ctx context.Context, log handoff.Log, bodies handoff.Bodies, runtime 
 		return handoff.Report{}, &handoff.Error{Op: "check", Name: StoredDir, Kind: handoff.Unavailable, Err: err,
 			Hint: handoff.Advice("make the runtime directory readable")}
 	}
-	refs, ids := new(References), map[string]bool{}
+	refs, unclaimed := new(References), map[string]bool{}
+	for _, e := range stored {
+		unclaimed[e.Name()] = true
+	}
 	report, err := CheckLog(ctx, log, func(r handoff.Record) {
 		refs.Add(r)
-		ids[r.ID] = true
+		delete(unclaimed, r.ID)
 	})
 	if err != nil {
 		return report, err
 	}
 	for _, e := range stored {
-		if !ids[e.Name()] {
+		if unclaimed[e.Name()] {
 			report.Findings = append(report.Findings, handoff.Finding{Name: StoredDir + "/" + e.Name(), Note: true,
 				Text: "belongs to no record: its publish is running or was killed"})
 		}

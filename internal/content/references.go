@@ -2,6 +2,7 @@ package content
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/agent-handoff/handoff"
@@ -36,10 +37,11 @@ func (refs *References) Add(r handoff.Record) {
 	switch f := r.Fact.(type) {
 	case *handoff.ArtifactPublished:
 		if f.Kept {
-			refs.artifacts[f.Digest.Value] = append(refs.artifacts[f.Digest.Value], r.ID)
+			value := strings.Clone(f.Digest.Value) // records share memory
+			refs.artifacts[value] = append(refs.artifacts[value], strings.Clone(r.ID))
 		}
 	case *handoff.ArtifactWithdrawn:
-		refs.withdrawn[f.ArtifactID] = true
+		refs.withdrawn[strings.Clone(f.ArtifactID)] = true
 	case *handoff.Gap, *handoff.Damaged:
 		refs.lost = true
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,19 +34,20 @@ type logCheck struct {
 	missingID    bool
 	holes        []hole
 	damaged      []handoff.Seq
-	missingLinks []handoff.Record // artifacts without their ID link
+	missingLinks []handoff.Record // the Seq and ID of artifacts without their ID link
 	orphanLinks  []handoff.Record // records that only have an ID link
 	damagedLinks []string         // names of ID links that contain no record
 	temporary    []string
-	files        map[handoff.Seq]string
+	numbers      []handoff.Seq          // that exist, in any order
 	seqs         map[string]handoff.Seq // by ID
+	buf          []byte                 // that the next record is read into
 }
 
 // A hole is a range of missing numbers with others beyond it.
 type hole struct{ first, last handoff.Seq }
 
 func newLogCheck() *logCheck {
-	return &logCheck{files: map[handoff.Seq]string{}, seqs: map[string]handoff.Seq{}, Report: handoff.Report{Findings: []handoff.Finding{}}}
+	return &logCheck{seqs: map[string]handoff.Seq{}, Report: handoff.Report{Findings: []handoff.Finding{}}}
 }
 
 func (c *logCheck) problem(name, format string, args ...any) {
@@ -71,7 +71,7 @@ func (l *Log) check(ctx context.Context, each func(handoff.Record)) (*logCheck, 
 		return nil, err
 	}
 	next := handoff.Seq(1)
-	for _, n := range slices.Sorted(maps.Keys(c.files)) {
+	for _, n := range c.numbers {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -116,11 +116,9 @@ func (l *Log) listed() (*logCheck, error) {
 			return nil, err
 		}
 	}
-	newest := handoff.Seq(0)
-	for n := range first.files {
-		newest = max(newest, n)
-	}
-	maps.DeleteFunc(c.files, func(n handoff.Seq, _ string) bool { return n > newest })
+	newest := slices.Max(append(first.numbers, 0))
+	c.numbers = slices.DeleteFunc(c.numbers, func(n handoff.Seq) bool { return n > newest })
+	slices.Sort(c.numbers)
 	return c, nil
 }
 
@@ -191,7 +189,7 @@ func (l *Log) listNumbers(c *logCheck) error {
 				c.problem(name, "does not belong to the log")
 				continue
 			}
-			c.files[handoff.Seq(n)] = name
+			c.numbers = append(c.numbers, handoff.Seq(n))
 		}
 	}
 	return nil
@@ -212,13 +210,14 @@ func (l *Log) namesIn(dir string) ([]string, error) {
 
 // checkRecord verifies one record.
 func (l *Log) checkRecord(c *logCheck, n handoff.Seq, each func(handoff.Record)) error {
-	file := c.files[n]
+	file := l.name(n)
 	c.Records++
-	content, _, err := l.file(n, nil)
+	content, rest, err := l.file(n, c.buf)
 	if err != nil {
 		c.problem(file, "can't be read: %v", reason(err))
 		return nil
 	}
+	c.buf = rest
 	r, hasSum := stored(n, content)
 	if each != nil {
 		each(r)
@@ -234,7 +233,7 @@ func (l *Log) checkRecord(c *logCheck, n handoff.Seq, each func(handoff.Record))
 	if first, twice := c.seqs[r.ID]; twice {
 		return l.checkDuplicate(c, r, first)
 	}
-	c.seqs[r.ID] = n
+	c.seqs[strings.Clone(r.ID)] = n // records share memory
 	if !handoff.IsArtifactID(r.ID) {
 		return nil
 	}
@@ -249,7 +248,7 @@ func (l *Log) checkLink(c *logCheck, r handoff.Record) error {
 		return err
 	} else if err != nil {
 		c.note(name, "is missing; it is the ID link of record %d", r.Seq)
-		c.missingLinks = append(c.missingLinks, r)
+		c.missingLinks = append(c.missingLinks, handoff.Record{Seq: r.Seq, ID: strings.Clone(r.ID)})
 		return nil
 	}
 	linked, _, err := readFile(l.File(r), nil)
@@ -258,7 +257,7 @@ func (l *Log) checkLink(c *logCheck, r handoff.Record) error {
 		return nil
 	}
 	c.problem(name, "differs from record %d", r.Seq)
-	c.missingLinks = append(c.missingLinks, r)
+	c.missingLinks = append(c.missingLinks, handoff.Record{Seq: r.Seq, ID: strings.Clone(r.ID)})
 	return nil
 }
 
@@ -296,10 +295,10 @@ func (l *Log) checkDuplicate(c *logCheck, r handoff.Record, first handoff.Seq) e
 	a, _ := r.JSON()
 	b, _ := other.JSON()
 	if string(a) == string(b) {
-		c.note(c.files[r.Seq], "repeats record %d", first)
+		c.note(l.name(r.Seq), "repeats record %d", first)
 		return nil
 	}
-	c.problem(c.files[r.Seq], "has the ID %s of record %d, with different content", r.ID, first)
+	c.problem(l.name(r.Seq), "has the ID %s of record %d, with different content", r.ID, first)
 	return nil
 }
 

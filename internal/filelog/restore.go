@@ -83,11 +83,7 @@ func (l *Log) createdAfter(numbers []handoff.Seq) []time.Time {
 
 // appendLost gives records that only have an ID link the numbers after the last.
 func (l *Log) appendLost(c *logCheck, lost []handoff.Record) error {
-	n := handoff.Seq(1)
-	for known := range c.files {
-		n = max(n, known+1)
-	}
-	for ; len(lost) > 0; n++ {
+	for n := slices.Max(append(c.numbers, 0)) + 1; len(lost) > 0; n++ {
 		switch err := l.relink(n, lost[0]); {
 		case err == nil:
 			lost = lost[1:]

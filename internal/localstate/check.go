@@ -1,9 +1,7 @@
 package localstate
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -104,66 +102,29 @@ func (x *Index) compare(ctx context.Context, at *sqlindex.Index, repair bool) (f
 	return f, err
 }
 
-// pageSize is the number of views that are compared at a time.
-const pageSize = 5000
-
-// differs reports whether an index answers differently than one in memory. It
-// returns false for an index that others keep writing to meanwhile.
-func (x *Index) differs(ctx context.Context, at handoff.Index) (bool, error) {
-	want := fold.NewMemory()
-	for range maxFailures {
-		if err := errors.Join(handoff.CatchUp(ctx, x.log, at), handoff.CatchUp(ctx, x.log, want)); err != nil {
-			return false, err
-		}
-		same, err := sameAnswers(ctx, at, want, allArtifacts)
-		if err == nil && same {
-			same, err = sameAnswers(ctx, at, want, allSessions)
-		}
-		if err != nil || same {
-			return false, err
-		}
-		a, err := at.Seq(ctx)
-		if err != nil {
-			return false, err
-		}
-		if b, err := want.Seq(ctx); err != nil || a == b {
-			return true, err
-		}
+// differs reports whether an index stores something else than a fold of the log.
+func (x *Index) differs(ctx context.Context, at *sqlindex.Index) (bool, error) {
+	if err := handoff.CatchUp(ctx, x.log, at); err != nil {
+		return false, err
 	}
-	return false, nil
-}
-
-// A pageQuery returns one page of an answer and the cursor of the next.
-type pageQuery func(ctx context.Context, of handoff.Reader, cursor string) (page any, next string, err error)
-
-func allArtifacts(ctx context.Context, of handoff.Reader, cursor string) (any, string, error) {
-	page, err := of.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Limit: pageSize, Cursor: cursor})
-	return page, page.Cursor, err
-}
-
-func allSessions(ctx context.Context, of handoff.Reader, cursor string) (any, string, error) {
-	page, err := of.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true, Limit: pageSize, Cursor: cursor})
-	return page, page.Cursor, err
-}
-
-func sameAnswers(ctx context.Context, got, want handoff.Reader, query pageQuery) (bool, error) {
-	for cursor := ""; ; {
-		g, _, err := query(ctx, got, cursor)
-		if err != nil {
-			return false, err
+	want := fold.NewStates()
+	catchUp := func(to handoff.Seq) error {
+		for r, err := range x.log.Read(ctx, want.Seq()) {
+			if err != nil || r.Seq > to {
+				return err
+			}
+			if err := want.Apply(r); err != nil {
+				return err
+			}
 		}
-		w, next, err := query(ctx, want, cursor)
-		if err != nil {
-			return false, err
-		}
-		a, err := json.Marshal(g)
-		if err != nil {
-			return false, err
-		}
-		b, err := json.Marshal(w)
-		if err != nil || !bytes.Equal(a, b) || next == "" {
-			return err == nil && bytes.Equal(a, b), err
-		}
-		cursor = next
+		return nil
 	}
+	seq, err := at.Seq(ctx)
+	if err == nil {
+		err = catchUp(seq) // before the snapshot, which should be short
+	}
+	if err != nil {
+		return false, err
+	}
+	return at.Differs(ctx, want, catchUp)
 }

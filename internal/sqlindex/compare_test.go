@@ -1,0 +1,102 @@
+package sqlindex
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/logtest"
+	"pgregory.net/rapid"
+)
+
+// differs compares an index with the states of records.
+func differs(t logtest.TB, x *Index, records []handoff.Record) bool {
+	t.Helper()
+	want := fold.NewStates()
+	got, err := x.Differs(t.Context(), want, func(to handoff.Seq) error {
+		for _, r := range records[:to] {
+			if err := want.Apply(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("Differs = %v", err)
+	}
+	return got
+}
+
+// TestSameStates checks for random facts that an index stores what States says,
+// whatever batches the facts came in.
+func TestSameStates(t *testing.T) {
+	dir := t.TempDir()
+	files := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		files++
+		file := filepath.Join(dir, fmt.Sprint(files, ".db"))
+		x, err := Open(rt.Context(), file, "log1")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer os.Remove(file)
+		defer x.Close()
+		records := logtest.DrawRecords(rt)
+		for rest := records; len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(rt, "batch")
+			if err := x.Apply(rt.Context(), rest[:n]...); err != nil {
+				rt.Fatal(err)
+			}
+			rest = rest[n:]
+		}
+		if differs(rt, x, records) {
+			rt.Errorf("the index differs from the states")
+		}
+	})
+}
+
+// TestDiffers changes one value of an index and checks that it is noticed.
+func TestDiffers(t *testing.T) {
+	session := handoff.Record{Version: 1, Type: "session.opened", ID: "rec_1", Fact: &handoff.SessionOpened{SessionID: "s1"}}
+	work := handoff.Record{Version: 1, Type: "work.started", ID: "rec_2", Producer: handoff.Producer{Harness: "codex"}, Fact: &handoff.WorkStarted{WorkID: "w1"}}
+	unknown := handoff.Record{Version: 1, Type: "artifact.withdrawn", ID: "rec_3", Fact: &handoff.ArtifactWithdrawn{ArtifactID: "art_00000000000000000000000009"}}
+	damaged := handoff.Record{Fact: new(handoff.Damaged)}
+	records := []handoff.Record{logtest.NewRecord("a.md"), session, work, unknown, damaged, logtest.NewRecord("b.md")}
+	for i := range records {
+		records[i].Seq = handoff.Seq(i + 1)
+	}
+	for _, change := range []string{
+		``,
+		`DELETE FROM artifacts WHERE seq = 6`,
+		`UPDATE artifacts SET family = 'art_other' WHERE seq = 6`,
+		`DELETE FROM named`,
+		`UPDATE named SET state = '{}'`,
+		`UPDATE sessions SET state = replace(state, 'running', 'completed')`,
+		`DELETE FROM sessions`,
+		`DELETE FROM works`,
+		`INSERT INTO pointers (key, space, value) VALUES ('a', 'key', 'b')`,
+		`DELETE FROM damaged`,
+		`UPDATE totals SET n = n + 1`,
+		`DELETE FROM totals`,
+	} {
+		x, err := Open(t.Context(), filepath.Join(t.TempDir(), "index.db"), "log1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Apply(t.Context(), records...); err != nil {
+			t.Fatal(err)
+		}
+		if change != "" {
+			if err := x.transact(t.Context(), "BEGIN IMMEDIATE", func(c *conn) error { return c.exec(t.Context(), change) }); err != nil {
+				t.Fatal(change, err)
+			}
+		}
+		if got := differs(t, x, records); got != (change != "") {
+			t.Errorf("%q: Differs = %t", change, got)
+		}
+		x.Close()
+	}
+}
