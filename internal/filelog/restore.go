@@ -21,6 +21,11 @@ func (l *Log) restoreRecords(c *logCheck, now time.Time) error {
 	if err != nil || len(free) == 0 && len(c.orphanLinks) == 0 && !c.missingID {
 		return err
 	}
+	for _, n := range append(slices.Clone(free), slices.Max(append(c.numbers, 0))+1) {
+		if err := l.checkShard(n); err != nil {
+			return err
+		}
+	}
 	if err := l.renewID(); err != nil {
 		return err
 	}
@@ -96,6 +101,9 @@ func (l *Log) appendLost(c *logCheck, lost []handoff.Record) error {
 
 // relink gives a record that only has an ID link the number n.
 func (l *Log) relink(n handoff.Seq, r handoff.Record) error {
+	if err := l.checkShard(n); err != nil {
+		return err
+	}
 	if err := l.disk.mkdir(l.shardName(n)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}

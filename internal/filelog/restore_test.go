@@ -1,9 +1,11 @@
 package filelog
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -78,4 +80,24 @@ func (s site) damageCopy(name string) {
 	b := []byte(s.content(name))
 	b[20] ^= 1
 	s.must(os.Remove(name), os.WriteFile(name, b, 0o400))
+}
+
+// TestRepairFollowsNoLink replaces a directory of numbers with a link to another
+// one that has fewer of them: nothing is restored where it leads.
+func TestRepairFollowsNoLink(t *testing.T) {
+	s := site{t: t, dir: intactLog(t)}
+	s.log = openQuick(s.dir)
+	outside := t.TempDir()
+	shard := s.log.path(s.log.shardName(1))
+	b, err := os.ReadFile(s.number(1))
+	s.must(err)
+	s.must(os.WriteFile(filepath.Join(outside, filepath.Base(s.number(1))), b, 0o444), os.RemoveAll(shard), os.Symlink(outside, shard))
+	if err := repairAll(t, openQuick(s.dir)); !errors.Is(err, handoff.Corrupt) {
+		t.Errorf("Repair = %v, want kind Corrupt", err)
+	}
+	entries, err := os.ReadDir(outside)
+	s.must(err)
+	if len(entries) != 1 {
+		t.Errorf("repair wrote outside the log: %v", entries)
+	}
 }
