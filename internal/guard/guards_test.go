@@ -62,11 +62,13 @@ var layers = map[string]int{
 
 	"internal/demo": 6,
 
+	"cmd/handoff/internal/access":    7,
 	"cmd/handoff/internal/cli":       7,
 	"cmd/handoff/internal/sessions":  8,
 	"cmd/handoff/internal/pipelines": 8,
 	"cmd/handoff/internal/mcp":       8,
 	"cmd/handoff/internal/setup":     8,
+	"cmd/handoff/internal/web":       8,
 	"cmd/handoff":                    9,
 	"bench":                          9,
 }

@@ -4,6 +4,7 @@ package mcp
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/access"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -60,7 +62,7 @@ func conformanceServer(t *testing.T) *httptest.Server {
 		Dir: dir, Getenv: getenv, Now: time.Now, Version: "test", Workspaces: []string{dir}, Threads: thread.NewSet(nil, getenv, dir),
 	})
 	var f fixtures
-	h := handler(func(lasting bool) *sdk.Server { return f.add(s.client(lasting)) }, "token", []string{"127.0.0.1", "localhost"})
+	h := handler(func(lasting bool) *sdk.Server { return f.add(s.client(lasting)) }, "token", access.NewHosts("", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer token")
 		h.ServeHTTP(w, r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,11 +12,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/access"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/mcp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const token = "a-token-for-tests-only"
+
+var loopback = access.NewHosts("", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 
 // withToken adds the token to the requests of a client.
 type withToken struct{}
@@ -31,7 +35,7 @@ func clientWithToken() *http.Client { return &http.Client{Transport: withToken{}
 func serveHTTP(t *testing.T) (*fixture, *httptest.Server) {
 	t.Helper()
 	f := newFixture(t, func(o *mcp.Options) { o.Workspaces = []string{o.Dir} })
-	s := httptest.NewServer(f.server.Handler(token, []string{"127.0.0.1"}))
+	s := httptest.NewServer(f.server.Handler(token, loopback))
 	t.Cleanup(s.Close)
 	return f, s
 }

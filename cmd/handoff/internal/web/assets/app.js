@@ -1,0 +1,121 @@
+"use strict";
+// Everything here improves a page that is complete without it: live update,
+// keyboard, copying, relative times.
+(() => {
+  const main = () => document.getElementById("main");
+  const rows = () => [...main().querySelectorAll("[data-row]")];
+  const inField = (e) => e.target.closest("input, select, textarea, dialog[open]");
+
+  // Live update. An event means that the log has grown; the page is fetched again
+  // and its main element replaced. A hidden tab holds no connection.
+  let source, pending, busy, again;
+  const state = () => ({
+    open: [...main().querySelectorAll("details[id]")].map((d) => [d.id, d.open]),
+    scroll: [...main().querySelectorAll("[id]")].filter((e) => e.scrollTop || e.scrollLeft).map((e) => [e.id, e.scrollTop, e.scrollLeft]),
+    row: rows().findIndex((r) => r.classList.contains("selected")),
+    link: main().querySelector(".selected a")?.getAttribute("href"),
+    focus: main().contains(document.activeElement) && document.activeElement.id,
+  });
+  const restore = (s) => {
+    for (const [id, open] of s.open) { const d = document.getElementById(id); if (d) d.open = open; }
+    for (const [id, top, left] of s.scroll) document.getElementById(id)?.scrollTo(left, top);
+    if (s.row >= 0) mark(rows().find((r) => r.querySelector("a")?.getAttribute("href") === s.link) || rows()[s.row]);
+    if (s.focus) document.getElementById(s.focus)?.focus({ preventScroll: true });
+  };
+  const update = async () => {
+    if (busy) { again = true; return; }
+    busy = true;
+    try {
+      const r = await fetch(location.href, { headers: { Accept: "text/html" } });
+      const next = new DOMParser().parseFromString(await r.text(), "text/html").getElementById("main");
+      const typing = document.activeElement && main().contains(document.activeElement) && document.activeElement.matches("input, select");
+      if (next && !typing && !window.getSelection().toString()) {
+        const before = state();
+        for (const kept of main().querySelectorAll("[data-keep][id]")) next.querySelector("#" + CSS.escape(kept.id))?.replaceWith(kept);
+        main().replaceWith(next);
+        restore(before);
+        document.dispatchEvent(new Event("page:update"));
+      }
+    } catch { /* the server is gone: the stream says so */ }
+    busy = false;
+    if (again) { again = false; later(); }
+  };
+  const later = () => { pending ??= setTimeout(() => { pending = undefined; update(); }, 150); };
+  const connect = () => {
+    if (!document.body.hasAttribute("data-live") || document.hidden) { source?.close(); source = undefined; return; }
+    if (source) return;
+    source = new EventSource("/events");
+    const badge = document.getElementById("live");
+    let lost = false;
+    source.addEventListener("open", () => { badge.hidden = true; if (lost) update(); lost = false; });
+    source.addEventListener("error", () => { badge.hidden = false; lost = true; });
+    source.addEventListener("change", later);
+  };
+  document.addEventListener("visibilitychange", () => { connect(); if (!document.hidden) later(); });
+  addEventListener("pagehide", () => source?.close());
+  connect();
+
+  // Keyboard.
+  const mark = (row) => {
+    main().querySelector(".selected")?.classList.remove("selected");
+    row?.classList.add("selected");
+    row?.scrollIntoView({ block: "nearest" });
+  };
+  const move = (by) => {
+    const list = rows();
+    const at = list.findIndex((r) => r.classList.contains("selected"));
+    if (list.length) mark(list[at < 0 ? (by > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, at + by))]);
+  };
+  const up = () => {
+    const crumbs = document.querySelectorAll(".crumbs a");
+    const to = crumbs.length ? crumbs[crumbs.length - 1].getAttribute("href") : "/";
+    if (location.pathname !== "/") location.assign(to);
+  };
+  document.addEventListener("keydown", (e) => {
+    if (e.key === "Escape" && inField(e)) { e.target.blur(); return; }
+    if (e.ctrlKey || e.metaKey || e.altKey || inField(e)) return;
+    const chosen = main().querySelector(".selected");
+    switch (e.key) {
+      case "j": case "ArrowDown": if (e.key === "j") { move(1); break; } return;
+      case "k": move(-1); break;
+      case "/": document.getElementById("q")?.focus(); break;
+      case "?": document.getElementById("help").showModal(); break;
+      case "Backspace": up(); break;
+      case "y": (chosen || main()).querySelector("[data-copy]")?.click(); break;
+      case "Enter": if (!chosen || e.target.closest("a, button, summary")) return; chosen.querySelector("a")?.click(); break;
+      default: return;
+    }
+    e.preventDefault();
+  });
+
+  // Copying.
+  document.addEventListener("click", async (e) => {
+    const button = e.target.closest("[data-copy]");
+    if (!button) return;
+    try { await navigator.clipboard.writeText(button.dataset.copy); } catch {
+      const field = document.createElement("textarea"); // where the clipboard needs a secure page
+      field.value = button.dataset.copy;
+      document.body.append(field);
+      field.select();
+      document.execCommand("copy");
+      field.remove();
+    }
+    button.classList.add("done");
+    setTimeout(() => button.classList.remove("done"), 1200);
+  });
+
+  // Relative times, with the rule of functions.go.
+  const since = (ms) => {
+    for (const [size, name] of [[864e5, "d"], [36e5, "h"], [6e4, "min"]]) {
+      const n = Math.floor(ms / size);
+      if (n >= 1) return n + " " + name + " ago";
+    }
+    return "just now";
+  };
+  setInterval(() => {
+    for (const t of document.querySelectorAll("time[data-ago]")) {
+      const text = since(Date.now() - Date.parse(t.dateTime));
+      if (t.textContent !== text) t.textContent = text;
+    }
+  }, 10000);
+})();

@@ -1,0 +1,66 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"path"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// A download is a file that a browser saves.
+type download struct {
+	name    string
+	content io.ReadSeekCloser
+}
+
+// file answers requests with a download, which a browser never shows: its type
+// could be that of a page.
+func (s *Server) file(find func(r *http.Request) (download, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d, err := find(r)
+		if err != nil {
+			s.page(func(*http.Request) (page, error) { return page{}, err }).ServeHTTP(w, r)
+			return
+		}
+		defer d.content.Close()
+		size, err := d.content.Seek(0, io.SeekEnd)
+		if err == nil {
+			_, err = d.content.Seek(0, io.SeekStart)
+		}
+		if err != nil || size < 0 {
+			s.page(func(*http.Request) (page, error) { return page{}, err }).ServeHTTP(w, r)
+			return
+		}
+		h := w.Header()
+		h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+		h.Set("Content-Type", "application/octet-stream")
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": d.name}))
+		http.ServeContent(w, r, "", s.o.Now(), d.content)
+	})
+}
+
+// body returns what an artifact published.
+func (s *Server) body(r *http.Request) (download, error) {
+	b, err := s.openBody(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return download{}, err
+	}
+	name := path.Base(b.Artifact.Path)
+	if b.Artifact.TargetType == "directory" {
+		name += ".tar"
+	}
+	return download{name, b.ReadSeekCloser}, nil
+}
+
+// openBody opens what the artifact with an ID published.
+func (s *Server) openBody(ctx context.Context, id string) (workspace.Body, error) {
+	if !handoff.IsArtifactID(id) {
+		return workspace.Body{}, &handoff.Error{Op: "read", Name: id, Kind: handoff.Invalid, Err: errors.New("not the ID of an artifact")}
+	}
+	return s.o.Source.Bodies.Read(ctx, id, workspace.ReadOptions{})
+}

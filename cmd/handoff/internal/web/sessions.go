@@ -1,0 +1,65 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// sessionsShown is how many sessions a page lists.
+const sessionsShown = 100
+
+// sessionList is what the page of sessions shows.
+type sessionList struct {
+	Agents     []agentSessions
+	Unrecorded []workspace.Adoption
+	Filter     workspace.SessionFilter
+	Statuses   []string
+	Next       string // the query of the next page, "" at the end
+}
+
+// agentSessions are the sessions of one agent, newest first.
+type agentSessions struct {
+	Name     string
+	Sessions []workspace.SessionView
+}
+
+// sessions lists sessions by agent. Agents are in the order of their newest
+// session.
+func (s *Server) sessions(r *http.Request) (page, error) {
+	q := r.URL.Query()
+	f := workspace.SessionFilter{Agent: q.Get("agent"), Status: q.Get("status"), Tag: q.Get("tag"), Workflow: q.Get("workflow"), Cursor: q.Get("cursor"), Limit: sessionsShown}
+	p := page{Name: "sessions", Title: "Sessions", Section: "/sessions", Live: f.Cursor == ""}
+	found, err := s.o.Source.Sessions.FindSessions(r.Context(), f)
+	if err != nil {
+		return page{}, err
+	}
+	list := sessionList{Agents: byAgent(found.Sessions), Filter: f, Statuses: workspace.SessionStatuses()}
+	if found.Cursor != "" {
+		q.Set("cursor", found.Cursor)
+		list.Next = "?" + q.Encode()
+	}
+	unrecorded, err := s.o.Source.Sessions.UnrecordedSessions(r.Context())
+	p.warn(err)
+	p.Warnings = append(p.Warnings, unrecorded.Warnings...)
+	list.Unrecorded = unrecorded.Sessions
+	p.Data = list
+	return p, nil
+}
+
+func byAgent(list []workspace.SessionView) []agentSessions {
+	var groups []agentSessions
+	at := map[string]int{}
+	for _, v := range list {
+		name := cmp.Or(v.Agent.Title, v.Agent.Name, "Unknown agent")
+		i, ok := at[name]
+		if !ok {
+			i = len(groups)
+			at[name] = i
+			groups = append(groups, agentSessions{Name: name})
+		}
+		groups[i].Sessions = append(groups[i].Sessions, v)
+	}
+	return groups
+}

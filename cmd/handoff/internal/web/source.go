@@ -1,0 +1,65 @@
+package web
+
+import (
+	"context"
+	"iter"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// A Source is what the viewer shows. Nothing in it changes the workspace.
+type Source struct {
+	Root      string // the workspace's directory
+	Artifacts Artifacts
+	Bodies    Bodies
+	Sessions  Sessions
+	Pipelines Pipelines
+	Log       Log
+	Threads   *thread.Set // nil if conversations are not served
+}
+
+// NewSource returns a Source of a workspace, with conversations from threads.
+func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
+	w = w.As(workspace.Caller{Dir: w.Root()}) // the viewer is no agent, and has no names of its own
+	return Source{w.Root(), w, w, w, w.Pipelines(), w, threads}
+}
+
+// Artifacts finds artifacts.
+type Artifacts interface {
+	Show(ctx context.Context, ref string, files bool) (workspace.Shown, error)
+	List(ctx context.Context, o workspace.ListOptions) (handoff.ArtifactPage, error)
+	History(ctx context.Context, ref string) (workspace.Revisions, error)
+	Lineage(ctx context.Context, ref string) (string, workspace.Graph, error)
+	Channels(ctx context.Context, f workspace.Filter) (workspace.ChannelList, error)
+}
+
+// Bodies has what was published.
+type Bodies interface {
+	// Read is called with IDs of artifacts only.
+	Read(ctx context.Context, id string, o workspace.ReadOptions) (workspace.Body, error)
+	Search(ctx context.Context, o workspace.SearchOptions) (workspace.SearchResult, error)
+}
+
+// Sessions finds sessions and runs.
+type Sessions interface {
+	FindSessions(ctx context.Context, f workspace.SessionFilter) (workspace.SessionPage, error)
+	UnrecordedSessions(ctx context.Context) (workspace.Adoptions, error)
+	SessionGraph(ctx context.Context, id string) (string, workspace.Graph, error)
+}
+
+// Pipelines shows pipeline runs.
+type Pipelines interface {
+	List(ctx context.Context) (workspace.PipelineList, error)
+	History(ctx context.Context, issue string) (workspace.PipelineHistory, error)
+	Next(ctx context.Context, issue string, acceptStale bool) (workspace.PipelineStep, error)
+	Trace(ctx context.Context, issue string) (workspace.PipelineTrace, error)
+	Stages() ([]workspace.PipelineStage, error)
+}
+
+// A Log reports new records, and what is damaged.
+type Log interface {
+	WatchFacts(ctx context.Context, after string) iter.Seq2[handoff.Record, error]
+	Check(ctx context.Context) (handoff.Report, error)
+}
