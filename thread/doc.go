@@ -1,5 +1,6 @@
 // Package thread reads the conversations that coding agents leave on disk:
-// Claude Code, Codex, Gemini CLI, pi, OpenCode and Amp.
+// Claude Code, Codex, Gemini CLI, pi, OpenCode, Amp and others, which package
+// thread/all lists.
 //
 // A conversation is a [Thread]. It is identified by a [URI] such as
 // agents://codex/ID; a subagent of it by agents://codex/ID/AGENT. A [Set] resolves

@@ -81,6 +81,7 @@ func Run(t *testing.T, s Suite) {
 	t.Run("List", s.list)
 	t.Run("Agents", s.agents)
 	t.Run("Missing", s.missing)
+	t.Run("Escape", s.escape)
 	t.Run("Stop", s.stop)
 	t.Run("Write", s.write)
 	t.Run("Pages", s.pages)
@@ -258,6 +259,25 @@ func (s Suite) missing(t *testing.T) {
 	v, err := set.Open(t.Context(), uri)
 	if err != nil || v.Agent == nil || v.Agent.State.Status != thread.NotFound || v.Agent.Validated {
 		t.Errorf("%s: got %+v, %v, want an agent that was not found", uri, v, err)
+	}
+}
+
+// escape asks for IDs that would lead outside the directories of the tool if they were
+// used as paths.
+func (s Suite) escape(t *testing.T) {
+	home, set, want := s.home(t)
+	p := s.provider(t, set)
+	for _, w := range want {
+		th, err := p.Thread(t.Context(), w.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stem := strings.TrimSuffix(th.Source, filepath.Ext(th.Source))
+		for _, id := range []string{th.Source, stem, "../" + w.ID, "./" + w.ID, w.ID + "/../" + w.ID, filepath.Dir(th.Source) + "/../" + w.ID, ".", "..", "", "*", home} {
+			if got, err := p.Thread(t.Context(), id); !errors.Is(err, handoff.NotFound) {
+				t.Errorf("thread %q: got %v, %v, want not found", id, got, err)
+			}
+		}
 	}
 }
 

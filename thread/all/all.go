@@ -6,6 +6,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/amp"
 	"github.com/agent-handoff/handoff/thread/claude"
 	"github.com/agent-handoff/handoff/thread/codex"
+	"github.com/agent-handoff/handoff/thread/copilot"
 	"github.com/agent-handoff/handoff/thread/gemini"
 	"github.com/agent-handoff/handoff/thread/opencode"
 	"github.com/agent-handoff/handoff/thread/pi"
@@ -20,5 +21,6 @@ func Drivers() []thread.Driver {
 		pi.Driver(),
 		opencode.Driver(),
 		amp.Driver(),
+		copilot.Driver(),
 	}
 }

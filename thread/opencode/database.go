@@ -12,7 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonl"
-	"github.com/agent-handoff/handoff/thread/opencode/internal/sqlsnap"
+	"github.com/agent-handoff/handoff/thread/internal/sqlsnap"
 )
 
 // A sqlite is the path of a database, the store since version 1.2. It is opened for

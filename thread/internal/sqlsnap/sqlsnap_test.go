@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-handoff/handoff/thread/opencode/internal/sqlsnap"
+	"github.com/agent-handoff/handoff/thread/internal/sqlsnap"
 	"github.com/agent-handoff/handoff/threadtest"
 )
 

@@ -1,0 +1,112 @@
+// Package copilot reads the sessions of GitHub Copilot CLI.
+//
+// A session is the directory session-state/ID in the home directory of the tool,
+// ~/.copilot or $COPILOT_HOME. Its events.jsonl has one event per line; before
+// version 1.0 it was the file session-state/ID.jsonl. A subagent runs in the session
+// of its parent: its events are in the same file, with an agentId.
+//
+// The events are described by the public github/copilot-sdk
+// (nodejs/src/generated/session-events.ts); docs/threads.md lists the facts this
+// package relies on, which were found in published sessions.
+package copilot
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/archive"
+)
+
+const (
+	name = "copilot"
+	env  = "COPILOT_HOME"
+)
+
+// Driver returns the driver of GitHub Copilot CLI.
+func Driver() thread.Driver {
+	return thread.Driver{
+		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".copilot"),
+		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
+	}
+}
+
+const ext = ".jsonl"
+
+// find finds the directories of sessions, and the files of old versions.
+func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+	for _, root := range roots {
+		dir := filepath.Join(root, "session-state")
+		var files []archive.Found
+		for _, e := range w.ReadDir(dir) {
+			path := filepath.Join(dir, e.Name())
+			switch stem, flat := strings.CutSuffix(e.Name(), ext); {
+			case flat && thread.IsRegular(dir, e):
+				files = append(files, found(stem, path))
+			case !flat && !e.Type().IsRegular():
+				if path = filepath.Join(path, "events"+ext); w.Stat(path) != nil {
+					list = append(list, found(e.Name(), path))
+				}
+			}
+		}
+		list = append(list, files...)
+	}
+	return list, nil
+}
+
+func found(id, path string) archive.Found {
+	return archive.Found{ID: thread.LowerUUID(id), Path: path, Open: func(w *thread.Walk, t *thread.Thread) { open(w, t) }}
+}
+
+// headLen is how much of a file is read for its first event.
+const headLen = 16 << 10
+
+// open sets the metadata of a session from its first event.
+func open(w *thread.Walk, t *thread.Thread) {
+	t.Reader = &archive.Reader{
+		Source: archive.Lines(t.Source), New: decoder(t.ID, ""),
+		Slice: func(a *thread.Agent) *archive.Reader {
+			return &archive.Reader{Source: archive.Lines(t.Source), New: decoder(t.ID, a.ID)}
+		},
+	}
+	for line := range bytes.Lines(w.Head(t.Source, headLen)) {
+		v := jsonl.Value(line)
+		if !v.Get("type").Is("session.start") {
+			continue
+		}
+		data := v.Get("data")
+		at := data.Get("context")
+		t.Cwd, t.Branch, t.Commit = at.Get("cwd").Text(), at.Get("branch").Text(), at.Get("headCommit").Text()
+		t.Repository, t.Version = at.Get("repository").Text(), data.Get("copilotVersion").Text()
+		t.Started = data.Get("startTime").Time()
+		if id := thread.LowerUUID(data.Get("sessionId").Text()); id != t.ID && id != "" {
+			t.WarnID(t.ID, id)
+		}
+		break
+	}
+	if filepath.Base(t.Source) == "events"+ext {
+		t.Title = title(w.Head(filepath.Join(filepath.Dir(t.Source), "workspace.yaml"), headLen))
+	}
+}
+
+// title returns the name in a workspace.yaml, which is on one line.
+func title(yaml []byte) string {
+	for line := range bytes.Lines(yaml) {
+		name, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "name: ")
+		if !ok {
+			continue
+		}
+		if quoted, ok := strings.CutPrefix(name, "'"); ok {
+			return strings.ReplaceAll(strings.TrimSuffix(quoted, "'"), "''", "'")
+		}
+		if name[:1] == `"` {
+			return cmp.Or(jsonl.Value(name).Text(), name)
+		}
+		return name
+	}
+	return ""
+}

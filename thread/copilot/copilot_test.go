@@ -1,0 +1,76 @@
+package copilot_test
+
+import (
+	"testing"
+
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/copilot"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+var suite = threadtest.Suite{Driver: copilot.Driver(), Write: home, Lines: true, Big: big}
+
+func TestSuite(t *testing.T)    { threadtest.Run(t, suite) }
+func TestStatuses(t *testing.T) { threadtest.CheckStatuses(t, suite) }
+
+func provider(t testing.TB, home string) thread.Provider {
+	t.Helper()
+	return threadtest.Open(t, copilot.Driver(), home)
+}
+
+// TestEpochs adds the totals of several processes: they continue after a resume, or
+// start again.
+func TestEpochs(t *testing.T) {
+	home := t.TempDir()
+	s := begin(doneID)
+	s.turn("one", 10)
+	s.shutdown(obj{"m": total(100, 10, 20, 0, 5)})
+	s.turn("two", 20)
+	s.shutdown(obj{"m": total(100, 10, 20, 0, 5), "n": total(50, 20, 0, 0, 0)})
+	s.turn("three", 30)
+	s.shutdown(obj{"n": total(70, 30, 0, 50, 0)})
+	s.write(t, home)
+	th := threadtest.Load(t, provider(t, home), doneID)
+	threadtest.CheckUsage(t, th, thread.Tokens{Input: 80 + 50 + 20, Output: 60, CacheRead: 20, CacheWrite: 50, Reasoning: 5, Calls: 3}, thread.Exact, "")
+}
+
+// TestRewound has a total that is less than the sum of the answers.
+func TestRewound(t *testing.T) {
+	home := t.TempDir()
+	s := begin(doneID)
+	s.turn("one", 10)
+	s.turn("two", 20)
+	s.shutdown(obj{"m": total(100, 20, 0, 0, 0)})
+	s.write(t, home)
+	th := threadtest.Load(t, provider(t, home), doneID)
+	threadtest.CheckUsage(t, th, thread.Tokens{Input: 100, Output: 30, Calls: 2}, thread.LowerBound, "less than the sum of its answers")
+}
+
+// TestSeveralThreads reads a file with another session after the first.
+func TestSeveralThreads(t *testing.T) {
+	home := t.TempDir()
+	s := begin(doneID)
+	s.turn("one", 10)
+	s.lines = append(s.lines, begin(openID).lines...)
+	s.turn("two", 20)
+	s.write(t, home)
+	p := provider(t, home)
+	if said := threadtest.CheckThread(t, p, doneID); len(said) != 2 {
+		t.Errorf("got %q, want the messages of the first session", said)
+	}
+	if th := threadtest.Load(t, p, doneID); len(th.Warnings) != 1 {
+		t.Errorf("got warnings %q, want one", th.Warnings)
+	}
+}
+
+// FuzzEvents reads any bytes as a session.
+func FuzzEvents(f *testing.F) {
+	dir := f.TempDir()
+	home(f, dir)
+	threadtest.AddSeeds(f, dir, "*.jsonl")
+	alone := f.TempDir()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		threadtest.WriteFile(t, string(b), alone, ".copilot/session-state", doneID, "events.jsonl")
+		threadtest.CheckThread(t, provider(t, alone), doneID)
+	})
+}

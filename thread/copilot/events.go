@@ -1,0 +1,261 @@
+package copilot
+
+import (
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/archive"
+)
+
+// A decode decodes the events of one agent of a session.
+type decode struct {
+	*archive.Scan
+	session string
+	agent   string // "" for the main agent
+	started bool   // the first session.start was read
+
+	turn     bool // has started and not ended
+	answered bool // it has an answer
+	calls    bool // the last answer has calls
+	usage    usage
+	before   thread.State      // of the compaction in progress
+	question string            // what the last answer waits for
+	names    map[string]string // names of subagents, by the ID of the call
+	members  jsonl.Members
+}
+
+func decoder(session, agent string) func(*archive.Scan) archive.Decoder {
+	return func(s *archive.Scan) archive.Decoder {
+		return &decode{Scan: s, session: session, agent: agent, names: map[string]string{}}
+	}
+}
+
+// Record implements archive.Decoder.
+func (d *decode) Record(n int, v jsonl.Value) {
+	d.members.Parse(v)
+	kind, data, at := string(d.members.Get("type").Raw()), d.members.Get("data"), d.members.Get("timestamp").Time()
+	if kind == "session.start" {
+		if d.started {
+			d.Facts.Warn("the file contains another thread from line %d: %s", n, data.Get("sessionId").Text())
+			d.Stopped = true
+			return
+		}
+		d.started = true
+	}
+	agent := d.members.Get("agentId").Text()
+	if strings.HasPrefix(kind, "subagent.") && d.agent == "" {
+		d.subagent(kind, agent, data, n, at)
+		return
+	}
+	if agent != d.agent {
+		if agent != "" {
+			d.usage.others = true
+		}
+		return
+	}
+	d.At(at)
+	d.event(n, kind, data, at)
+}
+
+// event decodes an event of the agent.
+func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) {
+	switch kind {
+	case "user.message":
+		d.Timeline.Add(thread.Message{ID: d.members.Get("id").Text(), Role: thread.User, Text: archive.Text(data.Get("content")), Time: at})
+		d.State(thread.Running, at, "last message is from the user, line %d", n)
+	case "assistant.turn_start":
+		d.turn, d.answered, d.calls = true, false, false
+		d.State(thread.Running, at, "assistant.turn_start, line %d", n)
+	case "assistant.message":
+		d.answer(n, data, at)
+	case "assistant.turn_end":
+		d.endTurn(n, at)
+	case "tool.execution_start":
+		d.call(n, data, at)
+	case "tool.execution_complete":
+		d.result(n, data, at)
+	case "permission.requested":
+		d.Calls.Add(data.Get("requestId").Text(), "permission for a call")
+		d.State(thread.Running, at, "permission.requested, line %d", n)
+		d.Facts.State.Waiting = "permission for a call"
+	case "permission.completed":
+		delete(d.Calls, data.Get("requestId").Text())
+		d.Facts.State.Waiting = d.Calls.Waiting()
+	case "session.compaction_start":
+		d.before = d.Facts.State
+		d.State(thread.Running, at, "session.compaction_start, line %d", n)
+	case "session.compaction_complete":
+		d.Facts.State = d.before
+		if data.Get("success").True() {
+			d.Timeline.Add(thread.Message{Role: thread.Compaction, Text: orDefault(data.Get("summaryContent").Text()), Time: at})
+		}
+	case "session.usage_record":
+		d.usage.record(d.Scan, data.Get("usage"))
+	case "abort":
+		d.State(thread.Errored, at, "interrupted: abort, line %d", n)
+	case "session.error":
+		d.note("The request failed. "+data.Get("message").Text(), at)
+		d.State(thread.Errored, at, "session.error: %s, line %d", thread.Brief(data.Get("message").Text()), n)
+	case "session.info":
+		if data.Get("infoType").Is("rewind") {
+			d.note(data.Get("message").Text(), at)
+		}
+	case "session.shutdown":
+		d.shutdown(n, data, at)
+	}
+}
+
+func (d *decode) note(text string, at time.Time) {
+	d.Timeline.Add(thread.Message{Role: thread.Note, Text: strings.TrimSpace(text), Time: at})
+}
+
+func orDefault(summary string) string {
+	if summary = strings.TrimSpace(summary); summary != "" {
+		return summary
+	}
+	return thread.DefaultCompactionText
+}
+
+// answer decodes an answer of the model, of which the calls follow as events.
+func (d *decode) answer(n int, data jsonl.Value, at time.Time) {
+	model := data.Get("model").Text()
+	d.Timeline.AddThinking(data.Get("reasoningText").Text())
+	text := archive.Text(data.Get("content"))
+	d.Timeline.Add(thread.Message{ID: data.Get("messageId").Text(), Role: thread.Assistant, Text: text, Model: model, Time: at})
+	d.answered, d.calls = true, false
+	for c := data.Get("toolRequests").Elements(); c.Next(); {
+		d.calls = true
+		if c.Value().Get("name").Is("task") {
+			d.names[c.Value().Get("toolCallId").Text()] = c.Value().Get("arguments", "name").Text()
+		}
+	}
+	d.usage.answer(d.Scan, model, data)
+	d.question = ""
+	if !d.calls {
+		d.question = thread.WaitingFor(text)
+	}
+	if d.turn || d.calls {
+		d.State(thread.Running, at, "the turn of the last answer has not ended, line %d", n)
+	} else {
+		d.endTurn(n, at)
+	}
+}
+
+// endTurn decodes the end of a turn. A turn is one request and its calls.
+func (d *decode) endTurn(n int, at time.Time) {
+	switch d.turn = false; {
+	case d.calls:
+		d.State(thread.Running, at, "results of calls have no answer yet, line %d", n)
+	case !d.answered:
+		d.State(thread.Running, at, "a turn ended without an answer, line %d", n)
+	default:
+		d.State(thread.Completed, at, "assistant.turn_end, line %d", n)
+		d.Facts.State.Waiting = d.waiting()
+	}
+}
+
+// waiting returns what the thread waits for after its turn ended.
+func (d *decode) waiting() string {
+	if w := d.Calls.Waiting(); w != "" {
+		return w
+	}
+	return d.question
+}
+
+func (d *decode) call(n int, data jsonl.Value, at time.Time) {
+	id, tool := data.Get("toolCallId").Text(), data.Get("toolName").Text()
+	c := thread.Call{ID: id, Name: tool, Pending: true, Time: at}
+	if d.Timeline.Detail == thread.Tools {
+		c.Input = thread.Clip(data.Get("arguments").Plain())
+		if tool == "task" {
+			for _, a := range d.Agents {
+				if a.ID == id || len(a.Aliases) > 0 && a.Aliases[0] == id {
+					c.Agent = a.ID
+				}
+			}
+		}
+	}
+	waiting := ""
+	if tool == "ask_user" {
+		waiting = "an answer to its question"
+	}
+	d.Timeline.AddCall(c)
+	d.Calls.Add(id, waiting)
+	d.State(thread.Running, at, "a call of %s has no result yet, line %d", tool, n)
+	d.Facts.State.Waiting = d.Calls.Waiting()
+}
+
+func (d *decode) result(n int, data jsonl.Value, at time.Time) {
+	id := data.Get("toolCallId").Text()
+	delete(d.Calls, id)
+	if len(d.Calls) == 0 {
+		d.State(thread.Running, at, "results of calls have no answer yet, line %d", n)
+	}
+	d.Facts.State.Waiting = d.Calls.Waiting()
+	if !d.Timeline.Awaits(id) {
+		return
+	}
+	d.Timeline.SetResult(id, func(c *thread.Call) {
+		output := data.Get("result", "content")
+		if output.Kind() == jsonl.Absent {
+			output = data.Get("error", "message")
+		}
+		c.Output = thread.Clip(archive.Output(output))
+		c.Failed = !data.Get("success").True() || data.Get("shellExecution", "exitCode").Int() != 0
+	})
+}
+
+// shutdown decodes the end of the process.
+func (d *decode) shutdown(n int, data jsonl.Value, at time.Time) {
+	d.usage.shutdown(data)
+	if d.Facts.State.Status == thread.Running {
+		d.State(thread.Errored, at, "the tool was closed during a turn: session.shutdown, line %d", n)
+	}
+	d.Calls = nil
+}
+
+// ends are the statuses after an event of a subagent.
+func ends(kind string) thread.Status {
+	switch kind {
+	case "subagent.started":
+		return thread.Running
+	case "subagent.completed":
+		return thread.Completed
+	case "subagent.failed":
+		return thread.Errored
+	}
+	return ""
+}
+
+// subagent decodes an event about a subagent.
+func (d *decode) subagent(kind, id string, data jsonl.Value, n int, at time.Time) {
+	call := data.Get("toolCallId").Text()
+	if id == "" {
+		id = call
+	}
+	status := ends(kind)
+	if status == "" || id == "" {
+		return
+	}
+	d.At(at)
+	a := thread.FindAgent(&d.Agents, id)
+	if kind == "subagent.started" {
+		a.Role = data.Get("agentName").Text()
+		if a.Name = d.names[call]; a.Name == "" {
+			a.Name = data.Get("agentDisplayName").Text()
+		}
+		if call != id && a.Aliases == nil {
+			a.Aliases = []string{call}
+		}
+		a.Evidence = []string{"the parent's events are about it"}
+	}
+	detail := data.Get("error").Text()
+	a.State = thread.ReadState(status, thread.Parent, at, "%s, line %d", kind, n)
+	a.AddEvent(at, strings.ReplaceAll(kind, ".", "_"), thread.Brief(detail))
+	d.usage.others = true
+}
+
+// Finish implements archive.Decoder.
+func (d *decode) Finish() { d.usage.finish(d.Scan, d.agent != "") }

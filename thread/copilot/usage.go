@@ -1,0 +1,114 @@
+package copilot
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/archive"
+)
+
+// A usage counts the tokens of a session. Since version 1.0.102 there is a record of
+// each request. Before, an answer has its output only, and the remaining counts are
+// the totals of the process, by model, in the event of its end. They continue after a
+// resume, but not always: if one of them falls, they started again.
+type usage struct {
+	records int
+	pending thread.Tokens // of requests whose answer follows
+	answers int           // without a record
+	open    int           // answers since the last total
+	output  int64
+	total   map[string]thread.Tokens // of ended counts, by model
+	last    map[string]thread.Tokens // totals of the last process
+	others  bool                     // there are subagents, which the totals include
+}
+
+// counts returns the tokens of a record. Its input includes what was read from and
+// written to the cache.
+func counts(v jsonl.Value) thread.Tokens {
+	var n [5]int64
+	v.Counts([]string{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens"}, n[:])
+	return thread.Tokens{Input: max(0, n[0]-n[2]-n[3]), Output: n[1], CacheRead: n[2], CacheWrite: n[3], Reasoning: n[4]}
+}
+
+func (u *usage) record(s *archive.Scan, v jsonl.Value) {
+	s.Meter.CheckCounts(v)
+	t := counts(v)
+	t.Calls = 1
+	u.records++
+	s.Meter.Add(v.Get("modelProvider").Text(), v.Get("model").Text(), t, false)
+	u.pending.Add(t)
+}
+
+// answer counts the output of an answer.
+func (u *usage) answer(s *archive.Scan, model string, data jsonl.Value) {
+	if u.records > 0 {
+		s.Timeline.AddUsage(u.pending)
+		u.pending = thread.Tokens{}
+		return
+	}
+	u.answers++
+	u.open++
+	t := thread.Tokens{Output: data.Get("outputTokens").Count(), Calls: 1}
+	u.output += t.Output
+	s.Meter.CheckCounts(data.Get("outputTokens"))
+	s.Meter.Add("", model, t, false)
+	s.Timeline.AddUsage(t)
+}
+
+// shutdown reads the totals of a process.
+func (u *usage) shutdown(data jsonl.Value) {
+	now := map[string]thread.Tokens{}
+	for c := data.Get("modelMetrics").Members(); c.Next(); {
+		now[c.Key()] = counts(c.Value().Get("usage"))
+	}
+	for model, before := range u.last {
+		t, again := now[model]
+		if !again || t.Input < before.Input || t.CacheRead < before.CacheRead || t.CacheWrite < before.CacheWrite || t.Output < before.Output {
+			u.close()
+			break
+		}
+	}
+	u.last, u.open = now, 0
+}
+
+// close adds the totals of the last process to those of the session.
+func (u *usage) close() {
+	if u.total == nil {
+		u.total = map[string]thread.Tokens{}
+	}
+	for model, t := range u.last {
+		sum := u.total[model]
+		sum.Add(t)
+		u.total[model] = sum
+	}
+	u.last = nil
+}
+
+func (u *usage) finish(s *archive.Scan, subagent bool) {
+	if u.records > 0 {
+		s.Gaps = []thread.Gap{{N: u.answers, Reason: "%d answers of an earlier version have only their output tokens"}}
+		return
+	}
+	u.close()
+	var output int64
+	if !subagent {
+		for _, model := range slices.Sorted(maps.Keys(u.total)) {
+			t := u.total[model]
+			output += t.Output
+			s.Meter.Add("", model, thread.Tokens{Input: t.Input, CacheRead: t.CacheRead, CacheWrite: t.CacheWrite, Reasoning: t.Reasoning}, false)
+		}
+	}
+	s.Gaps = []thread.Gap{
+		{N: u.open, Reason: "%d answers have only their output tokens: the tool records the others when it is closed"},
+	}
+	switch {
+	case subagent:
+		s.Gaps = []thread.Gap{{N: u.answers, Reason: "%d answers of a subagent have only their output tokens"}}
+	case u.others && u.answers > 0:
+		s.Gaps = append(s.Gaps, thread.Gap{N: 1, Reason: "input and cached tokens include those of its subagents, output does not"})
+	case output < u.output && u.answers > 0:
+		s.Gaps = append(s.Gaps, thread.Gap{N: 1, Reason: "the totals of the tool are less than the sum of its answers"})
+	}
+}

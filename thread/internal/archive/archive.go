@@ -1,0 +1,176 @@
+// Package archive has what the providers of tools with simple stores have in common:
+// transcripts that are found by names of files or by rows of a database, and whose
+// records have the order of the conversation.
+//
+// Such a provider is a [Tool], which finds transcripts, and a [Decoder] of records.
+// Threads are only found by comparing IDs with those that Find returns. No path is
+// built from an ID, so an ID can't lead outside the directories of the tool.
+package archive
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"os"
+	"slices"
+
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A Found is a transcript that was found, and not yet read.
+type Found struct {
+	ID     string
+	Path   string // absolute
+	Parent string // ID of the session, if it is a subagent
+	Proof  string // how the store shows that it is a subagent of Parent
+
+	// Open sets the metadata and the Reader of the thread. The other fields, and the
+	// time of modification, are set before.
+	Open func(w *thread.Walk, t *thread.Thread)
+}
+
+// A Tool describes the store of a tool.
+type Tool struct {
+	Name string
+	Env  string // environment variable that sets the roots
+
+	// Find returns all transcripts in the roots, also those of subagents. Of several
+	// with the same ID, the first is preferred. Errors that do not prevent finding
+	// others are collected in w.
+	Find func(ctx context.Context, w *thread.Walk, roots []string) ([]Found, error)
+}
+
+// Open is the Driver.Open of the tool.
+func (t Tool) Open(roots []string) (thread.Provider, error) { return &provider{t, roots}, nil }
+
+type provider struct {
+	Tool
+	roots []string
+}
+
+// Thread implements thread.Provider.
+func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
+	w := thread.NewWalk(ctx)
+	all, err := p.Find(ctx, w, p.roots)
+	var copies []Found
+	var ids []string
+	for _, f := range all {
+		ids = append(ids, f.ID)
+		if f.ID == id {
+			copies = append(copies, f)
+		}
+	}
+	switch {
+	case copies != nil:
+		return p.open(w, copies)
+	case err != nil:
+		return nil, err
+	case w.Err(p.Name) != nil:
+		return nil, w.Err(p.Name + "/" + id)
+	}
+	return nil, thread.NotFoundError(p.Name, id, p.roots, p.Env, ids)
+}
+
+// open opens the first of several copies of a thread.
+func (p *provider) open(w *thread.Walk, copies []Found) (*thread.Thread, error) {
+	f := copies[0]
+	info, err := os.Stat(f.Path)
+	if err != nil {
+		return nil, thread.UnreadableError(f.Path, err)
+	}
+	t := &thread.Thread{Provider: p.Name, ID: f.ID, Source: f.Path, Parent: f.Parent, Modified: info.ModTime()}
+	f.Open(w, t)
+	for _, c := range copies[1:] {
+		if c.Path != f.Path {
+			t.WarnCopy(c.Path)
+		}
+	}
+	return t, nil
+}
+
+// Threads implements thread.Provider.
+func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
+	w := thread.NewWalk(ctx)
+	find := func() ([]Found, error) {
+		all, err := p.Find(ctx, w, p.roots)
+		if err == nil {
+			err = w.Err(p.Name)
+		}
+		return slices.DeleteFunc(all, func(f Found) bool { return f.Parent != "" }), err
+	}
+	return thread.List(ctx, find, func(f Found) string { return f.ID }, func(copies []Found) (*thread.Thread, error) {
+		return p.open(w, copies)
+	})
+}
+
+// Agents implements thread.Provider. A subagent is one that the transcript mentions,
+// or one that the store has as a subagent of the thread.
+func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Agent, error) {
+	r, err := thread.ReaderOf[*Reader](ctx, main)
+	if err != nil {
+		return nil, err
+	}
+	children, proofs, err := p.children(ctx, main, r)
+	if err != nil {
+		return nil, err
+	}
+	same := func(a *thread.Agent, t *thread.Thread) bool { return a.ID == t.ID || slices.Contains(a.Aliases, t.ID) }
+	return thread.Join(r.agents, children, same, func(mention *thread.Agent, child *thread.Thread) (a thread.Agent, err error) {
+		if mention != nil {
+			a = *mention
+			a.Aliases, a.Evidence = slices.Clone(a.Aliases), slices.Clone(a.Evidence)
+		}
+		if child == nil {
+			a.Complete(main, thread.Facts{})
+			return a, nil
+		}
+		if a.ID != "" && a.ID != child.ID {
+			a.Aliases = append(a.Aliases, a.ID)
+		}
+		if proof := proofs[child.ID]; proof != "" {
+			a.Evidence = append(a.Evidence, proof)
+		}
+		if len(a.Lifecycle) == 0 {
+			a.AddEvent(child.Started, "start", "from the subagent's transcript; the parent's does not mention it")
+		}
+		a.Thread, err = child, child.Load(ctx)
+		a.Name, a.Role = cmp.Or(a.Name, child.AgentName), cmp.Or(a.Role, child.AgentRole)
+		a.Complete(main, child.Facts)
+		return a, err
+	})
+}
+
+// children opens the transcripts of main's subagents, in the order they were started.
+func (p *provider) children(ctx context.Context, main *thread.Thread, r *Reader) ([]*thread.Thread, map[string]string, error) {
+	w := thread.NewWalk(ctx)
+	all, err := p.Find(ctx, w, p.roots)
+	if err == nil {
+		err = w.Err(p.Name)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	proofs := map[string]string{}
+	var files []Found
+	for _, f := range all {
+		if f.Parent == main.ID {
+			files, proofs[f.ID] = append(files, f), f.Proof
+		}
+	}
+	list, err := thread.Children(main, files, func(f Found) string { return f.ID }, func(copies []Found) (*thread.Thread, error) {
+		return p.open(w, copies)
+	})
+	for _, a := range r.agents {
+		if r.Slice == nil || proofs[a.ID] != "" {
+			continue
+		}
+		if slice := r.Slice(a); slice != nil {
+			t := &thread.Thread{Provider: p.Name, ID: a.ID, Source: main.Source, Parent: main.ID, Modified: main.Modified, Cwd: main.Cwd, Reader: slice}
+			if len(a.Lifecycle) > 0 {
+				t.Started = a.Lifecycle[0].Time
+			}
+			list = append(list, t)
+		}
+	}
+	return list, proofs, err
+}

@@ -1,0 +1,129 @@
+package archive
+
+import (
+	"context"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A Source passes the records of a transcript to use, in order, until use returns
+// false. n is the number of a record for people: a line, or a row. The source sets
+// Lines, BadLines and Partial of facts and adds warnings. The error is one of ctx, or
+// that the transcript can't be opened.
+type Source func(ctx context.Context, facts *thread.Facts, use func(n int, record jsonl.Value) bool) error
+
+// Lines is the source of a file with one JSON object per line. Several objects on one
+// line are several records.
+func Lines(path string) Source {
+	return func(ctx context.Context, facts *thread.Facts, use func(int, jsonl.Value) bool) error {
+		f, err := thread.OpenFile(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		rd := jsonl.NewReader(f)
+		report, err := rd.Each(ctx, func(line jsonl.Value) (bool, error) {
+			for len(line) > 0 {
+				c := line.Members()
+				for c.Next() {
+				}
+				if !c.Closed() && !rd.Cut() {
+					facts.Partial = facts.Partial || rd.Torn()
+					return false, nil
+				}
+				if !use(rd.Number(), line[:len(line)-len(c.Rest())]) {
+					return true, jsonl.ErrStop
+				}
+				line = c.Rest()
+			}
+			return true, nil
+		})
+		facts.Lines, facts.BadLines, facts.Partial = report.Lines, report.Bad, facts.Partial || report.Partial
+		facts.Warnings = append(facts.Warnings, report.Warnings...)
+		return err
+	}
+}
+
+// A Decoder decodes the records of one transcript into a Scan.
+type Decoder interface {
+	// Record decodes one record. Its memory is reused afterwards.
+	Record(n int, record jsonl.Value)
+
+	// Finish is called after the last record.
+	Finish()
+}
+
+// A Reader is the thread.Reader of a transcript whose records have the order of the
+// conversation. New returns a Decoder for one read.
+type Reader struct {
+	Source Source
+	New    func(*Scan) Decoder
+
+	// Slice returns a reader of the records of a subagent that are in the transcript
+	// of its parent, nil if it has none there. Slice may be nil.
+	Slice func(agent *thread.Agent) *Reader
+
+	agents []*thread.Agent // found by the last Read
+}
+
+// A Scan is one read of a transcript. A Decoder adds to it.
+type Scan struct {
+	Timeline thread.Timeline
+	Meter    thread.Meter
+	Facts    thread.Facts
+	Calls    thread.PendingCalls
+	Agents   []*thread.Agent // that the transcript mentions
+	Gaps     []thread.Gap    // in the usage, the most important first
+	Stopped  bool            // the remaining records are of another thread
+}
+
+// At records that something happened at a time.
+func (s *Scan) At(at time.Time) {
+	if at.After(s.Facts.Last) {
+		s.Facts.Last = at
+	}
+}
+
+// State sets the state, which was read from a record of the transcript. A later call
+// replaces it.
+func (s *Scan) State(status thread.Status, at time.Time, format string, args ...any) {
+	s.Facts.State = thread.ReadState(status, thread.Child, at, format, args...)
+}
+
+// Infer sets a state that no record states.
+func (s *Scan) Infer(status thread.Status, at time.Time, format string, args ...any) {
+	s.Facts.State = thread.ReadState(status, thread.Inferred, at, format, args...)
+}
+
+// Read implements thread.Reader.
+func (r *Reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
+	s := &Scan{Timeline: thread.Timeline{Detail: detail, Emit: emit}}
+	d := r.New(s)
+	err := r.Source(ctx, &s.Facts, func(n int, record jsonl.Value) bool {
+		d.Record(n, record)
+		return !s.Stopped && s.Timeline.Err() == nil
+	})
+	if failed := s.Timeline.Err(); failed != nil {
+		return thread.Facts{}, failed
+	}
+	if err != nil {
+		return thread.Facts{}, err
+	}
+	d.Finish()
+	if err := s.Timeline.Finish(); err != nil {
+		return thread.Facts{}, err
+	}
+	f := &s.Facts
+	f.Messages, f.ToolCalls = s.Timeline.Messages, s.Timeline.ToolCalls
+	if f.State.Status == "" {
+		s.Infer(thread.PendingInit, f.Last, "no messages yet")
+	}
+	if f.State.At.IsZero() {
+		f.State.At = f.Last
+	}
+	s.Meter.Finish(f, append(s.Gaps, thread.Gap{N: f.BadLines, Reason: "%d malformed lines were skipped"})...)
+	r.agents = s.Agents
+	return s.Facts, nil
+}
