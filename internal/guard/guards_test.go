@@ -41,6 +41,7 @@ var layers = map[string]int{
 	"internal/lineage":           2,
 	"internal/session":           2,
 	"internal/names":             2,
+	"internal/preview":           2,
 	"internal/pipeline/contract": 2,
 	"thread/internal/sqlsnap":    2,
 
