@@ -127,8 +127,9 @@ func TestPhrase(t *testing.T) {
 // sentence. A flag alone is an argument of another program.
 var commandText = regexp.MustCompile(`\bhandoff [a-z]+ ([A-Z./-]|[a-z]+ |$)|[\s"'(]--[a-z]{2}|^--[a-z-]{2,} `)
 
-// foreignCommand matches a command line of another program.
-var foreignCommand = regexp.MustCompile(`\b(git|python) [a-z.]+ --`)
+// foreignCommand matches a command line of another program, and the first line of
+// a diff of git.
+var foreignCommand = regexp.MustCompile(`\b(git|python) [a-z.]+ --|^diff --git `)
 
 // commandPackages may spell command lines: they parse or run them.
 var commandPackages = []string{"cmd/handoff", "internal/demo", "bench"}
