@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/codex"
 	"github.com/agent-handoff/handoff/thread/copilot"
 	"github.com/agent-handoff/handoff/thread/gemini"
+	"github.com/agent-handoff/handoff/thread/kimi"
 	"github.com/agent-handoff/handoff/thread/opencode"
 	"github.com/agent-handoff/handoff/thread/pi"
 )
@@ -22,5 +23,6 @@ func Drivers() []thread.Driver {
 		opencode.Driver(),
 		amp.Driver(),
 		copilot.Driver(),
+		kimi.Driver(),
 	}
 }

@@ -63,8 +63,7 @@ func (d *decode) Record(n int, v jsonl.Value) {
 func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) {
 	switch kind {
 	case "user.message":
-		d.Timeline.Add(thread.Message{ID: d.members.Get("id").Text(), Role: thread.User, Text: archive.Text(data.Get("content")), Time: at})
-		d.State(thread.Running, at, "last message is from the user, line %d", n)
+		d.Prompt(n, thread.Message{ID: d.members.Get("id").Text(), Text: archive.Text(data.Get("content")), Time: at})
 	case "assistant.turn_start":
 		d.turn, d.answered, d.calls = true, false, false
 		d.State(thread.Running, at, "assistant.turn_start, line %d", n)
@@ -89,33 +88,22 @@ func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) {
 	case "session.compaction_complete":
 		d.Facts.State = d.before
 		if data.Get("success").True() {
-			d.Timeline.Add(thread.Message{Role: thread.Compaction, Text: orDefault(data.Get("summaryContent").Text()), Time: at})
+			d.Compacted(data.Get("summaryContent").Text(), at)
 		}
 	case "session.usage_record":
 		d.usage.record(d.Scan, data.Get("usage"))
 	case "abort":
 		d.State(thread.Errored, at, "interrupted: abort, line %d", n)
 	case "session.error":
-		d.note("The request failed. "+data.Get("message").Text(), at)
+		d.Note("The request failed. "+data.Get("message").Text(), at)
 		d.State(thread.Errored, at, "session.error: %s, line %d", thread.Brief(data.Get("message").Text()), n)
 	case "session.info":
 		if data.Get("infoType").Is("rewind") {
-			d.note(data.Get("message").Text(), at)
+			d.Note(data.Get("message").Text(), at)
 		}
 	case "session.shutdown":
 		d.shutdown(n, data, at)
 	}
-}
-
-func (d *decode) note(text string, at time.Time) {
-	d.Timeline.Add(thread.Message{Role: thread.Note, Text: strings.TrimSpace(text), Time: at})
-}
-
-func orDefault(summary string) string {
-	if summary = strings.TrimSpace(summary); summary != "" {
-		return summary
-	}
-	return thread.DefaultCompactionText
 }
 
 // answer decodes an answer of the model, of which the calls follow as events.
@@ -166,7 +154,7 @@ func (d *decode) waiting() string {
 
 func (d *decode) call(n int, data jsonl.Value, at time.Time) {
 	id, tool := data.Get("toolCallId").Text(), data.Get("toolName").Text()
-	c := thread.Call{ID: id, Name: tool, Pending: true, Time: at}
+	c := thread.Call{ID: id, Name: tool, Time: at}
 	if d.Timeline.Detail == thread.Tools {
 		c.Input = thread.Clip(data.Get("arguments").Plain())
 		if tool == "task" {
@@ -181,23 +169,11 @@ func (d *decode) call(n int, data jsonl.Value, at time.Time) {
 	if tool == "ask_user" {
 		waiting = "an answer to its question"
 	}
-	d.Timeline.AddCall(c)
-	d.Calls.Add(id, waiting)
-	d.State(thread.Running, at, "a call of %s has no result yet, line %d", tool, n)
-	d.Facts.State.Waiting = d.Calls.Waiting()
+	d.Call(n, c, waiting)
 }
 
 func (d *decode) result(n int, data jsonl.Value, at time.Time) {
-	id := data.Get("toolCallId").Text()
-	delete(d.Calls, id)
-	if len(d.Calls) == 0 {
-		d.State(thread.Running, at, "results of calls have no answer yet, line %d", n)
-	}
-	d.Facts.State.Waiting = d.Calls.Waiting()
-	if !d.Timeline.Awaits(id) {
-		return
-	}
-	d.Timeline.SetResult(id, func(c *thread.Call) {
+	d.Result(n, data.Get("toolCallId").Text(), at, func(c *thread.Call) {
 		output := data.Get("result", "content")
 		if output.Kind() == jsonl.Absent {
 			output = data.Get("error", "message")

@@ -23,6 +23,8 @@ type Found struct {
 	Path   string // absolute
 	Parent string // ID of the session, if it is a subagent
 	Proof  string // how the store shows that it is a subagent of Parent
+	Alias  string // another name of a session; "" if there is none
+	Local  bool   // the ID identifies a subagent only together with Parent
 
 	// Open sets the metadata and the Reader of the thread. The other fields, and the
 	// time of modification, are set before.
@@ -55,8 +57,11 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 	var copies []Found
 	var ids []string
 	for _, f := range all {
+		if f.Local {
+			continue
+		}
 		ids = append(ids, f.ID)
-		if f.ID == id {
+		if f.ID == id || f.Alias == id && id != "" {
 			copies = append(copies, f)
 		}
 	}

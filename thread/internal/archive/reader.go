@@ -1,7 +1,9 @@
 package archive
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
@@ -126,4 +128,41 @@ func (r *Reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 	s.Meter.Finish(f, append(s.Gaps, thread.Gap{N: f.BadLines, Reason: "%d malformed lines were skipped"})...)
 	r.agents = s.Agents
 	return s.Facts, nil
+}
+
+// Prompt adds a message of the user, which starts or continues a turn.
+func (s *Scan) Prompt(n int, m thread.Message) {
+	m.Role = thread.User
+	s.Timeline.Add(m)
+	s.Calls = nil
+	s.State(thread.Running, m.Time, "last message is from the user, line %d", n)
+}
+
+// Call adds a call without a result. waiting is what a person has to do about it.
+func (s *Scan) Call(n int, c thread.Call, waiting string) {
+	c.Pending = true
+	s.Timeline.AddCall(c)
+	s.Calls.Add(c.ID, waiting)
+	s.State(thread.Running, c.Time, "a call of %s has no result yet, line %d", c.Name, n)
+	s.Facts.State.Waiting = s.Calls.Waiting()
+}
+
+// Result completes a call with set, which is called only if the result is used.
+func (s *Scan) Result(n int, id string, at time.Time, set func(*thread.Call)) {
+	delete(s.Calls, id)
+	if len(s.Calls) == 0 {
+		s.State(thread.Running, at, "results of calls have no answer yet, line %d", n)
+	}
+	s.Facts.State.Waiting = s.Calls.Waiting()
+	s.Timeline.SetResult(id, set)
+}
+
+// Compacted adds a compaction with a summary, which may be empty.
+func (s *Scan) Compacted(summary string, at time.Time) {
+	s.Timeline.Add(thread.Message{Role: thread.Compaction, Text: cmp.Or(strings.TrimSpace(summary), thread.DefaultCompactionText), Time: at})
+}
+
+// Note adds a note of the tool.
+func (s *Scan) Note(text string, at time.Time) {
+	s.Timeline.Add(thread.Message{Role: thread.Note, Text: strings.TrimSpace(text), Time: at})
 }

@@ -1,0 +1,45 @@
+package kimi
+
+import (
+	"path/filepath"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/archive"
+)
+
+// openOld sets the metadata of a session of Kimi CLI.
+func openOld(w *thread.Walk, t *thread.Thread) {
+	state := jsonl.Value(w.Head(filepath.Join(filepath.Dir(t.Source), "state.json"), stateLen))
+	t.Title, t.Archived = state.Get("custom_title").Text(), state.Get("archived").True()
+	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder { return &decodeOld{s} }}
+}
+
+// A decodeOld decodes the context of a session, which has no times.
+type decodeOld struct{ *archive.Scan }
+
+// Record implements archive.Decoder.
+func (d *decodeOld) Record(n int, v jsonl.Value) {
+	content := v.Get("content")
+	switch string(v.Get("role").Raw()) {
+	case "user":
+		d.Prompt(n, thread.Message{Text: archive.Text(content)})
+	case "assistant":
+		for c := content.Elements(); c.Next(); {
+			d.Timeline.AddThinking(c.Value().Get("think").Text())
+		}
+		text := archive.Text(content)
+		d.Timeline.Add(thread.Message{Role: thread.Assistant, Text: text})
+		d.Infer(thread.Completed, d.Facts.Last, "an answer without calls, line %d", n)
+		d.Facts.State.Waiting = thread.WaitingFor(text)
+		for c := v.Get("tool_calls").Elements(); c.Next(); {
+			f := c.Value().Get("function")
+			d.Call(n, thread.Call{ID: c.Value().Get("id").Text(), Name: f.Get("name").Text(), Input: thread.Clip(f.Get("arguments").Plain())}, "")
+		}
+	case "tool":
+		d.Result(n, v.Get("tool_call_id").Text(), d.Facts.Last, func(c *thread.Call) { c.Output = thread.Clip(archive.Output(content)) })
+	}
+}
+
+// Finish implements archive.Decoder.
+func (d *decodeOld) Finish() {}
