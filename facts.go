@@ -82,6 +82,7 @@ type SessionOpened struct {
 	User      string                     `json:"user,omitempty"`
 	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"`
 	Folder    string                     `json:"folder,omitempty"`   // slash-separated, relative to the main worktree
+	Expected  []string                   `json:"expected,omitempty"` // names or paths of the outputs that it should leave
 	StartedAt time.Time                  `json:"startedAt,omitzero"` // if earlier than the record
 	Process   Process                    `json:"process,omitzero"`   // of handoff itself, which waits for the child
 	Manifest  json.RawMessage            `json:"manifest,omitempty"` // of another engine, as it was when the folder was imported
@@ -163,7 +164,9 @@ type WorkStarted struct {
 	Name         string    `json:"name,omitempty"`
 	Agent        string    `json:"agent,omitempty"`
 	Model        Model     `json:"model,omitzero"`
-	Thread       string    `json:"thread,omitempty"` // URI of its conversation
+	Thread       string    `json:"thread,omitempty"`    // URI of its conversation
+	SessionID    string    `json:"sessionId,omitempty"` // the session of handoff that the harness runs in
+	RunID        string    `json:"runId,omitempty"`     // and the run in it
 	StartedAt    time.Time `json:"startedAt"`
 }
 

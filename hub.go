@@ -162,6 +162,18 @@ func (h *Hub) Work(ctx context.Context, harness, id string) (Work, error) {
 	return h.index.Work(ctx, harness, id)
 }
 
+// WorkIn returns the work that was done in a session or run, in the order in which
+// it started. It is empty if the index does not list work.
+func (h *Hub) WorkIn(ctx context.Context, session string) ([]Work, error) {
+	if err := h.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	if index, ok := h.index.(WorkLister); ok && session != "" {
+		return index.WorkIn(ctx, session)
+	}
+	return nil, nil
+}
+
 // withRecordPath sets RecordPath, relative to the workspace if it is inside.
 func (h *Hub) withRecordPath(a Artifact) Artifact {
 	if f, ok := h.log.(Filer); ok && IsArtifactID(a.ID) {

@@ -69,6 +69,12 @@ type IDLister interface {
 	IDNames(ctx context.Context) ([]string, error)
 }
 
+// A WorkLister is an Index that lists the work that was done in a session or run
+// of handoff, in the order in which it started.
+type WorkLister interface {
+	WorkIn(ctx context.Context, session string) ([]Work, error)
+}
+
 // A TargetCache is an Index that stores the target state that reading an
 // artifact's file gave, so that a list can show it without reading the file. The
 // states are derived: an index may forget them at any time.

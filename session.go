@@ -25,6 +25,7 @@ type Session struct {
 	User     string                     `json:"user,omitempty"`
 	Inputs   map[string]json.RawMessage `json:"inputs,omitempty"`
 	Folder   string                     `json:"folder,omitempty"`
+	Expected []string                   `json:"expected,omitempty"` // names or paths of the outputs that it should leave
 	Process  Process                    `json:"process,omitzero"`
 	Child    Process                    `json:"child,omitzero"`
 	Adopted  json.RawMessage            `json:"adopted,omitempty"` // the manifest of the folder that it was imported from
@@ -67,7 +68,7 @@ func (s *Session) Apply(r Record) {
 		if s.Opened == 0 {
 			s.Opened, s.OpenedAt, s.Producer = r.Seq, cmp.Or(f.StartedAt, r.CreatedAt), r.Producer
 			s.Parent, s.Title, s.Agent, s.Workflow, s.User = f.Parent, f.Title, f.Agent, f.Workflow, f.User
-			s.Inputs, s.Folder, s.Process, s.Adopted = f.Inputs, f.Folder, f.Process, f.Manifest
+			s.Inputs, s.Folder, s.Process, s.Adopted, s.Expected = f.Inputs, f.Folder, f.Process, f.Manifest, f.Expected
 			if CheckSessionFolder(f.Folder) != nil {
 				s.Folder = "" // nothing is written where a forged record says
 			}

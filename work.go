@@ -13,6 +13,8 @@ type Work struct {
 	Agent       string    `json:"agent,omitempty"`
 	Model       Model     `json:"model,omitzero"`
 	Thread      string    `json:"thread,omitempty"`
+	SessionID   string    `json:"sessionId,omitempty"` // the session of handoff that the harness ran in
+	RunID       string    `json:"runId,omitempty"`
 	StartedAt   time.Time `json:"startedAt,omitzero"`
 	EndedAt     time.Time `json:"endedAt,omitzero"`
 	IsError     bool      `json:"isError,omitempty"`
@@ -37,6 +39,7 @@ func (w *Work) Apply(r Record) {
 		}
 		w.Started, w.StartRecord, w.StartedAt = r.Seq, r.ID, f.StartedAt
 		w.Parent, w.Kind, w.Name, w.Agent, w.Model, w.Thread = f.ParentWorkID, f.Kind, f.Name, f.Agent, f.Model, f.Thread
+		w.SessionID, w.RunID = f.SessionID, f.RunID
 	case *WorkEnded:
 		reported, known := f.UsageSource == UsageFromHarness, w.UsageSource == UsageFromHarness
 		if w.EndRecord != "" && (known && !reported || known == reported && w.EndRecord <= r.ID) {

@@ -76,6 +76,9 @@ func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 	}
 	for _, id := range append([]string{"", "nobody"}, drawnSessions...) {
 		checkAnswer(t, id, got, want, func(x handoff.Reader) (any, error) { return x.Session(ctx, id) })
+		if _, ok := got.(handoff.WorkLister); ok {
+			checkAnswer(t, "work in "+id, got, want, func(x handoff.Reader) (any, error) { return x.(handoff.WorkLister).WorkIn(ctx, id) })
+		}
 	}
 	for _, id := range []string{"w1", "w2", "w3"} {
 		checkAnswer(t, id, got, want, func(x handoff.Reader) (any, error) { return x.Work(ctx, "codex", id) })

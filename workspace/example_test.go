@@ -235,7 +235,7 @@ func ExampleWorkspace_StartRun() {
 	defer os.RemoveAll(dir)
 	defer w.Close()
 
-	s, err := w.StartRun(ctx, workspace.SessionOptions{DefaultName: "builder"})
+	s, err := w.StartRun(ctx, workspace.SessionOptions{DefaultName: "builder", Expected: []string{"plan.md", "tests.log"}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func ExampleWorkspace_StartRun() {
 		log.Fatal(err)
 	}
 
-	receipt, err := w.EndRun(ctx, s.ID, workspace.Exit{}, []string{"plan.md", "tests.log"})
+	receipt, err := w.EndRun(ctx, s.ID, workspace.Exit{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"os"
 
 	"github.com/agent-handoff/handoff/internal/hook"
@@ -13,9 +12,10 @@ import (
 type HookEvent = hook.Event
 
 // ParseHook reads what an agent program passes to a hook. It returns false for
-// what is not of interest. The workspace of the event is that of its Dir.
-func ParseHook(program, event string, payload []byte) (HookEvent, bool) {
-	return hook.Parse(program, event, payload)
+// what is not of interest. The workspace of the event is that of its Dir. getenv is
+// the environment of the hook.
+func ParseHook(program, event string, payload []byte, getenv func(string) string) (HookEvent, bool) {
+	return hook.Parse(program, event, payload, getenv)
 }
 
 // HookPrograms returns the agent programs whose hooks are known.
@@ -34,14 +34,5 @@ func (w *Workspace) Hook(ctx context.Context, e HookEvent, threads *thread.Set) 
 	r := hook.Recorder{Hub: w.hub, Now: w.now, Written: func(ctx context.Context, uri string) []string {
 		return hook.Written(ctx, threads, w.files, uri)
 	}}
-	recorded := r.Record(ctx, e)
-	if e.Kind != hook.SessionStart && e.Kind != hook.TurnEnd {
-		return nil, recorded
-	}
-	text, err := r.Left(ctx, e)
-	if err != nil {
-		return nil, errors.Join(recorded, err)
-	}
-	reply, err := e.Reply(text)
-	return reply, errors.Join(recorded, err)
+	return r.Handle(ctx, e)
 }

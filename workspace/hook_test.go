@@ -3,8 +3,10 @@ package workspace_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +22,7 @@ type hooks struct {
 	w    *workspace.Workspace
 	home string
 	dir  string
+	env  map[string]string // of the hooks
 }
 
 func newHooks(t *testing.T) hooks {
@@ -38,13 +41,13 @@ func newHooks(t *testing.T) hooks {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
-	return hooks{t, w, t.TempDir(), dir}
+	return hooks{t, w, t.TempDir(), dir, map[string]string{}}
 }
 
 // pass passes the payload of an event, whose DIR is the workspace.
 func (h hooks) pass(program, event, payload string) string {
 	h.t.Helper()
-	e, ok := workspace.ParseHook(program, event, []byte(strings.ReplaceAll(payload, "DIR", h.dir)))
+	e, ok := workspace.ParseHook(program, event, []byte(strings.ReplaceAll(payload, "DIR", h.dir)), func(name string) string { return h.env[name] })
 	if !ok {
 		return ""
 	}
@@ -192,15 +195,130 @@ func TestHookAnswers(t *testing.T) {
 	if got := h.pass("claude", "", `{"hook_event_name":"Stop","session_id":"s1","prompt_id":"p1","cwd":"DIR"}`); got != "" {
 		t.Errorf("a turn that left nothing is told %s", got)
 	}
+	h.pass("claude", "", `{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt_id":"p2","cwd":"DIR"}`)
 	if _, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("y"), Channel: "patch"}); err != nil {
 		t.Fatal(err)
 	}
-	stop := `{"hook_event_name":"Stop","session_id":"s1","prompt_id":"p1","cwd":"DIR","stop_hook_active":false}`
+	stop := `{"hook_event_name":"Stop","session_id":"s1","prompt_id":"p2","cwd":"DIR","stop_hook_active":false}`
 	if got := h.pass("claude", "", stop); strings.Count(got, " patch") != 1 {
 		t.Errorf("the turn that left a patch is told %s", got)
 	}
 	if got := h.pass("claude", "", strings.Replace(stop, "false", "true", 1)); got != "" {
 		t.Errorf("a hook answers its own answer: %s", got)
+	}
+}
+
+// TestExpectedAnswers checks that a program that stops is told once in a turn what
+// its session of handoff is still expected to leave.
+func TestExpectedAnswers(t *testing.T) {
+	for program, events := range map[string][3]string{
+		"claude": {"SessionStart", "UserPromptSubmit", "Stop"},
+		"codex":  {"SessionStart", "UserPromptSubmit", "Stop"},
+		"qwen":   {"SessionStart", "UserPromptSubmit", "Stop"},
+		"gemini": {"SessionStart", "BeforeAgent", "AfterAgent"},
+	} {
+		t.Run(program, func(t *testing.T) {
+			h := newHooks(t)
+			run, err := h.w.StartRun(t.Context(), workspace.SessionOptions{DefaultName: "builder", Expected: []string{"plan.md", "two words"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			maps.Copy(h.env, run.Env)
+			prompt := 0
+			event := func(name, more string) string {
+				id := fmt.Sprintf(`"prompt_id":"p%d","turn_id":"p%d",`, prompt, prompt)
+				if program == "gemini" {
+					id = "" // it has no IDs of prompts
+				}
+				return h.pass(program, "", `{"hook_event_name":"`+name+`","session_id":"s1",`+id+`"cwd":"DIR"`+more+`}`)
+			}
+			if got := event(events[0], `,"source":"startup"`); !strings.Contains(got, `plan.md\" \"two words`) {
+				t.Errorf("at the start it is told %s", got)
+			}
+			event(events[1], "")
+			var reply struct{ Decision, Reason string }
+			got := event(events[2], `,"stop_hook_active":false`)
+			if err := json.Unmarshal([]byte(got), &reply); err != nil || reply.Decision != "block" || !strings.Contains(reply.Reason, `"plan.md" "two words"`) {
+				t.Errorf("at the end of a turn it is told %s, %v", got, err)
+			}
+			if got := event(events[2], `,"stop_hook_active":true`); got != "" {
+				t.Errorf("when it stops again it is told %s", got)
+			}
+			if got := event(events[2], ""); got != "" && program != "gemini" {
+				t.Errorf("after a second end of the same turn it is told %s", got)
+			}
+			as := h.w.As(workspace.CallerFrom(h.dir, func(name string) string { return run.Env[name] }, handoff.Producer{}))
+			for _, name := range []string{"plan.md", "two words"} {
+				if _, err := as.Write(t.Context(), workspace.NamedContent{Name: name, Body: strings.NewReader("text")}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			prompt++
+			event(events[1], "")
+			if got := event(events[2], ""); strings.Contains(got, "decision") {
+				t.Errorf("when everything is delivered it is told %s", got)
+			}
+		})
+	}
+}
+
+// TestNoAnswerInBackground checks that a turn that ends while subagents work is not
+// continued.
+func TestNoAnswerInBackground(t *testing.T) {
+	h := newHooks(t)
+	run, err := h.w.StartRun(t.Context(), workspace.SessionOptions{DefaultName: "builder", Expected: []string{"plan.md"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(h.env, run.Env)
+	h.pass("claude", "", `{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt_id":"p1","cwd":"DIR"}`)
+	if got := h.pass("claude", "", `{"hook_event_name":"Stop","session_id":"s1","prompt_id":"p1","cwd":"DIR","background_tasks":[{"id":"a1"}]}`); got != "" {
+		t.Errorf("with a subagent at work it is told %s", got)
+	}
+}
+
+// TestWorkInSession checks that a session of handoff shows the conversations that
+// agent programs had in it, also if it has no artifacts.
+func TestWorkInSession(t *testing.T) {
+	h := newHooks(t)
+	run, err := h.w.StartRun(t.Context(), workspace.SessionOptions{DefaultName: "builder"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.pass("claude", "", `{"hook_event_name":"SessionStart","session_id":"before","cwd":"DIR"}`)
+	maps.Copy(h.env, run.Env)
+	for _, payload := range []string{
+		`{"hook_event_name":"UserPromptSubmit","session_id":"before","prompt_id":"p1","cwd":"DIR"}`, // resumed in the session
+		`{"hook_event_name":"SessionStart","session_id":"s1","cwd":"DIR"}`,
+		`{"hook_event_name":"SubagentStart","session_id":"s1","agent_id":"a1","agent_type":"reviewer","cwd":"DIR"}`,
+		`{"hook_event_name":"SubagentStop","session_id":"s1","agent_id":"a1","agent_type":"reviewer","cwd":"DIR","last_assistant_message":"Fine."}`,
+		`{"hook_event_name":"SessionEnd","session_id":"s1","cwd":"DIR"}`,
+	} {
+		h.pass("claude", "", payload)
+	}
+	clear(h.env)
+	h.pass("claude", "", `{"hook_event_name":"SessionStart","session_id":"outside","cwd":"DIR"}`)
+	shown, err := h.w.Show(t.Context(), run.ID, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"agents://claude/before", "agents://claude/s1"}
+	var got []string
+	for _, c := range shown.Session.Conversations {
+		got = append(got, c.Thread)
+		if ended := c.Thread == want[1]; ended != (c.Status == "completed") || ended == c.EndedAt.IsZero() || c.Harness != "claude-code" || c.StartedAt.IsZero() {
+			t.Errorf("%+v", c)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("conversations %q, want %q", got, want)
+	}
+	if got := shown.Session.Threads; !slices.Contains(got, want[1]) {
+		t.Errorf("threads %q", got)
+	}
+	page, err := h.w.List(t.Context(), workspace.ListOptions{Filter: workspace.Filter{Producer: map[string]string{"session": run.ID}}})
+	if err != nil || len(page.Artifacts) != 1 || page.Artifacts[0].Producer.TaskID != "a1" || len(page.Artifacts[0].Producer.Observed) != 1 {
+		t.Errorf("the subagent's message is not in the session: %v, %+v", err, page.Artifacts)
 	}
 }
 

@@ -50,21 +50,21 @@ func (w *Workspace) RecordChild(ctx context.Context, id string, pid int) ([]stri
 // A Receipt lists what a run made, and how it ended.
 type Receipt = session.Receipt
 
-// An Expected is an output that a run was expected to make.
+// An Expected is an output that a session should leave.
 type Expected = session.Expected
 
 // An Exit is how the command of a run ended.
 type Exit = session.Exit
 
 // EndRun closes the session of a run by how its command ended, and returns what
-// it made. An expected name is delivered by an active artifact that is not empty:
-// a name that was written, a file in the session's folder, or a path in the
-// workspace. The receipt is valid also with an error, and says whether the end
-// is recorded.
+// it made. An output that SessionOptions.Expected names is delivered by an active
+// artifact that is not empty: a name that was written, a file in the session's
+// folder, or a path in the workspace. The receipt is valid also with an error, and
+// says whether the end is recorded.
 //
 // Kinds: NotFound, and those of Log.Append.
-func (w *Workspace) EndRun(ctx context.Context, id string, exit Exit, expected []string) (Receipt, error) {
-	r, err := w.sessions.As(w.caller.Producer).End(ctx, id, exit, expected, w.caller.Dir)
+func (w *Workspace) EndRun(ctx context.Context, id string, exit Exit) (Receipt, error) {
+	r, err := w.sessions.As(w.caller.Producer).End(ctx, id, exit, w.caller.Dir)
 	r.Warnings = append(r.Warnings, w.finish(ctx, "")...)
 	return r, err
 }

@@ -8,9 +8,11 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/hook"
 	"github.com/agent-handoff/handoff/internal/launch"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // SessionOptions describe a session or run to open.
@@ -44,8 +46,19 @@ func (w *Workspace) Tidy(ctx context.Context, p handoff.Producer) ([]string, err
 	return warnings, errors.Join(err, w.renderPending(ctx, renderAfter))
 }
 
+// A Conversation is one that an agent program had in a session.
+type Conversation = session.Conversation
+
 // A SessionDetail is a session with its names, status and outputs.
 type SessionDetail = session.Detail
+
+// ReadConversations adds to the conversations of a session what their transcripts
+// show: their status, subagents and usage.
+func ReadConversations(ctx context.Context, threads *thread.Set, list []Conversation) {
+	for i := range list {
+		hook.Describe(ctx, threads, &list[i])
+	}
+}
 
 // isSession reports whether a ref is the ID of a session or run that was opened.
 func (w *Workspace) isSession(ctx context.Context, ref string) bool {

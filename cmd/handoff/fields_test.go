@@ -71,7 +71,8 @@ func TestFields(t *testing.T) {
 }
 
 // sessionDetails are fields that only show SESSION has.
-var sessionDetails = map[string]bool{"session.outputs": true, "session.threads": true, "session.files": true, "session.related": true, "session.read": true, "session.artifacts": true}
+var sessionDetails = map[string]bool{"session.outputs": true, "session.threads": true, "session.files": true, "session.related": true, "session.read": true, "session.artifacts": true,
+	"session.expectedOutputs": true, "session.conversations": true}
 
 // TestFieldsAreShort checks that the refs and paths of 50 artifacts take less than
 // 6 KB.

@@ -54,7 +54,7 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 	if len(args) > 1 {
 		event = args[1]
 	}
-	e, ok := workspace.ParseHook(args[0], event, payload)
+	e, ok := workspace.ParseHook(args[0], event, payload, a.Getenv)
 	if !ok {
 		return
 	}

@@ -167,7 +167,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 // repositories, by other tools, or only if a process runs for long enough.
 var rareFields = []string{
 	"artifact.root", "artifact.worktree", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
-	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.archived", "session.title", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
+	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.archived", "session.title", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
 	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "adoption.warnings", "move.warnings",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings", "subagent.conflicts",
 	"thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
@@ -390,4 +390,13 @@ func answerThreads(c *console, answer func(object, line string)) {
 	answer("thread-page", session+" -I --status shutdown")
 	answer("thread-page", session+"/a4f21c7")
 	answer("thread-page", "thread codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --tools --usage")
+
+	const working = "51111111-2222-4333-8444-555555555555"
+	c.ok("session", "open", "--id", working, "--agent", "alex", "--workflow", "w", "--expect", "plan.md")
+	c.env["HANDOFF_SESSION"] = working
+	for _, event := range []string{"SessionStart", "SessionEnd"} {
+		c.run(fmt.Sprintf(`{"hook_event_name":%q,"session_id":"2823d1df-720a-4c31-ac55-ae8ba7260001","cwd":%q}`, event, c.dir), "hook", "claude")
+	}
+	delete(c.env, "HANDOFF_SESSION")
+	answer("session", "show "+working)
 }

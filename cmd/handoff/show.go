@@ -84,6 +84,9 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	if err != nil {
 		return err
 	}
+	if shown.Session != nil {
+		workspace.ReadConversations(ctx, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")), shown.Session.Conversations)
+	}
 	switch {
 	case a.AsJSON:
 		err = showJSON(a, shown)

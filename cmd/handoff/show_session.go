@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -36,10 +37,17 @@ func printSession(a *cli.App, v workspace.SessionDetail) {
 		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", label, cli.OneLine(r.ID), cli.OneLine(cmp.Or(r.Name, "(not recorded here)")))
 	}
 	for _, uri := range v.Threads {
-		fmt.Fprintf(a.Out, "%-11s  %s\n", "thread", cli.OneLine(threadCommandLine(uri)))
+		fmt.Fprintf(a.Out, "%-11s  %s\n", "thread", cli.OneLine(threadCommandLine(uri)+conversation(v, uri)))
 	}
 	for _, again := range v.Reclosed {
 		fmt.Fprintf(a.Out, "%-11s  as %s (ignored: the first close wins)\n", "closed again", again.Status)
+	}
+	for _, x := range v.Expectations {
+		state := "missing or empty"
+		if x.Delivered {
+			state = "found"
+		}
+		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", "expected", cli.OneLine(x.Name), state)
 	}
 	for _, o := range v.Outputs {
 		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", o.Type, cli.OneLine(o.File), cli.OneLine(o.Description))
@@ -55,4 +63,28 @@ func printSession(a *cli.App, v workspace.SessionDetail) {
 			fmt.Fprintf(a.Out, "%-11s  %s  %s\n", e.Type, cli.OneLine(e.Path), cli.Size(e.Size))
 		}
 	}
+}
+
+// conversation returns what is known of a conversation of a session, in
+// parentheses, "" for nothing.
+func conversation(v workspace.SessionDetail, uri string) string {
+	i := slices.IndexFunc(v.Conversations, func(c workspace.Conversation) bool { return c.Thread == uri })
+	if i < 0 {
+		return ""
+	}
+	c := v.Conversations[i]
+	parts := slices.DeleteFunc([]string{c.Status}, func(s string) bool { return s == "" })
+	if c.Subagents > 0 {
+		parts = append(parts, cli.Count(c.Subagents, "subagent"))
+	}
+	if c.Usage != nil {
+		parts = append(parts, fmt.Sprintf("%d tokens", *c.Usage.TotalTokens))
+		if c.Completeness != "exact" {
+			parts[len(parts)-1] = "at least " + parts[len(parts)-1]
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "  (" + strings.Join(parts, ", ") + ")"
 }

@@ -274,3 +274,17 @@ func (m *Memory) Work(_ context.Context, harness, id string) (handoff.Work, erro
 	}
 	return *w, nil
 }
+
+// WorkIn implements handoff.WorkLister.
+func (m *Memory) WorkIn(_ context.Context, session string) ([]handoff.Work, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var list []handoff.Work
+	for _, w := range m.tables.works {
+		if session != "" && (w.SessionID == session || w.RunID == session) {
+			list = append(list, *w)
+		}
+	}
+	slices.SortFunc(list, func(a, b handoff.Work) int { return cmp.Compare(a.Started, b.Started) })
+	return list, nil
+}

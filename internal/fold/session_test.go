@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func newSessionOracle(records []handoff.Record, id string) sessionOracle {
 	seen := map[string]bool{}
 	for _, r := range records {
 		v := reflect.ValueOf(r.Fact)
-		if seen[r.ID] || r.Fact == nil {
+		if seen[r.ID] || !strings.HasPrefix(r.Type, "session.") {
 			continue
 		}
 		seen[r.ID] = true

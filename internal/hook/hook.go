@@ -41,7 +41,12 @@ type Event struct {
 	Message   string // the last message of a subagent
 	Failed    bool
 	Answered  bool // the hook was called because of an earlier answer of a hook
-	Resumed   bool // the session existed before: it was resumed or compacted
+
+	Background bool // subagents are still running at the end of the turn
+
+	// The session of handoff that the program runs in, and the run in it; "" for
+	// none.
+	HandoffSession, HandoffRun string
 
 	provider  string
 	ownThread bool // a subagent's thread has a URI of its own
@@ -88,24 +93,25 @@ func Clients() []string {
 
 // A payload has the members of all programs' payloads that matter here.
 type payload struct {
-	Event      string `json:"hook_event_name"`
-	Cwd        string `json:"cwd"`
-	Session    string `json:"session_id"`
-	SessionID  string `json:"sessionId"`
-	Prompt     string `json:"prompt_id"`
-	Turn       string `json:"turn_id"`
-	Agent      string `json:"agent_id"`
-	AgentID    string `json:"agentId"`
-	AgentType  string `json:"agent_type"`
-	AgentType2 string `json:"agentType"`
-	Parent     string `json:"parentAgentId"`
-	Model      any    `json:"model"`
-	Source     string `json:"source"`
-	Reason     string `json:"reason"`
-	Message    string `json:"last_assistant_message"`
-	Response   string `json:"response"`
-	Active     bool   `json:"stop_hook_active"`
-	StopReason string `json:"stopReason"`
+	Event      string            `json:"hook_event_name"`
+	Cwd        string            `json:"cwd"`
+	Session    string            `json:"session_id"`
+	SessionID  string            `json:"sessionId"`
+	Prompt     string            `json:"prompt_id"`
+	Turn       string            `json:"turn_id"`
+	Agent      string            `json:"agent_id"`
+	AgentID    string            `json:"agentId"`
+	AgentType  string            `json:"agent_type"`
+	AgentType2 string            `json:"agentType"`
+	Parent     string            `json:"parentAgentId"`
+	Model      any               `json:"model"`
+	Source     string            `json:"source"`
+	Reason     string            `json:"reason"`
+	Message    string            `json:"last_assistant_message"`
+	Response   string            `json:"response"`
+	Active     bool              `json:"stop_hook_active"`
+	StopReason string            `json:"stopReason"`
+	Tasks      []json.RawMessage `json:"background_tasks"`
 
 	// OpenCode's events and functions.
 	Type       string `json:"type"`
@@ -140,9 +146,10 @@ type payload struct {
 }
 
 // Parse reads a payload of a program. event is the name of the event if the
-// payload does not contain it. It returns false for what is not of interest: an
-// event that is not known, or a payload that is not one of the program's.
-func Parse(program, event string, data []byte) (Event, bool) {
+// payload does not contain it; getenv is the environment of the hook. It returns
+// false for what is not of interest: an event that is not known, or a payload that
+// is not one of the program's.
+func Parse(program, event string, data []byte, getenv func(string) string) (Event, bool) {
 	c, ok := clients[program]
 	if !ok || len(data) > MaxPayload {
 		return Event{}, false
@@ -160,22 +167,28 @@ func Parse(program, event string, data []byte) (Event, bool) {
 	if !isID(e.Session) || e.Agent != "" && !isID(e.Agent) || e.Prompt != "" && !isID(e.Prompt) || !path.IsAbs(e.Dir) {
 		return Event{}, false
 	}
+	if id := getenv("HANDOFF_SESSION"); isID(id) {
+		e.HandoffSession = id
+	}
+	if id := getenv("HANDOFF_RUN"); isID(id) && id != e.HandoffSession {
+		e.HandoffRun = id
+	}
 	return e, true
 }
 
 func (p payload) event(c client, kind Kind) Event {
 	e := Event{
 		Kind: kind, Harness: c.harness, provider: c.provider, ownThread: c.own,
-		Dir:       cmp.Or(p.Cwd, p.Properties.Info.Directory, p.Input.Cwd),
-		Session:   cmp.Or(p.Session, p.SessionID, p.Properties.Session, p.Input.Session),
-		Prompt:    cmp.Or(p.Prompt, p.Turn, p.Output.Message.ID),
-		Agent:     cmp.Or(p.Agent, p.AgentID),
-		AgentType: cmp.Or(p.AgentType, p.AgentType2),
-		Parent:    p.Parent,
-		Message:   cmp.Or(p.Message, p.Response),
-		Answered:  p.Active,
-		Resumed:   p.Source == "resume" || p.Source == "compact" || p.Ev.Reason == "resume",
-		Failed:    len(p.Properties.Error) > 0 || p.Reason == "error" || p.StopReason == "error",
+		Dir:        cmp.Or(p.Cwd, p.Properties.Info.Directory, p.Input.Cwd),
+		Session:    cmp.Or(p.Session, p.SessionID, p.Properties.Session, p.Input.Session),
+		Prompt:     cmp.Or(p.Prompt, p.Turn, p.Output.Message.ID),
+		Agent:      cmp.Or(p.Agent, p.AgentID),
+		AgentType:  cmp.Or(p.AgentType, p.AgentType2),
+		Parent:     p.Parent,
+		Message:    cmp.Or(p.Message, p.Response),
+		Answered:   p.Active,
+		Background: len(p.Tasks) > 0,
+		Failed:     len(p.Properties.Error) > 0 || p.Reason == "error" || p.StopReason == "error",
 	}
 	if model, ok := p.Model.(string); ok {
 		e.Model = model

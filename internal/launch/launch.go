@@ -29,7 +29,8 @@ type Options struct {
 	User     string         // by default the bundle's user_name, then DefaultUser
 	Inputs   map[string]any // the workflow's inputs, with those of its file
 
-	Links []string // refs of the sessions that it builds on, or of artifacts of theirs
+	Links    []string // refs of the sessions that it builds on, or of artifacts of theirs
+	Expected []string // names or paths of the outputs that it should leave
 
 	AgentFile    string // a file that names the agent: its title and bundle too
 	WorkflowFile string // a workflow.yaml
@@ -102,7 +103,7 @@ func (l Launcher) Open(ctx context.Context, o Options) (Opened, error) {
 		return Opened{}, err
 	}
 	s, warnings, err := l.Sessions.Open(ctx, session.Opening{
-		ID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User, Inputs: inputs, Folder: folder, Process: o.Process,
+		ID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User, Inputs: inputs, Folder: folder, Expected: o.Expected, Process: o.Process,
 	})
 	if err != nil {
 		return Opened{}, err

@@ -121,6 +121,16 @@ func (x *Index) IDNames(ctx context.Context) ([]string, error) {
 	})
 }
 
+// WorkIn implements handoff.WorkLister.
+func (x *Index) WorkIn(ctx context.Context, session string) ([]handoff.Work, error) {
+	return ask(ctx, x, func(at handoff.Index) ([]handoff.Work, error) {
+		if lister, ok := at.(handoff.WorkLister); ok {
+			return lister.WorkIn(ctx, session)
+		}
+		return nil, nil
+	})
+}
+
 // Targets implements handoff.TargetCache. A fault of the cache is no reason to
 // abandon a location.
 func (x *Index) Targets(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {

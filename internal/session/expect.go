@@ -1,6 +1,8 @@
 package session
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -22,6 +24,52 @@ func Delivered(s handoff.Session, artifacts []handoff.Artifact, name string) boo
 		}
 	}
 	return false
+}
+
+// The limits of what a session is expected to leave: it is in a record that every
+// reader shows.
+const (
+	maxExpected     = 100
+	maxExpectedName = 1000
+)
+
+func checkExpected(names []string) error {
+	if len(names) > maxExpected {
+		return newError("open session", "", handoff.Invalid, fmt.Sprintf("%d outputs are expected, more than %d", len(names), maxExpected), handoff.Advice("name a directory, or the most important ones"))
+	}
+	for _, name := range names {
+		if name == "" || len(name) > maxExpectedName {
+			return newError("open session", fmt.Sprintf("%.100q", name), handoff.Invalid, "not the name of an output", handoff.Advice("use a name or a path of at most 1,000 bytes"))
+		}
+	}
+	return nil
+}
+
+// Expectations returns which of its expected outputs a session has, by its
+// artifacts.
+func Expectations(s handoff.Session, artifacts []handoff.Artifact) []Expected {
+	var list []Expected
+	for _, name := range s.Expected {
+		list = append(list, Expected{Name: name, Delivered: Delivered(s, artifacts, name)})
+	}
+	return list
+}
+
+// Missing returns the expected outputs that a session or run does not have. Error
+// kind: NotFound.
+func Missing(ctx context.Context, reader handoff.Reader, id string) ([]string, error) {
+	s, err := reader.Session(ctx, id)
+	if err != nil || len(s.Expected) == 0 {
+		return nil, err
+	}
+	artifacts, err := read(ctx, reader, s)
+	var names []string
+	for _, e := range Expectations(s, artifacts) {
+		if !e.Delivered {
+			names = append(names, e.Name)
+		}
+	}
+	return names, err
 }
 
 // DeliverHint suggests how to deliver an expected output of a session or run: by

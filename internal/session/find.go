@@ -58,11 +58,14 @@ func newView(s handoff.Session, o Observer, now, lastActivity time.Time) View {
 // sessions that it builds on or that build on it.
 type Detail struct {
 	View
-	Others  []Other   `json:"artifacts,omitempty"`
-	Related []Related `json:"related,omitempty"`
-	Read    []Other   `json:"read,omitempty"`    // the newest artifacts that its work read
-	Threads []string  `json:"threads,omitempty"` // URIs of the conversations of those who opened it or published in it
-	Files   []Entry   `json:"files,omitempty"`   // the result of List, if requested
+	Others       []Other    `json:"artifacts,omitempty"`
+	Expectations []Expected `json:"expectedOutputs,omitempty"` // each of Expected
+	Related      []Related  `json:"related,omitempty"`
+	Read         []Other    `json:"read,omitempty"`    // the newest artifacts that its work read
+	Threads      []string   `json:"threads,omitempty"` // URIs of the conversations of those who opened it, published in it or worked in it
+
+	Conversations []Conversation `json:"conversations,omitempty"`
+	Files        []Entry    `json:"files,omitempty"`   // the result of List, if requested
 }
 
 // An Other is an active artifact of a session that is not one of its outputs: it
@@ -126,12 +129,20 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 			lastActivity = a.CreatedAt
 		}
 	}
+	work, err := ss.hub.WorkIn(ctx, id)
+	if err != nil {
+		return Detail{}, err
+	}
+	had := conversations(work)
+	for _, c := range had {
+		add(c.Thread)
+	}
 	read, err := ss.read(ctx, id)
 	if err != nil {
 		return Detail{}, err
 	}
-	d := Detail{View: newView(s, o, now, lastActivity), Others: others, Read: read, Related: related, Threads: threads}
-	d.Outputs = Outputs(s, artifacts)
+	d := Detail{View: newView(s, o, now, lastActivity), Others: others, Read: read, Related: related, Threads: threads, Conversations: had}
+	d.Outputs, d.Expectations = Outputs(s, artifacts), Expectations(s, artifacts)
 	return d, nil
 }
 

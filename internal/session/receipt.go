@@ -50,7 +50,7 @@ type Receipt struct {
 	Warnings  []string           `json:"warnings,omitempty"`
 }
 
-// An Expected is an output that a run was expected to make.
+// An Expected is an output that a session should leave.
 type Expected struct {
 	Name      string       `json:"name"`
 	Delivered bool         `json:"delivered"`
@@ -67,19 +67,19 @@ func (r Receipt) Delivered() bool {
 	return true
 }
 
-// End closes the session of a run and returns what it made. An expected name is
+// End closes the session of a run and returns what it made. An expected output is
 // delivered by an active artifact that is not empty: a name that was written, a
 // file in the session's folder, or a path in the workspace. The receipt is valid
 // also with an error, which means that the end is not recorded. Dir is the
 // caller's directory.
 //
 // Error kinds: NotFound, and those of Log.Append.
-func (ss *Sessions) End(ctx context.Context, id string, exit Exit, expected []string, dir string) (Receipt, error) {
+func (ss *Sessions) End(ctx context.Context, id string, exit Exit, dir string) (Receipt, error) {
 	status, reason := exit.Status()
 	r := Receipt{ID: id, Status: status, Reason: reason, ExitCode: exit.Code, EndedAt: ss.Now(), Artifacts: []handoff.Artifact{}}
 	s, artifacts, err := ss.Read(ctx, id)
 	if err == nil {
-		err = ss.describe(ctx, &r, s, artifacts, expected, dir)
+		err = ss.describe(ctx, &r, s, artifacts, dir)
 	}
 	warnings, closing := ss.Close(ctx, id, status, reason, time.Time{})
 	r.Warnings, r.Recorded = warnings, closing == nil
@@ -90,7 +90,7 @@ func (ss *Sessions) End(ctx context.Context, id string, exit Exit, expected []st
 }
 
 // describe completes a receipt with what the log has of its session.
-func (ss *Sessions) describe(ctx context.Context, r *Receipt, s handoff.Session, artifacts []handoff.Artifact, expected []string, dir string) error {
+func (ss *Sessions) describe(ctx context.Context, r *Receipt, s handoff.Session, artifacts []handoff.Artifact, dir string) error {
 	r.Parent, r.Agent, r.StartedAt, r.Folder = s.Parent, s.Agent.Name, s.OpenedAt, ss.absolute(s)
 	for _, a := range bySeq(artifacts) {
 		if a.Status == handoff.Active {
@@ -101,12 +101,11 @@ func (ss *Sessions) describe(ctx context.Context, r *Receipt, s handoff.Session,
 	if err != nil {
 		return err
 	}
-	for _, name := range expected {
-		e := Expected{Name: name, Delivered: Delivered(s, r.Artifacts, name)}
+	r.Expected = Expectations(s, r.Artifacts)
+	for i, e := range r.Expected {
 		if !e.Delivered {
-			e.Hint = DeliverHint(s, top, r.Folder, dir, name)
+			r.Expected[i].Hint = DeliverHint(s, top, r.Folder, dir, e.Name)
 		}
-		r.Expected = append(r.Expected, e)
 	}
 	return nil
 }

@@ -78,6 +78,7 @@ type Opening struct {
 	User      string
 	Inputs    map[string]json.RawMessage
 	Folder    string          // slash-separated, in Options.Files
+	Expected  []string        // names or paths of the outputs that it should leave
 	StartedAt time.Time       // zero means the current time
 	Process   handoff.Process // handoff itself, if it waits for the end of the session
 }
@@ -125,7 +126,7 @@ func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []str
 	}
 	r, warnings, err := ss.append(ctx, o.ID, &handoff.SessionOpened{
 		SessionID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User,
-		Inputs: o.Inputs, Folder: o.Folder, StartedAt: o.StartedAt, Process: o.Process,
+		Inputs: o.Inputs, Folder: o.Folder, Expected: o.Expected, StartedAt: o.StartedAt, Process: o.Process,
 	})
 	if err != nil {
 		for _, dir := range created {
@@ -179,7 +180,7 @@ func (ss *Sessions) complete(ctx context.Context, o *Opening) (err error) {
 	if o.Folder != path.Clean(o.Folder) || o.Folder == "." || !filepath.IsLocal(filepath.FromSlash(o.Folder)) {
 		return newError("open session", o.Folder, handoff.Invalid, "folder is outside the workspace", handoff.Advice("choose a folder inside the workspace"))
 	}
-	return nil
+	return checkExpected(o.Expected)
 }
 
 // Close records that a session ended as completed, failed or cancelled. The

@@ -163,7 +163,8 @@ func (k *keeper) flush() error {
 		if err != nil {
 			return err
 		}
-		if err := k.exec(`INSERT OR REPLACE INTO works (harness, id, state) VALUES (?, ?, ?)`, key.harness, key.id, text); err != nil {
+		if err := k.exec(`INSERT OR REPLACE INTO works (harness, id, state, session, run) VALUES (?, ?, ?, ?, ?)`, key.harness, key.id, text,
+			orNull(k.works[key].SessionID), orNull(k.works[key].RunID)); err != nil {
 			return err
 		}
 	}

@@ -43,6 +43,21 @@ func (x *Index) Work(ctx context.Context, harness, id string) (v handoff.Work, e
 	return v, err
 }
 
+// WorkIn implements handoff.WorkLister.
+func (x *Index) WorkIn(ctx context.Context, session string) (list []handoff.Work, err error) {
+	err = x.read(ctx, func(c *conn) error {
+		list = nil
+		return newStore(ctx, c).load(`SELECT id, state FROM works WHERE session = ?1 UNION SELECT id, state FROM works WHERE run = ?1`, func(r *row) error {
+			var w handoff.Work
+			err := decode("work "+r.text(), r.text(), &w)
+			list = append(list, w)
+			return err
+		}, session)
+	})
+	slices.SortFunc(list, func(a, b handoff.Work) int { return cmp.Compare(a.Started, b.Started) })
+	return list, err
+}
+
 // Artifacts implements handoff.Reader.
 func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page handoff.ArtifactPage, err error) {
 	before, err := handoff.ParseCursor(q.Cursor)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -37,6 +38,7 @@ var artifactGet = tool[GetInput]{
 			a := *shown.Artifact
 			return answer{data: shown, text: line(a), links: links(a), done: func(ctx context.Context) { _ = c.Use(ctx, a) }}, nil
 		case shown.Session != nil:
+			workspace.ReadConversations(ctx, c.client.server.o.Threads, shown.Session.Conversations)
 			return answer{data: shown, text: "session " + shown.Session.ID}, nil
 		}
 		return answer{data: shown, text: "pipeline run of issue " + in.Ref}, nil

@@ -22,6 +22,7 @@ func (f *openFlags) add(c *cobra.Command) {
 	flags.StringVar(&o.User, "user", "", "`name` of the user who started the session (default: the bundle's user_name, then USER)")
 	flags.StringArrayVar(&f.inputs, "input", nil, "workflow input, as `key=value`; may be repeated")
 	flags.StringArrayVar(&o.Links, "link", nil, "session that it builds on, or an artifact of one, as `ref`; may be repeated")
+	flags.StringArrayVar(&o.Expected, "expect", nil, "`name` or file of an output that it should leave; may be repeated")
 	flags.StringVar(&o.AgentFile, "agent-file", "", "`file` with the agent's name, title and bundle")
 	flags.StringVar(&o.WorkflowFile, "workflow-file", "", "workflow.yaml `file`")
 	flags.StringVar(&o.ConfigFile, "config-file", "", "config.yaml `file` of the bundle")

@@ -18,7 +18,6 @@ import (
 
 func runCommand(a *cli.App) *cobra.Command {
 	var f openFlags
-	var expect []string
 	c := &cobra.Command{
 		Use:     "run [flags] -- CMD…",
 		Short:   "Run a command in a new session",
@@ -44,7 +43,6 @@ also to record the end; and 1 if the command succeeded but an output named by
 	}
 	f.add(c)
 	a.JSONFlag(c, "print the receipt as JSON at the end; the command's standard output goes to standard error")
-	c.Flags().StringArrayVar(&expect, "expect", nil, "`name` or file of an output that must exist at the end; may be repeated")
 	c.Args = func(c *cobra.Command, args []string) error {
 		if c.ArgsLenAtDash() != 0 || len(args) == 0 {
 			return coded(exitNotStarted, cli.Invalid("run", "", "missing command after --", "usage: handoff run [flags] -- CMD…"))
@@ -64,7 +62,7 @@ also to record the end; and 1 if the command succeeded but an output named by
 			return coded(exitNotStarted, err)
 		}
 		o.DefaultName = filepath.Base(args[0])
-		r := run{App: a, options: o, path: path, args: args, expect: expect, events: events{App: a}}
+		r := run{App: a, options: o, path: path, args: args, events: events{App: a}}
 		return r.do(c.Context())
 	}
 	return c
@@ -85,7 +83,6 @@ type run struct {
 	options workspace.SessionOptions
 	path    string // the program
 	args    []string
-	expect  []string
 
 	opened workspace.OpenedSession
 	events events
@@ -116,7 +113,7 @@ func (r *run) end(ctx context.Context, ended workspace.Exit) error {
 	status, reason := ended.Status()
 	receipt := workspace.Receipt{ID: r.opened.ID, Agent: r.opened.Env["HANDOFF_AGENT"], Status: status, Reason: reason, ExitCode: ended.Code, Artifacts: []handoff.Artifact{}}
 	err := r.Writing(func(w *workspace.Workspace) (err error) {
-		receipt, err = w.EndRun(ctx, r.opened.ID, ended, r.expect)
+		receipt, err = w.EndRun(ctx, r.opened.ID, ended)
 		r.Warnings(receipt.Warnings)
 		r.events.end(ctx, w, receipt, err)
 		return nil
