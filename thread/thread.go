@@ -29,6 +29,9 @@ type Thread struct {
 	AgentName  string `json:"agentName,omitempty"`
 	AgentRole  string `json:"agentRole,omitempty"`
 
+	Subagent bool   `json:"-"` // with or without a known parent; set by Stored.Open
+	Family   string `json:"-"` // threads of one family may have copies of each other's records; set by Stored.Open
+
 	Facts
 
 	// Reader reads the transcript. The provider sets it.

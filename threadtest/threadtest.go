@@ -79,6 +79,7 @@ type Agent struct {
 func Run(t *testing.T, s Suite) {
 	t.Run("Read", s.read)
 	t.Run("List", s.list)
+	t.Run("Stored", s.stored)
 	t.Run("Agents", s.agents)
 	t.Run("Missing", s.missing)
 	t.Run("Escape", s.escape)
@@ -204,6 +205,68 @@ func (s Suite) list(t *testing.T) {
 	slices.Sort(wantIDs)
 	if !slices.Equal(ids, wantIDs) {
 		t.Errorf("got threads %q, want %q", ids, wantIDs)
+	}
+}
+
+// stored checks that the transcripts contain every thread, including subagents, and
+// that a stamp changes with its files.
+func (s Suite) stored(t *testing.T) {
+	home := t.TempDir()
+	want := s.Write(t, home)
+	ids := map[string]bool{}
+	stamps := map[string]string{}
+	p := s.provider(t, s.set(home))
+	for st, err := range thread.StoredIn(t.Context(), s.Driver.Name, p) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads, err := st.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stamps[st.Key] != "" || st.Stamp == "" || st.Modified.IsZero() {
+			t.Errorf("got transcript %+v, want a key of its own, a stamp and a time", st)
+		}
+		stamps[st.Key] = st.Stamp
+		for _, th := range threads {
+			ids[fmt.Sprint(th.ID, th.Parent != "")] = true
+		}
+	}
+	for _, w := range want {
+		if !ids[fmt.Sprint(w.ID, w.Parent != "")] {
+			t.Errorf("no transcript has thread %s with parent %q", w.ID, w.Parent)
+		}
+	}
+	changeAll(t, home)
+	for st := range thread.StoredIn(t.Context(), s.Driver.Name, s.provider(t, s.set(home))) {
+		if stamps[st.Key] == st.Stamp {
+			t.Errorf("the stamp of %s is still %s", st.Key, st.Stamp)
+		}
+	}
+}
+
+// changeAll appends a space to every file and resets its time.
+func changeAll(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, append(b, ' '), info.Mode().Perm()); err != nil {
+			return err
+		}
+		return os.Chtimes(path, info.ModTime(), info.ModTime())
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -26,7 +26,7 @@ var commands = slices.Concat(
 	sessions.Commands,
 	pipelines.Commands,
 	[]cli.Command{
-		cli.NewPrimary(threadCommand, "thread"),
+		cli.NewPrimary(threadCommand, "thread", "threads"),
 		cli.NewPrimary(serveCommand, "serve"),
 		cli.NewCommand(mcpCommand, "mcp"),
 		cli.NewCommand(hookCommand, "hook"),

@@ -8,43 +8,97 @@ import (
 )
 
 func threadCommand(a *cli.App) *cobra.Command {
-	var o thread.Options
-	var file string
+	var print printFlags
+	var list listThreads
 	c := &cobra.Command{
-		Use:     "thread URI",
-		Short:   "Print an agent's conversation transcript",
+		Use:     "thread [URI]",
+		Aliases: []string{"threads"},
+		Short:   "Print a conversation of an agent, or list conversations",
 		GroupID: cli.Threads,
 		Long: `Thread prints a conversation that an agent tool stored on this machine, or that
 of one of its subagents. A URI is agents://PROVIDER/ID, with /AGENT for a
 subagent and #M3-M9 for a range of messages. PROVIDER/ID, PROVIDER://ID and a
-bare ID are accepted too. Files of the agent tools are never changed.`,
+bare ID are accepted too. Files of the agent tools are never changed.
+
+Without a URI, it lists the conversations of this repository with all its
+worktrees, newest first. These URIs list conversations in all directories:
+agents://PROVIDER those of a provider, agents://PROVIDER/ROLE those with a
+subagent of this role. agents://. and agents:///PATH?providers=claude,codex list
+those of a directory.`,
 		Example: "  handoff thread agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592\n" +
 			"  handoff thread claude/2823d1df-720a-4c31-ac55-ae8ba726721f --list\n" +
+			"  handoff threads --since 3d --provider claude\n" +
 			"  alias xurl='handoff thread'",
-		Args: cli.Exactly(1, "one URI"),
+		Args: cli.Between(0, 1, "at most one URI"),
 	}
-	f := c.Flags()
-	f.BoolVarP(&o.Head, "head", "I", false, "print metadata without messages")
-	f.BoolVar(&o.List, "list", false, "list its subagents and their status")
-	f.StringVar((*string)(&o.Status), "status", "", "show only subagents with this `status`, such as running")
-	f.IntVar(&o.Limit, "limit", 0, "show at most this `count` of subagents")
-	f.BoolVar(&o.Full, "full", false, "print the complete transcript of a subagent")
-	f.BoolVar(&o.Tools, "tools", false, "include tool calls and thinking")
-	f.BoolVar(&o.Usage, "usage", false, "print token usage, including subagents")
-	a.JSONFlag(c, "print JSON")
-	f.StringVarP(&file, "output", "o", "", "write to `file`, which is replaced; - is standard output")
+	print.add(c)
+	list.add(c)
+	c.Flags().StringVar(&list.Status, "status", "", "filter conversations, or the subagents of a URI, by `status`, such as running")
+	c.Flags().IntVar(&list.Limit, "limit", defaultThreads, "show at most this `count`; 0 for no limit. Of subagents, all are shown by default")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(thread.Statuses(), cobra.ShellCompDirectiveNoFileComp))
+	a.JSONFlag(c, "print JSON")
+	list.table = a.NewTable(c, threadColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		u, err := thread.ParseURI(args[0])
+		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
+		if len(args) == 0 {
+			return list.run(c, a, set, thread.Selection{Limit: -1}, "")
+		}
+		sel, several, err := set.Select(c.Context(), args[0], a.Dir)
 		if err != nil {
 			return err
 		}
-		o.Now, o.JSON = a.Now(), a.AsJSON
-		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
-		if file == "" || file == "-" || file == "/dev/stdout" {
-			return set.Write(c.Context(), a.Out, u, o)
+		if several {
+			return list.run(c, a, set, sel, args[0])
 		}
-		return set.WriteFile(c.Context(), cli.Absolute(a.Dir, file), u, o)
+		if err := given(c, args[0], "names one conversation", listOnly...); err != nil {
+			return err
+		}
+		print.Status = thread.Status(list.Status)
+		if c.Flags().Changed("limit") {
+			print.Limit = list.Limit
+		}
+		return print.run(c, a, set, args[0])
 	}
 	return c
+}
+
+// given returns an error if one of the flags was given, which do not go with a URI.
+func given(c *cobra.Command, uri, what string, flags ...string) error {
+	for _, name := range flags {
+		if c.Flags().Changed(name) {
+			return cli.Invalid("thread", uri, what+": "+"--"+name+" can't be used", "run it without --"+name)
+		}
+	}
+	return nil
+}
+
+// printFlags are the flags for printing one conversation.
+type printFlags struct {
+	thread.Options
+	file string
+}
+
+// printOnly are the flags that do not go with a list.
+var printOnly = []string{"list", "full", "tools", "usage", "output"}
+
+func (p *printFlags) add(c *cobra.Command) {
+	f := c.Flags()
+	f.BoolVarP(&p.Head, "head", "I", false, "print metadata without messages")
+	f.BoolVar(&p.List, "list", false, "list its subagents and their status")
+	f.BoolVar(&p.Full, "full", false, "print the complete transcript of a subagent")
+	f.BoolVar(&p.Tools, "tools", false, "include tool calls and thinking")
+	f.BoolVar(&p.Usage, "usage", false, "print token usage, including subagents")
+	f.StringVarP(&p.file, "output", "o", "", "write to `file`, which is replaced; - is standard output")
+}
+
+func (p *printFlags) run(c *cobra.Command, a *cli.App, set *thread.Set, uri string) error {
+	u, err := thread.ParseURI(uri)
+	if err != nil {
+		return err
+	}
+	p.Now, p.JSON = a.Now(), a.AsJSON
+	if p.file == "" || p.file == "-" || p.file == "/dev/stdout" {
+		return set.Write(c.Context(), a.Out, u, p.Options)
+	}
+	return set.WriteFile(c.Context(), cli.Absolute(a.Dir, p.file), u, p.Options)
 }

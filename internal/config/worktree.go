@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -68,6 +69,26 @@ func (w Workspace) Worktree(name string) string {
 		return ""
 	}
 	return filepath.Dir(under(filepath.Join(w.common, "worktrees", name), git))
+}
+
+// Worktrees returns the roots of all worktrees of the workspace's repository, only
+// the root of the workspace outside git.
+func (w Workspace) Worktrees() []string {
+	roots := []string{w.Root}
+	add := func(root string) {
+		if root != "" && !slices.Contains(roots, root) {
+			roots = append(roots, root)
+		}
+	}
+	if w.common == "" {
+		return roots
+	}
+	add(w.Worktree(""))
+	linked, _ := os.ReadDir(filepath.Join(w.common, "worktrees")) // none if there is no directory
+	for _, e := range linked {
+		add(w.Worktree(e.Name()))
+	}
+	return roots
 }
 
 // readLine returns the first line of a small file, without its prefix.

@@ -53,6 +53,7 @@ var layers = map[string]int{
 	"internal/pipeline/gate":   3,
 	"internal/pipeline/folder": 3,
 	"internal/refs":            3,
+	"internal/threadindex":     3,
 
 	"internal/localstate":       4,
 	"internal/pipeline":         4,

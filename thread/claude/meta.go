@@ -27,6 +27,7 @@ type meta struct {
 	started    time.Time
 	prompt     uint64 // hash of the first message
 	first      uint64 // hash of the UUID of the first message
+	firstID    string // that UUID
 	name, role string
 	depth      int64 // of a subagent: 1 for one of a session; 0 unknown
 }
@@ -84,7 +85,8 @@ func (m *meta) add(line jsonl.Value, titles *[2]string) {
 		m.started = r.at.Time()
 	}
 	if m.prompt == 0 && string(r.kind) == "user" {
-		m.prompt, m.first = digest(text(r.message.Get("content"))), digest(r.uuid.Text())
+		m.firstID = r.uuid.Text()
+		m.prompt, m.first = digest(text(r.message.Get("content"))), digest(m.firstID)
 	}
 	readTitle(line, titles)
 }

@@ -1,0 +1,135 @@
+package threadindex
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// List returns the conversations that q selects. A transcript that can't be read
+// is a warning. Kinds: Invalid (the cursor), Unsupported (a provider).
+func (f *Files) List(ctx context.Context, q Query) (Page, error) {
+	l := &lister{q: q, seen: map[string]bool{}, page: Page{Threads: []Item{}}}
+	var err error
+	if l.from, err = parseCursor(q.Cursor); err != nil {
+		return l.page, err
+	}
+	all, err := f.find(ctx, q.Providers)
+	if err != nil {
+		return l.page, err
+	}
+	l.page.Warnings = all.warnings
+	if q.Role != "" {
+		if l.parents, err = parentsOf(ctx, all.stored, q.Role); err != nil {
+			return l.page, err
+		}
+	}
+	candidates := slices.DeleteFunc(all.stored, func(s thread.Stored) bool { return !q.inTime(s.Modified) })
+	err = eachOpened(ctx, candidates, func(o opened) (bool, error) { return l.add(ctx, o) })
+	return l.page, err
+}
+
+// A lister makes a page.
+type lister struct {
+	q       Query
+	from    position
+	parents map[string]bool // of subagents with the role of q
+	seen    map[string]bool // URIs
+	page    Page
+}
+
+// add adds the conversations in a transcript that q selects, and reports whether
+// there is room for more.
+func (l *lister) add(ctx context.Context, o opened) (more bool, err error) {
+	if o.err != nil {
+		if !errors.Is(o.err, handoff.NotFound) { // it was removed in the meantime
+			l.page.Warnings = append(l.page.Warnings, o.err.Error())
+		}
+		return true, nil
+	}
+	for _, t := range o.threads {
+		i := Item{URI: t.URI(), Thread: t}
+		uri := i.URI.String()
+		if t.IsAgent() || l.seen[uri] {
+			continue
+		}
+		l.seen[uri] = true
+		if !l.q.selects(t) || l.q.Role != "" && !l.parents[uri] || !l.from.passed(i) {
+			continue
+		}
+		if err := load(ctx, &i); err != nil {
+			l.page.Warnings = append(l.page.Warnings, err.Error())
+			continue
+		}
+		if l.q.selectsFacts(i.Thread) && !l.page.append(i, l.q.Limit) {
+			return false, nil
+		}
+	}
+	return true, ctx.Err()
+}
+
+// append adds an item. If there are limit items already, it sets the cursor and
+// returns false.
+func (p *Page) append(i Item, limit int) bool {
+	if limit > 0 && len(p.Threads) == limit {
+		p.Cursor = cursor(p.Threads[limit-1])
+		return false
+	}
+	p.Threads = append(p.Threads, i)
+	return true
+}
+
+// inTime reports whether a transcript that was written at t is in the time of q.
+func (q Query) inTime(t time.Time) bool {
+	return (q.Since.IsZero() || !t.Before(q.Since)) && (q.Until.IsZero() || t.Before(q.Until))
+}
+
+// selects reports whether q selects a thread by what is known without reading it.
+func (q Query) selects(t *thread.Thread) bool { return q.In == nil || q.In(t.Cwd) }
+
+// selectsFacts reports whether q selects a thread by what it contains.
+func (q Query) selectsFacts(t *thread.Thread) bool {
+	if q.Status != "" && t.State.Status != q.Status {
+		return false
+	}
+	return q.Model == "" || slices.ContainsFunc(t.Usage.Models, func(m thread.ModelUsage) bool {
+		return strings.Contains(strings.ToLower(m.Model), strings.ToLower(q.Model))
+	})
+}
+
+// load reads a conversation for its facts and its prompt.
+func load(ctx context.Context, i *Item) error {
+	return i.Thread.Read(ctx, thread.Texts, func(m thread.Message) error {
+		if i.Prompt == "" && m.Role == thread.User && !m.Inherited {
+			i.Prompt = firstLine(m.Text)
+		}
+		return nil
+	})
+}
+
+// firstLine returns the first line of a text, at most maxPrompt characters of it.
+func firstLine(text string) string {
+	const maxPrompt = 120
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	runes := []rune(strings.Join(strings.Fields(line), " "))
+	return string(runes[:min(len(runes), maxPrompt)])
+}
+
+// parentsOf returns the URIs of the threads that have a subagent with a role.
+func parentsOf(ctx context.Context, list []thread.Stored, role string) (map[string]bool, error) {
+	parents := map[string]bool{}
+	err := eachOpened(ctx, list, func(o opened) (bool, error) {
+		for _, t := range o.threads {
+			if t.HasRole(role) {
+				parents[thread.URI{Provider: t.Provider, Thread: t.Parent}.String()] = true
+			}
+		}
+		return true, nil
+	})
+	return parents, err
+}

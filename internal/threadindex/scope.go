@@ -1,0 +1,45 @@
+package threadindex
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// In returns a Query.In that selects some directories and all below them. Links
+// are followed. The result is for one goroutine.
+func In(dirs ...string) func(dir string) bool {
+	known := map[string]bool{}
+	roots := make([]string, len(dirs))
+	for i, dir := range dirs {
+		roots[i] = resolve(dir)
+	}
+	within := func(dir string) bool {
+		for _, root := range roots {
+			if rest, ok := strings.CutPrefix(dir, root); ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(root, string(filepath.Separator))) {
+				return true
+			}
+		}
+		return false
+	}
+	return func(dir string) bool {
+		if dir == "" {
+			return false
+		}
+		in, ok := known[dir]
+		if !ok {
+			clean := filepath.Clean(dir)
+			in = within(clean) || within(resolve(clean))
+			known[dir] = in
+		}
+		return in
+	}
+}
+
+// resolve follows links in a path. The directory of an old conversation may no
+// longer exist.
+func resolve(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return filepath.Clean(dir)
+}

@@ -1,0 +1,192 @@
+// Package threadindex lists and searches the conversations that agent tools keep
+// on this machine.
+//
+// [Files] answers a [Query] from the transcripts alone: it finds them without
+// reading, newest first, and opens as many as the answer needs.
+//
+// Transcripts belong to the tools that write them. This package only reads them.
+package threadindex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A Query selects conversations. Subagents are never selected themselves.
+type Query struct {
+	Providers    []string              // nil for all
+	In           func(dir string) bool // reports whether a working directory is selected; nil for all
+	Role         string                // role or name of one of its subagents
+	Since, Until time.Time             // when the transcript was last written: at or after, before
+	Status       thread.Status
+	Model        string // part of the name of a model that it used, in any case
+	Limit        int    // 0 for all
+	Cursor       string // of an earlier page
+}
+
+// An Item is one conversation.
+type Item struct {
+	URI    thread.URI `json:"uri"`
+	Prompt string     `json:"prompt,omitempty"` // the beginning of the first message of the user
+	*thread.Thread
+	Agents []thread.Agent `json:"subagents,omitempty"`
+}
+
+// Name returns what a person knows the conversation by: its title, or the
+// beginning of the first message.
+func (i Item) Name() string { return cmp.Or(i.Title, i.Prompt) }
+
+// A Page is the answer to a Query, newest first.
+type Page struct {
+	Threads  []Item   `json:"threads"`
+	Cursor   string   `json:"cursor,omitempty"`   // where the next page starts, "" if there is none
+	Warnings []string `json:"warnings,omitempty"` // what could not be read
+}
+
+// Files answers from the transcripts.
+type Files struct {
+	set *thread.Set
+}
+
+// NewFiles returns the Files of the providers in set.
+func NewFiles(set *thread.Set) *Files { return &Files{set} }
+
+// found are the transcripts of some providers, newest first.
+type found struct {
+	stored   []thread.Stored
+	warnings []string
+}
+
+// find finds the transcripts of the providers, all if names is nil. The error is
+// Unsupported for an unknown provider, or the context's.
+func (f *Files) find(ctx context.Context, names []string) (found, error) {
+	if names == nil {
+		names = f.set.Names()
+	}
+	providers := make([]thread.Provider, len(names))
+	for i, name := range names {
+		var err error
+		if providers[i], err = f.set.Provider(name); err != nil {
+			return found{}, err
+		}
+	}
+	lists := make([]found, len(names))
+	var wg sync.WaitGroup
+	for i, p := range providers {
+		wg.Go(func() {
+			for s, err := range thread.StoredIn(ctx, names[i], p) {
+				if err != nil {
+					lists[i].warnings = append(lists[i].warnings, err.Error())
+					continue
+				}
+				lists[i].stored = append(lists[i].stored, s)
+			}
+		})
+	}
+	wg.Wait()
+	var all found
+	for _, l := range lists {
+		all.stored = append(all.stored, l.stored...)
+		all.warnings = append(all.warnings, l.warnings...)
+	}
+	slices.SortFunc(all.stored, func(a, b thread.Stored) int {
+		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.Key, b.Key))
+	})
+	return all, ctx.Err()
+}
+
+// An opened is a transcript with its threads.
+type opened struct {
+	thread.Stored
+	threads []*thread.Thread
+	err     error
+}
+
+// eachOpened opens the transcripts, several at once, and passes them to use in
+// their order until it returns false. The error is one of use or of ctx.
+func eachOpened(ctx context.Context, list []thread.Stored, use func(opened) (bool, error)) error {
+	const most = 64
+	for size := runtime.GOMAXPROCS(0); len(list) > 0; size = min(2*size, most) {
+		part := list[:min(size, len(list))]
+		list = list[len(part):]
+		results := make([]opened, len(part))
+		parallel(len(part), func(i int) {
+			results[i].Stored = part[i]
+			results[i].threads, results[i].err = part[i].Open(ctx)
+			for _, t := range results[i].threads {
+				t.Modified = part[i].Modified
+			}
+		})
+		for _, o := range results {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if more, err := use(o); err != nil || !more {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// parallel calls do with 0 to n-1, on as many processors as there are.
+func parallel(n int, do func(int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// cursor is the position of an item in the order of a page.
+func cursor(i Item) string {
+	return strconv.FormatInt(i.Modified.UnixNano(), 10) + "," + i.URI.String()
+}
+
+// A position is a parsed cursor: the last item of an earlier page.
+type position struct {
+	at   time.Time
+	uri  string
+	seen bool // that item was passed
+}
+
+func parseCursor(s string) (p position, err error) {
+	if s == "" {
+		return p, nil
+	}
+	nanos, uri, ok := strings.Cut(s, ",")
+	n, err := strconv.ParseInt(nanos, 10, 64)
+	if err != nil || !ok {
+		return p, &handoff.Error{Op: "list threads", Name: s, Kind: handoff.Invalid, Err: errors.New("invalid cursor"), Hint: handoff.Advice("use the cursor that an earlier list printed")}
+	}
+	return position{at: time.Unix(0, n), uri: uri}, nil
+}
+
+// passed reports whether an item comes after the position. It must be called for
+// the items in their order.
+func (p *position) passed(i Item) bool {
+	if p.uri == "" || p.seen || i.Modified.Before(p.at) {
+		return true
+	}
+	p.seen = i.URI.String() == p.uri
+	return false
+}

@@ -1,0 +1,77 @@
+package opencode
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"strings"
+
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// Stored implements thread.Lister. A write to a database changes the stamps of all
+// threads in it.
+func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
+	return func(yield func(thread.Stored, error) bool) {
+		stores, err := p.stores(ctx)
+		w := thread.NewWalk(ctx)
+		seen := map[string]bool{}
+		for _, st := range stores {
+			sessions, failed := st.all(ctx)
+			err = errors.Join(err, failed)
+			for _, s := range sessions {
+				if seen[s.id] {
+					continue
+				}
+				seen[s.id] = true
+				if stored, ok := p.stored(w, s); ok && !yield(stored, nil) {
+					return
+				}
+			}
+		}
+		if err != nil {
+			yield(thread.Stored{}, err)
+		}
+	}
+}
+
+func (p *provider) stored(w *thread.Walk, s *session) (thread.Stored, bool) {
+	also := []string{s.source + "-wal"}
+	if dir, ok := s.store.(tree); ok {
+		also = dir.files(s.id)
+	}
+	stored, ok := w.StatStored([]string{s.source}, also...)
+	stored.Key, stored.Texts = s.source+"#"+s.id, nil
+	if t := clock(s.updated); !t.IsZero() {
+		stored.Modified = t
+	}
+	stored.Open = func(context.Context) ([]*thread.Thread, error) {
+		t := p.thread(s)
+		t.Subagent = t.Parent != ""
+		return []*thread.Thread{t}, nil
+	}
+	return stored, ok
+}
+
+// files returns the files with the messages and parts of a session.
+func (t tree) files(session string) (paths []string) {
+	if !filepath.IsLocal(session) || strings.ContainsAny(session, `/\`) {
+		return nil
+	}
+	add := func(dir string) {
+		filepath.WalkDir(filepath.Join(string(t), dir), func(path string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() {
+				paths = append(paths, path)
+			}
+			return nil // what can't be read has no stamp
+		})
+	}
+	add(filepath.Join("message", session))
+	for _, message := range paths {
+		add(filepath.Join("part", strings.TrimSuffix(filepath.Base(message), ".json")))
+	}
+	add(filepath.Join("part", session))
+	return paths
+}

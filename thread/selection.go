@@ -1,0 +1,145 @@
+package thread
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A Selection is what a URI identifies that names several threads: those of some
+// providers, with a role, in a directory, or with some words.
+type Selection struct {
+	Providers []string // nil for all
+	Role      string
+	Dir       string // absolute; "" for all
+	Words     string // "" for all
+	Limit     int    // -1 if the URI has none
+	Warnings  []string
+}
+
+// Select parses a URI that names several threads:
+//
+//	agents://codex?q=WORD&limit=N
+//	agents://codex/reviewer
+//	agents://. and agents:///path?providers=claude,codex
+//
+// A segment after a provider selects by role if no thread has this ID and a
+// subagent has this role, or if there is a query. Relative directories are in dir. ok is false for all other texts, which
+// [ParseURI] parses. The error is Invalid or Unsupported.
+func (s *Set) Select(ctx context.Context, text, dir string) (sel Selection, ok bool, err error) {
+	rest, query, hasQuery := strings.Cut(text, "?")
+	sel.Limit = -1
+	scheme, target, hasScheme := strings.Cut(rest, "://")
+	if !hasScheme {
+		scheme, target = "agents", rest
+	}
+	if scheme != "agents" {
+		target = scheme + "/" + target
+	}
+	name, role, hasRole := strings.Cut(target, "/")
+	switch {
+	case len(text) > maxURI || strings.Contains(rest, "#"):
+		return sel, false, nil
+	case scheme == "agents" && directory(target):
+		sel.Dir = s.directory(target, dir)
+	case !slices.Contains(s.Names(), name) || hasRole && (role == "" || strings.Contains(role, "/")):
+		return sel, false, nil
+	case hasRole:
+		if sel.Role, err = decode(role); err != nil || !hasQuery && !s.isRole(ctx, name, sel.Role) {
+			return sel, false, nil
+		}
+		sel.Providers = []string{name}
+	default:
+		sel.Providers = []string{name}
+	}
+	if err := sel.parameters(query); err != nil {
+		return sel, false, &handoff.Error{Op: "parse uri", Name: text, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("a search has the form agents://codex?q=WORD&limit=10")}
+	}
+	return sel, true, nil
+}
+
+// directory returns the absolute path of the directory that a URI names.
+func (s *Set) directory(target, dir string) string {
+	if path, err := url.PathUnescape(target); err == nil {
+		target = path
+	}
+	if rest, ok := strings.CutPrefix(target, "~"); ok {
+		return filepath.Join(s.home, rest)
+	}
+	if filepath.IsAbs(target) {
+		return filepath.Clean(target)
+	}
+	return filepath.Join(dir, target)
+}
+
+// isRole reports whether a segment is the role of a subagent, and neither an ID nor
+// the name of a thread.
+func (s *Set) isRole(ctx context.Context, provider, segment string) bool {
+	i := slices.IndexFunc(s.drivers, func(d Driver) bool { return d.Name == provider })
+	if _, is := s.drivers[i].ID(segment); is {
+		return false
+	}
+	p, err := s.Provider(provider)
+	if err != nil {
+		return false
+	}
+	if _, err = p.Thread(ctx, segment); !errors.Is(err, handoff.NotFound) {
+		return false
+	}
+	for st, err := range StoredIn(ctx, provider, p) {
+		if err != nil {
+			continue
+		}
+		threads, _ := st.Open(ctx) // one that can't be read has no known role
+		if slices.ContainsFunc(threads, func(t *Thread) bool { return t.HasRole(segment) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// HasRole reports whether t is a subagent with this role or name.
+func (t *Thread) HasRole(role string) bool {
+	return t.IsAgent() && (strings.EqualFold(t.AgentRole, role) || strings.EqualFold(t.AgentName, role))
+}
+
+// IsAgent reports whether t is a subagent.
+func (t *Thread) IsAgent() bool { return t.Subagent || t.Parent != "" }
+
+// parameters parses the part of a URI after the question mark.
+func (sel *Selection) parameters(query string) error {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return err
+	}
+	for key, list := range values {
+		value := strings.TrimSpace(list[len(list)-1])
+		switch key {
+		case "q":
+			sel.Words = value
+		case "limit":
+			if sel.Limit, err = strconv.Atoi(value); err != nil || sel.Limit < 0 {
+				return fmt.Errorf("invalid limit %q", value)
+			}
+		case "providers":
+			if sel.Dir == "" {
+				return errors.New("providers can be given for a directory only")
+			}
+			sel.Providers = strings.Split(value, ",")
+			if slices.Contains(sel.Providers, "") {
+				return errors.New("empty provider name")
+			}
+		default:
+			sel.Warnings = append(sel.Warnings, fmt.Sprintf("ignored query parameter %q", key))
+		}
+	}
+	slices.Sort(sel.Warnings)
+	return nil
+}

@@ -1,0 +1,76 @@
+package workspace
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agent-handoff/handoff/internal/threadindex"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// ThreadOptions select conversations. Those that are zero select all, except Dir.
+type ThreadOptions struct {
+	Providers    []string
+	Dir          string // and the directories below it; "" for this repository with its worktrees
+	Everywhere   bool   // in all directories
+	Role         string // role or name of one of their subagents
+	Since, Until string // a time, see ParseTime: last written at or after, before
+	Status       thread.Status
+	Model        string // part of the name of a model that they used
+	Limit        int    // at most so many; 0 for all
+	Cursor       string // where an earlier page ended
+	Agents       bool   // with their subagents
+}
+
+// A ThreadPage is a page of conversations.
+type ThreadPage = threadindex.Page
+
+// Threads lists the conversations that the agent tools of set keep on this
+// machine, newest first. Subagents are not conversations of their own.
+//
+// Kinds: Invalid (a time, a status, the cursor), Unsupported (a provider).
+func (w *Workspace) Threads(ctx context.Context, set *thread.Set, o ThreadOptions) (ThreadPage, error) {
+	q, err := w.threadQuery(o)
+	if err != nil {
+		return ThreadPage{}, err
+	}
+	page, err := threadindex.NewFiles(set).List(ctx, q)
+	if err != nil || !o.Agents {
+		return page, err
+	}
+	for i := range page.Threads {
+		item := &page.Threads[i]
+		p, err := set.Provider(item.Provider)
+		if err != nil {
+			return page, err
+		}
+		if item.Agents, err = p.Agents(ctx, item.Thread); err != nil {
+			page.Warnings = append(page.Warnings, err.Error())
+		}
+	}
+	return page, ctx.Err()
+}
+
+func (w *Workspace) threadQuery(o ThreadOptions) (q threadindex.Query, err error) {
+	if o.Limit < 0 {
+		return q, invalid("limit", strconv.Itoa(o.Limit), "is negative", "0 lists all")
+	}
+	if o.Status != "" && !slices.Contains(thread.Statuses(), string(o.Status)) {
+		return q, invalid("status", string(o.Status), "unknown status", "the statuses are "+strings.Join(thread.Statuses(), ", "))
+	}
+	q = threadindex.Query{Providers: o.Providers, Role: o.Role, Status: o.Status, Model: o.Model, Limit: o.Limit, Cursor: o.Cursor}
+	switch {
+	case o.Everywhere:
+	case o.Dir != "":
+		q.In = threadindex.In(w.path(o.Dir))
+	default:
+		q.In = threadindex.In(w.dirs.Worktrees()...)
+	}
+	if q.Since, err = ParseTime("since", o.Since, w.now()); err != nil {
+		return q, err
+	}
+	q.Until, err = ParseTime("until", o.Until, w.now())
+	return q, err
+}
