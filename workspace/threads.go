@@ -32,6 +32,9 @@ type ThreadPage = threadindex.Page
 //
 // Kinds: Invalid (a time, a status, the cursor), Unsupported (a provider).
 func (w *Workspace) Threads(ctx context.Context, set *thread.Set, o ThreadOptions) (ThreadPage, error) {
+	if err := w.hub.Closed(); err != nil {
+		return ThreadPage{}, err
+	}
 	q, err := w.threadQuery(o)
 	if err != nil {
 		return ThreadPage{}, err

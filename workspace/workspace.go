@@ -27,6 +27,7 @@
 //   - Names of a run or session: [Workspace.Write].
 //   - Waiting: [Workspace.Watch] and [Workspace.Wait].
 //   - Searching: [Workspace.Search].
+//   - Conversations: [Workspace.Threads].
 //   - Sessions: [Workspace.OpenSession], [Workspace.AddOutput],
 //     [Workspace.CloseSession], [Workspace.FindSessions] and others.
 //   - Runs of a command: [Workspace.StartRun] and [Workspace.EndRun].
