@@ -3,7 +3,8 @@ package jsonl
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"slices"
 )
 
 // Encode returns v as JSON without the HTML escapes that json.Marshal adds and
@@ -26,35 +27,22 @@ func WithFields(b []byte, v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names map[string]json.RawMessage
-	if err := json.Unmarshal(added, &names); err != nil {
-		return nil, err
+	var names []string
+	for c := Value(added).Members(); c.Next(); {
+		names = append(names, c.Key())
 	}
-	var out bytes.Buffer
-	dec := json.NewDecoder(bytes.NewReader(b))
-	if _, err := dec.Token(); err != nil {
-		return nil, err
+	out := append(make([]byte, 0, len(b)+len(added)), '{')
+	c := Value(b).Members()
+	for c.Next() {
+		if !slices.Contains(names, c.Key()) {
+			out = append(append(append(append(out, c.key...), ':'), c.Value()...), ',')
+		}
 	}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, err
-		}
-		if _, replaced := names[key.(string)]; replaced {
-			continue
-		}
-		name, err := Encode(key, "")
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&out, ",%s:%s", name, value)
+	if !c.Closed() {
+		return nil, errors.New("not a JSON object")
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(&out, ",%s", added[1:len(added)-1])
+		return append(out, added[1:]...), nil
 	}
-	return fmt.Appendf(nil, "{%s}", bytes.TrimPrefix(out.Bytes(), []byte(","))), nil
+	return append(bytes.TrimSuffix(out, []byte(",")), '}'), nil
 }

@@ -42,3 +42,25 @@ func TestSelect(t *testing.T) {
 		t.Error("Select of a list succeeds")
 	}
 }
+
+func TestWithFields(t *testing.T) {
+	for _, test := range []struct{ object, want string }{
+		{`{"a":1,"b":[{}, "}"]}`, `{"a":1,"b":[{}, "}"],"path":"p"}`},
+		{`{"path":{"path":1},"a":null}`, `{"a":null,"path":"p"}`},
+		{`{"p\u0061th":1}`, `{"path":"p"}`},
+		{`{}`, `{"path":"p"}`},
+	} {
+		got, err := WithFields([]byte(test.object), map[string]string{"path": "p"})
+		if err != nil || string(got) != test.want {
+			t.Errorf("WithFields(%s) = %s, %v, want %s", test.object, got, err, test.want)
+		}
+	}
+	if got, err := WithFields([]byte(`{"a":1}`), struct{}{}); err != nil || string(got) != `{"a":1}` {
+		t.Errorf("with no field: %s, %v", got, err)
+	}
+	for _, bad := range []string{``, `null`, `[1]`, `{"a":`} {
+		if got, err := WithFields([]byte(bad), struct{}{}); err == nil {
+			t.Errorf("WithFields(%s) = %s, want an error", bad, got)
+		}
+	}
+}
