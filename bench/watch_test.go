@@ -109,6 +109,41 @@ func BenchmarkWatch(b *testing.B) {
 	w.stop(b)
 }
 
+// BenchmarkWait measures how long after a publish returns another workspace's Wait
+// for it returns.
+func BenchmarkWait(b *testing.B) {
+	dir := fresh(b)
+	publisher, err := workspace.Open(dir, workspace.Options{})
+	must(b, err)
+	defer publisher.Close()
+	waiter, err := workspace.Open(dir, workspace.Options{})
+	must(b, err)
+	defer waiter.Close()
+	publish := func(n int) {
+		write(b, filepath.Join(dir, "a.md"), fmt.Sprint(n, "\n"))
+		must(b, errOf(publisher.Publish(b.Context(), workspace.Publication{Channel: "design", Path: "a.md", Title: fmt.Sprint(n)})))
+	}
+	publish(0)
+	var took []time.Duration
+	for b.Loop() {
+		woken := make(chan time.Time)
+		go func() {
+			_, err := waiter.Wait(b.Context(), workspace.WatchOptions{Filter: workspace.Filter{Channel: "design"}, After: "now"})
+			if err != nil {
+				b.Error(err)
+			}
+			woken <- time.Now()
+		}()
+		time.Sleep(20*time.Millisecond + time.Duration(len(took)%37)*time.Millisecond)
+		publish(len(took) + 1)
+		acknowledged := time.Now()
+		took = append(took, max(0, (<-woken).Sub(acknowledged)))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
+
 func errOf[T any](_ T, err error) error { return err }
 
 // BenchmarkWatchPublishers has 32 shells publish with one process after the
