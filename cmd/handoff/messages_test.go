@@ -35,6 +35,9 @@ func TestFlagMessages(t *testing.T) {
 		args := validArgs(command)
 		command.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			for _, value := range values {
+				if path[0] == "serve" && value == "" {
+					continue // the default: it would serve
+				}
 				line := append(slices.Clone(path), args...)
 				if slices.Contains([]string{"watch", "wait"}, path[0]) && f.Name != "timeout" {
 					line = append(line, "--timeout=1ms")

@@ -123,7 +123,7 @@ func large() []hostile {
 	} {
 		list = append(list, hostile{"large/" + name, func(p place) {
 			p.write(filepath.Join(p.ws, name), "")
-			must(p.t, os.Truncate(filepath.Join(p.ws, name), 3<<30))
+			must(p.t, os.Truncate(filepath.Join(p.ws, name), 1<<30))
 		}})
 	}
 	return list

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -178,15 +179,15 @@ func (p place) run(args []string) (int, string) {
 	var out, all head
 	cmd.Stdout, cmd.Stderr = &out, &all
 	err := cmd.Run()
-	all.Write(out.Bytes())
+	all.Write(out.kept)
 	if ctx.Err() != nil {
 		p.t.Errorf("%q took longer than %s", args, maxTime)
 	}
-	if bytes.Contains(all.Bytes(), []byte(canary)) {
-		p.t.Errorf("%q prints a file outside the workspace: %.300q", args, all.String())
+	if bytes.Contains(all.kept, []byte(canary)) {
+		p.t.Errorf("%q prints a file outside the workspace: %.300q", args, all.kept)
 	}
-	if bytes.Contains(all.Bytes(), []byte("goroutine ")) {
-		p.t.Errorf("%q panics: %.600s", args, all.String())
+	if bytes.Contains(all.kept, []byte("goroutine ")) {
+		p.t.Errorf("%q panics: %.600s", args, all.kept)
 	}
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && usage.Maxrss<<10 > maxMemory {
 		p.t.Errorf("%q used %d MiB", args, usage.Maxrss>>10)
@@ -195,7 +196,7 @@ func (p place) run(args []string) (int, string) {
 	if err != nil && !errors.As(err, &exit) {
 		p.t.Fatalf("%q: %v", args, err)
 	}
-	return cmd.ProcessState.ExitCode(), out.String()
+	return cmd.ProcessState.ExitCode(), string(out.kept)
 }
 
 func (p place) write(name, content string) {
@@ -221,17 +222,20 @@ func digest(t testing.TB, dirs ...string) string {
 			if err != nil {
 				return err
 			}
-			sum := [32]byte{}
+			sum := sha256.New()
 			if info.Mode().IsRegular() {
-				content, err := os.ReadFile(name)
+				f, err := os.Open(name)
 				if err != nil {
 					return err
 				}
-				sum = sha256.Sum256(content)
+				_, err = io.Copy(sum, f) // of any size: this process must not grow, as in head
+				if err := errors.Join(err, f.Close()); err != nil {
+					return err
+				}
 			}
 			rel, err := filepath.Rel(filepath.Dir(dir), name)
 			if err == nil && !d.IsDir() {
-				fmt.Fprintf(&b, "%s %v %d %d %x\n", rel, info.Mode(), info.Size(), info.ModTime().UnixNano(), sum)
+				fmt.Fprintf(&b, "%s %v %d %d %x\n", rel, info.Mode(), info.Size(), info.ModTime().UnixNano(), sum.Sum(nil))
 			} else if err == nil {
 				fmt.Fprintf(&b, "%s %v\n", rel, info.Mode())
 			}
@@ -269,12 +273,10 @@ func must(t testing.TB, err error) {
 
 // A head keeps the beginning of what is written to it. A command may print a file
 // of any size, and the system counts the memory of this process as its own.
-type head struct{ bytes.Buffer }
+type head struct{ kept []byte }
 
 func (h *head) Write(b []byte) (int, error) {
 	const most = 4 << 20
-	if room := most - h.Len(); room > 0 {
-		h.Buffer.Write(b[:min(room, len(b))])
-	}
+	h.kept = append(h.kept, b[:min(most-len(h.kept), len(b))]...)
 	return len(b), nil
 }
