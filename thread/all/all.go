@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/kimi"
 	"github.com/agent-handoff/handoff/thread/opencode"
 	"github.com/agent-handoff/handoff/thread/pi"
+	"github.com/agent-handoff/handoff/thread/qwen"
 )
 
 // Drivers returns the drivers, in the order in which a bare ID is looked up.
@@ -24,5 +25,6 @@ func Drivers() []thread.Driver {
 		amp.Driver(),
 		copilot.Driver(),
 		kimi.Driver(),
+		qwen.Driver(),
 	}
 }

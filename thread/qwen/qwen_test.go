@@ -1,0 +1,66 @@
+package qwen_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/qwen"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+var suite = threadtest.Suite{Driver: qwen.Driver(), Write: home, Lines: true, Big: big}
+
+func TestSuite(t *testing.T)    { threadtest.Run(t, suite) }
+func TestStatuses(t *testing.T) { threadtest.CheckStatuses(t, suite) }
+
+func provider(t testing.TB, home string) thread.Provider {
+	t.Helper()
+	return threadtest.Open(t, qwen.Driver(), home)
+}
+
+// TestFragments reads an answer that has several records, of which two are on one
+// line. Its usage is that of the last one.
+func TestFragments(t *testing.T) {
+	home := t.TempDir()
+	s := begin(doneID)
+	s.user("one")
+	s.answer("a", tokens(10), text("two"))
+	s.n-- // the same uuid
+	s.answer("a", tokens(15), text("three"))
+	s.lines = []string{s.lines[0], s.lines[1] + s.lines[2]}
+	s.write(t, home)
+	p := provider(t, home)
+	th := threadtest.Load(t, p, doneID)
+	threadtest.CheckUsage(t, th, thread.Tokens{Input: 5, CacheRead: 10, Output: 15, Calls: 1}, thread.Exact, "")
+	if said := threadtest.CheckThread(t, p, doneID); !slices.Equal(said, []string{"user: one", "assistant: two", "assistant: three"}) || th.BadLines > 0 {
+		t.Errorf("got %q, %d bad lines", said, th.BadLines)
+	}
+}
+
+// TestThoughts has thoughts that are not part of the output.
+func TestThoughts(t *testing.T) {
+	home := t.TempDir()
+	s := begin(doneID)
+	s.user("one")
+	s.answer("a", obj{"promptTokenCount": 100, "candidatesTokenCount": 20, "thoughtsTokenCount": 7, "totalTokenCount": 127}, text("two"))
+	s.answer("b", obj{"promptTokenCount": 100, "candidatesTokenCount": 20, "thoughtsTokenCount": 7, "totalTokenCount": 120}, text("three"))
+	s.answer("c", nil, text("four"))
+	s.write(t, home)
+	th := threadtest.Load(t, provider(t, home), doneID)
+	threadtest.CheckUsage(t, th, thread.Tokens{Input: 200, Output: 47, Reasoning: 14, Calls: 2}, thread.LowerBound, "1 answers have no recorded usage")
+}
+
+// FuzzChat reads any bytes as a chat and as a subagent.
+func FuzzChat(f *testing.F) {
+	dir := f.TempDir()
+	home(f, dir)
+	threadtest.AddSeeds(f, dir, "*.jsonl")
+	alone := f.TempDir()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		threadtest.WriteFile(t, string(b), alone, ".qwen/projects/p/chats", doneID+".jsonl")
+		threadtest.WriteFile(t, string(b), alone, ".qwen/projects/p/subagents", doneID, "agent-"+agentID+".jsonl")
+		threadtest.CheckThread(t, provider(t, alone), doneID)
+		threadtest.CheckThread(t, provider(t, alone), agentID)
+	})
+}
