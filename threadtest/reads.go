@@ -120,3 +120,13 @@ func CheckUsage(t testing.TB, th *thread.Thread, want thread.Tokens, complete th
 		t.Errorf("got usage %+v, %s: %q, want %+v, %s: %q", u.Tokens, u.Completeness, u.Reason, want, complete, reason)
 	}
 }
+
+// ReadFile reads a file.
+func ReadFile(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

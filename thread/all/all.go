@@ -7,6 +7,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/claude"
 	"github.com/agent-handoff/handoff/thread/codex"
 	"github.com/agent-handoff/handoff/thread/copilot"
+	"github.com/agent-handoff/handoff/thread/droid"
 	"github.com/agent-handoff/handoff/thread/gemini"
 	"github.com/agent-handoff/handoff/thread/kimi"
 	"github.com/agent-handoff/handoff/thread/opencode"
@@ -26,5 +27,6 @@ func Drivers() []thread.Driver {
 		copilot.Driver(),
 		kimi.Driver(),
 		qwen.Driver(),
+		droid.Driver(),
 	}
 }

@@ -23,7 +23,7 @@ type Found struct {
 	Path   string // absolute
 	Parent string // ID of the session, if it is a subagent
 	Proof  string // how the store shows that it is a subagent of Parent
-	Alias  string // another name of a session; "" if there is none
+	Alias  string // another name; "" if there is none
 	Local  bool   // the ID identifies a subagent only together with Parent
 
 	// Open sets the metadata and the Reader of the thread. The other fields, and the
@@ -115,7 +115,7 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 	if err != nil {
 		return nil, err
 	}
-	children, proofs, err := p.children(ctx, main, r)
+	children, found, err := p.children(ctx, main, r)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,12 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 		if a.ID != "" && a.ID != child.ID {
 			a.Aliases = append(a.Aliases, a.ID)
 		}
-		if proof := proofs[child.ID]; proof != "" {
-			a.Evidence = append(a.Evidence, proof)
+		f := found[child.ID]
+		if f.Proof != "" {
+			a.Evidence = append(a.Evidence, f.Proof)
+		}
+		if f.Alias != "" {
+			a.Aliases = append(a.Aliases, f.Alias)
 		}
 		if len(a.Lifecycle) == 0 {
 			a.AddEvent(child.Started, "start", "from the subagent's transcript; the parent's does not mention it")
@@ -146,7 +150,7 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 }
 
 // children opens the transcripts of main's subagents, in the order they were started.
-func (p *provider) children(ctx context.Context, main *thread.Thread, r *Reader) ([]*thread.Thread, map[string]string, error) {
+func (p *provider) children(ctx context.Context, main *thread.Thread, r *Reader) ([]*thread.Thread, map[string]Found, error) {
 	w := thread.NewWalk(ctx)
 	all, err := p.Find(ctx, w, p.roots)
 	if err == nil {
@@ -155,18 +159,18 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, r *Reader)
 	if err != nil {
 		return nil, nil, err
 	}
-	proofs := map[string]string{}
+	found := map[string]Found{}
 	var files []Found
 	for _, f := range all {
 		if f.Parent == main.ID {
-			files, proofs[f.ID] = append(files, f), f.Proof
+			files, found[f.ID] = append(files, f), f
 		}
 	}
 	list, err := thread.Children(main, files, func(f Found) string { return f.ID }, func(copies []Found) (*thread.Thread, error) {
 		return p.open(w, copies)
 	})
 	for _, a := range r.agents {
-		if r.Slice == nil || proofs[a.ID] != "" {
+		if _, own := found[a.ID]; r.Slice == nil || own {
 			continue
 		}
 		if slice := r.Slice(a); slice != nil {
@@ -177,5 +181,5 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, r *Reader)
 			list = append(list, t)
 		}
 	}
-	return list, proofs, err
+	return list, found, err
 }
