@@ -53,6 +53,18 @@ type BodyRemover interface {
 	Remove(ctx context.Context, d Digest, before time.Time) (bool, error)
 }
 
+// A BodyFetcher is a body store on another machine, of which copies are stored on
+// this one.
+type BodyFetcher interface {
+	// Fetch copies a body to this machine, unless it was fetched, and verifies it
+	// first. Kinds: NotFound, Corrupt (it has other bytes, or more than size),
+	// Unavailable.
+	Fetch(ctx context.Context, d Digest, size int64) error
+
+	// Fetched reports whether a body is on this machine.
+	Fetched(ctx context.Context, d Digest) (bool, error)
+}
+
 // A StoredBody is one body of a store.
 type StoredBody struct {
 	Digest    Digest    `json:"digest"`

@@ -92,11 +92,30 @@ func (h *Hub) Open(ctx context.Context, id string) (Content, error) {
 		}
 		return Content{}, &Error{Op: "read", Name: id, Kind: Unavailable, Err: reason, Hint: Suggest("see its path and producer", ActionShow, id)}
 	}
-	kept, err := h.bodies.Open(ctx, Digest{SHA256, a.Digest.Value})
+	kept, err := h.openKept(ctx, a)
 	if errors.Is(err, NotFound) {
 		err = missingCopy(a)
 	}
 	return Content{kept, a, true}, err
+}
+
+// fetchLimit is the size up to which a body is fetched whose size its record
+// does not state: a directory.
+const fetchLimit = 1 << 30
+
+// openKept opens the kept copy of an artifact. One on another machine is fetched.
+func (h *Hub) openKept(ctx context.Context, a Artifact) (io.ReadSeekCloser, error) {
+	d := Digest{SHA256, a.Digest.Value}
+	if f, ok := h.bodies.(BodyFetcher); ok {
+		limit := int64(fetchLimit)
+		if a.SizeBytes != nil {
+			limit = *a.SizeBytes
+		}
+		if err := f.Fetch(ctx, d, limit); err != nil {
+			return nil, err
+		}
+	}
+	return h.bodies.Open(ctx, d)
 }
 
 // missingCopy returns the error for a kept copy that is not stored. The copy of

@@ -147,7 +147,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, err
 	}
 	trusted := func() error { return settings.CheckLog(found, o.Getenv) }
-	log, bodies, err := localstate.OpenBackend(settings, o.Backends, trusted, BackendOptions{Runtime: found.Runtime, Rand: o.Rand})
+	log, bodies, err := localstate.OpenBackend(settings, o.Backends, trusted, BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand})
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 package main
 
-import "github.com/agent-handoff/handoff/workspace"
+import "github.com/agent-handoff/handoff/gitlog"
 
 // backends are the logs that HANDOFF_LOG can select beside file:, which is built
 // in. A backend is one line here and a folder of its own.
-var backends []workspace.Backend
+var backends = gitlog.Backends

@@ -42,6 +42,7 @@ var layers = map[string]int{
 	"internal/session":           2,
 	"internal/names":             2,
 	"internal/preview":           2,
+	"internal/remote":            2,
 	"internal/pipeline/contract": 2,
 	"thread/internal/sqlsnap":    2,
 
@@ -64,6 +65,7 @@ var layers = map[string]int{
 	"thread/all": 5,
 
 	"internal/demo": 6,
+	"gitlog":        6,
 
 	"cmd/handoff/internal/access":    7,
 	"cmd/handoff/internal/cli":       7,

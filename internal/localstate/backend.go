@@ -27,11 +27,15 @@ type Backend struct {
 	// Open returns the log and its body store. It creates nothing and opens no
 	// connection: a workspace that is only opened leaves nothing behind.
 	Open func(BackendOptions) (handoff.Log, handoff.Bodies, error)
+
+	// Remote is set if several machines, or directories, may use the log at once.
+	Remote bool
 }
 
 // BackendOptions are what a Backend gets to open a log.
 type BackendOptions struct {
 	Location *url.URL  // the value of HANDOFF_LOG or of the setting log
+	Root     string    // the directory of the workspace
 	Runtime  string    // the runtime directory, which exists before the first write
 	Rand     io.Reader // for the log's ID
 }

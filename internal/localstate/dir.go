@@ -31,8 +31,8 @@ const IgnoreName = ".gitignore"
 // NewDir returns the runtime directory of a log. It creates nothing.
 func NewDir(path string, log handoff.Log) *Dir { return &Dir{path: path, log: log} }
 
-// Create creates the directory, unless it exists, with a .gitignore in it. In a directory that
-// contains a log already, a missing .gitignore was removed by its owner.
+// Create creates the directory, unless it exists, with a .gitignore in it. In a directory of
+// a log that exists already, a missing .gitignore was removed by its owner.
 func (d *Dir) Create(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -41,10 +41,13 @@ func (d *Dir) Create(ctx context.Context) error {
 	}
 	_, err := os.Lstat(filepath.Join(d.path, IgnoreName))
 	if errors.Is(err, fs.ErrNotExist) {
-		if id, _, _ := LogID(ctx, d.log); id == "" {
+		if _, err = os.Lstat(d.path); err == nil {
+			if id, _, _ := LogID(ctx, d.log); id == "" {
+				err = fs.ErrNotExist
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) { // a log on another machine exists without the directory
 			err = d.createAll()
-		} else {
-			err = nil
 		}
 	}
 	if err != nil {
@@ -186,8 +189,15 @@ func (g *guardedLog) check(ctx context.Context) error {
 	return nil
 }
 
-// GuardBodies returns bodies whose Put creates the runtime directory.
-func GuardBodies(bodies handoff.Bodies, d *Dir) handoff.Bodies { return guardedBodies{bodies, d} }
+// GuardBodies returns bodies whose Put creates the runtime directory. It is a
+// handoff.BodyFetcher if bodies is, whose Fetch does so, too.
+func GuardBodies(bodies handoff.Bodies, d *Dir) handoff.Bodies {
+	g := guardedBodies{bodies, d}
+	if f, ok := bodies.(handoff.BodyFetcher); ok {
+		return guardedFetcher{g, f}
+	}
+	return g
+}
 
 type guardedBodies struct {
 	handoff.Bodies
@@ -204,4 +214,29 @@ func (b guardedBodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, er
 		b.runtime.undo()
 	}
 	return d, err
+}
+
+type guardedFetcher struct {
+	guardedBodies
+	fetcher handoff.BodyFetcher
+}
+
+// Fetch implements handoff.BodyFetcher.
+func (b guardedFetcher) Fetch(ctx context.Context, d handoff.Digest, size int64) error {
+	if there, err := b.fetcher.Fetched(ctx, d); err != nil || there {
+		return err
+	}
+	if err := b.runtime.Create(ctx); err != nil {
+		return err
+	}
+	err := b.fetcher.Fetch(ctx, d, size)
+	if err != nil {
+		b.runtime.undo()
+	}
+	return err
+}
+
+// Fetched implements handoff.BodyFetcher.
+func (b guardedFetcher) Fetched(ctx context.Context, d handoff.Digest) (bool, error) {
+	return b.fetcher.Fetched(ctx, d)
 }

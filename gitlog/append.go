@@ -1,0 +1,277 @@
+package gitlog
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// idSize is the number of bytes of a log's ID.
+const idSize = 16
+
+// A request is a record that waits to be pushed.
+type request struct {
+	record handoff.Record
+	bytes  []byte
+	done   chan struct{} // closed when seq and err are set
+	seq    handoff.Seq
+	err    error
+}
+
+// Append implements handoff.Log. Records that wait while another push is running
+// share the next one.
+func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
+	b, err := r.JSON()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return 0, err
+	}
+	q := &request{record: r, bytes: b, done: make(chan struct{})}
+	select {
+	case l.queue <- q:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	for {
+		select {
+		case <-q.done:
+			return q.seq, q.err
+		case l.writing <- struct{}{}:
+			l.pushQueued(ctx, q)
+			<-l.writing
+		}
+	}
+}
+
+// pushQueued pushes the records that wait. Only the caller's own record is given
+// up when its context ends: those of other callers were not cancelled.
+func (l *Log) pushQueued(ctx context.Context, own *request) {
+	var batch []*request
+	for len(l.queue) > 0 && len(batch) < maxBatch {
+		batch = append(batch, <-l.queue)
+	}
+	if len(batch) == 0 {
+		return
+	}
+	if len(batch) > 1 || batch[0] != own {
+		ctx = context.WithoutCancel(ctx)
+	}
+	first, err := l.push(ctx, batch)
+	for i, q := range batch {
+		if q.err = err; err == nil {
+			q.seq = first + handoff.Seq(i)
+		}
+		close(q.done)
+	}
+}
+
+// How often a push is tried: failures are counted separately from races that
+// another writer won, after which the next try has a new number.
+const (
+	maxFailures = 4
+	maxRaces    = 200
+	firstDelay  = 20 * time.Millisecond
+	maxDelay    = time.Second
+)
+
+// push adds records to the ref in one commit and returns the number of the first.
+func (l *Log) push(ctx context.Context, batch []*request) (first handoff.Seq, err error) {
+	l.settle()
+	r, err := l.repository(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = r.locked(ctx, "append.lock", func() error {
+		tip, err := r.verified()
+		if err == nil && tip.id == "" {
+			tip, err = l.update(ctx, r)
+		}
+		delay, failures := firstDelay, 0
+		for races := 0; err == nil && races < maxRaces; {
+			var c commit
+			if c, err = l.commit(ctx, r, tip, batch); err != nil {
+				return err
+			}
+			pushed := l.pushCommit(ctx, r, c, tip)
+			newest, fetchErr := c, error(nil)
+			if pushed != nil {
+				newest, fetchErr = l.update(ctx, r)
+			}
+			stored, err := l.stored(ctx, r, c, newest, fetchErr)
+			switch {
+			case err != nil && (errors.Is(err, handoff.Corrupt) || ctx.Err() != nil):
+				return err
+			case stored:
+				first = c.first
+				return l.advance(ctx, r, c, pushed)
+			case err != nil || newest.id == tip.id:
+				if failures++; failures == maxFailures {
+					return pushed
+				}
+			default:
+				tip = newest
+				races++
+			}
+			if err := sleep(ctx, delay); err != nil {
+				return err
+			}
+			delay = min(2*delay, maxDelay)
+		}
+		if err == nil {
+			err = r.failure("append", errors.New("other machines were faster each time"))
+		}
+		return err
+	})
+	return first, err
+}
+
+// stored reports whether the history up to newest contains c. The reply to a push
+// that was successful may have been lost.
+func (l *Log) stored(ctx context.Context, r *repository, c, newest commit, err error) (bool, error) {
+	if err != nil || newest.last < c.last {
+		return false, err
+	}
+	if newest.id == c.id {
+		return true, nil
+	}
+	o, err := r.objects(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer o.close()
+	list, err := r.commits(ctx, o, fmt.Sprintf("--max-count=%d", newest.last-c.last+1), newest.id)
+	for _, found := range list {
+		if found.id == c.id {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// advance stores that a pushed commit is verified. After a lost reply, update did.
+func (l *Log) advance(ctx context.Context, r *repository, c commit, pushed error) error {
+	if pushed != nil {
+		return nil
+	}
+	err := r.locked(ctx, "fetch.lock", func() error {
+		known, err := r.verified()
+		if err != nil || known.last >= c.last { // a reader has fetched it
+			return err
+		}
+		return r.setVerified(c)
+	})
+	if ctx.Err() != nil {
+		return nil // the next command fetches it
+	}
+	return err
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// pushCommit pushes a commit if the ref of the remote is at tip, which is the
+// zero commit if there must be no ref.
+func (l *Log) pushCommit(ctx context.Context, r *repository, c, tip commit) error {
+	_, err := r.run(ctx, nil, nil, "push", "--quiet", "--porcelain", "--no-verify", "--no-recurse-submodules",
+		"--force-with-lease="+l.ref+":"+tip.id, "--", r.push, c.id+":"+l.ref)
+	return err
+}
+
+// next is the ref of the private repository for the commit that is pushed.
+const next = "refs/handoff/next"
+
+// commit creates the commit that follows tip with records, and with their bodies.
+func (l *Log) commit(ctx context.Context, r *repository, tip commit, batch []*request) (commit, error) {
+	c := commit{parent: tip.id, log: tip.log, first: tip.last + 1, last: tip.last + handoff.Seq(len(batch))}
+	if c.log == "" {
+		var id [idSize]byte
+		if _, err := io.ReadFull(l.o.Rand, id[:]); err != nil {
+			return c, err
+		}
+		c.log = hex.EncodeToString(id[:])
+	}
+	in, out := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		w := bufio.NewWriter(out)
+		err := l.writeCommit(ctx, w, c, batch)
+		if err == nil {
+			err = w.Flush()
+		}
+		out.CloseWithError(err)
+		written <- err
+	}()
+	printed, err := r.run(ctx, in, nil, "fast-import", "--quiet", "--force", "--done", "--date-format=raw")
+	in.Close()
+	if broken := <-written; err != nil && broken != nil && !errors.Is(broken, io.ErrClosedPipe) {
+		err = broken // such as a damaged body
+	}
+	if err == nil && len(printed) != len(noObject) {
+		err = r.failure("git fast-import", errors.New("printed no commit"))
+	}
+	c.id = printed
+	return c, err
+}
+
+// writeCommit writes a commit in the format of git fast-import.
+func (l *Log) writeCommit(ctx context.Context, w io.Writer, c commit, batch []*request) error {
+	message := subject(c.log, c.first, c.last)
+	created := max(0, batch[len(batch)-1].record.CreatedAt.Unix())
+	fmt.Fprintf(w, "feature done\ncommit %s\nmark :1\ncommitter handoff <handoff@localhost> %d +0000\ndata %d\n%s", next, created, len(message), message)
+	if c.parent != "" {
+		fmt.Fprintf(w, "from %s\ndeleteall\n", c.parent)
+	}
+	written := map[string]bool{}
+	for i, q := range batch {
+		fmt.Fprintf(w, "M %s inline %s\ndata %d\n%s\n", regularMode, recordName(c.first+handoff.Seq(i)), len(q.bytes), q.bytes)
+		f, ok := q.record.Fact.(*handoff.ArtifactPublished)
+		if !ok || !f.Kept || written[f.Digest.Value] {
+			continue
+		}
+		written[f.Digest.Value] = true
+		if err := l.writeBody(ctx, w, f.Digest.Value); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, "get-mark :1\ndone\n")
+	return err
+}
+
+// writeBody writes a body if it is on this machine.
+func (l *Log) writeBody(ctx context.Context, w io.Writer, digest string) error {
+	r, err := l.local.Open(ctx, handoff.Digest{Algorithm: handoff.SHA256, Value: digest})
+	if errors.Is(err, handoff.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	size, err := r.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = r.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "M %s inline %s\ndata %d\n", regularMode, digest, size)
+	if _, err := io.CopyN(w, r, size); err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, "\n")
+	return err
+}

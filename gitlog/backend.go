@@ -1,0 +1,166 @@
+package gitlog
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// Backends open logs in git repositories:
+//
+//	git:REMOTE               a remote of the workspace's own repository
+//	git:/path, git:./path    a repository on this machine
+//	git+ssh://host/path      over ssh
+//	git+https://host/path    over HTTPS
+//
+// A fragment is the name of the log in the repository, by default "default". The
+// query can have poll, a duration, and max_body, a size in bytes.
+var Backends = []workspace.Backend{
+	{Scheme: "git", Open: open, Remote: true},
+	{Scheme: "git+ssh", Open: open, Remote: true},
+	{Scheme: "git+https", Open: open, Remote: true},
+}
+
+// defaultPoll is how long records of other machines may stay unseen.
+const defaultPoll = time.Second
+
+func open(b workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
+	o, err := options(b.Location)
+	if err != nil {
+		return nil, nil, &handoff.Error{Op: "open log", Name: redact(b.Location.String()), Kind: handoff.Invalid, Err: err,
+			Hint: handoff.Advice("use git:REMOTE, git:/path, git+ssh://host/path or git+https://host/path, with #name for a second log")}
+	}
+	o.Runtime, o.Rand, o.Work = b.Runtime, b.Rand, b.Root
+	if o.Remote == "" && strings.HasPrefix(o.Fetch, ".") {
+		o.Fetch = filepath.Join(b.Root, o.Fetch)
+	}
+	l := Open(o)
+	return l, l.Bodies(), nil
+}
+
+var (
+	remoteForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`) })
+	nameForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_-])?$`) })
+)
+
+// options returns the options that a location states.
+func options(location *url.URL) (o Options, err error) {
+	u := *location
+	o.Name, o.Poll = u.Fragment, defaultPoll
+	if o.Name == "" {
+		o.Name = "default"
+	}
+	if !nameForm().MatchString(o.Name) || strings.Contains(o.Name, "..") || strings.HasSuffix(o.Name, ".lock") {
+		return o, fmt.Errorf("invalid name %q", o.Name)
+	}
+	for key, values := range u.Query() {
+		switch value := values[0]; key {
+		case "poll":
+			o.Poll, err = time.ParseDuration(value)
+		case "max_body":
+			o.MaxBody, err = strconv.ParseInt(value, 10, 64)
+		default:
+			err = errors.New("is not a setting")
+		}
+		if err != nil || o.Poll < 0 || o.MaxBody < 0 {
+			return o, fmt.Errorf("invalid setting %s", key)
+		}
+	}
+	u.Fragment, u.RawFragment, u.RawQuery = "", "", ""
+	switch transport, found := strings.CutPrefix(u.Scheme, "git+"); {
+	case found && (u.Host == "" || strings.HasPrefix(u.Host, "-") || u.Path == ""):
+		return o, errors.New("has no host or no path")
+	case found:
+		u.Scheme = transport
+		o.Fetch = u.String()
+	case u.Host == "" && strings.HasPrefix(u.Path, "/"):
+		o.Fetch = u.Path
+	case strings.HasPrefix(u.Opaque, "./"), strings.HasPrefix(u.Opaque, "../"):
+		o.Fetch = u.Opaque
+	case remoteForm().MatchString(u.Opaque):
+		o.Remote = u.Opaque
+	default:
+		return o, errors.New("not the name of a remote or a path")
+	}
+	return o, nil
+}
+
+// connect returns the private repository for the URLs of the log, which it looks
+// up if the location names a remote.
+func (l *Log) connect(ctx context.Context) (*repository, error) {
+	r := &repository{fetch: l.o.Fetch, push: l.o.Push, timeout: l.o.Timeout}
+	if l.o.Remote == "" {
+		return r, nil
+	}
+	r.fetch = "remote " + l.o.Remote // for errors
+	own := &repository{dir: l.o.Work, fetch: r.fetch, timeout: l.o.Timeout, other: true}
+	config := func(pattern string) (map[string]string, error) {
+		printed, err := own.run(ctx, nil, nil, "config", "--includes", "--null", "--get-regexp", pattern)
+		values := map[string]string{}
+		for entry := range strings.SplitSeq(printed, "\x00") {
+			if key, value, found := strings.Cut(entry, "\n"); found {
+				values[key] = value
+			}
+		}
+		if ctx.Err() != nil || errors.Is(err, errNoGit) {
+			return nil, err
+		}
+		return values, nil // without a match, git fails
+	}
+	prefix := "remote." + l.o.Remote + "."
+	urls, err := config("^" + regexp.QuoteMeta(prefix) + "(url|pushurl)$")
+	if err != nil {
+		return nil, err
+	}
+	if urls[prefix+"url"] == "" {
+		return nil, &handoff.Error{Op: "open log", Name: "git:" + l.o.Remote, Kind: handoff.Unavailable, Err: errors.New("the repository of the workspace has no remote of this name"),
+			Hint: handoff.Advice("add the remote with git, or name its URL")}
+	}
+	r.fetch = l.absolute(urls[prefix+"url"])
+	r.push = r.fetch
+	if urls[prefix+"pushurl"] != "" {
+		r.push = l.absolute(urls[prefix+"pushurl"])
+	}
+	// A CI system stores its token in the configuration of the clone.
+	headers, err := config(`^http\..*extraheader$`)
+	for key, value := range headers {
+		name := fmt.Sprintf("HANDOFF_GIT_HEADER_%d", len(r.env))
+		r.options, r.env = append(r.options, "--config-env="+key+"="+name), append(r.env, name+"="+value)
+	}
+	return r, err
+}
+
+// absolute returns the URL of a remote as git would read it in the directory of
+// the workspace.
+func (l *Log) absolute(location string) string {
+	if strings.HasPrefix(location, "./") || strings.HasPrefix(location, "../") {
+		return filepath.Join(l.o.Work, location)
+	}
+	return location
+}
+
+// key is the name of the private repository of a log.
+func key(location, name string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(location+"\x00"+name)))[:32]
+}
+
+// redact returns a URL without user name and password.
+func redact(location string) string {
+	u, err := url.Parse(location)
+	if err != nil || u.User == nil {
+		return location
+	}
+	u.User = nil
+	return u.String()
+}

@@ -1,0 +1,488 @@
+package gitlog
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/remote"
+	"github.com/agent-handoff/handoff/logtest"
+)
+
+const ref = "refs/handoff/default"
+
+func put(t *testing.T, l *Log, text string) handoff.Record {
+	t.Helper()
+	d, err := l.Bodies().Put(t.Context(), strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := logtest.NewRecord("a.md")
+	size := int64(len(text))
+	f := r.Fact.(*handoff.ArtifactPublished)
+	f.Digest, f.SizeBytes, f.Kept = d, &size, true
+	if r.Seq, err = l.Append(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestBodyFromAnotherMachine reads bodies that another machine has published.
+func TestBodyFromAnotherMachine(t *testing.T) {
+	url := server(t)
+	a, b := machine(t, url), machine(t, url)
+	var digests []handoff.Digest
+	for i, text := range []string{"", "one", strings.Repeat("long\n", 200_000), "one"} {
+		d := put(t, a, text).Fact.(*handoff.ArtifactPublished).Digest
+		digests = append(digests, d)
+		bodies := b.Bodies().(*remote.Bodies)
+		if there, err := bodies.Has(t.Context(), d); err != nil || !there {
+			t.Errorf("body %d: Has = %t, %v", i, there, err)
+		}
+		if here, err := bodies.Fetched(t.Context(), d); err != nil || here != (i == 3) {
+			t.Errorf("body %d: Fetched = %t, %v before it is read", i, here, err)
+		}
+		err := bodies.Fetch(t.Context(), d, int64(len(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := bodies.Open(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		r.Close()
+		if err != nil || string(got) != text {
+			t.Errorf("body %d has %d bytes, %v, want %d", i, len(got), err, len(text))
+		}
+		if here, err := bodies.Fetched(t.Context(), d); err != nil || !here {
+			t.Errorf("body %d: Fetched = %t, %v after it was read", i, here, err)
+		}
+	}
+	c := machine(t, url).Bodies().(*remote.Bodies)
+	if err := c.Fetch(t.Context(), digests[2], 999_999); !errors.Is(err, handoff.Corrupt) {
+		t.Errorf("Fetch of more than the record states = %v, want kind Corrupt", err)
+	}
+	if here, _ := c.Fetched(t.Context(), digests[2]); here {
+		t.Error("a body that is too large was stored")
+	}
+	if err := c.Fetch(t.Context(), logtest.DigestOf("never"), 10); !errors.Is(err, handoff.NotFound) {
+		t.Errorf("Fetch of an unknown body = %v, want kind NotFound", err)
+	}
+	small := Open(Options{Fetch: url, Name: "default", Runtime: t.TempDir(), Rand: rand.Reader, MaxBody: 3})
+	if _, err := small.Bodies().Put(t.Context(), strings.NewReader("four")); !errors.Is(err, handoff.Invalid) {
+		t.Errorf("Put of more than MaxBody = %v, want kind Invalid", err)
+	}
+}
+
+// forge adds a commit to the ref of a server: a tree in the format of git mktree,
+// a message and parents.
+func forge(t *testing.T, url, tree, message string, parents ...string) string {
+	t.Helper()
+	c := exec.Command("git", "mktree")
+	c.Dir, c.Stdin = url, strings.NewReader(tree)
+	id, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"commit-tree", strings.TrimSpace(string(id)), "-m", strings.TrimSuffix(message, "\n")}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
+	commit := git(t, url, args...)
+	git(t, url, "update-ref", ref, commit)
+	return commit
+}
+
+func blob(t *testing.T, url, content string) string {
+	t.Helper()
+	c := exec.Command("git", "hash-object", "-w", "--stdin")
+	c.Dir, c.Stdin = url, strings.NewReader(content)
+	id, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(id))
+}
+
+// TestHostileHistory reads histories that this package does not write.
+func TestHostileHistory(t *testing.T) {
+	record := func(t *testing.T) string {
+		b, err := logtest.NewRecord("b.md").JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	entry := func(mode, id, name string) string { return mode + " blob " + id + "\t" + name + "\n" }
+	for name, tt := range map[string]struct {
+		build   func(t *testing.T, url, log, tip string)
+		damaged bool // the record is damaged, and reading goes on
+	}{
+		"merge": {build: func(t *testing.T, url, log, tip string) {
+			forge(t, url, entry("100644", blob(t, url, record(t)), recordName(2)), subject(log, 2, 2), tip, forge(t, url, "", "other"))
+		}},
+		"foreign commit": {build: func(t *testing.T, url, log, tip string) { forge(t, url, "", "hello", tip) }},
+		"another log": {build: func(t *testing.T, url, log, tip string) {
+			forge(t, url, entry("100644", blob(t, url, record(t)), recordName(2)), subject(strings.Repeat("0", 32), 2, 2), tip)
+		}},
+		"a number is skipped": {build: func(t *testing.T, url, log, tip string) {
+			forge(t, url, entry("100644", blob(t, url, record(t)), recordName(3)), subject(log, 3, 3), tip)
+		}},
+		"a number is used again": {build: func(t *testing.T, url, log, tip string) {
+			forge(t, url, entry("100644", blob(t, url, record(t)), recordName(1)), subject(log, 1, 1), tip)
+		}},
+		"a rewritten record": {build: func(t *testing.T, url, log, tip string) {
+			forge(t, url, entry("100644", blob(t, url, record(t)), recordName(1)), subject(log, 1, 1))
+		}},
+		"too many records": {build: func(t *testing.T, url, log, tip string) { forge(t, url, "", subject(log, 2, 1<<40), tip) }},
+		"deleted ref":      {build: func(t *testing.T, url, log, tip string) { git(t, url, "update-ref", "-d", ref) }},
+		"no record": {damaged: true, build: func(t *testing.T, url, log, tip string) {
+			forge(t, url, "", subject(log, 2, 2), tip)
+		}},
+		"a symbolic link": {damaged: true, build: func(t *testing.T, url, log, tip string) {
+			forge(t, url, entry("120000", blob(t, url, record(t)), recordName(2)), subject(log, 2, 2), tip)
+		}},
+		"an executable": {damaged: true, build: func(t *testing.T, url, log, tip string) {
+			forge(t, url, entry("100755", blob(t, url, record(t)), recordName(2)), subject(log, 2, 2), tip)
+		}},
+		"too large": {damaged: true, build: func(t *testing.T, url, log, tip string) {
+			big := strings.TrimSpace(record(t)) + strings.Repeat(" ", handoff.MaxRecord)
+			forge(t, url, entry("100644", blob(t, url, big), recordName(2)), subject(log, 2, 2), tip)
+		}},
+		"not a record": {damaged: true, build: func(t *testing.T, url, log, tip string) {
+			forge(t, url, entry("100644", blob(t, url, "{"), recordName(2)), subject(log, 2, 2), tip)
+		}},
+		"a directory": {damaged: true, build: func(t *testing.T, url, log, tip string) {
+			c := exec.Command("git", "mktree")
+			c.Dir = url
+			empty, err := c.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			forge(t, url, "040000 tree "+strings.TrimSpace(string(empty))+"\t"+recordName(2)+"\n", subject(log, 2, 2), tip)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := server(t)
+			l := machine(t, url)
+			logtest.Append(t, l, "a.md")
+			log, err := l.ID(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.build(t, url, log, git(t, url, "rev-parse", ref))
+			if tt.damaged {
+				logtest.Append(t, l, "c.md")
+				records := logtest.Collect(t, l, 0)
+				if len(records) != 3 {
+					t.Fatalf("%d records, want 3", len(records))
+				}
+				if f, ok := records[1].Fact.(*handoff.Damaged); !ok || !errors.Is(f.Err, handoff.Corrupt) {
+					t.Errorf("record 2 is %v, want a damaged one", records[1].Fact)
+				}
+			} else {
+				for _, err := range l.Read(t.Context(), 1) {
+					if !errors.Is(err, handoff.Corrupt) {
+						t.Errorf("Read = %v, want kind Corrupt", err)
+					}
+				}
+				if _, err := l.Append(t.Context(), logtest.NewRecord("d.md")); !errors.Is(err, handoff.Corrupt) {
+					t.Errorf("Append = %v, want kind Corrupt", err)
+				}
+			}
+			if report, err := l.Check(t.Context(), nil); err != nil || report.OK() {
+				t.Errorf("Check = %+v, %v, want a problem", report, err)
+			}
+		})
+	}
+}
+
+// TestLostReply ends the server after it has updated the ref and before it
+// replies: the record is stored once.
+func TestLostReply(t *testing.T) {
+	url := server(t)
+	hook := "#!/bin/sh\n[ \"$1\" = committed ] && [ ! -e lost ] && touch lost && kill -9 $PPID\nexit 0\n"
+	if err := os.MkdirAll(filepath.Join(url, "hooks"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(url, "hooks", "reference-transaction"), []byte(hook), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	l := machine(t, url)
+	for i := range 3 {
+		if r := logtest.Append(t, l, "a.md"); r.Seq != handoff.Seq(i+1) {
+			t.Errorf("append %d has number %d", i, r.Seq)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(url, "lost")); err != nil {
+		t.Fatal("no reply was lost")
+	}
+	if got := logtest.Collect(t, machine(t, url), 0); len(got) != 3 {
+		t.Errorf("%d records, want 3", len(got))
+	}
+}
+
+// TestRefused pushes to a server that refuses, and one that does not exist.
+func TestRefused(t *testing.T) {
+	url := server(t)
+	if err := os.WriteFile(filepath.Join(url, "hooks", "pre-receive"), []byte("#!/bin/sh\necho rule violated\nexit 1\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, where := range []string{url, filepath.Join(t.TempDir(), "none"), "ext::touch " + t.TempDir() + "/ran", "--upload-pack=x"} {
+		l := machine(t, where)
+		if _, err := l.Append(t.Context(), logtest.NewRecord("a.md")); !errors.Is(err, handoff.Unavailable) {
+			t.Errorf("Append to %s = %v, want kind Unavailable", where, err)
+		} else {
+			t.Log(err)
+		}
+	}
+	if got := logtest.Collect(t, machine(t, url), 0); len(got) != 0 {
+		t.Errorf("%d refused records were stored", len(got))
+	}
+}
+
+// TestTimeout stops waiting for a server that does not answer.
+func TestTimeout(t *testing.T) {
+	url := server(t)
+	if err := os.WriteFile(filepath.Join(url, "hooks", "pre-receive"), []byte("#!/bin/sh\nsleep 30\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	l := Open(Options{Fetch: url, Name: "default", Runtime: t.TempDir(), Rand: rand.Reader})
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := l.Append(ctx, logtest.NewRecord("a.md")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Append = %v, want the error of the context", err)
+	}
+}
+
+// TestBatch appends many records at once: they share few pushes.
+func TestBatch(t *testing.T) {
+	url := server(t)
+	l := machine(t, url)
+	errs := make(chan error)
+	const n = 300
+	for i := range n {
+		go func() {
+			_, err := l.Append(t.Context(), logtest.NewRecord(fmt.Sprintf("%d.md", i)))
+			errs <- err
+		}()
+	}
+	for range n {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := logtest.Collect(t, machine(t, url), 0); len(got) != n {
+		t.Errorf("%d records, want %d", len(got), n)
+	}
+	if pushes := git(t, url, "rev-list", "--count", ref); len(pushes) > 2 {
+		t.Errorf("%d records took %s pushes", n, pushes)
+	}
+}
+
+// TestSecondName uses two logs in one repository.
+func TestSecondName(t *testing.T) {
+	url := server(t)
+	logtest.Append(t, machine(t, url), "a.md")
+	other := Open(Options{Fetch: url, Name: "other", Runtime: t.TempDir(), Rand: rand.Reader})
+	if got := logtest.Collect(t, other, 0); len(got) != 0 {
+		t.Errorf("another log has %d records", len(got))
+	}
+	logtest.Append(t, other, "b.md")
+	if got := logtest.Collect(t, machine(t, url), 0); len(got) != 1 {
+		t.Errorf("%d records, want 1", len(got))
+	}
+}
+
+// TestTemporary reads without a runtime directory: nothing is left.
+func TestTemporary(t *testing.T) {
+	url, tmp := server(t), t.TempDir()
+	logtest.Append(t, machine(t, url), "a.md")
+	t.Setenv("TMPDIR", tmp)
+	l := Open(Options{Fetch: url, Name: "default", Runtime: filepath.Join(tmp, "none"), Rand: rand.Reader})
+	if got := logtest.Collect(t, l, 0); len(got) != 1 {
+		t.Errorf("%d records, want 1", len(got))
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(tmp); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+// TestUntrustedRepository brings a private repository that names programs, or
+// other objects.
+func TestUntrustedRepository(t *testing.T) {
+	url, ran := server(t), filepath.Join(t.TempDir(), "ran")
+	logtest.Append(t, machine(t, url), "a.md")
+	for name, brought := range map[string]struct {
+		file, content string
+		refused       bool
+	}{
+		"configuration":     {"config", "[core]\n\tfsmonitor = touch " + ran + "\n\tsshCommand = touch " + ran + "\n[remote \"origin\"]\n\turl = ext::touch " + ran + "\n", false},
+		"alternates":        {"objects/info/alternates", "/etc\n", true},
+		"common directory":  {"commondir", "..\n", true},
+		"hooks":             {"hooks/reference-transaction", "#!/bin/sh\ntouch " + ran + "\n", true},
+		"worktree settings": {"config.worktree", "[core]\n", true},
+		"grafts":            {"info/grafts", "", true},
+		"verified":          {"verified", "x", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runtime := t.TempDir()
+			file := filepath.Join(runtime, "git", key(url, "default"), brought.file)
+			if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(brought.content), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			n, err := openAt(t, url, runtime).Newest(t.Context())
+			if refused := errors.Is(err, handoff.Corrupt); refused != brought.refused || !refused && n != 1 {
+				t.Errorf("Newest = %d, %v, want refused %t", n, err, brought.refused)
+			}
+			if _, err := os.Stat(ran); err == nil {
+				t.Error("a program ran")
+			}
+		})
+	}
+}
+
+// TestKilledWriters kills processes that append, and checks that the log has each
+// record that was acknowledged, once and in order.
+func TestKilledWriters(t *testing.T) {
+	if url := os.Getenv("GITLOG_WRITE_TO"); url != "" {
+		l := Open(Options{Fetch: url, Name: "default", Runtime: os.Getenv("GITLOG_RUNTIME"), Rand: rand.Reader})
+		for {
+			r, err := handoff.NewRecord(time.Now(), rand.Reader, handoff.Producer{}, &handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"})
+			if err == nil {
+				r.Seq, err = l.Append(t.Context(), r)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Println("acknowledged", r.Seq, r.ID)
+		}
+	}
+	url := server(t)
+	acknowledged := map[string]string{} // the numbers, by ID
+	for round := range 6 {
+		var running []*exec.Cmd
+		lines := make(chan string)
+		for range 2 {
+			c := exec.Command(os.Args[0], "-test.run=^TestKilledWriters$", "-test.count=1")
+			c.Env = append(os.Environ(), "GITLOG_WRITE_TO="+url, "GITLOG_RUNTIME="+t.TempDir())
+			out, err := c.StdoutPipe()
+			if err == nil {
+				err = c.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			running = append(running, c)
+			go func() {
+				for s := bufio.NewScanner(out); s.Scan(); {
+					lines <- s.Text()
+				}
+				lines <- ""
+			}()
+		}
+		time.AfterFunc(time.Duration(200+137*round)*time.Millisecond, func() { running[0].Process.Kill() })
+		time.AfterFunc(time.Duration(1000-59*round)*time.Millisecond, func() { running[1].Process.Kill() })
+		for ended := 0; ended < len(running); {
+			switch line := <-lines; {
+			case line == "":
+				ended++
+			case strings.HasPrefix(line, "acknowledged "):
+				f := strings.Fields(line)
+				acknowledged[f[2]] = f[1]
+			}
+		}
+		for _, c := range running {
+			_ = c.Wait() // it was killed
+		}
+	}
+	records, ids := logtest.Collect(t, machine(t, url), 0), map[string]bool{}
+	for _, r := range records {
+		if ids[r.ID] {
+			t.Errorf("record %d is %s again", r.Seq, r.ID)
+		}
+		ids[r.ID] = true
+		if seq := acknowledged[r.ID]; seq != "" && seq != fmt.Sprint(r.Seq) {
+			t.Errorf("record %d was acknowledged as %s", r.Seq, seq)
+		}
+	}
+	for id, seq := range acknowledged {
+		if !ids[id] {
+			t.Errorf("record %s, %s, was acknowledged and is lost", seq, id)
+		}
+	}
+	if len(acknowledged) == 0 {
+		t.Error("no record was acknowledged")
+	}
+	t.Logf("%d acknowledged, %d stored", len(acknowledged), len(records))
+	if report, err := machine(t, url).Check(t.Context(), nil); err != nil || !report.OK() {
+		t.Errorf("Check = %+v, %v", report, err)
+	}
+}
+
+// TestHostileWorkspace uses a remote of a repository whose settings name programs,
+// and has a token for it.
+func TestHostileWorkspace(t *testing.T) {
+	url, work, ran := server(t), t.TempDir(), filepath.Join(t.TempDir(), "ran")
+	git(t, work, "init", "-q")
+	program := "touch " + ran
+	settings := "[remote \"origin\"]\n\turl = " + url + "\n\tuploadpack = " + program + "\n\treceivepack = " + program + "\n[remote \"evil\"]\n\turl = \"ext::" + program + "\"\n" +
+		"[core]\n\tsshCommand = " + program + "\n\tfsmonitor = " + program + "\n\thooksPath = " + work + "\n[credential]\n\thelper = !" + program + "\n" +
+		"[http \"https://example.com/\"]\n\textraheader = AUTHORIZATION: secret\n[url \"ext::" + program + " \"]\n\tinsteadOf = " + url + "\n"
+	f, err := os.OpenFile(filepath.Join(work, ".git", "config"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString(settings)
+		f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(work, "reference-transaction"), []byte("#!/bin/sh\n"+program+"\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	own := func(remote string) *Log {
+		l := Open(Options{Remote: remote, Work: work, Name: "default", Runtime: t.TempDir(), Rand: rand.Reader})
+		t.Cleanup(func() { l.Close() })
+		return l
+	}
+	l := own("origin")
+	logtest.Append(t, l, "a.md")
+	if got := logtest.Collect(t, machine(t, url), 0); len(got) != 1 {
+		t.Errorf("%d records, want 1", len(got))
+	}
+	r, err := l.repository(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header, err := r.run(t.Context(), nil, nil, "config", "http.https://example.com/.extraheader"); err != nil || header != "AUTHORIZATION: secret" {
+		t.Errorf("the header is %q, %v", header, err)
+	}
+	if c := r.command(t.Context(), "version"); strings.Contains(strings.Join(c.Args, " "), "secret") {
+		t.Error("the token is visible to other users")
+	}
+	for _, remote := range []string{"evil", "none"} {
+		if _, err := own(remote).Newest(t.Context()); !errors.Is(err, handoff.Unavailable) {
+			t.Errorf("Newest of %s = %v, want kind Unavailable", remote, err)
+		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a program ran")
+	}
+}

@@ -1,0 +1,215 @@
+package gitlog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/plainfile"
+)
+
+// A repository is the private bare repository that records are fetched into and
+// pushed from. Only this package writes to it.
+type repository struct {
+	dir         string
+	options     []string // before the command, on every command line
+	env         []string
+	fetch, push string        // URLs
+	timeout     time.Duration // of one command
+	other       bool          // it is the repository that contains dir, which is only read
+}
+
+// settings is the configuration file of a private repository. Another file could
+// name programs, so it is replaced.
+const settings = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
+
+// expected are the names that a private repository may contain. Other names would
+// change what git reads: another configuration, grafts, hooks.
+var expected = []string{"HEAD", "config", "objects", "refs", "packed-refs", "FETCH_HEAD", "ORIG_HEAD", "gc.pid", "gc.log", "logs",
+	"fetch.lock", "append.lock", "config.lock", "packed-refs.lock", "gc.pid.lock", "gc.log.lock", verifiedName}
+
+// create creates the private repository in dir, unless it exists, and verifies
+// that it is one that this package created.
+func (r *repository) create() error {
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return r.failure("create private repository", durable.Reason(err))
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	b, err := plainfile.Read(filepath.Join(r.dir, "config"), int64(len(settings)))
+	if err != nil || string(b) != settings { // before git reads it
+		if err := r.writeFile("config", settings); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"objects", "refs"} {
+		if err := os.Mkdir(filepath.Join(r.dir, name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return r.failure("create private repository", durable.Reason(err))
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(r.dir, "HEAD")); err == nil {
+		return nil
+	}
+	return r.writeFile("HEAD", "ref: refs/heads/none\n") // last: with it, the repository is complete
+}
+
+// writeFile replaces a file of the private repository.
+func (r *repository) writeFile(name, text string) error {
+	root, err := os.OpenRoot(r.dir)
+	if err == nil {
+		err = durable.Replace(root, name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+		root.Close()
+	}
+	if err != nil {
+		return r.failure("write private repository", durable.Reason(err))
+	}
+	return nil
+}
+
+// check refuses a repository with files that this package does not create. A
+// cloned repository can contain a runtime directory.
+func (r *repository) check() error {
+	entries, err := os.ReadDir(r.dir)
+	if err != nil {
+		return r.failure("open private repository", durable.Reason(err))
+	}
+	unexpected := func(name string) error {
+		return &handoff.Error{Op: "open private repository", Name: r.dir, Kind: handoff.Corrupt, Err: fmt.Errorf("has an unexpected file %q", name),
+			Hint: handoff.Advice("rename the directory; another one is created")}
+	}
+	for _, e := range entries {
+		known := slices.Contains(expected, e.Name()) || durable.IsTemporary(e.Name())
+		if !known || !e.IsDir() && !e.Type().IsRegular() {
+			return unexpected(e.Name())
+		}
+	}
+	for _, name := range []string{"objects", "refs"} {
+		if info, err := os.Lstat(filepath.Join(r.dir, name)); err == nil && !info.IsDir() {
+			return unexpected(name)
+		}
+	}
+	for _, name := range []string{"objects/info/alternates", "objects/info/http-alternates"} {
+		if _, err := os.Lstat(filepath.Join(r.dir, name)); err == nil {
+			return unexpected(name)
+		}
+	}
+	return nil
+}
+
+// alwaysOptions keep git from running a program that a repository names, and
+// from doing more than it is asked to. Fetched objects are checked.
+var alwaysOptions = []string{"--no-pager", "--no-optional-locks",
+	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
+	"-c", "fetch.fsckObjects=true", "-c", "transfer.fsckObjects=true", "-c", "fetch.writeCommitGraph=false",
+	"-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=false",
+	"-c", "push.followTags=false", "-c", "push.gpgSign=false", "-c", "submodule.recurse=false",
+	"-c", "http.lowSpeedLimit=100", "-c", "http.lowSpeedTime=30"}
+
+// otherRepository are variables that lead git to another repository.
+var otherRepository = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+	"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_CEILING_DIRECTORIES", "GIT_CONFIG", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_PREFIX",
+	"GIT_QUARANTINE_PATH", "GIT_REPLACE_REF_BASE", "GIT_IMPLICIT_WORK_TREE", "GIT_EXTERNAL_DIFF"}
+
+// command returns a git command in the private repository.
+func (r *repository) command(ctx context.Context, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "git", slices.Concat(alwaysOptions, r.options, args)...)
+	c.Dir = r.dir
+	c.Env = slices.DeleteFunc(c.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(otherRepository, name)
+	})
+	c.Env = append(c.Env, r.env...)
+	if !r.other {
+		c.Env = append(c.Env, "GIT_DIR="+r.dir)
+	}
+	c.Env = append(c.Env, "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "GIT_TERMINAL_PROMPT=0",
+		"GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
+	c.WaitDelay = time.Second // a transport may keep the pipes open
+	return c
+}
+
+var errNoGit = errors.New("git is not installed")
+
+// run runs git with an input and an output, which may be nil, and returns what
+// it printed otherwise. Kinds: Unavailable; the context's error if it ended.
+func (r *repository) run(ctx context.Context, in io.Reader, out io.Writer, args ...string) (string, error) {
+	limited, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	c := r.command(limited, args...)
+	var stdout, stderr bytes.Buffer
+	c.Stdin, c.Stdout, c.Stderr = in, out, &stderr
+	if out == nil {
+		c.Stdout = &stdout
+	}
+	err := c.Run()
+	op := "git " + c.Args[1+len(alwaysOptions)+len(r.options)]
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.Is(err, exec.ErrNotFound):
+		return "", &handoff.Error{Op: "open log", Kind: handoff.Unavailable, Err: errNoGit, Hint: handoff.Advice("install git, or choose another log")}
+	case limited.Err() != nil:
+		return "", r.failure(op, fmt.Errorf("no answer within %v", r.timeout))
+	case err != nil:
+		return "", r.failure(op, r.reason(stdout.String()+"\n"+stderr.String(), err))
+	}
+	return strings.TrimSpace(stdout.String()), nil
+}
+
+// reason returns the most specific line of what git printed, without the
+// credentials of URLs.
+func (r *repository) reason(printed string, err error) error {
+	best := ""
+	for line := range strings.Lines(printed) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "", strings.HasPrefix(line, "hint:"), strings.HasPrefix(line, "To "), line == "Done":
+		case best == "", strings.HasPrefix(line, "fatal: ") && !strings.HasPrefix(line, "fatal: Could not read from remote"), strings.HasPrefix(line, "!"):
+			best = line
+		}
+	}
+	if _, rejected, found := strings.Cut(best, "\t["); found { // "!", the refs, and why
+		best = "[" + rejected
+	}
+	if best == "" {
+		return err
+	}
+	for _, url := range []string{r.fetch, r.push} {
+		best = strings.ReplaceAll(best, url, redact(url))
+	}
+	return errors.New(strings.TrimPrefix(best, "fatal: "))
+}
+
+func (r *repository) failure(op string, err error) error {
+	return &handoff.Error{Op: op, Name: redact(r.fetch), Kind: handoff.Unavailable, Err: err,
+		Hint: handoff.Advice("check that git can read and write this repository, and try again")}
+}
+
+// locked runs do while no other process has the lock with a name.
+func (r *repository) locked(ctx context.Context, name string, do func() error) error {
+	f, err := os.OpenFile(filepath.Join(r.dir, name), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return r.failure("lock", durable.Reason(err))
+	}
+	defer f.Close()
+	if err := durable.Lock(ctx, f, syscall.LOCK_EX, 2*r.timeout); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return r.failure("lock", err)
+	}
+	return do()
+}

@@ -1,0 +1,135 @@
+// Package remote has what the logs on other machines share: a body store that
+// copies the bodies of a remote store to this machine when they are first read.
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A Store is a body store on another machine.
+type Store interface {
+	// Put stores a body of a size. When it returns nil, the body is stored before
+	// any record that refers to it. Kinds: Invalid (too large), Unavailable.
+	Put(ctx context.Context, d handoff.Digest, size int64, r io.Reader) error
+
+	// Open opens a body, which is not verified. Kinds: NotFound, Unavailable.
+	Open(ctx context.Context, d handoff.Digest) (io.ReadCloser, error)
+
+	// Has reports whether a body is stored. Kind: Unavailable.
+	Has(ctx context.Context, d handoff.Digest) (bool, error)
+}
+
+// A Local is the body store of this machine.
+type Local interface {
+	handoff.Bodies
+	handoff.BodyChecker
+	handoff.BodyLister
+	handoff.BodyRemover
+	handoff.Repairer
+}
+
+// Bodies are the bodies of a remote store and their copies on this machine. What
+// they list, check, repair and remove are the copies.
+type Bodies struct {
+	Local  // Open opens what was fetched
+	remote Store
+}
+
+var _ handoff.BodyFetcher = (*Bodies)(nil)
+
+// NewBodies returns the bodies of a remote store, with copies in a local one.
+func NewBodies(local Local, store Store) *Bodies { return &Bodies{local, store} }
+
+// Put implements handoff.Bodies. The body is stored on this machine first.
+func (b *Bodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
+	d, err := b.Local.Put(ctx, r)
+	if err != nil {
+		return d, err
+	}
+	copied, err := b.Local.Open(ctx, d)
+	if err != nil {
+		return d, err
+	}
+	defer copied.Close()
+	size, err := copied.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = copied.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return d, err
+	}
+	return d, b.remote.Put(ctx, d, size, copied)
+}
+
+// Has implements handoff.Bodies.
+func (b *Bodies) Has(ctx context.Context, d handoff.Digest) (bool, error) {
+	if there, err := b.Local.Has(ctx, d); err != nil || there || !isDigest(d) {
+		return there, err
+	}
+	return b.remote.Has(ctx, d)
+}
+
+// Fetched implements handoff.BodyFetcher.
+func (b *Bodies) Fetched(ctx context.Context, d handoff.Digest) (bool, error) {
+	return b.Local.Has(ctx, d)
+}
+
+// Fetch implements handoff.BodyFetcher.
+func (b *Bodies) Fetch(ctx context.Context, d handoff.Digest, size int64) error {
+	if there, err := b.Local.Has(ctx, d); err != nil || there {
+		return err
+	}
+	if !isDigest(d) {
+		return &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("not stored")}
+	}
+	r, err := b.remote.Open(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = b.Local.Put(ctx, &verifier{r: r, want: d, left: size, sum: sha256.New()})
+	return err
+}
+
+// isDigest reports whether a body can have the digest d.
+func isDigest(d handoff.Digest) bool {
+	if d.Algorithm != handoff.SHA256 || len(d.Value) != 2*sha256.Size {
+		return false
+	}
+	return len(bytes.Trim([]byte(d.Value), "0123456789abcdef")) == 0
+}
+
+// A verifier reads a body and fails at its end unless it has the wanted digest,
+// and before that if it is larger than it may be.
+type verifier struct {
+	r    io.Reader
+	want handoff.Digest
+	left int64
+	sum  hash.Hash
+}
+
+// Read implements io.Reader.
+func (v *verifier) Read(p []byte) (int, error) {
+	n, err := v.r.Read(p)
+	v.sum.Write(p[:n])
+	if v.left -= int64(n); v.left < 0 {
+		return 0, v.damaged("is larger than its record states")
+	}
+	if err == io.EOF && fmt.Sprintf("%x", v.sum.Sum(nil)) != v.want.Value {
+		return 0, v.damaged("the remote copy does not match its digest")
+	}
+	return n, err
+}
+
+func (v *verifier) damaged(reason string) error {
+	return &handoff.Error{Op: "read body", Name: v.want.Value, Kind: handoff.Corrupt, Err: errors.New(reason),
+		Hint: handoff.Advice("publish it again on the machine that has the file")}
+}
