@@ -143,9 +143,9 @@ func (r *repository) command(ctx context.Context, args ...string) *exec.Cmd {
 
 var errNoGit = errors.New("git is not installed")
 
-// run runs git with an input and an output, which may be nil, and returns what
+// git runs git with an input and an output, which may be nil, and returns what
 // it printed otherwise. Kinds: Unavailable; the context's error if it ended.
-func (r *repository) run(ctx context.Context, in io.Reader, out io.Writer, args ...string) (string, error) {
+func (r *repository) git(ctx context.Context, in io.Reader, out io.Writer, args ...string) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	c := r.command(limited, args...)
