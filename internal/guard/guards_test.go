@@ -31,6 +31,7 @@ var layers = map[string]int{
 	"internal/plainfile":  0,
 	"internal/nearest":    0,
 	"internal/printable":  0,
+	"internal/price":      0,
 
 	".": 1,
 

@@ -1,0 +1,271 @@
+// Package price knows what tokens of a model cost.
+//
+// The prices are those of the npm package @pydantic/genai-prices (MIT, see
+// LICENSE), as .ci/prices.mjs copies them. They are read on the first call of
+// Embedded.
+package price
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A List has the prices of models, by provider.
+type List struct {
+	Source    string     `json:"source"` // where the prices are from
+	Date      string     `json:"date"`   // of the source: 2026-09-23
+	Licence   string     `json:"licence,omitempty"`
+	Providers []provider `json:"providers"`
+}
+
+type provider struct {
+	ID       string    `json:"id"`
+	Provider []pattern `json:"provider"` // names of the provider besides ID
+	Model    []pattern `json:"model"`    // models of this provider, where no provider is named
+	Fallback []string  `json:"fallback"` // providers whose prices also apply
+	Models   []model   `json:"models"`
+}
+
+type model struct {
+	ID     string    `json:"id"`
+	Match  []pattern `json:"match"`
+	Prices []Price   `json:"prices"` // the last one that applies counts
+}
+
+// A Price is what tokens of a model cost, in US dollars for a million.
+type Price struct {
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Rates
+	Tiers []Tier `json:"tiers,omitempty"` // by length of the context, shortest first
+
+	From   string `json:"from,omitempty"`   // the first day: 2026-03-13
+	After  string `json:"after,omitempty"`  // the time of the day, in UTC: 00:30
+	Before string `json:"before,omitempty"` // and its end, exclusive
+}
+
+// Rates are US dollars for a million tokens. Without a rate of its own, cached
+// input costs as much as other input, and reasoning as much as other output.
+type Rates struct {
+	Input        float64  `json:"input"`
+	Output       float64  `json:"output"`
+	CacheRead    *float64 `json:"cacheRead,omitempty"`
+	CacheWrite   *float64 `json:"cacheWrite,omitempty"`
+	CacheWrite1h *float64 `json:"cacheWrite1h,omitempty"`
+	Reasoning    *float64 `json:"reasoning,omitempty"`
+}
+
+// A Tier has the rates of requests with more input than a number of tokens.
+type Tier struct {
+	Above int64 `json:"above"`
+	Rates
+}
+
+// Tokens are the tokens of one request. The counts are disjoint, except that
+// Reasoning is part of Output and CacheWrite1h is part of CacheWrite.
+type Tokens struct {
+	Input, CacheRead, CacheWrite, CacheWrite1h, Output, Reasoning int64
+}
+
+//go:embed prices.json.gz
+var embedded []byte
+
+// Embedded returns the prices that were current when handoff was built.
+var Embedded = sync.OnceValue(func() *List {
+	r, err := gzip.NewReader(bytes.NewReader(embedded))
+	if err != nil {
+		panic(err)
+	}
+	l := new(List)
+	if err := json.NewDecoder(r).Decode(l); err != nil {
+		panic(err)
+	}
+	return l
+})
+
+// Parse returns a list of prices in the format of the embedded one, of which only
+// providers with id and models are needed.
+func Parse(b []byte) (*List, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	l := new(List)
+	if err := d.Decode(l); err != nil {
+		return nil, errors.New("the prices are not in the documented form") // without the content
+	}
+	for _, p := range l.Providers {
+		for _, m := range p.Models {
+			if p.ID == "" || m.ID == "" || len(m.Prices) == 0 {
+				return nil, errors.New("a provider or model has no id, or a model no prices")
+			}
+			for _, price := range m.Prices {
+				if err := price.check(); err != nil {
+					return nil, fmt.Errorf("model %q: %w", m.ID, err)
+				}
+			}
+		}
+	}
+	return l, nil
+}
+
+func (p Price) check() error {
+	rates := []Rates{p.Rates}
+	for i, t := range p.Tiers {
+		if i > 0 && t.Above <= p.Tiers[i-1].Above {
+			return errors.New("the tiers are not sorted")
+		}
+		rates = append(rates, t.Rates)
+	}
+	for _, r := range rates {
+		for _, rate := range []*float64{&r.Input, &r.Output, r.CacheRead, r.CacheWrite, r.CacheWrite1h, r.Reasoning} {
+			if rate != nil && *rate < 0 {
+				return errors.New("a price is negative")
+			}
+		}
+	}
+	return nil
+}
+
+// Find returns the price of a model at a time. The provider may be "". What lists
+// before l, such as the user's own, have is preferred.
+func Find(lists []*List, providerName, modelName string, at time.Time) (Price, bool) {
+	for _, l := range lists {
+		if p, ok := l.find(providerName, modelName, at); ok {
+			return p, true
+		}
+	}
+	return Price{}, false
+}
+
+func (l *List) find(name, modelName string, at time.Time) (Price, bool) {
+	for _, p := range l.candidates(name, modelName) {
+		for _, name := range append([]string{p.ID}, p.Fallback...) {
+			from := slices.IndexFunc(l.Providers, func(p provider) bool { return p.ID == name })
+			if from < 0 {
+				continue
+			}
+			if price, ok := l.Providers[from].find(modelName, at); ok {
+				return price, true
+			}
+		}
+	}
+	return Price{}, false
+}
+
+// candidates returns the providers that a name means. Without one, it is whoever
+// makes the model.
+func (l *List) candidates(name, modelName string) (list []provider) {
+	name, modelName = strings.ToLower(name), strings.ToLower(modelName)
+	for _, p := range l.Providers {
+		if name != "" && (p.ID == name || matches(p.Provider, name)) || name == "" && (matches(p.Model, modelName) || p.has(modelName)) {
+			list = append(list, p)
+		}
+	}
+	exact := func(p provider) bool { return p.ID == name || name == "" && matches(p.Model, modelName) }
+	slices.SortStableFunc(list, func(a, b provider) int { return order(exact(a)) - order(exact(b)) })
+	return list
+}
+
+func order(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
+}
+
+func (p provider) has(name string) bool {
+	return slices.ContainsFunc(p.Models, func(m model) bool { return m.ID == name })
+}
+
+func (m model) is(name string) bool {
+	if len(m.Match) == 0 {
+		return m.ID == name
+	}
+	return matches(m.Match, strings.ToLower(name))
+}
+
+func (p provider) find(name string, at time.Time) (Price, bool) {
+	for _, m := range p.Models {
+		if !m.is(name) {
+			continue
+		}
+		for _, price := range slices.Backward(m.Prices) {
+			if price.appliesAt(at) {
+				price.Provider, price.Model = p.ID, m.ID
+				return price, true
+			}
+		}
+	}
+	return Price{}, false
+}
+
+func (p Price) appliesAt(at time.Time) bool {
+	at = at.UTC()
+	if at.Format(time.DateOnly) < p.From {
+		return false
+	}
+	if now := at.Format("15:04"); p.After > p.Before {
+		return now >= p.After || now < p.Before
+	} else if p.Before != "" {
+		return now >= p.After && now < p.Before
+	}
+	return true
+}
+
+// Cost returns what one request costs, in US dollars.
+func (p Price) Cost(t Tokens) float64 {
+	r := p.Rates
+	for _, tier := range p.Tiers {
+		if t.Input+t.CacheRead+t.CacheWrite > tier.Above {
+			r = tier.Rates
+		}
+	}
+	write := *cmp.Or(r.CacheWrite, &r.Input)
+	cost := float64(t.Input)*r.Input +
+		float64(t.CacheRead)**cmp.Or(r.CacheRead, &r.Input) +
+		float64(t.CacheWrite-t.CacheWrite1h)*write +
+		float64(t.CacheWrite1h)**cmp.Or(r.CacheWrite1h, &write) +
+		float64(t.Output-t.Reasoning)*r.Output +
+		float64(t.Reasoning)**cmp.Or(r.Reasoning, &r.Output)
+	return cost / 1e6
+}
+
+// A pattern is a list of patterns that must all match: text with * at an end for
+// any characters, a /regular expression/, or one of them after a ! that must not
+// match.
+type pattern []string
+
+func matches(alternatives []pattern, s string) bool {
+	return slices.ContainsFunc(alternatives, func(p pattern) bool {
+		return !slices.ContainsFunc(p, func(one string) bool { return !matchOne(one, s) })
+	})
+}
+
+func matchOne(p, s string) bool {
+	if rest, not := strings.CutPrefix(p, "!"); not {
+		return !matchOne(rest, s)
+	}
+	if len(p) > 1 && p[0] == '/' && p[len(p)-1] == '/' {
+		re, err := regexp.Compile(p[1 : len(p)-1])
+		return err == nil && re.MatchString(s)
+	}
+	text := strings.Trim(p, "*")
+	switch starts, ends := strings.HasPrefix(p, "*"), strings.HasSuffix(p, "*"); {
+	case starts && ends:
+		return strings.Contains(s, text)
+	case starts:
+		return strings.HasSuffix(s, text)
+	case ends:
+		return strings.HasPrefix(s, text)
+	}
+	return s == p
+}

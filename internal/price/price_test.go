@@ -1,0 +1,107 @@
+package price
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+var september = time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC)
+
+func TestEmbedded(t *testing.T) {
+	l := Embedded()
+	if _, err := time.Parse(time.DateOnly, l.Date); err != nil || l.Source == "" || l.Licence != "MIT" {
+		t.Errorf("source %q, date %q, licence %q", l.Source, l.Date, l.Licence)
+	}
+	models := 0
+	for _, p := range l.Providers {
+		for _, m := range p.Models {
+			models++
+			for _, price := range m.Prices {
+				if err := price.check(); err != nil {
+					t.Errorf("%s %s: %v", p.ID, m.ID, err)
+				}
+			}
+			if _, ok := Find([]*List{l}, p.ID, m.ID, september); !ok && len(m.Match) == 0 {
+				t.Errorf("%s %s is not found", p.ID, m.ID)
+			}
+		}
+	}
+	if models < 1000 {
+		t.Errorf("%d models, want more than 1000", models)
+	}
+}
+
+// TestCost has figures that were computed by hand from the prices that the
+// makers of the models publish.
+func TestCost(t *testing.T) {
+	for _, tt := range []struct {
+		name, provider, model string
+		at                    time.Time
+		tokens                Tokens
+		want                  float64
+	}{
+		{"input and output", "anthropic", "claude-sonnet-4-20250514", september, Tokens{Input: 1e6, Output: 1e6}, 3 + 15},
+		{"a cache", "anthropic", "claude-sonnet-4-20250514", september, Tokens{CacheRead: 1e6, CacheWrite: 1e6}, 0.3 + 3.75},
+		{"a cache of an hour", "anthropic", "claude-sonnet-4-20250514", september, Tokens{CacheWrite: 1e6, CacheWrite1h: 1e6}, 6},
+		{"a model without a provider", "", "gpt-5-codex", september, Tokens{Input: 1e6, CacheRead: 1e6, Output: 1e6}, 1.25 + 0.125 + 10},
+		{"reasoning is output", "openai", "gpt-5", september, Tokens{Output: 2e6, Reasoning: 1e6}, 20},
+		{"upper case", "OpenAI", "GPT-5", september, Tokens{Input: 1e6}, 1.25},
+		{"another name of the provider", "google-vertex", "gemini-2.5-pro", september, Tokens{Input: 1000}, 1.25 / 1000},
+		{"a provider that resells", "azure", "gpt-5", september, Tokens{Input: 1e6}, 1.25},
+		{"up to a long context", "anthropic", "claude-sonnet-4-5", september, Tokens{Input: 100_000, CacheRead: 100_000}, 0.3 + 0.03},
+		{"a long context", "anthropic", "claude-sonnet-4-5", september, Tokens{Input: 100_001, CacheRead: 100_000, Output: 1000}, (100_001*6 + 100_000*0.6 + 1000*22.5) / 1e6},
+		{"before a change", "anthropic", "claude-opus-4-6", time.Date(2026, 3, 12, 23, 0, 0, 0, time.UTC), Tokens{Input: 300_000}, 3},
+		{"after a change", "anthropic", "claude-opus-4-6", time.Date(2026, 3, 13, 0, 0, 0, 0, time.UTC), Tokens{Input: 300_000}, 1.5},
+		{"an hour of the day", "deepseek", "deepseek-reasoner", time.Date(2025, 5, 1, 1, 0, 0, 0, time.UTC), Tokens{Input: 1e6}, 0.55},
+		{"another hour", "deepseek", "deepseek-reasoner", time.Date(2025, 5, 1, 17, 0, 0, 0, time.UTC), Tokens{Input: 1e6}, 0.135},
+	} {
+		p, ok := Find([]*List{Embedded()}, tt.provider, tt.model, tt.at)
+		if got := p.Cost(tt.tokens); !ok || math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%s: %v, %t, want %v (%s %s)", tt.name, got, ok, tt.want, p.Provider, p.Model)
+		}
+	}
+}
+
+func TestUnknownModel(t *testing.T) {
+	for _, name := range [][2]string{{"", "nobodys-model"}, {"anthropic", "nobodys-model"}, {"nobody", "gpt-5"}, {"", ""}} {
+		if p, ok := Find([]*List{Embedded()}, name[0], name[1], september); ok {
+			t.Errorf("%q has the price of %s %s", name, p.Provider, p.Model)
+		}
+	}
+}
+
+func TestOwnPrices(t *testing.T) {
+	own, err := Parse([]byte(`{"source":"contract","date":"2026-10-01","providers":[
+		{"id":"openai","models":[{"id":"gpt-5","prices":[{"input":1,"output":2}]}]},
+		{"id":"local","model":[["mine-*","!*-big"]],"models":[{"id":"mine","match":[["mine-*"]],"prices":[{"input":0,"output":0}]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := []*List{own, Embedded()}
+	for _, tt := range []struct {
+		model string
+		want  float64
+		ok    bool
+	}{{"gpt-5", 1, true}, {"gpt-5-mini", 0.25, true}, {"mine-small", 0, true}, {"mine-big", 0, false}} {
+		p, ok := Find(lists, "", tt.model, september)
+		if got := p.Cost(Tokens{Input: 1e6}); got != tt.want || ok != tt.ok {
+			t.Errorf("%s costs %v, %t, want %v, %t", tt.model, got, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+func TestInvalidPrices(t *testing.T) {
+	for _, text := range []string{
+		``, `[]`, `{"prices":1}`, `{"providers":[{"models":[{"id":"m","prices":[{"input":1}]}]}]}`,
+		`{"providers":[{"id":"p","models":[{"id":"m"}]}]}`,
+		`{"providers":[{"id":"p","models":[{"id":"m","prices":[{"input":-1}]}]}]}`,
+		`{"providers":[{"id":"p","models":[{"id":"m","prices":[{"input":1,"tiers":[{"above":2},{"above":1}]}]}]}]}`,
+		`{"providers":[{"id":"secret","models":"secret"}]}`,
+	} {
+		if _, err := Parse([]byte(text)); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("Parse(%s) = %v, want an error without content", text, err)
+		}
+	}
+}
