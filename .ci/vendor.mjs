@@ -27,7 +27,7 @@ try {
 			// The maps are not copied, so a browser must not ask for them.
 			content = Buffer.from(content.toString().replace(/\n?\/\/# sourceMappingURL=.*\s*$/, '\n'));
 			if (file.file.endsWith('.gz')) {
-				content = gzipSync(content, { level: 9 });
+				content = gzipSync(content, { level: 9, memLevel: 9 });
 			}
 			writeFileSync(join(vendor, file.file), content);
 			file.bytes = content.length;

@@ -1,19 +1,19 @@
 package web
 
 import (
-	"html/template"
 	"net/http"
 	"path"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/preview"
 )
 
 // artifactPage is what the page of an artifact shows.
 type artifactPage struct {
 	handoff.Artifact
 	Ref      string // as it was asked for
-	Content  template.HTML
-	More     bool   // the content is longer
+	Preview  preview.Preview
+	Download string // the URL of the content
 	Problem  string // why the content can't be shown
 	History  []handoff.Artifact
 	Revision int
@@ -34,20 +34,21 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 	history, err := s.o.Source.Artifacts.History(r.Context(), a.ID)
 	p.warn(err)
 	a.History = history.Artifacts
-	if err := s.showBody(r, &a); err != nil {
+	if err := s.showBody(r, &p, &a); err != nil {
 		a.Problem = err.Error()
 	}
 	p.Data = a
 	return p, nil
 }
 
-func (s *Server) showBody(r *http.Request, a *artifactPage) error {
+func (s *Server) showBody(r *http.Request, p *page, a *artifactPage) error {
 	b, err := s.openBody(r.Context(), a.ID)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	a.Content, a.More, err = preview(path.Base(a.Path), b)
+	a.Download = bodyURL(a.ID)
+	a.Preview, err = p.preview(r, preview.Source{Body: b, Name: path.Base(a.Path), MediaType: a.MediaType, URL: a.Download + "?image"})
 	return err
 }
 

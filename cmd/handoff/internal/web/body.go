@@ -9,6 +9,7 @@ import (
 	"path"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/preview"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -16,10 +17,11 @@ import (
 type download struct {
 	name    string
 	content io.ReadSeekCloser
+	image   string // the media type of an image that a page shows, otherwise ""
 }
 
-// file answers requests with a download, which a browser never shows: its type
-// could be that of a page.
+// file answers requests with a download, which a browser does not show unless it
+// is an image: its type could be that of a page.
 func (s *Server) file(find func(r *http.Request) (download, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d, err := find(r)
@@ -40,6 +42,10 @@ func (s *Server) file(find func(r *http.Request) (download, error)) http.Handler
 		h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 		h.Set("Content-Type", "application/octet-stream")
 		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": d.name}))
+		if d.image != "" {
+			h.Set("Content-Type", d.image)
+			h.Del("Content-Disposition")
+		}
 		http.ServeContent(w, r, "", s.o.Now(), d.content)
 	})
 }
@@ -54,7 +60,21 @@ func (s *Server) body(r *http.Request) (download, error) {
 	if b.Artifact.TargetType == "directory" {
 		name += ".tar"
 	}
-	return download{name, b.ReadSeekCloser}, nil
+	d := download{name: name, content: b.ReadSeekCloser}
+	if r.URL.Query().Has("image") {
+		d.image, err = imageType(d.content)
+	}
+	return d, err
+}
+
+// imageType returns the media type of content that is an image, otherwise "".
+func imageType(content io.ReadSeeker) (string, error) {
+	head := make([]byte, 12)
+	n, err := io.ReadFull(content, head)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return preview.ImageType(head[:n]), err
 }
 
 // openBody opens what the artifact with an ID published.

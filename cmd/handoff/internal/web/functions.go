@@ -55,6 +55,9 @@ func dict(pairs ...any) map[string]any {
 // artifactURL returns the URL of an artifact's page, by any ref.
 func artifactURL(ref string) string { return "/artifacts/" + escape(ref) }
 
+// bodyURL returns the URL of what an artifact published.
+func bodyURL(id string) string { return "/bodies/" + id }
+
 func sessionURL(id string) string   { return "/sessions/" + url.PathEscape(id) }
 func channelURL(name string) string { return "/channels/" + url.PathEscape(name) }
 func issueURL(issue string) string  { return "/pipelines/" + url.PathEscape(issue) }

@@ -1,24 +1,30 @@
 package web
 
 import (
-	"html/template"
-	"io"
+	"net/http"
+	"strconv"
 
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/preview"
 )
 
-// previewLimit is how many bytes of a body a page shows.
-const previewLimit = 64 << 10
-
-// preview returns the first part of a body as safe HTML, by its content. more is
-// set if there is more of it. name is that of the file, for the choice between
-// formats that look alike.
-func preview(name string, body io.ReadSeeker) (shown template.HTML, more bool, err error) {
-	b, err := io.ReadAll(io.LimitReader(body, previewLimit+1))
-	if err != nil {
-		return "", false, err
+// preview shows content, or the range of it that a request asks for, and gives
+// the page what that needs.
+func (p *page) preview(r *http.Request, src preview.Source) (preview.Preview, error) {
+	q := r.URL.Query()
+	offset, _ := strconv.ParseInt(q.Get("offset"), 10, 64)
+	shown, err := preview.Render(src, preview.Options{Offset: offset, Plain: q.Has("plain")})
+	if err == nil {
+		p.scripts(shown)
 	}
-	more = len(b) > previewLimit
-	text := printable.Text(b[:min(len(b), previewLimit)])
-	return template.HTML(`<pre class="body">` + template.HTMLEscapeString(string(text)) + `</pre>`), more, nil
+	return shown, err
+}
+
+// scripts adds the scripts that enhance a preview.
+func (p *page) scripts(shown preview.Preview) {
+	switch shown.Kind {
+	case preview.Code, preview.Markdown, preview.JSON:
+		p.Scripts = append(p.Scripts, "vendor/highlight.min.js", "preview.js")
+	case preview.Table:
+		p.Scripts = append(p.Scripts, "preview.js")
+	}
 }

@@ -58,6 +58,7 @@ type Server struct {
 	templates map[string]*template.Template
 	events    *events
 	door      *door
+	diagram   diagram
 }
 
 // New returns a Server, which Close ends.
@@ -79,6 +80,7 @@ func (s *Server) Handler() http.Handler {
 	}
 	mux.Handle("GET /bodies/{id}", s.file(s.body))
 	mux.Handle("GET /events", s.events)
+	mux.Handle("GET /diagram", &s.diagram)
 	mux.Handle("GET /{path...}", s.page(func(r *http.Request) (page, error) { return page{}, errNoPage }))
 	open := http.NewServeMux() // no secret is needed
 	open.Handle("GET /assets/", s.assets)
