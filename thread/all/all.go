@@ -4,6 +4,7 @@ package all
 import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/amp"
+	"github.com/agent-handoff/handoff/thread/antigravity"
 	"github.com/agent-handoff/handoff/thread/claude"
 	"github.com/agent-handoff/handoff/thread/codex"
 	"github.com/agent-handoff/handoff/thread/copilot"
@@ -28,5 +29,6 @@ func Drivers() []thread.Driver {
 		kimi.Driver(),
 		qwen.Driver(),
 		droid.Driver(),
+		antigravity.Driver(),
 	}
 }

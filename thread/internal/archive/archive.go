@@ -25,6 +25,7 @@ type Found struct {
 	Proof  string // how the store shows that it is a subagent of Parent
 	Alias  string // another name; "" if there is none
 	Local  bool   // the ID identifies a subagent only together with Parent
+	Err    error  // why it can't be read; it is then not listed
 
 	// Open sets the metadata and the Reader of the thread. The other fields, and the
 	// time of modification, are set before.
@@ -79,6 +80,9 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 // open opens the first of several copies of a thread.
 func (p *provider) open(w *thread.Walk, copies []Found) (*thread.Thread, error) {
 	f := copies[0]
+	if f.Err != nil {
+		return nil, f.Err
+	}
 	info, err := os.Stat(f.Path)
 	if err != nil {
 		return nil, thread.UnreadableError(f.Path, err)
@@ -101,7 +105,7 @@ func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error]
 		if err == nil {
 			err = w.Err(p.Name)
 		}
-		return slices.DeleteFunc(all, func(f Found) bool { return f.Parent != "" }), err
+		return slices.DeleteFunc(all, func(f Found) bool { return f.Parent != "" || f.Err != nil }), err
 	}
 	return thread.List(ctx, find, func(f Found) string { return f.ID }, func(copies []Found) (*thread.Thread, error) {
 		return p.open(w, copies)
@@ -162,7 +166,7 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, r *Reader)
 	found := map[string]Found{}
 	var files []Found
 	for _, f := range all {
-		if f.Parent == main.ID {
+		if f.Parent == main.ID && f.Err == nil {
 			files, found[f.ID] = append(files, f), f
 		}
 	}
