@@ -64,7 +64,7 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 	}
 	defer w.Close()
 	reply, err := w.Hook(c.Context(), e, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
-	setup.WriteNote(setup.StateDir(a.Getenv, a.Getenv("HOME")), args[0], a.Now(), true, err)
+	setup.NoteHook(setup.StateDir(a.Getenv, a.Getenv("HOME")), args[0], a.Now(), err)
 	if len(reply) > 0 {
 		fmt.Fprintln(a.Out, string(reply))
 	}

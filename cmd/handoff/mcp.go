@@ -30,7 +30,11 @@ order. An argument may only name a directory inside one of these.`,
 		Example: "  claude mcp add --scope user handoff -- handoff mcp",
 		Args:    cli.Exactly(0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
-			s := mcp.New(mcpOptions(a, nil))
+			o := mcpOptions(a, nil)
+			o.Called = func(harness string) {
+				setup.NoteCall(setup.StateDir(a.Getenv, a.Getenv("HOME")), harness, a.Now())
+			}
+			s := mcp.New(o)
 			err := s.Run(c.Context(), &sdk.IOTransport{Reader: io.NopCloser(a.In), Writer: os.Stdout})
 			if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 				err = nil // the client is gone

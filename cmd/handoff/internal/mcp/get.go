@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -36,7 +37,11 @@ var artifactGet = tool[GetInput]{
 		switch {
 		case shown.Artifact != nil:
 			a := *shown.Artifact
-			return answer{data: shown, text: line(a), links: links(a), done: func(ctx context.Context) { _ = c.Use(ctx, a) }}, nil
+			text := line(a)
+			for _, in := range a.StaleInputs {
+				text += "\nmade from " + cli.StaleInput(in)
+			}
+			return answer{data: shown, text: text, links: links(a), done: func(ctx context.Context) { _ = c.Use(ctx, a) }}, nil
 		case shown.Session != nil:
 			workspace.ReadConversations(ctx, c.client.server.o.Threads, shown.Session.Conversations)
 			return answer{data: shown, text: "session " + shown.Session.ID}, nil

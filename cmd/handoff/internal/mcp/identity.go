@@ -17,15 +17,20 @@ func (c *client) caller(dir string, o origin) workspace.Caller {
 	if c.server.o.Workspaces != nil {
 		getenv = func(string) string { return "" }
 	}
-	var name string
-	if o.client != nil {
-		name = o.client.Name
-	}
-	given := workspace.ProducerFromMeta(name, o.meta)
+	given := o.producer()
 	if given.Harness != "" || given.ToolCallID != "" {
 		given.Source = handoff.FromMCP
 	}
 	return workspace.CallerFrom(dir, getenv, given)
+}
+
+// producer returns what a request says about who makes it.
+func (o origin) producer() handoff.Producer {
+	var name string
+	if o.client != nil {
+		name = o.client.Name
+	}
+	return workspace.ProducerFromMeta(name, o.meta)
 }
 
 // callerArgument is an argument that handoff's plugin for OpenCode adds to each

@@ -46,11 +46,25 @@ const defaultLimit = 20
 
 // A listed is an artifact in a list: what is needed to choose it.
 type listed struct {
-	ID      string         `json:"id"`
-	Channel string         `json:"channel"`
-	Path    string         `json:"path"`
-	Title   string         `json:"title,omitempty"`
-	Status  handoff.Status `json:"status,omitempty"` // unless active
+	ID       string         `json:"id"`
+	Channel  string         `json:"channel"`
+	Path     string         `json:"path"`
+	Title    string         `json:"title,omitempty"`
+	Status   handoff.Status `json:"status,omitempty"`   // unless active
+	Revision int            `json:"revision,omitempty"` // from 2
+	Labels   []string       `json:"labels,omitempty"`
+	Stale    bool           `json:"stale,omitempty"` // an input was replaced or withdrawn
+}
+
+func newListed(a handoff.Artifact) listed {
+	l := listed{ID: a.ID, Channel: a.Channel, Path: a.Path, Title: a.Title, Labels: a.Labels, Stale: len(a.StaleInputs) > 0}
+	if a.Status != handoff.Active {
+		l.Status = a.Status
+	}
+	if a.Revision > 1 {
+		l.Revision = a.Revision
+	}
+	return l
 }
 
 type listData struct {
@@ -95,10 +109,7 @@ var artifactList = tool[ListInput]{
 func shortPage(page handoff.ArtifactPage) listData {
 	data := listData{Artifacts: make([]listed, len(page.Artifacts)), Cursor: page.Cursor, Hidden: page.HiddenCount}
 	for i, a := range page.Artifacts {
-		data.Artifacts[i] = listed{a.ID, a.Channel, a.Path, a.Title, a.Status}
-		if a.Status == handoff.Active {
-			data.Artifacts[i].Status = ""
-		}
+		data.Artifacts[i] = newListed(a)
 	}
 	return data
 }

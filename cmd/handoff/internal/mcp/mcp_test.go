@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -260,6 +262,39 @@ func TestListSize(t *testing.T) {
 	text := resultOf(t, answer).text
 	if len(b) > 6<<10 || len(text) > 6<<10 || strings.Count(text, "\n") != 49 {
 		t.Errorf("50 refs have %d bytes and %d bytes of text in %d lines", len(b), len(text), strings.Count(text, "\n")+1)
+	}
+}
+
+// TestListNotes checks that a list shows revisions, labels and artifacts with a
+// stale input, and that artifact_get names the input and what replaced it.
+func TestListNotes(t *testing.T) {
+	f := newFixture(t)
+	s := f.connect("test", nil)
+	publish := func(arguments string) string { return mustCall(t, s, "artifact_publish", arguments).str("id") }
+	design := publish(`{"content":"one","channel":"design"}`)
+	patch := publish(`{"content":"two","channel":"patch","from":["` + design + `"]}`)
+	if list := mustCall(t, s, "artifact_list", `{}`); strings.Contains(list.text, "(") {
+		t.Errorf("notes on artifacts that are as usual: %s", list.text)
+	}
+	newer := publish(`{"content":"three","channel":"design","replaces":["` + design + `"]}`)
+	w, err := workspace.Open(f.dir, workspace.Options{})
+	must(t, err)
+	defer w.Close()
+	_, err = w.Label(t.Context(), newer, "approved")
+	must(t, err)
+	list := mustCall(t, s, "artifact_list", `{}`)
+	for id, notes := range map[string]string{newer: "  (v2)  (approved)", patch: "  (stale)"} {
+		if !regexp.MustCompile(`(?m)^` + id + `.*\Q` + notes + `\E$`).MatchString(list.text) {
+			t.Errorf("%s has no notes%s:\n%s", id, notes, list.text)
+		}
+	}
+	artifacts := list.data["artifacts"].([]any)
+	first, last := artifacts[0].(map[string]any), artifacts[1].(map[string]any)
+	if first["revision"] != 2.0 || !reflect.DeepEqual(first["labels"], []any{"approved"}) || last["stale"] != true || last["revision"] != nil {
+		t.Errorf("%v", artifacts)
+	}
+	if got := mustCall(t, s, "artifact_get", `{"ref":"`+patch+`"}`).text; !strings.Contains(got, "made from design v1 ("+design+") was replaced; v2 ("+newer+") is active") {
+		t.Errorf("artifact_get: %s", got)
 	}
 }
 

@@ -41,7 +41,7 @@ var artifactSearch = tool[SearchInput]{
 		data, text := searchData{Matches: make([]foundData, len(found.Matches)), More: found.More}, []string{}
 		for i, m := range found.Matches {
 			a := m.Artifact
-			data.Matches[i] = foundData{listed: listed{a.ID, a.Channel, a.Path, a.Title, a.Status}}
+			data.Matches[i] = foundData{listed: newListed(a)}
 			entry := line(a)
 			if len(m.Snippets) > 0 {
 				data.Matches[i].Snippet = m.Snippets[0].Text

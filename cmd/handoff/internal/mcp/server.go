@@ -35,6 +35,10 @@ type Options struct {
 	// Registered returns the workspaces that the user registered for all clients.
 	Registered func() []string
 
+	// Called is called beside a call of a tool, at most once a minute, with the harness
+	// that makes it. It may be nil.
+	Called func(harness string)
+
 	// Workspaces are the directories that may be used, the first by default. nil
 	// is for a server with one client: the workspace is then the one that its
 	// client works in.
@@ -48,6 +52,9 @@ type Server struct {
 	mu   sync.Mutex
 	open map[string]*workspace.Workspace // by root
 	dirs map[string]string               // the root of a directory
+
+	noted  time.Time // when Called was last called
+	noting sync.WaitGroup
 }
 
 // New returns a server. Close it when its clients are gone.
@@ -67,6 +74,7 @@ func (s *Server) Check() error {
 
 // Close closes the workspaces that were opened.
 func (s *Server) Close() error {
+	s.noting.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var first error
@@ -77,6 +85,19 @@ func (s *Server) Close() error {
 	}
 	s.open, s.dirs = map[string]*workspace.Workspace{}, map[string]string{}
 	return first
+}
+
+// note passes on that a harness calls a tool.
+func (s *Server) note(harness string) {
+	const every = time.Minute
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.o.Now()
+	if s.o.Called == nil || now.Sub(s.noted) < every {
+		return
+	}
+	s.noted = now
+	s.noting.Go(func() { s.o.Called(harness) })
 }
 
 // Run serves one client over a transport until it disconnects or ctx ends.

@@ -56,6 +56,7 @@ func addTool[In interface{ workspace() string }](c *client, t tool[In]) {
 	}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		var in In
 		arguments, o := splitCaller(r.Params.Arguments, originOf(r))
+		c.server.note(o.producer().Harness)
 		if err := decode(arguments, &in); err != nil {
 			return failure(&handoff.Error{Op: t.name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("see the tool's input schema")}), nil
 		}
@@ -129,10 +130,26 @@ func line(a handoff.Artifact) string {
 	if a.Title != "" {
 		text += "  " + quoted(a.Title)
 	}
-	if a.Status != handoff.Active {
-		text += "  (" + string(a.Status) + ")"
+	for _, note := range notes(a) {
+		text += "  (" + note + ")"
 	}
 	return text
+}
+
+// notes returns what of an artifact is out of the ordinary: its revision from the
+// second, its labels, its status unless it is active, and whether it is stale.
+func notes(a handoff.Artifact) (list []string) {
+	if a.Revision > 1 {
+		list = append(list, fmt.Sprint("v", a.Revision))
+	}
+	list = append(list, a.Labels...)
+	if a.Status != handoff.Active {
+		list = append(list, string(a.Status))
+	}
+	if len(a.StaleInputs) > 0 {
+		list = append(list, "stale")
+	}
+	return list
 }
 
 // quoted returns text of others as data on one line.

@@ -41,24 +41,40 @@ func ReadNote(dir, program string) (n Note) {
 
 func noteFile(dir, program string) string { return filepath.Join(dir, "clients", program+".json") }
 
-// WriteNote notes a call of a program. It is for people who look for the cause of
-// a failure: that it can't be written is ignored.
-func WriteNote(dir, program string, now time.Time, hook bool, failure error) {
+// NoteHook notes that the hook of a program was called, and why it failed. Notes
+// are for people who look for the cause of a failure: that one can't be written is
+// ignored.
+func NoteHook(dir, program string, now time.Time, failure error) {
 	if !slices.Contains(Names(), program) {
 		return
 	}
 	n := ReadNote(dir, program)
-	last := &n.LastCall
-	if hook {
-		last = &n.LastHook
-	}
-	if failure == nil && now.Sub(*last) < noteEvery {
+	if failure == nil && now.Sub(n.LastHook) < noteEvery {
 		return
 	}
-	*last = now
+	n.LastHook = now
 	if failure != nil {
 		n.LastFailure, n.Failure = now, failure.Error()
 	}
+	writeNote(dir, program, n)
+}
+
+// NoteCall notes that a program called a tool. A program is named by the first
+// word of its harness.
+func NoteCall(dir, harness string, now time.Time) {
+	program, _, _ := strings.Cut(harness, "-")
+	if !slices.Contains(Names(), program) {
+		return
+	}
+	n := ReadNote(dir, program)
+	if now.Sub(n.LastCall) < noteEvery {
+		return
+	}
+	n.LastCall = now
+	writeNote(dir, program, n)
+}
+
+func writeNote(dir, program string, n Note) {
 	if b, err := json.Marshal(n); err == nil {
 		_ = writeState(filepath.Dir(noteFile(dir, program)), program+".json", b)
 	}
