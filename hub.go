@@ -162,14 +162,24 @@ func (h *Hub) Work(ctx context.Context, harness, id string) (Work, error) {
 	return h.index.Work(ctx, harness, id)
 }
 
-// WorkIn returns the work that was done in a session or run, in the order in which
-// it started. It is empty if the index does not list work.
+// WorkIn implements WorkLister. It is empty if the index does not list work.
 func (h *Hub) WorkIn(ctx context.Context, session string) ([]Work, error) {
 	if err := h.catchUp(ctx); err != nil {
 		return nil, err
 	}
 	if index, ok := h.index.(WorkLister); ok && session != "" {
 		return index.WorkIn(ctx, session)
+	}
+	return nil, nil
+}
+
+// WorkUnder implements WorkLister. It is empty if the index does not list work.
+func (h *Hub) WorkUnder(ctx context.Context, harness, parent string) ([]Work, error) {
+	if err := h.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	if index, ok := h.index.(WorkLister); ok && parent != "" {
+		return index.WorkUnder(ctx, harness, parent)
 	}
 	return nil, nil
 }

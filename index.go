@@ -69,10 +69,15 @@ type IDLister interface {
 	IDNames(ctx context.Context) ([]string, error)
 }
 
-// A WorkLister is an Index that lists the work that was done in a session or run
-// of handoff, in the order in which it started.
+// A WorkLister is an Index that lists units of work, in the order in which they
+// started.
 type WorkLister interface {
+	// WorkIn returns the work that was done in a session or run of handoff.
 	WorkIn(ctx context.Context, session string) ([]Work, error)
+
+	// WorkUnder returns the work that has the given parent. The IDs are those of
+	// a harness.
+	WorkUnder(ctx context.Context, harness, parent string) ([]Work, error)
 }
 
 // A TargetCache is an Index that stores the target state that reading an

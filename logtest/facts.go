@@ -149,7 +149,7 @@ func (d *drawing) session() handoff.Fact {
 func (d *drawing) work() handoff.Fact {
 	id := rapid.SampledFrom([]string{"w1", "w2"}).Draw(d.t, "work")
 	if rapid.Bool().Draw(d.t, "started") {
-		return &handoff.WorkStarted{WorkID: id, Kind: "task", StartedAt: drawnTime, Name: rapid.SampledFrom([]string{"", "review"}).Draw(d.t, "name"),
+		return &handoff.WorkStarted{WorkID: id, ParentWorkID: rapid.SampledFrom([]string{"", "w1"}).Draw(d.t, "parent"), Kind: "task", StartedAt: drawnTime, Name: rapid.SampledFrom([]string{"", "review"}).Draw(d.t, "name"),
 			Agent: "alex", Model: handoff.Model{ID: "gpt-5"}, Thread: "agents://codex/x",
 			SessionID: rapid.SampledFrom([]string{"", "s1", "s2"}).Draw(d.t, "session"), RunID: rapid.SampledFrom([]string{"", "run1"}).Draw(d.t, "run")}
 	}

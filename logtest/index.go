@@ -82,6 +82,9 @@ func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 	}
 	for _, id := range []string{"w1", "w2", "w3"} {
 		checkAnswer(t, id, got, want, func(x handoff.Reader) (any, error) { return x.Work(ctx, "codex", id) })
+		if _, ok := got.(handoff.WorkLister); ok {
+			checkAnswer(t, "work under "+id, got, want, func(x handoff.Reader) (any, error) { return x.(handoff.WorkLister).WorkUnder(ctx, "codex", id) })
+		}
 	}
 	for _, hidden := range []bool{false, true} {
 		for q := (handoff.ArtifactQuery{IncludeInactive: hidden, Limit: 3}); ; {

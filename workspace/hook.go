@@ -31,8 +31,8 @@ func (w *Workspace) Hook(ctx context.Context, e HookEvent, threads *thread.Set) 
 	if _, err := os.Lstat(w.dirs.Runtime); err != nil {
 		return nil, nil
 	}
-	r := hook.Recorder{Hub: w.hub, Now: w.now, Written: func(ctx context.Context, uri string) []string {
-		return hook.Written(ctx, threads, w.files, uri)
+	r := hook.Recorder{Hub: w.hub, Now: w.now, Left: func(ctx context.Context, uri string) ([]string, string) {
+		return hook.Left(ctx, threads, w.files, uri)
 	}}
 	return r.Handle(ctx, e)
 }

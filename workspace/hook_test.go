@@ -103,27 +103,32 @@ func TestHookFacts(t *testing.T) {
 		}, "s1", "s1########0", "a1", "agents://qwen/s1", "agents://qwen/s1/a1"},
 		{"gemini", "gemini-cli", [][2]string{
 			{"", `{"hook_event_name":"SessionStart","session_id":"s1","cwd":"DIR"}`},
-			{"", `{"hook_event_name":"BeforeAgent","session_id":"s1","cwd":"DIR","prompt":"x"}`},
+			{"", `{"hook_event_name":"BeforeAgent","session_id":"s1","cwd":"DIR","prompt":"x","timestamp":"1970-01-01T00:00:00.007Z"}`},
 			{"", `{"hook_event_name":"AfterAgent","session_id":"s1","cwd":"DIR"}`},
 			{"", `{"hook_event_name":"SessionEnd","session_id":"s1","cwd":"DIR"}`},
-		}, "s1", "", "", "agents://gemini/s1", ""},
+		}, "s1", "s1#7", "", "agents://gemini/s1", ""},
 		{"copilot", "copilot-cli", [][2]string{
 			{"sessionStart", `{"sessionId":"s1","cwd":"DIR","source":"new"}`},
-			{"userPromptSubmitted", `{"sessionId":"s1","cwd":"DIR","prompt":"x"}`},
+			{"userPromptSubmitted", `{"sessionId":"s1","cwd":"DIR","prompt":"x","timestamp":7}`},
 			{"subagentStart", `{"sessionId":"s1","cwd":"DIR","agentId":"a1","agentType":"general-purpose","parentAgentId":"s1"}`},
 			{"subagentStop", `{"sessionId":"s1","cwd":"DIR","agentId":"a1","agentType":"general-purpose","parentAgentId":"s1","response":"Fine."}`},
+			{"agentStop", `{"sessionId":"s1","cwd":"DIR","stopReason":"end_turn"}`},
 			{"sessionEnd", `{"sessionId":"s1","cwd":"DIR","reason":"complete"}`},
-		}, "s1", "", "a1", "agents://copilot/s1", "agents://copilot/s1/a1"},
+		}, "s1", "s1#7", "a1", "agents://copilot/s1", "agents://copilot/s1/a1"},
 		{"opencode", "opencode", [][2]string{
 			{"", `{"type":"session.created","properties":{"sessionID":"s1","info":{"id":"s1","directory":"DIR"}}}`},
 			{"chat.message", `{"input":{"sessionID":"s1","cwd":"DIR"},"output":{"message":{"id":"p1"}}}`},
 			{"", `{"type":"session.created","properties":{"sessionID":"a1","info":{"id":"a1","directory":"DIR","parentID":"s1","agent":"general"}}}`},
+			{"", `{"type":"session.idle","cwd":"DIR","properties":{"sessionID":"a1"}}`},
+			{"", `{"type":"session.idle","cwd":"DIR","properties":{"sessionID":"s1"}}`},
 		}, "s1", "p1", "a1", "agents://opencode/s1", "agents://opencode/a1"},
 		{"pi", "pi", [][2]string{
 			{"", `{"ev":{"type":"session_start","reason":"startup"},"sessionId":"s1","cwd":"DIR"}`},
 			{"", `{"ev":{"type":"agent_start"},"sessionId":"s1","cwd":"DIR"}`},
+			{"", `{"ev":{"type":"session_start","reason":"startup"},"sessionId":"a1","outerSessionId":"s1","cwd":"DIR"}`},
+			{"", `{"ev":{"type":"session_shutdown","reason":"quit"},"sessionId":"a1","outerSessionId":"s1","cwd":"DIR"}`},
 			{"", `{"ev":{"type":"session_shutdown","reason":"quit"},"sessionId":"s1","cwd":"DIR"}`},
-		}, "s1", "", "", "agents://pi/s1", ""},
+		}, "s1", "", "a1", "agents://pi/s1", "agents://pi/a1"},
 	} {
 		t.Run(tt.program, func(t *testing.T) {
 			h := newHooks(t)
@@ -141,7 +146,7 @@ func TestHookFacts(t *testing.T) {
 				t.Errorf("the session ended at %d", s.Ended)
 			}
 			if tt.prompt != "" {
-				if p := h.work(tt.harness, tt.prompt); p.Kind != "prompt" || p.Parent != tt.session || p.Started == 0 {
+				if p := h.work(tt.harness, tt.prompt); p.Kind != "prompt" || p.Parent != tt.session || p.Started == 0 || p.Ended == 0 {
 					t.Errorf("prompt: %+v", p)
 				}
 			}
@@ -149,10 +154,11 @@ func TestHookFacts(t *testing.T) {
 				return
 			}
 			a := h.work(tt.harness, tt.agent)
-			if a.Kind != "task" || a.Parent != tt.session || a.Thread != tt.agentThread || a.Started == 0 {
+			if a.Kind != "task" || a.Parent != tt.session || a.Thread != tt.agentThread || a.Started == 0 || a.Ended == 0 {
 				t.Errorf("subagent: %+v", a)
 			}
 			page, err := h.w.List(t.Context(), workspace.ListOptions{})
+			ends = ends && tt.program != "pi" // whose last message is in its transcript only
 			if err != nil || ends && len(page.Artifacts) != 1 {
 				t.Fatalf("%d artifacts, %v, want the subagent's last message", len(page.Artifacts), err)
 			}
@@ -322,7 +328,8 @@ func TestWorkInSession(t *testing.T) {
 	}
 }
 
-// TestHookFiles publishes the files that a subagent created.
+// TestHookFiles publishes the files that a subagent created, and the last message of
+// its transcript if the program does not pass it on.
 func TestHookFiles(t *testing.T) {
 	h := newHooks(t)
 	write := func(name, text string) {
@@ -346,9 +353,9 @@ func TestHookFiles(t *testing.T) {
 	}
 	write(project+".jsonl", strings.Replace(record("user", `{"role":"user","content":"go"}`), `"isSidechain":true,`, "", 1))
 	write(filepath.Join(project, "subagents", "agent-a1.jsonl"),
-		record("user", `{"role":"user","content":"review"}`)+call("t1", filepath.Join(h.dir, "docs/review.md"))+call("t2", "/etc/hosts")+call("t3", filepath.Join(h.dir, "gone.md")))
+		record("user", `{"role":"user","content":"review"}`)+record("assistant", `{"id":"m0","role":"assistant","model":"x","content":[{"type":"text","text":"Reviewed."}]}`)+call("t1", filepath.Join(h.dir, "docs/review.md"))+call("t2", "/etc/hosts")+call("t3", filepath.Join(h.dir, "gone.md")))
 	write(filepath.Join(h.dir, "docs/review.md"), "# Review\n")
-	h.pass("claude", "", `{"hook_event_name":"SubagentStop","session_id":"`+session+`","cwd":"DIR","agent_id":"a1","agent_type":"reviewer","last_assistant_message":"Done."}`)
+	h.pass("claude", "", `{"hook_event_name":"SubagentStop","session_id":"`+session+`","cwd":"DIR","agent_id":"a1","agent_type":"reviewer"}`)
 	page, err := h.w.List(t.Context(), workspace.ListOptions{})
 	if err != nil || len(page.Artifacts) != 2 || page.Artifacts[1].Path != "docs/review.md" || page.Artifacts[0].Parents[0] != page.Artifacts[1].ID {
 		t.Errorf("%v, %d artifacts: %+v", err, len(page.Artifacts), page.Artifacts)

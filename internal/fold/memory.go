@@ -277,14 +277,22 @@ func (m *Memory) Work(_ context.Context, harness, id string) (handoff.Work, erro
 
 // WorkIn implements handoff.WorkLister.
 func (m *Memory) WorkIn(_ context.Context, session string) ([]handoff.Work, error) {
+	return m.work(func(w *handoff.Work) bool { return session != "" && (w.SessionID == session || w.RunID == session) }), nil
+}
+
+// WorkUnder implements handoff.WorkLister.
+func (m *Memory) WorkUnder(_ context.Context, harness, parent string) ([]handoff.Work, error) {
+	return m.work(func(w *handoff.Work) bool { return parent != "" && w.Harness == harness && w.Parent == parent }), nil
+}
+
+func (m *Memory) work(selects func(*handoff.Work) bool) (list []handoff.Work) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	var list []handoff.Work
 	for _, w := range m.tables.works {
-		if session != "" && (w.SessionID == session || w.RunID == session) {
+		if selects(w) {
 			list = append(list, *w)
 		}
 	}
 	slices.SortFunc(list, func(a, b handoff.Work) int { return cmp.Compare(a.Started, b.Started) })
-	return list, nil
+	return list
 }

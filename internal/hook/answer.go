@@ -27,6 +27,7 @@ const shortID = 10
 // the end of a turn it is what is missing of that, so that the program continues,
 // or else what the turn left; at most once for each turn.
 func (r Recorder) Handle(ctx context.Context, e Event) ([]byte, error) {
+	e = r.complete(ctx, e)
 	answered := e.Answered || e.Kind == TurnEnd && r.ended(ctx, e)
 	recorded := r.Record(ctx, e)
 	if answered || e.Kind != SessionStart && (e.Kind != TurnEnd || e.Agent != "") {
@@ -38,11 +39,8 @@ func (r Recorder) Handle(ctx context.Context, e Event) ([]byte, error) {
 
 // ended reports whether the end of a turn is recorded already.
 func (r Recorder) ended(ctx context.Context, e Event) bool {
-	if e.Prompt == "" {
-		return false
-	}
 	w, err := r.Hub.Work(ctx, e.Harness, e.Prompt)
-	return err == nil && w.Ended != 0
+	return e.Prompt == "" || err == nil && w.Ended != 0
 }
 
 func (r Recorder) answer(ctx context.Context, e Event) ([]byte, error) {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"path"
 	"strings"
+	"time"
 )
 
 // MaxPayload is the largest payload that is read. A larger one is ignored.
@@ -34,6 +35,7 @@ type Event struct {
 	Dir       string // absolute: where the program works
 	Session   string
 	Prompt    string // the ID of the prompt or turn, "" if the program gives none
+	At        int64  // when it happened, in milliseconds since 1970; 0 if the program does not say
 	Agent     string // the ID of the subagent, "" for the main agent
 	AgentType string
 	Parent    string // the ID of the agent that started the subagent, if it is another subagent
@@ -105,6 +107,7 @@ type payload struct {
 	AgentType2 string            `json:"agentType"`
 	Parent     string            `json:"parentAgentId"`
 	Model      any               `json:"model"`
+	Timestamp  any               `json:"timestamp"`
 	Source     string            `json:"source"`
 	Reason     string            `json:"reason"`
 	Message    string            `json:"last_assistant_message"`
@@ -138,11 +141,12 @@ type payload struct {
 		}
 	}
 
-	// pi's functions.
+	// pi's functions, and the session that started this pi.
 	Ev struct {
 		Type   string
 		Reason string
 	}
+	Outer string `json:"outerSessionId"`
 }
 
 // Parse reads a payload of a program. event is the name of the event if the
@@ -197,13 +201,34 @@ func (p payload) event(c client, kind Kind) Event {
 	if info := p.Properties.Info; info.Parent != "" { // OpenCode reports a subagent as a session with a parent
 		e.Kind, e.Session, e.Agent, e.AgentType = AgentStart, info.Parent, info.ID, info.Agent
 	}
+	switch {
+	case p.Outer != "" && p.Outer != e.Session: // pi's subagents are sessions of their own
+		e.Session, e.Agent = p.Outer, e.Session
+		if agent, ok := map[Kind]Kind{SessionStart: AgentStart, SessionEnd: AgentEnd}[kind]; ok {
+			e.Kind = agent
+		}
+	case e.Session == e.Agent && e.Parent != "": // as Copilot CLI reports the prompts of a subagent
+		e.Session = e.Parent
+	}
 	if e.Parent == e.Session {
 		e.Parent = ""
 	}
-	if kind == PromptStart && c.provider == "copilot" && e.Agent != "" {
-		e.Session = cmp.Or(p.Parent, e.Session)
-	}
+	e.At = milliseconds(p.Timestamp)
 	return e
+}
+
+// milliseconds returns a time as milliseconds since 1970, 0 if it is not known.
+// Programs write it so, or as RFC 3339.
+func milliseconds(at any) int64 {
+	switch at := at.(type) {
+	case float64:
+		return int64(at)
+	case string:
+		if t, err := time.Parse(time.RFC3339, at); err == nil {
+			return t.UnixMilli()
+		}
+	}
+	return 0
 }
 
 // Thread returns the URI of the conversation that the event is about.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,9 +18,9 @@ type Recorder struct {
 	Hub *handoff.Hub
 	Now func() time.Time
 
-	// Written returns the files that a conversation created, relative to the
-	// workspace. nil for none.
-	Written func(ctx context.Context, thread string) []string
+	// Left returns the files that a conversation created, relative to the
+	// workspace, and its last message. nil for neither.
+	Left func(ctx context.Context, thread string) (files []string, message string)
 }
 
 // Record records an event, at most once.
@@ -30,21 +31,66 @@ func (r Recorder) Record(ctx context.Context, e Event) error {
 	case SessionEnd:
 		return r.end(ctx, e, e.Session)
 	case PromptStart:
-		if e.Prompt == "" {
-			return nil // the program gives its prompts no IDs
-		}
-		return r.start(ctx, e, e.Prompt, &handoff.WorkStarted{Kind: "prompt", ParentWorkID: cmp.Or(e.Agent, e.Session)})
+		return r.start(ctx, e, r.newPrompt(e), &handoff.WorkStarted{Kind: "prompt", ParentWorkID: cmp.Or(e.Agent, e.Session)})
 	case TurnEnd:
 		if e.Prompt == "" {
-			return nil
+			return nil // none is open
 		}
 		return r.end(ctx, e, e.Prompt)
 	case AgentStart:
 		return r.start(ctx, e, e.Agent, &handoff.WorkStarted{Kind: "task", Name: e.AgentType, ParentWorkID: cmp.Or(e.Parent, e.Session)})
 	case AgentEnd:
-		return errors.Join(r.end(ctx, e, e.Agent), r.publish(ctx, e))
+		failed := r.end(ctx, e, e.Agent)
+		for prompt := r.openPrompt(ctx, e); prompt != ""; prompt = r.openPrompt(ctx, e) {
+			if err := r.end(ctx, e, prompt); err != nil {
+				return errors.Join(failed, err)
+			}
+		}
+		return errors.Join(failed, r.publish(ctx, e))
 	}
 	return nil
+}
+
+// newPrompt returns the ID of a prompt that starts. If the program gives it none,
+// that is the agent and the time.
+func (r Recorder) newPrompt(e Event) string {
+	at := e.At
+	if at == 0 {
+		at = r.Now().UnixMilli()
+	}
+	return cmp.Or(e.Prompt, fmt.Sprintf("%s#%d", cmp.Or(e.Agent, e.Session), at))
+}
+
+// openPrompt returns the newest prompt of an agent that has not ended, "" for none.
+func (r Recorder) openPrompt(ctx context.Context, e Event) string {
+	list, err := r.Hub.WorkUnder(ctx, e.Harness, cmp.Or(e.Agent, e.Session))
+	if err != nil {
+		return ""
+	}
+	for _, w := range slices.Backward(list) {
+		if w.Kind == "prompt" && w.Ended == 0 {
+			return w.ID
+		}
+	}
+	return ""
+}
+
+// complete adds to an event what the facts so far show: that the session is a
+// subagent of another one, which OpenCode reports at its start only, and which
+// prompt ends.
+func (r Recorder) complete(ctx context.Context, e Event) Event {
+	if e.ownThread && e.Agent == "" && e.Kind != SessionStart {
+		if w, err := r.Hub.Work(ctx, e.Harness, e.Session); err == nil && w.Kind == "task" {
+			e.Session, e.Agent, e.AgentType = w.Parent, e.Session, w.Agent
+			if e.Kind == TurnEnd {
+				e.Kind = AgentEnd
+			}
+		}
+	}
+	if e.Kind == TurnEnd && e.Prompt == "" {
+		e.Prompt = r.openPrompt(ctx, e)
+	}
+	return e
 }
 
 // producer returns who does the work of an event. As in the shells of the program,
@@ -93,8 +139,11 @@ func (r Recorder) publish(ctx context.Context, e Event) error {
 	hub := r.Hub.As(e.producer())
 	var failed error
 	var files []string
-	if r.Written != nil {
-		files = r.Written(ctx, e.Thread())
+	message := e.Message
+	if r.Left != nil {
+		var last string
+		files, last = r.Left(ctx, e.Thread())
+		message = cmp.Or(message, last)
 	}
 	var left []string
 	for i, file := range files {
@@ -109,13 +158,13 @@ func (r Recorder) publish(ctx context.Context, e Event) error {
 		}
 		left = append(left, done.ID)
 	}
-	if strings.TrimSpace(e.Message) == "" {
+	if strings.TrimSpace(message) == "" {
 		return failed
 	}
 	title := "last message of " + cmp.Or(e.AgentType, "a subagent")
 	_, err := hub.Publish(ctx, handoff.Draft{Channel: "handoff", Kind: "message", Title: oneLine(title, handoff.MaxTitle),
-		Body: strings.NewReader(e.Message), Filename: "message.md", Parents: left, Tags: []string{"subagent"},
-		Key: strings.Join([]string{"hook", e.Harness, e.Agent, fmt.Sprintf("%x", sha256.Sum256([]byte(e.Message)))}, ":")})
+		Body: strings.NewReader(message), Filename: "message.md", Parents: left, Tags: []string{"subagent"},
+		Key: strings.Join([]string{"hook", e.Harness, e.Agent, fmt.Sprintf("%x", sha256.Sum256([]byte(message)))}, ":")})
 	return errors.Join(failed, err)
 }
 

@@ -131,6 +131,16 @@ func (x *Index) WorkIn(ctx context.Context, session string) ([]handoff.Work, err
 	})
 }
 
+// WorkUnder implements handoff.WorkLister.
+func (x *Index) WorkUnder(ctx context.Context, harness, parent string) ([]handoff.Work, error) {
+	return ask(ctx, x, func(at handoff.Index) ([]handoff.Work, error) {
+		if lister, ok := at.(handoff.WorkLister); ok {
+			return lister.WorkUnder(ctx, harness, parent)
+		}
+		return nil, nil
+	})
+}
+
 // Targets implements handoff.TargetCache. A fault of the cache is no reason to
 // abandon a location.
 func (x *Index) Targets(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {

@@ -163,8 +163,9 @@ func (k *keeper) flush() error {
 		if err != nil {
 			return err
 		}
-		if err := k.exec(`INSERT OR REPLACE INTO works (harness, id, state, session, run) VALUES (?, ?, ?, ?, ?)`, key.harness, key.id, text,
-			orNull(k.works[key].SessionID), orNull(k.works[key].RunID)); err != nil {
+		w := k.works[key]
+		if err := k.exec(`INSERT OR REPLACE INTO works (harness, id, state, session, run, parent) VALUES (?, ?, ?, ?, ?, ?)`,
+			key.harness, key.id, text, orNull(w.SessionID), orNull(w.RunID), orNull(w.Parent)); err != nil {
 			return err
 		}
 	}

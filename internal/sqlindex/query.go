@@ -44,15 +44,24 @@ func (x *Index) Work(ctx context.Context, harness, id string) (v handoff.Work, e
 }
 
 // WorkIn implements handoff.WorkLister.
-func (x *Index) WorkIn(ctx context.Context, session string) (list []handoff.Work, err error) {
+func (x *Index) WorkIn(ctx context.Context, session string) ([]handoff.Work, error) {
+	return x.work(ctx, `SELECT id, state FROM works WHERE session = ?1 UNION SELECT id, state FROM works WHERE run = ?1`, session)
+}
+
+// WorkUnder implements handoff.WorkLister.
+func (x *Index) WorkUnder(ctx context.Context, harness, parent string) ([]handoff.Work, error) {
+	return x.work(ctx, `SELECT id, state FROM works WHERE harness = ? AND parent = ?`, harness, parent)
+}
+
+func (x *Index) work(ctx context.Context, query string, args ...any) (list []handoff.Work, err error) {
 	err = x.read(ctx, func(c *conn) error {
 		list = nil
-		return newStore(ctx, c).load(`SELECT id, state FROM works WHERE session = ?1 UNION SELECT id, state FROM works WHERE run = ?1`, func(r *row) error {
+		return newStore(ctx, c).load(query, func(r *row) error {
 			var w handoff.Work
 			err := decode("work "+r.text(), r.text(), &w)
 			list = append(list, w)
 			return err
-		}, session)
+		}, args...)
 	})
 	slices.SortFunc(list, func(a, b handoff.Work) int { return cmp.Compare(a.Started, b.Started) })
 	return list, err

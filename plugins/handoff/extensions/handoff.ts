@@ -5,6 +5,10 @@ import { createInterface } from "node:readline"
 
 const program = "handoff"
 
+// The session that started this pi, as one of its subagents: this process sets the
+// variable to its own session.
+const outer = process.env.PI_SESSION_PID === String(process.pid) ? "" : (process.env.PI_SESSION_ID ?? "")
+
 // Other extensions may own these names. Then only their set is active.
 const names = ["write_artifact", "read_artifact"]
 
@@ -63,7 +67,7 @@ function report(event: unknown, ctx: any) {
     const child = spawn(program, ["hook", "pi"], { cwd: ctx.cwd, stdio: ["pipe", "ignore", "ignore"] })
     child.on("error", () => {})
     child.stdin.on("error", () => {})
-    child.stdin.end(JSON.stringify({ ev: event, sessionId: ctx.sessionManager?.getSessionId?.(), cwd: ctx.cwd }))
+    child.stdin.end(JSON.stringify({ ev: event, sessionId: ctx.sessionManager?.getSessionId?.(), outerSessionId: outer, cwd: ctx.cwd }))
   } catch {
     // handoff must never disturb the agent
   }
@@ -108,7 +112,10 @@ export default function (pi: any) {
   // The tools of other extensions are known only after all of them are loaded.
   pi.on("session_start", async (event: any, ctx: any) => {
     session = ctx.sessionManager?.getSessionId?.() ?? ""
-    if (session) process.env.PI_SESSION_ID = session
+    if (session) {
+      process.env.PI_SESSION_ID = session
+      process.env.PI_SESSION_PID = String(process.pid)
+    }
     report(event, ctx)
     try {
       await start(ctx.cwd)

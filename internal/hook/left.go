@@ -12,27 +12,29 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// Written returns the files that a conversation created with a tool for that and
-// that are still in root, relative to it. A conversation that can't be read has
-// none.
-func Written(ctx context.Context, set *thread.Set, root *os.Root, uri string) []string {
+// Left returns the files that a conversation created with a tool for that and that
+// are still in root, relative to it, and its last message. A conversation that
+// can't be read has neither.
+func Left(ctx context.Context, set *thread.Set, root *os.Root, uri string) (files []string, message string) {
 	u, err := thread.ParseURI(uri)
 	if err != nil {
-		return nil
+		return nil, ""
 	}
 	v, err := set.Open(ctx, u)
 	if err != nil {
-		return nil
+		return nil, ""
 	}
 	t := v.Thread
 	if v.Agent != nil {
 		t = v.Agent.Thread
 	}
 	if t == nil {
-		return nil
+		return nil, ""
 	}
-	var files []string
 	err = t.Read(ctx, thread.Tools, func(m thread.Message) error {
+		if m.Role == thread.Assistant && m.Text != "" {
+			message = m.Text
+		}
 		for _, call := range m.Tools {
 			name, ok := created(call, root.Name())
 			if !ok || slices.Contains(files, name) {
@@ -45,9 +47,9 @@ func Written(ctx context.Context, set *thread.Set, root *os.Root, uri string) []
 		return nil
 	})
 	if err != nil {
-		return nil
+		return nil, ""
 	}
-	return files
+	return files, message
 }
 
 // writers are the tools that write a complete file: of Claude Code, Gemini CLI
