@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -250,6 +251,7 @@ type SessionFilter struct {
 	Workflow         string // a regular expression that the workflow's name matches
 	Status           string // one of SessionStatuses
 	OutputType       string // one of OutputTypes: sessions with an active output of it
+	Parent           string // the ID of a session or run: the runs directly in it
 	Since, Until     string // a time, see ParseTime: started at or after, before
 	IncludeRuns      bool   // not needed with Agent, Workflow or OutputType
 	WithOutputs      bool   // return the outputs of each session
@@ -263,6 +265,7 @@ type SessionFilter struct {
 func (w *Workspace) FindSessions(ctx context.Context, f SessionFilter) (SessionPage, error) {
 	q := session.Query{OutputType: f.OutputType, Outputs: f.WithOutputs, Observer: session.ThisObserver(), Now: w.now()}
 	q.Agent, q.User, q.Tag, q.Status, q.IncludeRuns, q.Limit, q.Cursor = f.Agent, f.User, f.Tag, f.Status, f.IncludeRuns || f.Agent+f.Workflow+f.OutputType != "", f.Limit, f.Cursor
+	q.Parent = f.Parent
 	var err error
 	if q.Workflow, err = session.WorkflowPattern(f.Workflow); err != nil {
 		return SessionPage{}, err
@@ -274,6 +277,50 @@ func (w *Workspace) FindSessions(ctx context.Context, f SessionFilter) (SessionP
 		return SessionPage{}, err
 	}
 	return session.Find(ctx, w.hub, q)
+}
+
+// A SessionOutputFile is a file that a session's manifest lists as an output.
+type SessionOutputFile = session.Output
+
+// A SessionFile is one file or directory of a session's folder.
+type SessionFile = session.Entry
+
+// SessionFiles returns what is in the folder of a session or run, sorted by path,
+// and OpenSessionFile opens one of the files. Links are listed and not followed.
+// A folder outside {agent_outputs_folder} is not read.
+//
+// Kinds: NotFound, Unavailable, and Invalid (the folder; the path is not that of a
+// regular file in it).
+func (w *Workspace) SessionFiles(ctx context.Context, id string) ([]SessionFile, error) {
+	if err := w.checkFolder(ctx, id); err != nil {
+		return nil, err
+	}
+	return w.sessions.List(ctx, id)
+}
+
+// OpenSessionFile is described at SessionFiles.
+func (w *Workspace) OpenSessionFile(ctx context.Context, id, name string) (*os.File, error) {
+	if err := w.checkFolder(ctx, id); err != nil {
+		return nil, err
+	}
+	return w.sessions.OpenFile(ctx, id, name)
+}
+
+// checkFolder returns an error if the folder of a session is not where sessions
+// have their folders: a record can name any folder of the workspace.
+func (w *Workspace) checkFolder(ctx context.Context, id string) error {
+	s, err := w.sessions.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	outputs, err := w.launcher().Explain("agent_outputs_folder", VariableOptions{})
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(s.Folder, below(w.dirs.Home(), outputs.Value)+"/") {
+		return invalid("open session folder", cmp.Or(s.Folder, id), "is not in the folder for the outputs of agents", "set agent_outputs_folder")
+	}
+	return nil
 }
 
 // LatestOutput returns the newest active output of a type, and its file, from

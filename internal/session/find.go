@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
 )
 
 // A Query selects sessions as a reader sees them: Status is the one that
@@ -65,7 +62,7 @@ type Detail struct {
 	Threads      []string   `json:"threads,omitempty"` // URIs of the conversations of those who opened it, published in it or worked in it
 
 	Conversations []Conversation `json:"conversations,omitempty"`
-	Files        []Entry    `json:"files,omitempty"`   // the result of List, if requested
+	Files         []Entry        `json:"files,omitempty"` // the result of List, if requested
 }
 
 // An Other is an active artifact of a session that is not one of its outputs: it
@@ -369,54 +366,4 @@ type Entry struct {
 	Size     int64     `json:"sizeBytes"`
 	Modified time.Time `json:"modifiedAt"`
 	Internal bool      `json:"isInternal"` // written by handoff: the manifest or a temporary file
-}
-
-// List returns the contents of a session's folder, sorted by path. Links are
-// listed and not followed. Error kinds: NotFound, Unavailable.
-func (ss *Sessions) List(ctx context.Context, id string) ([]Entry, error) {
-	s, err := ss.Session(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	root, err := ss.Files.OpenRoot(s.Folder)
-	if err != nil {
-		kind := handoff.Unavailable
-		if errors.Is(err, fs.ErrNotExist) {
-			kind = handoff.NotFound
-		}
-		return nil, newError("list session", id, kind, fmt.Sprintf("folder %s: %v", s.Folder, durable.Reason(err)), handoff.Advice("the folder may be on the machine where the session ran"))
-	}
-	defer root.Close()
-	entries := []Entry{}
-	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if errors.Is(err, fs.ErrNotExist) || name == "." {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		entries = append(entries, Entry{filepath.ToSlash(name), typeOf(info.Mode()), info.Size(), info.ModTime().UTC(), isInternal(name)})
-		return nil
-	})
-	if err != nil {
-		return nil, newFileError("list session", id, handoff.Unavailable, err, handoff.Advice("make the folder readable"))
-	}
-	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
-	return entries, nil
-}
-
-func typeOf(m fs.FileMode) string {
-	switch {
-	case m.IsDir():
-		return "directory"
-	case m.IsRegular():
-		return "file"
-	case m&fs.ModeSymlink != 0:
-		return "symlink"
-	}
-	return "other"
 }

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"path"
 
@@ -8,39 +10,69 @@ import (
 	"github.com/agent-handoff/handoff/internal/preview"
 )
 
+// linkedShown is how many inputs, users and results of an artifact a page shows.
+const linkedShown = 50
+
 // artifactPage is what the page of an artifact shows.
 type artifactPage struct {
 	handoff.Artifact
-	Ref      string // as it was asked for
 	Preview  preview.Preview
-	Download string // the URL of the content
-	Problem  string // why the content can't be shown
-	History  []handoff.Artifact
-	Revision int
+	Download string             // the URL of the content
+	Problem  string             // why the content can't be shown
+	History  []handoff.Artifact // newest first
+	Diff     *preview.Preview   // from From to this one
+	From     handoff.Artifact
+	Inputs   []handoff.Artifact
+	Lost     []string // IDs of inputs that the log does not have
+	Results  []handoff.Artifact
+	MoreMade bool // there are more results
 }
 
 // artifact shows an artifact by any ref.
 func (s *Server) artifact(r *http.Request) (page, error) {
-	ref := r.PathValue("ref")
-	shown, err := s.o.Source.Artifacts.Show(r.Context(), ref, false)
+	ctx, ref := r.Context(), r.PathValue("ref")
+	art, err := s.find(ctx, ref)
 	if err != nil {
 		return page{}, err
 	}
-	if shown.Artifact == nil {
-		return page{}, &handoff.Error{Op: "show", Name: ref, Kind: handoff.NotFound, Hint: handoff.Suggest("list every artifact", handoff.ActionListAll)}
-	}
-	a := artifactPage{Artifact: *shown.Artifact, Ref: ref}
-	p := page{Name: "artifact", Title: titleOf(a.Artifact), Live: true, Crumbs: []crumb{{"Channels", "/channels"}, {a.Channel, channelURL(a.Channel)}}, Section: "/channels"}
-	history, err := s.o.Source.Artifacts.History(r.Context(), a.ID)
+	a := artifactPage{Artifact: art}
+	p := page{Name: "artifact", Title: titleOf(art), Live: true, Section: "/channels",
+		Crumbs: []crumb{{"Channels", "/channels"}, {art.Channel, channelURL(art.Channel)}}}
+	history, err := s.o.Source.Artifacts.History(ctx, art.ID)
 	p.warn(err)
-	a.History = history.Artifacts
-	if err := s.showBody(r, &p, &a); err != nil {
-		a.Problem = err.Error()
+	for _, h := range history.Artifacts {
+		a.History = append([]handoff.Artifact{h}, a.History...)
+	}
+	s.addLinked(ctx, &p, &a)
+	if from := r.URL.Query().Get("diff"); from != "" {
+		p.warn(s.addDiff(ctx, &a, from))
+	}
+	if a.Diff == nil {
+		if err := s.showBody(r, &p, &a); err != nil {
+			a.Problem = err.Error()
+		}
 	}
 	p.Data = a
 	return p, nil
 }
 
+// find returns the artifact that a ref names.
+func (s *Server) find(ctx context.Context, ref string) (handoff.Artifact, error) {
+	if handoff.IsArtifactID(ref) {
+		return s.o.Source.Records.Artifact(ctx, ref)
+	}
+	shown, err := s.o.Source.Artifacts.Show(ctx, ref, false)
+	if err == nil && shown.Artifact == nil {
+		err = &handoff.Error{Op: "show", Name: ref, Kind: handoff.NotFound, Err: errors.New("names a session or an issue"),
+			Hint: handoff.Suggest("list every artifact", handoff.ActionListAll)}
+	}
+	if err != nil {
+		return handoff.Artifact{}, err
+	}
+	return *shown.Artifact, nil
+}
+
+// showBody adds what an artifact published.
 func (s *Server) showBody(r *http.Request, p *page, a *artifactPage) error {
 	b, err := s.openBody(r.Context(), a.ID)
 	if err != nil {
@@ -50,6 +82,46 @@ func (s *Server) showBody(r *http.Request, p *page, a *artifactPage) error {
 	a.Download = bodyURL(a.ID)
 	a.Preview, err = p.preview(r, preview.Source{Body: b, Name: path.Base(a.Path), MediaType: a.MediaType, URL: a.Download + "?image"})
 	return err
+}
+
+// addLinked adds what an artifact was made from, and what was made from it.
+func (s *Server) addLinked(ctx context.Context, p *page, a *artifactPage) {
+	for _, id := range a.Parents[:min(linkedShown, len(a.Parents))] {
+		in, err := s.o.Source.Records.Artifact(ctx, id)
+		if err != nil {
+			a.Lost = append(a.Lost, id)
+			continue
+		}
+		a.Inputs = append(a.Inputs, in)
+	}
+	made, err := s.o.Source.Records.Artifacts(ctx, handoff.ArtifactQuery{Parent: a.ID, IncludeInactive: true, Limit: linkedShown})
+	p.warn(err)
+	a.Results, a.MoreMade = made.Artifacts, made.Cursor != ""
+}
+
+// addDiff compares an artifact with another revision of it.
+func (s *Server) addDiff(ctx context.Context, a *artifactPage, from string) error {
+	for _, h := range a.History {
+		if h.ID != from {
+			continue
+		}
+		d, err := s.compare(ctx, h, a.Artifact)
+		if err != nil {
+			return err
+		}
+		a.Diff, a.From = &d, h
+	}
+	return nil
+}
+
+// Older returns the revision before one of the page, if there is one.
+func (a artifactPage) Older(id string) *handoff.Artifact {
+	for i, h := range a.History {
+		if h.ID == id && i+1 < len(a.History) {
+			return &a.History[i+1]
+		}
+	}
+	return nil
 }
 
 // titleOf returns what an artifact is called.

@@ -31,13 +31,18 @@ func (s *Server) functions() template.FuncMap {
 		"join":        strings.Join,
 		"dict":        dict,
 		"title":       titleOf,
+		"fileURL":     func(id, name string) string { return sessionURL(id) + "/files/" + escape(name) },
+		"odd":         func(i int) bool { return i%2 == 1 },
+		"hint":        cli.HintText,
+		"took":        took,
+		"json":        func(v any) string { b, _ := handoff.EncodeJSON(v); return string(b) },
 		"who":         whoOf,
 		"sections":    func() []crumb { return sections },
 	}
 }
 
 // sections are the entries of the navigation.
-var sections = []crumb{{"Now", "/"}, {"Sessions", "/sessions"}}
+var sections = []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Channels", "/channels"}, {"Check", "/check"}}
 
 // whoOf returns who made a record, as far as it is known.
 func whoOf(a handoff.Artifact) string { return cmp.Or(a.Producer.Agent, a.Producer.Harness) }
@@ -89,6 +94,19 @@ func ago(t, now time.Time) template.HTML {
 	}
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s" data-ago>%s</time>`,
 		t.UTC().Format(time.RFC3339), t.In(now.Location()).Format("Mon 2 Jan 2006, 15:04:05 MST"), since(now.Sub(t))))
+}
+
+// took returns a duration for people to compare.
+func took(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return ""
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
 // since returns a duration in its largest unit. app.js has the same rule.

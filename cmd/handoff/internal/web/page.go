@@ -45,6 +45,11 @@ func (s *Server) page(v view) http.Handler {
 	})
 }
 
+// fail answers a request with the page of an error.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	s.page(func(*http.Request) (page, error) { return page{}, err }).ServeHTTP(w, r)
+}
+
 // errorPage returns the page that shows an error.
 func errorPage(err error) page {
 	p := page{Name: "error", Title: "Not found", Status: http.StatusNotFound, Data: cli.NewFailure(err)}

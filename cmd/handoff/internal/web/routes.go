@@ -12,5 +12,11 @@ func (s *Server) routes() []route {
 		{"/{$}", s.now},
 		{"/artifacts/{ref...}", s.artifact},
 		{"/sessions", s.sessions},
+		{"/sessions/{id}", s.session},
+		{"/sessions/{id}/files/{path...}", s.fileOf},
+		{"/channels", s.channels},
+		{"/channels/{name}", s.channel},
+		{"/search", s.search},
+		{"/check", s.check},
 	}
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"iter"
+	"os"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
@@ -12,9 +13,11 @@ import (
 // A Source is what the viewer shows. Nothing in it changes the workspace.
 type Source struct {
 	Root      string // the workspace's directory
+	Records   handoff.Reader
 	Artifacts Artifacts
 	Bodies    Bodies
 	Sessions  Sessions
+	Files     Files
 	Pipelines Pipelines
 	Log       Log
 	Threads   *thread.Set // nil if conversations are not served
@@ -23,7 +26,7 @@ type Source struct {
 // NewSource returns a Source of a workspace, with conversations from threads.
 func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 	w = w.As(workspace.Caller{Dir: w.Root()}) // the viewer is no agent, and has no names of its own
-	return Source{w.Root(), w, w, w, w.Pipelines(), w, threads}
+	return Source{w.Root(), w.Reader(), w, w, w, w, w.Pipelines(), w, threads}
 }
 
 // Artifacts finds artifacts.
@@ -47,6 +50,12 @@ type Sessions interface {
 	FindSessions(ctx context.Context, f workspace.SessionFilter) (workspace.SessionPage, error)
 	UnrecordedSessions(ctx context.Context) (workspace.Adoptions, error)
 	SessionGraph(ctx context.Context, id string) (string, workspace.Graph, error)
+}
+
+// Files has the files in the folders of sessions.
+type Files interface {
+	SessionFiles(ctx context.Context, id string) ([]workspace.SessionFile, error)
+	OpenSessionFile(ctx context.Context, id, name string) (*os.File, error)
 }
 
 // Pipelines shows pipeline runs.

@@ -13,7 +13,8 @@
 //     500: data of others that is damaged is shown as what it is. A page that can
 //     show something besides the damage returns no error, but Warnings.
 //   - Names, titles and paths pass the template function "line", which makes
-//     control characters visible. Content passes preview, which returns safe HTML.
+//     control characters visible. Content passes showContent, which returns safe HTML
+//     for the part "content".
 //   - The policy of pages allows no inline script and no inline style: geometry
 //     goes into attributes of SVG elements. A script of a page is named in
 //     page.Scripts; a static file is linked with the function "asset".
@@ -57,6 +58,7 @@ type Server struct {
 	assets    assets
 	templates map[string]*template.Template
 	events    *events
+	checker   checker
 	door      *door
 	diagram   diagram
 }
@@ -79,6 +81,7 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle("GET "+route.pattern, s.page(route.view))
 	}
 	mux.Handle("GET /bodies/{id}", s.file(s.body))
+	mux.Handle("GET /files/{id}/{path...}", s.file(s.sessionFile))
 	mux.Handle("GET /events", s.events)
 	mux.Handle("GET /diagram", &s.diagram)
 	mux.Handle("GET /{path...}", s.page(func(r *http.Request) (page, error) { return page{}, errNoPage }))

@@ -1,0 +1,70 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// artifactsShown is how many artifacts a page lists.
+const artifactsShown = 50
+
+// channels lists the channels.
+func (s *Server) channels(r *http.Request) (page, error) {
+	list, err := s.o.Source.Artifacts.Channels(r.Context(), workspace.Filter{})
+	if err != nil {
+		return page{}, err
+	}
+	return page{Name: "channels", Title: "Channels", Section: "/channels", Live: true, Data: list}, nil
+}
+
+// channelPage is what the page of a channel shows.
+type channelPage struct {
+	Name      string
+	Artifacts []handoff.Artifact
+	Hidden    int
+	All       bool
+	Next      string
+}
+
+// channel lists the artifacts of a channel.
+func (s *Server) channel(r *http.Request) (page, error) {
+	q, name := r.URL.Query(), r.PathValue("name")
+	o := workspace.ListOptions{Filter: workspace.Filter{Channel: name, IncludeInactive: q.Get("status") == "all"}, Limit: artifactsShown, Cursor: q.Get("cursor")}
+	found, err := s.o.Source.Artifacts.List(r.Context(), o)
+	if err != nil {
+		return page{}, err
+	}
+	c := channelPage{Name: name, Artifacts: found.Artifacts, Hidden: found.HiddenCount, All: o.IncludeInactive}
+	if found.Cursor != "" {
+		q.Set("cursor", found.Cursor)
+		c.Next = "?" + q.Encode()
+	}
+	return page{Name: "channel", Title: name, Section: "/channels", Crumbs: []crumb{{"Channels", "/channels"}}, Live: o.Cursor == "", Data: c}, nil
+}
+
+// searchShown is how many artifacts and sessions a search shows.
+const searchShown = 30
+
+// searchPage is what the page of a search shows.
+type searchPage struct {
+	Text string
+	All  bool
+	workspace.SearchResult
+}
+
+// search finds artifacts and sessions by words.
+func (s *Server) search(r *http.Request) (page, error) {
+	q := r.URL.Query()
+	v := searchPage{Text: q.Get("q"), All: q.Get("status") == "all"}
+	p := page{Name: "search", Title: "Search"}
+	if v.Text != "" {
+		var err error
+		v.SearchResult, err = s.o.Source.Bodies.Search(r.Context(), workspace.SearchOptions{Text: v.Text, IncludeInactive: v.All, Limit: searchShown})
+		p.warn(err)
+		p.Title = v.Text
+	}
+	p.Data = v
+	return p, nil
+}

@@ -1,0 +1,51 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"path"
+	"strconv"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/preview"
+)
+
+// compareLimit is the size of the largest content that is compared.
+const compareLimit = 1 << 20
+
+// compare returns the differences between what two artifacts published.
+func (s *Server) compare(ctx context.Context, from, to handoff.Artifact) (preview.Preview, error) {
+	var texts [2][]byte
+	for i, a := range []handoff.Artifact{from, to} {
+		b, err := s.openBody(ctx, a.ID)
+		if err != nil {
+			return preview.Preview{}, err
+		}
+		var all bytes.Buffer
+		_, err = io.Copy(&all, io.LimitReader(b, compareLimit+1))
+		b.Close()
+		if err != nil {
+			return preview.Preview{}, err
+		}
+		texts[i] = all.Bytes()
+	}
+	return preview.Changes(revisionName(from), texts[0], revisionName(to), texts[1]), nil
+}
+
+func revisionName(a handoff.Artifact) string { return "v" + strconv.Itoa(a.Revision) }
+
+// sessionFile returns a file of a session's folder.
+func (s *Server) sessionFile(r *http.Request) (download, error) {
+	name := r.PathValue("path")
+	f, err := s.o.Source.Files.OpenSessionFile(r.Context(), r.PathValue("id"), name)
+	if err != nil {
+		return download{}, err
+	}
+	d := download{name: path.Base(name), content: f}
+	if r.URL.Query().Has("image") {
+		d.image, err = imageType(f)
+	}
+	return d, err
+}
