@@ -29,6 +29,7 @@ const (
 	Missing   Target = "missing"
 	Modified  Target = "modified"
 	Unknown   Target = "unknown" // not checked, or can't be checked
+	Remote    Target = "remote"  // of another machine, and not fetched; Available once its copy is here
 )
 
 // An Artifact is a view of a published output: the immutable record that

@@ -26,7 +26,8 @@ type Record struct {
 	ID        string
 	CreatedAt time.Time
 	Producer  Producer
-	Fact      Fact // a pointer; nil for a type that this program doesn't know
+	Origin    string // of a remote log: the runtime directory that made it; "" for this one
+	Fact      Fact   // a pointer; nil for a type that this program doesn't know
 
 	raw []byte
 }
@@ -38,6 +39,7 @@ type envelope struct {
 	ID        string    `json:"id"`
 	CreatedAt time.Time `json:"createdAt"`
 	Producer  Producer  `json:"producer,omitzero"`
+	Origin    string    `json:"origin,omitempty"`
 }
 
 // NewRecord returns a record of f, a pointer, with the producer p and a new id:
@@ -77,7 +79,7 @@ func parseRecord(b []byte) (Record, error) {
 	if err := json.Unmarshal(b, &e); err != nil {
 		return Record{}, jsonl.DecodeError(b, err)
 	}
-	r = Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, raw: b}
+	r = Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, Origin: e.Origin, raw: b}
 	if err := r.incomplete(); err != nil {
 		return r, err
 	}
@@ -119,7 +121,7 @@ func (r Record) JSON() ([]byte, error) {
 	if r.Fact == nil {
 		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: errors.New("has no fact")}
 	}
-	head, err := EncodeJSON(envelope{r.Version, r.Fact.factType(), r.ID, r.CreatedAt, r.Producer})
+	head, err := EncodeJSON(envelope{r.Version, r.Fact.factType(), r.ID, r.CreatedAt, r.Producer, r.Origin})
 	fact, more := EncodeJSON(r.Fact)
 	if err := errors.Join(err, more); err != nil {
 		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: err}

@@ -147,7 +147,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, err
 	}
 	trusted := func() error { return settings.CheckLog(found, o.Getenv) }
-	log, bodies, err := localstate.OpenBackend(settings, o.Backends, trusted, BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand})
+	log, bodies, remote, err := localstate.OpenBackend(settings, o.Backends, trusted, BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand})
 	if err != nil {
 		return nil, err
 	}
@@ -159,14 +159,14 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, errors.Join(err, files.Close())
 	}
-	c := &core{dirs: found, settings: settings, rawLog: log, rawBodies: bodies, runtimeDir: localstate.NewDir(found.Runtime, log),
+	c := &core{dirs: found, settings: settings, rawLog: log, rawBodies: bodies, runtimeDir: localstate.NewDir(found.Runtime, log, o.Rand),
 		files: files, home: home, now: o.Now, rand: o.Rand}
 	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress, o.Warn)
-	c.log, c.bodies = localstate.GuardLog(log, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir)
+	c.log, c.bodies = localstate.GuardLog(log, remote, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir)
 	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})
 	c.published = &content.Files{
 		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimePath: below(found.Root, found.Runtime),
-		Linked: found.Linked, Worktree: found.Worktree,
+		Linked: found.Linked, Worktree: found.Worktree, Origin: c.runtimeDir.Origin,
 		SessionDir: func(ctx context.Context, p handoff.Producer) string {
 			if p.Session == caller.Producer.Session && caller.SessionDir != "" {
 				return cmp.Or(c.folderOf(ctx, p), caller.SessionDir)
@@ -174,6 +174,9 @@ func Open(dir string, o Options) (*Workspace, error) {
 			return c.dirOf(ctx, cmp.Or(p.Session, p.RunID))
 		},
 		Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest), WorktreeKeep: int64(settings.Limits.WorktreeKeep),
+	}
+	if f, ok := bodies.(handoff.BodyFetcher); ok {
+		c.published.Here = f.Fetched
 	}
 	c.hub = handoff.New(c.log, c.index, c.bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published})
 	c.sessions = session.New(c.hub, session.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index})

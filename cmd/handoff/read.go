@@ -120,6 +120,8 @@ func printSource(a *cli.App, b workspace.Body, named bool) {
 	case b.Unrecorded != "":
 		fmt.Fprintf(a.Err, "unrecorded: %s\n", cli.OneLine(b.Unrecorded))
 		return
+	case b.Kept && art.File == "" && (art.Target == handoff.Remote || art.Target == handoff.Available):
+		fmt.Fprintf(a.Err, "from the kept copy: %s is on another machine\n", cli.OneLine(a.Named(art)))
 	case b.Kept && art.Target != handoff.Available:
 		reason, _ := art.Changed()
 		fmt.Fprintf(a.Err, "from the kept copy: %s %s\n", cli.OneLine(a.Named(art)), reason)

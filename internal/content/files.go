@@ -48,6 +48,12 @@ type Files struct {
 	// session, "" if it is unknown.
 	SessionDir func(context.Context, handoff.Producer) string
 
+	// Origin returns the ID of the runtime directory, "" if it has none. A file of
+	// another one is never opened. Here reports whether a kept copy is on this
+	// machine; if nil, all are.
+	Origin func() (string, error)
+	Here   func(context.Context, handoff.Digest) (bool, error)
+
 	Keep        handoff.Keep // default handoff.KeepAuto
 	DigestLimit int64        // default DefaultDigestLimit
 

@@ -14,6 +14,9 @@ import (
 
 // Stat implements handoff.Files.
 func (s *Files) Stat(ctx context.Context, a handoff.Artifact) handoff.FileState {
+	if s.isForeign(a) {
+		return s.statForeign(ctx, a)
+	}
 	root, name, done, err := s.find(ctx, a)
 	defer done()
 	state, info := compareStat(a, root, name, err)
@@ -25,6 +28,9 @@ func (s *Files) Stat(ctx context.Context, a handoff.Artifact) handoff.FileState 
 
 // Open implements handoff.Files.
 func (s *Files) Open(ctx context.Context, a handoff.Artifact) (state handoff.FileState, f io.ReadSeekCloser) {
+	if s.isForeign(a) {
+		return s.statForeign(ctx, a), nil
+	}
 	root, name, done, err := s.find(ctx, a)
 	defer done()
 	state, info := compareStat(a, root, name, err)
@@ -36,6 +42,30 @@ func (s *Files) Open(ctx context.Context, a handoff.Artifact) (state handoff.Fil
 		state.Target, state.Fingerprint, f = s.verifyFile(ctx, a, root, name)
 	}
 	return state, f
+}
+
+// isForeign reports whether an artifact's file is that of another runtime
+// directory: the same path is another file here.
+func (s *Files) isForeign(a handoff.Artifact) bool {
+	if a.Record.Origin == "" || s.Origin == nil {
+		return false
+	}
+	own, err := s.Origin()
+	return err != nil || own != a.Record.Origin
+}
+
+// statForeign returns the state of what another machine published: only its kept
+// copy can be reached.
+func (s *Files) statForeign(ctx context.Context, a handoff.Artifact) handoff.FileState {
+	if !a.Kept {
+		return handoff.FileState{Target: handoff.Unknown}
+	}
+	if s.Here != nil {
+		if here, err := s.Here(ctx, handoff.Digest{Algorithm: handoff.SHA256, Value: a.Digest.Value}); err != nil || !here {
+			return handoff.FileState{Target: handoff.Remote}
+		}
+	}
+	return handoff.FileState{Target: handoff.Available}
 }
 
 // errUnreachable is the error for a file in a directory that this process doesn't

@@ -52,26 +52,27 @@ var fileBackend = Backend{Scheme: "file", Open: func(o BackendOptions) (handoff.
 }}
 
 // OpenBackend opens the log and body store that a setting names, by default the
-// built-in one. Nothing is opened of a log that is not trusted.
+// built-in one, and reports whether it is remote. Nothing is opened of a log that is
+// not trusted.
 //
 // Kinds: Invalid (the location), and those of the backend.
-func OpenBackend(c config.Config, backends []Backend, trusted func() error, o BackendOptions) (handoff.Log, handoff.Bodies, error) {
+func OpenBackend(c config.Config, backends []Backend, trusted func() error, o BackendOptions) (log handoff.Log, bodies handoff.Bodies, remote bool, err error) {
 	backends = append([]Backend{fileBackend}, backends...)
 	location := cmp.Or(c.Log, fileBackend.Scheme+":")
-	var err error
 	if o.Location, err = url.Parse(location); err != nil || o.Location.Scheme == "" {
 		// A URL that can't be parsed may contain a password, so it is not shown.
-		return nil, nil, badLocation(c, "not a URL of the form scheme:location", backends)
+		return nil, nil, false, badLocation(c, "not a URL of the form scheme:location", backends)
 	}
 	for _, b := range backends {
 		if b.Scheme == o.Location.Scheme {
 			if err := trusted(); err != nil {
-				return nil, nil, err
+				return nil, nil, false, err
 			}
-			return b.Open(o)
+			log, bodies, err = b.Open(o)
+			return log, bodies, b.Remote, err
 		}
 	}
-	return nil, nil, badLocation(c, fmt.Sprintf("unknown scheme %q", o.Location.Scheme), backends)
+	return nil, nil, false, badLocation(c, fmt.Sprintf("unknown scheme %q", o.Location.Scheme), backends)
 }
 
 func badLocation(c config.Config, reason string, backends []Backend) error {

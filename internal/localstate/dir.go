@@ -19,6 +19,7 @@ import (
 type Dir struct {
 	path string
 	log  handoff.Log
+	rand io.Reader
 
 	mu      sync.Mutex
 	ready   bool
@@ -29,7 +30,9 @@ type Dir struct {
 const IgnoreName = ".gitignore"
 
 // NewDir returns the runtime directory of a log. It creates nothing.
-func NewDir(path string, log handoff.Log) *Dir { return &Dir{path: path, log: log} }
+func NewDir(path string, log handoff.Log, rand io.Reader) *Dir {
+	return &Dir{path: path, log: log, rand: rand}
+}
 
 // Create creates the directory, unless it exists, with a .gitignore in it. In a directory of
 // a log that exists already, a missing .gitignore was removed by its owner.
@@ -134,6 +137,7 @@ type guardedLog struct {
 	handoff.Log
 	runtime *Dir
 	index   *Index
+	remote  bool
 
 	mu      sync.Mutex
 	checked bool // the log has every record that the index knew at the first append
@@ -141,9 +145,9 @@ type guardedLog struct {
 
 // GuardLog returns a log that creates the runtime directory before the first
 // record and refuses to append if records that the index knows are missing. It is
-// a handoff.Filer if log is.
-func GuardLog(log handoff.Log, d *Dir, x *Index) handoff.Log {
-	g := &guardedLog{Log: log, runtime: d, index: x}
+// a handoff.Filer if log is. The records of a remote log carry the origin.
+func GuardLog(log handoff.Log, remote bool, d *Dir, x *Index) handoff.Log {
+	g := &guardedLog{Log: log, runtime: d, index: x, remote: remote}
 	if f, ok := log.(handoff.Filer); ok {
 		return struct {
 			*guardedLog
@@ -161,7 +165,14 @@ func (g *guardedLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq,
 	if err := g.runtime.Create(ctx); err != nil {
 		return 0, err
 	}
-	seq, err := g.Log.Append(ctx, r)
+	var seq handoff.Seq
+	var err error
+	if g.remote {
+		r.Origin, err = g.runtime.NewOrigin()
+	}
+	if err == nil {
+		seq, err = g.Log.Append(ctx, r)
+	}
 	if err != nil {
 		g.runtime.undo()
 	}

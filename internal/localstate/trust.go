@@ -20,8 +20,8 @@ import (
 // The directory is not trusted: a cloned repository can bring one. A link there
 // would lead reads and writes out of the workspace.
 var (
-	runtimeDirs  = []string{"log", "log/tmp", "bodies", "bodies/sha256", "artifacts", "artifacts/records", "artifacts/files", "pipelines"}
-	runtimeFiles = []string{"log/ID", IgnoreName, "config.yaml"}
+	runtimeDirs  = []string{"log", "log/tmp", "bodies", "bodies/sha256", "artifacts", "artifacts/records", "artifacts/files", "pipelines", "git"}
+	runtimeFiles = []string{"log/ID", IgnoreName, "config.yaml", originName}
 )
 
 // CheckTrust refuses a runtime directory that is a link, has a link or another

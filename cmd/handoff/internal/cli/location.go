@@ -10,18 +10,27 @@ import (
 // unreachable is the prefix of a path that can't be opened from here.
 const unreachable = "unreachable:"
 
+// remote is the prefix of the path of a file on another machine, whose kept copy can
+// be read.
+const remote = "remote:"
+
 // Path returns the path of an artifact's file as it can be opened from the
 // caller's directory. A file that can't be reached has its recorded path, with a
 // prefix so that it is not taken for another file.
 func (a *App) Path(art handoff.Artifact) string {
-	if art.File == "" {
+	switch {
+	case art.File == "" && (art.Target == handoff.Remote || art.Target == handoff.Available):
+		return remote + art.Path
+	case art.File == "":
 		return unreachable + art.Path
 	}
 	return a.Rel(art.File)
 }
 
 // Named returns Path for use in a sentence that says if it can't be reached.
-func (a *App) Named(art handoff.Artifact) string { return strings.TrimPrefix(a.Path(art), unreachable) }
+func (a *App) Named(art handoff.Artifact) string {
+	return strings.TrimPrefix(strings.TrimPrefix(a.Path(art), unreachable), remote)
+}
 
 // Rel returns an absolute path relative to the caller's directory if it is
 // inside, and as it is otherwise.
