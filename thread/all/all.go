@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/claude"
 	"github.com/agent-handoff/handoff/thread/codex"
 	"github.com/agent-handoff/handoff/thread/copilot"
+	"github.com/agent-handoff/handoff/thread/crush"
 	"github.com/agent-handoff/handoff/thread/droid"
 	"github.com/agent-handoff/handoff/thread/gemini"
 	"github.com/agent-handoff/handoff/thread/kimi"
@@ -30,5 +31,6 @@ func Drivers() []thread.Driver {
 		qwen.Driver(),
 		droid.Driver(),
 		antigravity.Driver(),
+		crush.Driver(),
 	}
 }

@@ -67,6 +67,9 @@ type Reader struct {
 	// of its parent, nil if it has none there. Slice may be nil.
 	Slice func(agent *thread.Agent) *Reader
 
+	// Unit is what a record is for people, "line" if it is "".
+	Unit string
+
 	agents []*thread.Agent // found by the last Read
 }
 
@@ -79,6 +82,8 @@ type Scan struct {
 	Agents   []*thread.Agent // that the transcript mentions
 	Gaps     []thread.Gap    // in the usage, the most important first
 	Stopped  bool            // the remaining records are of another thread
+
+	unit string
 }
 
 // At records that something happened at a time.
@@ -101,7 +106,7 @@ func (s *Scan) Infer(status thread.Status, at time.Time, format string, args ...
 
 // Read implements thread.Reader.
 func (r *Reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
-	s := &Scan{Timeline: thread.Timeline{Detail: detail, Emit: emit}}
+	s := &Scan{Timeline: thread.Timeline{Detail: detail, Emit: emit}, unit: cmp.Or(r.Unit, "line")}
 	d := r.New(s)
 	err := r.Source(ctx, &s.Facts, func(n int, record jsonl.Value) bool {
 		d.Record(n, record)
@@ -135,7 +140,7 @@ func (s *Scan) Prompt(n int, m thread.Message) {
 	m.Role = thread.User
 	s.Timeline.Add(m)
 	s.Calls = nil
-	s.State(thread.Running, m.Time, "last message is from the user, line %d", n)
+	s.State(thread.Running, m.Time, "last message is from the user, %s %d", s.unit, n)
 }
 
 // Call adds a call without a result. waiting is what a person has to do about it.
@@ -143,7 +148,7 @@ func (s *Scan) Call(n int, c thread.Call, waiting string) {
 	c.Pending = true
 	s.Timeline.AddCall(c)
 	s.Calls.Add(c.ID, waiting)
-	s.State(thread.Running, c.Time, "a call of %s has no result yet, line %d", c.Name, n)
+	s.State(thread.Running, c.Time, "a call of %s has no result yet, %s %d", c.Name, s.unit, n)
 	s.Facts.State.Waiting = s.Calls.Waiting()
 }
 
@@ -151,7 +156,7 @@ func (s *Scan) Call(n int, c thread.Call, waiting string) {
 func (s *Scan) Result(n int, id string, at time.Time, set func(*thread.Call)) {
 	delete(s.Calls, id)
 	if len(s.Calls) == 0 {
-		s.State(thread.Running, at, "results of calls have no answer yet, line %d", n)
+		s.State(thread.Running, at, "results of calls have no answer yet, %s %d", s.unit, n)
 	}
 	s.Facts.State.Waiting = s.Calls.Waiting()
 	s.Timeline.SetResult(id, set)

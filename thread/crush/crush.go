@@ -1,0 +1,148 @@
+// Package crush reads the sessions of Crush.
+//
+// Sessions and messages are rows of a SQLite database in each project, crush.db. The
+// databases are listed in projects.json in ~/.local/share/crush, $XDG_DATA_HOME/crush
+// or $CRUSH_GLOBAL_DATA. A subagent is a session that names its parent.
+//
+// The schema and the parts of a message are described by the public
+// charmbracelet/crush (internal/db/migrations, internal/message/content.go);
+// docs/threads.md lists the facts this package relies on.
+package crush
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/archive"
+)
+
+const (
+	name = "crush"
+	env  = "CRUSH_GLOBAL_DATA"
+)
+
+// Driver returns the driver of Crush.
+func Driver() thread.Driver {
+	return thread.Driver{
+		Name: name, Env: env, ID: thread.UUIDs, Roots: roots,
+		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
+	}
+}
+
+func roots(getenv func(string) string, home string) []string {
+	if dir := getenv(env); dir != "" {
+		return []string{dir}
+	}
+	return []string{thread.DataHome(getenv, home, name)}
+}
+
+const (
+	listLen  = 1 << 20 // bytes of projects.json that are read
+	database = "crush.db"
+)
+
+var sessions = archive.Table{
+	Name: "sessions", Need: []string{"id"},
+	Want: []string{"parent_session_id", "title", "cost", "created_at", "updated_at"}, Order: "created_at DESC, rowid DESC",
+}
+
+var messages = archive.Table{
+	Name: "messages", Need: []string{"id", "session_id", "role", "parts"},
+	Want: []string{"model", "provider", "created_at", "is_summary_message"}, Where: "session_id = ?", Order: "created_at, rowid",
+}
+
+// find finds the sessions in the databases of all projects. One that can't be read
+// does not prevent finding those in others.
+func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+	for _, root := range roots {
+		for _, p := range projects(w, filepath.Join(root, "projects.json")) {
+			found, failed := p.sessions(ctx)
+			list, err = append(list, found...), errors.Join(err, failed)
+		}
+	}
+	return list, err
+}
+
+// A project is a directory with a database.
+type project struct{ dir, db string }
+
+// projects reads the list of projects. The database of one is named crush.db, in any
+// directory.
+func projects(w *thread.Walk, path string) (list []project) {
+	if w.Stat(path) == nil {
+		return nil
+	}
+	for c := jsonl.Value(w.Head(path, listLen)).Get("projects").Elements(); c.Next(); {
+		p := project{dir: c.Value().Get("path").Text(), db: c.Value().Get("data_dir").Text()}
+		if !filepath.IsAbs(p.db) {
+			p.db = filepath.Join(p.dir, p.db)
+		}
+		p.db = filepath.Join(p.db, database)
+		if filepath.IsAbs(p.db) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func (p project) sessions(ctx context.Context) (list []archive.Found, err error) {
+	err = archive.Database(p.db).Each(ctx, sessions, nil, func(row jsonl.Value) {
+		id := row.Get("id").Text()
+		if strings.HasPrefix(id, "title-") || id == "" {
+			return // the request for a title
+		}
+		s := session{
+			project: p, title: row.Get("title").Text(), cost: row.Get("cost").Float(),
+			created: clock(row.Get("created_at")), updated: clock(row.Get("updated_at")),
+		}
+		f := archive.Found{ID: thread.LowerUUID(id), Path: p.db, Parent: row.Get("parent_session_id").Text()}
+		if f.Parent != "" {
+			f.Proof = "sessions.parent_session_id is the parent"
+			_, f.Alias, _ = strings.Cut(id, "$$") // the ID of the call
+		}
+		f.Open = func(_ *thread.Walk, t *thread.Thread) { s.open(t, id) }
+		list = append(list, f)
+	})
+	if errors.Is(err, handoff.NotFound) {
+		err = nil // the project was removed
+	}
+	return list, err
+}
+
+// A session is the metadata of a thread.
+type session struct {
+	project
+	title            string
+	cost             float64
+	created, updated time.Time
+}
+
+func (s session) open(t *thread.Thread, id string) {
+	t.Title, t.Cwd, t.Started = s.title, s.dir, s.created
+	if !s.updated.IsZero() {
+		t.Modified = s.updated
+	}
+	t.Reader = &archive.Reader{Unit: "row", Source: archive.Database(s.db).Rows(messages, id), New: func(scan *archive.Scan) archive.Decoder {
+		return &decode{Scan: scan, cost: s.cost}
+	}}
+}
+
+// clock returns the time of a number of seconds, or of milliseconds as the schema has
+// it, the zero time for 0.
+func clock(v jsonl.Value) time.Time {
+	const seconds = 1e11 // greater numbers are milliseconds
+	switch n := v.Int(); {
+	case n <= 0:
+		return time.Time{}
+	case n < seconds:
+		return time.Unix(n, 0).UTC()
+	default:
+		return time.UnixMilli(n).UTC()
+	}
+}

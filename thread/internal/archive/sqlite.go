@@ -1,0 +1,203 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/sqlsnap"
+)
+
+// A Database is the path of a SQLite database of a tool. It is opened for each query,
+// with the committed part of its write-ahead log, and nothing is written.
+type Database string
+
+// A Table is what is read of a table. A row becomes a JSON object of the columns; a
+// column that is JSON is a string in it.
+type Table struct {
+	Name  string
+	Need  []string // columns without which the database is not supported
+	Want  []string // further columns, which may be missing
+	Where string   // condition, "" for all rows
+	Order string   // expressions, "" for any order
+}
+
+// Each calls use with the rows of a table. A database without tables has no rows. The
+// error is NotFound if there is no file, Unsupported if the table is missing, else
+// Unavailable.
+func (d Database) Each(ctx context.Context, t Table, args []any, use func(row jsonl.Value)) error {
+	db, columns, err := d.open(ctx, t)
+	if err != nil || columns == nil {
+		return err
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(ctx, "SELECT "+object(columns)+" FROM "+t.Name+t.clauses(), args...)
+	if err != nil {
+		return d.unreadable(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var row sql.NullString
+		if err := rows.Scan(&row); err != nil {
+			return d.unreadable(err)
+		}
+		use(jsonl.Value(row.String))
+	}
+	if err := rows.Err(); err != nil {
+		return d.unreadable(err)
+	}
+	return nil
+}
+
+// Rows is the source of the rows of a table. They are read one by one, so that the
+// table may be larger than memory.
+func (d Database) Rows(t Table, args ...any) Source {
+	return func(ctx context.Context, facts *thread.Facts, use func(int, jsonl.Value) bool) error {
+		db, columns, err := d.open(ctx, t)
+		if err != nil || columns == nil {
+			return err
+		}
+		defer db.Close()
+		err = d.rows(ctx, db, t, columns, args, facts, use)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			facts.Partial = true
+			facts.Warn("the database is damaged: %v", err)
+		case db.Changed():
+			facts.Warn("the database was modified while it was read: read it again")
+		}
+		if db.Unfinished() {
+			facts.Warn("a write to the database is in progress or was interrupted: part of it may be visible")
+		}
+		return nil
+	}
+}
+
+func (d Database) rows(ctx context.Context, db *sqlsnap.DB, t Table, columns []string, args []any, facts *thread.Facts, use func(int, jsonl.Value) bool) error {
+	ids, err := rowIDs(ctx, db, t, args)
+	if err != nil {
+		return err
+	}
+	one, err := db.PrepareContext(ctx, "SELECT "+object(columns)+" FROM "+t.Name+" WHERE rowid = ?")
+	if err != nil {
+		return err
+	}
+	defer one.Close()
+	omitted := 0
+	for i, id := range ids {
+		var row sql.NullString
+		if err := one.QueryRowContext(ctx, id).Scan(&row); err != nil {
+			return err
+		}
+		facts.Lines++
+		if !row.Valid {
+			omitted++
+			continue
+		}
+		if !use(i+1, jsonl.Value(row.String)) {
+			break
+		}
+	}
+	if omitted > 0 {
+		facts.Warn("%d rows are longer than %d MiB: left out", omitted, jsonl.MaxLine>>20)
+	}
+	return nil
+}
+
+// rowIDs returns the row IDs of a table in order, without the content of the rows.
+func rowIDs(ctx context.Context, db *sqlsnap.DB, t Table, args []any) (ids []int64, err error) {
+	rows, err := db.QueryContext(ctx, "SELECT rowid FROM "+t.Name+t.clauses(), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+func (t Table) clauses() (s string) {
+	if t.Where != "" {
+		s += " WHERE " + t.Where
+	}
+	if t.Order != "" {
+		s += " ORDER BY " + t.Order
+	}
+	return s
+}
+
+// open opens the database and returns the columns of the table that are read, none if
+// the database is new and has no tables.
+func (d Database) open(ctx context.Context, t Table) (*sqlsnap.DB, []string, error) {
+	db, err := sqlsnap.Open(ctx, string(d))
+	if err != nil {
+		return nil, nil, d.unreadable(err)
+	}
+	columns, err := d.columns(ctx, db, t)
+	if err != nil || columns == nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return db, columns, nil
+}
+
+func (d Database) columns(ctx context.Context, db *sqlsnap.DB, t Table) (columns []string, err error) {
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil || tables == 0 {
+		return nil, err
+	}
+	has, err := db.Columns(ctx, t.Name)
+	if err != nil {
+		return nil, d.unreadable(err)
+	}
+	for _, c := range t.Need {
+		if !slices.Contains(has, c) {
+			return nil, &handoff.Error{Op: "read threads", Name: string(d), Kind: handoff.Unsupported,
+				Err: fmt.Errorf("missing table %s with column %s", t.Name, c), Hint: handoff.Advice("the version of the tool may not be supported")}
+		}
+	}
+	for _, c := range t.Want {
+		if slices.Contains(has, c) {
+			columns = append(columns, c)
+		}
+	}
+	return append(slices.Clone(t.Need), columns...), nil
+}
+
+// object returns an expression for a row as a JSON object, which is null if the row is
+// too long.
+func object(columns []string) string {
+	var members, sizes []string
+	for _, c := range columns {
+		members = append(members, fmt.Sprintf("'%s', CASE typeof(%s) WHEN 'blob' THEN CAST(%s AS TEXT) ELSE %s END", c, c, c, c))
+		sizes = append(sizes, fmt.Sprintf("coalesce(octet_length(%s), 0)", c))
+	}
+	return fmt.Sprintf("CASE WHEN %s <= %d THEN json_object(%s) END", strings.Join(sizes, " + "), jsonl.MaxLine, strings.Join(members, ", "))
+}
+
+// unreadable returns an error for the database, unless err has a kind.
+func (d Database) unreadable(err error) error {
+	var known *handoff.Error
+	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	hint := "if the tool is running, try again; otherwise check the database with the tool"
+	kind := handoff.Unavailable
+	if errors.Is(err, fs.ErrNotExist) {
+		kind, hint = handoff.NotFound, ""
+	}
+	return &handoff.Error{Op: "read threads", Name: string(d), Kind: kind, Err: err, Hint: handoff.Advice(hint)}
+}
