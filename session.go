@@ -17,12 +17,17 @@ import (
 // A Session is a view of one execution of an agent's workflow or, if it has a
 // parent, of a run inside a session.
 type Session struct {
-	ID       string                     `json:"id"`
-	Parent   string                     `json:"parent,omitempty"`
-	Title    string                     `json:"title,omitempty"`
-	Agent    SessionAgent               `json:"agent,omitzero"`
-	Workflow SessionWorkflow            `json:"workflow,omitzero"`
-	User     string                     `json:"user,omitempty"`
+	ID       string          `json:"id"`
+	Parent   string          `json:"parent,omitempty"`
+	Title    string          `json:"title,omitempty"`
+	Agent    SessionAgent    `json:"agent,omitzero"`
+	Workflow SessionWorkflow `json:"workflow,omitzero"`
+	User     string          `json:"user,omitempty"`
+
+	// Execution is its number, from 1, among the executions of its workflow by its
+	// agent; 0 for a run that is a part of its parent's execution.
+	Execution int `json:"execution,omitempty"`
+
 	Inputs   map[string]json.RawMessage `json:"inputs,omitempty"`
 	Folder   string                     `json:"folder,omitempty"`
 	Expected []string                   `json:"expected,omitempty"` // names or paths of the outputs that it should leave

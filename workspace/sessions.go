@@ -35,8 +35,8 @@ type SessionChange struct {
 }
 
 // ResolveSession returns the ID of the session or run that a ref names: its ID, a
-// prefix of its ID of at least six characters, or the path of its folder. "" is
-// the caller's session.
+// prefix of its ID of at least six characters, WORKFLOW#2 for the second execution
+// of a workflow, or the path of its folder. "" is the caller's session.
 //
 // Kinds: NotFound, Conflict (several match; the hint lists them), Invalid (the
 // caller has no session).

@@ -318,6 +318,8 @@ func answerSessions(c *console, answer func(object, line string)) {
 	answer("artifact-page", "list --session "+one)
 	answer("session", "show "+one)
 	answer("session-page", "session find --limit 1")
+	answer("comparison", "session compare "+one+" "+two)
+	answer("comparison", "session compare "+two+" "+one)
 	answer("session-page", "session find")
 	answer("artifact", "session latest-output alex . document")
 	c.write("docs/agent-outputs/41111111-2222-4333-8444-555555555555/manifest.json", "{}")

@@ -52,6 +52,8 @@ const (
 	labelSpace  = "label"  // by channel and label: the ID of the artifact that has it
 	familySpace = "family" // by family, if it has several artifacts: how many
 	countSpace  = "count"  // by namespace and name: the number of revisions
+
+	executionSpace = "execution" // by agent and workflow: the number of executions
 )
 
 // An ArtifactState is the state of one artifact in a fold. Published is nil if
@@ -126,18 +128,6 @@ func Apply(k Keeper, r handoff.Record) error {
 		return foldWork(k, id, r)
 	}
 	return nil
-}
-
-func foldSession(k Keeper, id string, r handoff.Record) error {
-	s, err := k.Session(id)
-	if err != nil {
-		return err
-	}
-	if s == nil {
-		s = &handoff.Session{ID: id}
-	}
-	s.Apply(r)
-	return k.PutSession(s)
 }
 
 func foldWork(k Keeper, id string, r handoff.Record) error {
@@ -334,26 +324,6 @@ func restoreHead(k Keeper, a *ArtifactState) error {
 		head = b.PreviousHead
 	}
 	return k.PutPointer(nameSpace, key, head)
-}
-
-// sessionOf returns the ID of the session that a fact is about, or false if it is
-// about something else.
-func sessionOf(f handoff.Fact) (string, bool) {
-	switch f := f.(type) {
-	case *handoff.SessionOpened:
-		return f.SessionID, true
-	case *handoff.SessionClosed:
-		return f.SessionID, true
-	case *handoff.SessionLinked:
-		return f.SessionID, true
-	case *handoff.SessionNoted:
-		return f.SessionID, true
-	case *handoff.SessionArchived:
-		return f.SessionID, true
-	case *handoff.SessionRestored:
-		return f.SessionID, true
-	}
-	return "", false
 }
 
 // workOf returns the ID of the work that a fact is about, or false if it is about

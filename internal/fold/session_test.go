@@ -259,3 +259,30 @@ func TestSessionQuery(t *testing.T) {
 		}
 	}
 }
+
+// TestExecutions checks the numbers of the executions of a workflow by an agent.
+func TestExecutions(t *testing.T) {
+	m := fold.NewMemory()
+	for i, tt := range []struct {
+		id, parent, agent, workflow string
+		want                        int
+	}{
+		{"s1", "", "alex", "intake", 1},
+		{"s2", "", "alex", "intake", 2},
+		{"s1", "", "alex", "intake", 1}, // opened again
+		{"s3", "", "casey", "intake", 1},
+		{"s4", "", "alex", "", 0},
+		{"part", "s1", "alex", "intake", 0},
+		{"own", "s1", "alex", "review", 1},
+		{"lost", "unknown", "alex", "intake", 3},
+	} {
+		r := handoff.Record{Seq: handoff.Seq(i + 1), ID: fmt.Sprint("rec_", i), Fact: &handoff.SessionOpened{
+			SessionID: tt.id, Parent: tt.parent, Agent: handoff.SessionAgent{Name: tt.agent}, Workflow: handoff.SessionWorkflow{Name: tt.workflow}}}
+		if err := m.Apply(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := m.Session(t.Context(), tt.id); err != nil || s.Execution != tt.want {
+			t.Errorf("record %d: got execution %d of %s, %v, want %d", i+1, s.Execution, tt.id, err, tt.want)
+		}
+	}
+}

@@ -245,7 +245,7 @@ func (ss *Sessions) adoptOutputs(ctx context.Context, m *importedManifest) (warn
 		return nil, err
 	}
 	for _, o := range m.Outputs {
-		isPublished := func(a handoff.Artifact) bool { file, ok := inFolder(s, a); return ok && file == o.File }
+		isPublished := func(a handoff.Artifact) bool { file, ok := FileOf(s, a); return ok && file == o.File }
 		if !m.publishable[o.File] || slices.ContainsFunc(published, isPublished) {
 			continue
 		}

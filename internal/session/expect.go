@@ -16,7 +16,7 @@ import (
 // session's folder or a path in the workspace.
 func Delivered(s handoff.Session, artifacts []handoff.Artifact, name string) bool {
 	for _, a := range artifacts {
-		file, _ := inFolder(s, a)
+		file, _ := FileOf(s, a)
 		file = strings.TrimPrefix(file, upToSession)
 		empty := a.SizeBytes != nil && *a.SizeBytes == 0
 		if a.Status == handoff.Active && !empty && (a.Name == name || file == name || a.Root == "" && a.Path == name) {

@@ -108,7 +108,7 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 	}
 	var others []Other
 	for _, a := range bySeq(artifacts) {
-		if _, inside := inFolder(s, a); !inside && a.Status == handoff.Active {
+		if _, inside := FileOf(s, a); !inside && a.Status == handoff.Active {
 			others = append(others, Other{a.ID, a.Channel, a.Path, a.Title})
 		}
 	}
@@ -315,7 +315,7 @@ func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, work
 func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, outputType string) (handoff.Artifact, bool, error) {
 	artifacts, err := read(ctx, reader, s)
 	for _, a := range artifacts {
-		if _, inside := inFolder(s, a); inside && a.Status == handoff.Active && hasType(outputType)(a.Kind) && a.Target != handoff.Missing {
+		if _, inside := FileOf(s, a); inside && a.Status == handoff.Active && hasType(outputType)(a.Kind) && a.Target != handoff.Missing {
 			return a, true, err
 		}
 	}

@@ -107,7 +107,7 @@ func OutputType(kind string) string {
 func Outputs(s handoff.Session, artifacts []handoff.Artifact) []Output {
 	outputs := []Output{}
 	for _, a := range bySeq(artifacts) {
-		file, inside := inFolder(s, a)
+		file, inside := FileOf(s, a)
 		if !inside || a.Status == handoff.Withdrawn {
 			continue
 		}
@@ -125,10 +125,10 @@ func Outputs(s handoff.Session, artifacts []handoff.Artifact) []Output {
 // upToSession leads from the folder of a run to that of its session.
 const upToSession = "../../"
 
-// inFolder returns the path of an artifact relative to its session's folder, if
+// FileOf returns the path of an artifact relative to its session's folder, if
 // it is in the folder. What a run published is also inside if it is in the folder
 // of the run's session: agents write to the folder that their environment names.
-func inFolder(s handoff.Session, a handoff.Artifact) (file string, inside bool) {
+func FileOf(s handoff.Session, a handoff.Artifact) (file string, inside bool) {
 	session, run := s.Folder, ""
 	if s.Parent != "" {
 		session = path.Dir(path.Dir(s.Folder))
@@ -205,7 +205,7 @@ func rejected(s handoff.Session, artifacts []handoff.Artifact) (list []json.RawM
 	for _, raw := range append(adopted.Outputs, adopted.Metadata.Handoff.Rejected...) {
 		var o Output
 		_ = json.Unmarshal(raw, &o) // fields of the wrong type are empty
-		published := func(a handoff.Artifact) bool { file, ok := inFolder(s, a); return ok && file == o.File }
+		published := func(a handoff.Artifact) bool { file, ok := FileOf(s, a); return ok && file == o.File }
 		if !slices.ContainsFunc(artifacts, published) {
 			list = append(list, raw)
 		}

@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -20,8 +23,8 @@ const (
 )
 
 // Resolve returns the session or run that a ref names: its ID, a prefix of its ID
-// of at least six characters, or the path of its folder, absolute or relative to
-// dir. Error kinds: NotFound, Conflict (several match; the hint lists them).
+// of at least six characters, WORKFLOW#2 for the second execution of a workflow, or
+// the path of its folder, absolute or relative to dir. Error kinds: NotFound, Conflict (several match; the hint lists them).
 func (ss *Sessions) Resolve(ctx context.Context, ref, dir string) (handoff.Session, error) {
 	s, err := ss.Session(ctx, ref)
 	if err == nil || !errors.Is(err, handoff.NotFound) {
@@ -35,13 +38,43 @@ func (ss *Sessions) Resolve(ctx context.Context, ref, dir string) (handoff.Sessi
 		case len(page.Sessions) == 1:
 			return page.Sessions[0], nil
 		case len(page.Sessions) > 1:
-			return handoff.Session{}, ambiguous(ref, page.Sessions)
+			return handoff.Session{}, ambiguous("ID", ref, page.Sessions)
 		}
+	}
+	if s, ok, err := ss.execution(ctx, ref); ok || err != nil {
+		return s, err
 	}
 	if s, ok, err := ss.inFolder(ctx, ref, dir); ok || err != nil {
 		return s, err
 	}
 	return handoff.Session{}, newError("find session", ref, handoff.NotFound, "no such session", handoff.Suggest("list the sessions", handoff.ActionSessions))
+}
+
+// execution returns the execution of a workflow that a ref such as WORKFLOW#2 names.
+// Error kind: Conflict (several agents have a workflow of this name).
+func (ss *Sessions) execution(ctx context.Context, ref string) (handoff.Session, bool, error) {
+	workflow, number, _ := cutLast(ref, "#")
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || workflow == "" {
+		return handoff.Session{}, false, nil
+	}
+	name := regexp.MustCompile("^" + regexp.QuoteMeta(workflow) + "$")
+	page, err := ss.hub.Sessions(ctx, handoff.SessionQuery{Workflow: name, IncludeRuns: true, IncludeArchived: true})
+	list := slices.DeleteFunc(page.Sessions, func(s handoff.Session) bool { return s.Execution != n })
+	switch {
+	case err != nil || len(list) == 0:
+		return handoff.Session{}, false, err
+	case len(list) > 1:
+		return handoff.Session{}, false, ambiguous("execution", ref, list)
+	}
+	return list[0], true, nil
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
 }
 
 // ResolveLink returns the ID of the session to link to: the one that a ref names,
@@ -122,7 +155,7 @@ func (ss *Sessions) inFolder(ctx context.Context, name, dir string) (handoff.Ses
 	return handoff.Session{}, false, err
 }
 
-func ambiguous(ref string, list []handoff.Session) error {
+func ambiguous(what, ref string, list []handoff.Session) error {
 	count := fmt.Sprint(len(list))
 	if len(list) > candidates {
 		count = fmt.Sprintf("more than %d", candidates)
@@ -131,5 +164,5 @@ func ambiguous(ref string, list []handoff.Session) error {
 	for _, s := range list[:min(len(list), candidates)] {
 		matches = append(matches, fmt.Sprintf("%s (%s: %s, %s)", s.ID, s.Agent.Name, s.Workflow.Name, formatTime(s.OpenedAt)))
 	}
-	return newError("find session", ref, handoff.Conflict, "ambiguous ID: "+count+" sessions match", handoff.Advice("use one of these IDs: "+strings.Join(matches, "; ")))
+	return newError("find session", ref, handoff.Conflict, "ambiguous "+what+": "+count+" sessions match", handoff.Advice("use one of these IDs: "+strings.Join(matches, "; ")))
 }

@@ -22,8 +22,9 @@ func findCommand(a *cli.App) *cobra.Command {
 		Short: "List sessions, newest first",
 		Long: `Find lists the sessions that match every filter. The one that started last comes
 first. Runs inside sessions are included with --agent, --workflow, --output-type
-or --runs. With --unrecorded, find lists session folders that are not recorded
-instead, by the UUID that is their name.`,
+or --runs. With --workflow, the number of each execution follows the name of its
+workflow: deep-dive-app#2. With --unrecorded, find lists session folders that
+are not recorded instead, by the UUID that is their name.`,
 		Example: "  handoff session find --agent casey --workflow '^deep-dive-' --status completed\n" +
 			"  handoff session find --since 7d --output-type document --limit 1 --json",
 		Args: cli.Exactly(0, ""),
@@ -82,7 +83,7 @@ func find(ctx context.Context, a *cli.App, w *workspace.Workspace, f workspace.S
 	}
 	rows := make([][]string, len(page.Sessions))
 	for i, s := range page.Sessions {
-		rows[i] = []string{s.ID, s.Status, s.Agent.Name, s.Workflow.Name, s.DisplayName, outputs(s), a.Age(s.OpenedAt)}
+		rows[i] = []string{s.ID, s.Status, s.Agent.Name, workflow(f, s), s.DisplayName, outputs(s), a.Age(s.OpenedAt)}
 	}
 	if err := table.Print(sessionColumns, rows); err != nil {
 		return err
@@ -91,6 +92,15 @@ func find(ctx context.Context, a *cli.App, w *workspace.Workspace, f workspace.S
 		fmt.Fprintf(a.Err, "there are older sessions: --cursor %s\n", page.Cursor)
 	}
 	return nil
+}
+
+// workflow returns the workflow of a session, with the number of the execution if
+// the list is filtered by workflow.
+func workflow(f workspace.SessionFilter, s workspace.SessionView) string {
+	if f.Workflow == "" {
+		return s.Workflow.Name
+	}
+	return execution(s.Workflow.Name, s.Execution)
 }
 
 // outputs names the first output of a session and counts the others.

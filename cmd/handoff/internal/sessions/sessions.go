@@ -21,7 +21,7 @@ var Commands = []cli.Command{
 var subcommands = []func(*cli.App) *cobra.Command{
 	openCommand, addCommand, noteCommand, closeCommand,
 	findCommand, latestCommand, tagCommand, renameCommand,
-	linkCommand, graphCommand, adoptCommand,
+	linkCommand, graphCommand, compareCommand, adoptCommand,
 }
 
 func sessionCommand(a *cli.App) *cobra.Command {

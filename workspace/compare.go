@@ -1,0 +1,41 @@
+package workspace
+
+import (
+	"context"
+	"strings"
+
+	"github.com/agent-handoff/handoff/internal/compare"
+	"github.com/agent-handoff/handoff/internal/session"
+)
+
+// A Comparison has two sessions side by side: their outputs, inputs and durations.
+type Comparison = compare.Comparison
+
+// A ComparedOutput identifies the content of an output in a Comparison.
+type ComparedOutput = compare.Digest
+
+// Same is the change of an output or input of a Comparison that is equal in both
+// sessions.
+const Same = compare.Same
+
+// CompareSessions compares two sessions or runs, each named by a ref. If the
+// second is only #2, it is an execution of the workflow that the first ref names.
+//
+// Kinds: NotFound, Conflict (an ambiguous ref), Invalid.
+func (w *Workspace) CompareSessions(ctx context.Context, before, after string) (Comparison, error) {
+	if i := strings.LastIndex(before, "#"); i > 0 && strings.HasPrefix(after, "#") {
+		after = before[:i] + after
+	}
+	if before == "" || after == "" {
+		return Comparison{}, invalid("compare sessions", "", "a session is missing", "name two sessions, such as WORKFLOW#1 WORKFLOW#2")
+	}
+	first, err := w.ResolveSession(ctx, before)
+	if err != nil {
+		return Comparison{}, err
+	}
+	second, err := w.ResolveSession(ctx, after)
+	if err != nil {
+		return Comparison{}, err
+	}
+	return compare.Sessions(ctx, w.sessions, first, second, session.ThisObserver(), w.now())
+}
