@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/lineage"
@@ -39,4 +40,62 @@ func (w *Workspace) History(ctx context.Context, ref string) (Revisions, error) 
 // Revisions are the revisions of one artifact.
 type Revisions struct {
 	Artifacts []handoff.Artifact `json:"artifacts"`
+}
+
+// NearOptions limit a Surrounding.
+type NearOptions = lineage.NearOptions
+
+// A Surrounding is a part of the graph of artifacts, with the ID of what it is of.
+type Surrounding struct {
+	lineage.Surrounding
+	ID      string // "" for the workspace
+	Session bool   // ID is that of a session or run
+}
+
+// How many artifacts of a session, or of the workspace, a Surrounding starts from.
+const (
+	sessionStarts   = 200
+	workspaceStarts = 40
+)
+
+// Surrounding returns the artifacts that are some links away from a focus: an
+// artifact, the artifacts of a session or run, or, if the ref is empty, the newest
+// active artifacts of the workspace.
+//
+// Kinds: those of Show.
+func (w *Workspace) Surrounding(ctx context.Context, ref string, o NearOptions) (Surrounding, error) {
+	s := Surrounding{Session: ref != "" && w.isSession(ctx, ref)}
+	q := handoff.ArtifactQuery{Limit: workspaceStarts}
+	if s.Session {
+		s.ID = ref
+	} else if ref != "" {
+		id, err := w.Resolve(ctx, ref)
+		if errors.Is(err, handoff.NotFound) {
+			found, sessionErr := w.sessions.Resolve(ctx, ref, w.caller.Dir)
+			if s.Session = sessionErr == nil; s.Session {
+				id, err = found.ID, nil
+			}
+		}
+		if err != nil {
+			return Surrounding{}, err
+		}
+		s.ID = id
+	}
+	ids := []string{s.ID}
+	if s.ID == "" || s.Session {
+		if s.Session {
+			q = handoff.ArtifactQuery{Producer: map[string]string{"session": s.ID}, IncludeInactive: true, Limit: sessionStarts}
+		}
+		page, err := w.hub.Artifacts(ctx, q)
+		if err != nil {
+			return Surrounding{}, err
+		}
+		ids = nil
+		for _, a := range page.Artifacts {
+			ids = append(ids, a.ID)
+		}
+	}
+	var err error
+	s.Surrounding, err = lineage.Near(ctx, w.hub, ids, o)
+	return s, err
 }

@@ -120,9 +120,12 @@ func (n node) write(b *strings.Builder, depth int, open bool) {
 		fmt.Fprintf(b, `<div>%s<span class="%s">%s</span></div>`+"\n", name, n.class, escape(strings.TrimSpace(n.text)))
 		return
 	}
-	brackets, unit := "{}", "members"
+	brackets, unit := "{}", "member"
 	if n.list {
-		brackets, unit = "[]", "items"
+		brackets, unit = "[]", "item"
+	}
+	if len(n.nodes) != 1 {
+		unit += "s"
 	}
 	if len(n.nodes) == 0 {
 		fmt.Fprintf(b, "<div>%s%s</div>\n", name, brackets)

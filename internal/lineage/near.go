@@ -1,0 +1,296 @@
+package lineage
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A Surrounding is a part of the graph of artifacts: some of them, and what is a
+// number of links away from them.
+type Surrounding struct {
+	Nodes []Neighbor // nearest first
+	Edges []Edge
+	More  bool // there are more nodes than the limit
+}
+
+// A Neighbor is an artifact, or several siblings: artifacts of one channel with the
+// same links to those that are nearer.
+type Neighbor struct {
+	ID       string // of siblings, one that no artifact has
+	Label    string // one line
+	Status   string // "unresolved" if the log does not contain the artifact
+	Channel  string
+	Agent    string
+	Session  string
+	Revision int
+	Labels   []string
+	Stale    bool // something that it was made from is out of date
+	Distance int  // links to the nearest one that was asked for
+	Folded   int  // the number of siblings, 0 for one artifact
+}
+
+// NearOptions limit a Surrounding.
+type NearOptions struct {
+	Hops   int      // links to the farthest artifact
+	Limit  int      // of nodes
+	Unfold []string // IDs of siblings that become nodes of their own
+}
+
+const (
+	foldFrom    = 5    // siblings that become one node
+	maxSiblings = 1000 // artifacts made from one, of which more are not read
+	foldPrefix  = "siblings:"
+)
+
+// Near returns the surrounding of some artifacts. Siblings are not followed further
+// than to their node, so the work depends on what is shown. An ID that is not in
+// the log is a node with the status "unresolved".
+func Near(ctx context.Context, reader handoff.Reader, ids []string, o NearOptions) (Surrounding, error) {
+	n := near{walk: newWalk(ctx, reader), o: o, views: map[string]handoff.Artifact{}, shown: map[string]bool{}}
+	var level []handoff.Artifact
+	for _, id := range ids {
+		if n.shown[id] || n.full() {
+			continue
+		}
+		a, ok, err := n.view(id)
+		if err != nil {
+			return Surrounding{}, err
+		}
+		if n.show(id, 0); ok {
+			level = append(level, a)
+		}
+	}
+	for distance := 1; distance <= o.Hops && len(level) > 0; distance++ {
+		next, err := n.step(level, distance)
+		if err != nil {
+			return Surrounding{}, err
+		}
+		level = next
+	}
+	n.connect()
+	n.out.Edges = n.graph.Edges
+	return n.out, nil
+}
+
+type near struct {
+	walk
+	o     NearOptions
+	out   Surrounding
+	views map[string]handoff.Artifact // the artifacts that were read
+	shown map[string]bool             // the IDs of nodes
+}
+
+// view reads an artifact, and reports whether the log contains it.
+func (n *near) view(id string) (handoff.Artifact, bool, error) {
+	if a, ok := n.views[id]; ok {
+		return a, true, nil
+	}
+	a, err := n.find(id)
+	if errors.Is(err, handoff.NotFound) {
+		return a, false, nil
+	}
+	if err == nil {
+		n.views[id] = a
+	}
+	return a, err == nil, err
+}
+
+// full reports whether the limit is reached.
+func (n *near) full() bool {
+	if len(n.out.Nodes) < n.o.Limit {
+		return false
+	}
+	n.out.More = true
+	return true
+}
+
+// show adds an artifact that was read, or an unresolved one.
+func (n *near) show(id string, distance int) {
+	node := Neighbor{ID: id, Label: id, Status: "unresolved", Distance: distance}
+	if a, ok := n.views[id]; ok {
+		node = Neighbor{ID: id, Label: a.Label(), Status: string(a.Status), Channel: a.Channel, Agent: a.Producer.Agent, Session: a.Producer.Session,
+			Revision: a.Revision, Labels: a.Labels, Stale: len(a.StaleInputs) > 0, Distance: distance}
+	}
+	n.shown[id] = true
+	n.out.Nodes = append(n.out.Nodes, node)
+}
+
+// A candidate is an artifact that is linked to one that is shown.
+type candidate struct {
+	id    string
+	edges []Edge
+}
+
+// step shows what is linked to the artifacts of one distance, and returns those
+// whose links are followed next.
+func (n *near) step(level []handoff.Artifact, distance int) ([]handoff.Artifact, error) {
+	found := map[string]*candidate{}
+	var order []*candidate
+	for _, a := range level {
+		edges, err := n.links(a)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range edges {
+			id := e.From
+			if id == a.ID {
+				id = e.To
+			}
+			if n.shown[id] {
+				continue // connect adds the link
+			}
+			if found[id] == nil {
+				found[id] = &candidate{id: id}
+				order = append(order, found[id])
+			}
+			found[id].edges = append(found[id].edges, e)
+		}
+	}
+	var next []handoff.Artifact
+	for _, group := range n.groups(order) {
+		if n.full() {
+			break
+		}
+		if id := n.foldID(group[0]); len(group) >= foldFrom && !slices.Contains(n.o.Unfold, id) {
+			n.fold(id, group, distance)
+			continue
+		}
+		for _, c := range group {
+			if n.full() {
+				break
+			}
+			a, ok, err := n.view(c.id)
+			if err != nil {
+				return nil, err
+			}
+			if n.show(c.id, distance); ok {
+				next = append(next, a)
+			}
+			for _, e := range c.edges {
+				n.edge(e)
+			}
+		}
+	}
+	return next, nil
+}
+
+// links returns the links of an artifact in both directions.
+func (n *near) links(a handoff.Artifact) (edges []Edge, err error) {
+	for _, to := range a.Parents {
+		edges = append(edges, Edge{a.ID, to, "from"})
+	}
+	for _, to := range a.Replaces {
+		edges = append(edges, Edge{a.ID, to, "replaces"})
+	}
+	made, err := n.reader.Artifacts(n.ctx, handoff.ArtifactQuery{Parent: a.ID, IncludeInactive: true, Limit: maxSiblings})
+	if err != nil {
+		return nil, err
+	}
+	replacing, err := n.replacing(a.ID)
+	if err != nil {
+		return nil, err
+	}
+	for kind, list := range map[string][]handoff.Artifact{"from": made.Artifacts, "replaces": replacing} {
+		for _, later := range list {
+			n.views[later.ID] = later
+			edges = append(edges, Edge{later.ID, a.ID, kind})
+		}
+	}
+	slices.SortStableFunc(edges, compareEdges)
+	return edges, nil
+}
+
+func compareEdges(a, b Edge) int {
+	return strings.Compare(a.From+a.To+a.Kind, b.From+b.To+b.Kind)
+}
+
+// groups returns the candidates with the same links together, in the order of the
+// first of each.
+func (n *near) groups(list []*candidate) (groups [][]*candidate) {
+	at := map[string]int{}
+	for _, c := range list {
+		key := c.key() + " " + n.views[c.id].Channel
+		i, ok := at[key]
+		if !ok {
+			i = len(groups)
+			at[key] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return groups
+}
+
+// key returns the links of a candidate without its own ID.
+func (c *candidate) key() string {
+	var parts []string
+	for _, e := range c.edges {
+		parts = append(parts, c.link(e))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, " ")
+}
+
+func (c *candidate) link(e Edge) string {
+	if e.From == c.id {
+		return e.Kind + ">" + e.To
+	}
+	return e.Kind + "<" + e.From
+}
+
+// foldID returns the ID of the node for a candidate and its siblings.
+func (n *near) foldID(c *candidate) string {
+	return foldPrefix + n.views[c.id].Channel + " " + c.link(c.edges[0])
+}
+
+// fold shows siblings as one node.
+func (n *near) fold(id string, group []*candidate, distance int) {
+	n.out.Nodes = append(n.out.Nodes, Neighbor{ID: id, Status: n.common(group), Channel: n.views[group[0].id].Channel, Distance: distance, Folded: len(group)})
+	for _, e := range group[0].edges {
+		if e.From == group[0].id {
+			e.From = id
+		} else {
+			e.To = id
+		}
+		n.edge(e)
+	}
+	for _, c := range group {
+		n.shown[c.id] = true
+	}
+}
+
+// common returns the status of siblings, "" if they differ.
+func (n *near) common(group []*candidate) string {
+	status := string(n.views[group[0].id].Status)
+	for _, c := range group {
+		if string(n.views[c.id].Status) != status {
+			return ""
+		}
+	}
+	return status
+}
+
+// connect adds the links between nodes that are equally far.
+func (n *near) connect() {
+	nodes := map[string]bool{}
+	for _, node := range n.out.Nodes {
+		nodes[node.ID] = true
+	}
+	for _, node := range n.out.Nodes {
+		a := n.views[node.ID]
+		for _, to := range a.Parents {
+			if nodes[to] {
+				n.edge(Edge{a.ID, to, "from"})
+			}
+		}
+		for _, to := range a.Replaces {
+			if nodes[to] {
+				n.edge(Edge{a.ID, to, "replaces"})
+			}
+		}
+	}
+}
