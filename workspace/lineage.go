@@ -45,12 +45,11 @@ type Revisions struct {
 // NearOptions limit a Surrounding.
 type NearOptions = lineage.NearOptions
 
-// A Surrounding is a part of the graph of artifacts, with the ID of what it is of.
-type Surrounding struct {
-	lineage.Surrounding
-	ID      string // "" for the workspace
-	Session bool   // ID is that of a session or run
-}
+// A Surrounding is a part of the graph of artifacts.
+type Surrounding = lineage.Surrounding
+
+// A Neighbor is an artifact in a Surrounding, or several siblings.
+type Neighbor = lineage.Neighbor
 
 // How many artifacts of a session, or of the workspace, a Surrounding starts from.
 const (
@@ -64,27 +63,15 @@ const (
 //
 // Kinds: those of Show.
 func (w *Workspace) Surrounding(ctx context.Context, ref string, o NearOptions) (Surrounding, error) {
-	s := Surrounding{Session: ref != "" && w.isSession(ctx, ref)}
-	q := handoff.ArtifactQuery{Limit: workspaceStarts}
-	if s.Session {
-		s.ID = ref
-	} else if ref != "" {
-		id, err := w.Resolve(ctx, ref)
-		if errors.Is(err, handoff.NotFound) {
-			found, sessionErr := w.sessions.Resolve(ctx, ref, w.caller.Dir)
-			if s.Session = sessionErr == nil; s.Session {
-				id, err = found.ID, nil
-			}
-		}
-		if err != nil {
-			return Surrounding{}, err
-		}
-		s.ID = id
+	id, session, err := w.focus(ctx, ref)
+	if err != nil {
+		return Surrounding{}, err
 	}
-	ids := []string{s.ID}
-	if s.ID == "" || s.Session {
-		if s.Session {
-			q = handoff.ArtifactQuery{Producer: map[string]string{"session": s.ID}, IncludeInactive: true, Limit: sessionStarts}
+	ids := []string{id}
+	if id == "" || session {
+		q := handoff.ArtifactQuery{Limit: workspaceStarts}
+		if session {
+			q = handoff.ArtifactQuery{Producer: map[string]string{"session": id}, IncludeInactive: true, Limit: sessionStarts}
 		}
 		page, err := w.hub.Artifacts(ctx, q)
 		if err != nil {
@@ -95,7 +82,21 @@ func (w *Workspace) Surrounding(ctx context.Context, ref string, o NearOptions) 
 			ids = append(ids, a.ID)
 		}
 	}
-	var err error
-	s.Surrounding, err = lineage.Near(ctx, w.hub, ids, o)
+	s, err := lineage.Near(ctx, w.hub, ids, o)
+	s.ID, s.Session = id, session
 	return s, err
+}
+
+// focus returns the ID of the artifact or session that a ref names.
+func (w *Workspace) focus(ctx context.Context, ref string) (id string, session bool, err error) {
+	if ref == "" || w.isSession(ctx, ref) {
+		return ref, ref != "", nil
+	}
+	id, err = w.Resolve(ctx, ref)
+	if errors.Is(err, handoff.NotFound) {
+		if s, sessionErr := w.sessions.Resolve(ctx, ref, w.caller.Dir); sessionErr == nil {
+			return s.ID, true, nil
+		}
+	}
+	return id, false, err
 }

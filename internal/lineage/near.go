@@ -12,6 +12,8 @@ import (
 // A Surrounding is a part of the graph of artifacts: some of them, and what is a
 // number of links away from them.
 type Surrounding struct {
+	ID      string // what it is of; "" for the workspace
+	Session bool   // ID is that of a session or run
 	Nodes []Neighbor // nearest first
 	Edges []Edge
 	More  bool // there are more nodes than the limit
@@ -51,18 +53,9 @@ const (
 // the log is a node with the status "unresolved".
 func Near(ctx context.Context, reader handoff.Reader, ids []string, o NearOptions) (Surrounding, error) {
 	n := near{walk: newWalk(ctx, reader), o: o, views: map[string]handoff.Artifact{}, shown: map[string]bool{}}
-	var level []handoff.Artifact
-	for _, id := range ids {
-		if n.shown[id] || n.full() {
-			continue
-		}
-		a, ok, err := n.view(id)
-		if err != nil {
-			return Surrounding{}, err
-		}
-		if n.show(id, 0); ok {
-			level = append(level, a)
-		}
+	level, err := n.start(ids)
+	if err != nil {
+		return Surrounding{}, err
 	}
 	for distance := 1; distance <= o.Hops && len(level) > 0; distance++ {
 		next, err := n.step(level, distance)
@@ -72,7 +65,6 @@ func Near(ctx context.Context, reader handoff.Reader, ids []string, o NearOption
 		level = next
 	}
 	n.connect()
-	n.out.Edges = n.graph.Edges
 	return n.out, nil
 }
 
@@ -150,13 +142,38 @@ func (n *near) step(level []handoff.Artifact, distance int) ([]handoff.Artifact,
 			found[id].edges = append(found[id].edges, e)
 		}
 	}
-	var next []handoff.Artifact
-	for _, group := range n.groups(order) {
+	return n.showAll(order, distance)
+}
+
+// start shows the artifacts that were asked for. Those with the same inputs are
+// siblings.
+func (n *near) start(ids []string) ([]handoff.Artifact, error) {
+	var list []*candidate
+	for _, id := range ids {
+		a, _, err := n.view(id)
+		if err != nil {
+			return nil, err
+		}
+		c := &candidate{id: id}
+		for _, to := range a.Parents {
+			c.edges = append(c.edges, Edge{id, to, "from"})
+		}
+		for _, to := range a.Replaces {
+			c.edges = append(c.edges, Edge{id, to, "replaces"})
+		}
+		list = append(list, c)
+	}
+	return n.showAll(list, 0)
+}
+
+// showAll shows candidates, and returns the artifacts whose links are followed next.
+func (n *near) showAll(list []*candidate, distance int) (next []handoff.Artifact, err error) {
+	for _, group := range n.groups(list) {
 		if n.full() {
 			break
 		}
-		if id := n.foldID(group[0]); len(group) >= foldFrom && !slices.Contains(n.o.Unfold, id) {
-			n.fold(id, group, distance)
+		if len(group) >= foldFrom && len(group[0].edges) > 0 && !slices.Contains(n.o.Unfold, n.foldID(group[0])) {
+			n.fold(n.foldID(group[0]), group, distance)
 			continue
 		}
 		for _, c := range group {
@@ -274,7 +291,7 @@ func (n *near) common(group []*candidate) string {
 	return status
 }
 
-// connect adds the links between nodes that are equally far.
+// connect adds the links between the nodes, also between those that are equally far.
 func (n *near) connect() {
 	nodes := map[string]bool{}
 	for _, node := range n.out.Nodes {
@@ -283,14 +300,15 @@ func (n *near) connect() {
 	for _, node := range n.out.Nodes {
 		a := n.views[node.ID]
 		for _, to := range a.Parents {
-			if nodes[to] {
-				n.edge(Edge{a.ID, to, "from"})
-			}
+			n.edge(Edge{a.ID, to, "from"})
 		}
 		for _, to := range a.Replaces {
-			if nodes[to] {
-				n.edge(Edge{a.ID, to, "replaces"})
-			}
+			n.edge(Edge{a.ID, to, "replaces"})
+		}
+	}
+	for _, e := range n.graph.Edges {
+		if nodes[e.From] && nodes[e.To] {
+			n.out.Edges = append(n.out.Edges, e)
 		}
 	}
 }

@@ -23,6 +23,7 @@ type page struct {
 	Data     any
 	Warnings []string
 	Scripts  []string // files in assets/
+	Styles   []string // files in assets/, besides those of every page
 	Live     bool     // it is replaced when the log grows
 	Status   int      // by default 200
 }

@@ -17,6 +17,7 @@ func (s *Server) routes() []route {
 		{"/channels", s.channels},
 		{"/channels/{name}", s.channel},
 		{"/search", s.search},
+		{"/graph", s.graph},
 		{"/check", s.check},
 	}
 }

@@ -34,7 +34,7 @@ type Artifacts interface {
 	Show(ctx context.Context, ref string, files bool) (workspace.Shown, error)
 	List(ctx context.Context, o workspace.ListOptions) (handoff.ArtifactPage, error)
 	History(ctx context.Context, ref string) (workspace.Revisions, error)
-	Lineage(ctx context.Context, ref string) (string, workspace.Graph, error)
+	Surrounding(ctx context.Context, ref string, o workspace.NearOptions) (workspace.Surrounding, error)
 	Channels(ctx context.Context, f workspace.Filter) (workspace.ChannelList, error)
 }
 
@@ -49,7 +49,6 @@ type Bodies interface {
 type Sessions interface {
 	FindSessions(ctx context.Context, f workspace.SessionFilter) (workspace.SessionPage, error)
 	UnrecordedSessions(ctx context.Context) (workspace.Adoptions, error)
-	SessionGraph(ctx context.Context, id string) (string, workspace.Graph, error)
 }
 
 // Files has the files in the folders of sessions.

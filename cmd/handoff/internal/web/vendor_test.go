@@ -71,3 +71,24 @@ func TestVendor(t *testing.T) {
 		}
 	}
 }
+
+// Each vendored script is used by a page, a template or the frame of diagrams.
+func TestVendorIsUsed(t *testing.T) {
+	var text strings.Builder
+	for _, pattern := range []string{"*.go", "templates/*.html"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if b, err := os.ReadFile(file); err == nil && !strings.HasSuffix(file, "_test.go") {
+				text.Write(b)
+			}
+		}
+	}
+	for name := range loadAssets() {
+		if strings.HasPrefix(name, "vendor/") && (strings.HasSuffix(name, ".js") || strings.HasSuffix(name, ".gz")) && !strings.Contains(text.String(), name) {
+			t.Errorf("no page uses %s", name)
+		}
+	}
+}
