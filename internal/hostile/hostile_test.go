@@ -75,6 +75,7 @@ func TestHostileWorkspaces(t *testing.T) {
 			p := original.copy(t)
 			c.change(p)
 			before := digest(t, p.outside, p.home)
+			p.view()
 			for j, args := range commands {
 				if (i+j)%4 == 0 || long { // each command runs in every fourth workspace
 					p.run(args)

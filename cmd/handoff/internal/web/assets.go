@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 )
 
 //go:embed assets
@@ -58,5 +60,5 @@ func (a assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("v") == file.digest {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	_, _ = w.Write(file.content)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file.content))
 }

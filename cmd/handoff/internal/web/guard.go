@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -54,7 +55,8 @@ func fromOtherSite(r *http.Request) bool {
 // route serves.
 func isPlainPath(u *url.URL) bool {
 	p := u.Path
-	if strings.ContainsAny(p, "\\\x00") || len(p) > 4096 {
+	tooLong := func(element string) bool { return len(element) > 255 }
+	if strings.ContainsAny(p, "\\\x00") || len(p) > 4096 || slices.ContainsFunc(strings.Split(p, "/"), tooLong) {
 		return false
 	}
 	clean := path.Clean(p)
@@ -147,9 +149,12 @@ func (s *Server) authorized(next http.Handler) http.Handler {
 // errorCode is the header that has the code of an error, for programs.
 const errorCode = "Handoff-Error"
 
+// refused is the name of the page for whoever may not see the workspace.
+const refused = "refused"
+
 // refuse answers a request with an error page that shows nothing of the
 // workspace.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, code, reason string) {
 	w.Header().Set(errorCode, code)
-	s.render(w, r, page{Name: "refused", Title: http.StatusText(status), Status: status, Data: reason})
+	s.render(w, r, page{Name: refused, Title: http.StatusText(status), Status: status, Data: reason})
 }

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
@@ -15,11 +17,21 @@ const (
 
 // activity is what the first page shows.
 type activity struct {
-	Running   []workspace.SessionView
+	Running   []runningSession
+	MoreRun   bool // more sessions are running
 	Newest    []handoff.Artifact
 	Stale     []handoff.Artifact
 	Competing []handoff.Artifact
 	Hidden    int
+}
+
+// A runningSession is a session that is running, with what it did last and what
+// it is expected to leave.
+type runningSession struct {
+	workspace.SessionView
+	Activity time.Time
+	Newest   *handoff.Artifact
+	Expects  []workspace.Expected
 }
 
 // now shows what is going on.
@@ -40,9 +52,31 @@ func (s *Server) now(r *http.Request) (page, error) {
 	a.Stale = stale.Artifacts
 	running, err := src.Sessions.FindSessions(ctx, workspace.SessionFilter{Status: handoff.Running, IncludeRuns: true, Limit: runningShown})
 	p.warn(err)
-	a.Running = running.Sessions
+	for _, v := range running.Sessions {
+		a.Running = append(a.Running, s.running(ctx, &p, v))
+	}
+	a.MoreRun = running.Cursor != ""
 	p.Data = a
 	return p, nil
+}
+
+// running returns what a running session does.
+func (s *Server) running(ctx context.Context, p *page, v workspace.SessionView) runningSession {
+	r := runningSession{SessionView: v, Activity: v.NewestAt}
+	newest, err := s.o.Source.Records.Artifacts(ctx, handoff.ArtifactQuery{Producer: producerOf(v.Session), IncludeInactive: true, Limit: 1})
+	p.warn(err)
+	if len(newest.Artifacts) > 0 {
+		r.Newest = &newest.Artifacts[0]
+		if r.Newest.CreatedAt.After(r.Activity) {
+			r.Activity = r.Newest.CreatedAt
+		}
+	}
+	if len(v.Expected) > 0 {
+		d, err := s.findSession(ctx, v.ID)
+		p.warn(err)
+		r.Expects = d.Expectations
+	}
+	return r
 }
 
 // warn adds an error to what the page shows.

@@ -55,6 +55,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 func errorPage(err error) page {
 	p := page{Name: "error", Title: "Not found", Status: http.StatusNotFound, Data: cli.NewFailure(err)}
 	switch {
+	case errors.As(err, new(pathError)):
+		p.Title, p.Status = "Not allowed", http.StatusForbidden
 	case errors.Is(err, errNoPage), errors.Is(err, handoff.NotFound):
 	case errors.Is(err, handoff.Invalid):
 		p.Title, p.Status = "Invalid", http.StatusBadRequest
@@ -71,7 +73,10 @@ func errorPage(err error) page {
 // errorCodeOf returns the code of an error for programs.
 func errorCodeOf(err error) string {
 	var e *handoff.Error
-	if errors.As(err, &e) {
+	switch {
+	case errors.As(err, new(pathError)):
+		return "path_not_allowed"
+	case errors.As(err, &e):
 		return strings.ReplaceAll(string(e.Kind), " ", "_")
 	}
 	return "not_found"
@@ -81,13 +86,15 @@ func errorCodeOf(err error) string {
 type frame struct {
 	page
 	Root string // name of the workspace
-	Path string
-	Sees bool // the reader may see the workspace
+	Sees bool   // the reader may see the workspace
 }
 
 func (s *Server) render(w http.ResponseWriter, r *http.Request, p page) {
 	var b bytes.Buffer
-	f := frame{page: p, Root: path.Base(s.o.Source.Root), Path: r.URL.Path, Sees: p.Name != "refused"}
+	f := frame{page: p, Root: "handoff"}
+	if f.Sees = p.Name != refused; f.Sees {
+		f.Root = path.Base(s.o.Source.Root)
+	}
 	if err := s.templates[p.Name].ExecuteTemplate(&b, "layout.html", f); err != nil {
 		http.Error(w, "internal error: "+err.Error(), http.StatusInternalServerError)
 		return

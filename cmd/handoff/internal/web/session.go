@@ -62,7 +62,7 @@ func (s *Server) session(r *http.Request) (page, error) {
 	}
 	v := sessionPage{SessionDetail: d}
 	p := page{Name: "session", Title: d.LongName, Live: true, Section: "/sessions", Crumbs: s.above(ctx, d)}
-	published, err := s.o.Source.Records.Artifacts(ctx, handoff.ArtifactQuery{Producer: producerOf(d), IncludeInactive: true, Limit: linkedShown})
+	published, err := s.o.Source.Records.Artifacts(ctx, handoff.ArtifactQuery{Producer: producerOf(d.Session), IncludeInactive: true, Limit: linkedShown})
 	p.warn(err)
 	v.Left, v.Published = outputsOf(d, published.Artifacts)
 	files, err := s.o.Source.Files.SessionFiles(ctx, d.ID)
@@ -110,7 +110,7 @@ func outputsOf(d workspace.SessionDetail, published []handoff.Artifact) ([]outpu
 }
 
 // producerOf returns the query for what was published in a session or run.
-func producerOf(d workspace.SessionDetail) map[string]string {
+func producerOf(d handoff.Session) map[string]string {
 	if d.Parent != "" {
 		return map[string]string{"run": d.ID}
 	}
@@ -188,7 +188,7 @@ type filePage struct {
 // fileOf shows a file of a session's folder.
 func (s *Server) fileOf(r *http.Request) (page, error) {
 	ctx, id, name := r.Context(), r.PathValue("id"), r.PathValue("path")
-	f, err := s.o.Source.Files.OpenSessionFile(ctx, id, name)
+	f, err := s.openFile(r)
 	if err != nil {
 		return page{}, err
 	}

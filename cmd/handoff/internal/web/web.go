@@ -13,8 +13,8 @@
 //     500: data of others that is damaged is shown as what it is. A page that can
 //     show something besides the damage returns no error, but Warnings.
 //   - Names, titles and paths pass the template function "line", which makes
-//     control characters visible. Content passes showContent, which returns safe HTML
-//     for the part "content".
+//     control characters visible. Content passes page.preview, which returns safe HTML
+//     for the part "preview".
 //   - The policy of pages allows no inline script and no inline style: geometry
 //     goes into attributes of SVG elements. A script of a page is named in
 //     page.Scripts; a static file is linked with the function "asset".

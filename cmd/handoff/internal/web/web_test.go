@@ -37,8 +37,8 @@ type site struct {
 
 func newSite(t testing.TB, change ...func(*web.Options)) *site {
 	t.Helper()
-	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, ".git"), 0o755))
+	dir := filepath.Join(t.TempDir(), "the-workspace")
+	must(t, os.MkdirAll(filepath.Join(dir, ".git"), 0o755))
 	return siteIn(t, dir, change...)
 }
 
@@ -107,5 +107,49 @@ func TestFirstPage(t *testing.T) {
 	}
 	if body := s.get("/artifacts/" + done.ID); !strings.Contains(body, "hello") {
 		t.Errorf("the page does not show the content\n%s", body)
+	}
+}
+
+// TestRunning checks that the first page shows what a running session does and what
+// it is expected to leave.
+func TestRunning(t *testing.T) {
+	s := newSite(t)
+	o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey", Title: "Casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}, Expected: []string{"plan.md", "report.md"}})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(o.Folder, "plan.md"), []byte("# Plan"), 0o644))
+	_, err = s.ws.AddOutput(t.Context(), o.ID, workspace.SessionOutput{File: "plan.md", Type: "document", Title: "The plan"})
+	must(t, err)
+	for _, path := range []string{"/", "/sessions/" + o.ID} {
+		page := s.get(path)
+		for _, want := range []string{"Casey - deep-dive (In Progress)", `<code>plan.md</code> <span class="quiet">delivered`, `<code>report.md</code> <span class="quiet">expected`} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s does not contain %s\n%s", path, want, page)
+			}
+		}
+	}
+}
+
+// TestFiles checks that a session's page lists its files, and hides the manifest in
+// its root only.
+func TestFiles(t *testing.T) {
+	s := newSite(t)
+	o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+	must(t, err)
+	for _, name := range []string{"notes.md", "pkg/manifest.json", "pkg/deep/manifest.json"} {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(o.Folder, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(o.Folder, name), []byte("text of "+name), 0o644))
+	}
+	page := s.get("/sessions/" + o.ID)
+	for _, name := range []string{"notes.md", "pkg/manifest.json", "pkg/deep/manifest.json"} {
+		path := "/sessions/" + o.ID + "/files/" + name
+		if !strings.Contains(page, `href="`+path+`"`) {
+			t.Errorf("the page has no link to %s", name)
+		}
+		if file := s.get(path); !strings.Contains(file, "text of "+name) {
+			t.Errorf("the page of %s does not show its content\n%s", name, file)
+		}
+	}
+	if strings.Contains(page, "/files/manifest.json") {
+		t.Error("the page shows the manifest of the session")
 	}
 }

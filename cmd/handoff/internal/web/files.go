@@ -3,8 +3,10 @@ package web
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"os"
 	"path"
 	"strconv"
 
@@ -36,14 +38,27 @@ func (s *Server) compare(ctx context.Context, from, to handoff.Artifact) (previe
 
 func revisionName(a handoff.Artifact) string { return "v" + strconv.Itoa(a.Revision) }
 
+// A pathError is the error of a path that names nothing that the viewer shows.
+type pathError struct{ error }
+
+func (e pathError) Unwrap() error { return e.error }
+
+// openFile opens a file of a session's folder.
+func (s *Server) openFile(r *http.Request) (*os.File, error) {
+	f, err := s.o.Source.Files.OpenSessionFile(r.Context(), r.PathValue("id"), r.PathValue("path"))
+	if errors.Is(err, handoff.Invalid) {
+		err = pathError{err}
+	}
+	return f, err
+}
+
 // sessionFile returns a file of a session's folder.
 func (s *Server) sessionFile(r *http.Request) (download, error) {
-	name := r.PathValue("path")
-	f, err := s.o.Source.Files.OpenSessionFile(r.Context(), r.PathValue("id"), name)
+	f, err := s.openFile(r)
 	if err != nil {
 		return download{}, err
 	}
-	d := download{name: path.Base(name), content: f}
+	d := download{name: path.Base(r.PathValue("path")), content: f}
 	if r.URL.Query().Has("image") {
 		d.image, err = imageType(f)
 	}
