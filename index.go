@@ -48,7 +48,7 @@ func CatchUp(ctx context.Context, log Log, index Index) error {
 	if err != nil {
 		return err
 	}
-	batch := make([]Record, 0, catchUpBatch)
+	var batch []Record // most calls find none, and a batch is a few hundred KB
 	for r, err := range log.Read(ctx, last) {
 		if err != nil {
 			return errors.Join(err, index.Apply(ctx, batch...))
