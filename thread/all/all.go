@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/droid"
 	"github.com/agent-handoff/handoff/thread/gemini"
 	"github.com/agent-handoff/handoff/thread/kimi"
+	"github.com/agent-handoff/handoff/thread/kiro"
 	"github.com/agent-handoff/handoff/thread/opencode"
 	"github.com/agent-handoff/handoff/thread/pi"
 	"github.com/agent-handoff/handoff/thread/qwen"
@@ -32,5 +33,6 @@ func Drivers() []thread.Driver {
 		droid.Driver(),
 		antigravity.Driver(),
 		crush.Driver(),
+		kiro.Driver(),
 	}
 }

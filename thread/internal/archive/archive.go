@@ -25,6 +25,7 @@ type Found struct {
 	Proof  string // how the store shows that it is a subagent of Parent
 	Alias  string // another name; "" if there is none
 	Local  bool   // the ID identifies a subagent only together with Parent
+	Hidden bool   // a subagent whose parent is not recorded; it is not listed
 	Err    error  // why it can't be read; it is then not listed
 
 	// Open sets the metadata and the Reader of the thread. The other fields, and the
@@ -105,7 +106,7 @@ func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error]
 		if err == nil {
 			err = w.Err(p.Name)
 		}
-		return slices.DeleteFunc(all, func(f Found) bool { return f.Parent != "" || f.Err != nil }), err
+		return slices.DeleteFunc(all, func(f Found) bool { return f.Parent != "" || f.Hidden || f.Err != nil }), err
 	}
 	return thread.List(ctx, find, func(f Found) string { return f.ID }, func(copies []Found) (*thread.Thread, error) {
 		return p.open(w, copies)

@@ -1,0 +1,145 @@
+// Package kiro reads the sessions of Kiro CLI.
+//
+// A session is sessions/cli/ID.jsonl in the home directory of the tool, ~/.kiro or
+// $KIRO_HOME, with one record per prompt, answer, and list of results. Only prompts
+// have a time.
+//
+// The tool is closed; docs/threads.md lists the facts this package relies on, which
+// were found in published sessions.
+package kiro
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/archive"
+)
+
+const (
+	name = "kiro"
+	env  = "KIRO_HOME"
+	ext  = ".jsonl"
+)
+
+// Driver returns the driver of Kiro CLI.
+func Driver() thread.Driver {
+	return thread.Driver{
+		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".kiro"),
+		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
+	}
+}
+
+func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+	for _, root := range roots {
+		dir := filepath.Join(root, "sessions", "cli")
+		for _, e := range w.ReadDir(dir) {
+			if stem, ok := strings.CutSuffix(e.Name(), ext); ok && thread.IsRegular(dir, e) {
+				list = append(list, archive.Found{ID: thread.LowerUUID(stem), Path: filepath.Join(dir, e.Name()), Open: open})
+			}
+		}
+	}
+	return list, nil
+}
+
+const (
+	headLen = 64 << 10
+	sideLen = 256 << 10
+)
+
+// open sets the metadata from the first record, and from the file beside it.
+func open(w *thread.Walk, t *thread.Thread) {
+	line, _, _ := bytes.Cut(w.Head(t.Source, headLen), []byte("\n"))
+	t.Started = stamp(jsonl.Value(line))
+	if path := strings.TrimSuffix(t.Source, ext) + ".json"; w.Stat(path) != nil {
+		side := jsonl.Value(w.Head(path, sideLen))
+		t.Title, t.Cwd = side.Get("title").Text(), side.Get("cwd").Text()
+	}
+	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder { return &decode{Scan: s} }}
+}
+
+// stamp returns the time of a record, the zero time if it has none.
+func stamp(v jsonl.Value) time.Time {
+	if n := v.Get("data", "meta", "timestamp").Int(); n > 0 {
+		return time.Unix(n, 0).UTC()
+	}
+	return time.Time{}
+}
+
+// A decode decodes the records of a session.
+type decode struct{ *archive.Scan }
+
+// Record implements archive.Decoder.
+func (d *decode) Record(n int, v jsonl.Value) {
+	at := stamp(v)
+	d.At(at)
+	if at.IsZero() {
+		at = d.Facts.Last
+	}
+	data := v.Get("data")
+	content := data.Get("content")
+	switch string(v.Get("kind").Raw()) {
+	case "Prompt":
+		d.Prompt(n, thread.Message{ID: data.Get("message_id").Text(), Text: text(content), Time: stamp(v)})
+	case "AssistantMessage":
+		words := text(content)
+		d.Timeline.Add(thread.Message{ID: data.Get("message_id").Text(), Role: thread.Assistant, Text: words})
+		d.Infer(thread.Completed, at, "an answer without calls so far, line %d", n)
+		d.Facts.State.Waiting = thread.WaitingFor(words)
+		for c := content.Elements(); c.Next(); {
+			if use := c.Value().Get("data"); c.Value().Get("kind").Is("toolUse") {
+				d.Call(n, thread.Call{ID: use.Get("toolUseId").Text(), Name: use.Get("name").Text(), Input: thread.Clip(use.Get("input").Compact())}, "")
+			}
+		}
+	case "ToolResults":
+		d.results(n, content, at)
+	}
+}
+
+// results decodes the results of calls.
+func (d *decode) results(n int, content jsonl.Value, at time.Time) {
+	for c := content.Elements(); c.Next(); {
+		result := c.Value().Get("data")
+		d.Result(n, result.Get("toolUseId").Text(), at, func(c *thread.Call) {
+			c.Output = thread.Clip(output(result.Get("content")))
+			c.Failed = !result.Get("status").Is("success")
+			for part := result.Get("content").Elements(); part.Next(); {
+				if status := part.Value().Get("data", "exit_status").Text(); status != "" && status != "exit status: 0" {
+					c.Failed = true
+				}
+			}
+		})
+	}
+}
+
+// Finish implements archive.Decoder.
+func (d *decode) Finish() {}
+
+// text returns the text of a content.
+func text(content jsonl.Value) string {
+	var parts []string
+	for c := content.Elements(); c.Next(); {
+		switch string(c.Value().Get("kind").Raw()) {
+		case "text":
+			if t := strings.TrimSpace(c.Value().Get("data").Text()); t != "" {
+				parts = append(parts, t)
+			}
+		case "image":
+			parts = append(parts, "[image]")
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// output returns the content of a result: text, or JSON.
+func output(content jsonl.Value) string {
+	var parts []string
+	for c := content.Elements(); c.Next(); {
+		parts = append(parts, c.Value().Get("data").Plain())
+	}
+	return strings.Join(parts, "\n")
+}
