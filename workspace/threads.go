@@ -77,3 +77,9 @@ func (w *Workspace) threadQuery(o ThreadOptions) (q threadindex.Query, err error
 	q.Until, err = ParseTime("until", o.Until, w.now())
 	return q, err
 }
+
+// InRepository reports whether a directory is in this repository or one of its
+// worktrees, so that a conversation there belongs to it.
+func (w *Workspace) InRepository(dir string) bool {
+	return threadindex.In(w.dirs.Worktrees()...)(dir)
+}

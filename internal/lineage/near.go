@@ -12,11 +12,11 @@ import (
 // A Surrounding is a part of the graph of artifacts: some of them, and what is a
 // number of links away from them.
 type Surrounding struct {
-	ID      string // what it is of; "" for the workspace
-	Session bool   // ID is that of a session or run
-	Nodes []Neighbor // nearest first
-	Edges []Edge
-	More  bool // there are more nodes than the limit
+	ID      string     // what it is of; "" for the workspace
+	Session bool       // ID is that of a session or run
+	Nodes   []Neighbor // nearest first
+	Edges   []Edge
+	More    bool // there are more nodes than the limit
 }
 
 // A Neighbor is an artifact, or several siblings: artifacts of one channel with the

@@ -408,3 +408,22 @@ func addressLength(text string) int {
 	}
 	return len(address)
 }
+
+// Message returns the Markdown of a message as HTML, or as text if it is costly to
+// render.
+func Message(text string) template.HTML {
+	html, _, err := markdownHTML([]byte(text))
+	if err != nil {
+		return pre("text", escape(printable.Text([]byte(text))))
+	}
+	return html
+}
+
+// Plain returns the beginning of a text as HTML, and how many bytes are left out.
+func Plain(text string, most int) (html template.HTML, left int) {
+	part := []byte(text)
+	if len(part) > most {
+		part = complete(part[:most])
+	}
+	return pre("text", escape(printable.Text(part))), len(text) - len(part)
+}

@@ -42,7 +42,7 @@ func (s *Server) functions() template.FuncMap {
 }
 
 // sections are the entries of the navigation.
-var sections = []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Channels", "/channels"}, {"Lineage", "/graph"}, {"Check", "/check"}}
+var sections = []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Channels", "/channels"}, {"Lineage", "/graph"}, {"Conversations", "/threads"}, {"Check", "/check"}}
 
 // whoOf returns who made a record, as far as it is known.
 func whoOf(a handoff.Artifact) string { return cmp.Or(a.Producer.Agent, a.Producer.Harness) }

@@ -18,6 +18,8 @@ func (s *Server) routes() []route {
 		{"/channels/{name}", s.channel},
 		{"/search", s.search},
 		{"/graph", s.graph},
+		{"/threads", s.threads},
+		{"/threads/{uri...}", s.thread},
 		{"/check", s.check},
 	}
 }

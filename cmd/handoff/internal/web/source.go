@@ -21,12 +21,14 @@ type Source struct {
 	Pipelines Pipelines
 	Log       Log
 	Threads   *thread.Set // nil if conversations are not served
+
+	Conversations Conversations
 }
 
 // NewSource returns a Source of a workspace, with conversations from threads.
 func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 	w = w.As(workspace.Caller{Dir: w.Root()}) // the viewer is no agent, and has no names of its own
-	return Source{w.Root(), w.Reader(), w, w, w, w, w.Pipelines(), w, threads}
+	return Source{w.Root(), w.Reader(), w, w, w, w, w.Pipelines(), w, threads, w}
 }
 
 // Artifacts finds artifacts.
@@ -70,4 +72,10 @@ type Pipelines interface {
 type Log interface {
 	WatchFacts(ctx context.Context, after string) iter.Seq2[handoff.Record, error]
 	Check(ctx context.Context) (handoff.Report, error)
+}
+
+// Conversations finds the conversations of a repository.
+type Conversations interface {
+	Threads(ctx context.Context, set *thread.Set, o workspace.ThreadOptions) (workspace.ThreadPage, error)
+	InRepository(dir string) bool
 }

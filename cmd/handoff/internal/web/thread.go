@@ -1,0 +1,222 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/preview"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// Limits of what the page of a conversation shows.
+const (
+	threadsShown  = 50
+	messagesShown = 100
+	threadBytes   = 1 << 20 // of text on one page
+	callBytes     = 8 << 10 // of the input, and of the output, of a call
+)
+
+// errNoThreads is the error where conversations are not served.
+var errNoThreads = &handoff.Error{Op: "show conversation", Kind: handoff.Unavailable, Err: errors.New("conversations are not shown beyond this machine"),
+	Hint: handoff.Advice("restart the server so that it shows conversations, if everybody who can connect may read them")}
+
+// threadList is what the list of conversations shows.
+type threadList struct {
+	workspace.ThreadPage
+	Next string
+}
+
+// threads lists the conversations of this repository.
+func (s *Server) threads(r *http.Request) (page, error) {
+	if s.o.Source.Threads == nil {
+		return page{}, errNoThreads
+	}
+	q := r.URL.Query()
+	found, err := s.o.Source.Conversations.Threads(r.Context(), s.o.Source.Threads, workspace.ThreadOptions{Limit: threadsShown, Cursor: q.Get("cursor")})
+	if err != nil {
+		return page{}, err
+	}
+	list := threadList{ThreadPage: found}
+	if found.Cursor != "" {
+		q.Set("cursor", found.Cursor)
+		list.Next = "?" + q.Encode()
+	}
+	return page{Name: "threads", Title: "Conversations", Section: "/threads", Data: list, Warnings: found.Warnings}, nil
+}
+
+// threadPage is what the page of a conversation shows.
+type threadPage struct {
+	URI      thread.URI
+	Thread   *thread.Thread // of the subagent, if the page is of one; nil without a transcript
+	Agent    *thread.Agent  // the subagent, or nil
+	Agents   []thread.Agent
+	Messages []message
+	Timeline timeline
+	Prompt   string // the first line of the first message
+	Turns    int
+	Next     int // the number of the first message on the next page, 0 at the end
+	Previous int // of the page before, 0 at the beginning
+}
+
+// A message is a message as it is shown.
+type message struct {
+	thread.Message
+	HTML     template.HTML
+	Thoughts template.HTML
+	Calls    []call
+}
+
+// A call is a tool call as it is shown.
+type call struct {
+	thread.Call
+	In, Out         template.HTML
+	InLeft, OutLeft int
+	Agent           *thread.Agent // the subagent that it started or addressed
+}
+
+// thread shows a conversation: a range of its messages, and the rest as figures.
+func (s *Server) thread(r *http.Request) (page, error) {
+	ctx := r.Context()
+	v, err := s.openThread(ctx, r.PathValue("uri"))
+	if err != nil {
+		return page{}, err
+	}
+	t := threadPage{URI: v.URI, Thread: v.Thread, Agent: v.Agent, Agents: v.Agents}
+	p := page{Name: "thread", Title: cmp.Or(v.Thread.Title, "Conversation"), Section: "/threads", Crumbs: []crumb{{"Conversations", "/threads"}}}
+	if v.Agent != nil {
+		p.Crumbs = append(p.Crumbs, crumb{p.Title, threadURL(v.URI.Main().String())})
+		p.Title, t.Thread, t.Agents = cmp.Or(v.Agent.Name, v.Agent.Role, "Subagent"), v.Agent.Thread, nil
+	}
+	if t.Thread != nil {
+		from, _ := strconv.Atoi(r.URL.Query().Get("from"))
+		if err := t.read(ctx, max(1, from)); err != nil {
+			return page{}, err
+		}
+		if v.Agent == nil {
+			p.Title = cmp.Or(v.Thread.Title, t.Prompt, p.Title)
+		}
+		p.Warnings = append(p.Warnings, t.Thread.Warnings...)
+		p.Scripts = []string{"vendor/highlight.min.js", "preview.js"}
+	}
+	p.Data, p.Styles = t, []string{"thread.css"}
+	return p, nil
+}
+
+// openThread opens a conversation of this repository.
+func (s *Server) openThread(ctx context.Context, name string) (*thread.View, error) {
+	set := s.o.Source.Threads
+	if set == nil {
+		return nil, errNoThreads
+	}
+	u, err := thread.ParseURI(name)
+	if err != nil {
+		return nil, err
+	}
+	v, err := set.Open(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	if !s.o.Source.Conversations.InRepository(v.Thread.Cwd) {
+		return nil, &handoff.Error{Op: "show conversation", Name: u.String(), Kind: handoff.NotFound, Err: errors.New("is not of this repository"),
+			Hint: handoff.Suggest("print it", handoff.ActionThread, v.URI.String())}
+	}
+	return v, v.LoadAgents(ctx)
+}
+
+// read reads the conversation, and keeps the messages of one page.
+func (t *threadPage) read(ctx context.Context, from int) error {
+	agents := map[string]*thread.Agent{}
+	for i := range t.Agents {
+		agents[t.Agents[i].ID] = &t.Agents[i]
+	}
+	size, number := 0, 0
+	err := t.Thread.Read(ctx, thread.Tools, func(m thread.Message) error {
+		number = max(number, m.N)
+		if m.Role == thread.User && m.N > 0 {
+			t.Turns++
+			t.Prompt = cmp.Or(t.Prompt, firstLine(m.Text))
+		}
+		t.Timeline.add(m)
+		switch {
+		case number < from:
+		case t.Next > 0:
+		case m.N > 0 && (m.N >= from+messagesShown || size > threadBytes):
+			t.Next = m.N
+		case size <= 2*threadBytes:
+			shown := showMessage(m, agents)
+			size += len(shown.HTML) + len(shown.Thoughts)
+			for _, c := range shown.Calls {
+				size += len(c.In) + len(c.Out)
+			}
+			t.Messages = append(t.Messages, shown)
+		}
+		return nil
+	})
+	if from > 1 {
+		t.Previous = max(1, from-messagesShown)
+	}
+	t.Timeline.finish(t.Thread, t.Agents)
+	return err
+}
+
+func showMessage(m thread.Message, agents map[string]*thread.Agent) message {
+	shown := message{Message: m, HTML: preview.Message(m.Text)}
+	if m.Thinking != "" {
+		shown.Thoughts, _ = preview.Plain(m.Thinking, callBytes)
+	}
+	for _, c := range m.Tools {
+		one := call{Call: c, Agent: agents[c.Agent]}
+		if c.Input != "" {
+			one.In, one.InLeft = preview.Plain(indented(c.Input), callBytes)
+		}
+		if c.Output != "" {
+			one.Out, one.OutLeft = preview.Plain(c.Output, callBytes)
+		}
+		shown.Calls = append(shown.Calls, one)
+	}
+	return shown
+}
+
+// Brief returns a part of the input of a call that says what it does.
+func (c call) Brief() string { return firstLine(briefInput(c.Input)) }
+
+// firstLine returns the beginning of the first line of a text.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if r := []rune(line); len(r) > 100 {
+		line = string(r[:100]) + "…"
+	}
+	return line
+}
+
+// After returns the time of a message after the start of the conversation.
+func (t threadPage) After(m message) string {
+	if m.Time.IsZero() || t.Thread.Started.IsZero() {
+		return ""
+	}
+	return "+" + shortDuration(m.Time.Sub(t.Thread.Started))
+}
+
+// shortDuration returns a duration in its two largest units.
+func shortDuration(d time.Duration) string {
+	switch d = d.Round(time.Second); {
+	case d < 0:
+		return "0s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm %02ds", d/time.Minute, d%time.Minute/time.Second)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh %02dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%dd %02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+}
