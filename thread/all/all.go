@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/crush"
 	"github.com/agent-handoff/handoff/thread/droid"
 	"github.com/agent-handoff/handoff/thread/gemini"
+	"github.com/agent-handoff/handoff/thread/goose"
 	"github.com/agent-handoff/handoff/thread/hermes"
 	"github.com/agent-handoff/handoff/thread/kimi"
 	"github.com/agent-handoff/handoff/thread/kiro"
@@ -36,5 +37,6 @@ func Drivers() []thread.Driver {
 		crush.Driver(),
 		kiro.Driver(),
 		hermes.Driver(),
+		goose.Driver(),
 	}
 }
