@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -235,4 +236,15 @@ func (b *tab) shoot(name string) {
 		return err
 	}))
 	must(b.t, os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644))
+}
+
+// setScripts switches scripts on or off.
+func setScripts(on bool) chromedp.Action { return emulation.SetScriptExecutionDisabled(!on) }
+
+// shows reports whether the page has an element, without a script of the page.
+func (b *tab) shows(selector string) bool {
+	b.t.Helper()
+	var nodes []*cdp.Node
+	b.do(chromedp.Nodes(selector, &nodes, chromedp.ByQueryAll, chromedp.AtLeast(0)))
+	return len(nodes) > 0
 }

@@ -74,7 +74,11 @@ func fill(w *workspace) story {
 	}
 	w.run("", "session", "add", "requirements.md", "--type", "document", "--description", "What the payment service must do", "--session", s.session)
 	w.run("", "session", "close", "--session", s.session, "--status", "completed")
-	s.running = w.id("", "session", "open", "--agent", "casey", "--title", "Casey", "--workflow", "deep-dive-app", "--link", s.session)
+	must(w.t, os.MkdirAll(filepath.Join(filepath.Dir(folder), "7d1f6f3e-0a5c-4a52-9a0c-5a3a4f0c1b2d"), 0o755))
+	s.running = w.id("", "session", "open", "--agent", "casey", "--title", "Casey", "--workflow", "deep-dive-app", "--link", s.session, "--expect", "report.md")
+	w.env = append(w.env, "HANDOFF_SESSION="+s.running)
+	w.run("", "run", "--agent", "scout", "--title", "Scout", "--", "true")
+	w.env = w.env[:len(w.env)-1]
 	s.design1 = put("architect", "Retry failed payments", "Retry three times, also after a timeout", "design", strings.ReplaceAll(design, "**no** | the payment may have been made", "yes | 1 s"))
 	s.patch1 = put("builder", "Add retries to the payment client", "Three attempts for each call", "patch", patch, "--kind", "patch", "--from", s.design1)
 	s.design2 = put("architect", "Retry failed payments, except after a timeout", "A timeout may hide a payment that was made", "design", design, "--replaces", s.design1)
@@ -85,6 +89,5 @@ func fill(w *workspace) story {
 	s.data = put("builder", "Settings of the client", "", "handoff", `{"attempts": 3, "wait": {"first": "100ms", "factor": 2}, "retry": ["refused", "reset"], "enabled": true}`, "--filename", "settings.json")
 	s.log = put("reviewer", "Log of the deploy", "", "verification", "\x1b[32mok\x1b[0m   deploy started\n\x1b[33mwarn\x1b[0m retried pay/9812\n\x1b[31merror\x1b[0m none lost <b>\n", "--filename", "deploy.log")
 	s.competes = put("lead", "Alternative: a queue in front of the service", "", "design", "# A queue\n", "--replaces", s.design1)
-	w.env = append(w.env, "HANDOFF_AGENT=tester")
 	return s
 }

@@ -1,27 +1,213 @@
 package browser
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
-func TestShots(t *testing.T) {
+// updateTime is how long a page may take to show what was published.
+const updateTime = time.Second
+
+// TestPages opens every page in each width and theme: nothing is reported on the
+// console, nothing is requested from another host, every link leads somewhere,
+// nothing is wider than the window, and axe finds no violation.
+func TestPages(t *testing.T) {
 	w := newWorkspace(t, "")
 	s := fill(w)
 	base, link := w.serve()
 	b := newTab(t, browser(t), base)
-	b.open(link[len(base):])
-	for name, path := range s.pages() {
+	b.open(strings.TrimPrefix(link, base))
+	pages := s.pages()
+	links := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(pages)) {
 		for _, width := range []int{380, 800, 1440} {
 			for _, dark := range []bool{false, true} {
 				b.look(width, dark)
-				b.open(path)
-				suffix := "light"
-				if dark {
-					suffix = "dark"
+				b.open(pages[name])
+				theme := map[bool]string{false: "light", true: "dark"}[dark]
+				where := fmt.Sprint(pages[name], " ", width, " ", theme)
+				if width != 800 {
+					b.axe(where)
 				}
-				b.shoot(name + "-" + itoa(width) + "-" + suffix)
+				if wide := eval[float64](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+					t.Errorf("%s: the page is %v px wider than the window", where, wide)
+				}
+				b.shoot(fmt.Sprint(name, "-", width, "-", theme))
+				if name != "missing" {
+					b.clean(where)
+				}
 			}
 		}
+		for _, href := range eval[[]string](b, `[...document.querySelectorAll("a[href]")].map((a) => a.getAttribute("href"))`) {
+			links[href] = pages[name]
+		}
+		b.problems = nil // the missing page is reported as such
+	}
+	b.open("/")
+	for href, from := range links {
+		if strings.HasPrefix(href, "#") || strings.HasPrefix(href, "?") {
+			continue
+		}
+		if status := eval[int](b, fmt.Sprintf("fetch(%q, {method: 'HEAD'}).then((r) => r.status)", href)); status != 200 && !strings.Contains(from, "missing") {
+			t.Errorf("%s: the link to %s has status %d", from, href, status)
+		}
+	}
+}
+
+// axe reports what axe-core, the file that E2E_AXE names, finds on the page.
+func (b *tab) axe(where string) {
+	b.t.Helper()
+	source, err := os.ReadFile(os.Getenv("E2E_AXE"))
+	if err != nil {
+		b.t.Skip("E2E_AXE does not name the script of axe-core; .ci/browser installs it")
+	}
+	b.do(chromedp.Evaluate(string(source), nil))
+	found := eval[string](b, `axe.run({resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations.map((v) => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + (n.failureSummary || "").slice(0, 200))}))))`)
+	var violations []struct {
+		ID, Help string
+		Nodes    []string
+	}
+	must(b.t, json.Unmarshal([]byte(found), &violations))
+	for _, v := range violations {
+		b.t.Errorf("%s: axe: %s: %s\n\t%s", where, v.ID, v.Help, strings.Join(v.Nodes, "\n\t"))
+	}
+}
+
+// TestContent checks what the pages show.
+func TestContent(t *testing.T) {
+	w := newWorkspace(t, "")
+	s := fill(w)
+	base, link := w.serve()
+	b := newTab(t, browser(t), base)
+	b.open(strings.TrimPrefix(link, base))
+	for _, tt := range []struct {
+		path string
+		want []string
+	}{
+		{"/", []string{"Running", "Casey - deep-dive-app (In Progress)", "Competing revisions", "Out of date", "Add retries to the payment client", "approved", "builder"}},
+		{"/sessions", []string{"Alex the Facilitator", "Alex the Facilitator - intake-app (", "intake-app", "Casey", "7d1f6f3e-0a5c-4a52-9a0c-5a3a4f0c1b2d", "no manifest"}},
+		{"/sessions?status=running", []string{"Casey - deep-dive-app (In Progress)"}},
+		{"/sessions/" + s.session, []string{"Outputs", "requirements.md", "What the payment service must do", "notes/", "manifest.json", "built on by", "Casey"}},
+		{"/sessions/" + s.running, []string{"report.md", "expected", "builds on", "Alex the Facilitator", "Scout - true ("}},
+		{"/sessions/" + s.session + "/files/notes/plan.md", []string{"Retries", "connection refused"}},
+		{"/artifacts/" + s.design2, []string{"Retry failed payments, except after a timeout", "v2", "Competes with", "Revisions", "Used to make"}},
+		{"/artifacts/design:v1", []string{"Retry failed payments", "superseded", "Replaced by"}},
+		{"/artifacts/" + s.patch1, []string{"Made from", "replaced", "active is"}},
+		{"/artifacts/" + s.design2 + "?diff=" + s.design1, []string{"Changes from v1 to v2", "timeout | **no**"}},
+		{"/channels", []string{"design", "patch", "verification"}},
+		{"/channels/design?status=all", []string{"superseded", "Alternative: a queue in front of the service"}},
+		{"/search?q=retries", []string{"Artifacts", "retries"}},
+		{"/check", []string{"no problems"}},
+		{"/artifacts/no-such-thing", []string{"Not found"}},
+	} {
+		b.open(tt.path)
+		text := eval[string](b, `document.getElementById("main").innerText`)
+		for _, want := range tt.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not show %q\n%s", tt.path, want, text)
+			}
+		}
+	}
+}
+
+// TestLive publishes while a page is open: the page shows it within a second, and
+// keeps what its reader did.
+func TestLive(t *testing.T) {
+	w := newWorkspace(t, "")
+	s := fill(w)
+	base, link := w.serve()
+	b := newTab(t, browser(t), base)
+	b.open(strings.TrimPrefix(link, base))
+	for i, path := range []string{"/", "/channels/design", "/channels"} {
+		b.open(path)
+		b.await("the stream is open", `document.getElementById("live").hidden`, 5*time.Second)
+		time.Sleep(300 * time.Millisecond) // the stream watches the log
+		title := fmt.Sprint("Published while the page is open ", i)
+		want := fmt.Sprintf(`document.getElementById("main").innerText.includes(%q)`, title)
+		if path == "/channels" {
+			want = `document.getElementById("main").innerText.includes("new-channel")`
+		}
+		channel := "design"
+		if path == "/channels" {
+			channel = "new-channel"
+		}
+		w.run("text", "publish", "-", "--channel", channel, "--title", title)
+		start := time.Now()
+		b.await(path+" shows the artifact", want, 5*time.Second)
+		if took := time.Since(start); took > updateTime {
+			t.Errorf("%s: updated after %v, want %v", path, took, updateTime)
+		}
 		b.clean(path)
+	}
+	b.open("/sessions/" + s.session)
+	b.do(chromedp.Evaluate(`document.getElementById("dir-notes").open = false`, nil), chromedp.KeyEvent("j"))
+	chosen := eval[string](b, `document.querySelector(".selected a").textContent`)
+	time.Sleep(300 * time.Millisecond)
+	w.run("", "session", "tag", "payments", "--session", s.session)
+	b.await("the page shows the tag", `document.getElementById("main").innerText.includes("payments")`, 5*time.Second)
+	if eval[bool](b, `document.getElementById("dir-notes").open`) {
+		t.Error("the update opens the folder that was closed")
+	}
+	if now := eval[string](b, `document.querySelector(".selected a")?.textContent ?? ""`); now != chosen {
+		t.Errorf("the update selects %q, want %q", now, chosen)
+	}
+	b.clean("live")
+}
+
+// TestKeyboard moves through the pages without a pointer.
+func TestKeyboard(t *testing.T) {
+	w := newWorkspace(t, "")
+	s := fill(w)
+	base, link := w.serve()
+	b := newTab(t, browser(t), base)
+	b.open(strings.TrimPrefix(link, base))
+	at := func(what, path string) {
+		t.Helper()
+		b.await(what, fmt.Sprintf("location.pathname + location.search === %q && document.readyState === 'complete'", path), 5*time.Second)
+	}
+	b.open("/channels/design")
+	b.do(chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("k"), chromedp.KeyEvent("j"), chromedp.KeyEvent(kb.Enter))
+	at("enter opens the second row", "/artifacts/"+s.design2)
+	b.do(chromedp.KeyEvent(kb.Backspace))
+	at("backspace leads to the channel", "/channels/design")
+	b.do(chromedp.KeyEvent(kb.Backspace))
+	at("backspace leads to the channels", "/channels")
+	b.do(chromedp.KeyEvent("?"))
+	b.await("? shows the help", `document.getElementById("help").open`, time.Second)
+	b.do(chromedp.KeyEvent("j"), chromedp.KeyEvent(kb.Escape))
+	b.await("escape closes it", `!document.getElementById("help").open`, time.Second)
+	b.do(chromedp.KeyEvent("/"))
+	b.await("/ leads to the search", `document.activeElement.id === "q"`, time.Second)
+	b.do(chromedp.Evaluate(`document.getElementById("q").value = ""`, nil), // the driver types the key although it is handled
+		chromedp.SendKeys("#q", "retries"), chromedp.KeyEvent(kb.Enter))
+	at("enter searches", "/search?q=retries")
+	b.open("/channels/design")
+	b.do(chromedp.Evaluate(`navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }`, nil), chromedp.KeyEvent("j"), chromedp.KeyEvent("y"))
+	b.await("y copies the ref of the row", fmt.Sprintf("window.copied === %q", s.competes), time.Second)
+	b.clean("keyboard")
+}
+
+// TestWithoutScript reads the pages where no script runs.
+func TestWithoutScript(t *testing.T) {
+	w := newWorkspace(t, "")
+	s := fill(w)
+	base, link := w.serve()
+	b := newTab(t, browser(t), base)
+	b.do(setScripts(false))
+	b.open(strings.TrimPrefix(link, base))
+	for _, path := range s.pages() {
+		b.open(path)
+		if !b.shows("h1") || !b.shows("header a") {
+			t.Errorf("%s has no heading or no navigation without scripts", path)
+		}
 	}
 }
