@@ -35,6 +35,9 @@ type (
 	// what comes next.
 	PipelineOverview = pipeline.Overview
 
+	// A PipelineStageResult is what was done of one stage.
+	PipelineStageResult = pipeline.StageView
+
 	// A PipelineList has the runs of the workspace, open and archived.
 	PipelineList = pipeline.RunList
 
@@ -187,6 +190,12 @@ func (p Pipelines) Gate(ctx context.Context, issue, stage, base string) (Pipelin
 	return in(p, func(r *pipeline.Runs) (PipelineGate, error) { return r.Gate(ctx, issue, stage, base) })
 }
 
+// Overview returns the summary of a run, archived or not: its stages, what is
+// stale, and what comes next.
+func (p Pipelines) Overview(ctx context.Context, issue string) (PipelineOverview, error) {
+	return in(p, func(r *pipeline.Runs) (PipelineOverview, error) { return r.Overview(ctx, issue) })
+}
+
 // Next returns the next step of a run. Unless acceptStale is set, a stage whose
 // inputs have changed since is repeated first.
 func (p Pipelines) Next(ctx context.Context, issue string, acceptStale bool) (PipelineStep, error) {
@@ -318,7 +327,7 @@ func (w *Workspace) isPastRun(ctx context.Context, ref string) bool {
 
 // overview returns the run of an issue, or the one that was archived last.
 func (w *Workspace) overview(ctx context.Context, issue string) (PipelineOverview, error) {
-	return in(w.Pipelines(), func(r *pipeline.Runs) (PipelineOverview, error) { return r.Overview(ctx, issue) })
+	return w.Pipelines().Overview(ctx, issue)
 }
 
 // stageFile opens the file that a ref, ISSUE/NAME, names in the folder of a run

@@ -42,7 +42,7 @@ func (s *Server) functions() template.FuncMap {
 }
 
 // sections are the entries of the navigation.
-var sections = []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Channels", "/channels"}, {"Lineage", "/graph"}, {"Conversations", "/threads"}, {"Check", "/check"}}
+var sections = []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Channels", "/channels"}, {"Lineage", "/graph"}, {"Pipelines", "/pipelines"}, {"Conversations", "/threads"}, {"Check", "/check"}}
 
 // whoOf returns who made a record, as far as it is known.
 func whoOf(a handoff.Artifact) string { return cmp.Or(a.Producer.Agent, a.Producer.Harness) }
@@ -65,7 +65,7 @@ func bodyURL(id string) string { return "/bodies/" + id }
 
 func sessionURL(id string) string   { return "/sessions/" + url.PathEscape(id) }
 func channelURL(name string) string { return "/channels/" + url.PathEscape(name) }
-func issueURL(issue string) string  { return "/pipelines/" + url.PathEscape(issue) }
+func issueURL(run string) string    { return "/pipelines/" + escape(run) }
 
 // threadURL returns the URL of a conversation's page: the URI without its scheme.
 func threadURL(uri string) string { return "/threads/" + escape(strings.TrimPrefix(uri, "agents://")) }

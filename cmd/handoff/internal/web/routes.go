@@ -18,6 +18,8 @@ func (s *Server) routes() []route {
 		{"/channels/{name}", s.channel},
 		{"/search", s.search},
 		{"/graph", s.graph},
+		{"/pipelines", s.pipelines},
+		{"/pipelines/{issue...}", s.pipeline},
 		{"/threads", s.threads},
 		{"/threads/{uri...}", s.thread},
 		{"/check", s.check},

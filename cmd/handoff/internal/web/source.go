@@ -63,8 +63,8 @@ type Files interface {
 type Pipelines interface {
 	List(ctx context.Context) (workspace.PipelineList, error)
 	History(ctx context.Context, issue string) (workspace.PipelineHistory, error)
-	Next(ctx context.Context, issue string, acceptStale bool) (workspace.PipelineStep, error)
-	Trace(ctx context.Context, issue string) (workspace.PipelineTrace, error)
+	Overview(ctx context.Context, issue string) (workspace.PipelineOverview, error)
+	Gate(ctx context.Context, issue, stage, base string) (workspace.PipelineGate, error)
 	Stages() ([]workspace.PipelineStage, error)
 }
 

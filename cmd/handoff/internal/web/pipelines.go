@@ -1,0 +1,93 @@
+package web
+
+import (
+	"net/http"
+	"path"
+
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// board is what the page of a pipeline run shows.
+type board struct {
+	workspace.PipelineOverview
+	Name     string // of the run, as it was asked for
+	Archived bool
+	Stages   []boardStage
+	Known    bool // the stages and the next step could be read
+}
+
+// A boardStage is a stage of the pipeline, with what was done of it.
+type boardStage struct {
+	workspace.PipelineStage
+	State    string // done, next, stale, invalid, or "" for a stage that was not done
+	Result   *workspace.PipelineStageResult
+	Attempts []workspace.PipelineAttempt
+	Gate     *workspace.PipelineGate
+	NoGate   string // why its gate could not be checked
+	Why      string // the reason, if it is next
+}
+
+// pipelines lists the pipeline runs.
+func (s *Server) pipelines(r *http.Request) (page, error) {
+	list, err := s.o.Source.Pipelines.List(r.Context())
+	if err != nil {
+		return page{}, err
+	}
+	return page{Name: "pipelines", Title: "Pipelines", Section: "/pipelines", Live: true, Data: list, Warnings: list.Warnings, Styles: []string{"pipeline.css"}}, nil
+}
+
+// pipeline shows a pipeline run as a board of its stages.
+func (s *Server) pipeline(r *http.Request) (page, error) {
+	ctx, name := r.Context(), r.PathValue("issue")
+	history, err := s.o.Source.Pipelines.History(ctx, name)
+	if err != nil {
+		return page{}, err
+	}
+	b := board{Name: name, Archived: path.Dir(name) != ".", PipelineOverview: workspace.PipelineOverview{Issue: history.Issue}}
+	p := page{Name: "pipeline", Title: "Issue " + name, Section: "/pipelines", Live: true, Crumbs: []crumb{{"Pipelines", "/pipelines"}}, Warnings: history.Warnings, Styles: []string{"pipeline.css"}}
+	if len(history.Warnings) == 0 {
+		overview, err := s.o.Source.Pipelines.Overview(ctx, name)
+		p.warn(err)
+		if b.Known = err == nil; b.Known {
+			b.PipelineOverview = overview
+		}
+	}
+	stages, err := s.o.Source.Pipelines.Stages()
+	p.warn(err)
+	for _, stage := range stages {
+		one := boardStage{PipelineStage: stage}
+		for _, a := range history.Attempts {
+			if a.Stage == stage.Name {
+				one.Attempts = append(one.Attempts, a)
+			}
+		}
+		b.Stages = append(b.Stages, s.judge(r, &b, one))
+	}
+	p.Data = b
+	return p, nil
+}
+
+// judge adds the state of a stage, and its gate if it was done.
+func (s *Server) judge(r *http.Request, b *board, one boardStage) boardStage {
+	for i, result := range b.PipelineOverview.Stages {
+		if result.Stage == one.Name {
+			one.Result = &b.PipelineOverview.Stages[i]
+		}
+	}
+	if one.Result != nil {
+		gate, err := s.o.Source.Pipelines.Gate(r.Context(), b.Name, one.Name, "")
+		if one.Gate = &gate; err != nil {
+			one.Gate, one.NoGate = nil, err.Error()
+		}
+		switch one.State = "done"; {
+		case one.Result.Problems > 0:
+			one.State = "invalid"
+		case one.Result.Stale != "":
+			one.State = "stale"
+		}
+	}
+	if b.Next.Stage == one.Name {
+		one.State, one.Why = "next", b.Next.Reason
+	}
+	return one
+}
