@@ -9,6 +9,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/codex"
 	"github.com/agent-handoff/handoff/thread/copilot"
 	"github.com/agent-handoff/handoff/thread/crush"
+	"github.com/agent-handoff/handoff/thread/cursor"
 	"github.com/agent-handoff/handoff/thread/droid"
 	"github.com/agent-handoff/handoff/thread/gemini"
 	"github.com/agent-handoff/handoff/thread/goose"
@@ -38,5 +39,6 @@ func Drivers() []thread.Driver {
 		kiro.Driver(),
 		hermes.Driver(),
 		goose.Driver(),
+		cursor.Driver(),
 	}
 }

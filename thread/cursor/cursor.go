@@ -1,0 +1,130 @@
+// Package cursor reads the conversations of Cursor: those of its editor and those of
+// its command line agent.
+//
+// The editor keeps conversations as JSON values in the table cursorDiskKV of the SQLite
+// database state.vscdb: composerData:ID has the order of the messages, and
+// bubbleId:ID:MESSAGE each of them. Both the editor and the command line agent write
+// transcripts of agents to projects/PROJECT/agent-transcripts in ~/.cursor, a file of
+// lines without times, models and usage. The command line agent also writes
+// chats/PROJECT/ID/store.db, whose content has no known format.
+//
+// The tool is closed; docs/threads.md lists the facts this package relies on, which
+// were found in published transcripts and in public programs that read the database.
+package cursor
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/archive"
+)
+
+const (
+	name = "cursor"
+	env  = "HOME" // the tool has no variable of its own
+	ext  = ".jsonl"
+)
+
+// Driver returns the driver of Cursor.
+func Driver() thread.Driver {
+	return thread.Driver{
+		Name: name, Env: env, ID: thread.UUIDs, Roots: roots,
+		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
+	}
+}
+
+// roots returns the directory of the command line agent, and those of the editor.
+func roots(_ func(string) string, home string) []string {
+	return []string{
+		filepath.Join(home, ".cursor"),
+		filepath.Join(home, ".config", "Cursor", "User", "globalStorage"),
+		filepath.Join(home, "Library", "Application Support", "Cursor", "User", "globalStorage"),
+		filepath.Join(home, "AppData", "Roaming", "Cursor", "User", "globalStorage"),
+	}
+}
+
+// find finds the conversations of the editor, then the transcripts, then what is only
+// in the database of the command line agent.
+func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+	for _, root := range roots {
+		if path := filepath.Join(root, "state.vscdb"); w.Stat(path) != nil {
+			found, failed := composers(ctx, path)
+			list, err = append(list, found...), errors.Join(err, failed)
+		}
+	}
+	for _, root := range roots {
+		list = append(list, transcripts(w, filepath.Join(root, "projects"))...)
+	}
+	known := map[string]bool{}
+	for _, f := range list {
+		known[f.ID] = true
+	}
+	for _, root := range roots {
+		for _, f := range stores(w, filepath.Join(root, "chats")) {
+			if !known[f.ID] {
+				list = append(list, f)
+			}
+		}
+	}
+	return list, err
+}
+
+// transcripts finds the transcripts of agents and subagents.
+func transcripts(w *thread.Walk, projects string) (list []archive.Found) {
+	for _, e := range w.ReadDir(projects) {
+		dir := filepath.Join(projects, e.Name(), "agent-transcripts")
+		for _, e := range w.ReadDir(dir) {
+			stem, flat := strings.CutSuffix(e.Name(), ext)
+			switch path := filepath.Join(dir, e.Name()); {
+			case flat && thread.IsRegular(dir, e):
+				list = append(list, transcript(stem, path, ""))
+			case !flat && !e.Type().IsRegular():
+				if main := filepath.Join(path, e.Name()+ext); w.Stat(main) != nil {
+					list = append(list, transcript(e.Name(), main, ""))
+				}
+				subagents := filepath.Join(path, "subagents")
+				for _, s := range w.ReadDir(subagents) {
+					if id, ok := strings.CutSuffix(s.Name(), ext); ok && thread.IsRegular(subagents, s) {
+						list = append(list, transcript(id, filepath.Join(subagents, s.Name()), e.Name()))
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+func transcript(id, path, parent string) archive.Found {
+	f := archive.Found{ID: thread.LowerUUID(id), Path: path, Parent: thread.LowerUUID(parent), Open: func(_ *thread.Walk, t *thread.Thread) {
+		t.Reader = &archive.Reader{Source: archive.Lines(path), New: func(s *archive.Scan) archive.Decoder { return &decode{Scan: s} }}
+	}}
+	if parent != "" {
+		f.Proof = "the transcript is in the directory of its parent"
+	}
+	return f
+}
+
+// stores finds the databases of the command line agent, which can't be read.
+func stores(w *thread.Walk, chats string) (list []archive.Found) {
+	for _, project := range w.ReadDir(chats) {
+		dir := filepath.Join(chats, project.Name())
+		for _, e := range w.ReadDir(dir) {
+			if path := filepath.Join(dir, e.Name(), "store.db"); !e.Type().IsRegular() && w.Stat(path) != nil {
+				id := thread.LowerUUID(e.Name())
+				list = append(list, archive.Found{ID: id, Path: path, Err: closed(id, path)})
+			}
+		}
+	}
+	return list
+}
+
+// closed returns the error for a conversation without a transcript.
+func closed(id, path string) error {
+	reason := "the conversation is only in a database without a known format: " + path
+	return &handoff.Error{Op: "thread", Name: name + "/" + id, Kind: handoff.Unsupported, Err: errors.New(reason),
+		Hint: handoff.Advice("newer versions of the tool write a transcript in projects")}
+}

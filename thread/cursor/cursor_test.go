@@ -1,0 +1,231 @@
+package cursor_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/cursor"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+var suite = threadtest.Suite{Driver: cursor.Driver(), Write: home, Lines: true, Big: big}
+
+func TestSuite(t *testing.T) { threadtest.Run(t, suite) }
+
+// TestStatuses truncates transcripts; TestDamaged damages the database of the editor.
+func TestStatuses(t *testing.T) {
+	threadtest.CheckStatuses(t, threadtest.Suite{Driver: cursor.Driver(), Write: lines})
+}
+
+func TestDamaged(t *testing.T) {
+	threadtest.CheckDamagedDatabase(t, threadtest.Suite{Driver: cursor.Driver(), Write: editor})
+}
+
+func provider(t testing.TB, home string) thread.Provider {
+	t.Helper()
+	return threadtest.Open(t, cursor.Driver(), home)
+}
+
+// The IDs of the threads that home writes.
+const (
+	doneID   = "019f0000-0000-7000-8000-000000000001"
+	childID  = "019f0000-0000-7000-8000-000000000002"
+	flatID   = "019f0000-0000-7000-8000-000000000003"
+	storeID  = "019f0000-0000-7000-8000-000000000004" // only in a store.db
+	editID   = "019f0000-0000-7000-8000-000000000005" // of the editor
+	taskID   = "019f0000-0000-7000-8000-000000000006" // its subagent
+	inlineID = "019f0000-0000-7000-8000-000000000007"
+	abortID  = "019f0000-0000-7000-8000-000000000008"
+	state    = ".config/Cursor/User/globalStorage/state.vscdb"
+)
+
+type obj = map[string]any
+
+func encode(v any) string {
+	b, err := handoff.EncodeJSON(v)
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func text(s string) obj   { return obj{"type": "text", "text": s} }
+func use(tool string) obj { return obj{"type": "tool_use", "name": tool, "input": obj{"a": 1}} }
+
+func line(role string, content ...obj) string {
+	return encode(obj{"role": role, "message": obj{"content": content}}) + "\n"
+}
+
+// lines writes transcripts of agents.
+func lines(t testing.TB, dir string) []threadtest.Thread {
+	project := ".cursor/projects/home-u-project/agent-transcripts"
+	ended := func(status string) string { return encode(obj{"type": "turn_ended", "status": status}) + "\n" }
+	threadtest.WriteFile(t, line("user", text("<user_query>\nlist them\n</user_query>"))+
+		line("assistant", text("I look.\n\n[REDACTED]"), use("Shell"), use("Read"))+
+		line("user", obj{"type": "tool_result", "content": []obj{text("a.txt")}}, obj{"type": "tool_result", "content": "denied", "is_error": true})+
+		line("assistant", obj{"type": "thinking", "thinking": "Hm."}, text("Done."))+ended("success"), dir, project, doneID, doneID+".jsonl")
+	threadtest.WriteFile(t, line("user", text("review it"))+line("assistant", text("Fine.")), dir, project, doneID, "subagents", childID+".jsonl")
+	threadtest.WriteFile(t, line("user", text("one"))+line("assistant", text("[REDACTED]"), use("Shell"))+ended("aborted"), dir, project, flatID+".jsonl")
+	return []threadtest.Thread{
+		{
+			ID: doneID, Status: thread.Completed, Source: thread.Child, Complete: thread.NoUsage,
+			Messages: []string{"user: list them", "assistant: I look.", "assistant: Done."}, Calls: []string{"Shell: a.txt", "Read: denied"},
+			Agents: []threadtest.Agent{{ID: childID, Status: thread.Completed, Source: thread.Inferred, Last: "Fine."}},
+		},
+		{ID: childID, Parent: doneID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage, Messages: []string{"user: review it", "assistant: Fine."}},
+		{ID: flatID, Status: thread.Errored, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: one"}, Calls: []string{"Shell: "}},
+	}
+}
+
+// A book writes conversations to the database of the editor.
+type book struct{ exec func(string, ...any) }
+
+const schema = "CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)"
+
+func (b book) put(key string, v any) {
+	b.exec("INSERT INTO cursorDiskKV VALUES (?, ?)", key, []byte(encode(v)))
+}
+
+// conversation writes a conversation whose messages are stored in another order.
+func (b book) conversation(id, status string, more obj, messages ...obj) {
+	headers := []obj{}
+	for i := range messages {
+		headers = append(headers, obj{"bubbleId": fmt.Sprintf("b%03d", 999-i), "type": messages[i]["type"]})
+	}
+	data := obj{"composerId": id, "name": "A title", "status": status, "createdAt": 1710000000000, "lastUpdatedAt": 1710000009000, "modelConfig": obj{"modelName": "m"},
+		"workspaceIdentifier": obj{"uri": obj{"fsPath": "/home/u/project"}}, "fullConversationHeadersOnly": headers}
+	for k, v := range more {
+		data[k] = v
+	}
+	b.put("composerData:"+id, data)
+	for i, m := range messages {
+		m["bubbleId"], m["createdAt"] = headers[i]["bubbleId"], fmt.Sprintf("2026-05-06T05:00:%02d.000Z", i)
+		b.put(fmt.Sprintf("bubbleId:%s:b%03d", id, 999-i), m)
+	}
+	b.put("bubbleId:"+id+":removed", obj{"type": 1, "text": "not in the order"})
+}
+
+func tool(id, name, status, result string) obj {
+	return obj{"type": 2, "text": "", "toolFormerData": obj{"toolCallId": id, "name": name, "status": status, "rawArgs": `{"a":1}`, "result": result}}
+}
+
+// editor writes the database of the editor.
+func editor(t testing.TB, dir string) []threadtest.Thread {
+	threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
+		exec(schema)
+		b := book{exec}
+		b.conversation(editID, "completed", nil,
+			obj{"type": 1, "text": "design it"},
+			obj{"type": 2, "text": "", "thinking": obj{"text": "Hm."}},
+			obj{"type": 2, "text": "I ask.", "tokenCount": obj{"inputTokens": 100, "outputTokens": 20}},
+			tool("t1", "task_v2", "completed", "Fine."), tool("t2", "read_file_v2", "error", "no such file"),
+			obj{"type": 2, "text": "All done?", "modelInfo": obj{"modelName": "n"}, "tokenCount": obj{"inputTokens": 10, "outputTokens": 2}})
+		b.conversation(taskID, "none", obj{"subagentInfo": obj{"parentComposerId": editID, "toolCallId": "t1"}}, obj{"type": 1, "text": "review it"}, obj{"type": 2, "text": "Fine."})
+		b.put("composerData:"+inlineID, obj{"name": "Old", "conversation": []obj{{"type": 1, "text": "hello"}, {"type": 2, "text": "world"}}})
+		b.conversation(abortID, "aborted", nil, obj{"type": 1, "text": "go"}, tool("t3", "run_terminal_cmd", "pending", ""))
+		b.put("composerData:empty", obj{"fullConversationHeadersOnly": []obj{}})
+		exec("INSERT INTO cursorDiskKV VALUES ('composerData:none', NULL)")
+	}, dir, state)
+	return []threadtest.Thread{
+		{
+			ID: editID, Status: thread.Completed, Source: thread.Child, Usage: thread.Tokens{Input: 110, Output: 22, Calls: 2}, Complete: thread.LowerBound,
+			Messages: []string{"user: design it", "assistant: I ask.", "assistant: All done?"}, Calls: []string{"task_v2: Fine.", "read_file_v2: no such file"},
+			Agents: []threadtest.Agent{{ID: taskID, Status: thread.Completed, Source: thread.Inferred, Last: "Fine."}},
+		},
+		{ID: taskID, Parent: editID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage, Messages: []string{"user: review it", "assistant: Fine."}},
+		{ID: inlineID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage, Messages: []string{"user: hello", "assistant: world"}},
+		{ID: abortID, Status: thread.Errored, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: go"}, Calls: []string{"run_terminal_cmd: "}},
+	}
+}
+
+func home(t testing.TB, dir string) []threadtest.Thread {
+	threadtest.WriteDatabase(t, func(exec func(string, ...any)) { exec("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB)") }, dir, ".cursor/chats/0123", storeID, "store.db")
+	return append(lines(t, dir), editor(t, dir)...)
+}
+
+// big writes a transcript of at least size bytes.
+func big(t testing.TB, home string, size int64) string {
+	turn := line("user", text(strings.Repeat("word ", 4<<10))) + line("assistant", text("ok"))
+	threadtest.WriteFile(t, strings.Repeat(turn, int(size)/len(turn)+1), home, ".cursor/projects/p/agent-transcripts", flatID+".jsonl")
+	return flatID
+}
+
+// TestClosed has a conversation that is only in a store.db. The error names it.
+func TestClosed(t *testing.T) {
+	dir := t.TempDir()
+	home(t, dir)
+	if th, err := provider(t, dir).Thread(t.Context(), storeID); !errors.Is(err, handoff.Unsupported) || !strings.Contains(err.Error(), "store.db") {
+		t.Errorf("got %v, %v, want an unsupported store.db", th, err)
+	}
+}
+
+// TestCopies checks that the database of the editor is preferred to a transcript.
+func TestCopies(t *testing.T) {
+	dir := t.TempDir()
+	home(t, dir)
+	threadtest.WriteFile(t, line("user", text("copy")), dir, ".cursor/projects/p/agent-transcripts", editID+".jsonl")
+	if th := threadtest.Load(t, provider(t, dir), editID); filepath.Base(th.Source) != "state.vscdb" || len(th.Warnings) != 1 {
+		t.Errorf("got %s, %q", th.Source, th.Warnings)
+	}
+}
+
+// TestRealThreads reads published transcripts.
+func TestRealThreads(t *testing.T) {
+	want := map[string][2]int{ // messages and calls
+		"git-ai-project+git-ai/.cursor/projects/p/agent-transcripts/cursor-session-simple.jsonl": {4, 10},
+		"jazzyalex+agent-sessions/large.jsonl":                                                   {7, 2},
+		"jazzyalex+agent-sessions/small.jsonl":                                                   {4, 1},
+		"jazzyalex+agent-sessions/test-session.jsonl":                                            {5, 2},
+		"jazzyalex+agent-sessions/schema_drift.jsonl":                                            {2, 1},
+	}
+	for path, n := range want {
+		dir := t.TempDir()
+		threadtest.WriteFile(t, threadtest.ReadFile(t, threadtest.Transcripts(t, "cursor", filepath.FromSlash(path))), dir, ".cursor/projects/p/agent-transcripts", flatID+".jsonl")
+		p := provider(t, dir)
+		said := threadtest.CheckThread(t, p, flatID)
+		if th := threadtest.Load(t, p, flatID); len(said) != n[0] || th.ToolCalls != n[1] {
+			t.Errorf("%s: got %d messages, %d calls, %s, want %v", path, len(said), th.ToolCalls, th.State.Status, n)
+		}
+		threadtest.CheckTruncated(t, cursor.Driver(), dir, threadtest.Load(t, p, flatID))
+	}
+}
+
+// FuzzTranscript reads any bytes as a transcript.
+func FuzzTranscript(f *testing.F) {
+	dir := f.TempDir()
+	lines(f, dir)
+	threadtest.AddSeeds(f, dir, "*.jsonl")
+	alone := f.TempDir()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		threadtest.WriteFile(t, string(b), alone, ".cursor/projects/p/agent-transcripts", flatID+".jsonl")
+		threadtest.CheckThread(t, provider(t, alone), flatID)
+	})
+}
+
+// FuzzBubble reads any bytes as a conversation and as a message of the editor.
+func FuzzBubble(f *testing.F) {
+	f.Add([]byte(`{"fullConversationHeadersOnly":[{"bubbleId":"b1","type":1}],"name":"x"}`), []byte(encode(tool("a", "x", "completed", "y"))))
+	f.Add([]byte(`{"conversation":[{"type":2,"text":"x"},7,[]],"status":"generating"}`), []byte(`{"type":1`))
+	f.Fuzz(func(t *testing.T, data, message []byte) {
+		dir := t.TempDir()
+		threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
+			exec(schema)
+			exec("INSERT INTO cursorDiskKV VALUES (?, ?)", "composerData:"+editID, data)
+			exec("INSERT INTO cursorDiskKV VALUES (?, ?)", "bubbleId:"+editID+":b1", message)
+			book{exec}.conversation(abortID, "", nil, obj{"type": 1, "text": string(message)})
+			exec("UPDATE cursorDiskKV SET value = ? WHERE key GLOB ?", message, "bubbleId:"+abortID+":*")
+		}, dir, state)
+		p := provider(t, dir)
+		for th, err := range p.Threads(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			threadtest.CheckThread(t, p, th.ID)
+		}
+	})
+}

@@ -1,0 +1,197 @@
+package cursor
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/archive"
+)
+
+const (
+	composer = "composerData:"
+	bubble   = "bubbleId:"
+)
+
+var composerTable = archive.Table{
+	Name: "cursorDiskKV", Need: []string{"key", "value"}, Where: "key >= 'composerData:' AND key < 'composerData;' AND value IS NOT NULL", Order: "rowid DESC",
+}
+
+// bubbles are the messages of a conversation. The arguments are the beginning of their
+// keys, the end of the range of these, and the IDs in order.
+var bubbles = archive.Table{
+	Name: "cursorDiskKV", Need: []string{"key", "value"},
+	Where: "key >= ?1 AND key < ?2 AND instr(?3, substr(key, length(?1) + 1)) > 0", Order: "instr(?3, substr(key, length(?1) + 1))",
+}
+
+// A conversation is the metadata of a conversation of the editor.
+type conversation struct {
+	title, cwd, model, status string
+	created, updated          time.Time
+	order                     string   // IDs of the messages
+	inline                    []string // messages of old versions
+}
+
+// composers finds the conversations in the database of the editor.
+func composers(ctx context.Context, path string) (list []archive.Found, err error) {
+	err = archive.Database(path).Each(ctx, composerTable, nil, func(row jsonl.Value) {
+		id := strings.TrimPrefix(row.Get("key").Text(), composer)
+		v := jsonl.Value(row.Get("value").Text())
+		if id == "" || v.Kind() != jsonl.Object {
+			return
+		}
+		c := read(v)
+		if c.order == "" && c.inline == nil && c.title == "" {
+			return // an empty tab
+		}
+		f := archive.Found{ID: thread.LowerUUID(id), Path: path, Parent: thread.LowerUUID(v.Get("subagentInfo", "parentComposerId").Text())}
+		if f.Parent == f.ID {
+			f.Parent = ""
+		}
+		if f.Parent != "" {
+			f.Proof, f.Alias = "composerData has the ID of the parent", v.Get("subagentInfo", "toolCallId").Text()
+		}
+		f.Open = func(_ *thread.Walk, t *thread.Thread) { c.open(t, id) }
+		list = append(list, f)
+	})
+	return list, err
+}
+
+// read reads the metadata of a conversation.
+func read(v jsonl.Value) conversation {
+	c := conversation{
+		title: v.Get("name").Text(), model: v.Get("modelConfig", "modelName").Text(), status: v.Get("status").Text(),
+		created: clock(v.Get("createdAt")), updated: clock(v.Get("lastUpdatedAt")),
+	}
+	for _, member := range []string{"fsPath", "path"} {
+		if c.cwd == "" {
+			c.cwd = v.Get("workspaceIdentifier", "uri", member).Text()
+		}
+	}
+	var order strings.Builder
+	for h := v.Get("fullConversationHeadersOnly").Elements(); h.Next(); {
+		order.WriteString(h.Value().Get("bubbleId").Text() + "\n")
+	}
+	c.order = order.String()
+	for m := v.Get("conversation").Elements(); m.Next() && c.order == ""; {
+		c.inline = append(c.inline, string(m.Value()))
+	}
+	return c
+}
+
+// clock returns the time of a number of milliseconds, or a time as text.
+func clock(v jsonl.Value) time.Time {
+	if ms := v.Int(); ms > 0 {
+		return time.UnixMilli(ms).UTC()
+	}
+	return v.Time()
+}
+
+func (c conversation) open(t *thread.Thread, id string) {
+	t.Title, t.Cwd, t.Started = c.title, c.cwd, c.created
+	if !c.updated.IsZero() {
+		t.Modified = c.updated
+	}
+	first := bubble + id + ":"
+	source := archive.Database(t.Source).Rows(bubbles, first, first[:len(first)-1]+";", c.order)
+	if c.order == "" {
+		source = c.messages
+	}
+	t.Reader = &archive.Reader{Unit: "message", Source: source, New: func(s *archive.Scan) archive.Decoder {
+		return &decodeBubbles{Scan: s, conversation: c}
+	}}
+}
+
+// messages is the source of the messages of old versions.
+func (c conversation) messages(_ context.Context, _ *thread.Facts, use func(int, jsonl.Value) bool) error {
+	for i, m := range c.inline {
+		if !use(i+1, jsonl.Value(m)) {
+			break
+		}
+	}
+	return nil
+}
+
+// A decodeBubbles decodes the messages of a conversation of the editor.
+type decodeBubbles struct {
+	*archive.Scan
+	conversation conversation
+}
+
+// Record implements archive.Decoder.
+func (d *decodeBubbles) Record(n int, v jsonl.Value) {
+	if value := v.Get("value").Text(); value != "" {
+		v = jsonl.Value(value)
+	}
+	at := clock(v.Get("createdAt"))
+	d.At(at)
+	text := strings.TrimSpace(v.Get("text").Text())
+	switch v.Get("type").Int() {
+	case 1:
+		d.Prompt(n, thread.Message{ID: v.Get("bubbleId").Text(), Text: text, Time: at})
+	case 2:
+		d.answer(n, v, text, at)
+	}
+}
+
+// answer decodes a message of the model: text, thinking, or one call with its result.
+func (d *decodeBubbles) answer(n int, v jsonl.Value, text string, at time.Time) {
+	d.Timeline.AddThinking(v.Get("thinking", "text").Text())
+	model := v.Get("modelInfo", "modelName").Text()
+	if model == "" {
+		model = d.conversation.model
+	}
+	d.Timeline.Add(thread.Message{ID: v.Get("bubbleId").Text(), Role: thread.Assistant, Text: text, Model: model, Time: at})
+	d.Infer(thread.Completed, at, "an answer without calls so far, message %d", n)
+	d.Facts.State.Waiting = thread.WaitingFor(text)
+	if tool := v.Get("toolFormerData"); tool.Get("name").Text() != "" {
+		d.call(n, tool, at)
+	}
+	var count [2]int64
+	v.Get("tokenCount").Counts([]string{"inputTokens", "outputTokens"}, count[:])
+	if t := (thread.Tokens{Input: count[0], Output: count[1], Calls: 1}); t.Total() > 0 {
+		d.Meter.CheckCounts(v.Get("tokenCount"))
+		d.Meter.Add("", model, t, false)
+		d.Timeline.AddUsage(t)
+	}
+}
+
+// call decodes a call with its result.
+func (d *decodeBubbles) call(n int, tool jsonl.Value, at time.Time) {
+	input := tool.Get("rawArgs")
+	if input.Text() == "" {
+		input = tool.Get("params")
+	}
+	c := thread.Call{ID: tool.Get("toolCallId").Text(), Name: tool.Get("name").Text(), Input: thread.Clip(input.Plain()), Time: at}
+	status := tool.Get("status").Text()
+	waiting := ""
+	if status == "pending" || strings.Contains(c.Name, "ask_question") && status != "completed" {
+		waiting = "a decision about a call of " + c.Name
+	}
+	d.Call(n, c, waiting)
+	switch status {
+	case "completed", "error", "cancelled", "rejected":
+		d.Result(n, c.ID, at, func(c *thread.Call) {
+			c.Output, c.Failed = thread.Clip(tool.Get("result").Plain()), status != "completed"
+		})
+	}
+}
+
+// Finish implements archive.Decoder.
+func (d *decodeBubbles) Finish() {
+	switch d.conversation.status {
+	case "aborted":
+		d.State(thread.Errored, d.Facts.Last, "interrupted: composerData has status aborted")
+	case "generating":
+		d.State(thread.Running, d.Facts.Last, "composerData has status generating")
+	case "completed":
+		if d.Facts.State.Source == thread.Inferred {
+			waiting := d.Facts.State.Waiting
+			d.State(thread.Completed, d.Facts.State.At, "composerData has status completed")
+			d.Facts.State.Waiting = waiting
+		}
+	}
+	d.Gaps = []thread.Gap{{N: 1, Reason: "cached tokens are not recorded, and newer versions record no tokens"}}
+}

@@ -1,0 +1,94 @@
+package cursor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/archive"
+)
+
+// A decode decodes the lines of a transcript. Calls have no IDs; results, which only
+// some versions write, belong to them in order.
+type decode struct {
+	*archive.Scan
+	calls   []string // IDs of the calls without a result, in order
+	answers int
+}
+
+// Record implements archive.Decoder.
+func (d *decode) Record(n int, v jsonl.Value) {
+	content := v.Get("message", "content")
+	switch {
+	case v.Get("role").Is("user"):
+		d.results(n, content)
+		if text := prompt(archive.Text(content)); text != "" {
+			d.calls = nil
+			d.Prompt(n, thread.Message{Text: text})
+		}
+	case v.Get("role").Is("assistant"):
+		d.answer(n, content)
+	case v.Get("type").Is("turn_ended"):
+		if status := v.Get("status").Text(); status == "success" || status == "completed" {
+			d.State(thread.Completed, time.Time{}, "turn_ended with status %s, line %d", status, n)
+		} else {
+			d.State(thread.Errored, time.Time{}, "turn_ended with status %s, line %d", thread.Brief(status), n)
+		}
+	}
+}
+
+// prompt returns the text that the user typed, which the tool marks.
+func prompt(text string) string {
+	if _, rest, ok := strings.Cut(text, "<user_query>"); ok {
+		text, _, _ = strings.Cut(rest, "</user_query>")
+	}
+	return strings.TrimSpace(text)
+}
+
+// redacted is written in place of thinking.
+const redacted = "[REDACTED]"
+
+// answer decodes an answer of the model.
+func (d *decode) answer(n int, content jsonl.Value) {
+	d.answers++
+	for c := content.Elements(); c.Next(); {
+		d.Timeline.AddThinking(c.Value().Get("thinking").Text())
+	}
+	text := strings.TrimSpace(strings.TrimSuffix(archive.Text(content), redacted))
+	d.Timeline.Add(thread.Message{Role: thread.Assistant, Text: text})
+	d.Infer(thread.Completed, time.Time{}, "an answer without calls so far, line %d", n)
+	d.Facts.State.Waiting = thread.WaitingFor(text)
+	d.calls = nil
+	for c := content.Elements(); c.Next(); {
+		p := c.Value()
+		if !p.Get("type").Is("tool_use") && !p.Get("type").Is("tool_call") {
+			continue
+		}
+		id := p.Get("id").Text()
+		if id == "" {
+			id = fmt.Sprintf("%d.%d", n, len(d.calls))
+		}
+		d.calls = append(d.calls, id)
+		d.Call(n, thread.Call{ID: id, Name: p.Get("name").Text(), Input: thread.Clip(p.Get("input").Compact())}, "")
+	}
+}
+
+// results decodes the results of calls.
+func (d *decode) results(n int, content jsonl.Value) {
+	for c := content.Elements(); c.Next(); {
+		p := c.Value()
+		if kind := p.Get("type"); !kind.Is("tool_result") && !kind.Is("tool-result") || len(d.calls) == 0 {
+			continue
+		}
+		id := d.calls[0]
+		d.calls = d.calls[1:]
+		d.Result(n, id, time.Time{}, func(c *thread.Call) {
+			c.Output, c.Failed = thread.Clip(archive.Output(p.Get("content"))), p.Get("is_error").True()
+		})
+	}
+}
+
+// Finish implements archive.Decoder.
+func (d *decode) Finish() {}
