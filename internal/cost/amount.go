@@ -1,0 +1,167 @@
+// Package cost computes what work used and what that cost, and attributes it to
+// sessions, agents and artifacts.
+//
+// Every token is counted once. The unit that is counted is a Leaf: a conversation,
+// or work that a harness reported without one. Sums of leaves are Amounts; a value
+// that nobody reported is absent, never 0.
+package cost
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/price"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// An Amount is a sum of usage.
+type Amount struct {
+	handoff.Usage // the cost includes only what has a price
+
+	// Completeness is Exact if everything that the sum is about is in it.
+	Completeness thread.Completeness `json:"completeness"`
+
+	// Reason is why the usage is not exact.
+	Reason string `json:"reason,omitempty"`
+
+	// Unpriced are the models whose usage has no known price, sorted.
+	Unpriced []string `json:"unpriced,omitempty"`
+
+	// AboveTier reports that a part was priced without its context's length, which
+	// raises the price of some models.
+	AboveTier bool `json:"-"`
+}
+
+// Add adds b to a.
+func (a *Amount) Add(b Amount) {
+	a.Input, a.Output = sum(a.Input, b.Input), sum(a.Output, b.Output)
+	a.CacheRead, a.CacheWrite = sum(a.CacheRead, b.CacheRead), sum(a.CacheWrite, b.CacheWrite)
+	a.Reasoning, a.TotalTokens = sum(a.Reasoning, b.Reasoning), sum(a.TotalTokens, b.TotalTokens)
+	a.Cost = sum(a.Cost, b.Cost)
+	if a.Completeness == "" {
+		a.Completeness, a.Reason = b.Completeness, b.Reason
+	} else if b.Completeness != "" && rank(b.Completeness) > rank(a.Completeness) {
+		a.Completeness, a.Reason = b.Completeness, cmp.Or(b.Reason, a.Reason)
+	}
+	a.AboveTier = a.AboveTier || b.AboveTier
+	a.Unpriced = append(a.Unpriced, b.Unpriced...)
+	slices.Sort(a.Unpriced)
+	a.Unpriced = slices.Compact(a.Unpriced)
+}
+
+// rank orders completenesses: a sum is as complete as its least complete part.
+func rank(c thread.Completeness) int {
+	return slices.Index([]thread.Completeness{thread.Exact, thread.SessionTotal, thread.LowerBound, thread.NoUsage}, c)
+}
+
+// share returns the n-th part of a that one of several owners has. The parts add up
+// to a: the first ones get the remainder of tokens.
+func (a Amount) share(n, of int) Amount {
+	part := func(v *int64) *int64 {
+		if v == nil {
+			return nil
+		}
+		p := *v / int64(of)
+		if int64(n) < *v%int64(of) {
+			p++
+		}
+		return &p
+	}
+	a.Input, a.Output, a.CacheRead, a.CacheWrite = part(a.Input), part(a.Output), part(a.CacheRead), part(a.CacheWrite)
+	a.Reasoning, a.TotalTokens = part(a.Reasoning), part(a.TotalTokens)
+	if a.Cost != nil {
+		c := *a.Cost / float64(of)
+		a.Cost = &c
+	}
+	return a
+}
+
+func sum[T int64 | float64](a, b *T) *T {
+	if a == nil {
+		return b
+	}
+	if b == nil {
+		return a
+	}
+	s := *a + *b
+	return &s
+}
+
+// OfThread returns what a conversation used. The cost is that which its tool
+// recorded, or that of the prices at a time.
+func OfThread(u thread.Usage, prices []*price.List, at time.Time) map[Model]Amount {
+	models := map[Model]Amount{}
+	for _, m := range u.Models {
+		a := models[Model{m.Provider, m.Model}]
+		a.Add(ofTokens(m, prices, at))
+		a.Completeness, a.Reason = u.Completeness, u.Reason
+		models[Model{m.Provider, m.Model}] = a
+	}
+	if len(models) == 0 && u.Completeness != "" {
+		models[Model{}] = Amount{Completeness: u.Completeness, Reason: u.Reason}
+	}
+	return models
+}
+
+// A Model is a model of a provider. Both may be unknown.
+type Model struct{ Provider, Name string }
+
+func ofTokens(m thread.ModelUsage, prices []*price.List, at time.Time) Amount {
+	total := m.Total()
+	a := Amount{Usage: handoff.Usage{
+		Input: &m.Input, Output: &m.Output, CacheRead: &m.CacheRead, CacheWrite: &m.CacheWrite, Reasoning: &m.Reasoning, TotalTokens: &total,
+	}}
+	if m.Cost > 0 {
+		a.Cost = &m.Cost
+		return a
+	}
+	if total == 0 {
+		return a
+	}
+	p, ok := price.Find(prices, m.Provider, m.Model, at)
+	if !ok {
+		a.Unpriced = []string{m.Model}
+		return a
+	}
+	tiers := p.Tiers
+	p.Tiers = nil // they apply to single requests
+	a.AboveTier = len(tiers) > 0 && total-m.Output > tiers[0].Above
+	c := p.Cost(price.Tokens{Input: m.Input, CacheRead: m.CacheRead, CacheWrite: m.CacheWrite, CacheWrite1h: m.CacheWrite1h, Output: m.Output, Reasoning: m.Reasoning})
+	a.Cost = &c
+	return a
+}
+
+// OfWork returns what a harness reported for a unit of work. Where it reported no
+// cost, that is computed from the prices.
+func OfWork(w handoff.Work, prices []*price.List) Amount {
+	if w.Usage == nil {
+		return Amount{}
+	}
+	a := Amount{Usage: *w.Usage, Completeness: thread.Exact}
+	if a.TotalTokens == nil {
+		a.TotalTokens = sum(sum(a.Input, a.Output), sum(a.CacheRead, a.CacheWrite))
+	}
+	if a.Input == nil || a.Output == nil {
+		a.Completeness, a.Reason = thread.LowerBound, "the harness reported only some of its usage"
+	}
+	if a.Cost != nil || a.TotalTokens == nil || *a.TotalTokens == 0 {
+		return a
+	}
+	p, ok := price.Find(prices, w.Model.Provider, w.Model.ID, w.StartedAt)
+	if !ok {
+		a.Unpriced = []string{cmp.Or(w.Model.ID, thread.UnknownModel)}
+		return a
+	}
+	of := func(v *int64) int64 {
+		if v == nil {
+			return 0
+		}
+		return *v
+	}
+	p.Tiers = nil
+	c := p.Cost(price.Tokens{Input: of(a.Input), CacheRead: of(a.CacheRead), CacheWrite: of(a.CacheWrite), Output: of(a.Output), Reasoning: of(a.Reasoning)})
+	a.Cost = &c
+	return a
+}

@@ -1,0 +1,220 @@
+package cost
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/price"
+	"github.com/agent-handoff/handoff/thread"
+	"pgregory.net/rapid"
+)
+
+var start = time.Date(2026, 9, 20, 9, 0, 0, 0, time.UTC)
+
+func n(v int64) *int64 { return &v }
+
+func reported(input, output int64) *handoff.Usage {
+	return &handoff.Usage{Input: n(input), Output: n(output)}
+}
+
+var gpt5 = handoff.Model{Provider: "openai", ID: "gpt-5"}
+
+// TestPromptAndTask is the sequence of a prompt that starts a task: the task
+// publishes, ends, and the prompt ends.
+func TestPromptAndTask(t *testing.T) {
+	prompt := handoff.Work{Harness: "flue", ID: "prompt-1", Kind: "prompt", Model: gpt5, StartedAt: start, Usage: reported(1000, 100)}
+	task := handoff.Work{Harness: "flue", ID: "task-1", Parent: "prompt-1", Kind: "task", Model: gpt5, StartedAt: start.Add(time.Minute), Usage: reported(2000, 200)}
+	own := func(w handoff.Work) Amount { return OfWork(w, []*price.List{price.Embedded()}) }
+	roots := Rollup([]handoff.Work{task, prompt}, own)
+	if len(roots) != 1 || roots[0].Work.ID != "prompt-1" || len(roots[0].Children) != 1 {
+		t.Fatalf("roots = %+v, want the prompt with the task", roots)
+	}
+	if got := *roots[0].Total.TotalTokens; got != 3300 {
+		t.Errorf("the prompt has %d tokens in all, want its own 1,100 and the task's 2,200", got)
+	}
+	if got := *roots[0].Own.TotalTokens; got != 1100 {
+		t.Errorf("the prompt has %d tokens of its own, want 1,100", got)
+	}
+	if got, want := *roots[0].Total.Cost, (3000*1.25+300*10)/1e6; math.Abs(got-want) > 1e-12 {
+		t.Errorf("the prompt costs %v, want %v", got, want)
+	}
+}
+
+// TestRollupConserves checks for any forest, also with cycles and repetitions, that
+// every unit is counted once and that the order does not matter.
+func TestRollupConserves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var work []handoff.Work
+		for i := range rapid.IntRange(0, 12).Draw(t, "units") {
+			parent := ""
+			if p := rapid.IntRange(-1, 13).Draw(t, "parent"); p >= 0 {
+				parent = fmt.Sprint(p)
+			}
+			w := handoff.Work{Harness: "h", ID: fmt.Sprint(i), Parent: parent, StartedAt: start.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "start")) * time.Second)}
+			if rapid.Bool().Draw(t, "reported") {
+				w.Usage = reported(int64(i+1), 1)
+			}
+			work = append(work, w)
+		}
+		own := func(w handoff.Work) Amount { return OfWork(w, nil) }
+		var want int64
+		for _, w := range work {
+			if w.Usage != nil {
+				want += *w.Usage.Input + 1
+			}
+		}
+		roots := Rollup(work, own)
+		var total Amount
+		for _, r := range roots {
+			total.Add(r.Total)
+		}
+		if got := value(total.TotalTokens); got != want {
+			t.Fatalf("%d tokens, want %d", got, want)
+		}
+		shuffled := append(slices.Clone(work), work...)
+		rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		if again := Rollup(shuffled, own); !reflect.DeepEqual(again, roots) {
+			t.Fatal("the order or a repetition changes the result")
+		}
+	})
+}
+
+func usage(model string, input, output int64) thread.Usage {
+	var u thread.Usage
+	u.Add("openai", model, thread.Tokens{Input: input, Output: output, Calls: 1})
+	u.Completeness = thread.Exact
+	return u
+}
+
+func artifact(id, channel, session, uri string, tags ...string) handoff.Artifact {
+	a := handoff.Artifact{Status: handoff.Active}
+	a.ID, a.CreatedAt = id, start
+	a.Channel, a.Tags = channel, tags
+	a.Producer = handoff.Producer{Harness: "codex", Session: session, Thread: uri, Agent: "builder"}
+	return a
+}
+
+// TestSummarizeConserves checks for every grouping that the rows add up to the
+// total, which is what the conversations and the harnesses say.
+func TestSummarizeConserves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Sources{Prices: []*price.List{price.Embedded()}}
+		var want int64
+		for i := range rapid.IntRange(0, 5).Draw(t, "threads") {
+			uri := fmt.Sprint("agents://codex/", i)
+			tokens := int64(rapid.IntRange(0, 100).Draw(t, "tokens"))
+			model := rapid.SampledFrom([]string{"gpt-5", "nobodys", ""}).Draw(t, "model")
+			s.Threads = append(s.Threads, Conversation{URI: uri, Usage: usage(model, tokens, 1), Last: start})
+			harness := rapid.Bool().Draw(t, "reported")
+			if harness {
+				s.Work = append(s.Work, handoff.Work{Harness: "codex", ID: fmt.Sprint("w", i), Thread: uri, Model: gpt5, Usage: reported(tokens+7, 2), StartedAt: start})
+				want += tokens + 9
+			} else {
+				want += tokens + 1
+			}
+			for j := range rapid.IntRange(0, 4).Draw(t, "artifacts") {
+				tags := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3).Draw(t, "tags")
+				a := artifact(fmt.Sprintf("art_%d_%d", i, j), rapid.SampledFrom([]string{"design", "patch"}).Draw(t, "channel"), "s1", uri, tags...)
+				s.Artifacts = append(s.Artifacts, a)
+			}
+		}
+		leaves := Leaves(s)
+		for _, by := range Groups {
+			r := Summarize(by, leaves)
+			var sum Amount
+			for _, row := range r.Rows {
+				sum.Add(row.Amount)
+			}
+			if r.Unattributed != nil {
+				sum.Add(r.Unattributed.Amount)
+			}
+			if value(r.Total.Amount.TotalTokens) != want || value(sum.TotalTokens) != want {
+				t.Fatalf("by %s: the rows have %d tokens, the total %d, want %d", by, value(sum.TotalTokens), value(r.Total.Amount.TotalTokens), want)
+			}
+			if math.Abs(value(sum.Cost)-value(r.Total.Amount.Cost)) > 1e-9 {
+				t.Fatalf("by %s: the rows cost %v, the total %v", by, value(sum.Cost), value(r.Total.Amount.Cost))
+			}
+		}
+	})
+}
+
+func TestSummarize(t *testing.T) {
+	main, child := "agents://codex/main", "agents://codex/main/child"
+	s := Sources{
+		Prices: []*price.List{price.Embedded()},
+		Threads: []Conversation{
+			{URI: main, Usage: usage("gpt-5", 1e6, 0), Last: start},
+			{URI: child, Usage: usage("nobodys-model", 500, 0), Agent: "reviewer", Main: main, Last: start},
+		},
+		Work: []handoff.Work{{Harness: "codex", ID: "w1", Thread: main, SessionID: "s1", StartedAt: start, IsError: true}},
+		Artifacts: []handoff.Artifact{
+			artifact("art_1", "design", "s1", main, "x"), artifact("art_2", "patch", "s1", main),
+			artifact("art_3", "patch", "s2", ""),
+		},
+	}
+	leaves := Leaves(s)
+	bySession := Summarize(BySession, leaves)
+	if len(bySession.Rows) != 2 || bySession.Rows[0].Key != "s1" || bySession.Rows[0].Threads != 2 || bySession.Rows[0].Artifacts != 2 {
+		t.Errorf("by session: %+v, want s1 with its subagent, and s2", bySession.Rows)
+	}
+	row := bySession.Rows[0]
+	if *row.Amount.Cost != 1.25 || *row.CostPerArtifact != 0.625 || !slices.Equal(row.Amount.Unpriced, []string{"nobodys-model"}) {
+		t.Errorf("s1: %+v, want $1.25, half of it for an artifact, and one model without a price", row)
+	}
+	if row.Failed != 1 || row.FailedOut != 1 {
+		t.Errorf("s1: %d failed, %d with artifacts, want 1 and 1", row.Failed, row.FailedOut)
+	}
+	if s2 := bySession.Rows[1]; s2.Amount.TotalTokens != nil || s2.Amount.Completeness != thread.NoUsage {
+		t.Errorf("s2: %+v, want no usage", s2.Amount)
+	}
+	byChannel := Summarize(ByChannel, leaves)
+	for _, row := range byChannel.Rows {
+		if *row.Amount.Cost != 0.625 || row.Threads != 1 {
+			t.Errorf("channel %s: %+v, want half of what the conversation cost", row.Key, row)
+		}
+	}
+	if u := byChannel.Unattributed; u == nil || *u.Amount.TotalTokens != 500 {
+		t.Errorf("unattributed by channel: %+v, want the subagent that published nothing", u)
+	}
+	byTag := Summarize(ByTag, leaves)
+	if len(byTag.Rows) != 1 || *byTag.Rows[0].Amount.TotalTokens != 500_000 {
+		t.Errorf("by tag: %+v, want x with half of the conversation", byTag.Rows)
+	}
+	if byWork := Summarize(ByWork, leaves); len(byWork.Rows) != 1 || byWork.Rows[0].Key != "w1" {
+		t.Errorf("by work: %+v, want w1", byWork.Rows)
+	}
+}
+
+// TestHarnessIsPreferred checks that what a harness reports replaces the transcript,
+// which is shown beside it if it differs by more than 5 %.
+func TestHarnessIsPreferred(t *testing.T) {
+	const uri = "agents://codex/1"
+	for _, tt := range []struct {
+		input    int64
+		disputed bool
+	}{{1000, false}, {1052, false}, {1100, true}, {900, true}} {
+		s := Sources{
+			Threads: []Conversation{{URI: uri, Usage: usage("gpt-5", 1000, 0)}},
+			Work: []handoff.Work{
+				{Harness: "codex", ID: "a", Thread: uri, Usage: reported(tt.input-300, 0)},
+				{Harness: "codex", ID: "b", Thread: uri, Usage: reported(300, 0)},
+			},
+		}
+		l := Leaves(s)[0]
+		if got := *l.Amount().TotalTokens; got != tt.input {
+			t.Errorf("%d tokens, want the %d that the harness reported", got, tt.input)
+		}
+		if seen, got := l.Disputed(); got != tt.disputed || got && *seen.TotalTokens != 1000 {
+			t.Errorf("%d beside 1000: disputed %t, want %t", tt.input, got, tt.disputed)
+		}
+		if r := Summarize(ByWork, []Leaf{l}); len(r.Rows) != 2 {
+			t.Errorf("by work: %+v, want a row for each of the two", r.Rows)
+		}
+	}
+}

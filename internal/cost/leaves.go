@@ -1,0 +1,112 @@
+package cost
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/price"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// Sources are what usage is known from.
+type Sources struct {
+	Work      []handoff.Work
+	Artifacts []handoff.Artifact
+	Threads   []Conversation
+	Prices    []*price.List // the first that has a model counts
+}
+
+// A Conversation is a transcript that was read: that of a conversation, or of a
+// subagent.
+type Conversation struct {
+	URI   string
+	Agent string // name of the subagent, "" for the main agent
+	Usage thread.Usage
+	Last  time.Time
+	Main  string // URI of the conversation of a subagent
+}
+
+// Leaves returns the usage of sources, each token once, in no order.
+func Leaves(s Sources) []Leaf {
+	g := gathering{byThread: map[string]*Leaf{}, byWork: map[workID]*Leaf{}}
+	for _, c := range s.Threads {
+		l := g.ofThread(c.URI)
+		l.Agent, l.Ended, l.Models = c.Agent, c.Last, OfThread(c.Usage, s.Prices, c.Last)
+	}
+	for _, w := range s.Work {
+		g.addWork(w, s.Prices)
+	}
+	for _, a := range s.Artifacts {
+		g.addArtifact(a)
+	}
+	for _, c := range s.Threads { // a subagent works in the session of its main agent
+		if l, main := g.ofThread(c.URI), g.byThread[c.Main]; l.Session == "" && main != nil {
+			l.Session = main.Session
+		}
+	}
+	leaves := make([]Leaf, len(g.list))
+	for i, l := range g.list {
+		slices.SortFunc(l.Units, func(a, b Unit) int {
+			return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID))
+		})
+		leaves[i] = *l
+	}
+	return leaves
+}
+
+type gathering struct {
+	list     []*Leaf
+	byThread map[string]*Leaf
+	byWork   map[workID]*Leaf
+}
+
+func (g *gathering) ofThread(uri string) *Leaf {
+	l := g.byThread[uri]
+	if l == nil {
+		l = &Leaf{Thread: uri}
+		g.byThread[uri] = l
+		g.list = append(g.list, l)
+	}
+	return l
+}
+
+func (g *gathering) addWork(w handoff.Work, prices []*price.List) {
+	var l *Leaf
+	switch {
+	case w.Thread != "":
+		l = g.ofThread(w.Thread)
+	case w.Usage != nil:
+		l = new(Leaf)
+		g.list = append(g.list, l)
+	default:
+		return // its conversation, or that of its children, is known by itself
+	}
+	g.byWork[workID{w.Harness, w.ID}] = l
+	l.Units = append(l.Units, Unit{w, OfWork(w, prices)})
+	l.Session = cmp.Or(l.Session, w.SessionID, w.RunID)
+	l.Agent = cmp.Or(l.Agent, w.Agent)
+	if at := cmp.Or(w.EndedAt, w.StartedAt); at.After(l.Ended) {
+		l.Ended = at
+	}
+}
+
+// addArtifact adds an artifact to the conversation or work that published it. One
+// of which neither is known makes a leaf without usage.
+func (g *gathering) addArtifact(a handoff.Artifact) {
+	p := a.Producer
+	l := g.byWork[workID{p.Harness, p.WorkID}]
+	if p.Thread != "" {
+		l = g.ofThread(p.Thread)
+	}
+	if l == nil {
+		l = new(Leaf)
+		g.list = append(g.list, l)
+	}
+	l.Artifacts = append(l.Artifacts, a)
+	l.Session, l.Agent = cmp.Or(l.Session, p.Session, p.RunID), cmp.Or(l.Agent, p.Agent)
+	if a.CreatedAt.After(l.Ended) {
+		l.Ended = a.CreatedAt
+	}
+}
