@@ -167,7 +167,7 @@ func (h *Hub) WorkIn(ctx context.Context, session string) ([]Work, error) {
 	if err := h.catchUp(ctx); err != nil {
 		return nil, err
 	}
-	if index, ok := h.index.(WorkLister); ok && session != "" {
+	if index, ok := h.index.(WorkLister); ok {
 		return index.WorkIn(ctx, session)
 	}
 	return nil, nil

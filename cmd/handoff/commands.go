@@ -27,6 +27,8 @@ var commands = slices.Concat(
 	pipelines.Commands,
 	[]cli.Command{
 		cli.NewPrimary(threadCommand, "thread", "threads"),
+		cli.NewCommand(costCommand, "cost"),
+		cli.NewCommand(workCommand, "work"),
 		cli.NewPrimary(serveCommand, "serve"),
 		cli.NewCommand(mcpCommand, "mcp"),
 		cli.NewCommand(hookCommand, "hook"),

@@ -167,7 +167,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 // repositories, by other tools, or only if a process runs for long enough.
 var rareFields = []string{
 	"artifact.root", "artifact.worktree", "artifact.origin", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
-	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.archived", "session.title", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
+	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.archived", "session.title", "work.warnings", "cost-report.warnings", "cost-row.name", "cost-usage.reason", "cost-usage.unpriced", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
 	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "adoption.warnings", "move.warnings",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings", "subagent.conflicts",
 	"thread-list.warnings", "thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
@@ -275,6 +275,9 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	answer("body-page", "read "+first+" --limit 1")
 	answer("body-page", "read "+second)
 	answer("search-result", "search retry")
+	answer("work", "work start w1 --harness codex --agent ada --model openai/gpt-5 --kind task --name review --parent pw --thread agents://codex/0199-c --run r --session ps")
+	answer("work", "work end w1 --harness codex --status failed --input 1 --output 2 --cache-read 3 --total 6")
+	answer("cost-report", "cost --by agent")
 	answer("published-artifact", "withdraw "+second+" --reason wrong")
 	answer("artifact", "show "+second)
 	answer("unneeded-bodies", "gc")

@@ -37,6 +37,7 @@ var listings = []struct{ name, line string }{
 	{"pipeline_lessons_match", "pipeline lessons match port"},
 	{"thread_list", "thread claude/2823d1df-720a-4c31-ac55-ae8ba7260001 --list"},
 	{"check", "check"},
+	{"cost", "cost --by agent"},
 	{"gc", "gc"},
 	{"init_status", "init --status"},
 }
@@ -143,6 +144,8 @@ func fillListings(c *console) string {
 	ok("session close --status completed --session " + one)
 	fillRun(c, ok)
 	threadHomes(c)
+	ok("work start w1 --harness flue --agent ada --model openai/gpt-5")
+	ok("work end w1 --harness flue --input 1234567 --output 89012")
 
 	c.write("gone.log", "gone\n")
 	ok("withdraw " + ok("publish gone.log --channel log --keep"))

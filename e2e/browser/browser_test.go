@@ -189,7 +189,7 @@ func (b *tab) do(actions ...chromedp.Action) {
 // open opens a page.
 func (b *tab) open(path string) {
 	b.t.Helper()
-	b.do(chromedp.Navigate(b.base + path), chromedp.WaitReady("main"))
+	b.do(chromedp.Navigate(b.base+path), chromedp.WaitReady("main"))
 }
 
 // eval returns the value of an expression.

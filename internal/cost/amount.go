@@ -3,7 +3,7 @@
 //
 // Every token is counted once. The unit that is counted is a Leaf: a conversation,
 // or work that a harness reported without one. Sums of leaves are Amounts; a value
-// that nobody reported is absent, never 0.
+// that was not reported is absent, never 0.
 package cost
 
 import (
@@ -40,20 +40,19 @@ func (a *Amount) Add(b Amount) {
 	a.CacheRead, a.CacheWrite = sum(a.CacheRead, b.CacheRead), sum(a.CacheWrite, b.CacheWrite)
 	a.Reasoning, a.TotalTokens = sum(a.Reasoning, b.Reasoning), sum(a.TotalTokens, b.TotalTokens)
 	a.Cost = sum(a.Cost, b.Cost)
-	if a.Completeness == "" {
+	switch {
+	case a.Completeness == "":
 		a.Completeness, a.Reason = b.Completeness, b.Reason
-	} else if b.Completeness != "" && rank(b.Completeness) > rank(a.Completeness) {
-		a.Completeness, a.Reason = b.Completeness, cmp.Or(b.Reason, a.Reason)
+	case b.Completeness == "" || a.Completeness == b.Completeness:
+	case a.Completeness == thread.NoUsage || b.Completeness == thread.NoUsage:
+		a.Completeness, a.Reason = thread.LowerBound, "a part has no usage"
+	case a.Completeness == thread.Exact || b.Completeness == thread.LowerBound:
+		a.Completeness, a.Reason = b.Completeness, b.Reason
 	}
 	a.AboveTier = a.AboveTier || b.AboveTier
 	a.Unpriced = append(a.Unpriced, b.Unpriced...)
 	slices.Sort(a.Unpriced)
 	a.Unpriced = slices.Compact(a.Unpriced)
-}
-
-// rank orders completenesses: a sum is as complete as its least complete part.
-func rank(c thread.Completeness) int {
-	return slices.Index([]thread.Completeness{thread.Exact, thread.SessionTotal, thread.LowerBound, thread.NoUsage}, c)
 }
 
 // share returns the n-th part of a that one of several owners has. The parts add up
@@ -110,8 +109,15 @@ type Model struct{ Provider, Name string }
 
 func ofTokens(m thread.ModelUsage, prices []*price.List, at time.Time) Amount {
 	total := m.Total()
+	// Not every program records the cache and reasoning: 0 can mean unknown.
+	counted := func(n *int64) *int64 {
+		if *n == 0 {
+			return nil
+		}
+		return n
+	}
 	a := Amount{Usage: handoff.Usage{
-		Input: &m.Input, Output: &m.Output, CacheRead: &m.CacheRead, CacheWrite: &m.CacheWrite, Reasoning: &m.Reasoning, TotalTokens: &total,
+		Input: &m.Input, Output: &m.Output, CacheRead: counted(&m.CacheRead), CacheWrite: counted(&m.CacheWrite), Reasoning: counted(&m.Reasoning), TotalTokens: &total,
 	}}
 	if m.Cost > 0 {
 		a.Cost = &m.Cost

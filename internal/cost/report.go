@@ -88,10 +88,9 @@ var Groups = []string{BySession, ByAgent, ByModel, ByChannel, ByArtifact, ByTag,
 
 // A Report has the usage of groups, the most expensive first.
 type Report struct {
-	By           string `json:"by"`
-	Rows         []Row  `json:"rows"`
-	Unattributed *Row   `json:"unattributed"` // what belongs to no group; null for nothing
-	Total        Row    `json:"total"`
+	Rows         []Row
+	Unattributed *Row // what belongs to no group; nil for nothing
+	Total        Row
 }
 
 // A Row is the usage of one group.
@@ -104,8 +103,7 @@ type Row struct {
 	Failed    int    `json:"failedWork,omitempty"`
 	FailedOut int    `json:"failedWorkWithArtifacts,omitempty"` // failed work that left an active artifact
 
-	// CostPerArtifact is the cost divided by Artifacts, absent if either is unknown
-	// or 0.
+	// CostPerArtifact is the cost divided by the artifacts of which it is known.
 	CostPerArtifact *float64 `json:"costPerArtifact,omitempty"`
 }
 
@@ -114,18 +112,20 @@ type Row struct {
 // tag or label of an artifact an equal part of that. The rows and Unattributed add
 // up to Total.
 func Summarize(by string, leaves []Leaf) Report {
-	r := Report{By: by, Rows: []Row{}}
-	rows, artifacts := map[string]*Row{}, map[string]map[string]bool{}
+	r := Report{Rows: []Row{}}
+	rows, artifacts, priced := map[string]*Row{}, map[string]map[string]bool{}, map[string]map[string]bool{}
 	count := func(row *Row, key string, l Leaf, a Amount, ids []string) {
 		row.Amount.Add(a)
 		if l.Thread != "" {
 			row.Threads++
 		}
 		if artifacts[key] == nil {
-			artifacts[key] = map[string]bool{}
+			artifacts[key], priced[key] = map[string]bool{}, map[string]bool{}
 		}
 		for _, id := range ids {
-			artifacts[key][id] = true
+			if artifacts[key][id] = true; a.Cost != nil {
+				priced[key][id] = true
+			}
 		}
 		failed := slices.ContainsFunc(l.Units, func(u Unit) bool { return u.IsError })
 		if failed {
@@ -151,20 +151,20 @@ func Summarize(by string, leaves []Leaf) Report {
 		}
 	}
 	for key, row := range rows {
-		row.finish(len(artifacts[key]))
+		row.finish(len(artifacts[key]), len(priced[key]))
 		r.Rows = append(r.Rows, *row)
 	}
-	unattributed.finish(len(artifacts[""]))
-	r.Total.finish(len(artifacts[" total"]))
+	unattributed.finish(len(artifacts[""]), len(priced[""]))
+	r.Total.finish(len(artifacts[" total"]), len(priced[" total"]))
 	slices.SortFunc(r.Rows, func(a, b Row) int {
 		return cmp.Or(-cmp.Compare(value(a.Amount.Cost), value(b.Amount.Cost)), -cmp.Compare(value(a.Amount.TotalTokens), value(b.Amount.TotalTokens)), cmp.Compare(a.Key, b.Key))
 	})
 	return r
 }
 
-func (r *Row) finish(artifacts int) {
-	if r.Artifacts = artifacts; artifacts > 0 && r.Amount.Cost != nil {
-		each := *r.Amount.Cost / float64(artifacts)
+func (r *Row) finish(artifacts, priced int) {
+	if r.Artifacts = artifacts; priced > 0 && r.Amount.Cost != nil {
+		each := *r.Amount.Cost / float64(priced)
 		r.CostPerArtifact = &each
 	}
 	if r.Amount.Completeness == "" {

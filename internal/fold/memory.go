@@ -277,7 +277,7 @@ func (m *Memory) Work(_ context.Context, harness, id string) (handoff.Work, erro
 
 // WorkIn implements handoff.WorkLister.
 func (m *Memory) WorkIn(_ context.Context, session string) ([]handoff.Work, error) {
-	return m.work(func(w *handoff.Work) bool { return session != "" && (w.SessionID == session || w.RunID == session) }), nil
+	return m.work(func(w *handoff.Work) bool { return session == "" || w.SessionID == session || w.RunID == session }), nil
 }
 
 // WorkUnder implements handoff.WorkLister.

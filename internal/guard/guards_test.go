@@ -40,6 +40,7 @@ var layers = map[string]int{
 	"internal/config":            2,
 	"internal/fold":              2,
 	"internal/lineage":           2,
+	"internal/cost":              3,
 	"internal/session":           2,
 	"internal/names":             2,
 	"internal/preview":           2,

@@ -45,6 +45,9 @@ func (x *Index) Work(ctx context.Context, harness, id string) (v handoff.Work, e
 
 // WorkIn implements handoff.WorkLister.
 func (x *Index) WorkIn(ctx context.Context, session string) ([]handoff.Work, error) {
+	if session == "" {
+		return x.work(ctx, `SELECT id, state FROM works`)
+	}
 	return x.work(ctx, `SELECT id, state FROM works WHERE session = ?1 UNION SELECT id, state FROM works WHERE run = ?1`, session)
 }
 

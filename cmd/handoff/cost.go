@@ -1,0 +1,191 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/spf13/cobra"
+)
+
+var costColumns = []cli.Column{
+	{Name: "group", ID: true}, {Name: "name", Rank: 7, Text: true}, {Name: "cost"}, {Name: "share", Rank: 6}, {Name: "tokens", Rank: 1}, {Name: "output", Rank: 5},
+	{Name: "conversations", Rank: 4}, {Name: "artifacts", Rank: 3}, {Name: "each", Rank: 2},
+	{Name: "input", More: true}, {Name: "cache-read", More: true}, {Name: "cache-write", More: true}, {Name: "reasoning", More: true},
+	{Name: "failed", More: true}, {Name: "failed-with-artifacts", More: true}, {Name: "usage", More: true},
+}
+
+func costCommand(a *cli.App) *cobra.Command {
+	var o workspace.CostOptions
+	var asCSV bool
+	c := &cobra.Command{
+		Use:     "cost",
+		Short:   "Show what sessions, agents or artifacts cost",
+		GroupID: cli.Threads,
+		Long: `Cost adds up what the conversations of this repository used, and what harnesses
+reported for their work. Each token is counted once, with those of subagents. A
+harness that reported usage is preferred to the transcript.
+
+A conversation that published several artifacts is shared equally among them:
+so are groups by channel, artifact, tag and label. What belongs to no group is
+on the row unattributed.
+
+The prices are built in, with their date. ≥ marks a lower bound: a transcript is
+incomplete, or a model has no known price; --json has the reason. EACH is the cost
+of a row divided by the artifacts of which it is known.`,
+		Example: "  handoff cost --by agent --since 7d\n  handoff cost --by label --csv > cost.csv",
+		Args:    cli.Exactly(0, "no arguments"),
+	}
+	f := c.Flags()
+	f.StringVar(&o.By, "by", "session", "group by `what`: "+strings.Join(workspace.CostGroups(), ", "))
+	f.StringVar(&o.Since, "since", "", "what was active at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
+	f.StringVar(&o.Until, "until", "", "what was active before `time`")
+	f.BoolVar(&o.Everywhere, "all", false, "with the conversations of all directories")
+	f.StringVar(&o.Prices, "prices", "", "`file` with prices that count before the built-in ones; see docs/cost.md")
+	f.BoolVar(&asCSV, "csv", false, "print CSV with a header")
+	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(workspace.CostGroups(), cobra.ShellCompDirectiveNoFileComp))
+	a.JSONFlag(c, "print JSON")
+	c.MarkFlagsMutuallyExclusive("csv", "json")
+	table := a.NewTable(c, costColumns)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
+		return a.Reading(func(w *workspace.Workspace) error {
+			r, err := w.Cost(c.Context(), set, o)
+			if err != nil {
+				return err
+			}
+			a.Warnings(r.Warnings)
+			if a.AsJSON {
+				return a.JSONList("rows", r)
+			}
+			if asCSV {
+				return costCSV(a, r)
+			}
+			if err := table.Print(costColumns, costRows(a, r)); err != nil {
+				return err
+			}
+			if a.Terminal {
+				fmt.Fprintf(a.Err, "prices of %s from %s\n", r.Prices.Date, cli.OneLine(r.Prices.Source))
+			}
+			return nil
+		})
+	}
+	return c
+}
+
+// costRows returns the rows of a table, at the end unattributed usage and the total.
+func costRows(a *cli.App, r workspace.CostReport) (rows [][]string) {
+	for _, row := range allRows(r) {
+		u := row.Amount
+		rows = append(rows, []string{row.Key, row.Name, costText(row), bar(a, row, r.Total), short(u.TotalTokens), short(u.Output),
+			strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), dollars(row.CostPerArtifact), short(u.Input), short(u.CacheRead),
+			short(u.CacheWrite), short(u.Reasoning), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), string(u.Completeness)})
+	}
+	return rows
+}
+
+// allRows returns the rows with unattributed usage and the total.
+func allRows(r workspace.CostReport) []workspace.CostRow {
+	rows := r.Rows
+	if r.Unattributed != nil {
+		row := *r.Unattributed
+		row.Key = "unattributed"
+		rows = append(rows, row)
+	}
+	total := r.Total
+	total.Key = "total"
+	return append(rows, total)
+}
+
+// costText returns the cost of a row, - if it is not known.
+func costText(row workspace.CostRow) string {
+	text := dollars(row.Amount.Cost)
+	if u := row.Amount; u.Cost != nil && (u.Completeness != thread.Exact || len(u.Unpriced) > 0) {
+		text = "≥" + text
+	}
+	return text
+}
+
+func dollars(v *float64) string {
+	switch {
+	case v == nil:
+		return "-"
+	case *v > 0 && *v < 0.01:
+		return fmt.Sprintf("$%.4f", *v)
+	}
+	return fmt.Sprintf("$%.2f", *v)
+}
+
+// short returns a count of tokens in three digits, - if it is not known.
+func short(n *int64) string {
+	if n == nil {
+		return "-"
+	}
+	v := float64(*n)
+	for _, unit := range []string{"", "k", "M", "G"} {
+		if v < 999.5 || unit == "G" {
+			if unit == "" || v >= 99.95 {
+				return fmt.Sprintf("%.0f%s", v, unit)
+			}
+			return fmt.Sprintf("%.1f%s", v, unit)
+		}
+		v /= 1000
+	}
+	return ""
+}
+
+// bar returns the share of a row in the total, as a bar on a terminal.
+func bar(a *cli.App, row, total workspace.CostRow) string {
+	const width = 10
+	part, all := row.Amount.Cost, total.Amount.Cost
+	if part == nil || all == nil || *all == 0 {
+		return ""
+	}
+	share := *part / *all
+	if !a.Terminal {
+		return fmt.Sprintf("%.0f%%", 100*share)
+	}
+	eighths := int(share*width*8 + 0.5)
+	text := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		text += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return text
+}
+
+func costCSV(a *cli.App, r workspace.CostReport) error {
+	w := csv.NewWriter(a.Out)
+	w.Write([]string{"group", "name", "cost_usd", "input", "output", "cache_read", "cache_write", "reasoning", "total_tokens", "completeness", "conversations", "artifacts", "cost_per_artifact_usd", "failed_work", "failed_work_with_artifacts", "unpriced_models"})
+	number := func(v *int64) string {
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatInt(*v, 10)
+	}
+	amount := func(v *float64) string {
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*v, 'f', -1, 64)
+	}
+	for _, row := range allRows(r) {
+		u := row.Amount
+		w.Write([]string{plainCell(row.Key), plainCell(row.Name), amount(u.Cost), number(u.Input), number(u.Output), number(u.CacheRead), number(u.CacheWrite), number(u.Reasoning), number(u.TotalTokens),
+			string(u.Completeness), strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), amount(row.CostPerArtifact), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), plainCell(strings.Join(u.Unpriced, " "))})
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// plainCell returns a cell that a spreadsheet does not take for a formula.
+func plainCell(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/spf13/cobra"
+)
+
+func workCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "work",
+		Short:   "Record the work of a harness: prompts, tasks and their usage",
+		GroupID: cli.Threads,
+		Long: `Work records when a harness starts and ends a unit of work, with the harness's
+own IDs. The hooks of agent programs do this by themselves: these commands are for
+other harnesses. Artifacts name the work that published them with --work.`,
+	}
+	c.AddCommand(workStartCommand(a), workEndCommand(a))
+	return c
+}
+
+func workStartCommand(a *cli.App) *cobra.Command {
+	var work workspace.Work
+	var who cli.Identity
+	c := &cobra.Command{
+		Use:     "start ID",
+		Short:   "Record that a unit of work started",
+		Example: "  handoff work start task-7 --harness flue --kind task --parent prompt-2",
+		Args:    cli.Exactly(1, "one ID"),
+	}
+	f := c.Flags()
+	f.StringVar(&work.Kind, "kind", "", "`kind` of work: "+strings.Join(workspace.WorkKinds(), ", "))
+	f.StringVar(&work.Parent, "parent", "", "`ID` of the work that it is part of")
+	f.StringVar(&work.Name, "name", "", "`name` of the task, skill or tool")
+	c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(workspace.WorkKinds(), cobra.ShellCompDirectiveNoFileComp))
+	a.JSONFlag(c, "print the work as JSON")
+	who.Add(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return recordWork(a, who, func(w *workspace.Workspace) (workspace.WorkChange, error) {
+			work.ID = args[0]
+			return w.StartWork(c.Context(), work)
+		})
+	}
+	return c
+}
+
+func workEndCommand(a *cli.App) *cobra.Command {
+	var end workspace.WorkEnd
+	var who cli.Identity
+	var tokens [6]int64
+	var cost float64
+	c := &cobra.Command{
+		Use:   "end ID",
+		Short: "Record that a unit of work ended, and its usage",
+		Long: `End records that a unit of work ended. Leave out what is not known: it is then
+unknown, and not 0. The usage is that of the work itself, without the work in it.
+
+The end may be recorded before the start, and again when the usage is known.`,
+		Example: "  handoff work end task-7 --harness flue --input 1200 --output 340 --cost 0.02",
+		Args:    cli.Exactly(1, "one ID"),
+	}
+	f := c.Flags()
+	f.StringVar(&end.Status, "status", "", "`status`: completed, failed or cancelled (default completed)")
+	names := []string{"input", "output", "cache-read", "cache-write", "reasoning", "total"}
+	usages := []string{"tokens of input, without those read from or written to a cache", "tokens of output", "tokens read from a cache", "tokens written to a cache", "tokens of reasoning, which are part of the output", "all tokens"}
+	for i, name := range names {
+		f.Int64Var(&tokens[i], name, 0, "`number` of "+usages[i])
+	}
+	f.Float64Var(&cost, "cost", 0, "cost in US `dollars`")
+	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{workspace.Completed, workspace.Failed, workspace.Cancelled}, cobra.ShellCompDirectiveNoFileComp))
+	a.JSONFlag(c, "print the work as JSON")
+	who.Add(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		end.ID = args[0]
+		var u handoff.Usage
+		for i, to := range []**int64{&u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.Reasoning, &u.TotalTokens} {
+			if f.Changed(names[i]) {
+				*to, end.Usage = &tokens[i], &u
+			}
+		}
+		if f.Changed("cost") {
+			u.Cost, end.Usage = &cost, &u
+		}
+		return recordWork(a, who, func(w *workspace.Workspace) (workspace.WorkChange, error) { return w.EndWork(c.Context(), end) })
+	}
+	return c
+}
+
+func recordWork(a *cli.App, who cli.Identity, record func(*workspace.Workspace) (workspace.WorkChange, error)) error {
+	return a.Writing(func(w *workspace.Workspace) error {
+		w, err := who.As(a, w)
+		if err != nil {
+			return err
+		}
+		done, err := record(w)
+		if err != nil {
+			return err
+		}
+		a.Warnings(done.Warnings)
+		if a.AsJSON {
+			return a.JSON(done)
+		}
+		fmt.Fprintln(a.Out, done.ID)
+		return nil
+	})
+}
