@@ -72,11 +72,9 @@ func followLinks(file string) (string, error) {
 // checkTarget returns an error if a file is in a directory of a tool.
 func (s *Set) checkTarget(file string) error {
 	var roots []os.FileInfo
-	for _, d := range s.drivers {
-		for _, root := range d.Roots(s.getenv, s.home) {
-			if info, err := os.Stat(root); err == nil {
-				roots = append(roots, info)
-			}
+	for _, root := range s.Roots() {
+		if info, err := os.Stat(root); err == nil {
+			roots = append(roots, info)
 		}
 	}
 	at, err := filepath.EvalSymlinks(filepath.Dir(file))

@@ -107,7 +107,8 @@ func (s *Set) isRole(ctx context.Context, provider, segment string) bool {
 
 // HasRole reports whether t is a subagent with this role or name.
 func (t *Thread) HasRole(role string) bool {
-	return t.IsAgent() && (strings.EqualFold(t.AgentRole, role) || strings.EqualFold(t.AgentName, role))
+	role = strings.ToLower(role)
+	return t.IsAgent() && (strings.ToLower(t.AgentRole) == role || strings.ToLower(t.AgentName) == role)
 }
 
 // IsAgent reports whether t is a subagent.

@@ -85,6 +85,14 @@ func (s *Set) Names() []string {
 	return names
 }
 
+// Roots returns the directories that are searched for threads.
+func (s *Set) Roots() (dirs []string) {
+	for _, d := range s.drivers {
+		dirs = append(dirs, d.Roots(s.getenv, s.home)...)
+	}
+	return dirs
+}
+
 // Provider opens the provider with this name. The error is Unsupported if there
 // is none.
 func (s *Set) Provider(name string) (Provider, error) {

@@ -19,10 +19,13 @@ type Stored struct {
 	Key      string    // identifies the transcript; its source, unless a file has several
 	Stamp    string    // changes whenever the transcript may have changed
 	Modified time.Time // when the transcript was last written
+	Changed  time.Time // when one of its files was last changed in any way
 
 	// Texts are the files of a transcript that is plain JSON, so that every word
-	// of its messages occurs in one of them. It is nil for other formats.
-	Texts []string
+	// of its messages and calls occurs in one of them, unless Elsewhere, if it is
+	// set, occurs there. It is nil for other formats.
+	Texts     []string
+	Elsewhere string
 
 	// Open returns the threads in the transcript, usually one. It returns none if
 	// the file is not a thread. Its errors are those of Provider.Thread.
@@ -103,7 +106,11 @@ func (w *Walk) StatStored(files []string, also ...string) (s Stored, ok bool) {
 		if i > 0 && i < len(files) {
 			b.WriteString(path)
 		}
-		b.WriteString(stampOf(info))
+		stamp, changed := stampOf(info)
+		b.WriteString(stamp)
+		if changed.After(s.Changed) {
+			s.Changed = changed
+		}
 	}
 	s.Stamp = b.String()
 	return s, true
@@ -112,10 +119,13 @@ func (w *Walk) StatStored(files []string, also ...string) (s Stored, ok bool) {
 // stampOf returns what changes with a file: its size, its identity, and the times
 // of its last modification and of its last change of any kind, which a program
 // can't set.
-func stampOf(info fs.FileInfo) string {
+func stampOf(info fs.FileInfo) (stamp string, changed time.Time) {
 	if info == nil {
-		return "-;"
+		return "-;", time.Time{}
 	}
-	inode, changed := identity(info)
-	return fmt.Sprintf("%x.%x.%x.%x;", info.Size(), info.ModTime().UnixNano(), inode, changed)
+	inode, nanos := identity(info)
+	if changed = time.Unix(0, nanos); changed.Before(info.ModTime()) {
+		changed = info.ModTime()
+	}
+	return fmt.Sprintf("%x.%x.%x.%x;", info.Size(), info.ModTime().UnixNano(), inode, nanos), changed
 }

@@ -141,9 +141,10 @@ type Call struct {
 	Name    string    `json:"name"`
 	Input   string    `json:"input,omitempty"`
 	Output  string    `json:"output,omitempty"`
-	Pending bool      `json:"pending,omitempty"` // no output is recorded
-	Failed  bool      `json:"failed,omitempty"`  // as recorded by the tool
-	Agent   string    `json:"agent,omitempty"`   // ID of the subagent it started or addressed
+	Pending bool      `json:"pending,omitempty"`    // no output is recorded
+	Failed  bool      `json:"failed,omitempty"`     // as recorded by the tool
+	Exit    *int      `json:"exitStatus,omitempty"` // of a command, if the tool records it beside the output
+	Agent   string    `json:"agent,omitempty"`      // ID of the subagent it started or addressed
 	Time    time.Time `json:"createdAt,omitzero"`
 }
 

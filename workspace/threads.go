@@ -2,10 +2,12 @@ package workspace
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -22,6 +24,7 @@ type ThreadOptions struct {
 	Limit        int    // at most so many; 0 for all
 	Cursor       string // where an earlier page ended
 	Agents       bool   // with their subagents
+	NoIndex      bool   // read the transcripts, not the index of conversations
 }
 
 // A ThreadPage is a page of conversations.
@@ -39,7 +42,7 @@ func (w *Workspace) Threads(ctx context.Context, set *thread.Set, o ThreadOption
 	if err != nil {
 		return ThreadPage{}, err
 	}
-	page, err := threadindex.NewFiles(set).List(ctx, q)
+	page, err := w.archive(set, o).List(ctx, q)
 	if err != nil || !o.Agents {
 		return page, err
 	}
@@ -54,6 +57,66 @@ func (w *Workspace) Threads(ctx context.Context, set *thread.Set, o ThreadOption
 		}
 	}
 	return page, ctx.Err()
+}
+
+// An archive answers queries about conversations.
+type archive interface {
+	List(context.Context, threadindex.Query) (threadindex.Page, error)
+	Search(context.Context, threadindex.Search) (threadindex.Result, error)
+}
+
+// archive returns the index of conversations, or their files.
+func (w *Workspace) archive(set *thread.Set, o ThreadOptions) archive {
+	files := threadindex.NewFiles(set)
+	if o.NoIndex || w.cache == "" {
+		return files
+	}
+	var progress func(done, total int)
+	if w.progress != nil {
+		progress = func(done, total int) { w.progress(handoff.Seq(done), handoff.Seq(total)) }
+	}
+	return threadindex.NewIndex(files, filepath.Join(w.cache, "threads", threadindex.FileName(set.Roots())), w.now, progress)
+}
+
+// ThreadSearch selects conversations and subagents by what they contain.
+type ThreadSearch struct {
+	ThreadOptions
+
+	// Text is words, phrases in double quotes, and prefixes that end in *. All must
+	// be found in a conversation, in any case.
+	Text string
+
+	From   string // role whose texts are searched, see ThreadRoles; "" for all, and titles
+	Tool   string // name of a tool that it called
+	Path   string // a file that its calls name, the end of its path, or a directory with it
+	Newest bool   // order by time only
+}
+
+// ThreadRoles returns the roles that a ThreadSearch can select.
+func ThreadRoles() []string { return threadindex.SearchRoles() }
+
+// ThreadMatches are the conversations and subagents that were found. Those found by
+// their title are first, then those found by what the user wrote, each newest
+// first.
+type ThreadMatches = threadindex.Result
+
+// A ThreadMatch is a conversation or subagent that was found.
+type ThreadMatch = threadindex.Match
+
+// SearchThreads searches the conversations that the agent tools of set keep on
+// this machine, including subagents. The first search builds an index of them in
+// the user's cache directory; each further one reads what has changed since.
+//
+// Kinds: Invalid (no word, a time, a status, a role), Unsupported (a provider).
+func (w *Workspace) SearchThreads(ctx context.Context, set *thread.Set, o ThreadSearch) (ThreadMatches, error) {
+	if err := w.hub.Closed(); err != nil {
+		return ThreadMatches{}, err
+	}
+	q, err := w.threadQuery(o.ThreadOptions)
+	if err != nil {
+		return ThreadMatches{}, err
+	}
+	return w.archive(set, o.ThreadOptions).Search(ctx, threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest})
 }
 
 func (w *Workspace) threadQuery(o ThreadOptions) (q threadindex.Query, err error) {

@@ -27,7 +27,7 @@
 //   - Names of a run or session: [Workspace.Write].
 //   - Waiting: [Workspace.Watch] and [Workspace.Wait].
 //   - Searching: [Workspace.Search].
-//   - Conversations: [Workspace.Threads].
+//   - Conversations: [Workspace.Threads], [Workspace.SearchThreads].
 //   - Sessions: [Workspace.OpenSession], [Workspace.AddOutput],
 //     [Workspace.CloseSession], [Workspace.FindSessions] and others.
 //   - Runs of a command: [Workspace.StartRun] and [Workspace.EndRun].
@@ -95,6 +95,8 @@ type core struct {
 	home      *os.Root // that the folders of sessions are in
 	now       func() time.Time
 	rand      io.Reader
+	cache     string // directory of the index of conversations, "" for none
+	progress  func(done, total handoff.Seq)
 	index     *localstate.Index
 	sessions  *session.Sessions
 
@@ -117,8 +119,9 @@ type Options struct {
 	// Checks may refuse an artifact before anything is written.
 	Checks []handoff.Check
 
-	// Progress is called while the index catches up with the log, with the
-	// number of records that are indexed and the number there are.
+	// Progress is called while an index catches up with the log or with the
+	// conversations, with the number of records or transcripts that are indexed and
+	// the number there are.
 	Progress func(done, total handoff.Seq)
 
 	// Warn is called with what delays an operation, such as an index that another
@@ -160,7 +163,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, errors.Join(err, files.Close())
 	}
 	c := &core{dirs: found, settings: settings, rawLog: log, rawBodies: bodies, runtimeDir: localstate.NewDir(found.Runtime, log, o.Rand),
-		files: files, home: home, now: o.Now, rand: o.Rand}
+		files: files, home: home, now: o.Now, rand: o.Rand, cache: config.Cache(o.Getenv), progress: o.Progress}
 	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress, o.Warn)
 	c.log, c.bodies = localstate.GuardLog(log, remote, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir)
 	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})

@@ -170,7 +170,7 @@ var rareFields = []string{
 	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.archived", "session.title", "work.warnings", "cost-report.warnings", "cost-row.name", "cost-usage.reason", "cost-usage.unpriced", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
 	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "adoption.warnings", "move.warnings",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings", "subagent.conflicts",
-	"thread-list.warnings", "thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
+	"thread-list.warnings", "search-result.warnings", "thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
 	"message.inherited", "message.thinking", "call.pending", "call.failed",
 	"finding.note", "kept-body.digest", "kept-body.sizeBytes", "kept-body.storedAt", "kept-body.need",
 }
@@ -395,8 +395,9 @@ func answerThreads(c *console, answer func(object, line string)) {
 	answer("thread-page", session+" -I --status shutdown")
 	answer("thread-page", session+"/a4f21c7")
 	answer("thread-page", "thread codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --tools --usage")
-	answer("thread-list", "threads --all --agents")
-	answer("thread-list", "threads --all --limit 1")
+	answer("thread-list", "threads --everywhere --agents")
+	answer("thread-list", "threads --everywhere --limit 1")
+	answer("search-result", "search cart --everywhere")
 
 	const working = "51111111-2222-4333-8444-555555555555"
 	c.ok("session", "open", "--id", working, "--agent", "alex", "--workflow", "w", "--expect", "plan.md")

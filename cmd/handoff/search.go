@@ -8,43 +8,120 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
 func searchCommand(a *cli.App) *cobra.Command {
-	var o workspace.SearchOptions
+	var o searchOptions
 	c := &cobra.Command{
-		Use:     "search WORD…",
-		Short:   "Search artifacts and their content, and sessions",
+		Use:     "search [WORD…]",
+		Short:   "Search artifacts and their content, sessions, and conversations",
 		GroupID: cli.Find,
-		Long: `Search finds the artifacts and sessions that contain all of the words, in any
-field and any case, newest first. A trailing * matches any ending; there are no
-other operators. Matches are shown in [brackets]. Superseded and withdrawn
-artifacts are included with --all only.
+		Long: `Search finds the artifacts, sessions and conversations that contain all of the
+words, in any case. A trailing * matches any ending. Matches are shown in
+[brackets]. Superseded and withdrawn artifacts are included with --all only.
 
 Of artifacts, titles, summaries, names, tags and content are searched; of
 sessions, names, agents, workflows, user summaries, tags, inputs and outputs.
-
 Content is searched if it is text of at most 1 MiB: its first 64 KiB, as
-published. The content of withdrawn artifacts is not searched.`,
-		Example: "  handoff search retry policy\n  handoff search 'back* off' --limit 5 --json",
-		Args:    cli.Between(1, math.MaxInt, "at least one word"),
+published. The content of withdrawn artifacts is not searched.
+
+Of conversations and their subagents, titles, messages, and the commands and
+files of tool calls are searched. Several words in double quotes are a phrase.
+Those of this repository are searched, with all its worktrees; --everywhere
+searches all. What is found in a title is first, then what the user wrote. The
+first search reads all conversations and builds an index, which is kept in the
+user's cache directory and can be deleted at any time.`,
+		Example: "  handoff search retry policy\n  handoff search 'back* off' --limit 5 --json\n" +
+			"  handoff search --in threads '\"exit 1\"' --tool Bash --since 7d\n  handoff search --path internal/cart.go",
+		Args: cli.Between(0, math.MaxInt, "at least one word"),
 	}
-	c.Flags().StringSliceVar(&o.In, "in", workspace.SearchScopes(), "`scope` to search: artifacts, sessions or both")
-	c.Flags().BoolVar(&o.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")
-	c.Flags().IntVar(&o.Limit, "limit", 20, "maximum `number` of each; 0 for no limit")
+	o.add(c)
 	a.JSONFlag(c, "print JSON")
 	table := a.NewTable(c, matchColumns)
-	c.RegisterFlagCompletionFunc("in", cobra.FixedCompletions(workspace.SearchScopes(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if flags := c.Flags(); flags.Changed("columns") && !flags.Changed("in") {
+		flags := c.Flags()
+		if flags.Changed("columns") && !flags.Changed("in") {
 			o.In = []string{workspace.InArtifacts} // whose columns they are
 		}
+		for _, name := range threadFilters {
+			if !flags.Changed(name) {
+				continue
+			}
+			if flags.Changed("in") && !slices.Contains(o.In, inThreads) {
+				return cli.Invalid("search", "--"+name, "applies to conversations only", "search with --in threads")
+			}
+			o.In = []string{inThreads}
+		}
 		o.Text = strings.Join(args, " ")
-		return a.Reading(func(w *workspace.Workspace) error { return search(c.Context(), a, w, o, table) })
+		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
+		return a.Reading(func(w *workspace.Workspace) error { return o.run(c.Context(), a, w, set, table) })
 	}
 	return c
+}
+
+// inThreads is the scope of conversations.
+const inThreads = "threads"
+
+// searchOptions are what is searched, and for what.
+type searchOptions struct {
+	workspace.SearchOptions
+	threads workspace.ThreadSearch
+}
+
+// threadFilters are the flags that apply to conversations only.
+var threadFilters = []string{"provider", "cwd", "everywhere", "since", "until", "role", "agent", "tool", "path", "newest", "no-index"}
+
+func (o *searchOptions) add(c *cobra.Command) {
+	scopes := append(workspace.SearchScopes(), inThreads)
+	f := c.Flags()
+	f.StringSliceVar(&o.In, "in", scopes, "`scope` to search: artifacts, sessions, threads or several, separated by commas")
+	f.BoolVar(&o.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")
+	f.IntVar(&o.Limit, "limit", 20, "maximum `number` of each; 0 for no limit")
+	c.RegisterFlagCompletionFunc("in", cobra.FixedCompletions(scopes, cobra.ShellCompDirectiveNoFileComp))
+	addThreadFilters(c, &o.threads.ThreadOptions)
+	f.StringVar(&o.threads.From, "role", "", "search only texts of this `kind`: user, assistant, compaction or tool")
+	f.StringVar(&o.threads.Role, "agent", "", "conversations of subagents with this role or `name`")
+	f.StringVar(&o.threads.Tool, "tool", "", "conversations that called the tool with this `name`")
+	f.StringVar(&o.threads.Path, "path", "", "conversations whose calls name this file or directory: a `path` or its end")
+	f.BoolVar(&o.threads.Newest, "newest", false, "order by time only")
+	f.BoolVar(&o.threads.NoIndex, "no-index", false, "read the transcripts, not the index")
+	cli.GroupFlags(c, "Conversations", threadFilters...)
+	c.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(workspace.ThreadRoles(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// A searchResult is the answer of search.
+type searchResult struct {
+	workspace.SearchResult
+	Threads  []workspace.ThreadMatch `json:"threads"`
+	Warnings []string                `json:"warnings,omitempty"`
+}
+
+// run searches and prints what was found.
+func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table) error {
+	r := searchResult{Threads: []workspace.ThreadMatch{}}
+	rest := slices.DeleteFunc(slices.Clone(o.In), func(scope string) bool { return scope == inThreads })
+	var err error
+	if r.Matches, r.Sessions = []workspace.Match{}, []workspace.SessionMatch{}; len(rest) > 0 {
+		of := o.SearchOptions
+		of.In = rest
+		if r.SearchResult, err = w.Search(ctx, of); err != nil {
+			return err
+		}
+	}
+	if len(rest) < len(o.In) {
+		o.threads.Text, o.threads.Limit = o.Text, o.Limit
+		found, err := w.SearchThreads(ctx, set, o.threads)
+		if err != nil {
+			return err
+		}
+		r.Threads, r.Warnings, r.More = found.Matches, found.Warnings, r.More || found.More
+	}
+	a.Warnings(r.Warnings)
+	return o.print(a, r, table)
 }
 
 var matchColumns = []cli.Column{
@@ -57,40 +134,74 @@ var sessionMatchColumns = []cli.Column{
 	{Name: "match", Rank: 2, Text: true},
 }
 
-func search(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.SearchOptions, table *cli.Table) error {
-	result, err := w.Search(ctx, o)
-	if err != nil {
-		return err
-	}
-	for _, m := range result.Matches {
+// threadMatchColumns are those of conversations.
+var threadMatchColumns = []cli.Column{
+	{Name: "message"}, {Name: "title", Rank: 2, Text: true}, {Name: "age", Rank: 3}, {Name: "match", Rank: 1, Text: true}, {Name: "directory", More: true},
+}
+
+func (o *searchOptions) print(a *cli.App, r searchResult, table *cli.Table) error {
+	for _, m := range r.Matches {
 		a.PrintChanged(m.Artifact)
 	}
 	if a.AsJSON {
-		return a.JSONList("matches", result)
-	}
-	onlySessions := slices.Equal(o.In, []string{workspace.InSessions})
-	if !onlySessions && (len(result.Matches) > 0 || len(result.Sessions) == 0) {
-		if err := printMatches(a, result, o, table); err != nil {
-			return err
+		if slices.Equal(o.In, []string{inThreads}) {
+			return a.JSONList("threads", r)
 		}
+		return a.JSONList("matches", r)
 	}
-	if onlySessions || len(result.Sessions) > 0 {
-		if a.Terminal && len(result.Matches) > 0 {
+	sections := 0
+	section := func() {
+		if sections++; sections > 1 && a.Terminal {
 			fmt.Fprintln(a.Out)
 		}
-		rows := make([][]string, len(result.Sessions))
-		for i, m := range result.Sessions {
-			s := m.Session
-			rows[i] = []string{s.ID, s.Status, s.Agent.Name, s.Workflow.Name, s.DisplayName, a.Age(s.OpenedAt), marked(best(m.Snippets))}
-		}
-		if err := table.Print(sessionMatchColumns, rows); err != nil {
+	}
+	only := func(scope string) bool { return slices.Equal(o.In, []string{scope}) }
+	if len(r.Matches) > 0 || len(r.Sessions)+len(r.Threads) == 0 && slices.Contains(o.In, workspace.InArtifacts) {
+		section()
+		if err := printMatches(a, r.SearchResult, o.SearchOptions, table); err != nil {
 			return err
 		}
 	}
-	if result.More {
+	if len(r.Sessions) > 0 || only(workspace.InSessions) {
+		section()
+		if err := table.Print(sessionMatchColumns, sessionMatchRows(a, r.Sessions)); err != nil {
+			return err
+		}
+	}
+	if len(r.Threads) > 0 || only(inThreads) {
+		section()
+		if err := table.Print(threadMatchColumns, threadMatchRows(a, r.Threads)); err != nil {
+			return err
+		}
+	}
+	if r.More {
 		fmt.Fprintf(a.Err, "there are more; --limit %d shows more\n", 2*o.Limit)
 	}
 	return nil
+}
+
+func sessionMatchRows(a *cli.App, list []workspace.SessionMatch) [][]string {
+	rows := make([][]string, len(list))
+	for i, m := range list {
+		s := m.Session
+		rows[i] = []string{s.ID, s.Status, s.Agent.Name, s.Workflow.Name, s.DisplayName, a.Age(s.OpenedAt), marked(best(m.Snippets))}
+	}
+	return rows
+}
+
+// threadMatchRows names each conversation by the message with the best snippet.
+func threadMatchRows(a *cli.App, list []workspace.ThreadMatch) [][]string {
+	rows := make([][]string, len(list))
+	for i, m := range list {
+		uri, match := m.URI, workspace.Snippet{}
+		for _, s := range m.Snippets {
+			if len(s.Pieces) > len(match.Pieces) {
+				uri, match = s.URI, workspace.Snippet{Field: s.Field, Text: s.Text, Pieces: s.Pieces}
+			}
+		}
+		rows[i] = []string{uri.String(), m.Name(), a.Age(m.Modified), marked(match), m.Cwd}
+	}
+	return rows
 }
 
 func printMatches(a *cli.App, result workspace.SearchResult, o workspace.SearchOptions, table *cli.Table) error {

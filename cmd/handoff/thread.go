@@ -37,7 +37,7 @@ those of a directory.`,
 	c.Flags().IntVar(&list.Limit, "limit", defaultThreads, "show at most this `count`; 0 for no limit. Of subagents, all are shown by default")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(thread.Statuses(), cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print JSON")
-	list.table = a.NewTable(c, threadColumns)
+	list.table = a.NewTable(c, threadColumns, threadMatchColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		if len(args) == 0 {

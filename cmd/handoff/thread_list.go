@@ -22,21 +22,32 @@ type listThreads struct {
 }
 
 // listOnly are the flags that do not go with the URI of one conversation.
-var listOnly = []string{"provider", "cwd", "all", "agent", "since", "until", "model", "cursor", "agents"}
+var listOnly = []string{"provider", "cwd", "everywhere", "agent", "since", "until", "model", "cursor", "agents", "no-index"}
 
 func (l *listThreads) add(c *cobra.Command) {
 	f := c.Flags()
 	f.StringSliceVar(&l.Providers, "provider", nil, "filter by provider `name`; several are separated by commas")
 	f.StringVar(&l.Dir, "cwd", "", "conversations in this `directory` and below it")
-	f.BoolVar(&l.Everywhere, "all", false, "conversations in all directories")
+	f.BoolVar(&l.Everywhere, "everywhere", false, "conversations in all directories")
 	f.StringVar(&l.Role, "agent", "", "conversations with a subagent of this role or `name`")
 	f.StringVar(&l.Since, "since", "", "last written at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
 	f.StringVar(&l.Until, "until", "", "last written before `time`")
 	f.StringVar(&l.Model, "model", "", "filter by part of the `name` of a model")
 	f.StringVar(&l.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
 	f.BoolVar(&l.Agents, "agents", false, "show subagents under their conversations")
+	f.BoolVar(&l.NoIndex, "no-index", false, "read the transcripts, not the index of conversations")
 	cli.GroupFlags(c, "Lists of conversations", listOnly...)
-	c.MarkFlagsMutuallyExclusive("all", "cwd")
+}
+
+// addThreadFilters adds the flags that lists and searches of conversations share.
+func addThreadFilters(c *cobra.Command, o *workspace.ThreadOptions) {
+	f := c.Flags()
+	f.StringSliceVar(&o.Providers, "provider", nil, "filter by provider `name`; several are separated by commas")
+	f.StringVar(&o.Dir, "cwd", "", "conversations in this `directory` and below it")
+	f.BoolVar(&o.Everywhere, "everywhere", false, "conversations in all directories")
+	f.StringVar(&o.Since, "since", "", "last written at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
+	f.StringVar(&o.Until, "until", "", "last written before `time`")
+	c.MarkFlagsMutuallyExclusive("everywhere", "cwd")
 	c.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(providerNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -51,7 +62,7 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel thr
 		return err
 	}
 	if uri != "" {
-		if err := given(c, uri, "selects conversations", "provider", "cwd", "all", "agent"); err != nil {
+		if err := given(c, uri, "selects conversations", "provider", "cwd", "everywhere", "agent"); err != nil {
 			return err
 		}
 		l.Providers, l.Dir, l.Role, l.Everywhere = sel.Providers, sel.Dir, sel.Role, sel.Dir == ""
@@ -61,6 +72,11 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel thr
 	}
 	l.ThreadOptions.Status = thread.Status(l.Status)
 	a.Warnings(sel.Warnings)
+	if sel.Words != "" {
+		o := searchOptions{SearchOptions: workspace.SearchOptions{Text: sel.Words, Limit: l.Limit, In: []string{inThreads}}}
+		o.threads.ThreadOptions = l.ThreadOptions
+		return a.Reading(func(w *workspace.Workspace) error { return o.run(c.Context(), a, w, set, l.table) })
+	}
 	return a.Reading(func(w *workspace.Workspace) error {
 		page, err := w.Threads(c.Context(), set, l.ThreadOptions)
 		if err != nil {

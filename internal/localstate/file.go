@@ -7,10 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+
 	"syscall"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 )
@@ -25,15 +26,8 @@ func directories(dir string, getenv func(string) string) func(id string) []strin
 		if info, err := os.Stat(dir); err == nil && info.IsDir() && isLocal(dir) {
 			dirs = append(dirs, dir)
 		}
-		cache := getenv("XDG_CACHE_HOME")
-		if home := getenv("HOME"); cache == "" && home != "" {
-			cache = filepath.Join(home, ".cache")
-			if runtime.GOOS == "darwin" {
-				cache = filepath.Join(home, "Library", "Caches")
-			}
-		}
-		if filepath.IsAbs(cache) {
-			dirs = append(dirs, filepath.Join(cache, "handoff", id))
+		if cache := config.Cache(getenv); cache != "" {
+			dirs = append(dirs, filepath.Join(cache, id))
 		}
 		return dirs
 	}

@@ -53,7 +53,7 @@ func (l *lister) add(ctx context.Context, o opened) (more bool, err error) {
 		return true, nil
 	}
 	for _, t := range o.threads {
-		i := Item{URI: t.URI(), Thread: t}
+		i := newItem(t)
 		uri := i.URI.String()
 		if t.IsAgent() || l.seen[uri] {
 			continue
@@ -105,11 +105,25 @@ func (q Query) selectsFacts(t *thread.Thread) bool {
 // load reads a conversation for its facts and its prompt.
 func load(ctx context.Context, i *Item) error {
 	return i.Thread.Read(ctx, thread.Texts, func(m thread.Message) error {
-		if i.Prompt == "" && m.Role == thread.User && !m.Inherited {
-			i.Prompt = firstLine(m.Text)
-		}
+		i.see(m)
 		return nil
 	})
+}
+
+// see sets the prompt of an item, if m is the first message of the user.
+func (i *Item) see(m thread.Message) {
+	if i.Prompt == "" && m.Role == thread.User && !m.Inherited {
+		i.Prompt = firstLine(m.Text)
+	}
+}
+
+// newItem returns the item of a thread or subagent.
+func newItem(t *thread.Thread) Item {
+	uri := t.URI()
+	if t.Parent != "" {
+		uri = thread.URI{Provider: t.Provider, Thread: t.Parent}.Child(t.ID)
+	}
+	return Item{URI: uri, Thread: t}
 }
 
 // firstLine returns the first line of a text, at most maxPrompt characters of it.

@@ -1,8 +1,11 @@
 // Package threadindex lists and searches the conversations that agent tools keep
 // on this machine.
 //
-// [Files] answers a [Query] from the transcripts alone: it finds them without
-// reading, newest first, and opens as many as the answer needs.
+// [Files] answers from the transcripts alone: it finds them without reading, newest
+// first, and opens as many as the answer needs. An [Index] gives the same answers
+// from a database with the words of all conversations. Before each answer it reads
+// the transcripts that were written, renamed or removed since the last one. The
+// database is derived from the transcripts and may be deleted at any time.
 //
 // Transcripts belong to the tools that write them. This package only reads them.
 package threadindex
@@ -89,6 +92,7 @@ func (f *Files) find(ctx context.Context, names []string) (found, error) {
 					lists[i].warnings = append(lists[i].warnings, err.Error())
 					continue
 				}
+				s.Key = names[i] + ":" + s.Key
 				lists[i].stored = append(lists[i].stored, s)
 			}
 		})
@@ -122,10 +126,7 @@ func eachOpened(ctx context.Context, list []thread.Stored, use func(opened) (boo
 		results := make([]opened, len(part))
 		parallel(len(part), func(i int) {
 			results[i].Stored = part[i]
-			results[i].threads, results[i].err = part[i].Open(ctx)
-			for _, t := range results[i].threads {
-				t.Modified = part[i].Modified
-			}
+			results[i].threads, results[i].err = open(ctx, part[i])
 		})
 		for _, o := range results {
 			if ctx.Err() != nil {
@@ -137,6 +138,15 @@ func eachOpened(ctx context.Context, list []thread.Stored, use func(opened) (boo
 		}
 	}
 	return nil
+}
+
+// open opens the threads in a transcript. Their order is that of its last write.
+func open(ctx context.Context, s thread.Stored) ([]*thread.Thread, error) {
+	list, err := s.Open(ctx)
+	for _, t := range list {
+		t.Modified = s.Modified
+	}
+	return list, err
 }
 
 // parallel calls do with 0 to n-1, on as many processors as there are.

@@ -14,6 +14,7 @@
 package codex
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"os"
@@ -72,7 +73,7 @@ func (p *provider) open(copies []file) (*thread.Thread, error) {
 	t := &thread.Thread{
 		Provider: name, ID: m.id, Source: best.path(), Archived: best.archived, Modified: info.ModTime(),
 		Cwd: m.cwd, Branch: m.branch, Commit: m.commit, Repository: m.repository, Version: m.version, Started: m.started,
-		Parent: m.parent, ForkedFrom: m.forkedFrom, AgentName: m.nickname, AgentRole: m.role,
+		Parent: m.parent, ForkedFrom: cmp.Or(m.forkedFrom, m.baseThread), AgentName: m.nickname, AgentRole: m.role,
 	}
 	if best.id != "" && best.id != m.id {
 		t.ID = best.id

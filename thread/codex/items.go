@@ -176,7 +176,21 @@ func (s *scanner) output(v *jsonl.Members) {
 	if s.subagents.awaits(id) {
 		agent = s.subagents.returned(id, s.at.Time(), jsonl.Value(body))
 	}
-	s.timeline.SetResult(id, func(c *thread.Call) { c.Output, c.Agent = thread.Clip(body), agent })
+	s.timeline.SetResult(id, func(c *thread.Call) { c.Output, c.Agent, c.Exit = thread.Clip(body), agent, exitStatus(v.Get("output")) })
+}
+
+// exitStatus returns the exit status in the metadata of an output, nil if there is
+// none.
+func exitStatus(v jsonl.Value) *int {
+	if body := v.Text(); v.Kind() == jsonl.String && strings.HasPrefix(body, "{") {
+		v = jsonl.Value(body)
+	}
+	code := v.Get("metadata", "exit_code")
+	if code.Kind() != jsonl.Number {
+		return nil
+	}
+	n := int(code.Int())
+	return &n
 }
 
 // result returns the text of an output. Versions wrap it differently.

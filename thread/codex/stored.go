@@ -28,7 +28,7 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 			if !ok {
 				continue
 			}
-			if packed {
+			if s.Elsewhere = "history_base"; packed {
 				s.Texts = nil
 			}
 			s.Open = func(context.Context) ([]*thread.Thread, error) {

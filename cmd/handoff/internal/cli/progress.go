@@ -29,7 +29,7 @@ func (a *App) progress() func(done, total handoff.Seq) {
 			fmt.Fprint(a.Err, "\r\x1b[K")
 		default:
 			n := int(int64(width) * int64(done) / int64(total))
-			fmt.Fprintf(a.Err, "\rindexing [%s%s] %d of %d records", strings.Repeat("=", n), strings.Repeat(" ", width-n), done, total)
+			fmt.Fprintf(a.Err, "\rindexing [%s%s] %d of %d", strings.Repeat("=", n), strings.Repeat(" ", width-n), done, total)
 		}
 	}
 }

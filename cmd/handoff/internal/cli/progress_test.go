@@ -24,7 +24,7 @@ func TestProgress(t *testing.T) {
 	}{
 		{0, 512, ""},
 		{200 * time.Millisecond, 1024, ""},
-		{200 * time.Millisecond, 5000, "\rindexing [===============               ] 5000 of 10000 records"},
+		{200 * time.Millisecond, 5000, "\rindexing [===============               ] 5000 of 10000"},
 		{time.Second, 10000, "\r\x1b[K"},
 	} {
 		out.Reset()

@@ -1,0 +1,168 @@
+package threadindex
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/agent-handoff/handoff/internal/plainfile"
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// version is the version of the schema and of the stored values. A database of
+// another version is rebuilt.
+const version = 1
+
+// applicationID is stored in the header of the database: "hdth".
+const applicationID = 0x68647468
+
+// schema creates the database.
+var schema = []string{
+	// A transcript that was read. Its state is a hash of its key and stamp.
+	`CREATE TABLE transcripts (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, state INTEGER NOT NULL)`,
+	`CREATE INDEX transcripts_by_state ON transcripts (state)`,
+
+	// A thread of a transcript. Item is JSON; the other columns are what queries
+	// select by. Text that is compared in any case is stored in lower case.
+	`CREATE TABLE threads (id INTEGER PRIMARY KEY, transcript INTEGER NOT NULL, key TEXT, provider TEXT, uri TEXT, parent TEXT, agent INTEGER,
+		role TEXT, name TEXT, cwd TEXT, modified INTEGER, status TEXT, models TEXT, family TEXT, origin TEXT, item TEXT)`,
+	`CREATE INDEX threads_by_transcript ON threads (transcript)`,
+	`CREATE INDEX threads_by_time ON threads (agent, modified)`,
+	`CREATE INDEX threads_by_uri ON threads (uri)`,
+	`CREATE INDEX threads_by_cwd ON threads (cwd)`,
+	`CREATE INDEX threads_by_family ON threads (family) WHERE family <> ''`,
+	`CREATE INDEX threads_by_origin ON threads (origin) WHERE origin <> ''`,
+	`CREATE INDEX threads_by_role ON threads (agent, role, name) WHERE agent`,
+
+	// The files that calls name, and the names of the tools.
+	`CREATE TABLE touches (thread INTEGER, path TEXT, n INTEGER, at INTEGER, change INTEGER)`,
+	`CREATE INDEX touches_by_thread ON touches (thread)`,
+	`CREATE INDEX touches_by_path ON touches (path)`,
+	`CREATE TABLE tools (name TEXT, thread INTEGER, PRIMARY KEY (name, thread)) WITHOUT ROWID`,
+	`CREATE INDEX tools_by_thread ON tools (thread)`,
+
+	// The words of threads, as appendWords makes them. The texts are not stored.
+	`CREATE VIRTUAL TABLE words USING fts5 (` + strings.Join(columnNames[:], ", ") + `, content = '', contentless_delete = 1, tokenize = "ascii")`,
+}
+
+// A database is an open index. It has one connection.
+type database struct {
+	*sql.Conn
+	pool *sql.DB
+}
+
+// openDatabase opens the index in a file, which it creates if it is missing. Only
+// its owner can read it.
+func openDatabase(ctx context.Context, file string) (*database, error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, err
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := plainfile.CheckOnlyName(file + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: %w", file+suffix, err)
+		}
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
+		return nil, err
+	}
+	source := url.URL{Scheme: "file", OmitHost: true, Path: file, RawQuery: url.Values{"_pragma": {
+		"busy_timeout(5000)", "synchronous(NORMAL)", "cache_size(-16000)", "temp_store(MEMORY)",
+	}}.Encode()}
+	pool, err := sql.Open("sqlite", source.String())
+	if err != nil {
+		return nil, err
+	}
+	c, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	db := &database{c, pool}
+	if err := db.prepare(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// Close closes the database.
+func (db *database) Close() error { return errors.Join(db.Conn.Close(), db.pool.Close()) }
+
+func (db *database) exec(ctx context.Context, query string, args ...any) error {
+	_, err := db.ExecContext(ctx, query, args...)
+	return err
+}
+
+// errForeign is the error for a file that is not an index of conversations.
+var errForeign = errors.New("the file is not an index of conversations")
+
+// prepare creates the tables in a new database, and again in one of another
+// version.
+func (db *database) prepare(ctx context.Context) error {
+	var id, found, tables int64
+	for query, value := range map[string]*int64{"PRAGMA application_id": &id, "PRAGMA user_version": &found, "SELECT count(*) FROM sqlite_schema": &tables} {
+		if err := db.QueryRowContext(ctx, query).Scan(value); err != nil {
+			return err
+		}
+	}
+	switch {
+	case id == applicationID && found == version:
+		return nil
+	case id != applicationID && tables > 0:
+		return errForeign
+	case tables > 0:
+		return errVersion
+	}
+	if err := db.exec(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+		return err
+	}
+	return db.transact(ctx, func() error {
+		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil || tables > 0 {
+			return err // another process was first
+		}
+		for _, statement := range schema {
+			if err := db.exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return db.exec(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
+	})
+}
+
+var errVersion = errors.New("the index has another version")
+
+// transact runs do in a transaction that holds the write lock.
+func (db *database) transact(ctx context.Context, do func() error) error {
+	if err := db.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return errors.Join(err, db.exec(context.WithoutCancel(ctx), "ROLLBACK"))
+	}
+	return db.exec(ctx, "COMMIT")
+}
+
+// isDamage reports whether an error means that the database must be rebuilt.
+func isDamage(err error) bool {
+	if errors.Is(err, errVersion) {
+		return true
+	}
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_FORMAT, lib.SQLITE_ERROR, lib.SQLITE_SCHEMA, lib.SQLITE_INTERNAL:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,100 @@
+package threadindex
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// mayContain reports whether the files of a transcript can have all terms. It
+// compares bytes: it is wrong only by returning true.
+func mayContain(ctx context.Context, s thread.Stored, terms []term) bool {
+	g := newGrep(s, terms)
+	if g == nil {
+		return true
+	}
+	for _, path := range s.Texts {
+		if found, err := g.file(ctx, path); found || err != nil {
+			return true // opening the transcript reports the error
+		}
+	}
+	return g.left == 0
+}
+
+// A grep searches files for some words, in any case.
+type grep struct {
+	words     [][]byte // nil once it is found
+	left      int      // words that are not found yet
+	elsewhere []byte
+	longest   int
+}
+
+// newGrep returns a grep, nil if the files do not decide.
+func newGrep(s thread.Stored, terms []term) *grep {
+	g := &grep{elsewhere: []byte(s.Elsewhere), longest: len(s.Elsewhere)}
+	for _, t := range terms {
+		for word := range bytes.FieldsSeq(t.words) {
+			if !bytes.ContainsFunc(word, func(r rune) bool { return r > 0x7f }) { // JSON may escape others
+				g.words = append(g.words, word)
+				g.longest = max(g.longest, len(word))
+			}
+		}
+	}
+	if g.left = len(g.words); g.left == 0 || s.Texts == nil {
+		return nil
+	}
+	return g
+}
+
+// file searches a file, and reports whether nothing more needs to be searched.
+func (g *grep) file(ctx context.Context, path string) (done bool, err error) {
+	const chunk = 256 << 10
+	f, err := thread.OpenFile(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	buf := make([]byte, min(chunk, int(f.Size())+1+g.longest))
+	for keep := 0; ; {
+		n, err := io.ReadFull(f, buf[keep:])
+		part := buf[:keep+n]
+		lower(part[keep:])
+		if g.search(part) {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return false, nil
+		}
+		if err != nil || ctx.Err() != nil {
+			return false, errors.Join(err, ctx.Err())
+		}
+		keep = copy(buf, part[max(0, len(part)-g.longest):])
+	}
+}
+
+func (g *grep) search(part []byte) (done bool) {
+	for i, word := range g.words {
+		if word != nil && bytes.Contains(part, word) {
+			g.words[i], g.left = nil, g.left-1
+		}
+	}
+	return g.left == 0 || len(g.elsewhere) > 0 && bytes.Contains(part, g.elsewhere)
+}
+
+// lower converts the ASCII letters of b to lower case, eight bytes at a time.
+func lower(b []byte) {
+	const ones = 0x0101010101010101
+	for len(b) >= 8 {
+		v := binary.LittleEndian.Uint64(b)
+		low := v & (ones * 0x7f)
+		upper := (low + ones*(0x80-'A')) &^ (low + ones*(0x7f-'Z')) &^ v & (ones * 0x80)
+		binary.LittleEndian.PutUint64(b, v|upper>>2)
+		b = b[8:]
+	}
+	copy(b, strings.ToLower(string(b[:len(b):len(b)])))
+}

@@ -1,0 +1,318 @@
+package threadindex
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// An Index answers from a database. It gives the answers of Files, and uses Files
+// if the database can't be used.
+type Index struct {
+	files    *Files
+	file     string
+	now      func() time.Time
+	progress func(done, total int)
+}
+
+// FileName returns the name of the database of the threads in some directories.
+func FileName(roots []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(roots, "\x00")))
+	return "threads-" + hex.EncodeToString(sum[:8]) + ".db"
+}
+
+// NewIndex returns an index in a file, which the first search creates. progress is
+// called while transcripts are read and may be nil.
+func NewIndex(files *Files, file string, now func() time.Time, progress func(done, total int)) *Index {
+	return &Index{files, file, now, progress}
+}
+
+// An answer is an open database that is up to date.
+type answer struct {
+	*database
+	found map[string]thread.Stored // by key
+}
+
+// ask runs do with the database, after an update that reads at most so many
+// transcripts, 0 for all. used is false if there is no usable database: then the
+// files must answer. The warnings are about transcripts and the database.
+func (x *Index) ask(ctx context.Context, most int, do func(answer) error) (used bool, warnings []string, err error) {
+	all, err := x.files.find(ctx, nil)
+	if err != nil {
+		return false, nil, err
+	}
+	for again := false; ; again = true {
+		more, err := x.try(ctx, most, all, do)
+		known := new(handoff.Error)
+		switch {
+		case err == nil:
+			return true, append(all.warnings, more...), nil
+		case ctx.Err() != nil:
+			return false, nil, ctx.Err()
+		case errors.As(err, &known):
+			return false, nil, err
+		case errors.Is(err, errMany):
+			return false, nil, nil
+		case isDamage(err) && !again:
+			removeDatabase(x.file)
+		default:
+			return false, []string{fmt.Sprintf("the index of conversations can't be used, so the transcripts are read: %v", err)}, nil
+		}
+	}
+}
+
+func (x *Index) try(ctx context.Context, most int, all found, do func(answer) error) (warnings []string, err error) {
+	if most > 0 || len(all.stored) == 0 {
+		if _, err := os.Stat(x.file); err != nil {
+			return nil, errMany // a list and an empty archive are no reason for an index
+		}
+	}
+	db, err := openDatabase(ctx, x.file)
+	if err != nil {
+		return nil, err
+	}
+	u := &update{database: db, now: x.now(), progress: x.progress, most: most}
+	err = u.run(ctx, all.stored)
+	if err == nil {
+		err = do(answer{db, u.found})
+	}
+	return u.warnings, errors.Join(err, db.Close())
+}
+
+// removeDatabase removes a damaged database. Its contents are derived.
+func removeDatabase(file string) {
+	for _, suffix := range []string{"-wal", "-shm", ""} {
+		_ = os.Remove(file + suffix) // what can't be removed can't be used either, which is reported
+	}
+}
+
+// quick is how many transcripts a list reads before it answers. If more have
+// changed, or there is no index, reading only what it shows is faster.
+const quick = 100
+
+// List is Files.List.
+func (x *Index) List(ctx context.Context, q Query) (page Page, err error) {
+	from, err := parseCursor(q.Cursor)
+	if err != nil {
+		return Page{Threads: []Item{}}, err
+	}
+	if err := x.files.check(q); err != nil {
+		return Page{Threads: []Item{}}, err
+	}
+	used, warnings, err := x.ask(ctx, quick, func(a answer) error {
+		page, err = a.list(ctx, q, from)
+		return err
+	})
+	if err == nil && !used {
+		page, err = x.files.List(ctx, q)
+	}
+	page.Warnings = append(page.Warnings, warnings...)
+	return page, err
+}
+
+// Search is Files.Search.
+func (x *Index) Search(ctx context.Context, s Search) (r Result, err error) {
+	p, err := s.plan()
+	if err != nil {
+		return r, err
+	}
+	if err := x.files.check(s.Query); err != nil {
+		return r, err
+	}
+	used, warnings, err := x.ask(ctx, 0, func(a answer) error {
+		hits, err := a.search(ctx, p)
+		if err == nil {
+			r, err = p.result(ctx, hits, nil)
+		}
+		return err
+	})
+	if err == nil && !used {
+		r, err = x.files.Search(ctx, s)
+	}
+	r.Warnings = append(r.Warnings, warnings...)
+	return r, err
+}
+
+// A condition is a part of a WHERE clause with its arguments.
+type condition struct {
+	text []string
+	args []any
+}
+
+func (c *condition) add(text string, args ...any) {
+	c.text, c.args = append(c.text, text), append(c.args, args...)
+}
+
+func (c *condition) String() string { return strings.Join(c.text, " AND ") }
+
+// where returns the condition for the threads that q selects. The first part, up
+// to older, is the one for threads whose transcripts may have copies of them.
+func (a answer) where(ctx context.Context, q Query) (c, older condition, err error) {
+	if q.Providers != nil {
+		older.add("provider IN (SELECT value FROM json_each(?))", list(q.Providers))
+	}
+	if !q.Since.IsZero() {
+		older.add("modified >= ?", q.Since.UnixNano())
+	}
+	if !q.Until.IsZero() {
+		older.add("modified < ?", q.Until.UnixNano())
+	}
+	c.add("TRUE")
+	for i, text := range older.text {
+		c.add("t."+text, older.args[i])
+	}
+	if q.Status != "" {
+		c.add("t.status = ?", string(q.Status))
+	}
+	if q.Model != "" {
+		c.add("instr(t.models, ?)", strings.ToLower(q.Model))
+	}
+	if q.In != nil {
+		dirs, err := a.strings(ctx, "SELECT DISTINCT cwd FROM threads")
+		if err != nil {
+			return c, older, err
+		}
+		selected := []string{}
+		for _, dir := range dirs {
+			if q.In(dir) {
+				selected = append(selected, dir)
+			}
+		}
+		c.add("t.cwd IN (SELECT value FROM json_each(?))", list(selected))
+	}
+	return c, older, nil
+}
+
+// list returns texts as JSON, for json_each.
+func list(texts []string) string {
+	b, err := json.Marshal(texts)
+	if err != nil {
+		panic(err) // texts have no reason to fail
+	}
+	return string(b)
+}
+
+func (a answer) strings(ctx context.Context, query string, args ...any) (list []string, err error) {
+	rows, err := a.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, rows.Err()
+}
+
+func (a answer) list(ctx context.Context, q Query, from position) (Page, error) {
+	page := Page{Threads: []Item{}}
+	c, older, err := a.where(ctx, q)
+	if err != nil {
+		return page, err
+	}
+	c.add("NOT t.agent")
+	if q.Role != "" {
+		role := strings.ToLower(q.Role)
+		c.add("t.uri IN (SELECT parent FROM threads WHERE agent AND (role = ? OR name = ?))", role, role)
+	}
+	if from.uri != "" {
+		c.add("t.modified <= ?", from.at.UnixNano())
+	}
+	older.add("NOT agent AND uri = t.uri AND (modified, t.key) > (t.modified, key)")
+	c.add("NOT EXISTS (SELECT 1 FROM threads WHERE "+older.String()+")", older.args...)
+	rows, err := a.QueryContext(ctx, "SELECT t.item FROM threads t WHERE "+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
+	if err != nil {
+		return page, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return page, err
+		}
+		var i Item
+		if err := json.Unmarshal([]byte(text), &i); err != nil {
+			return page, err
+		}
+		if from.passed(i) && !page.append(i, q.Limit) {
+			break
+		}
+	}
+	return page, rows.Err()
+}
+
+// search returns the hits of p, at least one more than its limit if there are.
+func (a answer) search(ctx context.Context, p plan) ([]hit, error) {
+	c, _, err := a.where(ctx, p.Query)
+	if err != nil {
+		return nil, err
+	}
+	if p.Role != "" {
+		role := strings.ToLower(p.Role)
+		c.add("t.agent AND (t.role = ? OR t.name = ?)", role, role)
+	}
+	if p.Tool != "" {
+		c.add("t.id IN (SELECT thread FROM tools WHERE name = ?)", strings.ToLower(p.Tool))
+	}
+	if p.Path != "" {
+		name := strings.TrimSuffix(p.Path, "/")
+		dir, end := name+"/", "/"+strings.TrimPrefix(name, "./")
+		c.add("t.id IN (SELECT thread FROM touches WHERE path = ? OR substr(path, 1, ?) = ? OR substr(path, ?) = ?)",
+			name, utf8.RuneCountInString(dir), dir, -utf8.RuneCountInString(end), end)
+	}
+	var hits []hit
+	seen := map[string]bool{}
+	for r, in := range p.levels() {
+		if len(in) == 0 || len(p.terms) == 0 && rank(r) != anywhere || p.Newest && rank(r) != anywhere {
+			continue
+		}
+		level := condition{c.text, c.args}
+		if len(p.terms) > 0 {
+			level.add("t.id IN (SELECT rowid FROM words WHERE words MATCH ?)", expression(p.terms, in))
+		}
+		if hits, err = a.hits(ctx, hits, seen, level, rank(r), p.Limit); err != nil || p.Limit > 0 && len(hits) > p.Limit {
+			return hits, err
+		}
+	}
+	return hits, nil
+}
+
+// hits appends the threads that a condition selects, newest first, each once.
+func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c condition, r rank, limit int) ([]hit, error) {
+	rows, err := a.QueryContext(ctx, "SELECT t.key, t.uri, t.item FROM threads t WHERE "+c.String()+" ORDER BY t.modified DESC, t.key, t.uri", c.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for (limit == 0 || len(hits) <= limit) && rows.Next() {
+		var uri, text string
+		h := hit{rank: r}
+		if err := rows.Scan(&h.key, &uri, &text); err != nil {
+			return nil, err
+		}
+		if seen[uri] {
+			continue
+		}
+		seen[uri] = true
+		if err := json.Unmarshal([]byte(text), &h.Item); err != nil {
+			return nil, err
+		}
+		h.stored = a.found[h.key]
+		hits = append(hits, h)
+	}
+	return hits, rows.Err()
+}

@@ -1,0 +1,229 @@
+package threadindex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A Search selects conversations and subagents by what they contain. All of its
+// conditions must be true.
+type Search struct {
+	Query
+
+	// Text is what must be found in a conversation: words, phrases in double quotes,
+	// and prefixes that end in *, in any case.
+	Text string
+
+	From   string // role whose texts are searched: one of SearchRoles; "" for all, and titles
+	Tool   string // name of a tool that was called, in any case
+	Path   string // a file that a call names, the end of its path, or a directory with it
+	Newest bool   // order by time; otherwise by where the text is found, then by time
+}
+
+// SearchRoles returns the roles that a Search can select.
+func SearchRoles() []string { return []string{"user", "assistant", "compaction", "tool"} }
+
+// A Match is a conversation or subagent that was found.
+type Match struct {
+	Item
+	Snippets []Snippet `json:"snippets"`
+}
+
+// A Snippet is a part of a conversation that contains words of a search.
+type Snippet struct {
+	URI    thread.URI `json:"uri"`   // of the message
+	Field  string     `json:"field"` // title, prompt, answer, summary or tool
+	Text   string     `json:"text"`
+	Pieces []string   `json:"pieces"` // joined, they are the text; every second one was found
+}
+
+// A Result is the answer to a Search.
+type Result struct {
+	Matches  []Match  `json:"threads"`
+	More     bool     `json:"more"` // there are more than the limit
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// A rank is how good a match is; smaller is better.
+type rank int
+
+const (
+	inTitle rank = iota
+	inPrompts
+	anywhere
+	nowhere
+)
+
+// plan is a search that was checked.
+type plan struct {
+	Search
+	terms []term
+	only  column // columns for all
+}
+
+func (s Search) plan() (p plan, err error) {
+	p = plan{Search: s, terms: parseTerms(s.Text), only: columns}
+	if s.Text != "" || s.Tool == "" && s.Path == "" {
+		err = checkTerms(s.Text, p.terms)
+	}
+	if s.From != "" {
+		var ok bool
+		if p.only, ok = roles[s.From]; !ok {
+			err = &handoff.Error{Op: "search", Name: s.From, Kind: handoff.Invalid, Err: errors.New("unknown role"), Hint: handoff.Advice("the roles are " + strings.Join(SearchRoles(), ", "))}
+		}
+	}
+	return p, err
+}
+
+// levels returns the columns in which all terms must be found for each rank.
+func (p plan) levels() [][]column {
+	if p.only != columns {
+		return [][]column{inPrompts: nil, anywhere: {p.only}}
+	}
+	return [][]column{inTitle: {titles}, inPrompts: {titles, prompts}, anywhere: {titles, prompts, answers, summaries, calls}}
+}
+
+// rank returns how well an entry matches.
+func (p plan) rank(e *entry) rank {
+	if !p.selects(e.Thread) || !p.selectsFacts(e.Thread) || p.Role != "" && !e.HasRole(p.Role) {
+		return nowhere
+	}
+	if p.Tool != "" && !e.tools[strings.ToLower(p.Tool)] {
+		return nowhere
+	}
+	if p.Path != "" && !slices.ContainsFunc(e.touches, func(t touch) bool { return isPath(t.path, p.Path) }) {
+		return nowhere
+	}
+	if len(p.terms) == 0 {
+		return anywhere
+	}
+	for r, in := range p.levels() {
+		if len(in) > 0 && !slices.ContainsFunc(p.terms, func(t term) bool { return !e.has(t, in) }) {
+			return rank(r)
+		}
+	}
+	return nowhere
+}
+
+// has reports whether a term is in one of the columns.
+func (e *entry) has(t term, in []column) bool {
+	return slices.ContainsFunc(in, func(c column) bool { return t.in(e.words[c]) })
+}
+
+// isPath reports whether path is a file that a person calls name.
+func isPath(path, name string) bool {
+	name = strings.TrimSuffix(name, "/")
+	return path == name || strings.HasSuffix(path, "/"+strings.TrimPrefix(name, "./")) || strings.HasPrefix(path, name+"/")
+}
+
+// A hit is a match without its snippets.
+type hit struct {
+	rank   rank
+	key    string // of the transcript
+	stored thread.Stored
+	Item
+}
+
+// compareHits orders hits.
+func (p plan) compareHits(a, b hit) int {
+	n := 0
+	if !p.Newest {
+		n = cmp.Compare(a.rank, b.rank)
+	}
+	return cmp.Or(n, b.Modified.Compare(a.Modified), strings.Compare(a.key, b.key), strings.Compare(a.URI.String(), b.URI.String()))
+}
+
+// check returns an error for an unknown provider.
+func (f *Files) check(q Query) error {
+	for _, name := range q.Providers {
+		if _, err := f.set.Provider(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Search returns the conversations and subagents that s selects. A transcript that
+// can't be read is a warning. Kinds: Invalid (no word, a role), Unsupported (a
+// provider).
+func (f *Files) Search(ctx context.Context, s Search) (Result, error) {
+	p, err := s.plan()
+	if err != nil {
+		return Result{}, err
+	}
+	all, err := f.find(ctx, s.Providers)
+	if err != nil {
+		return Result{}, err
+	}
+	list := slices.DeleteFunc(all.stored, func(st thread.Stored) bool { return !s.inTime(st.Modified) })
+	var mu sync.Mutex
+	var hits []hit
+	parallel(len(list), func(i int) {
+		if ctx.Err() != nil || !mayContain(ctx, list[i], p.terms) {
+			return
+		}
+		found, err := p.read(ctx, list[i])
+		mu.Lock()
+		defer mu.Unlock()
+		hits = append(hits, found...)
+		if err != nil && !errors.Is(err, handoff.NotFound) {
+			all.warnings = append(all.warnings, err.Error())
+		}
+	})
+	if ctx.Err() != nil {
+		return Result{}, ctx.Err()
+	}
+	slices.Sort(all.warnings)
+	return p.result(ctx, hits, all.warnings)
+}
+
+// read returns the hits in a transcript.
+func (p plan) read(ctx context.Context, s thread.Stored) (hits []hit, err error) {
+	threads, err := open(ctx, s)
+	for _, t := range threads {
+		e, failed := readEntry(ctx, t)
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		if r := p.rank(e); r < nowhere {
+			hits = append(hits, hit{r, s.Key, s, e.Item})
+		}
+	}
+	return hits, err
+}
+
+// result returns the best hits with their snippets.
+func (p plan) result(ctx context.Context, hits []hit, warnings []string) (Result, error) {
+	r := Result{Matches: []Match{}, Warnings: warnings}
+	slices.SortFunc(hits, p.compareHits)
+	seen := map[string]bool{}
+	var from []thread.Stored
+	for _, h := range hits {
+		if uri := h.URI.String(); !seen[uri] {
+			seen[uri] = true
+			if p.Limit > 0 && len(r.Matches) == p.Limit {
+				r.More = true
+				break
+			}
+			r.Matches, from = append(r.Matches, Match{Item: h.Item}), append(from, h.stored)
+		}
+	}
+	failed := make([]error, len(r.Matches))
+	parallel(len(r.Matches), func(i int) {
+		r.Matches[i].Snippets, failed[i] = p.snippets(ctx, r.Matches[i].Item, from[i])
+	})
+	for _, err := range failed {
+		if err != nil {
+			r.Warnings = append(r.Warnings, err.Error())
+		}
+	}
+	return r, ctx.Err()
+}

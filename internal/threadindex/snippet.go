@@ -1,0 +1,116 @@
+package threadindex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// maxSnippets is the number of snippets of a match.
+const maxSnippets = 3
+
+// A candidate is a text that may become a snippet.
+type candidate struct {
+	found int // number of conditions that it meets
+	field column
+	n     int // of the message
+	text  string
+}
+
+// A collector chooses the texts of a conversation that meet the most conditions,
+// the earliest of those.
+type collector struct {
+	plan
+	want int // number of conditions
+	best []candidate
+}
+
+var errEnough = errors.New("enough")
+
+// snippets reads a conversation of a transcript as far as its snippets need. It has
+// none if the conversation was removed in the meantime.
+func (p plan) snippets(ctx context.Context, i Item, from thread.Stored) ([]Snippet, error) {
+	list := []Snippet{}
+	threads, err := open(ctx, from)
+	at := slices.IndexFunc(threads, func(t *thread.Thread) bool { return newItem(t).URI == i.URI })
+	if at < 0 {
+		return list, err
+	}
+	c := &collector{plan: p, want: len(p.terms)}
+	for _, condition := range []string{p.Tool, p.Path} {
+		if condition != "" {
+			c.want++
+		}
+	}
+	c.add(titles, 0, i.Title, 0)
+	last := 0
+	_, err = threads[at].Reader.Read(ctx, thread.Tools, func(m thread.Message) error {
+		if m.N > 0 {
+			last = m.N
+		}
+		if field, ok := columnOf(m); ok {
+			c.add(field, last, m.Text, 0)
+		}
+		for _, call := range m.Tools {
+			c.call(call, last, i.Cwd)
+		}
+		if len(c.best) == maxSnippets && c.best[maxSnippets-1].found == c.want {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return list, err
+	}
+	slices.SortStableFunc(c.best, func(a, b candidate) int { return cmp.Compare(a.n, b.n) })
+	for _, b := range c.best {
+		uri := i.URI
+		uri.From, uri.To = b.n, b.n
+		parts := pieces(b.text, p.terms)
+		list = append(list, Snippet{uri, columnNames[b.field], strings.Join(parts, ""), parts})
+	}
+	return list, nil
+}
+
+// call adds the text of a call.
+func (c *collector) call(call thread.Call, n int, cwd string) {
+	a := inspect(call)
+	met := 0
+	if c.Tool != "" && strings.EqualFold(call.Name, c.Tool) {
+		met++
+	}
+	if c.Path != "" && slices.ContainsFunc(a.paths, func(path string) bool { return isPath(absolute(cwd, path), c.Path) }) {
+		met++
+	}
+	c.add(calls, n, a.text(), met)
+}
+
+// add adds a text that meets some conditions besides those of its words.
+func (c *collector) add(field column, n int, text string, met int) {
+	if c.only != columns && c.only != field {
+		return
+	}
+	words := appendWords(nil, text)
+	for _, t := range c.terms {
+		if t.in(words) {
+			met++
+		}
+	}
+	if met == 0 {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(c.best, met, func(b candidate, met int) int {
+		if b.found >= met {
+			return -1 // before
+		}
+		return 1
+	})
+	if at < maxSnippets {
+		c.best = slices.Insert(c.best, at, candidate{met, field, n, text})
+		c.best = c.best[:min(len(c.best), maxSnippets)]
+	}
+}

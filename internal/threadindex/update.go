@@ -1,0 +1,365 @@
+package threadindex
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// recent is how long a file may change again without a change of its times.
+const recent = time.Second
+
+// state identifies a transcript with its content. It never equals that of an
+// earlier call if the transcript has just changed.
+func state(s thread.Stored, now time.Time) int64 {
+	h := fnv.New64a()
+	h.Write([]byte(s.Key + "\x00" + s.Stamp))
+	if now.Sub(s.Changed) < recent {
+		h.Write([]byte(now.String()))
+	}
+	return int64(h.Sum64())
+}
+
+// An update brings a database up to the transcripts.
+type update struct {
+	*database
+	now      time.Time
+	progress func(done, total int)
+	most     int // transcripts that may have changed, 0 for no limit
+
+	found map[string]thread.Stored // by key
+	done  map[string]bool          // keys of the transcripts that were read
+	total int
+	touched
+	warnings []string
+}
+
+// touched are the threads whose transcripts changed. Other transcripts may have
+// copies of their records.
+type touched struct{ families, uris map[string]bool }
+
+// run reads the transcripts that changed, and then those that depend on them.
+func (u *update) run(ctx context.Context, all []thread.Stored) error {
+	u.found, u.done = make(map[string]thread.Stored, len(all)), map[string]bool{}
+	u.families, u.uris = map[string]bool{}, map[string]bool{}
+	known, err := u.known(ctx)
+	if err != nil {
+		return err
+	}
+	var changed []thread.Stored
+	for _, s := range all {
+		u.found[s.Key] = s
+		n := state(s, u.now)
+		if !known[n] {
+			changed = append(changed, s)
+		}
+		delete(known, n)
+	}
+	if u.most > 0 && len(changed) > u.most {
+		return errMany
+	}
+	if len(known) > 0 {
+		if err := u.remove(ctx, known); err != nil {
+			return err
+		}
+	}
+	for len(changed) > 0 {
+		u.total += len(changed)
+		if err := u.read(ctx, changed); err != nil {
+			return err
+		}
+		if changed, err = u.dependent(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errMany is the error of an update that would take long.
+var errMany = errors.New("many transcripts have changed")
+
+// known returns the states of the transcripts in the database.
+func (u *update) known(ctx context.Context) (map[int64]bool, error) {
+	rows, err := u.QueryContext(ctx, "SELECT state FROM transcripts")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	known := map[int64]bool{}
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		known[n] = true
+	}
+	return known, rows.Err()
+}
+
+// remove removes the transcripts with these states, which were removed or have
+// changed.
+func (u *update) remove(ctx context.Context, states map[int64]bool) error {
+	return u.transact(ctx, func() error {
+		for n := range states {
+			if err := u.forget(ctx, "state = ?", n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// forget removes the transcripts that a condition selects.
+func (u *update) forget(ctx context.Context, condition string, arg any) error {
+	rows, err := u.QueryContext(ctx, "SELECT id, uri, family FROM threads WHERE transcript IN (SELECT id FROM transcripts WHERE "+condition+")", arg)
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		var uri, family string
+		if err := rows.Scan(&id, &uri, &family); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		ids = append(ids, id)
+		u.touch(uri, family)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		for _, statement := range []string{"DELETE FROM words WHERE rowid = ?", "DELETE FROM touches WHERE thread = ?", "DELETE FROM tools WHERE thread = ?", "DELETE FROM threads WHERE id = ?"} {
+			if err := u.exec(ctx, statement, id); err != nil {
+				return err
+			}
+		}
+	}
+	return u.exec(ctx, "DELETE FROM transcripts WHERE "+condition, arg)
+}
+
+func (t touched) touch(uri, family string) {
+	t.uris[uri] = true
+	if family != "" {
+		t.families[family] = true
+	}
+}
+
+// dependent returns the transcripts that may have copies of records that changed.
+// Each is returned once.
+func (u *update) dependent(ctx context.Context) (list []thread.Stored, err error) {
+	for column, values := range map[string]map[string]bool{"family": u.families, "origin": u.uris} {
+		for value := range values {
+			rows, err := u.QueryContext(ctx, "SELECT key FROM threads WHERE "+column+" = ? AND "+column+" <> ''", value)
+			if err != nil {
+				return nil, err
+			}
+			for rows.Next() {
+				var key string
+				if err := rows.Scan(&key); err != nil {
+					return nil, errors.Join(err, rows.Close())
+				}
+				if s, ok := u.found[key]; ok && !u.done[key] {
+					u.done[key] = true
+					list = append(list, s)
+				}
+			}
+			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	clear(u.families)
+	clear(u.uris)
+	return list, nil
+}
+
+// A reading is a transcript that was read.
+type reading struct {
+	thread.Stored
+	entries []*entry
+	err     error
+}
+
+func (r reading) size() (n int) {
+	for _, e := range r.entries {
+		for _, words := range e.words {
+			n += len(words)
+		}
+	}
+	return n
+}
+
+// The limits of a transaction. An interrupted build loses at most one.
+const (
+	maxBatch = 128
+	maxBytes = 8 << 20
+)
+
+// read reads transcripts on all processors and stores them. What was stored before
+// an error stays.
+func (u *update) read(ctx context.Context, list []thread.Stored) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	readings := make(chan reading)
+	go func() {
+		defer close(readings)
+		readAll(ctx, list, readings)
+	}()
+	var batch []reading
+	size := 0
+	flush := func() error {
+		err := u.transact(ctx, func() error {
+			for _, r := range batch {
+				if err := u.store(ctx, r); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		batch, size = batch[:0], 0
+		if u.progress != nil {
+			u.progress(len(u.done), u.total)
+		}
+		return err
+	}
+	for r := range readings {
+		batch, size = append(batch, r), size+r.size()
+		if len(batch) < maxBatch && size < maxBytes {
+			continue
+		}
+		if err := flush(); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return flush()
+}
+
+// readAll sends the transcripts of a list, in any order.
+func readAll(ctx context.Context, list []thread.Stored, readings chan<- reading) {
+	next := make(chan thread.Stored)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for s := range next {
+				r := reading{Stored: s}
+				r.entries, r.err = readEntries(ctx, s)
+				select {
+				case readings <- r:
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	for _, s := range list {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- s
+	}
+	close(next)
+	wg.Wait()
+}
+
+// readEntries reads the threads in a transcript.
+func readEntries(ctx context.Context, s thread.Stored) (list []*entry, err error) {
+	threads, err := open(ctx, s)
+	for _, t := range threads {
+		e, failed := readEntry(ctx, t)
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		list = append(list, e)
+	}
+	return list, err
+}
+
+// store stores a transcript in place of an earlier state of it. One that can't be
+// read is stored without its state, so that it is read again.
+func (u *update) store(ctx context.Context, r reading) error {
+	u.done[r.Key] = true
+	n := state(r.Stored, u.now)
+	if r.err != nil {
+		if errors.Is(r.err, context.Canceled) {
+			return r.err
+		}
+		if !errors.Is(r.err, handoff.NotFound) {
+			u.warnings = append(u.warnings, r.err.Error())
+		}
+		n = state(thread.Stored{Key: r.Key, Stamp: "unreadable at " + u.now.String()}, u.now)
+	}
+	if err := u.forget(ctx, "key = ?", r.Key); err != nil {
+		return err
+	}
+	row, err := u.ExecContext(ctx, "INSERT INTO transcripts (key, state) VALUES (?, ?)", r.Key, n)
+	if err != nil {
+		return err
+	}
+	id, err := row.LastInsertId()
+	for _, e := range r.entries {
+		if err == nil {
+			err = u.storeEntry(ctx, id, r.Key, e)
+		}
+	}
+	return err
+}
+
+func (u *update) storeEntry(ctx context.Context, transcript int64, key string, e *entry) error {
+	item, err := handoff.EncodeJSON(e.Item)
+	if err != nil {
+		return err
+	}
+	var models []string
+	for _, m := range e.Usage.Models {
+		models = append(models, strings.ToLower(m.Model))
+	}
+	origin := ""
+	if e.ForkedFrom != "" {
+		origin = thread.URI{Provider: e.Provider, Thread: e.ForkedFrom}.String()
+	}
+	uri, parent := e.URI.String(), thread.URI{Provider: e.Provider, Thread: e.Parent}.String()
+	u.touch(uri, e.Family)
+	row, err := u.ExecContext(ctx, `INSERT INTO threads (transcript, key, provider, uri, parent, agent, role, name, cwd, modified, status, models, family, origin, item)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, transcript, key, e.Provider, uri, parent, e.IsAgent(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
+		e.Cwd, e.Modified.UnixNano(), string(e.State.Status), strings.Join(models, "\n"), e.Family, origin, string(item))
+	if err != nil {
+		return err
+	}
+	id, err := row.LastInsertId()
+	if err != nil {
+		return err
+	}
+	values := []any{id}
+	for _, words := range e.words {
+		values = append(values, string(words))
+	}
+	if err := u.exec(ctx, "INSERT INTO words (rowid, "+strings.Join(columnNames[:], ", ")+") VALUES (?, ?, ?, ?, ?, ?)", values...); err != nil {
+		return err
+	}
+	for _, t := range e.touches {
+		at := int64(0)
+		if !t.at.IsZero() {
+			at = t.at.UnixNano()
+		}
+		if err := u.exec(ctx, "INSERT INTO touches (thread, path, n, at, change) VALUES (?, ?, ?, ?, ?)", id, t.path, t.n, at, t.write); err != nil {
+			return err
+		}
+	}
+	for name := range e.tools {
+		if err := u.exec(ctx, "INSERT INTO tools (name, thread) VALUES (?, ?)", name, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
