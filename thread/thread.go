@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -108,6 +109,15 @@ func (t *Thread) Loaded() bool { return t.loaded }
 
 // URI returns the URI of t.
 func (t *Thread) URI() URI { return URI{Provider: t.Provider, Thread: t.ID} }
+
+// HasRole reports whether t is a subagent with this role or name.
+func (t *Thread) HasRole(role string) bool {
+	role = strings.ToLower(role)
+	return t.IsAgent() && (strings.ToLower(t.AgentRole) == role || strings.ToLower(t.AgentName) == role)
+}
+
+// IsAgent reports whether t is a subagent.
+func (t *Thread) IsAgent() bool { return t.Subagent || t.Parent != "" }
 
 // A Role is the author of a message.
 type Role string

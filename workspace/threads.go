@@ -27,6 +27,16 @@ type ThreadOptions struct {
 	NoIndex      bool   // read the transcripts, not the index of conversations
 }
 
+// A ThreadSelection is what a URI selects that names several conversations.
+type ThreadSelection = threadindex.Selection
+
+// SelectThreads parses a URI that names several conversations of set, such as
+// agents://codex?q=WORD, agents://codex/ROLE or agents://.; directories are
+// relative to dir or, after ~, to home. ok is false for other URIs. Kind: Invalid.
+func SelectThreads(ctx context.Context, set *thread.Set, uri, dir, home string) (sel ThreadSelection, ok bool, err error) {
+	return threadindex.NewFiles(set).Select(ctx, uri, dir, home)
+}
+
 // A ThreadPage is a page of conversations.
 type ThreadPage = threadindex.Page
 

@@ -4,6 +4,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -41,9 +42,9 @@ those of a directory.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		if len(args) == 0 {
-			return list.run(c, a, set, thread.Selection{Limit: -1}, "")
+			return list.run(c, a, set, workspace.ThreadSelection{Limit: -1}, "")
 		}
-		sel, several, err := set.Select(c.Context(), args[0], a.Dir)
+		sel, several, err := workspace.SelectThreads(c.Context(), set, args[0], a.Dir, a.Getenv("HOME"))
 		if err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ var threadColumns = []cli.Column{
 }
 
 // run lists the conversations that the flags and the URI select.
-func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel thread.Selection, uri string) error {
+func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel workspace.ThreadSelection, uri string) error {
 	if err := given(c, uri, "lists conversations", printOnly...); err != nil {
 		return err
 	}

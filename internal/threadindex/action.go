@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
@@ -96,7 +97,9 @@ func (a *action) patch(text string) {
 	}
 }
 
-var exits = regexp.MustCompile(`(?i)(?:exit code:? |exited with code |exit status |"exit_code":\s?)(\d{1,3})\b`)
+var exits = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:exit code:? |exited with code |exit status |"exit_code":\s?)(\d{1,3})\b`)
+})
 
 // exitStatus returns the exit status that the output of a call reports, at its
 // beginning or end.
@@ -109,25 +112,25 @@ func exitStatus(c thread.Call) string {
 	if len(out) > 2*part {
 		out = out[:part] + "\n" + out[len(out)-part:]
 	}
-	if m := exits.FindStringSubmatch(out); m != nil {
+	if m := exits().FindStringSubmatch(out); m != nil {
 		return m[1]
 	}
 	return ""
 }
 
 var (
-	artifactID = regexp.MustCompile(`\bart_[0-9A-Za-z]{26}\b`)
-	commitLine = regexp.MustCompile(`(?m)^\[[^\]\n]+ ([0-9a-f]{7,40})\] `) // of git commit
+	artifactID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bart_[0-9A-Za-z]{26}\b`) })
+	commitLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\[[^\]\n]+ ([0-9a-f]{7,40})\] `) }) // of git commit
 )
 
 // reported returns the IDs of artifacts and commits in the output of a command.
 func reported(out string) (names []string) {
 	const most = 64
 	if strings.Contains(out, "art_") {
-		names = artifactID.FindAllString(out, most)
+		names = artifactID().FindAllString(out, most)
 	}
 	if strings.Contains(out, "] ") {
-		for _, m := range commitLine.FindAllStringSubmatch(out, most) {
+		for _, m := range commitLine().FindAllStringSubmatch(out, most) {
 			names = append(names, m[1])
 		}
 	}

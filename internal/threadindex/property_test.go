@@ -2,6 +2,8 @@ package threadindex_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -229,6 +231,7 @@ func (tr *tree) change() {
 func (tr *tree) compare(file string, now func() time.Time) {
 	tr.t.Helper()
 	ctx := tr.t.Context()
+	before := tr.digest()
 	files := threadindex.NewFiles(tr.set())
 	index := threadindex.NewIndex(threadindex.NewFiles(tr.set()), file, now, nil)
 	middle := time.Now().Add(-500 * time.Hour)
@@ -262,6 +265,48 @@ func (tr *tree) compare(file string, now func() time.Time) {
 		got, err := index.Search(ctx, s)
 		must(tr.t, err)
 		tr.same(fmt.Sprintf("search %+v", s), got, want)
+	}
+	if after := tr.digest(); after != before {
+		tr.t.Fatalf("the files of the tools were changed:\n%s\nwere\n%s", after, before)
+	}
+}
+
+// digest returns the names, times and digests of all files.
+func (tr *tree) digest() string {
+	var b strings.Builder
+	must(tr.t, filepath.WalkDir(tr.home, func(path string, e os.DirEntry, err error) error {
+		must(tr.t, err)
+		info, err := e.Info()
+		must(tr.t, err)
+		var content []byte
+		if e.Type().IsRegular() {
+			content, err = os.ReadFile(path)
+		}
+		fmt.Fprintf(&b, "%s %s %x\n", path, info.ModTime(), sha256.Sum256(content))
+		return err
+	}))
+	return b.String()
+}
+
+// TestForeignFile checks that a database of another program stays as it is.
+func TestForeignFile(t *testing.T) {
+	tr := newTree(t, 1)
+	tr.create()
+	file := filepath.Join(t.TempDir(), "threads.db")
+	db, err := sql.Open("sqlite", file)
+	must(t, err)
+	_, err = db.Exec("CREATE TABLE theirs (x)")
+	must(t, errors.Join(err, db.Close()))
+	before, err := os.ReadFile(file)
+	must(t, err)
+	x := threadindex.NewIndex(threadindex.NewFiles(tr.set()), file, time.Now, nil)
+	r, err := x.Search(t.Context(), threadindex.Search{Text: "absent"})
+	must(t, err)
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "not an index of conversations") {
+		t.Errorf("got warnings %q, want one about the file", r.Warnings)
+	}
+	if after, err := os.ReadFile(file); err != nil || !slices.Equal(before, after) {
+		t.Errorf("the file was changed (%v)", err)
 	}
 }
 

@@ -176,7 +176,9 @@ func (s *scanner) output(v *jsonl.Members) {
 	if s.subagents.awaits(id) {
 		agent = s.subagents.returned(id, s.at.Time(), jsonl.Value(body))
 	}
-	s.timeline.SetResult(id, func(c *thread.Call) { c.Output, c.Agent, c.Exit = thread.Clip(body), agent, exitStatus(v.Get("output")) })
+	s.timeline.SetResult(id, func(c *thread.Call) {
+		c.Output, c.Agent, c.Exit = thread.Clip(body), agent, exitStatus(v.Get("output"))
+	})
 }
 
 // exitStatus returns the exit status in the metadata of an output, nil if there is

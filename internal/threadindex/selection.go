@@ -1,4 +1,4 @@
-package thread
+package threadindex
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // A Selection is what a URI identifies that names several threads: those of some
@@ -31,9 +32,10 @@ type Selection struct {
 //	agents://. and agents:///path?providers=claude,codex
 //
 // A segment after a provider selects by role if no thread has this ID and a
-// subagent has this role, or if there is a query. Relative directories are in dir. ok is false for all other texts, which
-// [ParseURI] parses. The error is Invalid or Unsupported.
-func (s *Set) Select(ctx context.Context, text, dir string) (sel Selection, ok bool, err error) {
+// subagent has this role, or if there is a query. Directories are relative to dir
+// or, after ~, to home. ok is false for all other texts, which thread.ParseURI
+// parses. The error is Invalid.
+func (f *Files) Select(ctx context.Context, text, dir, home string) (sel Selection, ok bool, err error) {
 	rest, query, hasQuery := strings.Cut(text, "?")
 	sel.Limit = -1
 	scheme, target, hasScheme := strings.Cut(rest, "://")
@@ -45,14 +47,14 @@ func (s *Set) Select(ctx context.Context, text, dir string) (sel Selection, ok b
 	}
 	name, role, hasRole := strings.Cut(target, "/")
 	switch {
-	case len(text) > maxURI || strings.Contains(rest, "#"):
+	case len(text) > maxPath || strings.Contains(rest, "#"):
 		return sel, false, nil
-	case scheme == "agents" && directory(target):
-		sel.Dir = s.directory(target, dir)
-	case !slices.Contains(s.Names(), name) || hasRole && (role == "" || strings.Contains(role, "/")):
+	case scheme == "agents" && isDirectory(name, target):
+		sel.Dir = directory(target, dir, home)
+	case !slices.Contains(f.set.Names(), name) || hasRole && (role == "" || strings.Contains(role, "/")):
 		return sel, false, nil
 	case hasRole:
-		if sel.Role, err = decode(role); err != nil || !hasQuery && !s.isRole(ctx, name, sel.Role) {
+		if sel.Role, err = url.PathUnescape(role); err != nil || !hasQuery && !f.isRole(ctx, name, sel.Role) {
 			return sel, false, nil
 		}
 		sel.Providers = []string{name}
@@ -65,13 +67,17 @@ func (s *Set) Select(ctx context.Context, text, dir string) (sel Selection, ok b
 	return sel, true, nil
 }
 
+func isDirectory(first, target string) bool {
+	return strings.HasPrefix(target, "/") || first == "." || first == ".." || first == "~"
+}
+
 // directory returns the absolute path of the directory that a URI names.
-func (s *Set) directory(target, dir string) string {
+func directory(target, dir, home string) string {
 	if path, err := url.PathUnescape(target); err == nil {
 		target = path
 	}
 	if rest, ok := strings.CutPrefix(target, "~"); ok {
-		return filepath.Join(s.home, rest)
+		return filepath.Join(home, rest)
 	}
 	if filepath.IsAbs(target) {
 		return filepath.Clean(target)
@@ -79,40 +85,23 @@ func (s *Set) directory(target, dir string) string {
 	return filepath.Join(dir, target)
 }
 
-// isRole reports whether a segment is the role of a subagent, and neither an ID nor
-// the name of a thread.
-func (s *Set) isRole(ctx context.Context, provider, segment string) bool {
-	i := slices.IndexFunc(s.drivers, func(d Driver) bool { return d.Name == provider })
-	if _, is := s.drivers[i].ID(segment); is {
-		return false
-	}
-	p, err := s.Provider(provider)
-	if err != nil {
+// isRole reports whether a segment is the role of a subagent and not the ID of a
+// thread.
+func (f *Files) isRole(ctx context.Context, provider, segment string) bool {
+	p, err := f.set.Provider(provider)
+	if err != nil || thread.IsUUID(segment) {
 		return false
 	}
 	if _, err = p.Thread(ctx, segment); !errors.Is(err, handoff.NotFound) {
 		return false
 	}
-	for st, err := range StoredIn(ctx, provider, p) {
-		if err != nil {
-			continue
-		}
-		threads, _ := st.Open(ctx) // one that can't be read has no known role
-		if slices.ContainsFunc(threads, func(t *Thread) bool { return t.HasRole(segment) }) {
-			return true
-		}
+	all, err := f.find(ctx, []string{provider})
+	if err != nil {
+		return false
 	}
-	return false
+	parents, err := parentsOf(ctx, all.stored, segment)
+	return err == nil && len(parents) > 0
 }
-
-// HasRole reports whether t is a subagent with this role or name.
-func (t *Thread) HasRole(role string) bool {
-	role = strings.ToLower(role)
-	return t.IsAgent() && (strings.ToLower(t.AgentRole) == role || strings.ToLower(t.AgentName) == role)
-}
-
-// IsAgent reports whether t is a subagent.
-func (t *Thread) IsAgent() bool { return t.Subagent || t.Parent != "" }
 
 // parameters parses the part of a URI after the question mark.
 func (sel *Selection) parameters(query string) error {
