@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -96,6 +97,12 @@ func TestLoad(t *testing.T) {
 		}
 		all.Wait()
 		server.CloseClientConnections()
+		// A log that somebody waited for waits itself, once, for its next record.
+		w, err := workspace.Open(f.dir, workspace.Options{})
+		must(t, err)
+		_, err = w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("the last"), Channel: "x"})
+		must(t, err)
+		must(t, w.Close())
 	}
 	load(duration / 4) // until pools and caches have their size
 	before, goroutines := settled(0)
