@@ -38,10 +38,10 @@ type client struct {
 // limits are what a program cannot do. The tests fail when one is gone, so that
 // the page is corrected.
 type limits struct {
-	subagentIsMain     bool // a subagent's tools and shells carry the identity of the main agent
-	subagentToolIsMain bool // its tools do; its shells are its own
-	noSession          bool // neither tools nor shells know the session
-	subagentIsLost     bool // the conversation of a subagent is not stored
+	subagentShellIsMain bool // a subagent's shells carry the identity of the main agent; its tools are its own
+	subagentToolIsMain  bool // its tools do; its shells are its own
+	noSession           bool // neither tools nor shells know the session
+	subagentIsLost      bool // the conversation of a subagent is not stored
 }
 
 func claudeTool(name string, input map[string]any) model.Call {
@@ -66,7 +66,7 @@ var claude = client{
 		return []model.Step{{Text: "I ask.", Calls: []model.Call{{Name: "Agent", Input: map[string]any{
 			"description": "Review", "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": false}}}}}
 	},
-	lastMessage: true, limits: limits{subagentIsMain: true},
+	lastMessage: true, limits: limits{subagentShellIsMain: true},
 }
 
 var agentID = regexp.MustCompile(`agent_id\\*":\s*\\*"([^"\\]+)`)
@@ -401,14 +401,14 @@ func identity(t *testing.T, c client, a map[string]artifact) {
 	if got := a["analysis"].Producer.Thread; got != main {
 		t.Errorf("the main agent's threads are %q and %q, want equal ones", main, got)
 	}
-	if same, want := main == sub, c.subagentIsMain || c.noSession; same != want {
+	if same, want := main == sub, c.subagentShellIsMain || c.noSession; same != want {
 		t.Errorf("the subagent's thread is %q, the main agent's %q: equal is %v, want %v", sub, main, same, want)
 	}
 	want := sub
 	if c.subagentToolIsMain {
 		want = main
 	}
-	if got := a["patch"].Producer.Thread; got != want {
+	if got := a["patch"].Producer.Thread; c.subagentShellIsMain && !strings.HasPrefix(got, main+"/") || !c.subagentShellIsMain && got != want {
 		t.Errorf("the thread of the subagent's tools is %q, want %q", got, want)
 	}
 	for _, channel := range []string{"patch", "verification"} {

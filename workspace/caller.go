@@ -3,6 +3,7 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // A Caller is on whose behalf operations run. Identity is attribution, not
@@ -103,6 +105,46 @@ func (w *Workspace) tidyIsDue() bool {
 // rest is unknown.
 func ProducerFromMeta(client string, meta map[string]any) handoff.Producer {
 	return config.MetaIdentity(client, meta)
+}
+
+// An agentFinder is a provider of conversations that can tell which agent made a
+// tool call that was just made.
+type agentFinder interface {
+	AgentOfCall(ctx context.Context, thread, call string) (agent string, known bool)
+}
+
+// How often WithSubagent looks for a call, and the time between two tries.
+const (
+	callTries = 16
+	callPause = 20 * time.Millisecond
+)
+
+// WithSubagent returns the caller as the subagent that made its tool call, if the
+// program names only the main agent and the transcripts show within 0.3 s which
+// subagent it was.
+func (c Caller) WithSubagent(ctx context.Context, threads *thread.Set) Caller {
+	u, err := thread.ParseURI(c.Producer.Thread)
+	if err != nil || u.Agent != "" || c.Producer.ToolCallID == "" {
+		return c
+	}
+	p, _ := threads.Provider(u.Provider)
+	finder, ok := p.(agentFinder)
+	for n := 0; ok && n < callTries && ctx.Err() == nil; n++ {
+		agent, known := finder.AgentOfCall(ctx, u.Thread, c.Producer.ToolCallID)
+		if agent != "" {
+			c.Producer.Thread += "/" + agent
+			c.Producer.IDs = maps.Clone(c.Producer.IDs)
+			if c.Producer.IDs == nil {
+				c.Producer.IDs = map[string]string{}
+			}
+			c.Producer.IDs["agent"] = agent
+		}
+		if known {
+			break
+		}
+		time.Sleep(callPause)
+	}
+	return c
 }
 
 // Contains reports whether a directory, absolute, belongs to the workspace: it is

@@ -90,7 +90,7 @@ func (r Recorder) left(ctx context.Context, e Event) (string, error) {
 		if err != nil {
 			return "", nil // it is not known when the turn started
 		}
-		since = turn.StartedAt
+		since = turn.StartedAt.Truncate(time.Millisecond) // as the times of records are
 	}
 	artifacts, err := r.artifacts(ctx, e, since)
 	if err != nil || len(artifacts) == 0 {

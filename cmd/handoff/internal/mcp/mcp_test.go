@@ -408,6 +408,41 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// TestSubagentOfCall checks that a record names the subagent of Claude Code that
+// made the call, as soon as the transcripts show it, and else the main agent.
+func TestSubagentOfCall(t *testing.T) {
+	f := newFixture(t)
+	const session = "8fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e"
+	f.env["CLAUDECODE"], f.env["CLAUDE_CODE_SESSION_ID"] = "1", session
+	main := filepath.Join(f.home, ".claude", "projects", "-x", session)
+	must(t, os.MkdirAll(filepath.Join(main, "subagents"), 0o755))
+	write := func(file, call string) {
+		must(t, os.WriteFile(file, fmt.Appendf(nil, `{"type":"assistant","sessionId":%q,"message":{"content":[{"type":"tool_use","id":%q}]}}`+"\n", session, call), 0o644))
+	}
+	s := f.connect("claude-code", nil)
+	thread := func(call string) string {
+		id := mustCall(t, s, "artifact_publish", `{"content":"`+call+`","channel":"x"}`, map[string]any{"claudecode/toolUseId": call}).str("id")
+		return producer(t, mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`)).Thread
+	}
+	write(main+".jsonl", "toolu_main")
+	write(filepath.Join(main, "subagents", "agent-a1.jsonl"), "toolu_sub")
+	for call, want := range map[string]string{"toolu_main": "", "toolu_sub": "/a1", "toolu_unknown": ""} {
+		if got := thread(call); got != "agents://claude/"+session+want {
+			t.Errorf("the thread of %s is %s, want that of %q", call, got, want)
+		}
+	}
+	written := make(chan bool)
+	go func() {
+		defer close(written)
+		time.Sleep(50 * time.Millisecond) // as Claude Code, which writes it after the call
+		write(filepath.Join(main, "subagents", "agent-a2.jsonl"), "toolu_late")
+	}()
+	if got := thread("toolu_late"); got != "agents://claude/"+session+"/a2" {
+		t.Errorf("the thread of a call that is in no transcript yet is %s", got)
+	}
+	<-written
+}
+
 // TestCallerArgument checks that the argument of the plugin for OpenCode names
 // the caller, and that other clients can't use it.
 func TestCallerArgument(t *testing.T) {

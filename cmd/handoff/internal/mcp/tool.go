@@ -56,6 +56,7 @@ func addTool[In interface{ workspace() string }](c *client, t tool[In]) {
 	}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		var in In
 		arguments, o := splitCaller(r.Params.Arguments, originOf(r))
+		o.records = !t.reads
 		c.server.note(o.producer().Harness)
 		if err := decode(arguments, &in); err != nil {
 			return failure(&handoff.Error{Op: t.name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("see the tool's input schema")}), nil

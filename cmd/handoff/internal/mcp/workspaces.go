@@ -21,13 +21,14 @@ var projectVariables = []string{"CLAUDE_PROJECT_DIR", "QWEN_CODE_PROJECT_DIR"}
 
 // An origin is where a request comes from.
 type origin struct {
+	records bool // the request records something, so it matters which subagent makes it
 	session *sdk.ServerSession
 	client  *sdk.Implementation // nil if unknown
 	meta    map[string]any
 }
 
 func originOf[P sdk.Params](r *sdk.ServerRequest[P]) origin {
-	return origin{r.Session, r.ClientInfo(), r.Params.GetMeta()}
+	return origin{session: r.Session, client: r.ClientInfo(), meta: r.Params.GetMeta()}
 }
 
 // workspaceOf returns the workspace that a request is for, on behalf of its
@@ -45,7 +46,11 @@ func (c *client) workspaceOf(ctx context.Context, o origin, argument string) (*w
 		return nil, err
 	}
 	c.watch(o.session, w)
-	return w.As(c.caller(dir, o)), nil
+	caller := c.caller(dir, o)
+	if o.records {
+		caller = caller.WithSubagent(ctx, c.server.o.Threads)
+	}
+	return w.As(caller), nil
 }
 
 func (c *client) directory(ctx context.Context, o origin, argument string) (string, error) {
