@@ -10,67 +10,16 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/remote"
 )
 
 // idSize is the number of bytes of a log's ID.
 const idSize = 16
 
-// A request is a record that waits to be pushed.
-type request struct {
-	record handoff.Record
-	bytes  []byte
-	done   chan struct{} // closed when seq and err are set
-	seq    handoff.Seq
-	err    error
-}
-
 // Append implements handoff.Log. Records that wait while another push is running
 // share the next one.
 func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
-	b, err := r.JSON()
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return 0, err
-	}
-	q := &request{record: r, bytes: b, done: make(chan struct{})}
-	select {
-	case l.queue <- q:
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-	for {
-		select {
-		case <-q.done:
-			return q.seq, q.err
-		case l.writing <- struct{}{}:
-			l.pushQueued(ctx, q)
-			<-l.writing
-		}
-	}
-}
-
-// pushQueued pushes the records that wait. Only the caller's own record is given
-// up when its context ends: those of other callers were not cancelled.
-func (l *Log) pushQueued(ctx context.Context, own *request) {
-	var batch []*request
-	for len(l.queue) > 0 && len(batch) < maxBatch {
-		batch = append(batch, <-l.queue)
-	}
-	if len(batch) == 0 {
-		return
-	}
-	if len(batch) > 1 || batch[0] != own {
-		ctx = context.WithoutCancel(ctx)
-	}
-	first, err := l.push(ctx, batch)
-	for i, q := range batch {
-		if q.err = err; err == nil {
-			q.seq = first + handoff.Seq(i)
-		}
-		close(q.done)
-	}
+	return l.writer.Append(ctx, r)
 }
 
 // How often a push is tried: failures are counted separately from races that
@@ -83,7 +32,7 @@ const (
 )
 
 // push adds records to the ref in one commit and returns the number of the first.
-func (l *Log) push(ctx context.Context, batch []*request) (first handoff.Seq, err error) {
+func (l *Log) push(ctx context.Context, batch []remote.Entry) (first handoff.Seq, err error) {
 	l.settle()
 	r, err := l.repository(ctx)
 	if err != nil {
@@ -195,7 +144,7 @@ func (l *Log) pushCommit(ctx context.Context, r *repository, c, tip commit) erro
 const next = "refs/handoff/next"
 
 // commit creates the commit that follows tip with records, and with their bodies.
-func (l *Log) commit(ctx context.Context, r *repository, tip commit, batch []*request) (commit, error) {
+func (l *Log) commit(ctx context.Context, r *repository, tip commit, batch []remote.Entry) (commit, error) {
 	c := commit{parent: tip.id, log: tip.log, first: tip.last + 1, last: tip.last + handoff.Seq(len(batch))}
 	if c.log == "" {
 		var id [idSize]byte
@@ -228,17 +177,17 @@ func (l *Log) commit(ctx context.Context, r *repository, tip commit, batch []*re
 }
 
 // writeCommit writes a commit in the format of git fast-import.
-func (l *Log) writeCommit(ctx context.Context, w io.Writer, c commit, batch []*request) error {
+func (l *Log) writeCommit(ctx context.Context, w io.Writer, c commit, batch []remote.Entry) error {
 	message := subject(c.log, c.first, c.last)
-	created := max(0, batch[len(batch)-1].record.CreatedAt.Unix())
+	created := max(0, batch[len(batch)-1].Record.CreatedAt.Unix())
 	fmt.Fprintf(w, "feature done\ncommit %s\nmark :1\ncommitter handoff <handoff@localhost> %d +0000\ndata %d\n%s", next, created, len(message), message)
 	if c.parent != "" {
 		fmt.Fprintf(w, "from %s\ndeleteall\n", c.parent)
 	}
 	written := map[string]bool{}
 	for i, q := range batch {
-		fmt.Fprintf(w, "M %s inline %s\ndata %d\n%s\n", regularMode, recordName(c.first+handoff.Seq(i)), len(q.bytes), q.bytes)
-		f, ok := q.record.Fact.(*handoff.ArtifactPublished)
+		fmt.Fprintf(w, "M %s inline %s\ndata %d\n%s\n", regularMode, recordName(c.first+handoff.Seq(i)), len(q.JSON), q.JSON)
+		f, ok := q.Record.Fact.(*handoff.ArtifactPublished)
 		if !ok || !f.Kept || written[f.Digest.Value] {
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/remote"
 )
 
 // A commit is a part of the log: the records first to last.
@@ -24,12 +25,8 @@ type commit struct {
 	first, last      handoff.Seq
 }
 
-// maxBatch is the largest number of records in a commit, and maxObject the size
-// of the largest commit or tree, in bytes.
-const (
-	maxBatch  = 256
-	maxObject = 1 << 20
-)
+// maxObject is the size of the largest commit or tree, in bytes.
+const maxObject = 1 << 20
 
 // subject is the message of a commit, in the form that parseSubject reads.
 func subject(log string, first, last handoff.Seq) string {
@@ -46,7 +43,7 @@ func parseSubject(message string) (log string, first, last handoff.Seq, ok bool)
 	b, err2 := strconv.ParseInt(to, 10, 64)
 	first, last, log = handoff.Seq(a), handoff.Seq(b), f[2]
 	raw, err3 := hex.DecodeString(log)
-	ok = ok && errors.Join(err1, err2, err3) == nil && len(raw) == idSize && first >= 1 && last >= first && last-first < maxBatch &&
+	ok = ok && errors.Join(err1, err2, err3) == nil && len(raw) == idSize && first >= 1 && last >= first && last-first < remote.MaxBatch &&
 		message == subject(log, first, last)
 	return log, first, last, ok
 }

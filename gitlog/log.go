@@ -59,17 +59,15 @@ const defaultTimeout = 2 * time.Minute
 // A Log is a handoff.Log in a ref. Nothing is created and nobody is asked before
 // it is first used.
 type Log struct {
-	o     Options
-	ref   string
-	local *filelog.Bodies
+	o      Options
+	ref    string
+	local  *filelog.Bodies
+	writer *remote.Writer
 
 	mu        sync.Mutex
 	repo      *repository
 	temporary []string // directories that Close removes
 	fresh     bool     // the remote was asked within Poll
-
-	queue   chan *request // what waits for the writer
-	writing chan struct{} // has a value while a goroutine pushes
 }
 
 var (
@@ -90,8 +88,9 @@ func Open(o Options) *Log {
 	if o.Push == "" {
 		o.Push = o.Fetch
 	}
-	return &Log{o: o, ref: "refs/handoff/" + o.Name, local: filelog.Open(o.Runtime, o.Rand).Bodies(),
-		queue: make(chan *request, maxBatch), writing: make(chan struct{}, 1)}
+	l := &Log{o: o, ref: "refs/handoff/" + o.Name, local: filelog.Open(o.Runtime, o.Rand).Bodies()}
+	l.writer = remote.NewWriter(l.push)
+	return l
 }
 
 // Bodies returns the bodies of the log. They are in the commits of the records

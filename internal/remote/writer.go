@@ -1,0 +1,87 @@
+package remote
+
+import (
+	"context"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// An Entry is a record that is appended, and its bytes.
+type Entry struct {
+	Record handoff.Record
+	JSON   []byte
+}
+
+// MaxBatch is the largest number of records that a Writer writes at once.
+const MaxBatch = 256
+
+// A Writer appends records in batches: those that wait while a batch is written are
+// the next one.
+type Writer struct {
+	write   func(context.Context, []Entry) (handoff.Seq, error)
+	queue   chan *request
+	writing chan struct{} // has a value while a goroutine writes
+}
+
+type request struct {
+	entry Entry
+	done  chan struct{} // closed when seq and err are set
+	seq   handoff.Seq
+	err   error
+}
+
+// NewWriter returns a Writer. write appends records and returns the sequence number
+// of the first.
+func NewWriter(write func(context.Context, []Entry) (handoff.Seq, error)) *Writer {
+	return &Writer{write, make(chan *request, MaxBatch), make(chan struct{}, 1)}
+}
+
+// Append implements handoff.Log.
+func (w *Writer) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
+	b, err := r.JSON()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return 0, err
+	}
+	q := &request{entry: Entry{r, b}, done: make(chan struct{})}
+	select {
+	case w.queue <- q:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	for {
+		select {
+		case <-q.done:
+			return q.seq, q.err
+		case w.writing <- struct{}{}:
+			w.writeQueued(ctx, q)
+			<-w.writing
+		}
+	}
+}
+
+// writeQueued writes the records that wait. Only the caller's own record is given
+// up when its context ends: those of other callers were not cancelled.
+func (w *Writer) writeQueued(ctx context.Context, own *request) {
+	var batch []*request
+	var entries []Entry
+	for len(w.queue) > 0 && len(batch) < MaxBatch {
+		q := <-w.queue
+		batch, entries = append(batch, q), append(entries, q.entry)
+	}
+	if len(batch) == 0 {
+		return
+	}
+	if len(batch) > 1 || batch[0] != own {
+		ctx = context.WithoutCancel(ctx)
+	}
+	first, err := w.write(ctx, entries)
+	for i, q := range batch {
+		if q.err = err; err == nil {
+			q.seq = first + handoff.Seq(i)
+		}
+		close(q.done)
+	}
+}
