@@ -13,6 +13,7 @@ fuzz: ## every fuzz target for a minute
 
 long: ## every test, the long ones in full: 1,000 kills, every fault point, large inputs
 	HANDOFF_LONG=1 go test -count=1 -timeout 60m ./...
+	cd bucketlog/s3test && HANDOFF_LONG=1 go test -count=1 -timeout 60m ./...
 
 bench: ## figures for bench/RESULTS.md
 	go test -run '^$$' -bench . -timeout 60m ./bench

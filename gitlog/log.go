@@ -67,7 +67,7 @@ type Log struct {
 	mu        sync.Mutex
 	repo      *repository
 	temporary []string // directories that Close removes
-	fresh     bool     // the remote was asked within Poll
+	fresh     remote.Freshness
 }
 
 var (
@@ -148,7 +148,8 @@ func (l *Log) settle() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if info, err := os.Lstat(l.o.Runtime); len(l.temporary) == 1 && err == nil && info.IsDir() {
-		l.repo, l.fresh = nil, false
+		l.repo = nil
+		l.fresh.Clear()
 	}
 }
 
@@ -192,15 +193,8 @@ func (l *Log) update(ctx context.Context, r *repository) (tip commit, err error)
 		}
 		return err
 	})
-	if err == nil && l.o.Poll > 0 {
-		l.mu.Lock()
-		l.fresh = true
-		l.mu.Unlock()
-		time.AfterFunc(l.o.Poll, func() {
-			l.mu.Lock()
-			l.fresh = false
-			l.mu.Unlock()
-		})
+	if err == nil {
+		l.fresh.Set(l.o.Poll)
 	}
 	return tip, err
 }
@@ -258,11 +252,8 @@ func (l *Log) tip(ctx context.Context) (*repository, commit, error) {
 	if err != nil {
 		return nil, commit{}, err
 	}
-	l.mu.Lock()
-	fresh := l.fresh
-	l.mu.Unlock()
 	var c commit
-	if fresh {
+	if l.fresh.Is() {
 		c, err = r.verified()
 	} else {
 		c, err = l.update(ctx, r)
@@ -340,20 +331,5 @@ const minPoll = 20 * time.Millisecond
 
 // Check implements handoff.LogChecker.
 func (l *Log) Check(ctx context.Context, each func(handoff.Record)) (handoff.Report, error) {
-	report := handoff.Report{Findings: []handoff.Finding{}}
-	err := l.read(ctx, 0, func(r handoff.Record) bool {
-		report.Records++
-		if each != nil {
-			each(r)
-		}
-		if f, ok := r.Fact.(*handoff.Damaged); ok {
-			report.Findings = append(report.Findings, handoff.Finding{Name: fmt.Sprintf("record %d", r.Seq), Text: "not a valid record: " + f.Err.Error()})
-		}
-		return true
-	})
-	if errors.Is(err, handoff.Corrupt) {
-		report.Findings = append(report.Findings, handoff.Finding{Name: l.ref, Text: err.Error()})
-		err = nil
-	}
-	return report, err
+	return remote.Check(ctx, l, each)
 }

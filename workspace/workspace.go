@@ -150,7 +150,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, err
 	}
 	trusted := func() error { return settings.CheckLog(found, o.Getenv) }
-	log, bodies, remote, err := localstate.OpenBackend(settings, o.Backends, trusted, BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand})
+	log, bodies, remote, err := localstate.OpenBackend(settings, o.Backends, trusted, BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv})
 	if err != nil {
 		return nil, err
 	}

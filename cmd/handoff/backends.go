@@ -1,7 +1,14 @@
 package main
 
-import "github.com/agent-handoff/handoff/gitlog"
+import (
+	"slices"
+
+	"github.com/agent-handoff/handoff/gitlog"
+)
 
 // backends are the logs that HANDOFF_LOG can select beside file:, which is built
 // in. A backend is one line here and a folder of its own.
-var backends = gitlog.Backends
+var backends = slices.Concat(
+	gitlog.Backends,
+	bucketBackends, // of a build with the tag s3
+)

@@ -69,6 +69,7 @@ var layers = map[string]int{
 
 	"internal/demo": 6,
 	"gitlog":        6,
+	"bucketlog":     6,
 
 	"cmd/handoff/internal/access":    7,
 	"cmd/handoff/internal/cli":       7,

@@ -38,6 +38,8 @@ type BackendOptions struct {
 	Root     string    // the directory of the workspace
 	Runtime  string    // the runtime directory, which exists before the first write
 	Rand     io.Reader // for the log's ID
+
+	Getenv func(string) string // a variable of the environment
 }
 
 // fileBackend is the built-in backend: a directory of numbered files in the

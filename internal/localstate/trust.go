@@ -20,7 +20,7 @@ import (
 // The directory is not trusted: a cloned repository can bring one. A link there
 // would lead reads and writes out of the workspace.
 var (
-	runtimeDirs  = []string{"log", "log/tmp", "bodies", "bodies/sha256", "artifacts", "artifacts/records", "artifacts/files", "pipelines", "git"}
+	runtimeDirs  = []string{"log", "log/tmp", "bodies", "bodies/sha256", "artifacts", "artifacts/records", "artifacts/files", "pipelines", "git", "bucket"}
 	runtimeFiles = []string{"log/ID", IgnoreName, "config.yaml", originName}
 )
 

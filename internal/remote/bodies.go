@@ -32,12 +32,11 @@ type Local interface {
 	handoff.Bodies
 	handoff.BodyChecker
 	handoff.BodyLister
-	handoff.BodyRemover
 	handoff.Repairer
 }
 
 // Bodies are the bodies of a remote store and their copies on this machine. What
-// they list, check, repair and remove are the copies.
+// they list, check and repair are the copies.
 type Bodies struct {
 	Local  // Open opens what was fetched
 	remote Store

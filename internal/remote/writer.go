@@ -12,8 +12,12 @@ type Entry struct {
 	JSON   []byte
 }
 
-// MaxBatch is the largest number of records that a Writer writes at once.
-const MaxBatch = 256
+// MaxBatch is the largest number of records that a Writer writes at once. One record
+// may exceed MaxBatchBytes.
+const (
+	MaxBatch      = 256
+	MaxBatchBytes = 4 << 20
+)
 
 // A Writer appends records in batches: those that wait while a batch is written are
 // the next one.
@@ -67,8 +71,9 @@ func (w *Writer) Append(ctx context.Context, r handoff.Record) (handoff.Seq, err
 func (w *Writer) writeQueued(ctx context.Context, own *request) {
 	var batch []*request
 	var entries []Entry
-	for len(w.queue) > 0 && len(batch) < MaxBatch {
+	for size := 0; len(w.queue) > 0 && len(batch) < MaxBatch && size < MaxBatchBytes; {
 		q := <-w.queue
+		size += len(q.entry.JSON)
 		batch, entries = append(batch, q), append(entries, q.entry)
 	}
 	if len(batch) == 0 {

@@ -1,0 +1,190 @@
+package bucketlog
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/remote"
+)
+
+// Append implements handoff.Log. Records that wait while another object is written
+// share the next one.
+func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
+	return l.writer.Append(ctx, r)
+}
+
+// How often an object is tried: failures are counted separately from races that
+// another writer won, after which the next try has a new number.
+const (
+	maxFailures = 4
+	maxRaces    = 200
+	firstDelay  = 10 * time.Millisecond
+	maxDelay    = time.Second
+)
+
+// write adds records in one object and returns the number of the first.
+func (l *Log) write(ctx context.Context, batch []remote.Entry) (handoff.Seq, error) {
+	p, err := l.writable(ctx)
+	delay, failures := firstDelay, 0
+	for races := 0; err == nil && races < maxRaces; {
+		h := header{Log: p.Log, Number: p.Number + 1, First: p.Last + 1}
+		var content []byte
+		if content, err = encode(h, batch); err != nil {
+			return 0, err
+		}
+		etag, created := l.b.create(ctx, keyOf(h.Number), content)
+		if created == nil {
+			l.advance(position{Number: h.Number, Log: h.Log, Last: h.First + handoff.Seq(len(batch)) - 1, ETag: etag})
+			return h.First, nil
+		}
+		stored, missing, lookup := l.stored(ctx, h.Number, content)
+		switch {
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case stored:
+			l.fresh.Clear()
+			return h.First, nil
+		case missing || lookup != nil:
+			if failures++; failures == maxFailures || errors.Is(lookup, handoff.Corrupt) {
+				return 0, failed(created, lookup)
+			}
+		default: // another writer has the number
+			races++
+			l.fresh.Clear()
+			p, err = l.next(ctx, p)
+		}
+		if err == nil {
+			err = sleep(ctx, delay)
+		}
+		delay = min(2*delay, maxDelay)
+	}
+	if err == nil {
+		err = &handoff.Error{Op: "append", Name: l.b.location, Kind: handoff.Unavailable, Err: errors.New("other machines were faster each time"), Hint: handoff.Advice("try again")}
+	}
+	return 0, err
+}
+
+// failed returns the error of an append whose object could not be created.
+func failed(created, lookup error) error {
+	if lookup != nil {
+		return lookup
+	}
+	if errors.Is(created, errExists) {
+		return &handoff.Error{Op: "append", Kind: handoff.Unavailable, Err: errors.New("the store reports a conflict about an object that does not exist"), Hint: handoff.Advice("try again")}
+	}
+	return created
+}
+
+// next returns the newest position after a race, with the ID of a log that another
+// writer has just started.
+func (l *Log) next(ctx context.Context, p position) (position, error) {
+	found, err := l.newest(ctx)
+	if err == nil && found.Number == 0 {
+		found.Log = p.Log
+	}
+	return found, err
+}
+
+// stored reports whether an object has the given content: the reply to a request
+// that was successful may have been lost. Otherwise it reports whether the object
+// is missing.
+func (l *Log) stored(ctx context.Context, number int64, content []byte) (stored, missing bool, err error) {
+	found, err := l.b.get(ctx, keyOf(number), maxObject)
+	if errors.Is(err, errMissing) {
+		return false, true, nil
+	}
+	return err == nil && bytes.Equal(found, content), false, err
+}
+
+// advance notes an object that was created.
+func (l *Log) advance(p position) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.Number > l.known.Number {
+		p.Tried = l.known.Tried
+		l.known = p
+		l.store()
+	}
+}
+
+// writable returns the newest position of a log that can be appended to: it has an
+// ID, and the store honours the condition.
+func (l *Log) writable(ctx context.Context) (position, error) {
+	p, err := l.newest(ctx)
+	if err != nil {
+		return p, err
+	}
+	if !p.Tried {
+		if err := l.try(ctx); err != nil {
+			return p, err
+		}
+		l.mu.Lock()
+		l.known.Tried = true
+		l.store()
+		l.mu.Unlock()
+	}
+	if p.Log == "" {
+		var id [idSize]byte
+		if _, err := io.ReadFull(l.o.Rand, id[:]); err != nil {
+			return p, err
+		}
+		p.Log = hex.EncodeToString(id[:])
+	}
+	return p, nil
+}
+
+// try creates trial objects: an object that exists must not be created again, and
+// of two requests at once one must fail. Some stores accept the condition and
+// ignore it; two writers would then have the same number. Kind: Unsupported.
+func (l *Log) try(ctx context.Context) error {
+	var id [idSize]byte
+	if _, err := io.ReadFull(l.o.Rand, id[:]); err != nil {
+		return err
+	}
+	unsupported := func(reason string) error {
+		return &handoff.Error{Op: "open log", Name: l.b.location, Kind: handoff.Unsupported, Err: errors.New(reason),
+			Hint: handoff.Advice("use a store that supports conditional writes (If-None-Match), or a log in git")}
+	}
+	key := "trial/" + hex.EncodeToString(id[:])
+	defer l.b.discard(context.WithoutCancel(ctx), key+"-1", key+"-2")
+	switch _, err := l.b.create(ctx, key+"-1", []byte("1")); {
+	case errors.Is(err, errExists): // the reply to an earlier try was lost
+	case err != nil:
+		return err
+	}
+	switch _, err := l.b.create(ctx, key+"-1", []byte("2")); {
+	case err == nil:
+		return unsupported("the store ignores the condition If-None-Match: it replaced an object")
+	case !errors.Is(err, errExists):
+		return err
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, 2)
+	for i := range errs {
+		wg.Go(func() { _, errs[i] = l.b.create(ctx, key+"-2", fmt.Append(nil, i)) })
+	}
+	wg.Wait()
+	switch {
+	case errs[0] == nil && errs[1] == nil:
+		return unsupported("the store ignores the condition If-None-Match of two requests at once")
+	case errs[0] == nil || errs[1] == nil || errors.Is(errors.Join(errs...), errExists): // a reply may be lost
+		return nil
+	}
+	return errs[0]
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,51 @@
+package bucketlog
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/minio/minio-go/v7"
+)
+
+// bodies are the bodies in a bucket.
+type bodies struct{ b *bucket }
+
+func bodyKey(d handoff.Digest) string {
+	return "bodies/sha256/" + d.Value[:2] + "/" + d.Value[2:]
+}
+
+// partSize is the size of the parts in which a large body is sent.
+const partSize = 16 << 20
+
+// Put implements remote.Store. A body that is stored with this size is not sent
+// again.
+func (s bodies) Put(ctx context.Context, d handoff.Digest, size int64, r io.Reader) error {
+	stored, err := s.b.size(ctx, bodyKey(d))
+	if err != nil && !errors.Is(err, errMissing) || err == nil && stored == size {
+		return err
+	}
+	o := minio.PutObjectOptions{ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 2,
+		DisableContentSha256: true} // else it is sent in chunks, which some stores do not decode; a reader verifies the body
+	_, err = s.b.core.Client.PutObject(ctx, s.b.name, s.b.prefix+bodyKey(d), r, size, o)
+	return s.b.failure(ctx, "put body", d.Value, err)
+}
+
+// Has implements remote.Store.
+func (s bodies) Has(ctx context.Context, d handoff.Digest) (bool, error) {
+	_, err := s.b.size(ctx, bodyKey(d))
+	if errors.Is(err, errMissing) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Open implements remote.Store.
+func (s bodies) Open(ctx context.Context, d handoff.Digest) (io.ReadCloser, error) {
+	r, err := s.b.open(ctx, bodyKey(d))
+	if errors.Is(err, errMissing) {
+		return nil, &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("not stored")}
+	}
+	return r, s.b.failure(ctx, "get body", d.Value, err)
+}
