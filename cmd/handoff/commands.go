@@ -6,6 +6,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/sessions"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/web"
 )
 
 // commands are all commands, one file each, in the order of the help.
@@ -24,6 +25,7 @@ var commands = slices.Concat(
 		cli.NewPrimary(searchCommand, "search"),
 	},
 	sessions.Commands,
+	[]cli.Command{cli.NewCommand(web.ExportCommand, "export")},
 	pipelines.Commands,
 	[]cli.Command{
 		cli.NewPrimary(threadCommand, "thread", "threads"),

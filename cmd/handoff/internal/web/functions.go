@@ -28,6 +28,7 @@ func (s *Server) functions() template.FuncMap {
 		"issueURL":    issueURL,
 		"threadURL":   threadURL,
 		"graphURL":    graphURL,
+		"agentURL":    func(name string) string { return "/sessions?agent=" + url.QueryEscape(name) },
 		"join":        strings.Join,
 		"dict":        dict,
 		"title":       titleOf,

@@ -55,7 +55,10 @@ type runNode struct {
 
 // session shows a session or run: what it left first.
 func (s *Server) session(r *http.Request) (page, error) {
-	ctx, id := r.Context(), r.PathValue("id")
+	return s.sessionPage(r.Context(), r.PathValue("id"))
+}
+
+func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 	d, err := s.findSession(ctx, id)
 	if err != nil {
 		return page{}, err
