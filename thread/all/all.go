@@ -6,6 +6,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/amp"
 	"github.com/agent-handoff/handoff/thread/antigravity"
 	"github.com/agent-handoff/handoff/thread/claude"
+	"github.com/agent-handoff/handoff/thread/cline"
 	"github.com/agent-handoff/handoff/thread/codex"
 	"github.com/agent-handoff/handoff/thread/copilot"
 	"github.com/agent-handoff/handoff/thread/crush"
@@ -40,5 +41,11 @@ func Drivers() []thread.Driver {
 		hermes.Driver(),
 		goose.Driver(),
 		cursor.Driver(),
+		cline.Driver(),
+		cline.Roo(),
+		cline.KiloCode(),
+		claude.IFlow(),
+		claude.Qoder(),
+		opencode.Kilo(),
 	}
 }

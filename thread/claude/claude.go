@@ -28,6 +28,7 @@ import (
 const (
 	name = "claude"
 	env  = "CLAUDE_CONFIG_DIR" // home directories, separated by commas
+	home = "HOME"              // the variable of forks, which have none of their own
 )
 
 // homes are the home directories of the tool, relative to the user's. The last
@@ -39,11 +40,13 @@ var homes = []string{
 
 // Driver returns the driver of Claude Code.
 func Driver() thread.Driver {
-	return thread.Driver{
-		Name: name, Env: env, ID: thread.UUIDs, Roots: roots,
-		Open: func(roots []string) (thread.Provider, error) {
-			return &provider{roots: roots, index: index{folders: map[string]*heads{}}}, nil
-		},
+	return thread.Driver{Name: name, Env: env, ID: thread.UUIDs, Roots: roots, Open: opener(name, env)}
+}
+
+// opener returns the Driver.Open of a tool.
+func opener(name, env string) func([]string) (thread.Provider, error) {
+	return func(roots []string) (thread.Provider, error) {
+		return &provider{name: name, env: env, roots: roots, index: index{folders: map[string]*heads{}}}, nil
 	}
 }
 
@@ -64,6 +67,8 @@ func roots(getenv func(string) string, home string) []string {
 }
 
 type provider struct {
+	name, env string // of the tool
+
 	roots []string
 	index index
 }
@@ -81,7 +86,7 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 	if len(copies) > 0 {
 		return p.open(ctx, copies)
 	}
-	if err := t.Err(name + "/" + id); err != nil {
+	if err := t.Err(p.name + "/" + id); err != nil {
 		return nil, err
 	}
 	return nil, p.notFound(ctx, projects, id)
@@ -104,13 +109,13 @@ func (p *provider) notFound(ctx context.Context, projects []string, id string) e
 				}
 			}
 		}
-		return thread.NotFoundError(name, id, p.roots, env, ids)
+		return thread.NotFoundError(p.name, id, p.roots, p.env, ids)
 	}
 	hint := "the tool removes transcripts after the number of days in its setting cleanupPeriodDays"
 	if len(subagents) > 0 {
-		hint = "these subagents of it still exist: " + name + "/" + strings.Join(subagents, ", "+name+"/")
+		hint = "these subagents of it still exist: " + p.name + "/" + strings.Join(subagents, ", "+p.name+"/")
 	}
-	return &handoff.Error{Op: "thread", Name: name + "/" + id, Kind: handoff.Unavailable, Err: errors.New("the transcript was removed: " + trace), Hint: handoff.Advice(hint)}
+	return &handoff.Error{Op: "thread", Name: p.name + "/" + id, Kind: handoff.Unavailable, Err: errors.New("the transcript was removed: " + trace), Hint: handoff.Advice(hint)}
 }
 
 // open opens the newest of several copies of a thread.
@@ -140,7 +145,7 @@ func (p *provider) openFile(f file) (*thread.Thread, error) {
 		return nil, thread.UnreadableError(f.path, err)
 	}
 	t := &thread.Thread{
-		Provider: name, ID: f.id, Source: f.path, Modified: f.modified,
+		Provider: p.name, ID: f.id, Source: f.path, Modified: f.modified,
 		Title: m.title, Cwd: m.cwd, Branch: m.branch, Version: m.version, Started: m.started,
 	}
 	if f.agent {
@@ -170,7 +175,7 @@ func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error]
 			list = append(list, files...)
 		}
 		slices.SortFunc(list, newestFirst)
-		return list, errors.Join(err, t.Err(name))
+		return list, errors.Join(err, t.Err(p.name))
 	}
 	open := func(copies []file) (*thread.Thread, error) { return p.open(ctx, copies) }
 	return thread.List(ctx, find, func(f file) string { return f.id }, open)

@@ -27,7 +27,7 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 				files = append(files, t.nested(dir, session)...)
 			}
 		}
-		if err := t.Err(name); err != nil && !yield(thread.Stored{}, err) {
+		if err := t.Err(p.name); err != nil && !yield(thread.Stored{}, err) {
 			return
 		}
 		key := func(f file) string {

@@ -33,20 +33,33 @@ const (
 	database = "opencode*.db" // each release channel has one
 )
 
+// A tool is OpenCode, or a fork that keeps its schema.
+type tool struct{ name, database, override string }
+
+var (
+	original = tool{name, database, "OPENCODE_DB"}
+	kilo     = tool{"kilo", "kilo*.db", "KILO_DB"}
+)
+
 // Driver returns the driver of OpenCode.
-func Driver() thread.Driver {
+func Driver() thread.Driver { return original.driver() }
+
+// Kilo returns the driver of Kilo, a fork that keeps the schema.
+func Kilo() thread.Driver { return kilo.driver() }
+
+func (t tool) driver() thread.Driver {
 	return thread.Driver{
-		Name: name, Env: env, Roots: roots,
+		Name: t.name, Env: env, Roots: t.roots,
 		ID:   func(s string) (string, bool) { return s, strings.HasPrefix(s, "ses_") && len(s) > len("ses_") },
-		Open: func(roots []string) (thread.Provider, error) { return &provider{roots}, nil },
+		Open: func(roots []string) (thread.Provider, error) { return &provider{t, roots}, nil },
 	}
 }
 
-// roots returns the data directory of the tool, after the database in $OPENCODE_DB
-// if it is set.
-func roots(getenv func(string) string, home string) []string {
-	dir := thread.DataHome(getenv, home, "opencode")
-	switch db := getenv("OPENCODE_DB"); {
+// roots returns the data directory of the tool, after the database that its own
+// variable names.
+func (t tool) roots(getenv func(string) string, home string) []string {
+	dir := thread.DataHome(getenv, home, t.name)
+	switch db := getenv(t.override); {
 	case db == "" || db == ":memory:":
 		return []string{dir}
 	case filepath.IsAbs(db):
@@ -84,7 +97,10 @@ type session struct {
 	warnings                               []string
 }
 
-type provider struct{ roots []string }
+type provider struct {
+	tool
+	roots []string
+}
 
 // stores returns the stores in the roots, in order of preference, without opening
 // them.
@@ -101,7 +117,7 @@ func (p *provider) stores(ctx context.Context) ([]store, error) {
 		paths := []string{root}
 		if info.IsDir() {
 			w.ReadDir(root) // for its error, which Glob ignores
-			paths, _ = filepath.Glob(filepath.Join(escape(root), database))
+			paths, _ = filepath.Glob(filepath.Join(escape(root), p.database))
 			if dir := filepath.Join(root, "storage"); exists(dir) {
 				trees = append(trees, tree(dir))
 			}
@@ -113,7 +129,7 @@ func (p *provider) stores(ctx context.Context) ([]store, error) {
 			}
 		}
 	}
-	return append(list, trees...), w.Err(name)
+	return append(list, trees...), w.Err(p.name)
 }
 
 // escape returns a pattern that matches only path.
@@ -156,7 +172,7 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 	case found == nil && failed != nil:
 		return nil, errors.Join(failed...)
 	case found == nil:
-		return nil, thread.NotFoundError(name, id, p.roots, env, ids(ctx, stores))
+		return nil, thread.NotFoundError(p.name, id, p.roots, env, ids(ctx, stores))
 	}
 	for _, err := range failed {
 		found.warnings = append(found.warnings, err.Error())
@@ -177,7 +193,7 @@ func ids(ctx context.Context, stores []store) (ids []string) {
 
 func (p *provider) thread(s *session) *thread.Thread {
 	t := &thread.Thread{
-		Provider: name, ID: s.id, Source: s.source, Title: s.title, Cwd: s.dir, Version: s.version, Parent: s.parent,
+		Provider: p.name, ID: s.id, Source: s.source, Title: s.title, Cwd: s.dir, Version: s.version, Parent: s.parent,
 		Started: clock(s.created), Modified: clock(s.updated), Archived: s.archived > 0,
 	}
 	if s.parent != "" {

@@ -1,0 +1,113 @@
+// Package cline reads the tasks of Cline and of the editor extensions that came from
+// it, Roo Code and Kilo Code.
+//
+// A task is tasks/ID in the storage of the extension. Its ui_messages.json is one JSON
+// array of what was shown to the user, which is rewritten with every change; it has the
+// usage of each request. A task of Roo Code may name the task that started it.
+//
+// The messages are described by the public cline/cline
+// (apps/vscode/src/shared/ExtensionMessage.ts) and RooCodeInc/Roo-Code
+// (packages/types/src/message.ts and history.ts); docs/threads.md lists the facts this
+// package relies on.
+package cline
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/archive"
+)
+
+// Driver returns the driver of Cline.
+func Driver() thread.Driver { return driver("cline", "saoudrizwan.claude-dev", ".cline/data") }
+
+// Roo returns the driver of Roo Code.
+func Roo() thread.Driver { return driver("roo", "rooveterinaryinc.roo-cline", "") }
+
+// KiloCode returns the driver of the extension Kilo Code.
+func KiloCode() thread.Driver { return driver("kilocode", "kilocode.kilo-code", "") }
+
+const env = "HOME" // the extensions have no variable of their own
+
+// driver returns the driver of an extension. more is a further directory.
+func driver(name, extension, more string) thread.Driver {
+	return thread.Driver{
+		Name: name, Env: env, ID: id,
+		Roots: func(_ func(string) string, home string) []string { return roots(home, extension, more) },
+		Open:  archive.Tool{Name: name, Env: env, Find: find}.Open,
+	}
+}
+
+// id reports whether s is a UUID or a number of milliseconds.
+func id(s string) (string, bool) {
+	const digits = len("1755599682123")
+	return thread.LowerUUID(s), thread.IsUUID(s) || len(s) == digits && strings.Trim(s, "0123456789") == ""
+}
+
+// roots returns the storage of an extension in each editor that can run it.
+func roots(home, extension, more string) (dirs []string) {
+	if more != "" {
+		dirs = append(dirs, filepath.Join(home, filepath.FromSlash(more)))
+	}
+	for _, config := range []string{".config", "Library/Application Support", "AppData/Roaming"} {
+		for _, editor := range []string{"Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"} {
+			dirs = append(dirs, filepath.Join(home, filepath.FromSlash(config), editor, "User", "globalStorage", extension))
+		}
+	}
+	return append(dirs, filepath.Join(home, ".vscode-server", "data", "User", "globalStorage", extension))
+}
+
+const (
+	messages = "ui_messages.json"
+	itemLen  = 256 << 10 // bytes of a history_item.json that are read
+	listLen  = 8 << 20   // bytes of a taskHistory.json that are read
+)
+
+func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+	for _, root := range roots {
+		tasks := filepath.Join(root, "tasks")
+		for _, e := range w.ReadDir(tasks) {
+			dir := filepath.Join(tasks, e.Name())
+			if e.Type().IsRegular() || w.Stat(filepath.Join(dir, messages)) == nil {
+				continue
+			}
+			f := archive.Found{ID: thread.LowerUUID(e.Name()), Path: filepath.Join(dir, messages)}
+			if item := filepath.Join(dir, "history_item.json"); w.Stat(item) != nil {
+				f.Parent = thread.LowerUUID(jsonl.Value(w.Head(item, itemLen)).Get("parentTaskId").Text())
+			}
+			if f.Parent == f.ID {
+				f.Parent = ""
+			}
+			if f.Parent != "" {
+				f.Proof = "history_item.json has the ID of the parent"
+			}
+			f.Open = func(w *thread.Walk, t *thread.Thread) { open(w, t, root) }
+			list = append(list, f)
+		}
+	}
+	return list, nil
+}
+
+// open sets the metadata of a task from the file of the task, or from the list of all
+// tasks.
+func open(w *thread.Walk, t *thread.Thread, root string) {
+	if path := filepath.Join(filepath.Dir(t.Source), "history_item.json"); w.Stat(path) != nil {
+		item := jsonl.Value(w.Head(path, itemLen))
+		t.Title, t.Cwd = firstLine(item.Get("task").Text()), item.Get("workspace").Text()
+	} else if path := filepath.Join(root, "state", "taskHistory.json"); w.Stat(path) != nil {
+		for c := jsonl.Value(w.Head(path, listLen)).Elements(); c.Next(); {
+			if thread.LowerUUID(c.Value().Get("id").Text()) == t.ID {
+				t.Title, t.Cwd = firstLine(c.Value().Get("task").Text()), c.Value().Get("cwdOnTaskInitialization").Text()
+			}
+		}
+	}
+	t.Reader = &archive.Reader{Unit: "message", Source: archive.Array(t.Source), New: func(s *archive.Scan) archive.Decoder { return &decode{Scan: s} }}
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}

@@ -1,0 +1,203 @@
+package cline_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/cline"
+	"github.com/agent-handoff/handoff/threadtest"
+)
+
+var suite = threadtest.Suite{Driver: cline.Driver(), Write: home, Big: big}
+
+func TestSuite(t *testing.T) { threadtest.Run(t, suite) }
+
+func provider(t testing.TB, home string) thread.Provider {
+	t.Helper()
+	return threadtest.Open(t, cline.Driver(), home)
+}
+
+// The IDs of the threads that home writes.
+const (
+	doneID  = "1755599682123"
+	openID  = "1755599682124"
+	failID  = "1755599682125"
+	childID = "019f0000-0000-7000-8000-000000000001"
+	storage = ".config/Code/User/globalStorage/saoudrizwan.claude-dev"
+)
+
+type obj = map[string]any
+
+// A script writes a task, with one message per second.
+type script struct{ list []obj }
+
+func (s *script) say(kind, text string) {
+	s.list = append(s.list, obj{"ts": 1755599682000 + 1000*len(s.list), "type": "say", "say": kind, "text": text})
+}
+
+func (s *script) ask(kind, text string) {
+	s.list = append(s.list, obj{"ts": 1755599682000 + 1000*len(s.list), "type": "ask", "ask": kind, "text": text})
+}
+
+func encode(v any) string {
+	b, err := handoff.EncodeJSON(v)
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func (s *script) request(n int, more obj) {
+	info := obj{"request": "x", "tokensIn": n, "tokensOut": 2 * n, "cacheReads": 3 * n, "cacheWrites": 4 * n, "cost": 0.25}
+	for k, v := range more {
+		info[k] = v
+	}
+	s.say("api_req_started", encode(info))
+}
+
+func (s *script) write(t testing.TB, home, id string) {
+	t.Helper()
+	threadtest.WriteFile(t, encode(s.list), home, storage, "tasks", id, "ui_messages.json")
+}
+
+// home writes a home directory with tasks of every kind.
+func home(t testing.TB, dir string) []threadtest.Thread {
+	s := &script{}
+	s.say("text", "list them")
+	s.request(10, nil)
+	s.say("reasoning", "Hm.")
+	s.say("text", "I look.")
+	s.say("tool", encode(obj{"tool": "readFile", "path": "a", "content": "x"}))
+	s.ask("command", "ls")
+	s.say("command_output", "a.txt")
+	s.request(5, nil)
+	s.say("condense_context", "")
+	s.say("user_feedback", "and b?")
+	s.say("completion_result", "All done.")
+	s.ask("completion_result", "")
+	s.write(t, dir, doneID)
+	threadtest.WriteFile(t, encode([]obj{{"id": doneID, "task": "A title\nmore", "cwdOnTaskInitialization": "/home/u/project"}}), dir, storage, "state/taskHistory.json")
+
+	s = &script{}
+	s.say("task", "ask me")
+	s.ask("followup", encode(obj{"question": "Which?", "options": []string{"a"}}))
+	s.write(t, dir, openID)
+
+	s = &script{}
+	s.say("task", "one")
+	s.request(0, obj{"cancelReason": "user_cancelled"})
+	s.ask("resume_task", "")
+	s.say("user_feedback", "two")
+	s.ask("api_req_failed", "no quota")
+	s.write(t, dir, failID)
+
+	s = &script{}
+	s.say("text", "review it")
+	s.ask("tool", encode(obj{"tool": "editedExistingFile", "path": "b"}))
+	s.write(t, dir, childID)
+	threadtest.WriteFile(t, encode(obj{"id": childID, "parentTaskId": doneID, "task": "review it", "workspace": "/home/u/project"}), dir, storage, "tasks", childID, "history_item.json")
+
+	return []threadtest.Thread{
+		{
+			ID: doneID, Status: thread.Completed, Source: thread.Child, Complete: thread.Exact,
+			Usage:    thread.Tokens{Input: 15, Output: 30, CacheRead: 45, CacheWrite: 60, Calls: 2, Cost: 0.5},
+			Messages: []string{"user: list them", "assistant: I look.", "compaction: " + thread.DefaultCompactionText, "user: and b?", "assistant: All done."},
+			Calls:    []string{"readFile: x", "command: a.txt"},
+			Agents:   []threadtest.Agent{{ID: childID, Status: thread.Running, Source: thread.Child, Last: "review it"}},
+		},
+		{ID: openID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: ask me", "assistant: Which?"}},
+		{ID: failID, Status: thread.Errored, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: one", "user: two", "note: The request failed. no quota"}},
+		{ID: childID, Parent: doneID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: review it"}, Calls: []string{"editedExistingFile: "}},
+	}
+}
+
+// big writes a task of at least size bytes.
+func big(t testing.TB, home string, size int64) string {
+	turn := encode(obj{"ts": 1, "type": "say", "say": "user_feedback", "text": strings.Repeat("word ", 4<<10)})
+	threadtest.WriteFile(t, "["+turn+strings.Repeat(","+turn, int(size)/len(turn)+1)+"]", home, storage, "tasks", doneID, "ui_messages.json")
+	return doneID
+}
+
+// TestTruncated truncates tasks at every fifth byte. They must be readable, with a warning,
+// and must not be completed.
+func TestTruncated(t *testing.T) {
+	dir := t.TempDir()
+	for _, w := range home(t, dir) {
+		p := provider(t, dir)
+		th, err := p.Thread(t.Context(), w.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		complete := threadtest.ReadFile(t, th.Source)
+		for n := 0; n < len(complete); n += 5 {
+			if err := os.WriteFile(th.Source, []byte(complete[:n]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if th := threadtest.Load(t, p, w.ID); !th.Partial || len(th.Warnings) == 0 || th.State.Status == thread.Completed || th.State.Status == thread.PendingInit && th.Messages > 0 {
+				t.Fatalf("%s: %d bytes: got %+v", w.ID, n, th.Facts)
+			}
+		}
+	}
+}
+
+// TestStatuses reads a task after each message.
+func TestStatuses(t *testing.T) {
+	s := &script{}
+	for i, step := range []struct {
+		add     func()
+		want    thread.Status
+		waiting string
+	}{
+		{func() { s.say("text", "go") }, thread.Running, ""},
+		{func() { s.request(1, nil) }, thread.Running, ""},
+		{func() { s.ask("tool", `{"tool":"readFile"}`) }, thread.Running, "approval of tool"},
+		{func() { s.request(1, nil) }, thread.Running, ""},
+		{func() { s.ask("mistake_limit_reached", "") }, thread.Running, "a decision whether to continue"},
+		{func() { s.say("completion_result", "Done.") }, thread.Completed, ""},
+		{func() { s.say("user_feedback", "more") }, thread.Running, ""},
+		{func() { s.request(1, obj{"cancelReason": "streaming_failed"}) }, thread.Errored, ""},
+		{func() { s.ask("resume_task", "") }, thread.Errored, ""},
+		{func() { s.request(1, nil) }, thread.Running, ""},
+		{func() { s.ask("plan_mode_respond", `{"response":"A plan"}`) }, thread.Running, "an answer to its question"},
+	} {
+		home := t.TempDir()
+		step.add()
+		s.write(t, home, doneID)
+		if th := threadtest.Load(t, provider(t, home), doneID); th.State.Status != step.want || th.State.Waiting != step.waiting {
+			t.Errorf("after message %d: got %+v, want %s, waits for %q", i+1, th.State, step.want, step.waiting)
+		}
+	}
+}
+
+// TestForks reads the same task with the drivers of the other extensions.
+func TestForks(t *testing.T) {
+	for d, extension := range map[string]string{"roo": "rooveterinaryinc.roo-cline", "kilocode": "kilocode.kilo-code"} {
+		driver := cline.Roo()
+		if d == "kilocode" {
+			driver = cline.KiloCode()
+		}
+		home := t.TempDir()
+		threadtest.WriteFile(t, `[{"ts":1,"type":"say","say":"text","text":"hello"}]`, home, ".config/VSCodium/User/globalStorage", extension, "tasks", childID, "ui_messages.json")
+		th := threadtest.Load(t, threadtest.Open(t, driver, home), childID)
+		if th.Provider != d || driver.Name != d || th.State.Status != thread.Running {
+			t.Errorf("%s: got %+v", d, th)
+		}
+	}
+}
+
+// FuzzMessages reads any bytes as a task and as its metadata.
+func FuzzMessages(f *testing.F) {
+	dir := f.TempDir()
+	home(f, dir)
+	threadtest.AddSeeds(f, dir, "ui_messages.json")
+	f.Add([]byte(`[{"type":"say","say":"api_req_started","text":"{\"tokensIn\":-5,\"cost\":1e300}"},[],7`))
+	alone := f.TempDir()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		threadtest.WriteFile(t, string(b), alone, storage, "tasks", doneID, "ui_messages.json")
+		threadtest.WriteFile(t, string(b), alone, storage, "tasks", doneID, "history_item.json")
+		threadtest.CheckThread(t, provider(t, alone), doneID)
+	})
+}
