@@ -110,6 +110,7 @@ func TestContent(t *testing.T) {
 		{"/artifacts/no-such-thing", []string{"Not found"}},
 	} {
 		b.open(tt.path)
+		b.await("folders are read", `!document.getElementById("main").innerText.includes("are being read")`, 5*time.Second)
 		text := eval[string](b, `document.getElementById("main").innerText`)
 		for _, want := range tt.want {
 			if !strings.Contains(text, want) {

@@ -14,6 +14,7 @@ const sessionsShown = 100
 type sessionList struct {
 	Agents     []agentSessions
 	Unrecorded []workspace.Adoption
+	Reading    bool // the folders are being read
 	Filter     workspace.SessionFilter
 	Statuses   []string
 	Next       string // the query of the next page, "" at the end
@@ -40,10 +41,10 @@ func (s *Server) sessions(r *http.Request) (page, error) {
 		q.Set("cursor", found.Cursor)
 		list.Next = "?" + q.Encode()
 	}
-	unrecorded, err := s.o.Source.Sessions.UnrecordedSessions(r.Context())
+	unrecorded, known, err := s.folders.unrecorded(s.events.ctx, s.o.Source.Sessions, s.o.Now, func() { s.events.announce(0) })
 	p.warn(err)
 	p.Warnings = append(p.Warnings, unrecorded.Warnings...)
-	list.Unrecorded = unrecorded.Sessions
+	list.Unrecorded, list.Reading = unrecorded.Sessions, !known
 	p.Data = list
 	return p, nil
 }

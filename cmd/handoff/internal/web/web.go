@@ -59,6 +59,7 @@ type Server struct {
 	templates map[string]*template.Template
 	events    *events
 	checker   checker
+	folders   folders
 	door      *door
 	diagram   diagram
 }
