@@ -139,21 +139,35 @@ func Statuses(t Target, state, dir string, onPath func(string) bool) []Status {
 	var list []Status
 	for _, name := range Names() {
 		n := ReadNote(state, name)
-		s := Status{Client: name, Installed: slices.Contains(installed, name), Registered: true, Trusted: trusted(t, name, dir),
+		s := Status{Client: name, Installed: slices.Contains(installed, name), Trusted: trusted(t, name, dir), Missing: missing(t, name),
 			LastHook: n.LastHook, LastCall: n.LastCall, LastFailure: n.LastFailure, Failure: n.Failure}
-		edits, _, err := Plan(t, []string{name})
-		for _, e := range edits {
-			if e.Changed() {
-				s.Missing = append(s.Missing, e.File)
-			}
-		}
-		if err != nil {
-			s.Missing = append(s.Missing, err.Error())
-		}
 		s.Registered = len(s.Missing) == 0
 		list = append(list, s)
 	}
 	return list
+}
+
+// missing returns the files of a program that lack an entry. It is set up with or
+// without the permission to call the tools.
+func missing(t Target, name string) []string {
+	var least []string
+	for i, allow := range []bool{false, true} {
+		t.Allow = allow
+		var files []string
+		edits, _, err := Plan(t, []string{name})
+		for _, e := range edits {
+			if e.Changed() {
+				files = append(files, e.File)
+			}
+		}
+		if err != nil {
+			files = append(files, err.Error())
+		}
+		if i == 0 || len(files) < len(least) {
+			least = files
+		}
+	}
+	return least
 }
 
 // trusted returns whether a program trusts a directory, as far as its files say.
