@@ -40,24 +40,3 @@ var stagePut = tool[StagePutInput]{
 		return answer{data: done, text: warned("submitted "+line(done.Artifact), done.Warnings), links: links(done.Artifact)}, nil
 	},
 }
-
-// A StageNextInput has the arguments of stage_next.
-type StageNextInput struct {
-	Common
-	Issue       string `json:"issue"`
-	AcceptStale bool   `json:"acceptStale,omitempty" jsonschema:"do not repeat stages whose inputs changed"`
-}
-
-var stageNext = tool[StageNextInput]{
-	name:        "stage_next",
-	description: "Return what comes next in the pipeline run of an issue: the agent, what it reads and writes, and why.",
-	reads:       true,
-	required:    []string{"done", "reason"},
-	do: func(ctx context.Context, c *call, in StageNextInput) (answer, error) {
-		step, err := c.Pipelines().Next(ctx, in.Issue, in.AcceptStale)
-		if err != nil {
-			return answer{}, err
-		}
-		return answer{data: step, text: step.String()}, nil
-	},
-}
