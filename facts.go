@@ -137,22 +137,31 @@ type SessionNoted struct {
 	Child        Process                    `json:"child,omitzero"` // the process that runs the session's command
 }
 
-// SessionArchived states that a session was archived; SessionRestored that it is
-// no longer archived.
+// SessionArchived states that a session was archived, SessionDeleted that it was
+// moved to the trash, and SessionRestored that it is neither. Folder is the folder
+// that its files are moved to, relative to the main worktree, "" if they are not
+// moved. A PathMoved of the session states that they were.
 type (
 	SessionArchived struct {
 		SessionID string `json:"sessionId"`
+		Folder    string `json:"folder,omitempty"`
+	}
+	SessionDeleted struct {
+		SessionID string `json:"sessionId"`
+		Folder    string `json:"folder,omitempty"`
 	}
 	SessionRestored struct {
 		SessionID string `json:"sessionId"`
+		Folder    string `json:"folder,omitempty"`
 	}
 )
 
 // PathMoved states that a file or directory was moved within the workspace. Paths
 // are slash-separated and relative to the workspace.
 type PathMoved struct {
-	From string `json:"from"`
-	To   string `json:"to"`
+	From      string `json:"from"`
+	To        string `json:"to"`
+	SessionID string `json:"sessionId,omitempty"` // the session whose folder it is
 }
 
 // WorkStarted states that a unit of work started. WorkID is an ID of the
@@ -213,6 +222,7 @@ func (*SessionClosed) factType() string     { return "session.closed" }
 func (*SessionLinked) factType() string     { return "session.linked" }
 func (*SessionNoted) factType() string      { return "session.noted" }
 func (*SessionArchived) factType() string   { return "session.archived" }
+func (*SessionDeleted) factType() string    { return "session.deleted" }
 func (*SessionRestored) factType() string   { return "session.restored" }
 func (*PathMoved) factType() string         { return "path.moved" }
 func (*WorkStarted) factType() string       { return "work.started" }
@@ -231,6 +241,7 @@ var newFact = map[string]func() Fact{
 	"session.linked":     func() Fact { return new(SessionLinked) },
 	"session.noted":      func() Fact { return new(SessionNoted) },
 	"session.archived":   func() Fact { return new(SessionArchived) },
+	"session.deleted":    func() Fact { return new(SessionDeleted) },
 	"session.restored":   func() Fact { return new(SessionRestored) },
 	"path.moved":         func() Fact { return new(PathMoved) },
 	"work.started":       func() Fact { return new(WorkStarted) },

@@ -90,6 +90,7 @@ const (
 	ActionArchive                     Action = "archive pipeline run" // ISSUE
 	ActionRuns                        Action = "list pipeline runs"
 	ActionRestoreRun                  Action = "restore pipeline run"   // ISSUE
+	ActionRestore                     Action = "restore session"        // SESSION
 	ActionUnarchive                   Action = "unarchive pipeline run" // NAME
 	ActionGate                        Action = "check gate"             // ISSUE STAGE
 	ActionDerive                      Action = "derive pipeline state"  // ISSUE

@@ -50,7 +50,14 @@ type Session struct {
 	Messages int                        `json:"messageCount,omitempty"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 	Archived bool                       `json:"archived,omitempty"`
-	Producer Producer                   `json:"producer,omitzero"`
+	Deleted  bool                       `json:"deleted,omitempty"` // it is in the trash
+
+	// Origin is the folder in which it was opened, "" if that is Folder. MovingTo is
+	// the folder that its files are being moved to: they may be there already.
+	Origin   string `json:"originalFolder,omitempty"`
+	MovingTo string `json:"movingTo,omitempty"`
+
+	Producer Producer `json:"producer,omitzero"`
 }
 
 // Running is the status of a session that is not closed.
@@ -60,7 +67,8 @@ const Running = "running"
 // the session's processes was left. It counts until an end is reported.
 const ProcessGone = "process gone"
 
-// Apply applies the next record about the session to the view. Only the first
+// Apply applies the next record about the session to the view, unless it is about
+// where the session's files are, which is no activity of it. Only the first
 // SessionOpened and the first SessionClosed count; an end that was concluded
 // gives way to the first one that is reported.
 func (s *Session) Apply(r Record) {
@@ -91,10 +99,6 @@ func (s *Session) Apply(r Record) {
 		}
 	case *SessionNoted:
 		s.note(f)
-	case *SessionArchived:
-		s.Archived = true
-	case *SessionRestored:
-		s.Archived = false
 	}
 }
 
@@ -147,18 +151,19 @@ func (s *Session) note(f *SessionNoted) {
 }
 
 // A SessionQuery selects sessions that match all of its fields. The zero value
-// selects every session that is not archived, without runs.
+// selects every session that is neither archived nor deleted, without runs.
 type SessionQuery struct {
 	Status          string         // of the view: Running, or that of SessionClosed
 	Agent           string         // the name of the agent
 	Workflow        *regexp.Regexp // matches the name of the workflow
 	User            string
 	Tag             string
-	Parent          string // the session of a run
-	IDPrefix        string // of the ID
-	LinksTo         string // a session that it builds on
-	IncludeRuns     bool   // not needed with Parent
-	IncludeArchived bool
+	Parent          string                 // the session of a run
+	IDPrefix        string                 // of the ID
+	LinksTo         string                 // a session that it builds on
+	IncludeRuns     bool                   // not needed with Parent
+	IncludeArchived bool                   // and those in the trash
+	Moving          bool                   // those whose MovingTo is set
 	BootID          string                 // running sessions whose process was started in this boot of the machine
 	HasKind         func(kind string) bool // sessions with an active artifact whose kind it accepts; called in any order
 	Since, Until    time.Time              // opened at or after Since and before Until

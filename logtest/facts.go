@@ -58,7 +58,14 @@ func (d *drawing) draw(i int) {
 		d.add(id, d.session())
 	case kind == 9 && rapid.IntRange(0, 2).Draw(d.t, "moved") == 0:
 		paths := []string{"a.md", "b.md", "c.md"}
-		d.add(id, &handoff.PathMoved{From: rapid.SampledFrom(paths).Draw(d.t, "from"), To: rapid.SampledFrom(paths).Draw(d.t, "to")})
+		moved := &handoff.PathMoved{From: rapid.SampledFrom(paths).Draw(d.t, "from"), To: rapid.SampledFrom(paths).Draw(d.t, "to")}
+		if rapid.Bool().Draw(d.t, "of a session") {
+			moved = &handoff.PathMoved{From: "a", To: rapid.SampledFrom([]string{"z/a", "y/a"}).Draw(d.t, "to"), SessionID: rapid.SampledFrom(drawnSessions).Draw(d.t, "session")}
+			if rapid.Bool().Draw(d.t, "back") {
+				moved.From, moved.To = moved.To, moved.From
+			}
+		}
+		d.add(id, moved)
 	case kind == 9:
 		d.add(id, d.work())
 	case kind == 12 && len(d.artifacts) > 0:
@@ -121,7 +128,7 @@ func (d *drawing) session() handoff.Fact {
 	id := rapid.SampledFrom(drawnSessions).Draw(d.t, "session")
 	switch rapid.IntRange(0, 5).Draw(d.t, "session fact") {
 	case 0, 1:
-		opened := &handoff.SessionOpened{SessionID: id, Title: "t", Folder: rapid.SampledFrom([]string{"", "a", "."}).Draw(d.t, "folder"),
+		opened := &handoff.SessionOpened{SessionID: id, Title: "t", Folder: rapid.SampledFrom([]string{"", "a", "a", "."}).Draw(d.t, "folder"),
 			Agent:    handoff.SessionAgent{Name: rapid.SampledFrom([]string{"alex", "casey"}).Draw(d.t, "whose"), Bundle: "b"},
 			Workflow: handoff.SessionWorkflow{Name: rapid.SampledFrom([]string{"intake-app", "intake-itsm", ""}).Draw(d.t, "workflow")}, User: "u", Inputs: map[string]json.RawMessage{"k": json.RawMessage(`"v"`)},
 			Process: handoff.Process{BootID: "b", PIDNamespace: "n", PID: 7, StartTime: "1"}}
@@ -143,7 +150,8 @@ func (d *drawing) session() handoff.Fact {
 			Tags:        rapid.SliceOfN(rapid.SampledFrom(tags), 0, 2).Draw(d.t, "tags"),
 			RemovedTags: rapid.SliceOfN(rapid.SampledFrom(tags), 0, 2).Draw(d.t, "removed tags")}
 	}
-	return rapid.SampledFrom([]handoff.Fact{&handoff.SessionArchived{SessionID: id}, &handoff.SessionRestored{SessionID: id}}).Draw(d.t, "put away")
+	return rapid.SampledFrom([]handoff.Fact{&handoff.SessionArchived{SessionID: id, Folder: "z/a"}, &handoff.SessionDeleted{SessionID: id, Folder: "y/a"}, &handoff.SessionArchived{SessionID: id},
+		&handoff.SessionRestored{SessionID: id, Folder: "a"}, &handoff.SessionRestored{SessionID: id}}).Draw(d.t, "put away")
 }
 
 func (d *drawing) work() handoff.Fact {

@@ -11,25 +11,32 @@ import (
 // publish that is running.
 const minAge = time.Hour
 
-// Garbage are the kept bodies that no artifact needs, the largest first.
+// Garbage are the kept bodies that no artifact needs, the largest first, and the
+// sessions that are due to be archived.
 type Garbage struct {
 	Bodies    []UnneededBody `json:"bodies"`
 	SizeBytes int64          `json:"sizeBytes"`
 	Collected bool           `json:"collected"` // the bodies have been removed
+
+	Archive []DueSession `json:"archive,omitempty"` // the sessions to archive, of Unneeded
 }
 
 // An UnneededBody is a kept body that no artifact needs.
 type UnneededBody = content.UnneededBody
 
 // Unneeded returns the kept bodies that no artifact needs, except withdrawn
-// ones. Bodies that were stored in the last hour are left out. It changes
-// nothing.
+// ones, and what SessionsToArchive returns. Bodies that were stored in the last
+// hour are left out. It changes nothing.
 //
 // Kinds: Unavailable, Corrupt (there is a problem in the log, so a damaged
 // record may need any body), Unsupported (the store can't list its bodies).
 func (w *Workspace) Unneeded(ctx context.Context) (Garbage, error) {
 	list, err := w.unneeded(ctx, w.now().Add(-minAge))
-	return garbage(list, false), err
+	g := garbage(list, false)
+	if err == nil {
+		g.Archive, err = w.SessionsToArchive(ctx)
+	}
+	return g, err
 }
 
 // Collect removes the bodies that Unneeded returns, and returns those that it

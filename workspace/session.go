@@ -43,7 +43,7 @@ const (
 // now and then.
 func (w *Workspace) Tidy(ctx context.Context, p handoff.Producer) ([]string, error) {
 	warnings, err := w.sessions.As(p).CloseAbandoned(ctx, session.ThisObserver())
-	return warnings, errors.Join(err, w.renderPending(ctx, renderAfter))
+	return warnings, errors.Join(err, w.mover().Complete(ctx), w.renderPending(ctx, renderAfter))
 }
 
 // A Conversation is one that an agent program had in a session.
@@ -101,7 +101,7 @@ func (w *Workspace) renderPending(ctx context.Context, age time.Duration) error 
 
 // Folder returns the folder of a session that was opened, absolute.
 func (w *Workspace) Folder(s handoff.Session) string {
-	return filepath.Join(w.dirs.Home(), filepath.FromSlash(s.Folder))
+	return w.folder(s)
 }
 
 // SessionDir returns the directory of a session or run, absolute: its folder if
@@ -141,6 +141,17 @@ func (c *core) folderOf(ctx context.Context, p handoff.Producer) string {
 	s, err := c.index.Session(ctx, p.Session)
 	if err != nil || s.Folder == "" {
 		return ""
+	}
+	return c.folder(s)
+}
+
+// folder returns the folder of a session, absolute. While it is being moved, that
+// is the one of both that exists.
+func (c *core) folder(s handoff.Session) string {
+	if s.MovingTo != "" {
+		if _, err := c.home.Lstat(filepath.FromSlash(s.Folder)); err != nil {
+			return filepath.Join(c.dirs.Home(), filepath.FromSlash(s.MovingTo))
+		}
 	}
 	return filepath.Join(c.dirs.Home(), filepath.FromSlash(s.Folder))
 }

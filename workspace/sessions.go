@@ -254,6 +254,8 @@ type SessionFilter struct {
 	Parent           string // the ID of a session or run: the runs directly in it
 	Since, Until     string // a time, see ParseTime: started at or after, before
 	IncludeRuns      bool   // not needed with Agent, Workflow or OutputType
+	Archived         bool   // those in the archive instead
+	Deleted          bool   // those in the trash instead
 	WithOutputs      bool   // return the outputs of each session
 	Limit            int    // at most so many; 0 for all
 	Cursor           string // the end of an earlier page
@@ -266,6 +268,7 @@ func (w *Workspace) FindSessions(ctx context.Context, f SessionFilter) (SessionP
 	q := session.Query{OutputType: f.OutputType, Outputs: f.WithOutputs, Observer: session.ThisObserver(), Now: w.now()}
 	q.Agent, q.User, q.Tag, q.Status, q.IncludeRuns, q.Limit, q.Cursor = f.Agent, f.User, f.Tag, f.Status, f.IncludeRuns || f.Agent+f.Workflow+f.OutputType != "", f.Limit, f.Cursor
 	q.Parent = f.Parent
+	q.Archived, q.Deleted, q.IncludeArchived = f.Archived, f.Deleted, f.Archived || f.Deleted
 	var err error
 	if q.Workflow, err = session.WorkflowPattern(f.Workflow); err != nil {
 		return SessionPage{}, err

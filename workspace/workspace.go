@@ -176,7 +176,8 @@ func Open(dir string, o Options) (*Workspace, error) {
 			}
 			return c.dirOf(ctx, cmp.Or(p.Session, p.RunID))
 		},
-		Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest), WorktreeKeep: int64(settings.Limits.WorktreeKeep),
+		MovingTo: c.movingTo,
+		Keep:     settings.Keep, DigestLimit: int64(settings.Limits.Digest), WorktreeKeep: int64(settings.Limits.WorktreeKeep),
 	}
 	if f, ok := bodies.(handoff.BodyFetcher); ok {
 		c.published.Here = f.Fetched

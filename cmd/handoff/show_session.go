@@ -15,6 +15,12 @@ func printSession(a *cli.App, v workspace.SessionDetail) {
 	if v.Reason != "" {
 		status += " (" + v.Reason + ")"
 	}
+	switch {
+	case v.Deleted:
+		status += ", in the trash"
+	case v.Archived:
+		status += ", archived"
+	}
 	ended := ""
 	if !v.ClosedAt.IsZero() {
 		ended = cli.Stamp(v.ClosedAt)

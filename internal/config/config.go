@@ -5,9 +5,11 @@ package config
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/plainfile"
@@ -38,6 +40,10 @@ type Config struct {
 	Log string `yaml:"log"`
 
 	Limits Limits `yaml:"limits"`
+
+	// ArchiveAfter is the age, since its end, at which a session is archived; 0 for
+	// never.
+	ArchiveAfter Age `yaml:"archive_after"`
 
 	// OutputFolder and AgentOutputsFolder say where session folders go, with
 	// the variables of Paths.
@@ -130,6 +136,24 @@ func (c Config) Purposes() [][2]string {
 	}
 	slices.SortFunc(own, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
 	return append(list, own...)
+}
+
+// An Age is a duration. It is written as a number of days, hours or minutes, such as
+// 30d.
+type Age time.Duration
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (a *Age) UnmarshalYAML(n *yaml.Node) error {
+	units := map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute}
+	for suffix, unit := range units {
+		digits, ok := strings.CutSuffix(n.Value, suffix)
+		count, err := strconv.ParseInt(digits, 10, 32)
+		if ok && err == nil && count > 0 && count <= int64(math.MaxInt64/unit) {
+			*a = Age(time.Duration(count) * unit)
+			return nil
+		}
+	}
+	return fmt.Errorf("line %d: invalid age %q (use 30d, 12h or 90m)", n.Line, n.Value)
 }
 
 // A Size is a number of bytes. It is written as a number, or as one with KiB,

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/plainfile"
@@ -44,7 +45,7 @@ type shared struct {
 func Load(w Workspace, getenv func(string) string) (Config, error) {
 	c := Config{root: cmp.Or(w.Worktree(""), w.Root), source: map[string]string{}}
 	private, team := filepath.Join(w.Runtime, fileName), filepath.Join(c.root, sharedName)
-	err := read(private, "channels, keep, pipelines, log, limits, output_folder and agent_outputs_folder", func(b []byte) (err error) {
+	err := read(private, "channels, keep, pipelines, log, limits, archive_after, output_folder and agent_outputs_folder", func(b []byte) (err error) {
 		found, err := Parse(b)
 		found.root, found.source = c.root, c.source
 		c = found
@@ -84,7 +85,7 @@ func read(name, keys string, parse func([]byte) error) error {
 	}
 	if err := parse(b); err != nil {
 		return &handoff.Error{Op: "read config", Name: name, Kind: handoff.Invalid, Err: err,
-			Hint: handoff.Advice("the keys are " + keys + ", a size is a number of bytes or such as 64MiB; README.md shows each")}
+			Hint: handoff.Advice("the keys are " + keys + ", a size is a number of bytes or such as 64MiB, an age is such as 30d; README.md shows each")}
 	}
 	return nil
 }
@@ -124,6 +125,9 @@ func (c Config) set() []Setting {
 		if size > 0 {
 			list = append(list, Setting{Name: name, Value: fmt.Sprint(int64(size))})
 		}
+	}
+	if c.ArchiveAfter > 0 {
+		list = append(list, Setting{Name: "archive_after", Value: time.Duration(c.ArchiveAfter).String()})
 	}
 	for name, purpose := range c.Channels {
 		list = append(list, Setting{Name: "channels." + name, Value: purpose})

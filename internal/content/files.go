@@ -54,6 +54,10 @@ type Files struct {
 	Origin func() (string, error)
 	Here   func(context.Context, handoff.Digest) (bool, error)
 
+	// MovingTo returns where a file may be whose directory is being moved, relative
+	// to Root, "" if none is.
+	MovingTo func(ctx context.Context, path string) string
+
 	Keep        handoff.Keep // default handoff.KeepAuto
 	DigestLimit int64        // default DefaultDigestLimit
 

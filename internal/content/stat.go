@@ -18,8 +18,14 @@ func (s *Files) Stat(ctx context.Context, a handoff.Artifact) handoff.FileState 
 		return s.statForeign(ctx, a)
 	}
 	root, name, done, err := s.find(ctx, a)
-	defer done()
+	defer func() { done() }()
 	state, info := compareStat(a, root, name, err)
+	if moved := s.moved(ctx, a, state); moved != "" {
+		done()
+		a.Path = moved
+		root, name, done, err = s.find(ctx, a)
+		state, info = compareStat(a, root, name, err)
+	}
 	if state.Target == handoff.Unknown && info != nil {
 		state.Fingerprint = s.fingerprint(info)
 	}
@@ -32,8 +38,14 @@ func (s *Files) Open(ctx context.Context, a handoff.Artifact) (state handoff.Fil
 		return s.statForeign(ctx, a), nil
 	}
 	root, name, done, err := s.find(ctx, a)
-	defer done()
+	defer func() { done() }()
 	state, info := compareStat(a, root, name, err)
+	if moved := s.moved(ctx, a, state); moved != "" {
+		done()
+		a.Path = moved
+		root, name, done, err = s.find(ctx, a)
+		state, info = compareStat(a, root, name, err)
+	}
 	switch {
 	case state.Target != handoff.Unknown || info == nil:
 	case info.IsDir():
@@ -66,6 +78,15 @@ func (s *Files) statForeign(ctx context.Context, a handoff.Artifact) handoff.Fil
 		}
 	}
 	return handoff.FileState{Target: handoff.Available}
+}
+
+// moved returns the path of a missing file in the folder that its session's files
+// are being moved to, "" for none.
+func (s *Files) moved(ctx context.Context, a handoff.Artifact, state handoff.FileState) string {
+	if s.MovingTo == nil || state.Target != handoff.Missing || a.Root != "" || a.Worktree != "" {
+		return ""
+	}
+	return s.MovingTo(ctx, a.Path)
 }
 
 // errUnreachable is the error for a file in a directory that this process doesn't

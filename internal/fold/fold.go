@@ -31,6 +31,10 @@ type Finder interface {
 	// Children returns the IDs of the artifacts that have the ID in Inputs, in any
 	// order, and possibly others that have it in Parents.
 	Children(id string) ([]string, error)
+
+	// Runs returns the IDs of the runs whose parent is the session or run with the
+	// ID, in any order.
+	Runs(id string) ([]string, error)
 }
 
 // A Keeper is a Store that a fold can change. Later reads return what was put.

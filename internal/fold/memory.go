@@ -32,6 +32,7 @@ func NewMemory() *Memory {
 		families:  map[string][]string{},
 		children:  map[string][]string{},
 		sessions:  map[string]*handoff.Session{},
+		runs:      map[string][]string{},
 		works:     map[workKey]*handoff.Work{},
 		pointers:  map[pointerKey]string{},
 	}}
@@ -44,6 +45,7 @@ type tables struct {
 	families  map[string][]string // IDs by family, in the order of the log
 	children  map[string][]string // IDs by input
 	sessions  map[string]*handoff.Session
+	runs      map[string][]string // IDs by parent
 	works     map[workKey]*handoff.Work
 	pointers  map[pointerKey]string
 }
@@ -62,8 +64,7 @@ func (m *tables) Work(harness, id string) (*handoff.Work, error) {
 func (m *tables) Pointer(space, key string) (string, error) {
 	return m.pointers[pointerKey{space, key}], nil
 }
-func (m *tables) PutSession(s *handoff.Session) error { m.sessions[s.ID] = s; return nil }
-func (m *tables) PutWork(w *handoff.Work) error       { m.works[workKey{w.Harness, w.ID}] = w; return nil }
+func (m *tables) PutWork(w *handoff.Work) error { m.works[workKey{w.Harness, w.ID}] = w; return nil }
 func (m *tables) PutPointer(space, key, value string) error {
 	m.pointers[pointerKey{space, key}] = value
 	return nil
@@ -80,6 +81,16 @@ func (m *tables) PutArtifact(a *ArtifactState) error {
 	}
 	return nil
 }
+
+func (m *tables) PutSession(s *handoff.Session) error {
+	m.sessions[s.ID] = s
+	if s.Parent != "" && !slices.Contains(m.runs[s.Parent], s.ID) {
+		m.runs[s.Parent] = append(m.runs[s.Parent], s.ID)
+	}
+	return nil
+}
+
+func (m *tables) Runs(id string) ([]string, error) { return m.runs[id], nil }
 
 func (m *tables) Children(id string) ([]string, error) { return m.children[id], nil }
 

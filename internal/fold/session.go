@@ -2,6 +2,7 @@ package fold
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -15,30 +16,120 @@ func foldSession(k Keeper, id string, r handoff.Record) error {
 		s = &handoff.Session{ID: id}
 	}
 	opens := s.Opened == 0
-	s.Apply(r)
+	if !applyMove(s, r.Fact) {
+		s.Apply(r)
+	}
 	if opens && s.Opened != 0 {
-		if err := numberExecution(k, s); err != nil {
+		if err := foldOpened(k, s); err != nil {
 			return err
 		}
 	}
-	return k.PutSession(s)
+	if err := k.PutSession(s); err != nil {
+		return err
+	}
+	switch r.Fact.(type) {
+	case *handoff.SessionArchived, *handoff.SessionDeleted, *handoff.SessionRestored:
+		return eachRun(k, id, func(run *handoff.Session) { run.Archived, run.Deleted = s.Archived, s.Deleted })
+	}
+	return nil
+}
+
+// applyMove applies a fact about where a session's files are to be, and reports
+// whether it is one.
+func applyMove(s *handoff.Session, f handoff.Fact) bool {
+	to := ""
+	switch f := f.(type) {
+	case *handoff.SessionArchived:
+		s.Archived, to = true, f.Folder
+	case *handoff.SessionDeleted:
+		s.Deleted, to = true, f.Folder
+	case *handoff.SessionRestored:
+		s.Archived, s.Deleted, to = false, false, f.Folder
+	default:
+		return false
+	}
+	if s.MovingTo = to; to == s.Folder || s.Folder == "" || handoff.CheckSessionFolder(to) != nil {
+		s.MovingTo = ""
+	}
+	if s.Status == "" {
+		s.Status = handoff.Running // as every session that other records name
+	}
+	return true
+}
+
+// foldOpened completes a session that was just opened with what other sessions
+// decide.
+func foldOpened(k Keeper, s *handoff.Session) error {
+	var parent *handoff.Session
+	if s.Parent != "" {
+		var err error
+		if parent, err = k.Session(s.Parent); err != nil {
+			return err
+		}
+	}
+	if parent != nil {
+		s.Archived, s.Deleted = parent.Archived, parent.Deleted
+	}
+	return numberExecution(k, s, parent)
+}
+
+// eachRun calls change for every run in a session, at any depth.
+func eachRun(k Keeper, id string, change func(run *handoff.Session)) error {
+	seen := map[string]bool{id: true} // forged records can form a cycle
+	for todo := []string{id}; len(todo) > 0; todo = todo[1:] {
+		ids, err := k.Runs(todo[0])
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			run, err := k.Session(id)
+			if err != nil {
+				return err
+			}
+			if run == nil || seen[id] {
+				continue
+			}
+			seen[id] = true
+			change(run)
+			if err := k.PutSession(run); err != nil {
+				return err
+			}
+			todo = append(todo, id)
+		}
+	}
+	return nil
+}
+
+// foldSessionMoved completes the move of a session's folder, and reports whether
+// the fact does that. The folders of runs in it move with it.
+func foldSessionMoved(k Keeper, f *handoff.PathMoved) (bool, error) {
+	s, err := k.Session(f.SessionID)
+	if err != nil || s == nil || s.MovingTo == "" || f.From != s.Folder || f.To != s.MovingTo {
+		return false, err
+	}
+	s.Folder, s.MovingTo = f.To, ""
+	switch {
+	case s.Origin == f.To:
+		s.Origin = ""
+	case s.Origin == "":
+		s.Origin = f.From
+	}
+	if err := k.PutSession(s); err != nil {
+		return false, err
+	}
+	return true, eachRun(k, s.ID, func(run *handoff.Session) {
+		if file, inside := strings.CutPrefix(run.Folder, f.From+"/"); inside {
+			run.Folder = f.To + "/" + file
+		}
+	})
 }
 
 // numberExecution gives a session that was just opened its number among the
 // executions of its workflow by its agent. A run that does a part of its parent's
 // work, by the same agent in the same workflow, has none.
-func numberExecution(k Keeper, s *handoff.Session) error {
-	if s.Workflow.Name == "" {
+func numberExecution(k Keeper, s, parent *handoff.Session) error {
+	if s.Workflow.Name == "" || parent != nil && parent.Agent.Name == s.Agent.Name && parent.Workflow.Name == s.Workflow.Name {
 		return nil
-	}
-	if s.Parent != "" {
-		parent, err := k.Session(s.Parent)
-		if err != nil {
-			return err
-		}
-		if parent != nil && parent.Agent.Name == s.Agent.Name && parent.Workflow.Name == s.Workflow.Name {
-			return nil
-		}
 	}
 	key := s.Agent.Name + "\x00" + s.Workflow.Name
 	n, err := count(k, executionSpace, key, 0)
@@ -62,6 +153,8 @@ func sessionOf(f handoff.Fact) (string, bool) {
 	case *handoff.SessionNoted:
 		return f.SessionID, true
 	case *handoff.SessionArchived:
+		return f.SessionID, true
+	case *handoff.SessionDeleted:
 		return f.SessionID, true
 	case *handoff.SessionRestored:
 		return f.SessionID, true

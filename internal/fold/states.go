@@ -25,6 +25,7 @@ type States struct {
 	members   map[string][]string // IDs by family, of families with several
 	children  map[string][]string // IDs by input
 	sessions  map[string]string
+	runs      map[string][]string // IDs by parent
 	works     map[workKey]string
 	pointers  map[pointerKey]string
 
@@ -60,7 +61,7 @@ const publishedType = "artifact.published"
 
 // NewStates returns the states before the first record.
 func NewStates() *States {
-	return &States{artifacts: map[string]storedState{}, members: map[string][]string{}, children: map[string][]string{}, sessions: map[string]string{},
+	return &States{artifacts: map[string]storedState{}, members: map[string][]string{}, children: map[string][]string{}, sessions: map[string]string{}, runs: map[string][]string{},
 		works: map[workKey]string{}, pointers: map[pointerKey]string{}, loaded: map[string]*ArtifactState{}, put: map[string]bool{}}
 }
 
@@ -185,7 +186,13 @@ func (s *States) Session(id string) (*handoff.Session, error) {
 	return decodeStored[handoff.Session](s.sessions, id)
 }
 
+// Runs implements Finder.
+func (s *States) Runs(id string) ([]string, error) { return s.runs[id], nil }
+
 func (s *States) PutSession(v *handoff.Session) error {
+	if id := strings.Clone(v.ID); v.Parent != "" && !slices.Contains(s.runs[v.Parent], id) {
+		s.runs[strings.Clone(v.Parent)] = append(s.runs[v.Parent], id)
+	}
 	return encodeStored(s.sessions, strings.Clone(v.ID), v)
 }
 

@@ -48,6 +48,7 @@ var layers = map[string]int{
 	"internal/pipeline/contract": 2,
 	"thread/internal/sqlsnap":    2,
 
+	"internal/relocate":        3,
 	"internal/compare":         3,
 	"internal/filelog":         3,
 	"internal/launch":          3,

@@ -18,6 +18,8 @@ type Query struct {
 	handoff.SessionQuery
 	OutputType string // one of Types: sessions with an active output of this type
 	Outputs    bool   // return the outputs of each session
+	Archived   bool   // those in the archive only, with IncludeArchived
+	Deleted    bool   // those in the trash only, with IncludeArchived
 
 	Observer Observer
 	Now      time.Time
@@ -248,7 +250,7 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 		}
 		for _, s := range found.Sessions {
 			v := newView(s, q.Observer, q.Now, time.Time{})
-			if q.Status != "" && v.Status != q.Status {
+			if q.Status != "" && v.Status != q.Status || q.Archived && !(s.Archived && !s.Deleted) || q.Deleted && !s.Deleted {
 				continue
 			}
 			into.Sessions = append(into.Sessions, v)
@@ -293,13 +295,16 @@ func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, work
 	if workflow != nil {
 		subject = agent + " " + workflow.String() + " " + outputType
 	}
-	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, IncludeRuns: true, HasKind: hasType(outputType), Limit: 16}
+	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, IncludeRuns: true, IncludeArchived: true, HasKind: hasType(outputType), Limit: 16}
 	for {
 		sessions, err := reader.Sessions(ctx, q)
 		if err != nil {
 			return handoff.Artifact{}, err
 		}
 		for _, s := range sessions.Sessions {
+			if s.Deleted {
+				continue
+			}
 			a, ok, err := latestOf(ctx, reader, s, outputType)
 			if err != nil || ok {
 				return a, err

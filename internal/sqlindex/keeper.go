@@ -146,6 +146,22 @@ func (k *keeper) Children(id string) ([]string, error) {
 	return slices.Compact(ids), err
 }
 
+// Runs implements fold.Finder. It finds what was put and not flushed, too.
+func (k *keeper) Runs(id string) ([]string, error) {
+	var ids []string
+	err := k.load(`SELECT id FROM sessions WHERE parent = ?`, func(r *row) error {
+		ids = append(ids, r.text())
+		return nil
+	}, id)
+	for _, changed := range k.sessioned.order {
+		if k.sessions[changed].Parent == id {
+			ids = append(ids, changed)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), err
+}
+
 // flush writes what was put since the last flush.
 func (k *keeper) flush() error {
 	for _, id := range k.changed.take() {
@@ -363,9 +379,9 @@ func (k *keeper) writeSession(s *handoff.Session) error {
 	if s.Status == handoff.Running {
 		boot = s.Process.BootID
 	}
-	err = k.exec(`INSERT OR REPLACE INTO sessions (id, state, opened, openedAt, status, parent, agent, workflow, user, archived, boot)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, text, int64(s.Opened), s.Order().Start, s.Status, s.Parent, s.Agent.Name, s.Workflow.Name, s.User, s.Archived, orNull(boot))
+	err = k.exec(`INSERT OR REPLACE INTO sessions (id, state, opened, openedAt, status, parent, agent, workflow, user, archived, boot, moving)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, text, int64(s.Opened), s.Order().Start, s.Status, s.Parent, s.Agent.Name, s.Workflow.Name, s.User, s.Archived || s.Deleted, orNull(boot), orNull(s.MovingTo))
 	if err != nil {
 		return err
 	}

@@ -403,6 +403,9 @@ func selectsSessions(q handoff.SessionQuery, after handoff.SessionOrder) clause 
 	if !q.IncludeArchived {
 		w = w.and("a.archived = 0")
 	}
+	if q.Moving {
+		w = w.and("a.moving IS NOT NULL")
+	}
 	if !q.Since.IsZero() {
 		w = w.and("a.openedAt >= ?", instant(q.Since))
 	}

@@ -12,7 +12,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 15
+const version = 16
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
@@ -43,7 +43,7 @@ var schema = []string{
 	`CREATE TABLE pointers (key TEXT, space TEXT, value TEXT, PRIMARY KEY (key, space)) WITHOUT ROWID`,
 
 	`CREATE TABLE sessions (id TEXT PRIMARY KEY, state TEXT, opened INTEGER, openedAt INTEGER, status TEXT,
-		parent TEXT, agent TEXT, workflow TEXT, user TEXT, archived INTEGER, boot TEXT) WITHOUT ROWID`,
+		parent TEXT, agent TEXT, workflow TEXT, user TEXT, archived INTEGER, boot TEXT, moving TEXT) WITHOUT ROWID`,
 	// Each index covers every column that queries select by, so that only the
 	// rows of the result are read.
 	`CREATE INDEX sessions_by_opened ON sessions (openedAt, opened, status, parent, archived, agent, workflow, user)`,
@@ -53,6 +53,7 @@ var schema = []string{
 	`CREATE INDEX sessions_by_user ON sessions (user, openedAt, opened, status, parent, archived, agent, workflow)`,
 	`CREATE INDEX sessions_by_workflow ON sessions (workflow)`,
 	`CREATE INDEX sessions_by_boot ON sessions (boot, openedAt, opened) WHERE boot IS NOT NULL`, // the running sessions only
+	`CREATE INDEX sessions_by_moving ON sessions (moving) WHERE moving IS NOT NULL`,
 	`CREATE TABLE session_tags (tag TEXT, id TEXT, PRIMARY KEY (tag, id)) WITHOUT ROWID`,
 	`CREATE INDEX session_tags_by_id ON session_tags (id)`,
 	`CREATE TABLE session_links (target TEXT, id TEXT, PRIMARY KEY (target, id)) WITHOUT ROWID`,

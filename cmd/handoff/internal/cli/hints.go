@@ -49,6 +49,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionArchive:    "pipeline archive %",
 	handoff.ActionRuns:       "pipeline list",
 	handoff.ActionRestoreRun: "pipeline init % --restore",
+	handoff.ActionRestore:    "session restore %",
 	handoff.ActionUnarchive:  "pipeline unarchive %",
 	handoff.ActionGate:       "pipeline gate % %",
 	handoff.ActionDerive:     "pipeline trace % --state",

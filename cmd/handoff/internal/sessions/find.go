@@ -39,11 +39,14 @@ are not recorded instead, by the UUID that is their name.`,
 	flags.StringVar(&f.Tag, "tag", "", "filter by `tag`")
 	flags.StringVar(&f.OutputType, "output-type", "", "filter by output `type`: document, data, report or artifact")
 	flags.BoolVar(&f.IncludeRuns, "runs", false, "include runs inside sessions")
+	flags.BoolVar(&f.Archived, "archived", false, "list archived sessions instead")
+	flags.BoolVar(&f.Deleted, "deleted", false, "list the sessions in the trash instead")
+	c.MarkFlagsMutuallyExclusive("archived", "deleted")
 	flags.IntVar(&f.Limit, "limit", cli.DefaultLimit, "maximum `number` of sessions; 0 for no limit")
 	flags.StringVar(&f.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
 	var unrecorded bool
 	flags.BoolVar(&unrecorded, "unrecorded", false, "list the session folders that are not recorded instead")
-	for _, filter := range []string{"agent", "workflow", "status", "since", "until", "user", "tag", "output-type", "runs", "limit", "cursor"} {
+	for _, filter := range []string{"agent", "workflow", "status", "since", "until", "user", "tag", "output-type", "runs", "archived", "deleted", "limit", "cursor"} {
 		c.MarkFlagsMutuallyExclusive("unrecorded", filter)
 	}
 	a.JSONFlag(c, "print JSON")

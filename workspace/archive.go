@@ -1,0 +1,120 @@
+package workspace
+
+import (
+	"context"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/relocate"
+	"github.com/agent-handoff/handoff/internal/session"
+)
+
+// A SessionMove is the result of moving a session's folder.
+type SessionMove = relocate.Move
+
+// SessionMoves are the results of moving the folders of several sessions.
+type SessionMoves struct {
+	Sessions []SessionMove `json:"sessions"`
+	Warnings []string      `json:"warnings,omitempty"`
+}
+
+// ArchiveSessions archives sessions: the folder of each is moved to archive/YYYY-MM,
+// beside the folder that it was opened in, and every ref still resolves. A session
+// that is running or stalled is refused without force. The operation ends at the
+// first session that can't be archived.
+//
+// Kinds: NotFound, Conflict (it is running, or in the trash; an ambiguous ref),
+// Invalid (a run), Unavailable.
+func (w *Workspace) ArchiveSessions(ctx context.Context, refs []string, force bool) (SessionMoves, error) {
+	return w.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (SessionMove, error) { return m.Archive(ctx, id, force) })
+}
+
+// DeleteSessions moves sessions to the trash, from which RestoreSessions takes them
+// back. No file is removed before EmptyTrash. Kinds: those of ArchiveSessions.
+func (w *Workspace) DeleteSessions(ctx context.Context, refs []string, force bool) (SessionMoves, error) {
+	return w.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (SessionMove, error) { return m.Delete(ctx, id, force) })
+}
+
+// RestoreSessions takes sessions out of the archive or the trash: their folders are
+// moved back to where they were opened. Kinds: those of ArchiveSessions; NotFound if
+// the files in the trash were removed.
+func (w *Workspace) RestoreSessions(ctx context.Context, refs []string) (SessionMoves, error) {
+	return w.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (SessionMove, error) { return m.Restore(ctx, id) })
+}
+
+func (w *Workspace) moveSessions(ctx context.Context, refs []string, move func(m *relocate.Mover, id string) (SessionMove, error)) (SessionMoves, error) {
+	done, ids := SessionMoves{Sessions: []SessionMove{}}, make([]string, len(refs))
+	for i, ref := range refs { // before anything is moved
+		id, err := w.ResolveSession(ctx, ref)
+		if err != nil {
+			return done, err
+		}
+		ids[i] = id
+	}
+	m := w.mover()
+	for _, id := range ids {
+		moved, err := move(m, id)
+		if err != nil {
+			return done, err
+		}
+		done.Sessions = append(done.Sessions, moved)
+	}
+	done.Warnings = w.finish(ctx, "")
+	return done, nil
+}
+
+// A DueSession is a session that archive_after of the settings selects.
+type DueSession struct {
+	ID       string    `json:"id"`
+	Folder   string    `json:"folder,omitempty"`
+	Name     string    `json:"longName"`
+	ClosedAt time.Time `json:"completedAt"`
+}
+
+// SessionsToArchive returns the sessions that ended so long ago that archive_after of
+// the settings selects them; none without the setting. It changes nothing.
+func (w *Workspace) SessionsToArchive(ctx context.Context) ([]DueSession, error) {
+	list := []DueSession{}
+	if w.settings.ArchiveAfter == 0 {
+		return list, nil
+	}
+	due, err := w.mover().Due(ctx, w.now().Add(-time.Duration(w.settings.ArchiveAfter)))
+	for _, s := range due {
+		list = append(list, DueSession{s.ID, s.Folder, session.LongName(s, s.Status, w.now()), s.ClosedAt})
+	}
+	return list, err
+}
+
+// ArchiveDue archives what SessionsToArchive returns. Kinds: those of
+// ArchiveSessions.
+func (w *Workspace) ArchiveDue(ctx context.Context) (SessionMoves, error) {
+	due, err := w.SessionsToArchive(ctx)
+	if err != nil || len(due) == 0 {
+		return SessionMoves{Sessions: []SessionMove{}}, err
+	}
+	refs := make([]string, len(due))
+	for i, s := range due {
+		refs[i] = s.ID
+	}
+	return w.ArchiveSessions(ctx, refs, false)
+}
+
+// mover moves the folders of sessions on behalf of the caller.
+func (w *Workspace) mover() *relocate.Mover {
+	return &relocate.Mover{Hub: w.as, Sessions: w.sessions.As(w.caller.Producer), Runtime: w.runtime, Observer: session.ThisObserver(), Now: w.now()}
+}
+
+// movingTo returns the path of a file in a session's folder that is being moved, as
+// it is after the move, "" if no such folder contains it. It queries the index alone,
+// because the hub calls it.
+func (c *core) movingTo(ctx context.Context, file string) string {
+	page, err := c.index.Sessions(ctx, handoff.SessionQuery{Moving: true, IncludeArchived: true})
+	for _, s := range page.Sessions {
+		if name, inside := strings.CutPrefix(file, s.Folder+"/"); inside && err == nil {
+			return path.Join(s.MovingTo, name)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// openIn opens the workspace of a directory.
+func openIn(t *testing.T, dir string) *workspace.Workspace {
+	t.Helper()
+	w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string {
+		return map[string]string{"HANDOFF_WORKSPACE": dir}[name]
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+// TestMoveKilled checks that a session is readable wherever a process that archives
+// it is killed, and that the next operation that records something completes it.
+func TestMoveKilled(t *testing.T) {
+	const id = "a0000001-0000-4000-8000-000000000000"
+	const from, to = "docs/agent-outputs/" + id, "docs/agent-outputs/archive/2026-11/" + id
+	for _, renamed := range []bool{false, true} {
+		dir := t.TempDir()
+		w := openIn(t, dir)
+		if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, filepath.FromSlash(from), "plan.md")
+		if err := os.WriteFile(file, []byte("the plan\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		a, err := w.AddOutput(t.Context(), id, workspace.SessionOutput{File: file, Type: "document"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.CloseSession(t.Context(), id, workspace.Completed, ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := w.Hub().Record(t.Context(), &handoff.SessionArchived{SessionID: id, Folder: to}); err != nil {
+			t.Fatal(err)
+		}
+		if renamed {
+			if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(filepath.FromSlash(to))), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(filepath.Join(dir, filepath.FromSlash(from)), filepath.Join(dir, filepath.FromSlash(to))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		readable := func(when string) {
+			t.Helper()
+			shown, err := w.Show(t.Context(), a.ID, false)
+			if err != nil || shown.Artifact.Target != handoff.Available {
+				t.Errorf("renamed %v, %s: target %v, %v, want available", renamed, when, shown.Artifact.Target, err)
+			}
+			s, err := w.Show(t.Context(), id, true)
+			if err != nil || len(s.Session.Files) == 0 || !s.Session.Archived {
+				t.Errorf("renamed %v, %s: session is %+v, %v", renamed, when, s.Session, err)
+			}
+			if report, err := w.Check(t.Context()); err != nil || !report.OK() {
+				t.Errorf("renamed %v, %s: check: %+v, %v", renamed, when, report, err)
+			}
+		}
+		readable("after the kill")
+		w = openIn(t, dir)
+		if _, err := w.Publish(t.Context(), workspace.Publication{Channel: "notes", Body: strings.NewReader("note"), Filename: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		readable("after the next publish")
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(to), "plan.md")); err != nil {
+			t.Errorf("renamed %v: the move was not completed: %v", renamed, err)
+		}
+		if s, err := w.Reader().Session(t.Context(), id); err != nil || s.Folder != to || s.MovingTo != "" || s.Origin != from {
+			t.Errorf("renamed %v: session is in %q, moving to %q, from %q, %v", renamed, s.Folder, s.MovingTo, s.Origin, err)
+		}
+	}
+}
