@@ -73,6 +73,7 @@ func (w *Workspace) Threads(ctx context.Context, set *thread.Set, o ThreadOption
 type archive interface {
 	List(context.Context, threadindex.Query) (threadindex.Page, error)
 	Search(context.Context, threadindex.Search) (threadindex.Result, error)
+	Collisions(context.Context, threadindex.Query) (threadindex.Collisions, error)
 }
 
 // archive returns the index of conversations, or their files.
@@ -127,6 +128,27 @@ func (w *Workspace) SearchThreads(ctx context.Context, set *thread.Set, o Thread
 		return ThreadMatches{}, err
 	}
 	return w.archive(set, o.ThreadOptions).Search(ctx, threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest})
+}
+
+// ThreadCollisions are files that two conversations or subagents changed.
+type ThreadCollisions = threadindex.Collisions
+
+// Collisions returns the files that two conversations or subagents changed, each
+// while the other was active. Of o, Dir and Everywhere select the files, Since and
+// Until the time of the changes, and Providers the conversations. A parent that
+// changed a file before it started a subagent, or after the subagent ended, does
+// not collide with it.
+//
+// Kinds: Invalid (a time), Unsupported (a provider).
+func (w *Workspace) Collisions(ctx context.Context, set *thread.Set, o ThreadOptions) (ThreadCollisions, error) {
+	if err := w.hub.Closed(); err != nil {
+		return ThreadCollisions{}, err
+	}
+	q, err := w.threadQuery(o)
+	if err != nil {
+		return ThreadCollisions{}, err
+	}
+	return w.archive(set, o).Collisions(ctx, q)
 }
 
 func (w *Workspace) threadQuery(o ThreadOptions) (q threadindex.Query, err error) {

@@ -27,7 +27,8 @@
 //   - Names of a run or session: [Workspace.Write].
 //   - Waiting: [Workspace.Watch] and [Workspace.Wait].
 //   - Searching: [Workspace.Search].
-//   - Conversations: [Workspace.Threads], [Workspace.SearchThreads].
+//   - Conversations: [Workspace.Threads], [Workspace.SearchThreads],
+//     [Workspace.Collisions].
 //   - Sessions: [Workspace.OpenSession], [Workspace.AddOutput],
 //     [Workspace.CloseSession], [Workspace.FindSessions] and others.
 //   - Runs of a command: [Workspace.StartRun] and [Workspace.EndRun].

@@ -72,6 +72,7 @@ func readEntry(ctx context.Context, t *thread.Thread) (*entry, error) {
 		}
 		for _, call := range m.Tools {
 			a := inspect(call)
+			a.write = a.write && !m.Inherited // the original has changed the file
 			e.tools[strings.ToLower(call.Name)] = true
 			add(calls, a.text())
 			e.touch(a, last, call.Time)
@@ -100,7 +101,7 @@ func (e *entry) touch(a action, n int, at time.Time) {
 	const most = 1 << 16
 	for _, path := range a.paths {
 		if path = absolute(e.Cwd, path); path != "" && len(e.touches) < most {
-			e.touches = append(e.touches, touch{path, n, at, a.write})
+			e.touches = append(e.touches, touch{path, n, at.UTC(), a.write})
 		}
 	}
 }

@@ -29,6 +29,8 @@ type tree struct {
 	r     *rand.Rand
 	home  string
 	count int
+
+	collisions int // found so far
 }
 
 func newTree(t testing.TB, seed uint64) *tree {
@@ -67,20 +69,20 @@ func line(v any) string {
 // claudeLine returns a record of a session or of a subagent.
 func (tr *tree) claudeLine(session, agent string) string {
 	tr.count++
-	at := time.Date(2026, 2, 3, 4, 0, tr.count, 0, time.UTC).Format(time.RFC3339)
+	at := time.Date(2026, 2, 3, 4, 0, tr.count/64, 0, time.UTC).Format(time.RFC3339)
 	rec := object{"uuid": tr.id(), "sessionId": session, "timestamp": at, "version": "2.1.100", "cwd": "/work/" + fmt.Sprint(tr.r.IntN(3)), "gitBranch": "main"}
 	if agent != "" {
 		rec["agentId"], rec["isSidechain"] = agent, true
 	}
-	switch tr.r.IntN(5) {
+	switch tr.r.IntN(8) {
 	case 0, 1:
 		rec["type"], rec["message"] = "user", object{"role": "user", "content": tr.words()}
 	case 2:
 		rec["type"], rec["aiTitle"] = "ai-title", tr.words()
 	default:
 		content := []object{{"type": "text", "text": tr.words()}}
-		if tr.r.IntN(2) == 0 {
-			name := []string{"Edit", "Read", "Bash"}[tr.r.IntN(3)]
+		if tr.r.IntN(4) > 0 {
+			name := []string{"Edit", "Edit", "Read", "Bash"}[tr.r.IntN(4)]
 			input := object{"file_path": fmt.Sprintf("/work/%d/cart.go", tr.r.IntN(3))}
 			if name == "Bash" {
 				input = object{"command": "go test ./" + tr.words()}
@@ -94,7 +96,7 @@ func (tr *tree) claudeLine(session, agent string) string {
 
 func (tr *tree) codexLine() string {
 	tr.count++
-	at := time.Date(2026, 2, 3, 4, 0, tr.count, 0, time.UTC).Format(time.RFC3339)
+	at := time.Date(2026, 2, 3, 4, 0, tr.count/64, 0, time.UTC).Format(time.RFC3339)
 	payload := object{"type": "message", "role": []string{"user", "assistant"}[tr.r.IntN(2)], "content": []object{{"type": "input_text", "text": tr.words()}}}
 	kind := "response_item"
 	switch tr.r.IntN(4) {
@@ -266,6 +268,14 @@ func (tr *tree) compare(file string, now func() time.Time) {
 		must(tr.t, err)
 		tr.same(fmt.Sprintf("search %+v", s), got, want)
 	}
+	for _, q := range []threadindex.Query{{}, {In: threadindex.In("/work/1")}, {Providers: []string{"claude"}}} {
+		want, err := files.Collisions(ctx, q)
+		must(tr.t, err)
+		got, err := index.Collisions(ctx, q)
+		must(tr.t, err)
+		tr.same("collisions", got, want)
+		tr.collisions += len(want.Collisions)
+	}
 	if after := tr.digest(); after != before {
 		tr.t.Fatalf("the files of the tools were changed:\n%s\nwere\n%s", after, before)
 	}
@@ -323,11 +333,14 @@ func (tr *tree) same(what string, got, want any) {
 
 // TestIndexEqualsFiles changes transcripts at random between queries.
 func TestIndexEqualsFiles(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			tr := newTree(t, seed)
 			file := filepath.Join(t.TempDir(), "cache", "threads.db")
+			for range 15 {
+				tr.create()
+			}
 			later := 0
 			now := func() time.Time { return time.Now().Add(time.Duration(later) * time.Minute) }
 			for range 6 {
@@ -341,8 +354,45 @@ func TestIndexEqualsFiles(t *testing.T) {
 				later = tr.r.IntN(2) // changed just now, or a minute ago
 				tr.compare(file, now)
 			}
+			if tr.collisions == 0 {
+				t.Error("no collision was found, so that nothing was compared")
+			}
 		})
 	}
+}
+
+// TestDependentTranscripts removes transcripts whose records others have copies of:
+// the facts of the others change.
+func TestDependentTranscripts(t *testing.T) {
+	tr := newTree(t, 1)
+	file := filepath.Join(t.TempDir(), "threads.db")
+	later := func() time.Time { return time.Now().Add(time.Hour) }
+	project := filepath.Join(tr.home, ".claude", "projects", "-work")
+	original, fork := tr.id(), tr.id()
+	text := ""
+	for range 20 {
+		text += tr.claudeLine(original, "")
+	}
+	tr.write(filepath.Join(project, original+".jsonl"), text)
+	tr.write(filepath.Join(project, fork+".jsonl"), text+tr.claudeLine(fork, ""))
+	sessions := filepath.Join(tr.home, ".codex", "sessions", "2026", "02", "03")
+	rollouts := []string{tr.id(), tr.id(), tr.id()}
+	records := line(object{"timestamp": "2026-02-03T04:00:01Z", "type": "event_msg", "payload": object{"type": "task_started", "turn_id": "t1"}})
+	for range 20 {
+		records += tr.codexLine()
+	}
+	for i, id := range rollouts { // each is a fork of the one before
+		meta := object{"id": id, "cwd": "/work/1"}
+		if i > 0 {
+			meta["forked_from_id"] = rollouts[i-1]
+		}
+		tr.write(filepath.Join(sessions, "rollout-2026-02-03T04-00-00-"+id+".jsonl"), line(object{"timestamp": "2026-02-03T04:00:00Z", "type": "session_meta", "payload": meta})+records)
+	}
+	tr.compare(file, later)
+	must(t, os.Remove(filepath.Join(project, original+".jsonl")))
+	tr.compare(file, later)
+	must(t, os.Remove(filepath.Join(sessions, "rollout-2026-02-03T04-00-00-"+rollouts[0]+".jsonl")))
+	tr.compare(file, later)
 }
 
 // TestInterruptedBuild stops builds at every batch and at random. The next one

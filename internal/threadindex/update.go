@@ -70,16 +70,15 @@ func (u *update) run(ctx context.Context, all []thread.Stored) error {
 			return err
 		}
 	}
-	for len(changed) > 0 {
+	for {
 		u.total += len(changed)
 		if err := u.read(ctx, changed); err != nil {
 			return err
 		}
-		if changed, err = u.dependent(ctx); err != nil {
+		if changed, err = u.dependent(ctx); err != nil || len(changed) == 0 {
 			return err
 		}
 	}
-	return nil
 }
 
 // errMany is the error of an update that would take long.
@@ -206,6 +205,9 @@ const (
 // read reads transcripts on all processors and stores them. What was stored before
 // an error stays.
 func (u *update) read(ctx context.Context, list []thread.Stored) error {
+	if len(list) == 0 {
+		return nil
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	readings := make(chan reading)
@@ -330,9 +332,9 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, key string, e
 	}
 	uri, parent := e.URI.String(), thread.URI{Provider: e.Provider, Thread: e.Parent}.String()
 	u.touch(uri, e.Family)
-	row, err := u.ExecContext(ctx, `INSERT INTO threads (transcript, key, provider, uri, parent, agent, role, name, cwd, modified, status, models, family, origin, item)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, transcript, key, e.Provider, uri, parent, e.IsAgent(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
-		e.Cwd, e.Modified.UnixNano(), string(e.State.Status), strings.Join(models, "\n"), e.Family, origin, string(item))
+	row, err := u.ExecContext(ctx, `INSERT INTO threads (transcript, key, provider, uri, parent, agent, role, name, cwd, modified, started, ended, status, models, family, origin, item)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, transcript, key, e.Provider, uri, parent, e.IsAgent(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
+		e.Cwd, e.Modified.UnixNano(), nanos(e.Started), nanos(e.Last), string(e.State.Status), strings.Join(models, "\n"), e.Family, origin, string(item))
 	if err != nil {
 		return err
 	}
@@ -348,11 +350,7 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, key string, e
 		return err
 	}
 	for _, t := range e.touches {
-		at := int64(0)
-		if !t.at.IsZero() {
-			at = t.at.UnixNano()
-		}
-		if err := u.exec(ctx, "INSERT INTO touches (thread, path, n, at, change) VALUES (?, ?, ?, ?, ?)", id, t.path, t.n, at, t.write); err != nil {
+		if err := u.exec(ctx, "INSERT INTO touches (thread, path, n, at, change) VALUES (?, ?, ?, ?, ?)", id, t.path, t.n, nanos(t.at), t.write); err != nil {
 			return err
 		}
 	}
