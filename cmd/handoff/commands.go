@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/find"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/sessions"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/web"
@@ -22,13 +23,13 @@ var commands = slices.Concat(
 		cli.NewPrimary(listCommand, "list"),
 		cli.NewPrimary(readCommand, "read"),
 		cli.NewPrimary(showCommand, "show", "get"),
-		cli.NewPrimary(searchCommand, "search"),
+		cli.NewPrimary(find.SearchCommand, "search"),
 	},
 	sessions.Commands,
 	[]cli.Command{cli.NewCommand(web.ExportCommand, "export")},
 	pipelines.Commands,
 	[]cli.Command{
-		cli.NewPrimary(threadCommand, "thread", "threads"),
+		cli.NewPrimary(find.ThreadCommand, "thread", "threads"),
 		cli.NewCommand(costCommand, "cost"),
 		cli.NewCommand(workCommand, "work"),
 		cli.NewPrimary(serveCommand, "serve"),

@@ -74,6 +74,7 @@ var layers = map[string]int{
 
 	"cmd/handoff/internal/access":    7,
 	"cmd/handoff/internal/cli":       7,
+	"cmd/handoff/internal/find":      8,
 	"cmd/handoff/internal/sessions":  8,
 	"cmd/handoff/internal/pipelines": 8,
 	"cmd/handoff/internal/mcp":       8,

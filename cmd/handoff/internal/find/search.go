@@ -1,4 +1,6 @@
-package main
+// Package find has the commands that find things by their content, and
+// conversations.
+package find
 
 import (
 	"context"
@@ -14,7 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func searchCommand(a *cli.App) *cobra.Command {
+// SearchCommand returns the command search.
+func SearchCommand(a *cli.App) *cobra.Command {
 	var o searchOptions
 	c := &cobra.Command{
 		Use:     "search [WORD…]",

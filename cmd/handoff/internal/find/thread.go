@@ -1,4 +1,4 @@
-package main
+package find
 
 import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func threadCommand(a *cli.App) *cobra.Command {
+// ThreadCommand returns the command thread.
+func ThreadCommand(a *cli.App) *cobra.Command {
 	var print printFlags
 	var list listThreads
 	c := &cobra.Command{
