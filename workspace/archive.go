@@ -118,3 +118,30 @@ func (c *core) movingTo(ctx context.Context, file string) string {
 	}
 	return ""
 }
+
+// A SessionSummary describes a session to someone who decides whether to delete it.
+type SessionSummary = relocate.Summary
+
+// An EmptiedTrash is the result of emptying the trash.
+type EmptiedTrash = relocate.Emptied
+
+// SessionsToDelete returns at most limit sessions that ended and are not in the trash,
+// the one that started last first.
+func (w *Workspace) SessionsToDelete(ctx context.Context, limit int) ([]SessionSummary, error) {
+	return w.mover().Candidates(ctx, limit)
+}
+
+// EmptyTrash removes the files of the sessions in the trash. It keeps those that an
+// active artifact needs, because its content is nowhere else; the records remain. No
+// other operation removes files of a session.
+//
+// Kinds: Unavailable, Corrupt (a record is missing or can't be read, and may need any
+// file).
+func (w *Workspace) EmptyTrash(ctx context.Context) (EmptiedTrash, error) {
+	return w.mover().EmptyTrash(ctx, w.store())
+}
+
+// store is what decides which files can be removed.
+func (w *Workspace) store() relocate.Store {
+	return relocate.Store{Log: w.rawLog, Bodies: w.rawBodies}
+}

@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,5 +83,35 @@ func TestMoveKilled(t *testing.T) {
 		if s, err := w.Reader().Session(t.Context(), id); err != nil || s.Folder != to || s.MovingTo != "" || s.Origin != from {
 			t.Errorf("renamed %v: session is in %q, moving to %q, from %q, %v", renamed, s.Folder, s.MovingTo, s.Origin, err)
 		}
+	}
+}
+
+// TestEmptyTrashKilled checks that a folder whose removal was interrupted is removed by
+// the next one, and is not restored in part.
+func TestEmptyTrashKilled(t *testing.T) {
+	const id = "a0000001-0000-4000-8000-000000000000"
+	dir := t.TempDir()
+	w := openIn(t, dir)
+	if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.DeleteSessions(t.Context(), []string{id}, true); err != nil {
+		t.Fatal(err)
+	}
+	trash := filepath.Join(dir, "docs", "agent-outputs", ".trash")
+	if err := os.Rename(filepath.Join(trash, id), filepath.Join(trash, ".removing-"+id)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.RestoreSessions(t.Context(), []string{id}); !errors.Is(err, handoff.NotFound) {
+		t.Errorf("restoring a folder that is being removed: %v, want NotFound", err)
+	}
+	if done, err := w.EmptyTrash(t.Context()); err != nil || len(done.Removed) != 1 {
+		t.Errorf("EmptyTrash = %+v, %v, want one session", done, err)
+	}
+	if _, err := os.Lstat(trash); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the trash still has files: %v", err)
+	}
+	if done, err := w.EmptyTrash(t.Context()); err != nil || len(done.Removed)+len(done.Kept) != 0 {
+		t.Errorf("the second EmptyTrash = %+v, %v, want nothing", done, err)
 	}
 }

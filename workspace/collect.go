@@ -18,7 +18,8 @@ type Garbage struct {
 	SizeBytes int64          `json:"sizeBytes"`
 	Collected bool           `json:"collected"` // the bodies have been removed
 
-	Archive []DueSession `json:"archive,omitempty"` // the sessions to archive, of Unneeded
+	Archive []DueSession     `json:"archive,omitempty"` // the sessions to archive, of Unneeded
+	Trash   []SessionSummary `json:"trash,omitempty"`   // the sessions in the trash, of Unneeded
 }
 
 // An UnneededBody is a kept body that no artifact needs.
@@ -35,6 +36,9 @@ func (w *Workspace) Unneeded(ctx context.Context) (Garbage, error) {
 	g := garbage(list, false)
 	if err == nil {
 		g.Archive, err = w.SessionsToArchive(ctx)
+	}
+	if err == nil {
+		g.Trash, err = w.mover().Trash(ctx, w.store())
 	}
 	return g, err
 }

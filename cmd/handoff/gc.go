@@ -12,7 +12,7 @@ import (
 )
 
 func gcCommand(a *cli.App) *cobra.Command {
-	var collect, archive bool
+	var collect, archive, emptyTrash bool
 	c := &cobra.Command{
 		Use:     "gc",
 		Short:   "List what can be collected or archived, and do it with a flag",
@@ -22,21 +22,27 @@ all withdrawn, and bodies of publishes that were killed. A superseded artifact
 still needs its body. Bodies that were stored in the last hour are never listed.
 
 gc also lists the sessions that ended longer ago than archive_after of
-.handoff/config.yaml, such as archive_after: 30d; --archive archives them.
+.handoff/config.yaml, such as archive_after: 30d; --archive archives them. It
+lists the sessions in the trash, too; --empty-trash removes their files, for
+good, but not those that an active artifact needs.
 
-Nothing is deleted without --collect. If a record is missing or can't be read,
-gc refuses, because that record may need any body.`,
+Nothing is deleted without --collect or --empty-trash. If a record is missing or
+can't be read, gc refuses, because that record may need any body or file.`,
 		Example: "  handoff gc\n  handoff gc --collect\n  handoff gc --archive",
 		Args:    cli.Exactly(0, ""),
 	}
 	c.Flags().BoolVar(&collect, "collect", false, "delete the listed bodies")
 	c.Flags().BoolVar(&archive, "archive", false, "archive the listed sessions")
-	c.MarkFlagsMutuallyExclusive("collect", "archive")
+	c.Flags().BoolVar(&emptyTrash, "empty-trash", false, "remove the files of the sessions in the trash")
+	c.MarkFlagsMutuallyExclusive("collect", "archive", "empty-trash")
 	a.JSONFlag(c, "print JSON")
 	table := a.NewTable(c, bodyColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if archive {
 			return sessions.Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) { return w.ArchiveDue(c.Context()) })
+		}
+		if emptyTrash {
+			return sessions.EmptyTrash(c.Context(), a)
 		}
 		return a.Reading(func(w *workspace.Workspace) error {
 			find := w.Unneeded
@@ -65,6 +71,9 @@ func printGarbage(a *cli.App, g workspace.Garbage, table *cli.Table) error {
 	}
 	for _, s := range g.Archive {
 		rows = append(rows, []string{"session " + s.ID, "", "to archive: " + s.Name})
+	}
+	for _, s := range g.Trash {
+		rows = append(rows, []string{"session " + s.ID, cli.Size(s.SizeBytes), sessions.TrashReason(s)})
 	}
 	if err := table.Print(bodyColumns, rows); err != nil {
 		return err

@@ -167,7 +167,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 // repositories, by other tools, or only if a process runs for long enough.
 var rareFields = []string{
 	"artifact.root", "artifact.worktree", "artifact.origin", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
-	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.movingTo", "session.deleted", "session-moves.warnings", "session-move.warnings", "session.title", "work.warnings", "cost-report.warnings", "cost-row.name", "cost-usage.reason", "cost-usage.unpriced", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
+	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.movingTo", "session.deleted", "session-summary.neededBy", "session-moves.warnings", "session-move.warnings", "session.title", "work.warnings", "cost-report.warnings", "cost-row.name", "cost-usage.reason", "cost-usage.unpriced", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
 	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "adoption.warnings", "move.warnings",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings", "subagent.conflicts",
 	"thread-list.warnings", "search-result.warnings", "thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
@@ -332,6 +332,12 @@ func answerSessions(c *console, answer func(object, line string)) {
 	answer("session-page", "session find --archived")
 	answer("session-moves", "session unarchive "+one)
 	answer("session-moves", "session archive "+one)
+	answer("session-moves", "session delete --force "+three)
+	answer("session-page", "session find --deleted")
+	answer("unneeded-bodies", "gc")
+	answer("session-moves", "session restore "+three)
+	c.ok("session", "delete", three, "--force")
+	answer("emptied-trash", "gc --empty-trash")
 	answer("session-page", "session find")
 	answer("artifact", "session latest-output alex . document")
 	c.write("docs/agent-outputs/41111111-2222-4333-8444-555555555555/manifest.json", "{}")

@@ -2,12 +2,14 @@ package sessions
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
+
+// maxSessions is the number of sessions that one command line can name.
+const maxSessions = 1 << 20
 
 func archiveCommand(a *cli.App) *cobra.Command {
 	var force bool
@@ -21,7 +23,7 @@ running or stalled is refused without --force.
 
 handoff gc --archive archives what archive_after of the configuration selects.`,
 		Example:           "  handoff session archive intake-app#1\n  handoff session find --archived",
-		Args:              cli.Between(1, math.MaxInt, "at least one session"),
+		Args:              cli.Between(1, maxSessions, "at least one session"),
 		ValidArgsFunction: a.CompleteSessions,
 	}
 	c.Flags().BoolVar(&force, "force", false, "archive a session that is running or stalled, too")
@@ -40,7 +42,7 @@ func unarchiveCommand(a *cli.App) *cobra.Command {
 		Short:   "Move archived sessions back",
 		Long:    "Unarchive moves the folder of each session back to where it was opened.",
 		Example: "  handoff session unarchive intake-app#1",
-		Args:    cli.Between(1, math.MaxInt, "at least one session"),
+		Args:    cli.Between(1, maxSessions, "at least one session"),
 	}
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -21,7 +21,7 @@ var Commands = []cli.Command{
 var subcommands = []func(*cli.App) *cobra.Command{
 	openCommand, addCommand, noteCommand, closeCommand,
 	findCommand, latestCommand, tagCommand, renameCommand,
-	linkCommand, graphCommand, compareCommand, archiveCommand, unarchiveCommand, adoptCommand,
+	linkCommand, graphCommand, compareCommand, archiveCommand, unarchiveCommand, deleteCommand, restoreCommand, adoptCommand,
 }
 
 func sessionCommand(a *cli.App) *cobra.Command {

@@ -1,0 +1,232 @@
+package relocate
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/session"
+)
+
+// A Summary describes a session to someone who decides whether to delete it.
+type Summary struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"longName"`
+	Folder    string    `json:"folder,omitempty"`
+	OpenedAt  time.Time `json:"startedAt,omitzero"`
+	SizeBytes int64     `json:"sizeBytes"`          // of the files in its folder
+	Active    []string  `json:"artifacts"`          // its artifacts that are active
+	NeededBy  []string  `json:"neededBy,omitempty"` // in the trash: active artifacts that only its files have
+}
+
+// An Emptied is the result of emptying the trash.
+type Emptied struct {
+	Removed []Summary `json:"removed"`
+	Kept    []Summary `json:"kept"` // active artifacts need their files
+}
+
+// Candidates returns the sessions that can be deleted, the one that started last
+// first, at most limit.
+func (m *Mover) Candidates(ctx context.Context, limit int) ([]Summary, error) {
+	list := []Summary{}
+	q := handoff.SessionQuery{IncludeArchived: true, Limit: 100}
+	for {
+		page, err := m.Hub.Sessions(ctx, q)
+		if err != nil {
+			return list, err
+		}
+		for _, s := range page.Sessions {
+			if s.Deleted || m.checkEnded(ctx, s, "", false) != nil {
+				continue
+			}
+			d, err := m.summarize(ctx, s)
+			if err != nil {
+				return list, err
+			}
+			if list = append(list, d); len(list) == limit {
+				return list, nil
+			}
+		}
+		if q.Cursor = page.Cursor; q.Cursor == "" {
+			return list, nil
+		}
+	}
+}
+
+func (m *Mover) summarize(ctx context.Context, s handoff.Session) (Summary, error) {
+	d := Summary{ID: s.ID, Name: session.LongName(s, s.Status, m.Now), Folder: s.Folder, OpenedAt: s.OpenedAt, Active: []string{}}
+	page, err := m.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{"session": s.ID}})
+	for _, a := range page.Artifacts {
+		d.Active = append(d.Active, a.ID)
+	}
+	d.SizeBytes = m.size(s.Folder)
+	return d, err
+}
+
+// size returns the size of the files in a folder, as far as they can be read.
+func (m *Mover) size(folder string) (n int64) {
+	_ = fs.WalkDir(m.Sessions.Files.FS(), cmp.Or(folder, "."), func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || folder == "" {
+			return fs.SkipAll
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+		return nil
+	})
+	return n
+}
+
+// A Store is where records and kept bodies are read to decide what can be removed.
+type Store struct {
+	Log    handoff.Log
+	Bodies handoff.Bodies
+}
+
+// Trash returns the sessions in the trash that have files, the one that started last
+// first. It changes nothing.
+//
+// Kinds: Unavailable; Corrupt (a record is missing or can't be read, and may need
+// any file).
+func (m *Mover) Trash(ctx context.Context, from Store) ([]Summary, error) {
+	deleted, err := m.deleted(ctx)
+	if err != nil || len(deleted) == 0 {
+		return nil, err
+	}
+	unknown, err := unknownRecords(ctx, from.Log)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Summary, len(deleted))
+	for i, s := range deleted {
+		if list[i], err = m.summarize(ctx, s); err != nil {
+			return nil, err
+		}
+		for _, r := range unknown { // may need the files of the session
+			if b, err := r.JSON(); err != nil || bytes.Contains(b, []byte(s.ID)) {
+				list[i].NeededBy = append(list[i].NeededBy, r.ID)
+			}
+		}
+	}
+	err = content.EachArtifact(ctx, m.Hub, handoff.ArtifactQuery{}, func(a handoff.Artifact) error {
+		for i, s := range deleted {
+			if !isIn(s, a) {
+				continue
+			}
+			kept := false
+			if a.Kept {
+				if kept, err = from.Bodies.Has(ctx, a.Digest); err != nil {
+					return err
+				}
+			}
+			if !kept {
+				list[i].NeededBy = append(list[i].NeededBy, a.ID)
+			}
+		}
+		return ctx.Err()
+	})
+	return list, err
+}
+
+// isIn reports whether an artifact is in the folder of a session, or is the folder or
+// a directory that contains it.
+func isIn(s handoff.Session, a handoff.Artifact) bool {
+	switch {
+	case a.Root == handoff.SessionRoot:
+		return a.Producer.Session == s.ID
+	case a.Root != "" || a.Worktree != "":
+		return false
+	}
+	return strings.HasPrefix(a.Path+"/", s.Folder+"/") || strings.HasPrefix(s.Folder+"/", a.Path+"/")
+}
+
+// deleted returns the sessions in the trash that have files.
+func (m *Mover) deleted(ctx context.Context) ([]handoff.Session, error) {
+	page, err := m.Hub.Sessions(ctx, handoff.SessionQuery{IncludeArchived: true})
+	return slices.DeleteFunc(page.Sessions, func(s handoff.Session) bool {
+		return !s.Deleted || path.Base(path.Dir(s.Folder)) != trashDir || !m.exists(s.Folder) && !m.exists(removing(s.Folder))
+	}), err
+}
+
+// unknownRecords returns the records of types and versions that this program doesn't
+// know. Kind: Corrupt, if a record is missing or can't be read.
+func unknownRecords(ctx context.Context, log handoff.Log) ([]handoff.Record, error) {
+	var unknown []handoff.Record
+	lost := false
+	report, err := content.CheckLog(ctx, log, func(r handoff.Record) {
+		switch r.Fact.(type) {
+		case *handoff.Gap, *handoff.Damaged:
+			lost = true
+		}
+		if r.Fact == nil || r.Version > handoff.Version {
+			unknown = append(unknown, r)
+		}
+	})
+	if err == nil && (lost || !report.OK()) {
+		err = &handoff.Error{Op: "empty trash", Kind: handoff.Corrupt, Err: errors.New("a record is missing or can't be read, and may need any file"),
+			Hint: handoff.Suggest("list every problem", handoff.ActionCheck)}
+	}
+	return unknown, err
+}
+
+// EmptyTrash removes the files of the sessions in the trash, unless an active
+// artifact has its content nowhere else. Their records remain. It is the only
+// operation that removes files of a session. A folder is renamed before it is
+// removed, so that none is ever restored in part. Kinds: those of Trash.
+func (m *Mover) EmptyTrash(ctx context.Context, from Store) (Emptied, error) {
+	done := Emptied{Removed: []Summary{}, Kept: []Summary{}}
+	err := m.locked(ctx, func() error {
+		list, err := m.Trash(ctx, from)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			if len(s.NeededBy) > 0 {
+				done.Kept = append(done.Kept, s)
+				continue
+			}
+			if err := m.remove(s.Folder); err != nil {
+				return &handoff.Error{Op: "empty trash", Name: s.Folder, Kind: handoff.Unavailable, Err: durable.Reason(err),
+					Hint: handoff.Advice("make the directory writable, then retry")}
+			}
+			done.Removed = append(done.Removed, s)
+		}
+		return ctx.Err()
+	})
+	return done, err
+}
+
+// removing returns the name that a folder has while it is being removed.
+func removing(folder string) string {
+	return path.Join(path.Dir(folder), ".removing-"+path.Base(folder))
+}
+
+func (m *Mover) remove(folder string) error {
+	files, gone := m.Sessions.Files, filepath.FromSlash(removing(folder))
+	if err := files.RemoveAll(gone); err != nil { // of a process that was killed
+		return err
+	}
+	if m.exists(folder) {
+		if err := files.Rename(filepath.FromSlash(folder), gone); err != nil {
+			return err
+		}
+		if err := files.RemoveAll(gone); err != nil {
+			return err
+		}
+	}
+	if err := durable.SyncDir(files, filepath.FromSlash(path.Dir(folder))); err != nil {
+		return err
+	}
+	m.removeEmpty(path.Dir(folder))
+	return nil
+}
