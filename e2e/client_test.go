@@ -30,8 +30,6 @@ type client struct {
 	lastMessage bool                             // a hook keeps a subagent's last message
 	finish      []model.Call                     // how a subagent returns its result, if not by its last message
 
-	thread func(h *home) string // finds the main conversation, if its records do not name it
-
 	limits // what it cannot do; docs/agents.md has the reasons
 }
 
@@ -40,7 +38,7 @@ type client struct {
 type limits struct {
 	subagentShellIsMain bool // a subagent's shells carry the identity of the main agent; its tools are its own
 	subagentToolIsMain  bool // its tools do; its shells are its own
-	noSession           bool // neither tools nor shells know the session
+	subagentIsMain      bool // both do
 	subagentIsLost      bool // the conversation of a subagent is not stored
 }
 
@@ -126,8 +124,6 @@ var qwen = client{
 	lastMessage: true, limits: limits{subagentToolIsMain: true},
 }
 
-var sessionID = regexp.MustCompile(`"sessionId":\s*"([^"]+)"`)
-
 var gemini = client{
 	name: "gemini", harness: "gemini-cli", provider: "gemini",
 	env: func(url string) []string { return []string{"GEMINI_API_KEY=test", "GOOGLE_GEMINI_BASE_URL=" + url} },
@@ -151,15 +147,7 @@ var gemini = client{
 		return []model.Step{{Text: "I ask.", Calls: []model.Call{{Name: "invoke_agent", Input: map[string]any{"agent_name": "generalist", "prompt": prompt}}}}}
 	},
 	finish: []model.Call{{Name: "complete_task", Input: map[string]any{"result": map[string]any{"response": "The review is published."}}}},
-	thread: func(h *home) string {
-		chats, err := filepath.Glob(filepath.Join(h.dir, ".gemini/tmp/*/chats/session-*"))
-		if err != nil || len(chats) != 1 {
-			h.t.Fatalf("chats of gemini: %v, %v", chats, err)
-		}
-		m := sessionID.FindStringSubmatch(h.read(strings.TrimPrefix(chats[0], h.dir)))
-		return "agents://gemini/" + m[1]
-	},
-	limits: limits{noSession: true},
+	limits: limits{subagentIsMain: true},
 }
 
 var opencode = client{
@@ -393,7 +381,7 @@ func identity(t *testing.T, c client, a map[string]artifact) {
 		if tool.Harness != c.harness || shell.Harness != c.harness {
 			t.Errorf("%s, %s: harness %q and %q, want %q", pair[0], pair[1], tool.Harness, shell.Harness, c.harness)
 		}
-		if known := tool.Session != ""; known == c.noSession || tool.Session != shell.Session {
+		if tool.Session == "" || tool.Session != shell.Session {
 			t.Errorf("%s, %s: sessions %q and %q, want equal ones", pair[0], pair[1], tool.Session, shell.Session)
 		}
 	}
@@ -401,7 +389,7 @@ func identity(t *testing.T, c client, a map[string]artifact) {
 	if got := a["analysis"].Producer.Thread; got != main {
 		t.Errorf("the main agent's threads are %q and %q, want equal ones", main, got)
 	}
-	if same, want := main == sub, c.subagentShellIsMain || c.noSession; same != want {
+	if same, want := main == sub, c.subagentShellIsMain || c.subagentIsMain; same != want {
 		t.Errorf("the subagent's thread is %q, the main agent's %q: equal is %v, want %v", sub, main, same, want)
 	}
 	want := sub
@@ -448,10 +436,6 @@ func threads(h *home, c client, a map[string]artifact, ledger []model.Answer) {
 		spent[e.Mark] = u
 	}
 	uri, review := a["design"].Producer.Thread, a["verification"].Producer.Thread
-	if c.thread != nil {
-		uri = c.thread(h)
-		review = uri
-	}
 	if !strings.HasPrefix(uri, "agents://"+c.provider+"/") {
 		h.t.Fatalf("the thread of the design is %q, want one of %s", uri, c.provider)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/launch"
 	"github.com/agent-handoff/handoff/internal/session"
 )
@@ -72,6 +73,15 @@ func (w *Workspace) EndRun(ctx context.Context, id string, exit Exit) (Receipt, 
 // ProcessOf identifies the process with the given ID among all others. It returns
 // the zero value if there is none or the system does not support that.
 func ProcessOf(pid int) handoff.Process { return session.ProcessOf(pid) }
+
+// HarnessProcess identifies the nearest process of a harness that this process
+// descends from. It returns the zero value if there is none.
+func HarnessProcess(harness string, getenv func(string) string) handoff.Process {
+	if pid := config.NearestProcess(harness, getenv, config.Ancestors()); pid != 0 {
+		return ProcessOf(pid)
+	}
+	return handoff.Process{}
+}
 
 // ThisProcess is ProcessOf for this process.
 func ThisProcess() handoff.Process { return ProcessOf(os.Getpid()) }

@@ -69,7 +69,11 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 	}
 	defer w.Close()
 	reply, err := w.Hook(c.Context(), e, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
-	setup.NoteHook(setup.StateDir(a.Getenv, a.Getenv("HOME")), args[0], a.Now(), err)
+	state := setup.StateDir(a.Getenv, a.Getenv("HOME"))
+	setup.NoteHook(state, args[0], a.Now(), err)
+	if e.Harness == "gemini-cli" {
+		setup.NoteSession(state, workspace.HarnessProcess(e.Harness, a.Getenv), e.Session)
+	}
 	if len(reply) > 0 {
 		fmt.Fprintln(a.Out, string(reply))
 	}

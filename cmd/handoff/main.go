@@ -19,6 +19,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/setup"
+	"github.com/agent-handoff/handoff/workspace"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
@@ -46,9 +48,19 @@ func mainCode() (code int) {
 	a := &cli.App{
 		In: standardInput(), Out: os.Stdout, Err: os.Stderr,
 		Terminal: isTerminal(os.Stdout), Width: terminalWidth(os.Stdout), Watched: isTerminal(os.Stderr),
-		Dir: dir, Getenv: os.Getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
+		Dir: dir, Getenv: getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
 	}
 	return a.Run(ctx, commands, os.Args[1:])
+}
+
+// getenv is os.Getenv. Gemini CLI does not set the variable of its session for the
+// programs that it starts: a hook has noted the session.
+func getenv(name string) string {
+	value := os.Getenv(name)
+	if name == "GEMINI_SESSION_ID" && value == "" && os.Getenv("GEMINI_CLI") == "1" {
+		return setup.SessionOf(setup.StateDir(os.Getenv, os.Getenv("HOME")), workspace.HarnessProcess("gemini-cli", os.Getenv))
+	}
+	return value
 }
 
 // untilSignal returns a context that a signal cancels, with the signal as its cause.

@@ -116,6 +116,19 @@ func observed(getenv func(string) string, ancestors func() []Ancestor) []harness
 	return list
 }
 
+// NearestProcess returns the ID of the nearest of the given processes that is a
+// harness, 0 for none.
+func NearestProcess(name string, getenv func(string) string, ancestors []Ancestor) int {
+	for _, h := range harnesses {
+		for _, a := range ancestors {
+			if h.name == name && h.is(a, getenv) {
+				return a.PID
+			}
+		}
+	}
+	return 0
+}
+
 // is reports whether a process is the harness.
 func (h harness) is(a Ancestor, getenv func(string) string) bool {
 	if h.pid != "" {

@@ -1,0 +1,53 @@
+package setup
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/plainfile"
+)
+
+// A running is a process of Gemini CLI and the session that it works in. Only its
+// hooks know the session; its shells and servers find it by the process.
+type running struct {
+	Process handoff.Process `json:"process"`
+	Session string          `json:"session"`
+}
+
+// maxRunning is how many processes are remembered.
+const maxRunning = 50
+
+func runningFile(dir string) string { return filepath.Join(dir, "clients", "gemini.sessions.json") }
+
+func readRunning(dir string) (list []running) {
+	data, err := plainfile.Read(runningFile(dir), maxNote)
+	if err != nil || json.Unmarshal(data, &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// NoteSession notes which session a process works in. That it can't be noted is
+// ignored, as for all notes.
+func NoteSession(dir string, p handoff.Process, session string) {
+	if p == (handoff.Process{}) || SessionOf(dir, p) == session {
+		return
+	}
+	list := slices.DeleteFunc(readRunning(dir), func(r running) bool { return r.Process == p })
+	list = append(list, running{p, session})
+	if b, err := json.Marshal(list[max(0, len(list)-maxRunning):]); err == nil {
+		_ = writeState(filepath.Dir(runningFile(dir)), filepath.Base(runningFile(dir)), b)
+	}
+}
+
+// SessionOf returns the session that a process works in, "" if it is not known.
+func SessionOf(dir string, p handoff.Process) string {
+	for _, r := range readRunning(dir) {
+		if r.Process == p && p != (handoff.Process{}) {
+			return r.Session
+		}
+	}
+	return ""
+}
