@@ -411,6 +411,12 @@ func answerThreads(c *console, answer func(object, line string)) {
 	answer("thread-page", session+"/a4f21c7")
 	answer("thread-page", "thread codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --tools --usage")
 	answer("thread-list", "threads --everywhere --agents")
+	self, err := os.Executable()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.env["HANDOFF_CLAUDE_BIN"] = self
+	answer("thread-reply", session+" --data hello --dry-run")
 	answer("thread-list", "threads --everywhere --limit 1")
 	answer("search-result", "search cart --everywhere")
 

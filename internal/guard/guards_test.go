@@ -59,6 +59,7 @@ var layers = map[string]int{
 	"internal/pipeline/folder": 3,
 	"internal/refs":            3,
 	"internal/threadindex":     3,
+	"internal/converse":        3,
 
 	"internal/localstate":       4,
 	"internal/pipeline":         4,

@@ -1,6 +1,9 @@
 package find
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
@@ -12,6 +15,7 @@ import (
 func ThreadCommand(a *cli.App) *cobra.Command {
 	var print printFlags
 	var list listThreads
+	var send sendFlags
 	c := &cobra.Command{
 		Use:     "thread [URI]",
 		Aliases: []string{"threads"},
@@ -26,8 +30,16 @@ Without a URI, it lists the conversations of this repository with all its
 worktrees, newest first. These URIs list conversations in all directories:
 agents://PROVIDER those of a provider, agents://PROVIDER/ROLE those with a
 subagent of this role. agents://. and agents:///PATH?providers=claude,codex list
-those of a directory.`,
-		Example: "  handoff thread agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592\n" +
+those of a directory.
+
+With --data it sends a text with the program of the agent, to a conversation or,
+if the URI is a provider such as codex, to a new one, and prints the answer as
+it comes. The query has parameters of the program, such as codex?model=NAME; one
+that changes what the agent may do is refused. The program is the one in PATH,
+or the one that HANDOFF_CODEX_BIN (and so on) names, never one of the workspace.
+The exit code is that of the program, or as for run.`,
+		Example: "  handoff thread claude -d 'Review the last commit'\n" +
+			"  handoff thread agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592\n" +
 			"  handoff thread claude/2823d1df-720a-4c31-ac55-ae8ba726721f --list\n" +
 			"  handoff threads --since 3d --provider claude\n" +
 			"  alias xurl='handoff thread'",
@@ -35,33 +47,44 @@ those of a directory.`,
 	}
 	print.add(c)
 	list.add(c)
+	send.add(c)
 	c.Flags().StringVar(&list.Status, "status", "", "filter conversations, or the subagents of a URI, by `status`, such as running")
 	c.Flags().IntVar(&list.Limit, "limit", defaultThreads, "show at most this `count`; 0 for no limit. Of subagents, all are shown by default")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(thread.Statuses(), cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print JSON")
 	list.table = a.NewTable(c, threadColumns, threadMatchColumns)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
-		if len(args) == 0 {
-			return list.run(c, a, set, workspace.ThreadSelection{Limit: -1}, "")
-		}
-		sel, several, err := workspace.SelectThreads(c.Context(), set, args[0], a.Dir, a.Getenv("HOME"))
-		if err != nil {
-			return err
-		}
-		if several {
-			return list.run(c, a, set, sel, args[0])
-		}
-		if err := given(c, args[0], "names one conversation", listOnly...); err != nil {
-			return err
-		}
-		print.Status = thread.Status(list.Status)
-		if c.Flags().Changed("limit") {
-			print.Limit = list.Limit
-		}
-		return print.run(c, a, set, args[0])
-	}
+	c.RunE = func(c *cobra.Command, args []string) error { return runThread(c, a, &print, &list, &send, args) }
 	return c
+}
+
+// runThread sends a text to a conversation, lists conversations, or prints one.
+func runThread(c *cobra.Command, a *cli.App, print *printFlags, list *listThreads, send *sendFlags, args []string) error {
+	set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
+	if send.given(c) {
+		uri := strings.Join(args, "")
+		if err := given(c, uri, "is written to", slices.Concat(listOnly, printOnly)...); err != nil {
+			return err
+		}
+		return send.run(c.Context(), a, set, uri)
+	}
+	if len(args) == 0 {
+		return list.run(c, a, set, workspace.ThreadSelection{Limit: -1}, "")
+	}
+	sel, several, err := workspace.SelectThreads(c.Context(), set, args[0], a.Dir, a.Getenv("HOME"))
+	if err != nil {
+		return err
+	}
+	if several {
+		return list.run(c, a, set, sel, args[0])
+	}
+	if err := given(c, args[0], "names one conversation", listOnly...); err != nil {
+		return err
+	}
+	print.Status = thread.Status(list.Status)
+	if c.Flags().Changed("limit") {
+		print.Limit = list.Limit
+	}
+	return print.run(c, a, set, args[0])
 }
 
 // given returns an error if one of the flags was given, which do not go with a URI.

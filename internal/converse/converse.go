@@ -1,0 +1,210 @@
+// Package converse writes to conversations with the command line of the agent program
+// that owns them: it builds the command that starts or continues one, and reads what
+// the program prints. It runs nothing.
+//
+// The command never relaxes a permission: parameters are limited to a list for each
+// program, which contains none that changes what the agent may do, and no option for
+// that is added. An ID or a text that looks like an option is refused.
+package converse
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/jsonl"
+)
+
+// A Target is what is written to.
+type Target struct {
+	Provider string
+	ID       string // of the conversation; "" to start one
+	Source   string // absolute path of its transcript, if ID is set
+}
+
+// A Parameter is an option of the agent program.
+type Parameter struct{ Name, Value string }
+
+// A Command is a command line. Its first argument is the name of the program.
+type Command struct {
+	Env  string   // environment variable that names another program
+	Args []string // without a shell
+	read func(*Reply, jsonl.Value) string
+}
+
+// A program is the command line of an agent program.
+type program struct {
+	name    string
+	allowed []string // parameters
+	args    func(t Target, text string, parameters []string) []string
+	read    func(*Reply, jsonl.Value) string // returns the text of a line of output
+}
+
+// programs returns the agent programs by provider. The command lines are those that
+// the programs describe in their help.
+func programs() map[string]program {
+	return map[string]program{
+		"amp": {name: "amp", args: func(t Target, text string, p []string) []string {
+			return join(when(t.ID != "", "threads", "continue", t.ID), []string{"-x", text, "--stream-json"}, p)
+		}, read: readClaude},
+		"claude": {name: "claude", allowed: []string{"model", "max-turns"}, args: func(t Target, text string, p []string) []string {
+			return join([]string{"-p", "--verbose", "--output-format", "stream-json"}, p, when(t.ID != "", "--resume", t.ID), []string{text})
+		}, read: readClaude},
+		"codex": {name: "codex", allowed: []string{"model"}, args: func(t Target, text string, p []string) []string {
+			return join([]string{"exec"}, when(t.ID != "", "resume"), []string{"--json"}, p, when(t.ID != "", t.ID), []string{text})
+		}, read: readCodex},
+		"copilot": {name: "copilot", allowed: []string{"model"}, args: func(t Target, text string, p []string) []string {
+			return join([]string{"-p", text, "--output-format", "json"}, p, when(t.ID != "", "--resume", t.ID))
+		}, read: readCopilot},
+		"gemini": {name: "gemini", allowed: []string{"model"}, args: func(t Target, text string, p []string) []string {
+			return join([]string{"-p", text, "--output-format", "stream-json"}, p, when(t.ID != "", "--resume", t.ID))
+		}, read: readGemini},
+		"opencode": {name: "opencode", allowed: []string{"model", "title"}, args: func(t Target, text string, p []string) []string {
+			return join([]string{"run", text}, when(t.ID != "", "--session", t.ID), []string{"--format", "json"}, p)
+		}, read: readOpenCode},
+		"pi": {name: "pi", allowed: []string{"model", "provider", "thinking"}, args: func(t Target, text string, p []string) []string {
+			return join(when(t.ID != "", "--session", t.Source), []string{"-p", text, "--mode", "json"}, p)
+		}, read: readPi},
+	}
+}
+
+func join(lists ...[]string) []string { return slices.Concat(lists...) }
+
+func when(condition bool, args ...string) []string {
+	if condition {
+		return args
+	}
+	return nil
+}
+
+// Providers returns the names of the providers whose programs can be used.
+func Providers() []string { return slices.Sorted(maps.Keys(programs())) }
+
+// New returns the command that sends a text. The error is Unsupported if the program of
+// the provider can't do it, Invalid if an argument is not allowed.
+func New(t Target, text string, parameters []Parameter) (Command, error) {
+	fail := func(kind handoff.Kind, hint, format string, args ...any) (Command, error) {
+		return Command{}, &handoff.Error{Op: "write to thread", Name: strings.Trim(t.Provider+"/"+t.ID, "/"), Kind: kind, Err: fmt.Errorf(format, args...), Hint: handoff.Advice(hint)}
+	}
+	p, ok := programs()[t.Provider]
+	switch {
+	case !ok:
+		return fail(handoff.Unsupported, "conversations can be written to with "+strings.Join(Providers(), ", "), "no known command line for %s", t.Provider)
+	case strings.HasPrefix(t.ID, "-") || strings.HasPrefix(t.Source, "-"):
+		return fail(handoff.Invalid, "use the ID of a conversation", "an ID must not start with a dash")
+	case strings.TrimSpace(text) == "":
+		return fail(handoff.Invalid, "write some text", "the text is empty")
+	case strings.HasPrefix(text, "-"):
+		return fail(handoff.Invalid, "start the text with another character", "the text starts with a dash, which the program would take for an option")
+	case strings.ContainsRune(text, 0):
+		return fail(handoff.Invalid, "remove the null byte", "the text contains a null byte")
+	}
+	var args []string
+	for _, q := range parameters {
+		switch {
+		case !slices.Contains(p.allowed, q.Name):
+			hint := "no parameters are allowed for " + t.Provider
+			if p.allowed != nil {
+				hint = "the parameters for " + t.Provider + " are " + strings.Join(p.allowed, ", ")
+			}
+			return fail(handoff.Invalid, hint, "parameter %q is not allowed", q.Name)
+		case q.Value == "" || strings.HasPrefix(q.Value, "-") || strings.ContainsRune(q.Value, 0):
+			return fail(handoff.Invalid, "give a value that does not start with a dash", "invalid value %q of parameter %q", q.Value, q.Name)
+		}
+		args = append(args, "--"+q.Name, q.Value)
+	}
+	return Command{Env: "HANDOFF_" + strings.ToUpper(t.Provider) + "_BIN", Args: append([]string{p.name}, p.args(t, text, args)...), read: p.read}, nil
+}
+
+// A Reply is what the program has printed so far.
+type Reply struct {
+	ID   string // of the conversation, as the program reports it
+	said bool   // some text was returned
+}
+
+// Read returns the text of one line of the output of c, "" if it has none, and sets the
+// ID once it is known. A line that is not JSON has no text.
+func (c Command) Read(r *Reply, line []byte) string {
+	v := jsonl.Value(line)
+	if v.Kind() != jsonl.Object {
+		return ""
+	}
+	text := c.read(r, v)
+	r.said = r.said || text != ""
+	return text
+}
+
+// identify sets the ID from the first of these values that is one.
+func (r *Reply) identify(values ...jsonl.Value) {
+	for _, v := range values {
+		if id := v.Text(); r.ID == "" && id != "" && !strings.HasPrefix(id, "-") {
+			r.ID = id
+		}
+	}
+}
+
+func readClaude(r *Reply, v jsonl.Value) (text string) {
+	r.identify(v.Get("session_id"))
+	switch string(v.Get("type").Raw()) {
+	case "assistant":
+		for c := v.Get("message", "content").Elements(); c.Next(); {
+			if c.Value().Get("type").Is("text") {
+				text += c.Value().Get("text").Text()
+			}
+		}
+	case "result":
+		if !r.said {
+			text = v.Get("result").Text()
+		}
+	}
+	return text
+}
+
+func readCodex(r *Reply, v jsonl.Value) string {
+	r.identify(v.Get("thread_id"))
+	if item := v.Get("item"); v.Get("type").Is("item.completed") && item.Get("type").Is("agent_message") {
+		return item.Get("text").Text()
+	}
+	return ""
+}
+
+func readCopilot(r *Reply, v jsonl.Value) string {
+	r.identify(v.Get("sessionId"), v.Get("data", "sessionId"))
+	switch string(v.Get("type").Raw()) {
+	case "assistant.message_delta":
+		return v.Get("data", "deltaContent").Text()
+	case "assistant.message":
+		if !r.said {
+			return v.Get("data", "content").Text()
+		}
+	}
+	return ""
+}
+
+func readGemini(r *Reply, v jsonl.Value) string {
+	r.identify(v.Get("session_id"))
+	if v.Get("type").Is("message") && v.Get("role").Is("assistant") {
+		return v.Get("content").Text()
+	}
+	return ""
+}
+
+func readOpenCode(r *Reply, v jsonl.Value) string {
+	r.identify(v.Get("sessionID"), v.Get("sessionId"))
+	if v.Get("type").Is("text") {
+		return v.Get("part", "text").Text()
+	}
+	return ""
+}
+
+func readPi(r *Reply, v jsonl.Value) string {
+	if v.Get("type").Is("session") {
+		r.identify(v.Get("id"))
+	}
+	if e := v.Get("assistantMessageEvent"); v.Get("type").Is("message_update") && e.Get("type").Is("text_delta") {
+		return e.Get("delta").Text()
+	}
+	return ""
+}
