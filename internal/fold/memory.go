@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/agent-handoff/handoff"
@@ -296,6 +297,12 @@ func (m *Memory) WorkUnder(_ context.Context, harness, parent string) ([]handoff
 	return m.work(func(w *handoff.Work) bool { return parent != "" && w.Harness == harness && w.Parent == parent }), nil
 }
 
+// CompareWork orders work by its start. Work whose start is not recorded comes
+// first, by its ID.
+func CompareWork(a, b handoff.Work) int {
+	return cmp.Or(cmp.Compare(a.Started, b.Started), strings.Compare(a.Harness, b.Harness), strings.Compare(a.ID, b.ID))
+}
+
 func (m *Memory) work(selects func(*handoff.Work) bool) (list []handoff.Work) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -304,6 +311,6 @@ func (m *Memory) work(selects func(*handoff.Work) bool) (list []handoff.Work) {
 			list = append(list, *w)
 		}
 	}
-	slices.SortFunc(list, func(a, b handoff.Work) int { return cmp.Compare(a.Started, b.Started) })
+	slices.SortFunc(list, CompareWork)
 	return list
 }

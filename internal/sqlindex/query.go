@@ -66,7 +66,7 @@ func (x *Index) work(ctx context.Context, query string, args ...any) (list []han
 			return err
 		}, args...)
 	})
-	slices.SortFunc(list, func(a, b handoff.Work) int { return cmp.Compare(a.Started, b.Started) })
+	slices.SortFunc(list, fold.CompareWork)
 	return list, err
 }
 
@@ -151,6 +151,12 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	}
 	w, err := w.paths(s, q.Paths)
 	if err != nil {
+		return w, err
+	}
+	if w, err = w.among("a.id IN (SELECT value FROM json_each(?))", q.IDs); err != nil {
+		return w, err
+	}
+	if w, err = w.among("a.seq IN (SELECT seq FROM labels WHERE space = '"+parentSpace+"' AND value IN (SELECT value FROM json_each(?)))", q.AnyParent); err != nil {
 		return w, err
 	}
 	if q.IDSuffix != "" {
