@@ -215,7 +215,11 @@ type ArtifactQuery struct {
 	UsedBy   string // the agent, session or run of a unit of work that read it
 	Stale    bool   // it has StaleInputs
 	Parent   string // an ID in the Parents of the artifact
-	After    Seq    // the record is after this one in the log
+
+	IDs       []string // the artifact has one of these IDs, unless this is nil
+	AnyParent []string // one of these IDs is in its Parents, unless this is nil
+
+	After Seq // the record is after this one in the log
 
 	Limit  int    // of artifacts on the page; 0 for no limit
 	Cursor string // of the previous page

@@ -179,6 +179,12 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 	if rapid.IntRange(0, 4).Draw(t, "by path") == 0 {
 		q.Paths = rapid.SliceOfN(rapid.SampledFrom([]string{"a.md", "b.md", "c.md", "d.md"}), 0, 2).Draw(t, "paths")
 	}
+	if rapid.IntRange(0, 4).Draw(t, "by IDs") == 0 {
+		q.IDs = []string{id("one ID"), id("another ID")}
+	}
+	if rapid.IntRange(0, 4).Draw(t, "by any parent") == 0 {
+		q.AnyParent = []string{id("one parent"), id("another parent")}
+	}
 	if rapid.IntRange(0, 3).Draw(t, "paged") == 0 {
 		q.Cursor = rapid.SampledFrom([]string{handoff.NewCursor(handoff.Seq(len(records)/2 + 1)), "c1", "never"}).Draw(t, "cursor")
 	}

@@ -34,6 +34,8 @@ func selects(q handoff.ArtifactQuery, r handoff.Record, p *handoff.ArtifactPubli
 		q.Key != "" && q.Key != p.Key,
 		q.Tag != "" && !slices.Contains(p.Tags, q.Tag),
 		q.Parent != "" && !slices.Contains(p.Parents, q.Parent),
+		q.IDs != nil && !slices.Contains(q.IDs, r.ID),
+		q.AnyParent != nil && !slices.ContainsFunc(p.Parents, func(id string) bool { return slices.Contains(q.AnyParent, id) }),
 		!q.Since.IsZero() && r.CreatedAt.Before(q.Since),
 		!q.Until.IsZero() && !r.CreatedAt.Before(q.Until),
 		!strings.HasPrefix(r.ID, q.IDPrefix), !strings.HasSuffix(r.ID, q.IDSuffix):

@@ -2,7 +2,6 @@ package lineage
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -44,7 +43,7 @@ type NearOptions struct {
 
 const (
 	foldFrom    = 5    // siblings that become one node
-	maxSiblings = 1000 // artifacts made from one, of which more are not read
+	maxSiblings = 5000 // artifacts made from those of one distance, of which more are not read
 	foldPrefix  = "siblings:"
 )
 
@@ -76,19 +75,22 @@ type near struct {
 	shown map[string]bool             // the IDs of nodes
 }
 
-// view reads an artifact, and reports whether the log contains it.
-func (n *near) view(id string) (handoff.Artifact, bool, error) {
-	if a, ok := n.views[id]; ok {
-		return a, true, nil
+// load reads artifacts that were not read.
+func (n *near) load(list []*candidate) error {
+	ids := []string{}
+	for _, c := range list {
+		if _, ok := n.views[c.id]; !ok {
+			ids = append(ids, c.id)
+		}
 	}
-	a, err := n.find(id)
-	if errors.Is(err, handoff.NotFound) {
-		return a, false, nil
+	if len(ids) == 0 {
+		return nil
 	}
-	if err == nil {
-		n.views[id] = a
+	page, err := n.reader.Artifacts(n.ctx, handoff.ArtifactQuery{IDs: ids, IncludeInactive: true})
+	for _, a := range page.Artifacts {
+		n.views[a.ID] = a
 	}
-	return a, err == nil, err
+	return err
 }
 
 // full reports whether the limit is reached.
@@ -120,10 +122,14 @@ type candidate struct {
 // step shows what is linked to the artifacts of one distance, and returns those
 // whose links are followed next.
 func (n *near) step(level []handoff.Artifact, distance int) ([]handoff.Artifact, error) {
+	made, err := n.made(level)
+	if err != nil {
+		return nil, err
+	}
 	found := map[string]*candidate{}
 	var order []*candidate
 	for _, a := range level {
-		edges, err := n.links(a)
+		edges, err := n.links(a, made[a.ID])
 		if err != nil {
 			return nil, err
 		}
@@ -150,24 +156,28 @@ func (n *near) step(level []handoff.Artifact, distance int) ([]handoff.Artifact,
 func (n *near) start(ids []string) ([]handoff.Artifact, error) {
 	var list []*candidate
 	for _, id := range ids {
-		a, _, err := n.view(id)
-		if err != nil {
-			return nil, err
-		}
-		c := &candidate{id: id}
+		list = append(list, &candidate{id: id})
+	}
+	if err := n.load(list); err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		id, a := c.id, n.views[c.id]
 		for _, to := range a.Parents {
 			c.edges = append(c.edges, Edge{id, to, "from"})
 		}
 		for _, to := range a.Replaces {
 			c.edges = append(c.edges, Edge{id, to, "replaces"})
 		}
-		list = append(list, c)
 	}
 	return n.showAll(list, 0)
 }
 
 // showAll shows candidates, and returns the artifacts whose links are followed next.
 func (n *near) showAll(list []*candidate, distance int) (next []handoff.Artifact, err error) {
+	if err := n.load(list); err != nil {
+		return nil, err
+	}
 	for _, group := range n.groups(list) {
 		if n.full() {
 			break
@@ -180,11 +190,8 @@ func (n *near) showAll(list []*candidate, distance int) (next []handoff.Artifact
 			if n.full() {
 				break
 			}
-			a, ok, err := n.view(c.id)
-			if err != nil {
-				return nil, err
-			}
-			if n.show(c.id, distance); ok {
+			n.show(c.id, distance)
+			if a, ok := n.views[c.id]; ok {
 				next = append(next, a)
 			}
 			for _, e := range c.edges {
@@ -195,26 +202,45 @@ func (n *near) showAll(list []*candidate, distance int) (next []handoff.Artifact
 	return next, nil
 }
 
+// made reads what was made from the artifacts of one distance, by their IDs.
+func (n *near) made(level []handoff.Artifact) (map[string][]handoff.Artifact, error) {
+	var ids []string
+	for _, a := range level {
+		ids = append(ids, a.ID)
+	}
+	page, err := n.reader.Artifacts(n.ctx, handoff.ArtifactQuery{AnyParent: ids, IncludeInactive: true, Limit: maxSiblings})
+	if err != nil {
+		return nil, err
+	}
+	made := map[string][]handoff.Artifact{}
+	for _, later := range page.Artifacts {
+		n.views[later.ID] = later
+		for _, id := range later.Parents {
+			made[id] = append(made[id], later)
+		}
+	}
+	return made, nil
+}
+
 // links returns the links of an artifact in both directions.
-func (n *near) links(a handoff.Artifact) (edges []Edge, err error) {
+func (n *near) links(a handoff.Artifact, made []handoff.Artifact) (edges []Edge, err error) {
 	for _, to := range a.Parents {
 		edges = append(edges, Edge{a.ID, to, "from"})
 	}
 	for _, to := range a.Replaces {
 		edges = append(edges, Edge{a.ID, to, "replaces"})
 	}
-	made, err := n.reader.Artifacts(n.ctx, handoff.ArtifactQuery{Parent: a.ID, IncludeInactive: true, Limit: maxSiblings})
-	if err != nil {
-		return nil, err
+	for _, later := range made {
+		edges = append(edges, Edge{later.ID, a.ID, "from"})
 	}
-	replacing, err := n.replacing(a.ID)
-	if err != nil {
-		return nil, err
-	}
-	for kind, list := range map[string][]handoff.Artifact{"from": made.Artifacts, "replaces": replacing} {
-		for _, later := range list {
+	if a.Status != handoff.Active || len(a.Replaces) > 0 || len(a.Competing) > 0 {
+		replacing, err := n.replacing(a.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, later := range replacing {
 			n.views[later.ID] = later
-			edges = append(edges, Edge{later.ID, a.ID, kind})
+			edges = append(edges, Edge{later.ID, a.ID, "replaces"})
 		}
 	}
 	slices.SortStableFunc(edges, compareEdges)

@@ -37,18 +37,9 @@ func newWalk(ctx context.Context, reader handoff.Reader) walk {
 	return walk{ctx: ctx, reader: reader, graph: Graph{Edges: []Edge{}}, nodes: map[string]bool{}, edges: map[Edge]bool{}, above: map[string][]handoff.Artifact{}}
 }
 
-// node adds an artifact to the graph, unless it has it.
+// node adds an artifact to the graph, unless it has it. It lists instead of
+// showing one artifact, because showing reads the content.
 func (w *walk) node(id string) (handoff.Artifact, error) {
-	a, err := w.find(id)
-	if err == nil {
-		w.add(a)
-	}
-	return a, err
-}
-
-// find reads an artifact. It lists instead of showing one artifact, because showing
-// reads the content.
-func (w *walk) find(id string) (handoff.Artifact, error) {
 	page, err := w.reader.Artifacts(w.ctx, handoff.ArtifactQuery{IDPrefix: id, IncludeInactive: true, Limit: 1})
 	if err != nil {
 		return handoff.Artifact{}, err
@@ -57,6 +48,7 @@ func (w *walk) find(id string) (handoff.Artifact, error) {
 		return handoff.Artifact{}, &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound,
 			Hint: handoff.Suggest("list every artifact", handoff.ActionListAll)}
 	}
+	w.add(page.Artifacts[0])
 	return page.Artifacts[0], nil
 }
 

@@ -115,9 +115,17 @@ func (w clause) paths(s *store, paths []string) (clause, error) {
 	if err != nil {
 		return w, err
 	}
-	list, err := encode(paths)
+	return w.among("a.path IN (SELECT value FROM json_each(?))", paths)
+}
+
+// among adds a term on a list of values, unless the list is nil.
+func (w clause) among(term string, values []string) (clause, error) {
+	if values == nil {
+		return w, nil
+	}
+	list, err := encode(values)
 	w.narrow, w.times = true, false
-	return w.and("a.path IN (SELECT value FROM json_each(?))", list), err
+	return w.and(term, list), err
 }
 
 // suffix selects artifacts by the end of their ID.

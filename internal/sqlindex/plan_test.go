@@ -36,6 +36,8 @@ func TestPlans(t *testing.T) {
 		{"long suffix", "by_suffix", handoff.ArtifactQuery{IDSuffix: "1234567", Channel: "v", IncludeInactive: true}},
 		{"paths", "by_path", handoff.ArtifactQuery{Paths: []string{"v", "w"}}},
 		{"paths and since", "by_path", handoff.ArtifactQuery{Paths: []string{"v"}, Since: time.Unix(1, 0)}},
+		{"IDs", "a USING ", handoff.ArtifactQuery{IDs: []string{"v", "w"}, IncludeInactive: true}},
+		{"any parent", "a USING INTEGER PRIMARY KEY", handoff.ArtifactQuery{AnyParent: []string{"v", "w"}, IncludeInactive: true}},
 		{"label", "l USING ", handoff.ArtifactQuery{Label: "v", Channel: "v", IncludeInactive: true}},
 		{"used by", "l USING ", handoff.ArtifactQuery{UsedBy: "v"}},
 		{"stale", "l USING ", handoff.ArtifactQuery{Stale: true}},

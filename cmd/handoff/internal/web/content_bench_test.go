@@ -54,7 +54,7 @@ func BenchmarkLog100MB(b *testing.B) {
 // The graph has rows of artifacts, each made from two of the row before.
 func BenchmarkGraph(b *testing.B) {
 	s := newSite(b)
-	const width = 4
+	const width = 20
 	var ids []string
 	for i := range 2000 {
 		p := workspace.Publication{Body: strings.NewReader(fmt.Sprint(i)), Channel: "design", Title: fmt.Sprint("Artifact ", i)}
