@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/sessions"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/web"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/work"
 )
 
 // commands are all commands, one file each, in the order of the help.
@@ -28,10 +29,9 @@ var commands = slices.Concat(
 	sessions.Commands,
 	[]cli.Command{cli.NewCommand(web.ExportCommand, "export")},
 	pipelines.Commands,
+	[]cli.Command{cli.NewPrimary(find.ThreadCommand, "thread", "threads")},
+	work.Commands,
 	[]cli.Command{
-		cli.NewPrimary(find.ThreadCommand, "thread", "threads"),
-		cli.NewCommand(costCommand, "cost"),
-		cli.NewCommand(workCommand, "work"),
 		cli.NewPrimary(serveCommand, "serve"),
 		cli.NewCommand(mcpCommand, "mcp"),
 		cli.NewCommand(hookCommand, "hook"),

@@ -167,7 +167,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 // repositories, by other tools, or only if a process runs for long enough.
 var rareFields = []string{
 	"artifact.root", "artifact.worktree", "artifact.origin", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
-	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.movingTo", "session.deleted", "session-summary.neededBy", "session-moves.warnings", "session-move.warnings", "session.title", "work.warnings", "cost-report.warnings", "cost-row.name", "cost-usage.reason", "cost-usage.unpriced", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
+	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.movingTo", "session.deleted", "session-summary.neededBy", "session-moves.warnings", "session-move.warnings", "session.title", "activity.warnings", "active-session.newestArtifactId", "active-conversation.sessionId", "work.warnings", "cost-report.warnings", "cost-row.name", "cost-usage.reason", "cost-usage.unpriced", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
 	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "adoption.warnings", "move.warnings",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings", "subagent.conflicts",
 	"thread-list.warnings", "search-result.warnings", "thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
@@ -428,4 +428,9 @@ func answerThreads(c *console, answer func(object, line string)) {
 	}
 	delete(c.env, "HANDOFF_SESSION")
 	answer("session", "show "+working)
+	c.write("home/.codex/sessions/2026/09/20/rollout-2026-09-20T09-00-00-019c871c-b1f9-7f60-9c4f-87ed09f13599.jsonl",
+		`{"timestamp":"2026-09-20T09:00:00Z","type":"session_meta","payload":{"id":"019c871c-b1f9-7f60-9c4f-87ed09f13599","cwd":"`+c.dir+`","cli_version":"0.150.0","git":{"branch":"main"}}}`+"\n"+
+			`{"timestamp":"2026-09-20T09:00:01Z","type":"event_msg","payload":{"type":"task_started","turn_id":"t"}}`+"\n"+
+			`{"timestamp":"2026-09-20T09:00:02Z","type":"event_msg","payload":{"type":"user_message","message":"go"}}`+"\n")
+	answer("activity", "status")
 }

@@ -80,6 +80,7 @@ var layers = map[string]int{
 	"cmd/handoff/internal/pipelines": 8,
 	"cmd/handoff/internal/mcp":       8,
 	"cmd/handoff/internal/setup":     8,
+	"cmd/handoff/internal/work":      8,
 	"cmd/handoff/internal/web":       8,
 	"cmd/handoff":                    9,
 	"bench":                          9,

@@ -1,4 +1,6 @@
-package main
+// Package work has the commands about what agents do: what is running, what it
+// cost, and what harnesses report.
+package work
 
 import (
 	"fmt"
@@ -9,6 +11,13 @@ import (
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
+
+// Commands are the commands of this package, in the order of the help.
+var Commands = []cli.Command{
+	cli.NewCommand(statusCommand, "status"),
+	cli.NewCommand(costCommand, "cost"),
+	cli.NewCommand(workCommand, "work"),
+}
 
 func workCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{

@@ -1,4 +1,4 @@
-package main
+package work
 
 import (
 	"encoding/csv"
@@ -45,7 +45,7 @@ of a row divided by the artifacts of which it is known.`,
 	f.StringVar(&o.By, "by", "session", "group by `what`: "+strings.Join(workspace.CostGroups(), ", "))
 	f.StringVar(&o.Since, "since", "", "what was active at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
 	f.StringVar(&o.Until, "until", "", "what was active before `time`")
-	f.BoolVar(&o.Everywhere, "all", false, "with the conversations of all directories")
+	f.BoolVar(&o.Everywhere, "everywhere", false, "with the conversations of all directories")
 	f.StringVar(&o.Prices, "prices", "", "`file` with prices that count before the built-in ones; see docs/cost.md")
 	f.BoolVar(&asCSV, "csv", false, "print CSV with a header")
 	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(workspace.CostGroups(), cobra.ShellCompDirectiveNoFileComp))

@@ -1,0 +1,122 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/spf13/cobra"
+)
+
+var activityColumns = []cli.Column{
+	{Name: "kind", Rank: 5}, {Name: "ref", ID: true}, {Name: "name", Rank: 1, Text: true}, {Name: "status"}, {Name: "active", Rank: 2},
+	{Name: "expects", Rank: 3, Text: true}, {Name: "directory", Rank: 4, Text: true}, {Name: "branch", More: true}, {Name: "newest", More: true}, {Name: "session", More: true},
+}
+
+// statusEvery is how often a status that is watched is updated.
+const statusEvery = 2 * time.Second
+
+func statusCommand(a *cli.App) *cobra.Command {
+	var watch bool
+	c := &cobra.Command{
+		Use:     "status",
+		Short:   "Show which sessions and conversations are running",
+		GroupID: cli.Threads,
+		Long: `Status shows the sessions of the workspace that were not closed, and the
+conversations of this repository, with its worktrees, that are running: when each
+was last active, and what a session is still expected to leave.
+
+A session is running while its process is. It is stalled if the process is gone or
+nothing happened for long. A conversation is running until its transcript shows
+that its turn ended: a killed program leaves it running, with a growing age.
+
+Check the status before you start work that somebody may be doing already.`,
+		Example: "  handoff status\n  handoff status --watch",
+		Args:    cli.Exactly(0, "no arguments"),
+	}
+	c.Flags().BoolVar(&watch, "watch", false, "update the output until it is interrupted")
+	a.JSONFlag(c, "print JSON; with --watch an object for each change")
+	table := a.NewTable(c, activityColumns)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
+		return a.Reading(func(w *workspace.Workspace) error {
+			if watch {
+				return watchActivity(c.Context(), a, w, set, table)
+			}
+			now, err := w.Activity(c.Context(), set)
+			if err != nil {
+				return err
+			}
+			a.Warnings(now.Warnings)
+			return printActivity(a, table, now)
+		})
+	}
+	return c
+}
+
+func printActivity(a *cli.App, table *cli.Table, now workspace.Activity) error {
+	if a.AsJSON {
+		return a.JSONList("sessions", now)
+	}
+	return table.Print(activityColumns, activityRows(a, now))
+}
+
+// watchActivity prints the status again when it changes. On a terminal it replaces
+// what it printed before.
+func watchActivity(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table) error {
+	last, first := "", true
+	for ; ; first = false {
+		now, err := w.Activity(ctx, set)
+		if err != nil {
+			return err
+		}
+		rows := fmt.Sprint(activityRows(a, now))
+		if rows != last || first {
+			last = rows
+			if a.Terminal && !a.AsJSON {
+				fmt.Fprint(a.Out, "\x1b[H\x1b[2J")
+			}
+			if err := printActivity(a, table, now); err != nil {
+				return err
+			}
+			if err := a.Flush(); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(statusEvery):
+		}
+	}
+}
+
+func activityRows(a *cli.App, now workspace.Activity) (rows [][]string) {
+	for _, s := range now.Sessions {
+		kind := "session"
+		if s.Parent != "" {
+			kind = "run"
+		}
+		rows = append(rows, []string{kind, s.ID, s.DisplayName, s.Status, a.Age(s.ActiveAt), expects(s.Expectations), s.Folder, "", s.NewestRef, s.Parent})
+	}
+	for _, t := range now.Threads {
+		rows = append(rows, []string{"conversation", t.URI, t.Title, string(t.State.Status), a.Age(t.ActiveAt), "", t.Dir, t.Branch, "", t.Session})
+	}
+	return rows
+}
+
+// expects names the outputs that are still missing.
+func expects(list []workspace.Expected) string {
+	var names []string
+	for _, e := range list {
+		if !e.Delivered {
+			names = append(names, e.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
