@@ -106,6 +106,18 @@ func (w clause) revision(q handoff.ArtifactQuery) clause {
 	return w.and("a.revision = ?", number)
 }
 
+// lists selects artifacts by the lists of a query.
+func (w clause) lists(s *store, q handoff.ArtifactQuery) (clause, error) {
+	w, err := w.paths(s, q.Paths)
+	if err != nil {
+		return w, err
+	}
+	if w, err = w.among("a.id IN (SELECT value FROM json_each(?))", q.IDs); err != nil {
+		return w, err
+	}
+	return w.among("a.seq IN (SELECT seq FROM labels WHERE space = '"+parentSpace+"' AND value IN (SELECT value FROM json_each(?)))", q.AnyParent)
+}
+
 // paths selects artifacts by their path, also before moves, unless paths is nil.
 func (w clause) paths(s *store, paths []string) (clause, error) {
 	if paths == nil {

@@ -149,14 +149,8 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 		w = w.and("a.family = (SELECT family FROM artifacts WHERE id = ?)", q.Family)
 		w.equals = true
 	}
-	w, err := w.paths(s, q.Paths)
+	w, err := w.lists(s, q)
 	if err != nil {
-		return w, err
-	}
-	if w, err = w.among("a.id IN (SELECT value FROM json_each(?))", q.IDs); err != nil {
-		return w, err
-	}
-	if w, err = w.among("a.seq IN (SELECT seq FROM labels WHERE space = '"+parentSpace+"' AND value IN (SELECT value FROM json_each(?)))", q.AnyParent); err != nil {
 		return w, err
 	}
 	if q.IDSuffix != "" {
