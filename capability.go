@@ -21,6 +21,14 @@ type Ender interface {
 	Newest(ctx context.Context) (Seq, error)
 }
 
+// A BatchAppender is a Log that appends several records faster than one by one.
+type BatchAppender interface {
+	// AppendAll adds records in their order, without others in between, and
+	// returns the sequence number of the first. After an error the first ones may
+	// be stored. Its kinds are those of Log.Append.
+	AppendAll(ctx context.Context, records []Record) (Seq, error)
+}
+
 // A LogChecker is a Log that can verify its own storage.
 type LogChecker interface {
 	// Check reports what is wrong with the log and changes nothing. It calls

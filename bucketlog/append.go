@@ -20,6 +20,11 @@ func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error)
 	return l.writer.Append(ctx, r)
 }
 
+// AppendAll implements handoff.BatchAppender.
+func (l *Log) AppendAll(ctx context.Context, records []handoff.Record) (handoff.Seq, error) {
+	return l.writer.AppendAll(ctx, records)
+}
+
 // How often an object is tried: failures are counted separately from races that
 // another writer won, after which the next try has a new number.
 const (

@@ -74,6 +74,8 @@ var (
 	_ handoff.Identifier = (*Log)(nil)
 	_ handoff.Ender      = (*Log)(nil)
 	_ handoff.LogChecker = (*Log)(nil)
+
+	_ handoff.BatchAppender = (*Log)(nil)
 )
 
 // Open returns the log at a location. Its error is about the location.

@@ -1,6 +1,7 @@
 package logtest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 func RunLogAbilities(t *testing.T, prepare Opener) {
 	runAbility(t, "Identifier", prepare, identifier)
 	runAbility(t, "Ender", prepare, ender)
+	runAbility(t, "BatchAppender", prepare, batchAppender)
 	runAbility(t, "LogChecker", prepare, logChecker)
 	runAbility(t, "Repairer", prepare, logRepairer)
 }
@@ -65,6 +67,24 @@ func ender(t *testing.T, open func() handoff.Log, able func() handoff.Ender) {
 			}
 		}
 		Append(t, log, "a.md")
+	}
+}
+
+func batchAppender(t *testing.T, open func() handoff.Log, able func() handoff.BatchAppender) {
+	want := []string{Append(t, open(), "first.md").ID}
+	var list []handoff.Record
+	for i := range 600 {
+		list = append(list, NewRecord(fmt.Sprintf("%d.md", i)))
+		want = append(want, list[i].ID)
+	}
+	if seq, err := able().AppendAll(t.Context(), list); seq != 2 || err != nil {
+		t.Errorf("AppendAll = %d, %v, want 2", seq, err)
+	}
+	if _, err := able().AppendAll(t.Context(), []handoff.Record{NewRecord("last.md"), {ID: "x"}}); !errors.Is(err, handoff.Invalid) {
+		t.Errorf("AppendAll of a record without a fact = %v, want kind Invalid", err)
+	}
+	if got := ids(Collect(t, open(), 0)); !slices.Equal(got, want) {
+		t.Errorf("after AppendAll the log has %d records, want %d in their order", len(got), len(want))
 	}
 }
 

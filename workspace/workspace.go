@@ -33,6 +33,7 @@
 //     [Workspace.CloseSession], [Workspace.FindSessions] and others.
 //   - Runs of a command: [Workspace.StartRun] and [Workspace.EndRun].
 //   - Pipelines: [Workspace.Pipelines].
+//   - Logs: [Workspace.LogStatus], [CopyLog].
 //   - Maintenance: [Workspace.Check], [Workspace.Repair], [Workspace.Unneeded],
 //     [Workspace.Collect].
 //
@@ -87,6 +88,7 @@ type core struct {
 	log      handoff.Log    // creates the runtime directory before the first record
 	bodies   handoff.Bodies // likewise
 
+	remote     bool           // other machines may use the log
 	rawLog     handoff.Log    // as its backend opened it
 	rawBodies  handoff.Bodies // likewise
 	runtimeDir *localstate.Dir
@@ -163,7 +165,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, errors.Join(err, files.Close())
 	}
-	c := &core{dirs: found, settings: settings, rawLog: log, rawBodies: bodies, runtimeDir: localstate.NewDir(found.Runtime, log, o.Rand),
+	c := &core{dirs: found, settings: settings, remote: remote, rawLog: log, rawBodies: bodies, runtimeDir: localstate.NewDir(found.Runtime, log, o.Rand),
 		files: files, home: home, now: o.Now, rand: o.Rand, cache: config.Cache(o.Getenv), progress: o.Progress}
 	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress, o.Warn)
 	c.log, c.bodies = localstate.GuardLog(log, remote, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir)
@@ -224,11 +226,7 @@ func (w *Workspace) Close() error {
 	}
 	w.sessions.Flush()
 	w.hub.Close()
-	var closed error
-	if log, ok := w.rawLog.(io.Closer); ok {
-		closed = log.Close()
-	}
-	return errors.Join(w.index.Close(), closed, w.home.Close(), w.files.Close())
+	return errors.Join(w.index.Close(), closeLog(w.rawLog), w.home.Close(), w.files.Close())
 }
 
 func openRoot(dir string) (*os.Root, error) {

@@ -131,6 +131,8 @@ func TestCanary(t *testing.T) {
 	c.run("", "check")
 	c.run("", "check", "--repair", "--json")
 	c.ok("gc", "--json")
+	c.ok("log", "status")
+	c.run("", "log", "copy", "file:", "file:")
 	c.run("", "init", "--dry-run")
 	c.session(canary)
 	c.pipeline(canary)

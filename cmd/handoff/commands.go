@@ -5,6 +5,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/find"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/logs"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/sessions"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/web"
@@ -39,4 +40,5 @@ var commands = slices.Concat(
 		cli.NewCommand(checkCommand, "check"),
 		cli.NewCommand(gcCommand, "gc"),
 	},
+	logs.Commands,
 )

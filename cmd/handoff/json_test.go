@@ -166,7 +166,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 // not produce: they appear after damage, in linked worktrees and git
 // repositories, by other tools, or only if a process runs for long enough.
 var rareFields = []string{
-	"artifact.root", "artifact.worktree", "artifact.origin", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
+	"artifact.root", "artifact.worktree", "artifact.origin", "log-status.origin", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
 	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.movingTo", "session.deleted", "session-summary.neededBy", "session-moves.warnings", "session-move.warnings", "session.title", "activity.warnings", "active-session.newestArtifactId", "active-conversation.sessionId", "work.warnings", "cost-report.warnings", "cost-row.name", "cost-usage.reason", "cost-usage.unpriced", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
 	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "adoption.warnings", "move.warnings",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings", "subagent.conflicts",
@@ -281,6 +281,8 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	answer("published-artifact", "withdraw "+second+" --reason wrong")
 	answer("artifact", "show "+second)
 	answer("unneeded-bodies", "gc")
+	answer("log-status", "log status")
+	answer("log-copy", "log copy file: file:")
 	c.write(".handoff/bodies/sha256/00/stray", "x")
 	answer("check-report", "check")
 	answer("error-answer", "show nowhere")

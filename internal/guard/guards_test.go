@@ -45,6 +45,7 @@ var layers = map[string]int{
 	"internal/names":             2,
 	"internal/preview":           2,
 	"internal/remote":            2,
+	"internal/logcopy":           2,
 	"internal/pipeline/contract": 2,
 	"thread/internal/sqlsnap":    2,
 
@@ -81,6 +82,7 @@ var layers = map[string]int{
 	"cmd/handoff/internal/mcp":       8,
 	"cmd/handoff/internal/setup":     8,
 	"cmd/handoff/internal/work":      8,
+	"cmd/handoff/internal/logs":      8,
 	"cmd/handoff/internal/web":       8,
 	"cmd/handoff":                    9,
 	"bench":                          9,

@@ -84,6 +84,9 @@ func badLocation(c config.Config, reason string, backends []Backend) error {
 	}
 	slices.Sort(known)
 	schemes := "a URL with the scheme " + strings.Join(known, " or ")
-	return &handoff.Error{Op: "open log", Name: config.Redact(c.Log), Kind: handoff.Invalid, Err: errors.New(c.Source("log") + ": " + reason),
-		Hint: handoff.Advice("set " + config.LogVariable + " to " + schemes + ", or unset it")}
+	hint := "name it with " + schemes
+	if source := c.Source("log"); source != "" {
+		reason, hint = source+": "+reason, "set "+config.LogVariable+" to "+schemes+", or unset it"
+	}
+	return &handoff.Error{Op: "open log", Name: config.Redact(c.Log), Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(hint)}
 }

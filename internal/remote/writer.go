@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -64,6 +65,43 @@ func (w *Writer) Append(ctx context.Context, r handoff.Record) (handoff.Seq, err
 			<-w.writing
 		}
 	}
+}
+
+// AppendAll implements handoff.BatchAppender. All records are encoded before the
+// first is written.
+func (w *Writer) AppendAll(ctx context.Context, records []handoff.Record) (first handoff.Seq, err error) {
+	entries := make([]Entry, len(records))
+	for i, r := range records {
+		b, err := r.JSON()
+		if err != nil {
+			return 0, err
+		}
+		entries[i] = Entry{r, b}
+	}
+	select {
+	case w.writing <- struct{}{}:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	defer func() { <-w.writing }()
+	for next := handoff.Seq(0); len(entries) > 0 && err == nil; {
+		n, size := 0, 0
+		for ; n < len(entries) && n < MaxBatch && size < MaxBatchBytes; n++ {
+			size += len(entries[n].JSON)
+		}
+		var seq handoff.Seq
+		seq, err = w.write(ctx, entries[:n])
+		switch {
+		case err != nil:
+		case first == 0:
+			first = seq
+		case seq != next:
+			err = &handoff.Error{Op: "append", Name: "several records", Kind: handoff.Conflict, Err: errors.New("another writer appended in between"),
+				Hint: handoff.Advice("try again when no other writer is active")}
+		}
+		next, entries = seq+handoff.Seq(n), entries[n:]
+	}
+	return first, err
 }
 
 // writeQueued writes the records that wait. Only the caller's own record is given

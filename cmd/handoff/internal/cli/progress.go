@@ -11,9 +11,9 @@ import (
 // quietFor is how long the index may take to catch up before it is shown.
 const quietFor = 300 * time.Millisecond
 
-// progress returns a function that draws the progress of indexing, nil unless
+// Progress returns a function that draws the progress of an activity, nil unless
 // standard error is a terminal.
-func (a *App) progress() func(done, total handoff.Seq) {
+func (a *App) Progress(activity string) func(done, total handoff.Seq) {
 	if !a.Watched {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (a *App) progress() func(done, total handoff.Seq) {
 			fmt.Fprint(a.Err, "\r\x1b[K")
 		default:
 			n := int(int64(width) * int64(done) / int64(total))
-			fmt.Fprintf(a.Err, "\rindexing [%s%s] %d of %d", strings.Repeat("=", n), strings.Repeat(" ", width-n), done, total)
+			fmt.Fprintf(a.Err, "\r%s [%s%s] %d of %d", activity, strings.Repeat("=", n), strings.Repeat(" ", width-n), done, total)
 		}
 	}
 }

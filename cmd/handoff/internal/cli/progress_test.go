@@ -12,11 +12,11 @@ func TestProgress(t *testing.T) {
 	var out strings.Builder
 	now := time.Unix(0, 0)
 	a := &App{Err: &out, Now: func() time.Time { return now }}
-	if a.progress() != nil {
+	if a.Progress("indexing") != nil {
 		t.Error("progress is shown though standard error is not a terminal")
 	}
 	a.Watched = true
-	draw := a.progress()
+	draw := a.Progress("indexing")
 	for _, tt := range []struct {
 		after time.Duration
 		done  int64

@@ -24,7 +24,7 @@ func (a *App) Options() workspace.Options {
 			return a.Getenv(name)
 		}
 	}
-	return workspace.Options{Getenv: getenv, Now: a.Now, Rand: a.Rand, Progress: a.progress(), Warn: func(text string) { a.Warn("%s", text) }, Backends: a.Backends}
+	return workspace.Options{Getenv: getenv, Now: a.Now, Rand: a.Rand, Progress: a.Progress("indexing"), Warn: func(text string) { a.Warn("%s", text) }, Backends: a.Backends}
 }
 
 // Reading runs do with an open workspace.
