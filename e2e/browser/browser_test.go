@@ -224,18 +224,22 @@ func (b *tab) look(width int, dark bool) {
 // shoot writes a picture of the whole page to the directory that E2E_SHOTS names.
 func (b *tab) shoot(name string) {
 	b.t.Helper()
-	dir := os.Getenv("E2E_SHOTS")
-	if dir == "" {
-		return
+	if dir := os.Getenv("E2E_SHOTS"); dir != "" {
+		b.shot(filepath.Join(dir, name+".png"))
 	}
+}
+
+// shot writes a picture of the whole page to a file.
+func (b *tab) shot(file string) {
+	b.t.Helper()
 	var picture []byte
+	height := eval[float64](b, `Math.min(2400, Math.max(400, document.querySelector("main").getBoundingClientRect().bottom + scrollY))`)
+	width := eval[float64](b, "innerWidth")
 	b.do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
-		height := eval[float64](b, "Math.min(2400, Math.max(600, document.documentElement.scrollHeight))")
-		width := eval[float64](b, "innerWidth")
 		picture, err = page.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(&page.Viewport{Width: width, Height: height, Scale: 1}).Do(ctx)
 		return err
 	}))
-	must(b.t, os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644))
+	must(b.t, os.WriteFile(file, picture, 0o644))
 }
 
 // setScripts switches scripts on or off.

@@ -25,7 +25,7 @@ func (s story) pages() map[string]string {
 		"file": "/sessions/" + s.session + "/files/notes/plan.md", "artifact": "/artifacts/" + s.design2, "stale": "/artifacts/" + s.patch1,
 		"diff": "/artifacts/" + s.design2 + "?diff=" + s.design1, "patch": "/artifacts/" + s.patch2, "table": "/artifacts/" + s.table,
 		"json": "/artifacts/" + s.data, "log": "/artifacts/" + s.log, "channels": "/channels", "channel": "/channels/design",
-		"search": "/search?q=retries", "check": "/check", "missing": "/artifacts/no-such-thing",
+		"search": "/search?q=retries", "check": "/check", "graph": "/graph?focus=" + s.patch2, "pipelines": "/pipelines", "threads": "/threads", "missing": "/artifacts/no-such-thing",
 	}
 }
 

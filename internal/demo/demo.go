@@ -182,6 +182,7 @@ func (s Stage) receipt(ctx context.Context, dir string, start time.Time) error {
 	}
 	fmt.Fprintf(s.Out, "\ntry next: cd %s && handoff show %s --lineage --format mermaid\n", rel, summary)
 	fmt.Fprintf(s.Out, "          handoff read %s prints the summary for the next agent\n", summary)
+	fmt.Fprintln(s.Out, "          handoff serve --open shows it in a browser")
 	if _, err := exec.LookPath("handoff"); err != nil {
 		fmt.Fprintln(s.Out, "handoff is not on your PATH; to install it, run: go install ./cmd/handoff")
 	}

@@ -114,6 +114,12 @@ func (g *graphPage) add(s workspace.Surrounding, q url.Values) {
 			node.URL, node.Folded = with(q, "unfold", n.ID), true
 		case n.Revision > 0:
 			node.Detail = fmt.Sprintf("v%d  %s", n.Revision, node.Detail)
+			for _, label := range n.Labels {
+				node.Detail += " · " + printable.Line(label)
+			}
+			if n.Stale {
+				node.Detail += " · stale"
+			}
 		}
 		if n.Stale && n.Status == "active" {
 			node.Status = "stale"
