@@ -3,12 +3,13 @@ package thread
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io/fs"
 	"iter"
 	"os"
-	"slices"
-	"strings"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -94,26 +95,46 @@ func (w *Walk) stored(p Provider, t *Thread) Stored {
 // copies of it. The stamp also depends on the files in also, which need not
 // exist. ok is false if the first file does not exist.
 func (w *Walk) StatStored(files []string, also ...string) (s Stored, ok bool) {
-	var b strings.Builder
-	for i, path := range slices.Concat(files, also) {
+	add := func(i int, path string) bool {
 		info, err := os.Stat(path)
 		if i == 0 {
 			if err != nil {
-				return s, false
+				return false
 			}
 			s.Source, s.Key, s.Modified, s.Texts = path, path, info.ModTime(), files
 		}
 		if i > 0 && i < len(files) {
-			b.WriteString(path)
+			s.Stamp += path
 		}
 		stamp, changed := stampOf(info)
-		b.WriteString(stamp)
-		if changed.After(s.Changed) {
+		if s.Stamp += stamp; changed.After(s.Changed) {
 			s.Changed = changed
 		}
+		return true
 	}
-	s.Stamp = b.String()
+	for i, path := range files {
+		if !add(i, path) {
+			return s, false
+		}
+	}
+	for i, path := range also {
+		add(len(files)+i, path)
+	}
 	return s, true
+}
+
+// Parallel calls do with 0 to n-1, on as many processors as there are.
+func Parallel(n int, do func(int)) {
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // stampOf returns what changes with a file: its size, its identity, and the times
@@ -121,11 +142,15 @@ func (w *Walk) StatStored(files []string, also ...string) (s Stored, ok bool) {
 // can't set.
 func stampOf(info fs.FileInfo) (stamp string, changed time.Time) {
 	if info == nil {
-		return "-;", time.Time{}
+		return "-.", time.Time{}
 	}
 	inode, nanos := identity(info)
 	if changed = time.Unix(0, nanos); changed.Before(info.ModTime()) {
 		changed = info.ModTime()
 	}
-	return fmt.Sprintf("%x.%x.%x.%x;", info.Size(), info.ModTime().UnixNano(), inode, nanos), changed
+	b := make([]byte, 0, 64)
+	for _, n := range []int64{info.Size(), info.ModTime().UnixNano(), int64(inode), nanos} {
+		b = append(strconv.AppendInt(b, n, 36), '.')
+	}
+	return string(b), changed
 }

@@ -229,7 +229,7 @@ func (s Suite) stored(t *testing.T) {
 		}
 		stamps[st.Key] = st.Stamp
 		for _, th := range threads {
-			ids[fmt.Sprint(th.ID, th.Parent != "")] = true
+			ids[fmt.Sprint(th.ID, th.IsAgent())] = true
 		}
 	}
 	for _, w := range want {

@@ -57,7 +57,7 @@ func (f *Files) Collisions(ctx context.Context, q Query) (Collisions, error) {
 	}
 	var mu sync.Mutex
 	var writes []write
-	parallel(len(all.stored), func(i int) {
+	thread.Parallel(len(all.stored), func(i int) {
 		if ctx.Err() != nil {
 			return
 		}

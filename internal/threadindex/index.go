@@ -224,7 +224,7 @@ func (a answer) list(ctx context.Context, q Query, from position) (Page, error) 
 	if err != nil {
 		return page, err
 	}
-	c.add("NOT t.agent")
+	c.add("t.agent = 0")
 	if q.Role != "" {
 		role := strings.ToLower(q.Role)
 		c.add("t.uri IN (SELECT parent FROM threads WHERE agent AND (role = ? OR name = ?))", role, role)
@@ -232,7 +232,7 @@ func (a answer) list(ctx context.Context, q Query, from position) (Page, error) 
 	if from.uri != "" {
 		c.add("t.modified <= ?", from.at.UnixNano())
 	}
-	older.add("NOT agent AND uri = t.uri AND (modified, t.key) > (t.modified, key)")
+	older.add("agent = 0 AND uri = t.uri AND (modified, t.key) > (t.modified, key)")
 	c.add("NOT EXISTS (SELECT 1 FROM threads WHERE "+older.String()+")", older.args...)
 	rows, err := a.QueryContext(ctx, "SELECT t.item FROM threads t WHERE "+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
 	if err != nil {
@@ -293,26 +293,36 @@ func (a answer) search(ctx context.Context, p plan) ([]hit, error) {
 
 // hits appends the threads that a condition selects, newest first, each once.
 func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c condition, r rank, limit int) ([]hit, error) {
-	rows, err := a.QueryContext(ctx, "SELECT t.key, t.uri, t.item FROM threads t WHERE "+c.String()+" ORDER BY t.modified DESC, t.key, t.uri", c.args...)
+	rows, err := a.QueryContext(ctx, "SELECT t.id, t.key, t.uri FROM threads t WHERE "+c.String()+" ORDER BY t.modified DESC, t.key, t.uri", c.args...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	var ids []int64
+	first := len(hits)
 	for (limit == 0 || len(hits) <= limit) && rows.Next() {
-		var uri, text string
+		var id int64
+		var uri string
 		h := hit{rank: r}
-		if err := rows.Scan(&h.key, &uri, &text); err != nil {
-			return nil, err
+		if err := rows.Scan(&id, &h.key, &uri); err != nil {
+			return nil, errors.Join(err, rows.Close())
 		}
-		if seen[uri] {
-			continue
+		if !seen[uri] {
+			seen[uri] = true
+			h.stored = a.found[h.key]
+			hits, ids = append(hits, h), append(ids, id)
 		}
-		seen[uri] = true
-		if err := json.Unmarshal([]byte(text), &h.Item); err != nil {
-			return nil, err
-		}
-		h.stored = a.found[h.key]
-		hits = append(hits, h)
 	}
-	return hits, rows.Err()
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		var text string
+		if err := a.QueryRowContext(ctx, "SELECT item FROM threads WHERE id = ?", id).Scan(&text); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal([]byte(text), &hits[first+i].Item); err != nil {
+			return nil, err
+		}
+	}
+	return hits, nil
 }

@@ -165,7 +165,7 @@ func (f *Files) Search(ctx context.Context, s Search) (Result, error) {
 	list := slices.DeleteFunc(all.stored, func(st thread.Stored) bool { return !s.inTime(st.Modified) })
 	var mu sync.Mutex
 	var hits []hit
-	parallel(len(list), func(i int) {
+	thread.Parallel(len(list), func(i int) {
 		if ctx.Err() != nil || !mayContain(ctx, list[i], p.terms) {
 			return
 		}
@@ -217,7 +217,7 @@ func (p plan) result(ctx context.Context, hits []hit, warnings []string) (Result
 		}
 	}
 	failed := make([]error, len(r.Matches))
-	parallel(len(r.Matches), func(i int) {
+	thread.Parallel(len(r.Matches), func(i int) {
 		r.Matches[i].Snippets, failed[i] = p.snippets(ctx, r.Matches[i].Item, from[i])
 	})
 	for _, err := range failed {

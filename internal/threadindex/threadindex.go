@@ -124,7 +124,7 @@ func eachOpened(ctx context.Context, list []thread.Stored, use func(opened) (boo
 		part := list[:min(size, len(list))]
 		list = list[len(part):]
 		results := make([]opened, len(part))
-		parallel(len(part), func(i int) {
+		thread.Parallel(len(part), func(i int) {
 			results[i].Stored = part[i]
 			results[i].threads, results[i].err = open(ctx, part[i])
 		})
@@ -147,24 +147,6 @@ func open(ctx context.Context, s thread.Stored) ([]*thread.Thread, error) {
 		t.Modified = s.Modified
 	}
 	return list, err
-}
-
-// parallel calls do with 0 to n-1, on as many processors as there are.
-func parallel(n int, do func(int)) {
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for i := range next {
-				do(i)
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
 }
 
 // cursor is the position of an item in the order of a page.

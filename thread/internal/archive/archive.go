@@ -178,13 +178,23 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, r *Reader)
 		if _, own := found[a.ID]; r.Slice == nil || own {
 			continue
 		}
-		if slice := r.Slice(a); slice != nil {
-			t := &thread.Thread{Provider: p.Name, ID: a.ID, Source: main.Source, Parent: main.ID, Modified: main.Modified, Cwd: main.Cwd, Reader: slice}
-			if len(a.Lifecycle) > 0 {
-				t.Started = a.Lifecycle[0].Time
-			}
-			list = append(list, t)
+		if slice := r.slice(main, a); slice != nil {
+			list = append(list, slice)
 		}
 	}
 	return list, found, err
+}
+
+// slice returns the thread of a subagent whose records are in the transcript of
+// main, nil if they are not.
+func (r *Reader) slice(main *thread.Thread, a *thread.Agent) *thread.Thread {
+	slice := r.Slice(a)
+	if slice == nil {
+		return nil
+	}
+	t := &thread.Thread{Provider: main.Provider, ID: a.ID, Source: main.Source, Parent: main.ID, Modified: main.Modified, Cwd: main.Cwd, Reader: slice}
+	if len(a.Lifecycle) > 0 {
+		t.Started = a.Lifecycle[0].Time
+	}
+	return t
 }
