@@ -1,7 +1,6 @@
 package session
 
 import (
-	"slices"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -26,15 +25,19 @@ type Conversation struct {
 // conversations returns the conversations of work, in the order in which they
 // started. One that was resumed in the session is known by its prompts only.
 func conversations(work []handoff.Work) []Conversation {
+	agents, known := map[string]bool{}, map[string]int{} // by thread
+	for _, w := range work {
+		agents[w.Thread] = agents[w.Thread] || w.Kind == "task"
+	}
 	var list []Conversation
 	for _, w := range work {
-		isAgent := func(o handoff.Work) bool { return o.Kind == "task" && o.Thread == w.Thread }
-		if w.Thread == "" || slices.ContainsFunc(work, isAgent) {
+		if w.Thread == "" || agents[w.Thread] {
 			continue // its parent's transcript leads to a subagent
 		}
-		i := slices.IndexFunc(list, func(c Conversation) bool { return c.Thread == w.Thread })
-		if i < 0 {
+		i, ok := known[w.Thread]
+		if !ok {
 			i = len(list)
+			known[w.Thread] = i
 			list = append(list, Conversation{Thread: w.Thread, Harness: w.Harness, StartedAt: w.StartedAt})
 		}
 		if c := &list[i]; w.Kind == "session" || w.EndedAt.After(c.EndedAt) {
