@@ -18,6 +18,13 @@ func provider(t testing.TB, home string) thread.Provider {
 	return threadtest.Open(t, copilot.Driver(), home)
 }
 
+func TestXurl(t *testing.T) {
+	threadtest.Xurl(t, copilot.Driver(), "COPILOT_HOME", map[string]string{
+		"mode":              "a thread has its subagents in its head, as for every provider",
+		"new-copilot-child": "an unknown subagent is not an error, as for every provider",
+	})
+}
+
 // TestEpochs adds the totals of several processes: they continue after a resume, or
 // start again.
 func TestEpochs(t *testing.T) {

@@ -6,26 +6,26 @@
 // bubbleId:ID:MESSAGE each of them. Both the editor and the command line agent write
 // transcripts of agents to projects/PROJECT/agent-transcripts in ~/.cursor, a file of
 // lines without times, models and usage. The command line agent also writes
-// chats/PROJECT/ID/store.db, whose content has no known format.
+// chats/PROJECT/ID/store.db, with a blob for each message.
 //
 // The tool is closed; docs/threads.md lists the facts this package relies on, which
 // were found in published transcripts and in public programs that read the database.
 package cursor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
 	"strings"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/internal/archive"
 )
 
 const (
 	name = "cursor"
-	env  = "HOME" // the tool has no variable of its own
+	env  = "CURSOR_DATA_DIR"
 	ext  = ".jsonl"
 )
 
@@ -38,17 +38,17 @@ func Driver() thread.Driver {
 }
 
 // roots returns the directory of the command line agent, and those of the editor.
-func roots(_ func(string) string, home string) []string {
+func roots(getenv func(string) string, home string) []string {
 	return []string{
-		filepath.Join(home, ".cursor"),
+		cmp.Or(getenv(env), getenv("CURSOR_CONFIG_DIR"), filepath.Join(home, ".cursor")),
 		filepath.Join(home, ".config", "Cursor", "User", "globalStorage"),
 		filepath.Join(home, "Library", "Application Support", "Cursor", "User", "globalStorage"),
 		filepath.Join(home, "AppData", "Roaming", "Cursor", "User", "globalStorage"),
 	}
 }
 
-// find finds the conversations of the editor, then the transcripts, then what is only
-// in the database of the command line agent.
+// find finds the conversations of the editor, then the transcripts, then the databases
+// of the command line agent.
 func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
 	for _, root := range roots {
 		if path := filepath.Join(root, "state.vscdb"); w.Stat(path) != nil {
@@ -59,16 +59,8 @@ func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.F
 	for _, root := range roots {
 		list = append(list, transcripts(w, filepath.Join(root, "projects"))...)
 	}
-	known := map[string]bool{}
-	for _, f := range list {
-		known[f.ID] = true
-	}
 	for _, root := range roots {
-		for _, f := range stores(w, filepath.Join(root, "chats")) {
-			if !known[f.ID] {
-				list = append(list, f)
-			}
-		}
+		list = append(list, stores(w, filepath.Join(root, "chats"))...)
 	}
 	return list, err
 }
@@ -106,25 +98,4 @@ func transcript(id, path, parent string) archive.Found {
 		f.Proof = "the transcript is in the directory of its parent"
 	}
 	return f
-}
-
-// stores finds the databases of the command line agent, which can't be read.
-func stores(w *thread.Walk, chats string) (list []archive.Found) {
-	for _, project := range w.ReadDir(chats) {
-		dir := filepath.Join(chats, project.Name())
-		for _, e := range w.ReadDir(dir) {
-			if path := filepath.Join(dir, e.Name(), "store.db"); !e.Type().IsRegular() && w.Stat(path) != nil {
-				id := thread.LowerUUID(e.Name())
-				list = append(list, archive.Found{ID: id, Path: path, Err: closed(id, path)})
-			}
-		}
-	}
-	return list
-}
-
-// closed returns the error for a conversation without a transcript.
-func closed(id, path string) error {
-	reason := "the conversation is only in a database without a known format: " + path
-	return &handoff.Error{Op: "thread", Name: name + "/" + id, Kind: handoff.Unsupported, Err: errors.New(reason),
-		Hint: handoff.Advice("newer versions of the tool write a transcript in projects")}
 }

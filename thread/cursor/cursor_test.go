@@ -1,9 +1,11 @@
 package cursor_test
 
 import (
-	"errors"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +26,7 @@ func TestStatuses(t *testing.T) {
 
 func TestDamaged(t *testing.T) {
 	threadtest.CheckDamagedDatabase(t, threadtest.Suite{Driver: cursor.Driver(), Write: editor})
+	threadtest.CheckDamagedDatabase(t, threadtest.Suite{Driver: cursor.Driver(), Write: chats})
 }
 
 func provider(t testing.TB, home string) thread.Provider {
@@ -36,7 +39,7 @@ const (
 	doneID   = "019f0000-0000-7000-8000-000000000001"
 	childID  = "019f0000-0000-7000-8000-000000000002"
 	flatID   = "019f0000-0000-7000-8000-000000000003"
-	storeID  = "019f0000-0000-7000-8000-000000000004" // only in a store.db
+	storeID  = "019f0000-0000-7000-8000-000000000004" // in a store.db
 	editID   = "019f0000-0000-7000-8000-000000000005" // of the editor
 	taskID   = "019f0000-0000-7000-8000-000000000006" // its subagent
 	inlineID = "019f0000-0000-7000-8000-000000000007"
@@ -144,8 +147,35 @@ func editor(t testing.TB, dir string) []threadtest.Thread {
 }
 
 func home(t testing.TB, dir string) []threadtest.Thread {
-	threadtest.WriteDatabase(t, func(exec func(string, ...any)) { exec("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB)") }, dir, ".cursor/chats/0123", storeID, "store.db")
-	return append(lines(t, dir), editor(t, dir)...)
+	return slices.Concat(lines(t, dir), editor(t, dir), chats(t, dir))
+}
+
+// chats writes the database of a conversation of the command line agent. Its last state
+// refers to messages, and to a blob that refers to messages.
+func chats(t testing.TB, dir string) []threadtest.Thread {
+	threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
+		exec("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB)")
+		exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)")
+		put := func(data string) string {
+			hash := sha256.Sum256([]byte(data))
+			exec("INSERT OR IGNORE INTO blobs VALUES (?, ?)", hex.EncodeToString(hash[:]), []byte(data))
+			return string(hash[:])
+		}
+		field := func(s string) string { return "\x0a" + string(rune(len(s))) + s }
+		message := func(v obj) string { return field(put(encode(v))) }
+		earlier := put(message(obj{"role": "system", "content": "You are."}) + message(obj{"role": "user", "content": []obj{text("<user_query>\nlist them\n</user_query>")}}) + "\x10\x05")
+		root := put(field(earlier) + message(obj{"id": "a1", "role": "assistant", "content": []obj{
+			{"type": "reasoning", "text": "Hm.", "providerOptions": obj{"cursor": obj{"modelName": "m"}}}, text("I look."),
+			{"type": "tool-call", "toolCallId": "c1", "toolName": "Shell", "args": obj{"command": "ls"}}}}) +
+			message(obj{"role": "tool", "content": []obj{{"type": "tool-result", "toolCallId": "c1", "toolName": "Shell", "result": "a.txt"}}}) +
+			message(obj{"role": "assistant", "content": "Done?"}) + field(earlier) + field("file:///home/u/project"))
+		meta := encode(obj{"agentId": storeID, "name": "A title", "createdAt": 1774260332872, "lastUsedModel": "default", "latestRootBlobId": hex.EncodeToString([]byte(root))})
+		exec("INSERT INTO meta VALUES ('0', ?)", hex.EncodeToString([]byte(meta)))
+	}, dir, ".cursor/chats/0123", storeID, "store.db")
+	return []threadtest.Thread{{
+		ID: storeID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage,
+		Messages: []string{"user: list them", "assistant: I look.", "assistant: Done?"}, Calls: []string{"Shell: a.txt"},
+	}}
 }
 
 // big writes a transcript of at least size bytes.
@@ -153,15 +183,6 @@ func big(t testing.TB, home string, size int64) string {
 	turn := line("user", text(strings.Repeat("word ", 4<<10))) + line("assistant", text("ok"))
 	threadtest.WriteFile(t, strings.Repeat(turn, int(size)/len(turn)+1), home, ".cursor/projects/p/agent-transcripts", flatID+".jsonl")
 	return flatID
-}
-
-// TestClosed has a conversation that is only in a store.db. The error names it.
-func TestClosed(t *testing.T) {
-	dir := t.TempDir()
-	home(t, dir)
-	if th, err := provider(t, dir).Thread(t.Context(), storeID); !errors.Is(err, handoff.Unsupported) || !strings.Contains(err.Error(), "store.db") {
-		t.Errorf("got %v, %v, want an unsupported store.db", th, err)
-	}
 }
 
 // TestCopies checks that the database of the editor is preferred to a transcript.
@@ -172,6 +193,32 @@ func TestCopies(t *testing.T) {
 	if th := threadtest.Load(t, provider(t, dir), editID); filepath.Base(th.Source) != "state.vscdb" || len(th.Warnings) != 1 {
 		t.Errorf("got %s, %q", th.Source, th.Warnings)
 	}
+}
+
+// TestXurl compares the published database of the command line agent.
+func TestXurl(t *testing.T) {
+	threadtest.Xurl(t, cursor.Driver(), "CURSOR_DATA_DIR", map[string]string{
+		"thread_source":            "it is the database, not a copy in the temporary directory",
+		"mode":                     "a thread has its subagents in its head, as for every provider",
+		"new-cursor-read messages": "the text that the user typed, without the mark of the tool",
+	})
+}
+
+// FuzzStore reads any bytes as the metadata and as the last state of a database.
+func FuzzStore(f *testing.F) {
+	f.Add([]byte(`{"latestRootBlobId":"aa","name":"x"}`), []byte("\x0a\x20"+strings.Repeat("a", 32)))
+	f.Add([]byte(`{"latestRootBlobId":"aa"}`), []byte(`{"role":"assistant","content":[{"type":"tool-call"`))
+	f.Fuzz(func(t *testing.T, meta, blob []byte) {
+		dir := t.TempDir()
+		threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
+			exec("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB)")
+			exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)")
+			exec("INSERT INTO meta VALUES ('0', ?)", hex.EncodeToString(meta))
+			exec("INSERT INTO blobs VALUES ('aa', ?)", blob)
+			exec("INSERT INTO blobs VALUES (?, ?)", strings.Repeat("61", 32), blob)
+		}, dir, ".cursor/chats/0123", storeID, "store.db")
+		threadtest.CheckThread(t, provider(t, dir), storeID)
+	})
 }
 
 // TestRealThreads reads published transcripts.

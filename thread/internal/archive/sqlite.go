@@ -201,3 +201,20 @@ func (d Database) unreadable(err error) error {
 	}
 	return &handoff.Error{Op: "read threads", Name: string(d), Kind: kind, Err: err, Hint: handoff.Advice(hint)}
 }
+
+// View opens the database once and calls use with a function that returns the first
+// value of a query, nil if it has no row or is longer than a line may be.
+func (d Database) View(ctx context.Context, use func(get func(query string, args ...any) ([]byte, error)) error) error {
+	db, err := sqlsnap.Open(ctx, string(d))
+	if err != nil {
+		return d.unreadable(err)
+	}
+	defer db.Close()
+	return use(func(query string, args ...any) (b []byte, err error) {
+		err = db.QueryRowContext(ctx, query, args...).Scan(&b)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, nil
+		}
+		return b, err
+	})
+}

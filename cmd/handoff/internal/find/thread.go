@@ -62,7 +62,7 @@ func runThread(c *cobra.Command, a *cli.App, print *printFlags, list *listThread
 	set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 	if send.given(c) {
 		uri := strings.Join(args, "")
-		if err := given(c, uri, "is written to", slices.Concat(listOnly, printOnly)...); err != nil {
+		if err := given(c, uri, "is written to", append(slices.Concat(listOnly, printOnly), "head")...); err != nil {
 			return err
 		}
 		return send.run(c.Context(), a, set, uri)

@@ -1,0 +1,241 @@
+package cursor
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/archive"
+)
+
+// stores finds the databases of the command line agent.
+func stores(w *thread.Walk, chats string) (list []archive.Found) {
+	for _, project := range w.ReadDir(chats) {
+		dir := filepath.Join(chats, project.Name())
+		for _, e := range w.ReadDir(dir) {
+			if path := filepath.Join(dir, e.Name(), "store.db"); !e.Type().IsRegular() && w.Stat(path) != nil {
+				list = append(list, archive.Found{ID: thread.LowerUUID(e.Name()), Path: path, Open: openStore})
+			}
+		}
+	}
+	return list
+}
+
+// A store reads one database: values by name, and blobs that refer to each other by
+// the hash of their content. The blob that meta names is the last state of the
+// conversation. It consists of binary fields, some of which are hashes of messages, in
+// order, or of further such blobs.
+type store struct {
+	get  func(query string, args ...any) ([]byte, error)
+	seen map[string]bool
+	use  func(n int, message jsonl.Value) bool
+	n    int
+	lost int  // blobs that are missing or too long
+	stop bool // use returned false
+}
+
+// head returns the metadata in a store.
+func (s *store) head() (jsonl.Value, error) {
+	b, err := s.get("SELECT value FROM meta WHERE key = '0' AND octet_length(value) < 1048576")
+	if err != nil {
+		return nil, err
+	}
+	if decoded, err := hex.DecodeString(string(b)); err == nil {
+		b = decoded
+	}
+	return jsonl.Value(b), nil
+}
+
+const (
+	hashLen  = 32
+	maxDepth = 8       // of blobs that refer to blobs
+	maxBlobs = 1 << 20 // of a conversation
+)
+
+// blob returns a blob, nil if it is missing or too long.
+func (s *store) blob(id string) ([]byte, error) {
+	b, err := s.get("SELECT data FROM blobs WHERE id = ? AND octet_length(data) <= ?", id, jsonl.MaxLine)
+	if b == nil && err == nil {
+		s.lost++
+	}
+	return b, err
+}
+
+// walk passes the messages that a blob refers to, in order.
+func (s *store) walk(id string, depth int) error {
+	if s.seen[id] || depth > maxDepth || len(s.seen) >= maxBlobs || s.stop {
+		return nil
+	}
+	s.seen[id] = true
+	b, err := s.blob(id)
+	if err != nil || b == nil {
+		return err
+	}
+	if v := jsonl.Value(b); v.Kind() == jsonl.Object {
+		s.n++
+		s.stop = !s.use(s.n, v)
+		return nil
+	}
+	for _, ref := range fields(b) {
+		if len(ref) == hashLen {
+			if err := s.walk(hex.EncodeToString(ref), depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fields returns the fields with bytes of a message in the binary format of Protocol
+// Buffers, up to the first one that is malformed.
+func fields(b []byte) (list [][]byte) {
+	for len(b) > 0 {
+		tag, n := binary.Uvarint(b)
+		if n <= 0 {
+			return list
+		}
+		b = b[n:]
+		skip := 0
+		switch tag & 7 {
+		case 0:
+			if _, skip = binary.Uvarint(b); skip <= 0 {
+				return list
+			}
+		case 1:
+			skip = 8
+		case 5:
+			skip = 4
+		case 2:
+			size, n := binary.Uvarint(b)
+			if n <= 0 || size > uint64(len(b)-n) {
+				return list
+			}
+			list = append(list, b[n:n+int(size)])
+			skip = n + int(size)
+		default:
+			return list
+		}
+		if skip > len(b) {
+			return list
+		}
+		b = b[skip:]
+	}
+	return list
+}
+
+// openStore sets the metadata of a conversation from its database.
+func openStore(_ *thread.Walk, t *thread.Thread) {
+	path, model := t.Source, ""
+	err := archive.Database(path).View(context.Background(), func(get func(string, ...any) ([]byte, error)) error {
+		s := &store{get: get}
+		meta, err := s.head()
+		if err != nil {
+			return err
+		}
+		t.Title, model = meta.Get("name").Text(), meta.Get("lastUsedModel").Text()
+		if t.Started = clock(meta.Get("createdAt")); model == "default" {
+			model = "" // the tool chose it
+		}
+		root, err := s.blob(meta.Get("latestRootBlobId").Text())
+		t.Cwd = directory(root)
+		return err
+	})
+	if err != nil {
+		t.Warn("the database can't be read: %v", err)
+	}
+	t.Reader = &archive.Reader{Unit: "message", Source: storeSource(path), New: func(scan *archive.Scan) archive.Decoder {
+		return &decodeStore{Scan: scan, model: model}
+	}}
+}
+
+// directory returns the working directory, which is a field of the last state.
+func directory(root []byte) string {
+	for _, f := range fields(root) {
+		if path, ok := bytes.CutPrefix(f, []byte("file://")); ok {
+			return strings.ToValidUTF8(string(path), "\uFFFD")
+		}
+	}
+	return ""
+}
+
+// storeSource is the source of the messages in a database.
+func storeSource(path string) archive.Source {
+	return func(ctx context.Context, facts *thread.Facts, use func(int, jsonl.Value) bool) error {
+		return archive.Database(path).View(ctx, func(get func(string, ...any) ([]byte, error)) error {
+			s := &store{get: get, seen: map[string]bool{}, use: use}
+			meta, err := s.head()
+			if root := meta.Get("latestRootBlobId").Text(); err == nil && root != "" {
+				err = s.walk(root, 0)
+			}
+			facts.Lines = s.n
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil:
+				facts.Partial = true
+				facts.Warn("the database is damaged: %v", err)
+			case s.lost > 0:
+				facts.Warn("%d messages are missing or longer than %d MiB: left out", s.lost, jsonl.MaxLine>>20)
+			}
+			return nil
+		})
+	}
+}
+
+// A decodeStore decodes the messages in a database.
+type decodeStore struct {
+	*archive.Scan
+	model string
+}
+
+// Record implements archive.Decoder.
+func (d *decodeStore) Record(n int, v jsonl.Value) {
+	content := v.Get("content")
+	switch {
+	case v.Get("providerOptions", "cursor", "isSummary").True():
+		d.Compacted(archive.Text(content), time.Time{})
+	case v.Get("role").Is("user"):
+		d.Prompt(n, thread.Message{ID: v.Get("id").Text(), Text: prompt(archive.Text(content))})
+	case v.Get("role").Is("assistant"):
+		d.answer(n, v, content)
+	case v.Get("role").Is("tool"):
+		for c := content.Elements(); c.Next(); {
+			p := c.Value()
+			d.Result(n, p.Get("toolCallId").Text(), time.Time{}, func(c *thread.Call) {
+				c.Output, c.Failed = thread.Clip(p.Get("result").Plain()), p.Get("isError").True()
+			})
+		}
+	}
+}
+
+// answer decodes an answer of the model.
+func (d *decodeStore) answer(n int, v, content jsonl.Value) {
+	model := d.model
+	for c := content.Elements(); c.Next(); {
+		p := c.Value()
+		if p.Get("type").Is("reasoning") {
+			d.Timeline.AddThinking(p.Get("text").Text())
+		}
+		if used := p.Get("providerOptions", "cursor", "modelName").Text(); used != "" {
+			model = used
+		}
+	}
+	text := archive.Text(content)
+	d.Timeline.Add(thread.Message{ID: v.Get("id").Text(), Role: thread.Assistant, Text: text, Model: model})
+	d.Infer(thread.Completed, time.Time{}, "an answer without calls so far, message %d", n)
+	d.Facts.State.Waiting = thread.WaitingFor(text)
+	for c := content.Elements(); c.Next(); {
+		if p := c.Value(); p.Get("type").Is("tool-call") {
+			d.Call(n, thread.Call{ID: p.Get("toolCallId").Text(), Name: p.Get("toolName").Text(), Input: thread.Clip(p.Get("args").Compact())}, "")
+		}
+	}
+}
+
+// Finish implements archive.Decoder.
+func (d *decodeStore) Finish() {}
