@@ -39,6 +39,7 @@ var listings = []struct{ name, line string }{
 	{"check", "check"},
 	{"cost", "cost --by agent"},
 	{"status", "status"},
+	{"status_collisions", "status --collisions"},
 	{"gc", "gc"},
 	{"init_status", "init --status"},
 }

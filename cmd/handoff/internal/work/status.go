@@ -18,11 +18,16 @@ var activityColumns = []cli.Column{
 	{Name: "expects", Rank: 3, Text: true}, {Name: "directory", Rank: 4, Text: true}, {Name: "branch", More: true}, {Name: "newest", More: true}, {Name: "session", More: true},
 }
 
+var collisionColumns = []cli.Column{
+	{Name: "path", Long: true}, {Name: "first", Rank: 1}, {Name: "second", Rank: 1}, {Name: "age", Rank: 2},
+}
+
 // statusEvery is how often a status that is watched is updated.
 const statusEvery = 2 * time.Second
 
 func statusCommand(a *cli.App) *cobra.Command {
-	var watch bool
+	var watch, collisions bool
+	since := "24h"
 	c := &cobra.Command{
 		Use:     "status",
 		Short:   "Show which sessions and conversations are running",
@@ -35,16 +40,26 @@ A session is running while its process is. It is stalled if the process is gone 
 nothing happened for long. A conversation is running until its transcript shows
 that its turn ended: a killed program leaves it running, with a growing age.
 
-Check the status before you start work that somebody may be doing already.`,
-		Example: "  handoff status\n  handoff status --watch",
+Check the status before you start work that somebody may be doing already.
+
+With --collisions, it lists instead the files of this repository that two
+conversations or subagents changed while both were active, with the messages that
+changed them.`,
+		Example: "  handoff status\n  handoff status --watch\n  handoff status --collisions --since 2h",
 		Args:    cli.Exactly(0, "no arguments"),
 	}
 	c.Flags().BoolVar(&watch, "watch", false, "update the output until it is interrupted")
 	a.JSONFlag(c, "print JSON; with --watch an object for each change")
-	table := a.NewTable(c, activityColumns)
+	c.Flags().BoolVar(&collisions, "collisions", false, "list the files that two conversations changed at the same time")
+	c.Flags().StringVar(&since, "since", since, "with --collisions, changes at or after `time`")
+	c.MarkFlagsMutuallyExclusive("watch", "collisions")
+	table := a.NewTable(c, activityColumns, collisionColumns)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		return a.Reading(func(w *workspace.Workspace) error {
+			if collisions {
+				return printCollisions(c.Context(), a, w, set, table, since)
+			}
 			if watch {
 				return watchActivity(c.Context(), a, w, set, table)
 			}
@@ -64,6 +79,22 @@ func printActivity(a *cli.App, table *cli.Table, now workspace.Activity) error {
 		return a.JSONList("sessions", now)
 	}
 	return table.Print(activityColumns, activityRows(a, now))
+}
+
+func printCollisions(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table, since string) error {
+	found, err := w.Collisions(ctx, set, workspace.ThreadOptions{Since: since})
+	if err != nil {
+		return err
+	}
+	a.Warnings(found.Warnings)
+	if a.AsJSON {
+		return a.JSONList("collisions", found)
+	}
+	var rows [][]string
+	for _, c := range found.Collisions {
+		rows = append(rows, []string{c.Path, c.First.URI.String(), c.Second.URI.String(), a.Age(c.Second.At)})
+	}
+	return table.Print(collisionColumns, rows)
 }
 
 // watchActivity prints the status again when it changes. On a terminal it replaces
