@@ -120,6 +120,7 @@ func TestSurfaces(t *testing.T) {
 		c.ok("publish", "docs/design.md", "--channel", "design", "--title", title, "--from", id)
 	}
 	c.ok("publish", "docs/design.md", "--channel", "patch", "--replaces", id)
+	c.ok("label", "patch:latest", "approved")
 	w, call := c.workspace(), c.tools()
 
 	shown, err := w.Show(t.Context(), id, false)
@@ -141,18 +142,29 @@ func TestSurfaces(t *testing.T) {
 	}
 	full := objectOf(t, c.ok("list", "--all", "--limit", "3", "--json"))
 	compare("list", full, objectOf(t, page), full) // of MCP, the fields that it returns
-	compareFields(t, objectOf(t, c.ok("list", "--all", "--limit", "4", "--json", "--fields", "id,channel,path,title,status")),
+	compareFields(t, objectOf(t, c.ok("list", "--all", "--limit", "4", "--json", "--fields", "id,channel,path,title,status,revision,labels,staleInputs")),
 		call("artifact_list", `{"all":true,"limit":4}`))
 }
 
 // compareFields compares a list with one over the Model Context Protocol, which
-// omits what is empty or 0, and the status active.
+// omits what is empty or 0, the status active and the revision 1, and has whether
+// there are stale inputs instead of which.
 func compareFields(t *testing.T, commandLine, protocol object) {
 	t.Helper()
 	for _, item := range protocol["artifacts"].([]any) {
 		o := item.(object)
 		if _, ok := o["status"]; !ok {
 			o["status"] = "active"
+		}
+		if _, ok := o["revision"]; !ok {
+			o["revision"] = 1.0
+		}
+	}
+	for _, item := range commandLine["artifacts"].([]any) {
+		o := item.(object)
+		if o["staleInputs"] != nil {
+			o["stale"] = true
+			delete(o, "staleInputs")
 		}
 	}
 	if _, ok := protocol["hidden"]; !ok {
