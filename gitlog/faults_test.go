@@ -493,3 +493,14 @@ func TestHostileWorkspace(t *testing.T) {
 		t.Error("a program ran")
 	}
 }
+
+// TestCollectedRepository uses a private repository that git has packed.
+func TestCollectedRepository(t *testing.T) {
+	url, runtime := server(t), t.TempDir()
+	logtest.Append(t, openAt(t, url, runtime), "a.md")
+	git(t, filepath.Join(runtime, "git", key(url, "default")), "gc", "--quiet")
+	logtest.Append(t, openAt(t, url, runtime), "b.md")
+	if got := logtest.Collect(t, openAt(t, url, runtime), 0); len(got) != 2 {
+		t.Errorf("%d records, want 2", len(got))
+	}
+}

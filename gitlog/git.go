@@ -37,7 +37,7 @@ const settings = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tba
 
 // expected are the names that a private repository may contain. Other names would
 // change what git reads: another configuration, grafts, hooks.
-var expected = []string{"HEAD", "config", "objects", "refs", "packed-refs", "FETCH_HEAD", "ORIG_HEAD", "gc.pid", "gc.log", "logs",
+var expected = []string{"HEAD", "config", "objects", "refs", "info", "packed-refs", "FETCH_HEAD", "ORIG_HEAD", "gc.pid", "gc.log", "logs",
 	"fetch.lock", "append.lock", "config.lock", "packed-refs.lock", "gc.pid.lock", "gc.log.lock", verifiedName}
 
 // create creates the private repository in dir, unless it exists, and verifies
@@ -101,6 +101,15 @@ func (r *repository) check() error {
 			return unexpected(name)
 		}
 	}
+	info, err := os.ReadDir(filepath.Join(r.dir, "info"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r.failure("open private repository", durable.Reason(err))
+	}
+	for _, e := range info { // git gc lists the refs there; grafts would change the history
+		if e.Name() != "refs" || !e.Type().IsRegular() {
+			return unexpected("info/" + e.Name())
+		}
+	}
 	for _, name := range []string{"objects/info/alternates", "objects/info/http-alternates"} {
 		if _, err := os.Lstat(filepath.Join(r.dir, name)); err == nil {
 			return unexpected(name)
@@ -114,7 +123,7 @@ func (r *repository) check() error {
 var alwaysOptions = []string{"--no-pager", "--no-optional-locks",
 	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
 	"-c", "fetch.fsckObjects=true", "-c", "transfer.fsckObjects=true", "-c", "fetch.writeCommitGraph=false",
-	"-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=false",
+	"-c", "gc.autoDetach=false", "-c", "repack.updateServerInfo=false", "-c", "maintenance.autoDetach=false",
 	"-c", "push.followTags=false", "-c", "push.gpgSign=false", "-c", "submodule.recurse=false",
 	"-c", "http.lowSpeedLimit=100", "-c", "http.lowSpeedTime=30"}
 
