@@ -359,6 +359,25 @@ func TestUntrustedRepository(t *testing.T) {
 	}
 }
 
+// TestLinkedRepository brings a link in place of the private repository: nothing is
+// written where it leads.
+func TestLinkedRepository(t *testing.T) {
+	url, runtime, elsewhere := server(t), t.TempDir(), t.TempDir()
+	logtest.Append(t, machine(t, url), "a.md")
+	if err := os.Mkdir(filepath.Join(runtime, "git"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, filepath.Join(runtime, "git", key(url, "default"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openAt(t, url, runtime).Newest(t.Context()); !errors.Is(err, handoff.Corrupt) {
+		t.Errorf("Newest = %v, want kind Corrupt", err)
+	}
+	if left, err := os.ReadDir(elsewhere); err != nil || len(left) > 0 {
+		t.Errorf("wrote %v, %v", left, err)
+	}
+}
+
 // TestKilledWriters kills processes that append, and checks that the log has each
 // record that was acknowledged, once and in order.
 func TestKilledWriters(t *testing.T) {

@@ -82,13 +82,17 @@ func (r *repository) writeFile(name, text string) error {
 // check refuses a repository with files that this package does not create. A
 // cloned repository can contain a runtime directory.
 func (r *repository) check() error {
+	refused := func(err error) error {
+		return &handoff.Error{Op: "open private repository", Name: r.dir, Kind: handoff.Corrupt, Err: err,
+			Hint: handoff.Advice("rename it; another one is created")}
+	}
+	unexpected := func(name string) error { return refused(fmt.Errorf("has an unexpected file %q", name)) }
+	if err := plainfile.CheckDir(r.dir); err != nil {
+		return refused(durable.Reason(err))
+	}
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
 		return r.failure("open private repository", durable.Reason(err))
-	}
-	unexpected := func(name string) error {
-		return &handoff.Error{Op: "open private repository", Name: r.dir, Kind: handoff.Corrupt, Err: fmt.Errorf("has an unexpected file %q", name),
-			Hint: handoff.Advice("rename the directory; another one is created")}
 	}
 	for _, e := range entries {
 		known := slices.Contains(expected, e.Name()) || durable.IsTemporary(e.Name())
