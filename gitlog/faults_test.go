@@ -378,6 +378,27 @@ func TestLinkedRepository(t *testing.T) {
 	}
 }
 
+// TestLinksInRepository brings links into the private repository.
+func TestLinksInRepository(t *testing.T) {
+	url := server(t)
+	for _, name := range []string{"objects", "objects/4a", "objects/pack", "refs", "refs/handoff", "refs/handoff/next", "info", "HEAD", "verified"} {
+		runtime, elsewhere := t.TempDir(), t.TempDir()
+		link := filepath.Join(runtime, "git", key(url, "default"), name)
+		if err := os.MkdirAll(filepath.Dir(link), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(elsewhere, link); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openAt(t, url, runtime).Append(t.Context(), logtest.NewRecord("a.md")); !errors.Is(err, handoff.Corrupt) {
+			t.Errorf("%s: Append = %v, want kind Corrupt", name, err)
+		}
+		if left, err := os.ReadDir(elsewhere); err != nil || len(left) > 0 {
+			t.Errorf("%s: wrote %v, %v", name, left, err)
+		}
+	}
+}
+
 // TestKilledWriters kills processes that append, and checks that the log has each
 // record that was acknowledged, once and in order.
 func TestKilledWriters(t *testing.T) {

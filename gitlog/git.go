@@ -100,9 +100,15 @@ func (r *repository) check() error {
 			return unexpected(e.Name())
 		}
 	}
-	for _, name := range []string{"objects", "refs"} {
-		if info, err := os.Lstat(filepath.Join(r.dir, name)); err == nil && !info.IsDir() {
+	for _, name := range []string{"objects", "objects/info", "objects/pack", "refs", "refs/handoff"} { // git would follow links in them
+		entries, err := os.ReadDir(filepath.Join(r.dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return unexpected(name)
+		}
+		for _, e := range entries {
+			if !e.IsDir() && !e.Type().IsRegular() {
+				return unexpected(name + "/" + e.Name())
+			}
 		}
 	}
 	info, err := os.ReadDir(filepath.Join(r.dir, "info"))
