@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"iter"
 	"path/filepath"
 	"strings"
 	"time"
@@ -82,7 +83,7 @@ func (s *store) walk(id string, depth int) error {
 		s.stop = !s.use(s.n, v)
 		return nil
 	}
-	for _, ref := range fields(b) {
+	for ref := range fields(b) {
 		if len(ref) == hashLen {
 			if err := s.walk(hex.EncodeToString(ref), depth+1); err != nil {
 				return err
@@ -92,41 +93,40 @@ func (s *store) walk(id string, depth int) error {
 	return nil
 }
 
-// fields returns the fields with bytes of a message in the binary format of Protocol
+// fields yields the fields with bytes of a message in the binary format of Protocol
 // Buffers, up to the first one that is malformed.
-func fields(b []byte) (list [][]byte) {
-	for len(b) > 0 {
-		tag, n := binary.Uvarint(b)
-		if n <= 0 {
-			return list
-		}
-		b = b[n:]
-		skip := 0
-		switch tag & 7 {
-		case 0:
-			if _, skip = binary.Uvarint(b); skip <= 0 {
-				return list
+func fields(b []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for len(b) > 0 {
+			tag, n := binary.Uvarint(b)
+			if n <= 0 {
+				return
 			}
-		case 1:
-			skip = 8
-		case 5:
-			skip = 4
-		case 2:
-			size, n := binary.Uvarint(b)
-			if n <= 0 || size > uint64(len(b)-n) {
-				return list
+			b = b[n:]
+			skip := 0
+			switch tag & 7 {
+			case 0:
+				_, skip = binary.Uvarint(b)
+			case 1:
+				skip = 8
+			case 5:
+				skip = 4
+			case 2:
+				size, n := binary.Uvarint(b)
+				if n <= 0 || size > uint64(len(b)-n) {
+					return
+				}
+				skip = n + int(size)
+				if !yield(b[n:skip]) {
+					return
+				}
 			}
-			list = append(list, b[n:n+int(size)])
-			skip = n + int(size)
-		default:
-			return list
+			if skip <= 0 || skip > len(b) {
+				return
+			}
+			b = b[skip:]
 		}
-		if skip > len(b) {
-			return list
-		}
-		b = b[skip:]
 	}
-	return list
 }
 
 // openStore sets the metadata of a conversation from its database.
@@ -156,7 +156,7 @@ func openStore(_ *thread.Walk, t *thread.Thread) {
 
 // directory returns the working directory, which is a field of the last state.
 func directory(root []byte) string {
-	for _, f := range fields(root) {
+	for f := range fields(root) {
 		if path, ok := bytes.CutPrefix(f, []byte("file://")); ok {
 			return strings.ToValidUTF8(string(path), "\uFFFD")
 		}
