@@ -146,15 +146,18 @@ type (
 		SessionID string `json:"sessionId"`
 		Folder    string `json:"folder,omitempty"`
 	}
-	SessionDeleted struct {
-		SessionID string `json:"sessionId"`
-		Folder    string `json:"folder,omitempty"`
-	}
-	SessionRestored struct {
-		SessionID string `json:"sessionId"`
-		Folder    string `json:"folder,omitempty"`
-	}
+	SessionDeleted  SessionArchived
+	SessionRestored SessionArchived
 )
+
+// SessionImported states that a session was imported: that the records of its import
+// are complete, and count from here on. Its files are in Folder until they are moved.
+type SessionImported struct {
+	SessionID string `json:"sessionId"`
+	Import    string `json:"importId"`
+	Records   int    `json:"records"`
+	Folder    string `json:"folder,omitempty"`
+}
 
 // PathMoved states that a file or directory was moved within the workspace. Paths
 // are slash-separated and relative to the workspace.
@@ -224,6 +227,7 @@ func (*SessionNoted) factType() string      { return "session.noted" }
 func (*SessionArchived) factType() string   { return "session.archived" }
 func (*SessionDeleted) factType() string    { return "session.deleted" }
 func (*SessionRestored) factType() string   { return "session.restored" }
+func (*SessionImported) factType() string   { return "session.imported" }
 func (*PathMoved) factType() string         { return "path.moved" }
 func (*WorkStarted) factType() string       { return "work.started" }
 func (*WorkEnded) factType() string         { return "work.ended" }
@@ -243,6 +247,7 @@ var newFact = map[string]func() Fact{
 	"session.archived":   func() Fact { return new(SessionArchived) },
 	"session.deleted":    func() Fact { return new(SessionDeleted) },
 	"session.restored":   func() Fact { return new(SessionRestored) },
+	"session.imported":   func() Fact { return new(SessionImported) },
 	"path.moved":         func() Fact { return new(PathMoved) },
 	"work.started":       func() Fact { return new(WorkStarted) },
 	"work.ended":         func() Fact { return new(WorkEnded) },

@@ -26,6 +26,7 @@ type Record struct {
 	ID        string
 	CreatedAt time.Time
 	Producer  Producer
+	Import    string // the import that it belongs to: it counts from its SessionImported on
 	Origin    string // of a remote log: the runtime directory that made it; "" for this one
 	Fact      Fact   // a pointer; nil for a type that this program doesn't know
 
@@ -40,6 +41,7 @@ type envelope struct {
 	CreatedAt time.Time `json:"createdAt"`
 	Producer  Producer  `json:"producer,omitzero"`
 	Origin    string    `json:"origin,omitempty"`
+	Import    string    `json:"import,omitempty"`
 }
 
 // NewRecord returns a record of f, a pointer, with the producer p and a new id:
@@ -79,7 +81,7 @@ func parseRecord(b []byte) (Record, error) {
 	if err := json.Unmarshal(b, &e); err != nil {
 		return Record{}, jsonl.DecodeError(b, err)
 	}
-	r = Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, Origin: e.Origin, raw: b}
+	r = Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, Origin: e.Origin, Import: e.Import, raw: b}
 	if err := r.incomplete(); err != nil {
 		return r, err
 	}
@@ -121,7 +123,7 @@ func (r Record) JSON() ([]byte, error) {
 	if r.Fact == nil {
 		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: errors.New("has no fact")}
 	}
-	head, err := EncodeJSON(envelope{r.Version, r.Fact.factType(), r.ID, r.CreatedAt, r.Producer, r.Origin})
+	head, err := EncodeJSON(envelope{r.Version, r.Fact.factType(), r.ID, r.CreatedAt, r.Producer, r.Origin, r.Import})
 	fact, more := EncodeJSON(r.Fact)
 	if err := errors.Join(err, more); err != nil {
 		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: err}

@@ -50,6 +50,7 @@ var facts = map[string]handoff.Fact{
 	"session.archived": &handoff.SessionArchived{SessionID: "s", Folder: "out/archive/2026-11/s"},
 	"session.deleted":  &handoff.SessionDeleted{SessionID: "s", Folder: "out/.trash/s"},
 	"session.restored": &handoff.SessionRestored{SessionID: "s", Folder: "out/s"},
+	"session.imported": &handoff.SessionImported{SessionID: "s", Import: strings.Repeat("ab", 16), Records: 7, Folder: "out/.import-abab"},
 	"path.moved":       &handoff.PathMoved{From: "out/s", To: "out/archive/2026-11/s", SessionID: "s"},
 	"work.started":     &handoff.WorkStarted{WorkID: "w", ParentWorkID: "p", Kind: "task", Name: "review", StartedAt: when},
 	"work.ended":       &handoff.WorkEnded{WorkID: "w", EndedAt: when, IsError: true},

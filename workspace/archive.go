@@ -9,6 +9,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/relocate"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/transfer"
 )
 
 // A SessionMove is the result of moving a session's folder.
@@ -115,6 +116,9 @@ func (c *core) movingTo(ctx context.Context, file string) string {
 		if name, inside := strings.CutPrefix(file, s.Folder+"/"); inside && err == nil {
 			return path.Join(s.MovingTo, name)
 		}
+		if name, inside := strings.CutPrefix(file, s.MovingTo+"/"); inside && err == nil { // of an import
+			return path.Join(s.Folder, name)
+		}
 	}
 	return ""
 }
@@ -144,4 +148,46 @@ func (w *Workspace) EmptyTrash(ctx context.Context) (EmptiedTrash, error) {
 // store is what decides which files can be removed.
 func (w *Workspace) store() relocate.Store {
 	return relocate.Store{Log: w.rawLog, Bodies: w.rawBodies}
+}
+
+// A SessionTransfer is the result of exporting or importing a session.
+type SessionTransfer = transfer.Result
+
+// ExportSession writes a session with all its runs to a tar file that must not exist:
+// the records, the kept bodies and the files in the folder.
+//
+// Kinds: NotFound, Invalid (a run), Conflict (the file exists, a file of the session
+// changes; an ambiguous ref), Corrupt, Unavailable.
+func (w *Workspace) ExportSession(ctx context.Context, ref, file string) (SessionTransfer, error) {
+	id, err := w.ResolveSession(ctx, ref)
+	if err != nil {
+		return SessionTransfer{}, err
+	}
+	return w.transfer("").Export(ctx, id, w.path(file))
+}
+
+// ImportSession imports a session that was exported from another workspace, with the
+// IDs that it has there. The file is verified before anything is written. Nothing of it
+// counts before all of it does; an import that was interrupted is completed by
+// importing the file again.
+//
+// Kinds: Invalid (not a valid export), NotFound, Conflict (the session, an artifact or
+// the folder exists), Unavailable.
+func (w *Workspace) ImportSession(ctx context.Context, file string) (SessionTransfer, error) {
+	if err := w.hub.Closed(); err != nil {
+		return SessionTransfer{}, err
+	}
+	outputs, err := w.launcher().Explain("agent_outputs_folder", VariableOptions{})
+	if err != nil {
+		return SessionTransfer{}, err
+	}
+	done, err := w.transfer(below(w.dirs.Home(), outputs.Value)).Import(ctx, w.path(file))
+	if err == nil {
+		done.Warnings = append(done.Warnings, w.finish(ctx, "")...)
+	}
+	return done, err
+}
+
+func (w *Workspace) transfer(outputs string) *transfer.Transfer {
+	return &transfer.Transfer{Mover: w.mover(), Store: w.store(), Append: w.log, Put: w.bodies, Outputs: outputs}
 }

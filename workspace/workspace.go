@@ -33,6 +33,9 @@
 //     [Workspace.CloseSession], [Workspace.FindSessions] and others.
 //   - Runs of a command: [Workspace.StartRun] and [Workspace.EndRun].
 //   - Pipelines: [Workspace.Pipelines].
+//   - Sessions over months: [Workspace.CompareSessions], [Workspace.ArchiveSessions],
+//     [Workspace.DeleteSessions], [Workspace.RestoreSessions],
+//     [Workspace.ExportSession], [Workspace.ImportSession].
 //   - Logs: [Workspace.LogStatus], [CopyLog].
 //   - Maintenance: [Workspace.Check], [Workspace.Repair], [Workspace.Unneeded],
 //     [Workspace.Collect].

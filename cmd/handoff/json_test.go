@@ -169,6 +169,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 var rareFields = []string{
 	"artifact.root", "artifact.worktree", "artifact.origin", "log-status.origin", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
 	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.movingTo", "session.deleted", "session-summary.neededBy", "session-moves.warnings", "session-move.warnings", "session.title", "activity.warnings", "collision-list.warnings", "active-session.newestArtifactId", "active-conversation.sessionId", "work.warnings", "cost-report.warnings", "cost-row.name", "cost-usage.reason", "cost-usage.unpriced", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
+	"session-transfer.warnings",
 	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "adoption.warnings", "move.warnings",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings", "subagent.conflicts",
 	"thread-list.warnings", "search-result.warnings", "thread-state.waiting", "tokens.cost", "tokens.cacheWrite1h", "model-usage.provider",
@@ -335,6 +336,7 @@ func answerSessions(c *console, answer func(object, line string)) {
 	answer("session-page", "session find --archived")
 	answer("session-moves", "session unarchive "+one)
 	answer("session-moves", "session archive "+one)
+	answer("session-transfer", "session export "+one+" -o one.tar")
 	answer("session-moves", "session delete --force "+three)
 	answer("session-page", "session find --deleted")
 	answer("unneeded-bodies", "gc")

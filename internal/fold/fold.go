@@ -106,6 +106,13 @@ func (a *ArtifactState) supersedes() bool { return !a.Withdrawn || a.SupersededB
 // Apply applies the next record of a log to the state k. It skips a record whose ID
 // it has seen, because a writer may die after an append and retry.
 func Apply(k Keeper, r handoff.Record) error {
+	if r.Import != "" {
+		return hold(k, r)
+	}
+	return apply(k, r)
+}
+
+func apply(k Keeper, r handoff.Record) error {
 	seen, err := k.Pointer(recordSpace, r.ID)
 	if err != nil || seen != "" {
 		return err
@@ -124,6 +131,8 @@ func Apply(k Keeper, r handoff.Record) error {
 		return foldLabeled(k, r, f)
 	case *handoff.PathMoved:
 		return foldMoved(k, r, f)
+	case *handoff.SessionImported:
+		return foldImported(k, f)
 	}
 	if id, ok := sessionOf(r.Fact); ok {
 		return foldSession(k, id, r)

@@ -73,8 +73,12 @@ func (m *tables) PutPointer(space, key, value string) error {
 
 func (m *tables) PutArtifact(a *ArtifactState) error {
 	m.artifacts[a.ID] = a
-	if a.known() && (len(m.order) == 0 || m.order[len(m.order)-1].Record.Seq < a.Record.Seq) {
-		m.order = append(m.order, a)
+	if !a.known() {
+		return nil
+	}
+	// The records of an import are applied after later ones.
+	if i, found := slices.BinarySearchFunc(m.order, a.Record.Seq, func(a *ArtifactState, seq handoff.Seq) int { return cmp.Compare(a.Record.Seq, seq) }); !found {
+		m.order = slices.Insert(m.order, i, a)
 		m.families[a.Family] = append(m.families[a.Family], a.ID)
 		for _, id := range a.Inputs {
 			m.children[id] = append(m.children[id], a.ID)

@@ -78,6 +78,11 @@ func (s *States) Apply(r handoff.Record) error {
 	if err := Apply(s, r); err != nil {
 		return err
 	}
+	return s.endRecord()
+}
+
+// endRecord encodes what the fold of one record has put.
+func (s *States) endRecord() error {
 	for id := range s.put {
 		if err := s.store(s.loaded[id]); err != nil {
 			return err

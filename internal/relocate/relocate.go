@@ -163,7 +163,7 @@ func (m *Mover) Complete(ctx context.Context) error {
 	if err != nil || len(page.Sessions) == 0 {
 		return err
 	}
-	return m.locked(ctx, func() error {
+	return m.Locked(ctx, func() error {
 		page, err := m.moving(ctx) // another process may have completed some
 		for _, s := range page.Sessions {
 			if m.exists(s.Folder) || m.exists(s.MovingTo) {
@@ -189,7 +189,7 @@ func (m *Mover) exclusively(ctx context.Context, op, id string, decide func(hand
 	if s.Parent != "" {
 		return Move{}, &handoff.Error{Op: op, Name: id, Kind: handoff.Invalid, Err: errors.New("is a run inside a session"), Hint: handoff.Advice("name its session, " + s.Parent)}
 	}
-	err = m.locked(ctx, func() error {
+	err = m.Locked(ctx, func() error {
 		if s, err = m.Sessions.Session(ctx, id); err != nil {
 			return err
 		}
@@ -334,7 +334,7 @@ func (m *Mover) checkEnded(ctx context.Context, s handoff.Session, op string, fo
 	if force {
 		return nil
 	}
-	tree, err := m.tree(ctx, s)
+	tree, err := m.Tree(ctx, s)
 	for _, s := range tree {
 		status, _ := session.StatusAt(s, m.Observer, m.Now, time.Time{})
 		if status == handoff.Running || status == session.Stalled {
@@ -344,8 +344,8 @@ func (m *Mover) checkEnded(ctx context.Context, s handoff.Session, op string, fo
 	return err
 }
 
-// tree returns a session and all runs in it, each after its parent.
-func (m *Mover) tree(ctx context.Context, s handoff.Session) ([]handoff.Session, error) {
+// Tree returns a session and all runs in it, each after its parent.
+func (m *Mover) Tree(ctx context.Context, s handoff.Session) ([]handoff.Session, error) {
 	list, seen := []handoff.Session{s}, map[string]bool{s.ID: true} // forged records can form a cycle
 	for i := 0; i < len(list); i++ {
 		page, err := m.Hub.Sessions(ctx, handoff.SessionQuery{Parent: list[i].ID, IncludeArchived: true})
@@ -370,7 +370,8 @@ func (m *Mover) exists(folder string) bool {
 // lockWait is how long an operation waits for a move of another process.
 const lockWait = 10 * time.Second
 
-func (m *Mover) locked(ctx context.Context, do func() error) error {
+// Locked runs do while no other process moves, exports or imports a session.
+func (m *Mover) Locked(ctx context.Context, do func() error) error {
 	if err := m.loadFolders(ctx); err != nil {
 		return err
 	}

@@ -185,7 +185,7 @@ func unknownRecords(ctx context.Context, log handoff.Log) ([]handoff.Record, err
 // removed, so that none is ever restored in part. Kinds: those of Trash.
 func (m *Mover) EmptyTrash(ctx context.Context, from Store) (Emptied, error) {
 	done := Emptied{Removed: []Summary{}, Kept: []Summary{}}
-	err := m.locked(ctx, func() error {
+	err := m.Locked(ctx, func() error {
 		list, err := m.Trash(ctx, from)
 		if err != nil {
 			return err
@@ -229,4 +229,11 @@ func (m *Mover) remove(folder string) error {
 	}
 	m.removeEmpty(path.Dir(folder))
 	return nil
+}
+
+// Staging returns the folder that the files of an imported session are stored in before
+// they are moved to its folder.
+func Staging(folder, importID string) string {
+	const shown = 12
+	return path.Join(path.Dir(folder), ".import-"+importID[:shown])
 }

@@ -32,7 +32,7 @@ func (ss *Sessions) Published(ctx context.Context, id string, after handoff.Seq,
 				yield(handoff.Artifact{}, err)
 				return
 			}
-			if f, ok := r.Fact.(*handoff.ArtifactPublished); ok && ss.includes(ctx, s, r.Producer) {
+			if f, ok := r.Fact.(*handoff.ArtifactPublished); ok && r.Import == "" && ss.includes(ctx, s, r.Producer) {
 				one := []handoff.Artifact{{Record: r, ArtifactPublished: *f}}
 				ss.hub.Locate(ctx, one)
 				if !yield(one[0], nil) {

@@ -243,6 +243,14 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 			return err
 		}
 	}
+	if a.Record.Import != "" { // later records may have been indexed
+		if err := k.exec(`DELETE FROM texts WHERE rowid >= ?`, seq); err != nil {
+			return err
+		}
+		if err := k.exec(`UPDATE place SET told = min(told, ?)`, seq-1); err != nil {
+			return err
+		}
+	}
 	args := append([]any{seq, a.ID, record, text, sum, a.Family, string(status), instant(a.Record.CreatedAt)}, columnsOf(a)...)
 	if err := k.exec(insertArtifact, args...); err != nil {
 		return err

@@ -33,7 +33,7 @@ which to delete.`,
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 && (!a.Terminal || a.AsJSON) {
-			return cli.Invalid("session delete", "", "no session given", "name at least one session")
+			return cli.Invalid("session", "", "no session given", "name at least one session")
 		}
 		return Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
 			if len(args) == 0 {
@@ -105,7 +105,7 @@ func parseNumbers(text string, most int) ([]int, error) {
 		from, err := strconv.Atoi(first)
 		to, err2 := strconv.Atoi(last)
 		if err != nil || err2 != nil || from < 1 || to > most || from > to {
-			return nil, cli.Invalid("session delete", field, "not a number of the list", fmt.Sprintf("use numbers from 1 to %d, such as 1 3-5", most))
+			return nil, cli.Invalid("session", field, "not a number of the list", fmt.Sprintf("use numbers from 1 to %d, such as 1 3-5", most))
 		}
 		for n := from; n <= to; n++ {
 			list = append(list, n)

@@ -21,7 +21,8 @@ var Commands = []cli.Command{
 var subcommands = []func(*cli.App) *cobra.Command{
 	openCommand, addCommand, noteCommand, closeCommand,
 	findCommand, latestCommand, tagCommand, renameCommand,
-	linkCommand, graphCommand, compareCommand, archiveCommand, unarchiveCommand, deleteCommand, restoreCommand, adoptCommand,
+	linkCommand, graphCommand, compareCommand, archiveCommand, unarchiveCommand, deleteCommand, restoreCommand,
+	exportCommand, importCommand, adoptCommand,
 }
 
 func sessionCommand(a *cli.App) *cobra.Command {

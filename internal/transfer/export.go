@@ -1,0 +1,277 @@
+package transfer
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/session"
+)
+
+// An entry is one entry of a file that is written.
+type entry struct {
+	name   string
+	size   int64
+	mode   int64
+	sum    string // "" for a directory
+	open   func() (io.ReadCloser, error)
+	folder bool
+}
+
+// Export writes a session with its runs to a new file, absolute.
+//
+// Kinds: NotFound, Invalid (a run), Conflict (the file exists; a file of the session
+// changes), Corrupt (a record can't be read, a kept body is missing), Unavailable.
+func (t *Transfer) Export(ctx context.Context, id, file string) (done Result, err error) {
+	s, err := t.Sessions.Session(ctx, id)
+	if err != nil {
+		return done, err
+	}
+	if s.Parent != "" {
+		return done, transferError("export", id, handoff.Invalid, errors.New("is a run inside a session"), handoff.Advice("name its session, "+s.Parent))
+	}
+	err = t.Locked(ctx, func() error {
+		if s, err = t.Sessions.Session(ctx, id); err != nil {
+			return err
+		}
+		entries, warnings, err := t.entries(ctx, s, &done.Manifest)
+		if err != nil {
+			return err
+		}
+		done.File, done.Warnings = file, warnings
+		done.SizeBytes, err = write(ctx, file, done.Manifest, entries)
+		return err
+	})
+	return done, err
+}
+
+// entries returns the entries after the manifest and the checksums, with their sums,
+// and completes the manifest.
+func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *Manifest) (list []entry, warnings []string, err error) {
+	sessions, err := t.Tree(ctx, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	*m = Manifest{Format: format, Version: formatVersion, SessionID: s.ID, Folder: s.Folder, Sessions: len(sessions)}
+	if s.Origin != "" {
+		m.Folder = s.Origin
+	}
+	records, bodies, err := t.records(ctx, newTree(sessions), m)
+	if err != nil {
+		return nil, nil, err
+	}
+	list = append(list, entry{name: recordsName, size: int64(len(records)), mode: 0o644, open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(records)), nil }})
+	slices.Sort(bodies)
+	for _, value := range slices.Compact(bodies) {
+		d := handoff.Digest{Algorithm: handoff.SHA256, Value: value}
+		body, err := t.Store.Bodies.Open(ctx, d)
+		if err != nil {
+			return nil, nil, err
+		}
+		size, err := body.Seek(0, io.SeekEnd)
+		if err := errors.Join(err, body.Close()); err != nil {
+			return nil, nil, err
+		}
+		list = append(list, entry{name: bodiesDir + value, size: size, mode: 0o644, open: func() (io.ReadCloser, error) { return t.Store.Bodies.Open(ctx, d) }})
+		m.Bodies++
+	}
+	files, warnings, err := t.files(s)
+	m.Files = len(files)
+	list = append(list, files...)
+	for i := range list {
+		if err == nil && !list[i].folder {
+			err = list[i].digest(ctx)
+		}
+	}
+	return list, warnings, err
+}
+
+// records returns the records of a tree, a line each, and the digests of the bodies
+// that they need.
+func (t *Transfer) records(ctx context.Context, tree *tree, m *Manifest) (lines []byte, bodies []string, err error) {
+	for r, err := range t.Store.Log.Read(ctx, 0) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if d, damaged := r.Fact.(*handoff.Damaged); damaged {
+			return nil, nil, transferError("export", m.SessionID, handoff.Corrupt, fmt.Errorf("record %d can't be read, and may belong to the session: %w", r.Seq, d.Err),
+				handoff.Suggest("list every problem", handoff.ActionCheck))
+		}
+		if !tree.has(r) {
+			continue
+		}
+		b, err := r.JSON()
+		if err == nil {
+			b, err = withImport(b, "")
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		lines = append(append(lines, bytes.TrimSpace(b)...), '\n')
+		m.Records++
+		if a, ok := r.Fact.(*handoff.ArtifactPublished); ok && a.Kept {
+			if there, err := t.Store.Bodies.Has(ctx, a.Digest); err != nil || there {
+				bodies = append(bodies, a.Digest.Value)
+			}
+		}
+	}
+	return lines, bodies, nil
+}
+
+// files returns the files and directories in the folder of a session. Links and
+// devices are left out.
+func (t *Transfer) files(s handoff.Session) (list []entry, warnings []string, err error) {
+	if s.Folder == "" {
+		return nil, nil, nil
+	}
+	skipped := 0
+	err = fs.WalkDir(t.Sessions.Files.FS(), s.Folder, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || name == s.Folder {
+			return err
+		}
+		inside := strings.TrimPrefix(name, s.Folder+"/")
+		switch {
+		case d.IsDir():
+			list = append(list, entry{name: filesDir + inside + "/", mode: 0o755, folder: true})
+		case inside == session.ManifestName: // is rendered from the records
+		case !info.Mode().IsRegular():
+			skipped++
+		default:
+			list = append(list, entry{name: filesDir + inside, size: info.Size(), mode: int64(info.Mode().Perm()),
+				open: func() (io.ReadCloser, error) { return t.Sessions.Files.Open(filepath.FromSlash(name)) }})
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, []string{"the folder " + s.Folder + " does not exist; its files are not exported"}, nil
+	}
+	if err != nil {
+		err = transferError("export", s.ID, handoff.Unavailable, durable.Reason(err), handoff.Advice("make the files of the session readable"))
+	}
+	if skipped > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d links or special files are not exported", skipped))
+	}
+	return list, warnings, err
+}
+
+// digest reads the content and sets its sum.
+func (e *entry) digest(ctx context.Context) error {
+	h := sha256.New()
+	if err := e.copyTo(ctx, h); err != nil {
+		return err
+	}
+	e.sum = hex.EncodeToString(h.Sum(nil))
+	return nil
+}
+
+// copyTo copies the content, which must have its size.
+func (e *entry) copyTo(ctx context.Context, to io.Writer) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	from, err := e.open()
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	n, err := io.Copy(to, io.LimitReader(from, e.size+1))
+	if err == nil && n != e.size {
+		err = transferError("export", e.name, handoff.Conflict, errors.New("the file changes"), handoff.Advice("retry when nothing writes to the session"))
+	}
+	return err
+}
+
+// write writes a tar file that must not exist, and returns its size.
+func write(ctx context.Context, file string, m Manifest, list []entry) (size int64, err error) {
+	manifest, err := handoff.EncodeJSON(m)
+	if err != nil {
+		return 0, err
+	}
+	var sums bytes.Buffer
+	for _, e := range list {
+		if !e.folder {
+			fmt.Fprintf(&sums, "%s  %s\n", e.sum, e.name)
+		}
+	}
+	dir, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return 0, transferError("export", file, handoff.Unavailable, durable.Reason(err), handoff.Advice("name a file in an existing directory"))
+	}
+	defer dir.Close()
+	err = durable.Create(dir, filepath.Base(file), func(w io.Writer) error {
+		counted := &counter{to: w}
+		tw := tar.NewWriter(counted)
+		if err := add(tw, manifestName, manifest); err != nil {
+			return err
+		}
+		if err := add(tw, checksumsName, sums.Bytes()); err != nil {
+			return err
+		}
+		for _, e := range list {
+			h := &tar.Header{Name: e.name, Mode: e.mode, Size: e.size, Typeflag: tar.TypeReg}
+			if e.folder {
+				h.Typeflag = tar.TypeDir
+			}
+			if err := tw.WriteHeader(h); err != nil {
+				return err
+			}
+			if e.folder {
+				continue
+			}
+			sum := sha256.New()
+			if err := e.copyTo(ctx, io.MultiWriter(tw, sum)); err != nil {
+				return err
+			}
+			if hex.EncodeToString(sum.Sum(nil)) != e.sum {
+				return transferError("export", e.name, handoff.Conflict, errors.New("the file changes"), handoff.Advice("retry when nothing writes to the session"))
+			}
+		}
+		err := tw.Close()
+		size = counted.n
+		return err
+	})
+	var known *handoff.Error
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		err = transferError("export", file, handoff.Conflict, errors.New("the file exists"), handoff.Advice("name another file"))
+	case err != nil && !errors.As(err, &known) && ctx.Err() == nil:
+		err = transferError("export", file, handoff.Unavailable, durable.Reason(err), handoff.Advice("check that the directory is writable and has free space"))
+	}
+	return size, err
+}
+
+func add(tw *tar.Writer, name string, b []byte) error {
+	if err := tw.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(b)), Typeflag: tar.TypeReg}); err != nil {
+		return err
+	}
+	_, err := tw.Write(b)
+	return err
+}
+
+// A counter counts what is written.
+type counter struct {
+	to io.Writer
+	n  int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,432 @@
+package transfer
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/relocate"
+)
+
+// A verified is a file that was read completely and found to be a valid export.
+type verified struct {
+	Manifest
+	size    int64  // of the file
+	id      string // of the import: by it, a repetition continues an interrupted one
+	sums    map[string]string
+	records []handoff.Record
+}
+
+// Import imports an exported session, with the IDs that it has.
+//
+// Kinds: Invalid (the file is not a valid export), Conflict (a session, artifact or
+// folder exists already), Unavailable, and those of Log.Append.
+func (t *Transfer) Import(ctx context.Context, file string) (Result, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return Result{}, transferError("import", file, handoff.NotFound, durable.Reason(err), handoff.Advice("name a file that handoff exported"))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("is not a regular file")
+	}
+	var v *verified
+	if err == nil {
+		v, err = verify(ctx, f, info.Size())
+	}
+	if err == nil {
+		err = t.checkFolder(v)
+	}
+	if ctx.Err() != nil {
+		return Result{}, ctx.Err()
+	}
+	if err != nil {
+		return Result{}, transferError("import", file, handoff.Invalid, err, handoff.Advice("nothing was imported; export the session again"))
+	}
+	done := Result{Manifest: v.Manifest, File: file}
+	err = t.Locked(ctx, func() error {
+		if err := t.checkNew(ctx, v); err != nil {
+			return err
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		staged, err := t.store(ctx, f, v)
+		if err != nil {
+			return err
+		}
+		if err := t.append(ctx, v); err != nil {
+			return err
+		}
+		_, done.Warnings, err = t.Hub.Record(ctx, &handoff.SessionImported{SessionID: v.SessionID, Import: v.id, Records: len(v.records), Folder: staged})
+		return err
+	})
+	if err == nil {
+		if err := t.Complete(ctx); err != nil { // the next operation tries again
+			done.Warnings = append(done.Warnings, err.Error())
+		}
+		if err := t.Sessions.Render(ctx, v.SessionID); err != nil {
+			done.Warnings = append(done.Warnings, err.Error())
+		}
+	}
+	return done, err
+}
+
+// verify reads a file completely and writes nothing.
+func verify(ctx context.Context, f io.Reader, size int64) (*verified, error) {
+	v := &verified{sums: map[string]string{}, size: size}
+	tr := tar.NewReader(bufio.NewReader(f))
+	manifest, err := v.head(tr, manifestName, maxManifest, size)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := v.head(tr, checksumsName, maxChecksums, size)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.parse(manifest, sums); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(append(manifest, sums...))
+	v.id = hex.EncodeToString(sum[:16])
+	seen := map[string]bool{}
+	err = each(ctx, tr, size, func(h *tar.Header, r io.Reader) error {
+		name := strings.TrimSuffix(h.Name, "/")
+		if seen[name] {
+			return errors.New("is in the file twice")
+		}
+		seen[name] = true
+		if h.Typeflag == tar.TypeDir {
+			return nil
+		}
+		return v.content(h, r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name := range v.sums {
+		if !seen[name] {
+			return nil, fmt.Errorf("entry %s is missing", name)
+		}
+	}
+	return v, v.checkRecords()
+}
+
+// content verifies the content of one entry.
+func (v *verified) content(h *tar.Header, r io.Reader) error {
+	want, ok := v.sums[h.Name]
+	if !ok {
+		return errors.New("has no checksum")
+	}
+	sum := sha256.New()
+	var records bytes.Buffer
+	to := io.Writer(sum)
+	if h.Name == recordsName {
+		if h.Size > maxRecords {
+			return errors.New("is too large")
+		}
+		to = io.MultiWriter(sum, &records)
+	}
+	if _, err := io.Copy(to, r); err != nil {
+		return err
+	}
+	got := hex.EncodeToString(sum.Sum(nil))
+	if got != want {
+		return errors.New("does not match its checksum")
+	}
+	if body, ok := strings.CutPrefix(h.Name, bodiesDir); ok && body != got {
+		return errors.New("does not match the digest that is its name")
+	}
+	if h.Name == recordsName {
+		return v.parseRecords(records.Bytes())
+	}
+	return nil
+}
+
+// head reads one of the first entries, which must have a name.
+func (v *verified) head(tr *tar.Reader, name string, limit, size int64) ([]byte, error) {
+	h, err := tr.Next()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("not an exported session: %s is missing", name)
+	case h.Name != name || h.Typeflag != tar.TypeReg:
+		return nil, fmt.Errorf("not an exported session: found %q in place of %s", h.Name, name)
+	case h.Size > limit || h.Size > size:
+		return nil, fmt.Errorf("entry %s is too large", name)
+	}
+	return io.ReadAll(tr)
+}
+
+// each calls do for every remaining entry. It refuses what an export never writes.
+func each(ctx context.Context, tr *tar.Reader, size int64, do func(*tar.Header, io.Reader) error) error {
+	total := int64(0)
+	for n := 0; ; n++ {
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("invalid tar file: %w", err)
+		}
+		total += h.Size
+		switch err = checkName(h.Name); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case n == maxEntries:
+			return fmt.Errorf("more than %d entries", maxEntries)
+		case h.Typeflag == tar.TypeLink || h.Typeflag == tar.TypeSymlink:
+			err = errors.New("is a link")
+		case h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeDir:
+			err = errors.New("is a device or another special file")
+		case err == nil && total > size:
+			err = errors.New("is larger than the file that contains it")
+		case err == nil && (h.Typeflag == tar.TypeDir) != strings.HasSuffix(h.Name, "/"):
+			err = errors.New("has a name of another type")
+		}
+		if err == nil {
+			err = do(h, tr)
+		}
+		if err != nil {
+			return fmt.Errorf("entry %q %w", h.Name, err)
+		}
+	}
+}
+
+func (v *verified) parse(manifest, sums []byte) error {
+	if err := json.Unmarshal(manifest, &v.Manifest); err != nil || v.Format != format {
+		return fmt.Errorf("not an exported session: invalid %s", manifestName)
+	}
+	if v.Version != formatVersion {
+		return fmt.Errorf("version %d of the format is not known", v.Version)
+	}
+	for line := range strings.Lines(string(sums)) {
+		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		if len(v.sums) > maxEntries || !ok || len(sum) != 64 || v.sums[name] != "" {
+			return fmt.Errorf("invalid line in %s", checksumsName)
+		}
+		v.sums[name] = sum
+	}
+	return nil
+}
+
+func (v *verified) parseRecords(b []byte) error {
+	for line := range bytes.Lines(b) {
+		r, err := handoff.ParseRecord(bytes.TrimSuffix(line, []byte("\n")))
+		if err != nil {
+			return fmt.Errorf("has an invalid record %d: %w", len(v.records)+1, err)
+		}
+		v.records = append(v.records, r)
+	}
+	return nil
+}
+
+// checkRecords returns an error unless the records are those of the session that the
+// manifest names, and of its runs.
+func (v *verified) checkRecords() error {
+	if len(v.records) != v.Records {
+		return fmt.Errorf("%d records, but the manifest has %d", len(v.records), v.Records)
+	}
+	t, ids, folder := newTree(nil), map[string]bool{}, ""
+	for i, r := range v.records {
+		if ids[r.ID] {
+			return fmt.Errorf("record %d has the ID of another", i+1)
+		}
+		ids[r.ID] = true
+		f, ok := r.Fact.(*handoff.SessionOpened)
+		if !ok || t.sessions[f.SessionID] {
+			continue
+		}
+		switch {
+		case len(t.sessions) == 0 && (f.SessionID != v.SessionID || f.Parent != ""):
+			return fmt.Errorf("the records are those of session %q, but the manifest names %q", f.SessionID, v.SessionID)
+		case len(t.sessions) == 0:
+			folder = f.Folder
+		case !t.sessions[f.Parent]:
+			return fmt.Errorf("session %q does not belong to session %q", f.SessionID, v.SessionID)
+		case f.Folder != "" && !strings.HasPrefix(f.Folder, folder+"/"):
+			return fmt.Errorf("the folder of run %q is outside that of its session", f.SessionID)
+		}
+		t.sessions[f.SessionID] = true
+	}
+	if len(t.sessions) != v.Sessions || v.Sessions == 0 {
+		return fmt.Errorf("%d sessions, but the manifest has %d", len(t.sessions), v.Sessions)
+	}
+	if folder != v.Folder {
+		return errors.New("the manifest and the records name different folders")
+	}
+	for i, r := range v.records {
+		if err := t.check(r); err != nil {
+			return fmt.Errorf("record %d %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// checkFolder returns an error unless files may be written to the session's folder.
+func (t *Transfer) checkFolder(v *verified) error {
+	if v.Folder == "" {
+		return nil
+	}
+	if err := handoff.CheckSessionFolder(v.Folder); err != nil {
+		return err
+	}
+	if !fs.ValidPath(v.Folder) || !strings.HasPrefix(v.Folder, t.Outputs+"/") || strings.Contains("/"+v.Folder, "/.") {
+		return fmt.Errorf("folder %q is outside {agent_outputs_folder}, %q", v.Folder, t.Outputs)
+	}
+	return nil
+}
+
+// checkNew returns an error of kind Conflict if the workspace has a session, an
+// artifact, a name or a key of the import, or its folder.
+func (t *Transfer) checkNew(ctx context.Context, v *verified) error {
+	exists := func(what string) error {
+		return transferError("import", v.SessionID, handoff.Conflict, errors.New(what+" exists already"), handoff.Suggest("show what is recorded", handoff.ActionShow, v.SessionID))
+	}
+	for _, r := range v.records {
+		switch f := r.Fact.(type) {
+		case *handoff.SessionOpened:
+			if s, err := t.Hub.Session(ctx, f.SessionID); err == nil && s.Opened != 0 {
+				return exists("session " + f.SessionID)
+			}
+		case *handoff.ArtifactPublished:
+			for _, q := range []handoff.ArtifactQuery{{IDPrefix: r.ID}, {Key: f.Key}, {Namespace: f.Namespace, Name: f.Name}} {
+				if q.IDPrefix == "" && q.Key == "" && q.Name == "" {
+					continue
+				}
+				q.IncludeInactive, q.Limit = true, 1
+				page, err := t.Hub.Artifacts(ctx, q)
+				if err != nil {
+					return err
+				}
+				if len(page.Artifacts) > 0 {
+					return exists("artifact " + page.Artifacts[0].ID + ", or its name or key,")
+				}
+			}
+		}
+	}
+	if _, err := t.Sessions.Files.Lstat(filepath.FromSlash(v.Folder)); v.Folder != "" && !errors.Is(err, fs.ErrNotExist) {
+		return exists("folder " + v.Folder)
+	}
+	return nil
+}
+
+// store stores the bodies and, in a folder of their own, the files. It returns that
+// folder, "" for a session without one.
+func (t *Transfer) store(ctx context.Context, f io.ReadSeeker, v *verified) (staged string, err error) {
+	files := t.Sessions.Files
+	if v.Folder != "" {
+		staged = relocate.Staging(v.Folder, v.id)
+		if err := files.RemoveAll(filepath.FromSlash(staged)); err != nil { // of an import that was killed
+			return "", t.writeError(v, err)
+		}
+		if err := files.MkdirAll(filepath.FromSlash(staged), 0o777); err != nil {
+			return "", t.writeError(v, err)
+		}
+	}
+	tr := tar.NewReader(bufio.NewReader(f))
+	for range 2 { // the manifest and the checksums
+		if _, err := tr.Next(); err != nil {
+			return "", err
+		}
+	}
+	err = each(ctx, tr, v.size, func(h *tar.Header, r io.Reader) error {
+		sum := sha256.New()
+		r = io.TeeReader(r, sum)
+		inside, isFile := strings.CutPrefix(h.Name, filesDir)
+		name := filepath.FromSlash(path.Join(staged, inside))
+		switch {
+		case isFile && staged == "":
+			return errors.New("is a file of a session without a folder")
+		case h.Typeflag == tar.TypeDir:
+			return files.MkdirAll(name, 0o777)
+		case isFile:
+			if err := files.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+				return err
+			}
+			if err := durable.Create(files, name, func(w io.Writer) error { _, err := io.Copy(w, r); return err }); err != nil {
+				return err
+			}
+			if h.Mode&0o100 != 0 {
+				if err := files.Chmod(name, 0o755); err != nil {
+					return err
+				}
+			}
+		case strings.HasPrefix(h.Name, bodiesDir):
+			if _, err := t.Put.Put(ctx, r); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+		if hex.EncodeToString(sum.Sum(nil)) != v.sums[h.Name] {
+			return errors.New("has changed since it was verified")
+		}
+		return nil
+	})
+	if err != nil && staged != "" {
+		_ = files.RemoveAll(filepath.FromSlash(staged)) // else the next import removes it
+	}
+	if err != nil {
+		return "", t.writeError(v, err)
+	}
+	return staged, nil
+}
+
+func (t *Transfer) writeError(v *verified, err error) error {
+	var known *handoff.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return transferError("import", v.SessionID, handoff.Unavailable, durable.Reason(err), handoff.Advice("check that the workspace is writable and has free space, then import the file again"))
+}
+
+// append appends the records that an interrupted import has not appended.
+func (t *Transfer) append(ctx context.Context, v *verified) error {
+	there := map[string]bool{}
+	for r, err := range t.Store.Log.Read(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		if r.Import == v.id {
+			there[r.ID] = true
+		}
+	}
+	filer, _ := t.Store.Log.(handoff.Filer)
+	for _, r := range v.records {
+		if there[r.ID] {
+			continue
+		}
+		b, err := r.JSON()
+		if err == nil {
+			b, err = withImport(b, v.id)
+		}
+		if err == nil {
+			r, err = handoff.ParseRecord(b)
+		}
+		if err != nil {
+			return err
+		}
+		if r.Seq, err = t.Append.Append(ctx, r); err != nil {
+			return err
+		}
+		if filer != nil && handoff.IsArtifactID(r.ID) {
+			_ = filer.Link(r) // is derived, and check creates it
+		}
+	}
+	return nil
+}

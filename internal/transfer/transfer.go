@@ -1,0 +1,184 @@
+// Package transfer exports a session with all its runs to a tar file, and imports such
+// a file into another workspace.
+//
+// The file has, in this order: manifest.json; checksums.txt, with a line for each
+// entry that follows; records.jsonl; the kept bodies, in bodies/sha256; and the
+// session's folder with those of its runs, in files.
+//
+// An import verifies the complete file before it writes anything. Then it stores the
+// files in a folder of their own, the bodies, and the records, each with the ID of the
+// import: such a record counts for nothing. Last, it records session.imported. With that
+// one record all of them count, and the folder is moved to its place as package relocate
+// moves folders. An import that was killed before left nothing that counts; the same
+// import repeated writes what is missing.
+package transfer
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/relocate"
+)
+
+// The entries of a file.
+const (
+	manifestName  = "manifest.json"
+	checksumsName = "checksums.txt"
+	recordsName   = "records.jsonl"
+	bodiesDir     = "bodies/sha256/"
+	filesDir      = "files/"
+)
+
+// Limits of an import. A tar file is not compressed, so its size limits everything
+// else.
+const (
+	maxEntries   = 100_000
+	maxManifest  = 1 << 20
+	maxChecksums = 64 << 20
+	maxRecords   = 256 << 20
+)
+
+const (
+	format        = "handoff-session"
+	formatVersion = 1
+)
+
+// A Manifest describes an exported session.
+type Manifest struct {
+	Format    string `json:"format"`
+	Version   int    `json:"version"`
+	SessionID string `json:"sessionId"`
+	Folder    string `json:"folder,omitempty"` // in which the session was opened
+	Sessions  int    `json:"sessions"`         // with runs
+	Records   int    `json:"records"`
+	Bodies    int    `json:"bodies"`
+	Files     int    `json:"files"`
+}
+
+// A Transfer exports and imports sessions of one workspace.
+type Transfer struct {
+	*relocate.Mover
+	Store   relocate.Store
+	Append  handoff.Log // creates the runtime directory
+	Put     handoff.Bodies
+	Outputs string // the directory that imported folders must be in, relative to the main worktree
+}
+
+// A Result is the outcome of an export or import.
+type Result struct {
+	Manifest
+	File      string   `json:"file"`
+	SizeBytes int64    `json:"sizeBytes,omitempty"` // of an exported file
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+// A tree selects the records of a session and its runs. Every record belongs to at
+// most one session, so that several exports never have the same record.
+type tree struct {
+	sessions  map[string]bool
+	artifacts map[string]bool
+	works     map[string]bool // by harness and ID
+}
+
+func newTree(list []handoff.Session) *tree {
+	t := &tree{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	for _, s := range list {
+		t.sessions[s.ID] = true
+	}
+	return t
+}
+
+// has reports whether the next record of a log belongs to the tree. Where the files of
+// a session are is a matter of its workspace, so those records don't.
+func (t *tree) has(r handoff.Record) bool {
+	made := t.sessions[r.Producer.Session] || r.Producer.Session == "" && t.sessions[r.Producer.RunID]
+	switch f := r.Fact.(type) {
+	case *handoff.SessionOpened:
+		return t.sessions[f.SessionID]
+	case *handoff.SessionClosed:
+		return t.sessions[f.SessionID]
+	case *handoff.SessionLinked:
+		return t.sessions[f.SessionID]
+	case *handoff.SessionNoted:
+		return t.sessions[f.SessionID]
+	case *handoff.ArtifactPublished:
+		t.artifacts[r.ID] = made
+		return made
+	case *handoff.ArtifactWithdrawn:
+		return t.artifacts[f.ArtifactID]
+	case *handoff.ArtifactLabeled:
+		return t.artifacts[f.ArtifactID]
+	case *handoff.ArtifactUsed:
+		return made
+	case *handoff.WorkStarted:
+		if made || t.sessions[f.SessionID] || f.SessionID == "" && t.sessions[f.RunID] {
+			t.works[r.Producer.Harness+"\x00"+f.WorkID] = true
+			return true
+		}
+	case *handoff.WorkEnded:
+		return made || t.works[r.Producer.Harness+"\x00"+f.WorkID]
+	}
+	return false
+}
+
+// check returns an error unless a record can be imported.
+func (t *tree) check(r handoff.Record) error {
+	if r.Fact == nil || r.Version > handoff.Version {
+		return errors.New("is of a type or version that is not known")
+	}
+	if !t.has(r) {
+		return errors.New("does not belong to the session")
+	}
+	switch f := r.Fact.(type) {
+	case *handoff.ArtifactPublished:
+		if !handoff.IsArtifactID(r.ID) || !fs.ValidPath(f.Path) {
+			return errors.New("has an invalid ID or path")
+		}
+	case *handoff.SessionOpened:
+		if err := handoff.CheckSessionFolder(f.Folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withImport returns the bytes of a record as a member of an import, "" for none. What
+// an earlier import or its log added is removed.
+func withImport(b []byte, id string) ([]byte, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(b, &members); err != nil {
+		return nil, err
+	}
+	delete(members, "import")
+	delete(members, "origin")
+	if id != "" {
+		members["import"] = json.RawMessage(`"` + id + `"`)
+	}
+	return handoff.EncodeJSON(members)
+}
+
+// checkName returns an error unless an entry has a name that an export writes.
+func checkName(name string) error {
+	clean := strings.TrimSuffix(name, "/")
+	switch {
+	case path.IsAbs(name):
+		return errors.New("has an absolute name")
+	case !fs.ValidPath(clean):
+		return errors.New("has a name that leaves the archive, or is not clean")
+	case strings.ContainsAny(name, "\\\x00"):
+		return errors.New("has a backslash or NUL in its name")
+	case name == recordsName, strings.HasPrefix(name, filesDir):
+		return nil
+	case strings.HasPrefix(name, bodiesDir) && len(name) == len(bodiesDir)+64 && strings.Trim(name[len(bodiesDir):], "0123456789abcdef") == "":
+		return nil
+	}
+	return errors.New("is not an entry of an exported session")
+}
+
+func transferError(op, name string, kind handoff.Kind, err error, hint handoff.Hint) error {
+	return &handoff.Error{Op: op, Name: name, Kind: kind, Err: err, Hint: hint}
+}
