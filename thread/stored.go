@@ -24,7 +24,7 @@ type Stored struct {
 
 	// Texts are the files of a transcript that is plain JSON, so that every word
 	// of its messages and calls occurs in one of them, unless Elsewhere, if it is
-	// set, occurs there. It is nil for other formats.
+	// set, occurs in the first MiB. It is nil for other formats.
 	Texts     []string
 	Elsewhere string
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -36,7 +37,10 @@ type grep struct {
 
 // newGrep returns a grep, nil if the files do not decide.
 func newGrep(s thread.Stored, terms []term) *grep {
-	g := &grep{elsewhere: []byte(s.Elsewhere), longest: len(s.Elsewhere)}
+	g := &grep{longest: len(s.Elsewhere)}
+	if s.Elsewhere != "" {
+		g.elsewhere = []byte(s.Elsewhere)
+	}
 	for _, t := range terms {
 		for word := range bytes.FieldsSeq(t.words) {
 			if !bytes.ContainsFunc(word, func(r rune) bool { return r > 0x7f }) { // JSON may escape others
@@ -51,29 +55,38 @@ func newGrep(s thread.Stored, terms []term) *grep {
 	return g
 }
 
+const (
+	chunk    = 256 << 10
+	headSize = 4 * chunk // in which Stored.Elsewhere is searched
+)
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
+
 // file searches a file, and reports whether nothing more needs to be searched.
 func (g *grep) file(ctx context.Context, path string) (done bool, err error) {
-	const chunk = 256 << 10
 	f, err := thread.OpenFile(path)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	buf := make([]byte, min(chunk, int(f.Size())+1+g.longest))
-	for keep := 0; ; {
-		n, err := io.ReadFull(f, buf[keep:])
-		part := buf[:keep+n]
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	keep := 0
+	for read := 0; ; {
+		n, err := io.ReadFull(f, (*buf)[keep:])
+		part := (*buf)[:keep+n]
 		lower(part[keep:])
-		if g.search(part) {
+		if g.search(part) || read < headSize && g.elsewhere != nil && bytes.Contains(part, g.elsewhere) {
 			return true, nil
 		}
+		read += n
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return false, nil
 		}
 		if err != nil || ctx.Err() != nil {
 			return false, errors.Join(err, ctx.Err())
 		}
-		keep = copy(buf, part[max(0, len(part)-g.longest):])
+		keep = copy(*buf, part[max(0, len(part)-g.longest):])
 	}
 }
 
@@ -83,7 +96,7 @@ func (g *grep) search(part []byte) (done bool) {
 			g.words[i], g.left = nil, g.left-1
 		}
 	}
-	return g.left == 0 || len(g.elsewhere) > 0 && bytes.Contains(part, g.elsewhere)
+	return g.left == 0
 }
 
 // lower converts the ASCII letters of b to lower case, eight bytes at a time.

@@ -399,7 +399,7 @@ func TestDependentTranscripts(t *testing.T) {
 // continues.
 func TestInterruptedBuild(t *testing.T) {
 	tr := newTree(t, 1)
-	for range 300 {
+	for range 150 {
 		tr.create()
 	}
 	file := filepath.Join(t.TempDir(), "threads.db")
