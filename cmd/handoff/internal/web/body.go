@@ -26,7 +26,7 @@ func (s *Server) file(find func(r *http.Request) (download, error)) http.Handler
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d, err := find(r)
 		if err != nil {
-			s.page(func(*http.Request) (page, error) { return page{}, err }).ServeHTTP(w, r)
+			s.fail(w, r, err)
 			return
 		}
 		defer d.content.Close()
@@ -35,7 +35,7 @@ func (s *Server) file(find func(r *http.Request) (download, error)) http.Handler
 			_, err = d.content.Seek(0, io.SeekStart)
 		}
 		if err != nil || size < 0 {
-			s.page(func(*http.Request) (page, error) { return page{}, err }).ServeHTTP(w, r)
+			s.fail(w, r, err)
 			return
 		}
 		h := w.Header()
