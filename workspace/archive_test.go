@@ -63,6 +63,9 @@ func TestMoveKilled(t *testing.T) {
 			if err != nil || shown.Artifact.Target != handoff.Available {
 				t.Errorf("renamed %v, %s: target %v, %v, want available", renamed, when, shown.Artifact.Target, err)
 			}
+			if got, err := w.As(workspace.Caller{Dir: dir}).Resolve(t.Context(), from+"/plan.md"); err != nil || got != a.ID {
+				t.Errorf("renamed %v, %s: %s is %q, %v, want %s", renamed, when, from, got, err, a.ID)
+			}
 			s, err := w.Show(t.Context(), id, true)
 			if err != nil || len(s.Session.Files) == 0 || !s.Session.Archived {
 				t.Errorf("renamed %v, %s: session is %+v, %v", renamed, when, s.Session, err)

@@ -62,18 +62,23 @@ func (r Resolver) atPath(ctx context.Context, ref string) ([]names.Candidate, er
 }
 
 // wasAt reports whether an artifact was published at a path in the folder of its
-// session, which was moved to the archive or the trash since.
+// session, which was moved to the archive or the trash since, or is being moved.
 func (r Resolver) wasAt(ctx context.Context, a handoff.Artifact, file string) bool {
 	p, ok := a.Record.Fact.(*handoff.ArtifactPublished)
-	if !ok || a.Root != "" || a.Worktree != "" || p.Path == a.Path {
+	if !ok || a.Root != "" || a.Worktree != "" {
 		return false
 	}
 	s, err := r.Reader.Session(ctx, a.Producer.Session)
-	if err != nil || s.Origin == "" || !strings.HasPrefix(p.Path, s.Origin+"/") {
+	if err != nil || s.Origin == "" && s.MovingTo == "" {
 		return false
 	}
-	root, ok := strings.CutSuffix(filepath.ToSlash(a.File), "/"+a.Path)
-	return ok && filepath.FromSlash(root+"/"+p.Path) == file
+	for _, now := range []string{a.Path, s.MovingTo + strings.TrimPrefix(a.Path, s.Folder), s.Folder + strings.TrimPrefix(a.Path, s.MovingTo)} {
+		root, ok := strings.CutSuffix(filepath.ToSlash(a.File), "/"+now)
+		if ok && filepath.FromSlash(root+"/"+p.Path) == file {
+			return true
+		}
+	}
+	return false
 }
 
 // resolveDir follows the symbolic links of the directory of a file, as far as it

@@ -1,0 +1,163 @@
+package workspace_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace"
+	"pgregory.net/rapid"
+)
+
+// TestMonths runs random sequences of archive, restore, delete, export, import and
+// publish. Every active artifact must stay readable, and what runs must not be moved.
+func TestMonths(t *testing.T) {
+	most, checked := 15, 0 // each check opens two workspaces
+	if os.Getenv("HANDOFF_LONG") != "" {
+		most = 1000
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		if checked++; checked > most {
+			return
+		}
+		dir, err := os.MkdirTemp(t.TempDir(), "months")
+		if err != nil {
+			t.Fatal(err)
+		}
+		here, there := openIn(t, filepath.Join(mkdir(t, dir, "here"))), openIn(t, filepath.Join(mkdir(t, dir, "there")))
+		published := map[string]string{} // the content of each artifact
+		var ids []string
+		for i := range 2 {
+			id := fmt.Sprintf("a000000%d-0000-4000-8000-000000000000", i)
+			ids = append(ids, id)
+			if _, err := here.OpenSession(t.Context(), workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}}); err != nil {
+				t.Fatal(err)
+			}
+			if i > 0 { // the first one runs
+				if _, err := here.CloseSession(t.Context(), id, workspace.Completed, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		imported := map[string]bool{}
+		for step := range rapid.IntRange(6, 16).Draw(rt, "steps") {
+			id := rapid.SampledFrom([]string{ids[0], ids[1], ids[1], ids[1]}).Draw(rt, "session")
+			var err error
+			switch op := rapid.SampledFrom([]string{"archive", "delete", "restore", "empty trash", "transfer", "publish"}).Draw(rt, "operation"); op {
+			case "archive":
+				_, err = here.ArchiveSessions(t.Context(), []string{id}, false)
+			case "delete":
+				_, err = here.DeleteSessions(t.Context(), []string{id}, false)
+			case "restore":
+				_, err = here.RestoreSessions(t.Context(), []string{id})
+			case "empty trash":
+				_, err = here.EmptyTrash(t.Context())
+			case "transfer":
+				file := filepath.Join(dir, fmt.Sprintf("%d.tar", step))
+				if _, err = here.ExportSession(t.Context(), id, file); err == nil {
+					_, err = there.ImportSession(t.Context(), file)
+				}
+				if known := imported[id]; known != errors.Is(err, handoff.Conflict) || !known && err != nil {
+					rt.Fatalf("import of %s, imported before: %v: %v", id, known, err)
+				}
+				imported[id] = true
+			case "publish":
+				s, _ := here.Reader().Session(t.Context(), id)
+				file, text := filepath.Join(here.Folder(s), fmt.Sprintf("%d.md", step)), fmt.Sprintf("step %d", step)
+				if os.WriteFile(file, []byte(text), 0o666) != nil {
+					break // the folder was removed
+				}
+				keep := rapid.SampledFrom([]handoff.Keep{handoff.KeepAuto, handoff.KeepNever}).Draw(rt, "keep")
+				var a handoff.Published
+				if a, err = here.Publish(t.Context(), workspace.Publication{Path: file, Channel: "notes", Keep: keep}); err == nil {
+					published[a.ID] = text
+				}
+			}
+			if err != nil && !errors.Is(err, handoff.Conflict) && !errors.Is(err, handoff.NotFound) {
+				rt.Fatal(err)
+			}
+			for ref, want := range published {
+				b, err := here.Read(t.Context(), ref, workspace.ReadOptions{})
+				if err != nil {
+					rt.Fatalf("read %s: %v", ref, err)
+				}
+				got, err := io.ReadAll(b)
+				b.Close()
+				if err != nil || string(got) != want {
+					rt.Fatalf("read %s = %q, %v, want %q", ref, got, err, want)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(here.Root(), "docs", "agent-outputs", ids[0], "manifest.json")); err != nil {
+				rt.Fatalf("the running session was moved: %v", err)
+			}
+		}
+		for _, w := range []*workspace.Workspace{here, there} {
+			if report, err := w.Check(t.Context()); err != nil || !report.OK() {
+				rt.Fatalf("check: %+v, %v", report, err)
+			}
+			w.Close()
+		}
+	})
+}
+
+func mkdir(t *testing.T, dir, name string) string {
+	t.Helper()
+	dir = filepath.Join(dir, name)
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestRetention checks that gc archives what it listed, and nothing twice.
+func TestRetention(t *testing.T) {
+	sessions := 60
+	if os.Getenv("HANDOFF_LONG") != "" {
+		sessions = 10_000
+	}
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, ".handoff", "config.yaml"), "archive_after: 30d\n")
+	now := time.Now()
+	w := openIn(t, dir)
+	for i := range sessions {
+		id := fmt.Sprintf("a%07d-0000-4000-8000-000000000000", i)
+		writeFile(t, filepath.Join(dir, "docs", "agent-outputs", id, "plan.md"), "plan")
+		started := now.AddDate(0, 0, -i%60-1)
+		for _, fact := range []handoff.Fact{
+			&handoff.SessionOpened{SessionID: id, Folder: "docs/agent-outputs/" + id, StartedAt: started},
+			&handoff.SessionClosed{SessionID: id, Status: "completed", EndedAt: started.Add(time.Minute)},
+		} {
+			if _, _, err := w.Hub().Record(t.Context(), fact); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	due, err := w.SessionsToArchive(t.Context())
+	if err != nil || len(due) < sessions/2-2 || len(due) > sessions/2+2 {
+		t.Fatalf("%d sessions are due, %v, want about %d", len(due), err, sessions/2)
+	}
+	done, err := w.ArchiveDue(t.Context())
+	if err != nil || len(done.Sessions) != len(due) {
+		t.Fatalf("archived %d sessions, %v, want %d", len(done.Sessions), err, len(due))
+	}
+	for i, s := range done.Sessions {
+		if s.ID != due[i].ID || s.From == s.To {
+			t.Errorf("archived %+v, want %s", s, due[i].ID)
+		}
+	}
+	newest, err := w.Hub().Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := w.ArchiveDue(t.Context()); err != nil || len(again.Sessions) != 0 {
+		t.Errorf("the second run archived %d sessions, %v", len(again.Sessions), err)
+	}
+	if after, err := w.Hub().Newest(t.Context()); err != nil || after != newest {
+		t.Errorf("the second run recorded facts: %d, %v, want %d", after, err, newest)
+	}
+}
