@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/cost"
+	"github.com/agent-handoff/handoff/internal/price"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -85,6 +87,37 @@ func (w *Workspace) EndWork(ctx context.Context, end WorkEnd) (WorkChange, error
 		}
 	}
 	return w.recordWork(ctx, end.ID, f)
+}
+
+// A WorkNode is a unit of work with its children, and the usage that was reported
+// for it alone and for all of them.
+type WorkNode = cost.Node
+
+// A WorkTree has the work that no other recorded work contains, by start.
+type WorkTree struct {
+	Work []*WorkNode `json:"work"`
+}
+
+// WorkTree returns the work of a session or run, or of the workspace if it is "",
+// with the usage that harnesses reported. Each unit is counted once, at itself and
+// at everything that contains it.
+//
+// Kinds: those of ResolveSession.
+func (w *Workspace) WorkTree(ctx context.Context, session string) (WorkTree, error) {
+	if session != "" {
+		id, err := w.ResolveSession(ctx, session)
+		if err != nil {
+			return WorkTree{}, err
+		}
+		session = id
+	}
+	work, err := w.hub.WorkIn(ctx, session)
+	if err != nil {
+		return WorkTree{}, err
+	}
+	prices := []*price.List{price.Embedded()}
+	roots := cost.Rollup(work, func(unit handoff.Work) cost.Amount { return cost.OfWork(unit, prices) })
+	return WorkTree{append([]*WorkNode{}, roots...)}, nil
 }
 
 // A WorkChange is the result of recording the start or the end of work: the work as

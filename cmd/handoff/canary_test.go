@@ -85,7 +85,7 @@ func (c *console) ok(args ...string) string {
 // contentCommands print what was asked for: content. (The tools of mcp and serve
 // have a test of their own: TestNoBodies; hook prints refs.) The demo brings bodies of
 // its own.
-var contentCommands = []string{"demo", "hook", "mcp", "read", "search", "serve", "thread"}
+var contentCommands = []string{"demo", "export", "hook", "mcp", "read", "search", "serve", "thread"}
 
 // TestCanary checks that no byte of a body leaves handoff: not in what any
 // command prints, nor in any file that it writes but the body itself.
@@ -134,6 +134,10 @@ func TestCanary(t *testing.T) {
 	c.ok("log", "status")
 	c.run("", "log", "copy", "file:", "file:")
 	c.run("", "init", "--dry-run")
+	c.ok("work", "start", "w1", "--harness", "h")
+	c.ok("work", "list", "--json")
+	c.ok("cost", "--by", "artifact", "--json")
+	c.ok("status", "--json")
 	c.session(canary)
 	c.pipeline(canary)
 

@@ -221,7 +221,7 @@ func TestJSONContract(t *testing.T) {
 }
 
 // withoutJSON are commands that print no answer, or one for people only.
-var withoutJSON = []string{"demo", "mcp", "serve", "hook"}
+var withoutJSON = []string{"demo", "mcp", "serve", "hook", "export html"}
 
 // TestEveryAnswerHasJSON checks that every command that answers a question has
 // --json, and that docs/json.md names it.
@@ -279,6 +279,8 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	answer("search-result", "search retry")
 	answer("work", "work start w1 --harness codex --agent ada --model openai/gpt-5 --kind task --name review --parent pw --thread agents://codex/0199-c --run r --session ps")
 	answer("work", "work end w1 --harness codex --status failed --input 1 --output 2 --cache-read 3 --total 6")
+	c.ok("work", "start", "w2", "--harness", "codex", "--parent", "w1")
+	answer("work-tree", "work list")
 	answer("cost-report", "cost --by agent")
 	answer("published-artifact", "withdraw "+second+" --reason wrong")
 	answer("artifact", "show "+second)

@@ -9,10 +9,10 @@ import (
 
 // A Node is a unit of work with its children.
 type Node struct {
-	Work     handoff.Work
-	Own      Amount // without the children
-	Total    Amount // with all of them
-	Children []*Node
+	Work     handoff.Work `json:"work"`
+	Own      Amount       `json:"own"`   // without the children
+	Total    Amount       `json:"total"` // with all of them
+	Children []*Node      `json:"children,omitempty"`
 }
 
 // Rollup arranges work as trees and adds the usage of children to their parents,

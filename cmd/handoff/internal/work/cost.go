@@ -36,13 +36,13 @@ so are groups by channel, artifact, tag and label. What belongs to no group is
 on the row unattributed.
 
 The prices are built in, with their date. ≥ marks a lower bound: a transcript is
-incomplete, or a model has no known price; --json has the reason. EACH is the cost
-of a row divided by the artifacts of which it is known.`,
+incomplete, or a model has no known price; --json has the reason. EACH is the
+cost of a row divided by the artifacts of which it is known.`,
 		Example: "  handoff cost --by agent --since 7d\n  handoff cost --by label --csv > cost.csv",
 		Args:    cli.Exactly(0, "no arguments"),
 	}
 	f := c.Flags()
-	f.StringVar(&o.By, "by", "session", "group by `what`: "+strings.Join(workspace.CostGroups(), ", "))
+	f.StringVar(&o.By, "by", "session", "group by this `field`: "+strings.Join(workspace.CostGroups(), ", "))
 	f.StringVar(&o.Since, "since", "", "what was active at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
 	f.StringVar(&o.Until, "until", "", "what was active before `time`")
 	f.BoolVar(&o.Everywhere, "everywhere", false, "with the conversations of all directories")

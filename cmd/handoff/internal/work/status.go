@@ -32,19 +32,19 @@ func statusCommand(a *cli.App) *cobra.Command {
 		Use:     "status",
 		Short:   "Show which sessions and conversations are running",
 		GroupID: cli.Threads,
-		Long: `Status shows the sessions of the workspace that were not closed, and the
-conversations of this repository, with its worktrees, that are running: when each
-was last active, and what a session is still expected to leave.
+		Long: `Status shows the sessions of the workspace that were not closed, and the running
+conversations of this repository, with its worktrees: when each was last active,
+and what a session is still expected to leave.
 
-A session is running while its process is. It is stalled if the process is gone or
-nothing happened for long. A conversation is running until its transcript shows
+A session is running while its process is. It is stalled if the process is gone,
+or nothing happened for long. A conversation is running until its transcript shows
 that its turn ended: a killed program leaves it running, with a growing age.
 
 Check the status before you start work that somebody may be doing already.
 
 With --collisions, it lists instead the files of this repository that two
-conversations or subagents changed while both were active, with the messages that
-changed them.`,
+conversations or subagents changed while both were active, with the messages
+that changed them.`,
 		Example: "  handoff status\n  handoff status --watch\n  handoff status --collisions --since 2h",
 		Args:    cli.Exactly(0, "no arguments"),
 	}

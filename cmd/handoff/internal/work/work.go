@@ -25,10 +25,10 @@ func workCommand(a *cli.App) *cobra.Command {
 		Short:   "Record the work of a harness: prompts, tasks and their usage",
 		GroupID: cli.Threads,
 		Long: `Work records when a harness starts and ends a unit of work, with the harness's
-own IDs. The hooks of agent programs do this by themselves: these commands are for
-other harnesses. Artifacts name the work that published them with --work.`,
+own IDs. The hooks of agent programs do this by themselves: these commands are
+for other harnesses. Artifacts name the work that published them with --work.`,
 	}
-	c.AddCommand(workStartCommand(a), workEndCommand(a))
+	c.AddCommand(workStartCommand(a), workEndCommand(a), workListCommand(a))
 	return c
 }
 
@@ -66,7 +66,7 @@ func workEndCommand(a *cli.App) *cobra.Command {
 		Use:   "end ID",
 		Short: "Record that a unit of work ended, and its usage",
 		Long: `End records that a unit of work ended. Leave out what is not known: it is then
-unknown, and not 0. The usage is that of the work itself, without the work in it.
+unknown, and not 0. The usage is that of the work itself, without its parts.
 
 The end may be recorded before the start, and again when the usage is known.`,
 		Example: "  handoff work end task-7 --harness flue --input 1200 --output 340 --cost 0.02",
@@ -75,11 +75,11 @@ The end may be recorded before the start, and again when the usage is known.`,
 	f := c.Flags()
 	f.StringVar(&end.Status, "status", "", "`status`: completed, failed or cancelled (default completed)")
 	names := []string{"input", "output", "cache-read", "cache-write", "reasoning", "total"}
-	usages := []string{"tokens of input, without those read from or written to a cache", "tokens of output", "tokens read from a cache", "tokens written to a cache", "tokens of reasoning, which are part of the output", "all tokens"}
+	usages := []string{"tokens of input, not from or to a cache", "tokens of output", "tokens read from a cache", "tokens written to a cache", "tokens of reasoning, part of the output", "all tokens"}
 	for i, name := range names {
 		f.Int64Var(&tokens[i], name, 0, "`number` of "+usages[i])
 	}
-	f.Float64Var(&cost, "cost", 0, "cost in US `dollars`")
+	f.Float64Var(&cost, "cost", 0, "cost in US dollars, a `number`")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{workspace.Completed, workspace.Failed, workspace.Cancelled}, cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print the work as JSON")
 	who.Add(c)
@@ -116,4 +116,50 @@ func recordWork(a *cli.App, who cli.Identity, record func(*workspace.Workspace) 
 		fmt.Fprintln(a.Out, done.ID)
 		return nil
 	})
+}
+
+var workColumns = []cli.Column{
+	{Name: "work", Text: true}, {Name: "kind", Rank: 3}, {Name: "name", Rank: 2, Text: true}, {Name: "agent", Rank: 4}, {Name: "status", Rank: 1},
+	{Name: "own", Rank: 5}, {Name: "total"}, {Name: "cost"}, {Name: "harness", More: true}, {Name: "thread", More: true},
+}
+
+func workListCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "list [SESSION]",
+		Short: "List work as a tree, with the usage that harnesses reported",
+		Long: `List shows the recorded work of a session or run, or of the workspace, as a
+tree. OWN is the number of tokens that the harness reported for the work itself,
+TOTAL that of the work and everything in it, and COST the cost of that. Work that
+started and has no end has the status running.`,
+		Example: "  handoff work list\n  handoff work list --json",
+		Args: cli.Between(0, 1, "at most one session"),
+	}
+	a.JSONFlag(c, "print JSON")
+	table := a.NewTable(c, workColumns)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.Reading(func(w *workspace.Workspace) error {
+			tree, err := w.WorkTree(c.Context(), strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			if a.AsJSON {
+				return a.JSONList("work", tree)
+			}
+			return table.Print(workColumns, workRows(tree.Work, 0))
+		})
+	}
+	return c
+}
+
+func workRows(nodes []*workspace.WorkNode, depth int) (rows [][]string) {
+	for _, n := range nodes {
+		status := n.Work.Status
+		if n.Work.Ended == 0 {
+			status = "running"
+		}
+		rows = append(rows, []string{strings.Repeat("  ", min(depth, 20)) + n.Work.ID, n.Work.Kind, n.Work.Name, n.Work.Agent, status,
+			short(n.Own.TotalTokens), short(n.Total.TotalTokens), dollars(n.Total.Cost), n.Work.Harness, n.Work.Thread})
+		rows = append(rows, workRows(n.Children, depth+1)...)
+	}
+	return rows
 }
