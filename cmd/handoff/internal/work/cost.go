@@ -42,7 +42,7 @@ cost of a row divided by the artifacts of which it is known.`,
 		Args:    cli.Exactly(0, "no arguments"),
 	}
 	f := c.Flags()
-	f.StringVar(&o.By, "by", "session", "group by this `field`: "+strings.Join(workspace.CostGroups(), ", "))
+	f.StringVar(&o.By, "by", "session", "group by this `kind`: "+strings.Join(workspace.CostGroups(), ", "))
 	f.StringVar(&o.Since, "since", "", "what was active at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
 	f.StringVar(&o.Until, "until", "", "what was active before `time`")
 	f.BoolVar(&o.Everywhere, "everywhere", false, "with the conversations of all directories")

@@ -37,8 +37,9 @@ conversations of this repository, with its worktrees: when each was last active,
 and what a session is still expected to leave.
 
 A session is running while its process is. It is stalled if the process is gone,
-or nothing happened for long. A conversation is running until its transcript shows
-that its turn ended: a killed program leaves it running, with a growing age.
+or nothing happened for long. A conversation is running until its transcript
+shows that its turn ended: a killed program leaves it running, with a growing
+age.
 
 Check the status before you start work that somebody may be doing already.
 

@@ -129,8 +129,8 @@ func workListCommand(a *cli.App) *cobra.Command {
 		Short: "List work as a tree, with the usage that harnesses reported",
 		Long: `List shows the recorded work of a session or run, or of the workspace, as a
 tree. OWN is the number of tokens that the harness reported for the work itself,
-TOTAL that of the work and everything in it, and COST the cost of that. Work that
-started and has no end has the status running.`,
+TOTAL that of the work and everything in it, and COST the cost of that. Work
+that started and has no end has the status running.`,
 		Example: "  handoff work list\n  handoff work list --json",
 		Args: cli.Between(0, 1, "at most one session"),
 	}
