@@ -167,7 +167,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 // not produce: they appear after damage, in linked worktrees and git
 // repositories, by other tools, or only if a process runs for long enough.
 var rareFields = []string{
-	"artifact.root", "artifact.worktree", "artifact.origin", "log-status.origin", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
+	"artifact.root", "artifact.worktree", "artifact.origin", "artifact.import", "log-status.origin", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
 	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.movingTo", "session.deleted", "session-summary.neededBy", "session-moves.warnings", "session-move.warnings", "session.title", "activity.warnings", "collision-list.warnings", "active-session.newestArtifactId", "active-conversation.sessionId", "work.warnings", "cost-report.warnings", "cost-row.name", "cost-usage.reason", "cost-usage.unpriced", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
 	"session-transfer.warnings",
 	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "adoption.warnings", "move.warnings",
