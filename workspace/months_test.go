@@ -123,8 +123,11 @@ func TestRetention(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, ".handoff", "config.yaml"), "archive_after: 30d\n")
 	now := time.Now()
-	w := openIn(t, dir)
+	w, want := openIn(t, dir), 0
 	for i := range sessions {
+		if i%60 >= 30 {
+			want++
+		}
 		id := fmt.Sprintf("a%07d-0000-4000-8000-000000000000", i)
 		writeFile(t, filepath.Join(dir, "docs", "agent-outputs", id, "plan.md"), "plan")
 		started := now.AddDate(0, 0, -i%60-1)
@@ -138,8 +141,8 @@ func TestRetention(t *testing.T) {
 		}
 	}
 	due, err := w.SessionsToArchive(t.Context())
-	if err != nil || len(due) < sessions/2-2 || len(due) > sessions/2+2 {
-		t.Fatalf("%d sessions are due, %v, want about %d", len(due), err, sessions/2)
+	if err != nil || len(due) != want {
+		t.Fatalf("%d sessions are due, %v, want %d", len(due), err, want)
 	}
 	done, err := w.ArchiveDue(t.Context())
 	if err != nil || len(done.Sessions) != len(due) {
