@@ -130,7 +130,7 @@ func TestRetention(t *testing.T) {
 		}
 		id := fmt.Sprintf("a%07d-0000-4000-8000-000000000000", i)
 		writeFile(t, filepath.Join(dir, "docs", "agent-outputs", id, "plan.md"), "plan")
-		started := now.AddDate(0, 0, -i%60-1)
+		started := now.AddDate(0, 0, -i%60-1).Add(12 * time.Hour) // none becomes due while the test runs
 		for _, fact := range []handoff.Fact{
 			&handoff.SessionOpened{SessionID: id, Folder: "docs/agent-outputs/" + id, StartedAt: started},
 			&handoff.SessionClosed{SessionID: id, Status: "completed", EndedAt: started.Add(time.Minute)},
