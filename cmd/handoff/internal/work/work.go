@@ -132,7 +132,7 @@ tree. OWN is the number of tokens that the harness reported for the work itself,
 TOTAL that of the work and everything in it, and COST the cost of that. Work
 that started and has no end has the status running.`,
 		Example: "  handoff work list\n  handoff work list --json",
-		Args: cli.Between(0, 1, "at most one session"),
+		Args:    cli.Between(0, 1, "at most one session"),
 	}
 	a.JSONFlag(c, "print JSON")
 	table := a.NewTable(c, workColumns)
