@@ -47,6 +47,9 @@ func (w *Workspace) RestoreSessions(ctx context.Context, refs []string) (Session
 
 func (w *Workspace) moveSessions(ctx context.Context, refs []string, move func(m *relocate.Mover, id string) (SessionMove, error)) (SessionMoves, error) {
 	done, ids := SessionMoves{Sessions: []SessionMove{}}, make([]string, len(refs))
+	if err := w.hub.Closed(); err != nil {
+		return done, err
+	}
 	for i, ref := range refs { // before anything is moved
 		id, err := w.ResolveSession(ctx, ref)
 		if err != nil {
@@ -78,6 +81,9 @@ type DueSession struct {
 // the settings selects them; none without the setting. It changes nothing.
 func (w *Workspace) SessionsToArchive(ctx context.Context) ([]DueSession, error) {
 	list := []DueSession{}
+	if err := w.hub.Closed(); err != nil {
+		return list, err
+	}
 	if w.settings.ArchiveAfter == 0 {
 		return list, nil
 	}
