@@ -486,10 +486,11 @@ func TestRandomKills(t *testing.T) {
 		kills = 1000
 	}
 	dir := t.TempDir()
-	var left atomic.Int64
+	var left, slow atomic.Int64 // slow machines need more time before something is acknowledged
 	var processes sync.WaitGroup
 	var reports [8]bytes.Buffer
 	left.Store(kills)
+	slow.Store(1)
 	for i := range reports {
 		run := "shared"
 		if i%2 == 0 {
@@ -498,12 +499,15 @@ func TestRandomKills(t *testing.T) {
 		processes.Go(func() {
 			for left.Add(-1) >= 0 {
 				cmd, out := startProcess(t, dir, "NAMES_WORK=until killed", "NAMES_RUN="+run)
-				time.Sleep(time.Duration(50_000+randv2.IntN(500_000)) * time.Microsecond)
+				time.Sleep(time.Duration(slow.Load()*int64(50_000+randv2.IntN(500_000))) * time.Microsecond)
 				cmd.Process.Kill()
 				if err := cmd.Wait(); !killed(err) {
 					t.Errorf("process %d was not killed: %v", i, err)
 				}
 				reports[i].Write(out.Bytes())
+				if !bytes.Contains(out.Bytes(), []byte("ack ")) {
+					slow.Store(min(2*slow.Load(), 16))
+				}
 			}
 		})
 	}
