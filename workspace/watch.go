@@ -73,7 +73,7 @@ func (w *Workspace) WatchFacts(ctx context.Context, after string) iter.Seq2[hand
 			return
 		}
 		for r, err := range w.hub.Watch(ctx, start) {
-			if r.Import != "" { // is no news, and may never count
+			if r.Import != "" { // imported: old, and hidden until its import is complete
 				continue
 			}
 			if !yield(r, cmp.Or(err, damaged(r))) {

@@ -84,7 +84,7 @@ func (w Workspace) Worktrees() []string {
 		return roots
 	}
 	add(w.Worktree(""))
-	linked, _ := os.ReadDir(filepath.Join(w.common, "worktrees")) // none if there is no directory
+	linked, _ := os.ReadDir(filepath.Join(w.common, "worktrees")) // empty if the directory does not exist
 	for _, e := range linked {
 		add(w.Worktree(e.Name()))
 	}

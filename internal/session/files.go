@@ -109,7 +109,7 @@ func (ss *Sessions) OpenFile(ctx context.Context, id, name string) (*os.File, er
 	f, err := plainfile.OpenIn(root, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, newError("open file", name, handoff.NotFound, "there is no such file in the session's folder", handoff.Hint{})
+		return nil, newError("open file", name, handoff.NotFound, "the session's folder does not contain it", handoff.Hint{})
 	case errors.Is(err, plainfile.ErrNotRegular):
 		return nil, refused("not a regular file")
 	case err != nil:

@@ -93,4 +93,4 @@ func (s *Server) Handler() http.Handler {
 	return s.guard(open)
 }
 
-var errNoPage = errors.New("there is no such page")
+var errNoPage = errors.New("page not found")
