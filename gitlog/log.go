@@ -315,21 +315,8 @@ func (l *Log) read(ctx context.Context, after handoff.Seq, yield func(handoff.Re
 
 // Wait implements handoff.Log.
 func (l *Log) Wait(ctx context.Context, after handoff.Seq) error {
-	for {
-		n, err := l.Newest(ctx)
-		if err != nil || n > after {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(max(l.o.Poll, minPoll)):
-		}
-	}
+	return remote.Wait(ctx, l.Newest, after, l.o.Poll)
 }
-
-// minPoll is how often Wait asks the remote at most.
-const minPoll = 20 * time.Millisecond
 
 // Check implements handoff.LogChecker.
 func (l *Log) Check(ctx context.Context, each func(handoff.Record)) (handoff.Report, error) {
