@@ -6,12 +6,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread/internal/archive"
 	"github.com/agent-handoff/handoff/thread/internal/sqlsnap"
 )
 
@@ -60,18 +60,7 @@ func (d sqlite) check(ctx context.Context, db *sqlsnap.DB) ([]string, error) {
 }
 
 // unreadable returns an error for the database file, unless err has a kind.
-func (d sqlite) unreadable(err error) error {
-	var known *handoff.Error
-	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	hint := "if the tool is running, try again; otherwise check the database with the tool"
-	kind := handoff.Unavailable
-	if errors.Is(err, fs.ErrNotExist) {
-		kind, hint = handoff.NotFound, ""
-	}
-	return &handoff.Error{Op: "read threads", Name: string(d), Kind: kind, Err: err, Hint: handoff.Advice(hint)}
-}
+func (d sqlite) unreadable(err error) error { return archive.UnreadableDatabase(string(d), err) }
 
 // sessions returns the sessions with a value in a column, all if column is "". It
 // repeats the query if the database was modified.

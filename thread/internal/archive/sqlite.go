@@ -189,7 +189,12 @@ func object(columns []string) string {
 }
 
 // unreadable returns an error for the database, unless err has a kind.
-func (d Database) unreadable(err error) error {
+func (d Database) unreadable(err error) error { return UnreadableDatabase(string(d), err) }
+
+// UnreadableDatabase returns the error for a database that can't be read: NotFound if
+// it does not exist, else Unavailable. An error that has a kind, or is that of a
+// context, stays as it is.
+func UnreadableDatabase(name string, err error) error {
 	var known *handoff.Error
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -199,7 +204,7 @@ func (d Database) unreadable(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		kind, hint = handoff.NotFound, ""
 	}
-	return &handoff.Error{Op: "read threads", Name: string(d), Kind: kind, Err: err, Hint: handoff.Advice(hint)}
+	return &handoff.Error{Op: "read threads", Name: name, Kind: kind, Err: err, Hint: handoff.Advice(hint)}
 }
 
 // View opens the database once and calls use with a function that returns the first
