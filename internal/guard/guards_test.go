@@ -105,7 +105,8 @@ const (
 
 	// maxFacade is the limit of package workspace: one documented method for each
 	// verb. Its rules are in the packages below.
-	maxFacade = 4000
+	maxFacade = 4600
+	maxRoot   = 3150
 )
 
 // edge are the packages that may read the clock, the environment and
@@ -374,6 +375,9 @@ func TestBudgets(t *testing.T) {
 		limit := maxPackage
 		if pkg == "workspace" {
 			limit = maxFacade
+		}
+		if pkg == "." {
+			limit = maxRoot
 		}
 		if lines > limit {
 			t.Errorf("package %s has %d lines, want at most %d", pkg, lines, limit)
