@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"maps"
 	"math"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,41 +57,6 @@ const Running = "running"
 // the session's processes was left. It counts until an end is reported.
 const ProcessGone = "process gone"
 
-// Apply applies the next record about the session to the view, unless it is about
-// where the session's files are, which is no activity of it. Only the first
-// SessionOpened and the first SessionClosed count; an end that was concluded
-// gives way to the first one that is reported.
-func (s *Session) Apply(r Record) {
-	if s.Status == "" {
-		s.Status = Running
-	}
-	s.Newest, s.NewestAt = r.Seq, r.CreatedAt
-	switch f := r.Fact.(type) {
-	case *SessionOpened:
-		if s.Opened == 0 {
-			s.Opened, s.OpenedAt, s.Producer = r.Seq, cmp.Or(f.StartedAt, r.CreatedAt), r.Producer
-			s.Parent, s.Title, s.Agent, s.Workflow, s.User = f.Parent, f.Title, f.Agent, f.Workflow, f.User
-			s.Inputs, s.Folder, s.Process, s.Adopted, s.Expected = f.Inputs, f.Folder, f.Process, f.Manifest, f.Expected
-			if CheckSessionFolder(f.Folder) != nil {
-				s.Folder = "" // nothing is written where a forged record says
-			}
-		}
-	case *SessionClosed:
-		concluded := s.Closed != 0 && s.Reason == ProcessGone && f.Reason != ProcessGone
-		if s.Closed != 0 && !concluded {
-			s.Reclosed = append(s.Reclosed, *f)
-			return
-		}
-		s.Closed, s.ClosedAt, s.Status, s.Reason = r.Seq, cmp.Or(f.EndedAt, r.CreatedAt), f.Status, f.Reason
-	case *SessionLinked:
-		if !slices.Contains(s.Links, f.To) {
-			s.Links = append(s.Links, f.To)
-		}
-	case *SessionNoted:
-		s.note(f)
-	}
-}
-
 // CheckSessionFolder returns an error of kind Invalid unless a session can have
 // the folder, a slash-separated path: it leaves no directory, and it is not in
 // the directories of git and handoff. "" is valid.
@@ -111,35 +74,6 @@ func CheckSessionFolder(folder string) error {
 		return nil
 	}
 	return &Error{Op: "session folder", Name: folder, Kind: Invalid, Err: errors.New(reason), Hint: Advice("use a folder of the project")}
-}
-
-func (s *Session) note(f *SessionNoted) {
-	s.Tags = slices.DeleteFunc(s.Tags, func(tag string) bool { return slices.Contains(f.RemovedTags, tag) })
-	if f.Child != (Process{}) {
-		s.Child = f.Child
-	}
-	for _, tag := range f.Tags {
-		if !slices.Contains(s.Tags, tag) {
-			s.Tags = append(s.Tags, tag)
-		}
-	}
-	if f.Name != nil {
-		s.Name = *f.Name
-	}
-	if f.UserSummary != nil {
-		s.Summary = *f.UserSummary
-	}
-	if f.MessageCount != nil {
-		s.Messages = *f.MessageCount
-	}
-	if len(f.Metadata) > 0 {
-		merged := maps.Clone(s.Metadata)
-		if merged == nil {
-			merged = map[string]json.RawMessage{}
-		}
-		maps.Copy(merged, f.Metadata)
-		s.Metadata = merged
-	}
 }
 
 // A SessionQuery selects sessions that match all of its fields. The zero value

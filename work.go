@@ -27,25 +27,3 @@ type Work struct {
 	Ended       Seq    `json:"ended,omitempty"`       // the record that counts as the end, 0 for none
 	EndRecord   string `json:"endRecord,omitempty"`   // and its ID
 }
-
-// Apply applies a record about the work to the view, in any order. Of several
-// starts the record with the smallest ID counts; of several ends one with usage
-// that the harness reported, then the one with the smallest ID.
-func (w *Work) Apply(r Record) {
-	switch f := r.Fact.(type) {
-	case *WorkStarted:
-		if w.StartRecord != "" && w.StartRecord <= r.ID {
-			return
-		}
-		w.Started, w.StartRecord, w.StartedAt = r.Seq, r.ID, f.StartedAt
-		w.Parent, w.Kind, w.Name, w.Agent, w.Model, w.Thread = f.ParentWorkID, f.Kind, f.Name, f.Agent, f.Model, f.Thread
-		w.SessionID, w.RunID = f.SessionID, f.RunID
-	case *WorkEnded:
-		reported, known := f.UsageSource == UsageFromHarness, w.UsageSource == UsageFromHarness
-		if w.EndRecord != "" && (known && !reported || known == reported && w.EndRecord <= r.ID) {
-			return
-		}
-		w.Ended, w.EndRecord, w.EndedAt, w.IsError, w.Status = r.Seq, r.ID, f.EndedAt, f.IsError, f.Status
-		w.Usage, w.UsageSource = f.Usage, f.UsageSource
-	}
-}

@@ -151,7 +151,7 @@ func foldWork(k Keeper, id string, r handoff.Record) error {
 	if w == nil {
 		w = &handoff.Work{Harness: r.Producer.Harness, ID: id}
 	}
-	w.Apply(r)
+	ApplyWork(w, r)
 	return k.PutWork(w)
 }
 

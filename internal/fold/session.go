@@ -17,7 +17,7 @@ func foldSession(k Keeper, id string, r handoff.Record) error {
 	}
 	opens := s.Opened == 0
 	if !applyMove(s, r.Fact) {
-		s.Apply(r)
+		ApplySession(s, r)
 	}
 	if opens && s.Opened != 0 {
 		if err := foldOpened(k, s); err != nil {

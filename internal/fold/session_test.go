@@ -140,7 +140,7 @@ func TestConcludedEnd(t *testing.T) {
 		{closed("failed", handoff.ProcessGone), "completed", 4},
 		{closed("failed", "again"), "completed", 4},
 	} {
-		s.Apply(handoff.Record{Seq: handoff.Seq(i + 1), Fact: tt.fact})
+		fold.ApplySession(&s, handoff.Record{Seq: handoff.Seq(i + 1), Fact: tt.fact})
 		if s.Status != tt.status || s.Closed != tt.closed {
 			t.Errorf("after record %d: %s by record %d, want %s by %d", i+1, s.Status, s.Closed, tt.status, tt.closed)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
 )
@@ -32,7 +33,7 @@ func TestWorkOrder(t *testing.T) {
 		view := func(records []handoff.Record) handoff.Work {
 			var w handoff.Work
 			for _, r := range records {
-				w.Apply(r)
+				fold.ApplyWork(&w, r)
 			}
 			return w
 		}

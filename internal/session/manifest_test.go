@@ -50,7 +50,7 @@ func fullSession() (handoff.Session, []handoff.Artifact) {
 		&handoff.SessionLinked{SessionID: id, To: "b4e3d8c2-5c6f-4890-92bc-def123456789"},
 		&handoff.SessionClosed{SessionID: id, Status: "completed"},
 	} {
-		s.Apply(handoff.Record{Seq: handoff.Seq(i + 1), CreatedAt: start.Add(time.Duration(i) * time.Minute), Fact: f})
+		fold.ApplySession(&s, handoff.Record{Seq: handoff.Seq(i + 1), CreatedAt: start.Add(time.Duration(i) * time.Minute), Fact: f})
 	}
 	artifact := func(seq handoff.Seq, path, kind, summary string, status handoff.Status) handoff.Artifact {
 		return handoff.Artifact{Record: handoff.Record{Seq: seq, ID: "art_" + strings.Repeat("0", 25) + string('0'+rune(seq)), CreatedAt: start.Add(time.Duration(seq) * time.Second)},

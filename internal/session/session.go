@@ -136,8 +136,8 @@ func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []str
 	}
 	s, err := ss.hub.Session(ctx, o.ID)
 	if err != nil { // the session is recorded; append has warned
-		s = handoff.Session{ID: o.ID}
-		s.Apply(r)
+		s = handoff.Session{ID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User, Folder: o.Folder,
+			Status: handoff.Running, Opened: r.Seq, OpenedAt: r.CreatedAt, Newest: r.Seq, NewestAt: r.CreatedAt}
 	}
 	return s, warnings, nil
 }

@@ -1,0 +1,96 @@
+package fold
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// ApplySession applies the next record about a session to its view, unless it is about
+// where the session's files are, which is no activity of it. Only the first
+// SessionOpened and the first SessionClosed count; an end that was concluded
+// gives way to the first one that is reported.
+func ApplySession(s *handoff.Session, r handoff.Record) {
+	if s.Status == "" {
+		s.Status = handoff.Running
+	}
+	s.Newest, s.NewestAt = r.Seq, r.CreatedAt
+	switch f := r.Fact.(type) {
+	case *handoff.SessionOpened:
+		if s.Opened == 0 {
+			s.Opened, s.OpenedAt, s.Producer = r.Seq, cmp.Or(f.StartedAt, r.CreatedAt), r.Producer
+			s.Parent, s.Title, s.Agent, s.Workflow, s.User = f.Parent, f.Title, f.Agent, f.Workflow, f.User
+			s.Inputs, s.Folder, s.Process, s.Adopted, s.Expected = f.Inputs, f.Folder, f.Process, f.Manifest, f.Expected
+			if handoff.CheckSessionFolder(f.Folder) != nil {
+				s.Folder = "" // nothing is written where a forged record says
+			}
+		}
+	case *handoff.SessionClosed:
+		concluded := s.Closed != 0 && s.Reason == handoff.ProcessGone && f.Reason != handoff.ProcessGone
+		if s.Closed != 0 && !concluded {
+			s.Reclosed = append(s.Reclosed, *f)
+			return
+		}
+		s.Closed, s.ClosedAt, s.Status, s.Reason = r.Seq, cmp.Or(f.EndedAt, r.CreatedAt), f.Status, f.Reason
+	case *handoff.SessionLinked:
+		if !slices.Contains(s.Links, f.To) {
+			s.Links = append(s.Links, f.To)
+		}
+	case *handoff.SessionNoted:
+		applyNote(s, f)
+	}
+}
+
+func applyNote(s *handoff.Session, f *handoff.SessionNoted) {
+	s.Tags = slices.DeleteFunc(s.Tags, func(tag string) bool { return slices.Contains(f.RemovedTags, tag) })
+	if f.Child != (handoff.Process{}) {
+		s.Child = f.Child
+	}
+	for _, tag := range f.Tags {
+		if !slices.Contains(s.Tags, tag) {
+			s.Tags = append(s.Tags, tag)
+		}
+	}
+	if f.Name != nil {
+		s.Name = *f.Name
+	}
+	if f.UserSummary != nil {
+		s.Summary = *f.UserSummary
+	}
+	if f.MessageCount != nil {
+		s.Messages = *f.MessageCount
+	}
+	if len(f.Metadata) > 0 {
+		merged := maps.Clone(s.Metadata)
+		if merged == nil {
+			merged = map[string]json.RawMessage{}
+		}
+		maps.Copy(merged, f.Metadata)
+		s.Metadata = merged
+	}
+}
+
+// ApplyWork applies a record about a unit of work to its view, in any order. Of several
+// starts the record with the smallest ID counts; of several ends one with usage
+// that the harness reported, then the one with the smallest ID.
+func ApplyWork(w *handoff.Work, r handoff.Record) {
+	switch f := r.Fact.(type) {
+	case *handoff.WorkStarted:
+		if w.StartRecord != "" && w.StartRecord <= r.ID {
+			return
+		}
+		w.Started, w.StartRecord, w.StartedAt = r.Seq, r.ID, f.StartedAt
+		w.Parent, w.Kind, w.Name, w.Agent, w.Model, w.Thread = f.ParentWorkID, f.Kind, f.Name, f.Agent, f.Model, f.Thread
+		w.SessionID, w.RunID = f.SessionID, f.RunID
+	case *handoff.WorkEnded:
+		reported, known := f.UsageSource == handoff.UsageFromHarness, w.UsageSource == handoff.UsageFromHarness
+		if w.EndRecord != "" && (known && !reported || known == reported && w.EndRecord <= r.ID) {
+			return
+		}
+		w.Ended, w.EndRecord, w.EndedAt, w.IsError, w.Status = r.Seq, r.ID, f.EndedAt, f.IsError, f.Status
+		w.Usage, w.UsageSource = f.Usage, f.UsageSource
+	}
+}
