@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // TestClosed calls every method of a closed workspace that returns an error: each
@@ -29,19 +30,19 @@ func TestClosed(t *testing.T) {
 	const uuid = "6f1b1c7e-3f43-4a7c-9b0d-2f3f4d5e6a7b"
 	w = w.As(Caller{Dir: dir, Producer: handoff.Producer{Session: uuid, RunID: "r", Source: handoff.FromFlag}})
 	arguments := map[reflect.Type]any{
-		reflect.TypeFor[context.Context]():  t.Context(),
-		reflect.TypeFor[string]():           "report", // also a type, a label and a stage
-		reflect.TypeFor[int]():              1,
-		reflect.TypeFor[time.Time]():        time.Now(),
-		reflect.TypeFor[Publication]():      Publication{Path: "a.md", Channel: "design"},
-		reflect.TypeFor[NamedContent]():     NamedContent{Name: "b.md", Body: strings.NewReader("b")},
-		reflect.TypeFor[SessionOptions]():   SessionOptions{DefaultName: "builder"},
-		reflect.TypeFor[SessionOutput]():    SessionOutput{File: "a.md", Type: "report"},
-		reflect.TypeFor[SearchOptions]():    SearchOptions{Text: "text"},
-		reflect.TypeFor[Submission]():       Submission{Issue: "42", Stage: "plan", Body: strings.NewReader("{}")},
-		reflect.TypeFor[Body]():             body,
-		reflect.TypeFor[handoff.Artifact](): p.Artifact,
-		reflect.TypeFor[Lesson]():           Lesson{Pattern: "p"},
+		reflect.TypeFor[context.Context]():      t.Context(),
+		reflect.TypeFor[string]():               "report", // also a type, a label and a stage
+		reflect.TypeFor[int]():                  1,
+		reflect.TypeFor[time.Time]():            time.Now(),
+		reflect.TypeFor[Publication]():          Publication{Path: "a.md", Channel: "design"},
+		reflect.TypeFor[NamedContent]():         NamedContent{Name: "b.md", Body: strings.NewReader("b")},
+		reflect.TypeFor[SessionOptions]():       SessionOptions{DefaultName: "builder"},
+		reflect.TypeFor[SessionOutput]():        SessionOutput{File: "a.md", Type: "report"},
+		reflect.TypeFor[SearchOptions]():        SearchOptions{Text: "text"},
+		reflect.TypeFor[pipelines.Submission](): pipelines.Submission{Issue: "42", Stage: "plan", Body: strings.NewReader("{}")},
+		reflect.TypeFor[Body]():                 body,
+		reflect.TypeFor[handoff.Artifact]():     p.Artifact,
+		reflect.TypeFor[pipelines.Lesson]():     pipelines.Lesson{Pattern: "p"},
 	}
 	pure := []string{"Explain", "Close", "Save"} // need nothing that was opened
 	for _, of := range []any{w, w.Pipelines()} {

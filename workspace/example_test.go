@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // testWorkspace makes a directory with one file, as an agent would leave it.
@@ -273,7 +274,7 @@ func ExampleWorkspace_Pipelines() {
 		log.Fatal(err)
 	}
 	fmt.Println(step.Agent, "writes", step.Writes)
-	_, err = p.Put(ctx, workspace.Submission{Issue: "42", Stage: "plan", Body: strings.NewReader(`{"steps": []}`)})
+	_, err = p.Put(ctx, pipelines.Submission{Issue: "42", Stage: "plan", Body: strings.NewReader(`{"steps": []}`)})
 	fmt.Println(errors.Is(err, handoff.Invalid))
 	// Output:
 	// jg-subplanner writes .pipeline/42/plan.json

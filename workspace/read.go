@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // A Span selects a part of a body.
@@ -95,7 +96,7 @@ func (w *Workspace) openName(ctx context.Context, head handoff.Artifact) (Body, 
 	if stale || head.Target != handoff.Modified && head.Target != handoff.Unknown {
 		return w.open(ctx, head.ID)
 	}
-	if isStage(head) { // only a submission, which is validated, is recorded
+	if pipelines.IsStage(head) { // only a submission, which is validated, is recorded
 		b, err := w.open(ctx, head.ID)
 		if err == nil && b.Artifact.Target == handoff.Modified {
 			if edited, ok := w.stageFile(head.Namespace + "/" + head.Name); ok {

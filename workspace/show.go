@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // A Shown is what a ref names: an artifact, a session or run, or the pipeline
@@ -12,7 +13,7 @@ import (
 type Shown struct {
 	Artifact *handoff.Artifact
 	Session  *SessionDetail
-	Issue    *PipelineOverview
+	Issue    *pipelines.Overview
 }
 
 // MarshalJSON returns the one that is set.
@@ -62,7 +63,7 @@ func (w *Workspace) Show(ctx context.Context, ref string, files bool) (Shown, er
 // showGroup returns the session or the pipeline run that a ref names, if it
 // names one.
 func (w *Workspace) showGroup(ctx context.Context, ref string, files bool) (Shown, error) {
-	session, issue := w.isSession(ctx, ref), w.isRunning(ref)
+	session, issue := w.isSession(ctx, ref), w.Pipelines().IsOpen(ref)
 	switch {
 	case session && issue:
 		return Shown{}, &handoff.Error{Op: "show", Name: ref, Kind: handoff.Conflict, Err: errors.New("is the ID of a session and of an issue"),
@@ -71,13 +72,13 @@ func (w *Workspace) showGroup(ctx context.Context, ref string, files bool) (Show
 		d, err := w.sessionDetail(ctx, ref, files)
 		return Shown{Session: &d}, err
 	case issue && !files:
-		o, err := w.overview(ctx, ref)
+		o, err := w.Pipelines().Overview(ctx, ref)
 		return Shown{Issue: &o}, err
-	case !files && w.isPastRun(ctx, ref):
+	case !files && w.Pipelines().IsPast(ctx, ref):
 		if _, err := w.Resolve(ctx, ref); !errors.Is(err, handoff.NotFound) {
 			return Shown{}, nil // it is also a name
 		}
-		o, err := w.overview(ctx, ref)
+		o, err := w.Pipelines().Overview(ctx, ref)
 		return Shown{Issue: &o}, err
 	}
 	return Shown{}, nil

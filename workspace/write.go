@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"path"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/names"
-	"github.com/agent-handoff/handoff/internal/pipeline"
-	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // A NamedContent is what to store under a name of the caller's run, or of its
@@ -77,24 +75,14 @@ func (w *Workspace) stale(ctx context.Context, a handoff.Artifact, render bool) 
 	if a.Name == "" || a.Status != handoff.Active {
 		return false, nil
 	}
-	if isStage(a) {
-		return in(w.Pipelines(), func(r *pipeline.Runs) (bool, error) {
-			if render {
-				return r.RenderStale(ctx, a)
-			}
-			return r.Stale(ctx, a)
-		})
+	if pipelines.IsStage(a) {
+		return w.Pipelines().Stale(ctx, a, render)
 	}
 	writer := w.writerOf(ctx, a, w.as)
 	if render {
 		return writer.RenderStale(ctx, a)
 	}
 	return writer.Stale(ctx, a)
-}
-
-// isStage reports whether an artifact is that of a stage in the folder of a run.
-func isStage(a handoff.Artifact) bool {
-	return a.Root == "" && path.Dir(a.Path) == path.Join(contract.Folder, a.Namespace)
 }
 
 // writerOf returns the writer of the name of an artifact.

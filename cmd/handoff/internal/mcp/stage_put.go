@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // A StagePutInput has the arguments of stage_put.
@@ -29,7 +29,7 @@ var stagePut = tool[StagePutInput]{
 			caller.Producer.Agent = in.Agent
 			w = w.As(caller)
 		}
-		sub := workspace.Submission{Issue: in.Issue, Stage: in.Stage, Path: in.Path, From: in.From}
+		sub := pipelines.Submission{Issue: in.Issue, Stage: in.Stage, Path: in.Path, From: in.From}
 		if in.Path == "" {
 			sub.Body = strings.NewReader(in.Content)
 		}

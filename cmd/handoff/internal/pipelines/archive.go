@@ -6,11 +6,12 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
 func archiveCommand(a *app) *cobra.Command {
-	var o workspace.ArchiveOptions
+	var o pipelines.ArchiveOptions
 	c := &cobra.Command{
 		Use:   "archive ISSUE",
 		Short: "Archive a finished run",
@@ -24,7 +25,7 @@ passes.`,
 	c.Flags().BoolVar(&o.Force, "force", false, "archive a run that is not finished or whose gate fails")
 	c.Flags().BoolVar(&o.AcceptStale, "accept-stale", false, "accept artifacts whose inputs have changed, as next --accept-stale does")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.move(func(p workspace.Pipelines) (workspace.PipelineMove, error) {
+		return a.move(func(p pipelines.Runs) (pipelines.Move, error) {
 			return p.Archive(c.Context(), args[0], o)
 		})
 	}
@@ -40,7 +41,7 @@ func unarchiveCommand(a *app) *cobra.Command {
 		Args:    cli.Exactly(1, "one folder name"),
 	}
 	c.ValidArgsFunction = func(c *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-		_ = a.reading(func(p workspace.Pipelines) error { // on an error nothing is completed
+		_ = a.reading(func(p pipelines.Runs) error { // on an error nothing is completed
 			list, err := p.List(c.Context())
 			for _, run := range list.Runs {
 				if name, archived := strings.CutPrefix(run.Name, "completed/"); archived {
@@ -52,12 +53,12 @@ func unarchiveCommand(a *app) *cobra.Command {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.move(func(p workspace.Pipelines) (workspace.PipelineMove, error) { return p.Unarchive(c.Context(), args[0]) })
+		return a.move(func(p pipelines.Runs) (pipelines.Move, error) { return p.Unarchive(c.Context(), args[0]) })
 	}
 	return c
 }
 
-func (a *app) move(do func(workspace.Pipelines) (workspace.PipelineMove, error)) error {
+func (a *app) move(do func(pipelines.Runs) (pipelines.Move, error)) error {
 	return a.Writing(func(w *workspace.Workspace) error {
 		m, err := do(w.Pipelines())
 		if err != nil {

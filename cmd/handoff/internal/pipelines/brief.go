@@ -2,7 +2,7 @@ package pipelines
 
 import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
@@ -23,7 +23,7 @@ the paths are those of next; otherwise they are all that it may read and write.`
 	c.MarkFlagRequired("for")
 	c.RegisterFlagCompletionFunc("for", a.completeAgent)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.reading(func(p workspace.Pipelines) error {
+		return a.reading(func(p pipelines.Runs) error {
 			b, err := p.Brief(c.Context(), args[0], agent, limit)
 			if err != nil {
 				return err

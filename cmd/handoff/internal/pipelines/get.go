@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
@@ -18,7 +18,7 @@ code is 3 if the stage has not been done.`,
 		Args:    cli.Exactly(2, "one issue and one stage"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.reading(func(p workspace.Pipelines) error {
+		return a.reading(func(p pipelines.Runs) error {
 			f, err := p.Get(c.Context(), args[0], args[1])
 			if err != nil {
 				return err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
@@ -26,7 +26,7 @@ records.`,
 	}
 	table := a.NewTable(c, attemptColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.reading(func(p workspace.Pipelines) error {
+		return a.reading(func(p pipelines.Runs) error {
 			h, err := p.History(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -44,7 +44,7 @@ var attemptColumns = []cli.Column{
 	{Name: "stage"}, {Name: "attempt"}, {Name: "agent", Rank: 3}, {Name: "outcome"}, {Name: "from", Rank: 4}, {Name: "submitted", Rank: 5}, {Name: "ref", Rank: 1, Long: true}, {Name: "rev", Rank: 2},
 }
 
-func (a *app) attempts(list []workspace.PipelineAttempt) [][]string {
+func (a *app) attempts(list []pipelines.Attempt) [][]string {
 	rows := make([][]string, len(list))
 	for i, e := range list {
 		at, rev := "unknown", ""

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
@@ -27,8 +27,8 @@ records of its newest attempts.`,
 	c.MarkFlagsMutuallyExclusive("complexity", "restore")
 	c.RegisterFlagCompletionFunc("complexity", cobra.FixedCompletions([]string{"trivial", "standard", "complex"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.reading(func(p workspace.Pipelines) error {
-			var run workspace.PipelineRun
+		return a.reading(func(p pipelines.Runs) error {
+			var run pipelines.Run
 			var err error
 			if restore {
 				run, err = p.Restore(c.Context(), args[0])

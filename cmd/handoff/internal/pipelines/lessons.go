@@ -8,7 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
@@ -18,13 +18,13 @@ func lessonsCommand(a *app) *cobra.Command {
 		Use:   "lessons [COMMAND]",
 		Short: "Manage known failures and their mitigations",
 		Long: fmt.Sprintf(`Lessons are known failures and their mitigations, for all runs. They are stored
-in .pipeline/lessons.yaml, at most %d; adding another drops the oldest.`, workspace.MaxLessons),
+in .pipeline/lessons.yaml, at most %d; adding another drops the oldest.`, pipelines.MaxLessons),
 		Example: "  handoff pipeline lessons list\n  go test ./... 2>&1 | handoff pipeline lessons match -",
 	}
 	c.Flags().BoolVar(&example, "example", false, "print an example of a lessons file")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if example {
-			_, err := io.WriteString(a.Out, workspace.ExampleLessons)
+			_, err := io.WriteString(a.Out, pipelines.ExampleLessons)
 			return err
 		}
 		return group(c, args)
@@ -34,7 +34,7 @@ in .pipeline/lessons.yaml, at most %d; adding another drops the oldest.`, worksp
 }
 
 func lessonsAddCommand(a *app) *cobra.Command {
-	var l workspace.Lesson
+	var l pipelines.Lesson
 	c := &cobra.Command{
 		Use:   "add",
 		Short: "Add a lesson, or count a known one again",
@@ -48,13 +48,13 @@ that lesson is counted again instead.`,
 	c.Flags().StringVar(&l.Issue, "issue", "", "`issue` in which it occurred")
 	c.Flags().StringVar(&l.Date, "date", "", "`date` as 2006-01-02 (default: today)")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return a.changeLessons(func(p workspace.Pipelines) (workspace.LessonList, error) { return p.AddLesson(c.Context(), l) })
+		return a.changeLessons(func(p pipelines.Runs) (pipelines.LessonList, error) { return p.AddLesson(c.Context(), l) })
 	}
 	return c
 }
 
 func lessonsPruneCommand(a *app) *cobra.Command {
-	keep := workspace.MaxLessons
+	keep := pipelines.MaxLessons
 	c := &cobra.Command{
 		Use:     "prune",
 		Short:   "Keep only the newest lessons",
@@ -63,13 +63,13 @@ func lessonsPruneCommand(a *app) *cobra.Command {
 	}
 	c.Flags().IntVar(&keep, "keep", keep, "`number` of lessons to keep")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return a.changeLessons(func(p workspace.Pipelines) (workspace.LessonList, error) { return p.PruneLessons(c.Context(), keep) })
+		return a.changeLessons(func(p pipelines.Runs) (pipelines.LessonList, error) { return p.PruneLessons(c.Context(), keep) })
 	}
 	return c
 }
 
-func (a *app) changeLessons(change func(workspace.Pipelines) (workspace.LessonList, error)) error {
-	return a.reading(func(p workspace.Pipelines) error {
+func (a *app) changeLessons(change func(pipelines.Runs) (pipelines.LessonList, error)) error {
+	return a.reading(func(p pipelines.Runs) error {
 		list, err := change(p)
 		if err != nil {
 			return err
@@ -82,7 +82,7 @@ var lessonColumns = []cli.Column{
 	{Name: "date", Rank: 3}, {Name: "times", Rank: 4}, {Name: "issue", Rank: 2}, {Name: "pattern", Text: true}, {Name: "mitigation", Rank: 1, Text: true},
 }
 
-func lessonRow(l workspace.Lesson) []string {
+func lessonRow(l pipelines.Lesson) []string {
 	return []string{l.Date, strconv.Itoa(l.Frequency), l.Issue, l.Pattern, l.Mitigation}
 }
 
@@ -95,7 +95,7 @@ func lessonsListCommand(a *app) *cobra.Command {
 	}
 	table := a.NewTable(c, lessonColumns)
 	c.RunE = func(*cobra.Command, []string) error {
-		return a.reading(func(p workspace.Pipelines) error {
+		return a.reading(func(p pipelines.Runs) error {
 			list, err := p.Lessons()
 			if err != nil {
 				return err
@@ -138,7 +138,7 @@ exit code is 1 if there is no match.`,
 			}
 			failure = string(b)
 		}
-		return a.reading(func(p workspace.Pipelines) error {
+		return a.reading(func(p pipelines.Runs) error {
 			found, err := p.MatchLessons(failure)
 			if err != nil {
 				return err

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
@@ -21,7 +21,7 @@ handoff show and to handoff pipeline history, trace, get and gate.`,
 	}
 	table := a.NewTable(c, runColumns)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return a.reading(func(p workspace.Pipelines) error {
+		return a.reading(func(p pipelines.Runs) error {
 			list, err := p.List(c.Context())
 			if err != nil {
 				return err
@@ -35,7 +35,7 @@ handoff show and to handoff pipeline history, trace, get and gate.`,
 
 var runColumns = []cli.Column{{Name: "run"}, {Name: "status"}, {Name: "stage", Rank: 1}, {Name: "agent", Rank: 2}, {Name: "attempts", Rank: 4}, {Name: "folder", Rank: 3, Long: true}}
 
-func runRows(list []workspace.PipelineRunSummary) [][]string {
+func runRows(list []pipelines.RunSummary) [][]string {
 	rows := make([][]string, len(list))
 	for i, r := range list {
 		rows[i] = []string{r.Name, r.Status, r.Stage, r.Agent, strconv.Itoa(r.Attempts), r.Folder}

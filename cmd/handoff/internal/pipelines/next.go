@@ -2,7 +2,7 @@ package pipelines
 
 import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
@@ -23,7 +23,7 @@ person is next.`,
 	}
 	c.Flags().BoolVar(&acceptStale, "accept-stale", false, "build on artifacts whose inputs have changed")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.reading(func(p workspace.Pipelines) error {
+		return a.reading(func(p pipelines.Runs) error {
 			step, err := p.Next(c.Context(), args[0], acceptStale)
 			if err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
@@ -60,7 +61,7 @@ func (a *app) complete(c *cobra.Command, args []string, _ string) ([]string, cob
 		return a.stages(), cobra.ShellCompDirectiveNoFileComp
 	}
 	var issues []string
-	_ = a.reading(func(p workspace.Pipelines) (err error) { // on an error nothing is completed
+	_ = a.reading(func(p pipelines.Runs) (err error) { // on an error nothing is completed
 		issues, err = p.Issues()
 		return err
 	})
@@ -69,7 +70,7 @@ func (a *app) complete(c *cobra.Command, args []string, _ string) ([]string, cob
 
 // stages returns the stages for completion.
 func (a *app) stages() []string {
-	return a.eachStage(func(s workspace.PipelineStage) string { return s.Name + "\t" + s.Purpose })
+	return a.eachStage(func(s pipelines.Stage) string { return s.Name + "\t" + s.Purpose })
 }
 
 // completeStage completes a flag with the stages.
@@ -79,12 +80,12 @@ func (a *app) completeStage(*cobra.Command, []string, string) ([]string, cobra.S
 
 // completeAgent completes a flag with the agents that write artifacts.
 func (a *app) completeAgent(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return a.eachStage(func(s workspace.PipelineStage) string { return s.Writer + "\t" + s.Name }), cobra.ShellCompDirectiveNoFileComp
+	return a.eachStage(func(s pipelines.Stage) string { return s.Writer + "\t" + s.Name }), cobra.ShellCompDirectiveNoFileComp
 }
 
 // eachStage returns a word for each stage.
-func (a *app) eachStage(word func(workspace.PipelineStage) string) (words []string) {
-	_ = a.reading(func(p workspace.Pipelines) error { // on an error nothing is completed
+func (a *app) eachStage(word func(pipelines.Stage) string) (words []string) {
+	_ = a.reading(func(p pipelines.Runs) error { // on an error nothing is completed
 		stages, err := p.Stages()
 		for _, s := range stages {
 			words = append(words, word(s))
@@ -106,7 +107,7 @@ func group(c *cobra.Command, args []string) error {
 }
 
 // reading runs do with the pipelines of the workspace.
-func (a *app) reading(do func(workspace.Pipelines) error) error {
+func (a *app) reading(do func(pipelines.Runs) error) error {
 	return a.Reading(func(w *workspace.Workspace) error { return do(w.Pipelines()) })
 }
 

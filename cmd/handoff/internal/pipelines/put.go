@@ -6,6 +6,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
@@ -42,7 +43,7 @@ gates.`,
 	c.RegisterFlagCompletionFunc("from", a.CompleteRefs)
 	c.RegisterFlagCompletionFunc("as", a.completeAgent)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		sub := workspace.Submission{Issue: args[0], Stage: args[1], Path: args[2], From: from, Lenient: lenient}
+		sub := pipelines.Submission{Issue: args[0], Stage: args[1], Path: args[2], From: from, Lenient: lenient}
 		if sub.Path == "-" {
 			sub.Body = a.In
 		}
@@ -53,7 +54,7 @@ gates.`,
 	return c
 }
 
-func (a *app) put(ctx context.Context, w *workspace.Workspace, sub workspace.Submission) error {
+func (a *app) put(ctx context.Context, w *workspace.Workspace, sub pipelines.Submission) error {
 	done, err := w.Pipelines().Put(ctx, sub)
 	if err != nil {
 		return err

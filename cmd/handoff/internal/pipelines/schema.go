@@ -2,7 +2,7 @@ package pipelines
 
 import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
@@ -25,7 +25,7 @@ project takes its example from the examples of its schema.`,
 		return a.stages(), cobra.ShellCompDirectiveNoFileComp
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.reading(func(p workspace.Pipelines) error {
+		return a.reading(func(p pipelines.Runs) error {
 			var doc any
 			var err error
 			if example {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // StageColumns are the columns of PrintOverview.
@@ -16,7 +16,7 @@ var StageColumns = []cli.Column{
 
 // PrintOverview prints the summary of a run: its stages, what is stale, and what
 // comes next.
-func PrintOverview(a *cli.App, o workspace.PipelineOverview, table *cli.Table) error {
+func PrintOverview(a *cli.App, o pipelines.Overview, table *cli.Table) error {
 	if err := table.Check(StageColumns); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
@@ -29,7 +29,7 @@ and the exit code is 1.`,
 	c.Flags().BoolVar(&state, "state", false, "print state.yaml as derived from the artifacts")
 	table := a.NewTable(c, traceColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.reading(func(p workspace.Pipelines) error {
+		return a.reading(func(p pipelines.Runs) error {
 			if state {
 				notes, err := p.Notes(c.Context(), args[0])
 				if err != nil {
@@ -51,7 +51,7 @@ var traceColumns = []cli.Column{
 	{Name: "stage"}, {Name: "attempt"}, {Name: "agent", Rank: 2}, {Name: "result"}, {Name: "started", Rank: 4}, {Name: "duration", Rank: 1}, {Name: "artifact", Rank: 3},
 }
 
-func (a *app) trace(t workspace.PipelineTrace, table *cli.Table) error {
+func (a *app) trace(t pipelines.Trace, table *cli.Table) error {
 	var rows [][]string
 	for _, s := range t.Stages {
 		started, took := "unknown", "unknown"
@@ -77,7 +77,7 @@ func (a *app) trace(t workspace.PipelineTrace, table *cli.Table) error {
 
 func milliseconds(n int64) string { return (time.Duration(n) * time.Millisecond).String() }
 
-func (a *app) notes(n workspace.PipelineNotes) error {
+func (a *app) notes(n pipelines.Notes) error {
 	b, err := n.YAML()
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
@@ -34,8 +34,8 @@ The exit code is 1 if a file is invalid.`,
 	c.RegisterFlagCompletionFunc("stage", a.completeStage)
 	c.RegisterFlagCompletionFunc("compat", cobra.FixedCompletions([]string{"practitioner", "expert"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		o := workspace.ValidateOptions{Files: args, Stage: stage, Stdin: a.In}
-		return a.reading(func(p workspace.Pipelines) error {
+		o := pipelines.ValidateOptions{Files: args, Stage: stage, Stdin: a.In}
+		return a.reading(func(p pipelines.Runs) error {
 			if c.Flags().Changed("compat") {
 				return a.compat(p, compat, o)
 			}
@@ -52,7 +52,7 @@ The exit code is 1 if a file is invalid.`,
 	return c
 }
 
-func (a *app) compat(p workspace.Pipelines, edition string, o workspace.ValidateOptions) error {
+func (a *app) compat(p pipelines.Runs, edition string, o pipelines.ValidateOptions) error {
 	if a.AsJSON {
 		return cli.Invalid("pipeline validate", "", "--json and --compat are mutually exclusive", "leave one of them out")
 	}
@@ -68,7 +68,7 @@ func (a *app) compat(p workspace.Pipelines, edition string, o workspace.Validate
 	return nil
 }
 
-func (a *app) validations(list []workspace.Validation) {
+func (a *app) validations(list []pipelines.Validation) {
 	for _, v := range list {
 		for _, p := range v.Errors {
 			fmt.Fprintf(a.Out, "%s: %s\n", cli.OneLine(v.File), cli.OneLine(p.String()))

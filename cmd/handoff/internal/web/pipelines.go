@@ -4,12 +4,12 @@ import (
 	"net/http"
 	"path"
 
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // board is what the page of a pipeline run shows.
 type board struct {
-	workspace.PipelineOverview
+	pipelines.Overview
 	Name     string // of the run, as it was asked for
 	Archived bool
 	Stages   []boardStage
@@ -18,11 +18,11 @@ type board struct {
 
 // A boardStage is a stage of the pipeline, with what was done of it.
 type boardStage struct {
-	workspace.PipelineStage
+	pipelines.Stage
 	State    string // done, next, stale, invalid, or "" for a stage that was not done
-	Result   *workspace.PipelineStageResult
-	Attempts []workspace.PipelineAttempt
-	Gate     *workspace.PipelineGate
+	Result   *pipelines.StageResult
+	Attempts []pipelines.Attempt
+	Gate     *pipelines.Gate
 	NoGate   string // why its gate could not be checked
 	Why      string // the reason, if it is next
 }
@@ -43,19 +43,19 @@ func (s *Server) pipeline(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	b := board{Name: name, Archived: path.Dir(name) != ".", PipelineOverview: workspace.PipelineOverview{Issue: history.Issue}}
+	b := board{Name: name, Archived: path.Dir(name) != ".", Overview: pipelines.Overview{Issue: history.Issue}}
 	p := page{Name: "pipeline", Title: "Issue " + name, Section: "/pipelines", Live: true, Crumbs: []crumb{{"Pipelines", "/pipelines"}}, Warnings: history.Warnings, Styles: []string{"pipeline.css"}}
 	if len(history.Warnings) == 0 {
 		overview, err := s.o.Source.Pipelines.Overview(ctx, name)
 		p.warn(err)
 		if b.Known = err == nil; b.Known {
-			b.PipelineOverview = overview
+			b.Overview = overview
 		}
 	}
 	stages, err := s.o.Source.Pipelines.Stages()
 	p.warn(err)
 	for _, stage := range stages {
-		one := boardStage{PipelineStage: stage}
+		one := boardStage{Stage: stage}
 		for _, a := range history.Attempts {
 			if a.Stage == stage.Name {
 				one.Attempts = append(one.Attempts, a)
@@ -69,9 +69,9 @@ func (s *Server) pipeline(r *http.Request) (page, error) {
 
 // judge adds the state of a stage, and its gate if it was done.
 func (s *Server) judge(r *http.Request, b *board, one boardStage) boardStage {
-	for i, result := range b.PipelineOverview.Stages {
+	for i, result := range b.Overview.Stages {
 		if result.Stage == one.Name {
-			one.Result = &b.PipelineOverview.Stages[i]
+			one.Result = &b.Overview.Stages[i]
 		}
 	}
 	if one.Result != nil {

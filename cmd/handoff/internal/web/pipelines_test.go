@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // submit submits the example of a stage, with changes.
@@ -21,7 +21,7 @@ func (s *site) submit(issue, stage string, change func(artifact string) string) 
 	if change != nil {
 		text = change(text)
 	}
-	_, err = s.ws.Pipelines().Put(s.t.Context(), workspace.Submission{Issue: issue, Stage: stage, Body: strings.NewReader(text), Lenient: true})
+	_, err = s.ws.Pipelines().Put(s.t.Context(), pipelines.Submission{Issue: issue, Stage: stage, Body: strings.NewReader(text), Lenient: true})
 	must(s.t, err)
 }
 

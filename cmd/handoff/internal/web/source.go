@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // A Source is what the viewer shows. Nothing in it changes the workspace.
@@ -61,11 +62,11 @@ type Files interface {
 
 // Pipelines shows pipeline runs.
 type Pipelines interface {
-	List(ctx context.Context) (workspace.PipelineList, error)
-	History(ctx context.Context, issue string) (workspace.PipelineHistory, error)
-	Overview(ctx context.Context, issue string) (workspace.PipelineOverview, error)
-	Gate(ctx context.Context, issue, stage, base string) (workspace.PipelineGate, error)
-	Stages() ([]workspace.PipelineStage, error)
+	List(ctx context.Context) (pipelines.List, error)
+	History(ctx context.Context, issue string) (pipelines.History, error)
+	Overview(ctx context.Context, issue string) (pipelines.Overview, error)
+	Gate(ctx context.Context, issue, stage, base string) (pipelines.Gate, error)
+	Stages() ([]pipelines.Stage, error)
 }
 
 // A Log reports new records, and what is damaged.

@@ -1,4 +1,4 @@
-package workspace
+package pipelines
 
 import (
 	"io"
@@ -40,7 +40,7 @@ type ValidateOptions struct {
 // Validate validates artifacts against the contracts of their stages. An invalid
 // artifact is not an error: see ValidationList.Valid. Kinds: Invalid (an unknown
 // stage), NotFound (a file), Unavailable.
-func (p Pipelines) Validate(o ValidateOptions) (ValidationList, error) {
+func (p Runs) Validate(o ValidateOptions) (ValidationList, error) {
 	return in(p, func(r *pipeline.Runs) (list ValidationList, err error) {
 		list.Files, err = r.Pipeline.ValidateFiles(o.Stage, o.Files, p.reader(o.Stdin))
 		list.Valid = !slices.ContainsFunc(list.Files, func(v Validation) bool { return !v.Valid })
@@ -49,7 +49,7 @@ func (p Pipelines) Validate(o ValidateOptions) (ValidationList, error) {
 }
 
 // Schema returns the JSON Schema of a stage's artifact, complete in itself.
-func (p Pipelines) Schema(stage string) (map[string]any, error) {
+func (p Runs) Schema(stage string) (map[string]any, error) {
 	return in(p, func(r *pipeline.Runs) (map[string]any, error) {
 		s, err := r.Pipeline.Stage(stage)
 		if err != nil {
@@ -61,7 +61,7 @@ func (p Pipelines) Schema(stage string) (map[string]any, error) {
 
 // Example returns an example of a stage's artifact. Kind: NotFound (its schema has
 // none).
-func (p Pipelines) Example(stage string) (any, error) {
+func (p Runs) Example(stage string) (any, error) {
 	return in(p, func(r *pipeline.Runs) (any, error) {
 		s, err := r.Pipeline.Stage(stage)
 		if err != nil {
@@ -74,7 +74,7 @@ func (p Pipelines) Example(stage string) (any, error) {
 // Compat validates a file like schema.py, with the same texts and exit codes. Its
 // editions are practitioner and expert; the latter also checks tiers. Kind:
 // Invalid (an unknown edition).
-func (p Pipelines) Compat(edition string, o ValidateOptions) (CompatAnswer, error) {
+func (p Runs) Compat(edition string, o ValidateOptions) (CompatAnswer, error) {
 	return in(p, func(r *pipeline.Runs) (answer CompatAnswer, err error) {
 		dialect, err := contract.ParseDialect(edition)
 		if err == nil {
@@ -85,7 +85,7 @@ func (p Pipelines) Compat(edition string, o ValidateOptions) (CompatAnswer, erro
 }
 
 // reader returns a function that reads files, and standard input for "-".
-func (p Pipelines) reader(stdin io.Reader) func(name string) ([]byte, error) {
+func (p Runs) reader(stdin io.Reader) func(name string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
 		if name == "-" {
 			return p.read(name, stdin)

@@ -1,12 +1,14 @@
-package workspace
+package pipelines
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"strconv"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/lessons"
 )
 
@@ -35,38 +37,39 @@ const MaxLessons = lessons.Max
 const ExampleLessons = lessons.Example
 
 // Lessons returns the lessons of the workspace. Kinds: Corrupt, Unavailable.
-func (p Pipelines) Lessons() (LessonList, error) { return p.lessons(lessons.Read) }
+func (p Runs) Lessons() (LessonList, error) { return p.lessons(lessons.Read) }
 
 // AddLesson adds a lesson, or counts it once more if its pattern is known. Its
 // date is today by default.
 //
 // Kinds: Invalid (no pattern, a date or an issue ID), Corrupt, Unavailable.
-func (p Pipelines) AddLesson(ctx context.Context, l Lesson) (LessonList, error) {
-	l.Date = cmp.Or(l.Date, p.w.now().Format(time.DateOnly))
+func (p Runs) AddLesson(ctx context.Context, l Lesson) (LessonList, error) {
+	l.Date = cmp.Or(l.Date, p.o.Now().Format(time.DateOnly))
 	return p.changeLessons(ctx, func(list []Lesson) ([]Lesson, error) { return lessons.Add(list, l) })
 }
 
 // PruneLessons keeps the newest lessons. Kinds: Invalid (keep is less than 1),
 // Corrupt, Unavailable.
-func (p Pipelines) PruneLessons(ctx context.Context, keep int) (LessonList, error) {
+func (p Runs) PruneLessons(ctx context.Context, keep int) (LessonList, error) {
 	if keep < 1 {
-		return LessonList{}, invalid("prune lessons", strconv.Itoa(keep), "must be 1 or greater", "keep at least 1")
+		return LessonList{}, &handoff.Error{Op: "prune lessons", Name: strconv.Itoa(keep), Kind: handoff.Invalid,
+			Err: errors.New("must be 1 or greater"), Hint: handoff.Advice("keep at least 1")}
 	}
 	return p.changeLessons(ctx, func(list []Lesson) ([]Lesson, error) { return lessons.Prune(list, keep), nil })
 }
 
 // MatchLessons returns the lessons that share words with the text of a failure.
 // Kinds: those of Lessons.
-func (p Pipelines) MatchLessons(failure string) (LessonMatches, error) {
+func (p Runs) MatchLessons(failure string) (LessonMatches, error) {
 	list, err := p.Lessons()
 	return LessonMatches{lessons.Find(list.Lessons, failure)}, err
 }
 
-func (p Pipelines) changeLessons(ctx context.Context, change func([]Lesson) ([]Lesson, error)) (LessonList, error) {
+func (p Runs) changeLessons(ctx context.Context, change func([]Lesson) ([]Lesson, error)) (LessonList, error) {
 	return p.lessons(func(files *os.Root) ([]Lesson, error) { return lessons.Change(ctx, files, change) })
 }
 
-func (p Pipelines) lessons(do func(files *os.Root) ([]Lesson, error)) (LessonList, error) {
+func (p Runs) lessons(do func(files *os.Root) ([]Lesson, error)) (LessonList, error) {
 	files, err := p.files()
 	if err != nil {
 		return LessonList{}, err

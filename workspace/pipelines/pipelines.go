@@ -1,0 +1,357 @@
+// Package pipelines has the operations on the pipeline runs of a workspace, which
+// Workspace.Pipelines of package workspace returns.
+package pipelines
+
+import (
+	"context"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
+	"github.com/agent-handoff/handoff/internal/plainfile"
+)
+
+// Options are what pipelines use of a workspace, on behalf of one caller.
+type Options struct {
+	Hub        *handoff.Hub // whose records name the caller
+	Producer   handoff.Producer
+	Workspace  string                                                     // the directory of the workspace
+	Root       string                                                     // the directory that .pipeline is in: a linked worktree uses that of the main worktree
+	Definition func() (dir string, err error)                             // the folder of the project's pipeline files
+	Own        func() []string                                            // the folders that handoff writes to, relative to Workspace
+	Path       func(typed string) string                                  // a path as the caller types it, absolute
+	Resolve    func(ctx context.Context, refs []string) ([]string, error) // the IDs of artifacts
+	Finish     func(ctx context.Context, session string) []string         // what follows a record; returns warnings
+	Now        func() time.Time
+}
+
+// Runs are the pipeline runs of a workspace, as its caller uses them. Paths
+// in results are relative to the workspace, and absolute in a linked worktree.
+//
+// Every method returns an error of kind Invalid for an invalid issue ID, an
+// unknown stage, or a mistake in the project's pipeline files, NotFound if the
+// issue has no run, and Unavailable.
+type Runs struct{ o Options }
+
+// New returns the pipeline runs that o describes. Workspace.Pipelines of package
+// workspace calls it.
+func New(o Options) Runs { return Runs{o} }
+
+// The results of pipeline operations.
+type (
+	// A Overview is the summary of a run: its stages, what is stale, and
+	// what comes next.
+	Overview = pipeline.Overview
+
+	// A StageResult is what was done of one stage.
+	StageResult = pipeline.StageView
+
+	// A List has the runs of the workspace, open and archived.
+	List = pipeline.RunList
+
+	// A RunSummary is one run in a list.
+	RunSummary = pipeline.RunSummary
+
+	// A Step is the next step of a run: the agent, the files it reads and
+	// writes, and the reason.
+	Step = pipeline.Step
+
+	// A Gate is the result of a gate: its findings and whether it passes.
+	Gate = pipeline.GateResult
+
+	// A History has the attempts of a run, oldest first.
+	History = pipeline.History
+
+	// A Attempt is one attempt of a stage.
+	Attempt = pipeline.HistoryEntry
+
+	// A Trace has the durations and retries of a run.
+	Trace = pipeline.Trace
+
+	// Notes are the content of state.yaml as derived from the artifacts,
+	// with the differences from the existing file.
+	Notes = pipeline.Notes
+
+	// A Move is the move of a run's folder.
+	Move = pipeline.Move
+
+	// A Adoption has the artifacts that Adopt recorded.
+	Adoption = pipeline.Adoption
+
+	// ArchiveOptions say which runs Archive moves.
+	ArchiveOptions = pipeline.ArchiveOptions
+
+	// A Stage is a stage of the workspace's pipeline.
+	Stage = pipeline.StageSummary
+
+	// A Run is the folder of a run.
+	Run = pipeline.Started
+
+	// A File is the file of a stage's artifact.
+	File = pipeline.File
+
+	// A Brief is the text that tells an agent which files to read and
+	// write.
+	Brief = pipeline.BriefText
+)
+
+// A Submission is an artifact to submit for a stage: the bytes of Body, or of the
+// file at Path.
+type Submission struct {
+	Issue string
+	Stage string // its name, or that of its file
+	Path  string // as the caller types it
+	Body  io.Reader
+	From  []string // refs of what it was made from; by default what its writer reads
+
+	// Lenient records an artifact that violates its contract; what it violates is a
+	// warning, in the report and for gates.
+	Lenient bool
+}
+
+// A Submitted is the answer to Put. Its JSON is that of the artifact.
+type Submitted struct {
+	handoff.Published
+	File   string // the stage's file
+	Report ValidationReport
+
+	// SavedEdits are revisions that were made of edits to the file that no record
+	// had, before it was written.
+	SavedEdits []handoff.Artifact
+}
+
+// Stages returns the stages of the pipeline, in order.
+func (p Runs) Stages() ([]Stage, error) {
+	return in(p, func(r *pipeline.Runs) ([]Stage, error) { return r.Stages(), nil })
+}
+
+// List returns the runs of the workspace: the open ones, then the archived ones.
+func (p Runs) List(ctx context.Context) (List, error) {
+	return in(p, func(r *pipeline.Runs) (List, error) { return r.List(ctx), nil })
+}
+
+// Issues returns the issues that have a run that is not archived, sorted.
+func (p Runs) Issues() ([]string, error) {
+	return in(p, func(r *pipeline.Runs) ([]string, error) { return folder.Open(r.Files), nil })
+}
+
+// Init creates the folder of a run, unless it exists. With a complexity (trivial,
+// standard or complex) it also creates state.yaml, and returns an error of kind
+// Conflict if that exists.
+func (p Runs) Init(issue, complexity string) (Run, error) {
+	return in(p, func(r *pipeline.Runs) (Run, error) { return r.Init(issue, complexity) })
+}
+
+// Restore writes the missing files of a run whose folder was removed, from the
+// records of its newest attempts. Kinds: NotFound (there are none), and those of
+// Put.
+func (p Runs) Restore(ctx context.Context, issue string) (Run, error) {
+	return in(p, func(r *pipeline.Runs) (Run, error) { return r.Restore(ctx, issue) })
+}
+
+// Put validates an artifact, records it as the newest attempt of its stage and
+// writes it to the run's folder. The caller must be the writer of the stage, or
+// unknown. Submitting the same content made from the same inputs again changes
+// nothing. If the artifact is invalid, Submitted.Report has every problem.
+//
+// Kinds: Invalid, NotFound (the file, a ref), Conflict (the issue is the ID of a
+// session or run; an ambiguous ref), and those of Publish.
+func (p Runs) Put(ctx context.Context, sub Submission) (done Submitted, err error) {
+	read := pipeline.Submission{Issue: sub.Issue, Stage: sub.Stage, Agent: p.o.Producer.Agent, Lenient: sub.Lenient}
+	if read.Body, err = p.read(sub.Path, sub.Body); err != nil {
+		return done, err
+	}
+	if read.From, err = p.o.Resolve(ctx, sub.From); err != nil {
+		return done, err
+	}
+	receipt, err := in(p, func(r *pipeline.Runs) (pipeline.Receipt, error) { return r.Put(ctx, read) })
+	done = Submitted{Published: receipt.Published, Report: receipt.Report, SavedEdits: receipt.SavedEdits}
+	if err == nil {
+		done.File = path.Join(p.base(), done.Path)
+		done.Warnings = append(done.Warnings, p.o.Finish(ctx, p.o.Producer.Session)...)
+	}
+	return done, err
+}
+
+// Adopt records the artifacts in the folder of a run as they are, so that a run of
+// another tool continues from its state.
+func (p Runs) Adopt(ctx context.Context, issue string) (Adoption, error) {
+	done, err := in(p, func(r *pipeline.Runs) (Adoption, error) { return r.Adopt(ctx, issue) })
+	if err == nil {
+		done.Warnings = append(done.Warnings, p.o.Finish(ctx, p.o.Producer.Session)...)
+	}
+	return done, err
+}
+
+// Get returns the path of a stage's artifact in a run, archived or not. Kinds:
+// NotFound (the stage has not been done), Unavailable (its file is missing).
+func (p Runs) Get(ctx context.Context, issue, stage string) (File, error) {
+	return in(p, func(r *pipeline.Runs) (File, error) { return r.Get(ctx, issue, stage) })
+}
+
+// Gate checks whether a stage of a run, archived or not, is ready to build on. If
+// the stage has the check changes or merge, it compares the files that changed
+// since base, a commit, by default the merge base of HEAD and the main branch;
+// otherwise base must be empty. The gate of a broken artifact, or of one whose
+// verdict is FAIL, is not an error: see Gate.Pass.
+func (p Runs) Gate(ctx context.Context, issue, stage, base string) (Gate, error) {
+	return in(p, func(r *pipeline.Runs) (Gate, error) { return r.Gate(ctx, issue, stage, base) })
+}
+
+// Overview returns the summary of a run, archived or not: its stages, what is
+// stale, and what comes next.
+func (p Runs) Overview(ctx context.Context, issue string) (Overview, error) {
+	return in(p, func(r *pipeline.Runs) (Overview, error) { return r.Overview(ctx, issue) })
+}
+
+// Next returns the next step of a run. Unless acceptStale is set, a stage whose
+// inputs have changed since is repeated first.
+func (p Runs) Next(ctx context.Context, issue string, acceptStale bool) (Step, error) {
+	return in(p, func(r *pipeline.Runs) (Step, error) { return r.Next(ctx, issue, acceptStale) })
+}
+
+// Brief returns the paths that an agent reads and writes, each with a one-line
+// summary, in at most limit bytes. Kind: Invalid (an unknown agent, a limit that
+// is too small).
+func (p Runs) Brief(ctx context.Context, issue, agent string, limit int) (Brief, error) {
+	return in(p, func(r *pipeline.Runs) (Brief, error) { return r.Brief(ctx, issue, agent, limit) })
+}
+
+// History returns every attempt of a run, archived or not. If its folder was
+// removed, the attempts come from the records, and there is a warning.
+func (p Runs) History(ctx context.Context, issue string) (History, error) {
+	return in(p, func(r *pipeline.Runs) (History, error) { return r.History(ctx, issue) })
+}
+
+// Trace returns the durations and retries of a run, archived or not.
+func (p Runs) Trace(ctx context.Context, issue string) (Trace, error) {
+	return in(p, func(r *pipeline.Runs) (Trace, error) { return r.Trace(ctx, issue) })
+}
+
+// Notes returns the state.yaml that follows from the artifacts of a run, archived
+// or not, and the differences from the existing file.
+func (p Runs) Notes(ctx context.Context, issue string) (Notes, error) {
+	return in(p, func(r *pipeline.Runs) (Notes, error) { return r.Notes(ctx, issue) })
+}
+
+// Archive moves the folder of a run to .pipeline/completed. Its artifacts keep
+// their refs. Kinds: Conflict (the run is not finished or its last gate fails,
+// without Force), and those of Log.Append.
+func (p Runs) Archive(ctx context.Context, issue string, o ArchiveOptions) (Move, error) {
+	return p.move(ctx, func(r *pipeline.Runs) (Move, error) { return r.Archive(ctx, issue, o) })
+}
+
+// Unarchive moves an archived run back, by the name of its folder. Kinds: NotFound,
+// Conflict (the issue has a run), and those of Log.Append.
+func (p Runs) Unarchive(ctx context.Context, name string) (Move, error) {
+	return p.move(ctx, func(r *pipeline.Runs) (Move, error) { return r.Unarchive(ctx, name) })
+}
+
+func (p Runs) move(ctx context.Context, do func(*pipeline.Runs) (Move, error)) (Move, error) {
+	m, err := in(p, do)
+	if err == nil {
+		m.Warnings = append(m.Warnings, p.o.Finish(ctx, "")...)
+	}
+	return m, err
+}
+
+// read returns the content of a body or of a file, up to one byte more than an
+// artifact may have.
+func (p Runs) read(name string, body io.Reader) ([]byte, error) {
+	if body != nil {
+		return io.ReadAll(io.LimitReader(body, contract.MaxArtifact+1))
+	}
+	return contract.ReadFile(p.o.Path(name), name)
+}
+
+// files opens the directory that .pipeline is in.
+func (p Runs) files() (*os.Root, error) {
+	if err := p.o.Hub.Closed(); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(p.o.Root)
+	if err != nil {
+		return nil, &handoff.Error{Op: "open pipelines", Name: p.o.Root, Kind: handoff.Unavailable, Err: err,
+			Hint: handoff.Advice("set HANDOFF_WORKSPACE to another directory")}
+	}
+	return root, nil
+}
+
+// base returns the prefix of the paths in results.
+func (p Runs) base() string {
+	if p.o.Root != p.o.Workspace {
+		return filepath.ToSlash(p.o.Root)
+	}
+	return ""
+}
+
+// in returns the result of do for the runs of the workspace.
+func in[T any](p Runs, do func(*pipeline.Runs) (T, error)) (result T, err error) {
+	files, err := p.files()
+	if err != nil {
+		return result, err
+	}
+	defer files.Close()
+	dir, err := p.o.Definition()
+	if err != nil {
+		return result, err
+	}
+	stages, err := contract.Load(plainfile.FS(dir, contract.MaxFile))
+	if err != nil {
+		return result, err
+	}
+	own := append([]string{contract.Folder}, p.o.Own()...)
+	repository := gate.Repository{Git: gate.RunGit, Workspace: p.o.Workspace, Own: own}
+	return do(&pipeline.Runs{Hub: p.o.Hub, Files: files, Pipeline: stages, Repository: repository, Base: p.base()})
+}
+
+// IsOpen reports whether an issue has a run that is not archived.
+func (p Runs) IsOpen(issue string) bool { return folder.Exists(p.o.Root, issue) }
+
+// IsPast reports whether a ref names a run that was archived, or whose folder was
+// removed.
+func (p Runs) IsPast(ctx context.Context, ref string) bool {
+	name := strings.TrimPrefix(ref, contract.Completed+"/")
+	if contract.CheckIssue(name) != nil || handoff.IsArtifactIDPrefix(ref) {
+		return false
+	}
+	page, err := p.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: ref, IncludeInactive: true, Limit: 1})
+	if err != nil || len(page.Artifacts) == 0 && !folder.HasArchive(p.o.Root) {
+		return false
+	}
+	_, err = in(p, func(r *pipeline.Runs) (pipeline.State, error) { return r.Find(ctx, ref) })
+	return err == nil
+}
+
+// IsStage reports whether an artifact is that of a stage in the folder of a run.
+func IsStage(a handoff.Artifact) bool {
+	return a.Root == "" && path.Dir(a.Path) == path.Join(contract.Folder, a.Namespace)
+}
+
+// Stale reports whether the file of a stage's artifact was not rendered by the
+// process that recorded it, because that was killed before. With render, it
+// renders the file.
+func (p Runs) Stale(ctx context.Context, a handoff.Artifact, render bool) (bool, error) {
+	return in(p, func(r *pipeline.Runs) (bool, error) {
+		if render {
+			return r.RenderStale(ctx, a)
+		}
+		return r.Stale(ctx, a)
+	})
+}
+
+// OpenFile opens the file of a stage in the folder of a run, and returns its path.
+func (p Runs) OpenFile(issue, name string) (*os.File, string, error) {
+	if err := p.o.Hub.Closed(); err != nil {
+		return nil, "", err
+	}
+	return folder.OpenFile(p.o.Root, issue, name)
+}
