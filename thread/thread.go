@@ -1,7 +1,9 @@
 package thread
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -156,7 +158,23 @@ type Call struct {
 	Exit    *int      `json:"exitStatus,omitempty"` // of a command, if the tool records it beside the output
 	Agent   string    `json:"agent,omitempty"`      // ID of the subagent it started or addressed
 	Time    time.Time `json:"createdAt,omitzero"`
+
+	digest string // of the output, if Output is only a part of it
 }
+
+// SetOutput sets the output of c to s, or to the beginning of s if it is longer than
+// MaxCall.
+func (c *Call) SetOutput(s string) {
+	if c.Output = Clip(s); len(s) > MaxCall {
+		c.digest = sum(s)
+	}
+}
+
+// OutputDigest returns the SHA-256 of the output, in hexadecimal. It is that of the
+// complete output if the provider uses SetOutput, otherwise that of Output.
+func (c *Call) OutputDigest() string { return cmp.Or(c.digest, sum(c.Output)) }
+
+func sum(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s))) }
 
 // MaxCall is the maximum number of bytes kept of a call's input, and of its
 // output.

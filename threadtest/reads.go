@@ -35,6 +35,19 @@ func Load(t testing.TB, p thread.Provider, id string) *thread.Thread {
 	return th
 }
 
+// Calls returns the calls of a thread.
+func Calls(t testing.TB, p thread.Provider, id string) (calls []thread.Call) {
+	t.Helper()
+	err := Load(t, p, id).Read(t.Context(), thread.Tools, func(m thread.Message) error {
+		calls = append(calls, m.Tools...)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+	return calls
+}
+
 // WriteFile writes a file and creates its directories. The elements of its path are
 // joined and may contain forward slashes.
 func WriteFile(t testing.TB, body string, path ...string) {

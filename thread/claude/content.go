@@ -3,6 +3,7 @@ package claude
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -139,9 +140,34 @@ func (s *scanner) results(r *record, content jsonl.Value) (any bool) {
 		}
 		body := v.Get("content")
 		agent := s.subagents.returned(id, r.result, body, failed, r.at.Time(), s.n)
-		s.timeline.SetResult(id, func(c *thread.Call) { c.Output, c.Agent, c.Failed = thread.Clip(output(body)), agent, failed })
+		s.timeline.SetResult(id, func(c *thread.Call) {
+			c.SetOutput(output(body))
+			c.Agent, c.Failed, c.Exit = agent, failed, exitStatus(*c, failed, r.result)
+		})
 	}
 	return any
+}
+
+// exitStatus returns the exit status of a command, nil if it is not known. The tool
+// records one only if it reports a failure, and then before the output.
+func exitStatus(c thread.Call, failed bool, result jsonl.Value) *int {
+	if c.Name != "Bash" {
+		return nil
+	}
+	if failed {
+		line, _, _ := strings.Cut(c.Output, "\n")
+		code, ok := strings.CutPrefix(line, "Exit code ")
+		if n, err := strconv.Atoi(code); ok && err == nil {
+			return &n
+		}
+		return nil
+	}
+	// Some results are reported without the status: of commands that go on in the
+	// background or were interrupted, and of those whose status has another meaning.
+	if result.Get("backgroundTaskId").Text() != "" || result.Get("returnCodeInterpretation").Text() != "" || result.Get("interrupted").True() {
+		return nil
+	}
+	return new(int)
 }
 
 func output(v jsonl.Value) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
@@ -177,7 +178,8 @@ func (s *scanner) output(v *jsonl.Members) {
 		agent = s.subagents.returned(id, s.at.Time(), jsonl.Value(body))
 	}
 	s.timeline.SetResult(id, func(c *thread.Call) {
-		c.Output, c.Agent, c.Exit = thread.Clip(body), agent, exitStatus(v.Get("output"))
+		c.SetOutput(body)
+		c.Agent, c.Exit = agent, cmp.Or(exitStatus(v.Get("output")), headerStatus(body))
 	})
 }
 
@@ -193,6 +195,26 @@ func exitStatus(v jsonl.Value) *int {
 	}
 	n := int(code.Int())
 	return &n
+}
+
+// headerStatus returns the exit status in the lines that the tool writes before the
+// output of a command, nil if there is none.
+func headerStatus(body string) *int {
+	const most = 512 // bytes of a header
+	head, _, ok := strings.Cut(body[:min(len(body), most)], "\nOutput:\n")
+	if !ok {
+		return nil
+	}
+	for line := range strings.Lines(head) {
+		for _, name := range []string{"Process exited with code ", "Exit code: "} {
+			if code, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), name); ok {
+				if n, err := strconv.Atoi(code); err == nil {
+					return &n
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // result returns the text of an output. Versions wrap it differently.

@@ -246,12 +246,16 @@ func (s *scanner) call(p jsonl.Value, c *content, inherited bool) {
 		call.Failed = true
 	}
 	// The status is not error for a failed command and for a call of an unknown tool.
-	if state.Get("metadata", "exit").Int() != 0 || call.Name == "invalid" {
+	exit := state.Get("metadata", "exit")
+	if exit.Kind() == jsonl.Number {
+		call.Exit = new(int(exit.Int()))
+	}
+	if exit.Int() != 0 || call.Name == "invalid" {
 		call.Failed = true
 	}
 	if s.timeline.Detail == thread.Tools {
 		call.Input = thread.Clip(string(state.Get("input")))
-		call.Output = thread.Clip(cmp.Or(state.Get("output").Text(), state.Get("error").Text()))
+		call.SetOutput(cmp.Or(state.Get("output").Text(), state.Get("error").Text()))
 	}
 	if !inherited {
 		s.called(p, call)
