@@ -60,7 +60,7 @@ func identifier(t *testing.T, open func() handoff.Log, able func() handoff.Ident
 
 func ender(t *testing.T, open func() handoff.Log, able func() handoff.Ender) {
 	log, other := open(), able()
-	for want := handoff.Seq(0); want < 20; want++ {
+	for want := handoff.Seq(0); want < 8; want++ {
 		for _, e := range []handoff.Ender{log.(handoff.Ender), other, able()} {
 			if n, err := e.Newest(t.Context()); n != want || err != nil {
 				t.Fatalf("Newest = %d, %v, want %d", n, err, want)

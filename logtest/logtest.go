@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -157,10 +158,11 @@ func refusals(t *testing.T, open func() handoff.Log) {
 
 func earlyStop(t *testing.T, open func() handoff.Log) {
 	log := open()
-	for i := range 30 {
+	const records = 12
+	for i := range records {
 		Append(t, log, fmt.Sprintf("%d.md", i))
 	}
-	for stop := 1; stop <= 30; stop++ {
+	for stop := 1; stop <= records; stop++ {
 		n := 0
 		for range log.Read(t.Context(), 0) {
 			if n++; n == stop {
@@ -176,7 +178,10 @@ func earlyStop(t *testing.T, open func() handoff.Log) {
 // severalWriters checks that each position has one record, that each writer's
 // records keep their order, and that nothing is lost.
 func severalWriters(t *testing.T, open func() handoff.Log) {
-	const writers, each = 8, 25
+	writers, each := 8, 8
+	if long() {
+		each = 25
+	}
 	var wg sync.WaitGroup
 	wrote := make([][]handoff.Record, writers)
 	for w := range writers {
@@ -204,9 +209,16 @@ func severalWriters(t *testing.T, open func() handoff.Log) {
 	}
 }
 
+// long reports whether the tests use more records. A remote log takes up to 0.1 s
+// for each.
+func long() bool { return os.Getenv("HANDOFF_LONG") != "" }
+
 // readWhileGrow checks that a reader of a growing log sees a prefix of it.
 func readWhileGrow(t *testing.T, open func() handoff.Log) {
-	const total = 200
+	total := 40
+	if long() {
+		total = 200
+	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		log := open()
@@ -215,7 +227,7 @@ func readWhileGrow(t *testing.T, open func() handoff.Log) {
 		}
 	})
 	log, seen := open(), handoff.Seq(0)
-	for seen < total {
+	for int(seen) < total {
 		if err := log.Wait(t.Context(), seen); err != nil {
 			t.Fatal(err)
 		}
