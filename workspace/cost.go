@@ -30,7 +30,7 @@ func CostGroups() []string { return slices.Clone(cost.Groups) }
 type CostReport struct {
 	By           string      `json:"by"`
 	Rows         []CostRow   `json:"rows"`
-	Unattributed *CostRow    `json:"unattributed"`
+	Unattributed CostRow     `json:"unattributed"`
 	Total        CostRow     `json:"total"`
 	Prices       PriceSource `json:"prices"`
 	Warnings     []string    `json:"warnings,omitempty"`
@@ -114,19 +114,9 @@ func (w *Workspace) costSources(ctx context.Context, set *thread.Set, o CostOpti
 	}
 	for _, item := range page.Threads {
 		main := item.URI.String()
-		s.Threads = append(s.Threads, cost.Conversation{URI: main, Usage: item.Usage, Last: item.Modified})
+		s.Threads = append(s.Threads, cost.Conversation{URI: main, Usage: item.Usage, Started: item.Started, Last: item.Modified, Status: item.State.Status})
 		for _, agent := range item.Agents {
-			t := agent.Thread
-			if t == nil {
-				continue
-			}
-			if !t.Loaded() {
-				if err := t.Load(ctx); err != nil {
-					page.Warnings = append(page.Warnings, err.Error())
-					continue
-				}
-			}
-			s.Threads = append(s.Threads, cost.Conversation{URI: agent.URI.String(), Agent: agent.Name, Usage: t.Usage, Last: t.Modified, Main: main})
+			s.Threads = append(s.Threads, cost.OfAgent(ctx, agent, main))
 		}
 	}
 	return page.Warnings, nil

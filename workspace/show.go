@@ -5,26 +5,45 @@ import (
 	"errors"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // A Shown is what a ref names: an artifact, a session or run, or the pipeline
-// run of an issue. Exactly one field is set.
+// run of an issue. Exactly one of the first three fields is set.
 type Shown struct {
 	Artifact *handoff.Artifact
 	Session  *SessionDetail
 	Issue    *pipelines.Overview
+
+	Receipt *CostReceipt // of an artifact or session, nil unless AddTranscripts found work
 }
 
-// MarshalJSON returns the one that is set.
+// MarshalJSON returns the one that is set, with the receipt as its field work.
 func (s Shown) MarshalJSON() ([]byte, error) {
+	b, err := handoff.EncodeJSON(s.value())
+	if err != nil || s.Receipt == nil {
+		return b, err
+	}
+	return jsonl.WithFields(b, map[string]any{"work": s.Receipt})
+}
+
+func (s Shown) value() any {
 	switch {
 	case s.Artifact != nil:
-		return s.Artifact.MarshalJSON()
+		return *s.Artifact
 	case s.Session != nil:
-		return handoff.EncodeJSON(s.Session)
+		return *s.Session
 	}
-	return handoff.EncodeJSON(s.Issue)
+	return s.Issue
+}
+
+// FieldNames returns the names of the fields that the JSON can have.
+func (s Shown) FieldNames() []string {
+	if s.Artifact != nil {
+		return append(s.Artifact.FieldNames(), "work")
+	}
+	return append(jsonl.FieldNames(s.value()), "work")
 }
 
 // Show returns what a ref names. The ID of a session or run, or of an issue with

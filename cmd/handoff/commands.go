@@ -24,7 +24,7 @@ var commands = slices.Concat(
 		cli.NewCommand(watchCommand, "watch"),
 		cli.NewPrimary(listCommand, "list"),
 		cli.NewPrimary(readCommand, "read"),
-		cli.NewPrimary(showCommand, "show", "get"),
+		cli.NewPrimary(showCommand, "show", "get", "receipt"),
 		cli.NewPrimary(find.SearchCommand, "search"),
 	},
 	sessions.Commands,

@@ -26,7 +26,7 @@ func showCommand(a *cli.App) *cobra.Command {
 	var f showFlags
 	c := &cobra.Command{
 		Use:     "show REF|SESSION|ISSUE",
-		Aliases: []string{"get"},
+		Aliases: []string{"get", "receipt"},
 		Short:   "Show an artifact, session or issue: metadata, location, status",
 		GroupID: cli.Find,
 		Long: `Show prints the metadata, location and status of an artifact. The content is not
@@ -40,7 +40,11 @@ characters of the start or end of an ID. The first with a match decides.
 
 For the ID of a session or run, show prints its names, status and outputs, and
 with --files what is in its folder. For an issue, it prints the stages of its
-pipeline run, what is out of date because an input changed, and what comes next.`,
+pipeline run, what is out of date because an input changed, and what comes next.
+
+The last lines are a receipt: the work that published the artifact, or all work
+of the session, how long it took, its tokens and cost, and what it published.
+What is not known is left out.`,
 		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
 		Args:              cli.Exactly(1, "one ref"),
 		ValidArgsFunction: a.CompleteRef,
@@ -84,8 +88,8 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	if err != nil {
 		return err
 	}
-	if shown.Session != nil {
-		workspace.ReadConversations(ctx, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")), shown.Session.Conversations)
+	if err := w.AddTranscripts(ctx, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")), &shown); err != nil {
+		a.Warn("%v", err)
 	}
 	switch {
 	case a.AsJSON:
@@ -99,6 +103,10 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	default:
 		showArtifact(a, *shown.Artifact)
 	}
+	if r := shown.Receipt; r != nil && !a.AsJSON {
+		fmt.Fprintln(a.Out)
+		a.PrintReceipt(a.Out, *r)
+	}
 	if shown.Artifact != nil {
 		a.Used(ctx, w, *shown.Artifact)
 	}
@@ -106,13 +114,10 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 }
 
 func showJSON(a *cli.App, shown workspace.Shown) error {
-	switch {
-	case shown.Artifact != nil:
-		return a.JSON(*shown.Artifact)
-	case shown.Session != nil:
-		return a.JSON(*shown.Session)
+	if shown.Issue != nil {
+		return a.JSONList("stages", *shown.Issue)
 	}
-	return a.JSONList("stages", *shown.Issue)
+	return a.JSON(shown)
 }
 
 func showArtifact(a *cli.App, art handoff.Artifact) {

@@ -131,9 +131,7 @@ func TestSummarizeConserves(t *testing.T) {
 			for _, row := range r.Rows {
 				sum.Add(row.Amount)
 			}
-			if r.Unattributed != nil {
-				sum.Add(r.Unattributed.Amount)
-			}
+			sum.Add(r.Unattributed.Amount)
 			if value(r.Total.Amount.TotalTokens) != want || value(sum.TotalTokens) != want {
 				t.Fatalf("by %s: the rows have %d tokens, the total %d, want %d", by, value(sum.TotalTokens), value(r.Total.Amount.TotalTokens), want)
 			}
@@ -179,7 +177,7 @@ func TestSummarize(t *testing.T) {
 			t.Errorf("channel %s: %+v, want half of what the conversation cost", row.Key, row)
 		}
 	}
-	if u := byChannel.Unattributed; u == nil || *u.Amount.TotalTokens != 500 {
+	if u := byChannel.Unattributed; value(u.Amount.TotalTokens) != 500 {
 		t.Errorf("unattributed by channel: %+v, want the subagent that published nothing", u)
 	}
 	byTag := Summarize(ByTag, leaves)

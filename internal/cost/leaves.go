@@ -21,11 +21,12 @@ type Sources struct {
 // A Conversation is a transcript that was read: that of a conversation, or of a
 // subagent.
 type Conversation struct {
-	URI   string
-	Agent string // name of the subagent, "" for the main agent
-	Usage thread.Usage
-	Last  time.Time
-	Main  string // URI of the conversation of a subagent
+	URI           string
+	Agent         string // name of the subagent, "" for the main agent
+	Usage         thread.Usage
+	Started, Last time.Time
+	Status        thread.Status
+	Main          string // URI of the conversation of a subagent
 }
 
 // Leaves returns the usage of sources, each token once, in no order.
@@ -33,7 +34,7 @@ func Leaves(s Sources) []Leaf {
 	g := gathering{byThread: map[string]*Leaf{}, byWork: map[workID]*Leaf{}}
 	for _, c := range s.Threads {
 		l := g.ofThread(c.URI)
-		l.Agent, l.Ended, l.Models = c.Agent, c.Last, OfThread(c.Usage, s.Prices, c.Last)
+		l.Agent, l.Status, l.Started, l.Ended, l.Models = c.Agent, c.Status, c.Started, c.Last, OfThread(c.Usage, s.Prices, c.Last)
 	}
 	for _, w := range s.Work {
 		g.addWork(w, s.Prices)
@@ -73,20 +74,19 @@ func (g *gathering) ofThread(uri string) *Leaf {
 }
 
 func (g *gathering) addWork(w handoff.Work, prices []*price.List) {
-	var l *Leaf
-	switch {
-	case w.Thread != "":
+	l := new(Leaf)
+	if w.Thread != "" {
 		l = g.ofThread(w.Thread)
-	case w.Usage != nil:
-		l = new(Leaf)
+	} else {
 		g.list = append(g.list, l)
-	default:
-		return // its conversation, or that of its children, is known by itself
 	}
 	g.byWork[workID{w.Harness, w.ID}] = l
 	l.Units = append(l.Units, Unit{w, OfWork(w, prices)})
 	l.Session = cmp.Or(l.Session, w.SessionID, w.RunID)
 	l.Agent = cmp.Or(l.Agent, w.Agent)
+	if !w.StartedAt.IsZero() && (l.Started.IsZero() || w.StartedAt.Before(l.Started)) {
+		l.Started = w.StartedAt
+	}
 	if at := cmp.Or(w.EndedAt, w.StartedAt); at.After(l.Ended) {
 		l.Ended = at
 	}
@@ -106,7 +106,7 @@ func (g *gathering) addArtifact(a handoff.Artifact) {
 	}
 	l.Artifacts = append(l.Artifacts, a)
 	l.Session, l.Agent = cmp.Or(l.Session, p.Session, p.RunID), cmp.Or(l.Agent, p.Agent)
-	if a.CreatedAt.After(l.Ended) {
+	if l.Models == nil && a.CreatedAt.After(l.Ended) {
 		l.Ended = a.CreatedAt
 	}
 }

@@ -18,6 +18,8 @@ type Leaf struct {
 	Units     []Unit // work of the conversation, by start
 	Session   string // of handoff, "" if none is known
 	Agent     string
+	Status    thread.Status // of the transcript
+	Started   time.Time
 	Ended     time.Time          // or last active
 	Models    map[Model]Amount   // by the transcript
 	Artifacts []handoff.Artifact // that it published
@@ -32,10 +34,14 @@ type Unit struct {
 // Amount returns what the leaf used. A harness that reported usage is preferred to
 // the transcript.
 func (l Leaf) Amount() Amount {
-	if a := l.reported(); a.TotalTokens != nil {
+	a := l.reported()
+	if a.TotalTokens != nil {
 		return a
 	}
-	return l.transcript()
+	if a = l.transcript(); a.Completeness == "" && len(l.Units) > 0 {
+		a.Completeness, a.Reason = thread.NoUsage, "no usage was reported"
+	}
+	return a
 }
 
 func (l Leaf) reported() (a Amount) {
@@ -81,15 +87,26 @@ const (
 	ByLabel    = "label"
 	ByDay      = "day"
 	ByWork     = "work"
+	ByRevision = "revision"
+	ByOutcome  = "outcome"
 )
 
 // Groups are what a Report can be grouped by.
-var Groups = []string{BySession, ByAgent, ByModel, ByChannel, ByArtifact, ByTag, ByLabel, ByDay, ByWork}
+var Groups = []string{BySession, ByAgent, ByModel, ByChannel, ByArtifact, ByTag, ByLabel, ByDay, ByWork, ByRevision, ByOutcome}
+
+// The rows of ByRevision, by what an artifact is, and of ByOutcome.
+const (
+	First         = "first" // the first revision
+	Revision      = "revision"
+	Succeeded     = "succeeded"
+	FailedUseful  = "failed with artifacts" // at least one is active
+	FailedUseless = "failed without artifacts"
+)
 
 // A Report has the usage of groups, the most expensive first.
 type Report struct {
 	Rows         []Row
-	Unattributed *Row // what belongs to no group; nil for nothing
+	Unattributed Row // what belongs to no group
 	Total        Row
 }
 
@@ -100,8 +117,10 @@ type Row struct {
 	Amount    Amount `json:"usage"`
 	Threads   int    `json:"threads,omitempty"` // conversations that it is from
 	Artifacts int    `json:"artifacts"`         // that were published with it
+	Revisions int    `json:"revisions"`         // those of them that replace another
 	Failed    int    `json:"failedWork,omitempty"`
 	FailedOut int    `json:"failedWorkWithArtifacts,omitempty"` // failed work that left an active artifact
+	Traffic
 
 	// CostPerArtifact is the cost divided by the artifacts of which it is known.
 	CostPerArtifact *float64 `json:"costPerArtifact,omitempty"`
@@ -112,64 +131,98 @@ type Row struct {
 // tag or label of an artifact an equal part of that. The rows and Unattributed add
 // up to Total.
 func Summarize(by string, leaves []Leaf) Report {
-	r := Report{Rows: []Row{}}
-	rows, artifacts, priced := map[string]*Row{}, map[string]map[string]bool{}, map[string]map[string]bool{}
-	count := func(row *Row, key string, l Leaf, a Amount, ids []string) {
-		row.Amount.Add(a)
-		if l.Thread != "" {
-			row.Threads++
-		}
-		if artifacts[key] == nil {
-			artifacts[key], priced[key] = map[string]bool{}, map[string]bool{}
-		}
-		for _, id := range ids {
-			if artifacts[key][id] = true; a.Cost != nil {
-				priced[key][id] = true
-			}
-		}
-		failed := slices.ContainsFunc(l.Units, func(u Unit) bool { return u.IsError })
-		if failed {
-			row.Failed++
-		}
-		if failed && slices.ContainsFunc(l.Artifacts, func(a handoff.Artifact) bool { return a.Status == handoff.Active }) {
-			row.FailedOut++
-		}
+	unattributed, total := group{}, group{}
+	groups := map[string]*group{"": &unattributed}
+	var labels map[string][]string
+	if by == ByLabel {
+		labels = labelsOf(leaves)
 	}
-	unattributed := Row{}
 	for _, l := range leaves {
-		count(&r.Total, " total", l, l.Amount(), ids(l.Artifacts))
-		for _, p := range merge(l.parts(by)) {
-			if p.key == "" {
-				count(&unattributed, "", l, p.amount, p.artifacts)
-				r.Unattributed = &unattributed
-				continue
+		total.add(l, part{amount: l.Amount(), artifacts: l.Artifacts})
+		for _, p := range merge(l.parts(by, labels)) {
+			if groups[p.key] == nil {
+				groups[p.key] = &group{Row: Row{Key: p.key}}
 			}
-			if rows[p.key] == nil {
-				rows[p.key] = &Row{Key: p.key}
-			}
-			count(rows[p.key], p.key, l, p.amount, p.artifacts)
+			groups[p.key].add(l, p)
 		}
 	}
-	for key, row := range rows {
-		row.finish(len(artifacts[key]), len(priced[key]))
-		r.Rows = append(r.Rows, *row)
+	delete(groups, "")
+	r := Report{Rows: []Row{}, Unattributed: unattributed.finish(), Total: total.finish()}
+	for _, g := range groups {
+		r.Rows = append(r.Rows, g.finish())
 	}
-	unattributed.finish(len(artifacts[""]), len(priced[""]))
-	r.Total.finish(len(artifacts[" total"]), len(priced[" total"]))
 	slices.SortFunc(r.Rows, func(a, b Row) int {
 		return cmp.Or(-cmp.Compare(value(a.Amount.Cost), value(b.Amount.Cost)), -cmp.Compare(value(a.Amount.TotalTokens), value(b.Amount.TotalTokens)), cmp.Compare(a.Key, b.Key))
 	})
 	return r
 }
 
-func (r *Row) finish(artifacts, priced int) {
-	if r.Artifacts = artifacts; priced > 0 && r.Amount.Cost != nil {
-		each := *r.Amount.Cost / float64(priced)
-		r.CostPerArtifact = &each
+// A group is a row while its leaves are added.
+type group struct {
+	Row
+	artifacts map[string]bool // by ID: whether the cost is known
+}
+
+// add adds the part of a leaf that belongs to g.
+func (g *group) add(l Leaf, p part) {
+	g.Amount.Add(p.amount)
+	if l.Thread != "" {
+		g.Threads++
 	}
-	if r.Amount.Completeness == "" {
-		r.Amount.Completeness = thread.NoUsage
+	if g.artifacts == nil {
+		g.artifacts = map[string]bool{}
 	}
+	for _, a := range p.artifacts {
+		if _, known := g.artifacts[a.ID]; !known {
+			g.Traffic.add(a)
+			if len(a.Replaces) > 0 {
+				g.Revisions++
+			}
+		}
+		g.artifacts[a.ID] = g.artifacts[a.ID] || p.amount.Cost != nil
+	}
+	switch l.outcome() {
+	case FailedUseful:
+		g.Failed++
+		g.FailedOut++
+	case FailedUseless:
+		g.Failed++
+	}
+}
+
+func (g *group) finish() Row {
+	g.Artifacts = len(g.artifacts)
+	priced := 0
+	for _, known := range g.artifacts {
+		if known {
+			priced++
+		}
+	}
+	if priced > 0 && g.Amount.Cost != nil {
+		each := *g.Amount.Cost / float64(priced)
+		g.CostPerArtifact = &each
+	}
+	g.Amount.complete()
+	return g.Row
+}
+
+// outcome returns whether the work of a leaf failed, and whether it left something
+// then; "" if no work of it was reported to have ended.
+func (l Leaf) outcome() string {
+	if len(l.Units) == 0 {
+		return ""
+	}
+	failed := slices.ContainsFunc(l.Units, func(u Unit) bool { return u.IsError })
+	left := slices.ContainsFunc(l.Artifacts, func(a handoff.Artifact) bool { return a.Status == handoff.Active })
+	switch {
+	case failed && left:
+		return FailedUseful
+	case failed:
+		return FailedUseless
+	case slices.ContainsFunc(l.Units, func(u Unit) bool { return u.Ended != 0 }):
+		return Succeeded
+	}
+	return ""
 }
 
 func value[T int64 | float64](v *T) T {
@@ -183,7 +236,7 @@ func value[T int64 | float64](v *T) T {
 type part struct {
 	key       string
 	amount    Amount
-	artifacts []string
+	artifacts []handoff.Artifact
 }
 
 // merge adds up the parts of one group.
@@ -200,39 +253,40 @@ func merge(parts []part) (merged []part) {
 	return merged
 }
 
-func (l Leaf) parts(by string) []part {
-	all := ids(l.Artifacts)
+func (l Leaf) parts(by string, labels map[string][]string) []part {
+	only := func(key string) []part { return []part{{key, l.Amount(), l.Artifacts}} }
 	switch by {
 	case ByModel:
 		return l.byModel()
 	case BySession:
-		return []part{{l.Session, l.Amount(), all}}
+		return only(l.Session)
 	case ByAgent:
-		return []part{{l.Agent, l.Amount(), all}}
+		return only(l.Agent)
 	case ByDay:
-		day := ""
-		if !l.Ended.IsZero() {
-			day = l.Ended.Format(time.DateOnly)
+		if l.Ended.IsZero() {
+			return only("")
 		}
-		return []part{{day, l.Amount(), all}}
+		return only(l.Ended.Format(time.DateOnly))
+	case ByOutcome:
+		return only(l.outcome())
 	case ByWork:
 		return l.byWork()
 	}
 	if len(l.Artifacts) == 0 {
-		return []part{{amount: l.Amount()}}
+		return only("")
 	}
 	var parts []part
 	for i, a := range l.Artifacts {
-		keys := keysOf(by, a)
+		keys := keysOf(by, a, labels)
 		for j, key := range keys {
-			parts = append(parts, part{key, l.Amount().share(i, len(l.Artifacts)).share(j, len(keys)), []string{a.ID}})
+			parts = append(parts, part{key, l.Amount().share(i, len(l.Artifacts)).share(j, len(keys)), []handoff.Artifact{a}})
 		}
 	}
 	return parts
 }
 
 // keysOf returns the groups that an artifact belongs to, one "" for none.
-func keysOf(by string, a handoff.Artifact) (keys []string) {
+func keysOf(by string, a handoff.Artifact, labels map[string][]string) (keys []string) {
 	switch by {
 	case ByChannel:
 		keys = []string{a.Channel}
@@ -241,8 +295,11 @@ func keysOf(by string, a handoff.Artifact) (keys []string) {
 	case ByTag:
 		keys = slices.Compact(slices.Sorted(slices.Values(a.Tags)))
 	case ByLabel:
-		for _, label := range a.Labels {
-			keys = append(keys, a.Channel+":"+label)
+		keys = labels[a.ID]
+	case ByRevision:
+		keys = []string{First}
+		if len(a.Replaces) > 0 {
+			keys[0] = Revision
 		}
 	}
 	if len(keys) == 0 {
@@ -256,7 +313,7 @@ func (l Leaf) byModel() (parts []part) {
 		return l.byUnit(func(u Unit) string { return u.Model.ID })
 	}
 	for _, m := range slices.SortedFunc(maps.Keys(l.Models), compareModels) {
-		parts = append(parts, part{m.Name, l.Models[m], ids(l.Artifacts)})
+		parts = append(parts, part{m.Name, l.Models[m], l.Artifacts})
 	}
 	return parts
 }
@@ -271,7 +328,7 @@ func (l Leaf) byWork() []part {
 	if len(l.Units) > 0 {
 		key = l.Units[0].ID
 	}
-	return []part{{key, l.Amount(), ids(l.Artifacts)}}
+	return []part{{key, l.Amount(), l.Artifacts}}
 }
 
 // byUnit returns what was reported for each unit. Artifacts belong to the unit that
@@ -288,7 +345,7 @@ func (l Leaf) byUnit(key func(Unit) string) (parts []part) {
 			}
 		}
 		rest = others
-		parts = append(parts, part{key(u), u.Reported, ids(own)})
+		parts = append(parts, part{key(u), u.Reported, own})
 	}
 	return parts
 }

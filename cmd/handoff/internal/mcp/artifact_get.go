@@ -6,7 +6,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -43,7 +42,9 @@ var artifactGet = tool[GetInput]{
 			}
 			return answer{data: shown, text: text, links: links(a), done: func(ctx context.Context) { _ = c.Use(ctx, a) }}, nil
 		case shown.Session != nil:
-			workspace.ReadConversations(ctx, c.client.server.o.Threads, shown.Session.Conversations)
+			if err := c.AddTranscripts(ctx, c.client.server.o.Threads, &shown); err != nil {
+				return answer{}, err
+			}
 			return answer{data: shown, text: "session " + shown.Session.ID}, nil
 		}
 		return answer{data: shown, text: "pipeline run of issue " + in.Ref}, nil

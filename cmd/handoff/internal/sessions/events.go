@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -72,7 +71,7 @@ func (e *events) end(ctx context.Context, w *workspace.Workspace, r workspace.Re
 	}
 	took := ""
 	if !r.StartedAt.IsZero() {
-		took = "  " + r.EndedAt.Sub(r.StartedAt).Round(10*time.Millisecond).String()
+		took = "  " + cli.Took(r.EndedAt.Sub(r.StartedAt))
 	}
 	fmt.Fprintf(e.Err, "%s  %s%s%s  artifacts=%d %s\n", event, e.agent(), took, cli.OneLine(reason), len(r.Artifacts), e.where())
 	if !r.Recorded {

@@ -17,17 +17,11 @@ var costColumns = []cli.Column{
 	{Name: "group", ID: true}, {Name: "name", Rank: 7, Text: true}, {Name: "cost"}, {Name: "share", Rank: 6}, {Name: "tokens", Rank: 1}, {Name: "output", Rank: 5},
 	{Name: "conversations", Rank: 4}, {Name: "artifacts", Rank: 3}, {Name: "each", Rank: 2},
 	{Name: "input", More: true}, {Name: "cache-read", More: true}, {Name: "cache-write", More: true}, {Name: "reasoning", More: true},
-	{Name: "failed", More: true}, {Name: "failed-with-artifacts", More: true}, {Name: "usage", More: true},
+	{Name: "failed", More: true}, {Name: "failed-with-artifacts", More: true}, {Name: "revisions", More: true}, {Name: "refs", More: true},
+	{Name: "read", More: true}, {Name: "stayed", More: true}, {Name: "usage", More: true},
 }
 
-func costCommand(a *cli.App) *cobra.Command {
-	var o workspace.CostOptions
-	var asCSV bool
-	c := &cobra.Command{
-		Use:     "cost",
-		Short:   "Show what sessions, agents or artifacts cost",
-		GroupID: cli.Threads,
-		Long: `Cost adds up what the conversations of this repository used, and what harnesses
+const costHelp = `Cost adds up what the conversations of this repository used, and what harnesses
 reported for their work. Each token is counted once, with those of subagents. A
 harness that reported usage is preferred to the transcript.
 
@@ -37,7 +31,22 @@ on the row unattributed.
 
 The prices are built in, with their date. ≥ marks a lower bound: a transcript is
 incomplete, or a model has no known price; --json has the reason. EACH is the
-cost of a row divided by the artifacts of which it is known.`,
+cost of a row divided by the artifacts of which it is known.
+
+A label has the cost of its artifact, of the attempts that this one replaces,
+and of its inputs. Group by revision for what was spent on first versions and
+on revisions, and by outcome for failed work with and without useful artifacts.
+With --wide, REFS is how often other work read the artifacts, READ how many
+bytes that were, and STAYED the size of artifacts that no other work read.`
+
+func costCommand(a *cli.App) *cobra.Command {
+	var o workspace.CostOptions
+	var asCSV bool
+	c := &cobra.Command{
+		Use:     "cost",
+		Short:   "Show what sessions, agents or artifacts cost",
+		GroupID: cli.Threads,
+		Long:    costHelp,
 		Example: "  handoff cost --by agent --since 7d\n  handoff cost --by label --csv > cost.csv",
 		Args:    cli.Exactly(0, "no arguments"),
 	}
@@ -84,22 +93,25 @@ func costRows(a *cli.App, r workspace.CostReport) (rows [][]string) {
 		u := row.Amount
 		rows = append(rows, []string{row.Key, row.Name, costText(row), bar(a, row, r.Total), short(u.TotalTokens), short(u.Output),
 			strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), dollars(row.CostPerArtifact), short(u.Input), short(u.CacheRead),
-			short(u.CacheWrite), short(u.Reasoning), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), string(u.Completeness)})
+			short(u.CacheWrite), short(u.Reasoning), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), strconv.Itoa(row.Revisions),
+			strconv.Itoa(row.RefsPassed), bytes(row.BytesRead), bytes(row.BytesStayed), string(u.Completeness)})
 	}
 	return rows
 }
 
-// allRows returns the rows with unattributed usage and the total.
-func allRows(r workspace.CostReport) []workspace.CostRow {
-	rows := r.Rows
-	if r.Unattributed != nil {
-		row := *r.Unattributed
-		row.Key = "unattributed"
-		rows = append(rows, row)
+// bytes returns a number of bytes, - if it is not known.
+func bytes(n *int64) string {
+	if n == nil {
+		return "-"
 	}
-	total := r.Total
-	total.Key = "total"
-	return append(rows, total)
+	return cli.Size(*n)
+}
+
+// allRows returns the rows, at the end unattributed usage and the total.
+func allRows(r workspace.CostReport) []workspace.CostRow {
+	unattributed, total := r.Unattributed, r.Total
+	unattributed.Key, total.Key = "unattributed", "total"
+	return append(r.Rows, unattributed, total)
 }
 
 // costText returns the cost of a row, - if it is not known.
@@ -160,7 +172,7 @@ func bar(a *cli.App, row, total workspace.CostRow) string {
 
 func costCSV(a *cli.App, r workspace.CostReport) error {
 	w := csv.NewWriter(a.Out)
-	w.Write([]string{"group", "name", "cost_usd", "input", "output", "cache_read", "cache_write", "reasoning", "total_tokens", "completeness", "conversations", "artifacts", "cost_per_artifact_usd", "failed_work", "failed_work_with_artifacts", "unpriced_models"})
+	w.Write([]string{"group", "name", "cost_usd", "input", "output", "cache_read", "cache_write", "reasoning", "total_tokens", "completeness", "conversations", "artifacts", "cost_per_artifact_usd", "failed_work", "failed_work_with_artifacts", "unpriced_models", "revisions", "refs_passed", "bytes_read", "bytes_stayed"})
 	number := func(v *int64) string {
 		if v == nil {
 			return ""
@@ -176,7 +188,8 @@ func costCSV(a *cli.App, r workspace.CostReport) error {
 	for _, row := range allRows(r) {
 		u := row.Amount
 		w.Write([]string{plainCell(row.Key), plainCell(row.Name), amount(u.Cost), number(u.Input), number(u.Output), number(u.CacheRead), number(u.CacheWrite), number(u.Reasoning), number(u.TotalTokens),
-			string(u.Completeness), strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), amount(row.CostPerArtifact), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), plainCell(strings.Join(u.Unpriced, " "))})
+			string(u.Completeness), strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), amount(row.CostPerArtifact), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), plainCell(strings.Join(u.Unpriced, " ")),
+			strconv.Itoa(row.Revisions), strconv.Itoa(row.RefsPassed), number(row.BytesRead), number(row.BytesStayed)})
 	}
 	w.Flush()
 	return w.Error()

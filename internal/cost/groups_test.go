@@ -1,0 +1,114 @@
+package cost
+
+import (
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// attempt returns work with 100 tokens, and the artifact that it published.
+func attempt(work string, a handoff.Artifact) (handoff.Work, handoff.Artifact) {
+	size := int64(1000)
+	a.Producer, a.SizeBytes = handoff.Producer{Harness: "flue", WorkID: work}, &size
+	if a.Status == "" {
+		a.Status = handoff.Active
+	}
+	return handoff.Work{Harness: "flue", ID: work, Ended: 1, Model: gpt5, StartedAt: start, Usage: reported(80, 20)}, a
+}
+
+func made(id, channel string) (a handoff.Artifact) {
+	a.ID, a.Channel, a.CreatedAt = id, channel, start
+	return a
+}
+
+// TestLabelHasAttempts checks that a label has the cost of its artifact, of those
+// that it replaces, and of its inputs, and that an input of two labels is shared.
+func TestLabelHasAttempts(t *testing.T) {
+	var s Sources
+	add := func(work string, a handoff.Artifact) {
+		w, a := attempt(work, a)
+		s.Work, s.Artifacts = append(s.Work, w), append(s.Artifacts, a)
+	}
+	add("w1", made("art_design", "design"))
+	first := made("art_first", "patch")
+	first.Status, first.Parents = handoff.Superseded, []string{"art_design"}
+	add("w2", first)
+	second := made("art_second", "patch")
+	second.Replaces, second.Labels = []string{"art_first"}, []string{"approved"}
+	add("w3", second)
+	review := made("art_review", "verification")
+	review.Parents, review.Labels = []string{"art_design"}, []string{"final"}
+	add("w4", review)
+	add("w5", made("art_notes", "notes"))
+
+	tokens := map[string]int64{}
+	r := Summarize(ByLabel, Leaves(s))
+	for _, row := range r.Rows {
+		tokens[row.Key] = *row.Amount.TotalTokens
+	}
+	if tokens["patch:approved"] != 250 || tokens["verification:final"] != 150 || len(tokens) != 2 {
+		t.Errorf("got %v, want 250 tokens for the patch with its first attempt and half of the design, and 150 for the review", tokens)
+	}
+	if got := value(r.Unattributed.Amount.TotalTokens); got != 100 {
+		t.Errorf("got %d tokens unattributed, want those of the notes", got)
+	}
+	byRevision := Summarize(ByRevision, Leaves(s))
+	if rows := byRevision.Rows; len(rows) != 2 || rows[0].Key != First || rows[0].Artifacts != 4 || rows[1].Key != Revision || rows[1].Artifacts != 1 || rows[1].Revisions != 1 {
+		t.Errorf("got %+v, want four first revisions and one that replaces another", rows)
+	}
+}
+
+// TestOutcomes checks that failed work is divided by whether it left something.
+func TestOutcomes(t *testing.T) {
+	var s Sources
+	for _, o := range []struct {
+		work   string
+		failed bool
+		status handoff.Status
+	}{{"done", false, handoff.Active}, {"useful", true, handoff.Active}, {"useless", true, handoff.Withdrawn}} {
+		a := made("art_"+o.work, "patch")
+		a.Status = o.status
+		w, a := attempt(o.work, a)
+		w.IsError = o.failed
+		s.Work, s.Artifacts = append(s.Work, w), append(s.Artifacts, a)
+	}
+	s.Work = append(s.Work, handoff.Work{Harness: "flue", ID: "silent", IsError: true, Ended: 2}) // without usage
+	r := Summarize(ByOutcome, Leaves(s))
+	got := map[string]int64{}
+	for _, row := range r.Rows {
+		got[row.Key] = value(row.Amount.TotalTokens)
+	}
+	if len(got) != 3 || got[Succeeded] != 100 || got[FailedUseful] != 100 || got[FailedUseless] != 100 {
+		t.Errorf("got %v, want 100 tokens for each outcome", got)
+	}
+	if r.Total.Failed != 3 || r.Total.FailedOut != 1 {
+		t.Errorf("got %d failed, %d with artifacts, want 3 and 1", r.Total.Failed, r.Total.FailedOut)
+	}
+}
+
+// TestTraffic checks what is known of how artifacts reached other work.
+func TestTraffic(t *testing.T) {
+	w, read := attempt("w1", made("art_read", "design"))
+	_, kept := attempt("w1", made("art_kept", "design"))
+	read.UsedBy = []handoff.Use{{Harness: "flue", WorkID: "w2"}, {Harness: "flue", WorkID: "w3"}, {Harness: "flue", WorkID: "w1"}}
+	r := Summarize(ByChannel, Leaves(Sources{Work: []handoff.Work{w}, Artifacts: []handoff.Artifact{read, kept}}))
+	if got := r.Total.Traffic; got.RefsPassed != 2 || value(got.BytesRead) != 2000 || value(got.BytesStayed) != 1000 {
+		t.Errorf("got %+v, want two reads of 1,000 bytes by other work, and 1,000 bytes that nobody read", got)
+	}
+}
+
+// TestReceipt is the receipt of a prompt with a task that publishes: IDs join, and
+// the total has each token once.
+func TestReceipt(t *testing.T) {
+	prompt := handoff.Work{Harness: "flue", ID: "prompt-1", Kind: "prompt", Model: gpt5, StartedAt: start, EndedAt: start.Add(3e9), Ended: 4, Usage: reported(1000, 100)}
+	task := handoff.Work{Harness: "flue", ID: "task-1", Parent: "prompt-1", Kind: "task", Model: gpt5, StartedAt: start.Add(1e9), EndedAt: start.Add(2e9), Ended: 3, Usage: reported(2000, 200)}
+	patch := made("art_patch", "patch")
+	patch.Producer = handoff.Producer{Harness: "flue", WorkID: "task-1"}
+	r := NewReceipt(Leaves(Sources{Work: []handoff.Work{task, prompt}, Artifacts: []handoff.Artifact{patch}}))
+	if len(r.Tasks) != 2 || r.Tasks[0].Work != "prompt-1" || r.Tasks[1].Work != "task-1" || value(r.Usage.TotalTokens) != 3300 || r.Artifacts != 1 {
+		t.Fatalf("got %+v, want the prompt, the task and 3,300 tokens", r)
+	}
+	if got := r.Tasks[1]; len(got.Artifacts) != 1 || got.Artifacts[0] != "art_patch" || got.DurationMS != 1000 || got.Status != "completed" {
+		t.Errorf("got %+v, want the task with its artifact", got)
+	}
+}

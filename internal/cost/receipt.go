@@ -1,0 +1,205 @@
+package cost
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A Receipt has what ran, what that used, and what it published.
+type Receipt struct {
+	Tasks     []Task  `json:"tasks"`                // in the order in which they started
+	Usage     Amount  `json:"usage"`                // of all tasks, each token once
+	Disputed  *Amount `json:"transcript,omitempty"` // the same by the transcripts, if harnesses reported something else
+	Artifacts int     `json:"artifacts"`            // that the tasks published
+
+	Published []handoff.Artifact `json:"-"` // these artifacts
+}
+
+// A Task is a conversation without its subagents, a subagent, or work that a harness
+// reported without naming a conversation.
+type Task struct {
+	Work       string    `json:"work,omitempty"` // ID of the first work of the task
+	Thread     string    `json:"thread,omitempty"`
+	Name       string    `json:"name,omitempty"`
+	Agent      string    `json:"agent,omitempty"`
+	Models     []string  `json:"models,omitempty"`
+	Status     string    `json:"status,omitempty"` // completed, failed, cancelled or running as a harness reported, otherwise of the transcript
+	StartedAt  time.Time `json:"startedAt,omitzero"`
+	EndedAt    time.Time `json:"endedAt,omitzero"` // or last active
+	DurationMS int64     `json:"durationMs,omitempty"`
+	Usage      Amount    `json:"usage"`
+	Disputed   *Amount   `json:"transcript,omitempty"`
+	Artifacts  []string  `json:"artifactIds,omitempty"` // that it published
+}
+
+// NewReceipt returns the receipt of leaves. Those of which nothing is known but
+// their artifacts are not tasks.
+func NewReceipt(leaves []Leaf) Receipt {
+	r := Receipt{Tasks: []Task{}}
+	var seen Amount
+	for _, l := range leaves {
+		if l.Models == nil && len(l.Units) == 0 {
+			continue
+		}
+		r.Artifacts += len(l.Artifacts)
+		r.Published = append(r.Published, l.Artifacts...)
+		t := l.task()
+		r.Tasks = append(r.Tasks, t)
+		r.Usage.Add(t.Usage)
+		seen.Add(*cmp.Or(t.Disputed, &t.Usage))
+		if t.Disputed != nil {
+			r.Disputed = &seen
+		}
+	}
+	r.Usage.complete()
+	slices.SortStableFunc(r.Tasks, func(a, b Task) int {
+		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Work, b.Work))
+	})
+	return r
+}
+
+// task returns what is known of a leaf.
+func (l Leaf) task() Task {
+	t := Task{Thread: l.Thread, Agent: l.Agent, Status: string(l.Status), StartedAt: l.Started, EndedAt: l.Ended, Usage: l.Amount(), Artifacts: ids(l.Artifacts)}
+	t.Usage.complete()
+	if seen, differs := l.Disputed(); differs {
+		t.Disputed = &seen
+	}
+	for i, u := range l.Units {
+		if i == 0 {
+			t.Work, t.Name = u.ID, u.Name
+		}
+		t.Status = u.status()
+		t.Models = append(t.Models, u.Model.ID)
+	}
+	for _, m := range slices.SortedFunc(maps.Keys(l.Models), compareModels) {
+		t.Models = append(t.Models, m.Name)
+	}
+	slices.Sort(t.Models)
+	t.Models = slices.DeleteFunc(slices.Compact(t.Models), func(name string) bool { return name == "" })
+	if !t.StartedAt.IsZero() && t.EndedAt.After(t.StartedAt) {
+		t.DurationMS = t.EndedAt.Sub(t.StartedAt).Milliseconds()
+	}
+	return t
+}
+
+// status returns how work ended, or that it has not.
+func (u Unit) status() string {
+	switch {
+	case u.IsError:
+		return "failed"
+	case u.Ended == 0:
+		return handoff.Running
+	}
+	return cmp.Or(u.Status, "completed")
+}
+
+// complete sets the completeness of an amount of which nothing is known.
+func (a *Amount) complete() {
+	if a.Completeness == "" {
+		a.Completeness = thread.NoUsage
+	}
+}
+
+// Known reports whether the receipt shows more than artifacts.
+func (r Receipt) Known() bool { return len(r.Tasks) > 0 }
+
+// maxUnits is how much work a receipt of one artifact has.
+const maxUnits = 1000
+
+// PartOf returns the work that a producer did: of work, that of its conversation;
+// and of index, that with its ID and everything inside that.
+func PartOf(ctx context.Context, index interface {
+	handoff.WorkLister
+	Work(ctx context.Context, harness, id string) (handoff.Work, error)
+}, p handoff.Producer, work []handoff.Work) []handoff.Work {
+	list := slices.DeleteFunc(slices.Clone(work), func(w handoff.Work) bool { return w.Thread == "" || w.Thread != p.Thread })
+	known := map[string]bool{}
+	add := func(w handoff.Work) {
+		if !known[w.ID] {
+			known[w.ID] = true
+			list = append(slices.DeleteFunc(list, func(o handoff.Work) bool { return o.Harness == w.Harness && o.ID == w.ID }), w)
+		}
+	}
+	if w, err := index.Work(ctx, p.Harness, p.WorkID); err == nil {
+		add(w)
+	}
+	for next := []string{p.WorkID}; len(next) > 0 && len(list) < maxUnits; next = next[1:] {
+		inside, _ := index.WorkUnder(ctx, p.Harness, next[0]) // what can't be read is left out
+		for _, w := range inside {
+			if !known[w.ID] {
+				next = append(next, w.ID)
+			}
+			add(w)
+		}
+	}
+	return list
+}
+
+// maxRead is how many conversations are read for a receipt: the records that name
+// them may be forged.
+const maxRead = 50
+
+// Read returns the conversations with the given URIs, the first 50, and their
+// subagents. Those that can't be read are left out.
+func Read(ctx context.Context, set *thread.Set, uris []string) (list []Conversation) {
+	known := map[string]bool{}
+	add := func(c Conversation) {
+		if !known[c.URI] {
+			known[c.URI] = true
+			list = append(list, c)
+		}
+	}
+	for _, uri := range uris[:min(len(uris), maxRead)] {
+		u, err := thread.ParseURI(uri)
+		if err != nil || known[uri] {
+			continue
+		}
+		v, err := set.Open(ctx, u)
+		if err != nil || v.LoadAgents(ctx) != nil {
+			continue
+		}
+		if v.Agent != nil {
+			add(OfAgent(ctx, *v.Agent, ""))
+			continue
+		}
+		if load(ctx, v.Thread) != nil {
+			continue
+		}
+		main := v.URI.String()
+		add(ofThread(main, v.Thread))
+		for _, a := range v.Agents {
+			add(OfAgent(ctx, a, main))
+		}
+	}
+	return list
+}
+
+func ofThread(uri string, t *thread.Thread) Conversation {
+	return Conversation{URI: uri, Usage: t.Usage, Started: t.Started, Last: cmp.Or(t.Last, t.Modified), Status: t.State.Status}
+}
+
+// OfAgent returns the conversation of a subagent of the one with the URI main. Its
+// usage is not known if it has no transcript that can be read.
+func OfAgent(ctx context.Context, a thread.Agent, main string) Conversation {
+	c := Conversation{URI: a.URI.String(), Last: a.Updated, Usage: thread.Usage{Completeness: thread.NoUsage, Reason: "the transcript of a subagent is missing"}}
+	if a.Thread != nil && load(ctx, a.Thread) == nil {
+		c = ofThread(c.URI, a.Thread)
+	}
+	c.Agent, c.Main, c.Status = cmp.Or(a.Name, a.Role), main, cmp.Or(a.State.Status, c.Status)
+	return c
+}
+
+// load reads a transcript, unless it has been read.
+func load(ctx context.Context, t *thread.Thread) error {
+	if t.Loaded() {
+		return nil
+	}
+	return t.Load(ctx)
+}
