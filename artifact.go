@@ -46,6 +46,7 @@ type Artifact struct {
 	Competing  []string // the other heads of its family, if it is a head
 	Unresolved []string // IDs in Replaces and Parents that the log does not contain
 	Late       bool     // published after its run or session was closed
+	Queued     bool     // it is on this machine only, until its log can be reached, and has no Seq
 	UsedBy     []Use    // the work that is known to have read it
 
 	Labels       []string     // the labels that it has now
@@ -105,6 +106,7 @@ type computed struct {
 	Competing  []string `json:"competing,omitempty"`
 	Unresolved []string `json:"unresolved,omitempty"`
 	Late       bool     `json:"late,omitempty"`
+	Queued     bool     `json:"queued,omitempty"`
 	UsedBy     []Use    `json:"usedBy,omitempty"`
 
 	Labels       []string     `json:"labels,omitempty"`
@@ -123,7 +125,7 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := computed{a.Seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.UsedBy,
+	c := computed{a.Seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.Queued, a.UsedBy,
 		a.Labels, a.LabelHistory, a.StaleInputs, a.RecordPath, a.Target, a.File, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path

@@ -79,6 +79,8 @@ const (
 	ActionExplain                     Action = "explain variable"   // NAME
 	ActionSettings                    Action = "list settings"
 	ActionTrust                       Action = "trust log" // URL
+	ActionLogStatus                   Action = "show log status"
+	ActionSend                        Action = "send queued records"
 	ActionCheck                       Action = "check"
 	ActionSetUp                       Action = "set up agents"
 	ActionGarbage                     Action = "list unneeded bodies"

@@ -214,6 +214,9 @@ func (l *Log) object(ctx context.Context, number int64) (header, [][]byte, error
 	return decode(number, content)
 }
 
+// Refresh makes the next question ask the store.
+func (l *Log) Refresh() { l.fresh.Clear() }
+
 // ID implements handoff.Identifier.
 func (l *Log) ID(ctx context.Context) (string, error) {
 	p, err := l.newest(ctx)

@@ -27,9 +27,9 @@ import (
 // A fragment is the name of the log in the repository, by default "default". The
 // query can have poll, a duration, and max_body, a size in bytes.
 var Backends = []workspace.Backend{
-	{Scheme: "git", Open: open, Remote: true},
-	{Scheme: "git+ssh", Open: open, Remote: true},
-	{Scheme: "git+https", Open: open, Remote: true},
+	{Scheme: "git", Open: open, Remote: true, Queue: true},
+	{Scheme: "git+ssh", Open: open, Remote: true, Queue: true},
+	{Scheme: "git+https", Open: open, Remote: true, Queue: true},
 }
 
 // defaultPoll is how long records of other machines may stay unseen.

@@ -263,6 +263,9 @@ func (l *Log) tip(ctx context.Context) (*repository, commit, error) {
 	return r, c, err
 }
 
+// Refresh makes the next question ask the server.
+func (l *Log) Refresh() { l.fresh.Clear() }
+
 // ID implements handoff.Identifier.
 func (l *Log) ID(ctx context.Context) (string, error) {
 	_, c, err := l.tip(ctx)

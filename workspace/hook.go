@@ -34,5 +34,9 @@ func (w *Workspace) Hook(ctx context.Context, e HookEvent, threads *thread.Set) 
 	r := hook.Recorder{Hub: w.hub, Now: w.now, Left: func(ctx context.Context, uri string) ([]string, string) {
 		return hook.Left(ctx, threads, w.files, uri)
 	}}
-	return r.Handle(ctx, e)
+	reply, err := r.Handle(ctx, e)
+	if e.Kind == hook.SessionEnd {
+		w.sendAtEnd(ctx)
+	}
+	return reply, err
 }

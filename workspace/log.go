@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/localstate"
 	"github.com/agent-handoff/handoff/internal/logcopy"
+	"github.com/agent-handoff/handoff/internal/queue"
 )
 
 // A LogCopy is what CopyLog did.
@@ -36,8 +37,8 @@ func CopyLog(ctx context.Context, dir string, o Options, from, to string) (resul
 	backend := BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv}
 	open := func(location string) (side logcopy.Side, remote bool, err error) {
 		trusted := func() error { return nil } // the caller names it
-		side.Log, side.Bodies, remote, err = localstate.OpenBackend(config.Config{Log: location}, o.Backends, trusted, backend)
-		return side, remote, err
+		opened, err := localstate.OpenBackend(config.Config{Log: location}, o.Backends, trusted, backend)
+		return logcopy.Side{Log: opened.Log, Bodies: opened.Bodies}, opened.Backend.Remote, err
 	}
 	source, _, err := open(from)
 	if err != nil {
@@ -64,17 +65,43 @@ func closeLog(log handoff.Log) error {
 	return nil
 }
 
-// A LogStatus describes the log of a workspace.
-type LogStatus struct {
-	Location string      `json:"log"` // without user name and password
-	Source   string      `json:"source"`
-	ID       string      `json:"id,omitempty"` // "" before the first record
-	Remote   bool        `json:"remote"`       // other machines may use it
-	Origin   string      `json:"origin,omitempty"`
-	LastSeq  handoff.Seq `json:"lastSeq"`
+// openQueue returns the log and bodies that were opened, with a queue for the time in
+// which the log can't be reached, unless it is switched off.
+func openQueue(c config.Config, opened localstate.Opened, runtime string, o Options) (handoff.Log, handoff.Bodies, *queue.Log) {
+	engine, ok := opened.Log.(queue.Engine)
+	on := opened.Backend.Queue
+	if c.Queue != nil {
+		on = *c.Queue
+	}
+	if !ok || !on || !opened.Backend.Remote {
+		return opened.Log, opened.Bodies, nil
+	}
+	q := queue.New(engine, queue.Options{Runtime: runtime, Location: config.Redact(c.Log), Rand: o.Rand, Warn: o.Warn})
+	return q, q.Bodies(opened.Bodies), q
 }
 
-// LogStatus asks the log for its newest record. Kinds: those of the log.
+// A LogStatus describes the log of a workspace, and what is queued for it.
+type LogStatus struct {
+	Location    string         `json:"log"` // without user name and password
+	Source      string         `json:"source"`
+	ID          string         `json:"id,omitempty"` // "" before the first record
+	Remote      bool           `json:"remote"`       // other machines may use it
+	Origin      string         `json:"origin,omitempty"`
+	LastSeq     handoff.Seq    `json:"lastSeq"`
+	Unavailable string         `json:"unavailable,omitempty"` // why it can't be reached; lastSeq is then what this machine knows
+	Queued      []QueuedRecord `json:"queued,omitempty"`      // the oldest first
+	Refused     []Refusal      `json:"refused,omitempty"`     // queued records that the log refused
+	Copied      bool           `json:"copied,omitempty"`      // the queue was copied from elsewhere, and is sent by SendQueued only
+}
+
+// A QueuedRecord is a record that is on this machine until the log can be reached.
+type QueuedRecord = queue.Item
+
+// A Refusal is a queued record that the log refused. It is kept.
+type Refusal = queue.Refusal
+
+// LogStatus asks the log for its newest record. Kinds: those of the log, except
+// Unavailable if records are queued while it can't be reached.
 func (w *Workspace) LogStatus(ctx context.Context) (LogStatus, error) {
 	s := LogStatus{Remote: w.remote}
 	for _, setting := range w.settings.Settings() {
@@ -86,9 +113,48 @@ func (w *Workspace) LogStatus(ctx context.Context) (LogStatus, error) {
 	if s.Origin, err = w.runtimeDir.Origin(); err != nil {
 		return s, err
 	}
-	if s.ID, _, err = localstate.LogID(ctx, w.rawLog); err != nil {
-		return s, err
+	if w.queue != nil {
+		queued, err := w.queue.Status(ctx)
+		if err != nil {
+			return s, err
+		}
+		s.Queued, s.Refused, s.Copied = queued.Queued, queued.Refused, queued.Foreign
+		s.ID, s.LastSeq = queued.Log, queued.Newest
 	}
-	s.LastSeq, err = w.hub.Newest(ctx)
+	id, _, err := localstate.LogID(ctx, w.rawLog)
+	if err == nil {
+		s.ID = id
+		s.LastSeq, err = w.hub.Newest(ctx)
+	}
+	if w.queue != nil && errors.Is(err, handoff.Unavailable) {
+		s.Unavailable, err = err.Error(), nil
+	}
 	return s, err
+}
+
+// Sent is what SendQueued did.
+type Sent = queue.Sent
+
+// SendQueued sends the records that were queued while the log could not be reached,
+// in order and each once, also those that it refused before. A record that the log
+// refuses is kept, the others are sent, and the error is of kind Conflict.
+//
+// Kinds: Conflict, and those of the log, after which the rest is queued still.
+func (w *Workspace) SendQueued(ctx context.Context) (Sent, error) {
+	if err := w.hub.Closed(); err != nil || w.queue == nil {
+		return Sent{}, err
+	}
+	sent, err := w.queue.Send(ctx)
+	if err == nil {
+		err = queue.Error(sent.Refused)
+	}
+	return sent, err
+}
+
+// sendAtEnd sends what is queued when a session ends. What can't be sent is queued
+// still, about which the queue warns.
+func (w *core) sendAtEnd(ctx context.Context) {
+	if w.queue != nil && !w.queue.Offline() {
+		_, _ = w.queue.SendNew(ctx)
+	}
 }

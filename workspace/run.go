@@ -67,6 +67,7 @@ type Exit = session.Exit
 func (w *Workspace) EndRun(ctx context.Context, id string, exit Exit) (Receipt, error) {
 	r, err := w.sessions.As(w.caller.Producer).End(ctx, id, exit, w.caller.Dir)
 	r.Warnings = append(r.Warnings, w.finish(ctx, "")...)
+	w.sendAtEnd(ctx)
 	return r, err
 }
 

@@ -168,6 +168,9 @@ func (w *Workspace) position(ctx context.Context, after string) (handoff.Seq, er
 		return 0, err
 	}
 	a, err := w.index.Artifact(ctx, id)
+	if a.Queued { // it will be stored after what there is
+		return newest, err
+	}
 	return a.Seq, err
 }
 

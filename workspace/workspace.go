@@ -72,6 +72,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/localstate"
+	"github.com/agent-handoff/handoff/internal/queue"
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
@@ -94,6 +95,7 @@ type core struct {
 	remote     bool           // other machines may use the log
 	rawLog     handoff.Log    // as its backend opened it
 	rawBodies  handoff.Bodies // likewise
+	queue      *queue.Log     // nil if nothing is queued while the log can't be reached
 	runtimeDir *localstate.Dir
 
 	files     *os.Root // the workspace's directory
@@ -156,7 +158,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, err
 	}
 	trusted := func() error { return settings.CheckLog(found, o.Getenv) }
-	log, bodies, remote, err := localstate.OpenBackend(settings, o.Backends, trusted, BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv})
+	opened, err := localstate.OpenBackend(settings, o.Backends, trusted, BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv})
 	if err != nil {
 		return nil, err
 	}
@@ -168,10 +170,11 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, errors.Join(err, files.Close())
 	}
-	c := &core{dirs: found, settings: settings, remote: remote, rawLog: log, rawBodies: bodies, runtimeDir: localstate.NewDir(found.Runtime, log, o.Rand),
+	log, bodies, queued := openQueue(settings, opened, found.Runtime, o)
+	c := &core{dirs: found, settings: settings, remote: opened.Backend.Remote, rawLog: opened.Log, rawBodies: opened.Bodies, queue: queued, runtimeDir: localstate.NewDir(found.Runtime, log, o.Rand),
 		files: files, home: home, now: o.Now, rand: o.Rand, cache: config.Cache(o.Getenv), progress: o.Progress}
 	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress, o.Warn)
-	c.log, c.bodies = localstate.GuardLog(log, remote, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir)
+	c.log, c.bodies = localstate.GuardLog(log, opened.Backend.Remote, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir)
 	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})
 	c.published = &content.Files{
 		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimePath: below(found.Root, found.Runtime),

@@ -201,6 +201,9 @@ func status(art handoff.Artifact) string {
 	if art.Late {
 		text += ", late"
 	}
+	if art.Queued {
+		text += ", queued: on this machine only, until the log can be reached"
+	}
 	if art.Version > handoff.Version {
 		text += fmt.Sprintf(", version %d (newer than this handoff)", art.Version)
 	}

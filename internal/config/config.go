@@ -39,6 +39,10 @@ type Config struct {
 	// Log is the URL of the log. See CheckLog.
 	Log string `yaml:"log"`
 
+	// Queue says whether records are queued on this machine while the log can't be
+	// reached; nil for the default of the log.
+	Queue *bool `yaml:"queue"`
+
 	Limits Limits `yaml:"limits"`
 
 	// ArchiveAfter is the age, since its end, at which a session is archived; 0 for

@@ -45,7 +45,7 @@ type shared struct {
 func Load(w Workspace, getenv func(string) string) (Config, error) {
 	c := Config{root: cmp.Or(w.Worktree(""), w.Root), source: map[string]string{}}
 	private, team := filepath.Join(w.Runtime, fileName), filepath.Join(c.root, sharedName)
-	err := read(private, "channels, keep, pipelines, log, limits, archive_after, output_folder and agent_outputs_folder", func(b []byte) (err error) {
+	err := read(private, "channels, keep, pipelines, log, queue, limits, archive_after, output_folder and agent_outputs_folder", func(b []byte) (err error) {
 		found, err := Parse(b)
 		found.root, found.source = c.root, c.source
 		c = found
@@ -125,6 +125,9 @@ func (c Config) set() []Setting {
 		if size > 0 {
 			list = append(list, Setting{Name: name, Value: fmt.Sprint(int64(size))})
 		}
+	}
+	if c.Queue != nil {
+		list = append(list, Setting{Name: "queue", Value: fmt.Sprint(*c.Queue)})
 	}
 	if c.ArchiveAfter > 0 {
 		list = append(list, Setting{Name: "archive_after", Value: time.Duration(c.ArchiveAfter).String()})

@@ -63,6 +63,7 @@ var layers = map[string]int{
 	"internal/converse":        3,
 
 	"internal/localstate":       4,
+	"internal/queue":            4,
 	"internal/transfer":         4,
 	"internal/pipeline":         4,
 	"internal/pipeline/lessons": 4,

@@ -30,6 +30,10 @@ type Backend struct {
 
 	// Remote is set if several machines, or directories, may use the log at once.
 	Remote bool
+
+	// Queue is set if records are queued on this machine by default while the log
+	// can't be reached.
+	Queue bool
 }
 
 // BackendOptions are what a Backend gets to open a log.
@@ -53,28 +57,34 @@ var fileBackend = Backend{Scheme: "file", Open: func(o BackendOptions) (handoff.
 	return log, log.Bodies(), nil
 }}
 
+// An Opened is the log and body store that a backend opened.
+type Opened struct {
+	Log     handoff.Log
+	Bodies  handoff.Bodies
+	Backend Backend
+}
+
 // OpenBackend opens the log and body store that a setting names, by default the
-// built-in one, and reports whether it is remote. Nothing is opened of a log that is
-// not trusted.
+// built-in one. Nothing is opened of a log that is not trusted.
 //
 // Kinds: Invalid (the location), and those of the backend.
-func OpenBackend(c config.Config, backends []Backend, trusted func() error, o BackendOptions) (log handoff.Log, bodies handoff.Bodies, remote bool, err error) {
+func OpenBackend(c config.Config, backends []Backend, trusted func() error, o BackendOptions) (opened Opened, err error) {
 	backends = append([]Backend{fileBackend}, backends...)
 	location := cmp.Or(c.Log, fileBackend.Scheme+":")
 	if o.Location, err = url.Parse(location); err != nil || o.Location.Scheme == "" {
 		// A URL that can't be parsed may contain a password, so it is not shown.
-		return nil, nil, false, badLocation(c, "not a URL of the form scheme:location", backends)
+		return opened, badLocation(c, "not a URL of the form scheme:location", backends)
 	}
 	for _, b := range backends {
 		if b.Scheme == o.Location.Scheme {
 			if err := trusted(); err != nil {
-				return nil, nil, false, err
+				return opened, err
 			}
-			log, bodies, err = b.Open(o)
-			return log, bodies, b.Remote, err
+			log, bodies, err := b.Open(o)
+			return Opened{log, bodies, b}, err
 		}
 	}
-	return nil, nil, false, badLocation(c, fmt.Sprintf("unknown scheme %q", o.Location.Scheme), backends)
+	return opened, badLocation(c, fmt.Sprintf("unknown scheme %q", o.Location.Scheme), backends)
 }
 
 func badLocation(c config.Config, reason string, backends []Backend) error {

@@ -20,7 +20,7 @@ import (
 // The directory is not trusted: a cloned repository can bring one. A link there
 // would lead reads and writes out of the workspace.
 var (
-	runtimeDirs  = []string{"log", "log/tmp", "bodies", "bodies/sha256", "artifacts", "artifacts/records", "artifacts/files", "pipelines", "git", "bucket"}
+	runtimeDirs  = []string{"log", "log/tmp", "bodies", "bodies/sha256", "artifacts", "artifacts/records", "artifacts/files", "pipelines", "git", "bucket", "queue"}
 	runtimeFiles = []string{"log/ID", IgnoreName, "config.yaml", originName}
 )
 

@@ -53,9 +53,15 @@ func (b *Bodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
 	if err != nil {
 		return d, err
 	}
+	return d, b.Send(ctx, d)
+}
+
+// Send stores a body of this machine in the remote store. Kinds: NotFound (it is not
+// on this machine), and those of Store.Put.
+func (b *Bodies) Send(ctx context.Context, d handoff.Digest) error {
 	copied, err := b.Local.Open(ctx, d)
 	if err != nil {
-		return d, err
+		return err
 	}
 	defer copied.Close()
 	size, err := copied.Seek(0, io.SeekEnd)
@@ -63,9 +69,9 @@ func (b *Bodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
 		_, err = copied.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		return d, err
+		return err
 	}
-	return d, b.remote.Put(ctx, d, size, copied)
+	return b.remote.Put(ctx, d, size, copied)
 }
 
 // Has implements handoff.Bodies.

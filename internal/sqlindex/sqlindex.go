@@ -44,6 +44,9 @@ type Index struct {
 	mu     sync.Mutex
 	idle   []*conn
 	closed bool
+
+	pending []handoff.Record // of a preview
+	parent  *Index           // likewise
 }
 
 var _ handoff.Index = (*Index)(nil)
@@ -214,6 +217,9 @@ func (x *Index) Reset(ctx context.Context, from Position) error {
 
 // read runs do on one snapshot of the database.
 func (x *Index) read(ctx context.Context, do func(*conn) error) error {
+	if x.parent != nil {
+		return x.preview(ctx, do)
+	}
 	return x.transact(ctx, "BEGIN", do)
 }
 

@@ -125,6 +125,9 @@ func (a *App) unprinted(err error) error {
 // Published prints the artifact that a command published, as JSON or as text.
 func (a *App) Published(p handoff.Published, text string) error {
 	a.published = p.ID
+	if p.Queued {
+		fmt.Fprintf(a.Err, "queued %s: it is stored when the log can be reached\n", p.ID)
+	}
 	if a.AsJSON {
 		return a.JSON(p)
 	}

@@ -38,6 +38,8 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionExplain:    "config explain %",
 	handoff.ActionSettings:   "config explain",
 	handoff.ActionTrust:      "config trust %",
+	handoff.ActionLogStatus:  "log status",
+	handoff.ActionSend:       "log send",
 	handoff.ActionCheck:      "check",
 	handoff.ActionSetUp:      "init",
 	handoff.ActionGarbage:    "gc",

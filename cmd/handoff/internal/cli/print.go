@@ -126,6 +126,9 @@ func (a *App) row(art handoff.Artifact) []string {
 	if len(art.StaleInputs) > 0 {
 		title = "(stale) " + title
 	}
+	if art.Queued {
+		title = "(queued) " + title
+	}
 	if len(art.Labels) > 0 {
 		title = "(" + strings.Join(art.Labels, ", ") + ") " + title
 	}

@@ -4,6 +4,7 @@ package logs
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -15,7 +16,7 @@ var Commands = []cli.Command{cli.NewCommand(logCommand, "log")}
 func logCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "log",
-		Short:   "Show the log of the workspace, or copy a log to another one",
+		Short:   "Show the log of the workspace, send what is queued, or copy a log",
 		GroupID: cli.Setup,
 		Long: `The log is where records are stored: in the runtime directory, or in the
 location that the variable HANDOFF_LOG or the setting log has. docs/machines.md
@@ -29,15 +30,18 @@ describes logs that several machines share.`,
 		}
 		return cli.UnknownCommand(c, args[0])
 	}
-	c.AddCommand(logStatusCommand(a), logCopyCommand(a))
+	c.AddCommand(logStatusCommand(a), logSendCommand(a), logCopyCommand(a))
 	return c
 }
 
 func logStatusCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "status",
-		Short:   "Show where the log is and how many records it has",
-		Long:    "Status asks the log for its newest record. The exit code is 5 if the log can't\nbe reached.",
+		Use:   "status",
+		Short: "Show where the log is, how many records it has, and what is queued",
+		Long: `Status asks the log for its newest record, and lists the records that are queued
+on this machine until the log can be reached, and those that it refused when
+they were sent. The exit code is 5 if the log can't be reached and records are
+not queued meanwhile.`,
 		Example: "  handoff log status",
 		Args:    cli.Exactly(0, ""),
 	}
@@ -58,7 +62,59 @@ func logStatusCommand(a *cli.App) *cobra.Command {
 			if s.Origin != "" {
 				fmt.Fprintf(a.Out, "origin   %s\n", s.Origin)
 			}
+			printQueue(a, s)
 			return nil
+		})
+	}
+	return c
+}
+
+// printQueue prints what is queued.
+func printQueue(a *cli.App, s workspace.LogStatus) {
+	if s.Unavailable != "" {
+		fmt.Fprintf(a.Out, "offline  %s\n", cli.OneLine(s.Unavailable))
+	}
+	for _, q := range s.Queued {
+		fmt.Fprintf(a.Out, "queued   %s  %s  %s  %s\n", q.ID, q.Type, cli.Stamp(q.CreatedAt), cli.OneLine(q.Path))
+	}
+	for _, r := range s.Refused {
+		fmt.Fprintf(a.Out, "refused  %s  %s\n", r.ID, cli.OneLine(r.Reason))
+	}
+	switch {
+	case s.Copied:
+		a.Warn("the queue was copied from elsewhere, and nothing of it is sent without a request; run: %s", cli.CommandLine(handoff.ActionSend))
+	case len(s.Queued)+len(s.Refused) > 0:
+		fmt.Fprintf(a.Err, "queued records are sent by the next command that records something, or by %s\n", cli.CommandLine(handoff.ActionSend))
+	}
+}
+
+func logSendCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "send",
+		Short: "Send the records that were queued while the log could not be reached",
+		Long: `Send sends the records that are queued on this machine, in the order in which
+they were recorded and each once. Any command that records something does so,
+too, and so do handoff run and the hook at the end of a session.
+
+A record that the log refuses is kept, and the exit code is then 4. Send tries
+these again. It also sends what a directory that was copied from elsewhere has
+queued, which no other command does. The exit code is 5 if the log can't be
+reached.`,
+		Example: "  handoff log send",
+		Args:    cli.Exactly(0, ""),
+	}
+	a.JSONFlag(c, "print JSON")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return a.Reading(func(w *workspace.Workspace) error {
+			sent, err := w.SendQueued(c.Context())
+			if err != nil {
+				return err
+			}
+			if a.AsJSON {
+				return a.JSON(sent)
+			}
+			_, err = fmt.Fprintf(a.Out, "sent %s\n", cli.Count(sent.Sent, "record"))
+			return err
 		})
 	}
 	return c

@@ -43,6 +43,9 @@ var artifactPublish = tool[PublishInput]{
 			return answer{}, err
 		}
 		text := "published " + line(done.Artifact)
+		if done.Queued {
+			text = "queued until the log can be reached: " + line(done.Artifact)
+		}
 		if done.Existing {
 			text = "already published: " + line(done.Artifact)
 		}

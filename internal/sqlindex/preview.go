@@ -1,0 +1,49 @@
+package sqlindex
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// With returns the index as it would be after more records: it answers queries with
+// them applied, and stores nothing. Their sequence numbers continue those of the
+// index. It is valid as long as x is, and needs no Close.
+func (x *Index) With(records []handoff.Record) *Index {
+	return &Index{file: x.file, source: x.source, log: x.log, pending: slices.Clone(records), parent: x}
+}
+
+// errUndo ends a transaction whose changes are not stored.
+var errUndo = errors.New("undo")
+
+// preview runs do with the pending records applied, and undoes that. Meanwhile
+// nobody else can write to the database.
+func (x *Index) preview(ctx context.Context, do func(*conn) error) error {
+	never := func(Position) bool { return false }
+	err := x.parent.write(ctx, never, func(c *conn) error {
+		p, err := c.position(ctx, x.log)
+		if err != nil {
+			return err
+		}
+		for i := range x.pending {
+			x.pending[i].Seq = p.Seq + handoff.Seq(i) + 1
+		}
+		if err := applyAll(ctx, c, x.pending); err != nil {
+			return err
+		}
+		if err := do(c); err != nil {
+			return err
+		}
+		return errUndo
+	})
+	if errors.Is(err, errUndo) {
+		return nil
+	}
+	return err
+}
+
+// Start returns the sequence number that the first of the records had in the last
+// query.
+func (x *Index) Start() handoff.Seq { return x.pending[0].Seq }
