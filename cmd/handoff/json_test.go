@@ -167,7 +167,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 // not produce: they appear after damage, in linked worktrees and git
 // repositories, by other tools, or only if a process runs for long enough.
 var rareFields = []string{
-	"artifact.root", "artifact.worktree", "artifact.origin", "artifact.import", "log-status.origin", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
+	"artifact.root", "artifact.worktree", "artifact.origin", "artifact.import", "log-status.origin", "log-status.unavailable", "log-status.queued", "log-status.refused", "log-status.copied", "log-send.refused", "artifact.queued", "queued-record.id", "queued-record.type", "queued-record.createdAt", "queued-record.path", "refused-record.id", "refused-record.reason", "refused-record.number", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
 	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.movingTo", "session.deleted", "session-summary.neededBy", "session-moves.warnings", "session-move.warnings", "session.title", "activity.warnings", "collision-list.warnings", "active-session.newestArtifactId", "active-conversation.sessionId", "work.warnings", "cost-report.warnings", "cost-row.name", "cost-usage.reason", "cost-usage.unpriced", "work-receipt.transcript", "task.transcript", "task.name", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
 	"session-transfer.warnings",
 	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "adoption.warnings", "move.warnings",
@@ -287,6 +287,7 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	answer("unneeded-bodies", "gc")
 	answer("log-status", "log status")
 	answer("log-copy", "log copy file: file:")
+	answer("log-send", "log send")
 	c.write(".handoff/bodies/sha256/00/stray", "x")
 	answer("check-report", "check")
 	answer("error-answer", "show nowhere")

@@ -171,7 +171,7 @@ func isRefusal(err error) bool {
 	return errors.Is(err, handoff.Invalid) || errors.Is(err, handoff.Conflict)
 }
 
-// check refuses a publish whose key was used for another body meanwhile.
+// check refuses a publish whose key was used for another body since.
 func (s *sender) check(r handoff.Record) error {
 	f, ok := r.Fact.(*handoff.ArtifactPublished)
 	if !ok || f.Key == "" {

@@ -40,8 +40,8 @@ func logStatusCommand(a *cli.App) *cobra.Command {
 		Short: "Show where the log is, how many records it has, and what is queued",
 		Long: `Status asks the log for its newest record, and lists the records that are queued
 on this machine until the log can be reached, and those that it refused when
-they were sent. The exit code is 5 if the log can't be reached and records are
-not queued meanwhile.`,
+they were sent. If the log can't be reached, the exit code is 5, unless records
+are queued for it.`,
 		Example: "  handoff log status",
 		Args:    cli.Exactly(0, ""),
 	}
