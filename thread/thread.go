@@ -56,6 +56,10 @@ type Facts struct {
 	BadLines  int       `json:"badLines,omitempty"`
 	Partial   bool      `json:"partial,omitempty"` // the end of the transcript is missing or can't be read
 	Warnings  []string  `json:"warnings,omitempty"`
+
+	// Requests are the parts of Usage, in the order of the transcript. Their sum is
+	// Usage.
+	Requests []Request `json:"-"`
 }
 
 // Warn adds a warning.

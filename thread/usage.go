@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
 )
@@ -62,6 +63,14 @@ type ModelUsage struct {
 	Tokens
 }
 
+// A Request is what one request to a model used. If the transcript records several
+// together, it is their sum, and Calls is their number, 0 if that is unknown.
+type Request struct {
+	N  int       // number of the last message before its usage was recorded, 0 if unknown
+	At time.Time // when its usage was recorded
+	ModelUsage
+}
+
 // UnknownModel is the name of a model that the transcript does not name.
 const UnknownModel = "unknown"
 
@@ -106,7 +115,11 @@ func (u *Usage) Judge(gaps ...Gap) {
 // A Meter counts the usage of a thread while its transcript is read. Records
 // that were copied from another thread are counted separately.
 type Meter struct {
+	N  int       // number of the last message before the record that is read, 0 if unknown
+	At time.Time // time of that record
+
 	usage     Usage
+	requests  []Request
 	inherited Tokens
 	invalid   int // records with invalid numbers
 }
@@ -125,7 +138,29 @@ func (m *Meter) Add(provider, model string, t Tokens, inherited bool) {
 		m.inherited.Add(t)
 	} else {
 		m.usage.Add(provider, model, t)
+		m.note(provider, cmp.Or(model, UnknownModel), t)
 	}
+}
+
+// maxRequests bounds the memory of requests. Further ones are added to those of the
+// same model.
+const maxRequests = 1 << 16
+
+// note adds t to the requests. Further output of a request that was counted before
+// belongs to the newest one of the model.
+func (m *Meter) note(provider, model string, t Tokens) {
+	if t == (Tokens{}) {
+		return
+	}
+	if t.Calls == 0 && t.Total() == t.Output || len(m.requests) >= maxRequests {
+		for i := len(m.requests) - 1; i >= 0; i-- {
+			if r := &m.requests[i]; r.Model == model && r.Provider == provider {
+				r.Add(t)
+				return
+			}
+		}
+	}
+	m.requests = append(m.requests, Request{m.N, m.At, ModelUsage{model, provider, t}})
 }
 
 // Finish stores the usage in f, with the completeness that [Usage.Judge] gives it.
@@ -138,6 +173,6 @@ func (m *Meter) Finish(f *Facts, gaps ...Gap) {
 	if f.Partial {
 		partial.N = 1
 	}
-	f.Usage, f.Inherited = m.usage, m.inherited
+	f.Usage, f.Inherited, f.Requests = m.usage, m.inherited, m.requests
 	f.Usage.Judge(append([]Gap{partial, invalid}, gaps...)...)
 }

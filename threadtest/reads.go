@@ -3,6 +3,7 @@ package threadtest
 import (
 	"bytes"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,6 +88,7 @@ func CheckThread(t testing.TB, p thread.Provider, id string) []string {
 			t.Errorf("%s: got usage %+v", id, u)
 		}
 	}
+	checkRequests(t, th)
 	agents, err := p.Agents(t.Context(), th)
 	if err != nil {
 		t.Errorf("%s: agents: %v", id, err)
@@ -97,6 +99,34 @@ func CheckThread(t testing.TB, p thread.Provider, id string) []string {
 		}
 	}
 	return said
+}
+
+// checkRequests checks that the requests of a thread add up to its usage.
+func checkRequests(t testing.TB, th *thread.Thread) {
+	t.Helper()
+	type model struct{ provider, name string }
+	left := map[model]thread.Tokens{}
+	for _, m := range th.Usage.Models {
+		left[model{m.Provider, m.Model}] = m.Tokens
+	}
+	for i, r := range th.Requests {
+		if r.N < 0 || r.N > th.Messages || i > 0 && r.N < th.Requests[i-1].N {
+			t.Errorf("%s: request %d has message %d of %d", th.ID, i, r.N, th.Messages)
+		}
+		of := model{r.Provider, r.Model}
+		rest := left[of]
+		rest.Add(thread.Tokens{Input: -r.Input, CacheRead: -r.CacheRead, CacheWrite: -r.CacheWrite, CacheWrite1h: -r.CacheWrite1h,
+			Output: -r.Output, Reasoning: -r.Reasoning, Calls: -r.Calls, Cost: -r.Cost})
+		left[of] = rest
+	}
+	for of, rest := range left {
+		if math.Abs(rest.Cost) < 1e-6 {
+			rest.Cost = 0 // the order of additions
+		}
+		if rest != (thread.Tokens{}) {
+			t.Errorf("%s: the requests to %s add up to the usage except %+v", th.ID, of.name, rest)
+		}
+	}
 }
 
 // AddSeeds adds every file in dir whose name matches pattern to the corpus of a fuzz

@@ -142,6 +142,7 @@ func (s Suite) read(t *testing.T) {
 		if info, err := os.Stat(th.Source); !filepath.IsAbs(th.Source) || err != nil || info.IsDir() {
 			t.Errorf("%s: source %q is not a file (%v)", w.ID, th.Source, err)
 		}
+		checkRequests(t, th)
 		sameFacts(t, p, th)
 	}
 }
@@ -158,6 +159,9 @@ func sameFacts(t *testing.T, p thread.Provider, read *thread.Thread) {
 	}
 	want := read.Facts
 	want.Messages = again.Messages
+	for i := range want.Requests { // the messages are not counted either
+		want.Requests[i].N = again.Requests[i].N
+	}
 	if !reflect.DeepEqual(again.Facts, want) {
 		t.Errorf("%s: facts depend on the detail: %+v and %+v", read.ID, again.Facts, want)
 	}

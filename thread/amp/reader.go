@@ -83,6 +83,7 @@ func (s *scanner) addUsage(u jsonl.Value) {
 		Input: n("inputTokens"), CacheRead: n("cacheReadInputTokens"), CacheWrite: n("cacheCreationInputTokens"), Output: n("outputTokens"), Calls: 1,
 	}
 	s.meter.CheckCounts(u)
+	s.meter.N, s.meter.At = s.timeline.Messages, s.at
 	s.meter.Add("", u.Get("model").Text(), t, false)
 	s.timeline.AddUsage(t)
 }

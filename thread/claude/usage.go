@@ -74,6 +74,7 @@ func (s *scanner) usage(r *record) {
 	if added == (thread.Tokens{}) {
 		return
 	}
+	s.meter.N, s.meter.At = s.timeline.Messages, r.at.Time()
 	s.meter.Add("", model, added, a.copied)
 	s.timeline.addUsage(key, added)
 }

@@ -250,6 +250,7 @@ func (s *scanner) event(v *jsonl.Members) {
 	}
 	switch string(kind) {
 	case "token_count":
+		s.meter.N, s.meter.At = s.timeline.Messages, s.at.Time()
 		if tokens, ok := s.meter.count(v.Get("info")); ok {
 			s.timeline.AddUsage(tokens)
 			s.turn.counted = s.turn.counted || own

@@ -19,6 +19,7 @@ type record struct {
 	live  bool // it is part of the conversation
 	asks  bool // it is a prompt of the user
 	model string
+	at    time.Time
 	usage thread.Tokens // none if Calls is 0
 }
 
@@ -81,7 +82,7 @@ func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
 	r.model = cmp.Or(m.Get("model").Text(), r.model)
 	l.meter.CheckCounts(m.Get("tokens"))
 	if usage, known := parseTokens(m.Get("tokens")); known {
-		r.usage = usage
+		r.usage, r.at = usage, written
 	}
 	r.Span, r.line, r.calls = at, line, l.calls(m.Get("toolCalls"), line, written)
 	if !r.live {
@@ -139,6 +140,7 @@ func (l *log) finishUsage(f *thread.Facts) {
 	silent := 0
 	for _, r := range l.records {
 		if r.usage.Calls > 0 || r.model != "" {
+			l.meter.At = r.at
 			l.meter.Add("", r.model, r.usage, false)
 		}
 		if r.usage.Calls == 0 && r.model != "" {

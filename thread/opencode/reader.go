@@ -110,6 +110,7 @@ func (s *scanner) message(m message) error {
 	s.show(m, role, c)
 	s.meter.CheckCounts(m.data.Get("tokens"))
 	if tokens, ok := c.tokens(m.data, role); ok {
+		s.meter.N, s.meter.At = s.timeline.Messages, s.at
 		s.meter.Add(cmp.Or(m.data.Get("providerID").Text(), m.data.Get("model", "providerID").Text()), model(m.data), tokens, inherited)
 		s.timeline.AddUsage(tokens)
 	}

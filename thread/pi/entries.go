@@ -193,6 +193,7 @@ func (s *scanner) count(e *entry, line, message jsonl.Value, at time.Time) {
 			e.calls++
 		}
 	}
+	s.meter.At = at
 	s.meter.count(message, e.copied)
 }
 

@@ -88,6 +88,7 @@ type Scan struct {
 
 // At records that something happened at a time.
 func (s *Scan) At(at time.Time) {
+	s.Meter.N, s.Meter.At = s.Timeline.Messages, at
 	if at.After(s.Facts.Last) {
 		s.Facts.Last = at
 	}
