@@ -15,9 +15,9 @@ import (
 // An action is what a call did, as far as its input and output show it.
 type action struct {
 	paths   []string // files that it names, as recorded
-	write   bool     // it changes these files
+	access  Access   // to these files
 	command string   // that it ran
-	exit    string   // exit status of the command, "" if it is not reported
+	exit    *int     // exit status of the command, nil if it is not reported
 	names   []string // artifacts and commits that its output reports
 }
 
@@ -27,15 +27,15 @@ func (a action) text() string {
 	if a.command != "" {
 		parts = append(parts, a.command)
 	}
-	if a.exit != "" {
-		parts = append(parts, "exit "+a.exit)
+	if a.exit != nil {
+		parts = append(parts, "exit "+strconv.Itoa(*a.exit))
 	}
 	return strings.Join(append(parts, a.names...), "\n")
 }
 
 // inspect returns what a call did.
 func inspect(c thread.Call) (a action) {
-	a.write = isWrite(c.Name)
+	a.access = accessOf(c.Name)
 	input := jsonl.Value(c.Input)
 	if input.Kind() != jsonl.Object {
 		a.patch(c.Input)
@@ -53,10 +53,15 @@ func inspect(c thread.Call) (a action) {
 			a.patch(m.Value().Text())
 		}
 	}
+	if access, ok := editorCommands[a.command]; ok && len(a.paths) > 0 {
+		a.access, a.command = access, ""
+	}
 	if a.command != "" {
 		a.patch(a.command)
 		a.exit = exitStatus(c)
 		a.names = reported(c.Output)
+	} else if c.Failed {
+		a.access = Named // it has neither read nor changed them
 	}
 	return a
 }
@@ -75,13 +80,28 @@ func commandLine(v jsonl.Value) string {
 	return strings.Join(args, " ")
 }
 
-// isWrite reports whether a tool with this name changes the files that it names.
-func isWrite(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"write", "edit", "patch", "replace", "create", "delete", "insert", "rename"}, func(verb string) bool {
-		return strings.Contains(name, verb)
-	})
+// accessOf returns the access of a tool with this name to the files that it names.
+func accessOf(name string) Access {
+	lower := strings.ToLower(name)
+	for _, verb := range []string{"write", "edit", "patch", "replace", "create", "delete", "insert", "rename"} {
+		if strings.Contains(lower, verb) {
+			return Written
+		}
+	}
+	for _, verb := range []string{"read", "view", "open"} {
+		at := strings.Index(lower, verb)
+		if at == 0 || at > 0 && (!isLetter(lower[at-1]) || name[at] < 'a') { // a word in read_file, file-read, NotebookRead
+			return Read
+		}
+	}
+	return Named
 }
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' }
+
+// editorCommands are the commands of a tool that edits the file in its input, which are
+// not run.
+var editorCommands = map[string]Access{"view": Read, "create": Written, "str_replace": Written, "insert": Written, "undo_edit": Written, "delete": Written, "rename": Written}
 
 // patch adds the files of a patch in the format of apply_patch.
 func (a *action) patch(text string) {
@@ -91,7 +111,7 @@ func (a *action) patch(text string) {
 	for line := range strings.Lines(text) {
 		for _, header := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
 			if path, ok := strings.CutPrefix(strings.TrimSpace(line), header); ok && len(path) < maxPath {
-				a.paths, a.write = append(a.paths, path), true
+				a.paths, a.access = append(a.paths, path), Written
 			}
 		}
 	}
@@ -103,38 +123,21 @@ var exits = sync.OnceValue(func() *regexp.Regexp {
 
 // exitStatus returns the exit status that the output of a call reports, at its
 // beginning or end.
-func exitStatus(c thread.Call) string {
+func exitStatus(c thread.Call) *int {
 	const part = 500
 	out := c.Output
 	if c.Exit != nil {
-		return strconv.Itoa(*c.Exit)
+		return c.Exit
 	}
 	if len(out) > 2*part {
 		out = out[:part] + "\n" + out[len(out)-part:]
 	}
 	if m := exits().FindStringSubmatch(out); m != nil {
-		return m[1]
-	}
-	return ""
-}
-
-var (
-	artifactID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bart_[0-9A-Za-z]{26}\b`) })
-	commitLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\[[^\]\n]+ ([0-9a-f]{7,40})\] `) }) // of git commit
-)
-
-// reported returns the IDs of artifacts and commits in the output of a command.
-func reported(out string) (names []string) {
-	const most = 64
-	if strings.Contains(out, "art_") {
-		names = artifactID().FindAllString(out, most)
-	}
-	if strings.Contains(out, "] ") {
-		for _, m := range commitLine().FindAllStringSubmatch(out, most) {
-			names = append(names, m[1])
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			return &n
 		}
 	}
-	return names
+	return nil
 }
 
 // absolute returns a path as the tool meant it, "" if that is unknown.

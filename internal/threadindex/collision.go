@@ -70,7 +70,7 @@ func (f *Files) Collisions(ctx context.Context, q Query) (Collisions, error) {
 		for _, e := range entries {
 			by := &writer{e.URI, e.Started, e.Last}
 			for _, t := range e.touches {
-				if t.write && !t.at.IsZero() && q.selectsChange(t.path, t.at) {
+				if t.access == Written && !t.at.IsZero() && q.selectsChange(t.path, t.at) {
 					writes = append(writes, write{t.path, by, t.n, t.at})
 				}
 			}
@@ -159,7 +159,7 @@ func (a answer) writes(ctx context.Context, q Query) (writes []write, err error)
 		return nil, err
 	}
 	rows, err := a.QueryContext(ctx, `SELECT w.path, w.n, w.at, t.id, t.uri, t.started, t.ended FROM touches w JOIN threads t ON t.id = w.thread
-		WHERE w.change AND w.at <> 0 AND w.path IN (SELECT path FROM touches WHERE change GROUP BY path HAVING count(DISTINCT thread) > 1) AND `+c.String(), c.args...)
+		WHERE w.access = 2 AND w.at <> 0 AND w.path IN (SELECT path FROM touches WHERE access = 2 GROUP BY path HAVING count(DISTINCT thread) > 1) AND `+c.String(), c.args...)
 	if err != nil {
 		return nil, err
 	}

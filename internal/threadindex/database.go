@@ -18,7 +18,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is rebuilt.
-const version = 2
+const version = 3
 
 // applicationID is stored in the header of the database: "hdth".
 const applicationID = 0x68647468
@@ -31,8 +31,8 @@ var schema = []string{
 
 	// A thread of a transcript. Item is JSON; the other columns are what queries
 	// select by. Text that is compared in any case is stored in lower case.
-	`CREATE TABLE threads (id INTEGER PRIMARY KEY, transcript INTEGER NOT NULL, key TEXT, provider TEXT, uri TEXT, parent TEXT, agent INTEGER,
-		role TEXT, name TEXT, cwd TEXT, modified INTEGER, started INTEGER, ended INTEGER, status TEXT, models TEXT, family TEXT, origin TEXT, item TEXT)`,
+	`CREATE TABLE threads (id INTEGER PRIMARY KEY, transcript INTEGER NOT NULL, key TEXT, provider TEXT, uri TEXT, parent TEXT, agent INTEGER, title TEXT,
+		role TEXT, name TEXT, cwd TEXT, modified INTEGER, started INTEGER, ended INTEGER, status TEXT, models TEXT, completeness TEXT, reason TEXT, family TEXT, origin TEXT, item TEXT)`,
 	`CREATE INDEX threads_by_transcript ON threads (transcript)`,
 	`CREATE INDEX threads_by_time ON threads (agent, modified)`,
 	`CREATE INDEX threads_by_uri ON threads (uri)`,
@@ -41,10 +41,21 @@ var schema = []string{
 	`CREATE INDEX threads_by_origin ON threads (origin) WHERE origin <> ''`,
 	`CREATE INDEX threads_by_role ON threads (agent, role, name) WHERE agent`,
 
-	// The files that calls name, and the names of the tools.
-	`CREATE TABLE touches (thread INTEGER, path TEXT, n INTEGER, at INTEGER, change INTEGER)`,
+	// What calls did, see Touch, Command and Mention. N is the number of the message.
+	// The access is an index of accesses.
+	`CREATE TABLE touches (thread INTEGER, n INTEGER, at INTEGER, path TEXT, access INTEGER)`,
 	`CREATE INDEX touches_by_thread ON touches (thread)`,
 	`CREATE INDEX touches_by_path ON touches (path)`,
+	`CREATE TABLE commands (thread INTEGER, n INTEGER, at INTEGER, line TEXT, exit INTEGER, failed INTEGER, output BLOB)`,
+	`CREATE INDEX commands_by_thread ON commands (thread)`,
+	`CREATE TABLE mentions (thread INTEGER, n INTEGER, at INTEGER, name TEXT, place TEXT)`,
+	`CREATE INDEX mentions_by_thread ON mentions (thread)`,
+	`CREATE INDEX mentions_by_name ON mentions (name)`,
+
+	// The requests of a thread, as packRequests encodes them.
+	`CREATE TABLE requests (thread INTEGER PRIMARY KEY, list BLOB)`,
+
+	// The names of the tools that were called.
 	`CREATE TABLE tools (name TEXT, thread INTEGER, PRIMARY KEY (name, thread)) WITHOUT ROWID`,
 	`CREATE INDEX tools_by_thread ON tools (thread)`,
 

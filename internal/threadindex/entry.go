@@ -3,7 +3,6 @@ package threadindex
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -30,17 +29,15 @@ var roles = map[string]column{"user": prompts, "assistant": answers, "compaction
 // An entry is a thread that was read completely.
 type entry struct {
 	Item
-	words   [columns][]byte // with border after each text
-	touches []touch
-	tools   map[string]bool // names, in lower case
-}
+	words    [columns][]byte // with border after each text
+	tools    map[string]bool // names, in lower case
+	touches  []touch
+	commands []command
+	mentions []mention
 
-// A touch is a call that names a file.
-type touch struct {
-	path  string
-	n     int // of the message, 0 if the call is before the first
-	at    time.Time
-	write bool
+	size      int            // of words
+	last      int            // number of the last message
+	mentioned map[string]int // the last message with each name
 }
 
 // border separates texts in a list of words, so that no phrase spans two of them.
@@ -52,34 +49,52 @@ const maxText = 16 << 20
 
 // readEntry reads a thread.
 func readEntry(ctx context.Context, t *thread.Thread) (*entry, error) {
-	e := &entry{Item: newItem(t), tools: map[string]bool{}}
-	last, size := 0, 0
-	add := func(c column, text string) {
-		if size < maxText && text != "" {
-			before := len(e.words[c])
-			e.words[c] = append(appendWords(e.words[c], text), border...)
-			size += len(e.words[c]) - before
-		}
-	}
-	add(titles, e.Title)
+	e := &entry{Item: newItem(t), tools: map[string]bool{}, mentioned: map[string]int{}}
+	e.add(titles, e.Title)
 	err := t.Read(ctx, thread.Tools, func(m thread.Message) error {
-		e.see(m)
-		if c, ok := columnOf(m); ok {
-			add(c, m.Text)
-		}
-		if m.N > 0 {
-			last = m.N
-		}
-		for _, call := range m.Tools {
-			a := inspect(call)
-			a.write = a.write && !m.Inherited // the original has changed the file
-			e.tools[strings.ToLower(call.Name)] = true
-			add(calls, a.text())
-			e.touch(a, last, call.Time)
-		}
+		e.message(m)
 		return nil
 	})
 	return e, err
+}
+
+// message adds a message with its calls.
+func (e *entry) message(m thread.Message) {
+	e.see(m)
+	if m.N > 0 {
+		e.last = m.N
+	}
+	if c, ok := columnOf(m); ok {
+		e.add(c, m.Text)
+		if !m.Inherited {
+			e.mention(InMessage, m.Time, artifactIDs(m.Text), commitIDs(m.Text))
+		}
+	}
+	for _, call := range m.Tools {
+		a := inspect(call)
+		e.tools[strings.ToLower(call.Name)] = true
+		e.add(calls, a.text())
+		if m.Inherited {
+			a.access = Named // the original did it
+		} else {
+			e.command(a, call)
+			if a.command != "" {
+				e.mention(Committed, call.Time, commitsMade(call.Output))
+			}
+			e.mention(InInput, call.Time, artifactIDs(call.Input), commitIDs(call.Input))
+			e.mention(InOutput, call.Time, artifactIDs(call.Output), commitIDs(call.Output))
+		}
+		e.touch(a, call.Time)
+	}
+}
+
+// add adds the words of a text.
+func (e *entry) add(c column, text string) {
+	if e.size < maxText && text != "" {
+		before := len(e.words[c])
+		e.words[c] = append(appendWords(e.words[c], text), border...)
+		e.size += len(e.words[c]) - before
+	}
 }
 
 // columnOf returns the column that the text of a message belongs to. Notes are not
@@ -94,14 +109,4 @@ func columnOf(m thread.Message) (column, bool) {
 		return summaries, true
 	}
 	return 0, false
-}
-
-// touch adds the files that a call names.
-func (e *entry) touch(a action, n int, at time.Time) {
-	const most = 1 << 16
-	for _, path := range a.paths {
-		if path = absolute(e.Cwd, path); path != "" && len(e.touches) < most {
-			e.touches = append(e.touches, touch{path, n, at.UTC(), a.write})
-		}
-	}
 }

@@ -218,6 +218,12 @@ func (a answer) strings(ctx context.Context, query string, args ...any) (list []
 	return list, rows.Err()
 }
 
+// newest adds that there is no newer thread with the same URI and a condition.
+func (c *condition) newest(other condition) {
+	other.add("uri = t.uri AND (modified, t.key, t.id) > (t.modified, key, id)")
+	c.add("NOT EXISTS (SELECT 1 FROM threads WHERE "+other.String()+")", other.args...)
+}
+
 func (a answer) list(ctx context.Context, q Query, from position) (Page, error) {
 	page := Page{Threads: []Item{}}
 	c, older, err := a.where(ctx, q)
@@ -232,8 +238,8 @@ func (a answer) list(ctx context.Context, q Query, from position) (Page, error) 
 	if from.uri != "" {
 		c.add("t.modified <= ?", from.at.UnixNano())
 	}
-	older.add("agent = 0 AND uri = t.uri AND (modified, t.key) > (t.modified, key)")
-	c.add("NOT EXISTS (SELECT 1 FROM threads WHERE "+older.String()+")", older.args...)
+	older.add("agent = 0")
+	c.newest(older)
 	rows, err := a.QueryContext(ctx, "SELECT t.item FROM threads t WHERE "+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
 	if err != nil {
 		return page, err

@@ -104,10 +104,12 @@ func (q Query) selectsFacts(t *thread.Thread) bool {
 
 // load reads a conversation for its facts and its prompt.
 func load(ctx context.Context, i *Item) error {
-	return i.Thread.Read(ctx, thread.Texts, func(m thread.Message) error {
+	err := i.Thread.Read(ctx, thread.Texts, func(m thread.Message) error {
 		i.see(m)
 		return nil
 	})
+	i.Requests = nil // which a list does not show
+	return err
 }
 
 // see sets the prompt of an item, if m is the first message of the user.

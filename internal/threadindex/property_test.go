@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,221 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/agent-handoff/handoff/internal/threadindex"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/all"
 )
 
-// A tree is a home directory with invented transcripts, which a test changes at
-// random.
-type tree struct {
-	t     testing.TB
-	r     *rand.Rand
-	home  string
-	count int
-
-	collisions int // found so far
-}
-
-func newTree(t testing.TB, seed uint64) *tree {
-	return &tree{t: t, r: rand.New(rand.NewPCG(seed, 1)), home: t.TempDir()}
-}
-
-func (tr *tree) set() *thread.Set {
-	return thread.NewSet(all.Drivers(), func(string) string { return "" }, tr.home)
-}
-
-var vocabulary = strings.Fields("retry cart session größe 会话 parser timeout Retry refactor the-cart internal/cart.go go test")
-
-func (tr *tree) words() string {
-	list := make([]string, 1+tr.r.IntN(8))
-	for i := range list {
-		list[i] = vocabulary[tr.r.IntN(len(vocabulary))]
-	}
-	return strings.Join(list, " ")
-}
-
-func (tr *tree) id() string {
-	tr.count++
-	return fmt.Sprintf("%08x-0000-4000-8000-%012x", tr.r.Uint32(), tr.count)
-}
-
-type object = map[string]any
-
-func line(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(b) + "\n"
-}
-
-// claudeLine returns a record of a session or of a subagent.
-func (tr *tree) claudeLine(session, agent string) string {
-	tr.count++
-	at := time.Date(2026, 2, 3, 4, 0, tr.count/64, 0, time.UTC).Format(time.RFC3339)
-	rec := object{"uuid": tr.id(), "sessionId": session, "timestamp": at, "version": "2.1.100", "cwd": "/work/" + fmt.Sprint(tr.r.IntN(3)), "gitBranch": "main"}
-	if agent != "" {
-		rec["agentId"], rec["isSidechain"] = agent, true
-	}
-	switch tr.r.IntN(8) {
-	case 0, 1:
-		rec["type"], rec["message"] = "user", object{"role": "user", "content": tr.words()}
-	case 2:
-		rec["type"], rec["aiTitle"] = "ai-title", tr.words()
-	default:
-		content := []object{{"type": "text", "text": tr.words()}}
-		if tr.r.IntN(4) > 0 {
-			name := []string{"Edit", "Edit", "Read", "Bash"}[tr.r.IntN(4)]
-			input := object{"file_path": fmt.Sprintf("/work/%d/cart.go", tr.r.IntN(3))}
-			if name == "Bash" {
-				input = object{"command": "go test ./" + tr.words()}
-			}
-			content = append(content, object{"type": "tool_use", "id": tr.id(), "name": name, "input": input})
-		}
-		rec["type"], rec["message"] = "assistant", object{"id": tr.id(), "role": "assistant", "model": "claude-opus", "content": content, "usage": object{"input_tokens": 1 + tr.r.IntN(9), "output_tokens": 2}}
-	}
-	return line(rec)
-}
-
-func (tr *tree) codexLine() string {
-	tr.count++
-	at := time.Date(2026, 2, 3, 4, 0, tr.count/64, 0, time.UTC).Format(time.RFC3339)
-	payload := object{"type": "message", "role": []string{"user", "assistant"}[tr.r.IntN(2)], "content": []object{{"type": "input_text", "text": tr.words()}}}
-	kind := "response_item"
-	switch tr.r.IntN(4) {
-	case 0:
-		payload = object{"type": "custom_tool_call", "name": "apply_patch", "call_id": tr.id(), "input": "*** Begin Patch\n*** Update File: cart.go\n+" + tr.words() + "\n*** End Patch"}
-	case 1:
-		kind = "event_msg"
-		used := object{"input_tokens": tr.count, "output_tokens": 1, "total_tokens": tr.count + 1}
-		payload = object{"type": "token_count", "info": object{"total_token_usage": used, "last_token_usage": used}}
-	}
-	return line(object{"timestamp": at, "type": kind, "payload": payload})
-}
-
-func (tr *tree) write(path, text string) {
-	must(tr.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(tr.t, os.WriteFile(path, []byte(text), 0o644))
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// files returns the transcripts.
-func (tr *tree) files() (paths []string) {
-	must(tr.t, filepath.WalkDir(tr.home, func(path string, e os.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			paths = append(paths, path)
-		}
-		return err
-	}))
-	return paths
-}
-
-// create writes a new transcript: a session with or without a subagent, a copy of
-// one, or a rollout, which may be a fork or a subagent of another.
-func (tr *tree) create() {
-	files := tr.files()
-	project := filepath.Join(tr.home, ".claude", "projects", fmt.Sprintf("-work-%d", tr.r.IntN(2)))
-	id := tr.id()
-	switch tr.r.IntN(5) {
-	case 0, 1:
-		text := ""
-		for range 1 + tr.r.IntN(6) {
-			text += tr.claudeLine(id, "")
-		}
-		tr.write(filepath.Join(project, id+".jsonl"), text)
-		if tr.r.IntN(2) == 0 {
-			tr.write(filepath.Join(project, id, "subagents", "agent-a"+id[:6]+".jsonl"), tr.claudeLine(id, "a"+id[:6])+tr.claudeLine(id, "a"+id[:6]))
-			tr.write(filepath.Join(project, id, "subagents", "agent-a"+id[:6]+".meta.json"), `{"agentType":"reviewer"}`)
-		}
-	case 2: // a fork repeats the records of another session
-		for _, path := range files {
-			if filepath.Dir(path) == project && strings.HasSuffix(path, ".jsonl") {
-				b, err := os.ReadFile(path)
-				must(tr.t, err)
-				tr.write(filepath.Join(project, id+".jsonl"), string(b)+tr.claudeLine(id, ""))
-				break
-			}
-		}
-	default:
-		meta := object{"id": id, "cwd": "/work/1", "cli_version": "0.130.0", "source": "cli", "git": object{"branch": "main"}}
-		for _, path := range files {
-			if other := strings.TrimSuffix(path, ".jsonl"); strings.Contains(other, "rollout-") && other != path {
-				switch tr.r.IntN(4) {
-				case 0:
-					meta["forked_from_id"] = other[len(other)-36:]
-				case 1:
-					meta["source"] = object{"subagent": object{"thread_spawn": object{"parent_thread_id": other[len(other)-36:], "agent_role": "reviewer"}}}
-				}
-				break
-			}
-		}
-		text := line(object{"timestamp": "2026-02-03T04:00:00Z", "type": "session_meta", "payload": meta})
-		for range 1 + tr.r.IntN(6) {
-			text += tr.codexLine()
-		}
-		tr.write(filepath.Join(tr.home, ".codex", "sessions", "2026", "02", "03", "rollout-2026-02-03T04-00-00-"+id+".jsonl"), text)
-	}
-}
-
-// change changes one transcript.
-func (tr *tree) change() {
-	files := slices.DeleteFunc(tr.files(), func(path string) bool { return strings.HasSuffix(path, ".json") })
-	if len(files) == 0 {
-		return
-	}
-	path := files[tr.r.IntN(len(files))]
-	info, err := os.Stat(path)
-	must(tr.t, err)
-	b, err := os.ReadFile(path)
-	must(tr.t, err)
-	plain := strings.HasSuffix(path, ".jsonl")
-	codex := strings.Contains(path, "rollout-")
-	more := tr.claudeLine(strings.TrimSuffix(filepath.Base(path), ".jsonl"), "")
-	if codex {
-		more = tr.codexLine()
-	}
-	switch op := tr.r.IntN(9); {
-	case op == 0:
-		must(tr.t, os.Remove(path))
-	case op == 1: // set the clock back
-		old := info.ModTime().Add(-time.Duration(tr.r.IntN(1000)) * time.Hour)
-		must(tr.t, os.Chtimes(path, old, old))
-	case op == 2 && codex: // archive
-		to := filepath.Join(tr.home, ".codex", "archived_sessions", filepath.Base(path))
-		must(tr.t, os.MkdirAll(filepath.Dir(to), 0o755))
-		must(tr.t, os.Rename(path, to))
-	case op == 2: // move to another project
-		to := filepath.Join(tr.home, ".claude", "projects", "-moved", filepath.Base(path))
-		must(tr.t, os.MkdirAll(filepath.Dir(to), 0o755))
-		must(tr.t, os.Rename(path, to))
-	case op == 3 && codex && plain: // compress
-		enc, err := zstd.NewWriter(nil)
-		must(tr.t, err)
-		tr.write(path+".zst", string(enc.EncodeAll(b, nil)))
-		must(tr.t, os.Remove(path))
-	case op == 4 && plain: // truncate
-		must(tr.t, os.Truncate(path, int64(tr.r.IntN(len(b)+1))))
-	case op == 5 && plain: // rewrite with the same size and times
-		text := strings.NewReplacer("retry", "yrter", "cart", "trac").Replace(string(b))
-		tr.write(path, text)
-		must(tr.t, os.Chtimes(path, info.ModTime(), info.ModTime()))
-	case op == 6 && plain: // half a line
-		tr.write(path, string(b)+more[:len(more)/2])
-	case plain:
-		tr.write(path, string(b)+more)
-	}
-}
-
-// queries compares the answers of the index with those of the files.
+// compare compares the answers of the index with those of the files.
 func (tr *tree) compare(file string, now func() time.Time) {
 	tr.t.Helper()
 	ctx := tr.t.Context()
@@ -276,8 +65,66 @@ func (tr *tree) compare(file string, now func() time.Time) {
 		tr.same("collisions", got, want)
 		tr.collisions += len(want.Collisions)
 	}
+	tr.compareCalls(files, index)
 	if after := tr.digest(); after != before {
 		tr.t.Fatalf("the files of the tools were changed:\n%s\nwere\n%s", after, before)
+	}
+}
+
+// compareCalls compares what calls did, and the usage.
+func (tr *tree) compareCalls(files *threadindex.Files, index *threadindex.Index) {
+	tr.t.Helper()
+	ctx := tr.t.Context()
+	middle := time.Date(2026, 2, 3, 4, 0, tr.count/128, 0, time.UTC)
+	for i, q := range []threadindex.CallQuery{{}, {Providers: []string{"codex"}}, {In: threadindex.In("/work/1")}, {Since: middle}, {Until: middle}} {
+		for _, paths := range [][]string{{"/work/1/cart.go"}, {"/work/0", "/work/2/"}, {"/"}, {"/wor"}} {
+			want, err := files.Touches(ctx, q, paths...)
+			must(tr.t, err)
+			got, err := index.Touches(ctx, q, paths...)
+			must(tr.t, err)
+			tr.same(fmt.Sprintf("touches %d of %q", i, paths), got, want)
+			tr.calls["touches"] += len(want.List)
+		}
+		for _, lines := range [][]string{nil, {"go test ./cart"}} {
+			want, err := files.Commands(ctx, q, lines...)
+			must(tr.t, err)
+			got, err := index.Commands(ctx, q, lines...)
+			must(tr.t, err)
+			tr.same(fmt.Sprintf("commands %d %q", i, lines), got, want)
+			tr.calls["commands"] += len(want.List)
+			if lines == nil && i == 0 && len(want.List) > 0 { // those of one conversation
+				q := threadindex.CallQuery{Threads: []thread.URI{want.List[0].URI}}
+				q.Threads[0].From, q.Threads[0].To = 0, 0
+				want, err := files.Commands(ctx, q)
+				must(tr.t, err)
+				got, err := index.Commands(ctx, q)
+				must(tr.t, err)
+				tr.same("commands of "+q.Threads[0].String(), got, want)
+			}
+		}
+		for _, name := range []string{artifact, commit, commit[:9], "art_absent"} {
+			want, err := files.Mentions(ctx, q, name, "absent")
+			must(tr.t, err)
+			got, err := index.Mentions(ctx, q, name, "absent")
+			must(tr.t, err)
+			tr.same(fmt.Sprintf("mentions %d of %s", i, name), got, want)
+			tr.calls["mentions"] += len(want.List)
+		}
+	}
+	for i, q := range []threadindex.Query{{}, {Providers: []string{"claude"}}, {In: threadindex.In("/work/1")}, {Since: time.Now().Add(-500 * time.Hour)}} {
+		type each interface {
+			EachUsage(context.Context, threadindex.Query, func(threadindex.ThreadUsage) error) ([]string, error)
+		}
+		usage := func(from each) (list []any) {
+			warnings, err := from.EachUsage(ctx, q, func(u threadindex.ThreadUsage) error {
+				list = append(list, u)
+				tr.calls["requests"] += len(u.Requests)
+				return nil
+			})
+			must(tr.t, err)
+			return append(list, warnings)
+		}
+		tr.same(fmt.Sprintf("usage %d", i), usage(index), usage(files))
 	}
 }
 
@@ -356,6 +203,11 @@ func TestIndexEqualsFiles(t *testing.T) {
 			}
 			if tr.collisions == 0 {
 				t.Error("no collision was found, so that nothing was compared")
+			}
+			for _, rows := range []string{"touches", "commands", "mentions", "requests"} {
+				if tr.calls[rows] == 0 {
+					t.Errorf("no %s were found, so that nothing was compared", rows)
+				}
 			}
 		})
 	}

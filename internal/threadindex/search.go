@@ -194,6 +194,7 @@ func (p plan) read(ctx context.Context, s thread.Stored) (hits []hit, err error)
 			continue
 		}
 		if r := p.rank(e); r < nowhere {
+			e.Requests = nil // which a match does not show
 			hits = append(hits, hit{r, s.Key, s, e.Item})
 		}
 	}

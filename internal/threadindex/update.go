@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/fnv"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -135,7 +136,8 @@ func (u *update) forget(ctx context.Context, condition string, arg any) error {
 		return err
 	}
 	for _, id := range ids {
-		for _, statement := range []string{"DELETE FROM words WHERE rowid = ?", "DELETE FROM touches WHERE thread = ?", "DELETE FROM tools WHERE thread = ?", "DELETE FROM threads WHERE id = ?"} {
+		for _, statement := range []string{"DELETE FROM words WHERE rowid = ?", "DELETE FROM touches WHERE thread = ?", "DELETE FROM commands WHERE thread = ?",
+			"DELETE FROM mentions WHERE thread = ?", "DELETE FROM requests WHERE thread = ?", "DELETE FROM tools WHERE thread = ?", "DELETE FROM threads WHERE id = ?"} {
 			if err := u.exec(ctx, statement, id); err != nil {
 				return err
 			}
@@ -192,6 +194,7 @@ func (r reading) size() (n int) {
 		for _, words := range e.words {
 			n += len(words)
 		}
+		n += rowSize * (len(e.touches) + len(e.commands) + len(e.mentions) + len(e.Requests))
 	}
 	return n
 }
@@ -200,6 +203,7 @@ func (r reading) size() (n int) {
 const (
 	maxBatch = 128
 	maxBytes = 8 << 20
+	rowSize  = 100 // about, of what is not words
 )
 
 // read reads transcripts on all processors and stores them. What was stored before
@@ -332,9 +336,9 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, key string, e
 	}
 	uri, parent := e.URI.String(), thread.URI{Provider: e.Provider, Thread: e.Parent}.String()
 	u.touch(uri, e.Family)
-	row, err := u.ExecContext(ctx, `INSERT INTO threads (transcript, key, provider, uri, parent, agent, role, name, cwd, modified, started, ended, status, models, family, origin, item)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, transcript, key, e.Provider, uri, parent, e.IsAgent(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
-		e.Cwd, e.Modified.UnixNano(), nanos(e.Started), nanos(e.Last), string(e.State.Status), strings.Join(models, "\n"), e.Family, origin, string(item))
+	row, err := u.ExecContext(ctx, `INSERT INTO threads (transcript, key, provider, uri, parent, agent, title, role, name, cwd, modified, started, ended, status, models, completeness, reason, family, origin, item)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, transcript, key, e.Provider, uri, parent, e.IsAgent(), e.Name(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
+		e.Cwd, e.Modified.UnixNano(), nanos(e.Started), nanos(e.Last), string(e.State.Status), strings.Join(models, "\n"), string(e.Usage.Completeness), e.Usage.Reason, e.Family, origin, string(item))
 	if err != nil {
 		return err
 	}
@@ -349,15 +353,30 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, key string, e
 	if err := u.exec(ctx, "INSERT INTO words (rowid, "+strings.Join(columnNames[:], ", ")+") VALUES (?, ?, ?, ?, ?, ?)", values...); err != nil {
 		return err
 	}
-	for _, t := range e.touches {
-		if err := u.exec(ctx, "INSERT INTO touches (thread, path, n, at, change) VALUES (?, ?, ?, ?, ?)", id, t.path, t.n, nanos(t.at), t.write); err != nil {
-			return err
+	return u.storeRows(ctx, id, e)
+}
+
+// storeRows stores what an entry has besides its words.
+func (u *update) storeRows(ctx context.Context, id int64, e *entry) (err error) {
+	insert := func(query string, args ...any) {
+		if err == nil {
+			err = u.exec(ctx, query, args...)
 		}
+	}
+	for _, t := range e.touches {
+		insert("INSERT INTO touches VALUES (?, ?, ?, ?, ?)", id, t.n, nanos(t.at), t.path, slices.Index(accesses, t.access))
+	}
+	for _, c := range e.commands {
+		insert("INSERT INTO commands VALUES (?, ?, ?, ?, ?, ?, ?)", id, c.n, nanos(c.at), c.line, c.exit, c.failed, c.output)
+	}
+	for _, m := range e.mentions {
+		insert("INSERT INTO mentions VALUES (?, ?, ?, ?, ?)", id, m.n, nanos(m.at), m.name, string(m.where))
 	}
 	for name := range e.tools {
-		if err := u.exec(ctx, "INSERT INTO tools (name, thread) VALUES (?, ?)", name, id); err != nil {
-			return err
-		}
+		insert("INSERT INTO tools (name, thread) VALUES (?, ?)", name, id)
 	}
-	return nil
+	if len(e.Requests) > 0 {
+		insert("INSERT INTO requests VALUES (?, ?)", id, packRequests(e.Requests))
+	}
+	return err
 }

@@ -1,0 +1,132 @@
+package threadindex
+
+import (
+	"crypto/sha256"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// An Access is what a call did with a file that its input names.
+type Access string
+
+// The accesses. Calls that failed, and copies of calls in forks, are Named.
+const (
+	Named   Access = "named" // such as the directory of a search
+	Read    Access = "read"
+	Written Access = "written"
+)
+
+// A Place is where in a conversation something happened.
+type Place struct {
+	URI thread.URI `json:"uri"` // of the message
+	At  time.Time  `json:"createdAt,omitzero"`
+}
+
+// A Touch is a call that names a file.
+type Touch struct {
+	Place
+	Path   string `json:"path"` // absolute
+	Access Access `json:"access"`
+}
+
+// A Command is a command that a call ran. Copies of calls in forks are left out.
+type Command struct {
+	Place
+	Cwd    string `json:"cwd,omitempty"` // of the conversation
+	Line   string `json:"command"`       // at most MaxCommand bytes
+	Exit   *int   `json:"exitStatus,omitempty"`
+	Failed bool   `json:"failed,omitempty"` // as recorded by the tool
+
+	// Output is the SHA-256 digest of the output, in hex, as thread.Call has it. It is
+	// "" if there is no output, or not all of it is known.
+	Output string `json:"outputDigest,omitempty"`
+}
+
+// MaxCommand is how many bytes of a command are kept.
+const MaxCommand = 4096
+
+// A Where is the part of a conversation that names something.
+type Where string
+
+// The parts.
+const (
+	InMessage Where = "message"
+	InInput   Where = "input" // of a call
+	InOutput  Where = "output"
+	Committed Where = "commit" // the output of git commit, which made it
+)
+
+// A Mention is an artifact or a commit that a conversation names. Copies of records in
+// forks are left out.
+type Mention struct {
+	Place
+	Name  string `json:"name"` // ID of the artifact or commit; that of a commit may be shortened if Where is Committed
+	Where Where  `json:"where"`
+}
+
+// The same as they are kept of an entry.
+type (
+	touch struct {
+		n      int // of the message, 0 if the call is before the first
+		at     time.Time
+		path   string
+		access Access
+	}
+	command struct {
+		n      int
+		at     time.Time
+		line   string
+		exit   *int
+		failed bool
+		output []byte // digest
+	}
+	mention struct {
+		n     int
+		at    time.Time
+		name  string
+		where Where
+	}
+)
+
+// clipped is the end of an output that thread.Clip has shortened.
+const clipped = " more bytes)"
+
+// maxRows is how many touches, commands and mentions of a thread are kept, each.
+const maxRows = 1 << 16
+
+// touch adds the files that a call names.
+func (e *entry) touch(a action, at time.Time) {
+	for _, path := range a.paths {
+		if path = absolute(e.Cwd, path); path != "" && len(e.touches) < maxRows {
+			e.touches = append(e.touches, touch{e.last, at.UTC(), path, a.access})
+		}
+	}
+}
+
+// command adds the command of a call.
+func (e *entry) command(a action, call thread.Call) {
+	if a.command == "" || len(e.commands) == maxRows {
+		return
+	}
+	c := command{n: e.last, at: call.Time.UTC(), line: strings.ToValidUTF8(a.command[:min(len(a.command), MaxCommand)], ""), exit: a.exit, failed: call.Failed}
+	if !call.Pending && call.Output != "" && !strings.HasSuffix(call.Output, clipped) {
+		sum := sha256.Sum256([]byte(call.Output))
+		c.output = sum[:]
+	}
+	e.commands = append(e.commands, c)
+}
+
+// mention adds the names in a part of a message, once for each message.
+func (e *entry) mention(where Where, at time.Time, lists ...[]string) {
+	for _, names := range lists {
+		for _, name := range names {
+			if n, ok := e.mentioned[name]; len(e.mentions) == maxRows || ok && n == e.last && where != Committed {
+				continue
+			}
+			e.mentioned[name] = e.last
+			e.mentions = append(e.mentions, mention{e.last, at.UTC(), name, where})
+		}
+	}
+}
