@@ -74,6 +74,8 @@ type archive interface {
 	List(context.Context, threadindex.Query) (threadindex.Page, error)
 	Search(context.Context, threadindex.Search) (threadindex.Result, error)
 	Collisions(context.Context, threadindex.Query) (threadindex.Collisions, error)
+	EachUsage(context.Context, threadindex.Query, func(threadindex.ThreadUsage) error) (warnings []string, err error)
+	threadindex.Finder
 }
 
 // archive returns the index of conversations, or their files.

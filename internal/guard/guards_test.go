@@ -32,6 +32,7 @@ var layers = map[string]int{
 	"internal/nearest":    0,
 	"internal/printable":  0,
 	"internal/price":      0,
+	"internal/words":      0,
 
 	".": 1,
 
@@ -59,11 +60,12 @@ var layers = map[string]int{
 	"internal/pipeline/gate":   3,
 	"internal/pipeline/folder": 3,
 	"internal/refs":            3,
-	"internal/threadindex":     3,
+	"internal/action":          3,
 	"internal/converse":        3,
 
 	"internal/localstate":       4,
 	"internal/queue":            4,
+	"internal/threadindex":      4,
 	"internal/transfer":         4,
 	"internal/pipeline":         4,
 	"internal/pipeline/lessons": 4,

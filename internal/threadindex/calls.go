@@ -1,21 +1,11 @@
 package threadindex
 
 import (
-	"crypto/sha256"
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/action"
 	"github.com/agent-handoff/handoff/thread"
-)
-
-// An Access is what a call did with a file that its input names.
-type Access string
-
-// The accesses. Calls that failed, and copies of calls in forks, are Named.
-const (
-	Named   Access = "named" // such as the directory of a search
-	Read    Access = "read"
-	Written Access = "written"
 )
 
 // A Place is where in a conversation something happened.
@@ -27,21 +17,18 @@ type Place struct {
 // A Touch is a call that names a file.
 type Touch struct {
 	Place
-	Path   string `json:"path"` // absolute
-	Access Access `json:"access"`
+	Path   string        `json:"path"`   // absolute
+	Access action.Access `json:"access"` // copies of calls in forks are Named
 }
 
 // A Command is a command that a call ran. Copies of calls in forks are left out.
 type Command struct {
 	Place
-	Cwd    string `json:"cwd,omitempty"` // of the conversation
-	Line   string `json:"command"`       // at most MaxCommand bytes
-	Exit   *int   `json:"exitStatus,omitempty"`
-	Failed bool   `json:"failed,omitempty"` // as recorded by the tool
-
-	// Output is the SHA-256 digest of the output, in hex, as thread.Call has it. It is
-	// "" if there is no output, or not all of it is known.
-	Output string `json:"outputDigest,omitempty"`
+	Cwd    string `json:"cwd,omitempty"`          // of the conversation
+	Line   string `json:"command"`                // at most MaxCommand bytes
+	Exit   *int   `json:"exitStatus,omitempty"`   // as recorded by the tool, beside the output
+	Failed bool   `json:"failed,omitempty"`       // as recorded by the tool
+	Output string `json:"outputDigest,omitempty"` // as thread.Call.OutputDigest has it; "" if there is no result
 }
 
 // MaxCommand is how many bytes of a command are kept.
@@ -72,7 +59,7 @@ type (
 		n      int // of the message, 0 if the call is before the first
 		at     time.Time
 		path   string
-		access Access
+		access action.Access
 	}
 	command struct {
 		n      int
@@ -80,7 +67,7 @@ type (
 		line   string
 		exit   *int
 		failed bool
-		output []byte // digest
+		output string // digest
 	}
 	mention struct {
 		n     int
@@ -90,30 +77,26 @@ type (
 	}
 )
 
-// clipped is the end of an output that thread.Clip has shortened.
-const clipped = " more bytes)"
-
 // maxRows is how many touches, commands and mentions of a thread are kept, each.
 const maxRows = 1 << 16
 
 // touch adds the files that a call names.
-func (e *entry) touch(a action, at time.Time) {
-	for _, path := range a.paths {
-		if path = absolute(e.Cwd, path); path != "" && len(e.touches) < maxRows {
-			e.touches = append(e.touches, touch{e.last, at.UTC(), path, a.access})
+func (e *entry) touch(a action.Action, at time.Time) {
+	for _, path := range a.Paths {
+		if path = action.Absolute(e.Cwd, path); path != "" && len(e.touches) < maxRows {
+			e.touches = append(e.touches, touch{e.last, at.UTC(), path, a.Access})
 		}
 	}
 }
 
 // command adds the command of a call.
-func (e *entry) command(a action, call thread.Call) {
-	if a.command == "" || len(e.commands) == maxRows {
+func (e *entry) command(a action.Action, call thread.Call) {
+	if a.Command == "" || len(e.commands) == maxRows {
 		return
 	}
-	c := command{n: e.last, at: call.Time.UTC(), line: strings.ToValidUTF8(a.command[:min(len(a.command), MaxCommand)], ""), exit: a.exit, failed: call.Failed}
-	if !call.Pending && call.Output != "" && !strings.HasSuffix(call.Output, clipped) {
-		sum := sha256.Sum256([]byte(call.Output))
-		c.output = sum[:]
+	c := command{e.last, call.Time.UTC(), strings.ToValidUTF8(a.Command[:min(len(a.Command), MaxCommand)], ""), call.Exit, call.Failed, ""}
+	if !call.Pending {
+		c.output = call.OutputDigest()
 	}
 	e.commands = append(e.commands, c)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/action"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -70,7 +71,7 @@ func (f *Files) Collisions(ctx context.Context, q Query) (Collisions, error) {
 		for _, e := range entries {
 			by := &writer{e.URI, e.Started, e.Last}
 			for _, t := range e.touches {
-				if t.access == Written && !t.at.IsZero() && q.selectsChange(t.path, t.at) {
+				if t.access == action.Written && !t.at.IsZero() && q.selectsChange(t.path, t.at) {
 					writes = append(writes, write{t.path, by, t.n, t.at})
 				}
 			}

@@ -46,7 +46,7 @@ var schema = []string{
 	`CREATE TABLE touches (thread INTEGER, n INTEGER, at INTEGER, path TEXT, access INTEGER)`,
 	`CREATE INDEX touches_by_thread ON touches (thread)`,
 	`CREATE INDEX touches_by_path ON touches (path)`,
-	`CREATE TABLE commands (thread INTEGER, n INTEGER, at INTEGER, line TEXT, exit INTEGER, failed INTEGER, output BLOB)`,
+	`CREATE TABLE commands (thread INTEGER, n INTEGER, at INTEGER, line TEXT, exit INTEGER, failed INTEGER, output TEXT)`,
 	`CREATE INDEX commands_by_thread ON commands (thread)`,
 	`CREATE TABLE mentions (thread INTEGER, n INTEGER, at INTEGER, name TEXT, place TEXT)`,
 	`CREATE INDEX mentions_by_thread ON mentions (thread)`,
@@ -59,7 +59,7 @@ var schema = []string{
 	`CREATE TABLE tools (name TEXT, thread INTEGER, PRIMARY KEY (name, thread)) WITHOUT ROWID`,
 	`CREATE INDEX tools_by_thread ON tools (thread)`,
 
-	// The words of threads, as appendWords makes them. The texts are not stored.
+	// The words of threads, as words.Append makes them. The texts are not stored.
 	`CREATE VIRTUAL TABLE words USING fts5 (` + strings.Join(columnNames[:], ", ") + `, content = '', contentless_delete = 1, tokenize = "ascii")`,
 }
 

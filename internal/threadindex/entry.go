@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/agent-handoff/handoff/internal/action"
+	"github.com/agent-handoff/handoff/internal/words"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -67,22 +69,22 @@ func (e *entry) message(m thread.Message) {
 	if c, ok := columnOf(m); ok {
 		e.add(c, m.Text)
 		if !m.Inherited {
-			e.mention(InMessage, m.Time, artifactIDs(m.Text), commitIDs(m.Text))
+			e.mention(InMessage, m.Time, action.ArtifactIDs(m.Text), action.CommitIDs(m.Text))
 		}
 	}
 	for _, call := range m.Tools {
-		a := inspect(call)
+		a := action.Inspect(call)
 		e.tools[strings.ToLower(call.Name)] = true
-		e.add(calls, a.text())
+		e.add(calls, a.Text())
 		if m.Inherited {
-			a.access = Named // the original did it
+			a.Access = action.Named // the original did it
 		} else {
 			e.command(a, call)
-			if a.command != "" {
-				e.mention(Committed, call.Time, commitsMade(call.Output))
+			if a.Command != "" {
+				e.mention(Committed, call.Time, action.CommitsMade(call.Output))
 			}
-			e.mention(InInput, call.Time, artifactIDs(call.Input), commitIDs(call.Input))
-			e.mention(InOutput, call.Time, artifactIDs(call.Output), commitIDs(call.Output))
+			e.mention(InInput, call.Time, action.ArtifactIDs(call.Input), action.CommitIDs(call.Input))
+			e.mention(InOutput, call.Time, action.ArtifactIDs(call.Output), action.CommitIDs(call.Output))
 		}
 		e.touch(a, call.Time)
 	}
@@ -92,7 +94,7 @@ func (e *entry) message(m thread.Message) {
 func (e *entry) add(c column, text string) {
 	if e.size < maxText && text != "" {
 		before := len(e.words[c])
-		e.words[c] = append(appendWords(e.words[c], text), border...)
+		e.words[c] = append(words.Append(e.words[c], text), border...)
 		e.size += len(e.words[c]) - before
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agent-handoff/handoff/internal/words"
 	"github.com/agent-handoff/handoff/thread"
 )
 
 // mayContain reports whether the files of a transcript can have all terms. It
 // compares bytes: it is wrong only by returning true.
-func mayContain(ctx context.Context, s thread.Stored, terms []term) bool {
+func mayContain(ctx context.Context, s thread.Stored, terms []words.Term) bool {
 	g := newGrep(s, terms)
 	if g == nil {
 		return true
@@ -36,13 +37,13 @@ type grep struct {
 }
 
 // newGrep returns a grep, nil if the files do not decide.
-func newGrep(s thread.Stored, terms []term) *grep {
+func newGrep(s thread.Stored, terms []words.Term) *grep {
 	g := &grep{longest: len(s.Elsewhere)}
 	if s.Elsewhere != "" {
 		g.elsewhere = []byte(s.Elsewhere)
 	}
 	for _, t := range terms {
-		for word := range bytes.FieldsSeq(t.words) {
+		for word := range bytes.FieldsSeq(t.Words) {
 			if !bytes.ContainsFunc(word, func(r rune) bool { return r > 0x7f }) { // JSON may escape others
 				g.words = append(g.words, word)
 				g.longest = max(g.longest, len(word))

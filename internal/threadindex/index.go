@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/words"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -331,4 +332,21 @@ func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c co
 		}
 	}
 	return hits, nil
+}
+
+// expression returns a full-text query for terms in some columns.
+func expression(terms []words.Term, in []column) string {
+	var b strings.Builder
+	b.WriteString("{")
+	for _, c := range in {
+		b.WriteString(columnNames[c] + " ")
+	}
+	b.WriteString("} : (")
+	for i, t := range terms {
+		if i > 0 {
+			b.WriteString(" AND ")
+		}
+		b.WriteString(t.Query())
+	}
+	return b.String() + ")"
 }

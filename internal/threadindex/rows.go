@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/action"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -28,6 +28,14 @@ type CallQuery struct {
 type Calls[T any] struct {
 	List     []T      `json:"list"`
 	Warnings []string `json:"warnings,omitempty"` // what could not be read
+}
+
+// A Finder finds what calls and messages of conversations have. Files and Index are
+// Finders.
+type Finder interface {
+	Touches(ctx context.Context, q CallQuery, paths ...string) (Calls[Touch], error)
+	Commands(ctx context.Context, q CallQuery, lines ...string) (Calls[Command], error)
+	Mentions(ctx context.Context, q CallQuery, names ...string) (Calls[Mention], error)
 }
 
 // Touches returns the calls that name one of the paths, which are absolute, or a file
@@ -48,7 +56,7 @@ func (f *Files) Commands(ctx context.Context, q CallQuery, lines ...string) (Cal
 	return filesCalls(ctx, f, q, func(e *entry, use func(Command)) {
 		for _, c := range e.commands {
 			if len(lines) == 0 || slices.Contains(lines, c.line) {
-				use(Command{e.place(c.n, c.at), e.Cwd, c.line, c.exit, c.failed, hex.EncodeToString(c.output)})
+				use(Command{e.place(c.n, c.at), e.Cwd, c.line, c.exit, c.failed, c.output})
 			}
 		}
 	})
@@ -59,24 +67,11 @@ func (f *Files) Commands(ctx context.Context, q CallQuery, lines ...string) (Cal
 func (f *Files) Mentions(ctx context.Context, q CallQuery, names ...string) (Calls[Mention], error) {
 	return filesCalls(ctx, f, q, func(e *entry, use func(Mention)) {
 		for _, m := range e.mentions {
-			if slices.ContainsFunc(names, func(name string) bool { return isNamed(m.name, name) }) {
+			if slices.ContainsFunc(names, func(name string) bool { return action.SameName(m.name, name) }) {
 				use(Mention{e.place(m.n, m.at), m.name, m.where})
 			}
 		}
 	})
-}
-
-// isNamed reports whether two names are of the same artifact, or may be of the same
-// commit.
-func isNamed(recorded, name string) bool {
-	if recorded == name {
-		return true
-	}
-	return isCommit(name) && isCommit(recorded) && (strings.HasPrefix(name, recorded) || strings.HasPrefix(recorded, name))
-}
-
-func isCommit(name string) bool {
-	return len(name) >= shortCommit && len(name) <= commitSize && !strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || !isHex(byte(r)) })
 }
 
 // place returns the place of a message.
@@ -172,7 +167,7 @@ func (x *Index) Touches(ctx context.Context, q CallQuery, paths ...string) (Call
 }
 
 // accesses are the accesses as they are stored.
-var accesses = []Access{Named, Read, Written}
+var accesses = []action.Access{action.Named, action.Read, action.Written}
 
 // Commands is Files.Commands.
 func (x *Index) Commands(ctx context.Context, q CallQuery, lines ...string) (Calls[Command], error) {
@@ -181,9 +176,7 @@ func (x *Index) Commands(ctx context.Context, q CallQuery, lines ...string) (Cal
 		c = condition{[]string{"r.line IN (SELECT value FROM json_each(?))"}, []any{list(lines)}}
 	}
 	return indexCalls(ctx, x, q, "commands", "r.line, r.exit, r.failed, r.output", c, func(rows *sql.Rows) (c Command, err error) {
-		var output []byte
-		c.Place, c.Cwd, err = scanPlace(rows, &c.Line, &c.Exit, &c.Failed, &output)
-		c.Output = hex.EncodeToString(output)
+		c.Place, c.Cwd, err = scanPlace(rows, &c.Line, &c.Exit, &c.Failed, &c.Output)
 		return c, err
 	}, func() (Calls[Command], error) { return x.files.Commands(ctx, q, lines...) })
 }
@@ -193,11 +186,11 @@ func (x *Index) Mentions(ctx context.Context, q CallQuery, names ...string) (Cal
 	var c condition
 	for _, name := range names {
 		c.add("r.name = ?", name)
-		if !isCommit(name) {
+		if !action.IsCommit(name) {
 			continue
 		}
 		c.add("r.name >= ? AND r.name < ?", name, name+"g") // g follows the digits
-		for n := shortCommit; n < len(name); n++ {
+		for n := action.ShortCommit; n < len(name); n++ {
 			c.add("r.name = ?", name[:n])
 		}
 	}

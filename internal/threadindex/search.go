@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/words"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -64,12 +66,12 @@ const (
 // plan is a search that was checked.
 type plan struct {
 	Search
-	terms []term
+	terms []words.Term
 	only  column // columns for all
 }
 
 func (s Search) plan() (p plan, err error) {
-	p = plan{Search: s, terms: parseTerms(s.Text), only: columns}
+	p = plan{Search: s, terms: words.Parse(s.Text), only: columns}
 	if s.Text != "" || s.Tool == "" && s.Path == "" {
 		err = checkTerms(s.Text, p.terms)
 	}
@@ -80,6 +82,14 @@ func (s Search) plan() (p plan, err error) {
 		}
 	}
 	return p, err
+}
+
+// checkTerms returns an error of kind Invalid if a text has no word.
+func checkTerms(text string, terms []words.Term) error {
+	if len(terms) > 0 {
+		return nil
+	}
+	return &handoff.Error{Op: "search", Name: strconv.Quote(text), Kind: handoff.Invalid, Err: errors.New("contains no word"), Hint: handoff.Advice("search for a word of a message, a title or a command")}
 }
 
 // levels returns the columns in which all terms must be found for each rank.
@@ -105,7 +115,7 @@ func (p plan) rank(e *entry) rank {
 		return anywhere
 	}
 	for r, in := range p.levels() {
-		if len(in) > 0 && !slices.ContainsFunc(p.terms, func(t term) bool { return !e.has(t, in) }) {
+		if len(in) > 0 && !slices.ContainsFunc(p.terms, func(t words.Term) bool { return !e.has(t, in) }) {
 			return rank(r)
 		}
 	}
@@ -113,8 +123,8 @@ func (p plan) rank(e *entry) rank {
 }
 
 // has reports whether a term is in one of the columns.
-func (e *entry) has(t term, in []column) bool {
-	return slices.ContainsFunc(in, func(c column) bool { return t.in(e.words[c]) })
+func (e *entry) has(t words.Term, in []column) bool {
+	return slices.ContainsFunc(in, func(c column) bool { return t.In(e.words[c]) })
 }
 
 // isPath reports whether path is a file that a person calls name.

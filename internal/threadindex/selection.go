@@ -47,7 +47,7 @@ func (f *Files) Select(ctx context.Context, text, dir, home string) (sel Selecti
 	}
 	name, role, hasRole := strings.Cut(target, "/")
 	switch {
-	case len(text) > maxPath || strings.Contains(rest, "#"):
+	case len(text) > maxURI || strings.Contains(rest, "#"):
 		return sel, false, nil
 	case scheme == "agents" && isDirectory(name, target):
 		sel.Dir = directory(target, dir, home)
@@ -66,6 +66,9 @@ func (f *Files) Select(ctx context.Context, text, dir, home string) (sel Selecti
 	}
 	return sel, true, nil
 }
+
+// maxURI is the number of bytes of a URI that is parsed.
+const maxURI = 4096
 
 func isDirectory(first, target string) bool {
 	return strings.HasPrefix(target, "/") || first == "." || first == ".." || first == "~"

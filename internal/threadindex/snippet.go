@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff/internal/action"
+	"github.com/agent-handoff/handoff/internal/words"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -70,7 +72,7 @@ func (p plan) snippets(ctx context.Context, i Item, from thread.Stored) ([]Snipp
 	for _, b := range c.best {
 		uri := i.URI
 		uri.From, uri.To = b.n, b.n
-		parts := pieces(b.text, p.terms)
+		parts := words.Pieces(b.text, p.terms)
 		list = append(list, Snippet{uri, columnNames[b.field], strings.Join(parts, ""), parts})
 	}
 	return list, nil
@@ -78,15 +80,15 @@ func (p plan) snippets(ctx context.Context, i Item, from thread.Stored) ([]Snipp
 
 // call adds the text of a call.
 func (c *collector) call(call thread.Call, n int, cwd string) {
-	a := inspect(call)
+	a := action.Inspect(call)
 	met := 0
 	if c.Tool != "" && strings.EqualFold(call.Name, c.Tool) {
 		met++
 	}
-	if c.Path != "" && slices.ContainsFunc(a.paths, func(path string) bool { return isPath(absolute(cwd, path), c.Path) }) {
+	if c.Path != "" && slices.ContainsFunc(a.Paths, func(path string) bool { return isPath(action.Absolute(cwd, path), c.Path) }) {
 		met++
 	}
-	c.add(calls, n, a.text(), met)
+	c.add(calls, n, a.Text(), met)
 }
 
 // add adds a text that meets some conditions besides those of its words.
@@ -94,9 +96,9 @@ func (c *collector) add(field column, n int, text string, met int) {
 	if c.only != columns && c.only != field {
 		return
 	}
-	words := appendWords(nil, text)
+	list := words.Append(nil, text)
 	for _, t := range c.terms {
-		if t.in(words) {
+		if t.In(list) {
 			met++
 		}
 	}

@@ -1,4 +1,4 @@
-package threadindex
+package words
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestAppendWords(t *testing.T) {
+func TestAppend(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                       "",
 		" -- ":                   "",
@@ -17,8 +17,8 @@ func TestAppendWords(t *testing.T) {
 		"\u212a \xff z":          " \u212a z",
 		strings.Repeat("a", 100): " " + strings.Repeat("a", maxWord),
 	} {
-		if got := string(appendWords(nil, text)); got != want {
-			t.Errorf("appendWords(%q) is %q, want %q", text, got, want)
+		if got := string(Append(nil, text)); got != want {
+			t.Errorf("Append(%q) is %q, want %q", text, got, want)
 		}
 	}
 }
@@ -42,10 +42,10 @@ func TestTerms(t *testing.T) {
 		{"会话", "新会话了", true},
 		{"-- *", "x", true}, // no words
 	} {
-		words, found := appendWords(nil, tt.text), true
-		terms := parseTerms(tt.query)
+		words, found := Append(nil, tt.text), true
+		terms := Parse(tt.query)
 		for _, term := range terms {
-			found = found && term.in(words)
+			found = found && term.In(words)
 		}
 		if found != tt.want {
 			t.Errorf("%q in %q: got %v, want %v", tt.query, tt.text, found, tt.want)
@@ -67,7 +67,7 @@ func TestPieces(t *testing.T) {
 		{"none", "some text", []string{"some text"}},
 		{"cart", long + "cart " + long, []string{"…" + strings.Repeat("ü ", 20), "cart", " " + strings.Repeat("ü ", 51) + "ü…"}},
 	} {
-		if got := pieces(tt.text, parseTerms(tt.query)); !slices.Equal(got, tt.want) {
+		if got := Pieces(tt.text, Parse(tt.query)); !slices.Equal(got, tt.want) {
 			t.Errorf("pieces of %q in %q: got %q, want %q", tt.query, tt.text, got, tt.want)
 		}
 	}
@@ -76,19 +76,19 @@ func TestPieces(t *testing.T) {
 func FuzzWords(f *testing.F) {
 	f.Add("Größe ab会话\xff", "ab")
 	f.Fuzz(func(t *testing.T, text, query string) {
-		terms := parseTerms(query)
-		words := appendWords(nil, text)
+		terms := Parse(query)
+		words := Append(nil, text)
 		if !utf8.Valid(words) {
 			t.Errorf("the words of %q are not UTF-8: %q", text, words)
 		}
-		if again := appendWords(nil, string(words)); string(again) != string(words) {
+		if again := Append(nil, string(words)); string(again) != string(words) {
 			t.Errorf("the words of the words of %q are %q, want %q", text, again, words)
 		}
 		for i, term := range terms {
-			if got := len(matches(text, terms[i:i+1])) > 0; got != term.in(words) {
-				t.Errorf("%q in %q: matches finds it: %v", term.words, text, got)
+			if got := len(matches(text, terms[i:i+1])) > 0; got != term.In(words) {
+				t.Errorf("%q in %q: matches finds it: %v", term.Words, text, got)
 			}
 		}
-		pieces(text, terms)
+		Pieces(text, terms)
 	})
 }

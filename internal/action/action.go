@@ -1,4 +1,6 @@
-package threadindex
+// Package action determines what the calls of tools did: the files that they read or
+// wrote, the commands that they ran, and the artifacts and commits that they name.
+package action
 
 import (
 	"path/filepath"
@@ -12,30 +14,40 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// An action is what a call did, as far as its input and output show it.
-type action struct {
-	paths   []string // files that it names, as recorded
-	access  Access   // to these files
-	command string   // that it ran
-	exit    *int     // exit status of the command, nil if it is not reported
-	names   []string // artifacts and commits that its output reports
+// An Access is what a call did with a file that its input names.
+type Access string
+
+// The accesses. Calls that failed are Named.
+const (
+	Named   Access = "named" // such as the directory of a search
+	Read    Access = "read"
+	Written Access = "written"
+)
+
+// An Action is what a call did, as far as its input and output show it.
+type Action struct {
+	Paths   []string // files that it names, as recorded
+	Access  Access   // to these files
+	Command string   // that it ran
+	Exit    string   // exit status of the command as the call or its output has it, "" if there is none
+	Names   []string // artifacts and commits that its output reports
 }
 
-// text returns what is searched of an action.
-func (a action) text() string {
-	parts := slices.Clone(a.paths)
-	if a.command != "" {
-		parts = append(parts, a.command)
+// Text returns what is searched of an action.
+func (a Action) Text() string {
+	parts := slices.Clone(a.Paths)
+	if a.Command != "" {
+		parts = append(parts, a.Command)
 	}
-	if a.exit != nil {
-		parts = append(parts, "exit "+strconv.Itoa(*a.exit))
+	if a.Exit != "" {
+		parts = append(parts, "exit "+a.Exit)
 	}
-	return strings.Join(append(parts, a.names...), "\n")
+	return strings.Join(append(parts, a.Names...), "\n")
 }
 
-// inspect returns what a call did.
-func inspect(c thread.Call) (a action) {
-	a.access = accessOf(c.Name)
+// Inspect returns what a call did.
+func Inspect(c thread.Call) (a Action) {
+	a.Access = accessOf(c.Name)
 	input := jsonl.Value(c.Input)
 	if input.Kind() != jsonl.Object {
 		a.patch(c.Input)
@@ -45,23 +57,23 @@ func inspect(c thread.Call) (a action) {
 		switch name := string(m.Name()); name {
 		case "file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file", "file":
 			if path := m.Value().Text(); m.Value().Kind() == jsonl.String && len(path) < maxPath && !strings.Contains(path, "\n") {
-				a.paths = append(a.paths, path)
+				a.Paths = append(a.Paths, path)
 			}
 		case "command", "cmd", "script":
-			a.command = commandLine(m.Value())
+			a.Command = commandLine(m.Value())
 		case "input", "patch", "patchText":
 			a.patch(m.Value().Text())
 		}
 	}
-	if access, ok := editorCommands[a.command]; ok && len(a.paths) > 0 {
-		a.access, a.command = access, ""
+	if access, ok := editorCommands[a.Command]; ok && len(a.Paths) > 0 {
+		a.Access, a.Command = access, ""
 	}
-	if a.command != "" {
-		a.patch(a.command)
-		a.exit = exitStatus(c)
-		a.names = reported(c.Output)
+	if a.Command != "" {
+		a.patch(a.Command)
+		a.Exit = exitStatus(c)
+		a.Names = reported(c.Output)
 	} else if c.Failed {
-		a.access = Named // it has neither read nor changed them
+		a.Access = Named // it has neither read nor changed them
 	}
 	return a
 }
@@ -104,14 +116,14 @@ func isLetter(c byte) bool { return 'a' <= c && c <= 'z' }
 var editorCommands = map[string]Access{"view": Read, "create": Written, "str_replace": Written, "insert": Written, "undo_edit": Written, "delete": Written, "rename": Written}
 
 // patch adds the files of a patch in the format of apply_patch.
-func (a *action) patch(text string) {
+func (a *Action) patch(text string) {
 	if !strings.Contains(text, "*** Begin Patch") {
 		return
 	}
 	for line := range strings.Lines(text) {
 		for _, header := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
 			if path, ok := strings.CutPrefix(strings.TrimSpace(line), header); ok && len(path) < maxPath {
-				a.paths, a.access = append(a.paths, path), Written
+				a.Paths, a.Access = append(a.Paths, path), Written
 			}
 		}
 	}
@@ -123,25 +135,23 @@ var exits = sync.OnceValue(func() *regexp.Regexp {
 
 // exitStatus returns the exit status that the output of a call reports, at its
 // beginning or end.
-func exitStatus(c thread.Call) *int {
+func exitStatus(c thread.Call) string {
 	const part = 500
 	out := c.Output
 	if c.Exit != nil {
-		return c.Exit
+		return strconv.Itoa(*c.Exit)
 	}
 	if len(out) > 2*part {
 		out = out[:part] + "\n" + out[len(out)-part:]
 	}
 	if m := exits().FindStringSubmatch(out); m != nil {
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			return &n
-		}
+		return m[1]
 	}
-	return nil
+	return ""
 }
 
-// absolute returns a path as the tool meant it, "" if that is unknown.
-func absolute(cwd, path string) string {
+// Absolute returns a path as the tool meant it, "" if that is unknown.
+func Absolute(cwd, path string) string {
 	switch {
 	case filepath.IsAbs(path):
 		return filepath.Clean(path)

@@ -1,35 +1,33 @@
-package threadindex
+// Package words splits texts into words, as a search of conversations compares them,
+// and finds what a person searches for.
+package words
 
 import (
 	"bytes"
-	"errors"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/agent-handoff/handoff"
 )
 
 // maxWord is the number of bytes by which words are compared.
 const maxWord = 64
 
-// appendWords appends the words of a text: each in lower case, after a space. A
+// Append appends the words of a text: each in lower case, after a space. A
 // word is a sequence of letters, digits and marks. A character of a script without
 // spaces between words is a word of its own.
 //
 // Only ASCII letters become ASCII letters, so that an ASCII word of the result
 // occurs in the text, in some case.
-func appendWords(b []byte, text string) []byte {
+func Append(b []byte, text string) []byte {
 	for end := 0; end < len(text); {
-		_, end, b = appendWord(b, text, end)
+		_, end, b = next(b, text, end)
 	}
 	return b
 }
 
-// appendWord appends the first word of a text from i, if there is one, and returns
+// next appends the first word of a text from i, if there is one, and returns
 // where it starts and ends.
-func appendWord(b []byte, text string, i int) (start, end int, _ []byte) {
+func next(b []byte, text string, i int) (start, end int, _ []byte) {
 	length := 0
 	for i < len(text) {
 		r, size := rune(text[i]), 1
@@ -85,9 +83,9 @@ var lowerASCII = func() (table [256]byte) {
 	return table
 }()
 
-// A term is a sequence of words that must be found in one text.
-type term struct {
-	words  []byte // as appendWords makes them
+// A Term is a sequence of words that must be found in one text.
+type Term struct {
+	Words  []byte // as Append makes them
 	n      int    // how many there are
 	prefix bool   // the last word may continue
 }
@@ -95,10 +93,10 @@ type term struct {
 // maxTerms is the number of terms that are used.
 const maxTerms = 32
 
-// parseTerms parses what a person searches for: words, phrases in double quotes,
+// Parse parses what a person searches for: words, phrases in double quotes,
 // and prefixes that end in *. Words that are joined by other characters than
 // spaces, such as a path, are a phrase.
-func parseTerms(text string) (terms []term) {
+func Parse(text string) (terms []Term) {
 	for i, part := range strings.Split(text, `"`) {
 		fields := []string{part}
 		if i%2 == 0 {
@@ -106,63 +104,44 @@ func parseTerms(text string) (terms []term) {
 		}
 		for _, f := range fields {
 			stem := strings.TrimRight(f, "*")
-			words := appendWords(nil, stem)
+			words := Append(nil, stem)
 			last, _ := utf8.DecodeLastRuneInString(stem) // which the star continues
 			if len(words) > 0 && len(terms) < maxTerms {
-				terms = append(terms, term{words, bytes.Count(words, []byte(" ")), stem != f && unicode.In(last, letters...)})
+				terms = append(terms, Term{words, bytes.Count(words, []byte(" ")), stem != f && unicode.In(last, letters...)})
 			}
 		}
 	}
 	return terms
 }
 
-// checkTerms returns an error of kind Invalid if a text has no word.
-func checkTerms(text string, terms []term) error {
-	if len(terms) > 0 {
-		return nil
-	}
-	return &handoff.Error{Op: "search", Name: strconv.Quote(text), Kind: handoff.Invalid, Err: errors.New("contains no word"), Hint: handoff.Advice("search for a word of a message, a title or a command")}
-}
-
-// in reports whether t is in a text, whose words appendWords made, with a space
+// In reports whether t is in a text, whose words Append made, with a space
 // after them.
-func (t term) in(words []byte) bool {
+func (t Term) In(words []byte) bool {
 	for rest := words; ; {
-		i := bytes.Index(rest, t.words)
+		i := bytes.Index(rest, t.Words)
 		if i < 0 {
 			return false
 		}
-		rest = rest[i+len(t.words):]
+		rest = rest[i+len(t.Words):]
 		if t.prefix || len(rest) == 0 || rest[0] == ' ' {
 			return true
 		}
 	}
 }
 
-// expression returns a full-text query for terms in some columns. Words contain
-// letters and digits only, none of which is an operator.
-func expression(terms []term, in []column) string {
-	var b strings.Builder
-	b.WriteString("{")
-	for _, c := range in {
-		b.WriteString(columnNames[c] + " ")
+// Query returns t as a phrase of a full-text query. Words contain letters and digits
+// only, none of which is an operator.
+func (t Term) Query() string {
+	q := `"` + string(t.Words[1:]) + `"`
+	if t.prefix {
+		q += "*"
 	}
-	b.WriteString("} : (")
-	for i, t := range terms {
-		if i > 0 {
-			b.WriteString(" AND ")
-		}
-		b.WriteString(`"` + string(t.words[1:]) + `"`)
-		if t.prefix {
-			b.WriteString("*")
-		}
-	}
-	return b.String() + ")"
+	return q
 }
 
-// pieces splits a text into pieces, of which every second one is a match of a
+// Pieces splits a text into pieces, of which every second one is a match of a
 // term, and shortens it to the surroundings of the first match.
-func pieces(text string, terms []term) []string {
+func Pieces(text string, terms []Term) []string {
 	const before, after = 60, 160 // bytes, about
 	spans := matches(text, terms)
 	from, to := 0, min(len(text), before+after)
@@ -200,19 +179,19 @@ func pieces(text string, terms []term) []string {
 }
 
 // matches returns the parts of a text that are matches, in their order.
-func matches(text string, terms []term) (spans [][2]int) {
+func matches(text string, terms []Term) (spans [][2]int) {
 	var words []byte
 	var at, in [][2]int // of each word: in words, and in text
 	for end := 0; end < len(text); {
 		n, start := len(words), 0
-		if start, end, words = appendWord(words, text, end); len(words) > n {
+		if start, end, words = next(words, text, end); len(words) > n {
 			at, in = append(at, [2]int{n, len(words)}), append(in, [2]int{start, end})
 		}
 	}
 	for i := range at {
 		for _, t := range terms {
 			last := i + t.n - 1
-			if last < len(at) && t.in(words[at[i][0]:at[last][1]]) && bytes.HasPrefix(words[at[i][0]:], t.words) {
+			if last < len(at) && t.In(words[at[i][0]:at[last][1]]) && bytes.HasPrefix(words[at[i][0]:], t.Words) {
 				spans = append(spans, [2]int{in[i][0], in[last][1]})
 				break
 			}

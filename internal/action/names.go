@@ -1,4 +1,4 @@
-package threadindex
+package action
 
 import (
 	"regexp"
@@ -10,8 +10,10 @@ const (
 	artifactPrefix = "art_"
 	artifactSize   = len(artifactPrefix) + 26
 	commitSize     = 40
-	shortCommit    = 7 // the fewest digits that git prints of a commit
 )
+
+// ShortCommit is the fewest digits that git prints of a commit.
+const ShortCommit = 7
 
 // commitLine is a line that git commit prints.
 var commitLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\[[^\]\n]+ ([0-9a-f]{7,40})\] `) })
@@ -19,14 +21,14 @@ var commitLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // reported returns the IDs of artifacts in the output of a command, and the commits
 // that it made.
 func reported(out string) []string {
-	return append(artifactIDs(out), commitsMade(out)...)
+	return append(ArtifactIDs(out), CommitsMade(out)...)
 }
 
 // maxNames is the number of names that are used of one text.
 const maxNames = 64
 
-// artifactIDs returns the IDs of artifacts in a text.
-func artifactIDs(text string) (ids []string) {
+// ArtifactIDs returns the IDs of artifacts in a text.
+func ArtifactIDs(text string) (ids []string) {
 	for at := 0; len(ids) < maxNames; {
 		i := strings.Index(text[at:], artifactPrefix)
 		if i < 0 {
@@ -45,8 +47,8 @@ func artifactIDs(text string) (ids []string) {
 	return ids
 }
 
-// commitsMade returns the commits that the output of git commit reports.
-func commitsMade(out string) (commits []string) {
+// CommitsMade returns the commits that the output of git commit reports.
+func CommitsMade(out string) (commits []string) {
 	if !strings.Contains(out, "] ") {
 		return nil
 	}
@@ -56,8 +58,8 @@ func commitsMade(out string) (commits []string) {
 	return commits
 }
 
-// commitIDs returns the complete IDs of commits in a text.
-func commitIDs(text string) (ids []string) {
+// CommitIDs returns the complete IDs of commits in a text.
+func CommitIDs(text string) (ids []string) {
 	for end := commitSize; end <= len(text) && len(ids) < maxNames; {
 		start := end - commitSize
 		last := end - 1
@@ -88,3 +90,17 @@ func isAlphanumeric(c byte) bool {
 }
 
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
+
+// SameName reports whether a name that was recorded and another one are of the same
+// artifact, or may be of the same commit.
+func SameName(recorded, name string) bool {
+	if recorded == name {
+		return true
+	}
+	return IsCommit(name) && IsCommit(recorded) && (strings.HasPrefix(name, recorded) || strings.HasPrefix(recorded, name))
+}
+
+// IsCommit reports whether a name may be the ID of a commit, which may be shortened.
+func IsCommit(name string) bool {
+	return len(name) >= ShortCommit && len(name) <= commitSize && !strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || !isHex(byte(r)) })
+}
