@@ -84,7 +84,7 @@ func Open(o Options) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{o: o, b: b, local: filelog.Open(o.Runtime, o.Rand).Bodies()}
+	l := &Log{o: o, b: b, local: filelog.OpenCopies(o.Runtime, o.Rand)}
 	l.writer = remote.NewWriter(l.write)
 	return l, nil
 }

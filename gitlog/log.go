@@ -90,7 +90,7 @@ func Open(o Options) *Log {
 	if o.Push == "" {
 		o.Push = o.Fetch
 	}
-	l := &Log{o: o, ref: "refs/handoff/" + o.Name, local: filelog.Open(o.Runtime, o.Rand).Bodies()}
+	l := &Log{o: o, ref: "refs/handoff/" + o.Name, local: filelog.OpenCopies(o.Runtime, o.Rand)}
 	l.writer = remote.NewWriter(l.push)
 	return l
 }

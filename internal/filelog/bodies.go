@@ -40,6 +40,14 @@ var (
 // first Put.
 func (l *Log) Bodies() *Bodies { return &Bodies{log: l} }
 
+// OpenCopies returns the body store in a directory whose records are in a log on
+// another machine. The index of that log may be there, too.
+func OpenCopies(dir string, random io.Reader) *Bodies {
+	l := Open(dir, random)
+	l.elsewhere = true
+	return l.Bodies()
+}
+
 // inMemory is the size up to which a body is read completely before anything is
 // written.
 const inMemory = 1 << 20

@@ -48,6 +48,9 @@ func (l *Log) createMissing() error {
 		return err
 	}
 	if !there {
+		if l.elsewhere {
+			return l.createAll()
+		}
 		id, err := l.ID(context.Background()) // refuses a log that lost its ID
 		if err == nil && id == "" {
 			err = l.createAll()

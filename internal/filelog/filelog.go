@@ -65,6 +65,9 @@ type Log struct {
 	random io.Reader
 	poll   time.Duration // pollEvery, except in tests
 	notify notifier
+
+	elsewhere bool // only the bodies are here: what else is here belongs to another log
+
 	prompt atomic.Bool // a report came before a poll
 
 	checked sync.Map // the shards and body directories that are known to be directories
