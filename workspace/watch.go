@@ -93,16 +93,36 @@ func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact,
 	if err != nil {
 		return handoff.Artifact{}, err
 	}
-	if o.After == "" {
+	if o.After != "" {
+		return w.next(ctx, q, after)
+	}
+	for {
+		added, stop := w.untilQueued(ctx)
 		q.Limit = 1
 		page, err := w.hub.Artifacts(ctx, q)
-		if err != nil {
-			return handoff.Artifact{}, err
+		if err != nil || len(page.Artifacts) > 0 {
+			stop()
+			return append(page.Artifacts, handoff.Artifact{})[0], err
 		}
-		if len(page.Artifacts) > 0 {
-			return page.Artifacts[0], nil
+		a, err := w.next(added, q, after)
+		ended := added.Err() != nil && ctx.Err() == nil
+		if stop(); err == nil || !ended {
+			return a, err
 		}
 	}
+}
+
+// untilQueued returns a context that ends when a record is queued on this machine,
+// while the log can't be reached.
+func (w *Workspace) untilQueued(ctx context.Context) (context.Context, context.CancelFunc) {
+	if w.queue == nil {
+		return ctx, func() {}
+	}
+	return w.queue.UntilAdded(ctx)
+}
+
+// next waits for the next artifact after a position.
+func (w *Workspace) next(ctx context.Context, q handoff.ArtifactQuery, after handoff.Seq) (handoff.Artifact, error) {
 	if q.Label != "" {
 		return w.hub.WaitForLabel(ctx, q, after)
 	}

@@ -245,6 +245,32 @@ func (l *Log) pending(ctx context.Context, s state, refused bool) ([]handoff.Rec
 	return list, nil
 }
 
+// pollAdded is how often UntilAdded looks for records that other processes add.
+const pollAdded = 200 * time.Millisecond
+
+// UntilAdded returns a context that ends with ctx, when a process adds a record to the
+// queue, or when stop is called.
+func (l *Log) UntilAdded(ctx context.Context) (until context.Context, stop context.CancelFunc) {
+	until, stop = context.WithCancel(ctx)
+	size := func() (at [2]handoff.Seq, err error) {
+		s, err := l.load()
+		if err == nil && s.Queued && !s.foreign {
+			at[0] = handoff.Seq(s.Generation)
+			at[1], err = l.records(s).Newest(until)
+		}
+		return at, err
+	}
+	start, _ := size()
+	go func() {
+		for sleep(until, pollAdded) == nil {
+			if now, err := size(); err == nil && now != start && now[1] > 0 {
+				stop()
+			}
+		}
+	}()
+	return until, stop
+}
+
 // add queues a record. The engine does not have it before base.
 func (l *Log) add(ctx context.Context, r handoff.Record, base handoff.Seq) error {
 	if err := l.create(); err != nil {
