@@ -8,6 +8,7 @@ package demo
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -15,9 +16,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,7 +34,8 @@ var files embed.FS
 
 // A Stage is where the demo runs, and everything that it takes from outside.
 type Stage struct {
-	Dir     string // where the demo creates its directory; for a role, that directory
+	Dir     string // where the demo creates its directory; for a role, that of the agent
+	Log     string // the location of a log on another machine: each agent then has a directory of its own
 	Program string // path of handoff
 	Out     io.Writer
 	Flush   func() error // writes out what was printed
@@ -43,37 +48,93 @@ type Stage struct {
 // Error kind: Unavailable.
 func (s Stage) Run(ctx context.Context) error {
 	start := s.Now()
-	dir, err := freshDir(s.Dir)
+	if err := s.checkLog(ctx); err != nil {
+		return err
+	}
+	dir, err := s.freshDir()
 	if err != nil {
 		return &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("run it in a writable directory")}
 	}
-	fmt.Fprintf(s.Out, `Four agents fix a small program in %s.
-No agent knows where the others' files are. Each line after a $ is a command
-that the agent ran.
-
-`, dir)
-	if err := s.play(ctx, dir); err != nil {
+	where := "No agent knows where the others' files are."
+	if s.Log != "" {
+		where = "Each agent has a directory of its own, as on a machine of its own, and they share\none log: " + redacted(s.Log) + "."
+	}
+	fmt.Fprintf(s.Out, "Four agents fix a small program in %s.\n%s Each line after a $ is a command\nthat the agent ran.\n\n", dir, where)
+	id, err := session.NewID(s.Rand)
+	if err == nil {
+		err = s.play(ctx, dir, id)
+	}
+	if err != nil {
 		return &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: err, Hint: handoff.Suggest("see what was published before the failure", handoff.ActionList)}
 	}
-	return s.receipt(ctx, dir, start)
+	return s.receipt(ctx, dir, id, start)
 }
 
-// freshDir creates the first unused directory of the demo in parent, with the
-// program to fix.
-func freshDir(parent string) (string, error) {
+// checkLog returns an error if the agents could not use the log.
+func (s Stage) checkLog(ctx context.Context) error {
+	if s.Log == "" {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, s.Program, "list", "--limit", "1")
+	cmd.Dir, cmd.Env = s.Dir, s.environ(s.Dir)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		reason := strings.TrimPrefix(strings.TrimSpace(stderr.String()), "handoff: ")
+		if _, rest, found := strings.Cut(reason, "\nhandoff: "); found { // after a warning
+			reason = rest
+		}
+		reason, _, _ = strings.Cut(reason, "\n")
+		return &handoff.Error{Op: "demo", Name: redacted(s.Log), Kind: handoff.Unavailable, Err: errors.New(cmp.Or(reason, err.Error())),
+			Hint: handoff.Advice("name a log that can be read and written, such as git:REMOTE")}
+	}
+	return nil
+}
+
+// freshDir creates the first unused directory of the demo, with the program to fix in
+// the directory of each agent.
+func (s Stage) freshDir() (string, error) {
 	for i := 1; ; i++ {
-		dir := filepath.Join(parent, fmt.Sprintf("handoff-demo-%d", i))
+		dir := filepath.Join(s.Dir, fmt.Sprintf("handoff-demo-%d", i))
 		err := os.Mkdir(dir, 0o777)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
-		for _, name := range []string{"slug.sh", "slug_test.sh"} {
-			if err == nil {
-				err = writeFile(filepath.Join(dir, "src", name), embedded(name))
+		for _, agent := range names {
+			for _, name := range []string{"slug.sh", "slug_test.sh"} {
+				if err == nil {
+					err = writeFile(filepath.Join(s.dirOf(dir, agent), "src", name), embedded(name))
+				}
 			}
 		}
 		return dir, err
 	}
+}
+
+// dirOf returns the directory that an agent works in.
+func (s Stage) dirOf(dir, agent string) string {
+	if s.Log == "" {
+		return dir
+	}
+	return filepath.Join(dir, agent)
+}
+
+// environ returns the environment of a command in a directory.
+func (s Stage) environ(dir string, more ...string) []string {
+	env := append(slices.Clip(s.Environ), "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=")
+	if s.Log != "" {
+		env = append(env, "HANDOFF_LOG="+s.Log)
+	}
+	return append(env, more...)
+}
+
+// redacted returns a location without user name and password.
+func redacted(location string) string {
+	if u, err := url.Parse(location); err == nil {
+		u.User = nil
+		return u.String()
+	}
+	return "(not a URL)"
 }
 
 func embedded(name string) string {
@@ -92,13 +153,9 @@ func writeFile(name, content string) error {
 }
 
 // play runs the four agents as processes, each under its own run.
-func (s Stage) play(ctx context.Context, dir string) error {
+func (s Stage) play(ctx context.Context, dir, id string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	id, err := session.NewID(s.Rand)
-	if err != nil {
-		return err
-	}
 	var mu sync.Mutex
 	errs := make(chan error, len(names))
 	for _, name := range names {
@@ -106,11 +163,10 @@ func (s Stage) play(ctx context.Context, dir string) error {
 		if err != nil {
 			return err
 		}
-		cmd := exec.CommandContext(ctx, s.Program, "demo", "--role", name)
-		cmd.Dir = dir
+		cmd := exec.CommandContext(ctx, s.Program, "demo", "--role", name, "--log", s.Log)
+		cmd.Dir = s.dirOf(dir, name)
 		cmd.WaitDelay = time.Second
-		cmd.Env = append(s.Environ, "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=", "HANDOFF_SESSION="+id,
-			"HANDOFF_RUN="+run, "HANDOFF_AGENT="+name, "HANDOFF_HARNESS=handoff-demo", "HANDOFF_THREAD=", "HANDOFF_TASK=", "HANDOFF_OPERATION=")
+		cmd.Env = s.environ(cmd.Dir, "HANDOFF_SESSION="+id, "HANDOFF_RUN="+run, "HANDOFF_AGENT="+name, "HANDOFF_HARNESS=handoff-demo", "HANDOFF_THREAD=", "HANDOFF_TASK=", "HANDOFF_OPERATION=")
 		go func() {
 			errs <- lines(cmd, func(line string) {
 				mu.Lock()
@@ -152,13 +208,14 @@ func lines(cmd *exec.Cmd, print func(string)) error {
 }
 
 // receipt prints what the agents published, and the lineage of the summary.
-func (s Stage) receipt(ctx context.Context, dir string, start time.Time) error {
+func (s Stage) receipt(ctx context.Context, dir, id string, start time.Time) error {
+	dir = s.dirOf(dir, "lead")
 	run := func(args ...string) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, s.Program, args...)
-		cmd.Dir, cmd.Env = dir, append(s.Environ, "HANDOFF_WORKSPACE="+dir, "HANDOFF_DIR=", "HANDOFF_SESSION=", "HANDOFF_RUN=")
+		cmd.Dir, cmd.Env = dir, s.environ(dir, "HANDOFF_SESSION=", "HANDOFF_RUN=")
 		return cmd.Output()
 	}
-	answer, err := run("list", "--all", "--limit", "0", "--json")
+	answer, err := run("list", "--all", "--limit", "0", "--session", id, "--json")
 	if err != nil {
 		return err
 	}
@@ -179,6 +236,9 @@ func (s Stage) receipt(ctx context.Context, dir string, start time.Time) error {
 	rel, err := filepath.Rel(s.Dir, dir)
 	if err != nil {
 		rel = dir
+	}
+	if s.Log != "" {
+		rel += " && export HANDOFF_LOG='" + redacted(s.Log) + "'"
 	}
 	fmt.Fprintf(s.Out, "\ntry next: cd %s && handoff show %s --lineage --format mermaid\n", rel, summary)
 	fmt.Fprintf(s.Out, "          handoff read %s prints the summary for the next agent\n", summary)

@@ -22,7 +22,7 @@ var roles = map[string]func(*agent){
 	"reviewer": (*agent).reviewer, "lead": (*agent).lead,
 }
 
-// Play runs one agent in the shared directory. Error kind: Invalid if there is
+// Play runs one agent in its directory. Error kind: Invalid if there is
 // no such role.
 func (s Stage) Play(ctx context.Context, role string) error {
 	play, ok := roles[role]
@@ -87,6 +87,31 @@ func unified(name, before, after string) string {
 	return b.String()
 }
 
+// patched returns the file after a diff that unified returned.
+func patched(diff string) string {
+	var b strings.Builder
+	for line := range strings.Lines(diff) {
+		if added, ok := strings.CutPrefix(line, "+"); ok && !strings.HasPrefix(line, "+++ ") {
+			b.WriteString(added)
+		}
+	}
+	return b.String()
+}
+
+// ours limits a command to the artifacts of this demo, in a log that has others.
+func (a *agent) ours(args ...string) []string {
+	if a.Log == "" {
+		return args
+	}
+	for _, variable := range a.Environ {
+		if id, ok := strings.CutPrefix(variable, "HANDOFF_SESSION="); ok && id != "" {
+			args = append(args, "--session", id)
+			break
+		}
+	}
+	return args
+}
+
 // reviewer tests each patch and adds what is tested to the design.
 func (a *agent) reviewer() {
 	first := a.wait("--channel", "patch")
@@ -94,7 +119,7 @@ func (a *agent) reviewer() {
 	second := a.wait("--channel", "patch", "--after", fmt.Sprint(failed.Seq))
 	passed := a.verify(second, "test-2.log", "--replaces", failed.ID)
 	var page handoff.ArtifactPage
-	a.handoff("", &page, "list", "--all", "--channel", "design", "--agent", "architect", "--limit", "2")
+	a.handoff("", &page, a.ours("list", "--all", "--channel", "design", "--agent", "architect", "--limit", "2")...)
 	if a.err != nil {
 		return
 	}
@@ -105,7 +130,10 @@ func (a *agent) reviewer() {
 
 // verify runs the program's tests and publishes their output.
 func (a *agent) verify(patch handoff.Artifact, name string, flags ...string) handoff.Artifact {
-	a.read(patch)
+	text := a.read(patch)
+	if a.Log != "" && a.err == nil {
+		a.err = writeFile(filepath.Join(a.Dir, "src", "slug.sh"), patched(text))
+	}
 	if a.err != nil {
 		return handoff.Artifact{}
 	}
@@ -130,7 +158,7 @@ func (a *agent) lead() {
 	text := strings.TrimSpace(a.read(limits)) + "\n" + strings.TrimPrefix(a.read(tests), embedded("design.md"))
 	design := a.publish("design-final.md", text, "design", "Slugs, merged", "--replaces", limits.ID, "--replaces", tests.ID)
 	var patches handoff.ArtifactPage
-	a.handoff("", &patches, "list", "--channel", "patch")
+	a.handoff("", &patches, a.ours("list", "--channel", "patch")...)
 	if a.err != nil {
 		return
 	}
@@ -154,14 +182,19 @@ func (a *agent) publish(name, text, channel, title string, flags ...string) (pub
 
 // wait waits for an artifact of another agent.
 func (a *agent) wait(flags ...string) (found handoff.Artifact) {
-	a.handoff("", &found, append(append([]string{"wait"}, flags...), "--timeout", patience)...)
+	a.handoff("", &found, append(a.ours(append([]string{"wait"}, flags...)...), "--timeout", patience)...)
 	return found
 }
 
-// read reads the file that an artifact points at.
+// read reads what an artifact published: the file that it points at or, on another
+// machine, what handoff returns.
 func (a *agent) read(from handoff.Artifact) string {
 	if a.err != nil {
 		return ""
+	}
+	if a.Log != "" {
+		a.print("$ handoff read " + from.ID)
+		return string(a.run("", "read", from.ID))
 	}
 	a.print("reads " + from.Path)
 	b, err := os.ReadFile(filepath.Join(a.Dir, filepath.FromSlash(from.Path)))
@@ -170,6 +203,9 @@ func (a *agent) read(from handoff.Artifact) string {
 }
 
 func (a *agent) print(line string) {
+	if a.err != nil {
+		return
+	}
 	fmt.Fprintln(a.Out, line)
 	a.Flush()
 }
@@ -187,14 +223,20 @@ func (a *agent) handoff(in string, answer any, args ...string) {
 		}
 	}
 	a.print("$ handoff " + strings.Join(shown, " "))
-	cmd := exec.CommandContext(a.ctx, a.Program, append(args, "--json")...)
+	if out := a.run(in, append(args, "--json")...); a.err == nil {
+		a.err = json.Unmarshal(out, answer)
+	}
+}
+
+// run runs a command of this program and returns what it prints.
+func (a *agent) run(in string, args ...string) []byte {
+	cmd := exec.CommandContext(a.ctx, a.Program, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = a.Dir, a.Environ, strings.NewReader(in)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
 		a.err = fmt.Errorf("handoff %s: %s", args[0], cmp.Or(strings.Join(strings.Fields(stderr.String()), " "), err.Error()))
-		return
 	}
-	a.err = json.Unmarshal(out, answer)
+	return out
 }
