@@ -33,7 +33,7 @@ func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Show
 	switch {
 	case s.Session != nil:
 		ReadConversations(ctx, set, s.Session.Conversations)
-		r, err = w.sessionReceipt(ctx, set, s.Session.ID, s.Session.Threads)
+		r, err = w.sessionReceipt(ctx, set, s.Session.ID)
 	case s.Artifact != nil:
 		r, err = w.artifactReceipt(ctx, set, *s.Artifact)
 	}
@@ -43,13 +43,30 @@ func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Show
 	return err
 }
 
-func (w *Workspace) sessionReceipt(ctx context.Context, set *thread.Set, id string, threads []string) (CostReceipt, error) {
+// ReportRun adds to the receipt of a run what its work used and cost.
+//
+// Kinds: NotFound, and those of reading the index.
+func (w *Workspace) ReportRun(ctx context.Context, set *thread.Set, r Receipt) (RunReport, error) {
+	if err := w.hub.Closed(); err != nil {
+		return RunReport{Receipt: r}, err
+	}
+	report := RunReport{Receipt: r}
+	work, err := w.sessionReceipt(ctx, set, r.ID)
+	if work.Known() {
+		report.Work = &work
+	}
+	return report, err
+}
+
+// sessionReceipt returns the receipt of a session or run. It has the conversations
+// that worked or published in it, not the one that opened it.
+func (w *Workspace) sessionReceipt(ctx context.Context, set *thread.Set, id string) (CostReceipt, error) {
 	_, artifacts, err := w.sessions.Read(ctx, id)
 	if err != nil {
 		return CostReceipt{}, err
 	}
 	work, err := w.hub.WorkIn(ctx, id)
-	return receipt(ctx, set, work, artifacts, threads), err
+	return receipt(ctx, set, work, artifacts, cost.Threads(work, artifacts)), err
 }
 
 func (w *Workspace) artifactReceipt(ctx context.Context, set *thread.Set, a handoff.Artifact) (_ CostReceipt, err error) {

@@ -51,6 +51,12 @@ func (w *Workspace) RecordChild(ctx context.Context, id string, pid int) ([]stri
 // A Receipt lists what a run made, and how it ended.
 type Receipt = session.Receipt
 
+// A RunReport is a Receipt with the work in the run.
+type RunReport struct {
+	Receipt
+	Work *CostReceipt `json:"work,omitempty"` // nil if none is known
+}
+
 // An Expected is an output that a session should leave.
 type Expected = session.Expected
 

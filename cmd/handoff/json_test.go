@@ -22,6 +22,7 @@ type member struct {
 	kind     string
 	optional bool
 	seen     bool
+	of       *member // of the object that includes it
 }
 
 // A contract has the documented objects by name, each with its fields.
@@ -56,7 +57,7 @@ func readContract(t *testing.T) contract {
 			into, from, optional := fields, m[1], strings.Contains(line, "unless")
 			includes = append(includes, func() {
 				for name, f := range docs.object(t, from) {
-					into[name] = &member{kind: f.kind, optional: f.optional || optional, seen: true}
+					into[name] = &member{kind: f.kind, optional: f.optional || optional, seen: true, of: f}
 				}
 			})
 		}
@@ -150,7 +151,9 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 			t.Errorf("%s.%s is not documented for %q", where, key, name)
 			continue
 		}
-		f.seen = true
+		for seen := f; seen != nil; seen = seen.of {
+			seen.seen = true
+		}
 		if strings.HasSuffix(key, "At") != (f.kind == "time") {
 			t.Errorf("%s.%s: the type is %s; times, and only times, have names that end in At", where, key, f.kind)
 		}
@@ -168,7 +171,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 // repositories, by other tools, or only if a process runs for long enough.
 var rareFields = []string{
 	"artifact.root", "artifact.worktree", "artifact.origin", "artifact.import", "log-status.origin", "log-status.unavailable", "log-status.queued", "log-status.refused", "log-status.copied", "log-send.refused", "artifact.queued", "queued-record.id", "queued-record.type", "queued-record.createdAt", "queued-record.path", "refused-record.id", "refused-record.reason", "refused-record.number", "artifact.unresolved", "artifact-page.damaged", "channel-list.damaged",
-	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.movingTo", "session.deleted", "session-summary.neededBy", "session-moves.warnings", "session-move.warnings", "session.title", "activity.warnings", "collision-list.warnings", "active-session.newestArtifactId", "active-conversation.sessionId", "work.warnings", "cost-report.warnings", "cost-row.name", "cost-usage.reason", "cost-usage.unpriced", "work-receipt.transcript", "task.transcript", "task.name", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
+	"session.process", "session.child", "process.bootId", "process.pidNamespace", "process.pid", "process.startTime", "session.adopted", "session.movingTo", "session.deleted", "session-summary.neededBy", "session-moves.warnings", "session-move.warnings", "session.title", "activity.warnings", "collision-list.warnings", "active-session.newestArtifactId", "active-conversation.sessionId", "work.warnings", "cost-report.warnings", "cost-row.name", "cost-usage.reason", "cost-usage.unpriced", "work-receipt.transcript", "task.transcript", "task.name", "receipt.work", "work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning", "repeated-close.endedAt", "opened-session.warnings", "session-change.warnings", "session-adoption-list.warnings", "receipt.warnings", "receipt.reason",
 	"session-transfer.warnings",
 	"verdict.scope", "scope.base", "scope.changed", "stage.stale", "step.tier", "step.notes", "pipeline-path.restored", "run-list.warnings", "attempt-list.warnings", "adoption.warnings", "move.warnings",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings", "subagent.conflicts",
@@ -255,16 +258,16 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 		" --run r --operation o --task t --work w --parent-work pw --parent-session ps --tool-call tc --model openai/gpt-5 --producer turn=7 --summary token=0123456789ab")
 	answer("published-artifact", "publish design.md --channel design --key k")
 	answer("published-artifact", "write notes.md design.md --run r1 --channel analysis")
-	answer("artifact", "show "+first)
-	answer("artifact", "show r1/notes.md")
+	answer("shown-artifact", "show "+first)
+	answer("shown-artifact", "show r1/notes.md")
 	second := id("publish", "binary", "--channel", "patch", "--replaces", first)
-	answer("artifact", "show "+second)
+	answer("shown-artifact", "show "+second)
 	third := id("publish", "design.md", "--channel", "plan", "--from", first, "--agent", "ada")
 	fourth := id("publish", "binary", "--channel", "plan", "--agent", "ada")
 	answer("published-artifact", "label "+fourth+" approved --agent ada --session ps")
 	answer("published-artifact", "label "+third+" approved --agent ada --session ps")
-	answer("artifact", "show "+fourth)
-	answer("artifact", "show plan:approved")
+	answer("shown-artifact", "show "+fourth)
+	answer("shown-artifact", "show plan:approved")
 	answer("artifact-page", "list --stale")
 	answer("artifact-history", "show "+first+" --history")
 	answer("graph", "show "+first+" --lineage")
@@ -283,7 +286,7 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	answer("work-tree", "work list")
 	answer("cost-report", "cost --by agent")
 	answer("published-artifact", "withdraw "+second+" --reason wrong")
-	answer("artifact", "show "+second)
+	answer("shown-artifact", "show "+second)
 	answer("unneeded-bodies", "gc")
 	answer("log-status", "log status")
 	answer("log-copy", "log copy file: file:")
@@ -308,7 +311,7 @@ func answerSessions(c *console, answer func(object, line string)) {
 	answer("session-change", "session link "+two+" --session "+one)
 	c.ok("session", "link", "--session", two, one)
 	answer("graph", "session graph "+one)
-	answer("session", "show "+one+" --files")
+	answer("shown-session", "show "+one+" --files")
 	c.ok("session", "close", "--session", one, "--status", "completed", "--reason", "r")
 	answer("session-change", "session close --session "+one+" --status failed --reason r")
 	c.ok("run", "--agent", "alex", "--", "true")
@@ -316,17 +319,17 @@ func answerSessions(c *console, answer func(object, line string)) {
 	c.env["HANDOFF_SESSION"] = two
 	c.write("publish.sh", "handoff publish "+c.dir+"/design.md --channel design --title Again >/dev/null 2>&1; handoff show design:latest >/dev/null")
 	answer("receipt", "run --json --agent alex -- sh "+c.dir+"/publish.sh")
-	answer("session", "show "+two)
+	answer("shown-session", "show "+two)
 	delete(c.env, "HANDOFF_SESSION")
-	answer("session", "show "+two)
-	answer("artifact", "show design:latest")
+	answer("shown-session", "show "+two)
+	answer("shown-artifact", "show design:latest")
 	c.ok("session", "open", "--agent", "alex", "--workflow", "w", "--title", "T", "--id", three)
-	answer("session", "show "+three)
+	answer("shown-session", "show "+three)
 	answer("session-page", "session find --runs")
 	answer("search-result", "search alex --in sessions")
 	answer("published-artifact", "session add out.md --type document --key late --session "+one)
 	answer("artifact-page", "list --session "+one)
-	answer("session", "show "+one)
+	answer("shown-session", "show "+one)
 	answer("session-page", "session find --limit 1")
 	answer("comparison", "session compare "+one+" "+two)
 	answer("comparison", "session compare "+two+" "+one)
@@ -435,7 +438,7 @@ func answerThreads(c *console, answer func(object, line string)) {
 		c.run(fmt.Sprintf(`{"hook_event_name":%q,"session_id":"2823d1df-720a-4c31-ac55-ae8ba7260001","cwd":%q}`, event, c.dir), "hook", "claude")
 	}
 	delete(c.env, "HANDOFF_SESSION")
-	answer("session", "show "+working)
+	answer("shown-session", "show "+working)
 	c.write("home/.codex/sessions/2026/09/20/rollout-2026-09-20T09-00-00-019c871c-b1f9-7f60-9c4f-87ed09f13599.jsonl",
 		`{"timestamp":"2026-09-20T09:00:00Z","type":"session_meta","payload":{"id":"019c871c-b1f9-7f60-9c4f-87ed09f13599","cwd":"`+c.dir+`","cli_version":"0.150.0","git":{"branch":"main"}}}`+"\n"+
 			`{"timestamp":"2026-09-20T09:00:01Z","type":"event_msg","payload":{"type":"task_started","turn_id":"t"}}`+"\n"+

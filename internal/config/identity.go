@@ -129,6 +129,21 @@ func NearestProcess(name string, getenv func(string) string, ancestors []Ancesto
 	return 0
 }
 
+// ProgramOf returns the harness that a program with this name is, and the provider of
+// its threads. A program that sets no variables is its own provider. Both are "" for
+// a program that is not known.
+func ProgramOf(name string) (harness, provider string) {
+	for _, h := range harnesses {
+		if cmp.Or(h.program, h.provider) == name || h.provider == name {
+			return h.name, h.provider
+		}
+	}
+	if slices.Contains([]string{"crush", "goose", "hermes", "kimi"}, name) {
+		return name, name
+	}
+	return "", ""
+}
+
 // is reports whether a process is the harness.
 func (h harness) is(a Ancestor, getenv func(string) string) bool {
 	if h.pid != "" {

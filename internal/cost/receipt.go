@@ -142,6 +142,19 @@ func PartOf(ctx context.Context, index interface {
 	return list
 }
 
+// Threads returns the URIs of the conversations in which work was done and artifacts
+// were published. A subagent comes after its main agent.
+func Threads(work []handoff.Work, artifacts []handoff.Artifact) (uris []string) {
+	for _, w := range work {
+		uris = append(uris, w.Thread)
+	}
+	for _, a := range artifacts {
+		uris = append(uris, a.Producer.Thread)
+	}
+	slices.Sort(uris)
+	return slices.DeleteFunc(slices.Compact(uris), func(uri string) bool { return uri == "" })
+}
+
 // maxRead is how many conversations are read for a receipt: the records that name
 // them may be forged.
 const maxRead = 50

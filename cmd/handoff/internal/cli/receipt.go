@@ -29,14 +29,29 @@ func (a *App) PrintReceipt(w io.Writer, r workspace.CostReceipt) {
 			lines = append(lines, a.Event(published[id]))
 		}
 	}
+	printLines(w, lines)
+	if len(r.Tasks) > 1 {
+		fmt.Fprintf(w, "total  %s%s  artifacts=%d\n", Count(len(r.Tasks), "task"), Used(r.Usage, r.Disputed), r.Artifacts)
+	}
+}
+
+// PrintTasks prints a line for each of several tasks of a receipt.
+func PrintTasks(w io.Writer, r workspace.CostReceipt) {
+	var lines []string
+	for _, t := range r.Tasks {
+		lines = append(lines, taskLine(t))
+	}
+	if len(lines) > 1 {
+		printLines(w, lines)
+	}
+}
+
+func printLines(w io.Writer, lines []string) {
 	for _, line := range lines[:min(len(lines), maxReceipt)] {
 		fmt.Fprintln(w, line)
 	}
 	if more := len(lines) - maxReceipt; more > 0 {
 		fmt.Fprintf(w, "%s not shown\n", Count(more, "line"))
-	}
-	if len(r.Tasks) > 1 {
-		fmt.Fprintf(w, "total  %s%s  artifacts=%d\n", Count(len(r.Tasks), "task"), Used(r.Usage, r.Disputed), r.Artifacts)
 	}
 }
 
@@ -49,7 +64,7 @@ func taskLine(t workspace.CostTask) string {
 	case workspace.Failed, workspace.Cancelled, string(thread.Errored), string(thread.Shutdown), string(thread.NotFound):
 		event = "task:error  "
 	}
-	line := event + OneLine(cmp.Or(t.Name, t.Agent, t.Work, t.Thread))
+	line := event + OneLine(cmp.Or(t.Name, t.Agent, t.Thread, t.Work))
 	if t.DurationMS > 0 {
 		line += "  " + Took(time.Duration(t.DurationMS)*time.Millisecond)
 	}

@@ -58,7 +58,7 @@ func (e *events) print(published func(func(handoff.Artifact, error) bool)) {
 }
 
 // end prints how the run ended, after what it published last.
-func (e *events) end(ctx context.Context, w *workspace.Workspace, r workspace.Receipt, err error) {
+func (e *events) end(ctx context.Context, w *workspace.Workspace, r workspace.RunReport, err error) {
 	if w != nil && !e.printed {
 		e.print(w.Published(ctx, e.opened.ID, e.seen, true))
 	}
@@ -73,7 +73,12 @@ func (e *events) end(ctx context.Context, w *workspace.Workspace, r workspace.Re
 	if !r.StartedAt.IsZero() {
 		took = "  " + cli.Took(r.EndedAt.Sub(r.StartedAt))
 	}
-	fmt.Fprintf(e.Err, "%s  %s%s%s  artifacts=%d %s\n", event, e.agent(), took, cli.OneLine(reason), len(r.Artifacts), e.where())
+	used := ""
+	if r.Work != nil {
+		used = cli.Used(r.Work.Usage, r.Work.Disputed)
+		cli.PrintTasks(e.Err, *r.Work)
+	}
+	fmt.Fprintf(e.Err, "%s  %s%s%s%s  artifacts=%d %s\n", event, e.agent(), took, cli.OneLine(reason), used, len(r.Artifacts), e.where())
 	if !r.Recorded {
 		fmt.Fprintf(e.Err, "hint: %s\n", cli.HintText(handoff.Suggest("record it", handoff.ActionClose, r.ID, r.Status)))
 	}

@@ -9,9 +9,12 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -30,6 +33,11 @@ variables that attribute its publishes to the session; HANDOFF_VAR_NAME has each
 variable of the workflow. Signals are forwarded. On standard error, run prints
 task:start, each publish of the session as it happens (on a terminal, at the
 end), and task:done or task:error.
+
+The conversation of an agent program is linked to the session: claude is started
+with an ID for it (--session-id); of other programs it is the only conversation
+that started in this directory during the run. The last line then has its
+tokens and cost.
 
 With --json, standard output is a receipt when the command has ended: session,
 status, exit code and artifacts. The command's output goes to standard error.
@@ -84,9 +92,11 @@ type run struct {
 	path    string // the program
 	args    []string
 
-	opened workspace.OpenedSession
-	events events
-	held   []string // warnings to print when the command has ended
+	opened  workspace.OpenedSession
+	program workspace.Program
+	started time.Time
+	events  events
+	held    []string // warnings to print when the command has ended
 }
 
 func (r *run) do(caller context.Context) error {
@@ -111,9 +121,21 @@ func (r *run) do(caller context.Context) error {
 // exit code of a command that failed.
 func (r *run) end(ctx context.Context, ended workspace.Exit) error {
 	status, reason := ended.Status()
-	receipt := workspace.Receipt{ID: r.opened.ID, Agent: r.opened.Env["HANDOFF_AGENT"], Status: status, Reason: reason, ExitCode: ended.Code, Artifacts: []handoff.Artifact{}}
+	receipt := r.receipt(status, reason)
+	receipt.ExitCode = ended.Code
 	err := r.Writing(func(w *workspace.Workspace) (err error) {
-		receipt, err = w.EndRun(ctx, r.opened.ID, ended)
+		set := thread.NewSet(all.Drivers(), r.Getenv, r.Getenv("HOME"))
+		warnings, linking := w.EndProgram(ctx, set, r.opened, r.program, r.started, status != workspace.Completed)
+		receipt.Receipt, err = w.EndRun(ctx, r.opened.ID, ended)
+		if err == nil {
+			var reading error
+			receipt, reading = w.ReportRun(ctx, set, receipt.Receipt)
+			linking = errors.Join(linking, reading)
+		}
+		if linking != nil {
+			warnings = append(warnings, linking.Error())
+		}
+		receipt.Warnings = append(receipt.Warnings, warnings...)
 		r.Warnings(receipt.Warnings)
 		r.events.end(ctx, w, receipt, err)
 		return nil
@@ -136,6 +158,13 @@ func (r *run) end(ctx context.Context, ended workspace.Exit) error {
 	return exit(code)
 }
 
+// receipt returns the receipt of a run of which nothing else is known.
+func (r *run) receipt(status, reason string) (receipt workspace.RunReport) {
+	receipt.ID, receipt.Agent, receipt.Status, receipt.Reason = r.opened.ID, r.opened.Env["HANDOFF_AGENT"], status, reason
+	receipt.Artifacts = []handoff.Artifact{}
+	return receipt
+}
+
 func exit(code int) error {
 	if code == 0 {
 		return nil
@@ -145,12 +174,17 @@ func exit(code int) error {
 
 // open opens the session, or a run if the caller is in a session.
 func (r *run) open(ctx context.Context, w *workspace.Workspace) (err error) {
+	if r.program, err = w.Program(r.args); err != nil {
+		return err
+	}
 	r.opened, err = w.StartRun(ctx, r.options)
 	r.Warnings(r.opened.Warnings)
-	if err == nil {
-		r.events.start(ctx, r.opened)
+	if err != nil {
+		return err
 	}
-	return err
+	r.started = r.Now()
+	r.events.start(ctx, r.opened)
+	return nil
 }
 
 // asked returns the signal that asked handoff to end before the command was
@@ -168,7 +202,7 @@ func asked(caller context.Context, signals <-chan os.Signal) syscall.Signal {
 // start starts the command, unless handoff was asked to end.
 func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	end := func(status, reason string) {
-		receipt := workspace.Receipt{ID: r.opened.ID, Agent: r.opened.Env["HANDOFF_AGENT"], Status: status, Reason: reason}
+		receipt := r.receipt(status, reason)
 		err := r.Writing(func(w *workspace.Workspace) error {
 			done, err := w.CloseSession(ctx, r.opened.ID, status, reason)
 			r.Warnings(done.Warnings)
@@ -186,7 +220,7 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	if r.AsJSON {
 		stdout = 2 // standard output has the receipt
 	}
-	c, err := start(r.path, r.args, environment(r.opened.Env), stdout)
+	c, err := start(r.path, r.program.Args, environment(r.opened.Env), stdout)
 	if err != nil {
 		end(workspace.Failed, err.Error())
 		return c, coded(exitNotRunable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")})
@@ -209,12 +243,12 @@ func environment(own map[string]string) []string {
 	return env
 }
 
-// note records the process of the command. Its terminal may be in use by the
+// note records the process of the command, and its conversation. Its terminal may be in use by the
 // command, so warnings are held back.
 func (r *run) note(ctx context.Context, c child) {
 	err := r.Reading(func(w *workspace.Workspace) (err error) {
 		r.held, err = w.RecordChild(ctx, r.opened.ID, c.process.Pid)
-		return err
+		return errors.Join(err, w.StartProgram(ctx, r.opened, r.program))
 	})
 	if err != nil {
 		r.held = append(r.held, err.Error())

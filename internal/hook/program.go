@@ -1,0 +1,109 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A Program is the command of a run, as far as it is an agent program. What it
+// reports to hooks is recorded also if no hooks are installed.
+type Program struct {
+	Args     []string // the command line
+	Provider string   // of its conversations, "" for a command that is not an agent program
+	Session  string   // ID of its conversation, "" if it is not known yet
+	Agent    string   // name of the agent
+
+	harness string
+}
+
+// NewProgram returns the agent program that a command line starts. newID returns an
+// ID for its conversation; a program that accepts one is given it as an argument.
+func NewProgram(args []string, newID func() (string, error)) (Program, error) {
+	p := Program{Args: args}
+	p.harness, p.Provider = config.ProgramOf(filepath.Base(args[0]))
+	if p.Provider != "claude" || !startsClaude(args[1:]) {
+		return p, nil
+	}
+	id, err := newID()
+	if err != nil {
+		return p, err
+	}
+	p.Session = id
+	p.Args = slices.Concat(args[:1], []string{"--session-id", id}, args[1:])
+	return p, nil
+}
+
+// Options of Claude Code 2.1 with which it starts no conversation of its own here,
+// or one that has an ID already; and its commands, which start none.
+var (
+	claudeOptions = []string{"--session-id", "-r", "--resume", "-c", "--continue", "--fork-session", "--from-pr", "--no-session-persistence",
+		"--cloud", "--environment", "--teleport", "--desktop", "--bg", "--background", "-h", "--help", "-v", "--version"}
+	claudeCommands = []string{"agents", "attach", "auth", "auto-mode", "config", "doctor", "gateway", "import", "install", "kill", "logs", "mcp", "plugin",
+		"plugins", "purge", "respawn", "rm", "setup-token", "stop", "ultrareview", "update", "upgrade"}
+)
+
+// startsClaude reports whether Claude Code starts a new conversation with arguments.
+func startsClaude(args []string) bool {
+	if len(args) > 0 && slices.Contains(claudeCommands, args[0]) {
+		return false
+	}
+	return !slices.ContainsFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return slices.Contains(claudeOptions, name)
+	})
+}
+
+// event returns an event of the conversation of p, in the session or run of handoff.
+func (p Program) event(kind Kind, session, run string) Event {
+	return Event{Kind: kind, Harness: p.harness, provider: p.Provider, Session: p.Session, AgentType: p.Agent, HandoffSession: session, HandoffRun: run}
+}
+
+// StartProgram records that p has a conversation in a session or run, unless a hook
+// recorded it.
+func (r Recorder) StartProgram(ctx context.Context, p Program, session, run string) error {
+	if p.Session == "" {
+		return nil
+	}
+	return r.Record(ctx, p.event(SessionStart, session, run))
+}
+
+// EndProgram records that the conversation of p ended, unless a hook recorded it.
+func (r Recorder) EndProgram(ctx context.Context, p Program, session, run string, failed bool) error {
+	if p.Session == "" {
+		return nil
+	}
+	e := p.event(SessionEnd, session, run)
+	e.Failed = failed
+	return r.Record(ctx, e)
+}
+
+// Found sets the ID of the conversation of p to that of the only one of list that
+// started at or after a time and does not belong to another session. It returns how
+// many there are.
+func (p *Program) Found(ctx context.Context, hub *handoff.Hub, list []*thread.Thread, since time.Time, session string) (n int) {
+	var ids []string
+	for _, t := range list {
+		from := since
+		if t.Started.Nanosecond() == 0 {
+			from = since.Truncate(time.Second) // some transcripts have no fractions
+		}
+		if t.Provider != p.Provider || t.IsAgent() || t.Started.Before(from) {
+			continue
+		}
+		if w, err := hub.Work(ctx, p.harness, t.ID); errors.Is(err, handoff.NotFound) || err == nil && (w.SessionID == "" || w.SessionID == session) {
+			ids = append(ids, t.ID)
+		}
+	}
+	if len(ids) == 1 {
+		p.Session = ids[0]
+	}
+	return len(ids)
+}
