@@ -29,7 +29,7 @@ another machine, such as git:REMOTE or git:/path. Their artifacts stay in it.`,
 		Example: "  handoff demo\n  handoff demo --log git:origin",
 		Args:    cli.Exactly(0, ""),
 	}
-	c.Flags().StringVar(&log, "log", "", "`location` of a log that the agents share, as in HANDOFF_LOG")
+	c.Flags().StringVar(&log, "log", "", "`address` of a log that the agents share, as in HANDOFF_LOG")
 	c.Flags().StringVar(&role, "role", "", "")
 	c.Flags().MarkHidden("role")
 	c.RunE = func(c *cobra.Command, args []string) error {
