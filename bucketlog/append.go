@@ -8,37 +8,16 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/remote"
 )
 
-// Append implements handoff.Log. Records that wait while another object is written
-// share the next one.
-func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
-	return l.writer.Append(ctx, r)
-}
-
-// AppendAll implements handoff.BatchAppender.
-func (l *Log) AppendAll(ctx context.Context, records []handoff.Record) (handoff.Seq, error) {
-	return l.writer.AppendAll(ctx, records)
-}
-
-// How often an object is tried: failures are counted separately from races that
-// another writer won, after which the next try has a new number.
-const (
-	maxFailures = 4
-	maxRaces    = 200
-	firstDelay  = 10 * time.Millisecond
-	maxDelay    = time.Second
-)
-
 // write adds records in one object and returns the number of the first.
 func (l *Log) write(ctx context.Context, batch []remote.Entry) (handoff.Seq, error) {
 	p, err := l.writable(ctx)
-	delay, failures := firstDelay, 0
-	for races := 0; err == nil && races < maxRaces; {
+	var tries remote.Tries
+	for err == nil {
 		h := header{Log: p.Log, Number: p.Number + 1, First: p.Last + 1}
 		var content []byte
 		if content, err = encode(h, batch); err != nil {
@@ -57,21 +36,17 @@ func (l *Log) write(ctx context.Context, batch []remote.Entry) (handoff.Seq, err
 			l.fresh.Clear()
 			return h.First, nil
 		case missing || lookup != nil:
-			if failures++; failures == maxFailures || errors.Is(lookup, handoff.Corrupt) {
-				return 0, failed(created, lookup)
+			reason := failed(created, lookup)
+			if errors.Is(lookup, handoff.Corrupt) {
+				return 0, reason
 			}
+			err = tries.Failed(ctx, reason)
 		default: // another writer has the number
-			races++
 			l.fresh.Clear()
-			p, err = l.next(ctx, p)
+			if p, err = l.next(ctx, p); err == nil {
+				err = tries.Lost(ctx, l.b.location)
+			}
 		}
-		if err == nil {
-			err = sleep(ctx, delay)
-		}
-		delay = min(2*delay, maxDelay)
-	}
-	if err == nil {
-		err = &handoff.Error{Op: "append", Name: l.b.location, Kind: handoff.Unavailable, Err: errors.New("other machines were faster each time"), Hint: handoff.Advice("try again")}
 	}
 	return 0, err
 }
@@ -183,13 +158,4 @@ func (l *Log) try(ctx context.Context) error {
 		return nil
 	}
 	return errs[0]
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }

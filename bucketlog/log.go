@@ -53,14 +53,19 @@ const (
 	idSize         = 16 // bytes of a log's ID
 )
 
+// A writer appends records: those that wait while others are written share the next
+// write.
+type writer = remote.Writer
+
 // A Log is a handoff.Log in a bucket. Nothing is created and nobody is asked before
 // it is first used.
 type Log struct {
-	o      Options
-	b      *bucket
-	local  *filelog.Bodies
-	writer *remote.Writer
-	fresh  remote.Freshness
+	*writer // Append and AppendAll
+
+	o     Options
+	b     *bucket
+	local *filelog.Bodies
+	fresh remote.Freshness
 
 	mu    sync.Mutex // one listing at a time
 	known position

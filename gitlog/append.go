@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/remote"
@@ -15,26 +14,6 @@ import (
 
 // idSize is the number of bytes of a log's ID.
 const idSize = 16
-
-// Append implements handoff.Log. Records that wait while another push is running
-// share the next one.
-func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
-	return l.writer.Append(ctx, r)
-}
-
-// AppendAll implements handoff.BatchAppender.
-func (l *Log) AppendAll(ctx context.Context, records []handoff.Record) (handoff.Seq, error) {
-	return l.writer.AppendAll(ctx, records)
-}
-
-// How often a push is tried: failures are counted separately from races that
-// another writer won, after which the next try has a new number.
-const (
-	maxFailures = 4
-	maxRaces    = 200
-	firstDelay  = 20 * time.Millisecond
-	maxDelay    = time.Second
-)
 
 // push adds records to the ref in one commit and returns the number of the first.
 func (l *Log) push(ctx context.Context, batch []remote.Entry) (first handoff.Seq, err error) {
@@ -48,8 +27,8 @@ func (l *Log) push(ctx context.Context, batch []remote.Entry) (first handoff.Seq
 		if err == nil && tip.id == "" {
 			tip, err = l.update(ctx, r)
 		}
-		delay, failures := firstDelay, 0
-		for races := 0; err == nil && races < maxRaces; {
+		var tries remote.Tries
+		for err == nil {
 			var c commit
 			if c, err = l.commit(ctx, r, tip, batch); err != nil {
 				return err
@@ -67,20 +46,15 @@ func (l *Log) push(ctx context.Context, batch []remote.Entry) (first handoff.Seq
 				first = c.first
 				return l.advance(ctx, r, c, pushed)
 			case err != nil || newest.id == tip.id:
-				if failures++; failures == maxFailures {
-					return pushed
+				if err := tries.Failed(ctx, pushed); err != nil {
+					return err
 				}
 			default:
 				tip = newest
-				races++
+				if err := tries.Lost(ctx, redact(r.fetch)); err != nil {
+					return err
+				}
 			}
-			if err := sleep(ctx, delay); err != nil {
-				return err
-			}
-			delay = min(2*delay, maxDelay)
-		}
-		if err == nil {
-			err = r.failure("append", errors.New("other machines were faster each time"))
 		}
 		return err
 	})
@@ -126,15 +100,6 @@ func (l *Log) advance(ctx context.Context, r *repository, c commit, pushed error
 		return nil // the next command fetches it
 	}
 	return err
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // pushCommit pushes a commit if the ref of the remote is at tip, which is the

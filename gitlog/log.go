@@ -56,13 +56,18 @@ const DefaultMaxBody = 16 << 20
 // defaultTimeout is how long a git command may take.
 const defaultTimeout = 2 * time.Minute
 
+// A writer appends records: those that wait while others are written share the next
+// write.
+type writer = remote.Writer
+
 // A Log is a handoff.Log in a ref. Nothing is created and nobody is asked before
 // it is first used.
 type Log struct {
-	o      Options
-	ref    string
-	local  *filelog.Bodies
-	writer *remote.Writer
+	*writer // Append and AppendAll
+
+	o     Options
+	ref   string
+	local *filelog.Bodies
 
 	mu        sync.Mutex
 	repo      *repository

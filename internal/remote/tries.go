@@ -1,0 +1,51 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// How often an append is tried: failures are counted separately from races that
+// another writer won, after which the next try has a new number.
+const (
+	maxFailures = 4
+	maxRaces    = 200
+	firstDelay  = 10 * time.Millisecond
+	maxDelay    = time.Second
+)
+
+// Tries count how often an append was tried. Each pause is longer than the one before.
+type Tries struct {
+	failures, races int
+	pause           time.Duration
+}
+
+// Failed returns nil after a pause if the append is to be tried again, and the reason
+// if it has failed too often.
+func (t *Tries) Failed(ctx context.Context, reason error) error {
+	if t.failures++; t.failures == maxFailures {
+		return reason
+	}
+	return t.wait(ctx)
+}
+
+// Lost is Failed after a race that another writer won. Its kind is Unavailable.
+func (t *Tries) Lost(ctx context.Context, location string) error {
+	if t.races++; t.races == maxRaces {
+		return &handoff.Error{Op: "append", Name: location, Kind: handoff.Unavailable, Err: errors.New("other machines were faster each time"), Hint: handoff.Advice("try again")}
+	}
+	return t.wait(ctx)
+}
+
+func (t *Tries) wait(ctx context.Context) error {
+	t.pause = min(max(2*t.pause, firstDelay), maxDelay)
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(t.pause):
+		return nil
+	}
+}
