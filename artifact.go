@@ -218,6 +218,8 @@ type ArtifactQuery struct {
 	Stale    bool   // it has StaleInputs
 	Parent   string // an ID in the Parents of the artifact
 
+	Competing bool // it is active, and another one of its family too
+
 	IDs       []string // the artifact has one of these IDs, unless this is nil
 	AnyParent []string // one of these IDs is in its Parents, unless this is nil
 

@@ -217,7 +217,7 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 		candidates = []*ArtifactState{a}
 	}
 	for _, a := range slices.Backward(candidates) {
-		if !selects(q, a.Record, a.Published) || !selectsState(q, a) || q.Family != "" && a.Family != family || q.Paths != nil && !slices.Contains(paths, a.Published.Path) {
+		if !selects(q, a.Record, a.Published) || !selectsState(q, a) || q.Competing && !m.tables.competes(a) || q.Family != "" && a.Family != family || q.Paths != nil && !slices.Contains(paths, a.Published.Path) {
 			continue
 		}
 		if !shows(q, a.Status()) {
@@ -240,6 +240,12 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 		page.Artifacts = append(page.Artifacts, v)
 	}
 	return page, nil
+}
+
+// competes reports whether a and another artifact of its family are active.
+func (m *tables) competes(a *ArtifactState) bool {
+	heads, _ := m.Heads(a.Family)
+	return len(heads) > 1 && a.Status() == handoff.Active
 }
 
 // Session implements Reader.

@@ -47,7 +47,7 @@ func (d *comparison) run() error {
 		{`SELECT harness, id, state FROM works`, func(r *row) error { return d.count(&d.works, d.want.SameWork(r.text(), r.text(), r.text())) }},
 		{`SELECT space, key, value FROM pointers`, func(r *row) error { return d.count(&d.pointers, d.want.SamePointer(r.text(), r.text(), r.text())) }},
 		{`SELECT seq FROM damaged ORDER BY seq`, func(r *row) error { d.damaged = append(d.damaged, handoff.Seq(r.integer())); return nil }},
-		{`SELECT status, n FROM totals`, d.total},
+		{`SELECT status, sum(n) FROM totals GROUP BY status`, d.total},
 	} {
 		if err := d.load(table.query, table.scan); err != nil {
 			return err

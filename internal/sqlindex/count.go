@@ -14,21 +14,26 @@ func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (ma
 	err := x.read(ctx, func(c *conn) error {
 		counts = map[string]int{}
 		s := newStore(ctx, c)
+		count := func(r *row) error {
+			counts[r.text()] = int(r.integer())
+			return nil
+		}
 		w, err := selects(s, q)
 		if err != nil {
 			return err
 		}
-		if len(w.terms) == 0 { // the index of channels has all that is needed
-			w.from, w.narrow = w.from+" INDEXED BY by_channel", true
+		status := q.Status
+		if !q.IncludeInactive {
+			status = cmp.Or(status, handoff.Active)
+		}
+		if len(w.terms) == 0 {
+			return s.load("SELECT channel, sum(n) FROM totals WHERE channel <> '' AND (status = ?1 OR ?1 = '') GROUP BY channel HAVING sum(n) > 0", count, string(status))
 		}
 		w = w.and("a.channel IS NOT NULL")
-		if q.Status != "" || !q.IncludeInactive {
-			w = w.status("= ?", string(cmp.Or(q.Status, handoff.Active)))
+		if status != "" {
+			w = w.status("= ?", string(status))
 		}
-		return s.load("SELECT a.channel, count(*)"+w.String()+" GROUP BY a.channel", func(r *row) error {
-			counts[r.text()] = int(r.integer())
-			return nil
-		}, w.args...)
+		return s.load("SELECT a.channel, count(*)"+w.String()+" GROUP BY a.channel", count, w.args...)
 	})
 	return counts, err
 }

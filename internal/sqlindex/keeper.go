@@ -22,10 +22,17 @@ type keeper struct {
 	sessioned list[string]
 	worked    list[workKey]
 	pointed   list[pointerKey]
-	counted   map[handoff.Status]int // by how much totals changed
+	joined    list[string]  // families whose active artifacts may have changed
+	counted   map[total]int // by how much totals changed
 }
 
 var _ fold.Keeper = (*keeper)(nil)
+
+// A total is the key of a row of totals.
+type total struct {
+	channel string
+	status  handoff.Status
+}
 
 // A list holds each of its elements once, in the order in which they came.
 type list[K comparable] struct {
@@ -50,7 +57,7 @@ func (l *list[K]) take() []K {
 
 func newKeeper(ctx context.Context, c *conn) *keeper {
 	return &keeper{newStore(ctx, c), list[string]{has: map[string]bool{}}, list[string]{has: map[string]bool{}}, list[string]{has: map[string]bool{}},
-		list[workKey]{has: map[workKey]bool{}}, list[pointerKey]{has: map[pointerKey]bool{}}, map[handoff.Status]int{}}
+		list[workKey]{has: map[workKey]bool{}}, list[pointerKey]{has: map[pointerKey]bool{}}, list[string]{has: map[string]bool{}}, map[total]int{}}
 }
 
 // prefetch loads in a few queries what the fold of many new records asks for
@@ -117,7 +124,9 @@ func (k *keeper) Join(into, from string) error {
 			a.Family = into
 		}
 	}
-	return k.c.exec(k.ctx, `UPDATE artifacts SET family = ? WHERE family = ?`, into, from)
+	k.joined.add(into)
+	k.joined.add(from)
+	return k.exec(`UPDATE artifacts SET family = ? WHERE family = ?`, into, from)
 }
 
 // Heads queries the database, so it flushes first.
@@ -190,12 +199,20 @@ func (k *keeper) flush() error {
 			return err
 		}
 	}
-	for status, n := range k.counted {
-		if err := k.exec(`INSERT INTO totals (status, n) VALUES (?, ?) ON CONFLICT (status) DO UPDATE SET n = n + excluded.n`, string(status), n); err != nil {
+	for t, n := range k.counted {
+		if err := k.exec(`INSERT INTO totals (channel, status, n) VALUES (?, ?, ?) ON CONFLICT (channel, status) DO UPDATE SET n = n + excluded.n`, t.channel, string(t.status), n); err != nil {
 			return err
 		}
 	}
 	clear(k.counted)
+	for _, family := range k.joined.take() {
+		if err := k.exec(`DELETE FROM contested WHERE family = ?`, family); err != nil {
+			return err
+		}
+		if err := k.exec(`INSERT INTO contested SELECT family FROM artifacts WHERE family = ? AND status = 'active' GROUP BY family HAVING count(*) > 1`, family); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -229,8 +246,9 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 		if err := k.writeMarks(seq, was, before, now); err != nil || was == status {
 			return err
 		}
-		k.counted[was]--
-		k.counted[status]++
+		k.counted[total{a.Published.Channel, was}]--
+		k.counted[total{a.Published.Channel, status}]++
+		k.joined.add(a.Family)
 		if status == handoff.Withdrawn {
 			if err := k.exec(`UPDATE texts SET body = '' WHERE rowid = ?`, seq); err != nil {
 				return err
@@ -255,7 +273,10 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 	if err := k.exec(insertArtifact, args...); err != nil {
 		return err
 	}
-	k.counted[status]++
+	k.counted[total{a.Published.Channel, status}]++
+	if a.Predecessors > 0 {
+		k.joined.add(a.Family)
+	}
 	return k.eachLabel(a, now, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`)
 }
 

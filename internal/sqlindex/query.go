@@ -138,7 +138,11 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	if q.Stale {
 		w = w.label(staleSpace, "true")
 	}
-	w.times = !w.ranged && (!q.Since.IsZero() || !q.Until.IsZero())
+	if q.Competing {
+		w.narrow = true
+		w = w.and("+a.status = 'active' AND a.family IN (SELECT family FROM contested)")
+	}
+	w.times = !w.ranged && !w.narrow && (!q.Since.IsZero() || !q.Until.IsZero())
 	if !q.Since.IsZero() {
 		w = w.and("a.created >= ?", instant(q.Since))
 	}
@@ -178,8 +182,13 @@ func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
 	var n int64
 	count := func(r *row) { n = r.integer() }
 	among := "IN ('" + string(handoff.Superseded) + "', '" + string(handoff.Withdrawn) + "')"
-	if len(w.terms) == 0 {
-		_, err := s.c.one(s.ctx, "SELECT coalesce(sum(n), 0) FROM totals WHERE status "+among, nil, count)
+	total := "SELECT coalesce(sum(n), 0) FROM totals WHERE status " + among
+	switch {
+	case len(w.terms) == 0:
+		_, err := s.c.one(s.ctx, total, nil, count)
+		return int(n), err
+	case len(w.terms) == 1 && q.Channel != "":
+		_, err := s.c.one(s.ctx, total+" AND channel = ?", []any{q.Channel}, count)
 		return int(n), err
 	}
 	w = w.status(among)

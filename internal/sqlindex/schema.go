@@ -12,7 +12,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 16
+const version = 17
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
@@ -30,9 +30,12 @@ var schema = []string{
 	`CREATE INDEX by_family ON artifacts (family, status)`,
 	`CREATE INDEX by_created ON artifacts (created, status)`,
 
-	// How many artifacts have a status. Counting them would take longer than all
-	// the rest of a list.
-	`CREATE TABLE totals (status TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID`,
+	// How many artifacts of a channel have a status. Counting them would take longer
+	// than all the rest of a list.
+	`CREATE TABLE totals (channel TEXT, status TEXT, n INTEGER, PRIMARY KEY (channel, status)) WITHOUT ROWID`,
+
+	// The families with several active artifacts, which are few.
+	`CREATE TABLE contested (family TEXT PRIMARY KEY) WITHOUT ROWID`,
 
 	// Artifacts that other records name and whose own record is unknown.
 	`CREATE TABLE named (id TEXT PRIMARY KEY, state TEXT) WITHOUT ROWID`,

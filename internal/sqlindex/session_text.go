@@ -120,15 +120,19 @@ func (x *Index) SearchSessions(ctx context.Context, q Query) (list []SessionMatc
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
+	const from = ` FROM session_texts t CROSS JOIN sessions s ON s.id = t.id WHERE t.session_texts MATCH ?1`
+	found := `SELECT t.rowid` + from
+	if !q.IncludeInactive {
+		found += ` AND s.archived = 0`
+	}
+	const newest = ` ORDER BY s.openedAt DESC, s.opened DESC`
 	query := `SELECT s.id, s.state`
 	for i := range sessionFields {
-		query += `, snippet(session_texts, ` + string(rune('1'+i)) + `, char(2), char(3), '…', 16)` // column 0 is the ID
+		query += `, snippet(t.session_texts, ` + string(rune('1'+i)) + `, char(2), char(3), '…', 16)` // column 0 is the ID
 	}
-	query += ` FROM session_texts CROSS JOIN sessions s ON s.id = session_texts.id WHERE session_texts MATCH ?`
-	if !q.IncludeInactive {
-		query += ` AND s.archived = 0`
-	}
-	query += ` ORDER BY s.openedAt DESC, s.opened DESC LIMIT ?`
+	// Snippets are made of the result only. The unary plus prevents a search for
+	// each of its rows.
+	query += from + ` AND +t.rowid IN (` + found + newest + ` LIMIT ?2)` + newest
 	limit := q.Limit
 	if limit <= 0 {
 		limit = -1
