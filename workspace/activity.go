@@ -47,17 +47,32 @@ const maxActive = 100
 // A session is running while its process is, and stalled if it shows no activity
 // for long. A conversation is as its transcript ends.
 func (w *Workspace) Activity(ctx context.Context, set *thread.Set) (Activity, error) {
-	a := Activity{Sessions: []ActiveSession{}, Threads: []ActiveThread{}}
-	running, err := w.Threads(ctx, set, ThreadOptions{Status: thread.Running})
+	threads, warnings, err := w.ActiveThreads(ctx, set)
 	if err != nil {
-		return a, err
+		return Activity{Sessions: []ActiveSession{}, Threads: threads}, err
 	}
-	a.Warnings = running.Warnings
+	a, err := w.ActiveSessions(ctx, threads, maxActive)
+	a.Warnings = append(warnings, a.Warnings...)
+	return a, err
+}
+
+// ActiveThreads is the part of Activity that reads transcripts, which can take long.
+// The warnings are about those that can't be read.
+func (w *Workspace) ActiveThreads(ctx context.Context, set *thread.Set) (list []ActiveThread, warnings []string, err error) {
+	list = []ActiveThread{}
+	running, err := w.Threads(ctx, set, ThreadOptions{Status: thread.Running})
 	for _, i := range running.Threads {
-		a.Threads = append(a.Threads, ActiveThread{URI: i.URI.String(), Title: i.Name(), Dir: i.Cwd, Branch: i.Branch, State: i.State, ActiveAt: i.Modified})
+		list = append(list, ActiveThread{URI: i.URI.String(), Title: i.Name(), Dir: i.Cwd, Branch: i.Branch, State: i.State, ActiveAt: i.Modified})
 	}
+	return list, running.Warnings, err
+}
+
+// ActiveSessions is the rest of Activity: it describes at most so many sessions of
+// one status, and returns the threads with the sessions that they belong to.
+func (w *Workspace) ActiveSessions(ctx context.Context, threads []ActiveThread, most int) (Activity, error) {
+	a := Activity{Sessions: []ActiveSession{}, Threads: slices.Clone(threads)}
 	for _, status := range []string{handoff.Running, session.Stalled} {
-		page, err := w.FindSessions(ctx, SessionFilter{Status: status, IncludeRuns: true, Limit: maxActive})
+		page, err := w.FindSessions(ctx, SessionFilter{Status: status, IncludeRuns: true, Limit: most})
 		if err != nil {
 			return a, err
 		}
@@ -79,30 +94,24 @@ func (w *Workspace) Activity(ctx context.Context, set *thread.Set) (Activity, er
 // activeSession describes a session and notes it at its conversations.
 func (w *Workspace) activeSession(ctx context.Context, v SessionView, running []ActiveThread) (ActiveSession, error) {
 	a := ActiveSession{SessionView: v, ActiveAt: v.NewestAt}
-	d, err := w.sessionDetail(ctx, v.ID, false)
+	p, err := w.sessions.Progress(ctx, v.ID)
 	if err != nil {
 		return a, err
 	}
-	a.Expectations, a.Threads = d.Expectations, d.Threads
+	a.Expectations, a.Threads = p.Expectations, p.Threads
+	if len(p.Artifacts) > 0 {
+		a.NewestRef = p.Artifacts[0].ID
+	}
+	if p.ActiveAt.After(a.ActiveAt) {
+		a.ActiveAt = p.ActiveAt
+	}
 	for i, t := range running {
-		if slices.Contains(d.Threads, t.URI) {
+		if slices.Contains(p.Threads, t.URI) {
 			running[i].Session = v.ID
 			if t.ActiveAt.After(a.ActiveAt) {
 				a.ActiveAt = t.ActiveAt
 			}
 		}
-	}
-	own := map[string]string{"session": v.ID}
-	if v.Parent != "" {
-		own = map[string]string{"run": v.ID}
-	}
-	newest, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: own, IncludeInactive: true, Limit: 1})
-	if err != nil || len(newest.Artifacts) == 0 {
-		return a, err
-	}
-	a.NewestRef = newest.Artifacts[0].ID
-	if at := newest.Artifacts[0].CreatedAt; at.After(a.ActiveAt) {
-		a.ActiveAt = at
 	}
 	return a, nil
 }

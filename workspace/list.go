@@ -26,6 +26,8 @@ type Filter struct {
 	UsedBy string // an agent, or a session or run, that read it
 	Stale  bool   // it was made from something that was replaced or withdrawn since
 
+	Competing bool // it is active, and another revision of it too
+
 	Status          string // active, superseded or withdrawn; "" for active
 	IncludeInactive bool   // every status
 
@@ -34,7 +36,7 @@ type Filter struct {
 
 // query returns the query that a filter means. Kind: Invalid.
 func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuery, err error) {
-	q = handoff.ArtifactQuery{Channel: f.Channel, Kind: f.Kind, Tag: f.Tag, Name: f.Name, Label: f.Label, Stale: f.Stale, IncludeInactive: f.IncludeInactive, Producer: map[string]string{}}
+	q = handoff.ArtifactQuery{Channel: f.Channel, Kind: f.Kind, Tag: f.Tag, Name: f.Name, Label: f.Label, Stale: f.Stale, Competing: f.Competing, IncludeInactive: f.IncludeInactive, Producer: map[string]string{}}
 	if f.UsedBy != "" {
 		if q.UsedBy, err = w.sessions.ResolveProducer(ctx, "agent", f.UsedBy, w.caller.Dir); err != nil {
 			return q, err

@@ -21,6 +21,9 @@ const (
 	Cancelled = session.Cancelled
 )
 
+// Stalled is the status of a session that was not closed and shows no activity.
+const Stalled = session.Stalled
+
 // SessionStatuses returns the statuses that a session can have: those with which
 // it is closed, running, and stalled for one that shows no activity.
 func SessionStatuses() []string { return append([]string(nil), session.Statuses...) }

@@ -135,6 +135,9 @@ func (w *Workspace) SearchThreads(ctx context.Context, set *thread.Set, o Thread
 // ThreadCollisions are files that two conversations or subagents changed.
 type ThreadCollisions = threadindex.Collisions
 
+// A ThreadCollision is one of them.
+type ThreadCollision = threadindex.Collision
+
 // Collisions returns the files that two conversations or subagents changed, each
 // while the other was active. Of o, Dir and Everywhere select the files, Since and
 // Until the time of the changes, and Providers the conversations. A parent that

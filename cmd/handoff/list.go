@@ -99,6 +99,7 @@ ones it hides. Filters are combined with AND.`,
 	c.Flags().StringVar(&filter.filter.Label, "label", "", "filter by label `name`")
 	c.Flags().StringVar(&filter.filter.UsedBy, "used-by", "", "filter by the `agent`, session or run that read it")
 	c.Flags().BoolVar(&filter.filter.Stale, "stale", false, "only artifacts made from something that was replaced or withdrawn since")
+	c.Flags().BoolVar(&filter.filter.Competing, "competing", false, "only artifacts of which another revision is active, too")
 	c.Flags().IntVar(&o.Limit, "limit", cli.DefaultLimit, "maximum `number` of artifacts; 0 for no limit")
 	c.Flags().StringVar(&o.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
 	c.Flags().BoolVar(&channels, "channels", false, "show the number of artifacts in each channel")

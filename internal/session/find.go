@@ -100,10 +100,11 @@ func (ss *Sessions) read(ctx context.Context, id string) ([]Other, error) {
 // Detail returns a session with its outputs and threads, at the time now. Error
 // kind: NotFound.
 func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.Time) (Detail, error) {
-	s, artifacts, err := ss.Read(ctx, id)
+	p, err := ss.Progress(ctx, id)
 	if err != nil {
 		return Detail{}, err
 	}
+	s, artifacts := p.Session, p.Artifacts
 	related, err := ss.related(ctx, s, o, now)
 	if err != nil {
 		return Detail{}, err
@@ -114,34 +115,12 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 			others = append(others, Other{a.ID, a.Channel, a.Path, a.Title})
 		}
 	}
-	var lastActivity time.Time
-	var threads []string
-	add := func(uri string) {
-		if uri != "" && !slices.Contains(threads, uri) {
-			threads = append(threads, uri)
-		}
-	}
-	add(s.Producer.Thread)
-	for _, a := range artifacts {
-		add(a.Producer.Thread)
-		if a.CreatedAt.After(lastActivity) {
-			lastActivity = a.CreatedAt
-		}
-	}
-	work, err := ss.hub.WorkIn(ctx, id)
-	if err != nil {
-		return Detail{}, err
-	}
-	had := conversations(work)
-	for _, c := range had {
-		add(c.Thread)
-	}
 	read, err := ss.read(ctx, id)
 	if err != nil {
 		return Detail{}, err
 	}
-	d := Detail{View: newView(s, o, now, lastActivity), Others: others, Read: read, Related: related, Threads: threads, Conversations: had}
-	d.Outputs, d.Expectations = Outputs(s, artifacts), Expectations(s, artifacts)
+	d := Detail{View: newView(s, o, now, p.ActiveAt), Others: others, Read: read, Related: related, Threads: p.Threads, Conversations: p.Conversations}
+	d.Outputs, d.Expectations = Outputs(s, artifacts), p.Expectations
 	return d, nil
 }
 

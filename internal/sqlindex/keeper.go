@@ -246,9 +246,7 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 		if err := k.writeMarks(seq, was, before, now); err != nil || was == status {
 			return err
 		}
-		k.counted[total{a.Published.Channel, was}]--
-		k.counted[total{a.Published.Channel, status}]++
-		k.joined.add(a.Family)
+		k.count(a, was, status)
 		if status == handoff.Withdrawn {
 			if err := k.exec(`UPDATE texts SET body = '' WHERE rowid = ?`, seq); err != nil {
 				return err
@@ -273,11 +271,19 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 	if err := k.exec(insertArtifact, args...); err != nil {
 		return err
 	}
+	k.count(a, "", status)
+	return k.eachLabel(a, now, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`)
+}
+
+// count notes that an artifact has another status, or is new.
+func (k *keeper) count(a *fold.ArtifactState, was, status handoff.Status) {
 	k.counted[total{a.Published.Channel, status}]++
-	if a.Predecessors > 0 {
+	if was != "" {
+		k.counted[total{a.Published.Channel, was}]--
+	}
+	if was != "" || a.Predecessors > 0 {
 		k.joined.add(a.Family)
 	}
-	return k.eachLabel(a, now, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`)
 }
 
 // A mark is a label of an artifact that can change: its space and its value.

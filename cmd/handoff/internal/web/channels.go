@@ -1,7 +1,9 @@
 package web
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
@@ -52,9 +54,33 @@ type searchPage struct {
 	Text string
 	All  bool
 	workspace.SearchResult
+	Conversations workspace.ThreadMatches
+	Reading       bool // the conversations are being read
 }
 
-// search finds artifacts and sessions by words.
+// Limits of searching conversations. The first search reads all of them.
+const (
+	searchWait = 2 * time.Second
+	searchRest = 2 * time.Second
+)
+
+// searchThreads adds the conversations of this repository with the words.
+func (s *Server) searchThreads(p *page, v *searchPage) {
+	set := s.o.Source.Threads
+	if set == nil {
+		return
+	}
+	found, known, err := s.searches.of(v.Text).get(s, reading[workspace.ThreadMatches]{wait: searchWait, least: searchRest, read: func(ctx context.Context) (workspace.ThreadMatches, error) {
+		return s.o.Source.Conversations.SearchThreads(ctx, set, workspace.ThreadSearch{Text: v.Text, ThreadOptions: workspace.ThreadOptions{Limit: searchShown}})
+	}})
+	p.warn(err)
+	p.Warnings = append(p.Warnings, found.Warnings...)
+	v.Conversations, v.Reading = found, !known
+	v.More = v.More || found.More
+	p.Live = !known // until they have been read
+}
+
+// search finds artifacts, sessions and conversations by words.
 func (s *Server) search(r *http.Request) (page, error) {
 	q := r.URL.Query()
 	v := searchPage{Text: q.Get("q"), All: q.Get("status") == "all"}
@@ -63,6 +89,7 @@ func (s *Server) search(r *http.Request) (page, error) {
 		var err error
 		v.SearchResult, err = s.o.Source.Bodies.Search(r.Context(), workspace.SearchOptions{Text: v.Text, IncludeInactive: v.All, Limit: searchShown})
 		p.warn(err)
+		s.searchThreads(&p, &v)
 		p.Title = v.Text
 	}
 	p.Data = v

@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // functions are the functions of templates.
@@ -28,6 +29,9 @@ func (s *Server) functions() template.FuncMap {
 		"issueURL":    issueURL,
 		"threadURL":   threadURL,
 		"graphURL":    graphURL,
+		"messageURL":  messageURL,
+		"cost":        cli.Cost,
+		"tokens":      cli.Tokens,
 		"agentURL":    func(name string) string { return "/sessions?agent=" + url.QueryEscape(name) },
 		"join":        strings.Join,
 		"dict":        dict,
@@ -38,12 +42,18 @@ func (s *Server) functions() template.FuncMap {
 		"took":        took,
 		"json":        func(v any) string { b, _ := handoff.EncodeJSON(v); return string(b) },
 		"who":         whoOf,
-		"sections":    func() []crumb { return sections },
+		"sections":    s.sections,
 	}
 }
 
-// sections are the entries of the navigation.
-var sections = []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Channels", "/channels"}, {"Lineage", "/graph"}, {"Pipelines", "/pipelines"}, {"Conversations", "/threads"}, {"Check", "/check"}}
+// sections returns the entries of the navigation.
+func (s *Server) sections() []crumb {
+	list := []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Channels", "/channels"}, {"Lineage", "/graph"}, {"Pipelines", "/pipelines"}}
+	if s.o.Source.Threads != nil {
+		list = append(list, crumb{"Conversations", "/threads"})
+	}
+	return append(list, crumb{"Check", "/check"})
+}
 
 // whoOf returns who made a record, as far as it is known.
 func whoOf(a handoff.Artifact) string { return cmp.Or(a.Producer.Agent, a.Producer.Harness) }
@@ -70,6 +80,16 @@ func issueURL(run string) string    { return "/pipelines/" + escape(run) }
 
 // threadURL returns the URL of a conversation's page: the URI without its scheme.
 func threadURL(uri string) string { return "/threads/" + escape(strings.TrimPrefix(uri, "agents://")) }
+
+// messageURL returns the URL of a conversation's page from a message on.
+func messageURL(u thread.URI) string {
+	from := u.From
+	u.From, u.To = 0, 0
+	if from == 0 {
+		return threadURL(u.String())
+	}
+	return fmt.Sprintf("%s?from=%d#M%d", threadURL(u.String()), from, from)
+}
 
 // graphURL returns the URL of what surrounds an artifact, session or run.
 func graphURL(focus string) string { return "/graph?focus=" + url.QueryEscape(focus) }

@@ -3,6 +3,8 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -17,66 +19,98 @@ const (
 
 // activity is what the first page shows.
 type activity struct {
-	Running   []runningSession
-	MoreRun   bool // more sessions are running
-	Newest    []handoff.Artifact
-	Stale     []handoff.Artifact
-	Competing []handoff.Artifact
-	Hidden    int
+	Running    []runningSession
+	MoreRun    bool // more sessions are running
+	Threads    []workspace.ActiveThread
+	Reading    bool // conversations are being read
+	Collisions []workspace.ThreadCollision
+	Newest     []handoff.Artifact
+	Stale      []handoff.Artifact
+	Competing  []handoff.Artifact
+	Hidden     int
 }
 
-// A runningSession is a session that is running, with what it did last and what
-// it is expected to leave.
+// A runningSession is a session that was not closed, with what it published last.
 type runningSession struct {
-	workspace.SessionView
-	Activity time.Time
-	Newest   *handoff.Artifact
-	Expects  []workspace.Expected
+	workspace.ActiveSession
+	Newest *handoff.Artifact
 }
 
 // now shows what is going on.
 func (s *Server) now(r *http.Request) (page, error) {
-	ctx, src := r.Context(), s.o.Source
+	ctx := r.Context()
 	var a activity
-	p := page{Name: "now", Title: "Now", Section: "/", Live: true}
-	newest, err := src.Artifacts.List(ctx, workspace.ListOptions{Limit: newestShown})
-	p.warn(err)
+	p := page{Name: "now", Title: "Now", Section: "/", Live: true, Poll: true}
+	list := func(f workspace.Filter) handoff.ArtifactPage {
+		found, err := s.o.Source.Artifacts.List(ctx, workspace.ListOptions{Filter: f, Limit: newestShown})
+		p.warn(err)
+		return found
+	}
+	newest := list(workspace.Filter{})
 	a.Newest, a.Hidden = newest.Artifacts, newest.HiddenCount
-	for _, art := range newest.Artifacts {
-		if len(art.Competing) > 0 {
-			a.Competing = append(a.Competing, art)
-		}
+	a.Competing = list(workspace.Filter{Competing: true}).Artifacts
+	a.Stale = list(workspace.Filter{Stale: true}).Artifacts
+	threads, known := s.activeThreads(&p)
+	a.Reading, a.Collisions = !known, threads.collisions
+	running, err := s.o.Source.Sessions.ActiveSessions(ctx, threads.list, runningShown)
+	p.warn(err)
+	a.Threads = running.Threads
+	if a.MoreRun = len(running.Sessions) > runningShown || len(running.Warnings) > 0; len(running.Sessions) > runningShown {
+		running.Sessions = running.Sessions[:runningShown]
 	}
-	stale, err := src.Artifacts.List(ctx, workspace.ListOptions{Filter: workspace.Filter{Stale: true}, Limit: newestShown})
-	p.warn(err)
-	a.Stale = stale.Artifacts
-	running, err := src.Sessions.FindSessions(ctx, workspace.SessionFilter{Status: handoff.Running, IncludeRuns: true, Limit: runningShown})
-	p.warn(err)
 	for _, v := range running.Sessions {
-		a.Running = append(a.Running, s.running(ctx, &p, v))
+		one := runningSession{ActiveSession: v}
+		if v.NewestRef != "" {
+			if art, err := s.o.Source.Records.Artifact(ctx, v.NewestRef); err == nil {
+				one.Newest = &art
+			}
+		}
+		a.Running = append(a.Running, one)
 	}
-	a.MoreRun = running.Cursor != ""
 	p.Data = a
 	return p, nil
 }
 
-// running returns what a running session does.
-func (s *Server) running(ctx context.Context, p *page, v workspace.SessionView) runningSession {
-	r := runningSession{SessionView: v, Activity: v.NewestAt}
-	newest, err := s.o.Source.Records.Artifacts(ctx, handoff.ArtifactQuery{Producer: producerOf(v.Session), IncludeInactive: true, Limit: 1})
-	p.warn(err)
-	if len(newest.Artifacts) > 0 {
-		r.Newest = &newest.Artifacts[0]
-		if r.Newest.CreatedAt.After(r.Activity) {
-			r.Activity = r.Newest.CreatedAt
+// Limits of reading conversations for the first page.
+const (
+	threadWait     = 20 * time.Millisecond
+	threadRest     = 2 * time.Second
+	collisionsFrom = "24h" // as those of the command line
+	collisionsMost = 10
+)
+
+// activeThreads are the running conversations of this repository, and the newest
+// files that two of its conversations changed at the same time.
+type activeThreads struct {
+	list       []workspace.ActiveThread
+	collisions []workspace.ThreadCollision
+	warnings   []string
+}
+
+// activeThreads returns the conversations as they were last read; known is false if
+// they have not been read yet.
+func (s *Server) activeThreads(p *page) (list activeThreads, known bool) {
+	set := s.o.Source.Threads
+	if set == nil {
+		return list, true
+	}
+	list, known, err := s.threads.get(s, reading[activeThreads]{wait: threadWait, least: threadRest, read: func(ctx context.Context) (activeThreads, error) {
+		var a activeThreads
+		var err error
+		if a.list, a.warnings, err = s.o.Source.Conversations.ActiveThreads(ctx, set); err != nil {
+			return a, err
 		}
-	}
-	if len(v.Expected) > 0 {
-		d, err := s.findSession(ctx, v.ID)
-		p.warn(err)
-		r.Expects = d.Expectations
-	}
-	return r
+		found, err := s.o.Source.Conversations.Collisions(ctx, set, workspace.ThreadOptions{Since: collisionsFrom})
+		slices.SortStableFunc(found.Collisions, func(x, y workspace.ThreadCollision) int { return y.Second.At.Compare(x.Second.At) })
+		a.collisions = found.Collisions[:min(collisionsMost, len(found.Collisions))]
+		for i, c := range a.collisions {
+			a.collisions[i].Path = strings.TrimPrefix(c.Path, s.o.Source.Root+"/")
+		}
+		return a, err
+	}})
+	p.warn(err)
+	p.Warnings = append(p.Warnings, list.warnings...)
+	return list, known
 }
 
 // warn adds an error to what the page shows.

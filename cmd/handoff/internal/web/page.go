@@ -25,6 +25,7 @@ type page struct {
 	Scripts  []string // files in assets/
 	Styles   []string // files in assets/, besides those of every page
 	Live     bool     // it is replaced when the log grows
+	Poll     bool     // it also shows what changes without the log, and asks for that
 	Status   int      // by default 200
 }
 
@@ -55,7 +56,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 func errorPage(err error) page {
 	p := page{Name: "error", Title: "Not found", Status: http.StatusNotFound, Data: cli.NewFailure(err)}
 	switch {
-	case errors.As(err, new(pathError)):
+	case errors.As(err, new(pathError)), errors.Is(err, errNoThreads):
 		p.Title, p.Status = "Not allowed", http.StatusForbidden
 	case errors.Is(err, errNoPage), errors.Is(err, handoff.NotFound):
 	case errors.Is(err, handoff.Invalid):
@@ -76,6 +77,8 @@ func errorCodeOf(err error) string {
 	switch {
 	case errors.As(err, new(pathError)):
 		return "path_not_allowed"
+	case errors.Is(err, errNoThreads):
+		return "conversations_not_served"
 	case errors.As(err, &e):
 		return strings.ReplaceAll(string(e.Kind), " ", "_")
 	}

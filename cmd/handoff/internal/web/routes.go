@@ -20,7 +20,7 @@ func (s *Server) routes() []route {
 		{"/graph", s.graph},
 		{"/pipelines", s.pipelines},
 		{"/pipelines/{issue...}", s.pipeline},
-		{"/threads", s.threads},
+		{"/threads", s.threadList},
 		{"/threads/{uri...}", s.thread},
 		{"/check", s.check},
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/internal/preview"
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -32,6 +33,8 @@ type sessionPage struct {
 	Cut       bool   // there are more files
 	Runs      []runNode
 	Took      time.Duration
+	Cost      *workspace.CostReceipt // nil if it is not known
+	Move      []sessionCommand
 }
 
 // An output is a file that a session left, with the newest artifact of it.
@@ -55,7 +58,12 @@ type runNode struct {
 
 // session shows a session or run: what it left first.
 func (s *Server) session(r *http.Request) (page, error) {
-	return s.sessionPage(r.Context(), r.PathValue("id"))
+	p, err := s.sessionPage(r.Context(), r.PathValue("id"))
+	if v, ok := p.Data.(sessionPage); ok {
+		v.Move = moving(v.View)
+		p.Data = v
+	}
+	return p, err
 }
 
 func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
@@ -78,6 +86,7 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 	v.Tree = treeOf(files)
 	v.Runs, err = s.runsOf(ctx, d.ID, runDepth)
 	p.warn(err)
+	v.Cost = s.cost(&p, d.ID)
 	if end := d.ClosedAt; !d.OpenedAt.IsZero() {
 		if end.IsZero() {
 			end = s.o.Now()
@@ -87,6 +96,50 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 	p.Data = v
 	return p, nil
 }
+
+// costRest is how long the cost of a session is not computed again.
+const costRest = 5 * time.Second
+
+// cost returns what the work and the conversations of a session used and cost, as
+// they were last read; nil if that is not known. An exported page, and one where
+// conversations are not served, have none.
+func (s *Server) cost(p *page, id string) *workspace.CostReceipt {
+	set := s.o.Source.Threads
+	if set == nil {
+		return nil
+	}
+	receipt, _, err := s.costs.of(id).get(s, reading[*workspace.CostReceipt]{wait: threadWait, least: costRest, read: func(ctx context.Context) (*workspace.CostReceipt, error) {
+		shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
+		if err == nil {
+			err = s.o.Source.Sessions.AddTranscripts(ctx, set, &shown)
+		}
+		if shown.Receipt != nil {
+			shown.Receipt.Published = nil // the page shows it itself
+		}
+		return shown.Receipt, err
+	}})
+	p.warn(err)
+	return receipt
+}
+
+// moving returns the commands that move a session's folder, for people to copy: the
+// viewer changes nothing.
+func moving(v workspace.SessionView) []sessionCommand {
+	id := cli.ShellWord(v.ID)
+	archive, trash := sessionCommand{"archive it", "handoff session archive " + id}, sessionCommand{"move it to the trash", "handoff session delete " + id}
+	switch {
+	case v.Parent != "", v.Status == handoff.Running, v.Status == workspace.Stalled:
+		return nil
+	case v.Deleted:
+		return []sessionCommand{{"take it out of the trash", "handoff session restore " + id}}
+	case v.Archived:
+		return []sessionCommand{{"take it out of the archive", "handoff session unarchive " + id}, trash}
+	}
+	return []sessionCommand{archive, trash}
+}
+
+// A sessionCommand is a command, and what it does.
+type sessionCommand struct{ What, Line string }
 
 // outputsOf returns the outputs of a session, and the artifacts that are none.
 func outputsOf(d workspace.SessionDetail, published []handoff.Artifact) ([]output, []handoff.Artifact) {

@@ -3,12 +3,17 @@ package web
 import (
 	"cmp"
 	"net/http"
+	"time"
 
 	"github.com/agent-handoff/handoff/workspace"
 )
 
 // sessionsShown is how many sessions a page lists.
 const sessionsShown = 100
+
+// folderWait is how long the page of sessions waits for their folders to be read for
+// the first time. Reading 10,000 of them takes a second.
+const folderWait = 50 * time.Millisecond
 
 // sessionList is what the page of sessions shows.
 type sessionList struct {
@@ -41,7 +46,7 @@ func (s *Server) sessions(r *http.Request) (page, error) {
 		q.Set("cursor", found.Cursor)
 		list.Next = "?" + q.Encode()
 	}
-	unrecorded, known, err := s.folders.unrecorded(s.events.ctx, s.o.Source.Sessions, s.o.Now, func() { s.events.announce(0) })
+	unrecorded, known, err := s.folders.get(s, reading[workspace.Adoptions]{read: s.o.Source.Sessions.UnrecordedSessions, wait: folderWait})
 	p.warn(err)
 	p.Warnings = append(p.Warnings, unrecorded.Warnings...)
 	list.Unrecorded, list.Reading = unrecorded.Sessions, !known

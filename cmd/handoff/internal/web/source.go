@@ -52,6 +52,8 @@ type Bodies interface {
 type Sessions interface {
 	FindSessions(ctx context.Context, f workspace.SessionFilter) (workspace.SessionPage, error)
 	UnrecordedSessions(ctx context.Context) (workspace.Adoptions, error)
+	ActiveSessions(ctx context.Context, threads []workspace.ActiveThread, most int) (workspace.Activity, error)
+	AddTranscripts(ctx context.Context, set *thread.Set, s *workspace.Shown) error
 }
 
 // Files has the files in the folders of sessions.
@@ -79,4 +81,7 @@ type Log interface {
 type Conversations interface {
 	Threads(ctx context.Context, set *thread.Set, o workspace.ThreadOptions) (workspace.ThreadPage, error)
 	InRepository(dir string) bool
+	ActiveThreads(ctx context.Context, set *thread.Set) ([]workspace.ActiveThread, []string, error)
+	Collisions(ctx context.Context, set *thread.Set, o workspace.ThreadOptions) (workspace.ThreadCollisions, error)
+	SearchThreads(ctx context.Context, set *thread.Set, o workspace.ThreadSearch) (workspace.ThreadMatches, error)
 }

@@ -29,14 +29,14 @@ const (
 var errNoThreads = &handoff.Error{Op: "show conversation", Kind: handoff.Unavailable, Err: errors.New("conversations are not shown beyond this machine"),
 	Hint: handoff.Advice("restart the server so that it shows conversations, if everybody who can connect may read them")}
 
-// threadList is what the list of conversations shows.
-type threadList struct {
+// threadsPage is what the list of conversations shows.
+type threadsPage struct {
 	workspace.ThreadPage
 	Next string
 }
 
 // threads lists the conversations of this repository.
-func (s *Server) threads(r *http.Request) (page, error) {
+func (s *Server) threadList(r *http.Request) (page, error) {
 	if s.o.Source.Threads == nil {
 		return page{}, errNoThreads
 	}
@@ -45,12 +45,12 @@ func (s *Server) threads(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	list := threadList{ThreadPage: found}
+	list := threadsPage{ThreadPage: found}
 	if found.Cursor != "" {
 		q.Set("cursor", found.Cursor)
 		list.Next = "?" + q.Encode()
 	}
-	return page{Name: "threads", Title: "Conversations", Section: "/threads", Data: list, Warnings: found.Warnings}, nil
+	return page{Name: "threads", Title: "Conversations", Section: "/threads", Poll: q.Get("cursor") == "", Data: list, Warnings: found.Warnings}, nil
 }
 
 // threadPage is what the page of a conversation shows.

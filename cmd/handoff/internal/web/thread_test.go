@@ -19,6 +19,7 @@ const threadID = "2823d1df-720a-4c31-ac55-ae8ba7260001"
 // A transcript writes the transcript of a conversation as Claude Code does.
 type transcript struct {
 	t     testing.TB
+	id    string
 	dir   string // of the conversation
 	lines []string
 	at    time.Time
@@ -26,7 +27,7 @@ type transcript struct {
 
 func (x *transcript) add(kind string, message map[string]any, more map[string]any) {
 	x.at = x.at.Add(10 * time.Second)
-	r := map[string]any{"cwd": x.dir, "sessionId": threadID, "version": "2.1.200", "type": kind, "message": message, "uuid": fmt.Sprint("u", len(x.lines)), "timestamp": x.at.Format(time.RFC3339Nano)}
+	r := map[string]any{"cwd": x.dir, "sessionId": x.id, "version": "2.1.200", "type": kind, "message": message, "uuid": fmt.Sprint("u", len(x.lines)), "timestamp": x.at.Format(time.RFC3339Nano)}
 	for k, v := range more {
 		r[k] = v
 	}
@@ -58,12 +59,17 @@ func newConversation(t testing.TB, dir string, write func(x *transcript)) *site 
 	if dir == "" {
 		dir = s.ws.Root()
 	}
-	x := &transcript{t: t, dir: dir, at: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)}
+	x := &transcript{t: t, id: threadID, dir: dir, at: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)}
 	write(x)
-	file := filepath.Join(home, ".claude", "projects", "-p", threadID+".jsonl")
-	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	must(t, os.WriteFile(file, []byte(strings.Join(x.lines, "\n")+"\n"), 0o644))
+	x.store(home)
 	return s
+}
+
+// store writes the transcript to where Claude Code keeps it.
+func (x *transcript) store(home string) {
+	file := filepath.Join(home, ".claude", "projects", "-p", x.id+".jsonl")
+	must(x.t, os.MkdirAll(filepath.Dir(file), 0o755))
+	must(x.t, os.WriteFile(file, []byte(strings.Join(x.lines, "\n")+"\n"), 0o644))
 }
 
 func TestThread(t *testing.T) {
@@ -132,7 +138,7 @@ func TestThreadRefused(t *testing.T) {
 	}
 	remote := newSite(t)
 	for _, path := range []string{"/threads", "/threads/claude/" + threadID} {
-		if r, body := remote.do(request("GET", path)); r.StatusCode != 422 || !strings.Contains(body, "not shown beyond this machine") {
+		if r, body := remote.do(request("GET", path)); r.StatusCode != 403 || r.Header.Get("Handoff-Error") != "conversations_not_served" || !strings.Contains(body, "not shown beyond this machine") {
 			t.Errorf("%s where conversations are not served: got %d\n%s", path, r.StatusCode, body)
 		}
 	}

@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/access"
+	"github.com/agent-handoff/handoff/workspace"
 )
 
 // Options configure a Server.
@@ -59,7 +60,10 @@ type Server struct {
 	templates map[string]*template.Template
 	events    *events
 	checker   checker
-	folders   folders
+	folders   latest[workspace.Adoptions]
+	threads   latest[activeThreads]
+	costs     keyed[*workspace.CostReceipt]  // by session
+	searches  keyed[workspace.ThreadMatches] // by text
 	door      *door
 	diagram   diagram
 }

@@ -91,9 +91,9 @@ func costCommand(a *cli.App) *cobra.Command {
 func costRows(a *cli.App, r workspace.CostReport) (rows [][]string) {
 	for _, row := range allRows(r) {
 		u := row.Amount
-		rows = append(rows, []string{row.Key, row.Name, costText(row), bar(a, row, r.Total), short(u.TotalTokens), short(u.Output),
-			strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), dollars(row.CostPerArtifact), short(u.Input), short(u.CacheRead),
-			short(u.CacheWrite), short(u.Reasoning), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), strconv.Itoa(row.Revisions),
+		rows = append(rows, []string{row.Key, row.Name, cli.Cost(u), bar(a, row, r.Total), cli.Tokens(u.TotalTokens), cli.Tokens(u.Output),
+			strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), cli.Dollars(row.CostPerArtifact), cli.Tokens(u.Input), cli.Tokens(u.CacheRead),
+			cli.Tokens(u.CacheWrite), cli.Tokens(u.Reasoning), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), strconv.Itoa(row.Revisions),
 			strconv.Itoa(row.RefsPassed), bytes(row.BytesRead), bytes(row.BytesStayed), string(u.Completeness)})
 	}
 	return rows
@@ -112,43 +112,6 @@ func allRows(r workspace.CostReport) []workspace.CostRow {
 	unattributed, total := r.Unattributed, r.Total
 	unattributed.Key, total.Key = "unattributed", "total"
 	return append(r.Rows, unattributed, total)
-}
-
-// costText returns the cost of a row, - if it is not known.
-func costText(row workspace.CostRow) string {
-	text := dollars(row.Amount.Cost)
-	if u := row.Amount; u.Cost != nil && (u.Completeness != thread.Exact || len(u.Unpriced) > 0) {
-		text = "≥" + text
-	}
-	return text
-}
-
-func dollars(v *float64) string {
-	switch {
-	case v == nil:
-		return "-"
-	case *v > 0 && *v < 0.01:
-		return fmt.Sprintf("$%.4f", *v)
-	}
-	return fmt.Sprintf("$%.2f", *v)
-}
-
-// short returns a count of tokens in three digits, - if it is not known.
-func short(n *int64) string {
-	if n == nil {
-		return "-"
-	}
-	v := float64(*n)
-	for _, unit := range []string{"", "k", "M", "G"} {
-		if v < 999.5 || unit == "G" {
-			if unit == "" || v >= 99.95 {
-				return fmt.Sprintf("%.0f%s", v, unit)
-			}
-			return fmt.Sprintf("%.1f%s", v, unit)
-		}
-		v /= 1000
-	}
-	return ""
 }
 
 // bar returns the share of a row in the total, as a bar on a terminal.

@@ -158,7 +158,7 @@ func workRows(nodes []*workspace.WorkNode, depth int) (rows [][]string) {
 			status = "running"
 		}
 		rows = append(rows, []string{strings.Repeat("  ", min(depth, 20)) + n.Work.ID, n.Work.Kind, n.Work.Name, n.Work.Agent, status,
-			short(n.Own.TotalTokens), short(n.Total.TotalTokens), dollars(n.Total.Cost), n.Work.Harness, n.Work.Thread})
+			cli.Tokens(n.Own.TotalTokens), cli.Tokens(n.Total.TotalTokens), cli.Dollars(n.Total.Cost), n.Work.Harness, n.Work.Thread})
 		rows = append(rows, workRows(n.Children, depth+1)...)
 	}
 	return rows

@@ -54,6 +54,8 @@
   document.addEventListener("visibilitychange", () => { connect(); if (!document.hidden) later(); });
   addEventListener("pagehide", () => source?.close());
   connect();
+  // Conversations change without the log.
+  if (document.body.hasAttribute("data-poll")) setInterval(() => { if (!document.hidden) later(); }, 5000);
 
   // Keyboard.
   const mark = (row) => {

@@ -1,0 +1,91 @@
+package web
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"time"
+)
+
+// rest is how many times as long as reading took nothing is read again.
+const rest = 10
+
+// A latest is something that can take long to read, such as conversations or the
+// folders of 10,000 sessions. It is read while pages show what it was before.
+type latest[T any] struct {
+	mu      sync.Mutex
+	value   T
+	err     error
+	known   bool
+	next    time.Time     // when it is read again
+	reading chan struct{} // closed when it has been read; nil if it is not being read
+}
+
+// reading is how a latest is read.
+type reading[T any] struct {
+	read  func(context.Context) (T, error)
+	wait  time.Duration // so long a page waits for the first value
+	least time.Duration // so long a value is not read again
+}
+
+// get returns what was last read; known is false if that has not happened yet. It
+// starts to read again when it is time to. Open pages are told when the value has
+// changed.
+func (l *latest[T]) get(s *Server, r reading[T]) (value T, known bool, err error) {
+	l.mu.Lock()
+	first := !l.known
+	if l.reading == nil && !s.o.Now().Before(l.next) {
+		l.reading = make(chan struct{})
+		go l.refresh(s, r)
+	}
+	reading := l.reading
+	l.mu.Unlock()
+	if first {
+		select {
+		case <-reading:
+		case <-time.After(r.wait):
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.value, l.known, l.err
+}
+
+func (l *latest[T]) refresh(s *Server, r reading[T]) {
+	start := s.o.Now()
+	value, err := r.read(s.events.ctx)
+	end := s.o.Now()
+	l.mu.Lock()
+	changed := !l.known || !reflect.DeepEqual(value, l.value)
+	l.value, l.err, l.known = value, err, true
+	l.next = end.Add(max(r.least, rest*end.Sub(start)))
+	close(l.reading)
+	l.reading = nil
+	l.mu.Unlock()
+	if changed {
+		s.events.announce(0)
+	}
+}
+
+// maxKept is how many values a keyed has.
+const maxKept = 64
+
+// A keyed is a latest for each of some keys.
+type keyed[T any] struct {
+	mu   sync.Mutex
+	kept map[string]*latest[T]
+}
+
+func (k *keyed[T]) of(key string) *latest[T] {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.kept == nil || len(k.kept) >= maxKept {
+		k.kept = map[string]*latest[T]{}
+	}
+	l := k.kept[key]
+	if l == nil {
+		l = new(latest[T])
+		k.kept[key] = l
+	}
+	return l
+}

@@ -1,0 +1,48 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A Progress is what was done in a session so far.
+type Progress struct {
+	Session       handoff.Session
+	Artifacts     []handoff.Artifact // newest first
+	ActiveAt      time.Time          // of its newest artifact, zero for none
+	Expectations  []Expected
+	Threads       []string // URIs of the conversations of those who opened it, published in it or worked in it
+	Conversations []Conversation
+}
+
+// Progress returns what was done in a session so far. Error kind: NotFound.
+func (ss *Sessions) Progress(ctx context.Context, id string) (p Progress, err error) {
+	if p.Session, p.Artifacts, err = ss.Read(ctx, id); err != nil {
+		return p, err
+	}
+	add := func(uri string) {
+		if uri != "" && !slices.Contains(p.Threads, uri) {
+			p.Threads = append(p.Threads, uri)
+		}
+	}
+	add(p.Session.Producer.Thread)
+	for _, a := range p.Artifacts {
+		add(a.Producer.Thread)
+		if a.CreatedAt.After(p.ActiveAt) {
+			p.ActiveAt = a.CreatedAt
+		}
+	}
+	work, err := ss.hub.WorkIn(ctx, id)
+	if err != nil {
+		return p, err
+	}
+	p.Conversations = conversations(work)
+	for _, c := range p.Conversations {
+		add(c.Thread)
+	}
+	p.Expectations = Expectations(p.Session, p.Artifacts)
+	return p, nil
+}
