@@ -44,6 +44,17 @@ const (
 // KeepLimit is the size, in bytes, up to which KeepAuto keeps a file.
 const KeepLimit = 1 << 20
 
+// BodyOf returns the digest of the kept body that a fact refers to, if there is one.
+func BodyOf(f Fact) (Digest, bool) {
+	switch f := f.(type) {
+	case *ArtifactPublished:
+		return Digest{SHA256, f.Digest.Value}, f.Kept
+	case *ThreadKept:
+		return Digest{SHA256, f.Digest.Value}, true
+	}
+	return Digest{}, false
+}
+
 // Check returns an error of kind Invalid unless k is a constant above or "".
 func (k Keep) Check() error {
 	switch k {

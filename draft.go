@@ -11,6 +11,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agent-handoff/handoff/internal/secret"
 )
 
 // A Draft describes an artifact to publish. Channel and one of Path and Body are
@@ -207,24 +209,9 @@ func distinct(list []string) []string {
 	return out
 }
 
-var secretForms = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(strings.Join([]string{
-		`-----BEGIN [A-Z ]*PRIVATE KEY`,
-		`\b(AKIA|ASIA)[0-9A-Z]{16}\b`,
-		`\bgh[opsur]_[0-9A-Za-z]{36}`,
-		`\bgithub_pat_[0-9A-Za-z_]{40,}`,
-		`\bglpat-[0-9A-Za-z_-]{20}`,
-		`\bxox[abprs]-[0-9A-Za-z-]{10,}`,
-		`\bsk-[0-9A-Za-z_-]{20,}`,
-		`\bAIza[0-9A-Za-z_-]{35}`,
-		`\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.`,
-		`(?i)\b(password|passwd|secret|api[_-]?key|token)"?\s*[=:]\s*\S{8,}`,
-	}, "|"))
-})
-
 // secretWarning returns a warning if a text seems to contain a secret.
 func secretWarning(field, text string) []string {
-	if !secretForms().MatchString(text) {
+	if !secret.In(text) {
 		return nil
 	}
 	return []string{"the " + field + " may contain a secret; records are permanent and visible to every agent"}

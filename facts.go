@@ -167,6 +167,20 @@ type PathMoved struct {
 	SessionID string `json:"sessionId,omitempty"` // the session whose folder it is
 }
 
+// ThreadKept states that a copy of a conversation's transcript, with those of its
+// subagents, was kept as a body: a tar file, compressed with zstd, of the files in
+// the directories of the tool. A later copy of the same conversation replaces it.
+type ThreadKept struct {
+	Thread          string    `json:"thread"`
+	Digest          Digest    `json:"digest"`
+	SizeBytes       int64     `json:"sizeBytes"`       // of the body
+	Files           int       `json:"files"`           // in the body
+	TranscriptBytes int64     `json:"transcriptBytes"` // size of all files
+	ModifiedAt      time.Time `json:"modifiedAt,omitzero"`
+	Redacted        int       `json:"redacted,omitempty"` // how many secrets were replaced in the copy
+	Secrets         int       `json:"secrets,omitempty"`  // how many were found and are in it
+}
+
 // WorkStarted states that a unit of work started. WorkID is an ID of the
 // producer's harness.
 type WorkStarted struct {
@@ -229,6 +243,7 @@ func (*SessionDeleted) factType() string    { return "session.deleted" }
 func (*SessionRestored) factType() string   { return "session.restored" }
 func (*SessionImported) factType() string   { return "session.imported" }
 func (*PathMoved) factType() string         { return "path.moved" }
+func (*ThreadKept) factType() string        { return "thread.kept" }
 func (*WorkStarted) factType() string       { return "work.started" }
 func (*WorkEnded) factType() string         { return "work.ended" }
 func (*Gap) factType() string               { return "log.gap" }
@@ -249,6 +264,7 @@ var newFact = map[string]func() Fact{
 	"session.restored":   func() Fact { return new(SessionRestored) },
 	"session.imported":   func() Fact { return new(SessionImported) },
 	"path.moved":         func() Fact { return new(PathMoved) },
+	"thread.kept":        func() Fact { return new(ThreadKept) },
 	"work.started":       func() Fact { return new(WorkStarted) },
 	"work.ended":         func() Fact { return new(WorkEnded) },
 	"log.gap":            func() Fact { return new(Gap) },

@@ -184,6 +184,18 @@ func (h *Hub) WorkUnder(ctx context.Context, harness, parent string) ([]Work, er
 	return nil, nil
 }
 
+// KeptThreads implements KeptThreadLister. It is empty if the index does not list
+// copies.
+func (h *Hub) KeptThreads(ctx context.Context, uri string) ([]KeptThread, error) {
+	if err := h.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	if index, ok := h.index.(KeptThreadLister); ok {
+		return index.KeptThreads(ctx, uri)
+	}
+	return nil, nil
+}
+
 // withRecordPath sets RecordPath, relative to the workspace if it is inside.
 func (h *Hub) withRecordPath(a Artifact) Artifact {
 	if f, ok := h.log.(Filer); ok && IsArtifactID(a.ID) {

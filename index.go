@@ -3,6 +3,7 @@ package handoff
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // A Reader answers questions about the facts in a log. It can't change them. It
@@ -79,6 +80,20 @@ type WorkLister interface {
 	// WorkUnder returns the work that has the given parent. The IDs are those of
 	// a harness.
 	WorkUnder(ctx context.Context, harness, parent string) ([]Work, error)
+}
+
+// A KeptThread is the newest copy of a transcript that was kept.
+type KeptThread struct {
+	ThreadKept
+	RecordID string    `json:"recordId"`
+	KeptAt   time.Time `json:"keptAt"`
+}
+
+// A KeptThreadLister is an Index that finds the kept copies of transcripts.
+type KeptThreadLister interface {
+	// KeptThreads returns the copy of a conversation, or of each if the URI is "",
+	// by URI.
+	KeptThreads(ctx context.Context, uri string) ([]KeptThread, error)
 }
 
 // A TargetCache is an Index that stores the target state that reading an

@@ -52,9 +52,11 @@ var facts = map[string]handoff.Fact{
 	"session.restored": &handoff.SessionRestored{SessionID: "s", Folder: "out/s"},
 	"session.imported": &handoff.SessionImported{SessionID: "s", Import: strings.Repeat("ab", 16), Records: 7, Folder: "out/.import-abab"},
 	"path.moved":       &handoff.PathMoved{From: "out/s", To: "out/archive/2026-11/s", SessionID: "s"},
-	"work.started":     &handoff.WorkStarted{WorkID: "w", ParentWorkID: "p", Kind: "task", Name: "review", StartedAt: when},
-	"work.ended":       &handoff.WorkEnded{WorkID: "w", EndedAt: when, IsError: true},
-	"log.gap":          &handoff.Gap{Reason: "lost"},
+	"thread.kept": &handoff.ThreadKept{Thread: "agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592", Digest: handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ab", 32)},
+		SizeBytes: 7, Files: 2, TranscriptBytes: 18342, ModifiedAt: when, Redacted: 3, Secrets: 1},
+	"work.started": &handoff.WorkStarted{WorkID: "w", ParentWorkID: "p", Kind: "task", Name: "review", StartedAt: when},
+	"work.ended":   &handoff.WorkEnded{WorkID: "w", EndedAt: when, IsError: true},
+	"log.gap":      &handoff.Gap{Reason: "lost"},
 }
 
 // TestRecordJSON compares each stored fact with its golden file. Records are permanent, so

@@ -157,12 +157,12 @@ func (l *Log) writeCommit(ctx context.Context, w io.Writer, c commit, batch []re
 	written := map[string]bool{}
 	for i, q := range batch {
 		fmt.Fprintf(w, "M %s inline %s\ndata %d\n%s\n", regularMode, recordName(c.first+handoff.Seq(i)), len(q.JSON), q.JSON)
-		f, ok := q.Record.Fact.(*handoff.ArtifactPublished)
-		if !ok || !f.Kept || written[f.Digest.Value] {
+		body, ok := handoff.BodyOf(q.Record.Fact)
+		if !ok || written[body.Value] {
 			continue
 		}
-		written[f.Digest.Value] = true
-		if err := l.writeBody(ctx, w, f.Digest.Value); err != nil {
+		written[body.Value] = true
+		if err := l.writeBody(ctx, w, body.Value); err != nil {
 			return err
 		}
 	}

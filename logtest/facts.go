@@ -3,6 +3,7 @@ package logtest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -66,6 +67,9 @@ func (d *drawing) draw(i int) {
 			}
 		}
 		d.add(id, moved)
+	case kind == 9 && rapid.IntRange(0, 3).Draw(d.t, "kept") == 0:
+		d.add(id, &handoff.ThreadKept{Thread: rapid.SampledFrom([]string{"agents://codex/x", "agents://codex/y"}).Draw(d.t, "thread"),
+			Digest: handoff.Digest{Algorithm: handoff.SHA256, Value: strings.Repeat(rapid.SampledFrom([]string{"ab", "cd"}).Draw(d.t, "copy"), 32)}, SizeBytes: 7, Files: 1, TranscriptBytes: 9})
 	case kind == 9:
 		d.add(id, d.work())
 	case kind == 12 && len(d.artifacts) > 0:

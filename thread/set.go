@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -51,6 +53,15 @@ type Driver struct {
 	// not exist. An empty variable is treated as unset.
 	Roots func(getenv func(string) string, home string) []string
 
+	// Beside are the names of files that a transcript needs, relative to its
+	// directory. They need not exist. * is the name of the transcript without its
+	// extension.
+	Beside []string
+
+	// Scattered reports that a conversation is in parts of files with others, so
+	// that it has no files of its own.
+	Scattered bool
+
 	// Open returns a provider for these directories. Directories that do not
 	// exist contain no threads.
 	Open func(roots []string) (Provider, error)
@@ -66,6 +77,8 @@ type Set struct {
 	getenv  func(string) string
 	home    string
 
+	fallback func(context.Context, URI) (*View, error)
+
 	mu     sync.Mutex
 	opened map[string]Provider
 }
@@ -74,6 +87,35 @@ type Set struct {
 // the environment and on the user's home directory.
 func NewSet(drivers []Driver, getenv func(string) string, home string) *Set {
 	return &Set{drivers: drivers, getenv: getenv, home: home, opened: map[string]Provider{}}
+}
+
+// Files returns the files of a thread or subagent: its transcript and what that needs
+// beside it, and the directory of the tool that contains them. The error is
+// Unsupported if the tool keeps several conversations in the same files.
+func (s *Set) Files(t *Thread) (root string, files []string, err error) {
+	i := slices.IndexFunc(s.drivers, func(d Driver) bool { return d.Name == t.Provider })
+	if i < 0 || s.drivers[i].Scattered || isDatabase(t.Source) {
+		return "", nil, &handoff.Error{Op: "thread", Name: t.URI().String(), Kind: handoff.Unsupported, Err: errors.New("the tool keeps several conversations in the same files"),
+			Hint: handoff.Advice("export the conversation with the tool")}
+	}
+	for _, dir := range s.drivers[i].Roots(s.getenv, s.home) {
+		if rel, err := filepath.Rel(dir, t.Source); err == nil && filepath.IsLocal(rel) && len(dir) > len(root) {
+			root = dir
+		}
+	}
+	if root == "" {
+		return "", nil, UnreadableError(t.Source, errors.New("outside the directories of the tool"))
+	}
+	files = []string{t.Source}
+	dir, base := filepath.Split(t.Source)
+	for _, name := range s.drivers[i].Beside {
+		path := filepath.Join(dir, filepath.FromSlash(strings.ReplaceAll(name, "*", strings.TrimSuffix(base, filepath.Ext(base)))))
+		rel, err := filepath.Rel(root, path)
+		if info, failed := os.Lstat(path); err == nil && failed == nil && filepath.IsLocal(rel) && info.Mode().IsRegular() && path != t.Source {
+			files = append(files, path)
+		}
+	}
+	return root, files, nil
 }
 
 // Names returns the names of the providers, in the order of their drivers.
@@ -114,6 +156,20 @@ func (s *Set) Provider(name string) (Provider, error) {
 	return p, nil
 }
 
+// SetFallback sets what Open asks for a thread whose transcript is missing. find
+// returns nil, nil if it has none either. Call it before the first Open.
+func (s *Set) SetFallback(find func(context.Context, URI) (*View, error)) { s.fallback = find }
+
+// At returns a set of one provider alone, with a single directory to search.
+func (s *Set) At(provider, dir string) *Set {
+	list := slices.Clone(s.drivers)
+	list = slices.DeleteFunc(list, func(d Driver) bool { return d.Name != provider })
+	for i := range list {
+		list[i].Roots = func(func(string) string, string) []string { return []string{dir} }
+	}
+	return NewSet(list, s.getenv, s.home)
+}
+
 // A View is what a URI identifies.
 type View struct {
 	URI    URI     // in canonical form, with provider
@@ -132,6 +188,11 @@ func (s *Set) Open(ctx context.Context, u URI) (*View, error) {
 	if errors.Is(err, handoff.Unavailable) && u.Agent != "" {
 		if child := s.orphan(ctx, u); child != nil {
 			return child, nil
+		}
+	}
+	if s.fallback != nil && (errors.Is(err, handoff.NotFound) || errors.Is(err, handoff.Unavailable)) {
+		if v, failed := s.fallback(ctx, u); v != nil || failed != nil {
+			return v, failed
 		}
 	}
 	if err != nil || v.URI.Agent == "" {

@@ -67,6 +67,14 @@ func (f *Facts) Warn(format string, args ...any) {
 	f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
 }
 
+// WarnFound adds a warning about how t was found, which a later read keeps.
+func (t *Thread) WarnFound(warning string) {
+	t.Warnings = append(t.Warnings, warning)
+	if t.loaded {
+		t.found = append(t.found, warning)
+	}
+}
+
 // A Detail is how much of a transcript a Reader decodes.
 type Detail int
 

@@ -87,6 +87,7 @@ func Run(t *testing.T, s Suite) {
 	t.Run("Write", s.write)
 	t.Run("Pages", s.pages)
 	t.Run("Concurrent", s.concurrent)
+	t.Run("Kept", s.kept)
 	t.Run("Damaged", s.damaged)
 	t.Run("Big", s.big)
 }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"github.com/agent-handoff/handoff/internal/hook"
@@ -36,6 +37,7 @@ func (w *Workspace) Hook(ctx context.Context, e HookEvent, threads *thread.Set) 
 	}}
 	reply, err := r.Handle(ctx, e)
 	if e.Kind == hook.SessionEnd {
+		err = errors.Join(err, w.keepEnded(ctx, threads, e))
 		w.sendAtEnd(ctx)
 	}
 	return reply, err

@@ -30,7 +30,7 @@ func CopyLog(ctx context.Context, dir string, o Options, from, to string) (resul
 	if dir, err = filepath.Abs(dir); err != nil {
 		return result, err
 	}
-	found, _, _, err := localstate.Find(dir, o.Getenv)
+	found, settings, _, err := localstate.Find(dir, o.Getenv)
 	if err != nil {
 		return result, err
 	}
@@ -49,6 +49,9 @@ func CopyLog(ctx context.Context, dir string, o Options, from, to string) (resul
 		err = localstate.NewDir(found.Runtime, target.Log, o.Rand).Create(ctx)
 	}
 	c := logcopy.Options{Progress: o.Progress}
+	if remote {
+		c.Thread = func(k *handoff.ThreadKept) bool { return settings.ShareThreads && k.Secrets == 0 }
+	}
 	if err == nil && remote {
 		c.Origin, err = localstate.NewDir(found.Runtime, target.Log, o.Rand).NewOrigin()
 	}

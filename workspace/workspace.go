@@ -28,7 +28,7 @@
 //   - Waiting: [Workspace.Watch] and [Workspace.Wait].
 //   - Searching: [Workspace.Search].
 //   - Conversations: [Workspace.Threads], [Workspace.SearchThreads],
-//     [Workspace.Collisions].
+//     [Workspace.Collisions], [Workspace.KeepThreads].
 //   - Sessions: [Workspace.OpenSession], [Workspace.AddOutput],
 //     [Workspace.CloseSession], [Workspace.FindSessions] and others.
 //   - Runs of a command: [Workspace.StartRun] and [Workspace.EndRun].
@@ -71,6 +71,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/keep"
 	"github.com/agent-handoff/handoff/internal/localstate"
 	"github.com/agent-handoff/handoff/internal/queue"
 	"github.com/agent-handoff/handoff/internal/session"
@@ -107,6 +108,7 @@ type core struct {
 	progress  func(done, total handoff.Seq)
 	index     *localstate.Index
 	sessions  *session.Sessions
+	copies    keep.Copies
 
 	mu     sync.Mutex
 	tidied time.Time // when the work of killed processes was last completed
@@ -232,7 +234,7 @@ func (w *Workspace) Close() error {
 	}
 	w.sessions.Flush()
 	w.hub.Close()
-	return errors.Join(w.index.Close(), closeLog(w.rawLog), w.home.Close(), w.files.Close())
+	return errors.Join(w.copies.Close(), w.index.Close(), closeLog(w.rawLog), w.home.Close(), w.files.Close())
 }
 
 func openRoot(dir string) (*os.Root, error) {

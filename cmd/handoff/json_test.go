@@ -186,6 +186,7 @@ var rareFields = []string{
 	"cost-usage.reason", "cost-usage.unpriced",
 	"finding.note",
 	"kept-body.digest", "kept-body.sizeBytes", "kept-body.storedAt", "kept-body.need",
+	"kept-thread.secrets", "kept-thread.redacted", "kept-thread.reason", "kept-thread.findings",
 	"log-send.refused",
 	"log-status.origin", "log-status.unavailable", "log-status.queued", "log-status.refused", "log-status.copied",
 	"message.inherited", "message.thinking",
@@ -201,6 +202,7 @@ var rareFields = []string{
 	"run-list.warnings",
 	"scope.base", "scope.changed",
 	"search-result.warnings",
+	"secret.kind", "secret.thread", "secret.message", "secret.line", "secret.count",
 	"session.process", "session.child", "session.adopted", "session.movingTo", "session.deleted", "session.title",
 	"session-adoption-list.warnings",
 	"session-change.warnings",
@@ -471,6 +473,8 @@ func answerThreads(c *console, answer func(object, line string)) {
 	c.env["HANDOFF_CLAUDE_BIN"] = self
 	answer("thread-reply", session+" --data hello --dry-run")
 	answer("thread-list", "threads --everywhere --limit 1")
+	answer("kept-thread-list", "thread keep codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --redact")
+	answer("kept-thread-list", "thread keep codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --redact --dry-run")
 	answer("search-result", "search cart --everywhere")
 
 	const working = "51111111-2222-4333-8444-555555555555"

@@ -49,6 +49,14 @@ type Config struct {
 	// never.
 	ArchiveAfter Age `yaml:"archive_after"`
 
+	// KeepThreads is set if the transcripts that a session references are kept when it
+	// ends, with their secrets redacted.
+	KeepThreads bool `yaml:"keep_threads"`
+
+	// ShareThreads is set if kept transcripts may be stored in a log that other
+	// machines use, with their secrets redacted.
+	ShareThreads bool `yaml:"share_threads"`
+
 	// OutputFolder and AgentOutputsFolder say where session folders go, with
 	// the variables of Paths.
 	OutputFolder       string `yaml:"output_folder"`

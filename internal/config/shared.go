@@ -45,7 +45,7 @@ type shared struct {
 func Load(w Workspace, getenv func(string) string) (Config, error) {
 	c := Config{root: cmp.Or(w.Worktree(""), w.Root), source: map[string]string{}}
 	private, team := filepath.Join(w.Runtime, fileName), filepath.Join(c.root, sharedName)
-	err := read(private, "channels, keep, pipelines, log, queue, limits, archive_after, output_folder and agent_outputs_folder", func(b []byte) (err error) {
+	err := read(private, "channels, keep, pipelines, log, queue, limits, archive_after, keep_threads, share_threads, output_folder and agent_outputs_folder", func(b []byte) (err error) {
 		found, err := Parse(b)
 		found.root, found.source = c.root, c.source
 		c = found
@@ -131,6 +131,11 @@ func (c Config) set() []Setting {
 	}
 	if c.ArchiveAfter > 0 {
 		list = append(list, Setting{Name: "archive_after", Value: time.Duration(c.ArchiveAfter).String()})
+	}
+	for name, on := range map[string]bool{"keep_threads": c.KeepThreads, "share_threads": c.ShareThreads} {
+		if on {
+			list = append(list, Setting{Name: name, Value: "true"})
+		}
 	}
 	for name, purpose := range c.Channels {
 		list = append(list, Setting{Name: "channels." + name, Value: purpose})

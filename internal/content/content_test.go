@@ -258,7 +258,7 @@ func TestReferences(t *testing.T) {
 			if got := needs.Of(d); got != want {
 				t.Fatalf("%s is %s, want %s", value[:4], got, want)
 			}
-			if id, ok := needs.Artifacts()[d]; ok != live[value] || ok && withdrawn[id] {
+			if id, ok := needs.Needed()[d]; ok != live[value] || ok && withdrawn[id] {
 				t.Fatalf("Artifacts has %s: %q, want %v", value[:4], id, live[value])
 			}
 		}

@@ -82,7 +82,7 @@ func CheckBodies(ctx context.Context, bodies handoff.Bodies, refs *References) (
 		}
 		found = report.Findings
 	}
-	missing := refs.Artifacts()
+	missing := refs.Needed()
 	if lister, ok := bodies.(handoff.BodyLister); ok {
 		for b, err := range lister.List(ctx) {
 			if err != nil {
@@ -126,10 +126,10 @@ func verifyBody(ctx context.Context, bodies handoff.Bodies, d handoff.Digest) []
 
 func bodyName(d handoff.Digest) string { return d.Algorithm + ":" + d.Value }
 
-// An UnneededBody is a stored body that no artifact refers to.
+// An UnneededBody is a stored body that no artifact and no conversation needs.
 type UnneededBody struct {
 	handoff.StoredBody
-	Need Reference `json:"need"` // Withdrawn: each of its artifacts was; Orphan: no record refers to it
+	Need Reference `json:"need"` // Withdrawn: each of its artifacts was; Replaced: there is a later copy; Orphan: no record refers to it
 }
 
 // Unneeded returns the bodies that were stored before a time and that no

@@ -12,8 +12,9 @@ import (
 type Reference string
 
 const (
-	Referenced Reference = "needed"    // by an artifact that is not withdrawn
+	Referenced Reference = "needed"    // by an artifact that is not withdrawn, or as the copy of a transcript
 	Withdrawn  Reference = "withdrawn" // by withdrawn artifacts only
+	Replaced   Reference = "replaced"  // by a copy of a transcript of which there is a later one
 	Orphan     Reference = "orphan"    // by no record: its publish failed or is in progress
 )
 
@@ -22,8 +23,16 @@ const (
 type References struct {
 	artifacts map[string][]string // artifact IDs by the value of their digest
 	withdrawn map[string]bool     // artifact IDs
+	threads   map[string]keptCopy // the newest by conversation and import
+	copies    map[string]int      // by digest: of how many conversations it is the newest copy; 0 if there are later ones
 	other     map[string]bool     // digests in records that this program doesn't understand
 	lost      bool                // a record is lost or damaged
+}
+
+type keptCopy struct {
+	seq    handoff.Seq
+	record string
+	digest string
 }
 
 var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{64}`) })
@@ -33,6 +42,7 @@ var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 func (refs *References) Add(r handoff.Record) {
 	if refs.artifacts == nil {
 		refs.artifacts, refs.withdrawn, refs.other = map[string][]string{}, map[string]bool{}, map[string]bool{}
+		refs.threads, refs.copies = map[string]keptCopy{}, map[string]int{}
 	}
 	switch f := r.Fact.(type) {
 	case *handoff.ArtifactPublished:
@@ -42,6 +52,8 @@ func (refs *References) Add(r handoff.Record) {
 		}
 	case *handoff.ArtifactWithdrawn:
 		refs.withdrawn[strings.Clone(f.ArtifactID)] = true
+	case *handoff.ThreadKept:
+		refs.addThread(strings.Clone(f.Thread+"\x00"+r.Import), keptCopy{r.Seq, strings.Clone(r.ID), strings.Clone(f.Digest.Value)})
 	case *handoff.Gap, *handoff.Damaged:
 		refs.lost = true
 	}
@@ -50,6 +62,18 @@ func (refs *References) Add(r handoff.Record) {
 		for _, value := range digestForm().FindAll(b, -1) {
 			refs.other[string(value)] = true
 		}
+	}
+}
+
+func (refs *References) addThread(key string, c keptCopy) {
+	old, known := refs.threads[key]
+	if known && old.seq > c.seq {
+		old, c = c, old
+	}
+	refs.threads[key] = c
+	refs.copies[c.digest]++
+	if known {
+		refs.copies[old.digest]--
 	}
 }
 
@@ -62,19 +86,25 @@ func (refs *References) Of(d handoff.Digest) Reference {
 			return Referenced
 		}
 	}
+	n, copied := refs.copies[d.Value]
 	switch {
-	case refs.other[d.Value], !known && refs.lost:
+	case n > 0, refs.other[d.Value], !known && refs.lost:
 		return Referenced
 	case known:
 		return Withdrawn
+	case copied:
+		return Replaced
 	}
 	return Orphan
 }
 
-// Artifacts returns the digest of every body that an artifact refers to which
-// is not withdrawn, each with the ID of one such artifact.
-func (refs *References) Artifacts() map[handoff.Digest]string {
+// Needed returns the digest of every body that is Referenced by a known record, each
+// with the ID of one such record.
+func (refs *References) Needed() map[handoff.Digest]string {
 	referenced := map[handoff.Digest]string{}
+	for _, c := range refs.threads {
+		referenced[handoff.Digest{Algorithm: handoff.SHA256, Value: c.digest}] = c.record
+	}
 	for value, ids := range refs.artifacts {
 		for _, id := range ids {
 			if !refs.withdrawn[id] {

@@ -83,7 +83,7 @@ func (i injection) needed() map[handoff.Digest]string {
 	refs := new(content.References)
 	_, err := i.log.Check(i.t.Context(), refs.Add)
 	i.must(err)
-	return refs.Artifacts()
+	return refs.Needed()
 }
 
 // alter replaces what a file holds, under all of its names.

@@ -133,6 +133,8 @@ func apply(k Keeper, r handoff.Record) error {
 		return foldMoved(k, r, f)
 	case *handoff.SessionImported:
 		return foldImported(k, f)
+	case *handoff.ThreadKept:
+		return foldKept(k, r, f)
 	}
 	if id, ok := sessionOf(r.Fact); ok {
 		return foldSession(k, id, r)

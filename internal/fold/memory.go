@@ -3,6 +3,7 @@ package fold
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -300,6 +301,21 @@ func (m *Memory) Work(_ context.Context, harness, id string) (handoff.Work, erro
 // WorkIn implements handoff.WorkLister.
 func (m *Memory) WorkIn(_ context.Context, session string) ([]handoff.Work, error) {
 	return m.work(func(w *handoff.Work) bool { return session == "" || w.SessionID == session || w.RunID == session }), nil
+}
+
+// KeptThreads implements handoff.KeptThreadLister.
+func (m *Memory) KeptThreads(_ context.Context, uri string) (list []handoff.KeptThread, err error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for p, value := range m.tables.pointers {
+		if p.space != KeptSpace || uri != "" && p.key != uri {
+			continue
+		}
+		t, failed := DecodeKept(value)
+		list, err = append(list, t), errors.Join(err, failed)
+	}
+	slices.SortFunc(list, func(a, b handoff.KeptThread) int { return strings.Compare(a.Thread, b.Thread) })
+	return list, err
 }
 
 // WorkUnder implements handoff.WorkLister.

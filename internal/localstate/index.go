@@ -136,6 +136,16 @@ func (x *Index) WorkIn(ctx context.Context, session string) ([]handoff.Work, err
 	}, nil)
 }
 
+// KeptThreads implements handoff.KeptThreadLister.
+func (x *Index) KeptThreads(ctx context.Context, uri string) ([]handoff.KeptThread, error) {
+	return ask(ctx, x, func(at handoff.Index) ([]handoff.KeptThread, error) {
+		if lister, ok := at.(handoff.KeptThreadLister); ok {
+			return lister.KeptThreads(ctx, uri)
+		}
+		return nil, nil
+	})
+}
+
 // WorkUnder implements handoff.WorkLister.
 func (x *Index) WorkUnder(ctx context.Context, harness, parent string) ([]handoff.Work, error) {
 	return askQueued(ctx, x, func(at handoff.Index) ([]handoff.Work, error) {

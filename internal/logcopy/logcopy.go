@@ -33,6 +33,10 @@ type Options struct {
 	// target that other machines use. "" leaves them as they are.
 	Origin string
 
+	// Thread selects the copies of transcripts whose bodies are copied; nil for all.
+	// The others are Missing.
+	Thread func(*handoff.ThreadKept) bool
+
 	// Progress is called with the number of records that the target has, and the
 	// number that it will have, 0 if that is not known. It may be nil.
 	Progress func(done, total handoff.Seq)
@@ -197,20 +201,28 @@ func (c *copier) appended(list []handoff.Record, first handoff.Seq, err error) e
 // directory.
 const unknownSize = 1 << 30
 
-// body copies the kept copy of an artifact.
+// body copies the kept copy of an artifact or transcript.
 func (c *copier) body(ctx context.Context, r handoff.Record) error {
-	f, ok := r.Fact.(*handoff.ArtifactPublished)
-	if !ok || !f.Kept {
+	d, ok := handoff.BodyOf(r.Fact)
+	if !ok {
 		return nil
 	}
-	d := handoff.Digest{Algorithm: handoff.SHA256, Value: f.Digest.Value}
+	if f, ok := r.Fact.(*handoff.ThreadKept); ok && c.o.Thread != nil && !c.o.Thread(f) {
+		c.result.Missing = append(c.result.Missing, r.ID)
+		return nil
+	}
 	if there, err := c.to.Bodies.Has(ctx, d); err != nil || there && !c.sameStore() {
 		return err
 	}
 	if b, ok := c.from.Bodies.(handoff.BodyFetcher); ok {
 		size := int64(unknownSize)
-		if f.SizeBytes != nil {
-			size = *f.SizeBytes
+		switch f := r.Fact.(type) {
+		case *handoff.ArtifactPublished:
+			if f.SizeBytes != nil {
+				size = *f.SizeBytes
+			}
+		case *handoff.ThreadKept:
+			size = f.SizeBytes
 		}
 		if err := b.Fetch(ctx, d, size); err != nil && !errors.Is(err, handoff.NotFound) {
 			return err

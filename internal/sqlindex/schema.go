@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	lib "modernc.org/sqlite/lib"
 )
 
@@ -44,6 +45,7 @@ var schema = []string{
 	`CREATE TABLE labels (space TEXT, value TEXT, status TEXT, seq INTEGER, PRIMARY KEY (space, value, status, seq)) WITHOUT ROWID`,
 
 	`CREATE TABLE pointers (key TEXT, space TEXT, value TEXT, PRIMARY KEY (key, space)) WITHOUT ROWID`,
+	`CREATE INDEX kept_threads ON pointers (key) WHERE space = '` + fold.KeptSpace + `'`,
 
 	`CREATE TABLE sessions (id TEXT PRIMARY KEY, state TEXT, opened INTEGER, openedAt INTEGER, status TEXT,
 		parent TEXT, agent TEXT, workflow TEXT, user TEXT, archived INTEGER, boot TEXT, moving TEXT) WITHOUT ROWID`,

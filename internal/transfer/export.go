@@ -121,9 +121,9 @@ func (t *Transfer) records(ctx context.Context, tree *tree, m *Manifest) (lines 
 		}
 		lines = append(append(lines, bytes.TrimSpace(b)...), '\n')
 		m.Records++
-		if a, ok := r.Fact.(*handoff.ArtifactPublished); ok && a.Kept {
-			if there, err := t.Store.Bodies.Has(ctx, a.Digest); err != nil || there {
-				bodies = append(bodies, a.Digest.Value)
+		if d, ok := handoff.BodyOf(r.Fact); ok {
+			if there, err := t.Store.Bodies.Has(ctx, d); err != nil || there {
+				bodies = append(bodies, d.Value)
 			}
 		}
 	}

@@ -112,7 +112,7 @@ func (t *tree) has(r handoff.Record) bool {
 		return t.artifacts[f.ArtifactID]
 	case *handoff.ArtifactLabeled:
 		return t.artifacts[f.ArtifactID]
-	case *handoff.ArtifactUsed:
+	case *handoff.ArtifactUsed, *handoff.ThreadKept:
 		return made
 	case *handoff.WorkStarted:
 		if made || t.sessions[f.SessionID] || f.SessionID == "" && t.sessions[f.RunID] {

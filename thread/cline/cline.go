@@ -36,8 +36,9 @@ const env = "HOME" // the extensions have no variable of their own
 func driver(name, extension, more string) thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: id,
-		Roots: func(_ func(string) string, home string) []string { return roots(home, extension, more) },
-		Open:  archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Roots:  func(_ func(string) string, home string) []string { return roots(home, extension, more) },
+		Beside: []string{"history_item.json"},
+		Open:   archive.Tool{Name: name, Env: env, Find: find}.Open,
 	}
 }
 

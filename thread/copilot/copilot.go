@@ -31,7 +31,8 @@ const (
 func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".copilot"),
-		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Beside: []string{"workspace.yaml"},
+		Open:   archive.Tool{Name: name, Env: env, Find: find}.Open,
 	}
 }
 

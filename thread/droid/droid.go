@@ -30,8 +30,9 @@ const (
 func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs,
-		Roots: func(_ func(string) string, home string) []string { return []string{filepath.Join(home, ".factory")} },
-		Open:  archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Roots:  func(_ func(string) string, home string) []string { return []string{filepath.Join(home, ".factory")} },
+		Beside: []string{"*.settings.json"},
+		Open:   archive.Tool{Name: name, Env: env, Find: find}.Open,
 	}
 }
 

@@ -38,7 +38,8 @@ func Driver() thread.Driver {
 		Roots: func(getenv func(string) string, home string) []string {
 			return []string{filepath.Join(cmp.Or(getenv(env), home), ".gemini")}
 		},
-		Open: func(roots []string) (thread.Provider, error) { return &provider{roots}, nil },
+		Beside: []string{"../.project_root", "../../.project_root"},
+		Open:   func(roots []string) (thread.Provider, error) { return &provider{roots}, nil },
 	}
 }
 

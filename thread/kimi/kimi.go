@@ -36,7 +36,8 @@ const (
 func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: id, Roots: roots,
-		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Beside: []string{"state.json", "../../state.json"},
+		Open:   archive.Tool{Name: name, Env: env, Find: find}.Open,
 	}
 }
 

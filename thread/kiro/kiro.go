@@ -30,7 +30,8 @@ const (
 func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".kiro"),
-		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Beside: []string{"*.json"},
+		Open:   archive.Tool{Name: name, Env: env, Find: find}.Open,
 	}
 }
 

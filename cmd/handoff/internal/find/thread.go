@@ -1,6 +1,7 @@
 package find
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -53,6 +54,7 @@ The exit code is that of the program, or as for run.`,
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(thread.Statuses(), cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print JSON")
 	list.table = a.NewTable(c, threadColumns, threadMatchColumns)
+	c.AddCommand(keepCommand(a))
 	c.RunE = func(c *cobra.Command, args []string) error { return runThread(c, a, &print, &list, &send, args) }
 	return c
 }
@@ -122,6 +124,20 @@ func (p *printFlags) run(c *cobra.Command, a *cli.App, set *thread.Set, uri stri
 		return err
 	}
 	p.Now, p.JSON = a.Now(), a.AsJSON
+	var w *workspace.Workspace
+	defer func() {
+		if w != nil {
+			w.Close()
+		}
+	}()
+	set.SetFallback(func(ctx context.Context, u thread.URI) (v *thread.View, err error) {
+		if w == nil {
+			if w, err = a.Open(); err != nil {
+				return nil, nil // the missing transcript is the error
+			}
+		}
+		return w.OpenKeptThread(ctx, set, u)
+	})
 	if p.file == "" || p.file == "-" || p.file == "/dev/stdout" {
 		return set.Write(c.Context(), a.Out, u, p.Options)
 	}

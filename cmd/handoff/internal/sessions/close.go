@@ -24,7 +24,11 @@ ones are recorded and shown separately.`,
 	completed(c, "status", workspace.Completed, workspace.Failed, workspace.Cancelled)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return change(a, func(w *workspace.Workspace) (workspace.SessionChange, error) {
-			return w.CloseSession(c.Context(), id, status, reason)
+			done, err := w.CloseSession(c.Context(), id, status, reason)
+			if err == nil {
+				a.KeepThreads(c.Context(), w, done.ID)
+			}
+			return done, err
 		})
 	}
 	return c

@@ -138,6 +138,7 @@ func (r *run) end(ctx context.Context, ended workspace.Exit) error {
 		receipt.Warnings = append(receipt.Warnings, warnings...)
 		r.Warnings(receipt.Warnings)
 		r.events.end(ctx, w, receipt, err)
+		r.KeepThreads(ctx, w, r.opened.ID)
 		return nil
 	})
 	if err != nil {

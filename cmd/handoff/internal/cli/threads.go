@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// KeepThreads keeps the transcripts that a session references, if the settings say so.
+// A failure is a warning: the session has ended.
+func (a *App) KeepThreads(ctx context.Context, w *workspace.Workspace, session string) {
+	if !w.KeepsThreads() {
+		return
+	}
+	o := workspace.KeepThreadsOptions{Referenced: true, Session: session}
+	o.Redact = true
+	done, err := w.KeepThreads(ctx, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")), o)
+	if err != nil {
+		a.Warn("transcripts were not kept: %v", err)
+	}
+	for _, t := range done.Threads {
+		if t.Err != nil {
+			a.Warn("%s was not kept: %s", t.URI, t.Reason)
+		}
+	}
+}

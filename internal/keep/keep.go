@@ -1,0 +1,272 @@
+// Package keep copies transcripts of agent tools, so that a conversation can be read
+// after its tool has removed it.
+//
+// A copy is a tar file, compressed with zstd, of the files of a conversation and its
+// subagents, named as in the directory of the tool. Extracted, that directory is
+// opened by the provider of the tool. Equal files have equal copies.
+//
+// Every file is read twice: first to find secrets and to determine its size, then to
+// copy it. Files are never held in memory.
+package keep
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/secret"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// maxFiles is how many files a copy has at most.
+const maxFiles = 10_000
+
+// window is the size of the window of the compression, in bytes.
+const window = 8 << 20
+
+// A Finding is what looks like a secret. It has where the secret is, not the secret.
+type Finding struct {
+	Kind    string `json:"kind"`
+	Thread  string `json:"thread"`            // the URI of the conversation or subagent
+	Message int    `json:"message,omitempty"` // its number, 0 if it is in no message
+	Line    int    `json:"line,omitempty"`    // of the transcript, if it is in no message
+	Count   int    `json:"count"`
+}
+
+// A Plan is what a copy of a conversation would contain.
+type Plan struct {
+	URI      string
+	Modified time.Time // when the newest of its files was written
+	Size     int64     // of all files in the copy
+	Secrets  int       // how many were found
+	Findings []Finding
+	Redact   bool
+
+	files []file
+}
+
+// Files returns how many files the copy has.
+func (p *Plan) Files() int { return len(p.files) }
+
+// A file is one file of a copy.
+type file struct {
+	path, name string // name is that in the copy
+	uri        string // of the thread or subagent
+	size       int64  // in the copy
+	secrets    int
+	read       int64 // bytes that are read
+}
+
+// New returns the plan of a copy of the conversation that v identifies. With redact,
+// secrets are replaced in the copy.
+//
+// Kinds: Unsupported (the tool keeps conversations together), Unavailable.
+func New(ctx context.Context, set *thread.Set, v *thread.View, redact bool) (*Plan, error) {
+	p := &Plan{URI: v.URI.Main().String(), Redact: redact}
+	parts, err := all(ctx, set, v)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*threadFindings{}
+	for _, t := range parts {
+		if err := p.add(set, t); err != nil {
+			return nil, err
+		}
+		if t.thread.Modified.After(p.Modified) {
+			p.Modified = t.thread.Modified
+		}
+		found[t.uri] = &threadFindings{thread: t.thread, left: map[string]int{}, lines: map[string]int{}}
+	}
+	for i := range p.files {
+		f := &p.files[i]
+		of := found[f.uri]
+		f.size, err = f.copyTo(ctx, io.Discard, redact, func(kind, text string, line int) {
+			f.secrets++
+			of.note(kind, text, line)
+		})
+		if err != nil {
+			return nil, err
+		}
+		p.Size += f.size
+		p.Secrets += f.secrets
+	}
+	for _, t := range parts {
+		list, err := found[t.uri].locate(ctx, t.uri)
+		if err != nil {
+			return nil, err
+		}
+		p.Findings = append(p.Findings, list...)
+	}
+	return p, nil
+}
+
+// A part is a thread whose files are in the copy of a conversation.
+type part struct {
+	thread *thread.Thread
+	uri    string
+}
+
+// all returns the thread of v with its subagents, at any depth, and the threads that
+// these were forked from: their transcripts have the beginning of the conversation, or
+// show which part of it is theirs.
+func all(ctx context.Context, set *thread.Set, v *thread.View) ([]part, error) {
+	provider, err := set.Provider(v.Thread.Provider)
+	if err != nil {
+		return nil, err
+	}
+	main := v.URI.Main()
+	list := []part{{v.Thread, main.String()}}
+	add := func(t *thread.Thread, uri string) {
+		if len(list) < maxFiles && !slices.ContainsFunc(list, func(p part) bool { return p.thread.ID == t.ID && p.thread.Source == t.Source }) {
+			list = append(list, part{t, uri})
+		}
+	}
+	for i := 0; i < len(list); i++ {
+		t := list[i].thread
+		if t.ForkedFrom != "" && t.ForkedFrom != t.ID {
+			if base, err := provider.Thread(ctx, t.ForkedFrom); err == nil {
+				add(base, base.URI().String())
+			}
+		}
+		if i > 0 && t.URI().String() == list[i].uri {
+			continue // the subagents of another conversation
+		}
+		agents, err := provider.Agents(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range agents {
+			if a.Thread != nil && a.Thread.Source != t.Source {
+				add(a.Thread, main.Child(a.Thread.ID).String())
+			}
+		}
+	}
+	return list, nil
+}
+
+// add adds the files of a thread that are not yet in the copy.
+func (p *Plan) add(set *thread.Set, t part) error {
+	root, paths, err := set.Files(t.thread)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		f := file{path: path, name: filepath.ToSlash(strings.TrimSuffix(rel, packed)), uri: t.uri}
+		if slices.ContainsFunc(p.files, func(o file) bool { return o.name == f.name }) {
+			continue // a subagent in the transcript of its parent
+		}
+		if len(p.files) == maxFiles {
+			return &handoff.Error{Op: "keep thread", Name: p.URI, Kind: handoff.Unsupported, Err: fmt.Errorf("it has more than %d files", maxFiles)}
+		}
+		p.files = append(p.files, f)
+	}
+	return nil
+}
+
+// packed is the extension of transcripts that a tool has compressed. The copy has them
+// as they were before, which the provider reads too.
+const packed = ".zst"
+
+// A compressed transcript is read up to this size, or ratio to its own size.
+const (
+	minUnpacked = 64 << 20
+	maxRatio    = 1000
+)
+
+// copyTo copies the file, with the length that it has when it is first read.
+func (f *file) copyTo(ctx context.Context, to io.Writer, redact bool, report func(kind, text string, line int)) (int64, error) {
+	in, err := thread.OpenFile(f.path)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	if f.read == 0 {
+		f.read = in.Size()
+	}
+	counted := &counter{to: to}
+	from := io.Reader(&reader{ctx, io.LimitReader(in, f.read)})
+	if strings.HasSuffix(f.path, packed) {
+		dec, err := newDecoder(from)
+		if err != nil {
+			return 0, err
+		}
+		defer dec.Close()
+		from = io.LimitReader(dec, max(minUnpacked, maxRatio*f.read))
+	}
+	if redact {
+		err = secret.Redact(counted, from, report)
+	} else {
+		err = secret.Redact(nil, io.TeeReader(from, counted), report)
+	}
+	if err != nil {
+		return 0, thread.UnreadableError(f.path, err)
+	}
+	return counted.n, nil
+}
+
+func newDecoder(r io.Reader) (*zstd.Decoder, error) {
+	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
+}
+
+// Write writes the copy. Its kinds are those of the files, and Conflict if one has
+// changed since New.
+func (p *Plan) Write(ctx context.Context, to io.Writer) error {
+	enc, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window))
+	if err != nil {
+		return err
+	}
+	tw := tar.NewWriter(enc)
+	for i := range p.files {
+		f := &p.files[i]
+		if err := tw.WriteHeader(&tar.Header{Name: f.name, Mode: 0o600, Size: f.size, Typeflag: tar.TypeReg, Format: tar.FormatPAX}); err != nil {
+			return err
+		}
+		secrets := 0
+		n, err := f.copyTo(ctx, tw, p.Redact, func(string, string, int) { secrets++ })
+		if errors.Is(err, tar.ErrWriteTooLong) || err == nil && (n != f.size || secrets != f.secrets) {
+			err = &handoff.Error{Op: "keep thread", Name: f.path, Kind: handoff.Conflict, Err: errors.New("the transcript changes while it is read"), Hint: handoff.Advice("retry")}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(tw.Close(), enc.Close())
+}
+
+// A counter counts what is written.
+type counter struct {
+	to io.Writer
+	n  int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// A reader ends with its context.
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *reader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(b)
+}

@@ -1,0 +1,194 @@
+package keep
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// Extract writes the files of a copy to an empty directory. It refuses everything that
+// Write does not write, and more bytes or files than the record of the copy states.
+// Kind: Corrupt, and those of reading the copy.
+func Extract(ctx context.Context, from io.Reader, k handoff.ThreadKept, dir *os.Root) error {
+	dec, err := newDecoder(&reader{ctx, from})
+	if err != nil {
+		return err
+	}
+	defer dec.Close()
+	tr := tar.NewReader(dec)
+	left := k.TranscriptBytes
+	for n := 0; ; n++ {
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+		case n == maxFiles || n == k.Files:
+			err = errors.New("it has more files than its record states")
+		case h.Typeflag != tar.TypeReg || !fs.ValidPath(h.Name) || h.Name == "." || !filepath.IsLocal(filepath.FromSlash(h.Name)):
+			err = fmt.Errorf("entry %q is not a file in the directory of the tool", h.Name)
+		case h.Size > left:
+			err = errors.New("it is larger than its record states")
+		default:
+			left -= h.Size
+			err = extract(tr, h.Name, k.ModifiedAt, dir)
+		}
+		if err != nil {
+			return corrupt(k, err)
+		}
+	}
+}
+
+func extract(from io.Reader, name string, modified time.Time, dir *os.Root) error {
+	if err := dir.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o700); err != nil {
+		return err
+	}
+	f, err := dir.OpenFile(filepath.FromSlash(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	if err = errors.Join(err, f.Close()); err == nil && !modified.IsZero() {
+		err = dir.Chtimes(filepath.FromSlash(name), modified, modified)
+	}
+	return err
+}
+
+func corrupt(k handoff.ThreadKept, err error) error {
+	var known *handoff.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	if file := new(fs.PathError); errors.As(err, &file) && !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return &handoff.Error{Op: "open kept transcript", Name: k.Thread, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("free disk space for temporary files")}
+	}
+	return &handoff.Error{Op: "open kept transcript", Name: k.Thread, Kind: handoff.Corrupt, Err: err, Hint: handoff.Suggest("list every problem", handoff.ActionCheck)}
+}
+
+// A Store is where copies are, and the tools that made the transcripts.
+type Store struct {
+	Hub    *handoff.Hub
+	Bodies handoff.Bodies
+	Set    *thread.Set
+}
+
+// Copies opens kept copies of transcripts. Close removes what it extracted. The zero
+// value is ready to use.
+type Copies struct {
+	mu   sync.Mutex
+	dirs map[string]string // extracted, by digest
+}
+
+// Open opens the copy of a conversation, nil if there is none. The view says that it
+// is a copy. Kinds: Conflict (several providers have the ID), Corrupt, Unavailable.
+func (c *Copies) Open(ctx context.Context, s Store, u thread.URI) (*thread.View, error) {
+	list, err := s.Hub.KeptThreads(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	var found []handoff.KeptThread
+	for _, k := range list {
+		if main, err := thread.ParseURI(k.Thread); err == nil && strings.EqualFold(main.Thread, u.Thread) && (u.Provider == "" || u.Provider == main.Provider) {
+			u.Provider = main.Provider
+			found = append(found, k)
+		}
+	}
+	if len(found) != 1 {
+		return nil, nil
+	}
+	k := found[0]
+	dir, err := c.extracted(ctx, s.Bodies, k.ThreadKept)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.Set.At(u.Provider, dir).Open(ctx, u)
+	if err == nil {
+		err = v.LoadAgents(ctx)
+	}
+	if err != nil {
+		return nil, corrupt(k.ThreadKept, err)
+	}
+	rename := func(t *thread.Thread) {
+		if rel, err := filepath.Rel(dir, t.Source); err == nil {
+			t.Source = k.Digest.Algorithm + ":" + k.Digest.Value + "/" + filepath.ToSlash(rel)
+		}
+	}
+	rename(v.Thread)
+	for _, a := range v.Agents {
+		if a.Thread != nil {
+			rename(a.Thread)
+		}
+	}
+	note := "the transcript was removed; this is the copy that was kept at " + k.KeptAt.UTC().Format(time.RFC3339)
+	if k.Redacted > 0 {
+		note += fmt.Sprintf(", with %d secrets redacted", k.Redacted)
+	}
+	v.Thread.WarnFound(note)
+	if v.Agent != nil && v.Agent.Thread != nil {
+		v.Agent.Thread.WarnFound(note)
+	}
+	return v, nil
+}
+
+// extracted returns a directory with the files of a copy.
+func (c *Copies) extracted(ctx context.Context, bodies handoff.Bodies, k handoff.ThreadKept) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if dir, ok := c.dirs[k.Digest.Value]; ok {
+		return dir, nil
+	}
+	if f, ok := bodies.(handoff.BodyFetcher); ok {
+		if err := f.Fetch(ctx, k.Digest, k.SizeBytes); err != nil {
+			return "", err
+		}
+	}
+	body, err := bodies.Open(ctx, k.Digest)
+	if err != nil {
+		return "", err
+	}
+	defer body.Close()
+	dir, err := os.MkdirTemp("", "handoff-thread-")
+	if err != nil {
+		return "", thread.UnreadableError(k.Thread, err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err == nil {
+		err = errors.Join(Extract(ctx, body, k, root), root.Close())
+	}
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	if c.dirs == nil {
+		c.dirs = map[string]string{}
+	}
+	c.dirs[k.Digest.Value] = dir
+	return dir, nil
+}
+
+// Close removes what was extracted. The views that Open returned can't be read after it.
+func (c *Copies) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var errs []error
+	for _, dir := range c.dirs {
+		errs = append(errs, os.RemoveAll(dir))
+	}
+	c.dirs = nil
+	return errors.Join(errs...)
+}

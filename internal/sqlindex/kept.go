@@ -1,0 +1,32 @@
+package sqlindex
+
+import (
+	"context"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
+)
+
+// keptThreads selects the kept copies of transcripts, by URI. It has an index.
+const keptThreads = `SELECT key, value FROM pointers WHERE space = '` + fold.KeptSpace + `'`
+
+// KeptThreads implements handoff.KeptThreadLister.
+func (x *Index) KeptThreads(ctx context.Context, uri string) (list []handoff.KeptThread, err error) {
+	query, args := keptThreads+` ORDER BY key`, []any(nil)
+	if uri != "" {
+		query, args = keptThreads+` AND key = ?`, []any{uri}
+	}
+	err = x.read(ctx, func(c *conn) error {
+		list = nil
+		return newStore(ctx, c).load(query, func(r *row) error {
+			key, value := r.text(), r.text()
+			t, err := fold.DecodeKept(value)
+			if err != nil {
+				return damaged("the copy of " + key + " is invalid")
+			}
+			list = append(list, t)
+			return nil
+		}, args...)
+	})
+	return list, err
+}
