@@ -143,12 +143,6 @@ func (w *Walk) Stat(path string) fs.FileInfo {
 	return info
 }
 
-// isDatabase reports whether a file is a SQLite database.
-func isDatabase(path string) bool {
-	const header = "SQLite format 3\x00"
-	return string(NewWalk(context.Background()).Head(path, int64(len(header)))) == header
-}
-
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.IsDir()

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -89,33 +87,13 @@ func NewSet(drivers []Driver, getenv func(string) string, home string) *Set {
 	return &Set{drivers: drivers, getenv: getenv, home: home, opened: map[string]Provider{}}
 }
 
-// Files returns the files of a thread or subagent: its transcript and what that needs
-// beside it, and the directory of the tool that contains them. The error is
-// Unsupported if the tool keeps several conversations in the same files.
-func (s *Set) Files(t *Thread) (root string, files []string, err error) {
-	i := slices.IndexFunc(s.drivers, func(d Driver) bool { return d.Name == t.Provider })
-	if i < 0 || s.drivers[i].Scattered || isDatabase(t.Source) {
-		return "", nil, &handoff.Error{Op: "thread", Name: t.URI().String(), Kind: handoff.Unsupported, Err: errors.New("the tool keeps several conversations in the same files"),
-			Hint: handoff.Advice("export the conversation with the tool")}
+// Driver returns the driver with this name and the directories that it searches.
+func (s *Set) Driver(name string) (d Driver, roots []string, ok bool) {
+	i := slices.IndexFunc(s.drivers, func(d Driver) bool { return d.Name == name })
+	if i < 0 {
+		return Driver{}, nil, false
 	}
-	for _, dir := range s.drivers[i].Roots(s.getenv, s.home) {
-		if rel, err := filepath.Rel(dir, t.Source); err == nil && filepath.IsLocal(rel) && len(dir) > len(root) {
-			root = dir
-		}
-	}
-	if root == "" {
-		return "", nil, UnreadableError(t.Source, errors.New("outside the directories of the tool"))
-	}
-	files = []string{t.Source}
-	dir, base := filepath.Split(t.Source)
-	for _, name := range s.drivers[i].Beside {
-		path := filepath.Join(dir, filepath.FromSlash(strings.ReplaceAll(name, "*", strings.TrimSuffix(base, filepath.Ext(base)))))
-		rel, err := filepath.Rel(root, path)
-		if info, failed := os.Lstat(path); err == nil && failed == nil && filepath.IsLocal(rel) && info.Mode().IsRegular() && path != t.Source {
-			files = append(files, path)
-		}
-	}
-	return root, files, nil
+	return s.drivers[i], s.drivers[i].Roots(s.getenv, s.home), true
 }
 
 // Names returns the names of the providers, in the order of their drivers.
@@ -159,16 +137,6 @@ func (s *Set) Provider(name string) (Provider, error) {
 // SetFallback sets what Open asks for a thread whose transcript is missing. find
 // returns nil, nil if it has none either. Call it before the first Open.
 func (s *Set) SetFallback(find func(context.Context, URI) (*View, error)) { s.fallback = find }
-
-// At returns a set of one provider alone, with a single directory to search.
-func (s *Set) At(provider, dir string) *Set {
-	list := slices.Clone(s.drivers)
-	list = slices.DeleteFunc(list, func(d Driver) bool { return d.Name != provider })
-	for i := range list {
-		list[i].Roots = func(func(string) string, string) []string { return []string{dir} }
-	}
-	return NewSet(list, s.getenv, s.home)
-}
 
 // A View is what a URI identifies.
 type View struct {

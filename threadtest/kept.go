@@ -53,7 +53,7 @@ func (s Suite) kept(t *testing.T) {
 			t.Errorf("%s: %v", w.ID, err)
 			continue
 		}
-		copied, err := set.At(s.Driver.Name, dir).Open(t.Context(), u)
+		copied, err := keep.At(set, s.Driver.Name, dir).Open(t.Context(), u)
 		if err != nil {
 			t.Errorf("%s: open the copy: %v", w.ID, err)
 			continue

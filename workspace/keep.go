@@ -12,7 +12,9 @@ import (
 
 // KeepThreadsOptions select the transcripts to keep, and how.
 type KeepThreadsOptions struct {
-	keep.Options
+	Redact       bool // replace secrets in the copies
+	AllowSecrets bool // keep transcripts as they are although they have secrets
+	DryRun       bool // keep nothing
 
 	URIs       []string
 	Referenced bool   // those that an artifact, a session or the work in one names
@@ -52,8 +54,9 @@ func (w *Workspace) KeepThreads(ctx context.Context, set *thread.Set, o KeepThre
 		return done, &handoff.Error{Op: "keep thread", Kind: handoff.Unsupported, Err: errors.New("other machines use this log, and the settings do not share transcripts"),
 			Hint: handoff.Advice("set share_threads: true in .handoff/config.yaml, once the user has agreed")}
 	}
+	how := keep.Options{Redact: o.Redact, AllowSecrets: o.AllowSecrets, DryRun: o.DryRun}
 	if w.remote {
-		o.Redact, o.AllowSecrets = true, false
+		how.Redact, how.AllowSecrets = true, false
 	}
 	uris, named := o.URIs, len(o.URIs)
 	if o.Referenced {
@@ -73,7 +76,7 @@ func (w *Workspace) KeepThreads(ctx context.Context, set *thread.Set, o KeepThre
 		if err != nil {
 			return done, err
 		}
-		r, err := k.Keep(ctx, u, o.Options)
+		r, err := k.Keep(ctx, u, how)
 		if err == nil && i < named {
 			err = r.Err
 		}
@@ -101,7 +104,7 @@ func (w *Workspace) keepEnded(ctx context.Context, set *thread.Set, e HookEvent)
 	if err != nil || len(page.Artifacts) == 0 && e.HandoffSession == "" && e.HandoffRun == "" {
 		return err
 	}
-	_, err = w.KeepThreads(ctx, set, KeepThreadsOptions{Options: keep.Options{Redact: true}, URIs: []string{e.Thread()}})
+	_, err = w.KeepThreads(ctx, set, KeepThreadsOptions{Redact: true, URIs: []string{e.Thread()}})
 	return err
 }
 

@@ -63,6 +63,7 @@ var layers = map[string]int{
 	"internal/refs":            3,
 	"internal/action":          3,
 	"internal/converse":        3,
+	"internal/keep":            3,
 
 	"internal/localstate":       4,
 	"internal/queue":            4,

@@ -155,7 +155,7 @@ func all(ctx context.Context, set *thread.Set, v *thread.View) ([]part, error) {
 
 // add adds the files of a thread that are not yet in the copy.
 func (p *Plan) add(set *thread.Set, t part) error {
-	root, paths, err := set.Files(t.thread)
+	root, paths, err := filesOf(set, t.thread)
 	if err != nil {
 		return err
 	}

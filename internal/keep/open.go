@@ -117,7 +117,7 @@ func (c *Copies) Open(ctx context.Context, s Store, u thread.URI) (*thread.View,
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.Set.At(u.Provider, dir).Open(ctx, u)
+	v, err := At(s.Set, u.Provider, dir).Open(ctx, u)
 	if err == nil {
 		err = v.LoadAgents(ctx)
 	}

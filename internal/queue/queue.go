@@ -223,10 +223,10 @@ func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error)
 
 // isDeferred reports whether the body of a record is only on this machine.
 func (l *Log) isDeferred(r handoff.Record) bool {
-	f, ok := r.Fact.(*handoff.ArtifactPublished)
+	d, ok := handoff.BodyOf(r.Fact)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return ok && f.Kept && l.deferred[f.Digest.Value]
+	return ok && l.deferred[d.Value]
 }
 
 // Bodies returns the body store of the log's records. A body that the engine can't

@@ -187,11 +187,11 @@ func (s *sender) check(r handoff.Record) error {
 
 // body sends the kept copy of a record.
 func (s *sender) body(ctx context.Context, r handoff.Record) error {
-	f, ok := r.Fact.(*handoff.ArtifactPublished)
-	if !ok || !f.Kept || s.log.bodies == nil {
+	d, ok := handoff.BodyOf(r.Fact)
+	if !ok || s.log.bodies == nil {
 		return nil
 	}
-	err := s.log.bodies.Send(ctx, handoff.Digest{Algorithm: handoff.SHA256, Value: f.Digest.Value})
+	err := s.log.bodies.Send(ctx, d)
 	if errors.Is(err, handoff.NotFound) {
 		return &handoff.Error{Op: "send", Name: r.ID, Kind: handoff.Invalid, Err: errors.New("its kept copy is missing on this machine")}
 	}

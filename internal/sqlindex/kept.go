@@ -22,7 +22,7 @@ func (x *Index) KeptThreads(ctx context.Context, uri string) (list []handoff.Kep
 			key, value := r.text(), r.text()
 			t, err := fold.DecodeKept(value)
 			if err != nil {
-				return damaged("the copy of " + key + " is invalid")
+				return damaged("the copy of %s is invalid", key)
 			}
 			list = append(list, t)
 			return nil

@@ -14,8 +14,7 @@ func (a *App) KeepThreads(ctx context.Context, w *workspace.Workspace, session s
 	if !w.KeepsThreads() {
 		return
 	}
-	o := workspace.KeepThreadsOptions{Referenced: true, Session: session}
-	o.Redact = true
+	o := workspace.KeepThreadsOptions{Referenced: true, Session: session, Redact: true}
 	done, err := w.KeepThreads(ctx, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")), o)
 	if err != nil {
 		a.Warn("transcripts were not kept: %v", err)

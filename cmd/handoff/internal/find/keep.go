@@ -18,9 +18,9 @@ func keepCommand(a *cli.App) *cobra.Command {
 		Short: "Keep transcripts after their tool removes them",
 		Long: `Keep copies the transcript of a conversation, with those of its subagents, to
 the bodies of the workspace. Agent tools remove transcripts after some weeks;
-handoff thread URI then shows the copy, and says so. Nothing is written to the
-directories of the tools. A later copy replaces an earlier one, whose body gc
-can then collect.
+handoff thread URI then shows the copy, with a warning. Nothing is written to
+the directories of the tools. A later copy replaces an earlier one, whose body
+gc can then collect.
 
 A transcript with what looks like a secret is refused, unless --redact replaces
 the secrets in the copy or --allow-secrets keeps them. --dry-run lists what
@@ -31,7 +31,7 @@ In a log that other machines use, transcripts are kept only if share_threads of
 .handoff/config.yaml is true, and their secrets are always redacted. With
 keep_threads: true, the transcripts of a session are kept, redacted, when it is
 closed and when the agent's session ends.`,
-		Example: "  handoff thread keep agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --redact\n" +
+		Example: "  handoff thread keep codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --redact\n" +
 			"  handoff threads keep --referenced --dry-run",
 		Args: cobra.ArbitraryArgs,
 	}
