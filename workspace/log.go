@@ -34,7 +34,7 @@ func CopyLog(ctx context.Context, dir string, o Options, from, to string) (resul
 	if err != nil {
 		return result, err
 	}
-	backend := BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv}
+	backend := BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn}
 	open := func(location string) (side logcopy.Side, remote bool, err error) {
 		trusted := func() error { return nil } // the caller names it
 		opened, err := localstate.OpenBackend(config.Config{Log: location}, o.Backends, trusted, backend)
@@ -95,6 +95,18 @@ type LogStatus struct {
 	Queued      []QueuedRecord `json:"queued,omitempty"`      // the oldest first
 	Refused     []Refusal      `json:"refused,omitempty"`     // queued records that the log refused
 	Copied      bool           `json:"copied,omitempty"`      // the queue was copied from elsewhere, and is sent by SendQueued only
+	Details     []LogDetail    `json:"details,omitempty"`     // of a LogDescriber
+}
+
+// A LogDetail is something about where a log is stored, such as the number of copies.
+type LogDetail struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// A LogDescriber is a log that can say how it is stored.
+type LogDescriber interface {
+	Describe(ctx context.Context) ([]LogDetail, error)
 }
 
 // A QueuedRecord is a record that is on this machine until the log can be reached.
@@ -128,6 +140,9 @@ func (w *Workspace) LogStatus(ctx context.Context) (LogStatus, error) {
 	if err == nil {
 		s.ID = id
 		s.LastSeq, err = w.hub.Newest(ctx)
+	}
+	if d, ok := w.rawLog.(LogDescriber); ok && err == nil {
+		s.Details, err = d.Describe(ctx)
 	}
 	if w.queue != nil && errors.Is(err, handoff.Unavailable) {
 		s.Unavailable, err = err.Error(), nil

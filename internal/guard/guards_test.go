@@ -81,6 +81,7 @@ var layers = map[string]int{
 	"internal/demo": 7,
 	"gitlog":        7,
 	"bucketlog":     7,
+	"natslog":       7,
 
 	"cmd/handoff/internal/access":    8,
 	"cmd/handoff/internal/cli":       8,

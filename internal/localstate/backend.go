@@ -44,6 +44,8 @@ type BackendOptions struct {
 	Rand     io.Reader // for the log's ID
 
 	Getenv func(string) string // a variable of the environment
+
+	Warn func(string) // called with what the user should know about the log; may be nil
 }
 
 // fileBackend is the built-in backend: a directory of numbered files in the

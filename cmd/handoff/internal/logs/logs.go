@@ -62,6 +62,9 @@ are queued for it.`,
 			if s.Origin != "" {
 				fmt.Fprintf(a.Out, "origin   %s\n", s.Origin)
 			}
+			for _, d := range s.Details {
+				fmt.Fprintf(a.Out, "%-8s %s\n", d.Name, cli.OneLine(d.Value))
+			}
 			printQueue(a, s)
 			return nil
 		})

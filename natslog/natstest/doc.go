@@ -1,0 +1,3 @@
+// Package natstest tests package natslog with a NATS server, and with a cluster of
+// three. It is a module of its own, and handoff does not depend on the server.
+package natstest
