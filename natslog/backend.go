@@ -31,9 +31,7 @@ const defaultPoll = 2 * time.Second
 func open(b workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 	o, err := options(b.Location, b.Getenv)
 	if err != nil {
-		u := *b.Location
-		u.User = nil
-		return nil, nil, &handoff.Error{Op: "open log", Name: u.Redacted(), Kind: handoff.Invalid, Err: err,
+		return nil, nil, &handoff.Error{Op: "open log", Name: "nats://" + b.Location.Host + b.Location.Path, Kind: handoff.Invalid, Err: err,
 			Hint: handoff.Advice("use nats://host:4222/workspace, with servers=HOST:PORT in the query for further servers of a cluster")}
 	}
 	o.Runtime, o.Rand, o.Warn = b.Runtime, b.Rand, b.Warn

@@ -121,8 +121,8 @@ func (l *Log) connect(ctx context.Context, op string) (jetstream.JetStream, erro
 	l.hints = nil
 	var nc *nats.Conn
 	var err error
-	for i, delay := 0, firstDelay; i < maxConnects; i, delay = i+1, 4*delay {
-		if nc, err = l.dial(l.o.Connect); err == nil || l.final(op, err) != nil {
+	for i, delay := 0, firstDelay; ; i, delay = i+1, 4*delay {
+		if nc, err = l.dial(l.o.Connect); err == nil || l.final(op, err) != nil || i == maxConnects-1 {
 			break
 		}
 		select {

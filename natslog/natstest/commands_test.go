@@ -86,7 +86,7 @@ func TestCommands(t *testing.T) {
 	if out, code, _ := u.run(t, "one", "list"); out != "" || code != 0 {
 		t.Errorf("list of an empty log = %q, %d", out, code)
 	}
-	watch := u.command(t, "two", "watch", "--count", "1", "--timeout", "60s")
+	watch := u.command(t, "two", "watch", "--first", "--timeout", "60s")
 	pipe, err := watch.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestCommands(t *testing.T) {
 	time.Sleep(time.Second) // a watch starts with what is new
 	u.write(t, "one", "design.md", []byte("the design"))
 	out, code, _ := u.run(t, "one", "publish", "design.md", "--channel", "design", "--json")
-	id := between(out, `"id":"`, `"`)
+	id := between(out, `"id": "`, `"`)
 	if code != 0 || id == "" || !strings.Contains(out, "1 replica") {
 		t.Fatal("publish failed, or did not warn about the replicas")
 	}
@@ -124,7 +124,7 @@ func TestCommands(t *testing.T) {
 		{"read " + id, "the design"},
 		{"check", "1 record"},
 		{"log status", "replicas 1"},
-		{"log status --json", `"name":"sync_interval"`},
+		{"log status --json", `"name": "sync_interval"`},
 		{"log copy nats://" + p.address() + "/team file:", "1 record"},
 		{"log copy nats://" + p.address() + "/team nats://" + p.address() + "/copy", "1 record"},
 	} {
