@@ -95,7 +95,7 @@ func (l *Log) usable(c jetstream.StreamConfig) error {
 		return nil
 	}
 	return l.failure("open log", handoff.Unsupported, fmt.Errorf("stream %s has other settings: %s", l.stream(), reason),
-		"let handoff create the stream, or change its settings")
+		"change the settings of the stream, or use another name, for which a stream is created")
 }
 
 // create creates the stream of records, unless it exists. Kinds: those of retry.
