@@ -144,6 +144,9 @@ func exitStatus(c thread.Call) string {
 	if len(out) > 2*part {
 		out = out[:part] + "\n" + out[len(out)-part:]
 	}
+	if !strings.Contains(out, "xit") && !strings.Contains(out, "XIT") {
+		return ""
+	}
 	if m := exits().FindStringSubmatch(out); m != nil {
 		return m[1]
 	}

@@ -10,7 +10,7 @@ import (
 type Report struct {
 	Lines    int  // number of lines, including blank ones
 	Bad      int  // number of malformed lines
-	Partial  bool // reading failed before the end
+	Partial  bool // reading failed before the end, or the last line is incomplete
 	Warnings []string
 }
 
@@ -42,6 +42,7 @@ func (rd *Reader) Each(ctx context.Context, use func(line Value) (complete bool,
 			warn("line %d is longer than %d MiB: truncated", rd.number, MaxLine>>20)
 		case complete:
 		case rd.torn:
+			r.Partial = true
 			warn("line %d, the last, is incomplete: it may still be written", rd.number)
 		default:
 			if r.Bad++; r.Bad == 1 {

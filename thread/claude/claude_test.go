@@ -15,9 +15,11 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-func TestSuite(t *testing.T) {
-	threadtest.Run(t, threadtest.Suite{Driver: claude.Driver(), Write: home, Lines: true, Big: big})
-}
+var suite = threadtest.Suite{Driver: claude.Driver(), Write: home, Lines: true, Big: big}
+
+func TestSuite(t *testing.T) { threadtest.Run(t, suite) }
+
+func TestStatuses(t *testing.T) { threadtest.CheckStatuses(t, suite) }
 
 // TestRemoved distinguishes a removed transcript from an unknown ID.
 func TestRemoved(t *testing.T) {

@@ -140,3 +140,5 @@ var intended = map[string]string{
 }
 
 func TestXurl(t *testing.T) { threadtest.Xurl(t, claude.Driver(), "CLAUDE_CONFIG_DIR", intended) }
+
+func TestRealTruncated(t *testing.T) { threadtest.CheckAllTruncated(t, claude.Driver(), ".claude") }

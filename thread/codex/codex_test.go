@@ -7,9 +7,11 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-func TestSuite(t *testing.T) {
-	threadtest.Run(t, threadtest.Suite{Driver: codex.Driver(), Write: home, Lines: true, Big: big})
-}
+var suite = threadtest.Suite{Driver: codex.Driver(), Write: home, Lines: true, Big: big}
+
+func TestSuite(t *testing.T) { threadtest.Run(t, suite) }
+
+func TestStatuses(t *testing.T) { threadtest.CheckStatuses(t, suite) }
 
 // FuzzRollout reads any bytes as a rollout.
 func FuzzRollout(f *testing.F) {

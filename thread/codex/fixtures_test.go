@@ -125,3 +125,5 @@ var intended = map[string]string{
 }
 
 func TestXurl(t *testing.T) { threadtest.Xurl(t, codex.Driver(), "CODEX_HOME", intended) }
+
+func TestRealTruncated(t *testing.T) { threadtest.CheckAllTruncated(t, codex.Driver(), ".codex") }

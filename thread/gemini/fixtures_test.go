@@ -109,3 +109,5 @@ func TestRealStatuses(t *testing.T) {
 		t.Errorf("got additional phases %v, want %v", got, want)
 	}
 }
+
+func TestRealTruncated(t *testing.T) { threadtest.CheckAllTruncated(t, gemini.Driver(), ".gemini") }

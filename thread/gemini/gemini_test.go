@@ -12,9 +12,11 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-func TestSuite(t *testing.T) {
-	threadtest.Run(t, threadtest.Suite{Driver: gemini.Driver(), Write: home, Lines: true, Big: big})
-}
+var suite = threadtest.Suite{Driver: gemini.Driver(), Write: home, Lines: true, Big: big}
+
+func TestSuite(t *testing.T) { threadtest.Run(t, suite) }
+
+func TestStatuses(t *testing.T) { threadtest.CheckStatuses(t, suite) }
 
 func TestXurl(t *testing.T) {
 	threadtest.Xurl(t, gemini.Driver(), "GEMINI_CLI_HOME", map[string]string{

@@ -102,3 +102,5 @@ func TestRealStatuses(t *testing.T) {
 		t.Errorf("got additional phases %v, want %v", got, want)
 	}
 }
+
+func TestRealTruncated(t *testing.T) { threadtest.CheckAllTruncated(t, pi.Driver(), ".pi") }

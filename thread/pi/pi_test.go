@@ -11,9 +11,11 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-func TestSuite(t *testing.T) {
-	threadtest.Run(t, threadtest.Suite{Driver: pi.Driver(), Write: home, Lines: true, Big: big})
-}
+var suite = threadtest.Suite{Driver: pi.Driver(), Write: home, Lines: true, Big: big}
+
+func TestSuite(t *testing.T) { threadtest.Run(t, suite) }
+
+func TestStatuses(t *testing.T) { threadtest.CheckStatuses(t, suite) }
 
 func TestXurl(t *testing.T) {
 	threadtest.Xurl(t, pi.Driver(), "PI_CODING_AGENT_DIR", intended)
