@@ -81,6 +81,25 @@ func TestThreadMemory(t *testing.T) {
 				}
 			})
 		}
+		t.Run("keep "+tt.uri, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.Mkdir(filepath.Join(dir, ".handoff"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("peak", "handoff", "thread", "keep", tt.uri, "--redact")
+			var stderr strings.Builder
+			cmd.Dir, cmd.Stderr = dir, &stderr
+			cmd.Env = append(os.Environ(), "HOME="+home)
+			out, err := cmd.Output()
+			if err != nil || !strings.Contains(string(out), "  kept  ") {
+				t.Errorf("got %s, %v, %s, want that it is kept", out, err, stderr.String())
+			}
+			var peak int64
+			if _, err := fmt.Sscan(stderr.String(), &peak); err != nil || peak > most {
+				t.Errorf("%d MiB of memory for a transcript of %d MiB, want at most %d (%v)", peak>>20, size>>20, most>>20, err)
+			}
+			t.Logf("%d MiB", peak>>20)
+		})
 		os.Remove(path)
 	}
 }
