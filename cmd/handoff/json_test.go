@@ -189,6 +189,7 @@ var rareFields = []string{
 	"kept-thread.secrets", "kept-thread.redacted", "kept-thread.reason", "kept-thread.findings",
 	"log-send.refused",
 	"log-status.origin", "log-status.unavailable", "log-status.queued", "log-status.refused", "log-status.copied",
+	"log-status.details", "log-detail.name", "log-detail.value",
 	"message.inherited", "message.thinking",
 	"model-usage.provider",
 	"move.warnings",
