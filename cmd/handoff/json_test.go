@@ -175,7 +175,7 @@ var rareFields = []string{
 	"active-session.newestArtifactId",
 	"activity.warnings",
 	"adoption.warnings",
-	"artifact.root", "artifact.worktree", "artifact.origin", "artifact.import", "artifact.queued", "artifact.unresolved",
+	"hop.agent", "provenance.warnings", "artifact.root", "artifact.worktree", "artifact.origin", "artifact.import", "artifact.queued", "artifact.unresolved",
 	"artifact-page.damaged",
 	"attempt-list.warnings",
 	"call.pending", "call.failed", "call.exitStatus",

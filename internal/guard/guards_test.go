@@ -34,6 +34,7 @@ var layers = map[string]int{
 	"internal/price":      0,
 	"internal/secret":     0,
 	"internal/words":      0,
+	"internal/git":        0,
 
 	".": 1,
 

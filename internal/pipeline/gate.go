@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/git"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
@@ -59,7 +60,7 @@ func (r *Runs) check(ctx context.Context, s State, stage *contract.Stage, base s
 	if err == nil && stage.Has(contract.CheckMerge) && s.Outputs[stage.Name].Report.Value != nil {
 		err = r.Repository.LookUp(ctx, &scope, s.Outputs[stage.Name].Report.Value)
 	}
-	if missing := errors.Is(err, handoff.NotFound) || errors.Is(err, gate.ErrNoGit); missing && stage.Has(contract.CheckMerge) {
+	if missing := errors.Is(err, handoff.NotFound) || errors.Is(err, git.ErrNotInstalled); missing && stage.Has(contract.CheckMerge) {
 		g := gate.Check(r.Pipeline, stage.Name, s.Artifacts, nil)
 		g.Findings = append(g.Findings, gate.Finding{Level: gate.Warning, Check: "git", Text: "the branch, the commit and the changed files were not compared: " + reasonOf(err)})
 		return g, nil

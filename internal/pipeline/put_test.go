@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/git"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
@@ -47,7 +48,7 @@ func openFixture(t testing.TB, dir string) fixture {
 	files, err := os.OpenRoot(dir)
 	must(t, err)
 	t.Cleanup(func() { files.Close() })
-	return fixture{&pipeline.Runs{Hub: w.Hub().As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: builtin(), Repository: gate.Repository{Git: gate.RunGit, Workspace: dir}}, w, dir}
+	return fixture{&pipeline.Runs{Hub: w.Hub().As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: builtin(), Repository: gate.Repository{Git: git.Run, Workspace: dir}}, w, dir}
 }
 
 func must(t testing.TB, err error) {

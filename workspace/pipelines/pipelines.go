@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/git"
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
@@ -309,7 +310,7 @@ func in[T any](p Runs, do func(*pipeline.Runs) (T, error)) (result T, err error)
 		return result, err
 	}
 	own := append([]string{contract.Folder}, p.o.Own()...)
-	repository := gate.Repository{Git: gate.RunGit, Workspace: p.o.Workspace, Own: own}
+	repository := gate.Repository{Git: git.Run, Workspace: p.o.Workspace, Own: own}
 	return do(&pipeline.Runs{Hub: p.o.Hub, Files: files, Pipeline: stages, Repository: repository, Base: p.base()})
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/git"
 )
 
 // A Scope is the set of files that changed in the repository since a commit.
@@ -35,6 +36,9 @@ func (s *Scope) planner(file string) string {
 	}
 	return ""
 }
+
+// A Git runs git in a directory and returns its standard output, as git.Run does.
+type Git func(ctx context.Context, dir string, args ...string) ([]byte, error)
 
 // A Repository is the git repository of a workspace.
 type Repository struct {
@@ -79,15 +83,12 @@ func (r Repository) error(name string, kind handoff.Kind, err error, hint string
 	return &handoff.Error{Op: "scope", Name: cmp.Or(name, r.Workspace), Kind: kind, Err: err, Hint: handoff.Advice(hint)}
 }
 
-// ErrNoGit is the reason of an error if git is not installed.
-var ErrNoGit = errors.New("git is not installed")
-
 // top returns the directory of the repository, and the path of the workspace in
 // it.
 func (r Repository) top(ctx context.Context) (dir, prefix string, err error) {
 	b, err := r.Git(ctx, r.Workspace, "rev-parse", "--show-toplevel", "--show-prefix")
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", "", r.error("", handoff.Unavailable, ErrNoGit, "install git")
+		return "", "", r.error("", handoff.Unavailable, git.ErrNotInstalled, "install git")
 	}
 	if err != nil {
 		return "", "", r.error("", handoff.NotFound, errors.New("not a git repository, so changes can't be determined"), "use a workspace in a git repository")
@@ -136,8 +137,8 @@ func diff(args ...string) []string {
 }
 
 // mergeBase returns the merge base of HEAD and base, "" before the first commit.
-func mergeBase(ctx context.Context, git Git, dir, base string) (string, error) {
-	head, err := commitOf(ctx, git, dir, "HEAD")
+func mergeBase(ctx context.Context, run Git, dir, base string) (string, error) {
+	head, err := commitOf(ctx, run, dir, "HEAD")
 	if err != nil && base == "" {
 		return "", nil
 	}
@@ -146,11 +147,11 @@ func mergeBase(ctx context.Context, git Git, dir, base string) (string, error) {
 		names = []string{base}
 	}
 	for _, name := range names {
-		commit, err := commitOf(ctx, git, dir, name)
+		commit, err := commitOf(ctx, run, dir, name)
 		if err != nil {
 			continue
 		}
-		if b, err := git(ctx, dir, "merge-base", commit, head); err == nil {
+		if b, err := run(ctx, dir, "merge-base", commit, head); err == nil {
 			return strings.TrimSpace(string(b)), nil
 		}
 		if base != "" {
@@ -160,8 +161,8 @@ func mergeBase(ctx context.Context, git Git, dir, base string) (string, error) {
 	return "", errors.New("not a commit")
 }
 
-func commitOf(ctx context.Context, git Git, dir, name string) (string, error) {
-	b, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+func commitOf(ctx context.Context, run Git, dir, name string) (string, error) {
+	b, err := run(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	return strings.TrimSpace(string(b)), err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/internal/git"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
@@ -39,7 +40,7 @@ func TestGitRunsNoProgram(t *testing.T) {
 	for _, name := range []string{"a.go", "b.go", "old.go", "sub/c.go"} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte("changed"), 0o666))
 	}
-	r := gate.Repository{Git: gate.RunGit, Workspace: dir}
+	r := gate.Repository{Git: git.Run, Workspace: dir}
 	scope, err := r.Changes(t.Context(), "")
 	if want := ".gitattributes a.go b.go old.go sub/c.go"; err != nil || strings.Join(scope.Changed, " ") != want {
 		t.Errorf("got %q %v, want %s", scope.Changed, err, want)
@@ -49,7 +50,7 @@ func TestGitRunsNoProgram(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	b, err := gate.RunGit(t.Context(), dir, "rev-parse", "main")
+	b, err := git.Run(t.Context(), dir, "rev-parse", "main")
 	must(t, err)
 	must(t, r.LookUp(t.Context(), &scope, map[string]any{"branch": "main", "commit_sha": strings.TrimSpace(string(b))}))
 	ran, err := filepath.Glob(filepath.Join(out, "*"))
@@ -87,7 +88,7 @@ func TestMerge(t *testing.T) {
 			dir := t.TempDir()
 			must(t, os.CopyFS(dir, os.DirFS(template)))
 			do(t, dir, tt.commands)
-			r := gate.Repository{Git: gate.RunGit, Workspace: dir}
+			r := gate.Repository{Git: git.Run, Workspace: dir}
 			scope, err := r.Changes(t.Context(), "main")
 			must(t, err)
 			files := done("plan implement test review git", "git", fmt.Sprintf(`{"branch":%q,"commit_sha":%q,"commit_message":"m"}`, tt.branch, resolve(t, dir, tt.commit)))
@@ -111,7 +112,7 @@ func resolve(t *testing.T, dir, revision string) string {
 		return name
 	}
 	name, short, _ := strings.Cut(revision, ":")
-	b, err := gate.RunGit(t.Context(), dir, "rev-parse", "--verify", "--quiet", name)
+	b, err := git.Run(t.Context(), dir, "rev-parse", "--verify", "--quiet", name)
 	if err != nil {
 		return revision
 	}
@@ -127,7 +128,7 @@ func TestOwnFolders(t *testing.T) {
 	dir := repository(t)
 	do(t, dir, "mkdir -p .pipeline/42 .handoff/log docs/agent-outputs/x docs/agent-outputs-2", "touch .pipeline/42/plan.json .handoff/log/1 docs/agent-outputs/x/manifest.json docs/agent-outputs-2/x docs/x",
 		"git switch -q -c work", "git add -A", "git commit -q -m two", "echo x > docs/agent-outputs/x/out.md")
-	r := gate.Repository{Git: gate.RunGit, Workspace: dir, Own: []string{".pipeline", ".handoff", "", ".", "docs/agent-outputs"}}
+	r := gate.Repository{Git: git.Run, Workspace: dir, Own: []string{".pipeline", ".handoff", "", ".", "docs/agent-outputs"}}
 	scope, err := r.Changes(t.Context(), "")
 	if want := "docs/agent-outputs-2/x docs/x"; err != nil || strings.Join(scope.Changed, " ") != want {
 		t.Errorf("got %q %v, want %s", scope.Changed, err, want)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/git"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
@@ -67,7 +68,7 @@ func TestChanges(t *testing.T) {
 			dir := t.TempDir()
 			must(t, os.CopyFS(dir, os.DirFS(template)))
 			do(t, dir, tt.commands)
-			got, err := gate.Repository{Git: gate.RunGit, Workspace: filepath.Join(dir, tt.folder)}.Changes(t.Context(), tt.base)
+			got, err := gate.Repository{Git: git.Run, Workspace: filepath.Join(dir, tt.folder)}.Changes(t.Context(), tt.base)
 			if err != nil || strings.Join(got.Changed, " ") != tt.want {
 				t.Errorf("got %q %v, want %q", got.Changed, err, tt.want)
 			}
@@ -81,7 +82,7 @@ func TestChangesBeforeTheFirstCommit(t *testing.T) {
 		t.Skip("git is not installed")
 	}
 	do(t, dir, "git init -q", "touch a.go b.go", "git add a.go")
-	got, err := gate.Repository{Git: gate.RunGit, Workspace: dir}.Changes(t.Context(), "")
+	got, err := gate.Repository{Git: git.Run, Workspace: dir}.Changes(t.Context(), "")
 	if err != nil || strings.Join(got.Changed, " ") != "a.go b.go" || got.Base != "" {
 		t.Errorf("got %+v %v, want a.go b.go", got, err)
 	}
@@ -94,15 +95,15 @@ func TestChangesErrors(t *testing.T) {
 		git             gate.Git
 		want            handoff.Kind
 	}{
-		{"no repository", t.TempDir(), "", gate.RunGit, handoff.NotFound},
-		{"no such base", dir, "nowhere", gate.RunGit, handoff.Invalid},
-		{"a flag as base", dir, "--output=x", gate.RunGit, handoff.Invalid},
+		{"no repository", t.TempDir(), "", git.Run, handoff.NotFound},
+		{"no such base", dir, "nowhere", git.Run, handoff.Invalid},
+		{"a flag as base", dir, "--output=x", git.Run, handoff.Invalid},
 		{"no git", dir, "", func(context.Context, string, ...string) ([]byte, error) { return nil, exec.ErrNotFound }, handoff.Unavailable},
 		{"git breaks", dir, "", func(ctx context.Context, dir string, args ...string) ([]byte, error) {
 			if args[0] == "diff" {
 				return nil, errors.New("broken")
 			}
-			return gate.RunGit(ctx, dir, args...)
+			return git.Run(ctx, dir, args...)
 		}, handoff.Unavailable},
 	} {
 		if got, err := (gate.Repository{Git: tt.git, Workspace: tt.dir}).Changes(t.Context(), tt.base); !errors.Is(err, tt.want) {
@@ -125,7 +126,7 @@ func TestScopeOfARepository(t *testing.T) {
 		dir := t.TempDir()
 		must(t, os.CopyFS(dir, os.DirFS(template)))
 		do(t, dir, hide, "echo x > a.go")
-		scope, err := gate.Repository{Git: gate.RunGit, Workspace: dir}.Changes(t.Context(), "")
+		scope, err := gate.Repository{Git: git.Run, Workspace: dir}.Changes(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}

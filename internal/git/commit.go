@@ -1,0 +1,258 @@
+package git
+
+import (
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrNone is the reason of an error for a directory that is in no repository.
+var ErrNone = errors.New("not in a git repository")
+
+// A Repository is a git repository, as seen from one of its worktrees.
+type Repository struct {
+	Top    string // root of the worktree, absolute
+	sha256 bool   // how its objects are named
+}
+
+// Open returns the repository of a directory. The error is ErrNone if there is none,
+// or ErrNotInstalled.
+func Open(ctx context.Context, dir string) (Repository, error) {
+	b, err := run(ctx, dir, "rev-parse", "--show-toplevel", "--show-object-format")
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return Repository{}, ErrNotInstalled
+	case ctx.Err() != nil:
+		return Repository{}, ctx.Err()
+	case err != nil:
+		return Repository{}, ErrNone
+	}
+	top, format, _ := strings.Cut(strings.TrimSuffix(string(b), "\n"), "\n")
+	return Repository{filepath.Clean(top), format == "sha256"}, nil
+}
+
+// BlobID returns the name that git gives to a file with some bytes.
+func (r Repository) BlobID(content []byte) string {
+	h := r.blob(int64(len(content)))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// BlobIDOf is BlobID of what src contains. The error is one of src, or about its size.
+func (r Repository) BlobIDOf(src io.Reader, size int64) (string, error) {
+	h := r.blob(size)
+	if n, err := io.Copy(h, src); err != nil || n != size {
+		return "", errors.Join(err, fmt.Errorf("has %d bytes, not %d", n, size))
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func (r Repository) blob(size int64) hash.Hash {
+	h := sha1.New()
+	if r.sha256 {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", size)
+	return h
+}
+
+// A Commit is a commit with the files that it changes. A merge has no files: its
+// changes are those of its parents.
+type Commit struct {
+	ID          string
+	Parents     []string
+	AuthoredAt  time.Time // also kept when a commit is rebased
+	CommittedAt time.Time
+	Subject     string
+	Files       []File
+}
+
+// A File is a file that a commit changes. Its blobs are "" before it is added and
+// after it is deleted. A rename is two files.
+type File struct {
+	Path     string // relative to the root of the worktree, slash-separated
+	Old, New string
+}
+
+// logOptions make git log print what parseLog reads, without running a program.
+var logOptions = []string{"--format=%H%x00%P%x00%at%x00%ct%x00%s", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative",
+	"--diff-merges=off", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "-O/dev/null"}
+
+// ErrNoCommit is the reason of an error for a text that names no commit.
+var ErrNoCommit = errors.New("not a commit")
+
+// Commit returns the commit that a revision names, or ErrNoCommit.
+func (r Repository) Commit(ctx context.Context, revision string) (Commit, error) {
+	id, err := r.Resolve(ctx, revision)
+	if err != nil {
+		return Commit{}, err
+	}
+	b, err := run(ctx, r.Top, append(append([]string{"log", "-1"}, logOptions...), id, "--")...)
+	if err != nil {
+		return Commit{}, err
+	}
+	list, err := parseLog(b)
+	if err == nil && len(list) != 1 {
+		err = errors.New("git log printed no commit")
+	}
+	if err != nil {
+		return Commit{}, err
+	}
+	return list[0], nil
+}
+
+// Resolve returns the ID of the commit that a revision names, or ErrNoCommit.
+func (r Repository) Resolve(ctx context.Context, revision string) (string, error) {
+	b, err := run(ctx, r.Top, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		return "", ErrNoCommit
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// History returns the commits of all branches, tags and worktrees that change a file,
+// newest first, at most so many. Each has this file only.
+func (r Repository) History(ctx context.Context, path string, most int) ([]Commit, error) {
+	args := append([]string{"log", "--all", "--full-history", "--max-count=" + strconv.Itoa(most)}, logOptions...)
+	b, err := run(ctx, r.Top, append(args, "--", ":(top,literal)"+path)...)
+	if err != nil {
+		return nil, err
+	}
+	return parseLog(b)
+}
+
+// parseLog parses the output of git log with logOptions.
+func parseLog(b []byte) (list []Commit, err error) {
+	fields := strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
+	if len(b) == 0 {
+		return nil, nil
+	}
+	for len(fields) > 0 {
+		raw, ok := strings.CutPrefix(strings.TrimPrefix(fields[0], "\n"), ":")
+		if ok {
+			f, err := parseRaw(raw)
+			if err != nil || len(fields) < 2 || len(list) == 0 {
+				return nil, errLog
+			}
+			f.Path = fields[1]
+			c := &list[len(list)-1]
+			c.Files, fields = append(c.Files, f), fields[2:]
+			continue
+		}
+		const perCommit = 5
+		if len(fields) < perCommit {
+			return nil, errLog
+		}
+		c := Commit{ID: fields[0], Parents: strings.Fields(fields[1]), Subject: fields[4]}
+		if c.AuthoredAt, err = unix(fields[2]); err == nil {
+			c.CommittedAt, err = unix(fields[3])
+		}
+		if err != nil {
+			return nil, errLog
+		}
+		list, fields = append(list, c), fields[perCommit:]
+	}
+	return list, nil
+}
+
+var errLog = errors.New("unexpected output of git log")
+
+// parseRaw parses a line of git log --raw after its colon: two modes, two blobs and a
+// status.
+func parseRaw(line string) (f File, err error) {
+	part := strings.Fields(line)
+	if len(part) != 5 {
+		return f, errLog
+	}
+	const symlinks, regular = "12", "10"
+	id := func(mode, id string) string {
+		if !strings.HasPrefix(mode, regular) && !strings.HasPrefix(mode, symlinks) || strings.Trim(id, "0") == "" {
+			return "" // absent, or a submodule
+		}
+		return id
+	}
+	return File{Old: id(part[0], part[2]), New: id(part[1], part[3])}, nil
+}
+
+func unix(text string) (time.Time, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return time.Unix(n, 0).UTC(), err
+}
+
+// maxBlob is the largest file that Blob returns.
+const maxBlob = 4 << 20
+
+// Blob returns the bytes of a file, if it has at most 4 MiB.
+func (r Repository) Blob(ctx context.Context, id string) ([]byte, error) {
+	b, err := run(ctx, r.Top, "cat-file", "-s", id)
+	if err != nil {
+		return nil, err
+	}
+	if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err != nil || n > maxBlob {
+		return nil, errors.New("the file is too large")
+	}
+	return run(ctx, r.Top, "cat-file", "blob", id)
+}
+
+// A Line is a line of a file, as the commit that last changed it had it.
+type Line struct {
+	Commit string // "" if the change is not committed
+	Path   string // then, relative to the root of the worktree
+	Number int    // then
+}
+
+// Blame returns which commit last changed a line of a file in the working tree. The
+// path is relative to the root of the worktree.
+func (r Repository) Blame(ctx context.Context, path string, line int) (Line, error) {
+	n := strconv.Itoa(line)
+	b, err := Run(ctx, r.Top, "blame", "--porcelain", "--no-textconv", "-L"+n+","+n, "--", path)
+	if err != nil {
+		return Line{}, err
+	}
+	return parseBlame(b)
+}
+
+// parseBlame parses the output of git blame --porcelain for one line.
+func parseBlame(b []byte) (l Line, err error) {
+	head, rest, _ := strings.Cut(string(b), "\n")
+	part := strings.Fields(head)
+	if len(part) < 3 {
+		return l, errBlame
+	}
+	if l.Number, err = strconv.Atoi(part[1]); err != nil {
+		return l, errBlame
+	}
+	for line := range strings.Lines(rest) {
+		if strings.HasPrefix(line, "\t") {
+			break
+		}
+		if name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "filename "); ok {
+			l.Path = name
+			if text, err := strconv.Unquote(name); err == nil && strings.HasPrefix(name, `"`) {
+				l.Path = text
+			}
+		}
+	}
+	if strings.Trim(part[0], "0") != "" {
+		l.Commit = part[0]
+	}
+	if l.Path == "" {
+		return l, errBlame
+	}
+	return l, nil
+}
+
+var errBlame = errors.New("unexpected output of git blame")

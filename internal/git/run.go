@@ -1,0 +1,67 @@
+// Package git runs the installed git in repositories that others wrote, and reads
+// commits and the history of files.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// ErrNotInstalled is the reason of an error if git is not installed.
+var ErrNotInstalled = errors.New("git is not installed")
+
+// Run runs git in a directory and returns its standard output. It takes no lock that
+// another git would wait for, and runs no program that the settings of the repository
+// name: no hook, file system monitor, filter, diff program, signature check or
+// transport. Of git diff, git show and git blame, the caller disables external diff
+// programs and textconv.
+func Run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	filters, err := run(ctx, dir, "config", "--includes", "--show-scope", "-z", "--name-only", "--get-regexp", `^filter\.`)
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, err
+	}
+	// Without a match, git config fails.
+	return run(ctx, dir, append(disabled(filters), args...)...)
+}
+
+// disabled returns options that disable the filters of a repository, as git
+// config lists them: a scope and a key, each terminated by a NUL. The filters of
+// the user and of the system are enabled.
+func disabled(list []byte) []string {
+	var options []string
+	fields := strings.Split(string(list), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		scope, key := fields[i], fields[i+1]
+		if scope != "local" && scope != "worktree" {
+			continue
+		}
+		options = append(options, "--config-env="+key+"="+empty) // -c would end the key at its first "="
+	}
+	return options
+}
+
+// empty is a variable of git's environment whose value is empty.
+const empty = "HANDOFF_EMPTY"
+
+// options apply to every command. A log could check signatures with a program of the
+// repository.
+var options = []string{"--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
+	"-c", "log.showSignature=false", "-c", "log.showRoot=true", "-c", "log.mailmap=false"}
+
+// run is Run for commands that read no file of a working tree, to which filters would
+// apply.
+func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	c := exec.CommandContext(ctx, "git", slices.Concat(options, []string{"-C", dir}, args)...)
+	c.Env = append(c.Environ(), empty+"=", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0")
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil && stderr.Len() > 0 {
+		err = errors.New(strings.TrimSpace(stderr.String()))
+	}
+	return out, err
+}
