@@ -138,6 +138,7 @@ func TestCanary(t *testing.T) {
 	c.ok("work", "list", "--json")
 	c.ok("cost", "--by", "artifact", "--json")
 	c.ok("status", "--json")
+	c.ok("why", "a.md", "--json")
 	c.session(canary)
 	c.pipeline(canary)
 

@@ -26,6 +26,7 @@ var commands = slices.Concat(
 		cli.NewPrimary(readCommand, "read"),
 		cli.NewPrimary(showCommand, "show", "get", "receipt"),
 		cli.NewPrimary(find.SearchCommand, "search"),
+		cli.NewPrimary(find.WhyCommand, "why"),
 	},
 	sessions.Commands,
 	[]cli.Command{cli.NewCommand(web.ExportCommand, "export")},

@@ -499,4 +499,6 @@ func answerThreads(c *console, answer func(object, line string)) {
 `))
 	}
 	answer("collision-list", "status --collisions --since 2026-01-01")
+	c.write("shared.go", "x")
+	answer("provenance", "why shared.go")
 }

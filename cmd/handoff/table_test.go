@@ -41,6 +41,7 @@ var listings = []struct{ name, line string }{
 	{"work_list", "work list"},
 	{"status", "status"},
 	{"status_collisions", "status --collisions"},
+	{"why", "why ARTIFACT"},
 	{"gc", "gc"},
 	{"init_status", "init --status"},
 }

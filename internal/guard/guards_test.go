@@ -75,6 +75,7 @@ var layers = map[string]int{
 	"thread/*":                  4,
 
 	"workspace/pipelines": 5,
+	"internal/provenance": 5,
 
 	"workspace":  6,
 	"thread/all": 6,

@@ -3,12 +3,12 @@ package threadindex
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -26,9 +26,9 @@ type Lookup interface {
 	// TouchesOf returns the calls of one thread that name a file, in the order of time.
 	TouchesOf(ctx context.Context, uri thread.URI) ([]Touch, error)
 
-	// Naming returns the threads of which a command, or what its output reports,
-	// contains a word that starts with prefix, by URI.
-	Naming(ctx context.Context, prefix string) ([]thread.URI, error)
+	// Mentions returns the messages that name an artifact or a commit, as Files.Mentions
+	// does, in the order of time.
+	Mentions(ctx context.Context, name string) ([]Mention, error)
 
 	// Item returns a thread with its facts, or kind NotFound.
 	Item(ctx context.Context, uri thread.URI) (Item, error)
@@ -37,92 +37,48 @@ type Lookup interface {
 	Read(ctx context.Context, uri thread.URI, emit func(thread.Message) error) error
 }
 
-// A Touch is a call that names a file.
-type Touch struct {
-	URI    thread.URI // of the message
-	Path   string     // absolute
-	At     time.Time
-	Change bool // it changes the file
-}
-
-func compareTouches(a, b Touch) int {
-	return cmp.Or(a.At.Compare(b.At), strings.Compare(a.URI.String(), b.URI.String()), strings.Compare(a.Path, b.Path))
-}
-
-// Lookup calls do with what the transcripts contain. Its error is that of do or of
-// ctx; the warnings are about transcripts that can't be read.
+// Lookup calls do with what the transcripts contain, from a database that it removes
+// again. Its error is that of do, of ctx or of the database; the warnings are about
+// transcripts that can't be read.
 func (f *Files) Lookup(ctx context.Context, do func(Lookup) error) (warnings []string, err error) {
-	all, err := f.find(ctx, nil)
+	dir, err := os.MkdirTemp("", "handoff-threads-")
 	if err != nil {
 		return nil, err
 	}
-	l := fileLookup{}
-	var mu sync.Mutex
-	thread.Parallel(len(all.stored), func(i int) {
-		if ctx.Err() != nil {
-			return
-		}
-		entries, err := readEntries(ctx, all.stored[i])
-		mu.Lock()
-		defer mu.Unlock()
-		if err != nil && !errors.Is(err, handoff.NotFound) {
-			all.warnings = append(all.warnings, err.Error())
-		}
-		for _, e := range entries {
-			l.add(e)
-		}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "threads.db")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		return nil, err
+	}
+	used, warnings, err := NewIndex(f, file, func() time.Time { return time.Time{} }, nil).lookup(ctx, do)
+	if err == nil && !used {
+		err = errors.New("the database can't be used")
+	}
+	return warnings, err
+}
+
+// Lookup is Files.Lookup, but keeps the database. do may be called twice, if it can't
+// be used.
+func (x *Index) Lookup(ctx context.Context, do func(Lookup) error) (warnings []string, err error) {
+	used, warnings, err := x.lookup(ctx, do)
+	if err != nil || used {
+		return warnings, err
+	}
+	more, err := x.files.Lookup(ctx, do)
+	return append(warnings, more...), err
+}
+
+func (x *Index) lookup(ctx context.Context, do func(Lookup) error) (used bool, warnings []string, err error) {
+	var failed error
+	used, warnings, err = x.ask(ctx, 0, func(a answer) error {
+		l := &indexLookup{answer: a}
+		failed = do(l)
+		return l.err
 	})
-	slices.Sort(all.warnings)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	if used {
+		err = errors.Join(err, failed)
 	}
-	return all.warnings, do(l)
-}
-
-// A fileLookup has the threads by URI.
-type fileLookup map[string]*entry
-
-// add adds a thread. Of several with the same URI, the one that was written last
-// counts.
-func (l fileLookup) add(e *entry) {
-	uri := e.URI.String()
-	if old, ok := l[uri]; !ok || e.Modified.After(old.Modified) {
-		l[uri] = e
-	}
-}
-
-func (l fileLookup) Touches(_ context.Context, files []string, relative string) (list []Touch, _ error) {
-	if relative != "" {
-		for _, e := range l {
-			if e.Cwd != "" {
-				files = append(files, filepath.Join(e.Cwd, relative))
-			}
-		}
-	}
-	for _, e := range l {
-		for _, t := range e.touches {
-			if slices.Contains(files, t.path) {
-				list = append(list, t.of(e.URI))
-			}
-		}
-	}
-	slices.SortFunc(list, compareTouches)
-	return list, nil
-}
-
-func (t touch) of(uri thread.URI) Touch {
-	uri.From, uri.To = t.n, t.n
-	return Touch{uri, t.path, t.at, t.write}
-}
-
-func (l fileLookup) TouchesOf(_ context.Context, uri thread.URI) (list []Touch, _ error) {
-	if e := l[whole(uri)]; e != nil {
-		for _, t := range e.touches {
-			list = append(list, t.of(e.URI))
-		}
-	}
-	slices.SortFunc(list, compareTouches)
-	return list, nil
+	return used, warnings, err
 }
 
 // whole returns the URI of the thread of a message.
@@ -131,54 +87,8 @@ func whole(uri thread.URI) string {
 	return uri.String()
 }
 
-func (l fileLookup) Naming(_ context.Context, prefix string) (list []thread.URI, _ error) {
-	terms := parseTerms(prefix + "*")
-	for _, e := range l {
-		if len(terms) == 1 && e.has(terms[0], []column{calls}) {
-			list = append(list, e.URI)
-		}
-	}
-	sortURIs(list)
-	return list, nil
-}
-
-func sortURIs(list []thread.URI) {
-	slices.SortFunc(list, func(a, b thread.URI) int { return strings.Compare(a.String(), b.String()) })
-}
-
-func (l fileLookup) Item(_ context.Context, uri thread.URI) (Item, error) {
-	e := l[whole(uri)]
-	if e == nil {
-		return Item{}, notFound(uri)
-	}
-	return e.Item, nil
-}
-
 func notFound(uri thread.URI) error {
 	return &handoff.Error{Op: "find thread", Name: uri.String(), Kind: handoff.NotFound, Err: errors.New("no such conversation")}
-}
-
-func (l fileLookup) Read(ctx context.Context, uri thread.URI, emit func(thread.Message) error) error {
-	e := l[whole(uri)]
-	if e == nil {
-		return notFound(uri)
-	}
-	return e.Thread.Read(ctx, thread.Tools, emit)
-}
-
-// Lookup is Files.Lookup. do may be called twice, if the database can't be used.
-func (x *Index) Lookup(ctx context.Context, do func(Lookup) error) (warnings []string, err error) {
-	var failed error
-	used, warnings, err := x.ask(ctx, 0, func(a answer) error {
-		l := &indexLookup{answer: a}
-		failed = do(l)
-		return l.err
-	})
-	if err != nil || used {
-		return warnings, errors.Join(err, failed)
-	}
-	more, err := x.files.Lookup(ctx, do)
-	return append(warnings, more...), err
 }
 
 // An indexLookup answers from a database.
@@ -203,63 +113,45 @@ func (l *indexLookup) Touches(ctx context.Context, files []string, relative stri
 			files = append(files, filepath.Join(dir, relative))
 		}
 	}
-	return l.touches(ctx, "w.path IN (SELECT value FROM json_each(?))", list(files))
+	return lookup(ctx, l, "touches", touchColumns, "r.path IN (SELECT value FROM json_each(?))", []any{list(files)}, scanTouch)
 }
 
 func (l *indexLookup) TouchesOf(ctx context.Context, uri thread.URI) ([]Touch, error) {
-	return l.touches(ctx, "t.uri = ?", whole(uri))
+	return lookup(ctx, l, "touches", touchColumns, "t.uri = ?", []any{whole(uri)}, scanTouch)
 }
 
-// newest is the condition that of several threads with the same URI, the one that was
-// written last is meant.
-const newest = " AND NOT EXISTS (SELECT 1 FROM threads WHERE uri = t.uri AND (modified, id) > (t.modified, t.id))"
+func (l *indexLookup) Mentions(ctx context.Context, name string) ([]Mention, error) {
+	c := named(name)
+	return lookup(ctx, l, "mentions", mentionColumns, strings.Join(c.text, " OR "), c.args, scanMention)
+}
 
-func (l *indexLookup) touches(ctx context.Context, condition string, arg any) (list []Touch, err error) {
-	rows, err := l.QueryContext(ctx, "SELECT t.uri, w.path, w.n, w.at, w.change FROM touches w JOIN threads t ON t.id = w.thread WHERE "+condition+newest, arg)
+// newest returns a condition, and that of several threads with the same URI the one
+// that was written last is meant.
+func newest(text string) string {
+	c := condition{text: []string{"(" + text + ")"}}
+	c.newest(condition{})
+	return c.String()
+}
+
+// lookup returns the rows of a table that meet a condition.
+func lookup[T placed](ctx context.Context, l *indexLookup, table, columns, text string, args []any, scan func(*sql.Rows) (T, error)) (list []T, err error) {
+	rows, err := l.QueryContext(ctx, "SELECT t.uri, t.cwd, r.n, r.at, "+columns+" FROM "+table+" r JOIN threads t ON t.id = r.thread WHERE "+newest(text)+" ORDER BY r.thread, r.rowid", args...)
 	if err != nil {
 		return nil, l.failed(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var uri string
-		var at int64
-		var t touch
-		if err := rows.Scan(&uri, &t.path, &t.n, &at, &t.write); err != nil {
-			return nil, l.failed(err)
-		}
-		t.at = stored(at)
-		u, err := thread.ParseURI(uri)
+		row, err := scan(rows)
 		if err != nil {
 			return nil, l.failed(err)
 		}
-		list = append(list, t.of(u))
+		list = append(list, row)
 	}
-	slices.SortFunc(list, compareTouches)
-	return list, l.failed(rows.Err())
-}
-
-func (l *indexLookup) Naming(ctx context.Context, prefix string) (list []thread.URI, err error) {
-	terms := parseTerms(prefix + "*")
-	if len(terms) != 1 {
-		return nil, nil
-	}
-	uris, err := l.strings(ctx, "SELECT t.uri FROM threads t WHERE t.id IN (SELECT rowid FROM words WHERE words MATCH ?)"+newest, expression(terms, []column{calls}))
-	if err != nil {
-		return nil, l.failed(err)
-	}
-	for _, text := range uris {
-		uri, err := thread.ParseURI(text)
-		if err != nil {
-			return nil, l.failed(err)
-		}
-		list = append(list, uri)
-	}
-	sortURIs(list)
-	return list, nil
+	return sortCalls(list, nil).List, l.failed(rows.Err())
 }
 
 func (l *indexLookup) Item(ctx context.Context, uri thread.URI) (i Item, err error) {
-	texts, err := l.strings(ctx, "SELECT t.item FROM threads t WHERE t.uri = ?"+newest, whole(uri))
+	texts, err := l.strings(ctx, "SELECT t.item FROM threads t WHERE "+newest("t.uri = ?"), whole(uri))
 	if err != nil {
 		return i, l.failed(err)
 	}
@@ -270,7 +162,7 @@ func (l *indexLookup) Item(ctx context.Context, uri thread.URI) (i Item, err err
 }
 
 func (l *indexLookup) Read(ctx context.Context, uri thread.URI, emit func(thread.Message) error) error {
-	keys, err := l.strings(ctx, "SELECT t.key FROM threads t WHERE t.uri = ?"+newest, whole(uri))
+	keys, err := l.strings(ctx, "SELECT t.key FROM threads t WHERE "+newest("t.uri = ?"), whole(uri))
 	if err != nil {
 		return l.failed(err)
 	}

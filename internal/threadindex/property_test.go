@@ -66,6 +66,7 @@ func (tr *tree) compare(file string, now func() time.Time) {
 		tr.collisions += len(want.Collisions)
 	}
 	tr.compareCalls(files, index)
+	tr.compareLookups(files, index)
 	if after := tr.digest(); after != before {
 		tr.t.Fatalf("the files of the tools were changed:\n%s\nwere\n%s", after, before)
 	}
@@ -126,6 +127,60 @@ func (tr *tree) compareCalls(files *threadindex.Files, index *threadindex.Index)
 		}
 		tr.same(fmt.Sprintf("usage %d", i), usage(index), usage(files))
 	}
+}
+
+// compareLookups compares what is known of files, names and threads.
+func (tr *tree) compareLookups(files *threadindex.Files, index *threadindex.Index) {
+	tr.t.Helper()
+	ctx := tr.t.Context()
+	touches := func(q threadindex.CallQuery, has func(path string) bool) []threadindex.Touch {
+		all, err := files.Touches(ctx, q, "/")
+		must(tr.t, err)
+		return slices.DeleteFunc(all.List, func(t threadindex.Touch) bool { return !has(t.Path) })
+	}
+	same := func(what string, got any, err error, want any) {
+		must(tr.t, err)
+		tr.same(what, got, want)
+	}
+	const file = "/work/1/cart.go"
+	_, err := index.Lookup(ctx, func(l threadindex.Lookup) error {
+		got, err := l.Touches(ctx, []string{file, "/work/9/none.go", "/work"}, "")
+		want := touches(threadindex.CallQuery{}, func(path string) bool { return path == file })
+		same("touches of a file", got, err, want)
+		tr.calls["lookups"] += len(want)
+		got, err = l.Touches(ctx, nil, "cart.go")
+		in := map[string]bool{} // directories of conversations that have the file
+		for _, t := range got {
+			in[t.Path] = true
+		}
+		same("touches in any directory", got, err, touches(threadindex.CallQuery{}, func(path string) bool { return in[path] && strings.HasSuffix(path, "/cart.go") }))
+		for _, t := range got {
+			uri := t.URI
+			uri.From, uri.To = 0, 0
+			got, err := l.TouchesOf(ctx, t.URI)
+			same("touches of a thread", got, err, touches(threadindex.CallQuery{Threads: []thread.URI{uri}}, func(string) bool { return true }))
+			item, err := l.Item(ctx, t.URI)
+			must(tr.t, err)
+			n := 0
+			if err := l.Read(ctx, t.URI, func(thread.Message) error { n++; return nil }); err != nil || item.URI != uri || n < item.Messages {
+				tr.t.Fatalf("%s: got %+v with %d messages (%v)", t.URI, item, n, err)
+			}
+		}
+		for _, name := range []string{artifact, commit, "absent"} {
+			got, err := l.Mentions(ctx, name)
+			want, wrong := files.Mentions(ctx, threadindex.CallQuery{}, name)
+			must(tr.t, wrong)
+			same("mentions of "+name, append([]threadindex.Mention{}, got...), err, want.List)
+		}
+		return nil
+	})
+	must(tr.t, err)
+	_, err = files.Lookup(ctx, func(l threadindex.Lookup) error { // without an index
+		got, err := l.Touches(ctx, []string{file}, "")
+		same("touches of a file", got, err, touches(threadindex.CallQuery{}, func(path string) bool { return path == file }))
+		return nil
+	})
+	must(tr.t, err)
 }
 
 // digest returns the names, times and digests of all files.
@@ -204,7 +259,7 @@ func TestIndexEqualsFiles(t *testing.T) {
 			if tr.collisions == 0 {
 				t.Error("no collision was found, so that nothing was compared")
 			}
-			for _, rows := range []string{"touches", "commands", "mentions", "requests"} {
+			for _, rows := range []string{"touches", "commands", "mentions", "requests", "lookups"} {
 				if tr.calls[rows] == 0 {
 					t.Errorf("no %s were found, so that nothing was compared", rows)
 				}

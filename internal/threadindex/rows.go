@@ -158,12 +158,16 @@ func (x *Index) Touches(ctx context.Context, q CallQuery, paths ...string) (Call
 		dir := strings.TrimSuffix(p, "/")
 		c.add("(r.path = ? OR r.path >= ? AND r.path < ?)", p, dir+"/", dir+"0") // 0 follows the slash
 	}
-	return indexCalls(ctx, x, q, "touches", "r.path, r.access", c, func(rows *sql.Rows) (t Touch, err error) {
-		var access int
-		t.Place, _, err = scanPlace(rows, &t.Path, &access)
-		t.Access = accesses[access%len(accesses)]
-		return t, err
-	}, func() (Calls[Touch], error) { return x.files.Touches(ctx, q, paths...) })
+	return indexCalls(ctx, x, q, "touches", touchColumns, c, scanTouch, func() (Calls[Touch], error) { return x.files.Touches(ctx, q, paths...) })
+}
+
+const touchColumns = "r.path, r.access"
+
+func scanTouch(rows *sql.Rows) (t Touch, err error) {
+	var access int
+	t.Place, _, err = scanPlace(rows, &t.Path, &access)
+	t.Access = accesses[access%len(accesses)]
+	return t, err
 }
 
 // accesses are the accesses as they are stored.
@@ -183,7 +187,18 @@ func (x *Index) Commands(ctx context.Context, q CallQuery, lines ...string) (Cal
 
 // Mentions is Files.Mentions.
 func (x *Index) Mentions(ctx context.Context, q CallQuery, names ...string) (Calls[Mention], error) {
-	var c condition
+	return indexCalls(ctx, x, q, "mentions", mentionColumns, named(names...), scanMention, func() (Calls[Mention], error) { return x.files.Mentions(ctx, q, names...) })
+}
+
+const mentionColumns = "r.name, r.place"
+
+func scanMention(rows *sql.Rows) (m Mention, err error) {
+	m.Place, _, err = scanPlace(rows, &m.Name, &m.Where)
+	return m, err
+}
+
+// named returns conditions of which one is true for a mention of one of the names.
+func named(names ...string) (c condition) {
 	for _, name := range names {
 		c.add("r.name = ?", name)
 		if !action.IsCommit(name) {
@@ -194,10 +209,7 @@ func (x *Index) Mentions(ctx context.Context, q CallQuery, names ...string) (Cal
 			c.add("r.name = ?", name[:n])
 		}
 	}
-	return indexCalls(ctx, x, q, "mentions", "r.name, r.place", c, func(rows *sql.Rows) (m Mention, err error) {
-		m.Place, _, err = scanPlace(rows, &m.Name, &m.Where)
-		return m, err
-	}, func() (Calls[Mention], error) { return x.files.Mentions(ctx, q, names...) })
+	return c
 }
 
 // indexCalls returns the rows of a table that meet one of some conditions.

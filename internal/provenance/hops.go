@@ -1,0 +1,279 @@
+package provenance
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/action"
+	"github.com/agent-handoff/handoff/internal/cost"
+	"github.com/agent-handoff/handoff/internal/threadindex"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// artifactOf adds the artifact of a file. same reports whether the bytes are those
+// that were published.
+func (r *tracer) artifactOf(ctx context.Context, a handoff.Artifact, file string, same bool) {
+	switch {
+	case file != "" && same:
+		r.artifact(ctx, a, Exact, Evidence{"digest", a.Digest.Algorithm + ":" + a.Digest.Value})
+	case file != "" && a.TargetType == "file":
+		a.Title = strings.TrimSpace(a.Title + " (the file has other bytes now)")
+		r.artifact(ctx, a, Recorded)
+	default:
+		r.artifact(ctx, a, Recorded)
+	}
+}
+
+// artifact adds an artifact with its former path, its session, its work, and the
+// message that published it.
+func (r *tracer) artifact(ctx context.Context, a handoff.Artifact, certainty Certainty, evidence ...Evidence) {
+	if r.shown[a.ID] {
+		return
+	}
+	r.shown[a.ID] = true
+	record := Evidence{"record", a.ID}
+	r.add(Hop{Kind: Artifact, Ref: a.ID, Text: a.Label(), Agent: a.Producer.Agent, At: a.CreatedAt, Certainty: certainty, Evidence: append([]Evidence{record}, evidence...)})
+	if p, ok := a.Record.Fact.(*handoff.ArtifactPublished); ok && p.Path != a.Path {
+		r.add(Hop{Kind: Moved, Ref: p.Path, Text: "now " + a.Path, Certainty: Recorded, Evidence: []Evidence{record}})
+	}
+	p := a.Producer
+	for _, id := range slices.Compact([]string{p.RunID, p.Session}) {
+		if id == "" {
+			continue
+		}
+		h := Hop{Kind: Session, Ref: id, Certainty: Recorded, Evidence: []Evidence{record}}
+		if s, err := r.Reader.Session(ctx, id); err == nil {
+			h.Text, h.Agent, h.At = cmp.Or(s.Name, s.Title, s.Workflow.Name), s.Agent.Name, s.OpenedAt
+		}
+		r.add(h)
+	}
+	r.work(ctx, a)
+	r.publisher(ctx, a)
+}
+
+// work adds the unit of work that published an artifact, and the usage that was
+// reported for it.
+func (r *tracer) work(ctx context.Context, a handoff.Artifact) {
+	p := a.Producer
+	if p.WorkID == "" || p.WorkID == p.Session || p.WorkID == p.RunID {
+		return
+	}
+	h := Hop{Kind: Work, Ref: p.WorkID, Text: p.Harness, Agent: p.Agent, Certainty: Recorded, Evidence: []Evidence{{"record", a.ID}}}
+	w, err := r.Reader.Work(ctx, p.Harness, p.WorkID)
+	if err == nil {
+		h.Text = strings.TrimSpace(strings.Join([]string{p.Harness, w.Kind, w.Name}, " "))
+		h.At = w.StartedAt
+		for _, id := range []string{w.StartRecord, w.EndRecord} {
+			if id != "" {
+				h.Evidence = append(h.Evidence, Evidence{"record", id})
+			}
+		}
+	}
+	r.add(h)
+	if err == nil && w.Usage != nil {
+		amount := cost.OfWork(w, r.Prices)
+		r.add(Hop{Kind: Cost, Ref: p.WorkID, Text: "as the harness reported", At: w.EndedAt, Certainty: Recorded, Cost: &amount, Evidence: []Evidence{{"record", w.EndRecord}}})
+	}
+}
+
+// publisher adds the message that published an artifact: the first one with
+// its ID in the output of a call. Without one, the conversation is added that the record names.
+func (r *tracer) publisher(ctx context.Context, a handoff.Artifact) {
+	recorded, err := thread.ParseURI(a.Producer.Thread)
+	known := err == nil && a.Producer.Thread != ""
+	list, err := r.conversations.Mentions(ctx, a.ID)
+	if err != nil {
+		r.warn(err)
+	}
+	var at thread.URI
+	var made time.Time
+	for _, m := range list { // the first one, which had the ID from the publish itself
+		if m.Where == threadindex.InOutput && !m.At.IsZero() && m.At.Before(a.CreatedAt.Add(clock)) {
+			at, made = m.URI, m.At
+			break
+		}
+	}
+	switch {
+	case !made.IsZero():
+		h := Hop{Kind: Published, Ref: at.String(), Agent: a.Producer.Agent, At: made, Certainty: Recorded, Evidence: []Evidence{{"message", at.String()}}}
+		if known {
+			h.Evidence = append(h.Evidence, Evidence{"record", a.ID})
+		}
+		r.publishedBy = at
+		r.thread(ctx, h)
+	case known:
+		r.publishedBy = recorded
+		r.thread(ctx, Hop{Kind: Published, Ref: recorded.String(), Agent: a.Producer.Agent, At: a.CreatedAt, Certainty: Recorded, Evidence: []Evidence{{"record", a.ID}}})
+	}
+}
+
+// thread adds a message. For the first one of a conversation, it adds what that cost,
+// and which conversation started it.
+func (r *tracer) thread(ctx context.Context, h Hop) {
+	uri, err := thread.ParseURI(h.Ref)
+	if err != nil {
+		r.warn(err)
+		return
+	}
+	item, err := r.conversations.Item(ctx, uri)
+	if err == nil {
+		h.Agent = cmp.Or(h.Agent, item.AgentName, item.AgentRole)
+		if h.Text == "" {
+			h.Text = item.Name()
+		}
+	}
+	r.add(h)
+	name := whole(uri).String()
+	if err != nil || r.shown[name] {
+		return
+	}
+	r.shown[name] = true
+	if item.Parent != "" {
+		parent := thread.URI{Provider: item.Provider, Thread: item.Parent}
+		p := Hop{Kind: Parent, Ref: parent.String(), Certainty: Recorded, Evidence: []Evidence{{"thread", name}}}
+		if up, err := r.conversations.Item(ctx, parent); err == nil {
+			p.Text, p.At = up.Name(), up.Started
+		}
+		r.add(p)
+	}
+	var amount cost.Amount
+	for _, of := range cost.OfThread(item.Usage, r.Prices, item.Last) {
+		amount.Add(of)
+	}
+	if amount.TotalTokens != nil {
+		r.add(Hop{Kind: Cost, Ref: name, Text: "of the conversation", At: item.Last, Certainty: Recorded, Cost: &amount, Evidence: []Evidence{{"thread", name}}})
+	}
+}
+
+// The limits of what a trace lists.
+const (
+	maxInputs = 50
+	maxUses   = 100
+)
+
+// inputs adds what was read to make an artifact or a file: the recorded parents, and
+// the files that its conversation read before.
+func (r *tracer) inputs(ctx context.Context, a *handoff.Artifact, made []credit) error {
+	if a != nil && len(a.Parents) > 0 {
+		page, err := r.Reader.Artifacts(ctx, handoff.ArtifactQuery{IDs: a.Parents, IncludeInactive: true})
+		if err != nil {
+			return err
+		}
+		for _, in := range page.Artifacts {
+			r.add(Hop{Kind: Input, Ref: in.ID, Text: in.Label(), Agent: in.Producer.Agent, At: in.CreatedAt, Certainty: Recorded, Evidence: []Evidence{{"record", a.ID}}})
+		}
+	}
+	for _, by := range made {
+		touches, err := r.conversations.TouchesOf(ctx, whole(by.uri))
+		if err != nil {
+			r.warn(err)
+		}
+		seen := map[string]bool{by.path: true}
+		var list []threadindex.Touch
+		for _, t := range slices.Backward(touches) {
+			if before := t.URI.From <= by.uri.From; before && t.Access == action.Read && !seen[t.Path] && len(list) < maxInputs {
+				seen[t.Path] = true
+				list = append(list, t)
+			}
+		}
+		known := r.artifactsAt(ctx, list)
+		for _, t := range slices.Backward(list) {
+			h := Hop{Kind: Input, Ref: t.Path, At: t.At, Certainty: Inferred, Evidence: []Evidence{{"message", t.URI.String()}}}
+			if in, ok := known[t.Path]; ok && (a == nil || !slices.Contains(a.Parents, in.ID)) {
+				h.Text = in.Label()
+				h.Evidence = append(h.Evidence, Evidence{"record", in.ID})
+			}
+			r.add(h)
+		}
+	}
+	return nil
+}
+
+// artifactsAt returns the newest artifact of each file.
+func (r *tracer) artifactsAt(ctx context.Context, touches []threadindex.Touch) map[string]handoff.Artifact {
+	known, paths := map[string]handoff.Artifact{}, []string{}
+	for _, t := range touches {
+		if _, relative := r.places(t.Path); relative != "" {
+			paths = append(paths, filepath.ToSlash(relative))
+		}
+	}
+	if len(paths) == 0 {
+		return known
+	}
+	page, err := r.Reader.Artifacts(ctx, handoff.ArtifactQuery{Paths: paths, IncludeInactive: true, Limit: maxRevisions})
+	if err != nil {
+		r.warn(err)
+	}
+	for _, a := range page.Artifacts {
+		if _, ok := known[a.File]; !ok {
+			known[a.File] = a
+		}
+	}
+	return known
+}
+
+// uses adds who has read an artifact or file since it was made: what records state,
+// and the conversations whose calls read its path.
+func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, made []credit) error {
+	since := time.Time{}
+	makers := map[thread.URI]bool{}
+	for _, by := range made {
+		makers[whole(by.uri)] = true
+		if by.at.After(since) {
+			since = by.at
+		}
+	}
+	if a != nil {
+		since = a.CreatedAt
+		if uri, err := thread.ParseURI(a.Producer.Thread); err == nil && a.Producer.Thread != "" {
+			makers[whole(uri)] = true
+		}
+		for _, u := range a.UsedBy {
+			work := strings.TrimPrefix(u.Harness+":"+u.WorkID, ":")
+			r.add(Hop{Kind: Use, Ref: cmp.Or(u.RunID, u.Session, u.WorkID), Text: work, Agent: u.Agent, Certainty: Recorded, Evidence: []Evidence{{"work", work}}})
+		}
+		page, err := r.Reader.Artifacts(ctx, handoff.ArtifactQuery{AnyParent: []string{a.ID}, IncludeInactive: true, Limit: maxUses})
+		if err != nil {
+			return err
+		}
+		for _, child := range slices.Backward(page.Artifacts) {
+			r.add(Hop{Kind: Use, Ref: child.ID, Text: child.Label(), Agent: child.Producer.Agent, At: child.CreatedAt, Certainty: Recorded, Evidence: []Evidence{{"record", child.ID}}})
+		}
+	}
+	if since.IsZero() {
+		return nil
+	}
+	uses, err := ReadSince(ctx, r.conversations, files, since)
+	if err != nil {
+		r.warn(err)
+	}
+	for _, u := range uses[:min(len(uses), maxUses)] {
+		if !makers[whole(u.URI)] {
+			h := Hop{Kind: Use, Ref: u.URI.String(), Text: u.Path, At: u.At, Certainty: Inferred, Evidence: []Evidence{{"message", u.URI.String()}}}
+			if item, err := r.conversations.Item(ctx, u.URI); err == nil {
+				h.Agent = cmp.Or(item.AgentName, item.AgentRole)
+			}
+			r.add(h)
+		}
+	}
+	return nil
+}
+
+// ReadSince returns the first call of each conversation that read one of the files
+// after a time.
+func ReadSince(ctx context.Context, l threadindex.Lookup, files []string, since time.Time) (list []threadindex.Touch, err error) {
+	touches, err := l.Touches(ctx, files, "")
+	seen := map[thread.URI]bool{}
+	for _, t := range touches {
+		if uri := whole(t.URI); t.Access == action.Read && t.At.After(since) && !seen[uri] {
+			seen[uri] = true
+			list = append(list, t)
+		}
+	}
+	return list, err
+}

@@ -1,0 +1,159 @@
+// Package provenance traces where a file, an artifact or a commit comes from: the
+// artifact, its producer's work and session, the conversation with the message that
+// made it, what that cost, the commits with these bytes, what was read to make it,
+// and who has used it since.
+//
+// Each step of a [Trace] has its evidence and states how certain it is. What is only
+// probable is marked as inferred, and what is unknown is left out.
+package provenance
+
+import (
+	"context"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/cost"
+	"github.com/agent-handoff/handoff/internal/git"
+	"github.com/agent-handoff/handoff/internal/price"
+	"github.com/agent-handoff/handoff/internal/threadindex"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A Trace is where something comes from and who has used it.
+type Trace struct {
+	Subject  string   `json:"subject"` // as it was named
+	Hops     []Hop    `json:"hops"`    // the first is the subject
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Known reports whether anything is known about the subject.
+func (t Trace) Known() bool { return len(t.Hops) > 1 }
+
+// A Kind is what a hop is about.
+type Kind string
+
+// The kinds of hops.
+const (
+	File      Kind = "file"
+	Line      Kind = "line"
+	Artifact  Kind = "artifact"
+	Moved     Kind = "moved" // the path at which the artifact was published
+	Session   Kind = "session"
+	Work      Kind = "work"
+	Published Kind = "published" // the message that published the artifact
+	Wrote     Kind = "wrote"     // a message that wrote the bytes
+	Committed Kind = "committed" // the message that made the commit
+	Parent    Kind = "parent"    // the conversation that started a subagent
+	Cost      Kind = "cost"
+	Commit    Kind = "commit"
+	Input     Kind = "input" // what was read to make it
+	Use       Kind = "use"   // who has read it since, or made something from it
+)
+
+// A Certainty is how certain a hop is.
+type Certainty string
+
+// The certainties.
+const (
+	Recorded Certainty = "recorded" // a record, a transcript or git states it
+	Exact    Certainty = "exact"    // the bytes are equal
+	Inferred Certainty = "inferred" // path and time agree, and nothing disagrees
+)
+
+// A Hop is one step of a trace.
+type Hop struct {
+	Kind      Kind         `json:"hop"`
+	Ref       string       `json:"ref"`            // path, ID of an artifact, session or commit, or URI of a message
+	Text      string       `json:"text,omitempty"` // for people: a title, a subject, a path
+	Agent     string       `json:"agent,omitempty"`
+	At        time.Time    `json:"createdAt,omitzero"`
+	Certainty Certainty    `json:"certainty"`
+	Cost      *cost.Amount `json:"cost,omitempty"`
+	Evidence  []Evidence   `json:"evidence"`
+}
+
+// Evidence is something that shows a hop, and where to find it.
+type Evidence struct {
+	Kind string `json:"kind"` // record, message, blob, digest, commit, path, lines or time
+	Ref  string `json:"ref"`
+}
+
+// A Conversations answers what conversations did. Its warnings are about transcripts
+// that can't be read. It may call do twice.
+type Conversations interface {
+	Lookup(ctx context.Context, do func(threadindex.Lookup) error) (warnings []string, err error)
+}
+
+// Sources are what a trace is made from.
+type Sources struct {
+	Reader        handoff.Reader
+	Conversations Conversations
+	Repository    *git.Repository // nil outside git, or without git
+	Roots         []string        // worktrees of the repository, absolute
+	Prices        []*price.List
+
+	// Published returns the bytes of an artifact that is a file of at most so many
+	// bytes.
+	Published func(ctx context.Context, a handoff.Artifact, most int64) ([]byte, error)
+}
+
+// A Subject is what is traced: a file with or without an artifact, or a commit.
+type Subject struct {
+	Name     string            // as it was named
+	File     string            // absolute, "" if there is none
+	Artifact *handoff.Artifact // nil if there is none
+	Commit   *git.Commit
+	Line     *Origin // of one line of File, whose last commit is Commit, nil if it has none
+}
+
+// An Origin is a line of a file and where its last commit had it.
+type Origin struct {
+	Number int
+	Text   string
+	git.Line
+}
+
+// Of traces a subject. Kinds: those of reading the log.
+func (s Sources) Of(ctx context.Context, subject Subject) (t Trace, err error) {
+	warnings, err := s.Conversations.Lookup(ctx, func(l threadindex.Lookup) error {
+		r := &tracer{Sources: s, conversations: l, trace: Trace{Subject: subject.Name, Hops: []Hop{}}, written: map[thread.URI][]write{}, shown: map[string]bool{}}
+		err := r.run(ctx, subject)
+		t = r.trace
+		return err
+	})
+	t.Warnings = append(t.Warnings, warnings...)
+	return t, err
+}
+
+// A tracer makes a trace.
+type tracer struct {
+	Sources
+	conversations threadindex.Lookup
+	trace         Trace
+	written       map[thread.URI][]write // by thread, for the threads that were read
+	shown         map[string]bool        // refs of conversations and artifacts that were described
+	lineText      string                 // of the line that is traced
+	publishedBy   thread.URI             // the message or conversation that published the artifact
+}
+
+func (r *tracer) add(h Hop) { r.trace.Hops = append(r.trace.Hops, h) }
+
+func (r *tracer) warn(err error) {
+	r.trace.Warnings = append(r.trace.Warnings, err.Error())
+}
+
+// run traces the subject. What can't be read of the conversations and of git is a
+// warning: the rest is still known.
+func (r *tracer) run(ctx context.Context, s Subject) error {
+	switch {
+	case s.Line != nil:
+		r.line(ctx, s)
+	case s.Commit != nil:
+		r.commit(ctx, *s.Commit, "")
+	default:
+		if err := r.file(ctx, s); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}

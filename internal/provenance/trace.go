@@ -1,0 +1,255 @@
+package provenance
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/git"
+	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// maxBytes is the size of the largest file whose bytes are compared.
+const maxBytes = 16 << 20
+
+func digestOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// line adds a line of a file, and the commit that last changed it. A line that is not
+// committed is traced in the working tree.
+func (r *tracer) line(ctx context.Context, s Subject) {
+	r.lineText = s.Line.Text
+	h := Hop{Kind: Line, Ref: s.File + ":" + strconv.Itoa(s.Line.Number), Certainty: Recorded, Evidence: []Evidence{}}
+	if s.Commit != nil {
+		h.Evidence = append(h.Evidence, Evidence{"commit", s.Commit.ID}, Evidence{"path", s.Line.Path + ":" + strconv.Itoa(s.Line.Line.Number)})
+		r.add(h)
+		r.commit(ctx, *s.Commit, s.Line.Path)
+		return
+	}
+	h.Text = "not committed"
+	r.add(h)
+	if b, err := plainfile.Read(s.File, maxBytes); err == nil {
+		r.wrote(ctx, []string{s.File}, b, time.Time{}, r.gitPath(s.File), "")
+	}
+}
+
+// file adds a file or an artifact with all that is known of it.
+func (r *tracer) file(ctx context.Context, s Subject) error {
+	a := s.Artifact
+	b, err := r.bytes(ctx, s)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.warn(fmt.Errorf("the bytes can't be compared: %w", err))
+	}
+	if s.File != "" {
+		h := Hop{Kind: File, Ref: s.File, Certainty: Recorded, Evidence: []Evidence{}}
+		if b != nil {
+			h.Evidence = append(h.Evidence, Evidence{"digest", handoff.SHA256 + ":" + digestOf(b)})
+		}
+		r.add(h)
+	}
+	files, at, until := []string{}, s.File, time.Time{}
+	if at != "" {
+		files = append(files, at)
+	}
+	if a != nil {
+		same := r.revision(ctx, a, b)
+		if files = append(files, pathsOf(*a)...); at == "" && len(files) > 0 {
+			at = files[0]
+		}
+		if same {
+			until = a.CreatedAt
+		}
+		r.artifactOf(ctx, *a, s.File, same)
+	}
+	var made []credit
+	if b != nil {
+		path := r.gitPath(at)
+		commits, before := r.holding(ctx, path, b)
+		if made = r.wrote(ctx, files, b, until, path, before); made == nil {
+			made = r.copied(ctx, b)
+		}
+		r.commits(ctx, commits, path)
+	}
+	if err := r.inputs(ctx, a, made); err != nil {
+		return err
+	}
+	return r.uses(ctx, a, files, made)
+}
+
+// bytes returns the bytes that are traced: those of the file if there is one,
+// otherwise those that were published.
+func (r *tracer) bytes(ctx context.Context, s Subject) ([]byte, error) {
+	b, err := []byte(nil), fs.ErrNotExist
+	if s.File != "" {
+		b, err = plainfile.Read(s.File, maxBytes)
+	}
+	if a := s.Artifact; err != nil && a != nil && a.TargetType == "file" {
+		b, err = r.Published(ctx, *a, maxBytes)
+	}
+	if err == nil && b == nil {
+		b = []byte{}
+	}
+	return b, err
+}
+
+// maxRevisions is the number of artifacts of a path that are compared.
+const maxRevisions = 200
+
+// revision replaces a by the artifact of its path that has the bytes, and reports
+// whether there is one.
+func (r *tracer) revision(ctx context.Context, a *handoff.Artifact, b []byte) bool {
+	has := func(a handoff.Artifact) bool {
+		return b != nil && a.Digest.Algorithm == handoff.SHA256 && a.Digest.Value == digestOf(b)
+	}
+	if has(*a) {
+		return true
+	}
+	page, err := r.Reader.Artifacts(ctx, handoff.ArtifactQuery{Paths: []string{a.Path}, IncludeInactive: true, Limit: maxRevisions})
+	if err != nil {
+		r.warn(err)
+	}
+	for _, other := range page.Artifacts {
+		if other.File == a.File && has(other) {
+			*a = other
+			return true
+		}
+	}
+	return false
+}
+
+// pathsOf returns the paths on this machine at which an artifact is and was.
+func pathsOf(a handoff.Artifact) (files []string) {
+	if a.File == "" {
+		return nil
+	}
+	files = append(files, a.File)
+	p, ok := a.Record.Fact.(*handoff.ArtifactPublished)
+	if !ok {
+		return files
+	}
+	now, was := filepath.FromSlash(a.Path), filepath.FromSlash(p.Path)
+	if root, ok := cutTail(a.File, now); ok && now != was {
+		files = append(files, filepath.Join(root, was))
+	}
+	return files
+}
+
+// cutTail returns the directory in which a file has a relative path.
+func cutTail(file, relative string) (string, bool) {
+	root := file[:max(0, len(file)-len(relative))]
+	return root, filepath.Join(root, relative) == file
+}
+
+// gitPath returns the path of a file in its repository, slash-separated, "" if it is
+// in none.
+func (r *tracer) gitPath(file string) string {
+	if _, relative := r.places(file); r.Repository != nil && relative != "" {
+		return filepath.ToSlash(relative)
+	}
+	return ""
+}
+
+// wrote adds the messages that wrote some bytes of a file. The path is that in the
+// repository, and before the blob before them, "" if they are not committed.
+func (r *tracer) wrote(ctx context.Context, files []string, b []byte, until time.Time, path, before string) []credit {
+	var all []string
+	for _, file := range files {
+		in, _ := r.places(file)
+		all = append(all, in...)
+	}
+	if before == "" && path != "" {
+		before = "HEAD:" + path
+	}
+	list := r.writers(ctx, content{
+		files: all, relative: filepath.FromSlash(path), until: until, line: r.lineText,
+		since: func() time.Time { return time.Time{} },
+		is:    func(file string) bool { return file == string(b) },
+		text:  func() (string, bool) { return string(b), true },
+		before: func() (string, bool) {
+			if r.Repository == nil || before == "" {
+				return "", true
+			}
+			old, err := r.Repository.Blob(ctx, before)
+			return string(old), err == nil
+		},
+	})
+	for i, by := range list {
+		list[i].evidence = append([]Evidence{{"message", by.uri.String()}}, by.evidence...)
+		if by.certainty == Exact {
+			list[i].evidence = append(list[i].evidence, Evidence{"digest", handoff.SHA256 + ":" + digestOf(b)})
+		}
+		r.thread(ctx, Hop{Kind: Wrote, Ref: by.uri.String(), Text: by.path, At: by.at, Certainty: by.certainty, Evidence: list[i].evidence})
+	}
+	return list
+}
+
+// copied adds the message of the conversation that published an artifact, if it wrote
+// the bytes to another file.
+func (r *tracer) copied(ctx context.Context, b []byte) []credit {
+	if r.publishedBy == (thread.URI{}) {
+		return nil
+	}
+	for _, w := range slices.Backward(r.writesOf(ctx, whole(r.publishedBy))) {
+		if before := w.uri.From <= r.publishedBy.From || r.publishedBy.From == 0; before && w.edit.complete && w.edit.content == string(b) {
+			by := credit{w, Exact, []Evidence{{"message", w.uri.String()}, {"digest", handoff.SHA256 + ":" + digestOf(b)}}}
+			r.thread(ctx, Hop{Kind: Wrote, Ref: w.uri.String(), Text: w.path, At: w.at, Certainty: Exact, Evidence: by.evidence})
+			return []credit{by}
+		}
+	}
+	return nil
+}
+
+// maxHistory is the number of commits of a file that are compared with its bytes, and
+// shownCommits the number of them that a trace has.
+const (
+	maxHistory   = 200
+	shownCommits = 3
+)
+
+// holding returns the commits in which a file got some bytes, the oldest first, and
+// the blob that it had before the first.
+func (r *tracer) holding(ctx context.Context, path string, b []byte) (list []git.Commit, before string) {
+	if path == "" {
+		return nil, ""
+	}
+	history, err := r.Repository.History(ctx, path, maxHistory)
+	if err != nil {
+		r.warn(err)
+	}
+	if len(history) == maxHistory {
+		r.warn(fmt.Errorf("only the newest %d commits of the file were compared", maxHistory))
+	}
+	blob := r.Repository.BlobID(b)
+	for _, c := range slices.Backward(history) {
+		if i := slices.IndexFunc(c.Files, func(f git.File) bool { return f.New == blob }); i >= 0 {
+			if list = append(list, c); len(list) == 1 {
+				before = c.Files[i].Old
+			}
+		}
+	}
+	return list[:min(len(list), shownCommits)], before
+}
+
+// commits adds commits in which a file got the bytes.
+func (r *tracer) commits(ctx context.Context, list []git.Commit, path string) {
+	for _, c := range list {
+		h := Hop{Kind: Commit, Ref: c.ID, Text: c.Subject, At: c.AuthoredAt, Certainty: Exact}
+		for _, f := range c.Files {
+			h.Evidence = append(h.Evidence, Evidence{"blob", f.New})
+		}
+		h.Evidence = append(h.Evidence, Evidence{"path", path})
+		r.add(h)
+		r.committers(ctx, c)
+	}
+}

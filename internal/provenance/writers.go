@@ -1,0 +1,276 @@
+package provenance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/action"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// The limits of what a trace reads. What is left out is a warning.
+const (
+	maxThreads = 64 // conversations in one trace
+	maxReplay  = 64 // calls that made the bytes of one file
+	maxEnds    = 8  // last calls of one file that may not be in its bytes
+)
+
+// A write is a call that changed a file.
+type write struct {
+	uri  thread.URI // of the message
+	path string     // absolute
+	at   time.Time
+	edit edit
+}
+
+// A content is the bytes of a file at some time, whose writers are searched.
+type content struct {
+	files    []string // paths that the file has or had, absolute
+	relative string   // path in its worktree, "" if unknown
+
+	since  func() time.Time              // it was not written before, for inference
+	until  time.Time                     // it existed then, zero for now
+	is     func(file string) bool        // reports whether these are the bytes
+	before func() (file string, ok bool) // the bytes before they were written
+	text   func() (file string, ok bool) // the bytes
+	line   string                        // the line that is traced, "" for all
+}
+
+// A credit is a message that wrote the bytes of a file.
+type credit struct {
+	write
+	certainty Certainty
+	evidence  []Evidence
+}
+
+// writers returns who wrote the bytes, as far as that can be shown: the calls that
+// give exactly these bytes, otherwise the last call that changed the file before
+// they existed, unless most of what it wrote is not in them.
+func (r *tracer) writers(ctx context.Context, c content) []credit {
+	if list := r.replayed(ctx, c, c.files, ""); list != nil {
+		return list
+	}
+	if last, ok := r.lastWrite(ctx, c); ok {
+		return []credit{last}
+	}
+	if c.relative == "" {
+		return nil
+	}
+	return r.replayed(ctx, c, nil, c.relative) // in a worktree that was removed
+}
+
+// replayed returns the calls that together give exactly the bytes.
+func (r *tracer) replayed(ctx context.Context, c content, files []string, relative string) []credit {
+	writes := r.writes(ctx, files, relative, c.until)
+	byPath := map[string][]write{}
+	for _, w := range writes {
+		byPath[w.path] = append(byPath[w.path], w)
+	}
+	for i := len(writes) - 1; i >= 0; i-- { // the file that was written last is first
+		list, ok := byPath[writes[i].path]
+		if !ok {
+			continue
+		}
+		delete(byPath, writes[i].path)
+		if parts := replay(list, c); parts != nil {
+			return credits(parts, c.line)
+		}
+	}
+	return nil
+}
+
+// replay returns the last consecutive writes that give exactly the bytes.
+func replay(writes []write, c content) []write {
+	for end := len(writes); end > max(0, len(writes)-maxEnds); end-- {
+		for start := end - 1; start >= max(0, end-maxReplay); start-- {
+			file, ok := "", true
+			if !writes[start].edit.complete {
+				file, ok = c.before()
+			}
+			for _, w := range writes[start:end] {
+				if ok {
+					file, ok = w.edit.apply(file)
+				}
+			}
+			if ok && c.is(file) {
+				return writes[start:end]
+			}
+			if writes[start].edit.complete {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// credits returns the last message of each thread that wrote a part, or, if a line is
+// traced, that wrote this line.
+func credits(parts []write, line string) (list []credit) {
+	if line = strings.TrimSpace(line); line != "" {
+		of := slices.DeleteFunc(slices.Clone(parts), func(w write) bool { return !slices.Contains(w.edit.lines(), line) })
+		if len(of) > 0 {
+			parts = of[len(of)-1:]
+		}
+	}
+	for i := len(parts) - 1; i >= 0; i-- {
+		if !slices.ContainsFunc(list, func(c credit) bool { return sameThread(c.uri, parts[i].uri) }) {
+			list = append(list, credit{parts[i], Exact, nil})
+		}
+	}
+	return list
+}
+
+// lastWrite returns the last write of the file in its time, if it is in the worktrees
+// and at least half of the lines that it wrote are in the bytes.
+func (r *tracer) lastWrite(ctx context.Context, c content) (credit, bool) {
+	writes := r.writes(ctx, c.files, "", c.until)
+	if len(writes) == 0 {
+		return credit{}, false
+	}
+	w := writes[len(writes)-1]
+	if w.at.Before(c.since()) {
+		return credit{}, false
+	}
+	by := credit{w, Inferred, []Evidence{{"time", w.at.Format(time.RFC3339)}}}
+	text, ok := c.text()
+	lines := w.edit.lines()
+	if !ok || len(lines) == 0 {
+		return by, true
+	}
+	if line := strings.TrimSpace(c.line); line != "" && w.edit.known() && !slices.Contains(lines, line) {
+		return credit{}, false
+	}
+	has := map[string]bool{}
+	for line := range strings.Lines(text) {
+		has[strings.TrimSpace(line)] = true
+	}
+	found := 0
+	for _, line := range lines {
+		if has[line] {
+			found++
+		}
+	}
+	by.evidence = append(by.evidence, Evidence{"lines", fmt.Sprintf("%d of %d written lines", found, len(lines))})
+	return by, 2*found >= len(lines)
+}
+
+// clock is by how much the time of a commit or file can be before that of the call
+// that made it: git stores seconds.
+const clock = time.Second
+
+// writes returns the calls that changed the files up to a time, in the order of time.
+func (r *tracer) writes(ctx context.Context, files []string, relative string, until time.Time) (list []write) {
+	touches, err := r.conversations.Touches(ctx, files, relative)
+	if err != nil {
+		r.warn(err)
+		return nil
+	}
+	late := func(t time.Time) bool { return !until.IsZero() && t.After(until.Add(clock)) }
+	paths, seen := map[string]bool{}, map[thread.URI]bool{}
+	for _, t := range touches {
+		if t.Access == action.Written && !late(t.At) {
+			paths[t.Path], seen[whole(t.URI)] = true, true
+		}
+	}
+	for uri := range seen {
+		for _, w := range r.writesOf(ctx, uri) {
+			if paths[w.path] && !late(w.at) {
+				list = append(list, w)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b write) int {
+		if sameThread(a.uri, b.uri) {
+			return a.uri.From - b.uri.From
+		}
+		return a.at.Compare(b.at)
+	})
+	return list
+}
+
+// whole returns the URI of the thread of a message.
+func whole(uri thread.URI) thread.URI {
+	uri.From, uri.To = 0, 0
+	return uri
+}
+
+func sameThread(a, b thread.URI) bool { return whole(a) == whole(b) }
+
+// writesOf returns the calls of a thread that changed files and did not fail.
+func (r *tracer) writesOf(ctx context.Context, uri thread.URI) []write {
+	if list, ok := r.written[uri]; ok {
+		return list
+	}
+	if len(r.written) == maxThreads {
+		r.warn(fmt.Errorf("only %d conversations were read; others may have written a part", maxThreads))
+	}
+	if len(r.written) >= maxThreads {
+		r.written[uri] = nil
+		return nil
+	}
+	var list []write
+	item, err := r.conversations.Item(ctx, uri)
+	if err == nil {
+		err = r.conversations.Read(ctx, uri, calls(func(at thread.URI, c thread.Call) {
+			did := action.Inspect(c)
+			if did.Access != action.Written || c.Failed {
+				return
+			}
+			for _, path := range did.Paths {
+				if file := action.Absolute(item.Cwd, path); file != "" {
+					list = append(list, write{at, file, c.Time.UTC(), editOf(c, item.Cwd, file)})
+				}
+			}
+		}, uri))
+	}
+	if err != nil && !errors.Is(err, handoff.NotFound) {
+		r.warn(err)
+	}
+	r.written[uri] = list
+	return list
+}
+
+// calls returns a function that passes the calls of a thread, which were not copied
+// from another one, with the URI of their message.
+func calls(use func(at thread.URI, c thread.Call), uri thread.URI) func(thread.Message) error {
+	n := 0
+	return func(m thread.Message) error {
+		if m.N > 0 {
+			n = m.N
+		}
+		for _, c := range m.Tools {
+			if !m.Inherited {
+				uri.From, uri.To = n, n
+				use(uri, c)
+			}
+		}
+		return nil
+	}
+}
+
+// places returns the paths that a file has in each worktree, and its path relative to
+// them, "" if it is in none.
+func (r *tracer) places(file string) (files []string, relative string) {
+	files = []string{file}
+	best := ""
+	for _, root := range r.Roots {
+		if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) && len(root) > len(best) {
+			best, relative = root, rel
+		}
+	}
+	if relative == "" {
+		return files, ""
+	}
+	for _, root := range r.Roots {
+		if root != best {
+			files = append(files, filepath.Join(root, relative))
+		}
+	}
+	return files, relative
+}

@@ -1,0 +1,44 @@
+package workspace
+
+import (
+	"context"
+	"io"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/price"
+	"github.com/agent-handoff/handoff/internal/provenance"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A Trace is where a file, an artifact or a commit comes from, as a list of hops.
+type Trace = provenance.Trace
+
+// A Hop is one step of a Trace, with its certainty and evidence.
+type Hop = provenance.Hop
+
+// Why traces where something comes from and who has used it: a file, a line of one as
+// FILE:LINE, an artifact or a commit of git. It uses records, git, and the
+// conversations that the tools of set keep on this machine, of which it keeps an index
+// in the user's cache directory. It writes nothing else, and runs no program but git.
+//
+// A Trace of one hop states that nothing is known.
+//
+// Kinds: NotFound (nothing has this name), Conflict (an ambiguous ref), Invalid (a line
+// that the file does not have).
+func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (Trace, error) {
+	if err := w.hub.Closed(); err != nil {
+		return Trace{}, err
+	}
+	s := provenance.Sources{
+		Reader: w.hub, Conversations: w.archive(set, ThreadOptions{}), Prices: []*price.List{price.Embedded()},
+		Published: func(ctx context.Context, a handoff.Artifact, most int64) ([]byte, error) {
+			content, err := w.hub.Open(ctx, a.ID)
+			if err != nil {
+				return nil, err
+			}
+			defer content.Close()
+			return io.ReadAll(io.LimitReader(content, most))
+		},
+	}
+	return s.Why(ctx, w.refs(ctx), w.dirs.Worktrees(), name)
+}
