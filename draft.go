@@ -39,6 +39,10 @@ type Draft struct {
 	Key       string // makes the publish idempotent: a second one with this key adds nothing
 	Keep      Keep   // whether to keep a copy; "" for the default of the workspace
 	Metadata  map[string]any
+
+	Claims      []Claim
+	Attestation *Attestation // may be completed until Body has been read
+	Tree        *Tree
 }
 
 // The limits of a draft and of a producer. Those of text are in characters.
@@ -92,6 +96,7 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 		Channel: d.Channel, Kind: d.Kind, Path: d.Path, Root: d.Root, Namespace: d.Namespace, Name: d.Name, MediaType: d.MediaType, Key: d.Key,
 		Title: oneLine(d.Title), Summary: oneLine(d.Summary),
 		Replaces: distinct(d.Replaces), Parents: distinct(d.Parents), Tags: distinct(d.Tags),
+		Claims: d.Claims, Attestation: d.Attestation, Tree: d.Tree,
 	}
 	for _, f := range []struct {
 		name, value string
@@ -105,6 +110,9 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 		}
 	}
 	if err := d.Keep.Check(); err != nil {
+		return nil, err
+	}
+	if err := p.checkEvidence(); err != nil {
 		return nil, err
 	}
 	for _, list := range []struct {

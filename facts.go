@@ -31,6 +31,10 @@ type ArtifactPublished struct {
 	Tags     []string        `json:"tags,omitempty"`
 	Key      string          `json:"key,omitempty"` // a second record with this key is ignored
 	Metadata json.RawMessage `json:"metadata,omitempty"`
+
+	Claims      []Claim      `json:"claims,omitempty"`
+	Attestation *Attestation `json:"attestation,omitempty"` // of the command whose output it is
+	Tree        *Tree        `json:"tree,omitempty"`        // when it was claimed or, with Attestation, before the command
 }
 
 // RuntimeRoot is the root of a file that handoff stores in a runtime directory

@@ -67,6 +67,7 @@ const (
 	ActionWriteFor                    Action = "write for session"                      // NAME PATH SESSION
 	ActionWriteRun                    Action = "write for run"                          // NAME PATH SESSION RUN
 	ActionWatchAfter                  Action = "watch after"                            // SEQ
+	ActionVerify                      Action = "verify claims"                          // REF
 	ActionThread                      Action = "open thread"                            // URI
 	ActionThreadHead, ActionSubagents Action = "show thread metadata", "list subagents" // URI
 	ActionSessions                    Action = "list sessions"

@@ -210,6 +210,7 @@ func differences(p, first *ArtifactPublished) []string {
 		{"channel", p.Channel == first.Channel}, {"kind", p.Kind == first.Kind}, {"title", p.Title == first.Title},
 		{"summary", p.Summary == first.Summary}, {"tags", slices.Equal(p.Tags, first.Tags)},
 		{"replaced artifacts", slices.Equal(p.Replaces, first.Replaces)}, {"inputs", slices.Equal(p.Parents, first.Parents)},
+		{"claims", slices.EqualFunc(p.Claims, first.Claims, func(a, b Claim) bool { return a.Text == b.Text })},
 	} {
 		if !f.equal {
 			fields = append(fields, f.name)
@@ -288,7 +289,13 @@ func (h *Hub) alsoActive(ctx context.Context, a Artifact) string {
 
 func (p *ArtifactPublished) warnings() []string {
 	list := slices.Concat(secretWarning("title", p.Title), secretWarning("summary", p.Summary), secretWarning("metadata", string(p.Metadata)))
-	if p.SizeBytes != nil && *p.SizeBytes == 0 {
+	for _, c := range p.Claims {
+		list = append(list, secretWarning("claim", fmt.Sprint(c))...)
+	}
+	if p.Attestation != nil {
+		list = append(list, secretWarning("command", strings.Join(p.Attestation.Argv, " "))...)
+	}
+	if p.SizeBytes != nil && *p.SizeBytes == 0 && p.Attestation == nil {
 		list = append(list, "the body is empty")
 	}
 	return list

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // A Publication is what to publish: an existing file or directory at Path, or
@@ -30,6 +31,11 @@ type Publication struct {
 	Key       string   // publishing again under one key returns the first artifact
 	Keep      handoff.Keep
 	Metadata  map[string]any
+
+	// Claims have their evidence as ParseEvidence returns it; an artifact may be any
+	// ref. Threads are the conversations in which commands are looked up, nil for none.
+	Claims  []handoff.Claim
+	Threads *thread.Set
 }
 
 // Publish records a file, a directory or a body as an artifact. When it returns
@@ -57,8 +63,13 @@ func (w *Workspace) Publish(ctx context.Context, p Publication) (handoff.Publish
 	if d.Parents, err = w.resolveAll(ctx, p.From); err != nil {
 		return handoff.Published{}, err
 	}
+	warnings, err := w.claim(ctx, &d, p)
+	if err != nil {
+		return handoff.Published{}, err
+	}
 	done, err := w.as.Publish(ctx, d)
 	if err == nil {
+		done.Warnings = append(done.Warnings, warnings...)
 		done.Warnings = append(done.Warnings, w.finish(ctx, done.Producer.Session)...)
 	}
 	return done, err

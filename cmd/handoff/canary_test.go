@@ -139,6 +139,10 @@ func TestCanary(t *testing.T) {
 	c.ok("cost", "--by", "artifact", "--json")
 	c.ok("status", "--json")
 	c.ok("why", "a.md", "--json")
+	c.ok("attest", "--json", "--", "true")
+	c.ok("publish", "a.md", "--channel", "design", "--claim", "fine", "--evidence", "command:true")
+	c.run("", "verify", "design:latest")
+	c.run("", "verify", "design:latest", "--json")
 	c.session(canary)
 	c.pipeline(canary)
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/handoff/internal/evidence"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/find"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/logs"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/pipelines"
@@ -28,6 +29,7 @@ var commands = slices.Concat(
 		cli.NewPrimary(find.SearchCommand, "search"),
 		cli.NewPrimary(find.WhyCommand, "why"),
 	},
+	evidence.Commands,
 	sessions.Commands,
 	[]cli.Command{cli.NewCommand(web.ExportCommand, "export")},
 	pipelines.Commands,

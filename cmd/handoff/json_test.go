@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -178,12 +179,14 @@ var rareFields = []string{
 	"hop.agent", "provenance.warnings", "artifact.root", "artifact.worktree", "artifact.origin", "artifact.import", "artifact.queued", "artifact.unresolved",
 	"artifact-page.damaged",
 	"attempt-list.warnings",
+	"attestation.dir", "attestation.signal", "attestation.treeAfter",
 	"call.pending", "call.failed", "call.exitStatus",
 	"channel-list.damaged",
 	"collision-list.warnings",
 	"cost-report.warnings",
 	"cost-row.name",
 	"cost-usage.reason", "cost-usage.unpriced",
+	"evidence.dir", "evidence.thread", "evidence.call",
 	"finding.note",
 	"kept-body.digest", "kept-body.sizeBytes", "kept-body.storedAt", "kept-body.need",
 	"kept-thread.secrets", "kept-thread.redacted", "kept-thread.reason", "kept-thread.findings",
@@ -219,7 +222,9 @@ var rareFields = []string{
 	"thread-list.warnings",
 	"thread-state.waiting",
 	"tokens.cost", "tokens.cacheWrite1h",
+	"tree.commit", "tree.worktree",
 	"verdict.scope",
+	"verification.warnings",
 	"work.warnings",
 	"work-receipt.transcript",
 	"work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning",
@@ -330,6 +335,15 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	c.ok("work", "start", "w2", "--harness", "codex", "--parent", "w1")
 	answer("work-tree", "work list")
 	answer("cost-report", "cost --by agent")
+	if err := exec.Command("git", "init", "-q", c.dir).Run(); err != nil {
+		c.t.Fatal(err)
+	}
+	answer("published-artifact", "attest --agent ada --json -- true") // its last argument is for the command
+	c.ok("attest", "--agent", "ada", "--", "true")
+	answer("published-artifact", "publish design.md --channel claims --claim fine --evidence command:true")
+	answer("shown-artifact", "show claims:latest")
+	answer("shown-artifact", "show verification:latest")
+	answer("verification", "verify claims:latest")
 	answer("published-artifact", "withdraw "+second+" --reason wrong")
 	answer("shown-artifact", "show "+second)
 	answer("unneeded-bodies", "gc")

@@ -6,6 +6,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -23,6 +25,10 @@ bytes if the file changes later; in a linked git worktree, files and directories
 of up to 256 MiB. --keep copies any size, and directories; --no-keep copies
 nothing. The settings keep and limits in config.yaml change the default.
 
+A claim, such as "tests pass", is recorded with --claim, and the evidence for it
+with each --evidence after it: command:LINE, thread:URI#M3 or artifact:REF.
+handoff verify checks it.
+
 The producer is taken from the identity flags, from handoff's own variables
 (HANDOFF_SESSION, HANDOFF_RUN, HANDOFF_AGENT, …) and from those of the agent
 program. It is attribution, not authentication.
@@ -37,6 +43,7 @@ func publishCommand(a *cli.App) *cobra.Command {
 	var meta []string
 	var keep string
 	var never bool
+	var claims claims
 	c := &cobra.Command{
 		Use:     "publish PATH|-",
 		Short:   "Publish a file or directory as an artifact",
@@ -54,6 +61,7 @@ func publishCommand(a *cli.App) *cobra.Command {
 	f.BoolVar(&never, "no-keep", false, "do not copy the content")
 	c.MarkFlagsMutuallyExclusive("keep", "no-keep")
 	publicationFlags(c, &p)
+	claims.add(c)
 	a.JSONFlag(c, "print the artifact as JSON")
 	who.Add(c)
 	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
@@ -63,6 +71,12 @@ func publishCommand(a *cli.App) *cobra.Command {
 		values, err := cli.Pairs("--meta", meta)
 		if err != nil {
 			return err
+		}
+		if p.Claims, err = claims.parse(); err != nil {
+			return err
+		}
+		if p.Claims != nil {
+			p.Threads = thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		}
 		if p.Keep = handoff.Keep(keep); never {
 			p.Keep = handoff.KeepNever

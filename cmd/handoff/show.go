@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -154,6 +155,8 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 		{"unresolved", strings.Join(art.Unresolved, " ")},
 		{"used by", users(art)},
 		{"key", art.Key},
+		{"claims", claimed(art)},
+		{"attested", attested(art)},
 		{"metadata", string(art.Metadata)},
 		{"record", art.RecordPath},
 	} {
@@ -167,6 +170,23 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 	for _, l := range art.LabelHistory {
 		fmt.Fprintf(a.Out, "%-11s  %s\n", "labeled", cli.OneLine(labeling(l)))
 	}
+}
+
+// claimed returns how many claims an artifact has, with the command that checks them.
+func claimed(art handoff.Artifact) string {
+	if len(art.Claims) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d, checked by %s", len(art.Claims), cli.CommandLine(handoff.ActionVerify, art.ID))
+}
+
+// attested returns how the command of an attestation ended.
+func attested(art handoff.Artifact) string {
+	at := art.Attestation
+	if at == nil {
+		return ""
+	}
+	return fmt.Sprintf("exit status %d after %s, in %s", at.ExitStatus, time.Duration(at.DurationMS)*time.Millisecond, "./"+at.Dir)
 }
 
 // labeling returns a change of an artifact's labels on one line.

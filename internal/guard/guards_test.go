@@ -65,6 +65,7 @@ var layers = map[string]int{
 	"internal/action":          3,
 	"internal/converse":        3,
 	"internal/keep":            3,
+	"internal/evidence":        3,
 
 	"internal/localstate":       4,
 	"internal/queue":            4,
@@ -87,6 +88,7 @@ var layers = map[string]int{
 
 	"cmd/handoff/internal/access":    8,
 	"cmd/handoff/internal/cli":       8,
+	"cmd/handoff/internal/evidence":  9,
 	"cmd/handoff/internal/find":      9,
 	"cmd/handoff/internal/sessions":  9,
 	"cmd/handoff/internal/pipelines": 9,

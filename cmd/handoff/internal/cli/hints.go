@@ -26,6 +26,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionWriteRun:   "write % % --session % --run %",
 	handoff.ActionWatchAfter: "watch --after %",
 	handoff.ActionThread:     "thread %",
+	handoff.ActionVerify:     "verify %",
 	handoff.ActionThreadHead: "thread % -I --json",
 	handoff.ActionSubagents:  "thread % --list",
 	handoff.ActionSessions:   "session find",

@@ -54,12 +54,13 @@ func lookUp(name string) (string, int, error) {
 	return "", exitNotRunable, err
 }
 
-// A child is a process in handoff's process group that uses handoff's
-// descriptors directly: handoff does not copy its input or output.
+// A child is a process in handoff's process group. The one of handoff run uses
+// handoff's descriptors directly: handoff does not copy its input or output.
 type child struct{ process *os.Process }
 
-func start(path string, args, env []string, stdout uintptr) (child, error) {
-	pid, _, err := syscall.StartProcess(path, args, &syscall.ProcAttr{Env: env, Files: []uintptr{0, stdout, 2}})
+// start starts a program in a directory, "" for handoff's own.
+func start(path, dir string, args, env []string, stdout, stderr uintptr) (child, error) {
+	pid, _, err := syscall.StartProcess(path, args, &syscall.ProcAttr{Dir: dir, Env: env, Files: []uintptr{0, stdout, stderr}})
 	if err != nil {
 		return child{}, err
 	}

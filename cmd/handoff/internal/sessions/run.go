@@ -221,7 +221,7 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	if r.AsJSON {
 		stdout = 2 // standard output has the receipt
 	}
-	c, err := start(r.path, r.program.Args, environment(r.opened.Env), stdout)
+	c, err := start(r.path, "", r.program.Args, environment(r.opened.Env), stdout, 2)
 	if err != nil {
 		end(workspace.Failed, err.Error())
 		return c, coded(exitNotRunable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")})

@@ -13,6 +13,7 @@ import (
 // Commands are the commands of this package.
 var Commands = []cli.Command{
 	cli.NewPrimary(runCommand, "run"),
+	cli.NewCommand(attestCommand, "attest"),
 	cli.NewPrimary(sessionCommand, "session"),
 	cli.NewCommand(configCommand, "config"),
 }

@@ -1,0 +1,96 @@
+package handoff
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// A Claim is a statement about an artifact, with the evidence that its publisher
+// names.
+type Claim struct {
+	Text     string     `json:"text"` // one line of at most MaxSummary characters
+	Evidence []Evidence `json:"evidence,omitempty"`
+}
+
+// Evidence is what a claim is checked against. Its fields after Kind identify a
+// command, a message or an artifact, with the result when the claim was published.
+type Evidence struct {
+	Kind       string `json:"kind"`                 // EvidenceCommand, EvidenceThread or EvidenceArtifact
+	Command    string `json:"command,omitempty"`    // as in a shell
+	Dir        string `json:"dir,omitempty"`        // of the command, slash-separated, relative to the workspace, "" for its root
+	Thread     string `json:"thread,omitempty"`     // URI of the message that has the call
+	Call       string `json:"call,omitempty"`       // ID of the call
+	Artifact   string `json:"artifact,omitempty"`   // ID of the artifact, or of the attestation of the command
+	ExitStatus *int   `json:"exitStatus,omitempty"` // nil if it was not known
+	Digest     string `json:"digest,omitempty"`     // SHA-256 of the output or of the artifact, in hexadecimal
+}
+
+// The kinds of evidence.
+const (
+	EvidenceCommand  = "command"
+	EvidenceThread   = "thread"
+	EvidenceArtifact = "artifact"
+)
+
+// An Attestation states how a command ended that handoff itself ran. The artifact
+// that has it is the output of the command.
+type Attestation struct {
+	Argv       []string  `json:"argv"`
+	Dir        string    `json:"dir,omitempty"`    // slash-separated, relative to the workspace, "" for its root
+	ExitStatus int       `json:"exitStatus"`       // 128+n if signal n ended it
+	Signal     string    `json:"signal,omitempty"` // that ended it, or that handoff was asked to end with
+	StartedAt  time.Time `json:"startedAt"`
+	DurationMS int64     `json:"durationMs"`
+	TreeAfter  string    `json:"treeAfter,omitempty"` // digest of the tree that the command left, if it changed the tree
+}
+
+// A Tree identifies the content of a git worktree: the files that git tracks and
+// the untracked ones that it does not ignore, without those of handoff.
+type Tree struct {
+	Digest   string `json:"digest"`             // SHA-256, in hexadecimal; see docs/format.md
+	Commit   string `json:"commit,omitempty"`   // that HEAD named
+	Worktree string `json:"worktree,omitempty"` // the name of the linked worktree, "" for the main one
+}
+
+const (
+	maxClaims  = 20
+	maxCommand = 4096
+	maxArgv    = 64 << 10 // bytes
+)
+
+// checkEvidence returns an error of kind Invalid unless the claims and the
+// attestation can be recorded.
+func (p *ArtifactPublished) checkEvidence() error {
+	refuse := func(op, hint, format string, args ...any) error {
+		return &Error{Op: op, Kind: Invalid, Err: fmt.Errorf(format, args...), Hint: Advice(hint)}
+	}
+	if len(p.Claims) > maxClaims {
+		return refuse("claim", "publish several artifacts", "%d claims, more than %d", len(p.Claims), maxClaims)
+	}
+	for _, c := range p.Claims {
+		if c.Text == "" || len(c.Evidence) > maxClaims {
+			return refuse("claim", "write a sentence with its evidence", "has no text, or more than %d pieces of evidence", maxClaims)
+		}
+		if err := checkText("claim", c.Text, MaxSummary); err != nil {
+			return err
+		}
+		for _, e := range c.Evidence {
+			for _, text := range []string{e.Kind, e.Command, e.Dir, e.Thread, e.Call, e.Artifact, e.Digest} {
+				if err := checkText("evidence", text, maxCommand); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if p.Attestation == nil {
+		return nil
+	}
+	argv := strings.Join(p.Attestation.Argv, " ")
+	if argv == "" || len(argv) > maxArgv || strings.ContainsRune(argv, 0) || !utf8.ValidString(argv) {
+		return &Error{Op: "attest", Kind: Invalid, Err: errors.New("the arguments are empty, have more than 64 KiB or contain a NUL or invalid UTF-8"), Hint: Advice("put the command into a script")}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A Command is one that is attested.
+type Command struct {
+	Argv     []string
+	Dir      string // slash-separated, relative to the workspace, "" for its root
+	Worktree string // the linked worktree that it runs in, "" for the main one
+
+	// Run runs the command, writes its output to w as it comes, and returns how it
+	// ended. Errors of w must not end the command.
+	Run func(w io.Writer) Ending
+
+	Now func() time.Time
+}
+
+// An Ending is how a command ended.
+type Ending struct {
+	Status int    // exit status, 128+n for signal n
+	Signal string // that ended it, or that handoff was asked to end with
+	Err    error  // that prevented it from running; nothing is recorded
+}
+
+// Attest runs a command and publishes its output, which is kept, with an attestation.
+// The output is not held in memory. If the error is not nil, nothing is recorded;
+// the command may have run.
+//
+// Kinds: Invalid (the arguments), Unavailable (the tree), and those of Hub.Publish.
+func (c *Checker) Attest(ctx context.Context, cmd Command) (handoff.Published, error) {
+	at := &handoff.Attestation{Argv: cmd.Argv, Dir: cmd.Dir}
+	var warnings []string
+	tree, err := c.Tree(ctx, cmd.Worktree)
+	d := handoff.Draft{Channel: ChannelAttested, Kind: KindAttested, Title: title(cmd.Argv), Filename: "output.log", Keep: handoff.KeepAlways, Attestation: at}
+	switch {
+	case err == nil:
+		d.Tree = &tree
+	case errors.Is(err, handoff.NotFound):
+		warnings = append(warnings, "this is not a git repository, so claims about its files can't be verified")
+	default:
+		return handoff.Published{}, err
+	}
+	out := &output{ended: make(chan Ending, 1), command: cmd}
+	out.complete = func(e Ending) error {
+		at.ExitStatus, at.Signal, at.DurationMS = e.Status, e.Signal, cmd.Now().Sub(out.started).Milliseconds()
+		at.StartedAt = out.started.UTC().Truncate(time.Millisecond)
+		if d.Tree == nil || e.Err != nil {
+			return e.Err
+		}
+		after, err := c.Tree(ctx, cmd.Worktree)
+		if err == nil && after.Digest != tree.Digest {
+			at.TreeAfter = after.Digest
+			warnings = append(warnings, "the tree changed while the command ran, so the attestation is stale")
+		}
+		return err
+	}
+	d.Body = out
+	done, err := c.Hub.Publish(ctx, d)
+	done.Warnings = append(done.Warnings, warnings...)
+	return done, errors.Join(err, out.close())
+}
+
+// maxTitle is the length of a title that is cut, in characters.
+const maxTitle = handoff.MaxTitle - 1
+
+// title returns a command line as a title.
+func title(argv []string) string {
+	text := quote(argv)
+	if utf8.RuneCountInString(text) <= handoff.MaxTitle {
+		return text
+	}
+	return string([]rune(text)[:maxTitle]) + "…"
+}
+
+// An output is the output of a command, which starts when it is first read. At its
+// end, the attestation is completed.
+type output struct {
+	command  Command
+	complete func(Ending) error
+
+	started time.Time
+	pipe    *io.PipeReader // nil until the command was started
+	ended   chan Ending
+	end     error // what Read returns at the end
+}
+
+func (o *output) Read(b []byte) (int, error) {
+	if o.end != nil {
+		return 0, o.end
+	}
+	if o.pipe == nil {
+		var w *io.PipeWriter
+		o.pipe, w = io.Pipe()
+		o.started = o.command.Now()
+		go func() {
+			e := o.command.Run(w)
+			o.ended <- e
+			w.Close()
+		}()
+	}
+	n, err := o.pipe.Read(b)
+	if err != io.EOF {
+		return n, err
+	}
+	if err := o.complete(<-o.ended); err != nil {
+		o.end = err
+	} else {
+		o.end = io.EOF
+	}
+	return n, o.end
+}
+
+// close waits for the end of a command whose output could not be stored.
+func (o *output) close() error {
+	if o.pipe == nil || o.end != nil {
+		return nil
+	}
+	_, err := io.Copy(io.Discard, o.pipe)
+	<-o.ended
+	if err != nil {
+		return fmt.Errorf("read the output: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,368 @@
+package evidence
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// ChannelAttested is the channel of attestations, KindAttested their kind.
+const (
+	ChannelAttested = "verification"
+	KindAttested    = "attestation"
+)
+
+// A Checker records and checks evidence.
+type Checker struct {
+	Hub   *handoff.Hub
+	Calls Calls
+
+	// Tree returns the tree of a linked worktree, "" for the main one, as it is now.
+	Tree func(ctx context.Context, worktree string) (handoff.Tree, error)
+}
+
+// Record completes the evidence of claims that are about to be published: it adds
+// what is known of each command and message. A command is looked up among the
+// attestations of the tree, then in a conversation, the publisher's own. tree is nil if
+// it is not known. Warnings say what no evidence was found for.
+//
+// Kinds: Invalid, NotFound (a conversation, a message or an artifact that is named),
+// and those of reading them.
+func (c *Checker) Record(ctx context.Context, claims []handoff.Claim, tree *handoff.Tree, conversation string) (warnings []string, err error) {
+	for i := range claims {
+		for j := range claims[i].Evidence {
+			e := &claims[i].Evidence[j]
+			warning, err := c.record(ctx, e, tree, conversation)
+			if err != nil {
+				return nil, err
+			}
+			if warning != "" {
+				warnings = append(warnings, fmt.Sprintf("claim %q: %s", claims[i].Text, warning))
+			}
+		}
+	}
+	return warnings, nil
+}
+
+func (c *Checker) record(ctx context.Context, e *handoff.Evidence, tree *handoff.Tree, conversation string) (warning string, err error) {
+	switch e.Kind {
+	case handoff.EvidenceCommand:
+		return c.recordCommand(ctx, e, tree, conversation)
+	case handoff.EvidenceThread:
+		found, err := c.Calls.message(ctx, e.Thread)
+		if err == nil {
+			found.describe(e)
+		}
+		return "", err
+	}
+	a, err := c.Hub.Artifact(ctx, e.Artifact)
+	if err != nil {
+		return "", err
+	}
+	e.Digest = a.Digest.Value
+	if a.Attestation != nil {
+		e.ExitStatus = &a.Attestation.ExitStatus
+		return "", nil
+	}
+	return a.ID + " is not the output of an attested command, so the claim is only asserted", nil
+}
+
+func (c *Checker) recordCommand(ctx context.Context, e *handoff.Evidence, tree *handoff.Tree, conversation string) (warning string, err error) {
+	found, err := c.attested(ctx, *e, tree)
+	if err != nil {
+		return "", err
+	}
+	if found.here != nil {
+		e.Artifact, e.Digest, e.ExitStatus = found.here.ID, found.here.Digest.Value, &found.here.Attestation.ExitStatus
+		return "", nil
+	}
+	if conversation == "" {
+		return fmt.Sprintf("%s was not attested on this tree", e.Command), nil
+	}
+	call, ok, err := c.Calls.last(ctx, conversation, e.Command)
+	if err != nil && ctx.Err() != nil {
+		return "", err
+	}
+	if err != nil || !ok { // someone else's conversation may be damaged; the claim is recorded
+		return fmt.Sprintf("%s was not attested on this tree, and no call of it was found in %s", e.Command, conversation), nil
+	}
+	call.describe(e)
+	return fmt.Sprintf("%s was not attested on this tree; %s", e.Command, call.result()), nil
+}
+
+// describe sets the fields of e that identify a call and its result.
+func (r record) describe(e *handoff.Evidence) {
+	e.Thread, e.Call, e.ExitStatus, e.Digest = r.uri.String(), r.call, r.status, r.digest
+}
+
+// An attestations has the newest attestations of a command.
+type attestations struct {
+	here *handoff.Artifact // on the tree
+	any  *handoff.Artifact // on any tree
+}
+
+// attested returns the newest attestations of the command of e in its directory. One
+// that was withdrawn counts if the command failed, one that was imported does not.
+func (c *Checker) attested(ctx context.Context, e handoff.Evidence, tree *handoff.Tree) (found attestations, err error) {
+	q := handoff.ArtifactQuery{Kind: KindAttested, IncludeInactive: true, Limit: 200}
+	for {
+		page, err := c.Hub.Artifacts(ctx, q)
+		if err != nil {
+			return found, err
+		}
+		for _, a := range page.Artifacts {
+			at := a.Attestation
+			if at == nil || a.Import != "" || at.Dir != e.Dir || !runs(at.Argv, e.Command) || a.Status == handoff.Withdrawn && succeeded(at) {
+				continue
+			}
+			if found.any == nil {
+				found.any = &a
+			}
+			if sameTree(a.Tree, tree) {
+				found.here = &a
+				return found, nil
+			}
+		}
+		if q.Cursor = page.Cursor; q.Cursor == "" {
+			return found, nil
+		}
+	}
+}
+
+// sameTree reports whether an attestation is of a tree.
+func sameTree(attested, tree *handoff.Tree) bool {
+	return attested != nil && tree != nil && attested.Digest != "" && attested.Digest == tree.Digest
+}
+
+// Check checks the claims of an artifact. Kinds: those of Hub.Artifacts.
+func (c *Checker) Check(ctx context.Context, a handoff.Artifact) (Report, error) {
+	r := Report{ID: a.ID, Claims: []Claim{}}
+	now := c.treeOf(a, &r)
+	claims := a.Claims
+	if a.Attestation != nil {
+		claims = append(claims, handoff.Claim{Text: quote(a.Attestation.Argv) + " succeeded", Evidence: []handoff.Evidence{
+			{Kind: handoff.EvidenceArtifact, Artifact: a.ID, ExitStatus: &a.Attestation.ExitStatus, Digest: a.Digest.Value}}})
+	}
+	var all []Verdict
+	for _, claim := range claims {
+		checked := Claim{Text: claim.Text, Evidence: []Result{}}
+		var verdicts []Verdict
+		for _, e := range claim.Evidence {
+			result, err := c.check(ctx, e, a.Tree, now)
+			if err != nil {
+				return r, err
+			}
+			checked.Evidence = append(checked.Evidence, result)
+			verdicts = append(verdicts, result.Verdict)
+		}
+		checked.Verdict = weakest(verdicts)
+		r.Claims = append(r.Claims, checked)
+		all = append(all, checked.Verdict)
+	}
+	r.Verdict = weakest(all)
+	return r, nil
+}
+
+// Require returns the result for a command that must be attested on the tree as it
+// is now. Kinds: those of Hub.Artifacts.
+func (c *Checker) Require(ctx context.Context, argv []string, dir, worktree string) (Result, error) {
+	e := handoff.Evidence{Kind: handoff.EvidenceCommand, Command: quote(argv), Dir: dir}
+	tree, err := c.Tree(ctx, worktree)
+	if err != nil {
+		return Result{Evidence: e, Verdict: Asserted, Reason: err.Error()}, ctx.Err()
+	}
+	return c.command(ctx, e, &tree, func(context.Context) (*handoff.Tree, error) { return &tree, nil })
+}
+
+// A treeFunc returns the tree as it is now.
+type treeFunc func(ctx context.Context) (*handoff.Tree, error)
+
+// treeOf returns the tree that the claims of a are compared with. It is read once, when
+// it is needed.
+func (c *Checker) treeOf(a handoff.Artifact, r *Report) treeFunc {
+	var failed error
+	return func(ctx context.Context) (*handoff.Tree, error) {
+		if r.Tree != nil || failed != nil {
+			return r.Tree, failed
+		}
+		worktree := ""
+		if a.Tree != nil {
+			worktree = a.Tree.Worktree
+		}
+		tree, err := c.Tree(ctx, worktree)
+		if failed = err; err == nil {
+			r.Tree = &tree
+		}
+		return r.Tree, failed
+	}
+}
+
+func (c *Checker) check(ctx context.Context, e handoff.Evidence, claimed *handoff.Tree, now treeFunc) (Result, error) {
+	switch e.Kind {
+	case handoff.EvidenceCommand:
+		return c.command(ctx, e, claimed, now)
+	case handoff.EvidenceThread:
+		return c.call(ctx, e)
+	case handoff.EvidenceArtifact:
+		return c.artifact(ctx, e, claimed, now)
+	}
+	return Result{Evidence: e, Verdict: Asserted, Reason: "unknown kind of evidence"}, nil
+}
+
+// command checks a command: against the newest attestation on the tree of the claim,
+// otherwise against the call that was recorded, otherwise against an attestation on
+// another tree.
+func (c *Checker) command(ctx context.Context, e handoff.Evidence, claimed *handoff.Tree, now treeFunc) (Result, error) {
+	found, err := c.attested(ctx, e, claimed)
+	if err != nil {
+		return Result{}, err
+	}
+	if found.here != nil {
+		return c.judge(ctx, e, *found.here, claimed, now), ctx.Err()
+	}
+	result := Result{Evidence: e, Verdict: Asserted, Reason: "it was not attested, and no call of it is recorded"}
+	if e.Call != "" || e.Thread != "" {
+		if result, err = c.call(ctx, e); err != nil || result.Verdict == Contradicted {
+			return result, err
+		}
+	}
+	if a := found.any; a != nil {
+		if succeeded(a.Attestation) || claimed == nil {
+			return c.judge(ctx, e, *a, claimed, now), ctx.Err()
+		}
+		result.Reason = fmt.Sprintf("it failed on another tree: %s (%s)", ending(a.Attestation), a.ID)
+	}
+	return result, nil
+}
+
+// artifact checks an artifact: only an attestation is more than a claim.
+func (c *Checker) artifact(ctx context.Context, e handoff.Evidence, claimed *handoff.Tree, now treeFunc) (Result, error) {
+	result := Result{Evidence: e, Verdict: Asserted}
+	a, err := c.Hub.Artifact(ctx, e.Artifact)
+	switch {
+	case errors.Is(err, handoff.NotFound):
+		result.Reason = "the log has no such artifact"
+	case err != nil:
+		return result, err
+	case a.Attestation == nil:
+		result.Reason = "it is not the output of an attested command"
+	case a.Import != "":
+		result.Reason = "it was imported: another workspace attested it"
+	case a.Status == handoff.Withdrawn && succeeded(a.Attestation):
+		result.Reason = "it was withdrawn"
+	case e.Digest != a.Digest.Value:
+		result.Verdict, result.Reason = Contradicted, "it has another digest than the claim recorded"
+	default:
+		return c.judge(ctx, e, a, claimed, now), ctx.Err()
+	}
+	return result, nil
+}
+
+// judge checks an attestation for a claim about a tree.
+func (c *Checker) judge(ctx context.Context, e handoff.Evidence, a handoff.Artifact, claimed *handoff.Tree, now treeFunc) Result {
+	at := a.Attestation
+	verdict := func(v Verdict, format string, args ...any) Result {
+		reason := fmt.Sprintf(format, args...)
+		if e.Kind == handoff.EvidenceArtifact {
+			reason = quote(at.Argv) + ": " + reason
+		}
+		return Result{Evidence: e, Verdict: v, Reason: reason, Attestation: a.ID, Status: &at.ExitStatus, By: by(a.Producer)}
+	}
+	if !succeeded(at) {
+		return verdict(Contradicted, "ended with %s", ending(at))
+	}
+	if v, reason := c.output(ctx, a); v != "" {
+		return verdict(v, "%s", reason)
+	}
+	switch {
+	case a.Tree == nil || claimed == nil:
+		return verdict(Asserted, "the tree was not recorded")
+	case !sameTree(a.Tree, claimed) && at.TreeAfter != "":
+		return verdict(Stale, "the tree changed while the command ran")
+	case !sameTree(a.Tree, claimed):
+		return verdict(Stale, "it was attested on another tree")
+	}
+	tree, err := now(ctx)
+	switch {
+	case err != nil:
+		return verdict(Asserted, "the tree can't be compared: %v", err)
+	case sameTree(a.Tree, tree):
+		return verdict(Verified, "succeeded on this tree")
+	case at.TreeAfter != "":
+		return verdict(Stale, "the tree changed while the command ran")
+	}
+	return verdict(Stale, "the tree changed since")
+}
+
+// output reads the kept output of an attestation, whose digest is verified. The
+// verdict is "" if it is intact.
+func (c *Checker) output(ctx context.Context, a handoff.Artifact) (Verdict, string) {
+	body, err := c.Hub.Open(ctx, a.ID)
+	if err == nil {
+		_, err = io.Copy(io.Discard, body)
+		err = errors.Join(err, body.Close())
+	}
+	switch {
+	case err == nil:
+		return "", ""
+	case errors.Is(err, handoff.Corrupt), errors.Is(err, handoff.Conflict):
+		return Contradicted, "its output was changed or is missing"
+	}
+	return Asserted, "its output can't be read: " + err.Error()
+}
+
+// call checks the call or message of a conversation. The tree at that time is not
+// known, so that the result is never Verified.
+func (c *Checker) call(ctx context.Context, e handoff.Evidence) (Result, error) {
+	result := Result{Evidence: e, Verdict: Asserted, By: e.Thread}
+	found, ok, err := record{}, true, error(nil)
+	if e.Call != "" {
+		found, ok, err = c.Calls.byID(ctx, e.Thread, e.Call)
+	} else {
+		found, err = c.Calls.message(ctx, e.Thread)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return result, ctx.Err()
+	case err != nil:
+		result.Reason = "the conversation can't be compared: " + err.Error()
+		return result, nil
+	case !ok:
+		result.Reason = "the conversation no longer has the call"
+		return result, nil
+	}
+	result.Status = found.status
+	switch {
+	case e.Digest != found.digest:
+		result.Verdict, result.Reason = Contradicted, "the conversation was changed since the claim was published"
+	case found.hasFailed():
+		result.Verdict, result.Reason = Contradicted, found.result()
+	default:
+		result.Reason = found.result() + "; its tree is not known"
+	}
+	return result, nil
+}
+
+// by returns who made a record.
+func by(p handoff.Producer) string {
+	if p.Source == handoff.FromNone {
+		return ""
+	}
+	return cmp.Or(p.Agent, p.Harness, p.Thread)
+}
+
+// succeeded reports whether a command ended by itself with exit status 0.
+func succeeded(at *handoff.Attestation) bool { return at.ExitStatus == 0 && at.Signal == "" }
+
+// ending returns how a command ended.
+func ending(at *handoff.Attestation) string {
+	if at.Signal != "" {
+		return "signal " + strings.TrimSpace(at.Signal)
+	}
+	return fmt.Sprintf("exit status %d", at.ExitStatus)
+}

@@ -1,0 +1,99 @@
+// Package evidence checks claims about artifacts against what models did not write:
+// the results that agent programs recorded of their calls, and attestations, which
+// are results of commands that handoff ran.
+//
+// A [Checker] records what a claim refers to when it is published, and compares
+// that with what is there now. It runs no command but git, which reads. A result is
+// verified only if the files are those with which an attested command succeeded:
+// the tree at the time of a call in a conversation is not known.
+package evidence
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A Verdict is the result of checking a claim.
+type Verdict string
+
+// The verdicts.
+const (
+	Verified     Verdict = "verified"     // an attested command succeeded, and the tree is the same since
+	Stale        Verdict = "stale"        // it succeeded on another tree
+	Asserted     Verdict = "asserted"     // nothing but the claim, or a result without a known tree
+	Contradicted Verdict = "contradicted" // the command failed, or the evidence was changed since
+)
+
+// weakness orders the verdicts.
+var weakness = map[Verdict]int{Verified: 0, Stale: 1, Asserted: 2, Contradicted: 3}
+
+// weakest returns the weakest of several verdicts, Asserted if there are none.
+func weakest(list []Verdict) Verdict {
+	if len(list) == 0 {
+		return Asserted
+	}
+	worst := list[0]
+	for _, v := range list {
+		if weakness[v] > weakness[worst] {
+			worst = v
+		}
+	}
+	return worst
+}
+
+// A Report is the result of checking the claims of an artifact. An attestation
+// claims that its command succeeded.
+type Report struct {
+	ID       string        `json:"id"`
+	Verdict  Verdict       `json:"verdict"` // the weakest of the claims; Asserted without claims
+	Claims   []Claim       `json:"claims"`
+	Tree     *handoff.Tree `json:"tree,omitempty"` // now, if it was compared
+	Warnings []string      `json:"warnings,omitempty"`
+}
+
+// A Claim is a claim with its verdict: the weakest of its evidence.
+type Claim struct {
+	Text     string   `json:"text"`
+	Verdict  Verdict  `json:"verdict"`
+	Evidence []Result `json:"evidence"`
+}
+
+// A Result is what was found for one piece of evidence.
+type Result struct {
+	handoff.Evidence // as it was recorded
+
+	Verdict     Verdict `json:"verdict"`
+	Reason      string  `json:"reason"`
+	Attestation string  `json:"attestation,omitempty"` // ID of the attestation that decided
+	Status      *int    `json:"statusNow,omitempty"`   // the exit status that was found
+	By          string  `json:"by,omitempty"`          // who ran the command: an agent, a harness or a conversation
+}
+
+// ParseEvidence parses evidence in the form command:LINE, thread:URI or artifact:REF.
+// Its kind is Invalid.
+func ParseEvidence(text string) (handoff.Evidence, error) {
+	kind, value, _ := strings.Cut(text, ":")
+	e := handoff.Evidence{Kind: kind}
+	value = strings.TrimSpace(value)
+	switch kind {
+	case handoff.EvidenceCommand:
+		e.Command = value
+	case handoff.EvidenceThread:
+		e.Thread = value
+	case handoff.EvidenceArtifact:
+		e.Artifact = value
+	default:
+		value = ""
+	}
+	if value == "" {
+		return e, refuse(text, errors.New("not evidence"), "write command:LINE, thread:URI#M3 or artifact:REF")
+	}
+	return e, nil
+}
+
+func refuse(name string, err error, hint string) error {
+	return &handoff.Error{Op: "evidence", Name: fmt.Sprintf("%q", name), Kind: handoff.Invalid, Err: err, Hint: handoff.Advice(hint)}
+}
