@@ -24,6 +24,8 @@ type ActiveSession struct {
 	Expectations []Expected `json:"expectedOutputs,omitempty"` // what it should leave
 	NewestRef    string     `json:"newestArtifactId,omitempty"`
 	Threads      []string   `json:"threads,omitempty"` // URIs of its conversations
+
+	Newest *handoff.Artifact `json:"-"` // with NewestRef
 }
 
 // An ActiveThread is a conversation that has not ended its turn, by its transcript:
@@ -94,13 +96,13 @@ func (w *Workspace) ActiveSessions(ctx context.Context, threads []ActiveThread, 
 // activeSession describes a session and notes it at its conversations.
 func (w *Workspace) activeSession(ctx context.Context, v SessionView, running []ActiveThread) (ActiveSession, error) {
 	a := ActiveSession{SessionView: v, ActiveAt: v.NewestAt}
-	p, err := w.sessions.Progress(ctx, v.ID)
+	p, err := w.sessions.Progress(ctx, v.Session)
 	if err != nil {
 		return a, err
 	}
 	a.Expectations, a.Threads = p.Expectations, p.Threads
 	if len(p.Artifacts) > 0 {
-		a.NewestRef = p.Artifacts[0].ID
+		a.NewestRef, a.Newest = p.Artifacts[0].ID, &p.Artifacts[0]
 	}
 	if p.ActiveAt.After(a.ActiveAt) {
 		a.ActiveAt = p.ActiveAt

@@ -100,11 +100,15 @@ func (ss *Sessions) read(ctx context.Context, id string) ([]Other, error) {
 // Detail returns a session with its outputs and threads, at the time now. Error
 // kind: NotFound.
 func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.Time) (Detail, error) {
-	p, err := ss.Progress(ctx, id)
+	s, err := ss.Session(ctx, id)
 	if err != nil {
 		return Detail{}, err
 	}
-	s, artifacts := p.Session, p.Artifacts
+	p, err := ss.Progress(ctx, s)
+	if err != nil {
+		return Detail{}, err
+	}
+	artifacts := p.Artifacts
 	related, err := ss.related(ctx, s, o, now)
 	if err != nil {
 		return Detail{}, err

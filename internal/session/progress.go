@@ -10,7 +10,6 @@ import (
 
 // A Progress is what was done in a session so far.
 type Progress struct {
-	Session       handoff.Session
 	Artifacts     []handoff.Artifact // newest first
 	ActiveAt      time.Time          // of its newest artifact, zero for none
 	Expectations  []Expected
@@ -18,9 +17,9 @@ type Progress struct {
 	Conversations []Conversation
 }
 
-// Progress returns what was done in a session so far. Error kind: NotFound.
-func (ss *Sessions) Progress(ctx context.Context, id string) (p Progress, err error) {
-	if p.Session, p.Artifacts, err = ss.Read(ctx, id); err != nil {
+// Progress returns what was done in a session so far.
+func (ss *Sessions) Progress(ctx context.Context, s handoff.Session) (p Progress, err error) {
+	if p.Artifacts, err = read(ctx, ss.hub, s); err != nil {
 		return p, err
 	}
 	add := func(uri string) {
@@ -28,14 +27,14 @@ func (ss *Sessions) Progress(ctx context.Context, id string) (p Progress, err er
 			p.Threads = append(p.Threads, uri)
 		}
 	}
-	add(p.Session.Producer.Thread)
+	add(s.Producer.Thread)
 	for _, a := range p.Artifacts {
 		add(a.Producer.Thread)
 		if a.CreatedAt.After(p.ActiveAt) {
 			p.ActiveAt = a.CreatedAt
 		}
 	}
-	work, err := ss.hub.WorkIn(ctx, id)
+	work, err := ss.hub.WorkIn(ctx, s.ID)
 	if err != nil {
 		return p, err
 	}
@@ -43,6 +42,6 @@ func (ss *Sessions) Progress(ctx context.Context, id string) (p Progress, err er
 	for _, c := range p.Conversations {
 		add(c.Thread)
 	}
-	p.Expectations = Expectations(p.Session, p.Artifacts)
+	p.Expectations = Expectations(s, p.Artifacts)
 	return p, nil
 }

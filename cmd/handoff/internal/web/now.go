@@ -19,7 +19,7 @@ const (
 
 // activity is what the first page shows.
 type activity struct {
-	Running    []runningSession
+	Running    []workspace.ActiveSession
 	MoreRun    bool // more sessions are running
 	Threads    []workspace.ActiveThread
 	Reading    bool // conversations are being read
@@ -28,12 +28,6 @@ type activity struct {
 	Stale      []handoff.Artifact
 	Competing  []handoff.Artifact
 	Hidden     int
-}
-
-// A runningSession is a session that was not closed, with what it published last.
-type runningSession struct {
-	workspace.ActiveSession
-	Newest *handoff.Artifact
 }
 
 // now shows what is going on.
@@ -58,15 +52,7 @@ func (s *Server) now(r *http.Request) (page, error) {
 	if a.MoreRun = len(running.Sessions) > runningShown || len(running.Warnings) > 0; len(running.Sessions) > runningShown {
 		running.Sessions = running.Sessions[:runningShown]
 	}
-	for _, v := range running.Sessions {
-		one := runningSession{ActiveSession: v}
-		if v.NewestRef != "" {
-			if art, err := s.o.Source.Records.Artifact(ctx, v.NewestRef); err == nil {
-				one.Newest = &art
-			}
-		}
-		a.Running = append(a.Running, one)
-	}
+	a.Running = running.Sessions
 	p.Data = a
 	return p, nil
 }
