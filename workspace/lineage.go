@@ -82,7 +82,10 @@ func (w *Workspace) Surrounding(ctx context.Context, ref string, o NearOptions) 
 			ids = append(ids, a.ID)
 		}
 	}
-	s, err := lineage.Near(ctx, w.hub, ids, o)
+	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log
+		return Surrounding{}, err
+	}
+	s, err := lineage.Near(ctx, w.index, ids, o) // the hub would look for the file of each
 	s.ID, s.Session = id, session
 	return s, err
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,11 +15,12 @@ import (
 )
 
 // measure reports the 95th percentile of the time until a page is complete, which is
-// when its first byte is sent.
+// when its first byte is sent, and the mean processor time.
 func (s *site) measure(b *testing.B, path string) {
 	b.Helper()
 	times := make([]time.Duration, 0, 1024)
 	size := 0
+	used := processorTime()
 	for b.Loop() {
 		start := time.Now()
 		w := httptest.NewRecorder()
@@ -29,9 +31,17 @@ func (s *site) measure(b *testing.B, path string) {
 		}
 		size = w.Body.Len()
 	}
+	b.ReportMetric(float64((processorTime()-used).Microseconds())/1000/float64(len(times)), "cpu-ms")
 	slices.Sort(times)
 	b.ReportMetric(float64(times[len(times)*95/100].Microseconds())/1000, "p95-ms")
 	b.ReportMetric(float64(size)/1024, "KB")
+}
+
+// processorTime returns what this process has used.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func BenchmarkLog100MB(b *testing.B) {
