@@ -25,7 +25,9 @@ func (s story) pages() map[string]string {
 		"file": "/sessions/" + s.session + "/files/notes/plan.md", "artifact": "/artifacts/" + s.design2, "stale": "/artifacts/" + s.patch1,
 		"diff": "/artifacts/" + s.design2 + "?diff=" + s.design1, "patch": "/artifacts/" + s.patch2, "table": "/artifacts/" + s.table,
 		"json": "/artifacts/" + s.data, "log": "/artifacts/" + s.log, "channels": "/channels", "channel": "/channels/design",
-		"search": "/search?q=retries", "check": "/check", "graph": "/graph?focus=" + s.patch2, "pipelines": "/pipelines", "threads": "/threads", "missing": "/artifacts/no-such-thing",
+		"search": "/search?q=retries", "check": "/check", "graph": "/graph?focus=" + s.patch2, "pipelines": "/pipelines", "pipeline": "/pipelines/42",
+		"threads": "/threads", "thread": "/threads/claude/" + conversation, "subagent": "/threads/claude/" + conversation + "/scout1",
+		"found": "/search?q=timeouts", "missing": "/artifacts/no-such-thing",
 	}
 }
 
@@ -88,6 +90,11 @@ func fill(w *workspace) story {
 	s.table = put("reviewer", "Latency by retry", "", "verification", "attempt,calls,p50 ms,p95 ms\n1,9812,41,88\n2,171,139,240\n3,17,402,731\n", "--filename", "latency.csv")
 	s.data = put("builder", "Settings of the client", "", "handoff", `{"attempts": 3, "wait": {"first": "100ms", "factor": 2}, "retry": ["refused", "reset"], "enabled": true}`, "--filename", "settings.json")
 	s.log = put("reviewer", "Log of the deploy", "", "verification", "\x1b[32mok\x1b[0m   deploy started\n\x1b[33mwarn\x1b[0m retried pay/9812\n\x1b[31merror\x1b[0m none lost <b>\n", "--filename", "deploy.log")
+	w.run("", "publish", "main.go", "--channel", "patch", "--title", "Entry point", "--session", s.running, "--thread", "agents://claude/"+conversation)
+	for _, stage := range []string{"plan", "implement", "test"} {
+		w.run(w.run("", "pipeline", "schema", stage, "--example"), "pipeline", "put", "42", stage, "-")
+	}
+	converse(w)
 	s.competes = put("lead", "Alternative: a queue in front of the service", "", "design", "# A queue\n", "--replaces", s.design1)
 	return s
 }

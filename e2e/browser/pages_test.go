@@ -93,11 +93,11 @@ func TestContent(t *testing.T) {
 		path string
 		want []string
 	}{
-		{"/", []string{"Running", "Casey - deep-dive-app (In Progress)", "Competing revisions", "Out of date", "Add retries to the payment client", "approved", "builder"}},
+		{"/", []string{"Open sessions", "Casey - deep-dive-app (In Progress)", "Running conversations", "Add metrics to the payment client.", "pay/client.go", "Competing revisions", "Out of date", "Add retries to the payment client", "approved", "builder"}},
 		{"/sessions", []string{"Alex the Facilitator", "Alex the Facilitator - intake-app (", "intake-app", "Casey", "7d1f6f3e-0a5c-4a52-9a0c-5a3a4f0c1b2d", "no manifest"}},
 		{"/sessions?status=running", []string{"Casey - deep-dive-app (In Progress)"}},
 		{"/sessions/" + s.session, []string{"Outputs", "requirements.md", "What the payment service must do", "notes/", "manifest.json", "built on by", "Casey"}},
-		{"/sessions/" + s.running, []string{"report.md", "expected", "builds on", "Alex the Facilitator", "Scout - true ("}},
+		{"/sessions/" + s.running, []string{"report.md", "expected", "builds on", "Alex the Facilitator", "Scout - true (", "Cost", "lower bound"}},
 		{"/sessions/" + s.session + "/files/notes/plan.md", []string{"Retries", "connection refused"}},
 		{"/artifacts/" + s.design2, []string{"Retry failed payments, except after a timeout", "v2", "Competes with", "Revisions", "Used to make"}},
 		{"/artifacts/design:v1", []string{"Retry failed payments", "superseded", "Replaced by"}},
@@ -106,6 +106,12 @@ func TestContent(t *testing.T) {
 		{"/channels", []string{"design", "patch", "verification"}},
 		{"/channels/design?status=all", []string{"superseded", "Alternative: a queue in front of the service"}},
 		{"/search?q=retries", []string{"Artifacts", "retries"}},
+		{"/search?q=timeouts", []string{"Conversations", "Payments fail for a second", "#M1", "I look at how the client reports"}},
+		{"/threads", []string{"Payments fail for a second", "Add metrics to the payment client."}},
+		{"/threads/claude/" + conversation, []string{"Timeline", "Thinking", "grep -rn", "failed", "scout", "Cache read"}},
+		{"/threads/claude/" + conversation + "/scout1", []string{"Three callers."}},
+		{"/pipelines", []string{"42"}},
+		{"/pipelines/42", []string{"Next:", "plan", "implement", "review"}},
 		{"/check", []string{"no problems"}},
 		{"/artifacts/no-such-thing", []string{"Not found"}},
 	} {

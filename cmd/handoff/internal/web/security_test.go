@@ -253,6 +253,9 @@ var hostileTexts = []string{
 
 var executable = regexp.MustCompile(`(?i)<script[^>]*>[^<]|<[a-z][^>]*\son[a-z]+=|<(svg|iframe|object|embed|base|meta http)[^>]*(onload|src=["']?(data|javascript))|(href|src|action)=["']?\s*(javascript|data|vbscript):|\sstyle=`)
 
+// titles are the values of attributes that are text in any case.
+var titles = regexp.MustCompile(` title="[^"<>]*"`)
+
 // TestHostileTexts publishes texts that must stay texts, and looks at each page
 // that shows them.
 func TestHostileTexts(t *testing.T) {
@@ -281,16 +284,83 @@ func TestHostileTexts(t *testing.T) {
 	}
 	paths = append(paths, "/", "/sessions", "/channels", "/channels/design", "/search?q=alert", "/check", "/search?q=%3Cscript%3Ealert(1)%3C/script%3E", "/sessions?agent=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", "/<script>alert(1)<")
 	for _, path := range paths {
-		answer, body := s.do(request("GET", path))
-		if answer.StatusCode >= 500 {
-			t.Errorf("%s: got status %d", path, answer.StatusCode)
+		s.harmless(path)
+	}
+}
+
+// harmless reports what a page contains that is executed or is a control character.
+func (s *site) harmless(path string) {
+	s.t.Helper()
+	answer, body := s.do(request("GET", path))
+	if answer.StatusCode >= 500 {
+		s.t.Errorf("%s: got status %d", path, answer.StatusCode)
+	}
+	for _, found := range executable.FindAllString(titles.ReplaceAllString(body, ""), -1) {
+		s.t.Errorf("%s: the page contains %q", path, found)
+	}
+	if strings.ContainsAny(body, "\x1b\u202e") {
+		s.t.Errorf("%s: the page contains a control character", path)
+	}
+}
+
+// TestHostileBodies shows hostile texts as every form of content.
+func TestHostileBodies(t *testing.T) {
+	s := newSite(t)
+	for _, text := range hostileTexts {
+		line := strings.ReplaceAll(text, "\n", " ")
+		quoted := `"` + strings.ReplaceAll(line, `"`, `""`) + `"`
+		encoded, err := handoff.EncodeJSON(map[string]any{text: []any{text, 1}})
+		must(t, err)
+		for name, body := range map[string]string{
+			"a.md":     "# " + line + "\n\n" + text + "\n\n- [ ] " + line + "\n\n[" + line + "](" + line + ") ![" + line + "](" + line + ")\n\n| " + line + " |\n|---|\n| " + line + " |\n",
+			"b.md":     "```mermaid\ngraph TD; A[\"" + line + "\"]-->B;\nclick A href \"" + line + "\"\n```\n\n```" + line + "\n" + line + "\n```\n",
+			"a.csv":    quoted + ",=1+1\n" + quoted + ",@SUM(A1)\n+1,-1\n",
+			"a.json":   string(encoded),
+			"a.diff":   "diff --git a/" + line + " b/" + line + "\n--- a/x\n+++ b/x\n@@ -1 +1 @@ " + line + "\n-" + line + "\n+" + line + "\n",
+			"a.log":    "\x1b[31m" + text + "\x1b[0m\x1b]8;;" + line + "\x07link\x1b]8;;\x07\n\x1b[2J\x1b]0;" + line + "\x07\n",
+			"a.svg":    `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>` + text + `</script></svg>`,
+			"a.html":   "<!doctype html><title>" + text + "</title><script>" + text + "</script>",
+			"a.go":     "package main // " + line + "\n",
+			"none.txt": text,
+		} {
+			id := s.publish(workspace.Publication{Body: strings.NewReader(body), Filename: name, Channel: "design"}).ID
+			s.harmless("/artifacts/" + id)
+			s.harmless("/artifacts/" + id + "?plain")
 		}
-		for _, found := range executable.FindAllString(body, -1) {
-			t.Errorf("%s: the page contains %q", path, found)
+	}
+}
+
+// TestHostileManifests shows session folders with hostile manifests: before and
+// after they are adopted.
+func TestHostileManifests(t *testing.T) {
+	s, _, _, folder := furnished(t)
+	var paths []string
+	for i, text := range hostileTexts {
+		id := fmt.Sprintf("b3f2c9d1-4b5e-4789-81ab-%012d", i)
+		dir := filepath.Join(filepath.Dir(folder), id)
+		must(t, os.Mkdir(dir, 0o755))
+		b, err := handoff.EncodeJSON(map[string]any{"version": "1.0.0", "session_id": id, "agent": map[string]any{"name": text, "title": text}, "workflow": map[string]any{"name": text, "description": text},
+			"execution": map[string]any{"started_at": "2026-10-05T14:30:00Z", "status": "completed", "user": text}, "inputs": map[string]any{text: text},
+			"outputs": []any{map[string]any{"file": text, "type": "document", "description": text, "created_at": "2026-10-05T14:30:00Z"}}, "related_sessions": []any{text}, "metadata": map[string]any{text: text}})
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(dir, "manifest.json"), b, 0o644))
+		paths = append(paths, "/sessions/"+id, "/sessions/"+id+"/files/manifest.json")
+	}
+	s.eventually("/sessions", "b3f2c9d1-4b5e-4789-81ab-")
+	s.harmless("/sessions")
+	done, err := s.ws.AdoptSessions(t.Context(), filepath.Dir(folder), workspace.AdoptOptions{Lenient: true})
+	must(t, err)
+	adopted := 0
+	for _, one := range done.Sessions {
+		if one.Status == workspace.Adopted {
+			adopted++
 		}
-		if strings.ContainsAny(body, "\x1b\u202e") {
-			t.Errorf("%s: the page contains a control character", path)
-		}
+	}
+	if adopted == 0 {
+		t.Fatalf("no session is adopted: %+v", done)
+	}
+	for _, path := range append(paths, "/", "/sessions", "/search?q=alert", "/channels") {
+		s.harmless(path)
 	}
 }
 

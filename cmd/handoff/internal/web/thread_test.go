@@ -174,7 +174,9 @@ func TestThreadHostile(t *testing.T) {
 			x.add("user", map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": text, "content": text}}}, map[string]any{"gitBranch": text, "version": text})
 		}
 	})
-	for _, path := range []string{"/threads", "/threads/claude/" + threadID} {
+	s.eventually("/", "Running conversations")
+	s.eventually("/search?q=alert", "<mark>")
+	for _, path := range []string{"/threads", "/threads/claude/" + threadID, "/", "/search?q=alert", "/search?q=evil"} {
 		page := s.get(path)
 		for _, bad := range []string{"<script>alert", "<img", "<svg onload", `href="javascript`, "\u202e", "\x1b", "\x00", "</pre></details><script>"} {
 			if strings.Contains(page, bad) {
