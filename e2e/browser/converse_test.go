@@ -74,8 +74,10 @@ func converse(w *workspace) {
 	x.answer(15*time.Second, use("t2", "Agent", object{"description": "find every caller", "subagent_type": "scout", "prompt": "Find every caller of Pay."}))
 	x.user(4*time.Minute, []object{{"type": "tool_result", "tool_use_id": "t2", "content": "Three callers.\nagentId: scout1"}}, object{"toolUseResult": object{"status": "completed", "agentId": "scout1"}})
 	x.answer(30*time.Second, text("Three callers; none of them retries itself.\n\n| caller | timeout |\n|---|---|\n| checkout | 2 s |\n| refunds | 5 s |\n"), use("t3", "Write", object{"file_path": file, "content": "package pay\n"}))
-	x.user(10*time.Second, []object{{"type": "tool_result", "tool_use_id": "t3", "content": "permission denied", "is_error": true}}, nil)
-	x.answer(8*time.Minute, text("The tests pass: `ok pay 0.8s`."))
+	x.user(10*time.Second, result("t3", "ok"), nil)
+	x.answer(time.Minute, use("t4", "Bash", object{"command": "go test ./pay"}))
+	x.user(2*time.Minute, []object{{"type": "tool_result", "tool_use_id": "t4", "content": "--- FAIL: TestTimeout", "is_error": true}}, nil)
+	x.answer(5*time.Minute, text("The tests pass: `ok pay 0.8s`."))
 	x.user(time.Minute, "Now describe it in the changelog.", nil)
 	x.store(conversation + ".jsonl")
 

@@ -108,7 +108,7 @@ func TestContent(t *testing.T) {
 		{"/search?q=retries", []string{"Artifacts", "retries"}},
 		{"/search?q=timeouts", []string{"Conversations", "Payments fail for a second", "#M1", "I look at how the client reports"}},
 		{"/threads", []string{"Payments fail for a second", "Add metrics to the payment client."}},
-		{"/threads/claude/" + conversation, []string{"Timeline", "Thinking", "grep -rn", "failed", "scout", "Cache read"}},
+		{"/threads/claude/" + conversation, []string{"Timeline", "Thinking", "grep -rn", "failed", "find every caller", "Cache read"}},
 		{"/threads/claude/" + conversation + "/scout1", []string{"Three callers."}},
 		{"/pipelines", []string{"42"}},
 		{"/pipelines/42", []string{"Next:", "plan", "implement", "review"}},
