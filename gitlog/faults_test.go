@@ -1,7 +1,6 @@
 package gitlog
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -396,91 +395,6 @@ func TestLinksInRepository(t *testing.T) {
 		if left, err := os.ReadDir(elsewhere); err != nil || len(left) > 0 {
 			t.Errorf("%s: wrote %v, %v", name, left, err)
 		}
-	}
-}
-
-// TestKilledWriters kills processes that append, and checks that the log has each
-// record that was acknowledged, once and in order.
-func TestKilledWriters(t *testing.T) {
-	if url := os.Getenv("GITLOG_WRITE_TO"); url != "" {
-		l := Open(Options{Fetch: url, Name: "default", Runtime: os.Getenv("GITLOG_RUNTIME"), Rand: rand.Reader})
-		for {
-			r, err := handoff.NewRecord(time.Now(), rand.Reader, handoff.Producer{}, &handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"})
-			if err == nil {
-				r.Seq, err = l.Append(t.Context(), r)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			fmt.Println("acknowledged", r.Seq, r.ID)
-		}
-	}
-	url := server(t)
-	acknowledged := map[string]string{} // the numbers, by ID
-	rounds, enough := 6, 0
-	if os.Getenv("HANDOFF_LONG") != "" {
-		rounds, enough = 1000, 5000
-	}
-	for round := range rounds {
-		if enough > 0 && len(acknowledged) >= enough {
-			break
-		}
-		var running []*exec.Cmd
-		lines := make(chan string)
-		for range 2 {
-			c := exec.Command(os.Args[0], "-test.run=^TestKilledWriters$", "-test.count=1")
-			c.Env = append(os.Environ(), "GITLOG_WRITE_TO="+url, "GITLOG_RUNTIME="+t.TempDir())
-			out, err := c.StdoutPipe()
-			if err == nil {
-				err = c.Start()
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			running = append(running, c)
-			go func() {
-				for s := bufio.NewScanner(out); s.Scan(); {
-					lines <- s.Text()
-				}
-				lines <- ""
-			}()
-		}
-		time.AfterFunc(time.Duration(200+137*(round%6))*time.Millisecond, func() { running[0].Process.Kill() })
-		time.AfterFunc(time.Duration(1000-59*(round%6))*time.Millisecond, func() { running[1].Process.Kill() })
-		for ended := 0; ended < len(running); {
-			switch line := <-lines; {
-			case line == "":
-				ended++
-			case strings.HasPrefix(line, "acknowledged "):
-				f := strings.Fields(line)
-				acknowledged[f[2]] = f[1]
-			}
-		}
-		for _, c := range running {
-			_ = c.Wait() // it was killed
-		}
-	}
-	records, ids := logtest.Collect(t, machine(t, url), 0), map[string]bool{}
-	for _, r := range records {
-		if ids[r.ID] {
-			t.Errorf("record %d is %s again", r.Seq, r.ID)
-		}
-		ids[r.ID] = true
-		if seq := acknowledged[r.ID]; seq != "" && seq != fmt.Sprint(r.Seq) {
-			t.Errorf("record %d was acknowledged as %s", r.Seq, seq)
-		}
-	}
-	for id, seq := range acknowledged {
-		if !ids[id] {
-			t.Errorf("record %s, %s, was acknowledged and is lost", seq, id)
-		}
-	}
-	if len(acknowledged) == 0 {
-		t.Error("no record was acknowledged")
-	}
-	t.Logf("%d acknowledged, %d stored", len(acknowledged), len(records))
-	if report, err := machine(t, url).Check(t.Context(), nil); err != nil || !report.OK() {
-		t.Errorf("Check = %+v, %v", report, err)
 	}
 }
 

@@ -78,7 +78,11 @@ func newStore(t testing.TB) *store {
 
 // machine opens the log in a store with a runtime directory.
 func (s *store) machine(t testing.TB, runtime string) *bucketlog.Log {
-	l, err := bucketlog.Open(bucketlog.Options{Endpoint: s.Listener.Addr().String(), Insecure: true, Region: "us-east-1", Bucket: "bucket", Prefix: "team/log",
+	return openAt(t, s.Listener.Addr().String(), runtime)
+}
+
+func openAt(t testing.TB, endpoint, runtime string) *bucketlog.Log {
+	l, err := bucketlog.Open(bucketlog.Options{Endpoint: endpoint, Insecure: true, Region: "us-east-1", Bucket: "bucket", Prefix: "team/log",
 		AccessKey: "k", SecretKey: "s", Runtime: runtime, Timeout: 5 * time.Second, Rand: rand.Reader})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,68 @@
+package gitlog
+
+import (
+	"crypto/rand"
+	"io"
+	"log"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/logtest"
+)
+
+func newIndex() handoff.Index { return fold.NewMemory() }
+
+// httpServer serves a bare repository over HTTP, and returns the host and port, its
+// path in a URL and its directory.
+func httpServer(t testing.TB) (s *httptest.Server, path, dir string) {
+	t.Helper()
+	out, err := exec.Command("git", "--exec-path").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend := filepath.Join(strings.TrimSpace(string(out)), "git-http-backend")
+	if _, err := os.Stat(backend); err != nil {
+		t.Skip("git has no HTTP server here")
+	}
+	dir = server(t)
+	git(t, dir, "config", "http.receivepack", "true")
+	s = httptest.NewServer(&cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(dir), "GIT_HTTP_EXPORT_ALL=1"}, Stderr: io.Discard, Logger: log.New(io.Discard, "", 0)})
+	t.Cleanup(s.Close)
+	return s, "/" + filepath.Base(dir), dir
+}
+
+// TestKilledWriters kills processes that append, over a server that delays, cuts
+// connections and loses replies. The log has each record that was acknowledged, once
+// and in order, and every reader has the same answers.
+func TestKilledWriters(t *testing.T) {
+	if logtest.Write(t, func(runtime string) handoff.Log {
+		return Open(Options{Fetch: os.Getenv("GITLOG_WRITE_TO"), Name: "default", Runtime: runtime, Rand: rand.Reader})
+	}) {
+		return
+	}
+	s, path, dir := httpServer(t)
+	p := logtest.NewProxy(t, s.Listener.Addr().String())
+	p.Delay.Store(int64(2 * time.Millisecond))
+	p.Cut.Store(30)
+	p.Lose.Store(12)
+	url := "http://" + p.Addr() + path
+	w := logtest.Writers{Test: "TestKilledWriters", Env: []string{"GITLOG_WRITE_TO=" + url}, Records: 40, Threads: 4}
+	if os.Getenv("HANDOFF_LONG") != "" {
+		w.Records, w.Threads = 5000, 32
+	}
+	h, failed := w.Kill(t)
+	s.Close() // waits for requests of killed processes
+	n := h.Check(t, newIndex, machine(t, dir), machine(t, dir), machine(t, dir))
+	t.Logf("%d acknowledged, %d failed, %d stored in %s pushes; %d requests and %d replies were lost", h.Len(), failed, n, git(t, dir, "rev-list", "--count", ref), p.Cuts.Load(), p.Losses.Load())
+	if report, err := machine(t, dir).Check(t.Context(), nil); err != nil || !report.OK() {
+		t.Errorf("Check = %+v, %v", report, err)
+	}
+}
