@@ -56,7 +56,7 @@ func TestKilledWriters(t *testing.T) {
 	url := "http://" + p.Addr() + path
 	w := logtest.Writers{Test: "TestKilledWriters", Env: []string{"GITLOG_WRITE_TO=" + url}, Records: 40, Threads: 4}
 	if os.Getenv("HANDOFF_LONG") != "" {
-		w.Records, w.Threads = 5000, 32
+		w.Records, w.Threads = 5000, 128
 	}
 	h, failed := w.Kill(t)
 	s.Close() // waits for requests of killed processes

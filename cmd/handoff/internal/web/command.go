@@ -17,10 +17,10 @@ import (
 func ExportCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "export",
-		Short:   "Export a session for people without this workspace",
+		Short:   "Export a session, or what is behind a pull request, for other people",
 		GroupID: cli.Sessions,
 	}
-	c.AddCommand(exportHTMLCommand(a))
+	c.AddCommand(exportHTMLCommand(a), exportCommentCommand(a))
 	return c
 }
 

@@ -1,0 +1,174 @@
+package pullrequest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// root is the directory of the action.
+const root = "../.."
+
+// expression is an expression of a workflow, which is replaced before a script runs.
+var expression = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
+
+// TestAction checks that the action is one step without another action, that nothing of
+// a pull request but its number gets into it, and only as a variable.
+func TestAction(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(root, "action.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var action struct {
+		Name, Description string
+		Inputs            map[string]struct{ Description, Default string }
+		Runs              struct {
+			Using string
+			Steps []struct {
+				Shell, Run string
+				Env        map[string]string
+			}
+		}
+	}
+	if err := yaml.Load(b, &action, yaml.WithKnownFields()); err != nil {
+		t.Fatal(err)
+	}
+	if action.Runs.Using != "composite" || len(action.Runs.Steps) != 1 || action.Inputs["token"].Default != "${{ github.token }}" {
+		t.Fatalf("action.yml has %+v", action)
+	}
+	step := action.Runs.Steps[0]
+	if step.Shell != "bash" || step.Run != `bash "$GITHUB_ACTION_PATH/.github/comment.sh"` {
+		t.Errorf("the step runs %q", step.Run)
+	}
+	allowed := []string{"inputs.token", "inputs.log", "inputs.log-token", "github.repository", "github.event.pull_request.number"}
+	for name, value := range step.Env {
+		if m := expression.FindStringSubmatch(value); m == nil || m[0] != value || !slices.Contains(allowed, m[1]) {
+			t.Errorf("%s is %q", name, value)
+		}
+	}
+	script, err := os.ReadFile(filepath.Join(root, ".github", "comment.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, banned := range []string{"${{", "git clone", "git checkout", "git fetch", "gh pr checkout", "eval", "GITHUB_HEAD_REF", "set -x"} {
+		if strings.Contains(string(script), banned) {
+			t.Errorf("comment.sh has %q", banned)
+		}
+	}
+	if !strings.Contains(string(script), "marker='"+Marker+"'") {
+		t.Errorf("comment.sh looks for another marker than %s", Marker)
+	}
+}
+
+// TestWorkflow checks the workflow that docs/machines.md proposes.
+func TestWorkflow(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(root, "docs", "machines.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(b), "```yaml\n# .github/workflows/handoff.yml\n")
+	text, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatal("docs/machines.md has no workflow")
+	}
+	var workflow struct {
+		On          map[string]any
+		Permissions map[string]string
+		Jobs        map[string]struct {
+			RunsOn string `yaml:"runs-on"`
+			Steps  []struct {
+				Uses string
+				With map[string]string
+			}
+		}
+	}
+	if err := yaml.Load([]byte(text), &workflow, yaml.WithKnownFields()); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := workflow.On["pull_request_target"]; !ok || len(workflow.On) != 1 {
+		t.Errorf("it runs on %v", workflow.On)
+	}
+	if len(workflow.Permissions) != 1 || workflow.Permissions["pull-requests"] != "write" {
+		t.Errorf("its permissions are %v", workflow.Permissions)
+	}
+	for _, job := range workflow.Jobs {
+		if len(job.Steps) != 1 || !strings.HasPrefix(job.Steps[0].Uses, "agent-handoff/handoff@") {
+			t.Errorf("its steps are %+v", job.Steps)
+		}
+	}
+}
+
+// TestScript runs the script of the action with programs in place of gh and go. The
+// first run posts a comment, the second updates it. The comment of another user that
+// starts with the marker is left alone.
+func TestScript(t *testing.T) {
+	for _, program := range []string{"bash", "jq"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip("needs " + program)
+		}
+	}
+	dir := t.TempDir()
+	write := func(name, content string, mode os.FileMode) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// go build -tags s3 -o FILE ./cmd/handoff
+	write("go", "#!/bin/bash\ncat >\"$5\" <<'END'\n#!/bin/bash\nprintf '%s\\n' '"+Marker+"' \"token=${GH_TOKEN-none} log=$HANDOFF_LOG args=$*\"\njq -c -s length\nEND\nchmod +x \"$5\"\n", 0o755)
+	write("gh", `#!/bin/bash
+shift
+method=GET filter=. body= path=
+while (($#)); do
+  case $1 in
+    --paginate) ;;
+    --method) method=$2; shift ;;
+    --jq) filter=$2; shift ;;
+    -F) body=${2#body=@}; shift ;;
+    *) path=$1 ;;
+  esac
+  shift
+done
+echo "$method $path" >>"$LOG"
+case "$method $path" in
+  *comments) if [[ $method = GET ]]; then jq -r "$filter" "$COMMENTS"; else cp "$body" "$POSTED"; fi ;;
+  PATCH*) cp "$body" "$POSTED" ;;
+  *) echo '{"number": 7}' ;;
+esac
+`, 0o755)
+	foreign := `{"id": 1, "user": {"login": "mallory"}, "body": "` + Marker + ` evil"}`
+	run := func(number, comments string) (log, posted string) {
+		t.Helper()
+		write("comments.json", comments, 0o644)
+		_ = os.Remove(filepath.Join(dir, "log"))
+		_ = os.Remove(filepath.Join(dir, "posted"))
+		c := exec.Command("bash", filepath.Join(root, ".github", "comment.sh"))
+		c.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "LOG=" + filepath.Join(dir, "log"), "COMMENTS=" + filepath.Join(dir, "comments.json"), "POSTED=" + filepath.Join(dir, "posted"),
+			"GITHUB_ACTION_PATH=" + dir, "REPOSITORY=o/r", "NUMBER=" + number, "GH_TOKEN=secret", "HANDOFF_LOG=s3://b/p", "HOME=" + dir}
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		b, _ := os.ReadFile(filepath.Join(dir, "log")) // neither exists if nothing was asked
+		p, _ := os.ReadFile(filepath.Join(dir, "posted"))
+		return string(b), string(p)
+	}
+	log, posted := run("7", "["+foreign+"]")
+	if !strings.HasSuffix(log, "POST repos/o/r/issues/7/comments\n") || posted != Marker+"\ntoken=none log=s3://b/p args=export comment\n3\n" {
+		t.Errorf("the first run asks\n%sand posts\n%s", log, posted)
+	}
+	log, posted = run("7", "["+foreign+`, {"id": 2, "user": {"login": "github-actions[bot]"}, "body": "`+Marker+` old"}]`)
+	if !strings.HasSuffix(log, "PATCH repos/o/r/issues/comments/2\n") || posted == "" {
+		t.Errorf("the second run asks\n%sand posts\n%s", log, posted)
+	}
+	for _, number := range []string{"", "7; echo x", "../1"} {
+		if log, posted := run(number, "[]"); log != "" || posted != "" {
+			t.Errorf("number %q: it asks %s and posts %s", number, log, posted)
+		}
+	}
+}

@@ -1,0 +1,285 @@
+// Package pullrequest shows what is behind a pull request: the sessions and artifacts
+// that it names, and the artifacts of the files that it changes.
+//
+// Whoever opened the pull request wrote its texts, and whoever published an artifact
+// wrote the texts of that. Neither is trusted: the comment has every value in a code
+// span, in which nothing is a mention, a link, a reference or HTML.
+package pullrequest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/printable"
+)
+
+// The limits of what is read of a pull request, and shown.
+const (
+	maxInput = 32 << 20 // bytes
+	maxNamed = 200      // IDs, and files
+	maxShown = 50       // sessions, and artifacts
+	maxValue = 160      // characters
+
+	// GitHub refuses comments of more than 65,536 characters.
+	maxArtifacts, maxComment = 40_000, 60_000
+)
+
+// A Request is what matters here of a pull request.
+type Request struct {
+	Named []string // the IDs of sessions and artifacts in its texts
+	Files []string // that it changes; none if it comes from another repository
+}
+
+// ids are the IDs in a text that are complete. A shorter one could be guessed.
+var ids = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\bart_[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b`)
+})
+
+// Parse reads the answers of GitHub's API for a pull request, its commits and its
+// files, one after the other. The files of a pull request from another repository are
+// left out: anybody could name a file and learn the titles of its artifacts. Its kind
+// is Invalid.
+func Parse(r io.Reader) (Request, error) {
+	type repository struct {
+		Repo struct {
+			Name string `json:"full_name"`
+		}
+	}
+	type item struct {
+		Filename string
+		Commit   struct{ Message string }
+	}
+	var pull struct {
+		Number     int
+		Title      string
+		Body       string
+		Head, Base repository
+	}
+	var request Request
+	var files []string
+	name := func(text string) {
+		for _, id := range ids().FindAllString(text, maxNamed) {
+			if len(request.Named) < maxNamed && !slices.Contains(request.Named, id) {
+				request.Named = append(request.Named, id)
+			}
+		}
+	}
+	d := json.NewDecoder(io.LimitReader(r, maxInput))
+	for {
+		var value json.RawMessage
+		err := d.Decode(&value)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		var items []item
+		if err == nil && value[0] == '[' {
+			err = json.Unmarshal(value, &items)
+		} else if err == nil {
+			err = json.Unmarshal(value, &pull)
+		}
+		if err != nil {
+			return request, invalid("not an answer of the API: " + err.Error())
+		}
+		for _, i := range items {
+			if name(i.Commit.Message); i.Filename != "" && len(files) < maxNamed {
+				files = append(files, i.Filename)
+			}
+		}
+	}
+	if pull.Number == 0 {
+		return request, invalid("has no pull request")
+	}
+	name(pull.Title + "\n" + pull.Body)
+	if pull.Head.Repo.Name != "" && pull.Head.Repo.Name == pull.Base.Repo.Name {
+		request.Files = files
+	}
+	return request, nil
+}
+
+func invalid(reason string) error {
+	return &handoff.Error{Op: "read pull request", Kind: handoff.Invalid, Err: errors.New(reason),
+		Hint: handoff.Advice("pass the answers of the API for the pull request, its commits and its files, as action.yml does")}
+}
+
+// Behind are the sessions and artifacts behind a pull request, in the order in which
+// they were found.
+type Behind struct {
+	Sessions  []handoff.Session
+	Artifacts []handoff.Artifact
+}
+
+// Find returns what is behind a pull request: the sessions and artifacts that it names,
+// the active artifacts of these sessions and of the files that it changes, and the
+// sessions of all these artifacts. Kinds: those of the reader.
+func Find(ctx context.Context, reader handoff.Reader, r Request) (Behind, error) {
+	f := finder{reader: reader, seen: map[string]bool{}}
+	for _, id := range r.Named {
+		if handoff.IsArtifactID(id) {
+			f.artifact(reader.Artifact(ctx, id))
+		} else {
+			f.session(ctx, id)
+		}
+	}
+	if len(r.Files) > 0 {
+		f.query(ctx, handoff.ArtifactQuery{Paths: r.Files})
+	}
+	for _, s := range slices.Clone(f.found.Sessions) {
+		f.query(ctx, handoff.ArtifactQuery{Producer: map[string]string{"session": s.ID}})
+	}
+	for _, a := range f.found.Artifacts {
+		if a.Producer.Session != "" {
+			f.session(ctx, a.Producer.Session)
+		}
+	}
+	return f.found, f.err
+}
+
+// A finder collects sessions and artifacts, each once. After an error it does nothing.
+type finder struct {
+	reader handoff.Reader
+	seen   map[string]bool
+	found  Behind
+	err    error
+}
+
+func (f *finder) session(ctx context.Context, id string) {
+	if f.err != nil || f.seen[id] {
+		return
+	}
+	f.seen[id] = true
+	s, err := f.reader.Session(ctx, id)
+	if errors.Is(err, handoff.NotFound) {
+		return
+	}
+	if f.err = err; err == nil {
+		f.found.Sessions = append(f.found.Sessions, s)
+	}
+}
+
+func (f *finder) artifact(a handoff.Artifact, err error) {
+	if f.err != nil || errors.Is(err, handoff.NotFound) || f.seen[a.ID] {
+		return
+	}
+	if f.err = err; err == nil {
+		f.seen[a.ID] = true
+		f.found.Artifacts = append(f.found.Artifacts, a)
+	}
+}
+
+func (f *finder) query(ctx context.Context, q handoff.ArtifactQuery) {
+	if f.err != nil {
+		return
+	}
+	q.Limit = maxNamed
+	page, err := f.reader.Artifacts(ctx, q)
+	f.err = err
+	for _, a := range page.Artifacts {
+		f.artifact(a, nil)
+	}
+}
+
+// Marker starts every comment, so that the next run finds its own.
+const Marker = "<!-- handoff: behind this pull request -->"
+
+// NoLog is the comment where no log is shared.
+const NoLog = Marker + "\nThis job has no shared log that it can read, so the artifacts behind this pull request are not known.\n"
+
+// Comment returns the comment, in GitHub's Markdown.
+func Comment(b Behind) string {
+	var out strings.Builder
+	out.WriteString(Marker + "\n")
+	if len(b.Sessions)+len(b.Artifacts) == 0 {
+		out.WriteString("The shared log has no artifact or session behind this pull request.\n")
+		return out.String()
+	}
+	fmt.Fprintf(&out, "### Behind this pull request: %s, %s\n", count(len(b.Artifacts), "artifact"), count(len(b.Sessions), "session"))
+	section(&out, "Artifacts", maxArtifacts, len(b.Artifacts), func(i int) string { return artifactLine(b.Artifacts[i]) })
+	section(&out, "Sessions", maxComment, len(b.Sessions), func(i int) string { return sessionLine(b.Sessions[i]) })
+	return out.String()
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func section(out *strings.Builder, title string, limit, n int, line func(int) string) {
+	if n == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\n**%s**\n\n", title)
+	for i := range n {
+		text := "- " + line(i) + "\n"
+		if i == maxShown || out.Len()+len(text) > limit {
+			fmt.Fprintf(out, "- and %d more\n", n-i)
+			return
+		}
+		out.WriteString(text)
+	}
+}
+
+func artifactLine(a handoff.Artifact) string {
+	title := a.Title
+	if title == "" {
+		title = a.Path
+	}
+	return join(
+		part("", title), part("", a.Path), part("channel", a.Channel), part("revision", fmt.Sprintf("v%d", a.Revision)), part("status", string(a.Status)),
+		part("labels", strings.Join(a.Labels, " ")), part("by", a.Producer.Agent), part("conversation", a.Producer.Thread), part("", a.ID))
+}
+
+func sessionLine(s handoff.Session) string {
+	name := s.Name
+	if name == "" {
+		name = s.Title
+	}
+	return join(part("", name), part("agent", s.Agent.Name), part("workflow", s.Workflow.Name), part("status", s.Status), part("tags", strings.Join(s.Tags, " ")), part("", s.ID))
+}
+
+// part returns a value with its name, "" without a value.
+func part(name, value string) string {
+	value = code(value)
+	if value != "" && name != "" {
+		return name + " " + value
+	}
+	return value
+}
+
+func join(parts ...string) string {
+	parts = slices.Compact(slices.DeleteFunc(parts, func(p string) bool { return p == "" }))
+	return strings.Join(parts, " · ")
+}
+
+// code returns a text as a code span (CommonMark, 6.1) on one line, "" without text. Its
+// fence is longer than every run of backticks in the text.
+func code(text string) string {
+	text = strings.Join(strings.Fields(printable.Line(text)), " ")
+	if runes := []rune(text); len(runes) > maxValue {
+		text = string(runes[:maxValue-1]) + "…"
+	}
+	if text == "" {
+		return ""
+	}
+	longest, run := 0, 0
+	for _, r := range text {
+		if run++; r != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	fence := strings.Repeat("`", longest+1)
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+		text = " " + text + " "
+	}
+	return fence + text + fence
+}
