@@ -94,7 +94,7 @@ func Open(o Options) *Log {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
 	}
-	l := &Log{o: o, local: filelog.Open(o.Runtime, o.Rand).Bodies(), checked: map[string]bool{}, lost: make(chan struct{}), back: make(chan struct{}), woken: make(chan struct{})}
+	l := &Log{o: o, local: filelog.OpenCopies(o.Runtime, o.Rand), checked: map[string]bool{}, lost: make(chan struct{}), back: make(chan struct{}), woken: make(chan struct{})}
 	l.batch = remote.NewWriter(l.writeBatch)
 	return l
 }
