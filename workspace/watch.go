@@ -35,7 +35,8 @@ type WatchOptions struct {
 }
 
 // How long Watch and Wait leave it to the writer of a record to index it. Watch
-// also collects what many writers publish.
+// also collects what many writers publish. The writers of a remote log are often on
+// other machines, with indexes of their own, so Watch then waits as Wait does.
 const (
 	watchPause = 20 * time.Millisecond
 	waitPause  = 2 * time.Millisecond
@@ -54,7 +55,11 @@ func (w *Workspace) Watch(ctx context.Context, o WatchOptions) iter.Seq2[handoff
 			yield(handoff.Artifact{}, err)
 			return
 		}
-		for a, err := range w.hub.WatchArtifacts(ctx, after, q, watchPause) {
+		pause := watchPause
+		if w.remote {
+			pause = waitPause
+		}
+		for a, err := range w.hub.WatchArtifacts(ctx, after, q, pause) {
 			if !yield(a, cmp.Or(err, damaged(a.Record))) {
 				return
 			}
