@@ -13,11 +13,14 @@ import (
 	"time"
 )
 
+var built string // the directory of the program
+
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "natstest-")
 	if err != nil {
 		return "", err
 	}
+	built = dir
 	c := exec.Command("go", "build", "-o", filepath.Join(dir, "handoff"), "./cmd/handoff")
 	c.Dir = "../.."
 	if out, err := c.CombinedOutput(); err != nil {
@@ -27,9 +30,17 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	role, config, _ := strings.Cut(os.Getenv(roleVariable), " ")
+	if run := map[string]func(string) error{"node": runNode, "writer": runWriter}[role]; run != nil {
+		if err := run(config); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	code := m.Run()
-	if p, err := program(); err == nil {
-		os.RemoveAll(filepath.Dir(p))
+	if built != "" {
+		os.RemoveAll(built)
 	}
 	os.Exit(code)
 }
