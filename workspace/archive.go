@@ -195,5 +195,9 @@ func (w *Workspace) ImportSession(ctx context.Context, file string) (SessionTran
 }
 
 func (w *Workspace) transfer(outputs string) *transfer.Transfer {
-	return &transfer.Transfer{Mover: w.mover(), Store: w.store(), Append: w.log, Put: w.bodies, Outputs: outputs}
+	t := &transfer.Transfer{Mover: w.mover(), Store: w.store(), Append: w.log, Put: w.bodies, Outputs: outputs}
+	if w.remote {
+		t.Origin = w.runtimeDir.NewOrigin
+	}
+	return t
 }

@@ -114,7 +114,8 @@ func mkdir(t *testing.T, dir, name string) string {
 	return dir
 }
 
-// TestRetention checks that gc archives what it listed, and nothing twice.
+// TestRetention checks that gc archives what it listed, that every active artifact stays
+// readable, and that a second run changes nothing and reads no file of a session.
 func TestRetention(t *testing.T) {
 	sessions := 60
 	if os.Getenv("HANDOFF_LONG") != "" {
@@ -124,6 +125,7 @@ func TestRetention(t *testing.T) {
 	writeFile(t, filepath.Join(dir, ".handoff", "config.yaml"), "archive_after: 30d\n")
 	now := time.Now()
 	w, want := openIn(t, dir), 0
+	var published []string
 	for i := range sessions {
 		if i%60 >= 30 {
 			want++
@@ -140,6 +142,14 @@ func TestRetention(t *testing.T) {
 			}
 		}
 	}
+	for i := 0; i < sessions; i += max(1, sessions/50) { // some need the file in the folder
+		id := fmt.Sprintf("a%07d-0000-4000-8000-000000000000", i)
+		a, err := w.Publish(t.Context(), workspace.Publication{Path: filepath.Join(dir, "docs", "agent-outputs", id, "plan.md"), Channel: "plan", Keep: handoff.KeepNever})
+		if err != nil {
+			t.Fatal(err)
+		}
+		published = append(published, a.ID)
+	}
 	due, err := w.SessionsToArchive(t.Context())
 	if err != nil || len(due) != want {
 		t.Fatalf("%d sessions are due, %v, want %d", len(due), err, want)
@@ -153,14 +163,26 @@ func TestRetention(t *testing.T) {
 			t.Errorf("archived %+v, want %s", s, due[i].ID)
 		}
 	}
+	for _, id := range published {
+		b, err := w.Read(t.Context(), id, workspace.ReadOptions{})
+		if err != nil {
+			t.Fatalf("after the run: %v", err)
+		}
+		b.Close()
+	}
 	newest, err := w.Hub().Newest(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	unread := readsOf(t, filepath.Join(dir, "docs"))
 	if again, err := w.ArchiveDue(t.Context()); err != nil || len(again.Sessions) != 0 {
 		t.Errorf("the second run archived %d sessions, %v", len(again.Sessions), err)
+	}
+	if due, err := w.SessionsToArchive(t.Context()); err != nil || len(due) != 0 {
+		t.Errorf("after the second run, %d sessions are due, %v", len(due), err)
 	}
 	if after, err := w.Hub().Newest(t.Context()); err != nil || after != newest {
 		t.Errorf("the second run recorded facts: %d, %v, want %d", after, err, newest)
 	}
+	unread()
 }

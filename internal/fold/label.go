@@ -11,7 +11,8 @@ import (
 const maxLabelings = 100
 
 // foldLabeled moves a label within its channel. It ignores a label that is not
-// valid, and one that is removed from an artifact that does not have it.
+// valid, one that is removed from an artifact that does not have it, and one of an
+// import that an artifact from elsewhere has.
 func foldLabeled(k Keeper, r handoff.Record, f *handoff.ArtifactLabeled) error {
 	a, err := k.Artifact(f.ArtifactID)
 	if err != nil || !a.known() || handoff.CheckLabel(f.Label) != nil {
@@ -26,6 +27,9 @@ func foldLabeled(k Keeper, r handoff.Record, f *handoff.ArtifactLabeled) error {
 		b, err := k.Artifact(holder) // a itself, if the label is removed
 		if err != nil {
 			return err
+		}
+		if r.Import != "" && b.Record.Import != r.Import {
+			return nil // the label is in use here
 		}
 		b.changeLabel(r, f.Label, true)
 		if err := k.PutArtifact(b); err != nil {

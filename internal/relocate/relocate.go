@@ -296,6 +296,24 @@ func (m *Mover) free(s handoff.Session, dir string) (string, error) {
 	return to, nil
 }
 
+// FormerFolder returns the folder in the archive or the trash, of a session that was
+// opened in folder, that a file is in; "" if it is in none.
+func FormerFolder(folder, file string) string {
+	rest, ok := strings.CutPrefix(file, path.Dir(folder)+"/")
+	if !ok {
+		return ""
+	}
+	elements := strings.Split(rest, "/")
+	at := slices.Index(elements, path.Base(folder))
+	if at < 0 { // its name was taken
+		at = slices.IndexFunc(elements, func(e string) bool { return strings.HasPrefix(e, path.Base(folder)+".") })
+	}
+	if at == 2 && elements[0] == archiveDir || at == 1 && elements[0] == trashDir {
+		return path.Join(path.Dir(folder), path.Join(elements[:at+1]...))
+	}
+	return ""
+}
+
 // sharing returns the folder of another session that can't be told from that of s.
 func (m *Mover) sharing(s handoff.Session) string {
 	i, _ := slices.BinarySearch(m.folders, s.Folder)

@@ -114,7 +114,7 @@ func (t *Transfer) records(ctx context.Context, tree *tree, m *Manifest) (lines 
 		}
 		b, err := r.JSON()
 		if err == nil {
-			b, err = withImport(b, "")
+			b, err = withImport(b, "", "")
 		}
 		if err != nil {
 			return nil, nil, err

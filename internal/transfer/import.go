@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -216,7 +217,10 @@ func (v *verified) parse(manifest, sums []byte) error {
 	}
 	for line := range strings.Lines(string(sums)) {
 		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		if len(v.sums) > maxEntries || !ok || len(sum) != 64 || v.sums[name] != "" {
+		if len(v.sums) == maxEntries {
+			return fmt.Errorf("%s has more than %d entries", checksumsName, maxEntries)
+		}
+		if !ok || len(sum) != 64 || v.sums[name] != "" {
 			return fmt.Errorf("invalid line in %s", checksumsName)
 		}
 		v.sums[name] = sum
@@ -396,14 +400,23 @@ func (t *Transfer) writeError(v *verified, err error) error {
 }
 
 // append appends the records that an interrupted import has not appended.
-func (t *Transfer) append(ctx context.Context, v *verified) error {
-	there := map[string]bool{}
+func (t *Transfer) append(ctx context.Context, v *verified) (err error) {
+	origin := ""
+	if t.Origin != nil {
+		if origin, err = t.Origin(); err != nil {
+			return err
+		}
+	}
+	there, moved := map[string]bool{}, map[string]bool{}
 	for r, err := range t.Store.Log.Read(ctx, 0) {
 		if err != nil {
 			return err
 		}
 		if r.Import == v.id {
 			there[r.ID] = true
+		}
+		if f, ok := r.Fact.(*handoff.PathMoved); ok && f.To == v.Folder {
+			moved[f.From] = true
 		}
 	}
 	filer, _ := t.Store.Log.(handoff.Filer)
@@ -413,7 +426,7 @@ func (t *Transfer) append(ctx context.Context, v *verified) error {
 		}
 		b, err := r.JSON()
 		if err == nil {
-			b, err = withImport(b, v.id)
+			b, err = withImport(b, v.id, origin)
 		}
 		if err == nil {
 			r, err = handoff.ParseRecord(b)
@@ -428,5 +441,30 @@ func (t *Transfer) append(ctx context.Context, v *verified) error {
 			_ = filer.Link(r) // is derived, and check creates it
 		}
 	}
+	// Before the import counts, so that its artifacts are never without their files.
+	for _, from := range v.formerFolders() {
+		if moved[from] {
+			continue
+		}
+		if _, _, err := t.Hub.Record(ctx, &handoff.PathMoved{From: from, To: v.Folder}); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// formerFolders returns the folders in the archive and the trash that the session had
+// when its artifacts were published, sorted. Their files are now in its folder.
+func (v *verified) formerFolders() (list []string) {
+	for _, r := range v.records {
+		f, ok := r.Fact.(*handoff.ArtifactPublished)
+		if !ok || f.Root != "" || v.Folder == "" {
+			continue
+		}
+		if from := relocate.FormerFolder(v.Folder, f.Path); from != "" && !slices.Contains(list, from) {
+			list = append(list, from)
+		}
+	}
+	slices.Sort(list)
+	return list
 }

@@ -65,7 +65,8 @@ type Transfer struct {
 	Store   relocate.Store
 	Append  handoff.Log // creates the runtime directory
 	Put     handoff.Bodies
-	Outputs string // the directory that imported folders must be in, relative to the main worktree
+	Origin  func() (string, error) // the ID of the runtime directory, if the log is on another machine; nil otherwise
+	Outputs string                 // the directory that imported folders must be in, relative to the main worktree
 }
 
 // A Result is the outcome of an export or import.
@@ -146,17 +147,19 @@ func (t *tree) check(r handoff.Record) error {
 	return nil
 }
 
-// withImport returns the bytes of a record as a member of an import, "" for none. What
-// an earlier import or its log added is removed.
-func withImport(b []byte, id string) ([]byte, error) {
+// withImport returns the bytes of a record as a member of an import, from the origin;
+// "" for none. What an earlier import or its log added is removed.
+func withImport(b []byte, id, origin string) ([]byte, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(b, &members); err != nil {
 		return nil, err
 	}
 	delete(members, "import")
 	delete(members, "origin")
-	if id != "" {
-		members["import"] = json.RawMessage(`"` + id + `"`)
+	for name, value := range map[string]string{"import": id, "origin": origin} {
+		if value != "" {
+			members[name] = json.RawMessage(`"` + value + `"`)
+		}
 	}
 	return handoff.EncodeJSON(members)
 }
