@@ -36,13 +36,16 @@ const (
 	copyFileRange = 326
 )
 
-// A tracer runs one process and makes one of its system calls on files fail.
+// A tracer runs one process and makes one of its system calls on files fail, or kills
+// the process before it.
 type tracer struct {
 	fail    int  // the number of the call that fails, from 1; 0 for none
 	perform bool // the call takes effect and fails nevertheless
+	kill    bool // the process is killed instead
 
 	calls  []call
 	failed call
+	pid    int
 	inside map[int]bool          // threads between the two stops of a call
 	result map[int]syscall.Errno // of threads whose call fails
 	events map[int]bool          // descriptors that the Go runtime wakes itself with
@@ -62,6 +65,7 @@ func (c *tracer) run(t *testing.T, program string, attr *os.ProcAttr, args ...st
 		t.Fatal(err)
 	}
 	defer p.Release()
+	c.pid = p.Pid
 	c.inside, c.result, c.events = map[int]bool{}, map[int]syscall.Errno{}, map[int]bool{}
 	for ready := false; ; {
 		var status syscall.WaitStatus
@@ -119,7 +123,12 @@ func (c *tracer) step(tid int) {
 		if c.calls = append(c.calls, at); len(c.calls) != c.fail {
 			return
 		}
-		c.failed, c.result[tid] = at, fileCalls[at.number]
+		c.failed = at
+		if c.kill {
+			_ = syscall.Kill(c.pid, syscall.SIGKILL)
+			return
+		}
+		c.result[tid] = fileCalls[at.number]
 		if !c.perform {
 			regs.Orig_rax = ^uint64(0) // no system call has this number
 			_ = syscall.PtraceSetRegs(tid, &regs)
