@@ -44,8 +44,13 @@ func (x *transcript) user(wait time.Duration, content any, more object) {
 
 func (x *transcript) answer(wait time.Duration, content ...object) {
 	n := fmt.Sprint(len(x.lines))
-	x.add("assistant", wait, object{"id": "m" + n, "role": "assistant", "model": "claude-opus-4-1-20250805", "content": content,
-		"usage": object{"input_tokens": 1200, "output_tokens": 800, "cache_read_input_tokens": 52000, "cache_creation_input_tokens": 4100}}, object{"requestId": "r" + n})
+	for i, block := range content { // each in a record of its own
+		if i > 0 {
+			wait = time.Second
+		}
+		x.add("assistant", wait, object{"id": "m" + n, "role": "assistant", "model": "claude-opus-4-1-20250805", "content": []object{block},
+			"usage": object{"input_tokens": 1200, "output_tokens": 800, "cache_read_input_tokens": 52000, "cache_creation_input_tokens": 4100}}, object{"requestId": "r" + n})
+	}
 }
 
 func (x *transcript) store(name string) {

@@ -95,7 +95,7 @@ func Used(u workspace.CostUsage, transcript *workspace.CostUsage) (text string) 
 		return ""
 	}
 	if u.TotalTokens != nil {
-		text += "  tokens=" + grouped(*u.TotalTokens)
+		text += "  tokens=" + Grouped(*u.TotalTokens)
 	}
 	if u.Cost != nil {
 		text += fmt.Sprintf("  cost=$%.4f", *u.Cost)
@@ -105,13 +105,13 @@ func Used(u workspace.CostUsage, transcript *workspace.CostUsage) (text string) 
 		text += " unpriced=" + word(m)
 	}
 	if transcript != nil && transcript.TotalTokens != nil {
-		text += "  transcript=" + grouped(*transcript.TotalTokens)
+		text += "  transcript=" + Grouped(*transcript.TotalTokens)
 	}
 	return text
 }
 
-// grouped returns a number with a comma before each group of three digits.
-func grouped(n int64) string {
+// Grouped returns a number with a comma before each group of three digits.
+func Grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]

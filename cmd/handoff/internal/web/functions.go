@@ -32,6 +32,8 @@ func (s *Server) functions() template.FuncMap {
 		"messageURL":  messageURL,
 		"cost":        cli.Cost,
 		"tokens":      cli.Tokens,
+		"grouped":     cli.Grouped,
+		"uri":         parsed,
 		"agentURL":    func(name string) string { return "/sessions?agent=" + url.QueryEscape(name) },
 		"join":        strings.Join,
 		"dict":        dict,
@@ -80,6 +82,12 @@ func issueURL(run string) string    { return "/pipelines/" + escape(run) }
 
 // threadURL returns the URL of a conversation's page: the URI without its scheme.
 func threadURL(uri string) string { return "/threads/" + escape(strings.TrimPrefix(uri, "agents://")) }
+
+// parsed returns the parts of a conversation's URI, as far as it has them.
+func parsed(uri string) thread.URI {
+	u, _ := thread.ParseURI(uri)
+	return u
+}
 
 // messageURL returns the URL of a conversation's page from a message on.
 func messageURL(u thread.URI) string {

@@ -11,7 +11,17 @@
     parent?.append(e);
     return e;
   };
-  const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
+  const pen = document.createElement("canvas").getContext("2d");
+  const family = getComputedStyle(document.body).fontFamily;
+  // cut returns as much of a text as fits into a node.
+  const cut = (text, font) => {
+    pen.font = font + " " + family;
+    const room = WIDTH - 14 - 8, width = pen.measureText(text).width;
+    if (width <= room) return text;
+    let n = Math.min(text.length - 1, Math.ceil(text.length * room / width));
+    while (n > 1 && pen.measureText(text.slice(0, n) + "…").width > room) n--;
+    return text.slice(0, n) + "…";
+  };
 
   // place returns the graph with a position for each node. Large graphs are placed
   // in columns by their longest path, because dagre takes too long for them.
@@ -85,8 +95,8 @@
       element("rect", { x: left, y: top, width: 4, height: HEIGHT, rx: 2, class: "g-bar" }, link);
       const colon = n.label.indexOf(": ");
       const name = colon > 0 ? n.label.slice(colon + 2) : n.label;
-      element("text", { x: left + 14, y: top + 18, class: "g-name" }, link).textContent = cut(name, 25);
-      element("text", { x: left + 14, y: top + 34, class: "g-detail" }, link).textContent = cut([colon > 0 ? n.label.slice(0, colon) : "", n.detail].filter(Boolean).join("  "), 29);
+      element("text", { x: left + 14, y: top + 18, class: "g-name" }, link).textContent = cut(name, "600 12.5px");
+      element("text", { x: left + 14, y: top + 34, class: "g-detail" }, link).textContent = cut([colon > 0 ? n.label.slice(0, colon) : "", n.detail].filter(Boolean).join("  "), "11px");
     });
     arm(figure, svg, placed);
   };
