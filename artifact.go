@@ -160,25 +160,6 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Changed states that the file of an artifact is not what was published, or can't
-// be reached, and suggests how to read what was. reason is "" if neither is known.
-func (a Artifact) Changed() (reason string, how Hint) {
-	switch {
-	case a.Target == Modified:
-		reason = "was modified after it was published"
-	case a.File == "" && (a.Target == Missing || a.Target == Unknown):
-		reason = "can't be reached from here"
-	case a.Target == Missing:
-		reason = "is missing"
-	default:
-		return "", Hint{}
-	}
-	if !a.Kept {
-		return reason + ", and no copy was kept", Hint{}
-	}
-	return reason, Suggest("read what was published", ActionRead, a.ID)
-}
-
 // Label returns the channel and the title, or else the path, for people to read.
 func (a Artifact) Label() string {
 	if a.Title != "" {

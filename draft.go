@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/agent-handoff/handoff/internal/printable"
 	"github.com/agent-handoff/handoff/internal/secret"
 )
 
@@ -94,7 +95,7 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 	}
 	p := &ArtifactPublished{
 		Channel: d.Channel, Kind: d.Kind, Path: d.Path, Root: d.Root, Namespace: d.Namespace, Name: d.Name, MediaType: d.MediaType, Key: d.Key,
-		Title: oneLine(d.Title), Summary: oneLine(d.Summary),
+		Title: printable.OneLine(d.Title), Summary: printable.OneLine(d.Summary),
 		Replaces: distinct(d.Replaces), Parents: distinct(d.Parents), Tags: distinct(d.Tags),
 		Claims: d.Claims, Attestation: d.Attestation, Tree: d.Tree,
 	}
@@ -190,21 +191,6 @@ func checkLength(name, value string, most int) error {
 	}
 	return &Error{Op: name, Kind: Invalid, Err: fmt.Errorf("has %d characters, more than %d", n, most),
 		Hint: Advice(fmt.Sprintf("shorten it (max %d characters); details belong in the body", most))}
-}
-
-// oneLine returns s on one line: white space becomes a single space, and other
-// control characters are removed. Invalid UTF-8 is returned as it is.
-func oneLine(s string) string {
-	if !utf8.ValidString(s) {
-		return s
-	}
-	s = strings.Join(strings.Fields(s), " ")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 func distinct(list []string) []string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/printable"
 )
 
 // Published is the result of a publish or a withdrawal.
@@ -314,7 +315,7 @@ func (h *Hub) Withdraw(ctx context.Context, id, reason string) (Published, error
 	if a.Status == Withdrawn {
 		return Published{Artifact: a, Existing: true}, nil
 	}
-	reason = oneLine(reason)
+	reason = printable.OneLine(reason)
 	if err := checkText("reason", reason, MaxSummary); err != nil {
 		return Published{}, err
 	}

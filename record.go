@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/ulid"
 )
 
 // Version is the version of the records that this package writes. Records of a
@@ -47,7 +48,7 @@ type envelope struct {
 // NewRecord returns a record of f, a pointer, with the producer p and a new id:
 // the time now, in milliseconds, and 80 bits from random.
 func NewRecord(now time.Time, random io.Reader, p Producer, f Fact) (Record, error) {
-	prefix := "rec_"
+	prefix := recordPrefix
 	if _, ok := f.(*ArtifactPublished); ok {
 		prefix = artifactPrefix
 	}
@@ -55,8 +56,8 @@ func NewRecord(now time.Time, random io.Reader, p Producer, f Fact) (Record, err
 		return Record{}, &Error{Op: "record", Name: now.UTC().Format(time.RFC3339), Kind: Invalid, Err: errors.New("the clock is before 1970 or after 10889"), Hint: Advice("set the clock")}
 	}
 	now = now.UTC().Truncate(time.Millisecond)
-	id, err := newID(prefix, now, random)
-	return Record{Version: Version, Type: f.factType(), ID: id, CreatedAt: now, Producer: p, Fact: f}, err
+	id, err := ulid.New(now, random)
+	return Record{Version: Version, Type: f.factType(), ID: prefix + id, CreatedAt: now, Producer: p, Fact: f}, err
 }
 
 // ParseRecord decodes a stored record, which is one JSON object. The record

@@ -122,23 +122,3 @@ func (h *Hub) watched(ctx context.Context, q ArtifactQuery, after, to Seq) ([]Ar
 	slices.SortFunc(list, func(a, b Artifact) int { return int(a.Seq - b.Seq) })
 	return list, nil
 }
-
-// WaitForLabel returns the first artifact that matches a query and gets its label
-// after a position in the log.
-func (h *Hub) WaitForLabel(ctx context.Context, q ArtifactQuery, after Seq) (Artifact, error) {
-	for r, err := range h.Watch(ctx, after) {
-		if err != nil {
-			return Artifact{}, err
-		}
-		f, ok := r.Fact.(*ArtifactLabeled)
-		if !ok || f.Removed || f.Label != q.Label {
-			continue
-		}
-		q.IDPrefix = f.ArtifactID
-		page, err := h.Artifacts(ctx, q)
-		if err != nil || len(page.Artifacts) > 0 {
-			return append(page.Artifacts, Artifact{})[0], err
-		}
-	}
-	return Artifact{}, ctx.Err()
-}

@@ -129,7 +129,7 @@ func (w *Workspace) untilQueued(ctx context.Context) (context.Context, context.C
 // next waits for the next artifact after a position.
 func (w *Workspace) next(ctx context.Context, q handoff.ArtifactQuery, after handoff.Seq) (handoff.Artifact, error) {
 	if q.Label != "" {
-		return w.hub.WaitForLabel(ctx, q, after)
+		return refs.WaitForLabel(ctx, w.hub, q, after)
 	}
 	for a, err := range w.hub.WatchArtifacts(ctx, after, q, waitPause) {
 		if err != nil || damaged(a.Record) == nil && (q.IncludeInactive || a.Status == handoff.Active) {

@@ -123,7 +123,7 @@ func printSource(a *cli.App, b workspace.Body, named bool) {
 	case b.Kept && art.File == "" && (art.Target == handoff.Remote || art.Target == handoff.Available):
 		fmt.Fprintf(a.Err, "from the kept copy: %s is on another machine\n", cli.OneLine(a.Named(art)))
 	case b.Kept && art.Target != handoff.Available:
-		reason, _ := art.Changed()
+		reason, _ := cli.Changed(art)
 		fmt.Fprintf(a.Err, "from the kept copy: %s %s\n", cli.OneLine(a.Named(art)), reason)
 	case !b.Kept && art.Target != handoff.Available:
 		a.Warn("%s has no digest: it may have changed since it was published", a.Named(art))

@@ -298,7 +298,7 @@ func showHistory(ctx context.Context, a *cli.App, w *workspace.Workspace, ref st
 // readCommandLine returns the command that prints what was published if the file
 // doesn't contain it any more.
 func readCommandLine(art handoff.Artifact) string {
-	_, how := art.Changed()
+	_, how := cli.Changed(art)
 	if how.IsZero() {
 		return ""
 	}

@@ -32,6 +32,7 @@ var layers = map[string]int{
 	"internal/nearest":    0,
 	"internal/printable":  0,
 	"internal/price":      0,
+	"internal/ulid":       0,
 	"internal/secret":     0,
 	"internal/words":      0,
 	"internal/git":        0,

@@ -30,6 +30,21 @@ func Line(s string) string {
 	return string(escape([]byte(s), goEscape))
 }
 
+// OneLine returns s on one line: white space becomes a single space, and other
+// control characters are removed. Invalid UTF-8 is returned as it is.
+func OneLine(s string) string {
+	if !utf8.ValidString(s) {
+		return s
+	}
+	s = strings.Join(strings.Fields(s), " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
 // Text is Line for a text of several lines, whose ends and tabs stay.
 func Text(s []byte) []byte {
 	return escape(s, func(s []byte, size int) string {

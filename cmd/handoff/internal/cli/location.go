@@ -53,6 +53,25 @@ func (a *App) PrintChanged(list ...handoff.Artifact) {
 	c.End(a)
 }
 
+// Changed states that the file of an artifact is not what was published, or can't
+// be reached, and suggests how to read what was. reason is "" if neither is known.
+func Changed(a handoff.Artifact) (reason string, how handoff.Hint) {
+	switch {
+	case a.Target == handoff.Modified:
+		reason = "was modified after it was published"
+	case a.File == "" && (a.Target == handoff.Missing || a.Target == handoff.Unknown):
+		reason = "can't be reached from here"
+	case a.Target == handoff.Missing:
+		reason = "is missing"
+	default:
+		return "", handoff.Hint{}
+	}
+	if !a.Kept {
+		return reason + ", and no copy was kept", handoff.Hint{}
+	}
+	return reason, handoff.Suggest("read what was published", handoff.ActionRead, a.ID)
+}
+
 // Changes is PrintChanged for artifacts that come in several parts.
 type Changes struct{ n int }
 
@@ -61,7 +80,7 @@ const maxChanges = 3
 
 func (c *Changes) Print(a *App, list ...handoff.Artifact) {
 	for _, art := range list {
-		reason, how := art.Changed()
+		reason, how := Changed(art)
 		if reason == "" || art.Status != handoff.Active {
 			continue
 		}
