@@ -235,9 +235,10 @@ const minPoll = 20 * time.Millisecond
 
 // listen subscribes to the messages about new records.
 func (l *Log) listen(ctx context.Context) error {
-	return l.retry(ctx, "read log", func(ctx context.Context, _ jetstream.JetStream) error {
+	return l.retry(ctx, "read log", func(ctx context.Context, js jetstream.JetStream) error {
+		nc := js.Conn()
 		l.mu.Lock()
-		nc, hints := l.nc, l.hints
+		hints := l.hints
 		l.mu.Unlock()
 		if hints != nil && hints.IsValid() {
 			return nil

@@ -21,9 +21,11 @@ func (l *Log) Describe(ctx context.Context) ([]workspace.LogDetail, error) {
 		return nil, err
 	}
 	var list []workspace.LogDetail
+	var nc *nats.Conn
 	err = l.retry(ctx, "read log", func(ctx context.Context, js jetstream.JetStream) error {
-		server := js.Conn().ConnectedServerVersion()
-		if name := js.Conn().ConnectedClusterName(); name != "" {
+		nc = js.Conn()
+		server := nc.ConnectedServerVersion()
+		if name := nc.ConnectedClusterName(); name != "" {
 			server += ", cluster " + name
 		}
 		list = []workspace.LogDetail{{Name: "server", Value: server}}
@@ -45,7 +47,7 @@ func (l *Log) Describe(ctx context.Context) ([]workspace.LogDetail, error) {
 		workspace.LogDetail{Name: "storage", Value: strings.ToLower(info.Config.Storage.String())},
 		workspace.LogDetail{Name: "bytes", Value: fmt.Sprintf("%d, %s", info.State.Bytes, limit)},
 		workspace.LogDetail{Name: "replicas", Value: replicas},
-		workspace.LogDetail{Name: "sync_interval", Value: l.syncInterval(ctx)},
+		workspace.LogDetail{Name: "sync_interval", Value: l.syncInterval(ctx, nc)},
 	), ctx.Err()
 }
 
@@ -55,10 +57,7 @@ const systemWait = 300 * time.Millisecond
 // syncInterval returns how often the servers write to their disks, "always" if they
 // do so before they acknowledge a record, and "unknown" if they do not say so: only
 // the system account may ask, unless an administrator has exported the service.
-func (l *Log) syncInterval(ctx context.Context) string {
-	l.mu.Lock()
-	nc := l.nc
-	l.mu.Unlock()
+func (l *Log) syncInterval(ctx context.Context, nc *nats.Conn) string {
 	if l.o.System != nil {
 		system, err := l.dial(l.o.System)
 		if err != nil {

@@ -147,6 +147,31 @@ func TestCommands(t *testing.T) {
 	if out, code, _ := u.run(t, "two", "publish", "more.md", "--channel", "design"); code != 0 || strings.Contains(out, "1 replica") {
 		t.Errorf("a second machine publishes: %q, %d, want no warning", out, code)
 	}
+	if out, code, _ := u.run(t, "two", "demo", "--log", "nats://"+p.address()+"/demo"); code != 0 {
+		t.Errorf("demo over NATS = %q, %d", out, code)
+	}
+	u.command(t, "two")
+	config := filepath.Join(u.dir, "two", "work", ".handoff", "config.yaml")
+	if err := os.WriteFile(config, []byte("queue: true\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p.refuse.Store(true)
+	p.cut()
+	u.write(t, "two", "later.md", []byte("later"))
+	if out, code, _ := u.run(t, "two", "publish", "later.md", "--channel", "design", "--json"); code != 0 || !strings.Contains(out, `"queued": true`) {
+		t.Errorf("publish without a server = %q, %d, want queued", out, code)
+	}
+	p.refuse.Store(false)
+	u.write(t, "two", "last.md", []byte("last"))
+	if _, code, _ := u.run(t, "two", "publish", "last.md", "--channel", "design"); code != 0 {
+		t.Error("publish after the server is back failed")
+	}
+	if out, _, _ := u.run(t, "one", "list"); !strings.Contains(out, "remote:later.md") || !strings.Contains(out, "remote:last.md") {
+		t.Errorf("list on another machine = %q, want what was queued", out)
+	}
+	if err := os.Remove(config); err != nil {
+		t.Fatal(err)
+	}
 	s.Shutdown()
 	if _, code, _ := u.run(t, "two", "log", "status"); code != 5 {
 		t.Errorf("log status without a server ends with %d, want 5", code)
