@@ -122,7 +122,7 @@ func (l *Log) connect(ctx context.Context, op string) (jetstream.JetStream, erro
 	var nc *nats.Conn
 	var err error
 	for i, delay := 0, firstDelay; ; i, delay = i+1, 4*delay {
-		if nc, err = l.dial(l.o.Connect); err == nil || l.final(op, err) != nil || i == maxConnects-1 {
+		if nc, err = l.dialIn(ctx); err == nil || l.final(op, err) != nil || i == maxConnects-1 {
 			break
 		}
 		select {
@@ -148,6 +148,28 @@ func (l *Log) connect(ctx context.Context, op string) (jetstream.JetStream, erro
 	}
 	l.nc, l.js = nc, js
 	return js, nil
+}
+
+// dialIn opens a connection, unless ctx ends first.
+func (l *Log) dialIn(ctx context.Context) (*nats.Conn, error) {
+	var nc *nats.Conn
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		nc, err = l.dial(l.o.Connect)
+	}()
+	select {
+	case <-done:
+		return nc, err
+	case <-ctx.Done():
+		go func() {
+			if <-done; err == nil {
+				nc.Close()
+			}
+		}()
+		return nil, ctx.Err()
+	}
 }
 
 // dial opens a connection, which reopens itself when it is lost.

@@ -157,6 +157,28 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
+// TestSlowConnection gives up at once when the context ends while a connection is
+// opened.
+func TestSlowConnection(t *testing.T) {
+	p := newProxy(t, address(t, start(t, nil)))
+	p.delay.Store(int64(time.Minute))
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := machine(t, p.address(), "team", t.TempDir(), nil).Newest(ctx)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Newest = %v, want the error of the context", err)
+		}
+	case <-time.After(4 * time.Second): // the library waits for 5 seconds
+		t.Error("Newest did not end with its context")
+	}
+}
+
 // TestCredentials uses wrong ones, and ones that may only read.
 func TestCredentials(t *testing.T) {
 	s := start(t, func(o *server.Options) {
