@@ -34,38 +34,9 @@ func CopyLog(ctx context.Context, dir string, o Options, from, to string) (resul
 	if err != nil {
 		return result, err
 	}
-	backend := BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn}
-	open := func(location string) (side logcopy.Side, remote bool, err error) {
-		trusted := func() error { return nil } // the caller names it
-		opened, err := localstate.OpenBackend(config.Config{Log: location}, o.Backends, trusted, backend)
-		return logcopy.Side{Log: opened.Log, Bodies: opened.Bodies}, opened.Backend.Remote, err
-	}
-	source, _, err := open(from)
-	if err != nil {
-		return result, err
-	}
-	target, remote, err := open(to)
-	if err == nil {
-		err = localstate.NewDir(found.Runtime, target.Log, o.Rand).Create(ctx)
-	}
-	c := logcopy.Options{Progress: o.Progress}
-	if remote {
-		c.Thread = func(k *handoff.ThreadKept) bool { return settings.ShareThreads && k.Secrets == 0 }
-	}
-	if err == nil && remote {
-		c.Origin, err = localstate.NewDir(found.Runtime, target.Log, o.Rand).NewOrigin()
-	}
-	if err == nil {
-		result, err = logcopy.Copy(ctx, source, target, c)
-	}
-	return result, errors.Join(err, closeLog(source.Log), closeLog(target.Log))
-}
-
-func closeLog(log handoff.Log) error {
-	if c, ok := log.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
+	c := localstate.Copier{Backends: o.Backends, ShareThreads: settings.ShareThreads, Progress: o.Progress,
+		Options: BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn}}
+	return c.Copy(ctx, from, to)
 }
 
 // openQueue returns the log and bodies that were opened, with a queue for the time in

@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/nearest"
 	"github.com/agent-handoff/handoff/internal/refs"
 )
 
@@ -165,15 +162,10 @@ func (w *Workspace) warnUnused(ctx context.Context, channel string, warn func(st
 	for _, c := range list.Channels {
 		names = append(names, c.Name)
 	}
-	if err != nil || slices.Contains(names, channel) {
-		return err
+	if text := refs.UnusedChannel(channel, names); err == nil && text != "" {
+		warn(text)
 	}
-	text := fmt.Sprintf("channel %q has never been used", channel)
-	if near := nearest.Of(channel, names, 1); len(near) > 0 {
-		text += fmt.Sprintf("; did you mean %q?", near[0])
-	}
-	warn(text)
-	return nil
+	return err
 }
 
 // position returns the sequence number that WatchOptions.After names.

@@ -234,7 +234,7 @@ func (w *Workspace) Close() error {
 	}
 	w.sessions.Flush()
 	w.hub.Close()
-	return errors.Join(w.copies.Close(), w.index.Close(), closeLog(w.rawLog), w.home.Close(), w.files.Close())
+	return errors.Join(w.copies.Close(), w.index.Close(), localstate.CloseLog(w.rawLog), w.home.Close(), w.files.Close())
 }
 
 func openRoot(dir string) (*os.Root, error) {

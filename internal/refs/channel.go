@@ -2,8 +2,11 @@ package refs
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/nearest"
 )
 
 // WaitForLabel returns the first artifact that matches a query and gets its label
@@ -24,4 +27,16 @@ func WaitForLabel(ctx context.Context, hub *handoff.Hub, q handoff.ArtifactQuery
 		}
 	}
 	return handoff.Artifact{}, ctx.Err()
+}
+
+// UnusedChannel returns a warning if a channel is none of those in use, "" if it is.
+func UnusedChannel(channel string, used []string) string {
+	if slices.Contains(used, channel) {
+		return ""
+	}
+	text := fmt.Sprintf("channel %q has never been used", channel)
+	if near := nearest.Of(channel, used, 1); len(near) > 0 {
+		text += fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return text
 }
