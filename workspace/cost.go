@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/cost"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 	"github.com/agent-handoff/handoff/internal/price"
+	"github.com/agent-handoff/handoff/internal/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -20,6 +21,7 @@ type CostOptions struct {
 	Since, Until string // a time, see ParseTime: work and conversations last active at or after, before
 	Everywhere   bool   // with conversations of other directories
 	Prices       string // a file with prices that count before those of handoff
+	NoIndex      bool   // read the transcripts, not the index of conversations
 }
 
 // CostGroups returns what Cost can group by.
@@ -61,7 +63,7 @@ func (w *Workspace) Cost(ctx context.Context, set *thread.Set, o CostOptions) (C
 	if err != nil {
 		return CostReport{}, err
 	}
-	s := cost.Sources{Prices: prices}
+	s := cost.Sources{Prices: cost.NewPricer(prices...)}
 	warnings, err := w.costSources(ctx, set, o, &s)
 	if err != nil {
 		return CostReport{}, err
@@ -73,7 +75,7 @@ func (w *Workspace) Cost(ctx context.Context, set *thread.Set, o CostOptions) (C
 		r.Warnings = append(r.Warnings, strconv.Itoa(n)+" of the conversations: the harness reported usage that differs by more than 5 % from the transcript")
 	}
 	if r.Total.Amount.AboveTier {
-		r.Warnings = append(r.Warnings, "some models cost more for long contexts; how long each context was is not known, so the cost is a lower bound")
+		r.Warnings = append(r.Warnings, "some models cost more for long contexts; how long some contexts were is not known, so the cost is a lower bound")
 	}
 	if o.By == cost.BySession {
 		for i := range r.Rows {
@@ -108,18 +110,15 @@ func (w *Workspace) costSources(ctx context.Context, set *thread.Set, o CostOpti
 		}
 		s.Artifacts = append(s.Artifacts, page.Artifacts...)
 	}
-	page, err := w.Threads(ctx, set, ThreadOptions{Since: o.Since, Until: o.Until, Everywhere: o.Everywhere, Agents: true})
+	q, err := w.threadQuery(ThreadOptions{Since: o.Since, Until: o.Until, Everywhere: o.Everywhere})
 	if err != nil {
 		return nil, err
 	}
-	for _, item := range page.Threads {
-		main := item.URI.String()
-		s.Threads = append(s.Threads, cost.Conversation{URI: main, Usage: item.Usage, Started: item.Started, Last: item.Modified, Status: item.State.Status})
-		for _, agent := range item.Agents {
-			s.Threads = append(s.Threads, cost.OfAgent(ctx, agent, main))
-		}
-	}
-	return page.Warnings, nil
+	return w.archive(set, ThreadOptions{NoIndex: o.NoIndex}).EachUsage(ctx, q, func(u threadindex.ThreadUsage) error {
+		s.Threads = append(s.Threads, cost.Conversation{URI: u.URI, Agent: u.Agent, Main: u.Main, Started: u.Started, Last: u.Modified, Status: u.Status,
+			Requests: u.Requests, Completeness: u.Completeness, Reason: u.Reason})
+		return nil
+	})
 }
 
 // prices returns the prices of a file, and then those of handoff.

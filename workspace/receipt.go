@@ -93,5 +93,5 @@ func (w *Workspace) artifactReceipt(ctx context.Context, set *thread.Set, a hand
 }
 
 func receipt(ctx context.Context, set *thread.Set, work []handoff.Work, artifacts []handoff.Artifact, threads []string) CostReceipt {
-	return cost.NewReceipt(cost.Leaves(cost.Sources{Work: work, Artifacts: artifacts, Threads: cost.Read(ctx, set, threads), Prices: []*price.List{price.Embedded()}}))
+	return cost.NewReceipt(cost.Leaves(cost.Sources{Work: work, Artifacts: artifacts, Threads: cost.Read(ctx, set, threads), Prices: cost.NewPricer(price.Embedded())}))
 }

@@ -115,7 +115,7 @@ func (w *Workspace) WorkTree(ctx context.Context, session string) (WorkTree, err
 	if err != nil {
 		return WorkTree{}, err
 	}
-	prices := []*price.List{price.Embedded()}
+	prices := cost.NewPricer(price.Embedded())
 	roots := cost.Rollup(work, func(unit handoff.Work) cost.Amount { return cost.OfWork(unit, prices) })
 	return WorkTree{append([]*WorkNode{}, roots...)}, nil
 }

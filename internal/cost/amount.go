@@ -9,7 +9,6 @@ package cost
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/price"
@@ -88,60 +87,9 @@ func sum[T int64 | float64](a, b *T) *T {
 	return &s
 }
 
-// OfThread returns what a conversation used. The cost is that which its tool
-// recorded, or that of the prices at a time.
-func OfThread(u thread.Usage, prices []*price.List, at time.Time) map[Model]Amount {
-	models := map[Model]Amount{}
-	for _, m := range u.Models {
-		a := models[Model{m.Provider, m.Model}]
-		a.Add(ofTokens(m, prices, at))
-		a.Completeness, a.Reason = u.Completeness, u.Reason
-		models[Model{m.Provider, m.Model}] = a
-	}
-	if len(models) == 0 && u.Completeness != "" {
-		models[Model{}] = Amount{Completeness: u.Completeness, Reason: u.Reason}
-	}
-	return models
-}
-
-// A Model is a model of a provider. Both may be unknown.
-type Model struct{ Provider, Name string }
-
-func ofTokens(m thread.ModelUsage, prices []*price.List, at time.Time) Amount {
-	total := m.Total()
-	// Not every program records the cache and reasoning: 0 can mean unknown.
-	counted := func(n *int64) *int64 {
-		if *n == 0 {
-			return nil
-		}
-		return n
-	}
-	a := Amount{Usage: handoff.Usage{
-		Input: &m.Input, Output: &m.Output, CacheRead: counted(&m.CacheRead), CacheWrite: counted(&m.CacheWrite), Reasoning: counted(&m.Reasoning), TotalTokens: &total,
-	}}
-	if m.Cost > 0 {
-		a.Cost = &m.Cost
-		return a
-	}
-	if total == 0 {
-		return a
-	}
-	p, ok := price.Find(prices, m.Provider, m.Model, at)
-	if !ok {
-		a.Unpriced = []string{m.Model}
-		return a
-	}
-	tiers := p.Tiers
-	p.Tiers = nil // they apply to single requests
-	a.AboveTier = len(tiers) > 0 && total-m.Output > tiers[0].Above
-	c := p.Cost(price.Tokens{Input: m.Input, CacheRead: m.CacheRead, CacheWrite: m.CacheWrite, CacheWrite1h: m.CacheWrite1h, Output: m.Output, Reasoning: m.Reasoning})
-	a.Cost = &c
-	return a
-}
-
 // OfWork returns what a harness reported for a unit of work. Where it reported no
 // cost, that is computed from the prices.
-func OfWork(w handoff.Work, prices []*price.List) Amount {
+func OfWork(w handoff.Work, prices *Pricer) Amount {
 	if w.Usage == nil {
 		return Amount{}
 	}
@@ -155,7 +103,7 @@ func OfWork(w handoff.Work, prices []*price.List) Amount {
 	if a.Cost != nil || a.TotalTokens == nil || *a.TotalTokens == 0 {
 		return a
 	}
-	p, ok := price.Find(prices, w.Model.Provider, w.Model.ID, w.StartedAt)
+	p, ok := prices.at(Model{w.Model.Provider, w.Model.ID}, w.StartedAt)
 	if !ok {
 		a.Unpriced = []string{cmp.Or(w.Model.ID, thread.UnknownModel)}
 		return a
@@ -166,7 +114,8 @@ func OfWork(w handoff.Work, prices []*price.List) Amount {
 		}
 		return *v
 	}
-	p.Tiers = nil
+	a.AboveTier = p.InTier(of(a.Input) + of(a.CacheRead) + of(a.CacheWrite))
+	p.Tiers = nil // they apply to single requests
 	c := p.Cost(price.Tokens{Input: of(a.Input), CacheRead: of(a.CacheRead), CacheWrite: of(a.CacheWrite), Output: of(a.Output), Reasoning: of(a.Reasoning)})
 	a.Cost = &c
 	return a

@@ -30,7 +30,7 @@ var gpt5 = handoff.Model{Provider: "openai", ID: "gpt-5"}
 func TestPromptAndTask(t *testing.T) {
 	prompt := handoff.Work{Harness: "flue", ID: "prompt-1", Kind: "prompt", Model: gpt5, StartedAt: start, Usage: reported(1000, 100)}
 	task := handoff.Work{Harness: "flue", ID: "task-1", Parent: "prompt-1", Kind: "task", Model: gpt5, StartedAt: start.Add(time.Minute), Usage: reported(2000, 200)}
-	own := func(w handoff.Work) Amount { return OfWork(w, []*price.List{price.Embedded()}) }
+	own := func(w handoff.Work) Amount { return OfWork(w, NewPricer(price.Embedded())) }
 	roots := Rollup([]handoff.Work{task, prompt}, own)
 	if len(roots) != 1 || roots[0].Work.ID != "prompt-1" || len(roots[0].Children) != 1 {
 		t.Fatalf("roots = %+v, want the prompt with the task", roots)
@@ -85,11 +85,8 @@ func TestRollupConserves(t *testing.T) {
 	})
 }
 
-func usage(model string, input, output int64) thread.Usage {
-	var u thread.Usage
-	u.Add("openai", model, thread.Tokens{Input: input, Output: output, Calls: 1})
-	u.Completeness = thread.Exact
-	return u
+func requests(model string, input, output int64) []thread.Request {
+	return []thread.Request{{At: start, ModelUsage: thread.ModelUsage{Provider: "openai", Model: model, Tokens: thread.Tokens{Input: input, Output: output, Calls: 1}}}}
 }
 
 func artifact(id, channel, session, uri string, tags ...string) handoff.Artifact {
@@ -104,13 +101,13 @@ func artifact(id, channel, session, uri string, tags ...string) handoff.Artifact
 // total, which is what the conversations and the harnesses say.
 func TestSummarizeConserves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := Sources{Prices: []*price.List{price.Embedded()}}
+		s := Sources{Prices: NewPricer(price.Embedded())}
 		var want int64
 		for i := range rapid.IntRange(0, 5).Draw(t, "threads") {
 			uri := fmt.Sprint("agents://codex/", i)
 			tokens := int64(rapid.IntRange(0, 100).Draw(t, "tokens"))
 			model := rapid.SampledFrom([]string{"gpt-5", "nobodys", ""}).Draw(t, "model")
-			s.Threads = append(s.Threads, Conversation{URI: uri, Usage: usage(model, tokens, 1), Last: start})
+			s.Threads = append(s.Threads, Conversation{URI: uri, Requests: requests(model, tokens, 1), Completeness: thread.Exact, Last: start})
 			harness := rapid.Bool().Draw(t, "reported")
 			if harness {
 				s.Work = append(s.Work, handoff.Work{Harness: "codex", ID: fmt.Sprint("w", i), Thread: uri, Model: gpt5, Usage: reported(tokens+7, 2), StartedAt: start})
@@ -145,10 +142,10 @@ func TestSummarizeConserves(t *testing.T) {
 func TestSummarize(t *testing.T) {
 	main, child := "agents://codex/main", "agents://codex/main/child"
 	s := Sources{
-		Prices: []*price.List{price.Embedded()},
+		Prices: NewPricer(price.Embedded()),
 		Threads: []Conversation{
-			{URI: main, Usage: usage("gpt-5", 1e6, 0), Last: start},
-			{URI: child, Usage: usage("nobodys-model", 500, 0), Agent: "reviewer", Main: main, Last: start},
+			{URI: main, Requests: requests("gpt-5", 1e6, 0), Completeness: thread.Exact, Last: start},
+			{URI: child, Requests: requests("nobodys-model", 500, 0), Completeness: thread.Exact, Agent: "reviewer", Main: main, Last: start},
 		},
 		Work: []handoff.Work{{Harness: "codex", ID: "w1", Thread: main, SessionID: "s1", StartedAt: start, IsError: true}},
 		Artifacts: []handoff.Artifact{
@@ -198,7 +195,7 @@ func TestHarnessIsPreferred(t *testing.T) {
 		disputed bool
 	}{{1000, false}, {1052, false}, {1100, true}, {900, true}} {
 		s := Sources{
-			Threads: []Conversation{{URI: uri, Usage: usage("gpt-5", 1000, 0)}},
+			Threads: []Conversation{{URI: uri, Requests: requests("gpt-5", 1000, 0), Completeness: thread.Exact}},
 			Work: []handoff.Work{
 				{Harness: "codex", ID: "a", Thread: uri, Usage: reported(tt.input-300, 0)},
 				{Harness: "codex", ID: "b", Thread: uri, Usage: reported(300, 0)},

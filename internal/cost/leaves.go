@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/price"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -15,7 +14,7 @@ type Sources struct {
 	Work      []handoff.Work
 	Artifacts []handoff.Artifact
 	Threads   []Conversation
-	Prices    []*price.List // the first that has a model counts
+	Prices    *Pricer
 }
 
 // A Conversation is a transcript that was read: that of a conversation, or of a
@@ -23,10 +22,12 @@ type Sources struct {
 type Conversation struct {
 	URI           string
 	Agent         string // name of the subagent, "" for the main agent
-	Usage         thread.Usage
+	Main          string // URI of the conversation of a subagent
 	Started, Last time.Time
 	Status        thread.Status
-	Main          string // URI of the conversation of a subagent
+	Requests      []thread.Request
+	Completeness  thread.Completeness
+	Reason        string // why it is not exact
 }
 
 // Leaves returns the usage of sources, each token once, in no order.
@@ -34,7 +35,7 @@ func Leaves(s Sources) []Leaf {
 	g := gathering{byThread: map[string]*Leaf{}, byWork: map[workID]*Leaf{}}
 	for _, c := range s.Threads {
 		l := g.ofThread(c.URI)
-		l.Agent, l.Status, l.Started, l.Ended, l.Models = c.Agent, c.Status, c.Started, c.Last, OfThread(c.Usage, s.Prices, c.Last)
+		l.Agent, l.Status, l.Started, l.Ended, l.Portions = c.Agent, c.Status, c.Started, c.Last, s.Prices.portions(c)
 	}
 	for _, w := range s.Work {
 		g.addWork(w, s.Prices)
@@ -73,7 +74,7 @@ func (g *gathering) ofThread(uri string) *Leaf {
 	return l
 }
 
-func (g *gathering) addWork(w handoff.Work, prices []*price.List) {
+func (g *gathering) addWork(w handoff.Work, prices *Pricer) {
 	l := new(Leaf)
 	if w.Thread != "" {
 		l = g.ofThread(w.Thread)
@@ -106,7 +107,7 @@ func (g *gathering) addArtifact(a handoff.Artifact) {
 	}
 	l.Artifacts = append(l.Artifacts, a)
 	l.Session, l.Agent = cmp.Or(l.Session, p.Session, p.RunID), cmp.Or(l.Agent, p.Agent)
-	if l.Models == nil && a.CreatedAt.After(l.Ended) {
+	if l.Portions == nil && a.CreatedAt.After(l.Ended) {
 		l.Ended = a.CreatedAt
 	}
 }

@@ -3,7 +3,6 @@ package cost
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -44,7 +43,7 @@ func NewReceipt(leaves []Leaf) Receipt {
 	r := Receipt{Tasks: []Task{}}
 	var seen Amount
 	for _, l := range leaves {
-		if l.Models == nil && len(l.Units) == 0 {
+		if l.Portions == nil && len(l.Units) == 0 {
 			continue
 		}
 		r.Artifacts += len(l.Artifacts)
@@ -78,8 +77,8 @@ func (l Leaf) task() Task {
 		t.Status = u.status()
 		t.Models = append(t.Models, u.Model.ID)
 	}
-	for _, m := range slices.SortedFunc(maps.Keys(l.Models), compareModels) {
-		t.Models = append(t.Models, m.Name)
+	for _, p := range l.Portions {
+		t.Models = append(t.Models, p.Name)
 	}
 	slices.Sort(t.Models)
 	t.Models = slices.DeleteFunc(slices.Compact(t.Models), func(name string) bool { return name == "" })
@@ -179,7 +178,7 @@ func Read(ctx context.Context, set *thread.Set, uris []string) (list []Conversat
 			continue
 		}
 		if v.Agent != nil {
-			add(OfAgent(ctx, *v.Agent, ""))
+			add(ofAgent(ctx, *v.Agent, ""))
 			continue
 		}
 		if load(ctx, v.Thread) != nil {
@@ -188,20 +187,20 @@ func Read(ctx context.Context, set *thread.Set, uris []string) (list []Conversat
 		main := v.URI.String()
 		add(ofThread(main, v.Thread))
 		for _, a := range v.Agents {
-			add(OfAgent(ctx, a, main))
+			add(ofAgent(ctx, a, main))
 		}
 	}
 	return list
 }
 
 func ofThread(uri string, t *thread.Thread) Conversation {
-	return Conversation{URI: uri, Usage: t.Usage, Started: t.Started, Last: cmp.Or(t.Last, t.Modified), Status: t.State.Status}
+	return Conversation{URI: uri, Requests: t.Requests, Completeness: t.Usage.Completeness, Reason: t.Usage.Reason, Started: t.Started, Last: cmp.Or(t.Last, t.Modified), Status: t.State.Status}
 }
 
-// OfAgent returns the conversation of a subagent of the one with the URI main. Its
+// ofAgent returns the conversation of a subagent of the one with the URI main. Its
 // usage is not known if it has no transcript that can be read.
-func OfAgent(ctx context.Context, a thread.Agent, main string) Conversation {
-	c := Conversation{URI: a.URI.String(), Last: a.Updated, Usage: thread.Usage{Completeness: thread.NoUsage, Reason: "the transcript of a subagent is missing"}}
+func ofAgent(ctx context.Context, a thread.Agent, main string) Conversation {
+	c := Conversation{URI: a.URI.String(), Last: a.Updated, Completeness: thread.NoUsage, Reason: "the transcript of a subagent is missing"}
 	if a.Thread != nil && load(ctx, a.Thread) == nil {
 		c = ofThread(c.URI, a.Thread)
 	}

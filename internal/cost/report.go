@@ -2,7 +2,6 @@ package cost
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -21,7 +20,7 @@ type Leaf struct {
 	Status    thread.Status // of the transcript
 	Started   time.Time
 	Ended     time.Time          // or last active
-	Models    map[Model]Amount   // by the transcript
+	Portions  []Portion          // of the transcript, nil for none
 	Artifacts []handoff.Artifact // that it published
 }
 
@@ -52,14 +51,10 @@ func (l Leaf) reported() (a Amount) {
 }
 
 func (l Leaf) transcript() (a Amount) {
-	for _, m := range slices.SortedFunc(maps.Keys(l.Models), compareModels) {
-		a.Add(l.Models[m])
+	for _, p := range l.Portions {
+		a.Add(p.Amount)
 	}
 	return a
-}
-
-func compareModels(a, b Model) int {
-	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Provider, b.Provider))
 }
 
 // disputed is the share of the total by which the usage of a harness and of a
@@ -263,10 +258,7 @@ func (l Leaf) parts(by string, labels map[string][]string) []part {
 	case ByAgent:
 		return only(l.Agent)
 	case ByDay:
-		if l.Ended.IsZero() {
-			return only("")
-		}
-		return only(l.Ended.Format(time.DateOnly))
+		return l.byDay()
 	case ByOutcome:
 		return only(l.outcome())
 	case ByWork:
@@ -312,8 +304,30 @@ func (l Leaf) byModel() (parts []part) {
 	if l.reported().TotalTokens != nil {
 		return l.byUnit(func(u Unit) string { return u.Model.ID })
 	}
-	for _, m := range slices.SortedFunc(maps.Keys(l.Models), compareModels) {
-		parts = append(parts, part{m.Name, l.Models[m], l.Artifacts})
+	for _, p := range l.Portions {
+		parts = append(parts, part{p.Name, p.Amount, l.Artifacts})
+	}
+	return parts
+}
+
+// byDay attributes a transcript to the days of its requests, and what a harness
+// reported to the last day. Artifacts belong to the day when they were published.
+func (l Leaf) byDay() (parts []part) {
+	date := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format(time.DateOnly)
+	}
+	if l.reported().TotalTokens != nil || len(l.Portions) == 0 {
+		parts = []part{{date(l.Ended), l.Amount(), nil}}
+	} else {
+		for _, p := range l.Portions {
+			parts = append(parts, part{p.Day, p.Amount, nil})
+		}
+	}
+	for _, a := range l.Artifacts {
+		parts = append(parts, part{date(a.CreatedAt), Amount{}, []handoff.Artifact{a}})
 	}
 	return parts
 }

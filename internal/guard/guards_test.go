@@ -65,6 +65,7 @@ var layers = map[string]int{
 	"internal/pipeline/folder": 3,
 	"internal/refs":            3,
 	"internal/action":          3,
+	"internal/grep":            3,
 	"internal/converse":        3,
 	"internal/keep":            3,
 	"internal/evidence":        3,

@@ -135,30 +135,32 @@ func (p Price) check() error {
 	return nil
 }
 
-// Find returns the price of a model at a time. The provider may be "". What lists
-// before l, such as the user's own, have is preferred.
-func Find(lists []*List, providerName, modelName string, at time.Time) (Price, bool) {
+// A Model has the prices of a model, best source first.
+type Model []Price
+
+// Find returns the prices of a model. The provider may be "". What lists before l, such
+// as the user's own, have is preferred.
+func Find(lists []*List, providerName, modelName string) (m Model) {
 	for _, l := range lists {
-		if p, ok := l.find(providerName, modelName, at); ok {
-			return p, true
+		for _, p := range l.candidates(providerName, modelName) {
+			for _, name := range append([]string{p.ID}, p.Fallback...) {
+				from := slices.IndexFunc(l.Providers, func(p provider) bool { return p.ID == name })
+				if from >= 0 {
+					m = append(m, l.Providers[from].find(modelName)...)
+				}
+			}
 		}
 	}
-	return Price{}, false
+	return m
 }
 
-func (l *List) find(name, modelName string, at time.Time) (Price, bool) {
-	for _, p := range l.candidates(name, modelName) {
-		for _, name := range append([]string{p.ID}, p.Fallback...) {
-			from := slices.IndexFunc(l.Providers, func(p provider) bool { return p.ID == name })
-			if from < 0 {
-				continue
-			}
-			if price, ok := l.Providers[from].find(modelName, at); ok {
-				return price, true
-			}
-		}
+// At returns the price of a model at a time.
+func (m Model) At(at time.Time) (Price, bool) {
+	i := slices.IndexFunc(m, func(p Price) bool { return p.appliesAt(at) })
+	if i < 0 {
+		return Price{}, false
 	}
-	return Price{}, false
+	return m[i], true
 }
 
 // candidates returns the providers that a name means. Without one, it is whoever
@@ -193,22 +195,23 @@ func (m model) is(name string) bool {
 	return matches(m.Match, strings.ToLower(name))
 }
 
-func (p provider) find(name string, at time.Time) (Price, bool) {
+func (p provider) find(name string) (list []Price) {
 	for _, m := range p.Models {
 		if !m.is(name) {
 			continue
 		}
 		for _, price := range slices.Backward(m.Prices) {
-			if price.appliesAt(at) {
-				price.Provider, price.Model = p.ID, m.ID
-				return price, true
-			}
+			price.Provider, price.Model = p.ID, m.ID
+			list = append(list, price)
 		}
 	}
-	return Price{}, false
+	return list
 }
 
 func (p Price) appliesAt(at time.Time) bool {
+	if p.From == "" && p.After == "" && p.Before == "" {
+		return true
+	}
 	at = at.UTC()
 	if at.Format(time.DateOnly) < p.From {
 		return false
@@ -220,6 +223,9 @@ func (p Price) appliesAt(at time.Time) bool {
 	}
 	return true
 }
+
+// InTier reports whether a request with so many tokens of input has other rates.
+func (p Price) InTier(input int64) bool { return len(p.Tiers) > 0 && input > p.Tiers[0].Above }
 
 // Cost returns what one request costs, in US dollars.
 func (p Price) Cost(t Tokens) float64 {

@@ -23,7 +23,7 @@ func TestEmbedded(t *testing.T) {
 					t.Errorf("%s %s: %v", p.ID, m.ID, err)
 				}
 			}
-			if _, ok := Find([]*List{l}, p.ID, m.ID, september); !ok && len(m.Match) == 0 {
+			if _, ok := Find([]*List{l}, p.ID, m.ID).At(september); !ok && len(m.Match) == 0 {
 				t.Errorf("%s %s is not found", p.ID, m.ID)
 			}
 		}
@@ -57,7 +57,7 @@ func TestCost(t *testing.T) {
 		{"an hour of the day", "deepseek", "deepseek-reasoner", time.Date(2025, 5, 1, 1, 0, 0, 0, time.UTC), Tokens{Input: 1e6}, 0.55},
 		{"another hour", "deepseek", "deepseek-reasoner", time.Date(2025, 5, 1, 17, 0, 0, 0, time.UTC), Tokens{Input: 1e6}, 0.135},
 	} {
-		p, ok := Find([]*List{Embedded()}, tt.provider, tt.model, tt.at)
+		p, ok := Find([]*List{Embedded()}, tt.provider, tt.model).At(tt.at)
 		if got := p.Cost(tt.tokens); !ok || math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%s: %v, %t, want %v (%s %s)", tt.name, got, ok, tt.want, p.Provider, p.Model)
 		}
@@ -66,7 +66,7 @@ func TestCost(t *testing.T) {
 
 func TestUnknownModel(t *testing.T) {
 	for _, name := range [][2]string{{"", "nobodys-model"}, {"anthropic", "nobodys-model"}, {"nobody", "gpt-5"}, {"", ""}} {
-		if p, ok := Find([]*List{Embedded()}, name[0], name[1], september); ok {
+		if p, ok := Find([]*List{Embedded()}, name[0], name[1]).At(september); ok {
 			t.Errorf("%q has the price of %s %s", name, p.Provider, p.Model)
 		}
 	}
@@ -85,7 +85,7 @@ func TestOwnPrices(t *testing.T) {
 		want  float64
 		ok    bool
 	}{{"gpt-5", 1, true}, {"gpt-5-mini", 0.25, true}, {"mine-small", 0, true}, {"mine-big", 0, false}} {
-		p, ok := Find(lists, "", tt.model, september)
+		p, ok := Find(lists, "", tt.model).At(september)
 		if got := p.Cost(Tokens{Input: 1e6}); got != tt.want || ok != tt.ok {
 			t.Errorf("%s costs %v, %t, want %v, %t", tt.model, got, ok, tt.want, tt.ok)
 		}

@@ -141,10 +141,7 @@ func (r *tracer) thread(ctx context.Context, h Hop) {
 		}
 		r.add(p)
 	}
-	var amount cost.Amount
-	for _, of := range cost.OfThread(item.Usage, r.Prices, item.Last) {
-		amount.Add(of)
-	}
+	amount := r.Prices.OfUsage(item.Usage, item.Last)
 	if amount.TotalTokens != nil {
 		r.add(Hop{Kind: Cost, Ref: name, Text: "of the conversation", At: item.Last, Certainty: Recorded, Cost: &amount, Evidence: []Evidence{{"thread", name}}})
 	}

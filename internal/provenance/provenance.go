@@ -14,7 +14,6 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/cost"
 	"github.com/agent-handoff/handoff/internal/git"
-	"github.com/agent-handoff/handoff/internal/price"
 	"github.com/agent-handoff/handoff/internal/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -90,7 +89,7 @@ type Sources struct {
 	Conversations Conversations
 	Repository    *git.Repository // nil outside git, or without git
 	Roots         []string        // worktrees of the repository, absolute
-	Prices        []*price.List
+	Prices        *cost.Pricer
 
 	// Published returns the bytes of an artifact that is a file of at most so many
 	// bytes.

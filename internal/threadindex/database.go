@@ -18,7 +18,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is rebuilt.
-const version = 3
+const version = 4
 
 // applicationID is stored in the header of the database: "hdth".
 const applicationID = 0x68647468
@@ -32,7 +32,7 @@ var schema = []string{
 	// A thread of a transcript. Item is JSON; the other columns are what queries
 	// select by. Text that is compared in any case is stored in lower case.
 	`CREATE TABLE threads (id INTEGER PRIMARY KEY, transcript INTEGER NOT NULL, key TEXT, provider TEXT, uri TEXT, parent TEXT, agent INTEGER, title TEXT,
-		role TEXT, name TEXT, cwd TEXT, modified INTEGER, started INTEGER, ended INTEGER, status TEXT, models TEXT, completeness TEXT, reason TEXT, family TEXT, origin TEXT, item TEXT)`,
+		role TEXT, name TEXT, cwd TEXT, modified INTEGER, started INTEGER, ended INTEGER, status TEXT, models TEXT, completeness TEXT, reason TEXT, family TEXT, origin TEXT, item TEXT, agent_name TEXT)`,
 	`CREATE INDEX threads_by_transcript ON threads (transcript)`,
 	`CREATE INDEX threads_by_time ON threads (agent, modified)`,
 	`CREATE INDEX threads_by_uri ON threads (uri)`,

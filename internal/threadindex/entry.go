@@ -49,6 +49,13 @@ const border = " \u00b6"
 // maxText is how many bytes of the words of a thread are searched.
 const maxText = 16 << 20
 
+// A reader reads a thread: readEntry completely, readFacts only what its usage needs.
+type reader func(context.Context, *thread.Thread) (*entry, error)
+
+func readFacts(ctx context.Context, t *thread.Thread) (*entry, error) {
+	return &entry{Item: newItem(t)}, t.Load(ctx)
+}
+
 // readEntry reads a thread.
 func readEntry(ctx context.Context, t *thread.Thread) (*entry, error) {
 	e := &entry{Item: newItem(t), tools: map[string]bool{}, mentioned: map[string]int{}}

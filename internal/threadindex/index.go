@@ -24,6 +24,7 @@ type Index struct {
 	file     string
 	now      func() time.Time
 	progress func(done, total int)
+	read     reader
 }
 
 // FileName returns the name of the database of the threads in some directories.
@@ -35,7 +36,7 @@ func FileName(roots []string) string {
 // NewIndex returns an index in a file, which the first search creates. progress is
 // called while transcripts are read and may be nil.
 func NewIndex(files *Files, file string, now func() time.Time, progress func(done, total int)) *Index {
-	return &Index{files, file, now, progress}
+	return &Index{files, file, now, progress, readEntry}
 }
 
 // An answer is an open database that is up to date.
@@ -52,6 +53,11 @@ func (x *Index) ask(ctx context.Context, most int, do func(answer) error) (used 
 	if err != nil {
 		return false, nil, err
 	}
+	return x.askFound(ctx, all, most, do)
+}
+
+// askFound is ask for the transcripts that were found.
+func (x *Index) askFound(ctx context.Context, all found, most int, do func(answer) error) (used bool, warnings []string, err error) {
 	for again := false; ; again = true {
 		more, err := x.try(ctx, most, all, do)
 		known := new(handoff.Error)
@@ -82,7 +88,7 @@ func (x *Index) try(ctx context.Context, most int, all found, do func(answer) er
 	if err != nil {
 		return nil, err
 	}
-	u := &update{database: db, now: x.now(), progress: x.progress, most: most}
+	u := &update{database: db, now: x.now(), progress: x.progress, most: most, reader: x.read}
 	err = u.run(ctx, all.stored)
 	if err == nil {
 		err = do(answer{db, u.found})

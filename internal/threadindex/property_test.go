@@ -65,15 +65,16 @@ func (tr *tree) compare(file string, now func() time.Time) {
 		tr.same("collisions", got, want)
 		tr.collisions += len(want.Collisions)
 	}
-	tr.compareCalls(files, index)
+	tr.compareCalls(files, index, threadindex.NewIndex(threadindex.NewFiles(tr.set()), file+".alone", now, nil))
 	tr.compareLookups(files, index)
 	if after := tr.digest(); after != before {
 		tr.t.Fatalf("the files of the tools were changed:\n%s\nwere\n%s", after, before)
 	}
 }
 
-// compareCalls compares what calls did, and the usage.
-func (tr *tree) compareCalls(files *threadindex.Files, index *threadindex.Index) {
+// compareCalls compares what calls did, and the usage, also with an index of the usage
+// alone.
+func (tr *tree) compareCalls(files *threadindex.Files, index, alone *threadindex.Index) {
 	tr.t.Helper()
 	ctx := tr.t.Context()
 	middle := time.Date(2026, 2, 3, 4, 0, tr.count/128, 0, time.UTC)
@@ -125,7 +126,9 @@ func (tr *tree) compareCalls(files *threadindex.Files, index *threadindex.Index)
 			must(tr.t, err)
 			return append(list, warnings)
 		}
-		tr.same(fmt.Sprintf("usage %d", i), usage(index), usage(files))
+		want := usage(files)
+		tr.same(fmt.Sprintf("usage %d", i), usage(index), want)
+		tr.same(fmt.Sprintf("usage alone %d", i), usage(alone), want)
 	}
 }
 

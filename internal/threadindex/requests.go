@@ -1,10 +1,13 @@
 package threadindex
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"math"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -14,53 +17,79 @@ import (
 
 // A ThreadUsage is what a conversation or a subagent used, without its subagents.
 type ThreadUsage struct {
-	URI          thread.URI
-	Title        string // or the beginning of its first message
+	URI          string
+	Agent        string // name or role of a subagent
+	Main         string // URI of the conversation of a subagent
 	Cwd          string
 	Started      time.Time
 	Modified     time.Time // of its transcript
+	Status       thread.Status
 	Completeness thread.Completeness
 	Reason       string           // why it is not exact
-	Requests     []thread.Request // without those in a copied history
+	Requests     []thread.Request // without those in a copied history, and without the numbers of messages
 }
 
-// EachUsage calls use with the usage of the conversations and subagents that q selects
-// by provider, directory and time, newest first. Each is counted once, from its own
-// transcript. Transcripts that can't be read are warnings. Kind: Unsupported (a
+func (e *entry) usage() ThreadUsage {
+	u := ThreadUsage{URI: e.URI.String(), Cwd: e.Cwd, Started: stored(nanos(e.Started)), Modified: stored(nanos(e.Modified)), Status: e.State.Status,
+		Completeness: e.Usage.Completeness, Reason: e.Usage.Reason, Requests: e.Requests}
+	u.Agent, u.Main = e.agent()
+	for i := range u.Requests {
+		u.Requests[i].N = 0
+	}
+	return u
+}
+
+// agent returns the name or role of a subagent, and the URI of its conversation.
+func (e *entry) agent() (name, main string) {
+	if e.IsAgent() {
+		name = cmp.Or(e.AgentName, e.AgentRole)
+	}
+	if e.Parent != "" {
+		main = thread.URI{Provider: e.Provider, Thread: e.Parent}.String()
+	}
+	return name, main
+}
+
+// EachUsage calls use with the usage of the conversations that q selects by provider,
+// directory and time, and of their subagents, newest first. Each is counted once, from
+// its own transcript. Transcripts that can't be read are warnings. Kind: Unsupported (a
 // provider), or the error is one of use.
 func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) error) (warnings []string, err error) {
 	all, err := f.find(ctx, q.Providers)
 	if err != nil {
 		return nil, err
 	}
-	seen := map[string]bool{}
+	seen, selected := map[string]bool{}, map[string]bool{} // by URI
+	var list []ThreadUsage
 	err = eachRead(ctx, all.stored, func(r reading) error {
 		if r.err != nil && !errors.Is(r.err, handoff.NotFound) {
 			all.warnings = append(all.warnings, r.err.Error())
 		}
 		for _, e := range r.entries {
-			if uri := e.URI.String(); seen[uri] || !q.inTime(r.Modified) {
-				continue
-			} else if seen[uri] = true; !q.selects(e.Thread) {
-				continue
-			}
-			if err := use(ThreadUsage{e.URI, e.Name(), e.Cwd, stored(nanos(e.Started)), stored(nanos(e.Modified)), e.Usage.Completeness, e.Usage.Reason, e.Requests}); err != nil {
-				return err
+			if uri := e.URI.String(); !seen[uri] && q.inTime(r.Modified) {
+				seen[uri], selected[uri] = true, q.selects(e.Thread)
+				list = append(list, e.usage())
 			}
 		}
 		return nil
 	})
+	for _, u := range list {
+		if err == nil && (selected[u.URI] || selected[u.Main]) {
+			err = use(u)
+		}
+	}
 	return all.warnings, err
 }
 
-// eachRead reads transcripts, several at once, and passes them to use in their order.
+// eachRead reads transcripts for their facts, several at once, and passes them to use in
+// their order.
 func eachRead(ctx context.Context, list []thread.Stored, use func(reading) error) error {
 	const most = 32
 	for part := range slices.Chunk(list, most) {
 		readings := make([]reading, len(part))
 		thread.Parallel(len(part), func(i int) {
 			readings[i].Stored = part[i]
-			readings[i].entries, readings[i].err = readEntries(ctx, part[i])
+			readings[i].entries, readings[i].err = readEntries(ctx, part[i], readFacts)
 		})
 		for _, r := range readings {
 			if ctx.Err() != nil {
@@ -74,18 +103,29 @@ func eachRead(ctx context.Context, list []thread.Stored, use func(reading) error
 	return ctx.Err()
 }
 
-// EachUsage is Files.EachUsage.
+// EachUsage is Files.EachUsage. If the index is not nearly up to date, it uses one of
+// the usage alone, which is built much faster.
 func (x *Index) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) error) (warnings []string, err error) {
 	if err := x.files.check(q); err != nil {
 		return nil, err
 	}
+	all, err := x.files.find(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
 	var failed error // of use: it is not a reason to read the files
-	used, warnings, err := x.ask(ctx, 0, func(a answer) error {
+	do := func(a answer) error {
 		return a.eachUsage(ctx, q, func(u ThreadUsage) bool {
 			failed = use(u)
 			return failed == nil
 		})
-	})
+	}
+	used, warnings, err := x.askFound(ctx, all, quick, do)
+	if err == nil && !used {
+		alone := *x
+		alone.file, alone.read = filepath.Join(filepath.Dir(x.file), "usage-"+filepath.Base(x.file)), readFacts
+		used, warnings, err = alone.askFound(ctx, all, 0, do)
+	}
 	if err == nil && !used {
 		var more []string
 		more, failed = x.files.EachUsage(ctx, q, use)
@@ -95,31 +135,45 @@ func (x *Index) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 }
 
 func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bool) error {
-	c, older, err := a.where(ctx, Query{Providers: q.Providers, In: q.In, Since: q.Since, Until: q.Until})
+	c, older, err := a.where(ctx, Query{Providers: q.Providers, Since: q.Since, Until: q.Until})
 	if err != nil {
 		return err
 	}
 	c.newest(older)
-	rows, err := a.QueryContext(ctx, `SELECT t.uri, t.title, t.cwd, t.started, t.modified, t.completeness, t.reason, r.list FROM threads t LEFT JOIN requests r ON r.thread = t.id
-		WHERE `+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
+	if q.In != nil {
+		in, _, err := a.where(ctx, Query{In: q.In})
+		if err != nil {
+			return err
+		}
+		mains, _, err := a.where(ctx, Query{Providers: q.Providers, In: q.In, Since: q.Since, Until: q.Until})
+		if err != nil {
+			return err
+		}
+		mains.newest(older)
+		c.add("("+in.String()+" OR t.parent IN (SELECT t.uri FROM threads t WHERE "+mains.String()+"))", slices.Concat(in.args, mains.args)...)
+	}
+	rows, err := a.QueryContext(ctx, `SELECT t.uri, t.agent_name, t.parent, t.cwd, t.started, t.modified, t.status, t.completeness, t.reason, r.list
+		FROM threads t LEFT JOIN requests r ON r.thread = t.id WHERE `+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var u ThreadUsage
-		var uri, completeness string
 		var started, modified int64
-		var packed []byte
-		if err := rows.Scan(&uri, &u.Title, &u.Cwd, &started, &modified, &completeness, &u.Reason, &packed); err != nil {
+		var packed sql.RawBytes
+		if err := rows.Scan(&u.URI, &u.Agent, &u.Main, &u.Cwd, &started, &modified, &u.Status, &u.Completeness, &u.Reason, &packed); err != nil {
 			return err
 		}
-		if u.URI, err = thread.ParseURI(uri); err != nil {
+		u.Started, u.Modified = stored(started), stored(modified)
+		if u.Requests, err = unpackRequests(packed); err != nil {
 			return err
 		}
-		u.Started, u.Modified, u.Completeness = stored(started), stored(modified), thread.Completeness(completeness)
-		if u.Requests, err = unpackRequests(packed); err != nil || !use(u) {
-			return err
+		for i := range u.Requests {
+			u.Requests[i].N = 0
+		}
+		if !use(u) {
+			return nil
 		}
 	}
 	return rows.Err()

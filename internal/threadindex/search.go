@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/grep"
 	"github.com/agent-handoff/handoff/internal/words"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -176,7 +177,7 @@ func (f *Files) Search(ctx context.Context, s Search) (Result, error) {
 	var mu sync.Mutex
 	var hits []hit
 	thread.Parallel(len(list), func(i int) {
-		if ctx.Err() != nil || !mayContain(ctx, list[i], p.terms) {
+		if ctx.Err() != nil || !grep.MayContain(ctx, list[i], p.terms) {
 			return
 		}
 		found, err := p.read(ctx, list[i])

@@ -34,6 +34,7 @@ type update struct {
 	now      time.Time
 	progress func(done, total int)
 	most     int // transcripts that may have changed, 0 for no limit
+	reader   reader
 
 	found map[string]thread.Stored // by key
 	done  map[string]bool          // keys of the transcripts that were read
@@ -217,7 +218,7 @@ func (u *update) read(ctx context.Context, list []thread.Stored) error {
 	readings := make(chan reading)
 	go func() {
 		defer close(readings)
-		readAll(ctx, list, readings)
+		u.readAll(ctx, list, readings)
 	}()
 	var batch []reading
 	size := 0
@@ -252,14 +253,14 @@ func (u *update) read(ctx context.Context, list []thread.Stored) error {
 }
 
 // readAll sends the transcripts of a list, in any order.
-func readAll(ctx context.Context, list []thread.Stored, readings chan<- reading) {
+func (u *update) readAll(ctx context.Context, list []thread.Stored, readings chan<- reading) {
 	next := make(chan thread.Stored)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for s := range next {
 				r := reading{Stored: s}
-				r.entries, r.err = readEntries(ctx, s)
+				r.entries, r.err = readEntries(ctx, s, u.reader)
 				select {
 				case readings <- r:
 				case <-ctx.Done():
@@ -278,10 +279,10 @@ func readAll(ctx context.Context, list []thread.Stored, readings chan<- reading)
 }
 
 // readEntries reads the threads in a transcript.
-func readEntries(ctx context.Context, s thread.Stored) (list []*entry, err error) {
+func readEntries(ctx context.Context, s thread.Stored, read reader) (list []*entry, err error) {
 	threads, err := open(ctx, s)
 	for _, t := range threads {
-		e, failed := readEntry(ctx, t)
+		e, failed := read(ctx, t)
 		if failed != nil {
 			err = errors.Join(err, failed)
 			continue
@@ -322,10 +323,14 @@ func (u *update) store(ctx context.Context, r reading) error {
 }
 
 func (u *update) storeEntry(ctx context.Context, transcript int64, key string, e *entry) error {
-	item, err := handoff.EncodeJSON(e.Item)
-	if err != nil {
-		return err
+	var item []byte
+	var err error
+	if e.tools != nil { // it was read completely
+		if item, err = handoff.EncodeJSON(e.Item); err != nil {
+			return err
+		}
 	}
+	name, parent := e.agent()
 	var models []string
 	for _, m := range e.Usage.Models {
 		models = append(models, strings.ToLower(m.Model))
@@ -334,17 +339,20 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, key string, e
 	if e.ForkedFrom != "" {
 		origin = thread.URI{Provider: e.Provider, Thread: e.ForkedFrom}.String()
 	}
-	uri, parent := e.URI.String(), thread.URI{Provider: e.Provider, Thread: e.Parent}.String()
+	uri := e.URI.String()
 	u.touch(uri, e.Family)
-	row, err := u.ExecContext(ctx, `INSERT INTO threads (transcript, key, provider, uri, parent, agent, title, role, name, cwd, modified, started, ended, status, models, completeness, reason, family, origin, item)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, transcript, key, e.Provider, uri, parent, e.IsAgent(), e.Name(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
-		e.Cwd, e.Modified.UnixNano(), nanos(e.Started), nanos(e.Last), string(e.State.Status), strings.Join(models, "\n"), string(e.Usage.Completeness), e.Usage.Reason, e.Family, origin, string(item))
+	row, err := u.ExecContext(ctx, `INSERT INTO threads (transcript, key, provider, uri, parent, agent, title, role, name, cwd, modified, started, ended, status, models, completeness, reason, family, origin, item, agent_name)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, transcript, key, e.Provider, uri, parent, e.IsAgent(), e.Name(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
+		e.Cwd, e.Modified.UnixNano(), nanos(e.Started), nanos(e.Last), string(e.State.Status), strings.Join(models, "\n"), string(e.Usage.Completeness), e.Usage.Reason, e.Family, origin, string(item), name)
 	if err != nil {
 		return err
 	}
 	id, err := row.LastInsertId()
 	if err != nil {
 		return err
+	}
+	if e.tools == nil {
+		return u.storeRequests(ctx, id, e)
 	}
 	values := []any{id}
 	for _, words := range e.words {
@@ -375,8 +383,12 @@ func (u *update) storeRows(ctx context.Context, id int64, e *entry) (err error) 
 	for name := range e.tools {
 		insert("INSERT INTO tools (name, thread) VALUES (?, ?)", name, id)
 	}
-	if len(e.Requests) > 0 {
-		insert("INSERT INTO requests VALUES (?, ?)", id, packRequests(e.Requests))
+	return errors.Join(err, u.storeRequests(ctx, id, e))
+}
+
+func (u *update) storeRequests(ctx context.Context, id int64, e *entry) error {
+	if len(e.Requests) == 0 {
+		return nil
 	}
-	return err
+	return u.exec(ctx, "INSERT INTO requests VALUES (?, ?)", id, packRequests(e.Requests))
 }

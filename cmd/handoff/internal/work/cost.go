@@ -56,6 +56,7 @@ func costCommand(a *cli.App) *cobra.Command {
 	f.StringVar(&o.Until, "until", "", "what was active before `time`")
 	f.BoolVar(&o.Everywhere, "everywhere", false, "with the conversations of all directories")
 	f.StringVar(&o.Prices, "prices", "", "`file` with prices that count before the built-in ones; see docs/cost.md")
+	f.BoolVar(&o.NoIndex, "no-index", false, "read the transcripts, not the index of conversations")
 	f.BoolVar(&asCSV, "csv", false, "print CSV with a header")
 	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(workspace.CostGroups(), cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print JSON")

@@ -1,4 +1,6 @@
-package threadindex
+// Package grep excludes transcripts that can't have some words, without decoding
+// them.
+package grep
 
 import (
 	"bytes"
@@ -13,9 +15,9 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// mayContain reports whether the files of a transcript can have all terms. It
+// MayContain reports whether the files of a transcript can have all terms. It
 // compares bytes: it is wrong only by returning true.
-func mayContain(ctx context.Context, s thread.Stored, terms []words.Term) bool {
+func MayContain(ctx context.Context, s thread.Stored, terms []words.Term) bool {
 	g := newGrep(s, terms)
 	if g == nil {
 		return true
