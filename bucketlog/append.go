@@ -28,6 +28,9 @@ func (l *Log) write(ctx context.Context, batch []remote.Entry) (handoff.Seq, err
 			l.advance(position{Number: h.Number, Log: h.Log, Last: h.First + handoff.Seq(len(batch)) - 1, ETag: etag})
 			return h.First, nil
 		}
+		if err := tries.Pause(ctx); err != nil {
+			return 0, err
+		}
 		stored, missing, lookup := l.stored(ctx, h.Number, content)
 		switch {
 		case ctx.Err() != nil:
@@ -40,11 +43,11 @@ func (l *Log) write(ctx context.Context, batch []remote.Entry) (handoff.Seq, err
 			if errors.Is(lookup, handoff.Corrupt) {
 				return 0, reason
 			}
-			err = tries.Failed(ctx, reason)
+			err = tries.Failed(reason)
 		default: // another writer has the number
 			l.fresh.Clear()
-			if p, err = l.next(ctx, p); err == nil {
-				err = tries.Lost(ctx, l.b.location)
+			if err = tries.Lost(l.b.location); err == nil {
+				p, err = l.next(ctx, p)
 			}
 		}
 	}

@@ -36,6 +36,9 @@ func (l *Log) push(ctx context.Context, batch []remote.Entry) (first handoff.Seq
 			pushed := l.pushCommit(ctx, r, c, tip)
 			newest, fetchErr := c, error(nil)
 			if pushed != nil {
+				if err := tries.Pause(ctx); err != nil {
+					return err
+				}
 				newest, fetchErr = l.update(ctx, r)
 			}
 			stored, err := l.stored(ctx, r, c, newest, fetchErr)
@@ -46,12 +49,12 @@ func (l *Log) push(ctx context.Context, batch []remote.Entry) (first handoff.Seq
 				first = c.first
 				return l.advance(ctx, r, c, pushed)
 			case err != nil || newest.id == tip.id:
-				if err := tries.Failed(ctx, pushed); err != nil {
+				if err := tries.Failed(pushed); err != nil {
 					return err
 				}
 			default:
 				tip = newest
-				if err := tries.Lost(ctx, redact(r.fetch)); err != nil {
+				if err := tries.Lost(redact(r.fetch)); err != nil {
 					return err
 				}
 			}

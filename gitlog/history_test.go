@@ -3,7 +3,8 @@ package gitlog
 import (
 	"crypto/rand"
 	"io"
-	"log"
+	"maps"
+	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
 	"os"
@@ -34,7 +35,14 @@ func httpServer(t testing.TB) (s *httptest.Server, path, dir string) {
 	}
 	dir = server(t)
 	git(t, dir, "config", "http.receivepack", "true")
-	s = httptest.NewServer(&cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(dir), "GIT_HTTP_EXPORT_ALL=1"}, Stderr: io.Discard, Logger: log.New(io.Discard, "", 0)})
+	h := &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(dir), "GIT_HTTP_EXPORT_ALL=1"}, Stderr: io.Discard}
+	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reply := httptest.NewRecorder() // else git is killed with its client, and leaves a lock
+		h.ServeHTTP(reply, r)
+		maps.Copy(w.Header(), reply.Header())
+		w.WriteHeader(reply.Code)
+		_, _ = reply.Body.WriteTo(w)
+	}))
 	t.Cleanup(s.Close)
 	return s, "/" + filepath.Base(dir), dir
 }

@@ -213,7 +213,9 @@ func (w Writers) Kill(t *testing.T) (*History, int) {
 						h.Acknowledge(fmt.Sprintf("%d-%d-%s", round, i, thread), id, seq)
 					} else if strings.HasPrefix(s.Text(), "failed ") {
 						mu.Lock()
-						failed++
+						if failed++; failed%100 == 1 {
+							t.Log(s.Text())
+						}
 						mu.Unlock()
 					}
 				}

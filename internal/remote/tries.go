@@ -14,33 +14,18 @@ const (
 	maxFailures = 4
 	maxRaces    = 200
 	firstDelay  = 10 * time.Millisecond
-	maxDelay    = time.Second
+	maxDelay    = 160 * time.Millisecond
 )
 
-// Tries count how often an append was tried. Each pause is longer than the one before.
+// Tries count how often an append was tried.
 type Tries struct {
 	failures, races int
 	pause           time.Duration
 }
 
-// Failed returns nil after a pause if the append is to be tried again, and the reason
-// if it has failed too often.
-func (t *Tries) Failed(ctx context.Context, reason error) error {
-	if t.failures++; t.failures == maxFailures {
-		return reason
-	}
-	return t.wait(ctx)
-}
-
-// Lost is Failed after a race that another writer won. Its kind is Unavailable.
-func (t *Tries) Lost(ctx context.Context, location string) error {
-	if t.races++; t.races == maxRaces {
-		return &handoff.Error{Op: "append", Name: location, Kind: handoff.Unavailable, Err: errors.New("other machines were faster each time"), Hint: handoff.Advice("try again")}
-	}
-	return t.wait(ctx)
-}
-
-func (t *Tries) wait(ctx context.Context) error {
+// Pause waits before the end of the log is looked up again, longer each time. A pause
+// after that would make the next try lose against writers that do not wait.
+func (t *Tries) Pause(ctx context.Context) error {
 	t.pause = min(max(2*t.pause, firstDelay), maxDelay)
 	select {
 	case <-ctx.Done():
@@ -48,4 +33,21 @@ func (t *Tries) wait(ctx context.Context) error {
 	case <-time.After(t.pause):
 		return nil
 	}
+}
+
+// Failed returns nil if the append is to be tried again, and the reason if it has
+// failed too often.
+func (t *Tries) Failed(reason error) error {
+	if t.failures++; t.failures == maxFailures {
+		return reason
+	}
+	return nil
+}
+
+// Lost is Failed after a race that another writer won. Its kind is Unavailable.
+func (t *Tries) Lost(location string) error {
+	if t.races++; t.races == maxRaces {
+		return &handoff.Error{Op: "append", Name: location, Kind: handoff.Unavailable, Err: errors.New("other machines were faster each time"), Hint: handoff.Advice("try again")}
+	}
+	return nil
 }
