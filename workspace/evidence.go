@@ -73,6 +73,28 @@ func (w *Workspace) Attest(ctx context.Context, argv []string, run func(output i
 	return done, err
 }
 
+// An InTotoStatement is an attestation in the format of in-toto.
+type InTotoStatement = evidence.Statement
+
+// InToto returns an attestation as an in-toto statement with a test result, unsigned.
+//
+// Kinds: those of Resolve, Invalid (not an attestation, or not of a git repository).
+func (w *Workspace) InToto(ctx context.Context, ref string) (InTotoStatement, error) {
+	id, err := w.Resolve(ctx, ref)
+	if err != nil {
+		return InTotoStatement{}, err
+	}
+	a, err := w.hub.Artifact(ctx, id)
+	if err != nil {
+		return InTotoStatement{}, err
+	}
+	return evidence.InToto(a, func(tree handoff.Tree) bool { return w.trees().IsClean(ctx, w.dirs.Root, tree) })
+}
+
+func (w *Workspace) trees() evidence.Trees {
+	return evidence.Trees{Git: git.Run, Own: w.ownFolders()}
+}
+
 // claim adds the claims of a publication to its draft.
 func (w *Workspace) claim(ctx context.Context, d *handoff.Draft, p Publication) (warnings []string, err error) {
 	if len(p.Claims) == 0 {
@@ -129,7 +151,7 @@ func (w *Workspace) tree(ctx context.Context, worktree string) (handoff.Tree, er
 	if dir == "" {
 		worktree, dir = w.dirs.Linked, w.dirs.Root
 	}
-	tree, err := evidence.Trees{Git: evidence.Git(git.Run), Own: w.ownFolders()}.At(ctx, dir)
+	tree, err := w.trees().At(ctx, dir)
 	tree.Worktree = worktree
 	return tree, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/sessions"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/web"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/work"
+	"github.com/spf13/cobra"
 )
 
 // commands are all commands, one file each, in the order of the help.
@@ -31,7 +32,7 @@ var commands = slices.Concat(
 	},
 	evidence.Commands,
 	sessions.Commands,
-	[]cli.Command{cli.NewCommand(web.ExportCommand, "export")},
+	[]cli.Command{cli.NewCommand(exportCommand, "export")},
 	pipelines.Commands,
 	[]cli.Command{cli.NewPrimary(find.ThreadCommand, "thread", "threads")},
 	work.Commands,
@@ -45,3 +46,10 @@ var commands = slices.Concat(
 	},
 	logs.Commands,
 )
+
+// exportCommand exports what people and programs without this workspace read.
+func exportCommand(a *cli.App) *cobra.Command {
+	c := web.ExportCommand(a)
+	c.AddCommand(evidence.InTotoCommand(a))
+	return c
+}

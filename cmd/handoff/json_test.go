@@ -274,7 +274,7 @@ func TestJSONContract(t *testing.T) {
 }
 
 // withoutJSON are commands that print no answer, or one for people only.
-var withoutJSON = []string{"demo", "mcp", "serve", "hook", "export html", "export comment"}
+var withoutJSON = []string{"demo", "mcp", "serve", "hook", "export html", "export in-toto", "export comment"}
 
 // TestEveryAnswerHasJSON checks that every command that answers a question has
 // --json, and that docs/json.md names it.

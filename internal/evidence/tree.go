@@ -46,11 +46,6 @@ func (t Trees) At(ctx context.Context, dir string) (handoff.Tree, error) {
 		return handoff.Tree{}, err
 	}
 	defer w.root.Close()
-	for _, folder := range t.Own {
-		if folder != "" && folder != "." {
-			w.own = append(w.own, path.Join(w.prefix, folder)+"/")
-		}
-	}
 	if err := w.read(ctx); err != nil {
 		return handoff.Tree{}, treeError(dir, handoff.Unavailable, err)
 	}
@@ -90,6 +85,11 @@ func (t Trees) open(ctx context.Context, dir string) (*worktree, error) {
 	w := &worktree{git: t.Git, top: lines[0], prefix: lines[2], newSum: sha1.New, files: map[string]string{}}
 	if lines[1] == "sha256" {
 		w.newSum = sha256.New
+	}
+	for _, folder := range t.Own {
+		if folder != "" && folder != "." {
+			w.own = append(w.own, path.Join(w.prefix, folder)+"/")
+		}
 	}
 	if w.root, err = os.OpenRoot(w.top); err != nil {
 		return nil, treeError(dir, handoff.Unavailable, err)

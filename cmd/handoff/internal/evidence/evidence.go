@@ -62,6 +62,33 @@ The exit code is 0 if there are claims and all are verified, otherwise 1.`,
 	return c
 }
 
+// InTotoCommand returns the command that exports an attestation.
+func InTotoCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "in-toto ATTESTATION",
+		Short: "Print an attestation as an in-toto test result",
+		Long: `In-toto prints an attestation, an artifact of handoff attest, as an in-toto
+Statement v1 with the predicate test-result v0.1, in JSON. It is not signed.
+
+The subject is the tree, by the digest handoffTree, and the commit if the tree
+had no other changes. The configuration is the command, as a JSON array of its
+arguments. See docs/evidence.md.`,
+		Example:           "  handoff export in-toto verification:latest >test-result.json",
+		Args:              cli.Exactly(1, "one ref"),
+		ValidArgsFunction: a.CompleteRef,
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.Reading(func(w *workspace.Workspace) error {
+			s, err := w.InToto(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.JSON(s)
+		})
+	}
+	return c
+}
+
 // print prints each claim with its evidence.
 func print(a *cli.App, v workspace.Verification) {
 	if len(v.Claims) == 0 {

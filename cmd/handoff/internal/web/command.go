@@ -17,7 +17,7 @@ import (
 func ExportCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "export",
-		Short:   "Export a session, or what is behind a pull request, for other people",
+		Short:   "Export a session, an attestation, or what is behind a pull request",
 		GroupID: cli.Sessions,
 	}
 	c.AddCommand(exportHTMLCommand(a), exportCommentCommand(a))

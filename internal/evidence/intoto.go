@@ -1,0 +1,119 @@
+package evidence
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A Statement is an attestation in the format of in-toto: a Statement v1 with the
+// predicate test-result v0.1. It is not signed.
+type Statement struct {
+	Type          string       `json:"_type"`
+	Subject       []Descriptor `json:"subject"`
+	PredicateType string       `json:"predicateType"`
+	Predicate     TestResult   `json:"predicate"`
+}
+
+// A TestResult is the predicate of a Statement.
+type TestResult struct {
+	Result        string       `json:"result"` // PASSED or FAILED
+	Configuration []Descriptor `json:"configuration"`
+	PassedTests   []string     `json:"passedTests,omitempty"`
+	FailedTests   []string     `json:"failedTests,omitempty"`
+}
+
+// A Descriptor is a ResourceDescriptor of in-toto.
+type Descriptor struct {
+	Name        string            `json:"name,omitempty"`
+	Digest      map[string]string `json:"digest,omitempty"`
+	Content     []byte            `json:"content,omitempty"` // in base64
+	MediaType   string            `json:"mediaType,omitempty"`
+	Annotations map[string]any    `json:"annotations,omitempty"`
+}
+
+// The types of in-toto, and the name of the digest of a tree in a subject.
+const (
+	statementType  = "https://in-toto.io/Statement/v1"
+	testResultType = "https://in-toto.io/attestation/test-result/v0.1"
+	treeAlgorithm  = "handoffTree"
+)
+
+// maxContent is the size up to which a Descriptor contains the arguments.
+const maxContent = 1 << 10
+
+// InToto returns an attestation as a Statement. Its subject is the tree; clean reports
+// whether a commit has exactly that tree, and is then part of the subject. Its kind is
+// Invalid: a is not an attestation, or of no tree.
+func InToto(a handoff.Artifact, clean func(tree handoff.Tree) bool) (Statement, error) {
+	at := a.Attestation
+	switch {
+	case at == nil:
+		return Statement{}, &handoff.Error{Op: "export", Name: a.ID, Kind: handoff.Invalid, Err: errors.New("not an attestation"),
+			Hint: handoff.Suggest("see which attestation a claim refers to", handoff.ActionVerify, a.ID)}
+	case a.Tree == nil:
+		return Statement{}, &handoff.Error{Op: "export", Name: a.ID, Kind: handoff.Invalid, Err: errors.New("has no tree, so there is no subject"),
+			Hint: handoff.Advice("attest the command in a git repository")}
+	}
+	subject := Descriptor{Name: "worktree", Digest: map[string]string{treeAlgorithm: a.Tree.Digest}}
+	if a.Tree.Commit != "" {
+		subject.Annotations = map[string]any{"commit": a.Tree.Commit}
+		if clean(*a.Tree) {
+			subject.Digest["gitCommit"] = a.Tree.Commit
+		}
+	}
+	argv, err := json.Marshal(at.Argv)
+	if err != nil {
+		return Statement{}, err
+	}
+	command := Descriptor{Name: "command", Digest: map[string]string{"sha256": sum(argv)}, MediaType: "application/json", Annotations: map[string]any{
+		"artifact": a.ID, "dir": "./" + at.Dir, "exitStatus": at.ExitStatus, "startedAt": at.StartedAt.Format(time.RFC3339Nano), "durationMs": at.DurationMS,
+		"output": map[string]string{a.Digest.Algorithm: a.Digest.Value},
+	}}
+	if len(argv) <= maxContent {
+		command.Content = argv
+	}
+	for name, value := range map[string]string{"signal": at.Signal, "treeAfter": at.TreeAfter} {
+		if value != "" {
+			command.Annotations[name] = value
+		}
+	}
+	s := Statement{Type: statementType, Subject: []Descriptor{subject}, PredicateType: testResultType,
+		Predicate: TestResult{Result: "PASSED", Configuration: []Descriptor{command}, PassedTests: []string{quote(at.Argv)}}}
+	if !succeeded(at) {
+		s.Predicate.Result, s.Predicate.PassedTests, s.Predicate.FailedTests = "FAILED", nil, s.Predicate.PassedTests
+	}
+	return s, nil
+}
+
+func sum(b []byte) string {
+	s := sha256.Sum256(b)
+	return hex.EncodeToString(s[:])
+}
+
+// IsClean reports whether the commit that HEAD named has exactly the files of a tree.
+// It is false if the commit is not known here.
+func (t Trees) IsClean(ctx context.Context, dir string, tree handoff.Tree) bool {
+	w, err := t.open(ctx, dir)
+	if err != nil {
+		return false
+	}
+	defer w.root.Close()
+	list, err := w.list(ctx, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", tree.Commit+"^{tree}")
+	if err != nil {
+		return false
+	}
+	for _, line := range list { // mode, type, object, path
+		head, name, _ := strings.Cut(line, "\t")
+		if fields := strings.Fields(head); len(fields) == 3 && !w.isOwn(name) {
+			w.files[name] = fields[0] + " " + fields[2]
+		}
+	}
+	return w.digest() == tree.Digest
+}
