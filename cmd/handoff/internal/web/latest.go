@@ -79,11 +79,11 @@ type keyed[T any] struct {
 func (k *keyed[T]) of(key string) *latest[T] {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.kept == nil || len(k.kept) >= maxKept {
-		k.kept = map[string]*latest[T]{}
-	}
 	l := k.kept[key]
 	if l == nil {
+		if len(k.kept) == maxKept || k.kept == nil {
+			k.kept = map[string]*latest[T]{}
+		}
 		l = new(latest[T])
 		k.kept[key] = l
 	}

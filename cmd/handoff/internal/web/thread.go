@@ -23,6 +23,9 @@ const (
 	messagesShown = 100
 	threadBytes   = 1 << 20 // of text on one page
 	callBytes     = 8 << 10 // of the input, and of the output, of a call
+	inlineAgents  = 10      // subagents whose messages are on the page of their main agent
+	inlineShown   = 20      // messages of such a subagent
+	inlineBytes   = 64 << 10
 )
 
 // errNoThreads is the error where conversations are not served.
@@ -81,6 +84,7 @@ type call struct {
 	In, Out         template.HTML
 	InLeft, OutLeft int
 	Agent           *thread.Agent // the subagent that it started or addressed
+	Inline          []message     // its first messages, where it was started
 }
 
 // thread shows a conversation: a range of its messages, and the rest as figures.
@@ -165,7 +169,37 @@ func (t *threadPage) read(ctx context.Context, from int) error {
 		t.Previous = max(1, from-messagesShown)
 	}
 	t.Timeline.finish(t.Thread, t.Agents)
+	if err == nil {
+		t.inline(ctx)
+	}
 	return err
+}
+
+// errEnough ends the reading of a subagent's messages.
+var errEnough = errors.New("enough messages")
+
+// inline adds the first messages of subagents to the calls that started them.
+func (t *threadPage) inline(ctx context.Context) {
+	shown := map[string]bool{}
+	for i := range t.Messages {
+		for j := range t.Messages[i].Calls {
+			c := &t.Messages[i].Calls[j]
+			if c.Agent == nil || c.Agent.Thread == nil || shown[c.Agent.ID] || len(shown) == inlineAgents {
+				continue
+			}
+			shown[c.Agent.ID] = true
+			size := 0
+			_ = c.Agent.Thread.Read(ctx, thread.Tools, func(m thread.Message) error { // what can't be read is missing on its own page, too
+				if len(c.Inline) == inlineShown || size > inlineBytes {
+					return errEnough
+				}
+				one := showMessage(m, nil)
+				size += len(one.HTML)
+				c.Inline = append(c.Inline, one)
+				return nil
+			})
+		}
+	}
 }
 
 func showMessage(m thread.Message, agents map[string]*thread.Agent) message {

@@ -185,3 +185,33 @@ func TestThreadHostile(t *testing.T) {
 		}
 	}
 }
+
+// The messages of a subagent are shown where it was started.
+func TestThreadSubagent(t *testing.T) {
+	home := t.TempDir()
+	s := newSite(t, func(o *web.Options) {
+		o.Source.Threads = thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
+	})
+	at := time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)
+	x := &transcript{t: t, id: threadID, dir: s.ws.Root(), at: at}
+	x.user("Find the callers.")
+	x.answer(said("A scout looks for them."))
+	x.answer(map[string]any{"type": "tool_use", "id": "t1", "name": "Agent", "input": map[string]any{"description": "find callers", "prompt": "Find them."}})
+	x.add("user", map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t1", "content": "Three.\nagentId: scout1"}}},
+		map[string]any{"toolUseResult": map[string]any{"status": "completed", "agentId": "scout1"}})
+	x.store(home)
+	a := &transcript{t: t, id: threadID + "/subagents/agent-scout1", dir: s.ws.Root(), at: at.Add(25 * time.Second)}
+	for i := range 30 {
+		a.add("user", map[string]any{"role": "user", "content": fmt.Sprint("question ", i, ". <b>x</b>")}, map[string]any{"sessionId": threadID, "agentId": "scout1", "isSidechain": true})
+	}
+	a.store(home)
+	page := s.get("/threads/claude/" + threadID)
+	for _, want := range []string{`href="/threads/claude/` + threadID + `/scout1"`, "Messages of the subagent", "question 0.", "question 19."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not contain %s\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "question 20.") || strings.Contains(page, "<b>") {
+		t.Errorf("the page has all messages of the subagent, or its HTML\n%s", page)
+	}
+}
