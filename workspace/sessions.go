@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/lineage"
+	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
@@ -199,19 +200,30 @@ const (
 
 // Adoptions are the results for the session folders in a directory.
 type Adoptions struct {
-	Sessions []Adoption `json:"sessions"`
-	Warnings []string   `json:"warnings,omitempty"`
+	Sessions []Adoption    `json:"sessions"`
+	Names    []AdoptedName `json:"names,omitempty"` // files of runs that another engine wrote
+	Warnings []string      `json:"warnings,omitempty"`
 }
+
+// An AdoptedName is a file in artifacts/RUN of a directory, recorded as a name of the
+// run.
+type AdoptedName = names.Adopted
 
 // AdoptSessions imports session folders that another engine created: the given
 // one, or each one inside a directory. From then on handoff renders their
 // manifests; fields that handoff does not know are kept. In a directory, a folder
-// that can't be imported is in the result with its problems.
+// that can't be imported is in the result with its problems. In a directory without
+// session folders, the files in artifacts/RUN, as pi writes them, become names of the
+// runs; it may be outside the workspace. No file is moved.
 //
 // Kinds: Invalid, NotFound, Unavailable, Conflict (the ID of another session).
 func (w *Workspace) AdoptSessions(ctx context.Context, dir string, o AdoptOptions) (Adoptions, error) {
 	if err := w.hub.Closed(); err != nil {
 		return Adoptions{}, err
+	}
+	if names.HasArtifacts(w.path(dir)) {
+		list, err := names.AdoptAll(ctx, w.as, w.dirs.Root, w.path(dir), o.DryRun)
+		return Adoptions{Sessions: []Adoption{}, Names: list}, err
 	}
 	folder, err := w.inside(w.dirs.Home(), dir)
 	if err != nil {
@@ -221,7 +233,7 @@ func (w *Workspace) AdoptSessions(ctx context.Context, dir string, o AdoptOption
 	if err == nil && !o.DryRun {
 		warnings = append(warnings, w.finish(ctx, "")...)
 	}
-	return Adoptions{list, warnings}, err
+	return Adoptions{Sessions: list, Warnings: warnings}, err
 }
 
 // UnrecordedSessions returns the session folders in {agent_outputs_folder} that

@@ -15,6 +15,7 @@ import (
 type Adoption struct {
 	Issue    string         `json:"issue"`
 	Adopted  []AdoptedStage `json:"adopted"` // in the order in which they were recorded
+	DryRun   bool           `json:"dryRun,omitempty"`
 	Warnings []string       `json:"warnings,omitempty"`
 }
 
@@ -22,7 +23,7 @@ type Adoption struct {
 type AdoptedStage struct {
 	Stage    string             `json:"stage"`
 	Path     string             `json:"path"`
-	ID       string             `json:"id"`
+	ID       string             `json:"id,omitempty"`
 	Problems []contract.Problem `json:"problems"` // violations of its contract
 }
 
@@ -33,7 +34,16 @@ type AdoptedStage struct {
 // not a JSON object, or has another name than the artifact of its stage, is not
 // adopted. Its kinds are those of Read and of Put.
 func (r *Runs) Adopt(ctx context.Context, issue string) (Adoption, error) {
-	adoption := Adoption{Issue: issue, Adopted: []AdoptedStage{}}
+	return r.adoptAll(ctx, Adoption{Issue: issue, Adopted: []AdoptedStage{}})
+}
+
+// Adoptable returns what Adopt would record, without IDs, and records nothing.
+func (r *Runs) Adoptable(ctx context.Context, issue string) (Adoption, error) {
+	return r.adoptAll(ctx, Adoption{Issue: issue, Adopted: []AdoptedStage{}, DryRun: true})
+}
+
+func (r *Runs) adoptAll(ctx context.Context, adoption Adoption) (Adoption, error) {
+	issue := adoption.Issue
 	s, err := r.Read(ctx, issue)
 	if err != nil {
 		return adoption, err
@@ -43,6 +53,14 @@ func (r *Runs) Adopt(ctx context.Context, issue string) (Adoption, error) {
 	}
 	stages := slices.Clone(r.Pipeline.Stages)
 	slices.SortStableFunc(stages, func(a, b *contract.Stage) int { return cmp.Compare(s.last(a.Name), s.last(b.Name)) })
+	if adoption.DryRun { // without the lock, which would create the folder of pipelines
+		for _, stage := range stages {
+			if err := r.adopt(ctx, &adoption, stage); err != nil {
+				return adoption, err
+			}
+		}
+		return adoption, nil
+	}
 	// The shared lock keeps Archive from moving the folder.
 	err = folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) error {
 		for _, stage := range stages {
@@ -66,6 +84,10 @@ func (r *Runs) adopt(ctx context.Context, adoption *Adoption, stage *contract.St
 		return nil
 	}
 	if at := s.last(stage.Name); at >= 0 && s.Attempts[at].ID != "" && s.Attempts[at].Digest == out.Digest && out.Report.Valid() {
+		return nil
+	}
+	if adoption.DryRun {
+		adoption.Adopted = append(adoption.Adopted, AdoptedStage{Stage: stage.Name, Path: s.file(out.File), Problems: out.Report.Errors})
 		return nil
 	}
 	read, parents := r.sources(stage, &s)

@@ -192,6 +192,11 @@ func (p Runs) Adopt(ctx context.Context, issue string) (Adoption, error) {
 	return done, err
 }
 
+// Adoptable returns what Adopt would record, without IDs, and records nothing.
+func (p Runs) Adoptable(ctx context.Context, issue string) (Adoption, error) {
+	return in(p, func(r *pipeline.Runs) (Adoption, error) { return r.Adoptable(ctx, issue) })
+}
+
 // Get returns the path of a stage's artifact in a run, archived or not. Kinds:
 // NotFound (the stage has not been done), Unavailable (its file is missing).
 func (p Runs) Get(ctx context.Context, issue, stage string) (File, error) {

@@ -9,6 +9,7 @@ import (
 )
 
 func adoptCommand(a *app) *cobra.Command {
+	var dryRun bool
 	c := &cobra.Command{
 		Use:   "adopt ISSUE",
 		Short: "Record the files of a run as they are",
@@ -22,9 +23,18 @@ otherwise that of the stages.`,
 		Example: "  handoff pipeline adopt 42\n  handoff pipeline next 42",
 		Args:    cli.Exactly(1, "one issue"),
 	}
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "list what would be recorded, and record nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.Writing(func(w *workspace.Workspace) error {
-			done, err := w.Pipelines().Adopt(c.Context(), args[0])
+		run := a.Writing
+		if dryRun {
+			run = a.Reading
+		}
+		return run(func(w *workspace.Workspace) error {
+			do := w.Pipelines().Adopt
+			if dryRun {
+				do = w.Pipelines().Adoptable
+			}
+			done, err := do(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

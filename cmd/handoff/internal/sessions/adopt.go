@@ -23,9 +23,13 @@ each error. With --lenient the errors are warnings and the valid parts are
 imported; outputs that are not are listed in metadata.handoff.rejected. Files
 outside the folder are never imported.
 
+If DIR has no manifest and a directory artifacts, such as the session directory
+of pi, each file in artifacts/RUN becomes a name of this run, and no file is
+changed. For folders of pipelines there is handoff pipeline adopt.
+
 With --dry-run, adopt checks manifests and records nothing. The exit code is 1
 if one of several folders can't be imported.`,
-		Example: "  handoff session adopt docs/agent-outputs/a3f2c9d1-4b5e-4789-81ab-cdef12345678\n  handoff session adopt docs/agent-outputs --dry-run",
+		Example: "  handoff session adopt docs/agent-outputs/a3f2c9d1-4b5e-4789-81ab-cdef12345678\n  handoff session adopt \"$PI_ARTIFACT_SESSION_DIR\" --dry-run\n  handoff session adopt docs/agent-outputs --dry-run",
 		Args:    cli.Exactly(1, "one directory"),
 	}
 	c.Flags().BoolVar(&o.Lenient, "lenient", false, "import the valid parts of an invalid manifest")
@@ -39,6 +43,9 @@ if one of several folders can't be imported.`,
 			if err != nil {
 				return err
 			}
+			if len(list.Names) > 0 {
+				return printNames(a, list)
+			}
 			if len(list.Sessions) == 1 && !o.DryRun && !a.AsJSON && list.Sessions[0].Status == workspace.Adopted {
 				fmt.Fprintln(a.Out, list.Sessions[0].ID)
 				return nil
@@ -51,6 +58,29 @@ if one of several folders can't be imported.`,
 		return a.Writing(do)
 	}
 	return c
+}
+
+// printNames prints a line for each file of a name. It returns ErrNo if one can't be
+// adopted.
+func printNames(a *cli.App, list workspace.Adoptions) (answer error) {
+	for _, n := range list.Names {
+		if n.Reason != "" {
+			answer = cli.ErrNo
+		}
+		if a.AsJSON {
+			continue
+		}
+		fmt.Fprintln(a.Out, cli.OneLine(n.Ref)+"\t"+n.Status)
+		if n.Reason != "" {
+			fmt.Fprintf(a.Err, "%s: %s\n", cli.OneLine(n.Ref), cli.OneLine(n.Reason))
+		}
+	}
+	if a.AsJSON {
+		if err := a.JSONList("sessions", list); err != nil {
+			return err
+		}
+	}
+	return answer
 }
 
 var adoptionColumns = []cli.Column{{Name: "id"}, {Name: "status"}, {Name: "folder", Rank: 1, Long: true}}
