@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"path"
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/evidence"
 	"github.com/agent-handoff/handoff/internal/git"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -91,8 +93,18 @@ func (w *Workspace) InToto(ctx context.Context, ref string) (InTotoStatement, er
 	return evidence.InToto(a, func(tree handoff.Tree) bool { return w.trees().IsClean(ctx, w.dirs.Root, tree) })
 }
 
+// verifyCommand reports whether a command is attested on the tree as it is now, and
+// otherwise its verdict with the reason.
+func (w *Workspace) verifyCommand(ctx context.Context, argv []string, dir string) (ok bool, reason string, err error) {
+	if dir = path.Clean(dir); dir == "." {
+		dir = ""
+	}
+	result, err := w.checker(nil).Require(ctx, argv, dir, w.dirs.Linked)
+	return result.Verdict == Verified, string(result.Verdict) + ": " + result.Reason, err
+}
+
 func (w *Workspace) trees() evidence.Trees {
-	return evidence.Trees{Git: git.Run, Own: w.ownFolders()}
+	return evidence.Trees{Git: git.Run, Own: append(w.ownFolders(), contract.Folder)}
 }
 
 // claim adds the claims of a publication to its draft.

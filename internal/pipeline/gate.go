@@ -51,8 +51,17 @@ func (r *Runs) Gate(ctx context.Context, issue, stage, base string) (GateResult,
 	return g, err
 }
 
-// check checks a stage of a run, with the changes that its gate compares.
+// check checks a stage of a run, with the changes that its gate compares and the
+// commands that it requires.
 func (r *Runs) check(ctx context.Context, s State, stage *contract.Stage, base string) (gate.Result, error) {
+	result, err := r.checkArtifacts(ctx, s, stage, base)
+	if err == nil {
+		err = r.require(ctx, stage, &result)
+	}
+	return result, err
+}
+
+func (r *Runs) checkArtifacts(ctx context.Context, s State, stage *contract.Stage, base string) (gate.Result, error) {
 	if !gate.ComparesChanges(stage) {
 		return gate.Check(r.Pipeline, stage.Name, s.Artifacts, nil), nil
 	}
@@ -70,6 +79,23 @@ func (r *Runs) check(ctx context.Context, s State, stage *contract.Stage, base s
 	}
 	scope.PlannedBy = r.plannedBy(s.Issue)
 	return gate.Check(r.Pipeline, stage.Name, s.Artifacts, &scope), nil
+}
+
+// require adds a finding for each command that a stage requires and that is not
+// verified.
+func (r *Runs) require(ctx context.Context, stage *contract.Stage, result *gate.Result) error {
+	for _, need := range stage.Requires {
+		ok, reason, err := r.Verify(ctx, need.Verified, need.Dir)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			result.Pass = false
+			result.Findings = append(result.Findings, gate.Finding{Level: gate.Error, Check: "requires",
+				Text: fmt.Sprintf("%q in ./%s must be verified, but is %s", need.Verified, need.Dir, reason)})
+		}
+	}
+	return nil
 }
 
 // reasonOf returns the reason of an error without its operation.

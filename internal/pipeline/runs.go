@@ -34,6 +34,10 @@ type Runs struct {
 	// Repository is what gates compare with artifacts.
 	Repository gate.Repository
 
+	// Verify reports whether a command is verified in a directory of the workspace, and
+	// otherwise why not. It is needed only for stages that require one.
+	Verify func(ctx context.Context, argv []string, dir string) (ok bool, reason string, err error)
+
 	// Base is the prefix of the paths in answers, "" if they are relative to the
 	// workspace.
 	Base string

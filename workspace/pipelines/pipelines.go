@@ -32,6 +32,10 @@ type Options struct {
 	Resolve    func(ctx context.Context, refs []string) ([]string, error) // the IDs of artifacts
 	Finish     func(ctx context.Context, session string) []string         // what follows a record; returns warnings
 	Now        func() time.Time
+
+	// Verify reports whether a command is verified in a directory of the workspace, and
+	// otherwise why not.
+	Verify func(ctx context.Context, argv []string, dir string) (ok bool, reason string, err error)
 }
 
 // Runs are the pipeline runs of a workspace, as its caller uses them. Paths
@@ -316,7 +320,7 @@ func in[T any](p Runs, do func(*pipeline.Runs) (T, error)) (result T, err error)
 	}
 	own := append([]string{contract.Folder}, p.o.Own()...)
 	repository := gate.Repository{Git: git.Run, Workspace: p.o.Workspace, Own: own}
-	return do(&pipeline.Runs{Hub: p.o.Hub, Files: files, Pipeline: stages, Repository: repository, Base: p.base()})
+	return do(&pipeline.Runs{Hub: p.o.Hub, Files: files, Pipeline: stages, Repository: repository, Base: p.base(), Verify: p.o.Verify})
 }
 
 // IsOpen reports whether an issue has a run that is not archived.

@@ -11,6 +11,7 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -52,12 +53,30 @@ type Stage struct {
 	Skip     string   `yaml:"skip"`     // the complexity of issues that do not need it
 	Routes   []Route  `yaml:"routes"`
 	Checks   []Check  `yaml:"checks"` // what its gate checks beside the contract
+	Requires []Need   `yaml:"requires"`
 
 	after    string // the stage that a project's stage was inserted after
 	schema   func() *jsonschema.Schema
 	document func() (map[string]any, error) // the schema with all that it refers to
 	common   func() *jsonschema.Schema      // the fields of every artifact
 	assess   bool
+}
+
+// A Need is a command that must be verified for the gate of a stage: handoff attested it
+// on the files as they are when the gate checks. Another command does not count.
+type Need struct {
+	Verified []string `yaml:"verified"` // its arguments
+	Dir      string   `yaml:"dir"`      // slash-separated, relative to the workspace; "" for its root
+}
+
+func (n Need) check() error {
+	if len(n.Verified) == 0 || n.Verified[0] == "" {
+		return errors.New("requires must name the arguments of a command (verified)")
+	}
+	if n.Dir != "" && !filepath.IsLocal(filepath.FromSlash(n.Dir)) {
+		return fmt.Errorf("requires: directory %q leaves the workspace", n.Dir)
+	}
+	return nil
 }
 
 // A Check is a set of rules that a gate applies to an artifact. A stage has the
@@ -202,6 +221,11 @@ func (s *Stage) check(stages []string) error {
 	for _, c := range s.Checks {
 		if !slices.Contains(checks, c) {
 			return fmt.Errorf("unknown check %q (use %v)", c, checks)
+		}
+	}
+	for _, n := range s.Requires {
+		if err := n.check(); err != nil {
+			return err
 		}
 	}
 	for i, r := range s.Routes {

@@ -318,6 +318,10 @@ merge, as in the table of stages. A stage without it has no rules beside its
 schema. A stage in place of plan, for example, has checks: [plan], and its
 artifact the fields of plan.json.
 
+The key requires lists commands that must be verified for the gate: ` + "`handoff attest`" + ` ran
+exactly these arguments in this directory, they succeeded, and the files are the same
+since ([evidence.md](evidence.md)). Another command, such as true, does not count.
+
 ` + "```yaml" + `
 # .handoff/pipelines/team.yaml
 self_assessment: required
@@ -343,6 +347,9 @@ stages:
         reason: the linter reports errors
   - name: test
     retries: 4
+    requires:
+      - verified: [go, test, ./...]
+        dir: api                 # relative to the workspace; its root if it is absent
 ` + "```" + `
 
 Schemas are JSON Schema 2020-12. A reference names a file in the same folder or a
