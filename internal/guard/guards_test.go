@@ -55,6 +55,7 @@ var layers = map[string]int{
 	"thread/internal/sqlsnap":    2,
 
 	"internal/relocate":        3,
+	"internal/activity":        3,
 	"internal/compare":         3,
 	"internal/filelog":         3,
 	"internal/launch":          3,

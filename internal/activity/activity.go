@@ -1,0 +1,101 @@
+// Package activity describes what is going on in a workspace.
+package activity
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// An Activity is what is going on in a workspace.
+type Activity struct {
+	Sessions []Session `json:"sessions"` // running and stalled, newest first
+	Threads  []Thread  `json:"threads"`  // running conversations, the last active first
+	Warnings []string  `json:"warnings,omitempty"`
+}
+
+// A Session is a session or run that was not closed.
+type Session struct {
+	session.View
+	ActiveAt     time.Time          `json:"activeAt"`                  // its last record, or the last change of its conversations
+	Expectations []session.Expected `json:"expectedOutputs,omitempty"` // what it should leave
+	NewestRef    string             `json:"newestArtifactId,omitempty"`
+	Threads      []string           `json:"threads,omitempty"` // URIs of its conversations
+
+	Newest *handoff.Artifact `json:"-"` // with NewestRef
+}
+
+// A Thread is a conversation that has not ended its turn, by its transcript:
+// it works, waits for a person, or was killed.
+type Thread struct {
+	URI      string       `json:"uri"`
+	Title    string       `json:"title,omitempty"` // or the beginning of the first message
+	Dir      string       `json:"cwd,omitempty"`
+	Branch   string       `json:"branch,omitempty"`
+	State    thread.State `json:"state"`
+	ActiveAt time.Time    `json:"activeAt"`
+	Session  string       `json:"sessionId,omitempty"` // the session of handoff that it belongs to
+}
+
+// A Finder finds what is going on.
+type Finder struct {
+	Reader   handoff.Reader
+	Sessions *session.Sessions
+	Observer session.Observer
+	Now      time.Time
+}
+
+// Find describes at most so many sessions of one status, and returns the threads
+// with the sessions that they belong to.
+func (f Finder) Find(ctx context.Context, threads []Thread, most int) (Activity, error) {
+	a := Activity{Sessions: []Session{}, Threads: slices.Clone(threads)}
+	for _, status := range []string{handoff.Running, session.Stalled} {
+		q := session.Query{Observer: f.Observer, Now: f.Now}
+		q.Status, q.IncludeRuns, q.Limit = status, true, most
+		page, err := session.Find(ctx, f.Reader, q)
+		if err != nil {
+			return a, err
+		}
+		for _, v := range page.Sessions {
+			active, err := f.describe(ctx, v, a.Threads)
+			if err != nil {
+				return a, err
+			}
+			a.Sessions = append(a.Sessions, active)
+		}
+		if page.Cursor != "" {
+			a.Warnings = append(a.Warnings, "more sessions are "+status+" than are shown")
+		}
+	}
+	slices.SortStableFunc(a.Sessions, func(x, y Session) int { return y.OpenedAt.Compare(x.OpenedAt) })
+	return a, ctx.Err()
+}
+
+// describe describes a session and notes it at its conversations.
+func (f Finder) describe(ctx context.Context, v session.View, running []Thread) (Session, error) {
+	a := Session{View: v, ActiveAt: v.NewestAt}
+	p, err := f.Sessions.Progress(ctx, v.Session)
+	if err != nil {
+		return a, err
+	}
+	a.Expectations, a.Threads = p.Expectations, p.Threads
+	if len(p.Artifacts) > 0 {
+		a.NewestRef, a.Newest = p.Artifacts[0].ID, &p.Artifacts[0]
+	}
+	if p.ActiveAt.After(a.ActiveAt) {
+		a.ActiveAt = p.ActiveAt
+	}
+	for i, t := range running {
+		if slices.Contains(p.Threads, t.URI) {
+			running[i].Session = v.ID
+			if t.ActiveAt.After(a.ActiveAt) {
+				a.ActiveAt = t.ActiveAt
+			}
+		}
+	}
+	return a, nil
+}
