@@ -95,32 +95,33 @@ func (w *Walk) stored(p Provider, t *Thread) Stored {
 // copies of it. The stamp also depends on the files in also, which need not
 // exist. ok is false if the first file does not exist.
 func (w *Walk) StatStored(files []string, also ...string) (s Stored, ok bool) {
-	add := func(i int, path string) bool {
-		info, err := os.Stat(path)
-		if i == 0 {
-			if err != nil {
-				return false
-			}
-			s.Source, s.Key, s.Modified, s.Texts = path, path, info.ModTime(), files
-		}
-		if i > 0 && i < len(files) {
-			s.Stamp += path
+	infos := make([]fs.FileInfo, len(files))
+	for i, path := range files {
+		infos[i], _ = os.Stat(path)
+	}
+	return NewStored(files, infos, also...), infos[0] != nil
+}
+
+// NewStored is StatStored for files that are known. Copies may be nil.
+func NewStored(files []string, infos []fs.FileInfo, also ...string) (s Stored) {
+	if infos[0] == nil {
+		return s
+	}
+	s.Source, s.Key, s.Modified, s.Texts = files[0], files[0], infos[0].ModTime(), files
+	for _, path := range also {
+		info, _ := os.Stat(path)
+		infos = append(infos, info)
+	}
+	for i, info := range infos {
+		if 0 < i && i < len(files) {
+			s.Stamp += files[i]
 		}
 		stamp, changed := stampOf(info)
 		if s.Stamp += stamp; changed.After(s.Changed) {
 			s.Changed = changed
 		}
-		return true
 	}
-	for i, path := range files {
-		if !add(i, path) {
-			return s, false
-		}
-	}
-	for i, path := range also {
-		add(len(files)+i, path)
-	}
-	return s, true
+	return s
 }
 
 // Parallel calls do with 0 to n-1, on as many processors as there are.

@@ -57,8 +57,7 @@ type Facts struct {
 	Partial   bool      `json:"partial,omitempty"` // the end of the transcript is missing or can't be read
 	Warnings  []string  `json:"warnings,omitempty"`
 
-	// Requests are the parts of Usage, in the order of the transcript. Their sum is
-	// Usage.
+	// Requests are the parts of Usage, in the order of the transcript.
 	Requests []Request `json:"-"`
 }
 

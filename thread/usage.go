@@ -146,8 +146,7 @@ func (m *Meter) Add(provider, model string, t Tokens, inherited bool) {
 // same model.
 const maxRequests = 1 << 16
 
-// note adds t to the requests. Further output of a request that was counted before
-// belongs to the newest one of the model.
+// note adds t to the requests. More output of a request belongs to the newest one.
 func (m *Meter) note(provider, model string, t Tokens) {
 	if t == (Tokens{}) {
 		return

@@ -33,6 +33,11 @@ func TestMayContain(t *testing.T) {
 		{"cart absent", "", []string{border}, false},
 		{"car*", "", []string{border}, true},
 		{"cart", "", nil, true},
+		{"kart", "", []string{file("e", "a KaRT here")}, true},
+		{"kart", "", []string{file("f", "kar k KAr")}, false},
+		{"box", "", []string{file("g", long+"a bOX")}, true},
+		{"box x", "", []string{file("h", long+"X bo")}, false},
+		{"quiz cart", "", []string{file("i", "QUIZ"), file("j", "CART")}, true},
 		{"größe", "", []string{border}, true}, // JSON may escape it
 		{"größe absent", "", []string{border}, false},
 		{"absent", "here", []string{border}, true}, // the words may be in another transcript

@@ -32,6 +32,7 @@ type file struct {
 	session  string // of the directory of a subagent; "" if it is beside sessions
 	size     int64
 	modified time.Time
+	info     fs.FileInfo
 }
 
 // A tree finds transcripts.
@@ -46,7 +47,7 @@ func (t tree) stat(path, stem string) (f file, ok bool) {
 	if info == nil || !info.Mode().IsRegular() {
 		return f, false
 	}
-	f = file{path: path, id: stem, size: info.Size(), modified: info.ModTime()}
+	f = file{path: path, id: stem, size: info.Size(), modified: info.ModTime(), info: info}
 	if id, is := strings.CutPrefix(stem, prefix); is {
 		f.id, f.agent = id, true
 	}
@@ -57,7 +58,12 @@ func (t tree) stat(path, stem string) (f file, ok bool) {
 // folder returns the transcripts of subagents, or of sessions, in dir, and the
 // names of its directories.
 func (t tree) folder(dir string, agents bool) (files []file, dirs []string) {
-	for _, e := range t.ReadDir(dir) {
+	return t.pick(dir, t.ReadDir(dir), agents)
+}
+
+// pick is folder for the entries of dir.
+func (t tree) pick(dir string, entries []fs.DirEntry, agents bool) (files []file, dirs []string) {
+	for _, e := range entries {
 		if e.IsDir() {
 			dirs = append(dirs, e.Name())
 			continue
@@ -71,6 +77,18 @@ func (t tree) folder(dir string, agents bool) (files []file, dirs []string) {
 		}
 	}
 	return files, dirs
+}
+
+// all returns the transcripts of a project.
+func (t tree) all(dir string) []file {
+	entries := t.ReadDir(dir)
+	sessions, dirs := t.pick(dir, entries, false)
+	agents, _ := t.pick(dir, entries, true)
+	files := append(sessions, agents...)
+	for _, session := range dirs {
+		files = append(files, t.nested(dir, session)...)
+	}
+	return files
 }
 
 // projects returns the directories of transcripts in all home directories, each

@@ -3,6 +3,7 @@ package claude
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -18,17 +19,17 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 		if err != nil && !yield(thread.Stored{}, err) {
 			return
 		}
-		t := newTree(ctx)
+		found, errs := make([][]file, len(projects)), make([]error, len(projects))
+		thread.Parallel(len(projects), func(i int) {
+			t := newTree(ctx)
+			found[i], errs[i] = t.all(projects[i]), t.Err(p.name)
+		})
 		var files []file
-		for _, dir := range projects {
-			sessions, dirs := t.folder(dir, false)
-			files = append(append(files, sessions...), t.beside(dir)...)
-			for _, session := range dirs {
-				files = append(files, t.nested(dir, session)...)
+		for i := range projects {
+			if errs[i] != nil && !yield(thread.Stored{}, errs[i]) {
+				return
 			}
-		}
-		if err := t.Err(p.name); err != nil && !yield(thread.Stored{}, err) {
-			return
+			files = append(files, found[i]...)
 		}
 		key := func(f file) string {
 			if f.agent {
@@ -36,25 +37,29 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 			}
 			return f.id
 		}
-		for _, copies := range thread.GroupByID(files, key) {
-			if s, ok := p.stored(t.Walk, copies); ok && !yield(s, nil) {
+		groups := thread.GroupByID(files, key)
+		list := make([]thread.Stored, len(groups))
+		thread.Parallel(len(groups), func(i int) { list[i] = p.stored(groups[i]) })
+		for _, s := range list {
+			if !yield(s, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (p *provider) stored(w *thread.Walk, copies []file) (thread.Stored, bool) {
+func (p *provider) stored(copies []file) thread.Stored {
 	slices.SortStableFunc(copies, newestFirst)
 	var paths []string
+	var infos []fs.FileInfo
 	for _, c := range copies {
-		paths = append(paths, c.path)
+		paths, infos = append(paths, c.path), append(infos, c.info)
 	}
 	var also []string
 	if copies[0].agent {
 		also = []string{strings.TrimSuffix(paths[0], plain) + ".meta.json"}
 	}
-	s, ok := w.StatStored(paths, also...)
+	s := thread.NewStored(paths, infos, also...)
 	s.Open = func(ctx context.Context) ([]*thread.Thread, error) {
 		open := func() (*thread.Thread, error) { return p.open(ctx, copies) }
 		if copies[0].agent {
@@ -72,5 +77,5 @@ func (p *provider) stored(w *thread.Walk, copies []file) (thread.Stored, bool) {
 		}
 		return []*thread.Thread{t}, nil
 	}
-	return s, ok
+	return s
 }
