@@ -59,13 +59,17 @@ type Artifact struct {
 }
 
 // A Use is the first time that a unit of work read an artifact. Harness and
-// WorkID identify the work.
+// WorkID identify the work. An inferred use is not
+// recorded: a transcript shows it.
 type Use struct {
 	Harness string `json:"harness,omitempty"`
 	WorkID  string `json:"workId"`
 	Agent   string `json:"agent,omitempty"`
 	Session string `json:"session,omitempty"`
 	RunID   string `json:"runId,omitempty"`
+
+	Inferred bool   `json:"inferred,omitempty"` // a call of Thread read the path of the artifact
+	Thread   string `json:"thread,omitempty"`   // then, the URI of the message; WorkID is ""
 }
 
 // Of reports whether the use is by a unit of work of the producer.

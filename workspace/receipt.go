@@ -3,10 +3,12 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/cost"
 	"github.com/agent-handoff/handoff/internal/price"
+	"github.com/agent-handoff/handoff/internal/provenance"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -22,7 +24,8 @@ type CostUsage = cost.Amount
 // AddTranscripts adds to a session or artifact what transcripts show: the
 // conversations of a session, and the receipt of both. The receipt of a session has
 // the work in it; that of an artifact has the work that published it, with
-// everything inside that work. An issue has none.
+// everything inside that work. An issue has none. An artifact also gets the
+// conversations that read its path, if an index of conversations exists.
 //
 // Kinds: those of reading the index.
 func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Shown) (err error) {
@@ -36,6 +39,8 @@ func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Show
 		r, err = w.sessionReceipt(ctx, set, s.Session.ID)
 	case s.Artifact != nil:
 		r, err = w.artifactReceipt(ctx, set, *s.Artifact)
+		uses, _, readErr := provenance.ReadBy(ctx, w.archive(set, ThreadOptions{}), *s.Artifact)
+		s.Artifact.UsedBy, err = append(s.Artifact.UsedBy, uses...), errors.Join(err, readErr)
 	}
 	if r.Known() {
 		s.Receipt = &r

@@ -76,7 +76,7 @@ type archive interface {
 	Collisions(context.Context, threadindex.Query) (threadindex.Collisions, error)
 	EachUsage(context.Context, threadindex.Query, func(threadindex.ThreadUsage) error) (warnings []string, err error)
 	threadindex.Finder
-	Lookup(context.Context, func(threadindex.Lookup) error) (warnings []string, err error)
+	Lookup(ctx context.Context, most int, do func(threadindex.Lookup) error) (warnings []string, err error)
 }
 
 // archive returns the index of conversations, or their files.

@@ -382,6 +382,14 @@ wrote MAIN exact
 		}
 		m.checkEvidence(trace)
 	}
+	w = m.open(m.repo)
+	defer w.Close()
+	shown, err := w.Show(t.Context(), patch, false)
+	must(t, err)
+	must(t, w.AddTranscripts(t.Context(), thread.NewSet(all.Drivers(), m.getenv, m.home), &shown))
+	if uses := shown.Artifact.UsedBy; len(uses) != 1 || !uses[0].Inferred || !strings.HasPrefix(uses[0].Thread, reader.uri+"#M") {
+		t.Errorf("got uses %+v, want the conversation that read the path", uses)
+	}
 	if trace, _ := m.why(m.repo, ".pipeline/completed/42/plan.json"); !strings.Contains(chain(trace, names...), "artifact PLAN exact\nmoved .pipeline/42/plan.json recorded\n") {
 		t.Errorf("got\n%s\nwant the artifact and its former path", chain(trace, names...))
 	}

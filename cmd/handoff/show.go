@@ -254,6 +254,8 @@ func users(art handoff.Artifact) string {
 	for _, u := range art.UsedBy {
 		work := strings.TrimPrefix(u.Harness+":"+u.WorkID, ":")
 		switch {
+		case u.Inferred:
+			work = "inferred from " + u.Thread
 		case u.RunID != "":
 			work = "run " + u.RunID
 		case u.Session != "":

@@ -66,8 +66,14 @@ func (e edit) lines() (list []string) {
 	return list
 }
 
+// clipped is the end of an input that thread.Clip has shortened.
+const clipped = " more bytes)"
+
 // editOf returns what a call does to a file. dir is the working directory.
 func editOf(c thread.Call, dir, file string) edit {
+	if strings.HasSuffix(c.Input, clipped) {
+		return edit{}
+	}
 	input := jsonl.Value(c.Input)
 	if input.Kind() != jsonl.Object {
 		return patchOf(c.Input, dir, file)

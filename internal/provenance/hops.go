@@ -245,7 +245,7 @@ func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, 
 	if since.IsZero() {
 		return nil
 	}
-	uses, err := ReadSince(ctx, r.conversations, files, since)
+	uses, err := readSince(ctx, r.conversations, files, since)
 	if err != nil {
 		r.warn(err)
 	}
@@ -259,18 +259,4 @@ func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, 
 		}
 	}
 	return nil
-}
-
-// ReadSince returns the first call of each conversation that read one of the files
-// after a time.
-func ReadSince(ctx context.Context, l threadindex.Lookup, files []string, since time.Time) (list []threadindex.Touch, err error) {
-	touches, err := l.Touches(ctx, files, "")
-	seen := map[thread.URI]bool{}
-	for _, t := range touches {
-		if uri := whole(t.URI); t.Access == action.Read && t.At.After(since) && !seen[uri] {
-			seen[uri] = true
-			list = append(list, t)
-		}
-	}
-	return list, err
 }

@@ -9,6 +9,7 @@ package provenance
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -77,10 +78,11 @@ type Evidence struct {
 	Ref  string `json:"ref"`
 }
 
-// A Conversations answers what conversations did. Its warnings are about transcripts
-// that can't be read. It may call do twice.
+// A Conversations answers what conversations did, after it has read at most so many
+// transcripts that changed, 0 for all; otherwise it does not call do. Its warnings are
+// about transcripts that can't be read. It may call do twice.
 type Conversations interface {
-	Lookup(ctx context.Context, do func(threadindex.Lookup) error) (warnings []string, err error)
+	Lookup(ctx context.Context, most int, do func(threadindex.Lookup) error) (warnings []string, err error)
 }
 
 // Sources are what a trace is made from.
@@ -112,18 +114,6 @@ type Origin struct {
 	git.Line
 }
 
-// Of traces a subject. Kinds: those of reading the log.
-func (s Sources) Of(ctx context.Context, subject Subject) (t Trace, err error) {
-	warnings, err := s.Conversations.Lookup(ctx, func(l threadindex.Lookup) error {
-		r := &tracer{Sources: s, conversations: l, trace: Trace{Subject: subject.Name, Hops: []Hop{}}, written: map[thread.URI][]write{}, shown: map[string]bool{}}
-		err := r.run(ctx, subject)
-		t = r.trace
-		return err
-	})
-	t.Warnings = append(t.Warnings, warnings...)
-	return t, err
-}
-
 // A tracer makes a trace.
 type tracer struct {
 	Sources
@@ -139,6 +129,33 @@ func (r *tracer) add(h Hop) { r.trace.Hops = append(r.trace.Hops, h) }
 
 func (r *tracer) warn(err error) {
 	r.trace.Warnings = append(r.trace.Warnings, err.Error())
+}
+
+// A located is a subject, with the repository in which it is.
+type located struct {
+	Sources
+	Subject
+	err error
+}
+
+// trace traces what locate returns, which runs while the transcripts are checked for
+// changes. Kinds: those of locate and of reading the log.
+func trace(ctx context.Context, c Conversations, locate func() located) (t Trace, at located, err error) {
+	wait := make(chan located, 1)
+	go func() { wait <- locate() }()
+	known := sync.OnceValue(func() located { return <-wait })
+	warnings, err := c.Lookup(ctx, 0, func(l threadindex.Lookup) error {
+		if at = known(); at.err != nil {
+			return at.err
+		}
+		r := &tracer{Sources: at.Sources, conversations: l, trace: Trace{Subject: at.Name, Hops: []Hop{}}, written: map[thread.URI][]write{}, shown: map[string]bool{}}
+		err := r.run(ctx, at.Subject)
+		t = r.trace
+		return err
+	})
+	known() // locate uses the log, which may be closed when this returns
+	t.Warnings = append(t.Warnings, warnings...)
+	return t, at, err
 }
 
 // run traces the subject. What can't be read of the conversations and of git is a

@@ -26,12 +26,29 @@ import (
 // Kinds: NotFound (nothing has this name), Conflict (an ambiguous ref), Invalid (a
 // line that the file does not have), and those of reading the log.
 func (s Sources) Why(ctx context.Context, resolver refs.Resolver, worktrees []string, name string) (Trace, error) {
-	dir := resolver.Dir
-	file := real(dir, name)
-	line := 0
-	if path, text, ok := cutLine(name); ok && !exists(file) && exists(real(dir, path)) {
-		file, line = real(dir, path), text
+	file := real(resolver.Dir, name)
+	t, at, err := trace(ctx, s.Conversations, func() located {
+		at := s.in(ctx, resolver.Dir, worktrees, file, name)
+		if at.err != nil {
+			return at
+		}
+		if path, line, ok := cutLine(name); ok && !exists(file) && exists(real(resolver.Dir, path)) {
+			at.Subject, at.err = at.lineOf(ctx, real(resolver.Dir, path), line)
+		} else {
+			at.Subject, at.err = at.find(ctx, resolver, file, name)
+		}
+		at.Name = name
+		return at
+	})
+	if err == nil && !t.Known() && at.Artifact == nil && at.Commit == nil && at.Line == nil && !exists(file) {
+		_, err = resolver.Find(ctx, name) // the error names similar refs
 	}
+	return t, err
+}
+
+// in returns the sources with the repository of a file, or else of the directory in
+// which it was named.
+func (s Sources) in(ctx context.Context, dir string, worktrees []string, file, name string) located {
 	if at := filepath.Dir(file); filepath.Dir(name) != "." && exists(at) {
 		dir = at
 	}
@@ -44,23 +61,9 @@ func (s Sources) Why(ctx context.Context, resolver refs.Resolver, worktrees []st
 			s.Roots = []string{repository.Top}
 		}
 	case !errors.Is(err, git.ErrNone) && !errors.Is(err, git.ErrNotInstalled):
-		return Trace{}, err
+		return located{err: err}
 	}
-	var subject Subject
-	if line > 0 {
-		subject, err = s.lineOf(ctx, file, line)
-	} else {
-		subject, err = s.find(ctx, resolver, file, name)
-	}
-	if err != nil {
-		return Trace{}, err
-	}
-	subject.Name = name
-	t, err := s.Of(ctx, subject)
-	if err == nil && !t.Known() && subject.Artifact == nil && subject.Commit == nil && !exists(file) {
-		_, err = resolver.Find(ctx, name) // the error names similar refs
-	}
-	return t, err
+	return located{Sources: s}
 }
 
 // real returns a path as typed in a directory as an absolute one, with the links of

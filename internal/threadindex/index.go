@@ -103,9 +103,9 @@ func removeDatabase(file string) {
 	}
 }
 
-// quick is how many transcripts a list reads before it answers. If more have
+// Quick is how many transcripts a list reads before it answers. If more have
 // changed, or there is no index, reading only what it shows is faster.
-const quick = 100
+const Quick = 100
 
 // List is Files.List.
 func (x *Index) List(ctx context.Context, q Query) (page Page, err error) {
@@ -116,7 +116,7 @@ func (x *Index) List(ctx context.Context, q Query) (page Page, err error) {
 	if err := x.files.check(q); err != nil {
 		return Page{Threads: []Item{}}, err
 	}
-	used, warnings, err := x.ask(ctx, quick, func(a answer) error {
+	used, warnings, err := x.ask(ctx, Quick, func(a answer) error {
 		page, err = a.list(ctx, q, from)
 		return err
 	})

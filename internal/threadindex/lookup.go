@@ -39,8 +39,12 @@ type Lookup interface {
 
 // Lookup calls do with what the transcripts contain, from a database that it removes
 // again. Its error is that of do, of ctx or of the database; the warnings are about
-// transcripts that can't be read.
-func (f *Files) Lookup(ctx context.Context, do func(Lookup) error) (warnings []string, err error) {
+// transcripts that can't be read. If most is not 0, do is not called: so many
+// transcripts are fewer than there may be.
+func (f *Files) Lookup(ctx context.Context, most int, do func(Lookup) error) (warnings []string, err error) {
+	if most > 0 {
+		return nil, nil
+	}
 	dir, err := os.MkdirTemp("", "handoff-threads-")
 	if err != nil {
 		return nil, err
@@ -50,7 +54,7 @@ func (f *Files) Lookup(ctx context.Context, do func(Lookup) error) (warnings []s
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		return nil, err
 	}
-	used, warnings, err := NewIndex(f, file, func() time.Time { return time.Time{} }, nil).lookup(ctx, do)
+	used, warnings, err := NewIndex(f, file, func() time.Time { return time.Time{} }, nil).lookup(ctx, 0, do)
 	if err == nil && !used {
 		err = errors.New("the database can't be used")
 	}
@@ -58,19 +62,23 @@ func (f *Files) Lookup(ctx context.Context, do func(Lookup) error) (warnings []s
 }
 
 // Lookup is Files.Lookup, but keeps the database. do may be called twice, if it can't
-// be used.
-func (x *Index) Lookup(ctx context.Context, do func(Lookup) error) (warnings []string, err error) {
-	used, warnings, err := x.lookup(ctx, do)
-	if err != nil || used {
+// be used. If there is no database yet, or more than most transcripts have changed,
+// do is not called, unless most is 0.
+func (x *Index) Lookup(ctx context.Context, most int, do func(Lookup) error) (warnings []string, err error) {
+	if _, err := os.Stat(x.file); most > 0 && err != nil {
+		return nil, nil
+	}
+	used, warnings, err := x.lookup(ctx, most, do)
+	if err != nil || used || most > 0 {
 		return warnings, err
 	}
-	more, err := x.files.Lookup(ctx, do)
+	more, err := x.files.Lookup(ctx, most, do)
 	return append(warnings, more...), err
 }
 
-func (x *Index) lookup(ctx context.Context, do func(Lookup) error) (used bool, warnings []string, err error) {
+func (x *Index) lookup(ctx context.Context, most int, do func(Lookup) error) (used bool, warnings []string, err error) {
 	var failed error
-	used, warnings, err = x.ask(ctx, 0, func(a answer) error {
+	used, warnings, err = x.ask(ctx, most, func(a answer) error {
 		l := &indexLookup{answer: a}
 		failed = do(l)
 		return l.err

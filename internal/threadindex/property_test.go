@@ -146,7 +146,7 @@ func (tr *tree) compareLookups(files *threadindex.Files, index *threadindex.Inde
 		tr.same(what, got, want)
 	}
 	const file = "/work/1/cart.go"
-	_, err := index.Lookup(ctx, func(l threadindex.Lookup) error {
+	_, err := index.Lookup(ctx, 0, func(l threadindex.Lookup) error {
 		got, err := l.Touches(ctx, []string{file, "/work/9/none.go", "/work"}, "")
 		want := touches(threadindex.CallQuery{}, func(path string) bool { return path == file })
 		same("touches of a file", got, err, want)
@@ -178,7 +178,7 @@ func (tr *tree) compareLookups(files *threadindex.Files, index *threadindex.Inde
 		return nil
 	})
 	must(tr.t, err)
-	_, err = files.Lookup(ctx, func(l threadindex.Lookup) error { // without an index
+	_, err = files.Lookup(ctx, 0, func(l threadindex.Lookup) error { // without an index
 		got, err := l.Touches(ctx, []string{file}, "")
 		same("touches of a file", got, err, touches(threadindex.CallQuery{}, func(path string) bool { return path == file }))
 		return nil

@@ -120,7 +120,7 @@ func (x *Index) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 			return failed == nil
 		})
 	}
-	used, warnings, err := x.askFound(ctx, all, quick, do)
+	used, warnings, err := x.askFound(ctx, all, Quick, do)
 	if err == nil && !used {
 		alone := *x
 		alone.file, alone.read = filepath.Join(filepath.Dir(x.file), "usage-"+filepath.Base(x.file)), readFacts
