@@ -134,6 +134,10 @@ type Options struct {
 	// the number there are.
 	Progress func(done, total handoff.Seq)
 
+	// Fetching is called while a body of another machine is copied to this one, with
+	// the number of bytes that were copied and its size.
+	Fetching func(done, total int64)
+
 	// Warn is called with what delays an operation, such as an index that another
 	// process has locked. nil for no warnings.
 	Warn func(warning string)
@@ -176,7 +180,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	c := &core{dirs: found, settings: settings, remote: opened.Backend.Remote, rawLog: opened.Log, rawBodies: opened.Bodies, queue: queued, runtimeDir: localstate.NewDir(found.Runtime, log, o.Rand),
 		files: files, home: home, now: o.Now, rand: o.Rand, cache: config.Cache(o.Getenv), progress: o.Progress}
 	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress, o.Warn)
-	c.log, c.bodies = localstate.GuardLog(log, opened.Backend.Remote, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir)
+	c.log, c.bodies = localstate.GuardLog(log, opened.Backend.Remote, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir, o.Fetching)
 	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})
 	c.published = &content.Files{
 		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimePath: below(found.Root, found.Runtime),

@@ -1,13 +1,23 @@
 package s3test
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/bucketlog"
 	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/logtest"
 )
@@ -64,4 +74,140 @@ func TestCutConnections(t *testing.T) {
 	if seen > 1 {
 		t.Errorf("the record whose replies were lost is stored %d times", seen)
 	}
+}
+
+// TestSecondWorkspace has several logs in one bucket.
+func TestSecondWorkspace(t *testing.T) {
+	s := newStore(t)
+	open := func(prefix string) *bucketlog.Log {
+		l, err := bucketlog.Open(bucketlog.Options{Endpoint: s.Listener.Addr().String(), Insecure: true, Region: "us-east-1", Bucket: "bucket", Prefix: prefix,
+			AccessKey: "k", SecretKey: "s", Runtime: t.TempDir(), Timeout: 5 * time.Second, Rand: rand.Reader})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	prefixes := []string{"", "team", "team/other", "team2"}
+	for i, prefix := range prefixes {
+		for range i + 1 {
+			logtest.Append(t, open(prefix), prefix+".md")
+		}
+	}
+	seen := map[string]bool{}
+	for i, prefix := range prefixes {
+		l := open(prefix)
+		if got := logtest.Collect(t, l, 0); len(got) != i+1 {
+			t.Errorf("%q has %d records, want %d", prefix, len(got), i+1)
+		}
+		id, err := l.ID(t.Context())
+		if err != nil || seen[id] {
+			t.Errorf("%q has the ID %s, %v", prefix, id, err)
+		}
+		seen[id] = true
+	}
+}
+
+// TestLargeBody stores and fetches a body of 64 MiB, in HANDOFF_LONG of 1 GiB, in less
+// memory than it has.
+func TestLargeBody(t *testing.T) {
+	size := int64(64 << 20)
+	if os.Getenv("HANDOFF_LONG") != "" {
+		size = 1 << 30
+	}
+	s := newDiskStore(t)
+	var peak atomic.Uint64
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak.Store(max(peak.Load(), m.HeapAlloc))
+			select {
+			case <-done:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	a, b := openAt(t, s, t.TempDir()).Bodies(), openAt(t, s, t.TempDir()).Bodies()
+	d, err := a.Put(t.Context(), io.LimitReader(pattern{}, size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.(handoff.BodyFetcher).Fetch(t.Context(), d, size); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.New()
+	r, err := b.Open(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if n, err := io.Copy(sum, r); err != nil || n != size || hex.EncodeToString(sum.Sum(nil)) != d.Value {
+		t.Errorf("read %d bytes, %v", n, err)
+	}
+	t.Logf("%d MiB, heap of at most %d MiB", size>>20, peak.Load()>>20)
+	if limit := uint64(32 << 20); peak.Load() > limit {
+		t.Errorf("heap of %d bytes, want at most %d", peak.Load(), limit)
+	}
+}
+
+// A pattern is an endless body.
+type pattern struct{}
+
+func (pattern) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(i * 7)
+	}
+	return len(p), nil
+}
+
+// newDiskStore returns the address of a store that has objects and their parts in
+// files.
+func newDiskStore(t *testing.T) string {
+	dir := t.TempDir()
+	h := http.NewServeMux()
+	name := func(r *http.Request) string {
+		return filepath.Join(dir, hex.EncodeToString([]byte(r.URL.Path)))
+	}
+	h.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		switch {
+		case r.Method == http.MethodPost && query.Has("uploads"):
+			io.WriteString(w, `<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>`)
+		case r.Method == http.MethodPut:
+			f, err := os.Create(name(r) + query.Get("partNumber"))
+			if err == nil {
+				_, err = io.Copy(f, r.Body)
+				f.Close()
+			}
+			if err != nil {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+			w.Header().Set("ETag", `"x"`)
+		case r.Method == http.MethodPost:
+			out, err := os.Create(name(r))
+			for i := 1; err == nil; i++ {
+				part, missing := os.Open(name(r) + strconv.Itoa(i))
+				if missing != nil {
+					break
+				}
+				_, err = io.Copy(out, part)
+				part.Close()
+			}
+			out.Close()
+			io.WriteString(w, `<CompleteMultipartUploadResult><Bucket>bucket</Bucket><Key>key</Key><ETag>"x"</ETag></CompleteMultipartUploadResult>`)
+		default:
+			if _, err := os.Stat(name(r)); err != nil {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			w.Header().Set("ETag", `"x"`)
+			http.ServeFile(w, r, name(r))
+		}
+	})
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
 }

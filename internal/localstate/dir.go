@@ -13,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/remote"
 )
 
 // A Dir is the runtime directory of a workspace, which the first write creates.
@@ -204,11 +205,12 @@ func (g *guardedLog) check(ctx context.Context) error {
 }
 
 // GuardBodies returns bodies whose Put creates the runtime directory. It is a
-// handoff.BodyFetcher if bodies is, whose Fetch does so, too.
-func GuardBodies(bodies handoff.Bodies, d *Dir) handoff.Bodies {
+// handoff.BodyFetcher if bodies is, whose Fetch does so, too, and reports its progress
+// to fetching, which may be nil.
+func GuardBodies(bodies handoff.Bodies, d *Dir, fetching func(done, total int64)) handoff.Bodies {
 	g := guardedBodies{bodies, d}
 	if f, ok := bodies.(handoff.BodyFetcher); ok {
-		return guardedFetcher{g, f}
+		return guardedFetcher{g, f, fetching}
 	}
 	return g
 }
@@ -232,7 +234,8 @@ func (b guardedBodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, er
 
 type guardedFetcher struct {
 	guardedBodies
-	fetcher handoff.BodyFetcher
+	fetcher  handoff.BodyFetcher
+	fetching func(done, total int64)
 }
 
 // Fetch implements handoff.BodyFetcher.
@@ -242,6 +245,9 @@ func (b guardedFetcher) Fetch(ctx context.Context, d handoff.Digest, size int64)
 	}
 	if err := b.runtime.Create(ctx); err != nil {
 		return err
+	}
+	if b.fetching != nil {
+		ctx = remote.WithProgress(ctx, b.fetching)
 	}
 	err := b.fetcher.Fetch(ctx, d, size)
 	if err != nil {

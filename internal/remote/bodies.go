@@ -100,7 +100,7 @@ func (b *Bodies) Fetch(ctx context.Context, d handoff.Digest, size int64) error 
 		return err
 	}
 	defer r.Close()
-	_, err = b.Local.Put(ctx, &verifier{r: r, want: d, left: size, sum: sha256.New()})
+	_, err = b.Local.Put(ctx, &verifier{r: r, want: d, size: size, left: size, sum: sha256.New(), report: progress(ctx, size)})
 	return err
 }
 
@@ -117,8 +117,11 @@ func isDigest(d handoff.Digest) bool {
 type verifier struct {
 	r    io.Reader
 	want handoff.Digest
+	size int64 // that its record states
 	left int64
 	sum  hash.Hash
+
+	report func(done, total int64) // may be nil
 }
 
 // Read implements io.Reader.
@@ -127,6 +130,9 @@ func (v *verifier) Read(p []byte) (int, error) {
 	v.sum.Write(p[:n])
 	if v.left -= int64(n); v.left < 0 {
 		return 0, v.damaged("is larger than its record states")
+	}
+	if v.report != nil && n > 0 {
+		v.report(v.size-v.left, v.size)
 	}
 	if err == io.EOF && fmt.Sprintf("%x", v.sum.Sum(nil)) != v.want.Value {
 		return 0, v.damaged("the remote copy does not match its digest")

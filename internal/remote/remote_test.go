@@ -81,6 +81,28 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
+// TestProgress reports how much of a body was copied, if its size is known.
+func TestProgress(t *testing.T) {
+	text := strings.Repeat("x", 3<<20)
+	for _, size := range []int64{3 << 20, remote.UnknownSize} {
+		b := remote.NewBodies(filelog.Open(t.TempDir()+"/x", rand.Reader).Bodies(), &store{content: strings.NewReader(text)})
+		var last, calls int64
+		ctx := remote.WithProgress(t.Context(), func(done, total int64) {
+			if done < last || total != size {
+				t.Errorf("%d of %d after %d", done, total, last)
+			}
+			last = done
+			calls++
+		})
+		if err := b.Fetch(ctx, logtest.DigestOf(text), size); err != nil {
+			t.Fatal(err)
+		}
+		if known := size != remote.UnknownSize; known && (last != size || calls < 2) || !known && calls > 0 {
+			t.Errorf("size %d: %d calls, the last with %d", size, calls, last)
+		}
+	}
+}
+
 // TestPut sends what was stored on this machine.
 func TestPut(t *testing.T) {
 	s := &store{}

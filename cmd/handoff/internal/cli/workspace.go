@@ -24,7 +24,11 @@ func (a *App) Options() workspace.Options {
 			return a.Getenv(name)
 		}
 	}
-	return workspace.Options{Getenv: getenv, Now: a.Now, Rand: a.Rand, Progress: a.Progress("indexing"), Warn: func(text string) { a.Warn("%s", text) }, Backends: a.Backends}
+	var fetching func(done, total int64)
+	if draw := a.Progress("fetching bytes"); draw != nil {
+		fetching = func(done, total int64) { draw(handoff.Seq(done), handoff.Seq(total)) }
+	}
+	return workspace.Options{Getenv: getenv, Fetching: fetching, Now: a.Now, Rand: a.Rand, Progress: a.Progress("indexing"), Warn: func(text string) { a.Warn("%s", text) }, Backends: a.Backends}
 }
 
 // Reading runs do with an open workspace.
