@@ -535,9 +535,25 @@ func TestThread(t *testing.T) {
 	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`","view":"head"}`); strings.Contains(got.str("content"), "please retry") {
 		t.Errorf("the head contains messages: %q", got.str("content"))
 	}
-	if r := call(t, s, "thread_read", `{"uri":"claude/`+theirs+`"}`); !r.isErr || strings.Contains(r.text, "please retry") {
-		t.Errorf("a conversation of another repository: %s", r.text)
+	other := func() {
+		t.Helper()
+		if r := call(t, s, "thread_read", `{"uri":"claude/`+theirs+`"}`); !r.isErr || strings.Contains(r.text, "please retry") {
+			t.Errorf("a conversation of another repository: %s", r.text)
+		}
 	}
+	other()
+
+	// The kept copies of both, after their tool has removed them.
+	w, err := workspace.Open(f.dir, workspace.Options{})
+	must(t, err)
+	defer w.Close()
+	_, err = w.KeepThreads(t.Context(), thread.NewSet(all.Drivers(), func(string) string { return "" }, f.home), workspace.KeepThreadsOptions{URIs: []string{"claude/" + ours, "claude/" + theirs}})
+	must(t, err)
+	must(t, os.RemoveAll(filepath.Join(f.home, ".claude")))
+	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`"}`); !strings.Contains(got.str("content"), "please retry") || !strings.Contains(got.str("content"), "the copy that was kept") {
+		t.Errorf("the content of a copy: %q", got.str("content"))
+	}
+	other()
 }
 
 // TestResources reads the resources, and is notified when they change.

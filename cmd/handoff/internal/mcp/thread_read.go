@@ -40,7 +40,13 @@ var threadRead = tool[ThreadInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		v, err := c.client.server.o.Threads.Open(ctx, u)
+		threads := c.client.server.o.Threads
+		v, err := threads.Open(ctx, u)
+		if errors.Is(err, handoff.NotFound) || errors.Is(err, handoff.Unavailable) {
+			if kept, failed := c.OpenKeptThread(ctx, threads, u); kept != nil || failed != nil {
+				v, err = kept, failed
+			}
+		}
 		if err != nil {
 			return answer{}, err
 		}
