@@ -18,6 +18,10 @@ type ActiveSession = activity.Session
 // it works, waits for a person, or was killed.
 type ActiveThread = activity.Thread
 
+// activeSince is how long ago a running conversation was last active at most. Programs
+// that are killed leave theirs running.
+const activeSince = "7d"
+
 // maxActive is the number of sessions of one status that Activity describes.
 const maxActive = 100
 
@@ -25,7 +29,8 @@ const maxActive = 100
 // running conversations of this repository that the tools of set keep.
 //
 // A session is running while its process is, and stalled if it shows no activity
-// for long. A conversation is as its transcript ends.
+// for long. A conversation is as its transcript ends; those that were not active for a
+// week are left out.
 func (w *Workspace) Activity(ctx context.Context, set *thread.Set) (Activity, error) {
 	threads, warnings, err := w.ActiveThreads(ctx, set)
 	if err != nil {
@@ -40,7 +45,7 @@ func (w *Workspace) Activity(ctx context.Context, set *thread.Set) (Activity, er
 // The warnings are about those that can't be read.
 func (w *Workspace) ActiveThreads(ctx context.Context, set *thread.Set) (list []ActiveThread, warnings []string, err error) {
 	list = []ActiveThread{}
-	running, err := w.Threads(ctx, set, ThreadOptions{Status: thread.Running})
+	running, err := w.Threads(ctx, set, ThreadOptions{Status: thread.Running, Since: activeSince})
 	for _, i := range running.Threads {
 		list = append(list, ActiveThread{URI: i.URI.String(), Title: i.Name(), Dir: i.Cwd, Branch: i.Branch, State: i.State, ActiveAt: i.Modified})
 	}

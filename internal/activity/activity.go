@@ -26,6 +26,10 @@ type Session struct {
 	NewestRef    string             `json:"newestArtifactId,omitempty"`
 	Threads      []string           `json:"threads,omitempty"` // URIs of its conversations
 
+	// Idle reports that the session was probably not closed: it has no process, and
+	// none of its conversations is running.
+	Idle bool `json:"idle,omitempty"`
+
 	Newest *handoff.Artifact `json:"-"` // with NewestRef
 }
 
@@ -89,9 +93,10 @@ func (f Finder) describe(ctx context.Context, v session.View, running []Thread) 
 	if p.ActiveAt.After(a.ActiveAt) {
 		a.ActiveAt = p.ActiveAt
 	}
+	a.Idle = len(p.Threads) > 0 && v.Process == (handoff.Process{}) && v.Child == (handoff.Process{})
 	for i, t := range running {
 		if slices.Contains(p.Threads, t.URI) {
-			running[i].Session = v.ID
+			running[i].Session, a.Idle = v.ID, false
 			if t.ActiveAt.After(a.ActiveAt) {
 				a.ActiveAt = t.ActiveAt
 			}

@@ -27,7 +27,7 @@ type searchData struct {
 
 var artifactSearch = tool[SearchInput]{
 	name:        "artifact_search",
-	description: "Search the titles, summaries and text of handed-over artifacts. It does not search the source tree.",
+	description: "Search titles, summaries and text of artifacts, not the source tree.",
 	reads:       true,
 	required:    []string{"matches"},
 	do: func(ctx context.Context, c *call, in SearchInput) (answer, error) {

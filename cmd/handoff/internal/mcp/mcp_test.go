@@ -653,6 +653,7 @@ func TestNoBodies(t *testing.T) {
 		mustCall(t, s, "artifact_wait", `{"channel":"design"}`), mustCall(t, s, "session_find", `{}`),
 		call(t, s, "stage_put", `{"issue":"42","stage":"plan","content":"`+canary+`"}`),
 		call(t, s, "find_latest_output", `{}`), call(t, s, "stage_next", `{"issue":"42"}`), call(t, s, "thread_read", `{"uri":"x"}`),
+		mustCall(t, s, "status", `{}`),
 	}
 	for _, r := range results {
 		if strings.Contains(r.text, canary) || strings.Contains(fmt.Sprint(r.data), canary) {

@@ -27,11 +27,10 @@ const (
 )
 
 var readArtifact = tool[ReadInput]{
-	name: "read_artifact",
-	description: "Read an artifact as it was published, even if its file has changed since, a page at a time. " +
-		"Continue at next. For files as they are now, use your own file tool.",
-	reads:    true,
-	required: []string{"offset", "total"},
+	name:        "read_artifact",
+	description: "Read an artifact as it was published, a page at a time; continue at next. For files as they are now, use your own file tool.",
+	reads:       true,
+	required:    []string{"offset", "total"},
 	do: func(ctx context.Context, c *call, in ReadInput) (answer, error) {
 		w := c.in(in.Session, in.Run)
 		b, err := w.Read(ctx, in.Ref, workspace.ReadOptions{Revision: in.Revision, Latest: in.Latest})

@@ -158,6 +158,7 @@ func (c *client) addTools() {
 	addTool(c, sessionAddOutput)
 	addTool(c, findLatestOutput)
 	addTool(c, threadRead)
+	addTool(c, status)
 	addTool(c, stagePut)
 	addTool(c, stageNext)
 }

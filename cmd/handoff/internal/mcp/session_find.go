@@ -39,7 +39,7 @@ type sessionsData struct {
 
 var sessionFind = tool[SessionFindInput]{
 	name:        "session_find",
-	description: "Find sessions of agents in this repository, newest first.",
+	description: "Find sessions of agents, newest first.",
 	reads:       true,
 	required:    []string{"sessions"},
 	do: func(ctx context.Context, c *call, in SessionFindInput) (answer, error) {

@@ -13,7 +13,7 @@ type StageNextInput struct {
 
 var stageNext = tool[StageNextInput]{
 	name:        "stage_next",
-	description: "Return what comes next in the pipeline run of an issue: the agent, what it reads and writes, and why.",
+	description: "Return the next stage of an issue's pipeline run: its agent, inputs and outputs.",
 	reads:       true,
 	required:    []string{"done", "reason"},
 	do: func(ctx context.Context, c *call, in StageNextInput) (answer, error) {

@@ -20,7 +20,7 @@ type StagePutInput struct {
 
 var stagePut = tool[StagePutInput]{
 	name:        "stage_put",
-	description: "Validate and submit the artifact of a pipeline stage for an issue. An invalid one is rejected with every problem.",
+	description: "Validate and submit a pipeline stage's artifact for an issue. Every problem is returned.",
 	required:    []string{"id", "path"},
 	do: func(ctx context.Context, c *call, in StagePutInput) (answer, error) {
 		w := c.Workspace

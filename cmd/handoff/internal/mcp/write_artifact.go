@@ -22,10 +22,9 @@ type WriteInput struct {
 }
 
 var writeArtifact = tool[WriteInput]{
-	name: "write_artifact",
-	description: "Store text under a simple name that belongs to your own run, so that several agents can write the same name. " +
-		"Writing it again makes a new revision.",
-	required: []string{"id", "name", "path"},
+	name:        "write_artifact",
+	description: "Store text under a name that belongs to your run: other agents can use the same one. Writing it again makes a revision.",
+	required:    []string{"id", "name", "path"},
 	do: func(ctx context.Context, c *call, in WriteInput) (answer, error) {
 		n := workspace.NamedContent{Name: in.Name, Path: in.Path, Channel: in.Channel, Title: in.Title, Summary: in.Summary, From: in.From}
 		if in.Path == "" {

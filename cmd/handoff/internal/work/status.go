@@ -37,9 +37,10 @@ conversations of this repository, with its worktrees: when each was last active,
 and what a session is still expected to leave.
 
 A session is running while its process is. It is stalled if the process is gone,
-or nothing happened for long. A conversation is running until its transcript
-shows that its turn ended: a killed program leaves it running, with a growing
-age.
+or nothing happened for long, and idle if it has no process and all of its
+conversations have ended: it was probably not closed. A conversation is running
+until its transcript shows that its turn ended: a killed program leaves it
+running, with a growing age, for a week.
 
 Check the status before you start work that somebody may be doing already.
 
@@ -134,7 +135,11 @@ func activityRows(a *cli.App, now workspace.Activity) (rows [][]string) {
 		if s.Parent != "" {
 			kind = "run"
 		}
-		rows = append(rows, []string{kind, s.ID, s.DisplayName, s.Status, a.Age(s.ActiveAt), expects(s.Expectations), s.Folder, "", s.NewestRef, s.Parent})
+		status := s.Status
+		if s.Idle {
+			status = "idle"
+		}
+		rows = append(rows, []string{kind, s.ID, s.DisplayName, status, a.Age(s.ActiveAt), expects(s.Expectations), s.Folder, "", s.NewestRef, s.Parent})
 	}
 	for _, t := range now.Threads {
 		rows = append(rows, []string{"conversation", t.URI, t.Title, string(t.State.Status), a.Age(t.ActiveAt), "", t.Dir, t.Branch, "", t.Session})
