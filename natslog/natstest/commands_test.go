@@ -1,3 +1,5 @@
+//go:build linux
+
 package natstest
 
 import (
@@ -8,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -74,11 +75,37 @@ func (u user) run(t testing.TB, machine string, args ...string) (string, int, in
 	c := u.command(t, machine, args...)
 	var out, stderr strings.Builder
 	c.Stdout, c.Stderr = &out, &stderr
-	if err := c.Run(); c.ProcessState == nil {
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done, memory := make(chan struct{}), make(chan int64)
+	go func() { memory <- watchMemory(c.Process.Pid, done) }()
+	err := c.Wait()
+	close(done)
+	if c.ProcessState == nil {
 		t.Fatal(err)
 	}
 	t.Logf("%s: handoff %q = %d\n%.300s%s", machine, args, c.ProcessState.ExitCode(), out.String(), stderr.String())
-	return strings.TrimSpace(out.String()) + stderr.String(), c.ProcessState.ExitCode(), c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	return strings.TrimSpace(out.String()) + stderr.String(), c.ProcessState.ExitCode(), <-memory
+}
+
+// watchMemory returns the largest memory that a process had. What the kernel reports
+// at its end includes the memory of this process.
+func watchMemory(pid int, done <-chan struct{}) (largest int64) {
+	for {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err == nil {
+			var kilobytes int64
+			if _, err := fmt.Sscan(between(string(status), "VmHWM:", "kB"), &kilobytes); err == nil {
+				largest = max(largest, kilobytes<<10)
+			}
+		}
+		select {
+		case <-done:
+			return largest
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 func (u user) write(t testing.TB, machine, name string, content []byte) {
