@@ -1,0 +1,98 @@
+package workspace_test
+
+import (
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// TestHostileClaims checks claims and arguments that can't be recorded. The command of
+// such arguments does not run.
+func TestHostileClaims(t *testing.T) {
+	s := newShop(t)
+	for name, argv := range map[string][]string{"nothing": nil, "a NUL": {"a\x00b"}, "invalid UTF-8": {"\xff"}, "too long": {strings.Repeat("x", 65<<10)}} {
+		ran := false
+		_, err := s.w.Attest(t.Context(), argv, func(io.Writer) (workspace.Exit, error) {
+			ran = true
+			return workspace.Exit{}, nil
+		})
+		if !errors.Is(err, handoff.Invalid) || ran {
+			t.Errorf("%s: got %v, ran %t, want invalid", name, err, ran)
+		}
+	}
+	evidence := handoff.Evidence{Kind: handoff.EvidenceCommand, Command: "true"}
+	for name, c := range map[string]handoff.Claim{
+		"no text":            {},
+		"control characters": {Text: "passed\x1b[2J"},
+		"two lines":          {Text: "passed\nfailed"},
+		"a long text":        {Text: strings.Repeat("x", handoff.MaxSummary+1)},
+		"invalid UTF-8":      {Text: "\xff"},
+		"an unprintable URI": {Text: "c", Evidence: []handoff.Evidence{{Kind: handoff.EvidenceThread, Thread: "agents://codex/\x1b#M1"}}},
+		"an unprintable ref": {Text: "c", Evidence: []handoff.Evidence{{Kind: handoff.EvidenceArtifact, Artifact: "art_\x00"}}},
+		"a command of lines": {Text: "c", Evidence: []handoff.Evidence{{Kind: handoff.EvidenceCommand, Command: "true\nfalse"}}},
+		"much evidence":      {Text: "c", Evidence: []handoff.Evidence{evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence}},
+	} {
+		_, err := s.w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("x"), Channel: "c", Claims: []handoff.Claim{c}, Threads: s.set()})
+		if !errors.Is(err, handoff.Invalid) && !errors.Is(err, handoff.NotFound) {
+			t.Errorf("%s: got %v, want invalid", name, err)
+		}
+	}
+	page, err := s.w.Hub().Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
+	if err != nil || len(page.Artifacts) != 0 {
+		t.Errorf("got %d artifacts, %v, want none", len(page.Artifacts), err)
+	}
+}
+
+// TestAttestFails checks that nothing is recorded of a command that did not start, and
+// that arguments with control characters are recorded as they are.
+func TestAttestFails(t *testing.T) {
+	s := newShop(t)
+	failed := &handoff.Error{Op: "attest", Kind: handoff.Unsupported, Err: errors.New("not a program")}
+	if _, err := s.w.Attest(t.Context(), []string{"x"}, func(io.Writer) (workspace.Exit, error) { return workspace.Exit{}, failed }); !errors.Is(err, handoff.Unsupported) {
+		t.Errorf("got %v, want not supported", err)
+	}
+	if page, err := s.w.Hub().Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true}); err != nil || len(page.Artifacts) != 0 {
+		t.Errorf("got %d artifacts, %v, want none", len(page.Artifacts), err)
+	}
+	id := s.attest(0, "", "sh", "-c", "echo a\n\x1b[2J")
+	a, err := s.w.Hub().Artifact(t.Context(), id)
+	if err != nil || a.Attestation.Argv[2] != "echo a\n\x1b[2J" || strings.ContainsAny(a.Title, "\n\x1b") {
+		t.Errorf("got %q, title %q, %v", a.Attestation.Argv, a.Title, err)
+	}
+}
+
+// TestAttestMemory checks that a large output is stored completely and not held in
+// memory.
+func TestAttestMemory(t *testing.T) {
+	const pieces, piece = 256, 1 << 20
+	s := newShop(t)
+	var most uint64
+	done, err := s.w.Attest(t.Context(), []string{"yes"}, func(w io.Writer) (workspace.Exit, error) {
+		b := []byte(strings.Repeat("y\n", piece/2))
+		var m runtime.MemStats
+		for i := range pieces {
+			if _, err := w.Write(b); err != nil {
+				return workspace.Exit{}, err
+			}
+			if i%64 == 0 {
+				runtime.ReadMemStats(&m)
+				most = max(most, m.HeapInuse)
+			}
+		}
+		return workspace.Exit{}, nil
+	})
+	if err != nil || done.SizeBytes == nil || *done.SizeBytes != pieces*piece {
+		t.Errorf("got %v, %v, want %d bytes", done.SizeBytes, err, pieces*piece)
+	}
+	if most > pieces*piece/4 {
+		t.Errorf("the heap had %d bytes for an output of %d", most, pieces*piece)
+	}
+	if err == nil {
+		s.check("", done.ID, workspace.Verified, "succeeded")
+	}
+}
