@@ -377,4 +377,36 @@ func TestCommands(t *testing.T) {
 	if _, code := run("two", "list"); code != 5 {
 		t.Errorf("list with wrong credentials ends with %d, want 5", code)
 	}
+	s.denied.Store(false)
+	s.fail.Store(1 << 40)
+	if _, code := run("one", "publish", "design.md", "--channel", "design"); code != 5 {
+		t.Errorf("publish to a store that fails ends with %d, want 5", code)
+	}
+	// With a queue, the record and its body are sent when the store is back.
+	if err := os.WriteFile(filepath.Join(dir, "one", ".handoff", "config.yaml"), []byte("queue: true\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "one", "patch.md"), []byte("the patch"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, failing := range []int64{0, 1 << 40} { // it knows the log after the first list
+		s.fail.Store(failing)
+		if out, code := run("one", "list"); !strings.Contains(out, id) || code != 0 {
+			t.Errorf("list = %q, %d", out, code)
+		}
+	}
+	patch, code := run("one", "publish", "patch.md", "--channel", "patch")
+	if code != 0 {
+		t.Errorf("publish with a queue ends with %d", code)
+	}
+	if out, code := run("one", "read", patch); out != "the patch" || code != 0 {
+		t.Errorf("read of what is queued = %q, %d", out, code)
+	}
+	s.fail.Store(0)
+	if out, code := run("one", "log", "send"); out != "sent 1 record" || code != 0 {
+		t.Errorf("log send = %q, %d", out, code)
+	}
+	if out, code := run("two", "read", patch); out != "the patch" || code != 0 {
+		t.Errorf("read on another machine = %q, %d", out, code)
+	}
 }
