@@ -77,6 +77,9 @@ func (t *Transfer) Import(ctx context.Context, file string) (Result, error) {
 		_, done.Warnings, err = t.Hub.Record(ctx, &handoff.SessionImported{SessionID: v.SessionID, Import: v.id, Records: len(v.records), Folder: staged})
 		return err
 	})
+	if errors.Is(err, handoff.Conflict) { // perhaps with what a killed import recorded last
+		err = errors.Join(err, t.Complete(ctx))
+	}
 	if err == nil {
 		if err := t.Complete(ctx); err != nil { // the next operation tries again
 			done.Warnings = append(done.Warnings, err.Error())
