@@ -32,13 +32,13 @@ const (
 // commands are all kinds of commands, reading ones first. ID is an artifact's.
 var commands = [][]string{
 	{"list"}, {"list", "--all", "--limit", "0", "--json"}, {"list", "--channels"}, {"show", "ID"}, {"show", "ID", "--lineage"},
-	{"show", "ID", "--history"}, {"read", "ID"}, {"read", "context.md", "--latest"}, {"read", "42/plan.json"}, {"search", "policy"}, {"why", "a.md"}, {"why", "ID"}, {"why", "HEAD"},
+	{"show", "ID", "--history"}, {"read", "ID"}, {"read", "context.md", "--latest"}, {"read", "42/plan.json"}, {"search", "policy"}, {"why", "a.md"}, {"why", "ID"}, {"why", "HEAD"}, {"verify", "ID"},
 	{"watch", "--after", "0", "--timeout", "30ms"}, {"wait", "--channel", "nothing", "--timeout", "30ms"}, {"show", session}, {"show", session, "--files"},
 	{"session", "find"}, {"session", "graph", session}, {"session", "latest-output", "alex"}, {"show", "42"}, {"pipeline", "next", "42"},
 	{"pipeline", "history", "42"}, {"pipeline", "get", "42", "plan"}, {"pipeline", "gate", "42", "plan"}, {"pipeline", "brief", "42", "--for", "jg-worker"},
 	{"pipeline", "trace", "42"}, {"pipeline", "lessons"}, {"config", "explain", "output_folder"}, {"config", "explain"}, {"check"}, {"gc"}, {"__complete", "show", ""},
 	{"publish", "a.md", "--channel", "design"}, {"publish", "-", "--channel", "design"}, {"write", "context.md", "a.md", "--run", "r1"},
-	{"label", "ID", "approved"}, {"withdraw", "ID"}, {"session", "note", "--session", session, "--user-summary", "x"}, {"session", "adopt", "docs/agent-outputs/" + session},
+	{"label", "ID", "approved"}, {"withdraw", "ID"}, {"attest", "--", "true"}, {"session", "note", "--session", session, "--user-summary", "x"}, {"session", "adopt", "docs/agent-outputs/" + session},
 	{"run", "--", "true"}, {"session", "close", "--session", session, "--status", "completed"}, {"pipeline", "put", "42", "plan", "plan.json"},
 	{"pipeline", "lessons", "add", "--pattern", "p"}, {"pipeline", "archive", "42"}, {"read", "ID", "--in-place"}, {"gc", "--collect"}, {"check", "--repair"}, {"list"},
 }
