@@ -49,6 +49,9 @@ type answer struct {
 // transcripts, 0 for all. used is false if there is no usable database: then the
 // files must answer. The warnings are about transcripts and the database.
 func (x *Index) ask(ctx context.Context, most int, do func(answer) error) (used bool, warnings []string, err error) {
+	if _, err := os.Stat(x.file); err != nil && most > 0 {
+		return false, nil, nil // a list is no reason for an index, and finds the transcripts itself
+	}
 	all, err := x.files.find(ctx, nil)
 	if err != nil {
 		return false, nil, err
