@@ -2,11 +2,8 @@ package workspace
 
 import (
 	"context"
-	"path"
-	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/relocate"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/transfer"
@@ -70,12 +67,7 @@ func (w *Workspace) moveSessions(ctx context.Context, refs []string, move func(m
 }
 
 // A DueSession is a session that archive_after of the settings selects.
-type DueSession struct {
-	ID       string    `json:"id"`
-	Folder   string    `json:"folder,omitempty"`
-	Name     string    `json:"longName"`
-	ClosedAt time.Time `json:"completedAt"`
-}
+type DueSession = relocate.Due
 
 // SessionsToArchive returns the sessions that ended so long ago that archive_after of
 // the settings selects them; none without the setting. It changes nothing.
@@ -88,10 +80,7 @@ func (w *Workspace) SessionsToArchive(ctx context.Context) ([]DueSession, error)
 		return list, nil
 	}
 	due, err := w.mover().Due(ctx, w.now().Add(-time.Duration(w.settings.ArchiveAfter)))
-	for _, s := range due {
-		list = append(list, DueSession{s.ID, s.Folder, session.LongName(s, s.Status, w.now()), s.ClosedAt})
-	}
-	return list, err
+	return append(list, due...), err
 }
 
 // ArchiveDue archives what SessionsToArchive returns. Kinds: those of
@@ -111,22 +100,6 @@ func (w *Workspace) ArchiveDue(ctx context.Context) (SessionMoves, error) {
 // mover moves the folders of sessions on behalf of the caller.
 func (w *Workspace) mover() *relocate.Mover {
 	return &relocate.Mover{Hub: w.as, Sessions: w.sessions.As(w.caller.Producer), Runtime: w.runtime, Observer: session.ThisObserver(), Now: w.now()}
-}
-
-// movingTo returns the path of a file in a session's folder that is being moved, as
-// it is after the move, "" if no such folder contains it. It queries the index alone,
-// because the hub calls it.
-func (c *core) movingTo(ctx context.Context, file string) string {
-	page, err := c.index.Sessions(ctx, handoff.SessionQuery{Moving: true, IncludeArchived: true})
-	for _, s := range page.Sessions {
-		if name, inside := strings.CutPrefix(file, s.Folder+"/"); inside && err == nil {
-			return path.Join(s.MovingTo, name)
-		}
-		if name, inside := strings.CutPrefix(file, s.MovingTo+"/"); inside && err == nil { // of an import
-			return path.Join(s.Folder, name)
-		}
-	}
-	return ""
 }
 
 // A SessionSummary describes a session to someone who decides whether to delete it.

@@ -3,13 +3,13 @@ package workspace
 import (
 	"cmp"
 	"context"
-	"maps"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/hook"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -107,43 +107,11 @@ func ProducerFromMeta(client string, meta map[string]any) handoff.Producer {
 	return config.MetaIdentity(client, meta)
 }
 
-// An agentFinder is a provider of conversations that can tell which agent made a
-// tool call that was just made.
-type agentFinder interface {
-	AgentOfCall(ctx context.Context, thread, call string) (agent string, known bool)
-}
-
-// How often WithSubagent looks for a call, and the time between two tries.
-const (
-	callTries = 16
-	callPause = 20 * time.Millisecond
-)
-
 // WithSubagent returns the caller as the subagent that made its tool call, if the
 // program names only the main agent and the transcripts show within 0.3 s which
 // subagent it was.
 func (c Caller) WithSubagent(ctx context.Context, threads *thread.Set) Caller {
-	u, err := thread.ParseURI(c.Producer.Thread)
-	if err != nil || u.Agent != "" || c.Producer.ToolCallID == "" {
-		return c
-	}
-	p, _ := threads.Provider(u.Provider)
-	finder, ok := p.(agentFinder)
-	for n := 0; ok && n < callTries && ctx.Err() == nil; n++ {
-		agent, known := finder.AgentOfCall(ctx, u.Thread, c.Producer.ToolCallID)
-		if agent != "" {
-			c.Producer.Thread += "/" + agent
-			c.Producer.IDs = maps.Clone(c.Producer.IDs)
-			if c.Producer.IDs == nil {
-				c.Producer.IDs = map[string]string{}
-			}
-			c.Producer.IDs["agent"] = agent
-		}
-		if known {
-			break
-		}
-		time.Sleep(callPause)
-	}
+	c.Producer = hook.WithSubagent(ctx, threads, c.Producer)
 	return c
 }
 

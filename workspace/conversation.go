@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/hook"
@@ -46,25 +45,15 @@ func (w *Workspace) EndProgram(ctx context.Context, set *thread.Set, run OpenedS
 		return nil, err
 	}
 	p.Agent = run.Env["HANDOFF_AGENT"]
-	top, id := run.Env["HANDOFF_SESSION"], run.Env["HANDOFF_RUN"]
-	if p.Provider != "" && p.Session == "" {
+	r := hook.Run{Program: p, Session: run.Env["HANDOFF_SESSION"], ID: run.Env["HANDOFF_RUN"], Started: started, Failed: failed}
+	return w.recorder(w.now).EndRun(ctx, r, func() (list []*thread.Thread, err error) {
 		q := threadindex.Query{Providers: []string{p.Provider}, In: threadindex.In(w.caller.Dir), Since: started.Truncate(time.Second)}
 		found, err := threadindex.NewFiles(set).List(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		var list []*thread.Thread
 		for _, i := range found.Threads {
 			list = append(list, i.Thread)
 		}
-		if n := p.Found(ctx, w.hub, list, started, top); n > 1 {
-			warnings = append(warnings, strconv.Itoa(n)+" conversations of "+p.Provider+" started here during the run; none was linked to the session")
-		}
-		if err := w.recorder(func() time.Time { return started }).StartProgram(ctx, p, top, id); err != nil {
-			return warnings, err
-		}
-	}
-	return warnings, w.recorder(w.now).EndProgram(ctx, p, top, id, failed)
+		return list, err
+	})
 }
 
 func (w *Workspace) recorder(now func() time.Time) hook.Recorder {

@@ -3,14 +3,11 @@ package workspace
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/cost"
-	"github.com/agent-handoff/handoff/internal/plainfile"
-	"github.com/agent-handoff/handoff/internal/price"
 	"github.com/agent-handoff/handoff/internal/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -59,7 +56,10 @@ func (w *Workspace) Cost(ctx context.Context, set *thread.Set, o CostOptions) (C
 	if !slices.Contains(cost.Groups, o.By) {
 		return CostReport{}, invalid("cost", o.By, "unknown group", "group by "+strings.Join(cost.Groups, ", "))
 	}
-	prices, err := w.prices(o.Prices)
+	if o.Prices != "" {
+		o.Prices = w.path(o.Prices)
+	}
+	prices, err := cost.Prices(o.Prices)
 	if err != nil {
 		return CostReport{}, err
 	}
@@ -70,13 +70,7 @@ func (w *Workspace) Cost(ctx context.Context, set *thread.Set, o CostOptions) (C
 	}
 	leaves := cost.Leaves(s)
 	sum := cost.Summarize(o.By, leaves)
-	r := CostReport{o.By, sum.Rows, sum.Unattributed, sum.Total, PriceSource{prices[0].Source, prices[0].Date}, warnings}
-	if n := len(slices.DeleteFunc(leaves, func(l cost.Leaf) bool { _, differs := l.Disputed(); return !differs })); n > 0 {
-		r.Warnings = append(r.Warnings, strconv.Itoa(n)+" of the conversations: the harness reported usage that differs by more than 5 % from the transcript")
-	}
-	if r.Total.Amount.AboveTier {
-		r.Warnings = append(r.Warnings, "some models cost more for long contexts; how long some contexts were is not known, so the cost is a lower bound")
-	}
+	r := CostReport{o.By, sum.Rows, sum.Unattributed, sum.Total, PriceSource{prices[0].Source, prices[0].Date}, append(warnings, sum.Warnings(leaves)...)}
 	if o.By == cost.BySession {
 		for i := range r.Rows {
 			if d, err := w.sessions.Session(ctx, r.Rows[i].Key); err == nil {
@@ -119,21 +113,4 @@ func (w *Workspace) costSources(ctx context.Context, set *thread.Set, o CostOpti
 			Requests: u.Requests, Completeness: u.Completeness, Reason: u.Reason})
 		return nil
 	})
-}
-
-// prices returns the prices of a file, and then those of handoff.
-func (w *Workspace) prices(file string) ([]*price.List, error) {
-	if file == "" {
-		return []*price.List{price.Embedded()}, nil
-	}
-	const most = 4 << 20
-	b, err := plainfile.Read(w.path(file), most)
-	if err != nil {
-		return nil, &handoff.Error{Op: "read prices", Name: file, Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name a file with prices")}
-	}
-	own, err := price.Parse(b)
-	if err != nil {
-		return nil, &handoff.Error{Op: "read prices", Name: file, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("see docs/cost.md for the form")}
-	}
-	return []*price.List{own, price.Embedded()}, nil
 }

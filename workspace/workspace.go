@@ -74,6 +74,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/keep"
 	"github.com/agent-handoff/handoff/internal/localstate"
 	"github.com/agent-handoff/handoff/internal/queue"
+	"github.com/agent-handoff/handoff/internal/relocate"
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
@@ -191,7 +192,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 			}
 			return c.dirOf(ctx, cmp.Or(p.Session, p.RunID))
 		},
-		MovingTo: c.movingTo,
+		MovingTo: func(ctx context.Context, file string) string { return relocate.MovingTo(ctx, c.index, file) }, // the hub calls it during a query
 		Keep:     settings.Keep, DigestLimit: int64(settings.Limits.Digest), WorktreeKeep: int64(settings.Limits.WorktreeKeep),
 	}
 	if f, ok := bodies.(handoff.BodyFetcher); ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,14 +76,41 @@ func (r Recorder) StartProgram(ctx context.Context, p Program, session, run stri
 	return r.Record(ctx, p.event(SessionStart, session, run))
 }
 
-// EndProgram records that the conversation of p ended, unless a hook recorded it.
-func (r Recorder) EndProgram(ctx context.Context, p Program, session, run string, failed bool) error {
-	if p.Session == "" {
-		return nil
+// A Run is a run whose command ended.
+type Run struct {
+	Program Program
+	Session string // of handoff
+	ID      string // of the run, "" for a session
+	Started time.Time
+	Failed  bool
+}
+
+// EndRun records that the conversation of a run's program ended, unless a hook
+// recorded it. If the ID of the conversation is not known, it is that of the only one
+// of those that find returns that started in the run. A warning reports that there
+// are several.
+func (r Recorder) EndRun(ctx context.Context, run Run, find func() ([]*thread.Thread, error)) (warnings []string, err error) {
+	p := run.Program
+	if p.Provider != "" && p.Session == "" {
+		list, err := find()
+		if err != nil {
+			return nil, err
+		}
+		if n := p.Found(ctx, r.Hub, list, run.Started, run.Session); n > 1 {
+			warnings = append(warnings, strconv.Itoa(n)+" conversations of "+p.Provider+" started here during the run; none was linked to the session")
+		}
+		started := r
+		started.Now = func() time.Time { return run.Started }
+		if err := started.StartProgram(ctx, p, run.Session, run.ID); err != nil {
+			return warnings, err
+		}
 	}
-	e := p.event(SessionEnd, session, run)
-	e.Failed = failed
-	return r.Record(ctx, e)
+	if p.Session == "" {
+		return warnings, nil
+	}
+	e := p.event(SessionEnd, run.Session, run.ID)
+	e.Failed = run.Failed
+	return warnings, r.Record(ctx, e)
 }
 
 // Found sets the ID of the conversation of p to that of the only one of list that

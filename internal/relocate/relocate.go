@@ -125,13 +125,21 @@ func (m *Mover) Restore(ctx context.Context, id string) (Move, error) {
 	})
 }
 
+// A Due is a session that is to be archived.
+type Due struct {
+	ID       string    `json:"id"`
+	Folder   string    `json:"folder,omitempty"`
+	Name     string    `json:"longName"`
+	ClosedAt time.Time `json:"completedAt"`
+}
+
 // Due returns the sessions that ended before a time and that Archive accepts, the
 // one that started last first. Kind: Unavailable.
-func (m *Mover) Due(ctx context.Context, before time.Time) ([]handoff.Session, error) {
+func (m *Mover) Due(ctx context.Context, before time.Time) ([]Due, error) {
 	if err := m.loadFolders(ctx); err != nil {
 		return nil, err
 	}
-	due := []handoff.Session{}
+	due := []Due{}
 	q := handoff.SessionQuery{Until: before, Limit: 500}
 	for {
 		page, err := m.Hub.Sessions(ctx, q)
@@ -144,7 +152,7 @@ func (m *Mover) Due(ctx context.Context, before time.Time) ([]handoff.Session, e
 			}
 			switch err := m.checkEnded(ctx, s, "archive", false); {
 			case err == nil:
-				due = append(due, s)
+				due = append(due, Due{s.ID, s.Folder, session.LongName(s, s.Status, m.Now), s.ClosedAt})
 			case !errors.Is(err, handoff.Conflict):
 				return due, err
 			}

@@ -1,0 +1,43 @@
+package cost
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/price"
+)
+
+// maxPrices is the size of a file with prices.
+const maxPrices = 4 << 20
+
+// Prices returns the prices of a file, unless that is "", and then those of handoff.
+//
+// Kinds: NotFound (the file), Invalid (it has no valid prices).
+func Prices(file string) ([]*price.List, error) {
+	if file == "" {
+		return []*price.List{price.Embedded()}, nil
+	}
+	b, err := plainfile.Read(file, maxPrices)
+	if err != nil {
+		return nil, &handoff.Error{Op: "read prices", Name: file, Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name a file with prices")}
+	}
+	own, err := price.Parse(b)
+	if err != nil {
+		return nil, &handoff.Error{Op: "read prices", Name: file, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("see docs/cost.md for the form")}
+	}
+	return []*price.List{own, price.Embedded()}, nil
+}
+
+// Warnings returns what a reader of the report about leaves should know.
+func (r Report) Warnings(leaves []Leaf) (list []string) {
+	disputed := slices.DeleteFunc(slices.Clone(leaves), func(l Leaf) bool { _, differs := l.Disputed(); return !differs })
+	if n := len(disputed); n > 0 {
+		list = append(list, strconv.Itoa(n)+" of the conversations: the harness reported usage that differs by more than 5 % from the transcript")
+	}
+	if r.Total.Amount.AboveTier {
+		list = append(list, "some models cost more for long contexts; how long some contexts were is not known, so the cost is a lower bound")
+	}
+	return list
+}
