@@ -71,21 +71,9 @@ func (w *Workspace) KeepThreads(ctx context.Context, set *thread.Set, o KeepThre
 		p.Session = o.Session // an export of the session has the copy
 	}
 	k := keep.Keeper{Hub: w.hub.As(p), Bodies: w.bodies, Set: set}
-	for i, uri := range uris {
-		u, err := thread.ParseURI(uri)
-		if err != nil {
-			return done, err
-		}
-		r, err := k.Keep(ctx, u, how)
-		if err == nil && i < named {
-			err = r.Err
-		}
-		if err != nil {
-			return done, err
-		}
-		done.Threads = append(done.Threads, r)
-	}
-	return done, nil
+	list, err := k.KeepAll(ctx, uris, named, how)
+	done.Threads = append(done.Threads, list...)
+	return done, err
 }
 
 // KeepsThreads reports whether keep_threads of the settings is on: call KeepThreads

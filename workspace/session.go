@@ -52,16 +52,10 @@ type Conversation = session.Conversation
 // A SessionDetail is a session with its names, status and outputs.
 type SessionDetail = session.Detail
 
-// maxTranscripts is how many transcripts ReadConversations reads: the records that
-// name them may be forged.
-const maxTranscripts = 50
-
 // ReadConversations adds to the conversations of a session, the first 50, what their
 // transcripts show: their status, subagents and usage.
 func ReadConversations(ctx context.Context, threads *thread.Set, list []Conversation) {
-	for i := range min(len(list), maxTranscripts) {
-		hook.Describe(ctx, threads, &list[i])
-	}
+	hook.DescribeAll(ctx, threads, list)
 }
 
 // isSession reports whether a ref is the ID of a session or run that was opened.

@@ -77,13 +77,8 @@ func (w *Workspace) EndWork(ctx context.Context, end WorkEnd) (WorkChange, error
 	f := &handoff.WorkEnded{WorkID: end.ID, EndedAt: w.now(), IsError: end.Status == Failed, Status: end.Status, Usage: end.Usage}
 	if u := end.Usage; u != nil {
 		f.UsageSource = handoff.UsageFromHarness
-		for _, n := range []*int64{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning, u.TotalTokens} {
-			if n != nil && *n < 0 {
-				return WorkChange{}, invalid("end work", end.ID, "has a negative number of tokens", "leave out what is not known")
-			}
-		}
-		if u.Cost != nil && !(*u.Cost >= 0) {
-			return WorkChange{}, invalid("end work", end.ID, "has a negative cost", "leave out what is not known")
+		if err := cost.CheckUsage(u); err != nil {
+			return WorkChange{}, invalid("end work", end.ID, err.Error(), "leave out what is not known")
 		}
 	}
 	return w.recordWork(ctx, end.ID, f)

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 
@@ -28,6 +29,19 @@ func Prices(file string) ([]*price.List, error) {
 		return nil, &handoff.Error{Op: "read prices", Name: file, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("see docs/cost.md for the form")}
 	}
 	return []*price.List{own, price.Embedded()}, nil
+}
+
+// CheckUsage returns an error if a number is negative.
+func CheckUsage(u *handoff.Usage) error {
+	for _, n := range []*int64{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning, u.TotalTokens} {
+		if n != nil && *n < 0 {
+			return errors.New("has a negative number of tokens")
+		}
+	}
+	if u.Cost != nil && !(*u.Cost >= 0) {
+		return errors.New("has a negative cost")
+	}
+	return nil
 }
 
 // Warnings returns what a reader of the report about leaves should know.

@@ -8,6 +8,17 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
+// maxTranscripts is how many transcripts DescribeAll reads: the records that name
+// them may be forged.
+const maxTranscripts = 50
+
+// DescribeAll is Describe for the first 50 conversations of a list.
+func DescribeAll(ctx context.Context, set *thread.Set, list []session.Conversation) {
+	for i := range min(len(list), maxTranscripts) {
+		Describe(ctx, set, &list[i])
+	}
+}
+
 // Describe adds to a conversation what its transcript shows: its status, its
 // subagents, and its usage with theirs. A transcript that can't be read adds
 // nothing.

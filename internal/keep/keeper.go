@@ -54,6 +54,27 @@ type Keeper struct {
 	Set    *thread.Set
 }
 
+// KeepAll keeps copies of conversations. It ends at the first error, which for the
+// first named of the URIs includes that there is no copy. Kinds: those of Keep, and
+// of Result.Err.
+func (k Keeper) KeepAll(ctx context.Context, uris []string, named int, o Options) (done []Result, err error) {
+	for i, uri := range uris {
+		u, err := thread.ParseURI(uri)
+		if err != nil {
+			return done, err
+		}
+		r, err := k.Keep(ctx, u, o)
+		if err == nil && i < named {
+			err = r.Err
+		}
+		if err != nil {
+			return done, err
+		}
+		done = append(done, r)
+	}
+	return done, nil
+}
+
 // Keep keeps a copy of a conversation with its subagents, unless the newest copy is
 // equal. A Result has the status Missing, Refused or Unsupported if there is none.
 // Kinds: Invalid (the URI), those of Bodies.Put and Log.Append.
