@@ -83,11 +83,7 @@ func (w *Workspace) Cost(ctx context.Context, set *thread.Set, o CostOptions) (C
 
 // costSources adds to s what was active in the time of o.
 func (w *Workspace) costSources(ctx context.Context, set *thread.Set, o CostOptions, s *cost.Sources) (warnings []string, err error) {
-	since, err := ParseTime("since", o.Since, w.now())
-	if err != nil {
-		return nil, err
-	}
-	until, err := ParseTime("until", o.Until, w.now())
+	since, until, err := w.times(o.Since, o.Until)
 	if err != nil {
 		return nil, err
 	}

@@ -98,9 +98,7 @@ func (w *Workspace) renderPending(ctx context.Context, age time.Duration) error 
 }
 
 // Folder returns the folder of a session that was opened, absolute.
-func (w *Workspace) Folder(s handoff.Session) string {
-	return w.folder(s)
-}
+func (w *Workspace) Folder(s handoff.Session) string { return w.folder(s) }
 
 // SessionDir returns the directory of a session or run, absolute: its folder if
 // it was opened, otherwise the folder that a session with this ID would have.

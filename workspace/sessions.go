@@ -288,10 +288,7 @@ func (w *Workspace) FindSessions(ctx context.Context, f SessionFilter) (SessionP
 	if q.Workflow, err = session.WorkflowPattern(f.Workflow); err != nil {
 		return SessionPage{}, err
 	}
-	if q.Since, err = ParseTime("since", f.Since, q.Now); err != nil {
-		return SessionPage{}, err
-	}
-	if q.Until, err = ParseTime("until", f.Until, q.Now); err != nil {
+	if q.Since, q.Until, err = w.times(f.Since, f.Until); err != nil {
 		return SessionPage{}, err
 	}
 	return session.Find(ctx, w.hub, q)

@@ -172,10 +172,7 @@ func (w *Workspace) threadQuery(o ThreadOptions) (q threadindex.Query, err error
 	default:
 		q.In = threadindex.In(w.dirs.Worktrees()...)
 	}
-	if q.Since, err = ParseTime("since", o.Since, w.now()); err != nil {
-		return q, err
-	}
-	q.Until, err = ParseTime("until", o.Until, w.now())
+	q.Since, q.Until, err = w.times(o.Since, o.Until)
 	return q, err
 }
 

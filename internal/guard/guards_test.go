@@ -121,7 +121,7 @@ const (
 
 	// maxFacade is the limit of package workspace: one documented method for each
 	// verb. Its rules are in the packages below.
-	maxFacade = 4600
+	maxFacade = 4000
 	maxRoot   = 3150
 )
 
