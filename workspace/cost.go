@@ -56,10 +56,7 @@ func (w *Workspace) Cost(ctx context.Context, set *thread.Set, o CostOptions) (C
 	if !slices.Contains(cost.Groups, o.By) {
 		return CostReport{}, invalid("cost", o.By, "unknown group", "group by "+strings.Join(cost.Groups, ", "))
 	}
-	if o.Prices != "" {
-		o.Prices = w.path(o.Prices)
-	}
-	prices, err := cost.Prices(o.Prices)
+	prices, err := cost.Prices(w.path(o.Prices), o.Prices)
 	if err != nil {
 		return CostReport{}, err
 	}

@@ -13,20 +13,21 @@ import (
 // maxPrices is the size of a file with prices.
 const maxPrices = 4 << 20
 
-// Prices returns the prices of a file, unless that is "", and then those of handoff.
+// Prices returns the prices of a file, which errors call name, and then those of
+// handoff. Without a name there is no file.
 //
 // Kinds: NotFound (the file), Invalid (it has no valid prices).
-func Prices(file string) ([]*price.List, error) {
-	if file == "" {
+func Prices(file, name string) ([]*price.List, error) {
+	if name == "" {
 		return []*price.List{price.Embedded()}, nil
 	}
 	b, err := plainfile.Read(file, maxPrices)
 	if err != nil {
-		return nil, &handoff.Error{Op: "read prices", Name: file, Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name a file with prices")}
+		return nil, &handoff.Error{Op: "read prices", Name: name, Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name a file with prices")}
 	}
 	own, err := price.Parse(b)
 	if err != nil {
-		return nil, &handoff.Error{Op: "read prices", Name: file, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("see docs/cost.md for the form")}
+		return nil, &handoff.Error{Op: "read prices", Name: name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("see docs/cost.md for the form")}
 	}
 	return []*price.List{own, price.Embedded()}, nil
 }

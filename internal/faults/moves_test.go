@@ -240,7 +240,9 @@ func (m moves) check(t *testing.T, c move, ws string) (done bool, err error) {
 // importable returns an error unless an exported file is complete.
 func (m moves) importable(t *testing.T, file string) error {
 	t.Helper()
-	w, err := workspace.Open(t.TempDir(), workspace.Options{})
+	ws := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(ws, ".git"), 0o755)) // so that no workspace above it is found
+	w, err := workspace.Open(ws, workspace.Options{})
 	must(t, err)
 	defer w.Close()
 	_, err = w.ImportSession(t.Context(), file)
