@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
-	"io"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -43,27 +41,13 @@ func Open(ctx context.Context, dir string) (Repository, error) {
 
 // BlobID returns the name that git gives to a file with some bytes.
 func (r Repository) BlobID(content []byte) string {
-	h := r.blob(int64(len(content)))
-	h.Write(content)
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// BlobIDOf is BlobID of what src contains. The error is one of src, or about its size.
-func (r Repository) BlobIDOf(src io.Reader, size int64) (string, error) {
-	h := r.blob(size)
-	if n, err := io.Copy(h, src); err != nil || n != size {
-		return "", errors.Join(err, fmt.Errorf("has %d bytes, not %d", n, size))
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-func (r Repository) blob(size int64) hash.Hash {
 	h := sha1.New()
 	if r.sha256 {
 		h = sha256.New()
 	}
-	fmt.Fprintf(h, "blob %d\x00", size)
-	return h
+	fmt.Fprintf(h, "blob %d\x00", len(content))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // A Commit is a commit with the files that it changes. A merge has no files: its
