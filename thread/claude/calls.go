@@ -14,7 +14,8 @@ const callTail = 256 << 10
 
 // AgentOfCall returns the ID of the subagent of a session that made a tool call,
 // "" for the main agent. It is not known before the agent's transcript has the
-// call, which Claude Code 2.1 writes 20 to 120 ms after it makes it.
+// call, which Claude Code 2.1 writes 20 to 120 ms after it makes it. The transcript
+// of a subagent may not exist before its first calls.
 func (p *provider) AgentOfCall(ctx context.Context, session, call string) (agent string, known bool) {
 	projects, err := p.projects(ctx)
 	if err != nil || !thread.IsUUID(session) {
@@ -25,10 +26,10 @@ func (p *provider) AgentOfCall(ctx context.Context, session, call string) (agent
 	for _, dir := range projects {
 		files = append(files, t.nested(dir, session)...)
 	}
-	if len(files) == 0 {
-		return "", true // it has no subagents
-	}
 	files = append(files, t.sessions(projects, session)...)
+	if len(files) == 0 {
+		return "", true // it has no transcripts
+	}
 	slices.SortStableFunc(files, newestFirst)
 	quoted := []byte(`"` + call + `"`)
 	for _, f := range files {

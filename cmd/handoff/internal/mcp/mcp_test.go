@@ -425,22 +425,22 @@ func TestSubagentOfCall(t *testing.T) {
 		return producer(t, mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`)).Thread
 	}
 	write(main+".jsonl", "toolu_main")
-	write(filepath.Join(main, "subagents", "agent-a1.jsonl"), "toolu_sub")
-	for call, want := range map[string]string{"toolu_main": "", "toolu_sub": "/a1", "toolu_unknown": ""} {
-		if got := thread(call); got != "agents://claude/"+session+want {
-			t.Errorf("the thread of %s is %s, want that of %q", call, got, want)
-		}
-	}
 	written := make(chan bool)
 	go func() {
 		defer close(written)
-		time.Sleep(50 * time.Millisecond) // as Claude Code, which writes it after the call
+		time.Sleep(50 * time.Millisecond) // as Claude Code, which creates it after the first calls
 		write(filepath.Join(main, "subagents", "agent-a2.jsonl"), "toolu_late")
 	}()
 	if got := thread("toolu_late"); got != "agents://claude/"+session+"/a2" {
 		t.Errorf("the thread of a call that is in no transcript yet is %s", got)
 	}
 	<-written
+	write(filepath.Join(main, "subagents", "agent-a1.jsonl"), "toolu_sub")
+	for call, want := range map[string]string{"toolu_main": "", "toolu_sub": "/a1", "toolu_unknown": ""} {
+		if got := thread(call); got != "agents://claude/"+session+want {
+			t.Errorf("the thread of %s is %s, want that of %q", call, got, want)
+		}
+	}
 }
 
 // TestCallerArgument checks that the argument of the plugin for OpenCode names
