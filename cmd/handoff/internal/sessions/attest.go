@@ -46,19 +46,11 @@ also to record the attestation.`,
 	}
 	a.JSONFlag(c, "print the artifact as JSON at the end; the command's standard output goes to standard error")
 	who.Add(c)
-	c.Args = func(c *cobra.Command, args []string) error {
-		if c.ArgsLenAtDash() != 0 || len(args) == 0 {
-			return coded(exitNotStarted, cli.Invalid("attest", "", "missing command after --", "usage: handoff attest [flags] -- CMD…"))
-		}
-		return nil
-	}
-	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return coded(exitNotStarted, c.Root().FlagErrorFunc()(c, err))
-	})
+	requireProgram(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		path, code, err := lookUp(args[0])
+		path, err := program(c, args[0])
 		if err != nil {
-			return coded(code, &handoff.Error{Op: "attest", Name: args[0], Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name an executable program")})
+			return err
 		}
 		x := attestation{App: a, path: path, args: args}
 		return x.do(c.Context(), who)

@@ -51,19 +51,11 @@ also to record the end; and 1 if the command succeeded but an output named by
 	}
 	f.add(c)
 	a.JSONFlag(c, "print the receipt as JSON at the end; the command's standard output goes to standard error")
-	c.Args = func(c *cobra.Command, args []string) error {
-		if c.ArgsLenAtDash() != 0 || len(args) == 0 {
-			return coded(exitNotStarted, cli.Invalid("run", "", "missing command after --", "usage: handoff run [flags] -- CMD…"))
-		}
-		return nil
-	}
-	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return coded(exitNotStarted, c.Root().FlagErrorFunc()(c, err))
-	})
+	requireProgram(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		path, code, err := lookUp(args[0])
+		path, err := program(c, args[0])
 		if err != nil {
-			return coded(code, &handoff.Error{Op: "run", Name: args[0], Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name an executable program")})
+			return err
 		}
 		o, err := f.resolve(a)
 		if err != nil {
