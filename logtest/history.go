@@ -18,7 +18,7 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A History is what the writers of a log were told: which records were acknowledged,
+// A History is what a log answered its writers: which records were acknowledged,
 // as which number.
 type History struct {
 	mu      sync.Mutex
@@ -178,7 +178,7 @@ func Write(t *testing.T, open func(runtime string) handoff.Log) bool {
 }
 
 // Kill runs two writers at a time, on machines of their own, and kills them after a
-// while, until enough records were acknowledged. It returns what they were told, and how many appends failed.
+// while, until enough records were acknowledged. It returns what the log answered, and how many appends failed.
 func (w Writers) Kill(t *testing.T) (*History, int) {
 	t.Helper()
 	h, failed, machines := &History{}, 0, []string{t.TempDir(), t.TempDir()}

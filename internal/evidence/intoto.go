@@ -58,7 +58,7 @@ func InToto(a handoff.Artifact, clean func(tree handoff.Tree) bool) (Statement, 
 		return Statement{}, &handoff.Error{Op: "export", Name: a.ID, Kind: handoff.Invalid, Err: errors.New("not an attestation"),
 			Hint: handoff.Suggest("see which attestation a claim refers to", handoff.ActionVerify, a.ID)}
 	case a.Tree == nil:
-		return Statement{}, &handoff.Error{Op: "export", Name: a.ID, Kind: handoff.Invalid, Err: errors.New("has no tree, so there is no subject"),
+		return Statement{}, &handoff.Error{Op: "export", Name: a.ID, Kind: handoff.Invalid, Err: errors.New("its record does not name a tree, which an in-toto statement requires"),
 			Hint: handoff.Advice("attest the command in a git repository")}
 	}
 	subject := Descriptor{Name: "worktree", Digest: map[string]string{treeAlgorithm: a.Tree.Digest}}

@@ -144,7 +144,7 @@ func (w *worktree) list(ctx context.Context, args ...string) ([]string, error) {
 }
 
 // indexed reads an entry of the index: its state, mode, blob, stage and path. git does
-// not compare a file with its entry if it was told not to; such a file is read.
+// not compare a file with its entry if it is set not to; such a file is read.
 func (w *worktree) indexed(ctx context.Context, line string) error {
 	head, name, _ := strings.Cut(line, "\t")
 	fields := strings.Fields(head)

@@ -92,11 +92,11 @@ func TestTreeChanges(t *testing.T) {
 			r.must(os.Remove(r.path("a.txt")))
 			r.write("a.txt/x", "a")
 		},
-		"a file that git was told not to compare": func(r repository) {
+		"a file that git is set not to compare": func(r repository) {
 			r.git("update-index", "--assume-unchanged", "a.txt")
 			r.write("a.txt", "x")
 		},
-		"a file that git was told not to look at": func(r repository) {
+		"a file that git is set not to read": func(r repository) {
 			r.git("update-index", "--skip-worktree", "a.txt")
 			r.write("a.txt", "x")
 		},

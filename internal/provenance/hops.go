@@ -128,7 +128,7 @@ func (r *tracer) thread(ctx context.Context, h Hop) {
 		}
 	}
 	r.add(h)
-	name := whole(uri).String()
+	name := threadOf(uri).String()
 	if err != nil || r.shown[name] {
 		return
 	}
@@ -166,7 +166,7 @@ func (r *tracer) inputs(ctx context.Context, a *handoff.Artifact, made []credit)
 		}
 	}
 	for _, by := range made {
-		touches, err := r.conversations.TouchesOf(ctx, whole(by.uri))
+		touches, err := r.conversations.TouchesOf(ctx, threadOf(by.uri))
 		if err != nil {
 			r.warn(err)
 		}
@@ -220,7 +220,7 @@ func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, 
 	since := time.Time{}
 	makers := map[thread.URI]bool{}
 	for _, by := range made {
-		makers[whole(by.uri)] = true
+		makers[threadOf(by.uri)] = true
 		if by.at.After(since) {
 			since = by.at
 		}
@@ -228,7 +228,7 @@ func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, 
 	if a != nil {
 		since = a.CreatedAt
 		if uri, err := thread.ParseURI(a.Producer.Thread); err == nil && a.Producer.Thread != "" {
-			makers[whole(uri)] = true
+			makers[threadOf(uri)] = true
 		}
 		for _, u := range a.UsedBy {
 			work := strings.TrimPrefix(u.Harness+":"+u.WorkID, ":")
@@ -250,7 +250,7 @@ func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, 
 		r.warn(err)
 	}
 	for _, u := range uses[:min(len(uses), maxUses)] {
-		if !makers[whole(u.URI)] {
+		if !makers[threadOf(u.URI)] {
 			h := Hop{Kind: Use, Ref: u.URI.String(), Text: u.Path, At: u.At, Certainty: Inferred, Evidence: []Evidence{{"message", u.URI.String()}}}
 			if item, err := r.conversations.Item(ctx, u.URI); err == nil {
 				h.Agent = cmp.Or(item.AgentName, item.AgentRole)

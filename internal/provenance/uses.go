@@ -17,7 +17,7 @@ func readSince(ctx context.Context, l threadindex.Lookup, files []string, since 
 	touches, err := l.Touches(ctx, files, "")
 	seen := map[thread.URI]bool{}
 	for _, t := range touches {
-		if uri := whole(t.URI); t.Access == action.Read && t.At.After(since) && !seen[uri] {
+		if uri := threadOf(t.URI); t.Access == action.Read && t.At.After(since) && !seen[uri] {
 			seen[uri] = true
 			list = append(list, t)
 		}
@@ -39,7 +39,7 @@ func ReadBy(ctx context.Context, c Conversations, a handoff.Artifact) (uses []ha
 		touches, err := readSince(ctx, l, files, a.CreatedAt)
 		uses = nil
 		for _, t := range touches {
-			if whole(t.URI) == whole(publisher) {
+			if threadOf(t.URI) == threadOf(publisher) {
 				continue
 			}
 			u := handoff.Use{Thread: t.URI.String(), Inferred: true}

@@ -175,7 +175,7 @@ func (r *tracer) writes(ctx context.Context, files []string, relative string, un
 	paths, seen := map[string]bool{}, map[thread.URI]bool{}
 	for _, t := range touches {
 		if t.Access == action.Written && !late(t.At) {
-			paths[t.Path], seen[whole(t.URI)] = true, true
+			paths[t.Path], seen[threadOf(t.URI)] = true, true
 		}
 	}
 	for uri := range seen {
@@ -194,13 +194,13 @@ func (r *tracer) writes(ctx context.Context, files []string, relative string, un
 	return list
 }
 
-// whole returns the URI of the thread of a message.
-func whole(uri thread.URI) thread.URI {
+// threadOf returns the URI of the thread of a message.
+func threadOf(uri thread.URI) thread.URI {
 	uri.From, uri.To = 0, 0
 	return uri
 }
 
-func sameThread(a, b thread.URI) bool { return whole(a) == whole(b) }
+func sameThread(a, b thread.URI) bool { return threadOf(a) == threadOf(b) }
 
 // writesOf returns the calls of a thread that changed files and did not fail.
 func (r *tracer) writesOf(ctx context.Context, uri thread.URI) []write {

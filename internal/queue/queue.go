@@ -65,7 +65,7 @@ type Engine interface {
 	handoff.Ender
 }
 
-// A Refresher is an engine that answers from what it was told a short time ago.
+// A Refresher is an engine that answers from what it read a short time ago.
 type Refresher interface {
 	// Refresh makes the next question ask the engine.
 	Refresh()

@@ -166,7 +166,7 @@ func (r *redactor) decode() (text string, at func(int) int) {
 	return string(decoded), func(n int) int { return int(from[n]) }
 }
 
-// unescape appends what an escape sequence stands for, and returns its size.
+// unescape appends the character of an escape sequence, and returns its size.
 func unescape(to, b []byte) ([]byte, int) {
 	if len(b) < 2 {
 		return append(to, b[0]), 1

@@ -28,7 +28,7 @@ type Command struct {
 	Line   string `json:"command"`                // at most MaxCommand bytes
 	Exit   *int   `json:"exitStatus,omitempty"`   // as recorded by the tool, beside the output
 	Failed bool   `json:"failed,omitempty"`       // as recorded by the tool
-	Output string `json:"outputDigest,omitempty"` // as thread.Call.OutputDigest has it; "" if there is no result
+	Output string `json:"outputDigest,omitempty"` // see thread.Call.OutputDigest; "" for a call without a result
 }
 
 // MaxCommand is how many bytes of a command are kept.

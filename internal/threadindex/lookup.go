@@ -89,8 +89,8 @@ func (x *Index) lookup(ctx context.Context, most int, do func(Lookup) error) (us
 	return used, warnings, err
 }
 
-// whole returns the URI of the thread of a message.
-func whole(uri thread.URI) string {
+// threadOf returns the URI of the thread of a message.
+func threadOf(uri thread.URI) string {
 	uri.From, uri.To = 0, 0
 	return uri.String()
 }
@@ -125,7 +125,7 @@ func (l *indexLookup) Touches(ctx context.Context, files []string, relative stri
 }
 
 func (l *indexLookup) TouchesOf(ctx context.Context, uri thread.URI) ([]Touch, error) {
-	return lookup(ctx, l, "touches", touchColumns, "t.uri = ?", []any{whole(uri)}, scanTouch)
+	return lookup(ctx, l, "touches", touchColumns, "t.uri = ?", []any{threadOf(uri)}, scanTouch)
 }
 
 func (l *indexLookup) Mentions(ctx context.Context, name string) ([]Mention, error) {
@@ -159,7 +159,7 @@ func lookup[T placed](ctx context.Context, l *indexLookup, table, columns, text 
 }
 
 func (l *indexLookup) Item(ctx context.Context, uri thread.URI) (i Item, err error) {
-	texts, err := l.strings(ctx, "SELECT t.item FROM threads t WHERE "+newest("t.uri = ?"), whole(uri))
+	texts, err := l.strings(ctx, "SELECT t.item FROM threads t WHERE "+newest("t.uri = ?"), threadOf(uri))
 	if err != nil {
 		return i, l.failed(err)
 	}
@@ -170,7 +170,7 @@ func (l *indexLookup) Item(ctx context.Context, uri thread.URI) (i Item, err err
 }
 
 func (l *indexLookup) Read(ctx context.Context, uri thread.URI, emit func(thread.Message) error) error {
-	keys, err := l.strings(ctx, "SELECT t.key FROM threads t WHERE "+newest("t.uri = ?"), whole(uri))
+	keys, err := l.strings(ctx, "SELECT t.key FROM threads t WHERE "+newest("t.uri = ?"), threadOf(uri))
 	if err != nil {
 		return l.failed(err)
 	}

@@ -29,7 +29,7 @@ type reading[T any] struct {
 }
 
 // get returns what was last read; known is false if that has not happened yet. It
-// starts to read again when it is time to. Open pages are told when the value has
+// starts to read again when it is time to. Open pages are notified when the value has
 // changed.
 func (l *latest[T]) get(s *Server, r reading[T]) (value T, known bool, err error) {
 	l.mu.Lock()
