@@ -16,7 +16,7 @@
 //
 // After Read or [Thread.Load], the [Facts] of the thread are set: its [State],
 // its token [Usage] and the number of messages. [View.LoadAgents] finds the
-// subagents. [Set.Write] renders a thread or subagent as markdown or JSON, as the
+// subagents. Package page writes a thread or subagent as markdown or JSON, as the
 // command line does. To list all threads of a tool, use [Set.Provider] and
 // [Provider.Threads].
 //

@@ -197,6 +197,16 @@ func Clip(s string) string { return clip(s, MaxCall) }
 // Brief shortens s for a status line and appends how many bytes were removed.
 func Brief(s string) string { return clip(s, 200) }
 
+// clip shortens s to n bytes, at a character boundary, and appends how many were
+// removed.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	cut := strings.ToValidUTF8(s[:n], "")
+	return fmt.Sprintf("%s… (%d more bytes)", cut, len(s)-len(cut))
+}
+
 // An Agent is a subagent of a thread.
 type Agent struct {
 	ID        string    `json:"agentId"`

@@ -222,8 +222,8 @@ func (u URI) Child(agent string) URI {
 	return URI{Provider: u.Provider, Thread: u.Thread, Agent: LowerUUID(agent)}
 }
 
-// includes reports whether message n is in the range of u.
-func (u URI) includes(n int) bool { return u.From == 0 || n >= u.From && n <= u.To }
+// Includes reports whether message n is in the range of u.
+func (u URI) Includes(n int) bool { return u.From == 0 || n >= u.From && n <= u.To }
 
 // encode escapes the characters that are not allowed in a segment, and a leading
 // dot or tilde, which would make the URI a directory.

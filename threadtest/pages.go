@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/page"
 )
 
 var update = flag.Bool("update", false, "rewrite the pages in testdata")
@@ -36,31 +37,31 @@ func (s Suite) pages(t *testing.T) {
 	var markdown, objects strings.Builder
 	for _, w := range want {
 		u := thread.URI{Provider: s.Driver.Name, Thread: w.ID}
-		o := thread.Options{Tools: true, Usage: true, Now: written.Add(time.Hour)}
+		o := page.Options{Tools: true, Usage: true, Now: written.Add(time.Hour)}
 		markdown.WriteString(s.page(t, set, home, u, o))
 		objects.WriteString(s.object(t, set, home, u, o))
 		if len(w.Agents) == 0 {
 			continue
 		}
-		markdown.WriteString(s.page(t, set, home, u, thread.Options{List: true}))
-		markdown.WriteString(s.page(t, set, home, u.Child(w.Agents[0].ID), thread.Options{Full: true}))
-		objects.WriteString(s.object(t, set, home, u.Child(w.Agents[0].ID), thread.Options{}))
+		markdown.WriteString(s.page(t, set, home, u, page.Options{List: true}))
+		markdown.WriteString(s.page(t, set, home, u.Child(w.Agents[0].ID), page.Options{Full: true}))
+		objects.WriteString(s.object(t, set, home, u.Child(w.Agents[0].ID), page.Options{}))
 	}
 	Golden(t, "pages.md", markdown.String())
 	Golden(t, "pages.json", objects.String())
 }
 
-func (s Suite) page(t *testing.T, set *thread.Set, home string, u thread.URI, o thread.Options) string {
+func (s Suite) page(t *testing.T, set *thread.Set, home string, u thread.URI, o page.Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := set.Write(t.Context(), &b, u, o); err != nil {
+	if err := page.Write(t.Context(), &b, set, u, o); err != nil {
 		t.Fatalf("%s %+v: %v", u, o, err)
 	}
 	return strings.ReplaceAll(b.String(), home, "HOME") + "\n"
 }
 
 // object returns a page as JSON with one member per line.
-func (s Suite) object(t *testing.T, set *thread.Set, home string, u thread.URI, o thread.Options) string {
+func (s Suite) object(t *testing.T, set *thread.Set, home string, u thread.URI, o page.Options) string {
 	t.Helper()
 	o.JSON = true
 	var b bytes.Buffer

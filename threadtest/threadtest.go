@@ -32,6 +32,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/page"
 )
 
 // A Suite tests one provider.
@@ -380,7 +381,7 @@ func (s Suite) concurrent(t *testing.T) {
 		wait.Go(func() {
 			for _, w := range want {
 				u := thread.URI{Provider: s.Driver.Name, Thread: w.ID}
-				if err := set.Write(t.Context(), io.Discard, u, thread.Options{Usage: true}); err != nil {
+				if err := page.Write(t.Context(), io.Discard, set, u, page.Options{Usage: true}); err != nil {
 					t.Errorf("%s: %v", u, err)
 				}
 			}
@@ -400,12 +401,12 @@ func (s Suite) write(t *testing.T) {
 		}
 		for _, u := range uris {
 			updated := ""
-			for _, o := range []thread.Options{{}, {Head: true}, {List: true}, {Full: true, Tools: true, Usage: true, Now: time.Unix(2e9, 0)}} {
+			for _, o := range []page.Options{{}, {Head: true}, {List: true}, {Full: true, Tools: true, Usage: true, Now: time.Unix(2e9, 0)}} {
 				if o.List && u.Agent != "" {
 					continue
 				}
 				var b bytes.Buffer
-				if err := set.Write(t.Context(), &b, u, o); err != nil {
+				if err := page.Write(t.Context(), &b, set, u, o); err != nil {
 					t.Errorf("%s %+v: %v", u, o, err)
 				}
 				front := Frontmatter(t, b.String())

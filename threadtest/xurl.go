@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/page"
 )
 
 // Xurl compares a provider with recorded answers of xurl for the same files: success
@@ -95,10 +96,10 @@ func parseAnswer(s, env string) (a answer) {
 func (a answer) compare(t *testing.T, d thread.Driver, env string, intended func(string) bool) {
 	CheckUnchanged(t, a.home)
 	set := thread.NewSet([]thread.Driver{d}, func(name string) string { return map[string]string{env: a.home}[name] }, "")
-	var page bytes.Buffer
+	var out bytes.Buffer
 	u, err := thread.ParseURI(a.uri)
 	if err == nil {
-		err = set.Write(t.Context(), &page, u, thread.Options{Head: a.head})
+		err = page.Write(t.Context(), &out, set, u, page.Options{Head: a.head})
 	}
 	if (err == nil) != (a.code == 0) && !intended("") {
 		t.Fatalf("got %v, want exit code %d", err, a.code)
@@ -106,7 +107,7 @@ func (a answer) compare(t *testing.T, d thread.Driver, env string, intended func
 	if err != nil || a.code != 0 {
 		return
 	}
-	ours, theirs := Frontmatter(t, page.String()), Frontmatter(t, a.out)
+	ours, theirs := Frontmatter(t, out.String()), Frontmatter(t, a.out)
 	for _, key := range []string{"uri", "provider", "session_id", "thread_source", "mode", "agent_id", "subagent_uri", "status", "status_source", "child_thread_id", "child_thread_source", "child_last_updated_at"} {
 		if theirs[key] != nil && !same(ours[key], theirs[key]) && !intended(key) {
 			t.Errorf("%s: got %v, want %v", key, ours[key], theirs[key])
@@ -114,11 +115,11 @@ func (a answer) compare(t *testing.T, d thread.Driver, env string, intended func
 	}
 	subagents(t, ours["subagents"], theirs["subagents"], intended)
 	for _, line := range lifecycle.FindAllString(a.out, -1) {
-		if !strings.Contains(page.String(), "\n"+line) && !intended("lifecycle") {
+		if !strings.Contains(out.String(), "\n"+line) && !intended("lifecycle") {
 			t.Errorf("missing: %s", line)
 		}
 	}
-	got, want := entries(page.String()), entries(a.out)
+	got, want := entries(out.String()), entries(a.out)
 	if ours["agent_id"] != nil && len(want) < len(got) {
 		got = got[len(got)-len(want):] // its excerpt has repeated messages
 	}

@@ -62,6 +62,7 @@ var layers = map[string]int{
 	"internal/sqlindex":        3,
 	"internal/hook":            3,
 	"thread/internal/archive":  3,
+	"thread/page":              3,
 	"internal/pipeline/gate":   3,
 	"internal/pipeline/folder": 3,
 	"internal/refs":            3,

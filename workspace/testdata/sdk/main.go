@@ -7,12 +7,12 @@ import (
 
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/thread/page"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
 func main() {
-	ctx := context.Background()
-	w := must(workspace.Open(".", workspace.Options{Getenv: os.Getenv}))
+	ctx, w := context.Background(), must(workspace.Open(".", workspace.Options{Getenv: os.Getenv}))
 	s := must(w.OpenSession(ctx, workspace.SessionOptions{DefaultName: "builder"}))
 	design := must(w.Publish(ctx, workspace.Publication{Channel: "design", Path: "design.md"}))
 	check(os.WriteFile(s.Folder+"/report.md", []byte("Built.\n"), 0o644))
@@ -24,7 +24,7 @@ func main() {
 	for a, err := range w.Watch(ctx, workspace.WatchOptions{After: design.ID}) {
 		check(err)
 		threads, uri := thread.NewSet(all.Drivers(), os.Getenv, os.Getenv("HOME")), must(thread.ParseURI(a.Producer.Thread))
-		check(threads.Write(ctx, os.Stdout, uri, thread.Options{}))
+		check(page.Write(ctx, os.Stdout, threads, uri, page.Options{}))
 		break // after the report
 	}
 	check(w.Close())

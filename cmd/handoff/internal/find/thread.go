@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/thread/page"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -101,7 +102,7 @@ func given(c *cobra.Command, uri, what string, flags ...string) error {
 
 // printFlags are the flags for printing one conversation.
 type printFlags struct {
-	thread.Options
+	page.Options
 	file string
 }
 
@@ -139,7 +140,7 @@ func (p *printFlags) run(c *cobra.Command, a *cli.App, set *thread.Set, uri stri
 		return w.OpenKeptThread(ctx, set, u)
 	})
 	if p.file == "" || p.file == "-" || p.file == "/dev/stdout" {
-		return set.Write(c.Context(), a.Out, u, p.Options)
+		return page.Write(c.Context(), a.Out, set, u, p.Options)
 	}
-	return set.WriteFile(c.Context(), cli.Absolute(a.Dir, p.file), u, p.Options)
+	return page.WriteFile(c.Context(), cli.Absolute(a.Dir, p.file), set, u, p.Options)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/page"
 )
 
 // A ThreadInput has the arguments of thread_read.
@@ -53,7 +54,7 @@ var threadRead = tool[ThreadInput]{
 			return answer{}, &handoff.Error{Op: "read thread", Name: in.URI, Kind: handoff.NotFound,
 				Err: errors.New("it is not a conversation of this repository"), Hint: handoff.Advice("pass the repository that it worked in as workspace")}
 		}
-		o := thread.Options{Now: c.client.server.o.Now()}
+		o := page.Options{Now: c.client.server.o.Now()}
 		switch in.View {
 		case "", "messages":
 			o.Tools, o.Full = in.Tools, v.Agent != nil
@@ -77,13 +78,13 @@ var threadRead = tool[ThreadInput]{
 	},
 }
 
-func threadPage(ctx context.Context, v *thread.View, o thread.Options, in ThreadInput) (threadData, error) {
+func threadPage(ctx context.Context, v *thread.View, o page.Options, in ThreadInput) (threadData, error) {
 	var part strings.Builder
 	s := span(in.Offset, in.Limit, false)
 	lines := content.NewLines(&part, s)
-	if err := v.Write(ctx, lines, o); err != nil {
+	if err := page.WriteView(ctx, lines, v, o); err != nil {
 		return threadData{}, err
 	}
-	page, err := lines.Page()
-	return threadData{URI: v.URI.String(), Offset: s.Offset, Next: page.Next, Total: page.Total, Content: part.String()}, err
+	copied, err := lines.Page()
+	return threadData{URI: v.URI.String(), Offset: s.Offset, Next: copied.Next, Total: copied.Total, Content: part.String()}, err
 }

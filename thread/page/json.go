@@ -1,21 +1,22 @@
-package thread
+package page
 
 import (
 	"io"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // jsonHead is a page as JSON. The messages follow as its last member.
 type jsonHead struct {
-	URI        URI     `json:"uri"`
-	Mode       string  `json:"mode"`
-	*Thread            // nil for a subagent
-	Main       *Thread `json:"mainThread,omitempty"`
-	Agent      *Agent  `json:"agent,omitempty"`
-	AgeSeconds *int64  `json:"statusAgeSeconds,omitempty"`
-	Agents     []Agent `json:"subagents,omitzero"`
-	Omitted    int     `json:"subagentsOmitted,omitempty"`
+	URI            thread.URI     `json:"uri"`
+	Mode           string         `json:"mode"`
+	*thread.Thread                // nil for a subagent
+	Main           *thread.Thread `json:"mainThread,omitempty"`
+	Agent          *thread.Agent  `json:"agent,omitempty"`
+	AgeSeconds     *int64         `json:"statusAgeSeconds,omitempty"`
+	Agents         []thread.Agent `json:"subagents,omitzero"`
+	Omitted        int            `json:"subagentsOmitted,omitempty"`
 }
 
 func (p *page) writeJSON(w io.Writer, body func(io.Writer) error) error {
@@ -44,7 +45,7 @@ func (p *page) writeJSON(w io.Writer, body func(io.Writer) error) error {
 	return err
 }
 
-func (p *page) jsonMessage(w io.Writer, m Message) error {
+func (p *page) jsonMessage(w io.Writer, m thread.Message) error {
 	b, err := handoff.EncodeJSON(m)
 	if err != nil {
 		return err

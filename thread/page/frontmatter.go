@@ -1,4 +1,4 @@
-package thread
+package page
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // A block builds a YAML mapping. A YAML library is not used: other tools compare
@@ -133,7 +135,7 @@ func (p *page) mode() string {
 	return "subagent_index"
 }
 
-func (p *page) states(k *block, s State) {
+func (p *page) states(k *block, s thread.State) {
 	k.put("status", string(s.Status))
 	k.put("status_source", string(s.Source))
 	k.put("status_evidence", s.Evidence)
@@ -142,7 +144,7 @@ func (p *page) states(k *block, s State) {
 	k.put("status_age", p.age(s.At))
 }
 
-func (k *block) metadata(t *Thread) {
+func (k *block) metadata(t *thread.Thread) {
 	if t == nil {
 		return
 	}
@@ -158,10 +160,10 @@ func (k *block) metadata(t *Thread) {
 		k.plain("archived", "true")
 	}
 	if t.Parent != "" {
-		k.put("parent", URI{Provider: t.Provider, Thread: t.Parent}.String())
+		k.put("parent", thread.URI{Provider: t.Provider, Thread: t.Parent}.String())
 	}
 	if t.ForkedFrom != "" {
-		k.put("forked_from", URI{Provider: t.Provider, Thread: t.ForkedFrom}.String())
+		k.put("forked_from", thread.URI{Provider: t.Provider, Thread: t.ForkedFrom}.String())
 	}
 }
 
@@ -204,7 +206,7 @@ func (p *page) subagents(k *block) {
 }
 
 // usage writes the token usage of t.
-func (k *block) usage(t *Thread) {
+func (k *block) usage(t *thread.Thread) {
 	if t == nil {
 		return
 	}
@@ -229,7 +231,7 @@ func (k *block) usage(t *Thread) {
 	k.indent = outer
 }
 
-func (k *block) tokens(t Tokens) {
+func (k *block) tokens(t thread.Tokens) {
 	k.number("input", t.Input)
 	k.number("cache_read", t.CacheRead)
 	k.number("cache_write", t.CacheWrite)
@@ -252,7 +254,7 @@ func (p *page) warnings() []string {
 }
 
 // state returns the state of the thread or subagent on the page.
-func (p *page) state() State {
+func (p *page) state() thread.State {
 	if p.Agent != nil {
 		return p.Agent.State
 	}

@@ -1,4 +1,4 @@
-package thread
+package page
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 func (p *page) writeMarkdown(w io.Writer, body func(io.Writer) error) error {
@@ -39,7 +40,7 @@ func (p *page) writeMarkdown(w io.Writer, body func(io.Writer) error) error {
 }
 
 // heading is the heading of each role in a timeline.
-var heading = map[Role]string{User: "User", Assistant: "Assistant", Compaction: "Context Compacted", Note: "Note"}
+var heading = map[thread.Role]string{thread.User: "User", thread.Assistant: "Assistant", thread.Compaction: "Context Compacted", thread.Note: "Note"}
 
 // structural matches the headings of a page. Inside a message they are escaped
 // with a backslash, so that the text of an agent can't look like another message.
@@ -48,7 +49,7 @@ var structural = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // message writes one entry of a timeline.
-func (p *page) message(w io.Writer, m Message) error {
+func (p *page) message(w io.Writer, m thread.Message) error {
 	b := &p.buf
 	b.Reset()
 	level := "##"
@@ -80,7 +81,7 @@ func (p *page) message(w io.Writer, m Message) error {
 }
 
 // details returns a line with the time, model and usage of a message.
-func details(m Message) string {
+func details(m thread.Message) string {
 	var parts []string
 	if !m.Time.IsZero() {
 		parts = append(parts, stamp(m.Time))
@@ -100,7 +101,7 @@ func details(m Message) string {
 	return "_" + strings.Join(parts, " · ") + "_\n\n"
 }
 
-func call(b *bytes.Buffer, level string, c Call) {
+func call(b *bytes.Buffer, level string, c thread.Call) {
 	fmt.Fprintf(b, "%s# Call %s", level, code(c.Name))
 	switch {
 	case c.Pending:
@@ -197,7 +198,7 @@ func (p *page) list() string {
 
 // An agentEvent is an event of one of several subagents.
 type agentEvent struct {
-	Event
+	thread.Event
 	agent string
 	at    time.Time
 }
@@ -218,7 +219,7 @@ func (p *page) events() (list []agentEvent) {
 	return list
 }
 
-func (p *page) summary(b *strings.Builder, a Agent) {
+func (p *page) summary(b *strings.Builder, a thread.Agent) {
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(b, "- %s: %s\n", name, value)
@@ -251,14 +252,14 @@ func (p *page) summary(b *strings.Builder, a Agent) {
 	}
 }
 
-func relation(a Agent) string {
+func relation(a thread.Agent) string {
 	if a.Validated {
 		return "validated"
 	}
 	return "inferred"
 }
 
-func event(b *strings.Builder, e Event, agent string) {
+func event(b *strings.Builder, e thread.Event, agent string) {
 	b.WriteString("- ")
 	if !e.Time.IsZero() {
 		b.WriteString(code(stamp(e.Time)) + " ")
@@ -268,17 +269,7 @@ func event(b *strings.Builder, e Event, agent string) {
 		b.WriteString(" " + code(agent))
 	}
 	if e.Detail != "" {
-		b.WriteString(" " + strings.Join(strings.Fields(Brief(e.Detail)), " "))
+		b.WriteString(" " + strings.Join(strings.Fields(thread.Brief(e.Detail)), " "))
 	}
 	b.WriteByte('\n')
-}
-
-// clip shortens s to n bytes, at a character boundary, and appends how many were
-// removed.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	cut := strings.ToValidUTF8(s[:n], "")
-	return fmt.Sprintf("%s… (%d more bytes)", cut, len(s)-len(cut))
 }

@@ -1,4 +1,4 @@
-package thread_test
+package page_test
 
 import (
 	"bytes"
@@ -19,24 +19,23 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/page"
 	"github.com/agent-handoff/handoff/threadtest"
 )
+
+const id = "019c871c-b1f9-7f60-9c4f-87ed09f13592"
 
 // memory is a provider of threads in memory.
 type memory struct {
 	name    string
 	threads map[string][]thread.Message
 	agents  []thread.Agent
-	err     error
 	title   string
 }
 
 func (m *memory) Thread(_ context.Context, id string) (*thread.Thread, error) {
 	msgs, ok := m.threads[id]
-	switch {
-	case m.err != nil:
-		return nil, m.err
-	case !ok:
+	if !ok {
 		return nil, &handoff.Error{Op: "thread", Name: id, Kind: handoff.NotFound}
 	}
 	return &thread.Thread{Provider: m.name, ID: id, Source: "/" + id, Title: m.title, Reader: reader(msgs)}, nil
@@ -86,47 +85,15 @@ func set(providers ...*memory) *thread.Set {
 	return thread.NewSet(drivers, func(string) string { return "" }, "/home/u")
 }
 
-func show(t *testing.T, s *thread.Set, uri string, o thread.Options) (string, error) {
+func show(t *testing.T, s *thread.Set, uri string, o page.Options) (string, error) {
 	t.Helper()
 	u, err := thread.ParseURI(uri)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	err = s.Write(t.Context(), &b, u, o)
+	err = page.Write(t.Context(), &b, s, u, o)
 	return b.String(), err
-}
-
-func TestBareID(t *testing.T) {
-	one := &memory{name: "one", threads: map[string][]thread.Message{id: talk(2, "hi")}}
-	two := &memory{name: "two"}
-	if out, err := show(t, set(one, two), id, thread.Options{}); err != nil || !strings.Contains(out, "uri: 'agents://one/"+id+"'") {
-		t.Errorf("got %v, %s", err, out)
-	}
-	two.err = &handoff.Error{Op: "read", Kind: handoff.Unavailable}
-	if _, err := show(t, set(one, two), id, thread.Options{}); err != nil {
-		t.Errorf("a provider that can't be read hid another one: %v", err)
-	}
-	one.threads = nil
-	if _, err := show(t, set(one, two), id, thread.Options{}); !errors.Is(err, handoff.Unavailable) {
-		t.Errorf("got %v, want unavailable", err)
-	}
-	two.err, one.threads = nil, map[string][]thread.Message{id: nil}
-	two.threads = one.threads
-	for uri, kind := range map[string]handoff.Kind{
-		id:                     handoff.Conflict,
-		"one":                  handoff.Unsupported,
-		"word":                 handoff.Invalid,
-		"three/" + id:          handoff.Unsupported,
-		"one/" + id[:35] + "0": handoff.NotFound,
-		id[:35] + "0":          handoff.NotFound,
-	} {
-		_, err := show(t, set(one, two), uri, thread.Options{})
-		var e *handoff.Error
-		if !errors.Is(err, kind) || !errors.As(err, &e) {
-			t.Errorf("%s: got %v, want %s", uri, err, kind)
-		}
-	}
 }
 
 func family() *thread.Set {
@@ -141,20 +108,20 @@ func family() *thread.Set {
 func TestModes(t *testing.T) {
 	for _, tt := range []struct {
 		uri  string
-		o    thread.Options
+		o    page.Options
 		want []string
 		not  string
 	}{
-		{"one/" + id, thread.Options{}, []string{"mode: 'subagent_index'", "- agent_id: 'kid'", "# Thread", "## 5. User\n\nmain 5\n"}, "kid 1"},
-		{"one/" + id, thread.Options{Head: true, Now: time.Unix(4660, 0)}, []string{"status: 'completed'", "status_age: '1h1m'", "subagents:\n  - agent_id: 'kid'"}, "# Thread"},
-		{"one/" + id, thread.Options{List: true}, []string{"mode: 'subagent_list'", "## Agent Status Summary", "- Status: `running` (`parent_rollout`)", "## Lifecycle (Parent Thread)\n\n- `1970-01-01T00:00:00Z` `spawn_agent` `kid`"}, "main 1"},
-		{"one/" + id, thread.Options{List: true, Status: thread.Running, Limit: 1}, []string{"- agent_id: 'kid'", "### 1. "}, "_omitted"},
-		{"one/" + id, thread.Options{List: true, Status: thread.Errored}, []string{"subagents_omitted: 1\nsubagents:\n  []", "_Showing 0 of 1 subagents._"}, "- agent_id"},
-		{"one/" + id + "#M2-M3", thread.Options{}, []string{"## 2. Assistant\n\nmain 2", "## 3. User\n\nmain 3"}, "main 4"},
-		{"one/" + id + "/kid", thread.Options{}, []string{"mode: 'subagent_detail'", "## Agent Status Summary", "- Relation: `validated`", "## Lifecycle (Parent Thread)", "## Thread Excerpt (Child Thread)\n\n_Showing 3 of 7 messages._\n\n### 5. User\n\nkid 5"}, "kid 4"},
-		{"one/" + id + "/%2Froot%2Fkid", thread.Options{Full: true}, []string{"subagent_uri: 'agents://one/" + id + "/kid'", "### 1. User\n\nkid 1", "### 7. User"}, "_Showing"},
-		{"one/" + id + "/KID#M1", thread.Options{}, []string{"### 1. User\n\nkid 1"}, "kid 2"},
-		{"one/" + id + "/nobody", thread.Options{}, []string{"status: 'notFound'", "status_source: 'inferred'", "_No child thread messages found._"}, "validated"},
+		{"one/" + id, page.Options{}, []string{"mode: 'subagent_index'", "- agent_id: 'kid'", "# Thread", "## 5. User\n\nmain 5\n"}, "kid 1"},
+		{"one/" + id, page.Options{Head: true, Now: time.Unix(4660, 0)}, []string{"status: 'completed'", "status_age: '1h1m'", "subagents:\n  - agent_id: 'kid'"}, "# Thread"},
+		{"one/" + id, page.Options{List: true}, []string{"mode: 'subagent_list'", "## Agent Status Summary", "- Status: `running` (`parent_rollout`)", "## Lifecycle (Parent Thread)\n\n- `1970-01-01T00:00:00Z` `spawn_agent` `kid`"}, "main 1"},
+		{"one/" + id, page.Options{List: true, Status: thread.Running, Limit: 1}, []string{"- agent_id: 'kid'", "### 1. "}, "_omitted"},
+		{"one/" + id, page.Options{List: true, Status: thread.Errored}, []string{"subagents_omitted: 1\nsubagents:\n  []", "_Showing 0 of 1 subagents._"}, "- agent_id"},
+		{"one/" + id + "#M2-M3", page.Options{}, []string{"## 2. Assistant\n\nmain 2", "## 3. User\n\nmain 3"}, "main 4"},
+		{"one/" + id + "/kid", page.Options{}, []string{"mode: 'subagent_detail'", "## Agent Status Summary", "- Relation: `validated`", "## Lifecycle (Parent Thread)", "## Thread Excerpt (Child Thread)\n\n_Showing 3 of 7 messages._\n\n### 5. User\n\nkid 5"}, "kid 4"},
+		{"one/" + id + "/%2Froot%2Fkid", page.Options{Full: true}, []string{"subagent_uri: 'agents://one/" + id + "/kid'", "### 1. User\n\nkid 1", "### 7. User"}, "_Showing"},
+		{"one/" + id + "/KID#M1", page.Options{}, []string{"### 1. User\n\nkid 1"}, "kid 2"},
+		{"one/" + id + "/nobody", page.Options{}, []string{"status: 'notFound'", "status_source: 'inferred'", "_No child thread messages found._"}, "validated"},
 	} {
 		out, err := show(t, family(), tt.uri, tt.o)
 		if err != nil || strings.Contains(out, tt.not) {
@@ -178,7 +145,7 @@ func TestEventOrder(t *testing.T) {
 		{ID: "first", Lifecycle: []thread.Event{{Name: "a", Time: at(0)}, {Name: "d", Time: at(9)}, {Name: "e"}}},
 		{ID: "second", Lifecycle: []thread.Event{{Name: "b", Time: at(3)}, {Name: "c", Time: at(3)}}},
 	}
-	out, err := show(t, set(m), "one/"+id, thread.Options{List: true})
+	out, err := show(t, set(m), "one/"+id, page.Options{List: true})
 	var got string
 	for _, m := range regexp.MustCompile("(?m)^- .*`([a-e])` `(?:first|second)`$").FindAllStringSubmatch(out, -1) {
 		got += m[1]
@@ -191,19 +158,19 @@ func TestEventOrder(t *testing.T) {
 func TestIncompatibleOptions(t *testing.T) {
 	for _, tt := range []struct {
 		uri  string
-		o    thread.Options
+		o    page.Options
 		kind handoff.Kind
 		hint string
 	}{
-		{"one/" + id + "/kid", thread.Options{List: true}, handoff.Invalid, "list subagents agents://one/" + id},
-		{"one/" + id + "/kid", thread.Options{Limit: 1}, handoff.Invalid, "the URI of the thread"},
-		{"one/" + id, thread.Options{Limit: -1}, handoff.Invalid, "1 or more"},
-		{"one/" + id, thread.Options{Status: "busy"}, handoff.Invalid, "pendingInit, running"},
-		{"one/" + id, thread.Options{List: true, JSON: true}, handoff.Invalid, "show thread metadata agents://one/" + id},
-		{"one/" + id, thread.Options{List: true, Head: true}, handoff.Invalid, "subagents"},
-		{"one/" + id + "#M1", thread.Options{Head: true}, handoff.Invalid, "fragment"},
-		{"one/" + id, thread.Options{Head: true, Tools: true}, handoff.Invalid, "without these options"},
-		{"one/" + id + "#M6", thread.Options{}, handoff.NotFound, "5 messages"},
+		{"one/" + id + "/kid", page.Options{List: true}, handoff.Invalid, "list subagents agents://one/" + id},
+		{"one/" + id + "/kid", page.Options{Limit: 1}, handoff.Invalid, "the URI of the thread"},
+		{"one/" + id, page.Options{Limit: -1}, handoff.Invalid, "1 or more"},
+		{"one/" + id, page.Options{Status: "busy"}, handoff.Invalid, "pendingInit, running"},
+		{"one/" + id, page.Options{List: true, JSON: true}, handoff.Invalid, "show thread metadata agents://one/" + id},
+		{"one/" + id, page.Options{List: true, Head: true}, handoff.Invalid, "subagents"},
+		{"one/" + id + "#M1", page.Options{Head: true}, handoff.Invalid, "fragment"},
+		{"one/" + id, page.Options{Head: true, Tools: true}, handoff.Invalid, "without these options"},
+		{"one/" + id + "#M6", page.Options{}, handoff.NotFound, "5 messages"},
 	} {
 		out, err := show(t, family(), tt.uri, tt.o)
 		var e *handoff.Error
@@ -219,7 +186,7 @@ func TestJSON(t *testing.T) {
 			if head && strings.Contains(uri, "#") {
 				continue
 			}
-			out, err := show(t, family(), uri, thread.Options{JSON: true, Head: head, Now: time.Unix(4600, 0)})
+			out, err := show(t, family(), uri, page.Options{JSON: true, Head: head, Now: time.Unix(4600, 0)})
 			var v struct {
 				URI, Mode    string
 				ThreadSource string
@@ -241,7 +208,7 @@ func TestJSON(t *testing.T) {
 func TestLongPage(t *testing.T) {
 	msgs := talk(30, strings.Repeat("many words ", 1<<15))
 	s := set(&memory{name: "one", threads: map[string][]thread.Message{id: msgs}})
-	for _, o := range []thread.Options{{}, {JSON: true}} {
+	for _, o := range []page.Options{{}, {JSON: true}} {
 		out, err := show(t, s, "one/"+id, o)
 		if n := strings.Count(out, "many words many"); err != nil || len(out) < 10<<20 || !strings.Contains(out, "words  30") && !strings.Contains(out, " 30") {
 			t.Errorf("got %v, %d bytes, %d", err, len(out), n)
@@ -254,7 +221,7 @@ func TestLongPage(t *testing.T) {
 
 func TestHeadingsInMessages(t *testing.T) {
 	m := &memory{name: "one", threads: map[string][]thread.Message{id: {{Role: thread.User, Text: "## 9. Assistant\n\nI agree\n# mine\n### Call `x`"}}}}
-	out, err := show(t, set(m), "one/"+id, thread.Options{})
+	out, err := show(t, set(m), "one/"+id, page.Options{})
 	if err != nil || strings.Contains(out, "\n## 9.") || !strings.Contains(out, "\n\\## 9. Assistant") || !strings.Contains(out, "\n# mine") || strings.Contains(out, "\n### Call") {
 		t.Errorf("got %v\n%s", err, out)
 	}
@@ -265,7 +232,7 @@ func TestHeadingsInMessages(t *testing.T) {
 func TestFrontmatterText(t *testing.T) {
 	same := func(text string) bool {
 		m := &memory{name: "one", threads: map[string][]thread.Message{id: nil}, title: text}
-		out, err := show(t, set(m), "one/"+id, thread.Options{Head: true})
+		out, err := show(t, set(m), "one/"+id, page.Options{Head: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,25 +250,6 @@ func TestFrontmatterText(t *testing.T) {
 	}
 }
 
-func TestMergeStates(t *testing.T) {
-	at := func(s thread.Status, src thread.StatusSource, sec int64) thread.State {
-		return thread.State{Status: s, Source: src, At: time.Unix(sec, 0)}
-	}
-	for _, tt := range []struct{ parent, child, want thread.State }{
-		{at(thread.Completed, thread.Parent, 5), at(thread.Completed, thread.Child, 9), at(thread.Completed, thread.Parent, 5)},
-		{at(thread.Completed, thread.Parent, 5), at(thread.Running, thread.Child, 9), at(thread.Running, thread.Child, 9)},
-		{at(thread.Completed, thread.Parent, 5), at(thread.Running, thread.Child, 4), at(thread.Completed, thread.Parent, 5)},
-		{at(thread.Running, thread.Parent, 5), at(thread.Completed, thread.Child, 4), at(thread.Completed, thread.Child, 4)},
-		{at(thread.Errored, thread.Parent, 5), at(thread.Completed, thread.Child, 9), at(thread.Completed, thread.Child, 9)},
-		{at(thread.Shutdown, thread.Parent, 5), at(thread.Errored, thread.Child, 9), at(thread.Shutdown, thread.Parent, 5)},
-		{at(thread.PendingInit, thread.Parent, 5), thread.State{}, at(thread.PendingInit, thread.Parent, 5)},
-	} {
-		if got := thread.MergeStates(tt.parent, tt.child); got != tt.want {
-			t.Errorf("MergeStates(%v, %v) = %v, want %v", tt.parent, tt.child, got, tt.want)
-		}
-	}
-}
-
 // TestWriteFile checks that a file appears complete and with the mode of an
 // ordinary new file, that an existing file keeps its mode, and that a failure
 // changes nothing.
@@ -314,7 +262,7 @@ func TestWriteFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want bytes.Buffer
-	if err := s.Write(t.Context(), &want, u, thread.Options{}); err != nil {
+	if err := page.Write(t.Context(), &want, s, u, page.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	old := syscall.Umask(0o027)
@@ -330,7 +278,7 @@ func TestWriteFile(t *testing.T) {
 		if err := tt.prepare(); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.WriteFile(t.Context(), file, u, thread.Options{}); err != nil {
+		if err := page.WriteFile(t.Context(), file, s, u, page.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(file)
@@ -344,13 +292,13 @@ func TestWriteFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.WriteFile(t.Context(), file, unknown, thread.Options{}); !errors.Is(err, handoff.NotFound) {
+	if err := page.WriteFile(t.Context(), file, s, unknown, page.Options{}); !errors.Is(err, handoff.NotFound) {
 		t.Errorf("WriteFile of an unknown thread: %v, want NotFound", err)
 	}
 	if got, _ := os.ReadFile(file); !bytes.Equal(got, want.Bytes()) {
 		t.Errorf("after a failure the file has %q, want %q", got, &want)
 	}
-	if err := s.WriteFile(t.Context(), filepath.Join(dir, "nowhere", "out.md"), u, thread.Options{}); !errors.Is(err, handoff.Unavailable) {
+	if err := page.WriteFile(t.Context(), filepath.Join(dir, "nowhere", "out.md"), s, u, page.Options{}); !errors.Is(err, handoff.Unavailable) {
 		t.Errorf("WriteFile into a missing directory: %v, want Unavailable", err)
 	}
 	waitCtx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -359,7 +307,7 @@ func TestWriteFile(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.WriteFile(waitCtx, pipe, u, thread.Options{}); !errors.Is(err, context.DeadlineExceeded) {
+	if err := page.WriteFile(waitCtx, pipe, s, u, page.Options{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("WriteFile to a pipe without a reader: %v, want the context's error", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {

@@ -1,4 +1,4 @@
-package thread
+package page
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // WriteFile is Write to a file. A regular file is created or replaced when
@@ -19,8 +20,8 @@ import (
 // mode 0666 before umask, and if WriteFile fails, nothing has changed. Symbolic
 // links are followed. A device or named pipe is written to. Kinds: those of Write,
 // Invalid for a file in a directory of a tool, and Unavailable for the file.
-func (s *Set) WriteFile(ctx context.Context, file string, u URI, o Options) error {
-	err := s.writeFile(ctx, file, u, o)
+func WriteFile(ctx context.Context, file string, s *thread.Set, u thread.URI, o Options) error {
+	err := writeFile(ctx, file, s, u, o)
 	var known *handoff.Error
 	if err == nil || errors.As(err, &known) || ctx.Err() != nil {
 		return err
@@ -28,13 +29,13 @@ func (s *Set) WriteFile(ctx context.Context, file string, u URI, o Options) erro
 	return &handoff.Error{Op: "write", Name: file, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("name a file in a writable directory")}
 }
 
-func (s *Set) writeFile(ctx context.Context, file string, u URI, o Options) error {
+func writeFile(ctx context.Context, file string, s *thread.Set, u thread.URI, o Options) error {
 	info, err := os.Stat(file)
 	switch {
 	case err == nil && info.IsDir():
 		return errors.New("is a directory")
 	case err == nil && !info.Mode().IsRegular():
-		return s.writeDevice(ctx, file, u, o)
+		return writeDevice(ctx, file, s, u, o)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -42,7 +43,7 @@ func (s *Set) writeFile(ctx context.Context, file string, u URI, o Options) erro
 	if err != nil {
 		return err
 	}
-	if err := s.checkTarget(target); err != nil {
+	if err := checkTarget(target, s.Roots()); err != nil {
 		return err
 	}
 	dir, err := os.OpenRoot(filepath.Dir(target))
@@ -50,7 +51,7 @@ func (s *Set) writeFile(ctx context.Context, file string, u URI, o Options) erro
 		return err
 	}
 	defer dir.Close()
-	return durable.Replace(dir, filepath.Base(target), func(w io.Writer) error { return s.Write(ctx, w, u, o) })
+	return durable.Replace(dir, filepath.Base(target), func(w io.Writer) error { return Write(ctx, w, s, u, o) })
 }
 
 // followLinks returns the file that a path leads to. The file need not exist.
@@ -69,10 +70,10 @@ func followLinks(file string) (string, error) {
 	return "", syscall.ELOOP
 }
 
-// checkTarget returns an error if a file is in a directory of a tool.
-func (s *Set) checkTarget(file string) error {
+// checkTarget returns an error if a file is in one of these directories of tools.
+func checkTarget(file string, dirs []string) error {
 	var roots []os.FileInfo
-	for _, root := range s.Roots() {
+	for _, root := range dirs {
 		if info, err := os.Stat(root); err == nil {
 			roots = append(roots, info)
 		}
@@ -97,7 +98,7 @@ func (s *Set) checkTarget(file string) error {
 
 // writeDevice writes to a device or named pipe. Like a shell, it waits for a
 // process that reads from the pipe.
-func (s *Set) writeDevice(ctx context.Context, file string, u URI, o Options) error {
+func writeDevice(ctx context.Context, file string, s *thread.Set, u thread.URI, o Options) error {
 	const pause = 10 * time.Millisecond
 	f, err := os.OpenFile(file, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	for errors.Is(err, syscall.ENXIO) && isPipe(file) {
@@ -111,7 +112,7 @@ func (s *Set) writeDevice(ctx context.Context, file string, u URI, o Options) er
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.Write(ctx, f, u, o), f.Close())
+	return errors.Join(Write(ctx, f, s, u, o), f.Close())
 }
 
 func isPipe(file string) bool {

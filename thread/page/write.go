@@ -1,4 +1,4 @@
-package thread
+package page
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // Options select what Write shows. Without Head and List, a thread is shown with
@@ -24,13 +25,13 @@ type Options struct {
 	Usage bool // include token usage, also of subagents
 	JSON  bool // one JSON object instead of markdown
 
-	Status Status // show only subagents with this status; "" is any
-	Limit  int    // show at most this number of subagents; 0 is all
+	Status thread.Status // show only subagents with this status; "" is any
+	Limit  int           // show at most this number of subagents; 0 is all
 
 	Now time.Time // for ages; without it none are shown
 }
 
-func (o Options) check(u URI) error {
+func (o Options) check(u thread.URI) error {
 	invalid := func(reason string, hint handoff.Hint) error {
 		return &handoff.Error{Op: "thread", Name: u.String(), Kind: handoff.Invalid, Err: errors.New(reason), Hint: hint}
 	}
@@ -40,8 +41,8 @@ func (o Options) check(u URI) error {
 		return invalid("a subagent has no list of subagents", handoff.Suggest("list the subagents of the thread", handoff.ActionSubagents, main))
 	case (o.Status != "" || o.Limit != 0) && u.Agent != "":
 		return invalid("a subagent has no list of subagents", handoff.Advice("use the URI of the thread"))
-	case o.Status != "" && !slices.Contains(Statuses(), string(o.Status)):
-		return invalid(fmt.Sprintf("unknown status %q", o.Status), handoff.Advice("the statuses are "+strings.Join(Statuses(), ", ")))
+	case o.Status != "" && !slices.Contains(thread.Statuses(), string(o.Status)):
+		return invalid(fmt.Sprintf("unknown status %q", o.Status), handoff.Advice("the statuses are "+strings.Join(thread.Statuses(), ", ")))
 	case o.Limit < 0:
 		return invalid("the limit is negative", handoff.Advice("use a limit of 1 or more"))
 	case o.List && o.JSON:
@@ -56,20 +57,20 @@ func (o Options) check(u URI) error {
 	return nil
 }
 
-func (o Options) detail() Detail {
+func (o Options) detail() thread.Detail {
 	if o.Tools {
-		return Tools
+		return thread.Tools
 	}
-	return Texts
+	return thread.Texts
 }
 
 // excerpt is the number of messages of a subagent that are shown without Full.
 const excerpt = 3
 
-// Write writes what u identifies to w. Errors are those of Open and of w, Invalid
-// for incompatible options, and NotFound if the thread has none of the selected
-// messages. Nothing is written unless only w can still fail.
-func (s *Set) Write(ctx context.Context, w io.Writer, u URI, o Options) error {
+// Write writes what u identifies to w. Errors are those of [thread.Set.Open] and of
+// w, Invalid for incompatible options, and NotFound if the thread has none of the
+// selected messages. Nothing is written unless only w can still fail.
+func Write(ctx context.Context, w io.Writer, s *thread.Set, u thread.URI, o Options) error {
 	if err := o.check(u); err != nil {
 		return err
 	}
@@ -77,11 +78,11 @@ func (s *Set) Write(ctx context.Context, w io.Writer, u URI, o Options) error {
 	if err != nil {
 		return err
 	}
-	return v.Write(ctx, w, o)
+	return WriteView(ctx, w, v, o)
 }
 
-// Write writes v to w. See [Set.Write].
-func (v *View) Write(ctx context.Context, w io.Writer, o Options) error {
+// WriteView is Write for a view that is open.
+func WriteView(ctx context.Context, w io.Writer, v *thread.View, o Options) error {
 	if err := o.check(v.URI); err != nil {
 		return err
 	}
@@ -107,10 +108,10 @@ func (v *View) Write(ctx context.Context, w io.Writer, o Options) error {
 
 // A page is a view with the options it is written with.
 type page struct {
-	*View
+	*thread.View
 	Options
-	agents  []Agent // the subagents that are shown
-	omitted int     // number of subagents that are not
+	agents  []thread.Agent // the subagents that are shown
+	omitted int            // number of subagents that are not
 
 	shown int          // number of messages written
 	buf   bytes.Buffer // the current message
@@ -118,7 +119,7 @@ type page struct {
 
 // subject returns the thread whose messages are shown, nil if there is no
 // transcript.
-func (p *page) subject() *Thread {
+func (p *page) subject() *thread.Thread {
 	if p.Agent != nil {
 		return p.Agent.Thread
 	}
@@ -153,7 +154,7 @@ func (p *page) load(ctx context.Context) error {
 func (p *page) selectAgents() {
 	p.agents = slices.Clone(p.Agents)
 	if p.Status != "" {
-		p.agents = slices.DeleteFunc(p.agents, func(a Agent) bool { return a.State.Status != p.Status })
+		p.agents = slices.DeleteFunc(p.agents, func(a thread.Agent) bool { return a.State.Status != p.Status })
 	}
 	if p.Limit > 0 {
 		p.agents = p.agents[:min(p.Limit, len(p.agents))]
@@ -216,7 +217,7 @@ func (p *page) read(ctx context.Context) (*spool, error) {
 // stream reads the subject and writes the selected messages.
 func (p *page) stream(ctx context.Context, w io.Writer) error {
 	p.shown = 0
-	put := func(m Message) error {
+	put := func(m thread.Message) error {
 		p.shown++
 		if body, ok := w.(*spool); ok && body.over() {
 			return nil // too long: a second read writes it
@@ -226,13 +227,13 @@ func (p *page) stream(ctx context.Context, w io.Writer) error {
 		}
 		return p.message(w, m)
 	}
-	var last []Message
+	var last []thread.Message
 	n := 0
-	err := p.subject().Read(ctx, p.detail(), func(m Message) error {
+	err := p.subject().Read(ctx, p.detail(), func(m thread.Message) error {
 		n = max(n, m.N)
 		switch {
 		case p.URI.From > 0:
-			if n == 0 || !p.URI.includes(n) {
+			if n == 0 || !p.URI.Includes(n) {
 				return nil
 			}
 			return put(m)

@@ -1,0 +1,81 @@
+package thread_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// single is a provider of at most one thread, which is empty.
+type single struct {
+	name, id string
+	err      error // of Thread
+}
+
+func (s *single) Thread(_ context.Context, id string) (*thread.Thread, error) {
+	switch {
+	case s.err != nil:
+		return nil, s.err
+	case id != s.id:
+		return nil, &handoff.Error{Op: "thread", Name: id, Kind: handoff.NotFound}
+	}
+	return &thread.Thread{Provider: s.name, ID: id}, nil
+}
+
+func (s *single) Threads(context.Context) iter.Seq2[*thread.Thread, error] {
+	return func(func(*thread.Thread, error) bool) {}
+}
+
+func (s *single) Agents(context.Context, *thread.Thread) ([]thread.Agent, error) { return nil, nil }
+
+// open opens a URI in a set of these providers.
+func open(t *testing.T, uri string, providers ...*single) (*thread.View, error) {
+	t.Helper()
+	var drivers []thread.Driver
+	for _, p := range providers {
+		drivers = append(drivers, thread.Driver{
+			Name: p.name, ID: thread.UUIDs,
+			Roots: func(func(string) string, string) []string { return nil },
+			Open:  func([]string) (thread.Provider, error) { return p, nil },
+		})
+	}
+	u, err := thread.ParseURI(uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return thread.NewSet(drivers, func(string) string { return "" }, "/home/u").Open(t.Context(), u)
+}
+
+func TestBareID(t *testing.T) {
+	one, two := &single{name: "one", id: id}, &single{name: "two"}
+	if v, err := open(t, id, one, two); err != nil || v.URI.String() != "agents://one/"+id {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	two.err = &handoff.Error{Op: "read", Kind: handoff.Unavailable}
+	if _, err := open(t, id, one, two); err != nil {
+		t.Errorf("a provider that can't be read hid another one: %v", err)
+	}
+	one.id = ""
+	if _, err := open(t, id, one, two); !errors.Is(err, handoff.Unavailable) {
+		t.Errorf("got %v, want unavailable", err)
+	}
+	two.err, one.id, two.id = nil, id, id
+	for uri, kind := range map[string]handoff.Kind{
+		id:                     handoff.Conflict,
+		"one":                  handoff.Unsupported,
+		"word":                 handoff.Invalid,
+		"three/" + id:          handoff.Unsupported,
+		"one/" + id[:35] + "0": handoff.NotFound,
+		id[:35] + "0":          handoff.NotFound,
+	} {
+		_, err := open(t, uri, one, two)
+		var e *handoff.Error
+		if !errors.Is(err, kind) || !errors.As(err, &e) {
+			t.Errorf("%s: got %v, want %s", uri, err, kind)
+		}
+	}
+}
