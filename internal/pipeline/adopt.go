@@ -91,7 +91,9 @@ func (r *Runs) adopt(ctx context.Context, adoption *Adoption, stage *contract.St
 		return nil
 	}
 	read, parents := r.sources(stage, &s)
-	written, err := r.writer(adoption.Issue).Adopt(ctx, draftOf(stage, adoption.Issue, out.Report.Value, read, parents, true))
+	draft := draftOf(stage, adoption.Issue, out.Report.Value, read, parents, true)
+	draft.Metadata["adopted"] = true
+	written, err := r.writer(adoption.Issue).Adopt(ctx, draft)
 	if err != nil {
 		return err
 	}

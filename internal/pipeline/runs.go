@@ -49,6 +49,7 @@ type attemptMetadata struct {
 	Outcome string            `json:"outcome,omitempty"`
 	Tier    string            `json:"tier,omitempty"`
 	Lenient bool              `json:"lenient,omitempty"`
+	Adopted bool              `json:"adopted,omitempty"`
 	Read    map[string]string `json:"read"` // the digests of what it was made from, by stage
 }
 
@@ -308,7 +309,11 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 		}
 		a := r.attempt(ctx, stage, record)
 		a.Ref, a.Revision = record.Namespace+"/"+record.Name, revisions[record.Name]
-		if a.Started = r.started(ctx, record.Record.Producer, before); !a.Started.IsZero() {
+		if a.Adopted {
+			if at := s.last(a.Stage); at >= 0 { // in the run's own trace
+				a.Started, a.Took = s.Attempts[at].Started, s.Attempts[at].Took
+			}
+		} else if a.Started = r.started(ctx, record.Record.Producer, before); !a.Started.IsZero() {
 			a.Took = max(0, a.At.Sub(a.Started))
 		}
 		for _, from := range attempts {
@@ -354,9 +359,10 @@ func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handof
 	a := Attempt{Stage: stage.Name, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent, At: record.CreatedAt, From: map[string]string{}}
 	var metadata attemptMetadata
 	if json.Unmarshal(record.Metadata, &metadata) == nil && metadata.Stage != "" {
-		a.Outcome, a.Tier, a.Read, a.Lenient = metadata.Outcome, metadata.Tier, metadata.Read, metadata.Lenient
+		a.Outcome, a.Tier, a.Read, a.Lenient, a.Adopted = metadata.Outcome, metadata.Tier, metadata.Read, metadata.Lenient, metadata.Adopted
 		return a
 	}
+	a.Adopted = true
 	body, err := r.Hub.Open(ctx, record.ID)
 	if err != nil {
 		return a

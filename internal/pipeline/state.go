@@ -68,6 +68,7 @@ type Attempt struct {
 	Agent    string
 	Outcome  string // its verdict, status or classification
 	Lenient  bool   // it was recorded as it is
+	Adopted  bool   // its file existed before its record
 	Tier     string
 
 	// Read are the digests of the artifacts it was made from, by stage; nil if
