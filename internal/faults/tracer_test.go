@@ -129,7 +129,7 @@ func (c *tracer) step(tid int) {
 			return
 		}
 		c.result[tid] = fileCalls[at.number]
-		if !c.perform {
+		if !c.perform && at.number != syscall.SYS_CLOSE { // which releases the descriptor whatever it returns
 			regs.Orig_rax = ^uint64(0) // no system call has this number
 			_ = syscall.PtraceSetRegs(tid, &regs)
 		}

@@ -19,6 +19,7 @@
 package relocate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,13 +113,18 @@ func (m *Mover) Restore(ctx context.Context, id string) (Move, error) {
 			return nil, nil
 		}
 		restored := &handoff.SessionRestored{SessionID: id, Folder: s.Origin}
-		switch {
-		case s.Origin == "":
+		if s.Origin == "" {
 			return restored, nil
-		case !m.exists(s.Folder):
+		}
+		found, err := m.exists(s.Folder)
+		taken, failed := m.exists(s.Origin)
+		switch {
+		case err != nil || failed != nil:
+			return nil, cmp.Or(err, failed)
+		case !found:
 			return nil, &handoff.Error{Op: "restore", Name: id, Kind: handoff.NotFound, Err: fmt.Errorf("its folder %s does not exist", s.Folder),
 				Hint: handoff.Suggest("show what is recorded", handoff.ActionShow, id)}
-		case m.exists(s.Origin):
+		case taken:
 			return nil, refused("restore", id, s.Origin+" exists", handoff.Advice("move that folder elsewhere first"))
 		}
 		return restored, nil
@@ -174,10 +180,11 @@ func (m *Mover) Complete(ctx context.Context) error {
 	return m.Locked(ctx, func() error {
 		page, err := m.moving(ctx) // another process may have completed some
 		for _, s := range page.Sessions {
-			if m.exists(s.Folder) || m.exists(s.MovingTo) {
-				_, failed := m.complete(ctx, s)
-				err = errors.Join(err, failed)
+			here, failed := m.anyExists(s.Folder, s.MovingTo)
+			if here {
+				_, failed = m.complete(ctx, s)
 			}
+			err = errors.Join(err, failed)
 		}
 		return err
 	})
@@ -236,7 +243,11 @@ func (m *Mover) complete(ctx context.Context, s handoff.Session) (handoff.Sessio
 		return s, nil
 	}
 	from, to := s.Folder, s.MovingTo
-	if m.exists(from) {
+	found, err := m.exists(from)
+	if err != nil {
+		return s, err
+	}
+	if found {
 		if err := m.rename(from, to); err != nil {
 			return s, &handoff.Error{Op: "move", Name: from, Kind: handoff.Unavailable, Err: fmt.Errorf("to %s: %w", to, durable.Reason(err)),
 				Hint: handoff.Advice("make both directories writable and check that no file has the new name; the next command completes the move")}
@@ -257,8 +268,8 @@ func (m *Mover) complete(ctx context.Context, s handoff.Session) (handoff.Sessio
 // rename renames a folder. The new name must be free: a rename replaces an empty
 // directory.
 func (m *Mover) rename(from, to string) error {
-	if m.exists(to) {
-		return fs.ErrExist
+	if taken, err := m.exists(to); taken || err != nil {
+		return cmp.Or(err, fs.ErrExist)
 	}
 	files := m.Sessions.Files
 	if err := files.MkdirAll(filepath.FromSlash(path.Dir(to)), 0o777); err != nil {
@@ -286,8 +297,8 @@ func (m *Mover) removeEmpty(dir string) {
 // that it was opened in. If its name is taken, it gets the first free suffix. It
 // returns "" for a session without a folder here.
 func (m *Mover) free(s handoff.Session, dir string) (string, error) {
-	if s.Folder == "" || !m.exists(s.Folder) {
-		return "", nil
+	if found, err := m.exists(s.Folder); !found {
+		return "", err
 	}
 	if other := m.sharing(s); other != "" {
 		return "", refused("move", s.ID, "the folder of another session, "+other+", contains its folder or is in it", handoff.Advice("give each session a folder of its own"))
@@ -297,11 +308,12 @@ func (m *Mover) free(s handoff.Session, dir string) (string, error) {
 		origin = s.Folder
 	}
 	base := path.Join(path.Dir(origin), dir, path.Base(origin))
-	to := base
-	for n := 2; m.exists(to); n++ {
+	for to, n := base, 2; ; n++ {
+		if taken, err := m.exists(to); !taken {
+			return to, err
+		}
 		to = fmt.Sprintf("%s.%d", base, n)
 	}
-	return to, nil
 }
 
 // FormerFolder returns the folder in the archive or the trash, of a session that was
@@ -388,9 +400,31 @@ func (m *Mover) Tree(ctx context.Context, s handoff.Session) ([]handoff.Session,
 	return list, nil
 }
 
-func (m *Mover) exists(folder string) bool {
+// exists reports whether a folder exists; "" does not. A folder that can't be looked
+// up is an error of kind Unavailable: to take it for missing would record a move that
+// was not made.
+func (m *Mover) exists(folder string) (bool, error) {
+	if folder == "" {
+		return false, nil
+	}
 	_, err := m.Sessions.Files.Lstat(filepath.FromSlash(folder))
-	return folder != "" && err == nil
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return err == nil, nil
+	}
+	return false, &handoff.Error{Op: "move", Name: folder, Kind: handoff.Unavailable, Err: durable.Reason(err)}
+}
+
+// anyExists reports whether one of several folders exists.
+func (m *Mover) anyExists(folders ...string) (bool, error) {
+	var failed error
+	for _, folder := range folders {
+		found, err := m.exists(folder)
+		if found {
+			return true, nil
+		}
+		failed = errors.Join(failed, err)
+	}
+	return false, failed
 }
 
 // lockWait is how long an operation waits for a move of another process.

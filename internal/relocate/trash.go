@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -153,9 +152,18 @@ func isIn(s handoff.Session, a handoff.Artifact) bool {
 // deleted returns the sessions in the trash that have files.
 func (m *Mover) deleted(ctx context.Context) ([]handoff.Session, error) {
 	page, err := m.Hub.Sessions(ctx, handoff.SessionQuery{IncludeArchived: true})
-	return slices.DeleteFunc(page.Sessions, func(s handoff.Session) bool {
-		return !s.Deleted || path.Base(path.Dir(s.Folder)) != trashDir || !m.exists(s.Folder) && !m.exists(removing(s.Folder))
-	}), err
+	var list []handoff.Session
+	for _, s := range page.Sessions {
+		if !s.Deleted || path.Base(path.Dir(s.Folder)) != trashDir {
+			continue
+		}
+		found, failed := m.anyExists(s.Folder, removing(s.Folder))
+		if found {
+			list = append(list, s)
+		}
+		err = errors.Join(err, failed)
+	}
+	return list, err
 }
 
 // unknownRecords returns the records of types and versions that this program doesn't
@@ -216,7 +224,11 @@ func (m *Mover) remove(folder string) error {
 	if err := files.RemoveAll(gone); err != nil { // of a process that was killed
 		return err
 	}
-	if m.exists(folder) {
+	found, err := m.exists(folder)
+	if err != nil {
+		return err
+	}
+	if found {
 		if err := files.Rename(filepath.FromSlash(folder), gone); err != nil {
 			return err
 		}
