@@ -87,7 +87,7 @@ func (ss *Sessions) Unrecorded(ctx context.Context, dir string) ([]Adoption, err
 // adoptOne imports or checks one folder of a tree.
 func (ss *Sessions) adoptOne(ctx context.Context, folder string, o AdoptOptions) (Adoption, []string, error) {
 	a := Adoption{ID: path.Base(folder), Folder: folder, Status: NoManifest}
-	if _, err := ss.Files.Lstat(filepath.FromSlash(path.Join(folder, ManifestName))); err != nil {
+	if _, err := ss.Files.Lstat(filepath.FromSlash(path.Join(folder, ManifestName))); errors.Is(err, fs.ErrNotExist) {
 		return a, nil, ctx.Err()
 	}
 	m, err := ss.readImported(folder)
