@@ -1,6 +1,8 @@
 package action
 
 import (
+	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -60,5 +62,35 @@ func TestInspect(t *testing.T) {
 		if a.Access != tt.access || !slices.Equal(a.Paths, tt.paths) || a.Command != tt.command || a.Exit != tt.exit || !slices.Equal(a.Names, tt.names) {
 			t.Errorf("%+v: got %s of %q, command %q, exit %s, names %q", tt.call, a.Access, a.Paths, a.Command, a.Exit, a.Names)
 		}
+	}
+}
+
+// TestCommitsMade compares the commits with the matches of an expression, in texts of
+// random parts.
+func TestCommitsMade(t *testing.T) {
+	const commit = "1f0e2d3c4b5a69788796a5b4c3d2e1f001234567"
+	line := regexp.MustCompile(`(?m)^\[[^\]\n]+ ([0-9a-f]{7,40})\] `)
+	parts := []string{"[", "]", " ", "\n", "[main ", "main", "(root-commit)", commit, commit[:7], commit[:6], commit + "0", "ABCDEF0", "] subject\n", "é"}
+	r := rand.New(rand.NewPCG(1, 1))
+	found := 0
+	for range 20000 {
+		text := ""
+		for range 1 + r.IntN(12) {
+			text += parts[r.IntN(len(parts))]
+		}
+		var want []string
+		for _, m := range line.FindAllStringSubmatch(text, -1) {
+			want = append(want, m[1])
+		}
+		if got := CommitsMade(text); !slices.Equal(got, want) {
+			t.Fatalf("%q: got commits %q, want %q", text, got, want)
+		}
+		found += len(want)
+	}
+	if found == 0 {
+		t.Error("no text has a commit, so that nothing was compared")
+	}
+	if got := CommitsMade(strings.Repeat("[main "+commit+"] x\n", maxNames+1)); len(got) != maxNames {
+		t.Errorf("got %d commits, want at most %d", len(got), maxNames)
 	}
 }

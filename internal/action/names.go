@@ -1,10 +1,6 @@
 package action
 
-import (
-	"regexp"
-	"strings"
-	"sync"
-)
+import "strings"
 
 const (
 	artifactPrefix = "art_"
@@ -14,9 +10,6 @@ const (
 
 // ShortCommit is the fewest digits that git prints of a commit.
 const ShortCommit = 7
-
-// commitLine is a line that git commit prints.
-var commitLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\[[^\]\n]+ ([0-9a-f]{7,40})\] `) })
 
 // reported returns the IDs of artifacts in the output of a command, and the commits
 // that it made.
@@ -47,13 +40,21 @@ func ArtifactIDs(text string) (ids []string) {
 	return ids
 }
 
-// CommitsMade returns the commits that the output of git commit reports.
+// CommitsMade returns the commits that the output of git commit reports, in lines of
+// the form "[BRANCH COMMIT] SUBJECT".
 func CommitsMade(out string) (commits []string) {
-	if !strings.Contains(out, "] ") {
-		return nil
-	}
-	for _, m := range commitLine().FindAllStringSubmatch(out, maxNames) {
-		commits = append(commits, m[1])
+	for line := range strings.Lines(out) {
+		if line[0] != '[' {
+			continue
+		}
+		head, subject, _ := strings.Cut(line[1:], "]")
+		branch := strings.LastIndexByte(head, ' ')
+		if branch < 1 || !strings.HasPrefix(subject, " ") || !IsCommit(head[branch+1:]) {
+			continue
+		}
+		if commits = append(commits, head[branch+1:]); len(commits) == maxNames {
+			break
+		}
 	}
 	return commits
 }

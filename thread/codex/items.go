@@ -186,8 +186,8 @@ func (s *scanner) output(v *jsonl.Members) {
 // exitStatus returns the exit status in the metadata of an output, nil if there is
 // none.
 func exitStatus(v jsonl.Value) *int {
-	if body := v.Text(); v.Kind() == jsonl.String && strings.HasPrefix(body, "{") {
-		v = jsonl.Value(body)
+	if bytes.HasPrefix(v.Raw(), []byte("{")) { // JSON in a string; outputs are long, so others are not decoded
+		v = jsonl.Value(v.Text())
 	}
 	code := v.Get("metadata", "exit_code")
 	if code.Kind() != jsonl.Number {
