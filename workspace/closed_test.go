@@ -45,7 +45,7 @@ func TestClosed(t *testing.T) {
 		reflect.TypeFor[pipelines.Lesson]():     pipelines.Lesson{Pattern: "p"},
 	}
 	pure := []string{"Explain", "Close", "Save"} // need nothing that was opened
-	for _, of := range []any{w, w.Pipelines()} {
+	for _, of := range []any{w, w.Pipelines(), w.Conversations(nil), w.Work(nil), w.Claims(nil)} {
 		v := reflect.ValueOf(of)
 		for i := range v.NumMethod() {
 			name, method := v.Type().Method(i).Name, v.Method(i)

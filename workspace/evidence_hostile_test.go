@@ -9,6 +9,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/claims"
 )
 
 // TestHostileClaims checks claims and arguments that can't be recorded. The command of
@@ -17,7 +18,7 @@ func TestHostileClaims(t *testing.T) {
 	s := newShop(t)
 	for name, argv := range map[string][]string{"nothing": nil, "a NUL": {"a\x00b"}, "invalid UTF-8": {"\xff"}, "too long": {strings.Repeat("x", 65<<10)}} {
 		ran := false
-		_, err := s.w.Attest(t.Context(), argv, func(io.Writer) (workspace.Exit, error) {
+		_, err := s.w.Claims(nil).Attest(t.Context(), argv, func(io.Writer) (workspace.Exit, error) {
 			ran = true
 			return workspace.Exit{}, nil
 		})
@@ -53,7 +54,7 @@ func TestHostileClaims(t *testing.T) {
 func TestAttestFails(t *testing.T) {
 	s := newShop(t)
 	failed := &handoff.Error{Op: "attest", Kind: handoff.Unsupported, Err: errors.New("not a program")}
-	if _, err := s.w.Attest(t.Context(), []string{"x"}, func(io.Writer) (workspace.Exit, error) { return workspace.Exit{}, failed }); !errors.Is(err, handoff.Unsupported) {
+	if _, err := s.w.Claims(nil).Attest(t.Context(), []string{"x"}, func(io.Writer) (workspace.Exit, error) { return workspace.Exit{}, failed }); !errors.Is(err, handoff.Unsupported) {
 		t.Errorf("got %v, want not supported", err)
 	}
 	if page, err := s.w.Hub().Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true}); err != nil || len(page.Artifacts) != 0 {
@@ -72,7 +73,7 @@ func TestAttestMemory(t *testing.T) {
 	const pieces, piece = 256, 1 << 20
 	s := newShop(t)
 	var most uint64
-	done, err := s.w.Attest(t.Context(), []string{"yes"}, func(w io.Writer) (workspace.Exit, error) {
+	done, err := s.w.Claims(nil).Attest(t.Context(), []string{"yes"}, func(w io.Writer) (workspace.Exit, error) {
 		b := []byte(strings.Repeat("y\n", piece/2))
 		var m runtime.MemStats
 		for i := range pieces {
@@ -93,6 +94,6 @@ func TestAttestMemory(t *testing.T) {
 		t.Errorf("the heap had %d bytes for an output of %d", most, pieces*piece)
 	}
 	if err == nil {
-		s.check("", done.ID, workspace.Verified, "succeeded")
+		s.check("", done.ID, claims.Verified, "succeeded")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/threadtest"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/claims"
 )
 
 // A shop is a git repository with a workspace, and a home directory with conversations.
@@ -67,7 +68,7 @@ func (s shop) as(agent, conversation string) shop {
 // attest attests a command that prints an output and ends with a status.
 func (s shop) attest(status int, output string, argv ...string) string {
 	s.t.Helper()
-	done, err := s.w.Attest(s.t.Context(), argv, func(w io.Writer) (workspace.Exit, error) {
+	done, err := s.w.Claims(nil).Attest(s.t.Context(), argv, func(w io.Writer) (workspace.Exit, error) {
 		io.WriteString(w, output)
 		return workspace.Exit{Code: status}, nil
 	})
@@ -94,7 +95,7 @@ func (s shop) claim(evidence ...string) string {
 func (s shop) tryClaim(evidence ...string) (string, error) {
 	claim := handoff.Claim{Text: "tests pass"}
 	for _, text := range evidence {
-		e, err := workspace.ParseEvidence(text)
+		e, err := claims.ParseEvidence(text)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -106,9 +107,9 @@ func (s shop) tryClaim(evidence ...string) (string, error) {
 }
 
 // check compares the verdict of a claim, and a part of its reason.
-func (s shop) check(name, id string, want workspace.Verdict, reason string) {
+func (s shop) check(name, id string, want claims.Verdict, reason string) {
 	s.t.Helper()
-	v, err := s.w.Verify(s.t.Context(), s.set(), id)
+	v, err := s.w.Claims(s.set()).Verify(s.t.Context(), id)
 	if err != nil {
 		s.t.Errorf("%s: %v", name, err)
 		return
@@ -124,54 +125,54 @@ func TestAttestedClaims(t *testing.T) {
 	const command = "command:go test ./..."
 	t.Run("never run", func(t *testing.T) {
 		s := newShop(t)
-		s.check("", s.claim(command), workspace.Asserted, "not attested")
-		s.check("without evidence", s.claim(), workspace.Asserted, "")
+		s.check("", s.claim(command), claims.Asserted, "not attested")
+		s.check("without evidence", s.claim(), claims.Asserted, "")
 	})
 	t.Run("true", func(t *testing.T) {
 		s := newShop(t)
 		attested := s.attest(0, "ok", "go", "test", "./...")
 		id := s.claim(command)
-		s.check("", id, workspace.Verified, attested)
-		s.check("the attestation", attested, workspace.Verified, "go test ./... succeeded")
-		s.check("by ID", s.claim("artifact:"+attested), workspace.Verified, attested)
+		s.check("", id, claims.Verified, attested)
+		s.check("the attestation", attested, claims.Verified, "go test ./... succeeded")
+		s.check("by ID", s.claim("artifact:"+attested), claims.Verified, attested)
 		s.git("add", ".")
-		s.check("staged", id, workspace.Verified, attested)
+		s.check("staged", id, claims.Verified, attested)
 		s.write("shop.go", "package shop // changed\n")
-		s.check("the tree changed", id, workspace.Stale, "changed since")
-		s.check("claimed on another tree", s.claim(command), workspace.Stale, "another tree")
+		s.check("the tree changed", id, claims.Stale, "changed since")
+		s.check("claimed on another tree", s.claim(command), claims.Stale, "another tree")
 		s.write("shop.go", "package shop\n")
-		s.check("the tree is as before", id, workspace.Verified, attested)
+		s.check("the tree is as before", id, claims.Verified, attested)
 		s.write("new.go", "package shop\n")
-		s.check("a new file", id, workspace.Stale, "changed since")
+		s.check("a new file", id, claims.Stale, "changed since")
 	})
 	t.Run("false", func(t *testing.T) {
 		s := newShop(t)
 		attested := s.attest(0, "ok", "go", "test", "./...")
 		failed := s.attest(1, "FAIL", "go", "test", "./...")
 		id := s.claim(command)
-		s.check("", id, workspace.Contradicted, failed)
-		s.check("by ID", s.claim("artifact:"+failed), workspace.Contradicted, "exit status 1")
+		s.check("", id, claims.Contradicted, failed)
+		s.check("by ID", s.claim("artifact:"+failed), claims.Contradicted, "exit status 1")
 		if _, err := s.w.Withdraw(t.Context(), failed, "unwanted"); err != nil {
 			t.Fatal(err)
 		}
-		s.check("a failure is not undone by its withdrawal", id, workspace.Contradicted, failed)
+		s.check("a failure is not undone by its withdrawal", id, claims.Contradicted, failed)
 		s.attest(0, "ok", "go", "test", "./...")
-		s.check("it succeeded later, on the same tree", id, workspace.Verified, "")
-		s.check("the weakest evidence decides", s.claim("artifact:"+attested, "artifact:"+failed), workspace.Contradicted, "")
+		s.check("it succeeded later, on the same tree", id, claims.Verified, "")
+		s.check("the weakest evidence decides", s.claim("artifact:"+attested, "artifact:"+failed), claims.Contradicted, "")
 		s.write("shop.go", "package shop // changed\n")
 		s.attest(1, "FAIL", "go", "test", "./...")
-		s.check("it failed on a later tree", id, workspace.Stale, "changed since")
+		s.check("it failed on a later tree", id, claims.Stale, "changed since")
 	})
 	t.Run("another command", func(t *testing.T) {
 		s := newShop(t)
 		s.attest(0, "", "true")
-		s.check("true", s.claim(command), workspace.Asserted, "not attested")
+		s.check("true", s.claim(command), claims.Asserted, "not attested")
 		s.attest(0, "ok", "go", "test", "./...", "-run", "TestNothing")
-		s.check("other arguments", s.claim(command), workspace.Asserted, "not attested")
+		s.check("other arguments", s.claim(command), claims.Asserted, "not attested")
 		s.attest(0, "ok", "sh", "-c", "go test ./... | tail")
-		s.check("a pipe", s.claim(command), workspace.Asserted, "not attested")
+		s.check("a pipe", s.claim(command), claims.Asserted, "not attested")
 		s.attest(0, "ok", "sh", "-c", "go  test './...'")
-		s.check("in a shell", s.claim(command), workspace.Verified, "")
+		s.check("in a shell", s.claim(command), claims.Verified, "")
 	})
 	t.Run("another directory", func(t *testing.T) {
 		s := newShop(t)
@@ -180,23 +181,23 @@ func TestAttestedClaims(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.w = s.w.As(workspace.Caller{Dir: filepath.Join(s.dir, "sub")})
-		s.check("", s.claim(command), workspace.Asserted, "not attested")
+		s.check("", s.claim(command), claims.Asserted, "not attested")
 	})
 	t.Run("by another agent", func(t *testing.T) {
 		s := newShop(t)
 		s.as("reviewer", "").attest(0, "ok", "go", "test", "./...")
-		s.check("", s.as("worker", "").claim(command), workspace.Verified, `"by":"reviewer"`)
+		s.check("", s.as("worker", "").claim(command), claims.Verified, `"by":"reviewer"`)
 	})
 	t.Run("the command changes the tree", func(t *testing.T) {
 		s := newShop(t)
-		done, err := s.w.Attest(t.Context(), []string{"go", "generate"}, func(io.Writer) (workspace.Exit, error) {
+		done, err := s.w.Claims(nil).Attest(t.Context(), []string{"go", "generate"}, func(io.Writer) (workspace.Exit, error) {
 			s.write("generated.go", "package shop\n")
 			return workspace.Exit{}, nil
 		})
 		if err != nil || done.Attestation.TreeAfter == "" || len(done.Warnings) == 0 {
 			t.Errorf("got %+v, %q, %v, want the tree after the command and a warning", done.Attestation, done.Warnings, err)
 		}
-		s.check("", s.claim("command:go generate"), workspace.Stale, "while the command ran")
+		s.check("", s.claim("command:go generate"), claims.Stale, "while the command ran")
 	})
 	t.Run("output edited afterwards", func(t *testing.T) {
 		s := newShop(t)
@@ -207,9 +208,9 @@ func TestAttestedClaims(t *testing.T) {
 			t.Fatal(err)
 		}
 		edit(t, a.File)
-		s.check("the file: its copy is intact", id, workspace.Verified, "")
+		s.check("the file: its copy is intact", id, claims.Verified, "")
 		edit(t, filepath.Join(s.w.Runtime(), "bodies", "sha256", a.Digest.Value[:2], a.Digest.Value[2:]))
-		s.check("the copy", id, workspace.Contradicted, "was changed")
+		s.check("the copy", id, claims.Contradicted, "was changed")
 	})
 	t.Run("a placeholder", func(t *testing.T) {
 		s := newShop(t)
@@ -218,8 +219,8 @@ func TestAttestedClaims(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.check("", s.claim("artifact:"+done.ID), workspace.Asserted, "not the output of an attested command")
-		s.check("as a command", s.claim(command), workspace.Asserted, "not attested")
+		s.check("", s.claim("artifact:"+done.ID), claims.Asserted, "not the output of an attested command")
+		s.check("as a command", s.claim(command), claims.Asserted, "not attested")
 	})
 	t.Run("outside git", func(t *testing.T) {
 		s := newShop(t)
@@ -227,9 +228,9 @@ func TestAttestedClaims(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.attest(0, "ok", "go", "test", "./...")
-		s.check("succeeded", s.claim(command), workspace.Asserted, "tree was not recorded")
+		s.check("succeeded", s.claim(command), claims.Asserted, "tree was not recorded")
 		s.attest(1, "FAIL", "go", "test", "./...")
-		s.check("failed", s.claim(command), workspace.Contradicted, "exit status 1")
+		s.check("failed", s.claim(command), claims.Contradicted, "exit status 1")
 	})
 }
 
@@ -343,26 +344,26 @@ func TestConversationClaims(t *testing.T) {
 			own := s.as("worker", uri)
 
 			id := own.claim(command)
-			s.check("true", id, workspace.Asserted, "exit status 0 in "+uri+"#M2; its tree is not known")
-			s.check("never run", own.claim("command:go vet ./..."), workspace.Asserted, "no call of it")
-			s.check("the message", s.claim("thread:"+uri+"#M2"), workspace.Asserted, "exit status 0")
-			s.check("a message without calls", s.claim("thread:"+uri+"#M1"), workspace.Asserted, "no exit status")
-			s.check("run by another agent", s.as("other", "").claim(command), workspace.Asserted, "no call of it")
+			s.check("true", id, claims.Asserted, "exit status 0 in "+uri+"#M2; its tree is not known")
+			s.check("never run", own.claim("command:go vet ./..."), claims.Asserted, "no call of it")
+			s.check("the message", s.claim("thread:"+uri+"#M2"), claims.Asserted, "exit status 0")
+			s.check("a message without calls", s.claim("thread:"+uri+"#M1"), claims.Asserted, "no exit status")
+			s.check("run by another agent", s.as("other", "").claim(command), claims.Asserted, "no call of it")
 
 			write(s, 1, s.dir, passed, failed)
-			s.check("an earlier call", id, workspace.Asserted, "exit status 0")
-			s.check("false", own.claim(command), workspace.Contradicted, "exit status 1")
-			s.check("several calls, one of which failed", s.claim("thread:"+uri+"#M2"), workspace.Contradicted, "a failure in")
+			s.check("an earlier call", id, claims.Asserted, "exit status 0")
+			s.check("false", own.claim(command), claims.Contradicted, "exit status 1")
+			s.check("several calls, one of which failed", s.claim("thread:"+uri+"#M2"), claims.Contradicted, "a failure in")
 
 			edited := passed
 			edited.output = "ok, all of them"
 			write(s, 1, s.dir, edited)
-			s.check("output edited afterwards", id, workspace.Contradicted, "was changed")
+			s.check("output edited afterwards", id, claims.Contradicted, "was changed")
 			write(s, 1, s.dir, toolCall{"call_9", "ls", "", 0})
-			s.check("the call is gone", id, workspace.Asserted, "no longer has the call")
+			s.check("the call is gone", id, claims.Asserted, "no longer has the call")
 
 			attested := s.attest(0, "ok", "go", "test", "./...")
-			s.check("attested, too", id, workspace.Verified, attested)
+			s.check("attested, too", id, claims.Verified, attested)
 
 			elsewhere := write(s, 2, t.TempDir(), passed)
 			if _, err := s.tryClaim("thread:" + elsewhere + "#M2"); !errors.Is(err, handoff.Invalid) {
@@ -376,7 +377,7 @@ func TestConversationClaims(t *testing.T) {
 			}
 			own = s.as("worker", elsewhere)
 			s.write("shop.go", "package shop // another tree\n")
-			s.check("the own conversation is of another repository", own.claim(command), workspace.Stale, "another tree")
+			s.check("the own conversation is of another repository", own.claim(command), claims.Stale, "another tree")
 		})
 	}
 }

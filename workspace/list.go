@@ -65,7 +65,7 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 	if q.Status != "" && q.IncludeInactive {
 		return q, invalid("status", f.Status, "a status and IncludeInactive are mutually exclusive", "leave one of them out")
 	}
-	if q.Since, q.Until, err = w.times(f.Since, f.Until); err != nil {
+	if q.Since, q.Until, err = config.ParsePeriod(f.Since, f.Until, w.now()); err != nil {
 		return q, err
 	}
 	return q, w.hub.CheckQuery(ctx, q)
@@ -76,14 +76,6 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 // used in errors. Kind: Invalid.
 func ParseTime(name, text string, now time.Time) (time.Time, error) {
 	return config.ParseTime(name, text, now)
-}
-
-// times parses the limits of a filter.
-func (w *Workspace) times(since, until string) (from, to time.Time, err error) {
-	if from, err = ParseTime("since", since, w.now()); err == nil {
-		to, err = ParseTime("until", until, w.now())
-	}
-	return from, to, err
 }
 
 // ListOptions select a page of artifacts.

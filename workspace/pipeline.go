@@ -15,7 +15,7 @@ func (w *Workspace) Pipelines() pipelines.Runs {
 		Hub: w.as, Producer: w.caller.Producer, Workspace: w.dirs.Root, Root: cmp.Or(w.dirs.Worktree(""), w.dirs.Root),
 		Definition: func() (string, error) { return w.settings.PipelineDir(w.dirs) },
 		Own:        w.ownFolders, Path: w.path, Resolve: w.resolveAll, Finish: w.finish, Now: w.now,
-		Verify: w.verifyCommand,
+		Verify: w.Claims(nil).Attested,
 	})
 }
 

@@ -32,7 +32,7 @@ type Publication struct {
 	Keep      handoff.Keep
 	Metadata  map[string]any
 
-	// Claims have their evidence as ParseEvidence returns it; an artifact may be any
+	// Claims have their evidence as claims.ParseEvidence returns it; an artifact may be any
 	// ref. Threads are the conversations in which commands are looked up, nil for none.
 	Claims  []handoff.Claim
 	Threads *thread.Set
@@ -63,7 +63,7 @@ func (w *Workspace) Publish(ctx context.Context, p Publication) (handoff.Publish
 	if d.Parents, err = w.resolveAll(ctx, p.From); err != nil {
 		return handoff.Published{}, err
 	}
-	warnings, err := w.claim(ctx, &d, p)
+	warnings, err := w.Claims(p.Threads).Record(ctx, &d, p.Claims)
 	if err != nil {
 		return handoff.Published{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/launch"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 // StartRun opens the session of a command that the caller is about to start and
@@ -54,7 +55,7 @@ type Receipt = session.Receipt
 // A RunReport is a Receipt with the work in the run.
 type RunReport struct {
 	Receipt
-	Work *CostReceipt `json:"work,omitempty"` // nil if none is known
+	Work *work.Receipt `json:"work,omitempty"` // nil if none is known
 }
 
 // An Expected is an output that a session should leave.

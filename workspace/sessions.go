@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/lineage"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/session"
@@ -288,7 +289,7 @@ func (w *Workspace) FindSessions(ctx context.Context, f SessionFilter) (SessionP
 	if q.Workflow, err = session.WorkflowPattern(f.Workflow); err != nil {
 		return SessionPage{}, err
 	}
-	if q.Since, q.Until, err = w.times(f.Since, f.Until); err != nil {
+	if q.Since, q.Until, err = config.ParsePeriod(f.Since, f.Until, w.now()); err != nil {
 		return SessionPage{}, err
 	}
 	return session.Find(ctx, w.hub, q)

@@ -7,6 +7,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
+	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 // A Shown is what a ref names: an artifact, a session or run, or the pipeline
@@ -16,7 +17,7 @@ type Shown struct {
 	Session  *SessionDetail
 	Issue    *pipelines.Overview
 
-	Receipt *CostReceipt // of an artifact or session, nil unless AddTranscripts found work
+	Receipt *work.Receipt // of an artifact or session, nil unless AddTranscripts found work
 }
 
 // MarshalJSON returns the one that is set, with the receipt as its field work.

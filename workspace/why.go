@@ -31,7 +31,7 @@ func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (Trac
 		return Trace{}, err
 	}
 	s := provenance.Sources{
-		Reader: w.hub, Conversations: w.archive(set, ThreadOptions{}), Prices: cost.NewPricer(price.Embedded()),
+		Reader: w.hub, Conversations: w.archive(set, false), Prices: cost.NewPricer(price.Embedded()),
 		Published: func(ctx context.Context, a handoff.Artifact, most int64) ([]byte, error) {
 			content, err := w.hub.Open(ctx, a.ID)
 			if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
+	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 type object = map[string]any
@@ -309,7 +310,7 @@ func TestWhyChains(t *testing.T) {
 	w := m.open(m.repo)
 	session, err := w.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "fix"}})
 	must(t, err)
-	_, err = w.As(workspace.Caller{Dir: m.repo, Producer: handoff.Producer{Harness: "claude-code", Session: session.ID}}).StartWork(t.Context(), workspace.Work{ID: "prompt-1", Kind: "prompt"})
+	_, err = w.As(workspace.Caller{Dir: m.repo, Producer: handoff.Producer{Harness: "claude-code", Session: session.ID}}).Work(nil).Start(t.Context(), work.Unit{ID: "prompt-1", Kind: "prompt"})
 	must(t, err)
 	must(t, w.Close())
 

@@ -27,8 +27,10 @@
 //   - Names of a run or session: [Workspace.Write].
 //   - Waiting: [Workspace.Watch] and [Workspace.Wait].
 //   - Searching: [Workspace.Search].
-//   - Conversations: [Workspace.Threads], [Workspace.SearchThreads],
-//     [Workspace.Collisions], [Workspace.KeepThreads].
+//   - Conversations of agents, and what they used and cost: [Workspace.Conversations],
+//     [Workspace.Work].
+//   - Where something comes from, and what is known to be true of it: [Workspace.Why],
+//     [Workspace.Claims].
 //   - Sessions: [Workspace.OpenSession], [Workspace.AddOutput],
 //     [Workspace.CloseSession], [Workspace.FindSessions] and others.
 //   - Runs of a command: [Workspace.StartRun] and [Workspace.EndRun].

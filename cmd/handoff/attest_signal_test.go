@@ -9,6 +9,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/claims"
 )
 
 // TestAttestSignals sends signals to handoff, or to handoff and its command as a terminal
@@ -58,7 +59,7 @@ func TestAttestSignals(t *testing.T) {
 			if err != nil || len(page.Artifacts) != 1 || page.Artifacts[0].Attestation.Signal != tt.want || page.Artifacts[0].Attestation.ExitStatus != tt.code {
 				t.Fatalf("got %+v, %v, want one attestation with signal %s", page.Artifacts, err, tt.want)
 			}
-			if v, err := w.Verify(t.Context(), nil, page.Artifacts[0].ID); err != nil || v.Verdict != workspace.Contradicted {
+			if v, err := w.Claims(nil).Verify(t.Context(), page.Artifacts[0].ID); err != nil || v.Verdict != claims.Contradicted {
 				t.Errorf("got %s, %v, want contradicted", v.Verdict, err)
 			}
 		})

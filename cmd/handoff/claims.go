@@ -3,12 +3,12 @@ package main
 import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/claims"
 	"github.com/spf13/cobra"
 )
 
-// claims are the flags that record claims. The evidence of a claim follows it.
-type claims struct{ typed []typedClaim }
+// claimFlags are the flags that record claims. The evidence of a claim follows it.
+type claimFlags struct{ typed []typedClaim }
 
 // A typedClaim is the value of one of the flags.
 type typedClaim struct {
@@ -16,13 +16,13 @@ type typedClaim struct {
 	evidence bool
 }
 
-func (l *claims) add(c *cobra.Command) {
+func (l *claimFlags) add(c *cobra.Command) {
 	c.Flags().Var(claimFlag{l, false}, "claim", "claim `text`, one line; may be repeated")
 	c.Flags().Var(claimFlag{l, true}, "evidence", "evidence of the claim before it, as `kind:value`: command:LINE, thread:URI#M3 or artifact:REF; may be repeated")
 }
 
 // parse returns the claims.
-func (l *claims) parse() (list []handoff.Claim, err error) {
+func (l *claimFlags) parse() (list []handoff.Claim, err error) {
 	for _, t := range l.typed {
 		if !t.evidence {
 			list = append(list, handoff.Claim{Text: t.text})
@@ -31,7 +31,7 @@ func (l *claims) parse() (list []handoff.Claim, err error) {
 		if len(list) == 0 {
 			return nil, cli.Invalid("publish", "--evidence", "no claim is before it", "pass --claim TEXT first")
 		}
-		e, err := workspace.ParseEvidence(t.text)
+		e, err := claims.ParseEvidence(t.text)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func (l *claims) parse() (list []handoff.Claim, err error) {
 
 // A claimFlag is a flag that keeps the order of its values among those of another.
 type claimFlag struct {
-	claims   *claims
+	claims   *claimFlags
 	evidence bool
 }
 

@@ -43,7 +43,7 @@ func publishCommand(a *cli.App) *cobra.Command {
 	var meta []string
 	var keep string
 	var never bool
-	var claims claims
+	var claims claimFlags
 	c := &cobra.Command{
 		Use:     "publish PATH|-",
 		Short:   "Publish a file or directory as an artifact",

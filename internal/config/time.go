@@ -30,6 +30,14 @@ func ParseTime(name, text string, now time.Time) (time.Time, error) {
 		Hint: handoff.Advice("use 2h, 3d, 2006-01-02 or RFC 3339")}
 }
 
+// ParsePeriod parses the limits of a period as ParseTime does.
+func ParsePeriod(since, until string, now time.Time) (from, to time.Time, err error) {
+	if from, err = ParseTime("since", since, now); err == nil {
+		to, err = ParseTime("until", until, now)
+	}
+	return from, to, err
+}
+
 func days(text string) (int, bool) {
 	const most = 100_000
 	if len(text) < 2 || text[len(text)-1] != 'd' {

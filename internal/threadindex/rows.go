@@ -30,14 +30,6 @@ type Calls[T any] struct {
 	Warnings []string `json:"warnings,omitempty"` // what could not be read
 }
 
-// A Finder finds what calls and messages of conversations have. Files and Index are
-// Finders.
-type Finder interface {
-	Touches(ctx context.Context, q CallQuery, paths ...string) (Calls[Touch], error)
-	Commands(ctx context.Context, q CallQuery, lines ...string) (Calls[Command], error)
-	Mentions(ctx context.Context, q CallQuery, names ...string) (Calls[Mention], error)
-}
-
 // Touches returns the calls that name one of the paths, which are absolute, or a file
 // below one. Kind: Unsupported (a provider).
 func (f *Files) Touches(ctx context.Context, q CallQuery, paths ...string) (Calls[Touch], error) {

@@ -56,6 +56,15 @@ type Page struct {
 	Warnings []string `json:"warnings,omitempty"` // what could not be read
 }
 
+// An Archive answers queries about conversations. Files and Index are Archives.
+type Archive interface {
+	List(context.Context, Query) (Page, error)
+	Search(context.Context, Search) (Result, error)
+	Collisions(context.Context, Query) (Collisions, error)
+	EachUsage(context.Context, Query, func(ThreadUsage) error) (warnings []string, err error)
+	Lookup(ctx context.Context, most int, do func(Lookup) error) (warnings []string, err error)
+}
+
 // Files answers from the transcripts.
 type Files struct {
 	set *thread.Set

@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 // Cost returns the cost of usage, - if it is not known. ≥ marks a lower bound.
-func Cost(u workspace.CostUsage) string {
+func Cost(u work.Usage) string {
 	text := Dollars(u.Cost)
 	if u.Cost != nil && (u.Completeness != thread.Exact || len(u.Unpriced) > 0) {
 		text = "≥" + text

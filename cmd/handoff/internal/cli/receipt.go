@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 // maxReceipt is the number of lines of a receipt, without the last.
@@ -17,7 +18,7 @@ const maxReceipt = 24
 
 // PrintReceipt prints a line for each task of a receipt, each followed by what the
 // task published, and the total of several tasks.
-func (a *App) PrintReceipt(w io.Writer, r workspace.CostReceipt) {
+func (a *App) PrintReceipt(w io.Writer, r work.Receipt) {
 	published := map[string]handoff.Artifact{}
 	for _, art := range r.Published {
 		published[art.ID] = art
@@ -36,7 +37,7 @@ func (a *App) PrintReceipt(w io.Writer, r workspace.CostReceipt) {
 }
 
 // PrintTasks prints a line for each of several tasks of a receipt.
-func PrintTasks(w io.Writer, r workspace.CostReceipt) {
+func PrintTasks(w io.Writer, r work.Receipt) {
 	var lines []string
 	for _, t := range r.Tasks {
 		lines = append(lines, taskLine(t))
@@ -56,7 +57,7 @@ func printLines(w io.Writer, lines []string) {
 }
 
 // taskLine is the line that reports a task. Unknown fields are omitted.
-func taskLine(t workspace.CostTask) string {
+func taskLine(t work.Task) string {
 	event := "task:done  "
 	switch t.Status {
 	case "", handoff.Running, string(thread.PendingInit):
@@ -90,7 +91,7 @@ func Took(d time.Duration) string {
 
 // Used returns the tokens and the cost of an event line, with their completeness.
 // What is not known is omitted.
-func Used(u workspace.CostUsage, transcript *workspace.CostUsage) (text string) {
+func Used(u work.Usage, transcript *work.Usage) (text string) {
 	if u.TotalTokens == nil && u.Cost == nil {
 		return ""
 	}

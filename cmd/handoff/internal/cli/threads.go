@@ -11,15 +11,12 @@ import (
 // KeepThreads keeps the transcripts that a session references, if the settings say so.
 // A failure is a warning: the session has ended.
 func (a *App) KeepThreads(ctx context.Context, w *workspace.Workspace, session string) {
-	if !w.KeepsThreads() {
-		return
-	}
-	o := workspace.KeepThreadsOptions{Referenced: true, Session: session, Redact: true}
-	done, err := w.KeepThreads(ctx, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")), o)
+	set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
+	kept, err := w.Conversations(set).KeepEnded(ctx, session)
 	if err != nil {
 		a.Warn("transcripts were not kept: %v", err)
 	}
-	for _, t := range done.Threads {
+	for _, t := range kept.Threads {
 		if t.Err != nil {
 			a.Warn("%s was not kept: %s", t.URI, t.Reason)
 		}

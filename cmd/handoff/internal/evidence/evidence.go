@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/claims"
 	"github.com/spf13/cobra"
 )
 
@@ -43,7 +44,7 @@ The exit code is 0 if there are claims and all are verified, otherwise 1.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		return a.Reading(func(w *workspace.Workspace) error {
-			v, err := w.Verify(c.Context(), set, args[0])
+			v, err := w.Claims(set).Verify(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -53,7 +54,7 @@ The exit code is 0 if there are claims and all are verified, otherwise 1.`,
 			} else {
 				print(a, v)
 			}
-			if err == nil && (len(v.Claims) == 0 || v.Verdict != workspace.Verified) {
+			if err == nil && (len(v.Claims) == 0 || v.Verdict != claims.Verified) {
 				err = cli.ErrNo
 			}
 			return err
@@ -79,7 +80,7 @@ arguments. See docs/evidence.md.`,
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
-			s, err := w.InToto(c.Context(), args[0])
+			s, err := w.Claims(nil).InToto(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -90,7 +91,7 @@ arguments. See docs/evidence.md.`,
 }
 
 // print prints each claim with its evidence.
-func print(a *cli.App, v workspace.Verification) {
+func print(a *cli.App, v claims.Verification) {
 	if len(v.Claims) == 0 {
 		fmt.Fprintf(a.Err, "%s has no claims\n", v.ID)
 	}

@@ -8,11 +8,12 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/conversations"
 	"github.com/spf13/cobra"
 )
 
 func keepCommand(a *cli.App) *cobra.Command {
-	var o workspace.KeepThreadsOptions
+	var o conversations.KeepOptions
 	c := &cobra.Command{
 		Use:   "keep URI... | --referenced",
 		Short: "Keep transcripts after their tool removes them",
@@ -51,19 +52,19 @@ closed and when the agent's session ends.`,
 	return c
 }
 
-func runKeep(c *cobra.Command, a *cli.App, o workspace.KeepThreadsOptions) error {
+func runKeep(c *cobra.Command, a *cli.App, o conversations.KeepOptions) error {
 	run := a.Writing
 	if o.DryRun {
 		run = a.Reading
 	}
 	return run(func(w *workspace.Workspace) error {
-		done, err := w.KeepThreads(c.Context(), thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")), o)
+		done, err := w.Conversations(thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))).Keep(c.Context(), o)
 		if err != nil {
 			return err
 		}
 		refused := false
 		for _, t := range done.Threads {
-			refused = refused || t.Status == workspace.ThreadRefused
+			refused = refused || t.Status == conversations.Refused
 		}
 		if a.AsJSON {
 			if err := a.JSONList("threads", done); err != nil {
@@ -80,7 +81,7 @@ func runKeep(c *cobra.Command, a *cli.App, o workspace.KeepThreadsOptions) error
 }
 
 // printKept prints a line for each transcript and each finding.
-func printKept(a *cli.App, done workspace.KeptThreads) {
+func printKept(a *cli.App, done conversations.Kept) {
 	for _, t := range done.Threads {
 		status := string(t.Status)
 		if done.DryRun && t.RecordID == "" && t.SizeBytes > 0 {
@@ -104,7 +105,7 @@ func printKept(a *cli.App, done workspace.KeptThreads) {
 			}
 			fmt.Fprintf(a.Out, "  %s  %s  %s (%d)\n", cli.OneLine(f.Thread), at, f.Kind, f.Count)
 		}
-		if t.Status == workspace.ThreadRefused {
+		if t.Status == conversations.Refused {
 			a.Warn("%s has secrets: --redact replaces them in the copy", t.URI)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/conversations"
 	"github.com/spf13/cobra"
 )
 
@@ -72,7 +73,7 @@ const inThreads = "threads"
 // searchOptions are what is searched, and for what.
 type searchOptions struct {
 	workspace.SearchOptions
-	threads workspace.ThreadSearch
+	threads conversations.SearchOptions
 }
 
 // threadFilters are the flags that apply to conversations only.
@@ -85,7 +86,7 @@ func (o *searchOptions) add(c *cobra.Command) {
 	f.BoolVar(&o.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")
 	f.IntVar(&o.Limit, "limit", 20, "maximum `number` of each; 0 for no limit")
 	c.RegisterFlagCompletionFunc("in", cobra.FixedCompletions(scopes, cobra.ShellCompDirectiveNoFileComp))
-	addThreadFilters(c, &o.threads.ThreadOptions)
+	addThreadFilters(c, &o.threads.ListOptions)
 	f.StringVar(&o.threads.From, "role", "", "search only texts of this `kind`: user, assistant, compaction or tool")
 	f.StringVar(&o.threads.Role, "agent", "", "conversations of subagents with this role or `name`")
 	f.StringVar(&o.threads.Tool, "tool", "", "conversations that called the tool with this `name`")
@@ -93,19 +94,19 @@ func (o *searchOptions) add(c *cobra.Command) {
 	f.BoolVar(&o.threads.Newest, "newest", false, "order by time only")
 	f.BoolVar(&o.threads.NoIndex, "no-index", false, "read the transcripts, not the index")
 	cli.GroupFlags(c, "Conversations", threadFilters...)
-	c.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(workspace.ThreadRoles(), cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(conversations.Roles(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // A searchResult is the answer of search.
 type searchResult struct {
 	workspace.SearchResult
-	Threads  []workspace.ThreadMatch `json:"threads"`
-	Warnings []string                `json:"warnings,omitempty"`
+	Threads  []conversations.Match `json:"threads"`
+	Warnings []string              `json:"warnings,omitempty"`
 }
 
 // run searches and prints what was found.
 func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table) error {
-	r := searchResult{Threads: []workspace.ThreadMatch{}}
+	r := searchResult{Threads: []conversations.Match{}}
 	rest := slices.DeleteFunc(slices.Clone(o.In), func(scope string) bool { return scope == inThreads })
 	var err error
 	if r.Matches, r.Sessions = []workspace.Match{}, []workspace.SessionMatch{}; len(rest) > 0 {
@@ -117,7 +118,7 @@ func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Worksp
 	}
 	if len(rest) < len(o.In) {
 		o.threads.Text, o.threads.Limit = o.Text, o.Limit
-		found, err := w.SearchThreads(ctx, set, o.threads)
+		found, err := w.Conversations(set).Search(ctx, o.threads)
 		if err != nil {
 			return err
 		}
@@ -193,7 +194,7 @@ func sessionMatchRows(a *cli.App, list []workspace.SessionMatch) [][]string {
 }
 
 // threadMatchRows names each conversation by the message with the best snippet.
-func threadMatchRows(a *cli.App, list []workspace.ThreadMatch) [][]string {
+func threadMatchRows(a *cli.App, list []conversations.Match) [][]string {
 	rows := make([][]string, len(list))
 	for i, m := range list {
 		uri, match := m.URI, workspace.Snippet{}

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/thread/page"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/conversations"
 	"github.com/spf13/cobra"
 )
 
@@ -71,9 +72,9 @@ func runThread(c *cobra.Command, a *cli.App, print *printFlags, list *listThread
 		return send.run(c.Context(), a, set, uri)
 	}
 	if len(args) == 0 {
-		return list.run(c, a, set, workspace.ThreadSelection{Limit: -1}, "")
+		return list.run(c, a, set, conversations.Selection{Limit: -1}, "")
 	}
-	sel, several, err := workspace.SelectThreads(c.Context(), set, args[0], a.Dir, a.Getenv("HOME"))
+	sel, several, err := conversations.Select(c.Context(), set, args[0], a.Dir, a.Getenv("HOME"))
 	if err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (p *printFlags) run(c *cobra.Command, a *cli.App, set *thread.Set, uri stri
 				return nil, nil // the missing transcript is the error
 			}
 		}
-		return w.OpenKeptThread(ctx, set, u)
+		return w.Conversations(set).OpenKept(ctx, u)
 	})
 	if p.file == "" || p.file == "-" || p.file == "/dev/stdout" {
 		return page.Write(c.Context(), a.Out, set, u, p.Options)

@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/conversations"
 	"github.com/spf13/cobra"
 )
 
@@ -16,7 +17,7 @@ const defaultThreads = 20
 
 // listThreads lists conversations.
 type listThreads struct {
-	workspace.ThreadOptions
+	conversations.ListOptions
 	Status string
 	table  *cli.Table
 }
@@ -40,7 +41,7 @@ func (l *listThreads) add(c *cobra.Command) {
 }
 
 // addThreadFilters adds the flags that lists and searches of conversations share.
-func addThreadFilters(c *cobra.Command, o *workspace.ThreadOptions) {
+func addThreadFilters(c *cobra.Command, o *conversations.ListOptions) {
 	f := c.Flags()
 	f.StringSliceVar(&o.Providers, "provider", nil, "filter by provider `name`; several are separated by commas")
 	f.StringVar(&o.Dir, "cwd", "", "conversations in this `directory` and below it")
@@ -57,7 +58,7 @@ var threadColumns = []cli.Column{
 }
 
 // run lists the conversations that the flags and the URI select.
-func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel workspace.ThreadSelection, uri string) error {
+func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel conversations.Selection, uri string) error {
 	if err := given(c, uri, "lists conversations", printOnly...); err != nil {
 		return err
 	}
@@ -70,15 +71,15 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel wor
 	if sel.Limit >= 0 && !c.Flags().Changed("limit") {
 		l.Limit = sel.Limit
 	}
-	l.ThreadOptions.Status = thread.Status(l.Status)
+	l.ListOptions.Status = thread.Status(l.Status)
 	a.Warnings(sel.Warnings)
 	if sel.Words != "" {
 		o := searchOptions{SearchOptions: workspace.SearchOptions{Text: sel.Words, Limit: l.Limit, In: []string{inThreads}}}
-		o.threads.ThreadOptions = l.ThreadOptions
+		o.threads.ListOptions = l.ListOptions
 		return a.Reading(func(w *workspace.Workspace) error { return o.run(c.Context(), a, w, set, l.table) })
 	}
 	return a.Reading(func(w *workspace.Workspace) error {
-		page, err := w.Threads(c.Context(), set, l.ThreadOptions)
+		page, err := w.Conversations(set).List(c.Context(), l.ListOptions)
 		if err != nil {
 			return err
 		}
@@ -97,7 +98,7 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel wor
 }
 
 // threadRows returns the rows of conversations, each followed by its subagents.
-func threadRows(a *cli.App, page workspace.ThreadPage) (rows [][]string) {
+func threadRows(a *cli.App, page conversations.Page) (rows [][]string) {
 	for _, i := range page.Threads {
 		rows = append(rows, []string{i.URI.String(), i.Name(), i.Cwd, i.Branch, string(i.State.Status), a.Age(i.Modified),
 			tokens(i.Thread), strconv.Itoa(i.Messages), model(i.Thread)})

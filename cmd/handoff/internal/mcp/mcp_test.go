@@ -19,6 +19,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/conversations"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -547,7 +548,7 @@ func TestThread(t *testing.T) {
 	w, err := workspace.Open(f.dir, workspace.Options{})
 	must(t, err)
 	defer w.Close()
-	_, err = w.KeepThreads(t.Context(), thread.NewSet(all.Drivers(), func(string) string { return "" }, f.home), workspace.KeepThreadsOptions{URIs: []string{"claude/" + ours, "claude/" + theirs}})
+	_, err = w.Conversations(thread.NewSet(all.Drivers(), func(string) string { return "" }, f.home)).Keep(t.Context(), conversations.KeepOptions{URIs: []string{"claude/" + ours, "claude/" + theirs}})
 	must(t, err)
 	must(t, os.RemoveAll(filepath.Join(f.home, ".claude")))
 	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`"}`); !strings.Contains(got.str("content"), "please retry") || !strings.Contains(got.str("content"), "the copy that was kept") {

@@ -43,7 +43,7 @@ var threadRead = tool[ThreadInput]{
 		threads := c.client.server.o.Threads
 		v, err := threads.Open(ctx, u)
 		if errors.Is(err, handoff.NotFound) || errors.Is(err, handoff.Unavailable) {
-			if kept, failed := c.OpenKeptThread(ctx, threads, u); kept != nil || failed != nil {
+			if kept, failed := c.Conversations(threads).OpenKept(ctx, u); kept != nil || failed != nil {
 				v, err = kept, failed
 			}
 		}

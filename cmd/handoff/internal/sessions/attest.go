@@ -81,7 +81,7 @@ func (x *attestation) do(caller context.Context, who cli.Identity) error {
 		if err != nil {
 			return err
 		}
-		done, err := w.Attest(ctx, x.args, func(output io.Writer) (workspace.Exit, error) {
+		done, err := w.Claims(nil).Attest(ctx, x.args, func(output io.Writer) (workspace.Exit, error) {
 			if n := asked(caller, signals); n != 0 {
 				x.failed = cli.ExitCode(exitSignalled + int(n))
 			} else {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/conversations"
 )
 
 // artifactsShown is how many artifacts a page lists.
@@ -54,7 +55,7 @@ type searchPage struct {
 	Text string
 	All  bool
 	workspace.SearchResult
-	Conversations workspace.ThreadMatches
+	Conversations conversations.Matches
 	Reading       bool // the conversations are being read
 }
 
@@ -66,12 +67,11 @@ const (
 
 // searchThreads adds the conversations of this repository with the words.
 func (s *Server) searchThreads(p *page, v *searchPage) {
-	set := s.o.Source.Threads
-	if set == nil {
+	if s.o.Source.Threads == nil {
 		return
 	}
-	found, known, err := s.searches.of(v.Text).get(s, reading[workspace.ThreadMatches]{wait: searchWait, least: searchRest, read: func(ctx context.Context) (workspace.ThreadMatches, error) {
-		return s.o.Source.Conversations.SearchThreads(ctx, set, workspace.ThreadSearch{Text: v.Text, ThreadOptions: workspace.ThreadOptions{Limit: searchShown}})
+	found, known, err := s.searches.of(v.Text).get(s, reading[conversations.Matches]{wait: searchWait, least: searchRest, read: func(ctx context.Context) (conversations.Matches, error) {
+		return s.o.Source.Conversations.Search(ctx, conversations.SearchOptions{Text: v.Text, ListOptions: conversations.ListOptions{Limit: searchShown}})
 	}})
 	p.warn(err)
 	p.Warnings = append(p.Warnings, found.Warnings...)

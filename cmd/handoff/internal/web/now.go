@@ -9,6 +9,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/conversations"
 )
 
 // How many of each kind the first page shows.
@@ -21,9 +22,9 @@ const (
 type activity struct {
 	Running    []workspace.ActiveSession
 	MoreRun    bool // more sessions are running
-	Threads    []workspace.ActiveThread
+	Threads    []conversations.Running
 	Reading    bool // conversations are being read
-	Collisions []workspace.ThreadCollision
+	Collisions []conversations.Collision
 	Newest     []handoff.Artifact
 	Stale      []handoff.Artifact
 	Competing  []handoff.Artifact
@@ -68,26 +69,25 @@ const (
 // activeThreads are the running conversations of this repository, and the newest
 // files that two of its conversations changed at the same time.
 type activeThreads struct {
-	list       []workspace.ActiveThread
-	collisions []workspace.ThreadCollision
+	list       []conversations.Running
+	collisions []conversations.Collision
 	warnings   []string
 }
 
 // activeThreads returns the conversations as they were last read; known is false if
 // they have not been read yet.
 func (s *Server) activeThreads(p *page) (list activeThreads, known bool) {
-	set := s.o.Source.Threads
-	if set == nil {
+	if s.o.Source.Threads == nil {
 		return list, true
 	}
 	list, known, err := s.threads.get(s, reading[activeThreads]{wait: threadWait, least: threadRest, read: func(ctx context.Context) (activeThreads, error) {
 		var a activeThreads
 		var err error
-		if a.list, a.warnings, err = s.o.Source.Conversations.ActiveThreads(ctx, set); err != nil {
+		if a.list, a.warnings, err = s.o.Source.Conversations.Running(ctx); err != nil {
 			return a, err
 		}
-		found, err := s.o.Source.Conversations.Collisions(ctx, set, workspace.ThreadOptions{Since: collisionsFrom})
-		slices.SortStableFunc(found.Collisions, func(x, y workspace.ThreadCollision) int { return y.Second.At.Compare(x.Second.At) })
+		found, err := s.o.Source.Conversations.Collisions(ctx, conversations.ListOptions{Since: collisionsFrom})
+		slices.SortStableFunc(found.Collisions, func(x, y conversations.Collision) int { return y.Second.At.Compare(x.Second.At) })
 		a.collisions = found.Collisions[:min(collisionsMost, len(found.Collisions))]
 		for i, c := range a.collisions {
 			a.collisions[i].Path = strings.TrimPrefix(c.Path, s.o.Source.Root+"/")

@@ -14,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/internal/preview"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 // Limits of what the page of a session shows.
@@ -33,7 +34,7 @@ type sessionPage struct {
 	Cut       bool   // there are more files
 	Runs      []runNode
 	Took      time.Duration
-	Cost      *workspace.CostReceipt // nil if it is not known
+	Cost      *work.Receipt // nil if it is not known
 	Move      []sessionCommand
 }
 
@@ -103,12 +104,12 @@ const costRest = 5 * time.Second
 // cost returns what the work and the conversations of a session used and cost, as
 // they were last read; nil if that is not known. An exported page, and one where
 // conversations are not served, have none.
-func (s *Server) cost(p *page, id string) *workspace.CostReceipt {
+func (s *Server) cost(p *page, id string) *work.Receipt {
 	set := s.o.Source.Threads
 	if set == nil {
 		return nil
 	}
-	receipt, _, err := s.costs.of(id).get(s, reading[*workspace.CostReceipt]{wait: threadWait, least: costRest, read: func(ctx context.Context) (*workspace.CostReceipt, error) {
+	receipt, _, err := s.costs.of(id).get(s, reading[*work.Receipt]{wait: threadWait, least: costRest, read: func(ctx context.Context) (*work.Receipt, error) {
 		shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
 		if err == nil {
 			err = s.o.Source.Sessions.AddTranscripts(ctx, set, &shown)

@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/conversations"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
@@ -29,7 +30,7 @@ type Source struct {
 // NewSource returns a Source of a workspace, with conversations from threads.
 func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 	w = w.As(workspace.Caller{Dir: w.Root()}) // the viewer is no agent, and has no names of its own
-	return Source{w.Root(), w.Reader(), w, w, w, w, w.Pipelines(), w, threads, w}
+	return Source{w.Root(), w.Reader(), w, w, w, w, w.Pipelines(), w, threads, w.Conversations(threads)}
 }
 
 // Artifacts finds artifacts.
@@ -52,7 +53,7 @@ type Bodies interface {
 type Sessions interface {
 	FindSessions(ctx context.Context, f workspace.SessionFilter) (workspace.SessionPage, error)
 	UnrecordedSessions(ctx context.Context) (workspace.Adoptions, error)
-	ActiveSessions(ctx context.Context, threads []workspace.ActiveThread, most int) (workspace.Activity, error)
+	ActiveSessions(ctx context.Context, threads []conversations.Running, most int) (workspace.Activity, error)
 	AddTranscripts(ctx context.Context, set *thread.Set, s *workspace.Shown) error
 }
 
@@ -79,9 +80,9 @@ type Log interface {
 
 // Conversations finds the conversations of a repository.
 type Conversations interface {
-	Threads(ctx context.Context, set *thread.Set, o workspace.ThreadOptions) (workspace.ThreadPage, error)
+	List(ctx context.Context, o conversations.ListOptions) (conversations.Page, error)
+	Search(ctx context.Context, o conversations.SearchOptions) (conversations.Matches, error)
+	Running(ctx context.Context) (list []conversations.Running, warnings []string, err error)
+	Collisions(ctx context.Context, o conversations.ListOptions) (conversations.Collisions, error)
 	InRepository(dir string) bool
-	ActiveThreads(ctx context.Context, set *thread.Set) ([]workspace.ActiveThread, []string, error)
-	Collisions(ctx context.Context, set *thread.Set, o workspace.ThreadOptions) (workspace.ThreadCollisions, error)
-	SearchThreads(ctx context.Context, set *thread.Set, o workspace.ThreadSearch) (workspace.ThreadMatches, error)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/preview"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/conversations"
 )
 
 // Limits of what the page of a conversation shows.
@@ -34,7 +34,7 @@ var errNoThreads = &handoff.Error{Op: "show conversation", Kind: handoff.Unavail
 
 // threadsPage is what the list of conversations shows.
 type threadsPage struct {
-	workspace.ThreadPage
+	conversations.Page
 	Next string
 }
 
@@ -44,11 +44,11 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 		return page{}, errNoThreads
 	}
 	q := r.URL.Query()
-	found, err := s.o.Source.Conversations.Threads(r.Context(), s.o.Source.Threads, workspace.ThreadOptions{Limit: threadsShown, Cursor: q.Get("cursor")})
+	found, err := s.o.Source.Conversations.List(r.Context(), conversations.ListOptions{Limit: threadsShown, Cursor: q.Get("cursor")})
 	if err != nil {
 		return page{}, err
 	}
-	list := threadsPage{ThreadPage: found}
+	list := threadsPage{Page: found}
 	if found.Cursor != "" {
 		q.Set("cursor", found.Cursor)
 		list.Next = "?" + q.Encode()

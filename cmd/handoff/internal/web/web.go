@@ -36,6 +36,8 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/access"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 // Options configure a Server.
@@ -62,8 +64,8 @@ type Server struct {
 	checker   checker
 	folders   latest[workspace.Adoptions]
 	threads   latest[activeThreads]
-	costs     keyed[*workspace.CostReceipt]  // by session
-	searches  keyed[workspace.ThreadMatches] // by text
+	costs     keyed[*work.Receipt]         // by session
+	searches  keyed[conversations.Matches] // by text
 	door      *door
 	diagram   diagram
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/work"
 	"github.com/spf13/cobra"
 )
 
@@ -40,7 +41,7 @@ With --wide, REFS is how often other work read the artifacts, READ how many
 bytes that were, and STAYED the size of artifacts that no other work read.`
 
 func costCommand(a *cli.App) *cobra.Command {
-	var o workspace.CostOptions
+	var o work.CostOptions
 	var asCSV bool
 	c := &cobra.Command{
 		Use:     "cost",
@@ -51,21 +52,21 @@ func costCommand(a *cli.App) *cobra.Command {
 		Args:    cli.Exactly(0, "no arguments"),
 	}
 	f := c.Flags()
-	f.StringVar(&o.By, "by", "session", "group by this `kind`: "+strings.Join(workspace.CostGroups(), ", "))
+	f.StringVar(&o.By, "by", "session", "group by this `kind`: "+strings.Join(work.CostGroups(), ", "))
 	f.StringVar(&o.Since, "since", "", "what was active at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
 	f.StringVar(&o.Until, "until", "", "what was active before `time`")
 	f.BoolVar(&o.Everywhere, "everywhere", false, "with the conversations of all directories")
 	f.StringVar(&o.Prices, "prices", "", "`file` with prices that count before the built-in ones; see docs/cost.md")
 	f.BoolVar(&o.NoIndex, "no-index", false, "read the transcripts, not the index of conversations")
 	f.BoolVar(&asCSV, "csv", false, "print CSV with a header")
-	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(workspace.CostGroups(), cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(work.CostGroups(), cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print JSON")
 	c.MarkFlagsMutuallyExclusive("csv", "json")
 	table := a.NewTable(c, costColumns)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		return a.Reading(func(w *workspace.Workspace) error {
-			r, err := w.Cost(c.Context(), set, o)
+			r, err := w.Work(set).Cost(c.Context(), o)
 			if err != nil {
 				return err
 			}
@@ -89,7 +90,7 @@ func costCommand(a *cli.App) *cobra.Command {
 }
 
 // costRows returns the rows of a table, at the end unattributed usage and the total.
-func costRows(a *cli.App, r workspace.CostReport) (rows [][]string) {
+func costRows(a *cli.App, r work.CostReport) (rows [][]string) {
 	for _, row := range allRows(r) {
 		u := row.Amount
 		rows = append(rows, []string{row.Key, row.Name, cli.Cost(u), bar(a, row, r.Total), cli.Tokens(u.TotalTokens), cli.Tokens(u.Output),
@@ -109,14 +110,14 @@ func bytes(n *int64) string {
 }
 
 // allRows returns the rows, at the end unattributed usage and the total.
-func allRows(r workspace.CostReport) []workspace.CostRow {
+func allRows(r work.CostReport) []work.CostRow {
 	unattributed, total := r.Unattributed, r.Total
 	unattributed.Key, total.Key = "unattributed", "total"
 	return append(r.Rows, unattributed, total)
 }
 
 // bar returns the share of a row in the total, as a bar on a terminal.
-func bar(a *cli.App, row, total workspace.CostRow) string {
+func bar(a *cli.App, row, total work.CostRow) string {
 	const width = 10
 	part, all := row.Amount.Cost, total.Amount.Cost
 	if part == nil || all == nil || *all == 0 {
@@ -134,7 +135,7 @@ func bar(a *cli.App, row, total workspace.CostRow) string {
 	return text
 }
 
-func costCSV(a *cli.App, r workspace.CostReport) error {
+func costCSV(a *cli.App, r work.CostReport) error {
 	w := csv.NewWriter(a.Out)
 	w.Write([]string{"group", "name", "cost_usd", "input", "output", "cache_read", "cache_write", "reasoning", "total_tokens", "completeness", "conversations", "artifacts", "cost_per_artifact_usd", "failed_work", "failed_work_with_artifacts", "unpriced_models", "revisions", "refs_passed", "bytes_read", "bytes_stayed"})
 	number := func(v *int64) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/conversations"
 	"github.com/spf13/cobra"
 )
 
@@ -84,7 +85,7 @@ func printActivity(a *cli.App, table *cli.Table, now workspace.Activity) error {
 }
 
 func printCollisions(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table, since string) error {
-	found, err := w.Collisions(ctx, set, workspace.ThreadOptions{Since: since})
+	found, err := w.Conversations(set).Collisions(ctx, conversations.ListOptions{Since: since})
 	if err != nil {
 		return err
 	}

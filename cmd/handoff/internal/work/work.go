@@ -9,6 +9,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/work"
 	"github.com/spf13/cobra"
 )
 
@@ -33,7 +34,7 @@ for other harnesses. Artifacts name the work that published them with --work.`,
 }
 
 func workStartCommand(a *cli.App) *cobra.Command {
-	var work workspace.Work
+	var unit work.Unit
 	var who cli.Identity
 	c := &cobra.Command{
 		Use:     "start ID",
@@ -42,23 +43,23 @@ func workStartCommand(a *cli.App) *cobra.Command {
 		Args:    cli.Exactly(1, "one ID"),
 	}
 	f := c.Flags()
-	f.StringVar(&work.Kind, "kind", "", "`kind` of work: "+strings.Join(workspace.WorkKinds(), ", "))
-	f.StringVar(&work.Parent, "parent", "", "`ID` of the work that it is part of")
-	f.StringVar(&work.Name, "name", "", "`name` of the task, skill or tool")
-	c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(workspace.WorkKinds(), cobra.ShellCompDirectiveNoFileComp))
+	f.StringVar(&unit.Kind, "kind", "", "`kind` of work: "+strings.Join(work.Kinds(), ", "))
+	f.StringVar(&unit.Parent, "parent", "", "`ID` of the work that it is part of")
+	f.StringVar(&unit.Name, "name", "", "`name` of the task, skill or tool")
+	c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(work.Kinds(), cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print the work as JSON")
 	who.Add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return recordWork(a, who, func(w *workspace.Workspace) (workspace.WorkChange, error) {
-			work.ID = args[0]
-			return w.StartWork(c.Context(), work)
+		return recordWork(a, who, func(w *workspace.Workspace) (work.Change, error) {
+			unit.ID = args[0]
+			return w.Work(nil).Start(c.Context(), unit)
 		})
 	}
 	return c
 }
 
 func workEndCommand(a *cli.App) *cobra.Command {
-	var end workspace.WorkEnd
+	var end work.End
 	var who cli.Identity
 	var tokens [6]int64
 	var cost float64
@@ -94,12 +95,12 @@ The end may be recorded before the start, and again when the usage is known.`,
 		if f.Changed("cost") {
 			u.Cost, end.Usage = &cost, &u
 		}
-		return recordWork(a, who, func(w *workspace.Workspace) (workspace.WorkChange, error) { return w.EndWork(c.Context(), end) })
+		return recordWork(a, who, func(w *workspace.Workspace) (work.Change, error) { return w.Work(nil).End(c.Context(), end) })
 	}
 	return c
 }
 
-func recordWork(a *cli.App, who cli.Identity, record func(*workspace.Workspace) (workspace.WorkChange, error)) error {
+func recordWork(a *cli.App, who cli.Identity, record func(*workspace.Workspace) (work.Change, error)) error {
 	return a.Writing(func(w *workspace.Workspace) error {
 		w, err := who.As(a, w)
 		if err != nil {
@@ -138,7 +139,7 @@ that started and has no end has the status running.`,
 	table := a.NewTable(c, workColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
-			tree, err := w.WorkTree(c.Context(), strings.Join(args, ""))
+			tree, err := w.Work(nil).Tree(c.Context(), strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
@@ -151,7 +152,7 @@ that started and has no end has the status running.`,
 	return c
 }
 
-func workRows(nodes []*workspace.WorkNode, depth int) (rows [][]string) {
+func workRows(nodes []*work.Node, depth int) (rows [][]string) {
 	for _, n := range nodes {
 		status := n.Work.Status
 		if n.Work.Ended == 0 {

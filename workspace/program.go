@@ -31,7 +31,7 @@ func (w *Workspace) StartProgram(ctx context.Context, run OpenedSession, p Progr
 		return err
 	}
 	p.Agent = run.Env["HANDOFF_AGENT"]
-	return w.recorder(w.now).StartProgram(ctx, p, run.Env["HANDOFF_SESSION"], run.Env["HANDOFF_RUN"])
+	return w.recorder().StartProgram(ctx, p, run.Env["HANDOFF_SESSION"], run.Env["HANDOFF_RUN"])
 }
 
 // EndProgram records the conversation of the command of a run that was started at a
@@ -46,7 +46,7 @@ func (w *Workspace) EndProgram(ctx context.Context, set *thread.Set, run OpenedS
 	}
 	p.Agent = run.Env["HANDOFF_AGENT"]
 	r := hook.Run{Program: p, Session: run.Env["HANDOFF_SESSION"], ID: run.Env["HANDOFF_RUN"], Started: started, Failed: failed}
-	return w.recorder(w.now).EndRun(ctx, r, func() (list []*thread.Thread, err error) {
+	return w.recorder().EndRun(ctx, r, func() (list []*thread.Thread, err error) {
 		q := threadindex.Query{Providers: []string{p.Provider}, In: threadindex.In(w.caller.Dir), Since: started.Truncate(time.Second)}
 		found, err := threadindex.NewFiles(set).List(ctx, q)
 		for _, i := range found.Threads {
@@ -56,6 +56,6 @@ func (w *Workspace) EndProgram(ctx context.Context, set *thread.Set, run OpenedS
 	})
 }
 
-func (w *Workspace) recorder(now func() time.Time) hook.Recorder {
-	return hook.Recorder{Hub: w.hub, Now: now}
+func (w *Workspace) recorder() hook.Recorder {
+	return hook.Recorder{Hub: w.hub, Now: w.now}
 }

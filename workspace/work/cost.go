@@ -1,4 +1,4 @@
-package workspace
+package work
 
 import (
 	"context"
@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/cost"
 	"github.com/agent-handoff/handoff/internal/threadindex"
-	"github.com/agent-handoff/handoff/thread"
 )
 
 // CostOptions select what Cost counts, and how it groups that.
 type CostOptions struct {
 	By           string // one of CostGroups, by default session
-	Since, Until string // a time, see ParseTime: work and conversations last active at or after, before
+	Since, Until string // a time, see ParseTime of package workspace: work and conversations last active at or after, before
 	Everywhere   bool   // with conversations of other directories
 	Prices       string // a file with prices that count before those of handoff
 	NoIndex      bool   // read the transcripts, not the index of conversations
@@ -49,19 +49,19 @@ type PriceSource struct {
 // subagents. Usage that a harness reported is preferred to that of the transcript.
 //
 // Kinds: Invalid (the group, a time, the prices), NotFound (the file with prices).
-func (w *Workspace) Cost(ctx context.Context, set *thread.Set, o CostOptions) (CostReport, error) {
+func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 	if o.By == "" {
 		o.By = cost.BySession
 	}
 	if !slices.Contains(cost.Groups, o.By) {
 		return CostReport{}, invalid("cost", o.By, "unknown group", "group by "+strings.Join(cost.Groups, ", "))
 	}
-	prices, err := cost.Prices(w.path(o.Prices), o.Prices)
+	prices, err := cost.Prices(u.o.Path(o.Prices), o.Prices)
 	if err != nil {
 		return CostReport{}, err
 	}
 	s := cost.Sources{Prices: cost.NewPricer(prices...)}
-	warnings, err := w.costSources(ctx, set, o, &s)
+	warnings, err := u.costSources(ctx, o, &s)
 	if err != nil {
 		return CostReport{}, err
 	}
@@ -70,7 +70,7 @@ func (w *Workspace) Cost(ctx context.Context, set *thread.Set, o CostOptions) (C
 	r := CostReport{o.By, sum.Rows, sum.Unattributed, sum.Total, PriceSource{prices[0].Source, prices[0].Date}, append(warnings, sum.Warnings(leaves)...)}
 	if o.By == cost.BySession {
 		for i := range r.Rows {
-			if d, err := w.sessions.Session(ctx, r.Rows[i].Key); err == nil {
+			if d, err := u.o.Sessions.Session(ctx, r.Rows[i].Key); err == nil {
 				r.Rows[i].Name = d.Name
 			}
 		}
@@ -78,32 +78,37 @@ func (w *Workspace) Cost(ctx context.Context, set *thread.Set, o CostOptions) (C
 	return r, ctx.Err()
 }
 
+// artifactPage is the number of artifacts that are read at a time.
+const artifactPage = 500
+
 // costSources adds to s what was active in the time of o.
-func (w *Workspace) costSources(ctx context.Context, set *thread.Set, o CostOptions, s *cost.Sources) (warnings []string, err error) {
-	since, until, err := w.times(o.Since, o.Until)
+func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) (warnings []string, err error) {
+	since, until, err := config.ParsePeriod(o.Since, o.Until, u.o.Now())
 	if err != nil {
 		return nil, err
 	}
 	inTime := func(t time.Time) bool { return !t.Before(since) && (until.IsZero() || t.Before(until)) }
-	if s.Work, err = w.hub.WorkIn(ctx, ""); err != nil {
+	if s.Work, err = u.o.Hub.WorkIn(ctx, ""); err != nil {
 		return nil, err
 	}
 	s.Work = slices.DeleteFunc(s.Work, func(work handoff.Work) bool {
 		return !inTime(work.StartedAt) && !inTime(work.EndedAt)
 	})
-	for page, err := range w.Pages(ctx, ListOptions{Filter: Filter{IncludeInactive: true, Since: o.Since, Until: o.Until}}) {
+	published := handoff.ArtifactQuery{IncludeInactive: true, Since: since, Until: until, Limit: artifactPage}
+	for more := true; more; more = published.Cursor != "" {
+		page, err := u.o.Hub.Artifacts(ctx, published)
 		if err != nil {
 			return nil, err
 		}
-		s.Artifacts = append(s.Artifacts, page.Artifacts...)
+		s.Artifacts, published.Cursor = append(s.Artifacts, page.Artifacts...), page.Cursor
 	}
-	q, err := w.threadQuery(ThreadOptions{Since: o.Since, Until: o.Until, Everywhere: o.Everywhere})
-	if err != nil {
-		return nil, err
+	q := threadindex.Query{Since: since, Until: until}
+	if !o.Everywhere {
+		q.In = threadindex.In(u.o.Worktrees()...)
 	}
-	return w.archive(set, ThreadOptions{NoIndex: o.NoIndex}).EachUsage(ctx, q, func(u threadindex.ThreadUsage) error {
-		s.Threads = append(s.Threads, cost.Conversation{URI: u.URI, Agent: u.Agent, Main: u.Main, Started: u.Started, Last: u.Modified, Status: u.Status,
-			Requests: u.Requests, Completeness: u.Completeness, Reason: u.Reason})
+	return u.o.Archive(o.NoIndex).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
+		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Agent: t.Agent, Main: t.Main, Started: t.Started, Last: t.Modified, Status: t.Status,
+			Requests: t.Requests, Completeness: t.Completeness, Reason: t.Reason})
 		return nil
 	})
 }

@@ -1,0 +1,16 @@
+package workspace
+
+import (
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/claims"
+)
+
+// Claims returns the operations on the claims of artifacts. Commands are looked up in
+// the conversations of a set, which may be nil.
+func (w *Workspace) Claims(set *thread.Set) claims.Checker {
+	return claims.New(claims.Options{
+		Hub: w.as, Producer: w.caller.Producer, Threads: set, InRepository: w.Conversations(set).InRepository,
+		Workspace: w.dirs.Root, Dir: w.caller.Dir, Worktree: w.dirs.Linked, WorktreeDir: w.dirs.Worktree,
+		Own: w.ownFolders, Resolve: w.Resolve, Finish: w.finish, Now: w.now,
+	})
+}

@@ -1,0 +1,209 @@
+// Package claims has the operations on the claims of artifacts and their evidence,
+// which Workspace.Claims of package workspace returns.
+package claims
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/evidence"
+	"github.com/agent-handoff/handoff/internal/git"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// Options are what claims use of a workspace, on behalf of one caller.
+type Options struct {
+	Hub          *handoff.Hub // whose records name the caller
+	Producer     handoff.Producer
+	Threads      *thread.Set                                           // the conversations in which commands are looked up, nil for none
+	InRepository func(dir string) bool                                 // reports whether a conversation in a directory belongs to this repository
+	Workspace    string                                                // the directory of the workspace
+	Dir          string                                                // the directory of the caller, absolute
+	Worktree     string                                                // the linked worktree that the workspace is, "" for the main one
+	WorktreeDir  func(worktree string) string                          // its directory, "" if it is gone
+	Own          func() []string                                       // the folders that handoff writes to, relative to Workspace
+	Resolve      func(ctx context.Context, ref string) (string, error) // the ID of an artifact
+	Finish       func(ctx context.Context, session string) []string    // what follows a record; returns warnings
+	Now          func() time.Time
+}
+
+// A Checker records claims and attestations, and compares them with what models did
+// not write, for the caller of a workspace.
+type Checker struct{ o Options }
+
+// New returns the Checker that o describes. Workspace.Claims of package workspace calls
+// it.
+func New(o Options) Checker { return Checker{o} }
+
+// ParseEvidence parses evidence for a claim: command:LINE, thread:URI#M3 or
+// artifact:REF. Kind: Invalid.
+func ParseEvidence(text string) (handoff.Evidence, error) { return evidence.ParseEvidence(text) }
+
+// A Verdict is the result of verifying a claim.
+type Verdict = evidence.Verdict
+
+// The verdicts.
+const (
+	Verified     = evidence.Verified     // an attested command succeeded, and the tree is the same since
+	Stale        = evidence.Stale        // it succeeded on another tree
+	Asserted     = evidence.Asserted     // nothing but the claim, or a result without a known tree
+	Contradicted = evidence.Contradicted // the command failed, or the evidence was changed since
+)
+
+// A Verification has the verdicts of the claims of an artifact.
+type Verification = evidence.Report
+
+// Verify compares the claims of an artifact with what models did not write:
+// attestations, and the results that agent programs recorded in conversations. It runs
+// no command but git, which reads, and records nothing.
+//
+// Kinds: those of Resolve.
+func (c Checker) Verify(ctx context.Context, ref string) (Verification, error) {
+	id, err := c.o.Resolve(ctx, ref)
+	if err != nil {
+		return Verification{}, err
+	}
+	a, err := c.o.Hub.Artifact(ctx, id)
+	if err != nil {
+		return Verification{}, err
+	}
+	return c.checker().Check(ctx, a)
+}
+
+// An Exit is how a command ended.
+type Exit = session.Exit
+
+// Attest runs a command with run, in the caller's directory, and publishes its output
+// with an attestation: how the command ended, and the tree that it ran on. run writes
+// the output to its argument as it comes, whose errors it must ignore.
+//
+// Kinds: Invalid (the arguments, or the directory is outside the workspace), and those
+// of Publish.
+func (c Checker) Attest(ctx context.Context, argv []string, run func(output io.Writer) (Exit, error)) (handoff.Published, error) {
+	dir, err := c.dir()
+	if err != nil {
+		return handoff.Published{}, err
+	}
+	done, err := c.checker().Attest(ctx, evidence.Command{Argv: argv, Dir: dir, Worktree: c.o.Worktree, Now: c.o.Now,
+		Run: func(output io.Writer) evidence.Ending {
+			e, err := run(output)
+			ending := evidence.Ending{Status: e.Code, Err: err}
+			if s := cmp.Or(e.Signal, e.Asked); s != 0 {
+				ending.Signal = s.String()
+			}
+			return ending
+		}})
+	if err == nil {
+		done.Warnings = append(done.Warnings, c.o.Finish(ctx, done.Producer.Session)...)
+	}
+	return done, err
+}
+
+// An InTotoStatement is an attestation in the format of in-toto.
+type InTotoStatement = evidence.Statement
+
+// InToto returns an attestation as an in-toto statement with a test result, unsigned.
+//
+// Kinds: those of Resolve, Invalid (not an attestation, or not of a git repository).
+func (c Checker) InToto(ctx context.Context, ref string) (InTotoStatement, error) {
+	id, err := c.o.Resolve(ctx, ref)
+	if err != nil {
+		return InTotoStatement{}, err
+	}
+	a, err := c.o.Hub.Artifact(ctx, id)
+	if err != nil {
+		return InTotoStatement{}, err
+	}
+	return evidence.InToto(a, func(tree handoff.Tree) bool { return c.trees().IsClean(ctx, c.o.Workspace, tree) })
+}
+
+// Attested reports whether a command is attested on the tree as it is now, and
+// otherwise its verdict with the reason.
+func (c Checker) Attested(ctx context.Context, argv []string, dir string) (ok bool, reason string, err error) {
+	if err := c.o.Hub.Closed(); err != nil {
+		return false, "", err
+	}
+	if dir = path.Clean(dir); dir == "." {
+		dir = ""
+	}
+	result, err := c.checker().Require(ctx, argv, dir, c.o.Worktree)
+	return result.Verdict == Verified, string(result.Verdict) + ": " + result.Reason, err
+}
+
+func (c Checker) trees() evidence.Trees {
+	return evidence.Trees{Git: git.Run, Own: append(c.o.Own(), contract.Folder)}
+}
+
+// Record adds claims to a draft that is about to be published, with their evidence as
+// ParseEvidence returns it; an artifact may be any ref.
+//
+// Kinds: those of Resolve, Invalid (the directory is outside the workspace), and
+// NotFound (a conversation or message).
+func (c Checker) Record(ctx context.Context, d *handoff.Draft, claims []handoff.Claim) (warnings []string, err error) {
+	if len(claims) == 0 {
+		return nil, c.o.Hub.Closed()
+	}
+	dir, err := c.dir()
+	if err != nil {
+		return nil, err
+	}
+	for _, claim := range claims {
+		resolved := handoff.Claim{Text: claim.Text}
+		for _, e := range claim.Evidence {
+			if e.Kind == handoff.EvidenceCommand {
+				e.Dir = dir
+			}
+			if e.Kind == handoff.EvidenceArtifact {
+				if e.Artifact, err = c.o.Resolve(ctx, e.Artifact); err != nil {
+					return nil, err
+				}
+			}
+			resolved.Evidence = append(resolved.Evidence, e)
+		}
+		d.Claims = append(d.Claims, resolved)
+	}
+	if tree, err := c.tree(ctx, c.o.Worktree); err == nil {
+		d.Tree = &tree
+	} else {
+		warnings = append(warnings, "the tree is not recorded, so the claims can't be verified: "+err.Error())
+	}
+	more, err := c.checker().Record(ctx, d.Claims, d.Tree, c.o.Producer.Thread)
+	return append(warnings, more...), err
+}
+
+// dir returns the caller's directory, relative to the workspace.
+func (c Checker) dir() (string, error) {
+	dir, err := filepath.EvalSymlinks(c.o.Dir)
+	rel, outside := filepath.Rel(c.o.Workspace, dir)
+	switch {
+	case err != nil || outside != nil || !filepath.IsLocal(rel):
+		return "", &handoff.Error{Op: "evidence", Name: c.o.Dir, Kind: handoff.Invalid, Err: errors.New("directory is outside the workspace"),
+			Hint: handoff.Advice("run it inside " + c.o.Workspace)}
+	case rel == ".":
+		return "", nil
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+func (c Checker) checker() *evidence.Checker {
+	return &evidence.Checker{Hub: c.o.Hub, Calls: evidence.Calls{Threads: c.o.Threads, InRepository: c.o.InRepository}, Tree: c.tree}
+}
+
+// tree returns the tree of a linked worktree, or of the caller's if that is gone.
+func (c Checker) tree(ctx context.Context, worktree string) (handoff.Tree, error) {
+	dir := c.o.WorktreeDir(worktree)
+	if dir == "" {
+		worktree, dir = c.o.Worktree, c.o.Workspace
+	}
+	tree, err := c.trees().At(ctx, dir)
+	tree.Worktree = worktree
+	return tree, err
+}

@@ -1,0 +1,39 @@
+package workspace
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/keep"
+	"github.com/agent-handoff/handoff/internal/threadindex"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/conversations"
+)
+
+// Conversations returns the conversations that the agent programs of a set keep on
+// this machine.
+func (w *Workspace) Conversations(set *thread.Set) conversations.Collection {
+	return conversations.New(conversations.Options{
+		Hub: w.hub, Producer: w.caller.Producer, Threads: set, Worktrees: w.dirs.Worktrees, Path: w.path, Now: w.now,
+		Archive: func(noIndex bool) conversations.Archive { return w.archive(set, noIndex) },
+		Bodies:  w.bodies, Remote: w.remote, Share: w.settings.ShareThreads,
+		KeepEnded: w.settings.KeepThreads && (!w.remote || w.settings.ShareThreads),
+		OpenCopy: func(ctx context.Context, u thread.URI) (*thread.View, error) {
+			return w.copies.Open(ctx, keep.Store{Hub: w.hub, Bodies: w.rawBodies, Set: set}, u)
+		},
+	})
+}
+
+// archive returns the index of conversations, or their files.
+func (w *Workspace) archive(set *thread.Set, noIndex bool) threadindex.Archive {
+	files := threadindex.NewFiles(set)
+	if noIndex || w.cache == "" {
+		return files
+	}
+	var progress func(done, total int)
+	if w.progress != nil {
+		progress = func(done, total int) { w.progress(handoff.Seq(done), handoff.Seq(total)) }
+	}
+	return threadindex.NewIndex(files, filepath.Join(w.cache, "threads", threadindex.FileName(set.Roots())), w.now, progress)
+}

@@ -1,0 +1,213 @@
+// Package conversations has the operations on the conversations that agent programs
+// keep on this machine, which Workspace.Conversations of package workspace returns.
+package conversations
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/activity"
+	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/threadindex"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// Options are what conversations use of a workspace, on behalf of one caller.
+type Options struct {
+	Hub       *handoff.Hub // whose records name nobody
+	Producer  handoff.Producer
+	Threads   *thread.Set
+	Archive   func(noIndex bool) Archive // the index of conversations, or their files
+	Worktrees func() []string            // the directories of this repository
+	Path      func(typed string) string  // a path as the caller types it, absolute
+	Now       func() time.Time
+
+	Bodies    handoff.Bodies
+	Remote    bool // other machines may use the log
+	Share     bool // share_threads of the settings
+	KeepEnded bool // keep_threads of the settings, if they allow it in this log
+
+	// OpenCopy opens the kept copy of a conversation, nil if there is none.
+	OpenCopy func(ctx context.Context, u thread.URI) (*thread.View, error)
+}
+
+// An Archive answers queries about conversations.
+type Archive = threadindex.Archive
+
+// A Collection is the conversations that the agent programs of a set keep on this
+// machine, as the caller of a workspace uses them.
+type Collection struct{ o Options }
+
+// New returns the conversations that o describes. Workspace.Conversations of package
+// workspace calls it.
+func New(o Options) Collection { return Collection{o} }
+
+// ListOptions select conversations. Those that are zero select all, except Dir.
+type ListOptions struct {
+	Providers    []string
+	Dir          string // and the directories below it; "" for this repository with its worktrees
+	Everywhere   bool   // in all directories
+	Role         string // role or name of one of their subagents
+	Since, Until string // a time, see ParseTime of package workspace: last written at or after, before
+	Status       thread.Status
+	Model        string // part of the name of a model that they used
+	Limit        int    // at most so many; 0 for all
+	Cursor       string // where an earlier page ended
+	Agents       bool   // with their subagents
+	NoIndex      bool   // read the transcripts, not the index of conversations
+}
+
+// A Selection is what a URI selects that names several conversations.
+type Selection = threadindex.Selection
+
+// Select parses a URI that names several conversations of set, such as
+// agents://codex?q=WORD, agents://codex/ROLE or agents://.; directories are
+// relative to dir or, after ~, to home. ok is false for other URIs. Kind: Invalid.
+func Select(ctx context.Context, set *thread.Set, uri, dir, home string) (sel Selection, ok bool, err error) {
+	return threadindex.NewFiles(set).Select(ctx, uri, dir, home)
+}
+
+// A Page is a page of conversations.
+type Page = threadindex.Page
+
+// List lists conversations, newest first. Subagents are not conversations of their
+// own.
+//
+// Kinds: Invalid (a time, a status, the cursor), Unsupported (a provider).
+func (c Collection) List(ctx context.Context, o ListOptions) (Page, error) {
+	q, err := c.query(o)
+	if err != nil {
+		return Page{}, err
+	}
+	page, err := c.o.Archive(o.NoIndex).List(ctx, q)
+	if err != nil || !o.Agents {
+		return page, err
+	}
+	for i := range page.Threads {
+		item := &page.Threads[i]
+		p, err := c.o.Threads.Provider(item.Provider)
+		if err != nil {
+			return page, err
+		}
+		if item.Agents, err = p.Agents(ctx, item.Thread); err != nil {
+			page.Warnings = append(page.Warnings, err.Error())
+		}
+	}
+	return page, ctx.Err()
+}
+
+// A Running is a conversation that has not ended its turn, by its transcript:
+// it works, waits for a person, or was killed.
+type Running = activity.Thread
+
+// runningSince is how long ago a running conversation was last active at most.
+// Programs that are killed leave theirs running.
+const runningSince = "7d"
+
+// Running returns the running conversations of this repository, without those that
+// were not active for a week. The warnings are about transcripts that can't be read.
+//
+// Kinds: those of List.
+func (c Collection) Running(ctx context.Context) (list []Running, warnings []string, err error) {
+	list = []Running{}
+	page, err := c.List(ctx, ListOptions{Status: thread.Running, Since: runningSince})
+	for _, i := range page.Threads {
+		list = append(list, Running{URI: i.URI.String(), Title: i.Name(), Dir: i.Cwd, Branch: i.Branch, State: i.State, ActiveAt: i.Modified})
+	}
+	return list, page.Warnings, err
+}
+
+// SearchOptions select conversations and subagents by what they contain.
+type SearchOptions struct {
+	ListOptions
+
+	// Text is words, phrases in double quotes, and prefixes that end in *. All must
+	// be found in a conversation, in any case.
+	Text string
+
+	From   string // role whose texts are searched, see Roles; "" for all, and titles
+	Tool   string // name of a tool that it called
+	Path   string // a file that its calls name, the end of its path, or a directory with it
+	Newest bool   // order by time only
+}
+
+// Roles returns the roles that SearchOptions can select.
+func Roles() []string { return threadindex.SearchRoles() }
+
+// Matches are the conversations and subagents that were found. Those found by their
+// title are first, then those found by what the user wrote, each newest first.
+type Matches = threadindex.Result
+
+// A Match is a conversation or subagent that was found.
+type Match = threadindex.Match
+
+// Search searches conversations, including subagents. The first search builds an
+// index of them in the user's cache directory; each further one reads what has
+// changed since.
+//
+// Kinds: Invalid (no word, a time, a status, a role), Unsupported (a provider).
+func (c Collection) Search(ctx context.Context, o SearchOptions) (Matches, error) {
+	q, err := c.query(o.ListOptions)
+	if err != nil {
+		return Matches{}, err
+	}
+	return c.o.Archive(o.NoIndex).Search(ctx, threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest})
+}
+
+// Collisions are files that two conversations or subagents changed.
+type Collisions = threadindex.Collisions
+
+// A Collision is one of them.
+type Collision = threadindex.Collision
+
+// Collisions returns the files that two conversations or subagents changed, each
+// while the other was active. Of o, Dir and Everywhere select the files, Since and
+// Until the time of the changes, and Providers the conversations. A parent that
+// changed a file before it started a subagent, or after the subagent ended, does
+// not collide with it.
+//
+// Kinds: Invalid (a time), Unsupported (a provider).
+func (c Collection) Collisions(ctx context.Context, o ListOptions) (Collisions, error) {
+	q, err := c.query(o)
+	if err != nil {
+		return Collisions{}, err
+	}
+	return c.o.Archive(o.NoIndex).Collisions(ctx, q)
+}
+
+// InRepository reports whether a directory is in this repository or one of its
+// worktrees, so that a conversation there belongs to it.
+func (c Collection) InRepository(dir string) bool { return threadindex.In(c.o.Worktrees()...)(dir) }
+
+// query returns the query that o means. Its error is that of a closed workspace, or
+// of kind Invalid.
+func (c Collection) query(o ListOptions) (q threadindex.Query, err error) {
+	if err := c.o.Hub.Closed(); err != nil {
+		return q, err
+	}
+	if o.Limit < 0 {
+		return q, invalid("limit", strconv.Itoa(o.Limit), "is negative", "0 lists all")
+	}
+	if o.Status != "" && !slices.Contains(thread.Statuses(), string(o.Status)) {
+		return q, invalid("status", string(o.Status), "unknown status", "the statuses are "+strings.Join(thread.Statuses(), ", "))
+	}
+	q = threadindex.Query{Providers: o.Providers, Role: o.Role, Status: o.Status, Model: o.Model, Limit: o.Limit, Cursor: o.Cursor}
+	switch {
+	case o.Everywhere:
+	case o.Dir != "":
+		q.In = threadindex.In(c.o.Path(o.Dir))
+	default:
+		q.In = threadindex.In(c.o.Worktrees()...)
+	}
+	q.Since, q.Until, err = config.ParsePeriod(o.Since, o.Until, c.o.Now())
+	return q, err
+}
+
+func invalid(op, name, reason, advice string) error {
+	return &handoff.Error{Op: op, Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(advice)}
+}

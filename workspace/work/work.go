@@ -1,0 +1,179 @@
+// Package work has the operations on the work of agents, and on what it used and
+// cost, which Workspace.Work of package workspace returns.
+package work
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/cost"
+	"github.com/agent-handoff/handoff/internal/price"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/threadindex"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// Options are what the operations on work use of a workspace, on behalf of one caller.
+type Options struct {
+	Hub       *handoff.Hub // whose records name the caller
+	Producer  handoff.Producer
+	Session   string // the caller's, "" for none
+	Sessions  Sessions
+	Resolve   func(ctx context.Context, ref string) (string, error) // the ID of a session or run
+	Threads   *thread.Set                                           // nil to record work
+	Archive   func(noIndex bool) Archive                            // the index of conversations, or their files
+	Worktrees func() []string                                       // the directories of this repository
+	Path      func(typed string) string                             // a path as the caller types it, absolute
+	Finish    func(ctx context.Context, session string) []string    // what follows a record; returns warnings
+	Now       func() time.Time
+}
+
+// Sessions finds sessions and runs by their IDs.
+type Sessions interface {
+	Session(ctx context.Context, id string) (handoff.Session, error)
+
+	// Read returns a session with its artifacts.
+	Read(ctx context.Context, id string) (handoff.Session, []handoff.Artifact, error)
+}
+
+// An Archive answers queries about conversations.
+type Archive = threadindex.Archive
+
+// Units are the units of work of a workspace, as its caller uses them, with the
+// conversations in which they were done.
+type Units struct{ o Options }
+
+// New returns the units of work that o describes. Workspace.Work of package workspace
+// calls it.
+func New(o Options) Units { return Units{o} }
+
+// A Unit is a unit of work to record: a prompt, a task, a skill or a tool call of a
+// harness. What is empty is taken from the caller.
+type Unit struct {
+	ID     string // that the harness gave it; required
+	Parent string // ID of the work that it is part of
+	Kind   string // one of Kinds
+	Name   string
+	Thread string // URI of its conversation
+}
+
+// An End is how a unit of work ended.
+type End struct {
+	ID     string
+	Status string         // completed, failed or cancelled; "" is completed
+	Usage  *handoff.Usage // without that of its children; nil if the harness does not report it
+}
+
+// Kinds returns the kinds of work.
+func Kinds() []string { return []string{"session", "prompt", "task", "skill", "tool"} }
+
+// Start records that the caller's harness started a unit of work. A start may
+// be recorded again, and after the end.
+//
+// Kinds: Invalid, and those of Log.Append.
+func (u Units) Start(ctx context.Context, unit Unit) (Change, error) {
+	if err := u.o.Hub.Closed(); err != nil {
+		return Change{}, err
+	}
+	p := u.o.Producer
+	switch {
+	case unit.ID == "":
+		return Change{}, invalid("start work", `""`, "has no ID", "name the ID that the harness gave it")
+	case unit.Kind != "" && !slices.Contains(Kinds(), unit.Kind):
+		return Change{}, invalid("start work", unit.Kind, "unknown kind", "the kinds are "+strings.Join(Kinds(), ", "))
+	}
+	f := &handoff.WorkStarted{WorkID: unit.ID, ParentWorkID: unit.Parent, Kind: unit.Kind, Name: unit.Name, Agent: p.Agent, Model: p.Model,
+		Thread: p.Thread, SessionID: u.o.Session, RunID: p.RunID, StartedAt: u.o.Now()}
+	if unit.Thread != "" {
+		uri, err := thread.ParseURI(unit.Thread)
+		if err != nil {
+			return Change{}, err
+		}
+		f.Thread = uri.String()
+	}
+	return u.record(ctx, unit.ID, f)
+}
+
+// End records that a unit of work of the caller's harness ended. The end may be
+// recorded before the start, and again with usage that was not known before.
+//
+// Kinds: Invalid, and those of Log.Append.
+func (u Units) End(ctx context.Context, end End) (Change, error) {
+	if err := u.o.Hub.Closed(); err != nil {
+		return Change{}, err
+	}
+	switch {
+	case end.ID == "":
+		return Change{}, invalid("end work", `""`, "has no ID", "name the ID that the harness gave it")
+	case end.Status == "":
+		end.Status = session.Completed
+	case !slices.Contains([]string{session.Completed, session.Failed, session.Cancelled}, end.Status):
+		return Change{}, invalid("end work", end.Status, "unknown status", "the statuses are completed, failed and cancelled")
+	}
+	f := &handoff.WorkEnded{WorkID: end.ID, EndedAt: u.o.Now(), IsError: end.Status == session.Failed, Status: end.Status, Usage: end.Usage}
+	if used := end.Usage; used != nil {
+		f.UsageSource = handoff.UsageFromHarness
+		if err := cost.CheckUsage(used); err != nil {
+			return Change{}, invalid("end work", end.ID, err.Error(), "leave out what is not known")
+		}
+	}
+	return u.record(ctx, end.ID, f)
+}
+
+// A Node is a unit of work with its children, and the usage that was reported
+// for it alone and for all of them.
+type Node = cost.Node
+
+// A Tree has the work that no other recorded work contains, by start.
+type Tree struct {
+	Work []*Node `json:"work"`
+}
+
+// Tree returns the work of a session or run, or of the workspace if it is "",
+// with the usage that harnesses reported. Each unit is counted once, at itself and
+// at everything that contains it.
+//
+// Kinds: those of ResolveSession.
+func (u Units) Tree(ctx context.Context, session string) (Tree, error) {
+	if session != "" {
+		id, err := u.o.Resolve(ctx, session)
+		if err != nil {
+			return Tree{}, err
+		}
+		session = id
+	}
+	work, err := u.o.Hub.WorkIn(ctx, session)
+	if err != nil {
+		return Tree{}, err
+	}
+	prices := cost.NewPricer(price.Embedded())
+	roots := cost.Rollup(work, func(unit handoff.Work) cost.Amount { return cost.OfWork(unit, prices) })
+	return Tree{append([]*Node{}, roots...)}, nil
+}
+
+// A Change is the result of recording the start or the end of work: the work as
+// all records together describe it.
+type Change struct {
+	handoff.Work
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+func (u Units) record(ctx context.Context, id string, f handoff.Fact) (Change, error) {
+	r, warnings, err := u.o.Hub.Record(ctx, f)
+	if err != nil {
+		return Change{}, err
+	}
+	view, err := u.o.Hub.Work(ctx, r.Producer.Harness, id)
+	if err != nil { // the record is stored, and the index is behind
+		warnings, view.ID = append(warnings, err.Error()), id
+	}
+	return Change{view, append(warnings, u.o.Finish(ctx, "")...)}, nil
+}
+
+func invalid(op, name, reason, advice string) error {
+	return &handoff.Error{Op: op, Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(advice)}
+}
