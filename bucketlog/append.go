@@ -38,12 +38,10 @@ func (l *Log) write(ctx context.Context, batch []remote.Entry) (handoff.Seq, err
 		case stored:
 			l.fresh.Clear()
 			return h.First, nil
-		case missing || lookup != nil:
-			reason := failed(created, lookup)
-			if errors.Is(lookup, handoff.Corrupt) {
-				return 0, reason
-			}
-			err = tries.Failed(reason)
+		case lookup != nil: // both requests were repeated
+			return 0, lookup
+		case missing:
+			err = tries.Failed(failed(created))
 		default: // another writer has the number
 			l.fresh.Clear()
 			if err = tries.Lost(l.b.location); err == nil {
@@ -55,10 +53,7 @@ func (l *Log) write(ctx context.Context, batch []remote.Entry) (handoff.Seq, err
 }
 
 // failed returns the error of an append whose object could not be created.
-func failed(created, lookup error) error {
-	if lookup != nil {
-		return lookup
-	}
+func failed(created error) error {
 	if errors.Is(created, errExists) {
 		return &handoff.Error{Op: "append", Kind: handoff.Unavailable, Err: errors.New("the store reports a conflict about an object that does not exist"), Hint: handoff.Advice("try again")}
 	}

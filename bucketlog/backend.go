@@ -14,9 +14,9 @@ import (
 )
 
 // Backend opens logs in S3-compatible object stores: s3://bucket/prefix. The query
-// can have endpoint, a URL, region, and poll, a duration. Credentials, endpoint and
-// region are otherwise taken from the variables of the AWS tools.
-var Backend = workspace.Backend{Scheme: "s3", Open: open, Remote: true}
+// can have endpoint, a URL, region, and the durations poll and timeout. Credentials,
+// endpoint and region are otherwise taken from the variables of the AWS tools.
+var Backend = workspace.Backend{Scheme: "s3", Open: open, Remote: true, Settings: []string{"region", "poll", "timeout"}}
 
 // defaultPoll is how long records of other machines may stay unseen.
 const defaultPoll = time.Second
@@ -51,10 +51,12 @@ func options(location *url.URL, getenv func(string) string) (o Options, err erro
 			o.Region = value
 		case "poll":
 			o.Poll, err = time.ParseDuration(value)
+		case "timeout":
+			o.Timeout, err = time.ParseDuration(value)
 		default:
 			err = errors.New("is not a setting")
 		}
-		if err != nil || o.Poll < 0 {
+		if err != nil || o.Poll < 0 || o.Timeout < 0 {
 			return o, fmt.Errorf("invalid setting %s", key)
 		}
 	}

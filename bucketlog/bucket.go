@@ -2,11 +2,14 @@ package bucketlog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -38,7 +41,11 @@ func newBucket(o Options) (*bucket, error) {
 		creds = credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.EnvMinio{}, &credentials.FileAWSCredentials{},
 			&credentials.IAM{Client: &http.Client{Timeout: 5 * time.Second}}})
 	}
-	client, err := minio.New(o.Endpoint, &minio.Options{Creds: creds, Secure: !o.Insecure, Region: o.Region, MaxRetries: maxRetries})
+	transport, err := newTransport(!o.Insecure, timeout)
+	if err != nil {
+		return nil, err
+	}
+	client, err := minio.New(o.Endpoint, &minio.Options{Creds: creds, Secure: !o.Insecure, Region: o.Region, MaxRetries: maxRetries, Transport: transport})
 	if err != nil {
 		return nil, err
 	}
@@ -122,24 +129,30 @@ func isMissing(err error) bool {
 // An object is an entry of a listing.
 type object struct{ key, etag string }
 
-// list calls each for the objects whose key starts with a prefix, from the key
-// after another, in order.
+// list calls each for the objects whose key is a prefix and a name without a slash,
+// from the key after another, in order. Other keys are of logs under a longer prefix.
 func (b *bucket) list(ctx context.Context, prefix, after string, each func(object) error) error {
-	limited, cancel := context.WithCancel(ctx)
-	defer cancel()
-	o := minio.ListObjectsOptions{Prefix: b.prefix + prefix, Recursive: true}
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	quiet := time.AfterFunc(b.timeout, func() { cancel(context.DeadlineExceeded) })
+	defer quiet.Stop()
+	o := minio.ListObjectsOptions{Prefix: b.prefix + prefix}
 	if after != "" {
 		o.StartAfter = b.prefix + after
 	}
 	for info := range b.core.Client.ListObjects(limited, b.name, o) {
+		quiet.Reset(b.timeout)
 		if info.Err != nil {
-			return b.failure(ctx, "list objects", prefix, info.Err)
+			return b.failure(ctx, "list objects", prefix, cmp.Or(context.Cause(limited), info.Err))
+		}
+		if strings.HasSuffix(info.Key, "/") {
+			continue
 		}
 		if err := each(object{info.Key[len(b.prefix):], info.ETag}); err != nil {
 			return err
 		}
 	}
-	return ctx.Err()
+	return b.failure(ctx, "list objects", prefix, context.Cause(limited))
 }
 
 // failure returns an error of a request: the context's if it ended, otherwise one
@@ -150,7 +163,7 @@ func (b *bucket) failure(ctx context.Context, op, key string, err error) error {
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		err = fmt.Errorf("no answer within %v", b.timeout)
 	}
 	hint := "check the network and the endpoint, and try again"

@@ -1,6 +1,7 @@
 package s3test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -9,8 +10,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,13 +30,19 @@ type store struct {
 	*httptest.Server
 	backend *s3mem.Backend
 
-	puts    atomic.Int64
-	fail    atomic.Int64 // how many requests are answered with 503
-	lose    atomic.Int64 // how many replies to PUT are lost
-	slow    atomic.Int64 // nanoseconds before each answer
-	ignores atomic.Bool  // the condition is ignored
-	denied  atomic.Bool
-	one     sync.Mutex
+	puts   atomic.Int64
+	fail   atomic.Int64 // how many requests are answered with an error
+	status atomic.Int64 // which one; 0 is 503
+	hang   atomic.Bool  // requests are not answered
+
+	hangLater atomic.Bool  // requests after the next object of the log are not answered, and neither is that one
+	hangPuts  atomic.Bool  // what PUT sends is not read
+	puts500   atomic.Bool  // a PUT of an object of the log is done, and answered with 500
+	lose      atomic.Int64 // how many replies to PUT are lost
+	slow      atomic.Int64 // nanoseconds before each answer
+	ignores   atomic.Bool  // the condition is ignored
+	denied    atomic.Bool
+	one       sync.Mutex
 }
 
 func newStore(t testing.TB) *store {
@@ -52,7 +59,20 @@ func newStore(t testing.TB) *store {
 			return
 		}
 		if s.fail.Add(-1) >= 0 {
-			w.WriteHeader(http.StatusServiceUnavailable)
+			w.WriteHeader(cmp.Or(int(s.status.Load()), http.StatusServiceUnavailable))
+			return
+		}
+		if s.hangPuts.Load() && r.Method == http.MethodPut {
+			s.wait(t, r)
+			return
+		}
+		if s.hangLater.Load() && r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/log/") {
+			handler.ServeHTTP(httptest.NewRecorder(), r)
+			s.hangLater.Store(false)
+			s.hang.Store(true)
+		}
+		if s.hang.Load() {
+			s.wait(t, r)
 			return
 		}
 		if r.Method != http.MethodPut {
@@ -69,11 +89,24 @@ func newStore(t testing.TB) *store {
 			handler.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
 		}
+		if s.puts500.Load() && strings.Contains(r.URL.Path, "/log/") {
+			handler.ServeHTTP(httptest.NewRecorder(), r)
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
 		handler.ServeHTTP(w, r)
 	}))
 	s.Config.ErrorLog = nil
 	t.Cleanup(s.Close)
 	return s
+}
+
+// wait waits until the client or the test ends.
+func (s *store) wait(t testing.TB, r *http.Request) {
+	select {
+	case <-r.Context().Done():
+	case <-t.Context().Done():
+	}
 }
 
 // machine opens the log in a store with a runtime directory.
@@ -82,7 +115,11 @@ func (s *store) machine(t testing.TB, runtime string) *bucketlog.Log {
 }
 
 func openAt(t testing.TB, endpoint, runtime string) *bucketlog.Log {
-	l, err := bucketlog.Open(bucketlog.Options{Endpoint: endpoint, Insecure: true, Region: "us-east-1", Bucket: "bucket", Prefix: "team/log",
+	return openPrefix(t, endpoint, runtime, "team/log")
+}
+
+func openPrefix(t testing.TB, endpoint, runtime, prefix string) *bucketlog.Log {
+	l, err := bucketlog.Open(bucketlog.Options{Endpoint: endpoint, Insecure: true, Region: "us-east-1", Bucket: "bucket", Prefix: prefix,
 		AccessKey: "k", SecretKey: "s", Runtime: runtime, Timeout: 5 * time.Second, Rand: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
@@ -272,6 +309,48 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
+// TestNestedPrefixes has logs under prefixes that contain each other, and what a
+// console of a store creates for a folder. Each has its own records and bodies.
+func TestNestedPrefixes(t *testing.T) {
+	s := newStore(t)
+	prefixes := []string{"team", "", "team/log", "team/log/log", "team/log/000000000002", "team/bodies", "team/trial"}
+	if _, err := s.backend.PutObject("bucket", "team/log/", map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"}, strings.NewReader(""), 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	want, dir := map[string][]string{}, t.TempDir()
+	for round := range 3 {
+		for _, p := range prefixes {
+			l := openPrefix(t, s.Listener.Addr().String(), dir, p)
+			r := logtest.NewRecord("a.md")
+			if seq, err := l.Append(t.Context(), r); err != nil || int(seq) != round+1 {
+				t.Fatalf("prefix %q: Append = %d, %v, want %d", p, seq, err, round+1)
+			}
+			want[p] = append(want[p], r.ID)
+			if _, err := l.Bodies().Put(t.Context(), strings.NewReader(p)); err != nil {
+				t.Errorf("prefix %q: Put: %v", p, err)
+			}
+		}
+	}
+	for _, p := range prefixes {
+		l := openPrefix(t, s.Listener.Addr().String(), t.TempDir(), p)
+		var got []string
+		for _, r := range logtest.Collect(t, l, 0) {
+			got = append(got, r.ID)
+		}
+		if !slices.Equal(got, want[p]) {
+			t.Errorf("prefix %q has %q, want %q", p, got, want[p])
+		}
+		if report, err := l.Check(t.Context(), nil); err != nil || !report.OK() {
+			t.Errorf("prefix %q: Check = %+v, %v", p, report, err)
+		}
+		for _, other := range prefixes {
+			if there, err := l.Bodies().Has(t.Context(), logtest.DigestOf(other)); err != nil || there != (other == p) {
+				t.Errorf("prefix %q has the body of %q: %t, %v", p, other, there, err)
+			}
+		}
+	}
+}
+
 // TestUntrustedState brings a file that states another position than the store.
 func TestUntrustedState(t *testing.T) {
 	s, dir := newStore(t), t.TempDir()
@@ -328,85 +407,5 @@ func TestBatch(t *testing.T) {
 		if got := logtest.Collect(t, other, after); len(got) != n+1-int(after) || len(got) > 0 && got[0].Seq != after+1 {
 			t.Errorf("Read(%d): %d records", after, len(got))
 		}
-	}
-}
-
-// TestCommands runs the program on two machines.
-func TestCommands(t *testing.T) {
-	s, dir := newStore(t), t.TempDir()
-	program := filepath.Join(dir, "handoff")
-	build := exec.Command("go", "build", "-tags", "s3", "-o", program, "./cmd/handoff")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	run := func(machine string, args ...string) (string, int) {
-		t.Helper()
-		c := exec.Command(program, args...)
-		c.Dir = filepath.Join(dir, machine)
-		if err := os.MkdirAll(filepath.Join(c.Dir, ".git"), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "HANDOFF_LOG=s3://bucket/team?poll=0s&endpoint=" + s.URL, "AWS_REGION=us-east-1",
-			"AWS_ACCESS_KEY_ID=k", "AWS_SECRET_ACCESS_KEY=s"}
-		var out, stderr strings.Builder
-		c.Stdout, c.Stderr = &out, &stderr
-		if err := c.Run(); c.ProcessState == nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s: handoff %q = %d\n%s%s", machine, args, c.ProcessState.ExitCode(), out.String(), stderr.String())
-		return strings.TrimSpace(out.String()), c.ProcessState.ExitCode()
-	}
-	if out, code := run("one", "list"); out != "" || code != 0 {
-		t.Errorf("list of an empty log = %q, %d", out, code)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "one", "design.md"), []byte("the design"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	id, code := run("one", "publish", "design.md", "--channel", "design")
-	if code != 0 {
-		t.Fatal("publish failed")
-	}
-	if out, code := run("two", "read", id); out != "the design" || code != 0 {
-		t.Errorf("read on another machine = %q, %d", out, code)
-	}
-	if out, code := run("two", "check"); !strings.HasPrefix(out, "1 record") || code != 0 {
-		t.Errorf("check = %q, %d", out, code)
-	}
-	s.denied.Store(true)
-	if _, code := run("two", "list"); code != 5 {
-		t.Errorf("list with wrong credentials ends with %d, want 5", code)
-	}
-	s.denied.Store(false)
-	s.fail.Store(1 << 40)
-	if _, code := run("one", "publish", "design.md", "--channel", "design"); code != 5 {
-		t.Errorf("publish to a store that fails ends with %d, want 5", code)
-	}
-	// With a queue, the record and its body are sent when the store is back.
-	if err := os.WriteFile(filepath.Join(dir, "one", ".handoff", "config.yaml"), []byte("queue: true\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "one", "patch.md"), []byte("the patch"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	for _, failing := range []int64{0, 1 << 40} { // it knows the log after the first list
-		s.fail.Store(failing)
-		if out, code := run("one", "list"); !strings.Contains(out, id) || code != 0 {
-			t.Errorf("list = %q, %d", out, code)
-		}
-	}
-	patch, code := run("one", "publish", "patch.md", "--channel", "patch")
-	if code != 0 {
-		t.Errorf("publish with a queue ends with %d", code)
-	}
-	if out, code := run("one", "read", patch); out != "the patch" || code != 0 {
-		t.Errorf("read of what is queued = %q, %d", out, code)
-	}
-	s.fail.Store(0)
-	if out, code := run("one", "log", "send"); out != "sent 1 record" || code != 0 {
-		t.Errorf("log send = %q, %d", out, code)
-	}
-	if out, code := run("two", "read", patch); out != "the patch" || code != 0 {
-		t.Errorf("read on another machine = %q, %d", out, code)
 	}
 }

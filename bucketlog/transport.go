@@ -1,0 +1,69 @@
+package bucketlog
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// newTransport returns the transport of the library, whose connections fail when
+// nothing was sent or received for a time. A body may take longer as a whole.
+func newTransport(secure bool, limit time.Duration) (*http.Transport, error) {
+	t, err := minio.DefaultTransport(secure)
+	if err != nil {
+		return nil, err
+	}
+	dial := t.DialContext
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		watched := &conn{Conn: c, limit: limit}
+		watched.quiet = time.AfterFunc(limit, watched.fail)
+		return watched, nil
+	}
+	return t, nil
+}
+
+// A conn fails when nothing was sent or received for a time.
+type conn struct {
+	net.Conn
+	limit  time.Duration
+	quiet  *time.Timer
+	failed atomic.Bool
+}
+
+func (c *conn) fail() {
+	c.failed.Store(true)
+	c.Conn.Close()
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(p []byte) (int, error) { return c.watch(c.Conn.Read, p) }
+
+// Write implements net.Conn.
+func (c *conn) Write(p []byte) (int, error) { return c.watch(c.Conn.Write, p) }
+
+// watch transfers data. What is sent also gives the answer more time.
+func (c *conn) watch(transfer func([]byte) (int, error), p []byte) (int, error) {
+	c.quiet.Reset(c.limit)
+	n, err := transfer(p)
+	if err != nil && c.failed.Load() {
+		err = os.ErrDeadlineExceeded
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.quiet.Stop()
+	return c.Conn.Close()
+}
