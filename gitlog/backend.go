@@ -25,12 +25,15 @@ import (
 //	git+https://host/path    over HTTPS
 //
 // A fragment is the name of the log in the repository, by default "default". The
-// query can have poll, a duration, and max_body, a size in bytes.
+// query can have the settings poll and timeout, durations, and max_body, a size in
+// bytes.
 var Backends = []workspace.Backend{
-	{Scheme: "git", Open: open, Remote: true, Queue: true},
-	{Scheme: "git+ssh", Open: open, Remote: true, Queue: true},
-	{Scheme: "git+https", Open: open, Remote: true, Queue: true},
+	{Scheme: "git", Open: open, Remote: true, Queue: true, Settings: settingNames},
+	{Scheme: "git+ssh", Open: open, Remote: true, Queue: true, Settings: settingNames},
+	{Scheme: "git+https", Open: open, Remote: true, Queue: true, Settings: settingNames},
 }
+
+var settingNames = []string{"poll", "timeout", "max_body"}
 
 // defaultPoll is how long records of other machines may stay unseen.
 const defaultPoll = time.Second
@@ -68,12 +71,14 @@ func options(location *url.URL) (o Options, err error) {
 		switch value := values[0]; key {
 		case "poll":
 			o.Poll, err = time.ParseDuration(value)
+		case "timeout":
+			o.Timeout, err = time.ParseDuration(value)
 		case "max_body":
 			o.MaxBody, err = strconv.ParseInt(value, 10, 64)
 		default:
 			err = errors.New("is not a setting")
 		}
-		if err != nil || o.Poll < 0 || o.MaxBody < 0 {
+		if err != nil || o.Poll < 0 || o.Timeout < 0 || o.MaxBody < 0 {
 			return o, fmt.Errorf("invalid setting %s", key)
 		}
 	}

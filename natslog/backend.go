@@ -20,10 +20,11 @@ import (
 
 // Backend opens logs in NATS JetStream: nats://host:4222/workspace. The query can
 // have servers, further host:port separated by commas; replicas, storage (file or
-// memory), max_bytes and max_body_bytes, which apply when the log is created; poll,
-// a duration; and tls=off. Credentials are taken from the URL or from the variables
-// of the NATS tools.
-var Backend = workspace.Backend{Scheme: "nats", Open: open, Remote: true}
+// memory), max_bytes and max_body_bytes, which apply when the log is created; poll
+// and timeout, durations; and tls=off. Credentials are taken from the URL or from the
+// variables of the NATS tools.
+var Backend = workspace.Backend{Scheme: "nats", Open: open, Remote: true,
+	Settings: []string{"servers", "replicas", "storage", "max_bytes", "max_body_bytes", "poll", "timeout", "tls"}}
 
 // defaultPoll is how often Wait asks when it gets no message about a new record.
 const defaultPoll = 2 * time.Second
@@ -65,6 +66,8 @@ func options(location *url.URL, getenv func(string) string) (o Options, err erro
 			o.MaxBodyBytes, err = strconv.ParseInt(value, 10, 64)
 		case "poll":
 			o.Poll, err = time.ParseDuration(value)
+		case "timeout":
+			o.Timeout, err = time.ParseDuration(value)
 		case "tls":
 			if o.Insecure = value == "off"; !o.Insecure {
 				err = errors.New("can only be off")
@@ -72,7 +75,7 @@ func options(location *url.URL, getenv func(string) string) (o Options, err erro
 		default:
 			err = errors.New("is not a setting")
 		}
-		if err != nil || o.Poll < 0 || o.Replicas < 0 || o.Replicas > 5 || o.MaxBytes < 0 || o.MaxBodyBytes < 0 {
+		if err != nil || o.Poll < 0 || o.Timeout < 0 || o.Replicas < 0 || o.Replicas > 5 || o.MaxBytes < 0 || o.MaxBodyBytes < 0 {
 			return o, fmt.Errorf("invalid setting %s", key)
 		}
 	}

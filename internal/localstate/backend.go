@@ -34,6 +34,25 @@ type Backend struct {
 	// Queue is set if records are queued on this machine by default while the log
 	// can't be reached.
 	Queue bool
+
+	// Settings are the names in the query of a location that do not change which log
+	// it names.
+	Settings []string
+}
+
+// Identity returns a location without user name, password and settings. Locations
+// with the same one name the same log.
+func (b Backend) Identity(location string) string {
+	u, err := url.Parse(config.Redact(location))
+	if err != nil {
+		return ""
+	}
+	query := u.Query()
+	for _, name := range b.Settings {
+		query.Del(name)
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
 // BackendOptions are what a Backend gets to open a log.
