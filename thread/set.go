@@ -35,6 +35,19 @@ type Brancher interface {
 	Branch(ctx context.Context, main *Thread, entry string) (*Thread, string, error)
 }
 
+// An Extractor is a Reader of a thread in a database that may have other threads.
+type Extractor interface {
+	// Extract adds the rows of the thread, as edit returns their values, to the
+	// database at path, which is created if it does not exist. The provider of the
+	// tool reads it. The error is Conflict if the tool modifies its database,
+	// Unavailable if that can't be read.
+	Extract(ctx context.Context, path string, edit Edit) error
+}
+
+// An Edit returns what replaces a value, which is nil, an int64, a float64, a string
+// or a []byte. row is the number of its row.
+type Edit func(row int, value any) any
+
 // A Driver describes a tool and opens its Provider.
 type Driver struct {
 	Name string
@@ -59,6 +72,10 @@ type Driver struct {
 	// Scattered reports that a conversation is in parts of files with others, so
 	// that it has no files of its own.
 	Scattered bool
+
+	// Database is the name of a copied database in a root, by which the provider
+	// finds it. If it is "", it is the name of the original.
+	Database string
 
 	// Open returns a provider for these directories. Directories that do not
 	// exist contain no threads.

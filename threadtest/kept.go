@@ -3,8 +3,11 @@ package threadtest
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
@@ -29,7 +32,8 @@ func (s Suite) kept(t *testing.T) {
 			t.Errorf("%s: %v", w.ID, err)
 			continue
 		}
-		p, err := keep.New(t.Context(), set, v, true)
+		dir := t.TempDir()
+		first, err := copyTo(t, set, v, dir)
 		if errors.Is(err, handoff.Unsupported) {
 			t.Logf("%s: %v", w.ID, err)
 			continue
@@ -38,19 +42,8 @@ func (s Suite) kept(t *testing.T) {
 			t.Errorf("%s: %v", w.ID, err)
 			continue
 		}
-		var body, again bytes.Buffer
-		if err := errors.Join(p.Write(t.Context(), &body), p.Write(t.Context(), &again)); err != nil || !bytes.Equal(body.Bytes(), again.Bytes()) {
-			t.Errorf("%s: two copies with %d and %d bytes, %v", w.ID, body.Len(), again.Len(), err)
-			continue
-		}
-		dir := t.TempDir()
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer root.Close()
-		if err := keep.Extract(t.Context(), &body, handoff.ThreadKept{Thread: p.URI, Files: p.Files(), TranscriptBytes: p.Size, ModifiedAt: p.Modified}, root); err != nil {
-			t.Errorf("%s: %v", w.ID, err)
+		if again, err := copyTo(t, set, v, t.TempDir()); err != nil || !bytes.Equal(first, again) {
+			t.Errorf("%s: two copies with %d and %d bytes, %v", w.ID, len(first), len(again), err)
 			continue
 		}
 		copied, err := keep.At(set, s.Driver.Name, dir).Open(t.Context(), u)
@@ -59,10 +52,59 @@ func (s Suite) kept(t *testing.T) {
 			continue
 		}
 		s.compare(t, v, copied)
+		for _, other := range want {
+			if other.Parent == "" && other.ID != w.ID && other.ID != v.Thread.ForkedFrom {
+				checkAbsent(t, dir, w, other)
+			}
+		}
 		kept++
 	}
-	if kept == 0 && !s.Driver.Scattered {
-		t.Log("no thread has files of its own")
+	if kept == 0 {
+		t.Error("no thread was kept")
+	}
+}
+
+// copyTo returns a copy of a conversation, and extracts it to dir.
+func copyTo(t *testing.T, set *thread.Set, v *thread.View, dir string) ([]byte, error) {
+	t.Helper()
+	p, err := keep.New(t.Context(), set, v, true)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	var body bytes.Buffer
+	if err := p.Write(t.Context(), &body); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	k := handoff.ThreadKept{Thread: p.URI, Files: p.Files(), TranscriptBytes: p.Size, ModifiedAt: p.Modified}
+	return body.Bytes(), keep.Extract(t.Context(), bytes.NewReader(body.Bytes()), k, root)
+}
+
+// checkAbsent checks that the copy of a conversation in dir has no message of another
+// one, except equal ones.
+func checkAbsent(t *testing.T, dir string, kept, other Thread) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		content := ReadFile(t, path)
+		for _, m := range other.Messages {
+			_, text, _ := strings.Cut(m, ": ")
+			same := slices.ContainsFunc(kept.Messages, func(own string) bool { return strings.Contains(own, text) })
+			if len(text) >= 8 && !same && strings.Contains(content, text) {
+				t.Errorf("%s: %s of the copy has a message of %s: %q", kept.ID, filepath.Base(path), other.ID, text)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

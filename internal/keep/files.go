@@ -26,7 +26,7 @@ func filesOf(set *thread.Set, t *thread.Thread) (root string, files []string, er
 		}
 	}
 	if root == "" {
-		return "", nil, thread.UnreadableError(t.Source, errors.New("outside the directories of the tool"))
+		return "", nil, outside(t)
 	}
 	files = []string{t.Source}
 	dir, base := filepath.Split(t.Source)
@@ -38,6 +38,10 @@ func filesOf(set *thread.Set, t *thread.Thread) (root string, files []string, er
 		}
 	}
 	return root, files, nil
+}
+
+func outside(t *thread.Thread) error {
+	return thread.UnreadableError(t.Source, errors.New("outside the directories of the tool"))
 }
 
 // isDatabase reports whether a file is a SQLite database.

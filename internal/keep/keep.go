@@ -7,6 +7,9 @@
 //
 // Every file is read twice: first to find secrets and to determine its size, then to
 // copy it. Files are never held in memory.
+//
+// Of a database with several conversations, the copy has one of the same format with
+// the rows of the conversation, which is first written to a temporary file.
 package keep
 
 import (
@@ -15,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,6 +56,15 @@ type Plan struct {
 	Redact   bool
 
 	files []file
+	dir   string // of temporary files, "" if there are none
+}
+
+// Close removes temporary files.
+func (p *Plan) Close() error {
+	if p.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(p.dir)
 }
 
 // Files returns how many files the copy has.
@@ -63,15 +76,21 @@ type file struct {
 	uri        string // of the thread or subagent
 	size       int64  // in the copy
 	secrets    int
-	read       int64 // bytes that are read
+	read       int64  // bytes that are read
+	rows       []part // of a database with other threads; path is that of a temporary file
 }
 
 // New returns the plan of a copy of the conversation that v identifies. With redact,
-// secrets are replaced in the copy.
+// secrets are replaced in the copy. Close the plan.
 //
-// Kinds: Unsupported (the tool keeps conversations together), Unavailable.
-func New(ctx context.Context, set *thread.Set, v *thread.View, redact bool) (*Plan, error) {
+// Kinds: Unsupported (the tool keeps conversations together), Unavailable, Conflict.
+func New(ctx context.Context, set *thread.Set, v *thread.View, redact bool) (_ *Plan, err error) {
 	p := &Plan{URI: v.URI.Main().String(), Redact: redact}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+		}
+	}()
 	parts, err := all(ctx, set, v)
 	if err != nil {
 		return nil, err
@@ -88,16 +107,22 @@ func New(ctx context.Context, set *thread.Set, v *thread.View, redact bool) (*Pl
 	}
 	for i := range p.files {
 		f := &p.files[i]
-		of := found[f.uri]
-		f.size, err = f.copyTo(ctx, io.Discard, redact, func(kind, text string, line int) {
-			f.secrets++
-			of.note(kind, text, line)
-		})
+		report := func(uri string) reporter {
+			return func(kind, text string, line int) {
+				p.Secrets++
+				f.secrets++
+				found[uri].note(kind, text, line)
+			}
+		}
+		if f.rows != nil {
+			err = p.extract(ctx, f, report)
+		} else {
+			f.size, err = f.copyTo(ctx, io.Discard, redact, report(f.uri))
+		}
 		if err != nil {
 			return nil, err
 		}
 		p.Size += f.size
-		p.Secrets += f.secrets
 	}
 	for _, t := range parts {
 		list, err := found[t.uri].locate(ctx, t.uri)
@@ -145,7 +170,7 @@ func all(ctx context.Context, set *thread.Set, v *thread.View) ([]part, error) {
 			return nil, err
 		}
 		for _, a := range agents {
-			if a.Thread != nil && a.Thread.Source != t.Source {
+			if a.Thread != nil && (a.Thread.Source != t.Source || hasRows(a.Thread)) {
 				add(a.Thread, main.Child(a.Thread.ID).String())
 			}
 		}
@@ -153,8 +178,11 @@ func all(ctx context.Context, set *thread.Set, v *thread.View) ([]part, error) {
 	return list, nil
 }
 
-// add adds the files of a thread that are not yet in the copy.
+// add adds the files or rows of a thread that are not yet in the copy.
 func (p *Plan) add(set *thread.Set, t part) error {
+	if hasRows(t.thread) {
+		return p.addRows(set, t)
+	}
 	root, paths, err := filesOf(set, t.thread)
 	if err != nil {
 		return err
@@ -187,7 +215,7 @@ const (
 )
 
 // copyTo copies the file, with the length that it has when it is first read.
-func (f *file) copyTo(ctx context.Context, to io.Writer, redact bool, report func(kind, text string, line int)) (int64, error) {
+func (f *file) copyTo(ctx context.Context, to io.Writer, redact bool, report reporter) (int64, error) {
 	in, err := thread.OpenFile(f.path)
 	if err != nil {
 		return 0, err
@@ -235,7 +263,12 @@ func (p *Plan) Write(ctx context.Context, to io.Writer) error {
 			return err
 		}
 		secrets := 0
-		n, err := f.copyTo(ctx, tw, p.Redact, func(string, string, int) { secrets++ })
+		n, err := f.size, error(nil)
+		if f.rows != nil {
+			secrets, err = f.secrets, f.writeTo(ctx, tw)
+		} else {
+			n, err = f.copyTo(ctx, tw, p.Redact, func(string, string, int) { secrets++ })
+		}
 		if errors.Is(err, tar.ErrWriteTooLong) || err == nil && (n != f.size || secrets != f.secrets) {
 			err = &handoff.Error{Op: "keep thread", Name: f.path, Kind: handoff.Conflict, Err: errors.New("the transcript changes while it is read"), Hint: handoff.Advice("retry")}
 		}

@@ -98,6 +98,7 @@ func (k Keeper) Keep(ctx context.Context, u thread.URI, o Options) (Result, erro
 	case err != nil:
 		return r, err
 	}
+	defer p.Close()
 	r.Status, r.Files, r.TranscriptBytes, r.Findings = Kept, p.Files(), p.Size, p.Findings
 	if r.Secrets = p.Secrets; o.Redact {
 		r.Redacted, r.Secrets = p.Secrets, 0

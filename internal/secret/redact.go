@@ -26,7 +26,11 @@ func Redact(to io.Writer, from io.Reader, report func(kind, secret string, line 
 	if to == nil {
 		to = io.Discard
 	}
-	r := &redactor{in: bufio.NewReaderSize(from, 64<<10), out: bufio.NewWriterSize(to, 64<<10), report: report, line: 1}
+	size := 64 << 10
+	if b, ok := from.(interface{ Len() int }); ok {
+		size = min(size, b.Len()) // one of many values
+	}
+	r := &redactor{in: bufio.NewReaderSize(from, size), out: bufio.NewWriterSize(to, size), report: report, line: 1}
 	for {
 		err := r.next()
 		if errors.Is(err, io.EOF) {

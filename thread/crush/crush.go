@@ -30,7 +30,7 @@ const (
 // Driver returns the driver of Crush.
 func Driver() thread.Driver {
 	return thread.Driver{
-		Name: name, Env: env, ID: thread.UUIDs, Roots: roots,
+		Name: name, Env: env, ID: thread.UUIDs, Roots: roots, Database: database,
 		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
 	}
 }
@@ -61,7 +61,11 @@ var messages = archive.Table{
 // does not prevent finding those in others.
 func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
 	for _, root := range roots {
-		for _, p := range projects(w, filepath.Join(root, "projects.json")) {
+		all := projects(w, filepath.Join(root, "projects.json"))
+		if path := filepath.Join(root, database); w.Stat(path) != nil {
+			all = append(all, project{db: path}) // a copy of a conversation, without the list
+		}
+		for _, p := range all {
 			found, failed := p.sessions(ctx)
 			list, err = append(list, found...), errors.Join(err, failed)
 		}
@@ -128,7 +132,8 @@ func (s session) open(t *thread.Thread, id string) {
 	if !s.updated.IsZero() {
 		t.Modified = s.updated
 	}
-	t.Reader = &archive.Reader{Unit: "row", Source: archive.Database(s.db).Rows(messages, id), New: func(scan *archive.Scan) archive.Decoder {
+	db := archive.Database(s.db)
+	t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, id), Part: archive.SessionRows(db, sessions, messages, id), New: func(scan *archive.Scan) archive.Decoder {
 		return &decode{Scan: scan, cost: s.cost}
 	}}
 }

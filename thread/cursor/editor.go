@@ -95,11 +95,15 @@ func (c conversation) open(t *thread.Thread, id string) {
 		t.Modified = c.updated
 	}
 	first := bubble + id + ":"
-	source := archive.Database(t.Source).Rows(bubbles, first, first[:len(first)-1]+";", c.order)
+	db, end := archive.Database(t.Source), first[:len(first)-1]+";"
+	source := db.Rows(bubbles, first, end, c.order)
+	part := &archive.Part{Database: db, Rows: []archive.Rows{
+		{Table: bubbles.Name, Key: "key", Where: "key = ?1 OR key >= ?2 AND key < ?3", Args: []any{composer + id, first, end}},
+	}}
 	if c.order == "" {
 		source = c.messages
 	}
-	t.Reader = &archive.Reader{Unit: "message", Source: source, New: func(s *archive.Scan) archive.Decoder {
+	t.Reader = &archive.Reader{Unit: "message", Source: source, Part: part, New: func(s *archive.Scan) archive.Decoder {
 		return &decodeBubbles{Scan: s, conversation: c}
 	}}
 }

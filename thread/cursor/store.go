@@ -149,7 +149,8 @@ func openStore(_ *thread.Walk, t *thread.Thread) {
 	if err != nil {
 		t.Warn("the database can't be read: %v", err)
 	}
-	t.Reader = &archive.Reader{Unit: "message", Source: storeSource(path), New: func(scan *archive.Scan) archive.Decoder {
+	part := &archive.Part{Database: archive.Database(path), Rows: []archive.Rows{{Table: "meta", Key: "key"}, {Table: "blobs", Key: "id"}}}
+	t.Reader = &archive.Reader{Unit: "message", Source: storeSource(path), Part: part, New: func(scan *archive.Scan) archive.Decoder {
 		return &decodeStore{Scan: scan, model: model}
 	}}
 }

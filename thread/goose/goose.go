@@ -105,7 +105,8 @@ func found(row jsonl.Value, path string) archive.Found {
 		if updated := clock(row.Get("updated_at").Text()); !updated.IsZero() {
 			t.Modified = updated
 		}
-		t.Reader = &archive.Reader{Unit: "row", Source: archive.Database(path).Rows(messages, f.ID), New: func(s *archive.Scan) archive.Decoder {
+		db := archive.Database(path)
+		t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, f.ID), Part: archive.SessionRows(db, sessions, messages, f.ID), New: func(s *archive.Scan) archive.Decoder {
 			return &decode{Scan: s, session: row}
 		}}
 	}

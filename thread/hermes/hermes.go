@@ -113,7 +113,8 @@ func database(ctx context.Context, path string) (list []archive.Found, err error
 func (s session) open(t *thread.Thread, forked string) {
 	t.Title, t.Cwd, t.Branch, t.ForkedFrom = s.Get("title").Text(), s.Get("cwd").Text(), s.Get("git_branch").Text(), forked
 	t.Started, t.Archived = clock(s.Get("started_at")), s.Get("archived").Int() != 0
-	t.Reader = &archive.Reader{Unit: "row", Source: archive.Database(t.Source).Rows(messages, t.ID), New: func(scan *archive.Scan) archive.Decoder {
+	db := archive.Database(t.Source)
+	t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, t.ID), Part: archive.SessionRows(db, sessions, messages, t.ID), New: func(scan *archive.Scan) archive.Decoder {
 		return &decode{Scan: scan, session: s}
 	}}
 }

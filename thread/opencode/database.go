@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/internal/archive"
 	"github.com/agent-handoff/handoff/thread/internal/sqlsnap"
 )
@@ -322,4 +323,14 @@ func (t table) load(ctx context.Context, r row, omitted *int) (data jsonl.Value,
 		err = errors.New("a row of the table's index is missing")
 	}
 	return b, err
+}
+
+// Extract implements thread.Extractor.
+func (r *reader) Extract(ctx context.Context, path string, edit thread.Edit) error {
+	id := []any{r.session.id}
+	return archive.Part{Database: archive.Database(r.session.source), Rows: []archive.Rows{
+		{Table: "session", Key: "id", Where: "id = ?", Args: id},
+		{Table: "message", Key: "id", Where: "session_id = ?", Args: id},
+		{Table: "part", Key: "id", Where: "session_id = ?", Args: id},
+	}}.Extract(ctx, path, edit)
 }

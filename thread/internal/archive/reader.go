@@ -3,9 +3,11 @@ package archive
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -66,6 +68,9 @@ type Reader struct {
 	// Slice returns a reader of the records of a subagent that are in the transcript
 	// of its parent, nil if it has none there. Slice may be nil.
 	Slice func(agent *thread.Agent) *Reader
+
+	// Part is what the thread consists of if it is in a database, nil in a file.
+	Part *Part
 
 	// Unit is what a record is for people, "line" if it is "".
 	Unit string
@@ -134,6 +139,14 @@ func (r *Reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 	s.Meter.Finish(f, append(s.Gaps, thread.Gap{N: f.BadLines, Reason: "%d malformed lines were skipped"})...)
 	r.agents = s.Agents
 	return s.Facts, nil
+}
+
+// Extract implements thread.Extractor.
+func (r *Reader) Extract(ctx context.Context, path string, edit thread.Edit) error {
+	if r.Part == nil {
+		return &handoff.Error{Op: "copy thread", Kind: handoff.Unsupported, Err: errors.New("it is not in a database")}
+	}
+	return r.Part.Extract(ctx, path, edit)
 }
 
 // Prompt adds a message of the user, which starts or continues a turn.
