@@ -47,11 +47,12 @@ func siteIn(t testing.TB, dir string, change ...func(*web.Options)) *site {
 	ws, err := workspace.Open(dir, workspace.Options{})
 	must(t, err)
 	t.Cleanup(func() { ws.Close() })
-	o := web.Options{Source: web.NewSource(ws, nil), Now: time.Now, Token: token, Secret: rand.Text,
+	o := web.Options{Now: time.Now, Token: token, Secret: rand.Text,
 		Hosts: access.NewHosts("127.0.0.1:7420", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7420})}
 	for _, c := range change {
 		c(&o)
 	}
+	o.Source = web.NewSource(ws, o.Source.Threads)
 	server, err := web.New(o)
 	must(t, err)
 	t.Cleanup(server.Close)
