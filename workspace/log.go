@@ -50,7 +50,7 @@ func openQueue(c config.Config, opened localstate.Opened, runtime string, o Opti
 	if !ok || !on || !opened.Backend.Remote {
 		return opened.Log, opened.Bodies, nil
 	}
-	q := queue.New(engine, queue.Options{Runtime: runtime, Location: config.Redact(c.Log), Rand: o.Rand, Warn: o.Warn})
+	q := queue.New(engine, queue.Options{Runtime: runtime, Location: opened.Backend.Identity(c.Log), Text: config.Redact(c.Log), Rand: o.Rand, Warn: o.Warn})
 	return q, q.Bodies(opened.Bodies), q
 }
 
@@ -138,6 +138,26 @@ func (w *Workspace) SendQueued(ctx context.Context) (Sent, error) {
 		err = queue.Error(sent.Refused)
 	}
 	return sent, err
+}
+
+// A RefusedRecord is a queued record that the log refused, and why.
+type RefusedRecord = queue.RefusedRecord
+
+// RefusedRecords returns the queued records that the log refused, the oldest first.
+func (w *Workspace) RefusedRecords(ctx context.Context) ([]RefusedRecord, error) {
+	if err := w.hub.Closed(); err != nil || w.queue == nil {
+		return nil, err
+	}
+	return w.queue.Refused(ctx)
+}
+
+// DropRefused removes queued records that the log refused, and returns them. Kind:
+// NotFound (one was not refused; none is removed).
+func (w *Workspace) DropRefused(ctx context.Context, ids []string) ([]RefusedRecord, error) {
+	if err := w.hub.Closed(); err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return w.queue.Drop(ctx, ids)
 }
 
 // sendAtEnd sends what is queued when a session ends. What can't be sent is queued

@@ -189,6 +189,7 @@ var rareFields = []string{
 	"cost-report.warnings",
 	"cost-row.name",
 	"cost-usage.reason", "cost-usage.unpriced",
+	"dropped-records.dropped", "dropped-record.record", "dropped-record.reason",
 	"evidence.dir", "evidence.thread", "evidence.call",
 	"finding.note",
 	"kept-body.digest", "kept-body.sizeBytes", "kept-body.storedAt", "kept-body.need",
@@ -353,6 +354,7 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	answer("log-status", "log status")
 	answer("log-copy", "log copy file: file:")
 	answer("log-send", "log send")
+	answer("dropped-records", "log drop")
 	c.write(".handoff/bodies/sha256/00/stray", "x")
 	answer("check-report", "check")
 	answer("error-answer", "show nowhere")

@@ -17,7 +17,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"sync"
@@ -30,7 +29,8 @@ import (
 // Options are where a queue is and what it reports to.
 type Options struct {
 	Runtime  string       // the runtime directory
-	Location string       // of the log, without user name and password
+	Location string       // of the log, without user name, password and settings: logs with the same one share a queue
+	Text     string       // the location with its settings; "" if it has none
 	Rand     io.Reader    // for the IDs of the queue's own logs
 	Warn     func(string) // called when the engine can't be reached; may be nil
 }
@@ -73,7 +73,14 @@ type Refresher interface {
 
 // New returns a log over an engine. It creates nothing.
 func New(engine Engine, o Options) *Log {
-	return &Log{engine: engine, o: o, dir: directory(o.Runtime, o.Location), deferred: map[string]bool{}, known: -1}
+	l := &Log{engine: engine, o: o, dir: directory(o.Runtime, o.Location), deferred: map[string]bool{}, known: -1}
+	if o.Text != "" && o.Text != o.Location { // what an older version has queued is sent first
+		older := &Log{o: o, dir: directory(o.Runtime, o.Text)}
+		if s, err := older.load(); err != nil || s.Queued {
+			l.dir, l.o.Location = older.dir, o.Text
+		}
+	}
+	return l
 }
 
 // retryAfter is how long a process does not ask an engine again that it could not
@@ -269,13 +276,6 @@ func (b bodies) Has(ctx context.Context, d handoff.Digest) (bool, error) {
 	return there, err
 }
 
-// A Refusal is a queued record that the engine refused. It is kept.
-type Refusal struct {
-	ID     string      `json:"id"`
-	Reason string      `json:"reason"`
-	Number handoff.Seq `json:"number"` // in the queue
-}
-
 // An Item is a queued record.
 type Item struct {
 	ID        string    `json:"id"`
@@ -318,21 +318,4 @@ func (l *Log) Queued(ctx context.Context) ([]handoff.Record, error) {
 		return nil, err
 	}
 	return l.pending(ctx, s, false)
-}
-
-// Error returns the error of kind Conflict for records that the engine refused, nil
-// if there are none.
-func Error(list []Refusal) error {
-	if len(list) == 0 {
-		return nil
-	}
-	e := &handoff.Error{Op: "send", Kind: handoff.Conflict, Err: fmt.Errorf("the log refused %d queued records; they are kept", len(list)),
-		Hint: handoff.Suggest("see what is queued", handoff.ActionLogStatus)}
-	if len(list) == 1 {
-		e.Err = errors.New("the log refused a queued record; it is kept")
-	}
-	for _, r := range list {
-		e.Details = append(e.Details, r.ID+": "+r.Reason)
-	}
-	return e
 }

@@ -260,6 +260,75 @@ func TestRefused(t *testing.T) {
 	stored(t, e, a, c, d, b)
 }
 
+// TestDrop removes records that the engine refused, and no others.
+func TestDrop(t *testing.T) {
+	e, runtime := newEngine(t.TempDir()), t.TempDir()
+	e.set(t, true)
+	a, b := add(t, open(t, e, runtime), "a.md", true), add(t, open(t, e, runtime), "b.md", true)
+	if _, err := open(t, e, runtime).Drop(t.Context(), []string{a.ID}); !errors.Is(err, handoff.NotFound) {
+		t.Errorf("Drop of a record that was not refused = %v, want kind NotFound", err)
+	}
+	e.set(t, false)
+	e.refuse.Store(&a.ID)
+	if _, err := open(t, e, runtime).Send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := open(t, e, runtime).Refused(t.Context()); err != nil || len(list) != 1 || list[0].Record.ID != a.ID || !strings.Contains(list[0].Reason, "too large") {
+		t.Errorf("Refused = %+v, %v, want the record and the reason", list, err)
+	}
+	e.set(t, true)
+	c := add(t, open(t, e, runtime), "c.md", true)
+	if _, err := open(t, e, runtime).Drop(t.Context(), []string{a.ID, b.ID}); !errors.Is(err, handoff.NotFound) {
+		t.Errorf("Drop of a refused and another record = %v, want kind NotFound", err)
+	}
+	if status, err := open(t, e, runtime).Status(t.Context()); err != nil || len(status.Refused) != 1 {
+		t.Errorf("Status = %+v, %v, want that nothing was dropped", status, err)
+	}
+	dropped, err := open(t, e, runtime).Drop(t.Context(), []string{a.ID})
+	if err != nil || len(dropped) != 1 || dropped[0].Record.ID != a.ID {
+		t.Errorf("Drop = %+v, %v", dropped, err)
+	}
+	e.set(t, false)
+	e.refuse.Store(nil)
+	if sent, err := open(t, e, runtime).Send(t.Context()); err != nil || sent.Sent != 1 || len(sent.Refused) != 0 {
+		t.Errorf("Send = %+v, %v", sent, err)
+	}
+	stored(t, e, b, c)
+
+	// The last record of a queue: nothing is left.
+	e.set(t, true)
+	d := add(t, open(t, e, runtime), "d.md", true)
+	e.set(t, false)
+	e.refuse.Store(&d.ID)
+	if _, err := open(t, e, runtime).Send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if dropped, err := open(t, e, runtime).Drop(t.Context(), []string{d.ID}); err != nil || len(dropped) != 1 {
+		t.Errorf("Drop = %+v, %v", dropped, err)
+	}
+	if dirs, err := filepath.Glob(filepath.Join(runtime, "queue", "*", "records-*")); err != nil || len(dirs) > 0 {
+		t.Errorf("left %q, %v", dirs, err)
+	}
+}
+
+// TestLocation has one queue for all texts of a location that differ only in settings,
+// and sends what an older version has queued under another text.
+func TestLocation(t *testing.T) {
+	e, runtime := newEngine(t.TempDir()), t.TempDir()
+	at := func(location, text string) *queue.Log {
+		return queue.New(e, queue.Options{Runtime: runtime, Location: location, Text: text, Rand: rand.Reader})
+	}
+	e.set(t, true)
+	a := add(t, at("test:?poll=1s", ""), "a.md", true) // as an older version did
+	b := add(t, at("test:", "test:?poll=1s"), "b.md", true)
+	c := add(t, at("test:", "test:"), "c.md", true)
+	e.set(t, false)
+	d := add(t, at("test:", "test:?poll=1s"), "d.md", false)
+	stored(t, e, a, b, d)
+	f := add(t, at("test:", "test:?poll=1s"), "f.md", false)
+	stored(t, e, a, b, d, c, f)
+}
+
 // TestCopiedDirectory has a queue that was copied, as a cloned repository can bring
 // one. It is sent only on request.
 func TestCopiedDirectory(t *testing.T) {

@@ -90,7 +90,7 @@ func (s *sender) run(ctx context.Context, all bool) error {
 	if err != nil {
 		return err
 	}
-	return s.finish(ctx)
+	return s.log.finish(ctx)
 }
 
 // scan reads what the engine has stored since the queue was started. The
@@ -224,8 +224,8 @@ func (s *sender) note(ctx context.Context, list []handoff.Record, refused map[st
 }
 
 // finish starts a new log of queued records if all of them were sent.
-func (s *sender) finish(ctx context.Context) error {
-	l, cleaned := s.log, 0
+func (l *Log) finish(ctx context.Context) error {
+	cleaned := 0
 	err := l.change(ctx, func(now *state) error {
 		list, err := l.pending(ctx, *now, true)
 		if err != nil || len(list) > 0 || now.foreign {

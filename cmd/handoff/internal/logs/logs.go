@@ -3,6 +3,7 @@ package logs
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
@@ -30,7 +31,7 @@ describes logs that several machines share.`,
 		}
 		return cli.UnknownCommand(c, args[0])
 	}
-	c.AddCommand(logStatusCommand(a), logSendCommand(a), logCopyCommand(a))
+	c.AddCommand(logStatusCommand(a), logSendCommand(a), logDropCommand(a), logCopyCommand(a))
 	return c
 }
 
@@ -86,7 +87,9 @@ func printQueue(a *cli.App, s workspace.LogStatus) {
 	switch {
 	case s.Copied:
 		a.Warn("the queue was copied from elsewhere, and nothing of it is sent without a request; run: %s", cli.CommandLine(handoff.ActionSend))
-	case len(s.Queued)+len(s.Refused) > 0:
+	case len(s.Refused) > 0:
+		fmt.Fprintf(a.Err, "refused records are kept: %s tries them again, and handoff log drop removes them\n", cli.CommandLine(handoff.ActionSend))
+	case len(s.Queued) > 0:
 		fmt.Fprintf(a.Err, "queued records are sent by the next command that records something, or by %s\n", cli.CommandLine(handoff.ActionSend))
 	}
 }
@@ -100,9 +103,9 @@ they were recorded and each once. Any command that records something does so,
 too, and so do handoff run and the hook at the end of a session.
 
 A record that the log refuses is kept, and the exit code is then 4. Send tries
-these again. It also sends what a directory that was copied from elsewhere has
-queued, which no other command does. The exit code is 5 if the log can't be
-reached.`,
+these again, and handoff log drop removes them. Send also sends what a directory
+that was copied from elsewhere has queued, which no other command does. The exit
+code is 5 if the log can't be reached.`,
 		Example: "  handoff log send",
 		Args:    cli.Exactly(0, ""),
 	}
@@ -121,6 +124,53 @@ reached.`,
 		})
 	}
 	return c
+}
+
+func logDropCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "drop [ID...]",
+		Short: "Show the queued records that the log refused, or remove some of them",
+		Long: `Drop removes queued records that the log refused when they were sent, and
+prints what it removes. Without an ID, it lists these records and removes
+nothing. With --json, records are printed complete.
+
+Only records that the log refused can be removed. The content that they refer
+to stays on this machine until handoff gc collects it.`,
+		Example: "  handoff log drop\n  handoff log drop art_01K9ZB4D7MQ2V8WX5T3N6R1CYF",
+		Args:    cobra.ArbitraryArgs,
+	}
+	a.JSONFlag(c, "print JSON")
+	c.RunE = func(c *cobra.Command, ids []string) error {
+		return a.Reading(func(w *workspace.Workspace) error {
+			label, list, err := "refused", []workspace.RefusedRecord(nil), error(nil)
+			if len(ids) == 0 {
+				list, err = w.RefusedRecords(c.Context())
+			} else {
+				label = "dropped"
+				list, err = w.DropRefused(c.Context(), ids)
+			}
+			if err != nil {
+				return err
+			}
+			if a.AsJSON {
+				return a.JSON(map[string][]workspace.RefusedRecord{label: append([]workspace.RefusedRecord{}, list...)})
+			}
+			for _, r := range list {
+				fmt.Fprintf(a.Out, "%s  %s  %s  %s  %s  %s\n", label, r.Record.ID, r.Record.Type, cli.Stamp(r.Record.CreatedAt), subject(r.Record), cli.OneLine(r.Reason))
+			}
+			return nil
+		})
+	}
+	return c
+}
+
+// subject returns the path and the title of a published artifact.
+func subject(r handoff.Record) string {
+	f, ok := r.Fact.(*handoff.ArtifactPublished)
+	if !ok {
+		return "-"
+	}
+	return cli.OneLine(strings.TrimSpace(f.Path + " " + f.Title))
 }
 
 func logCopyCommand(a *cli.App) *cobra.Command {

@@ -1,0 +1,105 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A Refusal is a queued record that the engine refused. It is kept.
+type Refusal struct {
+	ID     string      `json:"id"`
+	Reason string      `json:"reason"`
+	Number handoff.Seq `json:"number"` // in the queue
+}
+
+// A RefusedRecord is a record that the engine refused, and why.
+type RefusedRecord struct {
+	Record handoff.Record `json:"record"`
+	Reason string         `json:"reason"`
+}
+
+// Refused returns the records that the engine refused, in the order of the queue.
+func (l *Log) Refused(ctx context.Context) ([]RefusedRecord, error) {
+	s, err := l.load()
+	if err != nil {
+		return nil, err
+	}
+	return l.refused(ctx, s)
+}
+
+func (l *Log) refused(ctx context.Context, s state) (list []RefusedRecord, err error) {
+	records, err := l.pending(ctx, s, true)
+	for _, r := range records {
+		if i := slices.IndexFunc(s.Refused, func(f Refusal) bool { return f.ID == r.ID }); i >= 0 {
+			list = append(list, RefusedRecord{r, s.Refused[i].Reason})
+		}
+	}
+	return list, err
+}
+
+// Drop removes records that the engine refused from the queue, and returns them. Bodies
+// are not removed. Kinds: NotFound (one was not refused; none is removed), Corrupt,
+// Unavailable.
+func (l *Log) Drop(ctx context.Context, ids []string) (dropped []RefusedRecord, err error) {
+	if l == nil { // nothing is queued for this log
+		return nil, notRefused(ids[0])
+	}
+	s, err := l.load()
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Refused) == 0 { // there may be no directory
+		return nil, notRefused(ids[0])
+	}
+	err = l.locked(ctx, "send.lock", sendWait, func() error {
+		err := l.change(ctx, func(now *state) error {
+			list, err := l.refused(ctx, *now)
+			for _, id := range ids {
+				i := slices.IndexFunc(list, func(r RefusedRecord) bool { return r.Record.ID == id })
+				if err == nil && i < 0 {
+					err = notRefused(id)
+				}
+				if err != nil {
+					return err
+				}
+				dropped = append(dropped, list[i])
+			}
+			now.Refused = slices.DeleteFunc(now.Refused, func(f Refusal) bool { return slices.Contains(ids, f.ID) })
+			return nil
+		})
+		if err == nil {
+			_ = l.finish(ctx) // otherwise the next send does
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return dropped, nil
+}
+
+func notRefused(id string) error {
+	return &handoff.Error{Op: "drop", Name: id, Kind: handoff.NotFound, Err: errors.New("not a queued record that the log refused"),
+		Hint: handoff.Suggest("see what is queued", handoff.ActionLogStatus)}
+}
+
+// Error returns the error of kind Conflict for records that the engine refused, nil
+// if there are none.
+func Error(list []Refusal) error {
+	if len(list) == 0 {
+		return nil
+	}
+	e := &handoff.Error{Op: "send", Kind: handoff.Conflict, Err: fmt.Errorf("the log refused %d queued records; they are kept", len(list)),
+		Hint: handoff.Suggest("see what is queued", handoff.ActionLogStatus)}
+	if len(list) == 1 {
+		e.Err = errors.New("the log refused a queued record; it is kept")
+	}
+	for _, r := range list {
+		e.Details = append(e.Details, r.ID+": "+r.Reason)
+	}
+	return e
+}
