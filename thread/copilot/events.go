@@ -20,7 +20,6 @@ type decode struct {
 	answered bool // it has an answer
 	calls    bool // the last answer has calls
 	usage    usage
-	before   thread.State      // of the compaction in progress
 	question string            // what the last answer waits for
 	names    map[string]string // names of subagents, by the ID of the call
 	members  jsonl.Members
@@ -83,10 +82,9 @@ func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) {
 		delete(d.Calls, data.Get("requestId").Text())
 		d.Facts.State.Waiting = d.Calls.Waiting()
 	case "session.compaction_start":
-		d.before = d.Facts.State
-		d.State(thread.Running, at, "session.compaction_start, line %d", n)
+		d.StartCompaction(at, "session.compaction_start, line %d", n)
 	case "session.compaction_complete":
-		d.Facts.State = d.before
+		d.EndCompaction()
 		if data.Get("success").True() {
 			d.Compacted(data.Get("summaryContent").Text(), at)
 		}

@@ -34,6 +34,9 @@ func begin() *script {
 	return s
 }
 
+// old returns the metadata of a version without turn.ended.
+func old(metadata string) string { return strings.Replace(metadata, `"1.5"`, `"1.4"`, 1) }
+
 func (s *script) put(record obj) {
 	b, err := handoff.EncodeJSON(record)
 	if err != nil {
@@ -142,6 +145,7 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	s.write(t, dir, waitID, "main")
 
 	s = begin()
+	s.lines[0] = old(s.lines[0])
 	s.user("one", "user")
 	s.say("two")
 	s.usage(3)

@@ -1,6 +1,8 @@
 package kimi
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
@@ -15,9 +17,8 @@ type decode struct {
 	model    string            // of the last request
 	provider string            // of the last request
 	models   map[string]string // by alias
-	before   thread.State      // of the compaction in progress
 	question string            // what the last answer waits for
-	ended    bool              // the journal has turn.ended
+	ended    bool              // the end of turns is recorded
 	members  jsonl.Members
 }
 
@@ -28,6 +29,8 @@ func (d *decode) Record(n int, v jsonl.Value) {
 	at := clock(m.Get("time"))
 	d.At(at)
 	switch kind := string(m.Get("type").Raw()); kind {
+	case "metadata":
+		d.ended = endsTurns(m.Get("protocol_version").Text())
 	case "context.append_message":
 		d.message(n, m.Get("message"), at)
 	case "context.append_loop_event":
@@ -45,10 +48,9 @@ func (d *decode) Record(n int, v jsonl.Value) {
 	case "usage.record":
 		d.usage(m.Get("usage"), m.Get("model").Text())
 	case "full_compaction.begin":
-		d.before = d.Facts.State
-		d.State(thread.Running, at, "full_compaction.begin, line %d", n)
+		d.StartCompaction(at, "full_compaction.begin, line %d", n)
 	case "full_compaction.complete", "full_compaction.cancel":
-		d.Facts.State = d.before
+		d.EndCompaction()
 	case "context.apply_compaction":
 		d.Compacted(m.Get("summary").Text(), at)
 	case "context.undo", "context.clear":
@@ -56,6 +58,13 @@ func (d *decode) Record(n int, v jsonl.Value) {
 	case "subagent.spawned", "subagent.started", "subagent.completed", "subagent.failed":
 		d.subagent(n, kind, at)
 	}
+}
+
+// endsTurns reports whether a version of the protocol has turn.ended.
+func endsTurns(version string) bool {
+	major, minor, _ := strings.Cut(version, ".")
+	m, err := strconv.Atoi(minor)
+	return err == nil && (major != "1" || m >= 5)
 }
 
 // message decodes a message of the user. Others of this role are from the tool.

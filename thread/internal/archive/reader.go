@@ -88,7 +88,8 @@ type Scan struct {
 	Gaps     []thread.Gap    // in the usage, the most important first
 	Stopped  bool            // the remaining records are of another thread
 
-	unit string
+	unit               string
+	before, compacting thread.State // before and during a compaction
 }
 
 // At records that something happened at a time.
@@ -179,6 +180,21 @@ func (s *Scan) Result(n int, id string, at time.Time, set func(*thread.Call)) {
 // Compacted adds a compaction with a summary, which may be empty.
 func (s *Scan) Compacted(summary string, at time.Time) {
 	s.Timeline.Add(thread.Message{Role: thread.Compaction, Text: cmp.Or(strings.TrimSpace(summary), thread.DefaultCompactionText), Time: at})
+}
+
+// StartCompaction sets the state while the history is compacted.
+func (s *Scan) StartCompaction(at time.Time, format string, args ...any) {
+	s.before = s.Facts.State
+	s.State(thread.Running, at, format, args...)
+	s.compacting = s.Facts.State
+}
+
+// EndCompaction sets the state before StartCompaction, unless a record since then has
+// set another one: a compaction may run beside a turn.
+func (s *Scan) EndCompaction() {
+	if s.Facts.State == s.compacting {
+		s.Facts.State = s.before
+	}
 }
 
 // Note adds a note of the tool.

@@ -1,0 +1,336 @@
+package threadtest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A StepKind is what happens in a step of a conversation.
+type StepKind int
+
+// The kinds of steps.
+const (
+	Prompt     StepKind = iota // the user writes Text
+	Work                       // the model makes Calls, with Text or without
+	Result                     // the call in Calls returns Text, or fails
+	Answer                     // the model ends its turn with Text
+	Failure                    // a request fails and ends the turn
+	Interrupt                  // the user interrupts the turn
+	Compaction                 // the history is replaced by the summary Text
+)
+
+// A Step is a step of a conversation.
+type Step struct {
+	Kind   StepKind
+	N      int // of the step, from 1
+	Text   string
+	Calls  []Use
+	Failed bool // of a result
+	InTurn bool // of a compaction
+	Last   bool // of a result: no other call is open
+	Open   []Use
+}
+
+// A Use is a call of a tool: a command, or one of these.
+type Use struct {
+	ID     string
+	N      int  // of the call, from 1
+	Asks   bool // it asks the user a question
+	Spawns bool // it runs a subagent
+}
+
+// A Log is the transcript of an invented conversation with the state after each record.
+// The states follow from the steps, not from the records.
+type Log struct {
+	ID, Path string // of the thread, and of its transcript in the home directory
+	Lines    []string
+	NoAgents bool // this transcript does not show the states of subagents
+
+	want []shown // after each line
+	now  shown   // after the last step that was recorded
+	step shown   // after this step
+	from int     // lines whose state is known
+}
+
+// A shown is what a transcript shows of a conversation.
+type shown struct {
+	status  thread.Status
+	waiting bool
+	agents  map[Use]thread.Status // of subagents, by their calls
+}
+
+// Before is called while a step is recorded: its records so far do not show it.
+func (l *Log) Before() { l.extend(l.now) }
+
+// Shows is called while a step is recorded: its records so far show another status,
+// because the format can't show the real one.
+func (l *Log) Shows(s thread.Status) {
+	l.now = shown{status: s, agents: l.now.agents}
+	l.extend(l.now)
+}
+
+func (l *Log) extend(s shown) {
+	for ; l.from < len(l.Lines); l.from++ {
+		l.want = append(l.want, s)
+	}
+}
+
+// Turns describes how a tool records conversations.
+type Turns struct {
+	Driver thread.Driver
+
+	// Start starts the transcript with a number, and returns the function that adds the
+	// records of a step to its Lines. A step without records leaves the state unchanged.
+	Start func(n int, l *Log) (record func(Step))
+
+	Asks bool // calls that ask the user are recorded
+
+	// Agent returns the ID of the subagent of a call. It is nil if the transcript does
+	// not show when a subagent has ended.
+	Agent func(Use) string
+}
+
+// transcripts is the number of transcripts that CheckTurns writes.
+const transcripts = 24
+
+// CheckTurns writes different conversations as a tool records them and truncates each
+// after every record and within every record. The state must be that after the step
+// that was recorded last. A transcript that ends within a record is neither completed
+// nor without a turn.
+func CheckTurns(t *testing.T, tool Turns) {
+	t.Helper()
+	kinds := map[StepKind]int{}
+	points := 0
+	for n := range transcripts {
+		l := new(Log)
+		record := tool.Start(n, l)
+		l.now = shown{status: thread.PendingInit}
+		l.Before()
+		for _, s := range tool.conversation(uint64(n), l.NoAgents) {
+			from := len(l.Lines)
+			l.step = l.now.after(s)
+			record(s)
+			if len(l.Lines) > from {
+				kinds[s.Kind]++
+			}
+			if l.from < len(l.Lines) {
+				l.now = l.step
+				l.extend(l.now)
+			}
+		}
+		points += tool.check(t, l)
+	}
+	t.Logf("%d transcripts truncated at %d points; recorded steps: %v", transcripts, points, kinds)
+	for _, k := range []StepKind{Prompt, Work, Answer} {
+		if kinds[k] == 0 {
+			t.Errorf("no step of kind %d was recorded", k)
+		}
+	}
+}
+
+// after returns what is shown after a step.
+func (s shown) after(step Step) shown {
+	s.agents = maps.Clone(s.agents)
+	s.waiting = slices.ContainsFunc(step.Open, func(u Use) bool { return u.Asks })
+	switch step.Kind {
+	case Prompt, Work, Result:
+		s.status = thread.Running
+	case Answer:
+		s.status, s.waiting = thread.Completed, strings.HasSuffix(step.Text, "?")
+	case Failure, Interrupt:
+		s.status, s.agents = thread.Errored, nil // the states of its subagents depend on the tool
+	}
+	for _, u := range step.Calls {
+		if !u.Spawns {
+			continue
+		}
+		if s.agents == nil {
+			s.agents = map[Use]thread.Status{}
+		}
+		s.agents[u] = thread.Running
+		if step.Kind == Result {
+			s.agents[u] = thread.Completed
+		}
+	}
+	return s
+}
+
+// A talk is a conversation that is being invented.
+type talk struct {
+	*rand.Rand
+	asks, spawns bool
+	steps        []Step
+	calls        int
+	open         []Use
+}
+
+func (k *talk) add(s Step) {
+	s.N, s.Open = len(k.steps)+1, slices.Clone(k.open)
+	if s.Text == "" {
+		s.Text = fmt.Sprintf("Text %d.", s.N)
+	}
+	k.steps = append(k.steps, s)
+}
+
+// conversation invents a conversation. Each number has another one, and the first
+// numbers have each end of a turn.
+func (tool Turns) conversation(n uint64, noAgents bool) []Step {
+	k := &talk{Rand: rand.New(rand.NewPCG(n, 14)), asks: tool.Asks, spawns: tool.Agent != nil && !noAgents}
+	for turn := range 2 + k.IntN(2) {
+		k.open = nil
+		k.add(Step{Kind: Prompt})
+		end := k.IntN(6)
+		if turn == 0 {
+			end = int(n % 6)
+		}
+		for range k.IntN(3) {
+			k.work(1 + k.IntN(3))
+			k.results(len(k.open))
+			if k.IntN(4) == 0 {
+				k.add(Step{Kind: Compaction, InTurn: true})
+			}
+		}
+		switch end {
+		case 0:
+			k.add(Step{Kind: Answer})
+			if k.IntN(2) == 0 {
+				k.add(Step{Kind: Compaction})
+			}
+		case 1:
+			k.add(Step{Kind: Answer, Text: "Shall I go on?"})
+		case 2:
+			k.open = nil
+			k.add(Step{Kind: Failure})
+		case 3: // the results of some calls are missing
+			k.work(2 + k.IntN(2))
+			k.results(k.IntN(len(k.open)))
+			k.open = nil
+			k.add(Step{Kind: Interrupt})
+		case 4:
+			k.add(Step{Kind: Interrupt})
+		case 5: // the tool is killed
+			k.work(1 + k.IntN(3))
+			k.results(k.IntN(len(k.open)))
+		}
+	}
+	return k.steps
+}
+
+// work adds an answer with calls.
+func (k *talk) work(calls int) {
+	var uses []Use
+	for range calls {
+		k.calls++
+		u := Use{ID: fmt.Sprintf("call%d", k.calls), N: k.calls}
+		switch k.IntN(5) {
+		case 0:
+			u.Asks = k.asks && calls == 1
+		case 1:
+			u.Spawns = k.spawns
+		}
+		uses = append(uses, u)
+	}
+	k.open = append(k.open, uses...)
+	k.add(Step{Kind: Work, Calls: uses})
+}
+
+// results adds the results of n of the open calls, in any order.
+func (k *talk) results(n int) {
+	for range n {
+		i := k.IntN(len(k.open))
+		u := k.open[i]
+		k.open = slices.Delete(slices.Clone(k.open), i, i+1)
+		k.add(Step{Kind: Result, Calls: []Use{u}, Failed: !u.Spawns && k.IntN(4) == 0, Last: len(k.open) == 0})
+	}
+}
+
+// check truncates a transcript at every point and returns their number.
+func (tool Turns) check(t *testing.T, l *Log) (points int) {
+	t.Helper()
+	home := t.TempDir()
+	p := Open(t, tool.Driver, home)
+	read := func(content string) *thread.Thread {
+		points++
+		WriteFile(t, content, home, l.Path)
+		th, err := p.Thread(t.Context(), l.ID)
+		if err == nil {
+			err = th.Load(t.Context())
+		}
+		if errors.Is(err, handoff.NotFound) { // the ID is in the content
+			return nil
+		}
+		if err != nil {
+			t.Fatalf("%s: after %d bytes: %v", l.ID, len(content), err)
+		}
+		return th
+	}
+	content := ""
+	before := shown{status: thread.PendingInit}
+	for i, line := range l.Lines {
+		for _, end := range []int{1, len(line) / 2, len(line) - 1} {
+			// A provider may use the complete members of the last record.
+			th := read(content + line[:end])
+			if th != nil && i > 0 && th.State.Status != before.torn() && th.State.Status != l.want[i].torn() {
+				t.Errorf("%s: at byte %d of line %d: got %s, want %s", l.ID, end, i+1, describe(th.State), before.torn())
+			}
+		}
+		content, before = content+line, l.want[i]
+		tool.compare(t, l, i+1, p, read(content), before)
+		content += "\n"
+		tool.compare(t, l, i+1, p, read(content), before)
+	}
+	return points
+}
+
+// torn returns the status while the next record is written.
+func (s shown) torn() thread.Status {
+	if s.status == thread.Completed || s.status == thread.PendingInit {
+		return thread.Running
+	}
+	return s.status
+}
+
+// compare compares a thread that is truncated after a line with what it should show.
+func (tool Turns) compare(t *testing.T, l *Log, line int, p thread.Provider, th *thread.Thread, want shown) {
+	t.Helper()
+	if th == nil {
+		if want.status != thread.PendingInit {
+			t.Errorf("%s: after line %d: not found, want %s", l.ID, line, want.status)
+		}
+		return
+	}
+	if got := th.State; got.Status != want.status || (got.Waiting != "") != want.waiting || got.Evidence == "" {
+		t.Errorf("%s: after line %d: got %s, want %s, waiting: %v\n%s", l.ID, line, describe(got), want.status, want.waiting, l.Lines[line-1])
+	}
+	if tool.Agent != nil {
+		tool.compareAgents(t, l, line, p, th, want)
+	}
+}
+
+func (tool Turns) compareAgents(t *testing.T, l *Log, line int, p thread.Provider, th *thread.Thread, want shown) {
+	t.Helper()
+	agents, err := p.Agents(t.Context(), th)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for call, status := range want.agents {
+		id := tool.Agent(call)
+		i := slices.IndexFunc(agents, func(a thread.Agent) bool { return a.ID == id })
+		switch {
+		case i < 0 && status == thread.Running: // the result is the first record that names it
+		case i < 0:
+			t.Errorf("%s: after line %d: no subagent %s, want %s", l.ID, line, id, status)
+		case agents[i].State.Status == thread.PendingInit && status == thread.Running: // it has no transcript
+		case agents[i].State.Status != status:
+			t.Errorf("%s: after line %d: subagent %s: got %s, want %s", l.ID, line, id, describe(agents[i].State), status)
+		}
+	}
+}
