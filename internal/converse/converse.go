@@ -40,6 +40,7 @@ type program struct {
 	allowed []string // parameters
 	args    func(t Target, text string, parameters []string) []string
 	read    func(*Reply, jsonl.Value) string // returns the text of a line of output
+	operand bool                             // the text is an argument, not the value of an option
 }
 
 // programs returns the agent programs by provider. The command lines are those that
@@ -49,22 +50,22 @@ func programs() map[string]program {
 		"amp": {name: "amp", args: func(t Target, text string, p []string) []string {
 			return join(when(t.ID != "", "threads", "continue", t.ID), []string{"-x", text, "--stream-json"}, p)
 		}, read: readClaude},
-		"claude": {name: "claude", allowed: []string{"model", "max-turns"}, args: func(t Target, text string, p []string) []string {
+		"claude": {name: "claude", operand: true, allowed: []string{"model", "max-turns"}, args: func(t Target, text string, p []string) []string {
 			return join([]string{"-p", "--verbose", "--output-format", "stream-json"}, p, when(t.ID != "", "--resume", t.ID), []string{text})
 		}, read: readClaude},
-		"codex": {name: "codex", allowed: []string{"model"}, args: func(t Target, text string, p []string) []string {
+		"codex": {name: "codex", operand: true, allowed: []string{"model"}, args: func(t Target, text string, p []string) []string {
 			return join([]string{"exec"}, when(t.ID != "", "resume"), []string{"--json"}, p, when(t.ID != "", t.ID), []string{text})
 		}, read: readCodex},
 		"copilot": {name: "copilot", allowed: []string{"model"}, args: func(t Target, text string, p []string) []string {
-			return join([]string{"-p", text, "--output-format", "json"}, p, when(t.ID != "", "--resume", t.ID))
+			return join([]string{"-p", text, "--output-format", "json"}, p, when(t.ID != "", "--resume="+t.ID))
 		}, read: readCopilot},
 		"gemini": {name: "gemini", allowed: []string{"model"}, args: func(t Target, text string, p []string) []string {
 			return join([]string{"-p", text, "--output-format", "stream-json"}, p, when(t.ID != "", "--resume", t.ID))
 		}, read: readGemini},
-		"opencode": {name: "opencode", allowed: []string{"model", "title"}, args: func(t Target, text string, p []string) []string {
+		"opencode": {name: "opencode", operand: true, allowed: []string{"model", "title"}, args: func(t Target, text string, p []string) []string {
 			return join([]string{"run", text}, when(t.ID != "", "--session", t.ID), []string{"--format", "json"}, p)
 		}, read: readOpenCode},
-		"pi": {name: "pi", allowed: []string{"model", "provider", "thinking"}, args: func(t Target, text string, p []string) []string {
+		"pi": {name: "pi", operand: true, allowed: []string{"model", "provider", "thinking"}, args: func(t Target, text string, p []string) []string {
 			return join(when(t.ID != "", "--session", t.Source), []string{"-p", text, "--mode", "json"}, p)
 		}, read: readPi},
 	}
@@ -114,6 +115,9 @@ func New(t Target, text string, parameters []Parameter) (Command, error) {
 			return fail(handoff.Invalid, "give a value that does not start with a dash", "invalid value %q of parameter %q", q.Value, q.Name)
 		}
 		args = append(args, "--"+q.Name, q.Value)
+	}
+	if p.operand && (len(strings.Fields(text)) == 1 || strings.HasPrefix(text, "@")) {
+		text = " " + text // the name of a command of the program, or of a file that it would send, has no space
 	}
 	return Command{Env: "HANDOFF_" + strings.ToUpper(t.Provider) + "_BIN", Args: append([]string{p.name}, p.args(t, text, args)...), read: p.read}, nil
 }

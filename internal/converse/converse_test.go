@@ -18,20 +18,40 @@ func TestCommands(t *testing.T) {
 		"amp":      {"amp -x TEXT --stream-json", "amp threads continue ID -x TEXT --stream-json"},
 		"claude":   {"claude -p --verbose --output-format stream-json TEXT", "claude -p --verbose --output-format stream-json --resume ID TEXT"},
 		"codex":    {"codex exec --json TEXT", "codex exec resume --json ID TEXT"},
-		"copilot":  {"copilot -p TEXT --output-format json", "copilot -p TEXT --output-format json --resume ID"},
+		"copilot":  {"copilot -p TEXT --output-format json", "copilot -p TEXT --output-format json --resume=ID"},
 		"gemini":   {"gemini -p TEXT --output-format stream-json", "gemini -p TEXT --output-format stream-json --resume ID"},
 		"opencode": {"opencode run TEXT --format json", "opencode run TEXT --session ID --format json"},
 		"pi":       {"pi -p TEXT --mode json", "pi --session /tmp/x.jsonl -p TEXT --mode json"},
 	} {
 		for i, target := range []converse.Target{{Provider: provider}, {Provider: provider, ID: "ID", Source: "/tmp/x.jsonl"}} {
-			c, err := converse.New(target, "TEXT", nil)
-			if got := strings.Join(c.Args, " "); err != nil || got != want[i] || c.Env != "HANDOFF_"+strings.ToUpper(provider)+"_BIN" {
+			c, err := converse.New(target, "TWO WORDS", nil)
+			if got := strings.ReplaceAll(strings.Join(c.Args, " "), "TWO WORDS", "TEXT"); err != nil || got != want[i] || c.Env != "HANDOFF_"+strings.ToUpper(provider)+"_BIN" {
 				t.Errorf("%s: got %q, %s, %v, want %q", provider, got, c.Env, err, want[i])
 			}
 		}
 	}
 	if got := len(converse.Providers()); got != 7 {
 		t.Errorf("got %d providers, want 7", got)
+	}
+}
+
+// TestWords has texts that a program could take for a command of its own, or for the
+// name of a file to send.
+func TestWords(t *testing.T) {
+	for _, text := range []string{"update", "review", "help", "@/etc/passwd", "@notes.md and more"} {
+		for _, provider := range converse.Providers() {
+			c, err := converse.New(converse.Target{Provider: provider, ID: id, Source: "/x"}, text, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			option := slices.Index(c.Args, "-p") + 1 // in some programs the text is its value
+			if i := slices.Index(c.Args, text); i >= 0 && (i != option || provider == "pi") && c.Args[i-1] != "-x" {
+				t.Errorf("%s: got %q, where %q could be a command or a file", provider, c.Args, text)
+			}
+			if !slices.ContainsFunc(c.Args, func(arg string) bool { return strings.TrimSpace(arg) == text }) {
+				t.Errorf("%s: got %q without the text %q", provider, c.Args, text)
+			}
+		}
 	}
 }
 
@@ -72,7 +92,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	c, err := converse.New(ok, "hi", parameter("model", "m"))
-	if err != nil || !slices.Equal(c.Args, []string{"codex", "exec", "resume", "--json", "--model", "m", id, "hi"}) {
+	if err != nil || !slices.Equal(c.Args, []string{"codex", "exec", "resume", "--json", "--model", "m", id, " hi"}) {
 		t.Errorf("got %q, %v", c.Args, err)
 	}
 }

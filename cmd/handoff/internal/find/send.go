@@ -67,7 +67,7 @@ func (f *sendFlags) run(ctx context.Context, a *cli.App, set *thread.Set, uri st
 	case uri == "":
 		return cli.Invalid("thread", "", "missing conversation or provider", "name a conversation, or a provider such as codex")
 	}
-	target, parameters, err := resolve(ctx, set, uri)
+	target, dir, parameters, err := resolve(ctx, set, uri)
 	if err != nil {
 		return err
 	}
@@ -95,13 +95,13 @@ func (f *sendFlags) run(ctx context.Context, a *cli.App, set *thread.Set, uri st
 		_, err := fmt.Fprintln(a.Out, printable.Line(quoted(command.Args)))
 		return err
 	}
-	s := sending{App: a, command: command, provider: target.Provider, result: r}
+	s := sending{App: a, command: command, provider: target.Provider, dir: dir, result: r}
 	return s.run(ctx)
 }
 
 // resolve returns what a URI names: a provider, to start a conversation, or one of its
-// conversations. The query has the parameters of the program.
-func resolve(ctx context.Context, set *thread.Set, uri string) (t converse.Target, parameters []converse.Parameter, err error) {
+// conversations with its directory. The query has the parameters of the program.
+func resolve(ctx context.Context, set *thread.Set, uri string) (t converse.Target, dir string, parameters []converse.Parameter, err error) {
 	base, query, _ := strings.Cut(uri, "?")
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {
@@ -111,26 +111,26 @@ func resolve(ctx context.Context, set *thread.Set, uri string) (t converse.Targe
 		name, err1 := url.PathUnescape(name)
 		value, err2 := url.PathUnescape(value)
 		if err := errors.Join(err1, err2); err != nil {
-			return t, nil, cli.Invalid("thread", uri, "invalid percent encoding", "write %25 for a percent sign")
+			return t, "", nil, cli.Invalid("thread", uri, "invalid percent encoding", "write %25 for a percent sign")
 		}
 		parameters = append(parameters, converse.Parameter{Name: name, Value: value})
 	}
 	name := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(base, "agents://"), "://"), "/")
 	if slices.Contains(set.Names(), name) {
-		return converse.Target{Provider: name}, parameters, nil
+		return converse.Target{Provider: name}, "", parameters, nil
 	}
 	u, err := thread.ParseURI(base)
 	if err != nil {
-		return t, nil, err
+		return t, "", nil, err
 	}
 	if u.Agent != "" || u.From > 0 {
-		return t, nil, cli.Invalid("thread", uri, "only a conversation can be written to, not a subagent or a message", "write to the conversation itself")
+		return t, "", nil, cli.Invalid("thread", uri, "only a conversation can be written to, not a subagent or a message", "write to the conversation itself")
 	}
 	v, err := set.Open(ctx, u)
 	if err != nil {
-		return t, nil, err
+		return t, "", nil, err
 	}
-	return converse.Target{Provider: v.URI.Provider, ID: v.Thread.ID, Source: v.Thread.Source}, parameters, nil
+	return converse.Target{Provider: v.URI.Provider, ID: v.Thread.ID, Source: v.Thread.Source}, v.Thread.Cwd, parameters, nil
 }
 
 // maxText is the maximum length of a text, which becomes an argument of a program.
@@ -234,6 +234,7 @@ type sending struct {
 	*cli.App
 	command  converse.Command
 	provider string
+	dir      string // of the conversation, "" if it is new or unknown
 	result   reply
 	heard    converse.Reply
 	answer   strings.Builder // with --json
@@ -266,10 +267,13 @@ func (s *sending) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if code != 0 {
-		return cli.ExitCode(code)
+	if code == 0 {
+		return nil
 	}
-	return nil
+	if s.dir != "" && s.dir != s.Dir {
+		s.Warn("some programs continue a conversation only in its directory: %s", printable.Line(s.dir))
+	}
+	return cli.ExitCode(code)
 }
 
 // print prints the answer in the output of the program.
