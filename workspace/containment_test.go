@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
@@ -57,7 +58,7 @@ func TestContainment(t *testing.T) {
 		if tt.kind == nil && err != nil || !errors.Is(err, tt.kind) {
 			t.Errorf("add %.40q: %v, want %v", tt.file, err, tt.kind)
 		}
-		manifest(t, theirFolder, theirs, tt.file)
+		writeManifest(t, theirFolder, theirs, tt.file)
 		if tt.kind != nil {
 			// A folder is adopted as a whole or not at all, and its reasons are its own.
 			if _, _, err := w.sessions.Adopt(t.Context(), "docs/agent-outputs/"+theirs, false); !errors.Is(err, handoff.Invalid) || !refuses(err, "/outputs/0/file") {
@@ -109,8 +110,8 @@ func furnish(t *testing.T, folder, root string) {
 	}
 }
 
-// manifest writes a manifest that lists one output.
-func manifest(t *testing.T, folder, id, file string) {
+// writeManifest writes a manifest that lists one output.
+func writeManifest(t *testing.T, folder, id, file string) {
 	t.Helper()
 	b, err := json.Marshal(map[string]any{
 		"version": "1.0.0", "session_id": id, "agent": map[string]string{"name": "e", "title": "E", "bundle": ""},
@@ -118,7 +119,7 @@ func manifest(t *testing.T, folder, id, file string) {
 		"outputs": []map[string]string{{"file": file, "type": "artifact", "description": "", "created_at": "2025-10-05T23:05:20Z"}},
 	})
 	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, session.ManifestName), b, 0o666)
+		err = os.WriteFile(filepath.Join(folder, manifest.Name), b, 0o666)
 	}
 	if err != nil {
 		t.Fatal(err)

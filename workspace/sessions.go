@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/lineage"
+	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/session"
 )
@@ -296,7 +297,7 @@ func (w *Workspace) FindSessions(ctx context.Context, f SessionFilter) (SessionP
 }
 
 // A SessionOutputFile is a file that a session's manifest lists as an output.
-type SessionOutputFile = session.Output
+type SessionOutputFile = manifest.Output
 
 // A SessionFile is one file or directory of a session's folder.
 type SessionFile = session.Entry

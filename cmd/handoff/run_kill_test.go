@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -159,7 +160,7 @@ func (s *stage) recorded(status, why string) {
 	if err != nil || v.Status != status || v.Reason != why {
 		s.Errorf("the session is recorded as %s (%s), %v, want %s (%s)", v.Status, v.Reason, err, status, why)
 	}
-	b, err := os.ReadFile(filepath.Join(s.dir, "docs/agent-outputs", s.id, session.ManifestName))
+	b, err := os.ReadFile(filepath.Join(s.dir, "docs/agent-outputs", s.id, manifest.Name))
 	if err != nil || !strings.Contains(string(b), `"status": "`+status+`"`) {
 		s.Errorf("the manifest, %v, does not contain %s:\n%s", err, status, b)
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -53,7 +53,7 @@ func TestFiftyAdd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, problems, err := session.ParseManifest(b)
+	m, problems, err := manifest.Parse(b)
 	if err != nil || len(problems) > 0 {
 		t.Errorf("the manifest is not valid: %v %v", problems, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
@@ -104,7 +105,7 @@ func digests(s handoff.Session, artifacts []handoff.Artifact) map[string]Digest 
 	m := map[string]Digest{}
 	slices.SortFunc(artifacts, func(a, b handoff.Artifact) int { return cmp.Compare(a.Seq, b.Seq) })
 	for _, a := range artifacts {
-		if file, inside := session.FileOf(s, a); inside && a.Status != handoff.Withdrawn {
+		if file, inside := manifest.FileOf(s, a); inside && a.Status != handoff.Withdrawn {
 			m[file] = Digest{a.ID, a.Digest, a.SizeBytes}
 		}
 	}

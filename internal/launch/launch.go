@@ -14,6 +14,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/session"
 )
@@ -189,7 +190,7 @@ func (l Launcher) opened(s, top handoff.Session, paths config.Paths, warnings []
 	folder, dir := l.absolute(s.Folder), l.absolute(top.Folder)
 	variables, unset := paths.Variables()
 	o := Opened{
-		ID: s.ID, Folder: folder, Manifest: filepath.Join(folder, session.ManifestName),
+		ID: s.ID, Folder: folder, Manifest: filepath.Join(folder, manifest.Name),
 		Variables: variables, Warnings: append(warnings, unset...),
 		Env: map[string]string{
 			"HANDOFF_WORKSPACE": l.Dirs.Root, "HANDOFF_SESSION": top.ID, "HANDOFF_SESSION_DIR": dir, "HANDOFF_AGENT": s.Agent.Name,

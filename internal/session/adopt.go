@@ -15,6 +15,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonschema"
+	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 )
 
@@ -58,10 +59,10 @@ func (ss *Sessions) Adopt(ctx context.Context, folder string, lenient bool) (han
 
 // An importedManifest is the manifest of another engine.
 type importedManifest struct {
-	Manifest
+	manifest.Document
 	folder      string
 	raw         []byte
-	problems    []Problem
+	problems    []manifest.Problem
 	publishable map[string]bool // the outputs whose files are in the folder
 }
 
@@ -75,25 +76,25 @@ func (ss *Sessions) readImported(folder string) (*importedManifest, error) {
 	}
 	defer root.Close()
 	m := &importedManifest{folder: folder, publishable: map[string]bool{}}
-	m.raw, err = plainfile.ReadIn(root, ManifestName, maxManifest)
+	m.raw, err = plainfile.ReadIn(root, manifest.Name, manifest.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, newFileError("adopt session", path.Join(folder, ManifestName), handoff.NotFound, err, handoff.Advice("name the folder that contains the manifest"))
+		return nil, newFileError("adopt session", path.Join(folder, manifest.Name), handoff.NotFound, err, handoff.Advice("name the folder that contains the manifest"))
 	}
 	if err == nil {
-		m.Manifest, m.problems, err = ParseManifest(m.raw)
+		m.Document, m.problems, err = manifest.Parse(m.raw)
 	}
 	if err != nil {
-		return nil, newError("adopt session", path.Join(folder, ManifestName), handoff.Invalid, err.Error(), handoff.Advice("write the manifest as one JSON object that matches its specification"))
+		return nil, newError("adopt session", path.Join(folder, manifest.Name), handoff.Invalid, err.Error(), handoff.Advice("write the manifest as one JSON object that matches its specification"))
 	}
 	if m.SessionID != "" && path.Base(folder) != m.SessionID {
-		m.problems = append(m.problems, Problem{Pointer: "/session_id", Text: fmt.Sprintf("differs from the name of its folder, %s", path.Base(folder))})
+		m.problems = append(m.problems, manifest.Problem{Pointer: "/session_id", Text: fmt.Sprintf("differs from the name of its folder, %s", path.Base(folder))})
 	}
 	m.addRejected()
 	for i, o := range m.Outputs {
 		if _, err := ss.checkInside("adopt output", folder, o.File); err != nil {
 			var e *handoff.Error
 			errors.As(err, &e)
-			m.problems = append(m.problems, Problem{Pointer: jsonschema.Pointer("outputs", strconv.Itoa(i), "file"), Text: fmt.Sprintf("%q: %v", o.File, e.Err)})
+			m.problems = append(m.problems, manifest.Problem{Pointer: jsonschema.Pointer("outputs", strconv.Itoa(i), "file"), Text: fmt.Sprintf("%q: %v", o.File, e.Err)})
 			continue
 		}
 		m.publishable[o.File] = true
@@ -105,12 +106,8 @@ func (ss *Sessions) readImported(folder string) (*importedManifest, error) {
 // addRejected adds the outputs that an earlier import left out: they may be there
 // now.
 func (m *importedManifest) addRejected() {
-	var own extension
-	if json.Unmarshal(m.Metadata[extensionKey], &own) != nil {
-		return
-	}
-	for _, raw := range own.Rejected {
-		var o Output
+	for _, raw := range m.Extension().Rejected {
+		var o manifest.Output
 		if json.Unmarshal(raw, &o) == nil {
 			m.Outputs = append(m.Outputs, o)
 		}
@@ -120,16 +117,16 @@ func (m *importedManifest) addRejected() {
 // checkRequired returns an error if the manifest lacks a field that every
 // session needs.
 func (m *importedManifest) checkRequired() error {
-	var missing []Problem
+	var missing []manifest.Problem
 	for pointer, value := range map[string]string{
 		"/session_id": m.SessionID, "/agent/name": m.Agent.Name, "/workflow/name": m.Workflow.Name,
 	} {
 		if value == "" {
-			missing = append(missing, Problem{Pointer: pointer, Text: "is missing or not a string"})
+			missing = append(missing, manifest.Problem{Pointer: pointer, Text: "is missing or not a string"})
 		}
 	}
 	if _, err := time.Parse(time.RFC3339, m.Execution.StartedAt); err != nil {
-		missing = append(missing, Problem{Pointer: "/execution/started_at", Text: "not an RFC 3339 time"})
+		missing = append(missing, manifest.Problem{Pointer: "/execution/started_at", Text: "not an RFC 3339 time"})
 	}
 	if len(missing) > 0 {
 		return m.invalid(missing, handoff.Advice("add the missing fields to the manifest"))
@@ -137,12 +134,12 @@ func (m *importedManifest) checkRequired() error {
 	return nil
 }
 
-func (m *importedManifest) invalid(problems []Problem, hint handoff.Hint) error {
+func (m *importedManifest) invalid(problems []manifest.Problem, hint handoff.Hint) error {
 	texts := make([]string, len(problems))
 	for i, p := range problems {
 		texts[i] = p.String()
 	}
-	return &handoff.Error{Op: "adopt session", Name: path.Join(m.folder, ManifestName), Kind: handoff.Invalid, Err: errors.New("violates its specification"), Hint: hint, Details: texts}
+	return &handoff.Error{Op: "adopt session", Name: path.Join(m.folder, manifest.Name), Kind: handoff.Invalid, Err: errors.New("violates its specification"), Hint: hint, Details: texts}
 }
 
 // adopt records what is not in the log yet.
@@ -217,14 +214,11 @@ func (m *importedManifest) closingFact() handoff.Fact {
 func (m *importedManifest) note() *handoff.SessionNoted {
 	n := &handoff.SessionNoted{SessionID: m.SessionID, Metadata: map[string]json.RawMessage{}}
 	for key, value := range m.Metadata {
-		if key != extensionKey {
+		if key != manifest.ExtensionKey {
 			n.Metadata[key] = value
 		}
 	}
-	var own extension
-	if json.Unmarshal(m.Metadata[extensionKey], &own) == nil {
-		n.Tags = own.Tags
-	}
+	n.Tags = m.Extension().Tags
 	if m.UserSummary != "" {
 		n.UserSummary = &m.UserSummary
 	}
@@ -245,13 +239,13 @@ func (ss *Sessions) adoptOutputs(ctx context.Context, m *importedManifest) (warn
 		return nil, err
 	}
 	for _, o := range m.Outputs {
-		isPublished := func(a handoff.Artifact) bool { file, ok := FileOf(s, a); return ok && file == o.File }
+		isPublished := func(a handoff.Artifact) bool { file, ok := manifest.FileOf(s, a); return ok && file == o.File }
 		if !m.publishable[o.File] || slices.ContainsFunc(published, isPublished) {
 			continue
 		}
 		d := handoff.Draft{
-			Channel: "handoff", Kind: OutputType(o.Type),
-			Summary: truncateRunes(o.Description, handoff.MaxSummary), Key: fmt.Sprintf("adopt %x", sha256.Sum256([]byte(m.SessionID+"\x00"+o.File))),
+			Channel: "handoff", Kind: manifest.OutputType(o.Type),
+			Summary: manifest.CutSummary(o.Description), Key: fmt.Sprintf("adopt %x", sha256.Sum256([]byte(m.SessionID+"\x00"+o.File))),
 		}
 		ss.setPath(&d, s, path.Join(m.folder, o.File))
 		done, err := ss.hub.As(handoff.Producer{Agent: m.Agent.Name, Session: m.SessionID, Source: handoff.FromNone}).Publish(ctx, d)
@@ -261,12 +255,4 @@ func (ss *Sessions) adoptOutputs(ctx context.Context, m *importedManifest) (warn
 		warnings = append(warnings, done.Warnings...)
 	}
 	return warnings, nil
-}
-
-// truncateRunes returns at most the first n characters of a text.
-func truncateRunes(text string, n int) string {
-	if runes := []rune(text); len(runes) > n {
-		return string(runes[:n])
-	}
-	return text
 }

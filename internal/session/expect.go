@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/manifest"
 )
 
 // Delivered reports whether a session has an active artifact, not known to be
@@ -16,8 +17,8 @@ import (
 // session's folder or a path in the workspace.
 func Delivered(s handoff.Session, artifacts []handoff.Artifact, name string) bool {
 	for _, a := range artifacts {
-		file, _ := FileOf(s, a)
-		file = strings.TrimPrefix(file, upToSession)
+		file, _ := manifest.FileOf(s, a)
+		file = strings.TrimPrefix(file, manifest.UpToSession)
 		empty := a.SizeBytes != nil && *a.SizeBytes == 0
 		if a.Status == handoff.Active && !empty && (a.Name == name || file == name || a.Root == "" && a.Path == name) {
 			return true
@@ -83,7 +84,7 @@ func DeliverHint(s, top handoff.Session, folder, dir, name string) handoff.Hint 
 	if filepath.IsLocal(name) && isFile(filepath.Join(folder, name)) {
 		return handoff.Suggest("", handoff.ActionAdd, name, guessType(name), s.ID)
 	}
-	if above := filepath.Join(folder, upToSession, name); s.Parent != "" && filepath.IsLocal(name) && isFile(above) {
+	if above := filepath.Join(folder, manifest.UpToSession, name); s.Parent != "" && filepath.IsLocal(name) && isFile(above) {
 		return handoff.Suggest("", handoff.ActionAdd, name, guessType(name), top.ID)
 	}
 	file, given := "FILE", name

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/manifest"
 )
 
 // A Query selects sessions as a reader sees them: Status is the one that
@@ -30,10 +31,10 @@ type Query struct {
 // is running.
 type View struct {
 	handoff.Session
-	DisplayName      string   `json:"displayName"`
-	DisplayTimestamp string   `json:"displayTimestamp,omitempty"` // its start, as in the display name
-	LongName         string   `json:"longName"`
-	Outputs          []Output `json:"outputs,omitzero"` // if the query asked for them
+	DisplayName      string            `json:"displayName"`
+	DisplayTimestamp string            `json:"displayTimestamp,omitempty"` // its start, as in the display name
+	LongName         string            `json:"longName"`
+	Outputs          []manifest.Output `json:"outputs,omitzero"` // if the query asked for them
 }
 
 // NewView returns the view of a session at the time now, as the observer sees it.
@@ -114,8 +115,8 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 		return Detail{}, err
 	}
 	var others []Other
-	for _, a := range bySeq(artifacts) {
-		if _, inside := FileOf(s, a); !inside && a.Status == handoff.Active {
+	for _, a := range slices.Backward(artifacts) {
+		if _, inside := manifest.FileOf(s, a); !inside && a.Status == handoff.Active {
 			others = append(others, Other{a.ID, a.Channel, a.Path, a.Title})
 		}
 	}
@@ -124,7 +125,7 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 		return Detail{}, err
 	}
 	d := Detail{View: newView(s, o, now, p.ActiveAt), Others: others, Read: read, Related: related, Threads: p.Threads, Conversations: p.Conversations}
-	d.Outputs, d.Expectations = Outputs(s, artifacts), p.Expectations
+	d.Outputs, d.Expectations = manifest.Outputs(s, artifacts), p.Expectations
 	return d, nil
 }
 
@@ -210,7 +211,7 @@ func Find(ctx context.Context, reader handoff.Reader, q Query) (Page, error) {
 		if err != nil {
 			return Page{}, err
 		}
-		page.Sessions[i].Outputs = Outputs(v.Session, artifacts)
+		page.Sessions[i].Outputs = manifest.Outputs(v.Session, artifacts)
 	}
 	return page, nil
 }
@@ -250,7 +251,7 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 // hasType returns a predicate for the artifact kinds that a manifest lists as
 // outputs of the given type.
 func hasType(outputType string) func(kind string) bool {
-	return func(kind string) bool { return outputType == "" || OutputType(kind) == outputType }
+	return func(kind string) bool { return outputType == "" || manifest.OutputType(kind) == outputType }
 }
 
 // WorkflowPattern compiles a regular expression for names of workflows, nil for
@@ -303,7 +304,7 @@ func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, work
 func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, outputType string) (handoff.Artifact, bool, error) {
 	artifacts, err := read(ctx, reader, s)
 	for _, a := range artifacts {
-		if _, inside := FileOf(s, a); inside && a.Status == handoff.Active && hasType(outputType)(a.Kind) && a.Target != handoff.Missing {
+		if _, inside := manifest.FileOf(s, a); inside && a.Status == handoff.Active && hasType(outputType)(a.Kind) && a.Target != handoff.Missing {
 			return a, true, err
 		}
 	}
@@ -325,7 +326,7 @@ func noOutput(ctx context.Context, reader handoff.Reader, agent string, workflow
 		if err != nil {
 			return err
 		}
-		for _, o := range Outputs(s, artifacts) {
+		for _, o := range manifest.Outputs(s, artifacts) {
 			what := o.Type
 			if s.Status != Completed {
 				what += ", " + s.Status

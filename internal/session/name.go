@@ -7,15 +7,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/clipperhouse/displaywidth"
+	"github.com/agent-handoff/handoff/internal/manifest"
 )
-
-// summaryWidth is the maximum width of the summary in a session's name, in
-// terminal columns, including the dots that mark a cut.
-const summaryWidth = 35
 
 // Name returns the session's short name: its start time relative to now, its
 // summary and its status. A name that a user set replaces the first two. The
@@ -108,7 +103,7 @@ func Summary(s handoff.Session) string {
 			text += ": " + input
 		}
 	}
-	return Truncate(cmp.Or(text, s.Agent.Title, s.Agent.Name, s.ID))
+	return manifest.Truncate(cmp.Or(text, s.Agent.Title, s.Agent.Name, s.ID))
 }
 
 // mostSpecific returns the text of the input project_name, otherwise category,
@@ -118,23 +113,6 @@ func mostSpecific(inputs map[string]json.RawMessage) string {
 		var text string
 		if json.Unmarshal(inputs[key], &text) == nil && strings.TrimSpace(text) != "" {
 			return text
-		}
-	}
-	return ""
-}
-
-// Truncate returns the first line of text that is not blank, with its white
-// space collapsed, cut between characters to at most 35 columns including dots.
-func Truncate(text string) string {
-	for line := range strings.Lines(text) {
-		if line = strings.Join(strings.Fields(line), " "); line != "" {
-			line = strings.Map(func(r rune) rune {
-				if unicode.IsControl(r) {
-					return -1
-				}
-				return r
-			}, line)
-			return displaywidth.TruncateString(line, summaryWidth, "...")
 		}
 	}
 	return ""

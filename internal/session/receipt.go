@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -92,7 +93,7 @@ func (ss *Sessions) End(ctx context.Context, id string, exit Exit, dir string) (
 // describe completes a receipt with what the log has of its session.
 func (ss *Sessions) describe(ctx context.Context, r *Receipt, s handoff.Session, artifacts []handoff.Artifact, dir string) error {
 	r.Parent, r.Agent, r.StartedAt, r.Folder = s.Parent, s.Agent.Name, s.OpenedAt, ss.absolute(s)
-	for _, a := range bySeq(artifacts) {
+	for _, a := range slices.Backward(artifacts) {
 		if a.Status == handoff.Active {
 			r.Artifacts = append(r.Artifacts, a)
 		}

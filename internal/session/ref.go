@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/manifest"
 )
 
 // The length of the shortest prefix of an ID that is a ref, and the number of
@@ -162,7 +163,7 @@ func ambiguous(what, ref string, list []handoff.Session) error {
 	}
 	var matches []string
 	for _, s := range list[:min(len(list), candidates)] {
-		matches = append(matches, fmt.Sprintf("%s (%s: %s, %s)", s.ID, s.Agent.Name, s.Workflow.Name, formatTime(s.OpenedAt)))
+		matches = append(matches, fmt.Sprintf("%s (%s: %s, %s)", s.ID, s.Agent.Name, s.Workflow.Name, manifest.FormatTime(s.OpenedAt)))
 	}
 	return newError("find session", ref, handoff.Conflict, "ambiguous "+what+": "+count+" sessions match", handoff.Advice("use one of these IDs: "+strings.Join(matches, "; ")))
 }

@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 )
 
@@ -105,7 +105,7 @@ func (ss *Sessions) manifest(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := NewManifest(s, artifacts)
+	m, err := manifest.New(s, artifacts)
 	if err != nil {
 		return nil, err
 	}
@@ -134,10 +134,10 @@ func read(ctx context.Context, reader handoff.Reader, s handoff.Session) ([]hand
 
 // replaceManifest replaces the manifest unless it has the given content.
 func replaceManifest(root *os.Root, text []byte) error {
-	if old, err := plainfile.ReadIn(root, ManifestName, int64(len(text))); err == nil && bytes.Equal(old, text) {
+	if old, err := plainfile.ReadIn(root, manifest.Name, int64(len(text))); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
-	return durable.Replace(root, ManifestName, func(w io.Writer) error { _, err := w.Write(text); return err })
+	return durable.Replace(root, manifest.Name, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
 // absolute returns the folder of a session as an absolute path, "" for none.
@@ -152,12 +152,6 @@ func (ss *Sessions) absolute(s handoff.Session) string {
 // the manifest or a temporary file. Earlier versions named the manifest's
 // temporary files .manifest.json.*.
 func isInternal(name string) bool {
-	earlier, _ := path.Match("."+ManifestName+".*", name)
-	return name == ManifestName || earlier || durable.IsTemporary(path.Base(name))
-}
-
-func decode(b []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	return dec.Decode(v)
+	earlier, _ := path.Match("."+manifest.Name+".*", name)
+	return name == manifest.Name || earlier || durable.IsTemporary(path.Base(name))
 }

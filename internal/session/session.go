@@ -25,6 +25,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/manifest"
 )
 
 // Sessions opens, changes and closes the sessions of one workspace. It records
@@ -82,9 +83,6 @@ type Opening struct {
 	StartedAt time.Time       // zero means the current time
 	Process   handoff.Process // handoff itself, if it waits for the end of the session
 }
-
-// ManifestName is the name of the manifest in a session's folder.
-const ManifestName = "manifest.json"
 
 var uuidV4 = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
@@ -215,8 +213,8 @@ func (ss *Sessions) Note(ctx context.Context, n handoff.SessionNoted) ([]string,
 			return nil, newError("note session", fmt.Sprintf("%q", tag), handoff.Invalid, "invalid tag", handoff.Advice("a tag is one word without white space"))
 		}
 	}
-	if _, ok := n.Metadata[extensionKey]; ok {
-		return nil, newError("note session", extensionKey, handoff.Invalid, "metadata key is reserved", handoff.Advice("choose another key"))
+	if _, ok := n.Metadata[manifest.ExtensionKey]; ok {
+		return nil, newError("note session", manifest.ExtensionKey, handoff.Invalid, "metadata key is reserved", handoff.Advice("choose another key"))
 	}
 	if n.MessageCount != nil && *n.MessageCount < 0 {
 		return nil, newError("note session", n.SessionID, handoff.Invalid, "message count is negative", handoff.Hint{})

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/manifest"
 )
 
 // An Adoption is the result of importing one folder, or of checking whether it
@@ -87,7 +88,7 @@ func (ss *Sessions) Unrecorded(ctx context.Context, dir string) ([]Adoption, err
 // adoptOne imports or checks one folder of a tree.
 func (ss *Sessions) adoptOne(ctx context.Context, folder string, o AdoptOptions) (Adoption, []string, error) {
 	a := Adoption{ID: path.Base(folder), Folder: folder, Status: NoManifest}
-	if _, err := ss.Files.Lstat(filepath.FromSlash(path.Join(folder, ManifestName))); errors.Is(err, fs.ErrNotExist) {
+	if _, err := ss.Files.Lstat(filepath.FromSlash(path.Join(folder, manifest.Name))); errors.Is(err, fs.ErrNotExist) {
 		return a, nil, ctx.Err()
 	}
 	m, err := ss.readImported(folder)
@@ -167,7 +168,7 @@ func (ss *Sessions) sessionFolders(dir string) ([]string, error) {
 		case name != dir && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
 		}
-		_, missing := ss.Files.Lstat(filepath.FromSlash(path.Join(name, ManifestName)))
+		_, missing := ss.Files.Lstat(filepath.FromSlash(path.Join(name, manifest.Name)))
 		if missing == nil || name != dir && uuid().MatchString(d.Name()) {
 			folders = append(folders, name)
 			return fs.SkipDir

@@ -17,7 +17,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/manifest"
 )
 
 // An entry is one entry of a file that is written.
@@ -149,7 +149,7 @@ func (t *Transfer) files(s handoff.Session) (list []entry, warnings []string, er
 		switch {
 		case d.IsDir():
 			list = append(list, entry{name: filesDir + inside + "/", mode: 0o755, folder: true})
-		case inside == session.ManifestName: // is rendered from the records
+		case inside == manifest.Name: // is rendered from the records
 		case !info.Mode().IsRegular():
 			skipped++
 		default:

@@ -1,6 +1,10 @@
-package session
+// Package manifest is the manifest of a session: the file in the session's folder that
+// describes it to programs that do not read the log. A manifest is rendered from facts
+// and never read back; that of another engine is parsed to import the session.
+package manifest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -8,18 +12,23 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/clipperhouse/displaywidth"
 )
 
-// A Manifest describes a session and its outputs in the session's folder:
+// Name is the name of the manifest in a session's folder.
+const Name = "manifest.json"
+
+// A Document is the content of a manifest:
 // "Session Output Management Specification", version 1.0.0. Fields that handoff
 // adds to the specification are in its metadata under "handoff".
-type Manifest struct {
+type Document struct {
 	Version   string                     `json:"version"`
 	SessionID string                     `json:"session_id"`
-	Agent     ManifestAgent              `json:"agent"`
-	Workflow  ManifestWorkflow           `json:"workflow"`
+	Agent     Agent                      `json:"agent"`
+	Workflow  Workflow                   `json:"workflow"`
 	Execution Execution                  `json:"execution"`
 	Outputs   []Output                   `json:"outputs"`
 	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"`
@@ -34,12 +43,12 @@ type Manifest struct {
 
 // The parts of a manifest. Times are RFC 3339 in UTC, to the millisecond.
 type (
-	ManifestAgent struct {
+	Agent struct {
 		Name   string `json:"name"`
 		Title  string `json:"title"`
 		Bundle string `json:"bundle"`
 	}
-	ManifestWorkflow struct {
+	Workflow struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
 	}
@@ -57,19 +66,19 @@ type (
 	}
 )
 
-// An extension is what handoff adds to a manifest.
-type extension struct {
-	LogSeq    handoff.Seq         `json:"logSeq"` // the newest record of the session, or of a publish in it
-	Tags      []string            `json:"tags"`
-	Late      []string            `json:"late"` // IDs of artifacts that were published after the session's end
-	Artifacts []extensionArtifact `json:"artifacts"`
+// An Extension is what handoff adds to a manifest.
+type Extension struct {
+	LogSeq    handoff.Seq `json:"logSeq"` // the newest record of the session, or of a publish in it
+	Tags      []string    `json:"tags"`
+	Late      []string    `json:"late"` // IDs of artifacts that were published after the session's end
+	Artifacts []Artifact  `json:"artifacts"`
 
 	// Rejected are the outputs of an adopted manifest that were not imported.
 	Rejected []json.RawMessage `json:"rejected,omitempty"`
 }
 
-// An extensionArtifact is one artifact of the session, inside its folder or not.
-type extensionArtifact struct {
+// An Artifact is one artifact of the session, inside its folder or not.
+type Artifact struct {
 	ID      string         `json:"id"`
 	Channel string         `json:"channel"`
 	Path    string         `json:"path"`
@@ -77,12 +86,23 @@ type extensionArtifact struct {
 }
 
 const (
-	manifestVersion = "1.0.0"
-	extensionKey    = "handoff"
-	timeFormat      = "2006-01-02T15:04:05.000Z07:00"
+	version    = "1.0.0"
+	timeFormat = "2006-01-02T15:04:05.000Z07:00"
 )
 
-func formatTime(t time.Time) string {
+// ExtensionKey is the key of the Extension in the metadata.
+const ExtensionKey = "handoff"
+
+// Extension returns what handoff added to a manifest, the zero value for nothing.
+func (d Document) Extension() (e Extension) {
+	if json.Unmarshal(d.Metadata[ExtensionKey], &e) != nil {
+		return Extension{}
+	}
+	return e
+}
+
+// FormatTime formats a time as manifests have it, "" for the zero time.
+func FormatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -111,7 +131,7 @@ func Outputs(s handoff.Session, artifacts []handoff.Artifact) []Output {
 		if !inside || a.Status == handoff.Withdrawn {
 			continue
 		}
-		out := Output{file, OutputType(a.Kind), cmp.Or(a.Summary, a.Title, path.Base(file)), formatTime(a.CreatedAt)}
+		out := Output{file, OutputType(a.Kind), cmp.Or(a.Summary, a.Title, path.Base(file)), FormatTime(a.CreatedAt)}
 		if i := slices.IndexFunc(outputs, func(o Output) bool { return o.File == file }); i >= 0 {
 			out.CreatedAt = outputs[i].CreatedAt
 			outputs[i] = out
@@ -122,8 +142,8 @@ func Outputs(s handoff.Session, artifacts []handoff.Artifact) []Output {
 	return outputs
 }
 
-// upToSession leads from the folder of a run to that of its session.
-const upToSession = "../../"
+// UpToSession leads from the folder of a run to that of its session.
+const UpToSession = "../../"
 
 // FileOf returns the path of an artifact relative to its session's folder, if
 // it is in the folder. What a run published is also inside if it is in the folder
@@ -148,7 +168,7 @@ func FileOf(s handoff.Session, a handoff.Artifact) (file string, inside bool) {
 		return own, true
 	}
 	if run != "" {
-		file = upToSession + file
+		file = UpToSession + file
 	}
 	return file, true
 }
@@ -157,13 +177,13 @@ func bySeq(artifacts []handoff.Artifact) []handoff.Artifact {
 	return slices.SortedFunc(slices.Values(artifacts), func(a, b handoff.Artifact) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
-// NewManifest returns the manifest of a session from its fold and all its
+// New returns the manifest of a session from its fold and all its
 // artifacts. The result depends on nothing but the log.
-func NewManifest(s handoff.Session, artifacts []handoff.Artifact) (Manifest, error) {
-	own := extension{LogSeq: s.Newest, Tags: append([]string{}, s.Tags...), Late: []string{}, Artifacts: []extensionArtifact{}}
+func New(s handoff.Session, artifacts []handoff.Artifact) (Document, error) {
+	own := Extension{LogSeq: s.Newest, Tags: append([]string{}, s.Tags...), Late: []string{}, Artifacts: []Artifact{}}
 	for _, a := range bySeq(artifacts) {
 		own.LogSeq = max(own.LogSeq, a.Seq)
-		own.Artifacts = append(own.Artifacts, extensionArtifact{a.ID, a.Channel, a.Path, a.Status})
+		own.Artifacts = append(own.Artifacts, Artifact{a.ID, a.Channel, a.Path, a.Status})
 		if a.Late {
 			own.Late = append(own.Late, a.ID)
 		}
@@ -171,19 +191,19 @@ func NewManifest(s handoff.Session, artifacts []handoff.Artifact) (Manifest, err
 	own.Rejected = rejected(s, artifacts)
 	b, err := json.Marshal(own)
 	if err != nil {
-		return Manifest{}, err
+		return Document{}, err
 	}
-	metadata := map[string]json.RawMessage{extensionKey: b}
+	metadata := map[string]json.RawMessage{ExtensionKey: b}
 	for key, value := range s.Metadata {
-		if key != extensionKey {
+		if key != ExtensionKey {
 			metadata[key] = value
 		}
 	}
-	return Manifest{
-		Version: manifestVersion, SessionID: s.ID,
-		Agent:     ManifestAgent{s.Agent.Name, cmp.Or(s.Agent.Title, s.Agent.Name), s.Agent.Bundle},
-		Workflow:  ManifestWorkflow(s.Workflow),
-		Execution: Execution{formatTime(s.OpenedAt), formatTime(s.ClosedAt), s.Status, s.User},
+	return Document{
+		Version: version, SessionID: s.ID,
+		Agent:     Agent{s.Agent.Name, cmp.Or(s.Agent.Title, s.Agent.Name), s.Agent.Bundle},
+		Workflow:  Workflow(s.Workflow),
+		Execution: Execution{FormatTime(s.OpenedAt), FormatTime(s.ClosedAt), s.Status, s.User},
 		Outputs:   Outputs(s, artifacts), Inputs: s.Inputs, Related: s.Links, Metadata: metadata,
 		DisplayName: s.Name, UserSummary: Truncate(s.Summary), MessageCount: s.Messages,
 	}, nil
@@ -195,7 +215,7 @@ func rejected(s handoff.Session, artifacts []handoff.Artifact) (list []json.RawM
 	var adopted struct {
 		Outputs  []json.RawMessage `json:"outputs"`
 		Metadata struct {
-			Handoff extension `json:"handoff"`
+			Handoff Extension `json:"handoff"`
 		} `json:"metadata"`
 	}
 	var wrong *json.UnmarshalTypeError
@@ -214,10 +234,10 @@ func rejected(s handoff.Session, artifacts []handoff.Artifact) (list []json.RawM
 }
 
 // JSON returns the content of the manifest's file. Fields of an adopted manifest
-// that m does not have are kept, and so is a value that means the same as that of
-// m.
-func (m Manifest) JSON(adopted json.RawMessage) ([]byte, error) {
-	b, err := encode(m)
+// that d does not have are kept, and so is a value that means the same as that of
+// d.
+func (d Document) JSON(adopted json.RawMessage) ([]byte, error) {
+	b, err := encode(d)
 	if err != nil || len(adopted) == 0 {
 		return b, err
 	}
@@ -230,11 +250,11 @@ func (m Manifest) JSON(adopted json.RawMessage) ([]byte, error) {
 	}
 	outputs := mergeOutputs(base["outputs"], update["outputs"])
 	keepSame(base, update)
-	if execution, ok := base["execution"].(map[string]any); ok && m.Execution.CompletedAt == "" {
+	if execution, ok := base["execution"].(map[string]any); ok && d.Execution.CompletedAt == "" {
 		delete(execution, "completed_at")
 	}
 	if metadata, ok := base["metadata"].(map[string]any); ok {
-		delete(metadata, extensionKey)
+		delete(metadata, ExtensionKey)
 	}
 	merge(base, update)
 	base["outputs"] = outputs
@@ -270,7 +290,7 @@ func keepSame(base, update map[string]any) {
 		theirs, _ := old[key].(string)
 		ours, _ := own[key].(string)
 		t, err := time.Parse(time.RFC3339, theirs)
-		if err == nil && formatTime(t) == ours {
+		if err == nil && FormatTime(t) == ours {
 			delete(own, key)
 		}
 	}
@@ -301,11 +321,47 @@ func mergeOutputs(base, updates any) []any {
 			delete(update, "created_at")
 		}
 		description, ok := old["description"].(string)
-		if file, _ := old["file"].(string); ok && update["description"] == cmp.Or(truncateRunes(description, handoff.MaxSummary), path.Base(file)) {
+		if file, _ := old["file"].(string); ok && update["description"] == cmp.Or(CutSummary(description), path.Base(file)) {
 			delete(update, "description")
 		}
 		merge(old, update)
 		out = append(out, old)
 	}
 	return out
+}
+
+func decode(b []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	return dec.Decode(v)
+}
+
+// CutSummary returns the description of an output as the summary of its artifact: cut
+// to the length that one can have.
+func CutSummary(description string) string {
+	if runes := []rune(description); len(runes) > handoff.MaxSummary {
+		return string(runes[:handoff.MaxSummary])
+	}
+	return description
+}
+
+// titleWidth is the maximum width of what Truncate returns, in terminal columns,
+// including the dots that mark a cut.
+const titleWidth = 35
+
+// Truncate returns the first line of text that is not blank, with its white
+// space collapsed, cut between characters to at most 35 columns including dots.
+func Truncate(text string) string {
+	for line := range strings.Lines(text) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			line = strings.Map(func(r rune) rune {
+				if unicode.IsControl(r) {
+					return -1
+				}
+				return r
+			}, line)
+			return displaywidth.TruncateString(line, titleWidth, "...")
+		}
+	}
+	return ""
 }

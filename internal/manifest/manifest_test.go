@@ -1,4 +1,4 @@
-package session_test
+package manifest_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
 )
@@ -67,7 +67,7 @@ func fullSession() (handoff.Session, []handoff.Artifact) {
 
 func rendered(t rapid.TB, s handoff.Session, artifacts []handoff.Artifact) []byte {
 	t.Helper()
-	m, err := session.NewManifest(s, artifacts)
+	m, err := manifest.New(s, artifacts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func rendered(t rapid.TB, s handoff.Session, artifacts []handoff.Artifact) []byt
 
 func mustConform(t rapid.TB, b []byte) {
 	t.Helper()
-	_, problems, err := session.ParseManifest(b)
+	_, problems, err := manifest.Parse(b)
 	if err != nil || len(problems) > 0 {
 		t.Errorf("manifest violates the specification: %v %v\n%s", problems, err, b)
 	}
@@ -134,7 +134,7 @@ func TestSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, problems, err := session.ParseManifest(b)
+	_, problems, err := manifest.Parse(b)
 	var got []string
 	for _, p := range problems {
 		got = append(got, p.Pointer)
@@ -170,7 +170,7 @@ func TestProblems(t *testing.T) {
 		if text == valid {
 			t.Errorf("%s is not in the manifest", tt.old)
 		}
-		_, problems, err := session.ParseManifest([]byte(text))
+		_, problems, err := manifest.Parse([]byte(text))
 		if err != nil {
 			t.Errorf("%s: %v", tt.new, err)
 			continue
@@ -180,8 +180,8 @@ func TestProblems(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "[]", "null", `"x"`, "{", valid + "{}"} {
-		if _, _, err := session.ParseManifest([]byte(text)); err == nil {
-			t.Errorf("ParseManifest(%.20q) succeeded", text)
+		if _, _, err := manifest.Parse([]byte(text)); err == nil {
+			t.Errorf("Parse(%.20q) succeeded", text)
 		}
 	}
 }
@@ -221,8 +221,8 @@ func TestManifestsConform(t *testing.T) {
 				t.Fatal(err)
 			}
 			b := rendered(t, s, list.Artifacts)
-			_, problems, err := session.ParseManifest(b)
-			problems = slices.DeleteFunc(problems, func(p session.Problem) bool {
+			_, problems, err := manifest.Parse(b)
+			problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool {
 				return p.Pointer == "/session_id" || strings.HasPrefix(p.Pointer, "/related_sessions/") || // drawn IDs are not UUIDs
 					p.Pointer == "/workflow/name" // and some have no workflow, which Open rejects
 			})
@@ -233,7 +233,7 @@ func TestManifestsConform(t *testing.T) {
 	})
 }
 
-func FuzzParseManifest(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	s, artifacts := fullSession()
 	f.Add(rendered(f, s, artifacts))
 	sample, err := os.ReadFile("testdata/sample.json")
@@ -243,12 +243,12 @@ func FuzzParseManifest(f *testing.F) {
 	f.Add(sample)
 	f.Add([]byte(`{"outputs":[null,7,{"file":null}],"execution":{"started_at":[]},"metadata":null}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if _, _, err := session.ParseManifest(b); err != nil {
+		if _, _, err := manifest.Parse(b); err != nil {
 			return
 		}
 		s := s
 		s.Adopted = b
-		m, err := session.NewManifest(s, artifacts)
+		m, err := manifest.New(s, artifacts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func FuzzParseManifest(f *testing.F) {
 		if err != nil {
 			t.Fatalf("rendering over a parsed manifest: %v", err)
 		}
-		if _, _, err := session.ParseManifest(text); err != nil {
+		if _, _, err := manifest.Parse(text); err != nil {
 			t.Errorf("parsing a rendered manifest: %v\n%s", err, text)
 		}
 	})
