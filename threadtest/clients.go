@@ -15,12 +15,18 @@ import (
 // A Ledger is the answers of a scripted server, by number.
 type Ledger map[int]thread.Tokens
 
+// Clients returns a path in the directory of the homes of real clients. It skips the
+// test if HANDOFF_CLIENTS is not set.
+func Clients(t testing.TB, path ...string) string {
+	t.Helper()
+	return optional(t, "HANDOFF_CLIENTS", "homes of real clients", path)
+}
+
 // Client returns the home directory that a real client left when a scripted server
-// answered it, and the server's ledger. It skips the test if HANDOFF_CLIENTS, the
-// directory of such homes, is not set.
+// answered it, and the server's ledger.
 func Client(t testing.TB, client string) (home string, l Ledger) {
 	t.Helper()
-	home = optional(t, "HANDOFF_CLIENTS", "homes of real clients", []string{client})
+	home = Clients(t, client)
 	b, err := os.ReadFile(filepath.Join(home, "ledger.json"))
 	if err != nil {
 		t.Fatal(err)
