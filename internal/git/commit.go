@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -199,14 +200,31 @@ type Line struct {
 }
 
 // Blame returns which commit last changed a line of a file in the working tree. The
-// path is relative to the root of the worktree.
+// path is relative to the root of the worktree. A file that is not in HEAD is not
+// committed.
 func (r Repository) Blame(ctx context.Context, path string, line int) (Line, error) {
 	n := strconv.Itoa(line)
-	b, err := Run(ctx, r.Top, "blame", "--porcelain", "--no-textconv", "-L"+n+","+n, "--", path)
+	args := []string{"blame", "--porcelain", "--no-textconv", "-L" + n + "," + n, "--", path}
+	b, err := Run(ctx, r.Top, args...)
+	if err != nil { // perhaps the setting blame.ignoreRevsFile names a file that this repository does not have
+		b, err = Run(ctx, r.Top, slices.Insert(args, 1, "--no-ignore-revs-file")...)
+	}
+	if err != nil && ctx.Err() == nil && !r.inHead(ctx, path) {
+		return Line{Path: filepath.ToSlash(path), Number: line}, nil
+	}
 	if err != nil {
 		return Line{}, err
 	}
 	return parseBlame(b)
+}
+
+// inHead reports whether HEAD has a file, also if that can't be determined.
+func (r Repository) inHead(ctx context.Context, path string) bool {
+	if _, err := r.Resolve(ctx, "HEAD"); errors.Is(err, ErrNoCommit) {
+		return false
+	}
+	b, err := run(ctx, r.Top, "ls-tree", "-z", "--full-tree", "HEAD", "--", filepath.ToSlash(path))
+	return err != nil || len(b) > 0
 }
 
 // parseBlame parses the output of git blame --porcelain for one line.

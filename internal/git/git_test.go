@@ -130,6 +130,25 @@ func TestBlame(t *testing.T) {
 	}
 }
 
+// TestBlameOfNothing checks that a file that HEAD does not have is not committed, and
+// that the setting of a list of commits that is missing does not matter.
+func TestBlameOfNothing(t *testing.T) {
+	unborn := open(t, repository(t, "printf 'a\n' > a; git add ."))
+	dir := repository(t, "printf 'a\n' > a; git add .; git commit -qm one; printf 'b\n' > b; printf 'c\n' > c; git add c; git config blame.ignoreRevsFile .nowhere")
+	r := open(t, dir)
+	one, err := r.Resolve(t.Context(), "main")
+	must(t, err)
+	for _, tt := range []struct {
+		in   git.Repository
+		path string
+		want string
+	}{{r, "a", one}, {r, "b", ""}, {r, "c", ""}, {unborn, "a", ""}} {
+		if got, err := tt.in.Blame(t.Context(), tt.path, 1); err != nil || got != (git.Line{Commit: tt.want, Path: tt.path, Number: 1}) {
+			t.Errorf("%s: got %+v %v, want the commit %q", tt.path, got, err, tt.want)
+		}
+	}
+}
+
 // TestRunsNoProgram checks that reading commits and lines runs no program that the
 // settings of a repository name.
 func TestRunsNoProgram(t *testing.T) {

@@ -186,7 +186,7 @@ func (s Sources) lineOf(ctx context.Context, file string, n int) (Subject, error
 		return Subject{}, err
 	}
 	if subject.Line.Line, err = s.Repository.Blame(ctx, path, n); err != nil || subject.Line.Commit == "" {
-		return subject, nil // it is not tracked, or the line is not committed
+		return subject, err
 	}
 	c, err := s.Repository.Commit(ctx, subject.Line.Commit)
 	if err != nil {
