@@ -173,7 +173,7 @@ func (docs contract) checkObject(t *testing.T, where, name string, v any) {
 // one line for each object.
 var rareFields = []string{
 	"active-conversation.sessionId",
-	"active-session.newestArtifactId",
+	"active-session.newestArtifactId", "active-session.writing",
 	"activity.warnings",
 	"adoption.warnings", "adoption.dryRun",
 	"artifact.root", "artifact.worktree", "artifact.origin", "artifact.import", "artifact.queued", "artifact.unresolved",
@@ -518,6 +518,7 @@ func answerThreads(c *console, answer func(object, line string)) {
 `))
 	}
 	answer("collision-list", "status --collisions --since 2026-01-01")
+	answer("activity", "status")
 	c.write("shared.go", "x")
 	answer("provenance", "why shared.go")
 }

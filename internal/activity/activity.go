@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/collision"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -15,7 +16,12 @@ import (
 type Activity struct {
 	Sessions []Session `json:"sessions"` // running and stalled, newest first
 	Threads  []Thread  `json:"threads"`  // running conversations, the last active first
-	Warnings []string  `json:"warnings,omitempty"`
+
+	// Collisions are the files that two of these conversations or their subagents
+	// changed since the last messages of their users, each while the other was active.
+	Collisions []collision.Collision `json:"collisions,omitempty"`
+
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // A Session is a session or run that was not closed.
@@ -25,6 +31,7 @@ type Session struct {
 	Expectations []session.Expected `json:"expectedOutputs,omitempty"` // what it should leave
 	NewestRef    string             `json:"newestArtifactId,omitempty"`
 	Threads      []string           `json:"threads,omitempty"` // URIs of its conversations
+	Writing      []collision.Write  `json:"writing,omitempty"` // what its running conversations changed last
 
 	// Idle reports that the session was probably not closed: it has no process, and
 	// none of its conversations is running.
@@ -43,6 +50,33 @@ type Thread struct {
 	State    thread.State `json:"state"`
 	ActiveAt time.Time    `json:"activeAt"`
 	Session  string       `json:"sessionId,omitempty"` // the session of handoff that it belongs to
+
+	// Writing are the files that it and its subagents changed last since the last
+	// message of its user, the newest change first.
+	Writing []collision.Write `json:"writing,omitempty"`
+
+	writes []collision.Write // all changes since then, in the order of time
+}
+
+// Wrote returns t with the changes of files that it and its subagents made since the
+// last message of its user, in the order of time.
+func (t Thread) Wrote(writes []collision.Write) Thread {
+	t.Writing, t.writes = newest(writes), writes
+	return t
+}
+
+// maxWriting is the number of files that are shown for a conversation or session.
+const maxWriting = 5
+
+// newest returns the last change of each of the files that were changed last.
+func newest(writes []collision.Write) (list []collision.Write) {
+	for _, w := range slices.Backward(writes) {
+		known := slices.ContainsFunc(list, func(other collision.Write) bool { return other.Path == w.Path })
+		if !known && len(list) < maxWriting {
+			list = append(list, w)
+		}
+	}
+	return list
 }
 
 // A Finder finds what is going on.
@@ -75,6 +109,11 @@ func (f Finder) Find(ctx context.Context, threads []Thread, most int) (Activity,
 			a.Warnings = append(a.Warnings, "more sessions are "+status+" than are shown")
 		}
 	}
+	var writes []collision.Write
+	for _, t := range a.Threads {
+		writes = append(writes, t.writes...)
+	}
+	a.Collisions = collision.Find(writes)
 	slices.SortStableFunc(a.Sessions, func(x, y Session) int { return y.OpenedAt.Compare(x.OpenedAt) })
 	return a, ctx.Err()
 }
@@ -94,13 +133,17 @@ func (f Finder) describe(ctx context.Context, v session.View, running []Thread) 
 		a.ActiveAt = p.ActiveAt
 	}
 	a.Idle = len(p.Threads) > 0 && v.Process == (handoff.Process{}) && v.Child == (handoff.Process{})
+	var writes []collision.Write
 	for i, t := range running {
 		if slices.Contains(p.Threads, t.URI) {
 			running[i].Session, a.Idle = v.ID, false
+			writes = append(writes, t.writes...)
 			if t.ActiveAt.After(a.ActiveAt) {
 				a.ActiveAt = t.ActiveAt
 			}
 		}
 	}
+	slices.SortStableFunc(writes, func(x, y collision.Write) int { return x.At.Compare(y.At) })
+	a.Writing = newest(writes)
 	return a, nil
 }

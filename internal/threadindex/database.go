@@ -18,7 +18,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is rebuilt.
-const version = 4
+const version = 5
 
 // applicationID is stored in the header of the database: "hdth".
 const applicationID = 0x68647468

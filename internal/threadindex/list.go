@@ -112,11 +112,16 @@ func load(ctx context.Context, i *Item) error {
 	return err
 }
 
-// see sets the prompt of an item, if m is the first message of the user.
+// see sets the prompt of an item, if m is the first message of the user, and the time
+// of the last one.
 func (i *Item) see(m thread.Message) {
-	if i.Prompt == "" && m.Role == thread.User && !m.Inherited {
+	if m.Role != thread.User || m.Inherited {
+		return
+	}
+	if i.Prompt == "" {
 		i.Prompt = firstLine(m.Text)
 	}
+	i.Prompted = m.Time.UTC()
 }
 
 // newItem returns the item of a thread or subagent.

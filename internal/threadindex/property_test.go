@@ -65,10 +65,27 @@ func (tr *tree) compare(file string, now func() time.Time) {
 		tr.same("collisions", got, want)
 		tr.collisions += len(want.Collisions)
 	}
+	tr.compareActive(files, index)
 	tr.compareCalls(files, index, threadindex.NewIndex(threadindex.NewFiles(tr.set()), file+".alone", now, nil))
 	tr.compareLookups(files, index)
 	if after := tr.digest(); after != before {
 		tr.t.Fatalf("the files of the tools were changed:\n%s\nwere\n%s", after, before)
+	}
+}
+
+// compareActive compares what conversations write.
+func (tr *tree) compareActive(files *threadindex.Files, index *threadindex.Index) {
+	tr.t.Helper()
+	ctx := tr.t.Context()
+	for i, q := range []threadindex.Query{{}, {Status: thread.Running}, {In: threadindex.In("/work/1")}} {
+		want, _, err := files.Active(ctx, q)
+		must(tr.t, err)
+		got, _, err := index.Active(ctx, q)
+		must(tr.t, err)
+		tr.same(fmt.Sprintf("active %d", i), got, want)
+		for _, a := range want {
+			tr.calls["writes"] += len(a.Writes)
+		}
 	}
 }
 
@@ -262,7 +279,7 @@ func TestIndexEqualsFiles(t *testing.T) {
 			if tr.collisions == 0 {
 				t.Error("no collision was found, so that nothing was compared")
 			}
-			for _, rows := range []string{"touches", "commands", "mentions", "requests", "lookups"} {
+			for _, rows := range []string{"touches", "commands", "mentions", "requests", "lookups", "writes"} {
 				if tr.calls[rows] == 0 {
 					t.Errorf("no %s were found, so that nothing was compared", rows)
 				}

@@ -41,6 +41,10 @@ type Query struct {
 type Item struct {
 	URI    thread.URI `json:"uri"`
 	Prompt string     `json:"prompt,omitempty"` // the beginning of the first message of the user
+
+	// Prompted is the time of the last message of the user.
+	Prompted time.Time `json:"promptedAt,omitzero"`
+
 	*thread.Thread
 	Agents []thread.Agent `json:"subagents,omitempty"`
 }
@@ -60,9 +64,15 @@ type Page struct {
 type Archive interface {
 	List(context.Context, Query) (Page, error)
 	Search(context.Context, Search) (Result, error)
-	Collisions(context.Context, Query) (Collisions, error)
+	Changes
 	EachUsage(context.Context, Query, func(ThreadUsage) error) (warnings []string, err error)
 	Lookup(ctx context.Context, most int, do func(Lookup) error) (warnings []string, err error)
+}
+
+// Changes are what conversations changed.
+type Changes interface {
+	Active(context.Context, Query) (list []Active, warnings []string, err error)
+	Collisions(context.Context, Query) (Collisions, error)
 }
 
 // Files answers from the transcripts.

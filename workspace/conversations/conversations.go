@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/activity"
+	"github.com/agent-handoff/handoff/internal/collision"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/threadindex"
 	"github.com/agent-handoff/handoff/thread"
@@ -105,6 +106,9 @@ func (c Collection) List(ctx context.Context, o ListOptions) (Page, error) {
 // it works, waits for a person, or was killed.
 type Running = activity.Thread
 
+// A Write is a change of a file by a running conversation.
+type Write = collision.Write
+
 // runningSince is how long ago a running conversation was last active at most.
 // Programs that are killed leave theirs running.
 const runningSince = "7d"
@@ -115,11 +119,16 @@ const runningSince = "7d"
 // Kinds: those of List.
 func (c Collection) Running(ctx context.Context) (list []Running, warnings []string, err error) {
 	list = []Running{}
-	page, err := c.List(ctx, ListOptions{Status: thread.Running, Since: runningSince})
-	for _, i := range page.Threads {
-		list = append(list, Running{URI: i.URI.String(), Title: i.Name(), Dir: i.Cwd, Branch: i.Branch, State: i.State, ActiveAt: i.Modified})
+	q, err := c.query(ListOptions{Status: thread.Running, Since: runningSince})
+	if err != nil {
+		return list, nil, err
 	}
-	return list, page.Warnings, err
+	active, warnings, err := c.o.Archive(false).Active(ctx, q)
+	for _, i := range active {
+		r := Running{URI: i.URI.String(), Title: i.Name(), Dir: i.Cwd, Branch: i.Branch, State: i.State, ActiveAt: i.Modified}
+		list = append(list, r.Wrote(i.Writes))
+	}
+	return list, warnings, err
 }
 
 // SearchOptions select conversations and subagents by what they contain.
@@ -163,7 +172,7 @@ func (c Collection) Search(ctx context.Context, o SearchOptions) (Matches, error
 type Collisions = threadindex.Collisions
 
 // A Collision is one of them.
-type Collision = threadindex.Collision
+type Collision = collision.Collision
 
 // Collisions returns the files that two conversations or subagents changed, each
 // while the other was active. Of o, Dir and Everywhere select the files, Since and

@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"strings"
+
+	"github.com/agent-handoff/handoff/workspace/conversations"
 )
 
 // A StatusInput has the arguments of status.
@@ -22,10 +24,13 @@ var status = tool[StatusInput]{
 		}
 		var lines []string
 		for _, s := range now.Sessions {
-			lines = append(lines, "session "+s.ID+" "+s.DisplayName+": "+s.Status)
+			lines = append(lines, "session "+s.ID+" "+quoted(s.DisplayName)+": "+s.Status+writing(c, s.Writing))
 		}
 		for _, t := range now.Threads {
-			lines = append(lines, "conversation "+t.URI+" "+t.Title)
+			lines = append(lines, "conversation "+t.URI+" "+quoted(t.Title)+writing(c, t.Writing))
+		}
+		for _, w := range now.Collisions {
+			lines = append(lines, "changed by two of them: "+quoted(relative(c, w.Path)))
 		}
 		if lines == nil {
 			lines = []string{"nothing is running"}
@@ -33,3 +38,18 @@ var status = tool[StatusInput]{
 		return answer{data: now, text: strings.Join(lines, "\n")}, nil
 	},
 }
+
+// writing names the files that were changed last.
+func writing(c *call, list []conversations.Write) string {
+	text := ""
+	for i, w := range list {
+		if i == 0 {
+			text = ", writing"
+		}
+		text += " " + quoted(relative(c, w.Path))
+	}
+	return text
+}
+
+// relative returns an absolute path relative to the workspace if it is inside.
+func relative(c *call, path string) string { return strings.TrimPrefix(path, c.Root()+"/") }

@@ -45,6 +45,7 @@ func (s *Server) functions() template.FuncMap {
 		"json":        func(v any) string { b, _ := handoff.EncodeJSON(v); return string(b) },
 		"who":         whoOf,
 		"sections":    s.sections,
+		"relative":    s.relative,
 	}
 }
 
@@ -55,6 +56,11 @@ func (s *Server) sections() []crumb {
 		list = append(list, crumb{"Conversations", "/threads"})
 	}
 	return append(list, crumb{"Check", "/check"})
+}
+
+// relative returns an absolute path relative to the workspace if it is inside.
+func (s *Server) relative(path string) string {
+	return strings.TrimPrefix(path, s.o.Source.Root+"/")
 }
 
 // whoOf returns who made a record, as far as it is known.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -89,9 +88,6 @@ func (s *Server) activeThreads(p *page) (list activeThreads, known bool) {
 		found, err := s.o.Source.Conversations.Collisions(ctx, conversations.ListOptions{Since: collisionsFrom})
 		slices.SortStableFunc(found.Collisions, func(x, y conversations.Collision) int { return y.Second.At.Compare(x.Second.At) })
 		a.collisions = found.Collisions[:min(collisionsMost, len(found.Collisions))]
-		for i, c := range a.collisions {
-			a.collisions[i].Path = strings.TrimPrefix(c.Path, s.o.Source.Root+"/")
-		}
 		return a, err
 	}})
 	p.warn(err)

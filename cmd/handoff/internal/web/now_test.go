@@ -58,7 +58,8 @@ func TestNowConversations(t *testing.T) {
 	must(t, err)
 	s.publishAs(handoff.Producer{Session: o.ID, Thread: "agents://claude/" + first}, workspace.Publication{Body: strings.NewReader("hello"), Channel: "design", Title: "The plan"})
 	page := s.eventually("/", `href="/threads/claude/`+first+`"`)
-	for _, want := range []string{"change the cart 0", "change the cart 1", "Changed by two at the same time", ">shared.go</a>", `href="/threads/claude/` + second + `?from=1#M1"`, `<a class="second" href="/sessions/` + o.ID + `">in session `, "published The plan"} {
+	for _, want := range []string{"change the cart 0", "change the cart 1", "Changed by two at the same time", ">shared.go</a>", `href="/threads/claude/` + second + `?from=1#M1"`, `<a class="second" href="/sessions/` + o.ID + `">in session `, "published The plan",
+		`writing <a href="/threads/claude/` + second + `?from=1#M1">shared.go</a>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not contain %s\n%s", want, page)
 		}

@@ -16,7 +16,7 @@ import (
 
 var activityColumns = []cli.Column{
 	{Name: "kind", Rank: 5}, {Name: "ref", ID: true}, {Name: "name", Rank: 1, Text: true}, {Name: "status"}, {Name: "active", Rank: 2},
-	{Name: "expects", Rank: 3, Text: true}, {Name: "directory", Rank: 4, Text: true}, {Name: "branch", More: true}, {Name: "newest", More: true}, {Name: "session", More: true},
+	{Name: "expects", Rank: 3, Text: true}, {Name: "directory", Rank: 4, Text: true}, {Name: "writing", Rank: 3, Text: true}, {Name: "branch", More: true}, {Name: "newest", More: true}, {Name: "session", More: true},
 }
 
 var collisionColumns = []cli.Column{
@@ -35,7 +35,9 @@ func statusCommand(a *cli.App) *cobra.Command {
 		GroupID: cli.Threads,
 		Long: `Status shows the sessions of the workspace that were not closed, and the running
 conversations of this repository, with its worktrees: when each was last active,
-and what a session is still expected to leave.
+what a session is still expected to leave, and which files were changed last by
+the calls of tools since the last message of the user. A file that two of these
+conversations changed while both were active is on a row of its own, a collision.
 
 A session is running while its process is. It is stalled if the process is gone,
 or nothing happened for long, and idle if it has no process and all of its
@@ -46,8 +48,8 @@ running, with a growing age, for a week.
 Check the status before you start work that somebody may be doing already.
 
 With --collisions, it lists instead the files of this repository that two
-conversations or subagents changed while both were active, with the messages
-that changed them.`,
+conversations or subagents changed while both were active, also those that have
+ended, with the messages that changed them.`,
 		Example: "  handoff status\n  handoff status --watch\n  handoff status --collisions --since 2h",
 		Args:    cli.Exactly(0, "no arguments"),
 	}
@@ -140,12 +142,24 @@ func activityRows(a *cli.App, now workspace.Activity) (rows [][]string) {
 		if s.Idle {
 			status = "idle"
 		}
-		rows = append(rows, []string{kind, s.ID, s.DisplayName, status, a.Age(s.ActiveAt), expects(s.Expectations), s.Folder, "", s.NewestRef, s.Parent})
+		rows = append(rows, []string{kind, s.ID, s.DisplayName, status, a.Age(s.ActiveAt), expects(s.Expectations), s.Folder, writing(a, s.Writing), "", s.NewestRef, s.Parent})
 	}
 	for _, t := range now.Threads {
-		rows = append(rows, []string{"conversation", t.URI, t.Title, string(t.State.Status), a.Age(t.ActiveAt), "", t.Dir, t.Branch, "", t.Session})
+		rows = append(rows, []string{"conversation", t.URI, t.Title, string(t.State.Status), a.Age(t.ActiveAt), "", t.Dir, writing(a, t.Writing), t.Branch, "", t.Session})
+	}
+	for _, c := range now.Collisions {
+		rows = append(rows, []string{"collision", "", c.First.URI.String() + " and " + c.Second.URI.String(), "", a.Age(c.Second.At), "", "", a.Rel(c.Path), "", "", ""})
 	}
 	return rows
+}
+
+// writing names files that were changed, as seen from the caller's directory.
+func writing(a *cli.App, list []conversations.Write) string {
+	var paths []string
+	for _, w := range list {
+		paths = append(paths, a.Rel(w.Path))
+	}
+	return strings.Join(paths, ", ")
 }
 
 // expects names the outputs that are still missing.

@@ -1,4 +1,4 @@
-package threadindex
+package collision
 
 import (
 	"fmt"
@@ -10,16 +10,16 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// TestCollide has the changes of some threads, each as "thread path minute". The
+// TestFind has the changes of some threads, each as "thread path minute". The
 // threads are active in these minutes: a 0-20, b 10-30, c 20-40, d 50-60; e always.
-func TestCollide(t *testing.T) {
+func TestFind(t *testing.T) {
 	zero := time.Date(2026, 2, 3, 4, 0, 0, 0, time.UTC)
 	minute := func(n int) time.Time { return zero.Add(time.Duration(n) * time.Minute) }
-	writers := map[string]*writer{}
+	writers := map[string]*Writer{}
 	for name, active := range map[string][2]int{"a": {0, 20}, "b": {10, 30}, "c": {20, 40}, "d": {50, 60}} {
-		writers[name] = &writer{thread.URI{Provider: "x", Thread: name}, minute(active[0]), minute(active[1])}
+		writers[name] = &Writer{thread.URI{Provider: "x", Thread: name}, minute(active[0]), minute(active[1])}
 	}
-	writers["e"] = &writer{uri: thread.URI{Provider: "x", Thread: "e"}}
+	writers["e"] = &Writer{URI: thread.URI{Provider: "x", Thread: "e"}}
 	for changes, want := range map[string][]string{
 		"":                               nil,
 		"a f 12":                         nil,
@@ -39,16 +39,16 @@ func TestCollide(t *testing.T) {
 		"a f 2, b f 15, e f 16":          {"f a 2 e 16", "f b 15 e 16"},
 		"a g 11, b f 12, b g 13, a f 14": {"f b 12 a 14", "g a 11 b 13"},
 	} {
-		var writes []write
+		var writes []Write
 		for i, change := range strings.Split(changes, ", ") {
 			var name, path string
 			var at int
 			if n, _ := fmt.Sscan(change, &name, &path, &at); n == 3 {
-				writes = append(writes, write{path, writers[name], i + 1, minute(at)})
+				writes = append(writes, writers[name].Write(path, i+1, minute(at)))
 			}
 		}
 		var got []string
-		for _, c := range collide(writes) {
+		for _, c := range Find(writes) {
 			got = append(got, fmt.Sprintf("%s %s %d %s %d", c.Path, c.First.URI.Thread, int(c.First.At.Sub(zero).Minutes()), c.Second.URI.Thread, int(c.Second.At.Sub(zero).Minutes())))
 		}
 		if !slices.Equal(got, want) {
