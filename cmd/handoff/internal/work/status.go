@@ -37,7 +37,8 @@ func statusCommand(a *cli.App) *cobra.Command {
 conversations of this repository, with its worktrees: when each was last active,
 what a session is still expected to leave, and which files were changed last by
 the calls of tools since the last message of the user. A file that two of these
-conversations changed while both were active is on a row of its own, a collision.
+conversations changed while both were active is on a row of its own: a
+collision.
 
 A session is running while its process is. It is stalled if the process is gone,
 or nothing happened for long, and idle if it has no process and all of its
