@@ -46,6 +46,7 @@ var layers = map[string]int{
 	"internal/lineage":           2,
 	"internal/cost":              3,
 	"internal/manifest":          2,
+	"internal/sqlite":            2,
 	"internal/names":             2,
 	"internal/preview":           2,
 	"internal/remote":            2,

@@ -5,14 +5,15 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // Differs reports whether the index contains something else than the states of
 // its log. catchUp brings want to the position of the index, which does not
 // change meanwhile.
 func (x *Index) Differs(ctx context.Context, want *fold.States, catchUp func(handoff.Seq) error) (differs bool, err error) {
-	err = x.read(ctx, func(c *conn) error {
-		p, err := c.position(ctx, x.log)
+	err = x.read(ctx, func(c *sqlite.Conn) error {
+		p, err := position(ctx, c, x.log)
 		if err != nil {
 			return err
 		}
@@ -39,14 +40,18 @@ type comparison struct {
 func (d *comparison) run() error {
 	for _, table := range []struct {
 		query string
-		scan  func(*row) error
+		scan  func(*sqlite.Row) error
 	}{
 		{`SELECT seq, id, record, state, sum, family, status FROM artifacts ORDER BY seq`, d.artifact},
-		{`SELECT id, state FROM named`, func(r *row) error { return d.count(&d.artifacts, d.want.SameArtifact(r.text(), 0, "", r.text(), nil)) }},
-		{`SELECT id, state FROM sessions`, func(r *row) error { return d.count(&d.sessions, d.want.SameSession(r.text(), r.text())) }},
-		{`SELECT harness, id, state FROM works`, func(r *row) error { return d.count(&d.works, d.want.SameWork(r.text(), r.text(), r.text())) }},
-		{`SELECT space, key, value FROM pointers`, func(r *row) error { return d.count(&d.pointers, d.want.SamePointer(r.text(), r.text(), r.text())) }},
-		{`SELECT seq FROM damaged ORDER BY seq`, func(r *row) error { d.damaged = append(d.damaged, handoff.Seq(r.integer())); return nil }},
+		{`SELECT id, state FROM named`, func(r *sqlite.Row) error {
+			return d.count(&d.artifacts, d.want.SameArtifact(r.Text(), 0, "", r.Text(), nil))
+		}},
+		{`SELECT id, state FROM sessions`, func(r *sqlite.Row) error { return d.count(&d.sessions, d.want.SameSession(r.Text(), r.Text())) }},
+		{`SELECT harness, id, state FROM works`, func(r *sqlite.Row) error { return d.count(&d.works, d.want.SameWork(r.Text(), r.Text(), r.Text())) }},
+		{`SELECT space, key, value FROM pointers`, func(r *sqlite.Row) error {
+			return d.count(&d.pointers, d.want.SamePointer(r.Text(), r.Text(), r.Text()))
+		}},
+		{`SELECT seq FROM damaged ORDER BY seq`, func(r *sqlite.Row) error { d.damaged = append(d.damaged, handoff.Seq(r.Integer())); return nil }},
 		{`SELECT status, sum(n) FROM totals GROUP BY status`, d.total},
 	} {
 		if err := d.load(table.query, table.scan); err != nil {
@@ -65,19 +70,19 @@ func (d *comparison) count(n *int, same bool) error {
 	return nil
 }
 
-func (d *comparison) artifact(r *row) error {
+func (d *comparison) artifact(r *sqlite.Row) error {
 	a, record, err := stateFrom(r)
 	if err != nil {
 		return err
 	}
 	d.statuses[string(a.Status())]++
-	state, _ := r.values[3].(string)
+	state, _ := r.Value(3).(string)
 	return d.count(&d.artifacts, d.want.SameArtifact(a.ID, a.Record.Seq, a.Family, state, record))
 }
 
 // total removes the count of a status if it is right.
-func (d *comparison) total(r *row) error {
-	status, n := r.text(), int(r.integer())
+func (d *comparison) total(r *sqlite.Row) error {
+	status, n := r.Text(), int(r.Integer())
 	if d.statuses[status] == n {
 		delete(d.statuses, status)
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
 )
@@ -90,7 +91,7 @@ func TestDiffers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if change != "" {
-			if err := x.transact(t.Context(), "BEGIN IMMEDIATE", func(c *conn) error { return c.exec(t.Context(), change) }); err != nil {
+			if err := x.transact(t.Context(), "BEGIN IMMEDIATE", func(c *sqlite.Conn) error { return c.Exec(t.Context(), change) }); err != nil {
 				t.Fatal(change, err)
 			}
 		}

@@ -5,17 +5,18 @@ import (
 	"context"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // CountByChannel returns the number of artifacts that q selects in each channel.
 // Paging is ignored. No record is read.
 func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (map[string]int, error) {
 	var counts map[string]int
-	err := x.read(ctx, func(c *conn) error {
+	err := x.read(ctx, func(c *sqlite.Conn) error {
 		counts = map[string]int{}
 		s := newStore(ctx, c)
-		count := func(r *row) error {
-			counts[r.text()] = int(r.integer())
+		count := func(r *sqlite.Row) error {
+			counts[r.Text()] = int(r.Integer())
 			return nil
 		}
 		w, err := selects(s, q)

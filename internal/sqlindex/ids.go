@@ -4,15 +4,17 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // IDNames implements handoff.IDLister. It takes one step in the table for each
 // name.
 func (x *Index) IDNames(ctx context.Context) (names []string, err error) {
 	const next = `SELECT coalesce(min(space), '') FROM labels WHERE space > ? AND space < ?`
-	err = x.read(ctx, func(c *conn) error {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
 		for space := slotSpace(""); ; {
-			_, err := c.one(ctx, next, []any{space, slotSpace(last)}, func(r *row) { space = r.text() })
+			_, err := c.One(ctx, next, []any{space, slotSpace(last)}, func(r *sqlite.Row) { space = r.Text() })
 			if err != nil || space == "" {
 				return err
 			}

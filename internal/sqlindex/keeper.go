@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // A keeper is a fold.Keeper over one transaction. flush writes each value
@@ -55,7 +56,7 @@ func (l *list[K]) take() []K {
 	return order
 }
 
-func newKeeper(ctx context.Context, c *conn) *keeper {
+func newKeeper(ctx context.Context, c *sqlite.Conn) *keeper {
 	return &keeper{newStore(ctx, c), list[string]{has: map[string]bool{}}, list[string]{has: map[string]bool{}}, list[string]{has: map[string]bool{}},
 		list[workKey]{has: map[workKey]bool{}}, list[pointerKey]{has: map[pointerKey]bool{}}, list[string]{has: map[string]bool{}}, map[total]int{}}
 }
@@ -63,7 +64,7 @@ func newKeeper(ctx context.Context, c *conn) *keeper {
 // prefetch loads in a few queries what the fold of many new records asks for
 // first: whether their IDs are known, which they seldom are.
 func (k *keeper) prefetch(records []handoff.Record) error {
-	if len(records) < atOnce/8 {
+	if len(records) < sqlite.AtOnce/8 {
 		return nil
 	}
 	ids := make([]string, len(records))
@@ -142,8 +143,8 @@ func (k *keeper) Heads(family string) ([]string, error) {
 func (k *keeper) Children(id string) ([]string, error) {
 	var ids []string
 	err := k.load(`SELECT a.id FROM labels l CROSS JOIN artifacts a ON a.seq = l.seq WHERE l.space IN ('`+parentSpace+`', '`+inputSpace+`') AND l.value = ?`,
-		func(r *row) error {
-			ids = append(ids, r.text())
+		func(r *sqlite.Row) error {
+			ids = append(ids, r.Text())
 			return nil
 		}, id)
 	for _, changed := range k.changed.order {
@@ -158,8 +159,8 @@ func (k *keeper) Children(id string) ([]string, error) {
 // Runs implements fold.Finder. It finds what was put and not flushed, too.
 func (k *keeper) Runs(id string) ([]string, error) {
 	var ids []string
-	err := k.load(`SELECT id FROM sessions WHERE parent = ?`, func(r *row) error {
-		ids = append(ids, r.text())
+	err := k.load(`SELECT id FROM sessions WHERE parent = ?`, func(r *sqlite.Row) error {
+		ids = append(ids, r.Text())
 		return nil
 	}, id)
 	for _, changed := range k.sessioned.order {
@@ -216,7 +217,7 @@ func (k *keeper) flush() error {
 	return nil
 }
 
-func (k *keeper) exec(query string, args ...any) error { return k.c.exec(k.ctx, query, args...) }
+func (k *keeper) exec(query string, args ...any) error { return k.c.Exec(k.ctx, query, args...) }
 
 func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 	text, err := encodeState(a)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // keptThreads selects the kept copies of transcripts, by URI. It has an index.
@@ -16,10 +17,10 @@ func (x *Index) KeptThreads(ctx context.Context, uri string) (list []handoff.Kep
 	if uri != "" {
 		query, args = keptThreads+` AND key = ?`, []any{uri}
 	}
-	err = x.read(ctx, func(c *conn) error {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
 		list = nil
-		return newStore(ctx, c).load(query, func(r *row) error {
-			key, value := r.text(), r.text()
+		return newStore(ctx, c).load(query, func(r *sqlite.Row) error {
+			key, value := r.Text(), r.Text()
 			t, err := fold.DecodeKept(value)
 			if err != nil {
 				return damaged("the copy of %s is invalid", key)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // TestOwner opens databases that are not an index of handoff: none is changed,
@@ -25,17 +27,13 @@ func TestOwner(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "index.db")
-			x := &Index{source: "file:" + file}
-			c, err := x.borrow(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := sqlite.New(file, "file:"+file)
 			for _, statement := range tt.statements {
-				if err := c.exec(t.Context(), statement); err != nil {
+				if err := db.Use(t.Context(), func(c *sqlite.Conn) error { return c.Exec(t.Context(), statement) }); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := c.close(); err != nil {
+			if err := db.Close(); err != nil {
 				t.Fatal(err)
 			}
 			before, err := os.ReadFile(file)

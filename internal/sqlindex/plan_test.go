@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // TestPlans checks that every filter is answered from an index of its own, and
@@ -131,16 +132,16 @@ func planOf(t *testing.T, x *Index, q handoff.ArtifactQuery) string {
 func explain(t *testing.T, x *Index, showing func(*store) (string, []any, error)) string {
 	t.Helper()
 	var plan []string
-	err := x.read(t.Context(), func(c *conn) error {
+	err := x.read(t.Context(), func(c *sqlite.Conn) error {
 		query, args, err := showing(newStore(t.Context(), c))
 		if err != nil {
 			return err
 		}
-		for rows, err := range c.each(t.Context(), "EXPLAIN QUERY PLAN "+query, args...) {
+		for rows, err := range c.Each(t.Context(), "EXPLAIN QUERY PLAN "+query, args...) {
 			if err != nil {
 				return err
 			}
-			plan = append(plan, rows.values[3].(string))
+			plan = append(plan, rows.Value(3).(string))
 		}
 		return nil
 	})

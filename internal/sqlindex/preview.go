@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // With returns the index as it would be after more records: it answers queries with
 // them applied, and stores nothing. Their sequence numbers continue those of the
 // index. It is valid as long as x is, and needs no Close.
 func (x *Index) With(records []handoff.Record) *Index {
-	return &Index{file: x.file, source: x.source, log: x.log, pending: slices.Clone(records), parent: x}
+	return &Index{db: x.db, log: x.log, pending: slices.Clone(records), parent: x}
 }
 
 // errUndo ends a transaction whose changes are not stored.
@@ -20,10 +21,10 @@ var errUndo = errors.New("undo")
 
 // preview runs do with the pending records applied, and undoes that. Meanwhile
 // nobody else can write to the database.
-func (x *Index) preview(ctx context.Context, do func(*conn) error) error {
+func (x *Index) preview(ctx context.Context, do func(*sqlite.Conn) error) error {
 	never := func(Position) bool { return false }
-	err := x.parent.write(ctx, never, func(c *conn) error {
-		p, err := c.position(ctx, x.log)
+	err := x.parent.write(ctx, never, func(c *sqlite.Conn) error {
+		p, err := position(ctx, c, x.log)
 		if err != nil {
 			return err
 		}

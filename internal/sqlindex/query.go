@@ -8,11 +8,12 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // Artifact implements handoff.Reader.
 func (x *Index) Artifact(ctx context.Context, id string) (v handoff.Artifact, err error) {
-	err = x.read(ctx, func(c *conn) error {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
 		s := newStore(ctx, c)
 		a, err := s.Artifact(id)
 		if err != nil {
@@ -29,7 +30,7 @@ func (x *Index) Artifact(ctx context.Context, id string) (v handoff.Artifact, er
 
 // Work implements handoff.Reader.
 func (x *Index) Work(ctx context.Context, harness, id string) (v handoff.Work, err error) {
-	err = x.read(ctx, func(c *conn) error {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
 		w, err := newStore(ctx, c).Work(harness, id)
 		if err != nil {
 			return err
@@ -57,11 +58,11 @@ func (x *Index) WorkUnder(ctx context.Context, harness, parent string) ([]handof
 }
 
 func (x *Index) work(ctx context.Context, query string, args ...any) (list []handoff.Work, err error) {
-	err = x.read(ctx, func(c *conn) error {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
 		list = nil
-		return newStore(ctx, c).load(query, func(r *row) error {
+		return newStore(ctx, c).load(query, func(r *sqlite.Row) error {
 			var w handoff.Work
-			err := decode("work "+r.text(), r.text(), &w)
+			err := decode("work "+r.Text(), r.Text(), &w)
 			list = append(list, w)
 			return err
 		}, args...)
@@ -76,7 +77,7 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 	if err != nil {
 		return page, err
 	}
-	err = x.read(ctx, func(c *conn) error {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
 		s := newStore(ctx, c)
 		page = handoff.ArtifactPage{Artifacts: []handoff.Artifact{}}
 		where, err := selects(s, q)
@@ -104,8 +105,8 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 			}
 			page.Artifacts = append(page.Artifacts, v)
 		}
-		return s.load(`SELECT seq FROM damaged ORDER BY seq`, func(r *row) error {
-			page.Damaged = append(page.Damaged, handoff.Seq(r.integer()))
+		return s.load(`SELECT seq FROM damaged ORDER BY seq`, func(r *sqlite.Row) error {
+			page.Damaged = append(page.Damaged, handoff.Seq(r.Integer()))
 			return nil
 		})
 	})
@@ -180,19 +181,19 @@ func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
 		return 0, nil
 	}
 	var n int64
-	count := func(r *row) { n = r.integer() }
+	count := func(r *sqlite.Row) { n = r.Integer() }
 	among := "IN ('" + string(handoff.Superseded) + "', '" + string(handoff.Withdrawn) + "')"
 	total := "SELECT coalesce(sum(n), 0) FROM totals WHERE status " + among
 	switch {
 	case len(w.terms) == 0:
-		_, err := s.c.one(s.ctx, total, nil, count)
+		_, err := s.c.One(s.ctx, total, nil, count)
 		return int(n), err
 	case len(w.terms) == 1 && q.Channel != "":
-		_, err := s.c.one(s.ctx, total+" AND channel = ?", []any{q.Channel}, count)
+		_, err := s.c.One(s.ctx, total+" AND channel = ?", []any{q.Channel}, count)
 		return int(n), err
 	}
 	w = w.status(among)
-	_, err := s.c.one(s.ctx, "SELECT count(*)"+w.String(), w.args, count)
+	_, err := s.c.One(s.ctx, "SELECT count(*)"+w.String(), w.args, count)
 	return int(n), err
 }
 
@@ -200,7 +201,7 @@ func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
 // are more.
 func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) (list []*fold.ArtifactState, more bool, err error) {
 	query, args := showing(q, w, before)
-	err = s.load(query, func(r *row) error {
+	err = s.load(query, func(r *sqlite.Row) error {
 		if more = q.Limit > 0 && len(list) == q.Limit; more {
 			return nil
 		}
@@ -275,8 +276,8 @@ func (s *store) prefetchViews(list []*fold.ArtifactState) error {
 		s.sessions[id] = nil
 	}
 	families = absent(families, s.heads)
-	for portion := range portions(families) {
-		query := `SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family` + among + ` ORDER BY seq`
+	for portion := range sqlite.Portions(families) {
+		query := `SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family` + sqlite.Among + ` ORDER BY seq`
 		if err := s.load(query, s.scanHead, portion...); err != nil {
 			return err
 		}
@@ -289,7 +290,7 @@ func (s *store) prefetchViews(list []*fold.ArtifactState) error {
 
 // Session implements handoff.Reader.
 func (x *Index) Session(ctx context.Context, id string) (v handoff.Session, err error) {
-	err = x.read(ctx, func(c *conn) error {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
 		found, err := newStore(ctx, c).Session(id)
 		if err != nil {
 			return err
@@ -309,15 +310,15 @@ func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page hand
 	if err != nil {
 		return page, err
 	}
-	err = x.read(ctx, func(c *conn) error {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
 		s := newStore(ctx, c)
 		query, args, err := showingSessions(s, q, after)
 		if err != nil {
 			return err
 		}
 		page = handoff.SessionPage{Sessions: []handoff.Session{}}
-		return s.load(query, func(r *row) error {
-			id, state := r.text(), r.text()
+		return s.load(query, func(r *sqlite.Row) error {
+			id, state := r.Text(), r.Text()
 			var v handoff.Session
 			if err := decode("session "+id, state, &v); err != nil {
 				return err
@@ -379,8 +380,8 @@ const everyKind = `WITH RECURSIVE known (kind) AS (SELECT min(kind) FROM artifac
 // SQL has no regular expressions.
 func (s *store) fitting(query string, fits func(string) bool) (string, error) {
 	words := []string{}
-	err := s.load(query, func(r *row) error {
-		if word := r.text(); fits(word) {
+	err := s.load(query, func(r *sqlite.Row) error {
+		if word := r.Text(); fits(word) {
 			words = append(words, word)
 		}
 		return nil

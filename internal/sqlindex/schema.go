@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 	lib "modernc.org/sqlite/lib"
 )
 
@@ -103,12 +104,12 @@ var (
 func slotName(column string) string { return strings.ReplaceAll(column, "_", "-") }
 
 // position returns the last record that the index of a log has applied.
-func (c *conn) position(ctx context.Context, log string) (Position, error) {
+func position(ctx context.Context, c *sqlite.Conn, log string) (Position, error) {
 	var p Position
 	var v int64
 	var of string
-	found, err := c.one(ctx, `SELECT version, log, seq, id FROM place`, nil, func(r *row) {
-		v, of, p.Seq, p.ID = r.integer(), r.text(), handoff.Seq(r.integer()), r.text()
+	found, err := c.One(ctx, `SELECT version, log, seq, id FROM place`, nil, func(r *sqlite.Row) {
+		v, of, p.Seq, p.ID = r.Integer(), r.Text(), handoff.Seq(r.Integer()), r.Text()
 	})
 	switch {
 	case err != nil:
@@ -130,20 +131,20 @@ const applicationID = 0x68646f66
 // older version, which has no application ID, is reported as damaged, so that it
 // is quarantined. Only a new, empty database is accepted besides.
 func (x *Index) checkOwner(ctx context.Context) error {
-	return x.read(ctx, func(c *conn) error {
+	return x.read(ctx, func(c *sqlite.Conn) error {
 		var id, tables int64
 		for _, q := range []struct {
 			query string
 			value *int64
 		}{{`PRAGMA application_id`, &id}, {`SELECT count(*) FROM sqlite_schema`, &tables}} {
-			if _, err := c.one(ctx, q.query, nil, func(r *row) { *q.value = r.integer() }); err != nil {
+			if _, err := c.One(ctx, q.query, nil, func(r *sqlite.Row) { *q.value = r.Integer() }); err != nil {
 				return err
 			}
 		}
 		if id == applicationID || id == 0 && tables == 0 {
 			return nil
 		}
-		if _, err := c.position(ctx, x.log); id == 0 && (err == nil || errors.As(err, new(*Error))) {
+		if _, err := position(ctx, c, x.log); id == 0 && (err == nil || errors.As(err, new(*Error))) {
 			return damaged("it is an index of an older version")
 		}
 		return &Error{Err: errors.New("the file is not an index of handoff")}
@@ -162,14 +163,14 @@ func (x *Index) ready(ctx context.Context) error {
 	}
 	for i := 1; ; i++ {
 		if err = x.wal(ctx); err == nil {
-			err = x.transact(ctx, "BEGIN IMMEDIATE", func(c *conn) error {
-				if _, err := c.position(ctx, x.log); !foreign(err) {
+			err = x.transact(ctx, "BEGIN IMMEDIATE", func(c *sqlite.Conn) error {
+				if _, err := position(ctx, c, x.log); !foreign(err) {
 					return err // another process was first
 				}
-				return c.create(ctx, x.log)
+				return create(ctx, c, x.log)
 			})
 		}
-		if !busy(err) || i == waits {
+		if !sqlite.IsBusy(err) || i == waits {
 			return err
 		}
 		if err := pause(ctx); err != nil {
@@ -181,36 +182,31 @@ func (x *Index) ready(ctx context.Context) error {
 // foreign reports whether err means that a database contains something else.
 func foreign(err error) bool {
 	var e *Error
-	return code(err) == lib.SQLITE_ERROR || errors.As(err, &e) && e.Moved
+	return sqlite.Code(err) == lib.SQLITE_ERROR || errors.As(err, &e) && e.Moved
 }
 
 // wal turns on write-ahead logging, so that readers and a writer do not block
 // each other. The setting is stored in the file.
 func (x *Index) wal(ctx context.Context) error {
-	c, err := x.borrow(ctx)
-	if err != nil {
-		return wrapError(ctx, err)
-	}
-	defer x.giveBack(c)
-	return wrapError(ctx, c.exec(ctx, `PRAGMA journal_mode = WAL`))
+	return wrapError(ctx, x.db.Use(ctx, func(c *sqlite.Conn) error { return c.Exec(ctx, `PRAGMA journal_mode = WAL`) }))
 }
 
 // create empties the database and makes it the index of the given log.
-func (c *conn) create(ctx context.Context, log string) error {
+func create(ctx context.Context, c *sqlite.Conn, log string) error {
 	var tables []string
-	for r, err := range c.each(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY sql LIKE 'CREATE VIRTUAL %' DESC`) {
+	for r, err := range c.Each(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY sql LIKE 'CREATE VIRTUAL %' DESC`) {
 		if err != nil {
 			return err
 		}
-		tables = append(tables, r.text())
+		tables = append(tables, r.Text())
 	}
 	for _, name := range tables {
-		if err := c.exec(ctx, `DROP TABLE IF EXISTS "`+strings.ReplaceAll(name, `"`, `""`)+`"`); err != nil {
+		if err := c.Exec(ctx, `DROP TABLE IF EXISTS "`+strings.ReplaceAll(name, `"`, `""`)+`"`); err != nil {
 			return err
 		}
 	}
 	for _, statement := range schema {
-		if err := c.exec(ctx, statement); err != nil {
+		if err := c.Exec(ctx, statement); err != nil {
 			return err
 		}
 	}
@@ -220,12 +216,12 @@ func (c *conn) create(ctx context.Context, log string) error {
 			key = "channel, revision" // of any status
 		}
 		statement := `CREATE INDEX by_` + column + ` ON artifacts (` + key + `) WHERE ` + column + ` IS NOT NULL`
-		if err := c.exec(ctx, statement); err != nil {
+		if err := c.Exec(ctx, statement); err != nil {
 			return err
 		}
 	}
-	if err := c.exec(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, applicationID)); err != nil {
+	if err := c.Exec(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, applicationID)); err != nil {
 		return err
 	}
-	return c.exec(ctx, `INSERT INTO place (version, log, seq, id, told) VALUES (?, ?, 0, '', 0)`, version, log)
+	return c.Exec(ctx, `INSERT INTO place (version, log, seq, id, told) VALUES (?, ?, 0, '', 0)`, version, log)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // A Query selects artifacts or sessions by words of their texts.
@@ -79,7 +80,7 @@ func (x *Index) Search(ctx context.Context, q Query) (list []Match, err error) {
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
-	err = x.read(ctx, func(c *conn) error {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
 		s := newStore(ctx, c)
 		list = nil
 		states, err := s.search(q, &list)
@@ -115,8 +116,8 @@ func (s *store) search(q Query, list *[]Match) ([]*fold.ArtifactState, error) {
 		limit = -1
 	}
 	var ids []string
-	err := s.load(query, func(r *row) error {
-		ids = append(ids, r.text())
+	err := s.load(query, func(r *sqlite.Row) error {
+		ids = append(ids, r.Text())
 		var m Match
 		m.Snippets = snippets(r, fields)
 		*list = append(*list, m)

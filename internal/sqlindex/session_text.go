@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // sessionFields are the texts of a session that are searched.
@@ -31,10 +32,10 @@ func (x *Index) IndexSessions(ctx context.Context) error {
 	const batch = 256
 	for {
 		var ids []string
-		err := x.read(ctx, func(c *conn) error {
+		err := x.read(ctx, func(c *sqlite.Conn) error {
 			ids = nil
-			return newStore(ctx, c).load(`SELECT id FROM undescribed LIMIT ?`, func(r *row) error {
-				ids = append(ids, r.text())
+			return newStore(ctx, c).load(`SELECT id FROM undescribed LIMIT ?`, func(r *sqlite.Row) error {
+				ids = append(ids, r.Text())
 				return nil
 			}, batch)
 		})
@@ -42,12 +43,12 @@ func (x *Index) IndexSessions(ctx context.Context) error {
 			return err
 		}
 		never := func(Position) bool { return false }
-		err = x.write(ctx, never, func(c *conn) error {
-			if _, err := c.position(ctx, x.log); err != nil {
+		err = x.write(ctx, never, func(c *sqlite.Conn) error {
+			if _, err := position(ctx, c, x.log); err != nil {
 				return err
 			}
 			for _, id := range ids {
-				if err := c.describeSession(ctx, id); err != nil {
+				if err := describeSession(ctx, c, id); err != nil {
 					return err
 				}
 			}
@@ -60,7 +61,7 @@ func (x *Index) IndexSessions(ctx context.Context) error {
 }
 
 // describeSession stores the texts of one session.
-func (c *conn) describeSession(ctx context.Context, id string) error {
+func describeSession(ctx context.Context, c *sqlite.Conn, id string) error {
 	st := newStore(ctx, c)
 	s, err := st.Session(id)
 	if err != nil {
@@ -71,14 +72,14 @@ func (c *conn) describeSession(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		err = c.exec(ctx, `INSERT OR REPLACE INTO session_texts (rowid, id, name, workflow, agent, summary, tags, inputs, outputs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		err = c.Exec(ctx, `INSERT OR REPLACE INTO session_texts (rowid, id, name, workflow, agent, summary, tags, inputs, outputs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			int64(s.Opened), id, plain(s.Name), plain(s.Workflow.Name+" "+s.Workflow.Description), plain(s.Agent.Name+" "+s.Agent.Title), plain(s.Summary),
 			plain(strings.Join(s.Tags, " ")), plain(inputTexts(s)), plain(outputs))
 		if err != nil {
 			return err
 		}
 	}
-	return c.exec(ctx, `DELETE FROM undescribed WHERE id = ?`, id)
+	return c.Exec(ctx, `DELETE FROM undescribed WHERE id = ?`, id)
 }
 
 // inputTexts returns the inputs of a session that are texts.
@@ -101,7 +102,7 @@ func (s *store) outputTexts(of *handoff.Session) (string, error) {
 		column = "run"
 	}
 	var texts []string
-	err := s.load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE `+column+` = ? AND status = 'active' ORDER BY seq`, func(r *row) error {
+	err := s.load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE `+column+` = ? AND status = 'active' ORDER BY seq`, func(r *sqlite.Row) error {
 		a, err := artifactFrom(r)
 		if err == nil {
 			p := a.Published
@@ -137,11 +138,11 @@ func (x *Index) SearchSessions(ctx context.Context, q Query) (list []SessionMatc
 	if limit <= 0 {
 		limit = -1
 	}
-	err = x.read(ctx, func(c *conn) error {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
 		list = nil
-		return newStore(ctx, c).load(query, func(r *row) error {
+		return newStore(ctx, c).load(query, func(r *sqlite.Row) error {
 			var m SessionMatch
-			if err := decode("session "+r.text(), r.text(), &m.Session); err != nil {
+			if err := decode("session "+r.Text(), r.Text(), &m.Session); err != nil {
 				return err
 			}
 			m.Snippets = snippets(r, sessionFields)
@@ -153,9 +154,9 @@ func (x *Index) SearchSessions(ctx context.Context, q Query) (list []SessionMatc
 }
 
 // snippets returns the snippets of a row that contain a match.
-func snippets(r *row, fields []string) (list []Snippet) {
+func snippets(r *sqlite.Row, fields []string) (list []Snippet) {
 	for _, field := range fields {
-		if text := r.text(); strings.Contains(text, Begin) {
+		if text := r.Text(); strings.Contains(text, Begin) {
 			list = append(list, Snippet{field, text})
 		}
 	}

@@ -25,8 +25,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/plainfile"
-	"modernc.org/sqlite"
-	lib "modernc.org/sqlite/lib"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // An Index is a handoff.Index in a SQLite database. It is safe for several
@@ -35,15 +34,10 @@ import (
 // An error of the database itself, as opposed to one of the query, is an
 // *Error.
 type Index struct {
-	file   string
-	source string // as the driver names the file
-	log    string
+	db  *sqlite.DB
+	log string
 
 	writing sync.Mutex // one writer at a time; the others would only poll
-
-	mu     sync.Mutex
-	idle   []*conn
-	closed bool
 
 	pending []handoff.Record // of a preview
 	parent  *Index           // likewise
@@ -88,7 +82,7 @@ func Open(ctx context.Context, file, log string) (*Index, error) {
 	source := url.URL{Scheme: "file", OmitHost: true, Path: file, RawQuery: url.Values{"_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", waitFor.Milliseconds()), "synchronous(NORMAL)", "cache_size(-16000)",
 	}}.Encode()}
-	x := &Index{file: file, source: source.String(), log: log}
+	x := &Index{db: sqlite.New(file, source.String()), log: log}
 	if err := x.ready(ctx); err != nil {
 		x.Close()
 		return nil, err
@@ -100,7 +94,7 @@ func Open(ctx context.Context, file, log string) (*Index, error) {
 // shares. It needs no writable directory.
 func OpenMemory(ctx context.Context) (*Index, error) {
 	name := fmt.Sprintf("/handoff-%d", memories.Add(1))
-	x := &Index{source: "file:" + name + "?vfs=memdb"}
+	x := &Index{db: sqlite.New("", "file:"+name+"?vfs=memdb")}
 	if err := x.ready(ctx); err != nil {
 		x.Close()
 		return nil, err
@@ -126,17 +120,7 @@ func checkFiles(file string) error {
 }
 
 // Close releases the database. Calls that have started are completed.
-func (x *Index) Close() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	defer syncDeleted(x.file)()
-	var errs []error
-	for _, c := range x.idle {
-		errs = append(errs, c.close())
-	}
-	x.idle, x.closed = nil, true
-	return errors.Join(errs...)
-}
+func (x *Index) Close() error { return x.db.Close() }
 
 // A Position is the last record that an index has applied.
 type Position struct {
@@ -146,8 +130,8 @@ type Position struct {
 
 // Position returns the last record that the index has applied.
 func (x *Index) Position(ctx context.Context) (p Position, err error) {
-	err = x.read(ctx, func(c *conn) error {
-		p, err = c.position(ctx, x.log)
+	err = x.read(ctx, func(c *sqlite.Conn) error {
+		p, err = position(ctx, c, x.log)
 		return err
 	})
 	return p, err
@@ -166,8 +150,8 @@ func (x *Index) Apply(ctx context.Context, records ...handoff.Record) error {
 	}
 	last := records[len(records)-1].Seq
 	done := func(p Position) bool { return p.Seq >= last }
-	return x.write(ctx, done, func(c *conn) error {
-		p, err := c.position(ctx, x.log)
+	return x.write(ctx, done, func(c *sqlite.Conn) error {
+		p, err := position(ctx, c, x.log)
 		if err != nil {
 			return err
 		}
@@ -178,18 +162,18 @@ func (x *Index) Apply(ctx context.Context, records ...handoff.Record) error {
 		if err := applyAll(ctx, c, fresh); err != nil {
 			return err
 		}
-		return c.exec(ctx, `UPDATE place SET seq = ?, id = ?`, int64(last), records[len(records)-1].ID)
+		return c.Exec(ctx, `UPDATE place SET seq = ?, id = ?`, int64(last), records[len(records)-1].ID)
 	})
 }
 
-func applyAll(ctx context.Context, c *conn, records []handoff.Record) error {
+func applyAll(ctx context.Context, c *sqlite.Conn, records []handoff.Record) error {
 	k := newKeeper(ctx, c)
 	if err := k.prefetch(records); err != nil {
 		return err
 	}
 	for _, r := range records {
 		if _, ok := r.Fact.(*handoff.Damaged); ok {
-			if err := c.exec(ctx, `INSERT INTO damaged (seq) VALUES (?)`, int64(r.Seq)); err != nil {
+			if err := c.Exec(ctx, `INSERT INTO damaged (seq) VALUES (?)`, int64(r.Seq)); err != nil {
 				return err
 			}
 			continue
@@ -207,16 +191,16 @@ func applyAll(ctx context.Context, c *conn, records []handoff.Record) error {
 // Reset empties the index, unless it has left the given position.
 func (x *Index) Reset(ctx context.Context, from Position) error {
 	moved := func(p Position) bool { return p != from }
-	return x.write(ctx, moved, func(c *conn) error {
-		if p, err := c.position(ctx, x.log); err != nil || moved(p) {
+	return x.write(ctx, moved, func(c *sqlite.Conn) error {
+		if p, err := position(ctx, c, x.log); err != nil || moved(p) {
 			return err
 		}
-		return c.create(ctx, x.log)
+		return create(ctx, c, x.log)
 	})
 }
 
 // read runs do on one snapshot of the database.
-func (x *Index) read(ctx context.Context, do func(*conn) error) error {
+func (x *Index) read(ctx context.Context, do func(*sqlite.Conn) error) error {
 	if x.parent != nil {
 		return x.preview(ctx, do)
 	}
@@ -226,13 +210,13 @@ func (x *Index) read(ctx context.Context, do func(*conn) error) error {
 // write runs do under the write lock, all or none of it. While another process
 // has the lock, write ends as soon as the index has reached a position that is
 // enough, or when it makes no progress.
-func (x *Index) write(ctx context.Context, enough func(Position) bool, do func(*conn) error) error {
+func (x *Index) write(ctx context.Context, enough func(Position) bool, do func(*sqlite.Conn) error) error {
 	x.writing.Lock()
 	defer x.writing.Unlock()
 	var seen Position
 	for i := 1; ; i++ {
 		err := x.transact(ctx, "BEGIN IMMEDIATE", do)
-		if !busy(err) {
+		if !sqlite.IsBusy(err) {
 			return err
 		}
 		p, readErr := x.Position(ctx)
@@ -250,29 +234,8 @@ func (x *Index) write(ctx context.Context, enough func(Position) bool, do func(*
 	}
 }
 
-func (x *Index) transact(ctx context.Context, begin string, do func(*conn) error) error {
-	c, err := x.borrow(ctx)
-	if err != nil {
-		return wrapError(ctx, err)
-	}
-	if err := c.exec(ctx, begin); err != nil {
-		c.close()
-		return wrapError(ctx, err)
-	}
-	err = do(c)
-	if err == nil {
-		err = c.exec(ctx, "COMMIT")
-	}
-	if err == nil {
-		x.giveBack(c)
-		return nil
-	}
-	if c.exec(context.WithoutCancel(ctx), "ROLLBACK") != nil {
-		c.close()
-	} else {
-		x.giveBack(c)
-	}
-	return wrapError(ctx, err)
+func (x *Index) transact(ctx context.Context, begin string, do func(*sqlite.Conn) error) error {
+	return wrapError(ctx, x.db.Transact(ctx, begin, do))
 }
 
 // pause waits a little where SQLite itself does not wait.
@@ -297,27 +260,5 @@ func wrapError(ctx context.Context, err error) error {
 	case errors.As(err, &known), errors.As(err, &ours):
 		return err
 	}
-	return &Error{Damaged: isDamage(code(err)), Locked: busy(err), Err: err}
-}
-
-// code returns the primary result code of a SQLite error, 0 for others.
-func code(err error) int {
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return 0
-	}
-	return e.Code() & 0xff
-}
-
-func busy(err error) bool { return code(err) == lib.SQLITE_BUSY || code(err) == lib.SQLITE_LOCKED }
-
-// isDamage reports whether a code means that the file is damaged. The statements
-// of this package are correct, so a syntax error means a damaged schema.
-func isDamage(code int) bool {
-	switch code {
-	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_FORMAT, lib.SQLITE_ERROR,
-		lib.SQLITE_CONSTRAINT, lib.SQLITE_MISMATCH, lib.SQLITE_SCHEMA, lib.SQLITE_INTERNAL, lib.SQLITE_RANGE:
-		return true
-	}
-	return false
+	return &Error{Damaged: sqlite.IsDamage(err), Locked: sqlite.IsBusy(err), Err: err}
 }

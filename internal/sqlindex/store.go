@@ -10,13 +10,14 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // A store is a fold.Store over one transaction. It caches what it loaded, and
 // that it found nothing.
 type store struct {
 	ctx       context.Context
-	c         *conn
+	c         *sqlite.Conn
 	artifacts map[string]*fold.ArtifactState
 	states    map[string]*fold.ArtifactState // without records
 	sessions  map[string]*handoff.Session
@@ -36,7 +37,7 @@ type (
 
 var _ fold.Store = (*store)(nil)
 
-func newStore(ctx context.Context, c *conn) *store {
+func newStore(ctx context.Context, c *sqlite.Conn) *store {
 	return &store{ctx, c, map[string]*fold.ArtifactState{}, map[string]*fold.ArtifactState{}, map[string]*handoff.Session{},
 		map[workKey]*handoff.Work{}, map[pointerKey]string{}, map[string]bool{}, map[string][]string{}, map[string]string{}, map[string]handoff.Status{}, map[string][]mark{}}
 }
@@ -103,9 +104,9 @@ func (s *store) Work(harness, id string) (*handoff.Work, error) {
 		return w, nil
 	}
 	s.works[key] = nil
-	err := s.load(`SELECT state FROM works WHERE harness = ? AND id = ?`, func(r *row) error {
+	err := s.load(`SELECT state FROM works WHERE harness = ? AND id = ?`, func(r *sqlite.Row) error {
 		s.works[key] = new(handoff.Work)
-		return decode("work "+id, r.text(), s.works[key])
+		return decode("work "+id, r.Text(), s.works[key])
 	}, harness, id)
 	return s.works[key], err
 }
@@ -116,7 +117,7 @@ func (s *store) Pointer(space, key string) (string, error) {
 		return value, nil
 	}
 	s.pointers[p] = ""
-	_, err := s.c.one(s.ctx, `SELECT value FROM pointers WHERE key = ? AND space = ?`, []any{key, space}, func(r *row) { s.pointers[p] = r.text() })
+	_, err := s.c.One(s.ctx, `SELECT value FROM pointers WHERE key = ? AND space = ?`, []any{key, space}, func(r *sqlite.Row) { s.pointers[p] = r.Text() })
 	return s.pointers[p], err
 }
 
@@ -129,10 +130,10 @@ func (s *store) Heads(family string) ([]string, error) {
 }
 
 // load calls scan for each row of a query.
-func (s *store) load(query string, scan func(*row) error, args ...any) error {
-	for r, err := range s.c.each(s.ctx, query, args...) {
+func (s *store) load(query string, scan func(*sqlite.Row) error, args ...any) error {
+	for r, err := range s.c.Each(s.ctx, query, args...) {
 		if err == nil {
-			err = cmp.Or(scan(r), r.err)
+			err = cmp.Or(scan(r), r.Err())
 		}
 		if err != nil {
 			return err
@@ -142,16 +143,16 @@ func (s *store) load(query string, scan func(*row) error, args ...any) error {
 }
 
 // loadAll is load for several values at once.
-func (s *store) loadAll(query string, scan func(*row) error, values []string) error {
-	for portion := range portions(values) {
-		if err := s.load(query+among, scan, portion...); err != nil {
+func (s *store) loadAll(query string, scan func(*sqlite.Row) error, values []string) error {
+	for portion := range sqlite.Portions(values) {
+		if err := s.load(query+sqlite.Among, scan, portion...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *store) scanArtifact(r *row) error {
+func (s *store) scanArtifact(r *sqlite.Row) error {
 	a, err := artifactFrom(r)
 	if err != nil {
 		return err
@@ -160,8 +161,8 @@ func (s *store) scanArtifact(r *row) error {
 	return nil
 }
 
-func (s *store) scanNamed(r *row) error {
-	id, state := r.text(), r.text()
+func (s *store) scanNamed(r *sqlite.Row) error {
+	id, state := r.Text(), r.Text()
 	a := &fold.ArtifactState{ID: id}
 	if err := decodeState(a, state); err != nil {
 		return err
@@ -170,22 +171,22 @@ func (s *store) scanNamed(r *row) error {
 	return nil
 }
 
-func (s *store) scanSession(r *row) error {
-	id, state := r.text(), r.text()
+func (s *store) scanSession(r *sqlite.Row) error {
+	id, state := r.Text(), r.Text()
 	found := new(handoff.Session)
 	s.sessions[id] = found
 	return decode("session "+id, state, found)
 }
 
-func (s *store) scanPointer(r *row) error {
-	key, space, value := r.text(), r.text(), r.text()
+func (s *store) scanPointer(r *sqlite.Row) error {
+	key, space, value := r.Text(), r.Text(), r.Text()
 	s.pointers[pointerKey{space, key}] = value
 	delete(s.unpointed, key)
 	return nil
 }
 
-func (s *store) scanHead(r *row) error {
-	family, id := r.text(), r.text()
+func (s *store) scanHead(r *sqlite.Row) error {
+	family, id := r.Text(), r.Text()
 	s.heads[family] = append(s.heads[family], id)
 	return nil
 }
@@ -195,7 +196,7 @@ func (s *store) scanHead(r *row) error {
 var unread = new(handoff.ArtifactPublished)
 
 // scanState is scanArtifact for an artifact whose record is not needed.
-func (s *store) scanState(r *row) error {
+func (s *store) scanState(r *sqlite.Row) error {
 	a, _, err := stateFrom(r)
 	if err != nil {
 		return err
@@ -205,7 +206,7 @@ func (s *store) scanState(r *row) error {
 }
 
 // artifactFrom decodes a row with the columns of artifactRow.
-func artifactFrom(r *row) (*fold.ArtifactState, error) {
+func artifactFrom(r *sqlite.Row) (*fold.ArtifactState, error) {
 	a, record, err := stateFrom(r)
 	if err != nil {
 		return nil, err
@@ -220,11 +221,11 @@ func artifactFrom(r *row) (*fold.ArtifactState, error) {
 
 // stateFrom is artifactFrom without decoding the record, which it returns as
 // stored. It verifies the checksum of the row.
-func stateFrom(r *row) (a *fold.ArtifactState, record []byte, err error) {
-	seq, id := r.integer(), r.text()
-	record = r.blob()
-	state, sum := r.text(), r.integer()
-	a = &fold.ArtifactState{ID: id, Published: unread, Family: r.text()}
+func stateFrom(r *sqlite.Row) (a *fold.ArtifactState, record []byte, err error) {
+	seq, id := r.Integer(), r.Text()
+	record = r.Blob()
+	state, sum := r.Text(), r.Integer()
+	a = &fold.ArtifactState{ID: id, Published: unread, Family: r.Text()}
 	a.Record.Seq = handoff.Seq(seq)
 	if checksum(seq, record, state) != sum {
 		return nil, nil, damaged("artifact %s was altered", id)
@@ -232,7 +233,7 @@ func stateFrom(r *row) (a *fold.ArtifactState, record []byte, err error) {
 	if err := decodeState(a, state); err != nil {
 		return nil, nil, err
 	}
-	if status := r.text(); string(a.Status()) != status {
+	if status := r.Text(); string(a.Status()) != status {
 		return nil, nil, damaged("artifact %s was altered: its status is %s", id, a.Status())
 	}
 	return a, record, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 var _ handoff.TargetCache = (*Index)(nil)
@@ -11,10 +12,10 @@ var _ handoff.TargetCache = (*Index)(nil)
 // Targets implements handoff.TargetCache.
 func (x *Index) Targets(ctx context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
 	known := map[string]handoff.Target{}
-	err := x.read(ctx, func(c *conn) error {
+	err := x.read(ctx, func(c *sqlite.Conn) error {
 		for id, fingerprint := range fingerprints {
-			_, err := c.one(ctx, `SELECT target FROM verdicts WHERE id = ? AND fingerprint = ?`, []any{id, fingerprint}, func(r *row) {
-				known[id] = handoff.Target(r.text())
+			_, err := c.One(ctx, `SELECT target FROM verdicts WHERE id = ? AND fingerprint = ?`, []any{id, fingerprint}, func(r *sqlite.Row) {
+				known[id] = handoff.Target(r.Text())
 			})
 			if err != nil {
 				return err
@@ -32,7 +33,7 @@ func (x *Index) PutTarget(ctx context.Context, id, fingerprint string, t handoff
 	if err != nil || known[id] == t {
 		return err
 	}
-	return x.transact(ctx, "BEGIN IMMEDIATE", func(c *conn) error {
-		return c.exec(ctx, `INSERT OR REPLACE INTO verdicts (id, fingerprint, target) VALUES (?, ?, ?)`, id, fingerprint, string(t))
+	return x.transact(ctx, "BEGIN IMMEDIATE", func(c *sqlite.Conn) error {
+		return c.Exec(ctx, `INSERT OR REPLACE INTO verdicts (id, fingerprint, target) VALUES (?, ?, ?)`, id, fingerprint, string(t))
 	})
 }

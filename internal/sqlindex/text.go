@@ -7,6 +7,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // textBatch is the number of artifacts whose texts one transaction stores.
@@ -46,15 +47,15 @@ func (x *Index) IndexText(ctx context.Context, body func(handoff.Artifact) (stri
 // unindexed returns the first artifacts whose texts are not stored, and the
 // position before them.
 func (x *Index) unindexed(ctx context.Context) (after int64, list []*fold.ArtifactState, err error) {
-	err = x.read(ctx, func(c *conn) error {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
 		list = nil
-		if _, err := c.position(ctx, x.log); err != nil {
+		if _, err := position(ctx, c, x.log); err != nil {
 			return err
 		}
-		if after, err = c.textSeq(ctx); err != nil {
+		if after, err = textSeq(ctx, c); err != nil {
 			return err
 		}
-		return newStore(ctx, c).load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq > ? ORDER BY seq LIMIT ?`, func(r *row) error {
+		return newStore(ctx, c).load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq > ? ORDER BY seq LIMIT ?`, func(r *sqlite.Row) error {
 			a, err := artifactFrom(r)
 			list = append(list, a)
 			return err
@@ -63,35 +64,35 @@ func (x *Index) unindexed(ctx context.Context) (after int64, list []*fold.Artifa
 	return after, list, err
 }
 
-func (c *conn) textSeq(ctx context.Context) (seq int64, err error) {
-	_, err = c.one(ctx, `SELECT told FROM place`, nil, func(r *row) { seq = r.integer() })
+func textSeq(ctx context.Context, c *sqlite.Conn) (seq int64, err error) {
+	_, err = c.One(ctx, `SELECT told FROM place`, nil, func(r *sqlite.Row) { seq = r.Integer() })
 	return seq, err
 }
 
 // storeTexts stores texts, unless another process already has.
 func (x *Index) storeTexts(ctx context.Context, after int64, list []*fold.ArtifactState, bodies []string) error {
 	never := func(Position) bool { return false }
-	return x.write(ctx, never, func(c *conn) error {
-		if _, err := c.position(ctx, x.log); err != nil {
+	return x.write(ctx, never, func(c *sqlite.Conn) error {
+		if _, err := position(ctx, c, x.log); err != nil {
 			return err
 		}
-		if seq, err := c.textSeq(ctx); err != nil || seq != after {
+		if seq, err := textSeq(ctx, c); err != nil || seq != after {
 			return err
 		}
 		for i, a := range list {
 			p := a.Published
-			err := c.exec(ctx, `INSERT INTO texts (rowid, title, summary, name, tags, body) VALUES (?, ?, ?, ?, ?, ?)`,
+			err := c.Exec(ctx, `INSERT INTO texts (rowid, title, summary, name, tags, body) VALUES (?, ?, ?, ?, ?, ?)`,
 				int64(a.Record.Seq), plain(p.Title), plain(p.Summary), plain(cmp.Or(p.Name, p.Path)), plain(strings.Join(p.Tags, " ")), plain(bodies[i]))
 			if err != nil {
 				return err
 			}
 		}
 		last := int64(list[len(list)-1].Record.Seq)
-		err := c.exec(ctx, `UPDATE texts SET body = '' WHERE rowid IN
+		err := c.Exec(ctx, `UPDATE texts SET body = '' WHERE rowid IN
 			(SELECT seq FROM artifacts WHERE status = 'withdrawn' AND seq > ? AND seq <= ?)`, after, last) // while bodies were read
 		if err != nil {
 			return err
 		}
-		return c.exec(ctx, `UPDATE place SET told = ?`, last)
+		return c.Exec(ctx, `UPDATE place SET told = ?`, last)
 	})
 }

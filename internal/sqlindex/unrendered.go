@@ -5,20 +5,21 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // Unrendered returns at most n sessions whose manifest has been out of date for
 // longer than age, because the process that would have rendered it was killed.
 // The sessions with the newest records come first.
 func (x *Index) Unrendered(ctx context.Context, age time.Duration, n int) (ids []string, err error) {
-	err = x.read(ctx, func(c *conn) error {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
 		// abs: a clock that was set back delays nobody.
 		const query = `SELECT id FROM unrendered WHERE abs(unixepoch('subsec') - at) >= ? ORDER BY seq DESC LIMIT ?`
-		for r, err := range c.each(ctx, query, age.Seconds(), n) {
+		for r, err := range c.Each(ctx, query, age.Seconds(), n) {
 			if err != nil {
 				return err
 			}
-			ids = append(ids, r.text())
+			ids = append(ids, r.Text())
 		}
 		return nil
 	})
@@ -29,15 +30,15 @@ func (x *Index) Unrendered(ctx context.Context, age time.Duration, n int) (ids [
 // does not wait long for the write lock: rendering once more is harmless.
 func (x *Index) Rendered(ctx context.Context, id string, upTo handoff.Seq) error {
 	var pending bool
-	err := x.read(ctx, func(c *conn) (err error) {
-		pending, err = c.one(ctx, `SELECT 1 FROM unrendered WHERE id = ?`, []any{id}, func(*row) {})
+	err := x.read(ctx, func(c *sqlite.Conn) (err error) {
+		pending, err = c.One(ctx, `SELECT 1 FROM unrendered WHERE id = ?`, []any{id}, func(*sqlite.Row) {})
 		return err
 	})
 	if err != nil || !pending {
 		return err
 	}
-	return x.transact(ctx, "BEGIN IMMEDIATE", func(c *conn) error {
-		return c.exec(ctx, `DELETE FROM unrendered WHERE id = ? AND seq <= ?`, id, int64(upTo))
+	return x.transact(ctx, "BEGIN IMMEDIATE", func(c *sqlite.Conn) error {
+		return c.Exec(ctx, `DELETE FROM unrendered WHERE id = ? AND seq <= ?`, id, int64(upTo))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 	"github.com/agent-handoff/handoff/logtest"
 )
 
@@ -48,14 +49,14 @@ func TestDecodesWhatItShows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = x.transact(t.Context(), "BEGIN IMMEDIATE", func(c *conn) error {
+	err = x.transact(t.Context(), "BEGIN IMMEDIATE", func(c *sqlite.Conn) error {
 		for seq := range int64(n - shows) {
 			var state string
-			if _, err := c.one(t.Context(), `SELECT state FROM artifacts WHERE seq = ?`, []any{seq + 1}, func(r *row) { state = r.text() }); err != nil {
+			if _, err := c.One(t.Context(), `SELECT state FROM artifacts WHERE seq = ?`, []any{seq + 1}, func(r *sqlite.Row) { state = r.Text() }); err != nil {
 				return err
 			}
 			nothing := []byte("no record")
-			if err := c.exec(t.Context(), `UPDATE artifacts SET record = ?, sum = ? WHERE seq = ?`, nothing, checksum(seq+1, nothing, state), seq+1); err != nil {
+			if err := c.Exec(t.Context(), `UPDATE artifacts SET record = ?, sum = ? WHERE seq = ?`, nothing, checksum(seq+1, nothing, state), seq+1); err != nil {
 				return err
 			}
 		}

@@ -1,5 +1,5 @@
 //go:build !linux
 
-package sqlindex
+package sqlite
 
 func syncDeleted(string) func() { return func() {} }
