@@ -3,11 +3,9 @@ package thread
 import (
 	"cmp"
 	"context"
-	"io/fs"
 	"iter"
-	"os"
 	"runtime"
-	"strconv"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +16,7 @@ type Stored struct {
 	Provider string
 	Source   string    // absolute path of the transcript
 	Key      string    // identifies the transcript; its source, unless a file has several
-	Stamp    string    // changes whenever the transcript may have changed
+	Stamp    uint64    // changes whenever the transcript may have changed
 	Modified time.Time // when the transcript was last written
 	Changed  time.Time // when one of its files was last changed in any way
 
@@ -71,7 +69,7 @@ func StoredIn(ctx context.Context, name string, p Provider) iter.Seq2[Stored, er
 func (w *Walk) stored(p Provider, t *Thread) Stored {
 	s, ok := w.StatStored([]string{t.Source}, t.Source+"-wal")
 	if !ok {
-		s = Stored{Source: t.Source, Stamp: t.Modified.String()}
+		s = Stored{Source: t.Source, Stamp: addNumber(noStamp, uint64(t.Modified.UnixNano()))}
 	}
 	s.Provider, s.Key, s.Texts = t.Provider, t.Source+"#"+t.ID, nil
 	if !t.Modified.IsZero() {
@@ -95,29 +93,25 @@ func (w *Walk) stored(p Provider, t *Thread) Stored {
 // copies of it. The stamp also depends on the files in also, which need not
 // exist. ok is false if the first file does not exist.
 func (w *Walk) StatStored(files []string, also ...string) (s Stored, ok bool) {
-	infos := make([]fs.FileInfo, len(files))
-	for i, path := range files {
-		infos[i], _ = os.Stat(path)
+	stats := make([]FileStat, 0, len(files)+len(also))
+	for _, path := range slices.Concat(files, also) {
+		st, _ := stat(path) // zero on error
+		stats = append(stats, st)
 	}
-	return NewStored(files, infos, also...), infos[0] != nil
+	return NewStored(files, stats), stats[0] != FileStat{}
 }
 
-// NewStored is StatStored for files that are known. Copies may be nil.
-func NewStored(files []string, infos []fs.FileInfo, also ...string) (s Stored) {
-	if infos[0] == nil {
-		return s
-	}
-	s.Source, s.Key, s.Modified, s.Texts = files[0], files[0], infos[0].ModTime(), files
-	for _, path := range also {
-		info, _ := os.Stat(path)
-		infos = append(infos, info)
-	}
-	for i, info := range infos {
+// NewStored is StatStored for files that are known. The first of the stats are those of
+// the files, the others those of further files that the stamp depends on.
+func NewStored(files []string, stats []FileStat) (s Stored) {
+	s.Source, s.Key, s.Modified, s.Texts = files[0], files[0], stats[0].Modified, files
+	s.Stamp = noStamp
+	for i, st := range stats {
 		if 0 < i && i < len(files) {
-			s.Stamp += files[i]
+			s.Stamp = addText(s.Stamp, files[i])
 		}
-		stamp, changed := stampOf(info)
-		if s.Stamp += stamp; changed.After(s.Changed) {
+		s.Stamp = st.addTo(s.Stamp)
+		if changed := st.lastChange(); changed.After(s.Changed) {
 			s.Changed = changed
 		}
 	}
@@ -138,20 +132,39 @@ func Parallel(n int, do func(int)) {
 	wg.Wait()
 }
 
-// stampOf returns what changes with a file: its size, its identity, and the times
-// of its last modification and of its last change of any kind, which a program
-// can't set.
-func stampOf(info fs.FileInfo) (stamp string, changed time.Time) {
-	if info == nil {
-		return "-.", time.Time{}
+// lastChange returns when a file was last changed in any way.
+func (s FileStat) lastChange() time.Time {
+	if s.changed.Before(s.Modified) {
+		return s.Modified
 	}
-	inode, nanos := identity(info)
-	if changed = time.Unix(0, nanos); changed.Before(info.ModTime()) {
-		changed = info.ModTime()
+	return s.changed
+}
+
+// addTo adds what changes with a file to a stamp: its size, its identity, and the times
+// of its last modification and of its last change of any kind.
+func (s FileStat) addTo(stamp uint64) uint64 {
+	for _, n := range []int64{s.Size, s.Modified.UnixNano(), int64(s.inode), s.changed.UnixNano()} {
+		stamp = addNumber(stamp, uint64(n))
 	}
-	b := make([]byte, 0, 64)
-	for _, n := range []int64{info.Size(), info.ModTime().UnixNano(), int64(inode), nanos} {
-		b = append(strconv.AppendInt(b, n, 36), '.')
+	return stamp
+}
+
+// A stamp is a hash: FNV-1a, 64 bits.
+const (
+	noStamp    uint64 = 14695981039346656037
+	stampPrime uint64 = 1099511628211
+)
+
+func addNumber(stamp, n uint64) uint64 {
+	for range 8 {
+		stamp, n = (stamp^n&0xff)*stampPrime, n>>8
 	}
-	return string(b), changed
+	return stamp
+}
+
+func addText(stamp uint64, text string) uint64 {
+	for i := range len(text) {
+		stamp = (stamp ^ uint64(text[i])) * stampPrime
+	}
+	return addNumber(stamp, uint64(len(text)))
 }

@@ -222,7 +222,7 @@ func (s Suite) stored(t *testing.T) {
 	home := t.TempDir()
 	want := s.Write(t, home)
 	ids := map[string]bool{}
-	stamps := map[string]string{}
+	stamps := map[string]uint64{}
 	p := s.provider(t, s.set(home))
 	for st, err := range thread.StoredIn(t.Context(), s.Driver.Name, p) {
 		if err != nil {
@@ -232,7 +232,7 @@ func (s Suite) stored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stamps[st.Key] != "" || st.Stamp == "" || st.Modified.IsZero() {
+		if stamps[st.Key] != 0 || st.Stamp == 0 || st.Modified.IsZero() {
 			t.Errorf("got transcript %+v, want a key of its own, a stamp and a time", st)
 		}
 		stamps[st.Key] = st.Stamp
@@ -248,7 +248,7 @@ func (s Suite) stored(t *testing.T) {
 	changeAll(t, home)
 	for st := range thread.StoredIn(t.Context(), s.Driver.Name, s.provider(t, s.set(home))) {
 		if stamps[st.Key] == st.Stamp {
-			t.Errorf("the stamp of %s is still %s", st.Key, st.Stamp)
+			t.Errorf("the stamp of %s is still %d", st.Key, st.Stamp)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package threadindex
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"hash/fnv"
 	"runtime"
@@ -21,7 +22,7 @@ const recent = time.Second
 // earlier call if the transcript has just changed.
 func state(s thread.Stored, now time.Time) int64 {
 	h := fnv.New64a()
-	h.Write([]byte(s.Key + "\x00" + s.Stamp))
+	h.Write(binary.LittleEndian.AppendUint64([]byte(s.Key), s.Stamp))
 	if now.Sub(s.Changed) < recent {
 		h.Write([]byte(now.String()))
 	}
@@ -304,7 +305,7 @@ func (u *update) store(ctx context.Context, r reading) error {
 		if !errors.Is(r.err, handoff.NotFound) {
 			u.warnings = append(u.warnings, r.err.Error())
 		}
-		n = state(thread.Stored{Key: r.Key, Stamp: "unreadable at " + u.now.String()}, u.now)
+		n = state(thread.Stored{Key: r.Key, Changed: u.now}, u.now)
 	}
 	if err := u.forget(ctx, "key = ?", r.Key); err != nil {
 		return err

@@ -32,7 +32,6 @@ type file struct {
 	session  string // of the directory of a subagent; "" if it is beside sessions
 	size     int64
 	modified time.Time
-	info     fs.FileInfo
 }
 
 // A tree finds transcripts.
@@ -47,29 +46,24 @@ func (t tree) stat(path, stem string) (f file, ok bool) {
 	if info == nil || !info.Mode().IsRegular() {
 		return f, false
 	}
-	f = file{path: path, id: stem, size: info.Size(), modified: info.ModTime(), info: info}
-	if id, is := strings.CutPrefix(stem, prefix); is {
-		f.id, f.agent = id, true
-	}
-	f.id = thread.LowerUUID(f.id)
-	return f, true
+	return newFile(path, stem, info.Size(), info.ModTime()), true
+}
+
+func newFile(path, stem string, size int64, modified time.Time) file {
+	id, agent := strings.CutPrefix(stem, prefix)
+	return file{path: path, id: thread.LowerUUID(id), agent: agent, size: size, modified: modified}
 }
 
 // folder returns the transcripts of subagents, or of sessions, in dir, and the
 // names of its directories.
 func (t tree) folder(dir string, agents bool) (files []file, dirs []string) {
-	return t.pick(dir, t.ReadDir(dir), agents)
-}
-
-// pick is folder for the entries of dir.
-func (t tree) pick(dir string, entries []fs.DirEntry, agents bool) (files []file, dirs []string) {
-	for _, e := range entries {
+	for _, e := range t.ReadDir(dir) {
 		if e.IsDir() {
 			dirs = append(dirs, e.Name())
 			continue
 		}
-		stem, ok := strings.CutSuffix(e.Name(), plain)
-		if !ok || stem == "" || stem == prefix || strings.HasPrefix(stem, prefix) != agents {
+		stem, ok := stemOf(e.Name())
+		if !ok || strings.HasPrefix(stem, prefix) != agents {
 			continue
 		}
 		if f, ok := t.stat(filepath.Join(dir, e.Name()), stem); ok {
@@ -79,16 +73,11 @@ func (t tree) pick(dir string, entries []fs.DirEntry, agents bool) (files []file
 	return files, dirs
 }
 
-// all returns the transcripts of a project.
-func (t tree) all(dir string) []file {
-	entries := t.ReadDir(dir)
-	sessions, dirs := t.pick(dir, entries, false)
-	agents, _ := t.pick(dir, entries, true)
-	files := append(sessions, agents...)
-	for _, session := range dirs {
-		files = append(files, t.nested(dir, session)...)
-	}
-	return files
+// stemOf returns the name of a transcript without its extension. ok reports whether
+// name is that of a transcript.
+func stemOf(name string) (stem string, ok bool) {
+	stem, ok = strings.CutSuffix(name, plain)
+	return stem, ok && stem != "" && stem != prefix
 }
 
 // projects returns the directories of transcripts in all home directories, each

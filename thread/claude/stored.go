@@ -3,7 +3,6 @@ package claude
 import (
 	"cmp"
 	"context"
-	"io/fs"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -19,47 +18,83 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 		if err != nil && !yield(thread.Stored{}, err) {
 			return
 		}
-		found, errs := make([][]file, len(projects)), make([]error, len(projects))
-		thread.Parallel(len(projects), func(i int) {
-			t := newTree(ctx)
-			found[i], errs[i] = t.all(projects[i]), t.Err(p.name)
-		})
-		var files []file
-		for i := range projects {
-			if errs[i] != nil && !yield(thread.Stored{}, errs[i]) {
-				return
-			}
-			files = append(files, found[i]...)
+		w := thread.NewWalk(ctx)
+		files := storedFiles(w, projects)
+		if err := w.Err(p.name); err != nil && !yield(thread.Stored{}, err) {
+			return
 		}
-		key := func(f file) string {
+		groups := thread.GroupByID(files, func(f storedFile) string {
 			if f.agent {
 				return prefix + f.session + "/" + f.id
 			}
 			return f.id
-		}
-		groups := thread.GroupByID(files, key)
-		list := make([]thread.Stored, len(groups))
-		thread.Parallel(len(groups), func(i int) { list[i] = p.stored(groups[i]) })
-		for _, s := range list {
-			if !yield(s, nil) {
+		})
+		for _, copies := range groups {
+			if !yield(p.stored(copies), nil) {
 				return
 			}
 		}
 	}
 }
 
-func (p *provider) stored(copies []file) thread.Stored {
-	slices.SortStableFunc(copies, newestFirst)
-	var paths []string
-	var infos []fs.FileInfo
-	for _, c := range copies {
-		paths, infos = append(paths, c.path), append(infos, c.info)
+// A storedFile is a transcript as its directory has it.
+type storedFile struct {
+	file
+	stat, meta thread.FileStat // of the file, and of the metadata of a subagent
+}
+
+const metaExt = ".meta.json"
+
+// storedFiles returns the transcripts of projects, those of subagents included.
+func storedFiles(w *thread.Walk, projects []string) (files []storedFile) {
+	wanted := func(name string) bool {
+		_, ok := stemOf(name)
+		return ok || strings.HasPrefix(name, prefix) && strings.HasSuffix(name, metaExt)
 	}
-	var also []string
+	var nested, sessions []string // directories of subagents, and whose they are
+	for _, f := range w.Folders(projects, 0, wanted) {
+		files = appendFiles(files, f, "")
+		for _, session := range f.Dirs {
+			nested, sessions = append(nested, filepath.Join(f.Path, session, agentDir)), append(sessions, session)
+		}
+	}
+	for _, f := range w.Folders(nested, maxDepth, wanted) {
+		files = appendFiles(files, f, sessions[f.Root])
+	}
+	return files
+}
+
+// appendFiles appends the transcripts in a directory: if it is of a session, those of
+// subagents.
+func appendFiles(files []storedFile, in thread.Folder, session string) []storedFile {
+	metas := map[string]thread.FileStat{}
+	for _, f := range in.Files {
+		if stem, ok := strings.CutSuffix(f.Name, metaExt); ok {
+			metas[stem] = f.FileStat
+		}
+	}
+	for _, f := range in.Files {
+		stem, ok := stemOf(f.Name)
+		if !ok || session != "" && !strings.HasPrefix(stem, prefix) {
+			continue
+		}
+		found := storedFile{newFile(filepath.Join(in.Path, f.Name), stem, f.Size, f.Modified), f.FileStat, metas[stem]}
+		found.session = session
+		files = append(files, found)
+	}
+	return files
+}
+
+func (p *provider) stored(found []storedFile) thread.Stored {
+	slices.SortStableFunc(found, func(a, b storedFile) int { return newestFirst(a.file, b.file) })
+	copies, paths, stats := make([]file, len(found)), make([]string, len(found)), make([]thread.FileStat, len(found), len(found)+1)
+	for i, f := range found {
+		copies[i], paths[i], stats[i] = f.file, f.path, f.stat
+	}
 	if copies[0].agent {
-		also = []string{strings.TrimSuffix(paths[0], plain) + ".meta.json"}
+		stats = append(stats, found[0].meta)
 	}
-	s := thread.NewStored(paths, infos, also...)
+	s := thread.NewStored(paths, stats)
 	s.Open = func(ctx context.Context) ([]*thread.Thread, error) {
 		open := func() (*thread.Thread, error) { return p.open(ctx, copies) }
 		if copies[0].agent {

@@ -3,6 +3,7 @@ package codex
 import (
 	"context"
 	"iter"
+	"path/filepath"
 	"slices"
 
 	"github.com/agent-handoff/handoff/thread"
@@ -11,35 +12,58 @@ import (
 // Stored implements thread.Lister.
 func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 	return func(yield func(thread.Stored, error) bool) {
-		files, err := p.all(ctx)
-		if err != nil && !yield(thread.Stored{}, err) {
+		w := thread.NewWalk(ctx)
+		files := p.storedFiles(w)
+		if err := w.Err(name); err != nil && !yield(thread.Stored{}, err) {
 			return
 		}
-		groups := thread.GroupByID(files, fileID)
-		list := make([]thread.Stored, len(groups))
-		thread.Parallel(len(groups), func(i int) { list[i] = p.stored(thread.NewWalk(ctx), groups[i]) })
-		for _, s := range list {
-			if s.Open != nil && !yield(s, nil) {
+		for _, copies := range thread.GroupByID(files, func(f storedFile) string { return f.id }) {
+			if !yield(p.stored(copies), nil) {
 				return
 			}
 		}
 	}
 }
 
-// stored returns the transcript of a thread. Its Open is nil if it was removed in
-// the meantime.
-func (p *provider) stored(w *thread.Walk, copies []file) thread.Stored {
-	slices.SortStableFunc(copies, comparePreference)
-	var paths []string
+// A storedFile is a rollout as its directory has it.
+type storedFile struct {
+	file
+	stat thread.FileStat
+}
+
+// storedFiles returns all rollouts, those in later directories first.
+func (p *provider) storedFiles(w *thread.Walk) (files []storedFile) {
+	add := func(sub string, depth int, isArchived bool) {
+		var dirs []string
+		for _, root := range slices.Backward(p.roots) {
+			dirs = append(dirs, filepath.Join(root, sub))
+		}
+		wanted := func(name string) bool {
+			_, ok := parseName("", name, isArchived)
+			return ok
+		}
+		for _, dir := range slices.Backward(w.Folders(dirs, depth, wanted)) {
+			for _, f := range slices.Backward(dir.Files) {
+				parsed, _ := parseName(dir.Path, f.Name, isArchived)
+				files = append(files, storedFile{parsed, f.FileStat})
+			}
+		}
+	}
+	add(live, maxDepth, false)
+	add(archived, 0, true)
+	return files
+}
+
+// stored returns the transcript of a thread.
+func (p *provider) stored(found []storedFile) thread.Stored {
+	slices.SortStableFunc(found, func(a, b storedFile) int { return comparePreference(a.file, b.file) })
+	copies, paths, stats := make([]file, len(found)), make([]string, len(found)), make([]thread.FileStat, len(found))
 	packed := false
-	for _, c := range copies {
-		paths = append(paths, c.path())
-		packed = packed || c.packed
+	for i, f := range found {
+		copies[i], paths[i], stats[i] = f.file, f.path(), f.stat
+		packed = packed || f.packed
 	}
-	s, ok := w.StatStored(paths)
-	if !ok {
-		return s
-	}
+	s := thread.NewStored(paths, stats)
 	if s.Elsewhere = "history_base"; packed {
 		s.Texts = nil
 	}
