@@ -16,7 +16,7 @@ type FileStat struct {
 	Size     int64
 	Modified time.Time
 
-	changed time.Time // of any kind, which a program can't set
+	changed int64 // nanoseconds since 1970, a change of any kind, which a program can't set
 	inode   uint64
 	regular bool
 }
@@ -84,6 +84,7 @@ func (f *Folder) read(want func(name string) bool) (errs []error) {
 	if err != nil {
 		errs = append(errs, err)
 	}
+	f.Files = make([]FolderFile, 0, len(entries))
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
 		name, kind := e.Name(), e.Type()

@@ -13,18 +13,18 @@ import (
 )
 
 // GroupByID groups files with the same ID, in the order of the first of each.
-// Files without an ID are groups of one.
+// Files without an ID are groups of one. The groups may share the memory of files.
 func GroupByID[F any](files []F, id func(F) string) (groups [][]F) {
-	index := map[string]int{}
-	for _, f := range files {
+	index := make(map[string]int, len(files))
+	groups = make([][]F, 0, len(files))
+	for at, f := range files {
 		key := id(f)
-		i, known := index[key]
-		if !known || key == "" {
-			i = len(groups)
-			index[key] = i
-			groups = append(groups, nil)
+		if i, known := index[key]; known && key != "" {
+			groups[i] = append(groups[i], f)
+			continue
 		}
-		groups[i] = append(groups[i], f)
+		index[key] = len(groups)
+		groups = append(groups, files[at:at+1:at+1])
 	}
 	return groups
 }

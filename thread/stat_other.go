@@ -22,5 +22,5 @@ func stat(path string) (FileStat, error) {
 	if err != nil {
 		return FileStat{}, err
 	}
-	return FileStat{Size: info.Size(), Modified: info.ModTime(), changed: info.ModTime(), regular: info.Mode().IsRegular()}, nil
+	return FileStat{Size: info.Size(), Modified: info.ModTime(), changed: info.ModTime().UnixNano(), regular: info.Mode().IsRegular()}, nil
 }

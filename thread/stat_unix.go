@@ -33,7 +33,7 @@ func statAt(dir int, path string) (s FileStat, err error) {
 		return s, &fs.PathError{Op: "stat", Path: path, Err: err}
 	}
 	return FileStat{
-		Size: st.Size, Modified: time.Unix(st.Mtim.Unix()), changed: time.Unix(st.Ctim.Unix()),
+		Size: st.Size, Modified: time.Unix(st.Mtim.Unix()), changed: st.Ctim.Nano(),
 		inode: st.Ino, regular: st.Mode&unix.S_IFMT == unix.S_IFREG,
 	}, nil
 }

@@ -134,16 +134,16 @@ func Parallel(n int, do func(int)) {
 
 // lastChange returns when a file was last changed in any way.
 func (s FileStat) lastChange() time.Time {
-	if s.changed.Before(s.Modified) {
-		return s.Modified
+	if changed := time.Unix(0, s.changed); changed.After(s.Modified) {
+		return changed
 	}
-	return s.changed
+	return s.Modified
 }
 
 // addTo adds what changes with a file to a stamp: its size, its identity, and the times
 // of its last modification and of its last change of any kind.
 func (s FileStat) addTo(stamp uint64) uint64 {
-	for _, n := range []int64{s.Size, s.Modified.UnixNano(), int64(s.inode), s.changed.UnixNano()} {
+	for _, n := range []int64{s.Size, s.Modified.UnixNano(), int64(s.inode), s.changed} {
 		stamp = addNumber(stamp, uint64(n))
 	}
 	return stamp

@@ -42,7 +42,7 @@ func NewIndex(files *Files, file string, now func() time.Time, progress func(don
 // An answer is an open database that is up to date.
 type answer struct {
 	*database
-	found map[string]thread.Stored // by key
+	found map[string]*thread.Stored // by key
 }
 
 // ask runs do with the database, after an update that reads at most so many
@@ -324,7 +324,9 @@ func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c co
 		}
 		if !seen[uri] {
 			seen[uri] = true
-			h.stored = a.found[h.key]
+			if s, ok := a.found[h.key]; ok {
+				h.stored = *s
+			}
 			hits, ids = append(hits, h), append(ids, id)
 		}
 	}

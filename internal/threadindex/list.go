@@ -25,12 +25,12 @@ func (f *Files) List(ctx context.Context, q Query) (Page, error) {
 	}
 	l.page.Warnings = all.warnings
 	if q.Role != "" {
-		if l.parents, err = parentsOf(ctx, all.stored, q.Role); err != nil {
+		if l.parents, err = parentsOf(ctx, newestFirst(all.stored), q.Role); err != nil {
 			return l.page, err
 		}
 	}
 	candidates := slices.DeleteFunc(all.stored, func(s thread.Stored) bool { return !q.inTime(s.Modified) })
-	err = eachOpened(ctx, candidates, func(o opened) (bool, error) { return l.add(ctx, o) })
+	err = eachOpened(ctx, newestFirst(candidates), func(o opened) (bool, error) { return l.add(ctx, o) })
 	return l.page, err
 }
 
@@ -142,7 +142,7 @@ func firstLine(text string) string {
 }
 
 // parentsOf returns the URIs of the threads that have a subagent with a role.
-func parentsOf(ctx context.Context, list []thread.Stored, role string) (map[string]bool, error) {
+func parentsOf(ctx context.Context, list []*thread.Stored, role string) (map[string]bool, error) {
 	parents := map[string]bool{}
 	err := eachOpened(ctx, list, func(o opened) (bool, error) {
 		for _, t := range o.threads {

@@ -61,7 +61,7 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 	}
 	seen, selected := map[string]bool{}, map[string]bool{} // by URI
 	var list []ThreadUsage
-	err = eachRead(ctx, all.stored, func(r reading) error {
+	err = eachRead(ctx, newestFirst(all.stored), func(r reading) error {
 		if r.err != nil && !errors.Is(r.err, handoff.NotFound) {
 			all.warnings = append(all.warnings, r.err.Error())
 		}
@@ -83,13 +83,13 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 
 // eachRead reads transcripts for their facts, several at once, and passes them to use in
 // their order.
-func eachRead(ctx context.Context, list []thread.Stored, use func(reading) error) error {
+func eachRead(ctx context.Context, list []*thread.Stored, use func(reading) error) error {
 	const most = 32
 	for part := range slices.Chunk(list, most) {
 		readings := make([]reading, len(part))
 		thread.Parallel(len(part), func(i int) {
-			readings[i].Stored = part[i]
-			readings[i].entries, readings[i].err = readEntries(ctx, part[i], readFacts)
+			readings[i].Stored = *part[i]
+			readings[i].entries, readings[i].err = readEntries(ctx, *part[i], readFacts)
 		})
 		for _, r := range readings {
 			if ctx.Err() != nil {

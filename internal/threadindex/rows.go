@@ -90,11 +90,12 @@ func filesCalls[T placed](ctx context.Context, f *Files, q CallQuery, of func(e 
 	}
 	var mu sync.Mutex
 	threads := map[string]found{} // by URI
-	thread.Parallel(len(all.stored), func(i int) {
+	stored := newestFirst(all.stored)
+	thread.Parallel(len(stored), func(i int) {
 		if ctx.Err() != nil {
 			return
 		}
-		entries, err := readEntries(ctx, all.stored[i], readEntry)
+		entries, err := readEntries(ctx, *stored[i], readEntry)
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil && !errors.Is(err, handoff.NotFound) {

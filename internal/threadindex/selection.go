@@ -102,7 +102,7 @@ func (f *Files) isRole(ctx context.Context, provider, segment string) bool {
 	if err != nil {
 		return false
 	}
-	parents, err := parentsOf(ctx, all.stored, segment)
+	parents, err := parentsOf(ctx, newestFirst(all.stored), segment)
 	return err == nil && len(parents) > 0
 }
 

@@ -83,7 +83,7 @@ type Files struct {
 // NewFiles returns the Files of the providers in set.
 func NewFiles(set *thread.Set) *Files { return &Files{set} }
 
-// found are the transcripts of some providers, newest first.
+// found are the transcripts of some providers.
 type found struct {
 	stored   []thread.Stored
 	warnings []string
@@ -102,50 +102,55 @@ func (f *Files) find(ctx context.Context, names []string) (found, error) {
 			return found{}, err
 		}
 	}
-	lists := make([]found, len(names))
+	stored, warnings := make([][]thread.Stored, len(names)), make([][]string, len(names))
 	var wg sync.WaitGroup
 	for i, p := range providers {
 		wg.Go(func() {
 			for s, err := range thread.StoredIn(ctx, names[i], p) {
 				if err != nil {
-					lists[i].warnings = append(lists[i].warnings, err.Error())
+					warnings[i] = append(warnings[i], err.Error())
 					continue
 				}
 				s.Key = names[i] + ":" + s.Key
-				lists[i].stored = append(lists[i].stored, s)
+				if n := len(stored[i]); n == cap(stored[i]) {
+					stored[i] = slices.Grow(stored[i], max(n, 64)) // append grows long lists in small steps
+				}
+				stored[i] = append(stored[i], s)
 			}
 		})
 	}
 	wg.Wait()
-	var all found
-	for _, l := range lists {
-		all.stored = append(all.stored, l.stored...)
-		all.warnings = append(all.warnings, l.warnings...)
+	return found{slices.Concat(stored...), slices.Concat(warnings...)}, ctx.Err()
+}
+
+// newestFirst returns the transcripts in the order of their last writes.
+func newestFirst(list []thread.Stored) []*thread.Stored {
+	sorted := make([]*thread.Stored, len(list))
+	for i := range list {
+		sorted[i] = &list[i]
 	}
-	slices.SortFunc(all.stored, func(a, b thread.Stored) int {
+	slices.SortFunc(sorted, func(a, b *thread.Stored) int {
 		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.Key, b.Key))
 	})
-	return all, ctx.Err()
+	return sorted
 }
 
 // An opened is a transcript with its threads.
 type opened struct {
-	thread.Stored
 	threads []*thread.Thread
 	err     error
 }
 
 // eachOpened opens the transcripts, several at once, and passes them to use in
 // their order until it returns false. The error is one of use or of ctx.
-func eachOpened(ctx context.Context, list []thread.Stored, use func(opened) (bool, error)) error {
+func eachOpened(ctx context.Context, list []*thread.Stored, use func(opened) (bool, error)) error {
 	const most = 64
 	for size := runtime.GOMAXPROCS(0); len(list) > 0; size = min(2*size, most) {
 		part := list[:min(size, len(list))]
 		list = list[len(part):]
 		results := make([]opened, len(part))
 		thread.Parallel(len(part), func(i int) {
-			results[i].Stored = part[i]
-			results[i].threads, results[i].err = open(ctx, part[i])
+			results[i].threads, results[i].err = open(ctx, *part[i])
 		})
 		for _, o := range results {
 			if ctx.Err() != nil {
@@ -159,8 +164,12 @@ func eachOpened(ctx context.Context, list []thread.Stored, use func(opened) (boo
 	return nil
 }
 
-// open opens the threads in a transcript. Their order is that of its last write.
+// open opens the threads in a transcript, none if another process added it after this
+// one found the transcripts. Their order is that of its last write.
 func open(ctx context.Context, s thread.Stored) ([]*thread.Thread, error) {
+	if s.Open == nil {
+		return nil, nil
+	}
 	list, err := s.Open(ctx)
 	for _, t := range list {
 		t.Modified = s.Modified

@@ -37,8 +37,8 @@ type update struct {
 	most     int // transcripts that may have changed, 0 for no limit
 	reader   reader
 
-	found map[string]thread.Stored // by key
-	done  map[string]bool          // keys of the transcripts that were read
+	found map[string]*thread.Stored // by key
+	done  map[string]bool           // keys of the transcripts that were read
 	total int
 	touched
 	warnings []string
@@ -50,15 +50,15 @@ type touched struct{ families, uris map[string]bool }
 
 // run reads the transcripts that changed, and then those that depend on them.
 func (u *update) run(ctx context.Context, all []thread.Stored) error {
-	u.found, u.done = make(map[string]thread.Stored, len(all)), map[string]bool{}
+	u.found, u.done = make(map[string]*thread.Stored, len(all)), map[string]bool{}
 	u.families, u.uris = map[string]bool{}, map[string]bool{}
 	known, err := u.known(ctx)
 	if err != nil {
 		return err
 	}
 	var changed []thread.Stored
-	for _, s := range all {
-		u.found[s.Key] = s
+	for i, s := range all {
+		u.found[s.Key] = &all[i]
 		n := state(s, u.now)
 		if !known[n] {
 			changed = append(changed, s)
@@ -171,7 +171,7 @@ func (u *update) dependent(ctx context.Context) (list []thread.Stored, err error
 				}
 				if s, ok := u.found[key]; ok && !u.done[key] {
 					u.done[key] = true
-					list = append(list, s)
+					list = append(list, *s)
 				}
 			}
 			if err := errors.Join(rows.Err(), rows.Close()); err != nil {

@@ -78,7 +78,7 @@ func appendFiles(files []storedFile, in thread.Folder, session string) []storedF
 		if !ok || session != "" && !strings.HasPrefix(stem, prefix) {
 			continue
 		}
-		found := storedFile{newFile(filepath.Join(in.Path, f.Name), stem, f.Size, f.Modified), f.FileStat, metas[stem]}
+		found := storedFile{newFile(in.Path+string(filepath.Separator)+f.Name, stem, f.Size, f.Modified), f.FileStat, metas[stem]}
 		found.session = session
 		files = append(files, found)
 	}

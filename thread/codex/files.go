@@ -58,7 +58,8 @@ func parseName(dir, name string, isArchived bool) (f file, ok bool) {
 	return f, true
 }
 
-func (f file) path() string { return filepath.Join(f.dir, f.name) }
+// path returns the path of the file. Its directory is clean, and there are many files.
+func (f file) path() string { return f.dir + string(filepath.Separator) + f.name }
 
 func fileID(f file) string { return f.id }
 

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -38,14 +39,19 @@ func (p *provider) storedFiles(w *thread.Walk) (files []storedFile) {
 		for _, root := range slices.Backward(p.roots) {
 			dirs = append(dirs, filepath.Join(root, sub))
 		}
-		wanted := func(name string) bool {
-			_, ok := parseName("", name, isArchived)
-			return ok
+		folders := w.Folders(dirs, depth, func(name string) bool {
+			return strings.HasSuffix(name, plain) || strings.HasSuffix(name, packed)
+		})
+		n := 0
+		for _, dir := range folders {
+			n += len(dir.Files)
 		}
-		for _, dir := range slices.Backward(w.Folders(dirs, depth, wanted)) {
+		files = slices.Grow(files, n)
+		for _, dir := range slices.Backward(folders) {
 			for _, f := range slices.Backward(dir.Files) {
-				parsed, _ := parseName(dir.Path, f.Name, isArchived)
-				files = append(files, storedFile{parsed, f.FileStat})
+				if parsed, ok := parseName(dir.Path, f.Name, isArchived); ok {
+					files = append(files, storedFile{parsed, f.FileStat})
+				}
 			}
 		}
 	}
