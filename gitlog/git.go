@@ -197,7 +197,7 @@ func (r *repository) reason(printed string, err error) error {
 		line = strings.TrimSpace(line)
 		switch {
 		case line == "", strings.HasPrefix(line, "hint:"), strings.HasPrefix(line, "To "), line == "Done":
-		case best == "", strings.HasPrefix(line, "fatal: ") && !strings.HasPrefix(line, "fatal: Could not read from remote"), strings.HasPrefix(line, "!"):
+		case best == "", strings.HasPrefix(line, "fatal: ") && !isVague(line), strings.HasPrefix(line, "!"):
 			best = line
 		}
 	}
@@ -211,6 +211,12 @@ func (r *repository) reason(printed string, err error) error {
 		best = strings.ReplaceAll(best, url, redact(url))
 	}
 	return errors.New(strings.TrimPrefix(best, "fatal: "))
+}
+
+// isVague reports whether a line only states that a connection ended. The server also
+// prints one, over ssh, when git has ended because of something else.
+func isVague(line string) bool {
+	return strings.HasPrefix(line, "fatal: Could not read from remote") || strings.HasPrefix(line, "fatal: the remote end hung up")
 }
 
 func (r *repository) failure(op string, err error) error {
