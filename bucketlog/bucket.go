@@ -170,6 +170,8 @@ func (b *bucket) failure(ctx context.Context, op, key string, err error) error {
 	switch minio.ToErrorResponse(err).Code {
 	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
 		hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, to credentials that may read, write and list this prefix"
+	case "RequestTimeTooSkewed":
+		hint = "set the clock of this machine: the store refuses requests of another time"
 	case "NoSuchBucket":
 		hint = "create the bucket, or name another one"
 	}

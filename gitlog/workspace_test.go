@@ -15,13 +15,13 @@ import (
 )
 
 // workspaceAt opens a workspace of its own over a log, with another clock.
-func workspaceAt(t *testing.T, url string, clock time.Duration, o workspace.Options) *workspace.Workspace {
+func workspaceAt(t *testing.T, url string, clock *time.Duration, o workspace.Options) *workspace.Workspace {
 	t.Helper()
 	dir := t.TempDir()
 	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "git:" + url + "?poll=0s", "XDG_CACHE_HOME": t.TempDir()}
 	o.Getenv = func(name string) string { return env[name] }
 	o.Backends = Backends
-	o.Now = func() time.Time { return time.Now().Add(clock) }
+	o.Now = func() time.Time { return time.Now().Add(*clock) }
 	w, err := workspace.Open(dir, o)
 	if err != nil {
 		t.Fatal(err)
@@ -43,13 +43,16 @@ func publish(t *testing.T, w *workspace.Workspace, title, text string, more func
 	return done
 }
 
-// TestClocks has machines whose clocks are an hour apart. The log orders what they
-// publish, and a key that is used again an hour later names the first artifact.
+// TestClocks has machines whose clocks are hours apart, one of which is set back. The log
+// orders what they publish, and a key that is used again hours later names the first
+// artifact.
 func TestClocks(t *testing.T) {
 	url := server(t)
-	early, late := workspaceAt(t, url, -time.Hour, workspace.Options{}), workspaceAt(t, url, time.Hour, workspace.Options{})
+	behind, ahead := -5*time.Hour, 7*time.Hour
+	early, late := workspaceAt(t, url, &behind, workspace.Options{}), workspaceAt(t, url, &ahead, workspace.Options{})
 	first := publish(t, late, "first", "one", func(p *workspace.Publication) { p.Key = "k" })
 	second := publish(t, early, "second", "two", func(p *workspace.Publication) { p.Replaces = []string{first.ID} })
+	behind, ahead = -29*time.Hour, -2*time.Hour
 	third := publish(t, late, "third", "three", nil)
 	fourth := publish(t, early, "fourth", "four", nil)
 	for name, w := range map[string]*workspace.Workspace{"early": early, "late": late} {
@@ -86,9 +89,9 @@ func TestClocks(t *testing.T) {
 func TestFetching(t *testing.T) {
 	url := server(t)
 	text := strings.Repeat("0123456789abcdef", 3<<16)
-	done := publish(t, workspaceAt(t, url, 0, workspace.Options{}), "large", text, nil)
+	done := publish(t, workspaceAt(t, url, new(time.Duration), workspace.Options{}), "large", text, nil)
 	var last, total int64
-	w := workspaceAt(t, url, 0, workspace.Options{Fetching: func(n, of int64) { last, total = n, of }})
+	w := workspaceAt(t, url, new(time.Duration), workspace.Options{Fetching: func(n, of int64) { last, total = n, of }})
 	for i := range 2 {
 		last, total = 0, 0
 		c, err := w.Hub().Open(t.Context(), done.ID)

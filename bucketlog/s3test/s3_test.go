@@ -45,12 +45,12 @@ type store struct {
 	one       sync.Mutex
 }
 
-func newStore(t testing.TB) *store {
+func newStore(t testing.TB, o ...gofakes3.Option) *store {
 	s := &store{backend: s3mem.New()}
 	if err := s.backend.CreateBucket("bucket"); err != nil {
 		t.Fatal(err)
 	}
-	handler := gofakes3.New(s.backend).Server()
+	handler := gofakes3.New(s.backend, o...).Server()
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(time.Duration(s.slow.Load()))
 		if s.denied.Load() {

@@ -174,16 +174,16 @@ func TestBodyWithFaults(t *testing.T) {
 	}
 }
 
-// TestClocks appends with clocks that are an hour apart: the stream orders.
+// TestClocks appends with clocks that are hours apart: the stream orders.
 func TestClocks(t *testing.T) {
 	at := address(t, start(t, nil))
 	one, two := machine(t, at, "team", t.TempDir(), nil), machine(t, at, "team", t.TempDir(), nil)
 	now := time.Now()
 	var want []string
 	for i := range 6 {
-		l, clock := one, now.Add(-time.Hour)
+		l, clock := one, now.Add(-5*time.Hour)
 		if i%2 == 1 {
-			l, clock = two, now.Add(time.Hour)
+			l, clock = two, now.Add(7*time.Hour)
 		}
 		r, err := handoff.NewRecord(clock.Add(time.Duration(i)), rand.NewChaCha8([32]byte{byte(i)}), handoff.Producer{}, &handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"})
 		if err != nil {
