@@ -61,11 +61,23 @@ func (l *Log) retry(ctx context.Context, op string, request func(context.Context
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return l.failure(op, handoff.Unavailable, fmt.Errorf("no success within %v: %w", l.o.Timeout, last), "check the network and the servers, and try again")
+			return l.failure(op, handoff.Unavailable, l.unsuccessful(last), "check the network and the servers, and try again")
 		case <-time.After(delay):
 		case <-l.reopened():
 		}
 	}
+}
+
+// errNoAnswer is the error of a server that does not answer.
+var errNoAnswer = errors.New("no answer")
+
+// unsuccessful returns the reason of an operation that was tried for the time of the
+// options.
+func (l *Log) unsuccessful(last error) error {
+	if errors.Is(last, context.DeadlineExceeded) || errors.Is(last, errNoAnswer) {
+		return fmt.Errorf("no answer within %v", l.o.Timeout)
+	}
+	return fmt.Errorf("no success within %v: %w", l.o.Timeout, last)
 }
 
 func (l *Log) reopened() <-chan struct{} {
@@ -104,7 +116,7 @@ func (l *Log) try(ctx context.Context, js jetstream.JetStream, request func(cont
 		case l.denied != nil:
 			err = l.denied
 		case limited.Err() != nil:
-			err = fmt.Errorf("no answer within %v", requestTimeout)
+			err = errNoAnswer
 		}
 	}
 	return err

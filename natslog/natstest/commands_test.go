@@ -32,7 +32,7 @@ var program = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	role, config, _ := strings.Cut(os.Getenv(roleVariable), " ")
-	if run := map[string]func(string) error{"node": runNode, "writer": runWriter}[role]; run != nil {
+	if run := map[string]func(string) error{"node": runNode, "writer": runWriter, "server": runServer}[role]; run != nil {
 		if err := run(config); err != nil {
 			fmt.Println(err)
 			os.Exit(1)

@@ -4,7 +4,6 @@ package natstest
 
 import (
 	"bytes"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -22,6 +21,7 @@ type proxy struct {
 	lose    atomic.Int64                 // how many acknowledgements are lost, each with its connection
 	refuse  atomic.Bool                  // new connections are closed
 	rewrite func(toClient []byte) []byte // may be nil
+	sending atomic.Pointer[func()]       // called before a record is sent to the server; may be nil
 
 	mu    sync.Mutex
 	conns []net.Conn
@@ -76,8 +76,17 @@ func (p *proxy) serve(client net.Conn) {
 	p.conns = append(p.conns, client, server)
 	p.mu.Unlock()
 	go func() {
-		io.Copy(server, client)
-		server.Close()
+		defer server.Close()
+		buffer := make([]byte, 1<<16)
+		for {
+			n, err := client.Read(buffer)
+			if do := p.sending.Load(); do != nil && bytes.Contains(buffer[:n], []byte("HPUB handoff.")) {
+				(*do)()
+			}
+			if _, failed := server.Write(buffer[:n]); err != nil || failed != nil {
+				return
+			}
+		}
 	}()
 	buffer := make([]byte, 1<<16)
 	for {
