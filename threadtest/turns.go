@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -33,10 +34,10 @@ type Step struct {
 	N      int // of the step, from 1
 	Text   string
 	Calls  []Use
-	Failed bool // of a result
-	InTurn bool // of a compaction
-	Last   bool // of a result: no other call is open
-	Open   []Use
+	Failed bool  // of a result
+	InTurn bool  // of a compaction
+	Last   bool  // of a result: no other call is open
+	Open   []Use // calls without a result, also when they are interrupted
 }
 
 // A Use is a call of a tool: a command, or one of these.
@@ -54,10 +55,23 @@ type Log struct {
 	Lines    []string
 	NoAgents bool // this transcript does not show the states of subagents
 
+	rows []row   // of a database, in the order of Lines
 	want []shown // after each line
 	now  shown   // after the last step that was recorded
 	step shown   // after this step
 	from int     // lines whose state is known
+}
+
+// A row is a statement that inserts a row.
+type row struct {
+	query string
+	args  []any
+}
+
+// Exec adds a row to the transcript, which is a database.
+func (l *Log) Exec(query string, args ...any) {
+	l.Lines = append(l.Lines, fmt.Sprint(args...))
+	l.rows = append(l.rows, row{query, args})
 }
 
 // A shown is what a transcript shows of a conversation.
@@ -93,6 +107,11 @@ type Turns struct {
 
 	Asks bool // calls that ask the user are recorded
 
+	// Table is the table of a database whose rows are the records. Setup writes the
+	// rest of the database.
+	Table string
+	Setup func(exec func(query string, args ...any), home, id string)
+
 	// Agent returns the ID of the subagent of a call. It is nil if the transcript does
 	// not show when a subagent has ended.
 	Agent func(Use) string
@@ -102,7 +121,7 @@ type Turns struct {
 const transcripts = 24
 
 // CheckTurns writes different conversations as a tool records them and truncates each
-// after every record and within every record. The state must be that after the step
+// after every record and, if it is a file, within every record. The state must be that after the step
 // that was recorded last. A transcript that ends within a record is neither completed
 // nor without a turn.
 func CheckTurns(t *testing.T, tool Turns) {
@@ -126,7 +145,11 @@ func CheckTurns(t *testing.T, tool Turns) {
 				l.extend(l.now)
 			}
 		}
-		points += tool.check(t, l)
+		if tool.Table != "" {
+			points += tool.checkRows(t, l)
+		} else {
+			points += tool.check(t, l)
+		}
 	}
 	t.Logf("%d transcripts truncated at %d points; recorded steps: %v", transcripts, points, kinds)
 	for _, k := range []StepKind{Prompt, Work, Answer} {
@@ -146,7 +169,7 @@ func (s shown) after(step Step) shown {
 	case Answer:
 		s.status, s.waiting = thread.Completed, strings.HasSuffix(step.Text, "?")
 	case Failure, Interrupt:
-		s.status, s.agents = thread.Errored, nil // the states of its subagents depend on the tool
+		s.status, s.waiting, s.agents = thread.Errored, false, nil // the states of its subagents depend on the tool
 	}
 	for _, u := range step.Calls {
 		if !u.Spawns {
@@ -207,12 +230,10 @@ func (tool Turns) conversation(n uint64, noAgents bool) []Step {
 		case 1:
 			k.add(Step{Kind: Answer, Text: "Shall I go on?"})
 		case 2:
-			k.open = nil
 			k.add(Step{Kind: Failure})
 		case 3: // the results of some calls are missing
 			k.work(2 + k.IntN(2))
 			k.results(k.IntN(len(k.open)))
-			k.open = nil
 			k.add(Step{Kind: Interrupt})
 		case 4:
 			k.add(Step{Kind: Interrupt})
@@ -288,6 +309,28 @@ func (tool Turns) check(t *testing.T, l *Log) (points int) {
 		tool.compare(t, l, i+1, p, read(content), before)
 	}
 	return points
+}
+
+// checkRows removes the rows of a database one by one and returns their number.
+func (tool Turns) checkRows(t *testing.T, l *Log) (points int) {
+	t.Helper()
+	home := t.TempDir()
+	WriteDatabase(t, func(exec func(string, ...any)) {
+		tool.Setup(exec, home, l.ID)
+		for _, r := range l.rows {
+			exec(r.query, r.args...)
+		}
+	}, home, l.Path)
+	db := open(t, filepath.Join(home, filepath.FromSlash(l.Path)), "")
+	defer db.Close()
+	p := Open(t, tool.Driver, home)
+	for n := len(l.rows); n > 0; n-- {
+		tool.compare(t, l, n, p, Load(t, p, l.ID), l.want[n-1])
+		if exec(t, db, "DELETE FROM "+tool.Table+" WHERE rowid = (SELECT max(rowid) FROM "+tool.Table+")") != 1 {
+			t.Fatalf("%s: no row is left, want %d", l.ID, n)
+		}
+	}
+	return len(l.rows)
 }
 
 // torn returns the status while the next record is written.

@@ -2,7 +2,6 @@ package qwen_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/agent-handoff/handoff/thread"
@@ -36,19 +35,16 @@ type recorder struct {
 	*script
 	log   *threadtest.Log
 	parts bool // the text of an answer and its calls are different records
-	open  []threadtest.Use
 }
 
 func (s *recorder) record(step threadtest.Step) {
 	switch step.Kind {
 	case threadtest.Prompt:
-		s.open = nil
 		s.user(step.Text)
 	case threadtest.Work:
 		s.work(step)
 	case threadtest.Result:
 		u := step.Calls[0]
-		s.open = slices.DeleteFunc(s.open, func(o threadtest.Use) bool { return o == u })
 		status := map[bool]string{true: "error", false: "success"}[step.Failed]
 		if u.Spawns {
 			s.result(u.ID, step.Text, status, obj{"type": "task_execution", "subagentName": "helper", "status": "completed", "terminateReason": "GOAL"})
@@ -61,10 +57,9 @@ func (s *recorder) record(step threadtest.Step) {
 	case threadtest.Failure:
 		s.telemetry("api_error", "400")
 	case threadtest.Interrupt: // without an open call, how it is recorded is not known
-		for _, u := range s.open {
+		for _, u := range step.Open {
 			s.result(u.ID, "no", "cancelled", nil)
 		}
-		s.open = nil
 	case threadtest.Compaction:
 		s.system("chat_compression", obj{"compressedHistory": []obj{}})
 	}
@@ -89,7 +84,6 @@ func (s *recorder) work(step threadtest.Step) {
 		}
 		list = append(list, call(u.ID, tool))
 	}
-	s.open = slices.Clone(step.Calls)
 	s.answer(id, tokens(20), list...)
 }
 

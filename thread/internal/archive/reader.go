@@ -101,8 +101,11 @@ func (s *Scan) At(at time.Time) {
 }
 
 // State sets the state, which was read from a record of the transcript. A later call
-// replaces it.
+// replaces it. After an error no call is open: the tool may still add results.
 func (s *Scan) State(status thread.Status, at time.Time, format string, args ...any) {
+	if status == thread.Errored {
+		s.Calls = nil
+	}
 	s.Facts.State = thread.ReadState(status, thread.Child, at, format, args...)
 }
 
@@ -167,14 +170,18 @@ func (s *Scan) Call(n int, c thread.Call, waiting string) {
 	s.Facts.State.Waiting = s.Calls.Waiting()
 }
 
-// Result completes a call with set, which is called only if the result is used.
+// Result completes a call with set, which is called only if the result is used. It
+// sets the state if the call is open, or if nothing else has set one.
 func (s *Scan) Result(n int, id string, at time.Time, set func(*thread.Call)) {
+	s.Timeline.SetResult(id, set)
+	if _, open := s.Calls[id]; !open && s.Facts.State.Status != "" {
+		return
+	}
 	delete(s.Calls, id)
 	if len(s.Calls) == 0 {
 		s.State(thread.Running, at, "results of calls have no answer yet, %s %d", s.unit, n)
 	}
 	s.Facts.State.Waiting = s.Calls.Waiting()
-	s.Timeline.SetResult(id, set)
 }
 
 // Compacted adds a compaction with a summary, which may be empty.
