@@ -90,18 +90,16 @@ func (f *File) Close() error { return f.f.Close() }
 
 // OpenFile opens a regular file for reading. The error is an UnreadableError.
 func OpenFile(path string) (*File, error) {
-	info, err := os.Stat(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // must not wait for the writer of a pipe
+	if err != nil {
+		return nil, UnreadableError(path, err)
+	}
+	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = errNotRegular
 	}
 	if err != nil {
-		return nil, UnreadableError(path, err)
-	}
-	f, err := os.Open(path)
-	if err == nil {
-		info, err = f.Stat()
-	}
-	if err != nil {
+		f.Close()
 		return nil, UnreadableError(path, err)
 	}
 	return &File{io.NewSectionReader(f, 0, info.Size()), f}, nil

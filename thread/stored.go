@@ -3,6 +3,7 @@ package thread
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"runtime"
 	"slices"
@@ -29,6 +30,28 @@ type Stored struct {
 	// Open returns the threads in the transcript, usually one. It returns none if
 	// the file is not a thread. Its errors are those of Provider.Thread.
 	Open func(context.Context) ([]*Thread, error)
+
+	// Usage returns the threads of Open with the Usage, Inherited and Requests that
+	// loading them would set, and no other facts. It is nil if loading is as fast.
+	Usage func(context.Context) ([]*Thread, error)
+}
+
+// LoadUsage returns the threads in the transcript with at least their Usage,
+// Inherited and Requests. The errors are those of Open and Load.
+func (s Stored) LoadUsage(ctx context.Context) ([]*Thread, error) {
+	if s.Usage != nil {
+		return s.Usage(ctx)
+	}
+	threads, err := s.Open(ctx)
+	var loaded []*Thread
+	for _, t := range threads {
+		if failed := t.Load(ctx); failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		loaded = append(loaded, t)
+	}
+	return loaded, err
 }
 
 // A Lister is a provider that finds its transcripts, including those of

@@ -15,6 +15,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sync"
 )
 
 const (
@@ -44,6 +45,7 @@ type Reader struct {
 	number int
 	torn   bool
 	cut    bool
+	again  bool
 	eof    bool
 	err    error
 }
@@ -57,10 +59,23 @@ func NewReaderSize(r io.Reader, size int) *Reader {
 	return &Reader{src: r, buf: make([]byte, size)}
 }
 
-// NewReaderFor returns a Reader of a source that has about size bytes.
-func NewReaderFor(r io.Reader, size int64) *Reader {
-	const least = 4 << 10
-	return NewReaderSize(r, int(min(max(size, least), chunk)))
+// readers are the memory of Borrow.
+var readers = sync.Pool{New: func() any { return NewReader(nil) }}
+
+// Borrow returns a Reader of r in memory of an earlier one, which is what reading
+// many files needs. Return ends its use.
+func Borrow(r io.Reader) *Reader {
+	rd := readers.Get().(*Reader)
+	rd.Reset(r)
+	return rd
+}
+
+// Return lets other readers use the memory of rd.
+func (rd *Reader) Return() {
+	const most = 1 << 20
+	if rd.Reset(nil); len(rd.buf) <= most {
+		readers.Put(rd)
+	}
 }
 
 // Reset makes rd read from r. It keeps its memory.
@@ -69,6 +84,10 @@ func (rd *Reader) Reset(r io.Reader) { *rd = Reader{src: r, buf: rd.buf} }
 // Next advances to the next line that is not blank and reports whether there is
 // one. See Torn for a last line without a newline.
 func (rd *Reader) Next() bool {
+	if rd.again {
+		rd.again = false
+		return true
+	}
 	for rd.fill() {
 		if rd.start == 0 && bytes.HasPrefix(rd.line, byteOrderMark) {
 			rd.line = rd.line[len(byteOrderMark):]
@@ -83,6 +102,9 @@ func (rd *Reader) Next() bool {
 	}
 	return false
 }
+
+// Again makes Next return the line again that it returned last.
+func (rd *Reader) Again() { rd.again = true }
 
 // Line returns the line without its newline. Next overwrites it.
 func (rd *Reader) Line() Value { return Value(rd.line) }

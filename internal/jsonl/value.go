@@ -143,6 +143,10 @@ func (v Value) validCounts(depth int) bool {
 	const deep = 4 // more than the usage of any tool
 	switch kind := v.Kind(); {
 	case kind == Number:
+		const short = 14 // digits, which are less than maxCount
+		if len(v) <= short && digits(v) {
+			return true
+		}
 		f := v.Float()
 		return f >= 0 && f <= maxCount
 	case kind == Object && depth < deep:
@@ -156,6 +160,15 @@ func (v Value) validCounts(depth int) bool {
 			if !c.Value().validCounts(depth + 1) {
 				return false
 			}
+		}
+	}
+	return true
+}
+
+func digits(v Value) bool {
+	for _, c := range v {
+		if c < '0' || c > '9' {
+			return false
 		}
 	}
 	return true

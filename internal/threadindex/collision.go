@@ -32,7 +32,7 @@ func (f *Files) Collisions(ctx context.Context, q Query) (Collisions, error) {
 		if ctx.Err() != nil {
 			return
 		}
-		entries, err := readEntries(ctx, all.stored[i], readEntry)
+		entries, err := readEntries(ctx, all.stored[i])
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil && !errors.Is(err, handoff.NotFound) {

@@ -49,11 +49,18 @@ const border = " \u00b6"
 // maxText is how many bytes of the words of a thread are searched.
 const maxText = 16 << 20
 
-// A reader reads a thread: readEntry completely, readFacts only what its usage needs.
-type reader func(context.Context, *thread.Thread) (*entry, error)
+// A reader reads the threads in a transcript: readEntries completely, readUsage only
+// what their usage needs.
+type reader func(context.Context, thread.Stored) ([]*entry, error)
 
-func readFacts(ctx context.Context, t *thread.Thread) (*entry, error) {
-	return &entry{Item: newItem(t)}, t.Load(ctx)
+// readUsage reads the threads in a transcript for their usage.
+func readUsage(ctx context.Context, s thread.Stored) (list []*entry, err error) {
+	threads, err := s.LoadUsage(ctx)
+	for _, t := range threads {
+		t.Modified = s.Modified
+		list = append(list, &entry{Item: newItem(t)})
+	}
+	return list, err
 }
 
 // readEntry reads a thread.

@@ -36,7 +36,7 @@ func FileName(roots []string) string {
 // NewIndex returns an index in a file, which the first search creates. progress is
 // called while transcripts are read and may be nil.
 func NewIndex(files *Files, file string, now func() time.Time, progress func(done, total int)) *Index {
-	return &Index{files, file, now, progress, readEntry}
+	return &Index{files, file, now, progress, readEntries}
 }
 
 // An answer is an open database that is up to date.

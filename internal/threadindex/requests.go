@@ -23,14 +23,13 @@ type ThreadUsage struct {
 	Cwd          string
 	Started      time.Time
 	Modified     time.Time // of its transcript
-	Status       thread.Status
 	Completeness thread.Completeness
 	Reason       string           // why it is not exact
 	Requests     []thread.Request // without those in a copied history, and without the numbers of messages
 }
 
 func (e *entry) usage() ThreadUsage {
-	u := ThreadUsage{URI: e.URI.String(), Cwd: e.Cwd, Started: stored(nanos(e.Started)), Modified: stored(nanos(e.Modified)), Status: e.State.Status,
+	u := ThreadUsage{URI: e.URI.String(), Cwd: e.Cwd, Started: stored(nanos(e.Started)), Modified: stored(nanos(e.Modified)),
 		Completeness: e.Usage.Completeness, Reason: e.Usage.Reason, Requests: e.Requests}
 	u.Agent, u.Main = e.agent()
 	for i := range u.Requests {
@@ -59,48 +58,33 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 	if err != nil {
 		return nil, err
 	}
+	found := slices.DeleteFunc(newestFirst(all.stored), func(s *thread.Stored) bool { return !q.inTime(s.Modified) })
+	read, errs := make([][]*entry, len(found)), make([]error, len(found))
+	thread.Parallel(len(found), func(i int) {
+		if ctx.Err() == nil {
+			read[i], errs[i] = readUsage(ctx, *found[i])
+		}
+	})
 	seen, selected := map[string]bool{}, map[string]bool{} // by URI
 	var list []ThreadUsage
-	err = eachRead(ctx, newestFirst(all.stored), func(r reading) error {
-		if r.err != nil && !errors.Is(r.err, handoff.NotFound) {
-			all.warnings = append(all.warnings, r.err.Error())
+	for i, entries := range read {
+		if errs[i] != nil && !errors.Is(errs[i], handoff.NotFound) {
+			all.warnings = append(all.warnings, errs[i].Error())
 		}
-		for _, e := range r.entries {
-			if uri := e.URI.String(); !seen[uri] && q.inTime(r.Modified) {
+		for _, e := range entries {
+			if uri := e.URI.String(); !seen[uri] {
 				seen[uri], selected[uri] = true, q.selects(e.Thread)
 				list = append(list, e.usage())
 			}
 		}
-		return nil
-	})
+	}
+	err = ctx.Err()
 	for _, u := range list {
 		if err == nil && (selected[u.URI] || selected[u.Main]) {
 			err = use(u)
 		}
 	}
 	return all.warnings, err
-}
-
-// eachRead reads transcripts for their facts, several at once, and passes them to use in
-// their order.
-func eachRead(ctx context.Context, list []*thread.Stored, use func(reading) error) error {
-	const most = 32
-	for part := range slices.Chunk(list, most) {
-		readings := make([]reading, len(part))
-		thread.Parallel(len(part), func(i int) {
-			readings[i].Stored = *part[i]
-			readings[i].entries, readings[i].err = readEntries(ctx, *part[i], readFacts)
-		})
-		for _, r := range readings {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if err := use(r); err != nil {
-				return err
-			}
-		}
-	}
-	return ctx.Err()
 }
 
 // EachUsage is Files.EachUsage. If the index is not nearly up to date, it uses one of
@@ -123,7 +107,7 @@ func (x *Index) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 	used, warnings, err := x.askFound(ctx, all, Quick, do)
 	if err == nil && !used {
 		alone := *x
-		alone.file, alone.read = filepath.Join(filepath.Dir(x.file), "usage-"+filepath.Base(x.file)), readFacts
+		alone.file, alone.read = filepath.Join(filepath.Dir(x.file), "usage-"+filepath.Base(x.file)), readUsage
 		used, warnings, err = alone.askFound(ctx, all, 0, do)
 	}
 	if err == nil && !used {
@@ -152,7 +136,7 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		mains.newest(older)
 		c.add("("+in.String()+" OR t.parent IN (SELECT t.uri FROM threads t WHERE "+mains.String()+"))", slices.Concat(in.args, mains.args)...)
 	}
-	rows, err := a.QueryContext(ctx, `SELECT t.uri, t.agent_name, t.parent, t.cwd, t.started, t.modified, t.status, t.completeness, t.reason, r.list
+	rows, err := a.QueryContext(ctx, `SELECT t.uri, t.agent_name, t.parent, t.cwd, t.started, t.modified, t.completeness, t.reason, r.list
 		FROM threads t LEFT JOIN requests r ON r.thread = t.id WHERE `+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
 	if err != nil {
 		return err
@@ -162,7 +146,7 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		var u ThreadUsage
 		var started, modified int64
 		var packed sql.RawBytes
-		if err := rows.Scan(&u.URI, &u.Agent, &u.Main, &u.Cwd, &started, &modified, &u.Status, &u.Completeness, &u.Reason, &packed); err != nil {
+		if err := rows.Scan(&u.URI, &u.Agent, &u.Main, &u.Cwd, &started, &modified, &u.Completeness, &u.Reason, &packed); err != nil {
 			return err
 		}
 		u.Started, u.Modified = stored(started), stored(modified)

@@ -95,7 +95,7 @@ func filesCalls[T placed](ctx context.Context, f *Files, q CallQuery, of func(e 
 		if ctx.Err() != nil {
 			return
 		}
-		entries, err := readEntries(ctx, *stored[i], readEntry)
+		entries, err := readEntries(ctx, *stored[i])
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil && !errors.Is(err, handoff.NotFound) {

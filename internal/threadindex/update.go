@@ -261,7 +261,7 @@ func (u *update) readAll(ctx context.Context, list []thread.Stored, readings cha
 		wg.Go(func() {
 			for s := range next {
 				r := reading{Stored: s}
-				r.entries, r.err = readEntries(ctx, s, u.reader)
+				r.entries, r.err = u.reader(ctx, s)
 				select {
 				case readings <- r:
 				case <-ctx.Done():
@@ -280,10 +280,10 @@ func (u *update) readAll(ctx context.Context, list []thread.Stored, readings cha
 }
 
 // readEntries reads the threads in a transcript.
-func readEntries(ctx context.Context, s thread.Stored, read reader) (list []*entry, err error) {
+func readEntries(ctx context.Context, s thread.Stored) (list []*entry, err error) {
 	threads, err := open(ctx, s)
 	for _, t := range threads {
-		e, failed := read(ctx, t)
+		e, failed := readEntry(ctx, t)
 		if failed != nil {
 			err = errors.Join(err, failed)
 			continue

@@ -144,6 +144,11 @@ func (p *provider) openFile(f file) (*thread.Thread, error) {
 	if err != nil {
 		return nil, thread.UnreadableError(f.path, err)
 	}
+	return p.thread(f, m), nil
+}
+
+// thread returns the thread in a transcript.
+func (p *provider) thread(f file, m meta) *thread.Thread {
 	t := &thread.Thread{
 		Provider: p.name, ID: f.id, Source: f.path, Modified: f.modified,
 		Title: m.title, Cwd: m.cwd, Branch: m.branch, Version: m.version, Started: m.started,
@@ -162,7 +167,7 @@ func (p *provider) openFile(f file) (*thread.Thread, error) {
 		t.Warn("the transcript is empty")
 	}
 	t.Reader = &transcript{p: p, file: f, meta: m}
-	return t, nil
+	return t
 }
 
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {

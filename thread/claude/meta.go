@@ -33,8 +33,9 @@ type meta struct {
 }
 
 const (
-	headSize = 128 << 10
-	tailSize = 16 << 10
+	headSize  = 128 << 10
+	headLines = 24
+	tailSize  = 16 << 10
 )
 
 // readMeta reads the start and the end of a transcript.
@@ -46,9 +47,10 @@ func readMeta(f file) (m meta, err error) {
 	defer src.Close()
 	rd := jsonl.NewReaderSize(io.LimitReader(src, headSize), 8<<10)
 	var titles [2]string
-	const maxLines = 24
-	for rd.Number() < maxLines && rd.Next() {
-		m.add(rd.Line(), &titles)
+	for rd.Number() < headLines && rd.Next() {
+		r, _ := parseRecord(rd.Line())
+		m.add(&r)
+		readTitle(rd.Line(), &titles)
 		if f.agent && m.prompt != 0 {
 			break
 		}
@@ -71,8 +73,7 @@ func readMeta(f file) (m meta, err error) {
 }
 
 // add reads one of the first records.
-func (m *meta) add(line jsonl.Value, titles *[2]string) {
-	r, _ := parseRecord(line)
+func (m *meta) add(r *record) {
 	if id, kind := r.session.Text(), string(r.kind); m.session == "" && (id != "" || kind == "user" || kind == "assistant") {
 		m.session, m.sidechain, m.records = id, r.sidechain, true
 	}
@@ -88,7 +89,6 @@ func (m *meta) add(line jsonl.Value, titles *[2]string) {
 		m.firstID = r.uuid.Text()
 		m.prompt, m.first = digest(text(r.message.Get("content"))), digest(m.firstID)
 	}
-	readTitle(line, titles)
 }
 
 // readTitle reads a title: titles[0] is from the user, titles[1] from the tool. A

@@ -57,7 +57,10 @@ func (x *index) related(ctx context.Context, f file, first uint64, started time.
 	t := newTree(ctx)
 	var same []file
 	for path, other := range h.first {
-		if g, ok := t.stat(path, strings.TrimSuffix(filepath.Base(path), plain)); ok && other == first && path != f.path {
+		if other != first || path == f.path {
+			continue
+		}
+		if g, ok := t.stat(path, strings.TrimSuffix(filepath.Base(path), plain)); ok {
 			same = append(same, g)
 		}
 	}

@@ -104,13 +104,28 @@ func (p *provider) stored(found []storedFile) thread.Stored {
 		if err != nil {
 			return nil, err
 		}
-		m := t.Reader.(*transcript).meta
-		if t.Subagent = copies[0].agent; t.Subagent {
-			t.ID = cmp.Or(m.agent, t.ID)
-		} else if m.firstID != "" {
-			t.Family = filepath.Dir(paths[0]) + "#" + m.firstID
+		return []*thread.Thread{identify(t)}, nil
+	}
+	s.Usage = func(ctx context.Context) ([]*thread.Thread, error) {
+		t, err := p.readUsage(ctx, copies[0])
+		if err == nil && t == nil {
+			return thread.Stored{Open: s.Open}.LoadUsage(ctx)
 		}
-		return []*thread.Thread{t}, nil
+		if err != nil {
+			return nil, err
+		}
+		return []*thread.Thread{identify(t)}, nil
 	}
 	return s
+}
+
+// identify sets what distinguishes a thread of several transcripts.
+func identify(t *thread.Thread) *thread.Thread {
+	r := t.Reader.(*transcript)
+	if t.Subagent = r.file.agent; t.Subagent {
+		t.ID = cmp.Or(r.meta.agent, t.ID)
+	} else if r.meta.firstID != "" {
+		t.Family = filepath.Dir(r.file.path) + "#" + r.meta.firstID
+	}
+	return t
 }

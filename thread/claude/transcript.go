@@ -86,6 +86,7 @@ type scanner struct {
 
 func (r *transcript) scanner(ctx context.Context) *scanner {
 	s := &scanner{ctx: ctx, r: r, records: map[uint64]bool{}, tools: map[uint64]bool{}, chains: map[string]string{}, forks: map[uint64]int{}}
+	s.meter.records = map[uint64]bool{}
 	s.meter.answers, s.subagents.byID, s.subagents.calls = map[uint64]*answer{}, map[string]*subagent{}, map[string]*call{}
 	s.turn = newTurn(r.meta.version, r.file.agent || r.only != "")
 	return s
@@ -94,16 +95,22 @@ func (r *transcript) scanner(ctx context.Context) *scanner {
 // scan reads the records of src. The error is one of emit or ctx. Defects of src
 // become warnings.
 func (s *scanner) scan(src io.Reader) error {
-	size := s.r.file.size + 1
-	if s.partial {
-		size = tail + 1
-	}
-	rd := jsonl.NewReaderFor(src, size)
-	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
-		if s.n = rd.Number(); s.partial && s.n == 1 {
+	rd := jsonl.Borrow(src)
+	defer rd.Return()
+	return s.each(rd, func(line jsonl.Value) (bool, error) {
+		if s.partial && s.n == 1 {
 			return true, nil
 		}
 		return s.line(line), s.timeline.Err()
+	})
+}
+
+// each calls use with the lines of rd. It reports whether a line consists of complete
+// records.
+func (s *scanner) each(rd *jsonl.Reader, use func(line jsonl.Value) (bool, error)) error {
+	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
+		s.n = rd.Number()
+		return use(line)
 	})
 	s.facts.Lines, s.facts.BadLines, s.facts.Partial = report.Lines, report.Bad, report.Partial
 	s.facts.Warnings = append(s.facts.Warnings, report.Warnings...)
@@ -203,15 +210,16 @@ func (s *scanner) origin(r *record) {
 		s.timeline.Inherited = s.r.copied[digest(id.Text())]
 		return
 	}
-	if s.r.file.agent || r.session.Kind() != jsonl.String {
-		return
-	}
-	switch own := r.session.Is(s.r.file.id); {
-	case own:
-		s.own = true
-	case s.own && !s.foreign && !s.partial:
-		s.foreign = true
-		s.facts.Warn("records from line %d are of session %s", s.n, r.session.Text())
+	if !s.r.file.agent && r.session.Kind() == jsonl.String {
+		switch own := r.session.Is(s.r.file.id); {
+		case own:
+			s.own = true
+		case s.own && !s.foreign && !s.partial:
+			s.foreign = true
+			s.facts.Warn("records from line %d are of session %s", s.n, r.session.Text())
+		}
+	} else if s.r.copied != nil {
+		return // as the record before
 	}
 	s.timeline.Inherited = s.r.meta.copied && !s.own
 }

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 
@@ -20,6 +21,10 @@ const synthetic = "<synthetic>"
 type meter struct {
 	thread.Meter
 	answers map[uint64]*answer
+	records map[uint64]bool // UUIDs of the records of answers
+	message jsonl.Members   // of the record that is read
+	raw     []byte          // the last usage, as JSON
+	tokens  thread.Tokens   // in it
 }
 
 // An answer is what is known of the usage of one answer.
@@ -33,18 +38,19 @@ type answer struct {
 
 // usage reads the usage of an assistant record.
 func (s *scanner) usage(r *record) {
-	usage := r.message.Get("usage")
+	m := &s.meter.message
+	m.Parse(r.message)
+	usage, model := m.Get("usage"), m.Get("model").Text()
 	if usage.Kind() != jsonl.Object {
-		if model := r.message.Get("model").Text(); model != "" && model != synthetic {
+		if model != "" && model != synthetic {
 			s.meter.Add("", model, thread.Tokens{}, s.timeline.Inherited)
 		}
 		return
 	}
-	id := cmp.Or(r.message.Get("id").Text(), r.uuid.Text())
-	if id == "" {
+	id, uuid := m.Get("id").Text(), r.uuid.Text()
+	if id = cmp.Or(id, uuid); id == "" {
 		id = fmt.Sprint("line ", s.n)
 	}
-	model := r.message.Get("model").Text()
 	key := digest(id)
 	a := s.meter.answers[key]
 	if a != nil && a.model != model && r.request.Kind() == jsonl.String {
@@ -53,7 +59,10 @@ func (s *scanner) usage(r *record) {
 		a = s.meter.answers[key]
 	}
 	s.meter.CheckCounts(usage)
-	now := parseUsage(usage)
+	if !bytes.Equal(usage, s.meter.raw) { // the records of an answer often have the same
+		s.meter.raw, s.meter.tokens = append(s.meter.raw[:0], usage...), parseUsage(usage)
+	}
+	now := s.meter.tokens
 	if a == nil {
 		a = &answer{model: model, copied: s.timeline.Inherited}
 		s.meter.answers[key] = a
@@ -63,14 +72,15 @@ func (s *scanner) usage(r *record) {
 	} else {
 		now.Calls = a.tokens.Calls
 	}
-	if !s.records[digest(r.uuid.Text())] {
-		a.visible += visible(r.message.Get("content"))
+	if h := digest(uuid); uuid == "" || !s.meter.records[h] {
+		s.meter.records[h] = true
+		a.visible += visible(m.Get("content"))
 	}
 	if now.Output < a.tokens.Output {
 		return
 	}
 	added := difference(now, a.tokens)
-	a.tokens, a.open = now, r.message.Get("stop_reason").Kind() != jsonl.String
+	a.tokens, a.open = now, m.Get("stop_reason").Kind() != jsonl.String
 	if added == (thread.Tokens{}) {
 		return
 	}

@@ -77,3 +77,8 @@ func TestNoUsage(t *testing.T) {
 	put(t, home, ".claude", project+mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").String())
 	threadtest.CheckUsage(t, threadtest.Load(t, threadtest.Open(t, claude.Driver(), home), mainID), thread.Tokens{}, thread.NoUsage, "no usage is recorded")
 }
+
+// TestMutatedUsage reads the usage of changed transcripts alone, and with all facts.
+func TestMutatedUsage(t *testing.T) {
+	threadtest.CheckMutatedUsage(t, claude.Driver(), 100, func(dir string) { home(t, dir) })
+}

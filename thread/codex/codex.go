@@ -70,20 +70,28 @@ func (p *provider) open(copies []file) (*thread.Thread, error) {
 	if err != nil {
 		return nil, thread.UnreadableError(best.path(), err)
 	}
-	t := &thread.Thread{
-		Provider: name, ID: m.id, Source: best.path(), Archived: best.archived, Modified: info.ModTime(),
-		Cwd: m.cwd, Branch: m.branch, Commit: m.commit, Repository: m.repository, Version: m.version, Started: m.started,
-		Parent: m.parent, ForkedFrom: cmp.Or(m.forkedFrom, m.baseThread), AgentName: m.nickname, AgentRole: m.role,
-	}
-	if best.id != "" && best.id != m.id {
-		t.ID = best.id
-		t.WarnID(best.id, m.id)
-	}
+	t := (&rollout{p: p, file: best, size: info.Size(), meta: m}).thread()
+	t.Modified = info.ModTime()
 	for _, c := range copies[1:] {
 		t.WarnCopy(c.path())
 	}
-	t.Reader = &rollout{p: p, file: best, size: info.Size(), meta: m}
 	return t, nil
+}
+
+// thread returns the thread of a rollout.
+func (r *rollout) thread() *thread.Thread {
+	f, m := r.file, r.meta
+	t := &thread.Thread{
+		Provider: name, ID: m.id, Source: f.path(), Archived: f.archived,
+		Cwd: m.cwd, Branch: m.branch, Commit: m.commit, Repository: m.repository, Version: m.version, Started: m.started,
+		Parent: m.parent, ForkedFrom: cmp.Or(m.forkedFrom, m.baseThread), AgentName: m.nickname, AgentRole: m.role,
+		Reader: r,
+	}
+	if f.id != "" && f.id != m.id {
+		t.ID = f.id
+		t.WarnID(f.id, m.id)
+	}
+	return t
 }
 
 func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {

@@ -45,15 +45,23 @@ func readMeta(f file) (meta, error) {
 		if !rd.Next() {
 			break
 		}
-		line := rd.Line()
-		if line.Get("type").Is("session_meta") {
-			return parseMeta(line.Get("payload"), f), nil
-		}
-		if line.Get("type").Kind() == jsonl.Absent && line.Get("id").Kind() == jsonl.String {
-			return parseMeta(line, f), nil // before 0.32 records had no envelope
+		if m, ok := metaOf(rd.Line(), f); ok {
+			return m, nil
 		}
 	}
 	return meta{id: f.id}, nil
+}
+
+// metaOf returns the meta in a record, if it has one.
+func metaOf(line jsonl.Value, f file) (m meta, ok bool) {
+	kind := line.Get("type")
+	switch {
+	case kind.Is("session_meta"):
+		return parseMeta(line.Get("payload"), f), true
+	case kind.Kind() == jsonl.Absent && line.Get("id").Kind() == jsonl.String:
+		return parseMeta(line, f), true // before 0.32 records had no envelope
+	}
+	return m, false
 }
 
 func parseMeta(v jsonl.Value, f file) meta {

@@ -33,11 +33,41 @@ func (r *rollout) Read(ctx context.Context, detail thread.Detail, emit func(thre
 		return thread.Facts{}, err
 	}
 	defer src.Close()
-	if err := s.scan(src, r.size+1); err != nil {
+	if err := s.scan(src); err != nil {
 		return thread.Facts{}, err
 	}
 	r.subagents = &s.subagents
 	return s.finish()
+}
+
+// readUsage reads the usage of a rollout in one pass. It returns nil if the rollout
+// does not start with its meta.
+func (p *provider) readUsage(ctx context.Context, f file) (*thread.Thread, error) {
+	src, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	rd := jsonl.Borrow(src)
+	defer rd.Return()
+	if !rd.Next() {
+		return nil, nil
+	}
+	m, ok := metaOf(rd.Line(), f)
+	if !ok {
+		return nil, nil
+	}
+	rd.Again()
+	s := newScanner(ctx, m)
+	r := &rollout{p: p, file: f, meta: m}
+	s.lineage = r.readLineage(ctx, s)
+	if err := s.each(rd); err != nil {
+		return nil, err
+	}
+	facts, err := s.finish()
+	t := r.thread()
+	t.Usage, t.Inherited, t.Requests = facts.Usage, facts.Inherited, facts.Requests
+	return t, err
 }
 
 // replay reads the history that a rollout refers to: the first part of another
@@ -70,7 +100,7 @@ func (r *rollout) replay(s *scanner) error {
 		if s.until = ends[i].ordinal; s.until == 0 {
 			part = io.LimitReader(src, ends[i].bytes)
 		}
-		err = s.scan(part, chain[i].size+1)
+		err = s.scan(part)
 		s.replaying, s.meter.off, s.meter.model = false, false, ""
 		src.Close()
 		if err != nil {
@@ -96,7 +126,7 @@ func (r *rollout) state(ctx context.Context) (thread.Facts, error) {
 	s := newScanner(ctx, r.meta)
 	s.lineage = &lineage{start: r.meta.historyStart}
 	s.partial = true
-	if err := s.scan(io.NewSectionReader(src, r.size-tail, tail), tail+1); err != nil {
+	if err := s.scan(io.NewSectionReader(src, r.size-tail, tail)); err != nil {
 		return thread.Facts{}, err
 	}
 	if s.turn.state.Status == "" {
@@ -135,10 +165,15 @@ func newScanner(ctx context.Context, m meta) *scanner {
 	return s
 }
 
-// scan reads the records of src, which has about size bytes. The error is one of
-// emit or ctx. Defects of src become warnings, unless src is another rollout.
-func (s *scanner) scan(src io.Reader, size int64) error {
-	rd := jsonl.NewReaderFor(src, size)
+// scan reads the records of src. The error is one of emit or ctx. Defects of src
+// become warnings, unless src is another rollout.
+func (s *scanner) scan(src io.Reader) error {
+	rd := jsonl.Borrow(src)
+	defer rd.Return()
+	return s.each(rd)
+}
+
+func (s *scanner) each(rd *jsonl.Reader) error {
 	s.stopped = false
 	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
 		if s.n = rd.Number(); s.partial && s.n == 1 {

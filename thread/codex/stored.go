@@ -73,13 +73,22 @@ func (p *provider) stored(found []storedFile) thread.Stored {
 	if s.Elsewhere = "history_base"; packed {
 		s.Texts = nil
 	}
-	s.Open = func(context.Context) ([]*thread.Thread, error) {
-		t, err := p.open(copies)
-		if err != nil || t.ID == "" {
-			return nil, err
+	s.Open = func(context.Context) ([]*thread.Thread, error) { return named(p.open(copies)) }
+	s.Usage = func(ctx context.Context) ([]*thread.Thread, error) {
+		t, err := p.readUsage(ctx, copies[0])
+		if t == nil && err == nil {
+			return thread.Stored{Open: s.Open}.LoadUsage(ctx)
 		}
-		t.Subagent = t.Reader.(*rollout).meta.subagent
-		return []*thread.Thread{t}, nil
+		return named(t, err)
 	}
 	return s
+}
+
+// named returns a thread that was opened, none if it has no ID.
+func named(t *thread.Thread, err error) ([]*thread.Thread, error) {
+	if err != nil || t.ID == "" {
+		return nil, err
+	}
+	t.Subagent = t.Reader.(*rollout).meta.subagent
+	return []*thread.Thread{t}, nil
 }

@@ -92,3 +92,8 @@ func TestUsage(t *testing.T) {
 		})
 	}
 }
+
+// TestMutatedUsage reads the usage of changed rollouts alone, and with all facts.
+func TestMutatedUsage(t *testing.T) {
+	threadtest.CheckMutatedUsage(t, codex.Driver(), 100, func(dir string) { home(t, dir) })
+}

@@ -107,7 +107,7 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 		q.In = threadindex.In(u.o.Worktrees()...)
 	}
 	return u.o.Archive(o.NoIndex).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
-		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Agent: t.Agent, Main: t.Main, Started: t.Started, Last: t.Modified, Status: t.Status,
+		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Agent: t.Agent, Main: t.Main, Started: t.Started, Last: t.Modified,
 			Requests: t.Requests, Completeness: t.Completeness, Reason: t.Reason})
 		return nil
 	})

@@ -1,0 +1,74 @@
+package claude
+
+import (
+	"context"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// readUsage reads a transcript in one pass, only for its usage and for what its first
+// records say about the thread. It returns nil if all records must be read: the
+// transcript may have copies of those of another one, or a part can't be read.
+func (p *provider) readUsage(ctx context.Context, f file) (*thread.Thread, error) {
+	src, err := thread.OpenFile(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	rd := jsonl.Borrow(src)
+	defer rd.Return()
+	b := brief{(&transcript{p: p, file: f}).scanner(ctx), true}
+	if err := b.each(rd, func(line jsonl.Value) (bool, error) { return b.line(line, rd.Offset()), nil }); err != nil {
+		return nil, err
+	}
+	m := &b.r.meta
+	switch {
+	case rd.Err() != nil:
+		return nil, nil
+	case f.agent:
+		m.readMetaFile(f)
+	case m.session != "" && m.session != f.id, len(p.index.related(ctx, f, m.first, m.started)) > 0:
+		return nil, ctx.Err()
+	}
+	t := p.thread(f, *m)
+	b.finishUsage()
+	t.Usage, t.Inherited, t.Requests = b.facts.Usage, b.facts.Inherited, b.facts.Requests
+	return t, ctx.Err()
+}
+
+// A brief is a scanner that reads only usage, and the meta of the transcript.
+type brief struct {
+	*scanner
+	head bool // the record is one of the first
+}
+
+// line is scanner.line for a line at an offset in the file.
+func (b *brief) line(line jsonl.Value, offset int64) bool {
+	for first := true; len(line) > 0; first = false {
+		r, c := parseRecord(line)
+		if first && b.head {
+			b.describe(r, line, offset)
+		}
+		if !c.Closed() {
+			return false
+		}
+		if string(r.kind) == "assistant" && (!r.sidechain || b.r.file.agent) {
+			b.origin(&r)
+			b.usage(&r)
+		}
+		line = c.Rest()
+	}
+	return true
+}
+
+// describe adds one of the first records to the meta, as readMeta does.
+func (b *brief) describe(r record, line jsonl.Value, offset int64) {
+	left := headSize - offset
+	if left < int64(len(line)) {
+		r, _ = parseRecord(line[:max(0, left)])
+	}
+	m := &b.r.meta
+	m.add(&r)
+	b.head = b.n < headLines && left > int64(len(line)) && (!b.r.file.agent || m.prompt == 0)
+}
