@@ -62,13 +62,13 @@ type Log struct {
 	from int     // lines whose state is known
 }
 
-// A row is a statement that inserts a row.
+// A row is a statement that adds or changes a row.
 type row struct {
 	query string
 	args  []any
 }
 
-// Exec adds a row to the transcript, which is a database.
+// Exec adds or changes a row of the transcript, which is in a database.
 func (l *Log) Exec(query string, args ...any) {
 	l.Lines = append(l.Lines, fmt.Sprint(args...))
 	l.rows = append(l.rows, row{query, args})
@@ -107,9 +107,14 @@ type Turns struct {
 
 	Asks bool // calls that ask the user are recorded
 
-	// Table is the table of a database whose rows are the records. Setup writes the
-	// rest of the database.
-	Table string
+	// NoQuestions is set if an answer that ends with a question is like any other.
+	NoQuestions bool
+
+	// Rewrites is set if a transcript is rewritten: each line is a complete one.
+	Rewrites bool
+
+	// Setup is set if a transcript is in a database: it writes what the database has
+	// before the first row.
 	Setup func(exec func(query string, args ...any), home, id string)
 
 	// Agent returns the ID of the subagent of a call. It is nil if the transcript does
@@ -121,7 +126,8 @@ type Turns struct {
 const transcripts = 24
 
 // CheckTurns writes different conversations as a tool records them and truncates each
-// after every record and, if it is a file, within every record. The state must be that after the step
+// after every record and within every record. A document or database is read after each
+// change instead. The state must be that after the step
 // that was recorded last. A transcript that ends within a record is neither completed
 // nor without a turn.
 func CheckTurns(t *testing.T, tool Turns) {
@@ -145,13 +151,13 @@ func CheckTurns(t *testing.T, tool Turns) {
 				l.extend(l.now)
 			}
 		}
-		if tool.Table != "" {
-			points += tool.checkRows(t, l)
+		if tool.Rewrites || tool.Setup != nil {
+			points += tool.checkVersions(t, l)
 		} else {
 			points += tool.check(t, l)
 		}
 	}
-	t.Logf("%d transcripts truncated at %d points; recorded steps: %v", transcripts, points, kinds)
+	t.Logf("%d transcripts checked at %d points; recorded steps: %v", transcripts, points, kinds)
 	for _, k := range []StepKind{Prompt, Work, Answer} {
 		if kinds[k] == 0 {
 			t.Errorf("no step of kind %d was recorded", k)
@@ -311,26 +317,24 @@ func (tool Turns) check(t *testing.T, l *Log) (points int) {
 	return points
 }
 
-// checkRows removes the rows of a database one by one and returns their number.
-func (tool Turns) checkRows(t *testing.T, l *Log) (points int) {
+// checkVersions reads each version of a transcript that is rewritten, or in a database,
+// and returns their number.
+func (tool Turns) checkVersions(t *testing.T, l *Log) (points int) {
 	t.Helper()
 	home := t.TempDir()
-	WriteDatabase(t, func(exec func(string, ...any)) {
-		tool.Setup(exec, home, l.ID)
-		for _, r := range l.rows {
-			exec(r.query, r.args...)
-		}
-	}, home, l.Path)
-	db := open(t, filepath.Join(home, filepath.FromSlash(l.Path)), "")
-	defer db.Close()
-	p := Open(t, tool.Driver, home)
-	for n := len(l.rows); n > 0; n-- {
-		tool.compare(t, l, n, p, Load(t, p, l.ID), l.want[n-1])
-		if exec(t, db, "DELETE FROM "+tool.Table+" WHERE rowid = (SELECT max(rowid) FROM "+tool.Table+")") != 1 {
-			t.Fatalf("%s: no row is left, want %d", l.ID, n)
-		}
+	write := func(n int) { WriteFile(t, l.Lines[n], home, l.Path) }
+	if tool.Setup != nil {
+		WriteDatabase(t, func(exec func(string, ...any)) { tool.Setup(exec, home, l.ID) }, home, l.Path)
+		db := open(t, filepath.Join(home, filepath.FromSlash(l.Path)), "")
+		defer db.Close()
+		write = func(n int) { exec(t, db, l.rows[n].query, l.rows[n].args...) }
 	}
-	return len(l.rows)
+	p := Open(t, tool.Driver, home)
+	for n := range l.Lines {
+		write(n)
+		tool.compare(t, l, n+1, p, Load(t, p, l.ID), l.want[n])
+	}
+	return len(l.Lines)
 }
 
 // torn returns the status while the next record is written.
@@ -349,6 +353,9 @@ func (tool Turns) compare(t *testing.T, l *Log, line int, p thread.Provider, th 
 			t.Errorf("%s: after line %d: not found, want %s", l.ID, line, want.status)
 		}
 		return
+	}
+	if tool.NoQuestions && want.status == thread.Completed {
+		want.waiting = false
 	}
 	if got := th.State; got.Status != want.status || (got.Waiting != "") != want.waiting || got.Evidence == "" {
 		t.Errorf("%s: after line %d: got %s, want %s, waiting: %v\n%s", l.ID, line, describe(got), want.status, want.waiting, l.Lines[line-1])

@@ -5,48 +5,89 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/crush"
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// TestTurns removes the rows of generated sessions one by one.
+// TestTurns reads generated sessions after each change of their rows.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: crush.Driver(), Table: "messages", Setup: func(exec func(string, ...any), home, id string) {
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: crush.Driver(), Setup: func(exec func(string, ...any), home, id string) {
 		register(t, home, filepath.Join(home, "project"))
 		exec(schema)
 		(&book{exec: exec}).session(id, nil, 0)
 	}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
 		l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)
 		l.Path = "project/.crush/crush.db"
-		return (&book{exec: l.Exec, id: l.ID}).record
+		return (&recorder{book: book{exec: l.Exec, id: l.ID}, log: l}).record
 	}})
 }
 
-// record writes the messages of a step.
-func (b *book) record(step threadtest.Step) {
+// A recorder records the steps of a conversation.
+type recorder struct {
+	book
+	log   *threadtest.Log
+	last  string // ID of the last answer
+	parts []obj  // of it
+}
+
+func (r *recorder) record(step threadtest.Step) {
 	switch step.Kind {
 	case threadtest.Prompt:
-		b.message("user", 0, text(step.Text), finish("stop"))
+		r.message("user", 0, text(step.Text), finish("stop"))
 	case threadtest.Work:
-		parts := []obj{text(step.Text)}
+		r.answer(step.Text)
 		for _, u := range step.Calls {
-			parts = append(parts, call(u.ID, "view"))
+			r.add(call(u.ID, "view"))
 		}
-		b.message("assistant", 0, append(parts, finish("tool_use"))...)
 	case threadtest.Result:
-		b.message("tool", 0, result(step.Calls[0].ID, step.Text, step.Failed), finish("stop"))
-	case threadtest.Answer:
-		b.message("assistant", 0, text(step.Text), finish("end_turn"))
-	case threadtest.Failure:
-		b.message("assistant", 0, finish("error"))
-	case threadtest.Interrupt:
-		if len(step.Open) == 0 { // otherwise see TestCanceled
-			b.message("assistant", 0, text(step.Text), finish("canceled"))
+		if step.Last {
+			defer r.add(finish("tool_use"))
 		}
+		r.message("tool", 0, result(step.Calls[0].ID, step.Text, step.Failed), finish("stop"))
+	case threadtest.Answer:
+		r.answer(step.Text)
+		r.log.Before()
+		r.add(finish("end_turn"))
+	case threadtest.Failure:
+		r.answer("")
+		r.log.Before()
+		r.add(finish("error"))
+	case threadtest.Interrupt:
+		r.cancel(step)
 	case threadtest.Compaction:
-		b.message("assistant", 1, text(step.Text), finish("end_turn"))
+		r.message("assistant", 1, text(step.Text), finish("end_turn"))
 	}
+}
+
+// answer writes an answer that has not ended.
+func (r *recorder) answer(words string) {
+	r.parts = []obj{text(words)}
+	r.message("assistant", 0, r.parts...)
+	r.last = fmt.Sprintf("msg%03d", r.n)
+}
+
+// add adds a part to the last answer.
+func (r *recorder) add(part obj) {
+	r.parts = append(r.parts, part)
+	list, err := handoff.EncodeJSON(r.parts)
+	if err != nil {
+		panic(err)
+	}
+	r.exec("UPDATE messages SET parts = ? WHERE id = ?", string(list), r.last)
+}
+
+// cancel writes results for the open calls, and then the end of the answer.
+func (r *recorder) cancel(step threadtest.Step) {
+	if len(step.Open) == 0 {
+		r.answer(step.Text)
+	}
+	for _, u := range step.Open {
+		r.message("tool", 0, result(u.ID, "Tool execution canceled by user", true), finish("stop"))
+	}
+	r.log.Before()
+	r.add(finish("canceled"))
 }
 
 // TestCanceled cancels calls. The tool adds the end to the answer with the calls, and

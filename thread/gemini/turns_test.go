@@ -11,8 +11,7 @@ import (
 )
 
 // TestTurns truncates generated logs at every record. Every third log is that of a
-// subagent. Chats that are one document are in TestTruncatedDocument: they are
-// rewritten, so a truncated one is damaged.
+// subagent. TestTruncatedDocument truncates chats that are one document.
 func TestTurns(t *testing.T) {
 	threadtest.CheckTurns(t, threadtest.Turns{Driver: gemini.Driver(), Agent: agentID, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
 		l.ID = fmt.Sprintf("%08d-0000-4000-8000-%012d", n, n)

@@ -9,9 +9,9 @@ import (
 	"github.com/agent-handoff/handoff/threadtest"
 )
 
-// TestTurns removes the rows of generated sessions one by one.
+// TestTurns reads generated sessions after each change of their rows.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: hermes.Driver(), Asks: true, Table: "messages", Setup: func(exec func(string, ...any), _, id string) {
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: hermes.Driver(), Asks: true, Setup: func(exec func(string, ...any), _, id string) {
 		exec(schema)
 		(&book{exec: exec}).session(id, nil, nil, "", 0)
 	}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
