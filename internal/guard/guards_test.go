@@ -59,6 +59,7 @@ var layers = map[string]int{
 	"internal/filelog":         3,
 	"internal/sqlindex":        3,
 	"internal/collision":       3,
+	"internal/packed":          3,
 	"thread/internal/archive":  3,
 	"thread/page":              3,
 	"internal/pipeline/gate":   3,

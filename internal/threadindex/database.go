@@ -52,7 +52,7 @@ var schema = []string{
 	`CREATE INDEX mentions_by_thread ON mentions (thread)`,
 	`CREATE INDEX mentions_by_name ON mentions (name)`,
 
-	// The requests of a thread, as packRequests encodes them.
+	// The requests of a thread, as packed.Encode encodes them.
 	`CREATE TABLE requests (thread INTEGER PRIMARY KEY, list BLOB)`,
 
 	// The names of the tools that were called.

@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
-	"math"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/packed"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -145,12 +144,12 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 	for rows.Next() {
 		var u ThreadUsage
 		var started, modified int64
-		var packed sql.RawBytes
-		if err := rows.Scan(&u.URI, &u.Agent, &u.Main, &u.Cwd, &started, &modified, &u.Completeness, &u.Reason, &packed); err != nil {
+		var list sql.RawBytes
+		if err := rows.Scan(&u.URI, &u.Agent, &u.Main, &u.Cwd, &started, &modified, &u.Completeness, &u.Reason, &list); err != nil {
 			return err
 		}
 		u.Started, u.Modified = stored(started), stored(modified)
-		if u.Requests, err = unpackRequests(packed); err != nil {
+		if u.Requests, err = packed.Decode(list); err != nil {
 			return err
 		}
 		for i := range u.Requests {
@@ -161,80 +160,4 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		}
 	}
 	return rows.Err()
-}
-
-// packRequests encodes requests: the number of models, the provider and name of each,
-// and of each request its model and, as differences to the request before, its message
-// and time, then its tokens.
-func packRequests(list []thread.Request) []byte {
-	type model struct{ provider, name string }
-	known := map[model]uint64{}
-	var names, b []byte
-	var n, at int64
-	for _, r := range list {
-		m := model{r.Provider, r.Model}
-		if _, ok := known[m]; !ok {
-			known[m] = uint64(len(known))
-			for _, s := range []string{m.provider, m.name} {
-				names = append(binary.AppendUvarint(names, uint64(len(s))), s...)
-			}
-		}
-		b = binary.AppendUvarint(b, known[m])
-		for _, v := range []int64{int64(r.N) - n, nanos(r.At) - at, r.Input, r.CacheRead, r.CacheWrite, r.CacheWrite1h, r.Output, r.Reasoning, int64(r.Calls)} {
-			b = binary.AppendVarint(b, v)
-		}
-		b = binary.AppendUvarint(b, math.Float64bits(r.Cost))
-		n, at = int64(r.N), nanos(r.At)
-	}
-	return append(append(binary.AppendUvarint(nil, uint64(len(known))), names...), b...)
-}
-
-var errPacked = errors.New("the index has an invalid list of requests")
-
-// unpackRequests decodes requests.
-func unpackRequests(b []byte) (list []thread.Request, err error) {
-	if len(b) == 0 {
-		return nil, nil
-	}
-	p := packed{b}
-	models := make([]thread.ModelUsage, min(p.uint(), uint64(len(b))))
-	for i := range models {
-		models[i].Provider, models[i].Model = p.string(), p.string()
-	}
-	var n, at int64
-	for len(p.b) > 0 {
-		m := p.uint()
-		if m >= uint64(len(models)) {
-			return nil, errPacked
-		}
-		r := thread.Request{ModelUsage: models[m]}
-		n, at = n+p.int(), at+p.int()
-		r.N, r.At = int(n), stored(at)
-		r.Input, r.CacheRead, r.CacheWrite, r.CacheWrite1h = p.int(), p.int(), p.int(), p.int()
-		r.Output, r.Reasoning, r.Calls, r.Cost = p.int(), p.int(), int(p.int()), math.Float64frombits(p.uint())
-		list = append(list, r)
-	}
-	return list, nil
-}
-
-// A packed is what remains to be decoded. After its end, all numbers are 0.
-type packed struct{ b []byte }
-
-func (p *packed) uint() uint64 {
-	v, n := binary.Uvarint(p.b)
-	p.b = p.b[max(n, min(1, len(p.b))):]
-	return v
-}
-
-func (p *packed) int() int64 {
-	v, n := binary.Varint(p.b)
-	p.b = p.b[max(n, min(1, len(p.b))):]
-	return v
-}
-
-func (p *packed) string() string {
-	n := min(p.uint(), uint64(len(p.b)))
-	s := string(p.b[:n])
-	p.b = p.b[n:]
-	return s
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/packed"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -391,5 +392,5 @@ func (u *update) storeRequests(ctx context.Context, id int64, e *entry) error {
 	if len(e.Requests) == 0 {
 		return nil
 	}
-	return u.exec(ctx, "INSERT INTO requests VALUES (?, ?)", id, packRequests(e.Requests))
+	return u.exec(ctx, "INSERT INTO requests VALUES (?, ?)", id, packed.Encode(e.Requests))
 }
