@@ -79,7 +79,7 @@ func parseAnswer(s, env string) (a answer) {
 	a.home = m[1]
 	for _, arg := range strings.Fields(m[2]) {
 		switch arg = strings.Trim(arg, "'"); {
-		case arg == "-I":
+		case arg == "-I", arg == "--head":
 			a.head = true
 		case strings.HasPrefix(arg, "-"):
 			return answer{}
