@@ -18,6 +18,8 @@ const (
 	maxConnects = 4
 	firstDelay  = 50 * time.Millisecond
 	maxDelay    = time.Second
+
+	patience = 400 * time.Millisecond // the delay from which on another server is tried
 )
 
 // minVersion is the oldest server that has everything a log needs: messages that are
@@ -53,6 +55,9 @@ func (l *Log) retry(ctx context.Context, op string, request func(context.Context
 		if err := l.final(op, err); err != nil {
 			return err
 		}
+		if delay >= patience && (errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders)) {
+			l.leave(js)
+		}
 		if last == nil || limited.Err() == nil {
 			last = err
 		}
@@ -65,6 +70,14 @@ func (l *Log) retry(ctx context.Context, op string, request func(context.Context
 		case <-time.After(delay):
 		case <-l.reopened():
 		}
+	}
+}
+
+// leave opens the connection again to another server of the cluster, if there is one: a
+// server that was cut off from the others answers that a stream does not respond.
+func (l *Log) leave(js jetstream.JetStream) {
+	if js != nil && len(js.Conn().Servers()) > 1 {
+		_ = js.Conn().ForceReconnect() // the next try reports what is wrong
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -326,6 +327,39 @@ func TestCluster(t *testing.T) {
 	}
 	if n := h.Check(t, newIndex, readers...); n != h.Len() {
 		t.Errorf("%d records are stored, want the %d that were acknowledged", n, h.Len())
+	}
+}
+
+// TestIsolatedServer appends over a server that is cut off from the others. It answers
+// that the stream does not respond, and another server is asked.
+func TestIsolatedServer(t *testing.T) {
+	c := startCluster(t)
+	first := openTeam(c.servers(), t.TempDir())
+	defer first.Close()
+	for i := 0; ; i++ { // until the cluster has a leader
+		_, err := first.Append(t.Context(), logtest.NewRecord("a.md"))
+		if err == nil {
+			break
+		}
+		if i == 10 {
+			t.Fatal(err)
+		}
+	}
+	other := (c.leader(t) + 1) % len(c)
+	servers := append(c.servers()[other:other+1:other+1], slices.Delete(c.servers(), other, other+1)...)
+	l := natslog.Open(natslog.Options{Servers: servers, Connect: []nats.Option{nats.DontRandomize()}, Name: "team", Runtime: t.TempDir(), Timeout: 20 * time.Second, Rand: rand.Reader})
+	defer l.Close()
+	if _, err := l.Append(t.Context(), logtest.NewRecord("b.md")); err != nil {
+		t.Fatal(err)
+	}
+	c.isolate(other, true)
+	time.Sleep(500 * time.Millisecond) // a message on its way gets no answer at all
+	if _, err := l.Append(t.Context(), logtest.NewRecord("c.md")); err != nil {
+		t.Errorf("Append over a server that is cut off: %v", err)
+	}
+	c.isolate(other, false)
+	if n, err := l.Newest(t.Context()); n != 3 || err != nil {
+		t.Errorf("Newest = %d, %v, want 3", n, err)
 	}
 }
 
