@@ -148,6 +148,30 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestDemo runs the demo with its agents on machines that share only a bucket.
+func TestDemo(t *testing.T) {
+	s := newStore(t)
+	u := s.user(t, "poll=0s&")
+	if out, _, code := u.run(t, "one", "demo", "--log", "s3://bucket/demo?endpoint="+s.URL); code != 0 || !strings.Contains(out, "receipt") {
+		t.Errorf("demo over a bucket = %q, %d", out, code)
+	}
+	if n := s.count(t, "demo/log/"); n < 5 {
+		t.Errorf("the log has %d objects", n)
+	}
+}
+
+// TestSurfaces runs the test of the MCP server, the viewer and kept conversations over a
+// log in a bucket.
+func TestSurfaces(t *testing.T) {
+	s := newStore(t)
+	c := exec.CommandContext(t.Context(), "go", "test", "-tags", "s3", "-count=1", "-run", "^TestRemoteSurfaces$", "./cmd/handoff")
+	c.Dir = "../.."
+	c.Env = append(os.Environ(), "REMOTE_LOG="+s.user(t, "poll=0s&").log, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=k", "AWS_SECRET_ACCESS_KEY=s")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // TestFaultyStore publishes to a store that fails, does not answer, or does what it
 // is asked and answers with an error. The command ends with exit code 5 and names the
 // store; a publish that is repeated when the store is back is stored once.
