@@ -29,8 +29,11 @@ fi
 (cd "$work/empty" && env -u GH_TOKEN HOME="$work/home" HANDOFF_WORKSPACE="$work/empty" "$work/handoff" export comment) <"$work/request.json" >"$work/comment.md"
 
 marker='<!-- handoff: behind this pull request -->'
+# Who posts: the token can be that of an app or of a user.
+AUTHOR=$(gh api graphql -f 'query={viewer{login}}' --jq .data.viewer.login) || AUTHOR='github-actions[bot]'
+export AUTHOR
 own=$(gh api --paginate "$api/issues/$NUMBER/comments" \
-  --jq ".[] | select(.user.login == \"github-actions[bot]\" and (.body | startswith(\"$marker\"))) | .id" | head -n 1)
+  --jq ".[] | select(.user.login == env.AUTHOR and (.body | startswith(\"$marker\"))) | .id" | head -n 1)
 if [[ -n "$own" ]]; then
   gh api --method PATCH "$api/issues/comments/$own" -F "body=@$work/comment.md" >/dev/null
 else

@@ -105,8 +105,8 @@ func TestWorkflow(t *testing.T) {
 }
 
 // TestScript runs the script of the action with programs in place of gh and go. The
-// first run posts a comment, the second updates it. The comment of another user that
-// starts with the marker is left alone.
+// first run posts a comment, the second updates it, also with the token of an app. The
+// comment of another user that starts with the marker is left alone.
 func TestScript(t *testing.T) {
 	for _, program := range []string{"bash", "jq"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -130,6 +130,7 @@ while (($#)); do
     --paginate) ;;
     --method) method=$2; shift ;;
     --jq) filter=$2; shift ;;
+    -f) shift ;;
     -F) body=${2#body=@}; shift ;;
     *) path=$1 ;;
   esac
@@ -137,12 +138,14 @@ while (($#)); do
 done
 echo "$method $path" >>"$LOG"
 case "$method $path" in
+  *graphql) [[ -n $VIEWER ]] || exit 1; jq -nr "{data: {viewer: {login: env.VIEWER}}} | $filter" ;;
   *comments) if [[ $method = GET ]]; then jq -r "$filter" "$COMMENTS"; else cp "$body" "$POSTED"; fi ;;
   PATCH*) cp "$body" "$POSTED" ;;
   *) echo '{"number": 7}' ;;
 esac
 `, 0o755)
 	foreign := `{"id": 1, "user": {"login": "mallory"}, "body": "` + Marker + ` evil"}`
+	viewer := "" // cannot be asked for
 	run := func(number, comments string) (log, posted string) {
 		t.Helper()
 		write("comments.json", comments, 0o644)
@@ -150,7 +153,7 @@ esac
 		_ = os.Remove(filepath.Join(dir, "posted"))
 		c := exec.Command("bash", filepath.Join(root, ".github", "comment.sh"))
 		c.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "LOG=" + filepath.Join(dir, "log"), "COMMENTS=" + filepath.Join(dir, "comments.json"), "POSTED=" + filepath.Join(dir, "posted"),
-			"GITHUB_ACTION_PATH=" + dir, "REPOSITORY=o/r", "NUMBER=" + number, "GH_TOKEN=secret", "HANDOFF_LOG=s3://b/p", "HOME=" + dir}
+			"VIEWER=" + viewer, "GITHUB_ACTION_PATH=" + dir, "REPOSITORY=o/r", "NUMBER=" + number, "GH_TOKEN=secret", "HANDOFF_LOG=s3://b/p", "HOME=" + dir}
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -165,6 +168,11 @@ esac
 	log, posted = run("7", "["+foreign+`, {"id": 2, "user": {"login": "github-actions[bot]"}, "body": "`+Marker+` old"}]`)
 	if !strings.HasSuffix(log, "PATCH repos/o/r/issues/comments/2\n") || posted == "" {
 		t.Errorf("the second run asks\n%sand posts\n%s", log, posted)
+	}
+	viewer = "team[bot]"
+	log, _ = run("7", "["+foreign+`, {"id": 3, "user": {"login": "team[bot]"}, "body": "`+Marker+` old"}]`)
+	if !strings.HasSuffix(log, "PATCH repos/o/r/issues/comments/3\n") {
+		t.Errorf("the run of an app asks\n%s", log)
 	}
 	for _, number := range []string{"", "7; echo x", "../1"} {
 		if log, posted := run(number, "[]"); log != "" || posted != "" {

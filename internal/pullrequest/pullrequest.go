@@ -114,6 +114,7 @@ func invalid(reason string) error {
 type Behind struct {
 	Sessions  []handoff.Session
 	Artifacts []handoff.Artifact
+	Kept      []string // URIs of the conversations of which the log has a copy
 }
 
 // Find returns what is behind a pull request: the sessions and artifacts that it names,
@@ -137,6 +138,13 @@ func Find(ctx context.Context, reader handoff.Reader, r Request) (Behind, error)
 	for _, a := range f.found.Artifacts {
 		if a.Producer.Session != "" {
 			f.session(ctx, a.Producer.Session)
+		}
+	}
+	if kept, ok := reader.(handoff.KeptThreadLister); ok && f.err == nil {
+		var list []handoff.KeptThread
+		list, f.err = kept.KeptThreads(ctx, "")
+		for _, k := range list {
+			f.found.Kept = append(f.found.Kept, k.Thread)
 		}
 	}
 	return f.found, f.err
@@ -201,8 +209,8 @@ func Comment(b Behind) string {
 		return out.String()
 	}
 	fmt.Fprintf(&out, "### Behind this pull request: %s, %s\n", count(len(b.Artifacts), "artifact"), count(len(b.Sessions), "session"))
-	section(&out, "Artifacts", maxArtifacts, len(b.Artifacts), func(i int) string { return artifactLine(b.Artifacts[i]) })
-	section(&out, "Sessions", maxComment, len(b.Sessions), func(i int) string { return sessionLine(b.Sessions[i]) })
+	section(&out, "Artifacts", maxArtifacts, len(b.Artifacts), func(i int) string { return b.artifactLine(b.Artifacts[i]) })
+	section(&out, "Sessions", maxComment, len(b.Sessions), func(i int) string { return b.sessionLine(b.Sessions[i]) })
 	return out.String()
 }
 
@@ -228,22 +236,33 @@ func section(out *strings.Builder, title string, limit, n int, line func(int) st
 	}
 }
 
-func artifactLine(a handoff.Artifact) string {
+func (b Behind) artifactLine(a handoff.Artifact) string {
 	title := a.Title
 	if title == "" {
 		title = a.Path
 	}
 	return join(
 		part("", title), part("", a.Path), part("channel", a.Channel), part("revision", fmt.Sprintf("v%d", a.Revision)), part("status", string(a.Status)),
-		part("labels", strings.Join(a.Labels, " ")), part("by", a.Producer.Agent), part("conversation", a.Producer.Thread), part("", a.ID))
+		part("labels", strings.Join(a.Labels, " ")), part("by", a.Producer.Agent), b.conversation(a.Producer), part("", a.ID))
 }
 
-func sessionLine(s handoff.Session) string {
+func (b Behind) sessionLine(s handoff.Session) string {
 	name := s.Name
 	if name == "" {
 		name = s.Title
 	}
-	return join(part("", name), part("agent", s.Agent.Name), part("workflow", s.Workflow.Name), part("status", s.Status), part("tags", strings.Join(s.Tags, " ")), part("", s.ID))
+	return join(part("", name), part("agent", s.Agent.Name), part("workflow", s.Workflow.Name), part("status", s.Status), part("tags", strings.Join(s.Tags, " ")),
+		b.conversation(s.Producer), part("", s.ID))
+}
+
+// conversation returns the conversation of a producer, and whether the log has a copy
+// that other machines can read. A copy has the conversations of subagents.
+func (b Behind) conversation(p handoff.Producer) string {
+	text := part("conversation", p.Thread)
+	if text != "" && slices.ContainsFunc(b.Kept, func(uri string) bool { return p.Thread == uri || strings.HasPrefix(p.Thread, uri+"/") }) {
+		text += " (kept)"
+	}
+	return text
 }
 
 // part returns a value with its name, "" without a value.

@@ -42,8 +42,8 @@ func TestHostileValues(t *testing.T) {
 	inCode := regexp.MustCompile(`(?s)<code>.*?</code>`)
 	tags := regexp.MustCompile(`<(/?[a-z0-9]+)[^>]*>`)
 	for _, value := range hostile {
-		b := Behind{Artifacts: []handoff.Artifact{artifact(1, value)}, Sessions: []handoff.Session{{
-			ID: value, Title: value, Name: value, Agent: handoff.SessionAgent{Name: value}, Workflow: handoff.SessionWorkflow{Name: value}, Status: value, Tags: []string{value},
+		b := Behind{Kept: []string{value}, Artifacts: []handoff.Artifact{artifact(1, value)}, Sessions: []handoff.Session{{
+			ID: value, Producer: handoff.Producer{Thread: value}, Title: value, Name: value, Agent: handoff.SessionAgent{Name: value}, Workflow: handoff.SessionWorkflow{Name: value}, Status: value, Tags: []string{value},
 		}}}
 		comment := Comment(b)
 		var page bytes.Buffer
