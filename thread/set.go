@@ -104,6 +104,15 @@ func NewSet(drivers []Driver, getenv func(string) string, home string) *Set {
 	return &Set{drivers: drivers, getenv: getenv, home: home, opened: map[string]Provider{}}
 }
 
+// With returns a set with other drivers for the same tools and no fallback.
+func (s *Set) With(change func(Driver) Driver) *Set {
+	drivers := make([]Driver, len(s.drivers))
+	for i, d := range s.drivers {
+		drivers[i] = change(d)
+	}
+	return NewSet(drivers, s.getenv, s.home)
+}
+
 // Driver returns the driver with this name and the directories that it searches.
 func (s *Set) Driver(name string) (d Driver, roots []string, ok bool) {
 	i := slices.IndexFunc(s.drivers, func(d Driver) bool { return d.Name == name })

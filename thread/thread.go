@@ -26,6 +26,7 @@ type Thread struct {
 	Started    time.Time `json:"startedAt,omitzero"`
 	Modified   time.Time `json:"modifiedAt,omitzero"` // when the transcript was last written
 	Archived   bool      `json:"archived,omitempty"`
+	KeptAt     time.Time `json:"keptAt,omitzero"` // when this copy was made, of a transcript that was removed
 
 	Parent     string `json:"parent,omitempty"`     // ID of the parent thread of a subagent
 	ForkedFrom string `json:"forkedFrom,omitempty"` // ID of the thread whose history it starts with

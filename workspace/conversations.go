@@ -20,14 +20,19 @@ func (w *Workspace) Conversations(set *thread.Set) conversations.Collection {
 		Bodies:  w.bodies, Remote: w.remote, Share: w.settings.ShareThreads,
 		KeepEnded: w.settings.KeepThreads && (!w.remote || w.settings.ShareThreads),
 		OpenCopy: func(ctx context.Context, u thread.URI) (*thread.View, error) {
-			return w.copies.Open(ctx, keep.Store{Hub: w.hub, Bodies: w.rawBodies, Set: set}, u)
+			return w.copies.Open(ctx, w.copyStore(set), u)
 		},
 	})
 }
 
-// archive returns the index of conversations, or their files.
+func (w *Workspace) copyStore(set *thread.Set) keep.Store {
+	return keep.Store{Hub: w.hub, Bodies: w.rawBodies, Set: set}
+}
+
+// archive returns the index of conversations, or their files, with kept copies of those
+// whose transcripts are missing.
 func (w *Workspace) archive(set *thread.Set, noIndex bool) threadindex.Archive {
-	files := threadindex.NewFiles(set)
+	files := threadindex.NewFiles(w.copies.Listed(w.copyStore(set)))
 	if noIndex || w.cache == "" {
 		return files
 	}

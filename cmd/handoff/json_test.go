@@ -222,7 +222,7 @@ var rareFields = []string{
 	"step.tier", "step.notes",
 	"subagent.conflicts",
 	"task.transcript", "task.name",
-	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings",
+	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.keptAt", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings",
 	"thread-list.warnings",
 	"thread-state.waiting",
 	"tokens.cost", "tokens.cacheWrite1h",

@@ -124,7 +124,9 @@ func (k Keeper) store(ctx context.Context, p *Plan, r *Result) error {
 	if err != nil {
 		return err
 	}
-	r.Digest, r.SizeBytes = d, sum.n
+	if r.Digest, r.SizeBytes = d, sum.n; p.Size > maxSize(sum.n) {
+		return &handoff.Error{Op: "keep thread", Name: r.URI, Kind: handoff.Unsupported, Err: errors.New("its content is repeated so often that the copy could not be opened")}
+	}
 	known, err := k.Hub.KeptThreads(ctx, r.URI)
 	if err != nil {
 		return err

@@ -81,6 +81,14 @@ func corrupt(k handoff.ThreadKept, err error) error {
 	return &handoff.Error{Op: "open kept transcript", Name: k.Thread, Kind: handoff.Corrupt, Err: err, Hint: handoff.Suggest("list every problem", handoff.ActionCheck)}
 }
 
+// unusable returns the error for a copy in dir that its provider can't read.
+func unusable(ctx context.Context, k handoff.KeptThread, dir string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return corrupt(k.ThreadKept, errors.New(strings.ReplaceAll(err.Error(), dir, "the copy")))
+}
+
 // A Store is where copies are, and the tools that made the transcripts.
 type Store struct {
 	Hub    *handoff.Hub
@@ -93,6 +101,7 @@ type Store struct {
 type Copies struct {
 	mu   sync.Mutex
 	dirs map[string]string // extracted, by digest
+	last []string          // digests, the newest last
 }
 
 // Open opens the copy of a conversation, nil if there is none. The view says that it
@@ -113,6 +122,11 @@ func (c *Copies) Open(ctx context.Context, s Store, u thread.URI) (*thread.View,
 		return nil, nil
 	}
 	k := found[0]
+	if f, ok := s.Bodies.(handoff.BodyFetcher); ok {
+		if err := f.Fetch(ctx, k.Digest, k.SizeBytes); err != nil {
+			return nil, err
+		}
+	}
 	dir, err := c.extracted(ctx, s.Bodies, k.ThreadKept)
 	if err != nil {
 		return nil, err
@@ -122,21 +136,24 @@ func (c *Copies) Open(ctx context.Context, s Store, u thread.URI) (*thread.View,
 		err = v.LoadAgents(ctx)
 	}
 	if err != nil {
-		return nil, corrupt(k.ThreadKept, err)
+		return nil, unusable(ctx, k, dir, err)
 	}
-	rename := func(t *thread.Thread) {
-		if rel, err := filepath.Rel(dir, t.Source); err == nil {
-			t.Source = k.Digest.Algorithm + ":" + k.Digest.Value + "/" + filepath.ToSlash(rel)
-		}
-	}
-	rename(v.Thread)
+	err = rename(v.Thread, dir, k)
 	for _, a := range v.Agents {
-		if a.Thread != nil {
-			rename(a.Thread)
+		if a.Thread != nil && err == nil {
+			err = rename(a.Thread, dir, k)
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
+	v.Thread.KeptAt = k.KeptAt
 	note := "the transcript was removed; this is the copy that was kept at " + k.KeptAt.UTC().Format(time.RFC3339)
-	if k.Redacted > 0 {
+	switch k.Redacted {
+	case 0:
+	case 1:
+		note += ", with 1 secret redacted"
+	default:
 		note += fmt.Sprintf(", with %d secrets redacted", k.Redacted)
 	}
 	v.Thread.WarnFound(note)
@@ -146,23 +163,48 @@ func (c *Copies) Open(ctx context.Context, s Store, u thread.URI) (*thread.View,
 	return v, nil
 }
 
-// extracted returns a directory with the files of a copy.
+// rename sets the source of a thread in a copy to the digest and name of its file. The
+// error is Corrupt if it is not in the copy.
+func rename(t *thread.Thread, dir string, k handoff.KeptThread) error {
+	rel, err := filepath.Rel(dir, t.Source)
+	if err != nil || !filepath.IsLocal(rel) {
+		return corrupt(k.ThreadKept, errors.New("it refers to a file outside of it"))
+	}
+	t.Source = k.Digest.Algorithm + ":" + k.Digest.Value + "/" + filepath.ToSlash(rel)
+	return nil
+}
+
+// maxExtracted is how many copies are extracted at the same time, more than a list
+// opens at a time.
+const maxExtracted = 128
+
+// maxSize returns how many bytes a copy may have when it is extracted: a copy from
+// another machine must not fill the disk of this one.
+func maxSize(body int64) int64 { return max(minUnpacked, 200*body) }
+
+// extracted returns a directory with the files of a copy. Kind: NotFound (the body is
+// not on this machine), and those of Extract.
 func (c *Copies) extracted(ctx context.Context, bodies handoff.Bodies, k handoff.ThreadKept) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if dir, ok := c.dirs[k.Digest.Value]; ok {
 		return dir, nil
 	}
-	if f, ok := bodies.(handoff.BodyFetcher); ok {
-		if err := f.Fetch(ctx, k.Digest, k.SizeBytes); err != nil {
-			return "", err
-		}
-	}
 	body, err := bodies.Open(ctx, k.Digest)
 	if err != nil {
 		return "", err
 	}
 	defer body.Close()
+	size, err := body.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = body.Seek(0, io.SeekStart)
+	}
+	if err == nil && k.TranscriptBytes > maxSize(size) {
+		err = corrupt(k, fmt.Errorf("%d bytes can't be a copy of %d", size, k.TranscriptBytes))
+	}
+	if err != nil {
+		return "", err
+	}
 	dir, err := os.MkdirTemp("", "handoff-thread-")
 	if err != nil {
 		return "", thread.UnreadableError(k.Thread, err)
@@ -177,8 +219,12 @@ func (c *Copies) extracted(ctx context.Context, bodies handoff.Bodies, k handoff
 	if c.dirs == nil {
 		c.dirs = map[string]string{}
 	}
-	c.dirs[k.Digest.Value] = dir
-	return dir, nil
+	if c.dirs[k.Digest.Value], c.last = dir, append(c.last, k.Digest.Value); len(c.last) > maxExtracted {
+		err = os.RemoveAll(c.dirs[c.last[0]])
+		delete(c.dirs, c.last[0])
+		c.last = c.last[1:]
+	}
+	return dir, err
 }
 
 // Close removes what was extracted. The views that Open returned can't be read after it.
@@ -189,6 +235,6 @@ func (c *Copies) Close() error {
 	for _, dir := range c.dirs {
 		errs = append(errs, os.RemoveAll(dir))
 	}
-	c.dirs = nil
+	c.dirs, c.last = nil, nil
 	return errors.Join(errs...)
 }

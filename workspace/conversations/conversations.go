@@ -73,6 +73,9 @@ func Select(ctx context.Context, set *thread.Set, uri, dir, home string) (sel Se
 	return threadindex.NewFiles(set).Select(ctx, uri, dir, home)
 }
 
+// An Item is a conversation of a list. One with KeptAt is a kept copy.
+type Item = threadindex.Item
+
 // A Page is a page of conversations.
 type Page = threadindex.Page
 
@@ -91,15 +94,28 @@ func (c Collection) List(ctx context.Context, o ListOptions) (Page, error) {
 	}
 	for i := range page.Threads {
 		item := &page.Threads[i]
-		p, err := c.o.Threads.Provider(item.Provider)
-		if err != nil {
-			return page, err
-		}
-		if item.Agents, err = p.Agents(ctx, item.Thread); err != nil {
+		if item.Agents, err = c.agents(ctx, *item); err != nil {
 			page.Warnings = append(page.Warnings, err.Error())
 		}
 	}
 	return page, ctx.Err()
+}
+
+// agents returns the subagents of a conversation. One of the index has no transcript to
+// read, so it is opened.
+func (c Collection) agents(ctx context.Context, i Item) ([]thread.Agent, error) {
+	open := c.o.Threads.Open
+	if !i.KeptAt.IsZero() {
+		open = c.o.OpenCopy
+	}
+	v, err := open(ctx, i.URI)
+	if err == nil && v != nil {
+		err = v.LoadAgents(ctx)
+	}
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return v.Agents, nil
 }
 
 // A Running is a conversation that has not ended its turn, by its transcript:
@@ -125,6 +141,9 @@ func (c Collection) Running(ctx context.Context) (list []Running, warnings []str
 	}
 	active, warnings, err := c.o.Archive(false).Active(ctx, q)
 	for _, i := range active {
+		if !i.KeptAt.IsZero() {
+			continue // its transcript was removed
+		}
 		r := Running{URI: i.URI.String(), Title: i.Name(), Dir: i.Cwd, Branch: i.Branch, State: i.State, ActiveAt: i.Modified}
 		list = append(list, r.Wrote(i.Writes))
 	}

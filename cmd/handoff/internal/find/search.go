@@ -203,7 +203,7 @@ func threadMatchRows(a *cli.App, list []conversations.Match) [][]string {
 				uri, match = s.URI, workspace.Snippet{Field: s.Field, Text: s.Text, Pieces: s.Pieces}
 			}
 		}
-		rows[i] = []string{uri.String(), m.Name(), a.Age(m.Modified), marked(match), m.Cwd}
+		rows[i] = []string{uri.String(), name(m.Item), a.Age(m.Modified), marked(match), m.Cwd}
 	}
 	return rows
 }

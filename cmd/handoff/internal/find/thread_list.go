@@ -3,6 +3,7 @@ package find
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
@@ -100,7 +101,7 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel con
 // threadRows returns the rows of conversations, each followed by its subagents.
 func threadRows(a *cli.App, page conversations.Page) (rows [][]string) {
 	for _, i := range page.Threads {
-		rows = append(rows, []string{i.URI.String(), i.Name(), i.Cwd, i.Branch, string(i.State.Status), a.Age(i.Modified),
+		rows = append(rows, []string{i.URI.String(), name(i), i.Cwd, i.Branch, string(i.State.Status), a.Age(i.Modified),
 			tokens(i.Thread), strconv.Itoa(i.Messages), model(i.Thread)})
 		for _, agent := range i.Agents {
 			row := []string{agent.URI.String(), agentName(agent), "", "", string(agent.State.Status), "", "", "", ""}
@@ -111,6 +112,14 @@ func threadRows(a *cli.App, page conversations.Page) (rows [][]string) {
 		}
 	}
 	return rows
+}
+
+// name returns what a conversation is known by, and that only a copy is left.
+func name(i conversations.Item) string {
+	if i.KeptAt.IsZero() {
+		return i.Name()
+	}
+	return strings.TrimSpace(i.Name() + " (kept copy)")
 }
 
 // tokens returns the number of tokens that a conversation used, with a plus sign if

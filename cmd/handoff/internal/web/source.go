@@ -30,7 +30,9 @@ type Source struct {
 // NewSource returns a Source of a workspace, with conversations from threads.
 func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 	w = w.As(workspace.Caller{Dir: w.Root()}) // the viewer is no agent, and has no names of its own
-	return Source{w.Root(), w.Reader(), w, w, w, w, w.Pipelines(), w, threads, w.Conversations(threads)}
+	c := w.Conversations(threads)
+	threads.SetFallback(c.OpenKept)
+	return Source{w.Root(), w.Reader(), w, w, w, w, w.Pipelines(), w, threads, c}
 }
 
 // Artifacts finds artifacts.
