@@ -10,7 +10,10 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/cost"
 	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/internal/provenance"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // A Filter selects artifacts in the words of a caller. Its fields are combined
@@ -23,7 +26,7 @@ type Filter struct {
 	Producer map[string]string
 
 	Label  string // it has this label now
-	UsedBy string // an agent, or a session or run, that read it
+	UsedBy string // an agent, a session or run, or the URI of a conversation, that read it
 	Stale  bool   // it was made from something that was replaced or withdrawn since
 
 	Competing bool // it is active, and another revision of it too
@@ -83,6 +86,10 @@ type ListOptions struct {
 	Filter
 	Limit  int    // at most so many; 0 for all
 	Cursor string // where an earlier page ended
+
+	// Threads are the conversations whose reads UsedBy selects, besides the uses that
+	// are recorded, if there is an index of them. They are added as inferred.
+	Threads *thread.Set
 }
 
 // List returns a page of the artifacts that a filter selects, newest first.
@@ -97,7 +104,22 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 		return handoff.ArtifactPage{}, invalid("limit", strconv.Itoa(o.Limit), "is negative", "0 lists all")
 	}
 	q.Limit, q.Cursor = o.Limit, o.Cursor
+	if o.Threads != nil && q.UsedBy != "" {
+		s := provenance.Sources{Reader: w.hub, Conversations: w.archive(o.Threads, false), Roots: w.dirs.Worktrees()}
+		return s.Used(ctx, q, w.threadsOf(ctx, q.UsedBy))
+	}
 	return w.hub.Artifacts(ctx, q)
+}
+
+// threadsOf returns the URIs of the conversations that worked or published in a
+// session or run, none if there is no such session, and a URI as it is.
+func (w *Workspace) threadsOf(ctx context.Context, name string) []string {
+	_, artifacts, err := w.sessions.Read(ctx, name)
+	if err != nil {
+		return []string{name}
+	}
+	units, _ := w.hub.WorkIn(ctx, name) // what can't be read is left out
+	return cost.Threads(units, artifacts)
 }
 
 // listPage is the number of artifacts that Pages reads at a time.

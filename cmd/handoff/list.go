@@ -10,6 +10,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -91,13 +93,16 @@ func listCommand(a *cli.App) *cobra.Command {
 		Short:   "List artifacts, newest first",
 		GroupID: cli.Find,
 		Long: `List shows active artifacts, newest first, and how many superseded or withdrawn
-ones it hides. Filters are combined with AND.`,
+ones it hides. Filters are combined with AND.
+
+With --used-by, a read of the file by a call in a conversation counts as use, too.
+It is reported as inferred, with its message, and needs an index of conversations.`,
 		Example: "  handoff list --channel design\n  handoff list --session $ID --since 2h --json\n  handoff list --channels",
 		Args:    cli.Exactly(0, ""),
 	}
 	filter.add(a, c)
 	c.Flags().StringVar(&filter.filter.Label, "label", "", "filter by label `name`")
-	c.Flags().StringVar(&filter.filter.UsedBy, "used-by", "", "filter by the `agent`, session or run that read it")
+	c.Flags().StringVar(&filter.filter.UsedBy, "used-by", "", "filter by the `agent`, session, run or conversation that read it")
 	c.Flags().BoolVar(&filter.filter.Stale, "stale", false, "only artifacts made from something that was replaced or withdrawn since")
 	c.Flags().BoolVar(&filter.filter.Competing, "competing", false, "only artifacts of which another revision is active, too")
 	c.Flags().IntVar(&o.Limit, "limit", cli.DefaultLimit, "maximum `number` of artifacts; 0 for no limit")
@@ -112,6 +117,9 @@ ones it hides. Filters are combined with AND.`,
 		return a.Reading(func(w *workspace.Workspace) error {
 			if channels {
 				return listChannels(c.Context(), a, w, o.Filter, table)
+			}
+			if o.UsedBy != "" {
+				o.Threads = thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 			}
 			return list(c.Context(), a, w, o, table)
 		})
@@ -133,6 +141,7 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.L
 				warnDamaged(a, page.Damaged)
 			}
 			changes.Print(a, page.Artifacts...)
+			printInferred(a, o.UsedBy, page.Artifacts)
 			if first = false; !yield(page, err) {
 				return
 			}
@@ -168,6 +177,18 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.L
 		fmt.Fprintf(a.Err, "there are older artifacts: --cursor %s\n", last.Cursor)
 	}
 	return nil
+}
+
+// printInferred reports the artifacts of which only a transcript shows that somebody
+// used them.
+func printInferred(a *cli.App, usedBy string, list []handoff.Artifact) {
+	for _, art := range list {
+		for _, u := range art.UsedBy {
+			if usedBy != "" && u.Inferred && !a.AsJSON {
+				fmt.Fprintf(a.Err, "%s: use inferred from %s\n", cli.OneLine(a.Named(art)), u.Thread)
+			}
+		}
+	}
 }
 
 // artifactsOf yields the artifacts of pages.

@@ -166,7 +166,7 @@ func (r *tracer) inputs(ctx context.Context, a *handoff.Artifact, made []credit)
 		}
 	}
 	for _, by := range made {
-		touches, err := r.conversations.TouchesOf(ctx, threadOf(by.uri))
+		touches, err := r.conversations.TouchesOf(ctx, "", threadOf(by.uri))
 		if err != nil {
 			r.warn(err)
 		}

@@ -3,6 +3,8 @@ package provenance
 import (
 	"cmp"
 	"context"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -42,13 +44,92 @@ func ReadBy(ctx context.Context, c Conversations, a handoff.Artifact) (uses []ha
 			if threadOf(t.URI) == threadOf(publisher) {
 				continue
 			}
-			u := handoff.Use{Thread: t.URI.String(), Inferred: true}
-			if item, err := l.Item(ctx, t.URI); err == nil {
-				u.Agent = cmp.Or(item.AgentName, item.AgentRole)
-			}
-			uses = append(uses, u)
+			uses = append(uses, inferred(ctx, l, t))
 		}
 		return err
 	})
 	return uses, warnings, err
+}
+
+// Used returns a page of the artifacts that q selects and that q.UsedBy has read: an
+// agent, a session or a run. It adds the uses that transcripts show: by subagents with
+// this name or role, and by the conversations with some URIs. As with ReadBy, these need
+// an index of conversations that is almost up to date.
+func (s Sources) Used(ctx context.Context, q handoff.ArtifactQuery, uris []string) (page handoff.ArtifactPage, err error) {
+	var threads []thread.URI
+	for _, uri := range uris {
+		if u, err := thread.ParseURI(uri); err == nil {
+			threads = append(threads, u)
+		}
+	}
+	uses := map[string][]handoff.Use{} // by artifact
+	if _, err = s.Conversations.Lookup(ctx, threadindex.Quick, func(l threadindex.Lookup) error {
+		touches, err := l.TouchesOf(ctx, q.UsedBy, threads...)
+		if err == nil {
+			uses, err = s.usesOf(ctx, l, touches)
+		}
+		return err
+	}); err != nil || len(uses) == 0 {
+		page, more := s.Reader.Artifacts(ctx, q)
+		return page, cmp.Or(err, more)
+	}
+	recorded, err := s.Reader.Artifacts(ctx, handoff.ArtifactQuery{UsedBy: q.UsedBy, IncludeInactive: true})
+	if err != nil {
+		return page, err
+	}
+	q.UsedBy, q.IDs = "", []string{}
+	for _, a := range recorded.Artifacts {
+		q.IDs = append(q.IDs, a.ID)
+	}
+	for id := range uses {
+		q.IDs = append(q.IDs, id)
+	}
+	page, err = s.Reader.Artifacts(ctx, q)
+	for i, a := range page.Artifacts {
+		page.Artifacts[i].UsedBy = append(a.UsedBy, uses[a.ID]...)
+	}
+	return page, err
+}
+
+// usesOf returns the uses that calls are of artifacts in the worktrees: the first read
+// by each conversation after the artifact was published.
+func (s Sources) usesOf(ctx context.Context, l threadindex.Lookup, touches []threadindex.Touch) (map[string][]handoff.Use, error) {
+	reads, paths := map[string][]threadindex.Touch{}, []string{}
+	in := tracer{Sources: s}
+	for _, t := range touches {
+		if _, relative := in.places(t.Path); t.Access == action.Read && relative != "" {
+			reads[t.Path] = append(reads[t.Path], t)
+			paths = append(paths, filepath.ToSlash(relative))
+		}
+	}
+	slices.Sort(paths)
+	uses := map[string][]handoff.Use{}
+	for part := range slices.Chunk(slices.Compact(paths), maxRevisions) {
+		page, err := s.Reader.Artifacts(ctx, handoff.ArtifactQuery{Paths: part, IncludeInactive: true})
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range page.Artifacts {
+			publisher, _ := thread.ParseURI(a.Producer.Thread)
+			seen := map[thread.URI]bool{threadOf(publisher): true}
+			for _, file := range pathsOf(a) {
+				for _, t := range reads[file] {
+					if uri := threadOf(t.URI); t.At.After(a.CreatedAt) && !seen[uri] {
+						seen[uri] = true
+						uses[a.ID] = append(uses[a.ID], inferred(ctx, l, t))
+					}
+				}
+			}
+		}
+	}
+	return uses, nil
+}
+
+// inferred returns the use that a call is.
+func inferred(ctx context.Context, l threadindex.Lookup, t threadindex.Touch) handoff.Use {
+	u := handoff.Use{Thread: t.URI.String(), Inferred: true}
+	if item, err := l.Item(ctx, t.URI); err == nil {
+		u.Agent = cmp.Or(item.AgentName, item.AgentRole)
+	}
+	return u
 }

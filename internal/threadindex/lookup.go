@@ -23,8 +23,9 @@ type Lookup interface {
 	// it is "". They are in the order of time.
 	Touches(ctx context.Context, files []string, relative string) ([]Touch, error)
 
-	// TouchesOf returns the calls of one thread that name a file, in the order of time.
-	TouchesOf(ctx context.Context, uri thread.URI) ([]Touch, error)
+	// TouchesOf returns the calls of some threads that name a file, and those of the
+	// subagents with a name or role, unless it is "", in the order of time.
+	TouchesOf(ctx context.Context, agent string, threads ...thread.URI) ([]Touch, error)
 
 	// Mentions returns the messages that name an artifact or a commit, as Files.Mentions
 	// does, in the order of time.
@@ -124,8 +125,17 @@ func (l *indexLookup) Touches(ctx context.Context, files []string, relative stri
 	return lookup(ctx, l, "touches", touchColumns, "r.path IN (SELECT value FROM json_each(?))", []any{list(files)}, scanTouch)
 }
 
-func (l *indexLookup) TouchesOf(ctx context.Context, uri thread.URI) ([]Touch, error) {
-	return lookup(ctx, l, "touches", touchColumns, "t.uri = ?", []any{threadOf(uri)}, scanTouch)
+func (l *indexLookup) TouchesOf(ctx context.Context, agent string, threads ...thread.URI) ([]Touch, error) {
+	uris := []string{}
+	agent = strings.ToLower(agent)
+	for _, uri := range threads {
+		uris = append(uris, threadOf(uri))
+	}
+	of, args := "t.uri IN (SELECT value FROM json_each(?))", []any{list(uris)}
+	if agent != "" {
+		of, args = of+" OR t.agent AND (t.name = ? OR t.role = ?)", append(args, agent, agent)
+	}
+	return lookup(ctx, l, "touches", touchColumns, of, args, scanTouch)
 }
 
 func (l *indexLookup) Mentions(ctx context.Context, name string) ([]Mention, error) {

@@ -177,7 +177,7 @@ func (tr *tree) compareLookups(files *threadindex.Files, index *threadindex.Inde
 		for _, t := range got {
 			uri := t.URI
 			uri.From, uri.To = 0, 0
-			got, err := l.TouchesOf(ctx, t.URI)
+			got, err := l.TouchesOf(ctx, "", t.URI)
 			same("touches of a thread", got, err, touches(threadindex.CallQuery{Threads: []thread.URI{uri}}, func(string) bool { return true }))
 			item, err := l.Item(ctx, t.URI)
 			must(tr.t, err)
