@@ -187,7 +187,7 @@ var rareFields = []string{
 	"provenance.warnings",
 	"use.inferred", "use.thread",
 	"cost-report.warnings",
-	"cost-row.name",
+	"cost-row.name", "cost-row.transcript",
 	"cost-usage.reason", "cost-usage.unpriced",
 	"dropped-records.dropped", "dropped-record.record", "dropped-record.reason",
 	"evidence.dir", "evidence.thread", "evidence.call",

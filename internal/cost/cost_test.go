@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -210,6 +211,39 @@ func TestHarnessIsPreferred(t *testing.T) {
 		}
 		if r := Summarize(ByWork, []Leaf{l}); len(r.Rows) != 2 {
 			t.Errorf("by work: %+v, want a row for each of the two", r.Rows)
+		}
+	}
+}
+
+// TestDisputedRows checks that a report has both figures for rows in which a harness
+// and a transcript differ, and one for others.
+func TestDisputedRows(t *testing.T) {
+	first, second := "agents://codex/1", "agents://codex/2"
+	s := Sources{
+		Prices: NewPricer(price.Embedded()),
+		Threads: []Conversation{
+			{URI: first, Requests: requests("gpt-5", 1000, 0), Completeness: thread.Exact, Last: start},
+			{URI: second, Requests: requests("gpt-5", 500, 0), Completeness: thread.Exact, Last: start},
+		},
+		Work: []handoff.Work{
+			{Harness: "codex", ID: "w1", Thread: first, SessionID: "s1", Model: gpt5, StartedAt: start, Usage: reported(900, 0)},
+			{Harness: "codex", ID: "w2", Thread: second, SessionID: "s2", Model: gpt5, StartedAt: start, Usage: reported(490, 0)},
+		},
+	}
+	leaves := Leaves(s)
+	for _, by := range []string{BySession, ByWork} {
+		r := Summarize(by, leaves)
+		if len(r.Rows) != 2 || r.Rows[0].Transcript == nil || *r.Rows[0].Transcript.TotalTokens != 1000 || *r.Rows[0].Amount.TotalTokens != 900 {
+			t.Errorf("by %s: got %+v, want 900 tokens, and 1,000 by the transcript", by, r.Rows)
+		}
+		if r.Rows[1].Transcript != nil || r.Unattributed.Transcript != nil {
+			t.Errorf("by %s: got %+v, want one figure, since 490 and 500 differ by less than 5 %%", by, r.Rows[1])
+		}
+		if got := *r.Total.Transcript.TotalTokens; got != 1490 {
+			t.Errorf("by %s: the total by the transcripts is %d, want 1,490", by, got)
+		}
+		if list := r.Warnings(leaves); len(list) != 1 || !strings.Contains(list[0], "1490 tokens and not 1390") {
+			t.Errorf("by %s: got %q, want both totals", by, list)
 		}
 	}
 }

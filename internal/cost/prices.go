@@ -2,8 +2,7 @@ package cost
 
 import (
 	"errors"
-	"slices"
-	"strconv"
+	"fmt"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/plainfile"
@@ -47,9 +46,9 @@ func CheckUsage(u *handoff.Usage) error {
 
 // Warnings returns what a reader of the report about leaves should know.
 func (r Report) Warnings(leaves []Leaf) (list []string) {
-	disputed := slices.DeleteFunc(slices.Clone(leaves), func(l Leaf) bool { _, differs := l.Disputed(); return !differs })
-	if n := len(disputed); n > 0 {
-		list = append(list, strconv.Itoa(n)+" of the conversations: the harness reported usage that differs by more than 5 % from the transcript")
+	if _, disputed := byTranscript(leaves); disputed != nil {
+		list = append(list, fmt.Sprintf("%d of the conversations: the harness reported usage that differs by more than 5 %% from the transcript; by the transcripts, the total is %d tokens and not %d",
+			len(disputed), value(r.Total.Transcript.TotalTokens), value(r.Total.Amount.TotalTokens)))
 	}
 	if r.Total.Amount.AboveTier {
 		list = append(list, "some models cost more for long contexts; how long some contexts were is not known, so the cost is a lower bound")

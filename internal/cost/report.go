@@ -117,6 +117,10 @@ type Row struct {
 	FailedOut int    `json:"failedWorkWithArtifacts,omitempty"` // failed work that left an active artifact
 	Traffic
 
+	// Transcript is the usage by the transcripts, if harnesses reported usage that
+	// differs by more than 5 %. Otherwise it is nil.
+	Transcript *Amount `json:"transcript,omitempty"`
+
 	// CostPerArtifact is the cost divided by the artifacts of which it is known.
 	CostPerArtifact *float64 `json:"costPerArtifact,omitempty"`
 }
@@ -126,6 +130,45 @@ type Row struct {
 // tag or label of an artifact an equal part of that. The rows and Unattributed add
 // up to Total.
 func Summarize(by string, leaves []Leaf) Report {
+	r := summarize(by, leaves)
+	seen, disputed := byTranscript(leaves)
+	if disputed == nil {
+		return r
+	}
+	other, of := summarize(by, seen), summarize(by, disputed)
+	has := map[string]bool{}
+	for _, row := range of.Rows {
+		has[row.Key] = true
+	}
+	if of.Unattributed.Amount.TotalTokens != nil {
+		r.Unattributed.Transcript = &other.Unattributed.Amount
+	}
+	for i, row := range r.Rows {
+		if j := slices.IndexFunc(other.Rows, func(o Row) bool { return o.Key == row.Key }); j >= 0 && has[row.Key] {
+			r.Rows[i].Transcript = &other.Rows[j].Amount
+		}
+	}
+	r.Total.Transcript = &other.Total.Amount
+	return r
+}
+
+// byTranscript returns leaves with the usage of the transcript where that of the
+// harness differs, and those of them that differ.
+func byTranscript(leaves []Leaf) (seen, disputed []Leaf) {
+	for _, l := range leaves {
+		if _, differs := l.Disputed(); differs {
+			disputed = append(disputed, l)
+			l.Units = slices.Clone(l.Units)
+			for i := range l.Units {
+				l.Units[i].Reported = Amount{}
+			}
+		}
+		seen = append(seen, l)
+	}
+	return seen, disputed
+}
+
+func summarize(by string, leaves []Leaf) Report {
 	unattributed, total := group{}, group{}
 	groups := map[string]*group{"": &unattributed}
 	var labels map[string][]string

@@ -19,7 +19,7 @@ var costColumns = []cli.Column{
 	{Name: "conversations", Rank: 4}, {Name: "artifacts", Rank: 3}, {Name: "each", Rank: 2},
 	{Name: "input", More: true}, {Name: "cache-read", More: true}, {Name: "cache-write", More: true}, {Name: "reasoning", More: true},
 	{Name: "failed", More: true}, {Name: "failed-with-artifacts", More: true}, {Name: "revisions", More: true}, {Name: "refs", More: true},
-	{Name: "read", More: true}, {Name: "stayed", More: true}, {Name: "usage", More: true},
+	{Name: "read", More: true}, {Name: "stayed", More: true}, {Name: "usage", More: true}, {Name: "transcript", More: true},
 }
 
 const costHelp = `Cost adds up what the conversations of this repository used, and what harnesses
@@ -38,7 +38,9 @@ A label has the cost of its artifact, of the attempts that this one replaces,
 and of its inputs. Group by revision for what was spent on first versions and
 on revisions, and by outcome for failed work with and without useful artifacts.
 With --wide, REFS is how often other work read the artifacts, READ how many
-bytes that were, and STAYED the size of artifacts that no other work read.`
+bytes that were, and STAYED the size of artifacts that no other work read.
+TRANSCRIPT is the number of tokens by the transcripts, where what a harness
+reported differs by more than 5 %.`
 
 func costCommand(a *cli.App) *cobra.Command {
 	var o work.CostOptions
@@ -96,9 +98,18 @@ func costRows(a *cli.App, r work.CostReport) (rows [][]string) {
 		rows = append(rows, []string{row.Key, row.Name, cli.Cost(u), bar(a, row, r.Total), cli.Tokens(u.TotalTokens), cli.Tokens(u.Output),
 			strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), cli.Dollars(row.CostPerArtifact), cli.Tokens(u.Input), cli.Tokens(u.CacheRead),
 			cli.Tokens(u.CacheWrite), cli.Tokens(u.Reasoning), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), strconv.Itoa(row.Revisions),
-			strconv.Itoa(row.RefsPassed), bytes(row.BytesRead), bytes(row.BytesStayed), string(u.Completeness)})
+			strconv.Itoa(row.RefsPassed), bytes(row.BytesRead), bytes(row.BytesStayed), string(u.Completeness), cli.Tokens(byTranscript(row).TotalTokens)})
 	}
 	return rows
+}
+
+// byTranscript returns the usage by the transcripts where harnesses reported another,
+// or nothing.
+func byTranscript(row work.CostRow) (u work.Usage) {
+	if row.Transcript != nil {
+		u = *row.Transcript
+	}
+	return u
 }
 
 // bytes returns a number of bytes, - if it is not known.
@@ -137,7 +148,7 @@ func bar(a *cli.App, row, total work.CostRow) string {
 
 func costCSV(a *cli.App, r work.CostReport) error {
 	w := csv.NewWriter(a.Out)
-	w.Write([]string{"group", "name", "cost_usd", "input", "output", "cache_read", "cache_write", "reasoning", "total_tokens", "completeness", "conversations", "artifacts", "cost_per_artifact_usd", "failed_work", "failed_work_with_artifacts", "unpriced_models", "revisions", "refs_passed", "bytes_read", "bytes_stayed"})
+	w.Write([]string{"group", "name", "cost_usd", "input", "output", "cache_read", "cache_write", "reasoning", "total_tokens", "completeness", "conversations", "artifacts", "cost_per_artifact_usd", "failed_work", "failed_work_with_artifacts", "unpriced_models", "revisions", "refs_passed", "bytes_read", "bytes_stayed", "transcript_tokens", "transcript_cost_usd"})
 	number := func(v *int64) string {
 		if v == nil {
 			return ""
@@ -154,7 +165,7 @@ func costCSV(a *cli.App, r work.CostReport) error {
 		u := row.Amount
 		w.Write([]string{plainCell(row.Key), plainCell(row.Name), amount(u.Cost), number(u.Input), number(u.Output), number(u.CacheRead), number(u.CacheWrite), number(u.Reasoning), number(u.TotalTokens),
 			string(u.Completeness), strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), amount(row.CostPerArtifact), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), plainCell(strings.Join(u.Unpriced, " ")),
-			strconv.Itoa(row.Revisions), strconv.Itoa(row.RefsPassed), number(row.BytesRead), number(row.BytesStayed)})
+			strconv.Itoa(row.Revisions), strconv.Itoa(row.RefsPassed), number(row.BytesRead), number(row.BytesStayed), number(byTranscript(row).TotalTokens), amount(byTranscript(row).Cost)})
 	}
 	w.Flush()
 	return w.Error()
