@@ -6,6 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/workspace/claims"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/agent-handoff/handoff/workspace/work"
 )
@@ -18,15 +19,25 @@ type Shown struct {
 	Issue    *pipelines.Overview
 
 	Receipt *work.Receipt // of an artifact or session, nil unless AddTranscripts found work
+
+	Verification *claims.Verification // of an artifact with claims, set by AddTranscripts
 }
 
-// MarshalJSON returns the one that is set, with the receipt as its field work.
+// MarshalJSON returns the one that is set, with the receipt as its field work, and the
+// verdicts as verification.
 func (s Shown) MarshalJSON() ([]byte, error) {
 	b, err := handoff.EncodeJSON(s.value())
-	if err != nil || s.Receipt == nil {
+	more := map[string]any{}
+	if s.Receipt != nil {
+		more["work"] = s.Receipt
+	}
+	if s.Verification != nil {
+		more["verification"] = s.Verification
+	}
+	if err != nil || len(more) == 0 {
 		return b, err
 	}
-	return jsonl.WithFields(b, map[string]any{"work": s.Receipt})
+	return jsonl.WithFields(b, more)
 }
 
 func (s Shown) value() any {
@@ -42,7 +53,7 @@ func (s Shown) value() any {
 // FieldNames returns the names of the fields that the JSON can have.
 func (s Shown) FieldNames() []string {
 	if s.Artifact != nil {
-		return append(s.Artifact.FieldNames(), "work")
+		return append(s.Artifact.FieldNames(), "work", "verification")
 	}
 	return append(jsonl.FieldNames(s.value()), "work")
 }

@@ -21,7 +21,8 @@ func (w *Workspace) Work(set *thread.Set) work.Units {
 
 // AddTranscripts adds to a session or artifact what transcripts show: the
 // conversations of a session, and the receipt of both. An issue has none. An artifact
-// also gets the conversations that read its path, if an index of conversations exists.
+// also gets the conversations that read its path, if an index of conversations exists,
+// and the verdicts of its claims.
 //
 // Kinds: those of reading the index.
 func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Shown) (err error) {
@@ -37,6 +38,10 @@ func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Show
 		r, err = w.Work(set).OfArtifact(ctx, *s.Artifact)
 		uses, _, readErr := provenance.ReadBy(ctx, w.archive(set, false), *s.Artifact)
 		s.Artifact.UsedBy, err = append(s.Artifact.UsedBy, uses...), errors.Join(err, readErr)
+		if len(s.Artifact.Claims) > 0 {
+			v, verifyErr := w.Claims(set).Verify(ctx, s.Artifact.ID)
+			s.Verification, err = &v, errors.Join(err, verifyErr)
+		}
 	}
 	if r.Known() {
 		s.Receipt = &r

@@ -348,6 +348,7 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	answer("shown-artifact", "show claims:latest")
 	answer("shown-artifact", "show verification:latest")
 	answer("verification", "verify claims:latest")
+	answer("shown-artifact", "show claims:latest")
 	answer("published-artifact", "withdraw "+second+" --reason wrong")
 	answer("shown-artifact", "show "+second)
 	answer("unneeded-bodies", "gc")

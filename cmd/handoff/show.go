@@ -13,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/claims"
 	"github.com/spf13/cobra"
 )
 
@@ -103,6 +104,7 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 		printSession(a, *shown.Session)
 	default:
 		showArtifact(a, *shown.Artifact)
+		showVerdicts(a, shown.Verification)
 	}
 	if r := shown.Receipt; r != nil && !a.AsJSON {
 		fmt.Fprintln(a.Out)
@@ -172,7 +174,19 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 	}
 }
 
-// claimed returns how many claims an artifact has, with the command that checks them.
+// showVerdicts prints each claim with its verdict.
+func showVerdicts(a *cli.App, v *claims.Verification) {
+	if v == nil {
+		return
+	}
+	a.Warnings(v.Warnings)
+	for _, claim := range v.Claims {
+		fmt.Fprintf(a.Out, "%-11s  %s: %s\n", "claim", claim.Verdict, cli.OneLine(claim.Text))
+	}
+}
+
+// claimed returns how many claims an artifact has, with the command that shows their
+// evidence.
 func claimed(art handoff.Artifact) string {
 	if len(art.Claims) == 0 {
 		return ""
