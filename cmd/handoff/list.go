@@ -95,8 +95,9 @@ func listCommand(a *cli.App) *cobra.Command {
 		Long: `List shows active artifacts, newest first, and how many superseded or withdrawn
 ones it hides. Filters are combined with AND.
 
-With --used-by, a read of the file by a call in a conversation counts as use, too.
-It is reported as inferred, with its message, and needs an index of conversations.`,
+With --used-by, a read of the file by a call in a conversation counts as use,
+too. It is reported as inferred, with its message, and needs an index of
+conversations.`,
 		Example: "  handoff list --channel design\n  handoff list --session $ID --since 2h --json\n  handoff list --channels",
 		Args:    cli.Exactly(0, ""),
 	}
