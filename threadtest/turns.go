@@ -26,6 +26,7 @@ const (
 	Failure                    // a request fails and ends the turn
 	Interrupt                  // the user interrupts the turn
 	Compaction                 // the history is replaced by the summary Text
+	Steer                      // the user writes Text during the turn
 )
 
 // A Step is a step of a conversation.
@@ -170,7 +171,7 @@ func (s shown) after(step Step) shown {
 	s.agents = maps.Clone(s.agents)
 	s.waiting = slices.ContainsFunc(step.Open, func(u Use) bool { return u.Asks })
 	switch step.Kind {
-	case Prompt, Work, Result:
+	case Prompt, Work, Result, Steer:
 		s.status = thread.Running
 	case Answer:
 		s.status, s.waiting = thread.Completed, strings.HasSuffix(step.Text, "?")
@@ -222,6 +223,10 @@ func (tool Turns) conversation(n uint64, noAgents bool) []Step {
 		}
 		for range k.IntN(3) {
 			k.work(1 + k.IntN(3))
+			k.results(k.IntN(len(k.open) + 1))
+			if k.IntN(3) == 0 && !k.asking() {
+				k.add(Step{Kind: Steer})
+			}
 			k.results(len(k.open))
 			if k.IntN(4) == 0 {
 				k.add(Step{Kind: Compaction, InTurn: true})
@@ -267,6 +272,11 @@ func (k *talk) work(calls int) {
 	}
 	k.open = append(k.open, uses...)
 	k.add(Step{Kind: Work, Calls: uses})
+}
+
+// asking reports whether a call asks the user.
+func (k *talk) asking() bool {
+	return slices.ContainsFunc(k.open, func(u Use) bool { return u.Asks })
 }
 
 // results adds the results of n of the open calls, in any order.

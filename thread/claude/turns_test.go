@@ -74,6 +74,8 @@ func (s *recorder) record(step threadtest.Step) {
 			return
 		}
 		s.system("turn_duration")
+	case threadtest.Steer:
+		s.add("attachment", obj{"attachment": obj{"type": "queued_command", "prompt": step.Text}})
 	case threadtest.Failure:
 		s.add("system", obj{"subtype": "api_error"})
 		s.before()

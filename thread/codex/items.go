@@ -51,7 +51,7 @@ func (s *scanner) message(v *jsonl.Members) {
 	}
 	body := text(content, func(part string) bool { return role == thread.Assistant || !injected(part) })
 	if own && role == thread.User && body != "" {
-		s.turn.question = s.n
+		s.turn.asked(s.n)
 	}
 	s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: role, Text: body, Model: s.model(role), Time: s.at.Time()})
 }
@@ -158,7 +158,7 @@ func (s *scanner) call(kind []byte, v *jsonl.Members) {
 		c.Input = thread.Clip(input.Plain())
 	}
 	if !s.timeline.Inherited {
-		s.turn.called(c, input)
+		s.turn.called(c, input, s.n)
 	}
 	s.subagents.called(c, input)
 	s.timeline.AddCall(c)
@@ -167,7 +167,7 @@ func (s *scanner) call(kind []byte, v *jsonl.Members) {
 func (s *scanner) output(v *jsonl.Members) {
 	raw := v.Get("call_id").Raw()
 	if !s.timeline.Inherited {
-		delete(s.turn.open, string(raw))
+		s.turn.returned(string(raw), s.n)
 	}
 	id := string(raw)
 	if !s.subagents.awaits(id) && s.timeline.Detail < thread.Tools {
@@ -293,7 +293,7 @@ func (s *scanner) completed(v jsonl.Value) {
 func (s *scanner) shown(role thread.Role, v jsonl.Value) {
 	if !s.timeline.Inherited {
 		if role == thread.User {
-			s.turn.question = s.n
+			s.turn.asked(s.n)
 		} else {
 			s.answered()
 		}

@@ -22,9 +22,9 @@ type turn struct {
 	silent      int // turns with an answer and without usage
 
 	// For rollouts without records of turns.
-	question, answer int  // line of the last of each
-	worked           bool // there was a call
-	open             thread.PendingCalls
+	question int // line of the last prompt, call or result, which needs an answer
+	answer   int // line of the last answer
+	open     thread.PendingCalls
 }
 
 // event handles the events that start and end turns.
@@ -69,9 +69,23 @@ func (t *turn) event(kind []byte, v *jsonl.Members, line int, at jsonl.Value) {
 	}
 }
 
+// asked handles a prompt. Without records of turns, it starts one.
+func (t *turn) asked(line int) {
+	t.question = line
+	if t.state.Status == "" {
+		t.open = nil
+	}
+}
+
+// returned handles the result of a call.
+func (t *turn) returned(id string, line int) {
+	t.question = line
+	delete(t.open, id)
+}
+
 // called handles a call, which a person may have to approve or answer.
-func (t *turn) called(c thread.Call, input jsonl.Value) {
-	t.worked = true
+func (t *turn) called(c thread.Call, input jsonl.Value, line int) {
+	t.question = line
 	waiting := ""
 	escalated := bytes.Contains(input, []byte("require_escalated")) || bytes.Contains(input, []byte("with_escalated_permissions"))
 	switch {
@@ -100,7 +114,7 @@ func (t *turn) end() thread.State {
 		return t.state
 	}
 	switch {
-	case t.question == 0 && t.answer == 0 && !t.worked:
+	case t.question == 0 && t.answer == 0:
 		return thread.ReadState(thread.PendingInit, thread.Inferred, last, "no turn has started")
 	case t.answer > t.question && len(t.open) == 0:
 		return thread.ReadState(thread.Completed, thread.Inferred, last, "last message is from the agent, line %d, and this version does not record the end of a turn", t.answer)

@@ -68,6 +68,8 @@ func (s *recorder) record(step threadtest.Step) {
 		s.agent(step.Text).count(100, 10, 5, 1)
 		s.before()
 		s.end(id, step.Text)
+	case threadtest.Steer:
+		s.user(step.Text)
 	case threadtest.Failure:
 		s.fail(id)
 	case threadtest.Interrupt:
@@ -124,4 +126,40 @@ func (s *recorder) compact(step threadtest.Step) {
 	s.log.Lines = s.lines
 	s.log.Shows(thread.Running)
 	s.event("task_complete", obj{"turn_id": fmt.Sprint("turn", s.turn), "last_agent_message": nil})
+}
+
+// TestOldTurns truncates generated rollouts without envelopes and records of turns.
+func TestOldTurns(t *testing.T) {
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: codex.Driver(), NoQuestions: true, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+		l.ID = fmt.Sprintf("4a3b2c1d-0000-4000-8000-%012d", n)
+		l.Path = ".codex/sessions/2025/05/01/rollout-2025-05-01T10-00-00-" + l.ID + ".jsonl"
+		s := new(script).raw(obj{"id": l.ID, "timestamp": "2025-05-01T10:00:00Z", "instructions": nil}).raw(obj{"record_type": "state"})
+		l.Lines = s.lines
+		return func(step threadtest.Step) {
+			s.recordOld(l, step)
+			l.Lines = s.lines
+		}
+	}})
+}
+
+// recordOld records a step. An answer looks like the last one until its calls follow.
+func (s *script) recordOld(l *threadtest.Log, step threadtest.Step) {
+	message := func(role, kind string) {
+		s.raw(obj{"type": "message", "role": role, "content": []obj{{"type": kind, "text": step.Text}}})
+	}
+	switch step.Kind {
+	case threadtest.Prompt, threadtest.Steer:
+		message("user", "input_text")
+	case threadtest.Work:
+		message("assistant", "output_text")
+		l.Lines = s.lines
+		l.Shows(thread.Completed)
+		for _, u := range step.Calls {
+			s.raw(obj{"type": "function_call", "name": "shell", "call_id": u.ID, "arguments": "{}"})
+		}
+	case threadtest.Result:
+		s.raw(obj{"type": "function_call_output", "call_id": step.Calls[0].ID, "output": step.Text})
+	case threadtest.Answer:
+		message("assistant", "output_text")
+	}
 }

@@ -73,6 +73,8 @@ func (s *recorder) record(step threadtest.Step) {
 		if s.late {
 			s.compacted(step.Text)
 		}
+	case threadtest.Steer:
+		s.user(step.Text)
 	case threadtest.Failure:
 		s.request()
 		s.end()

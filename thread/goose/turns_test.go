@@ -39,3 +39,20 @@ func (b *book) record(step threadtest.Step) {
 		b.message("user", `{"userVisible":false}`, text(step.Text))
 	}
 }
+
+// TestFileTurns truncates generated files of old versions at every record.
+func TestFileTurns(t *testing.T) {
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: goose.Driver(), Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+		l.ID = fmt.Sprintf("20250102_%d", n+1)
+		l.Path = ".local/share/goose/sessions/" + l.ID + ".jsonl"
+		l.Lines = []string{encode(obj{"description": "Old", "working_dir": "/home/u/project", "message_count": 2})}
+		b := &book{exec: func(_ string, args ...any) { // a row has the members of a line
+			l.Lines = append(l.Lines, fmt.Sprintf(`{"role":%q,"created":%d,"content":%s}`, args[1], args[3], args[2]))
+		}}
+		return func(step threadtest.Step) {
+			if step.Kind != threadtest.Compaction {
+				b.record(step)
+			}
+		}
+	}})
+}

@@ -72,6 +72,9 @@ func (s *recorder) record(step threadtest.Step) {
 			s.before()
 			s.add("turn.ended", obj{"reason": "completed"})
 		}
+	case threadtest.Steer:
+		s.add("turn.steer", obj{"input": []obj{{"type": "text", "text": step.Text}}})
+		s.add("context.append_message", obj{"message": obj{"role": "user", "content": []obj{{"type": "text", "text": step.Text}}, "origin": obj{"kind": "user"}}})
 	case threadtest.Failure:
 		s.loop("step.begin", obj{"step": 1})
 		s.before()
@@ -108,5 +111,40 @@ func (s *recorder) use(u threadtest.Use) {
 		s.add("subagent.spawned", obj{"subagentId": agentID(u), "subagentName": "coder", "parentToolCallId": u.ID})
 	default:
 		s.call(u.ID, "Bash")
+	}
+}
+
+// TestOldTurns truncates generated contexts of Kimi CLI at every record.
+func TestOldTurns(t *testing.T) {
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: kimi.Driver(), Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+		l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)
+		l.Path = ".kimi/sessions/0123456789abcdef/" + l.ID + "/context.jsonl"
+		s := new(script)
+		s.put(obj{"role": "_system_prompt", "content": "You are."})
+		l.Lines = s.lines
+		return func(step threadtest.Step) {
+			s.recordOld(step)
+			l.Lines = s.lines
+		}
+	}})
+}
+
+// recordOld writes the records of a step, of which Kimi CLI has only these.
+func (s *script) recordOld(step threadtest.Step) {
+	text := []obj{{"type": "think", "think": "Hm."}, {"type": "text", "text": step.Text}}
+	switch step.Kind {
+	case threadtest.Prompt:
+		s.put(obj{"role": "user", "content": step.Text})
+	case threadtest.Work:
+		var calls []obj
+		for _, u := range step.Calls {
+			calls = append(calls, obj{"id": u.ID, "function": obj{"name": "Shell", "arguments": "{}"}})
+		}
+		s.put(obj{"role": "assistant", "content": text, "tool_calls": calls})
+	case threadtest.Result:
+		s.put(obj{"role": "tool", "tool_call_id": step.Calls[0].ID, "content": step.Text})
+	case threadtest.Answer:
+		s.put(obj{"role": "assistant", "content": text})
+		s.put(obj{"role": "_usage", "token_count": 12})
 	}
 }

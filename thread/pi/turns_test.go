@@ -43,6 +43,10 @@ func (s *script) record(step threadtest.Step) {
 		s.result(u.ID, step.Text, details)
 	case threadtest.Answer:
 		s.answer("stop", step.Text, 1)
+	case threadtest.Steer:
+		if len(step.Open) == 0 { // it follows the results
+			s.user(step.Text)
+		}
 	case threadtest.Failure:
 		s.answer("error", "", 0)
 	case threadtest.Interrupt:

@@ -54,6 +54,8 @@ func (s *recorder) record(step threadtest.Step) {
 	case threadtest.Answer:
 		s.answer(fmt.Sprint("a", step.N), tokens(20), thought("Hm."), text(step.Text))
 		s.telemetry("api_response", "")
+	case threadtest.Steer:
+		s.add("user", obj{"subtype": "mid_turn_user_message", "message": obj{"role": "user", "parts": []obj{text(step.Text)}}})
 	case threadtest.Failure:
 		s.telemetry("api_error", "400")
 	case threadtest.Interrupt: // without an open call, how it is recorded is not known
