@@ -100,10 +100,15 @@ func (t *Thread) Load(ctx context.Context) error { return t.Read(ctx, Summary, n
 // Read passes the messages of t to emit in order and sets its facts. Warnings
 // from finding t stay first.
 func (t *Thread) Read(ctx context.Context, detail Detail, emit func(Message) error) error {
+	return t.read(detail, func() (Facts, error) { return t.Reader.Read(ctx, detail, emit) })
+}
+
+// read sets the facts of t, which read returns.
+func (t *Thread) read(detail Detail, read func() (Facts, error)) error {
 	if !t.loaded {
 		t.found = t.Warnings
 	}
-	facts, err := t.Reader.Read(ctx, detail, emit)
+	facts, err := read()
 	if err != nil {
 		return err
 	}

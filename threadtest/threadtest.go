@@ -91,6 +91,7 @@ func Run(t *testing.T, s Suite) {
 	t.Run("Pages", s.pages)
 	t.Run("Concurrent", s.concurrent)
 	t.Run("Kept", s.kept)
+	t.Run("Resume", s.resume)
 	t.Run("Damaged", s.damaged)
 	t.Run("Big", s.big)
 }

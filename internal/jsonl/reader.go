@@ -112,6 +112,13 @@ func (rd *Reader) Line() Value { return Value(rd.line) }
 // Number returns the line number, counted from 1.
 func (rd *Reader) Number() int { return rd.number }
 
+// Continue makes rd count lines and offsets as if so many lines and bytes were read
+// before.
+func (rd *Reader) Continue(lines int, offset int64) { rd.number, rd.offset = lines, offset }
+
+// End returns the offset after the line and its newline.
+func (rd *Reader) End() int64 { return rd.offset }
+
 // Offset returns the offset of the line in the source.
 func (rd *Reader) Offset() int64 { return rd.start }
 

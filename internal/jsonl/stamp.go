@@ -18,3 +18,12 @@ func (s *Stamp) Set(v Value) {
 
 // Time returns the time that was set last.
 func (s *Stamp) Time() time.Time { return Value(s.raw[:s.n]).Time() }
+
+// MarshalBinary returns the value that was set last.
+func (s Stamp) MarshalBinary() ([]byte, error) { return s.raw[:s.n], nil }
+
+// UnmarshalBinary sets what MarshalBinary returned.
+func (s *Stamp) UnmarshalBinary(b []byte) error {
+	s.n = copy(s.raw[:], b)
+	return nil
+}

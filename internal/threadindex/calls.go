@@ -83,7 +83,7 @@ const maxRows = 1 << 16
 // touch adds the files that a call names.
 func (e *entry) touch(a action.Action, at time.Time) {
 	for _, path := range a.Paths {
-		if path = action.Absolute(e.Cwd, path); path != "" && len(e.touches) < maxRows {
+		if path = action.Absolute(e.Cwd, path); path != "" && e.before.Touches+len(e.touches) < maxRows {
 			e.touches = append(e.touches, touch{e.last, at.UTC(), path, a.Access})
 		}
 	}
@@ -91,7 +91,7 @@ func (e *entry) touch(a action.Action, at time.Time) {
 
 // command adds the command of a call.
 func (e *entry) command(a action.Action, call thread.Call) {
-	if a.Command == "" || len(e.commands) == maxRows {
+	if a.Command == "" || e.before.Commands+len(e.commands) == maxRows {
 		return
 	}
 	c := command{e.last, call.Time.UTC(), strings.ToValidUTF8(a.Command[:min(len(a.Command), MaxCommand)], ""), call.Exit, call.Failed, ""}
@@ -105,7 +105,7 @@ func (e *entry) command(a action.Action, call thread.Call) {
 func (e *entry) mention(where Where, at time.Time, lists ...[]string) {
 	for _, names := range lists {
 		for _, name := range names {
-			if n, ok := e.mentioned[name]; len(e.mentions) == maxRows || ok && n == e.last && where != Committed {
+			if n, ok := e.mentioned[name]; e.before.Mentions+len(e.mentions) == maxRows || ok && n == e.last && where != Committed {
 				continue
 			}
 			e.mentioned[name] = e.last

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/action"
+	"github.com/agent-handoff/handoff/internal/threadindex/store"
+	"github.com/agent-handoff/handoff/internal/threadindex/tail"
 	"github.com/agent-handoff/handoff/internal/words"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -23,12 +25,12 @@ const (
 	columns
 )
 
-var columnNames = [columns]string{"title", "prompt", "answer", "summary", "tool"}
+var columnNames [columns]string = store.Columns
 
 // roles are the columns by the name of the role that a Search selects.
 var roles = map[string]column{"user": prompts, "assistant": answers, "compaction": summaries, "tool": calls}
 
-// An entry is a thread that was read completely.
+// An entry is a thread that was read completely, or what follows a mark in it.
 type entry struct {
 	Item
 	words    [columns][]byte // with border after each text
@@ -40,6 +42,10 @@ type entry struct {
 	size      int            // of words
 	last      int            // number of the last message
 	mentioned map[string]int // the last message with each name
+
+	before  tail.Known   // the mark it was read from, zero for a complete thread
+	mark    *tail.Mark   // a new one, if there is
+	settled [columns]int // bytes of words before it
 }
 
 // border separates texts in a list of words, so that no phrase spans two of them.
@@ -65,17 +71,18 @@ func readUsage(ctx context.Context, s thread.Stored) (list []*entry, err error) 
 
 // readEntry reads a thread.
 func readEntry(ctx context.Context, t *thread.Thread) (*entry, error) {
+	e := newEntry(t)
+	return e, t.Read(ctx, thread.Tools, e.message)
+}
+
+func newEntry(t *thread.Thread) *entry {
 	e := &entry{Item: newItem(t), tools: map[string]bool{}, mentioned: map[string]int{}}
 	e.add(titles, e.Title)
-	err := t.Read(ctx, thread.Tools, func(m thread.Message) error {
-		e.message(m)
-		return nil
-	})
-	return e, err
+	return e
 }
 
 // message adds a message with its calls.
-func (e *entry) message(m thread.Message) {
+func (e *entry) message(m thread.Message) error {
 	e.see(m)
 	if m.N > 0 {
 		e.last = m.N
@@ -102,6 +109,7 @@ func (e *entry) message(m thread.Message) {
 		}
 		e.touch(a, call.Time)
 	}
+	return nil
 }
 
 // add adds the words of a text.
@@ -109,7 +117,9 @@ func (e *entry) add(c column, text string) {
 	if e.size < maxText && text != "" {
 		before := len(e.words[c])
 		e.words[c] = append(words.Append(e.words[c], text), border...)
-		e.size += len(e.words[c]) - before
+		if c != titles { // which change
+			e.size += len(e.words[c]) - before
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/threadindex/store"
 	"github.com/agent-handoff/handoff/internal/words"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -25,6 +26,7 @@ type Index struct {
 	now      func() time.Time
 	progress func(done, total int)
 	read     reader
+	tails    bool // what is appended to a transcript is read alone
 }
 
 // FileName returns the name of the database of the threads in some directories.
@@ -36,12 +38,12 @@ func FileName(roots []string) string {
 // NewIndex returns an index in a file, which the first search creates. progress is
 // called while transcripts are read and may be nil.
 func NewIndex(files *Files, file string, now func() time.Time, progress func(done, total int)) *Index {
-	return &Index{files, file, now, progress, readEntries}
+	return &Index{files, file, now, progress, readEntries, true}
 }
 
 // An answer is an open database that is up to date.
 type answer struct {
-	*database
+	*store.Database
 	found map[string]*thread.Stored // by key
 }
 
@@ -73,8 +75,8 @@ func (x *Index) askFound(ctx context.Context, all found, most int, do func(answe
 			return false, nil, err
 		case errors.Is(err, errMany):
 			return false, nil, nil
-		case isDamage(err) && !again:
-			removeDatabase(x.file)
+		case store.IsDamage(err) && !again:
+			store.Remove(x.file)
 		default:
 			return false, []string{fmt.Sprintf("the index of conversations can't be used, so the transcripts are read: %v", err)}, nil
 		}
@@ -87,23 +89,16 @@ func (x *Index) try(ctx context.Context, most int, all found, do func(answer) er
 			return nil, errMany // a list and an empty archive are no reason for an index
 		}
 	}
-	db, err := openDatabase(ctx, x.file)
+	db, err := store.Open(ctx, x.file)
 	if err != nil {
 		return nil, err
 	}
-	u := &update{database: db, now: x.now(), progress: x.progress, most: most, reader: x.read}
+	u := &update{Database: db, now: x.now(), progress: x.progress, most: most, reader: x.read, tails: x.tails}
 	err = u.run(ctx, all.stored)
 	if err == nil {
 		err = do(answer{db, u.found})
 	}
 	return u.warnings, errors.Join(err, db.Close())
-}
-
-// removeDatabase removes a damaged database. Its contents are derived.
-func removeDatabase(file string) {
-	for _, suffix := range []string{"-wal", "-shm", ""} {
-		_ = os.Remove(file + suffix) // what can't be removed can't be used either, which is reported
-	}
 }
 
 // Quick is how many transcripts a list reads before it answers. If more have
@@ -297,8 +292,8 @@ func (a answer) search(ctx context.Context, p plan) ([]hit, error) {
 			continue
 		}
 		level := condition{c.text, c.args}
-		if len(p.terms) > 0 {
-			level.add("t.id IN (SELECT rowid FROM words WHERE words MATCH ?)", expression(p.terms, in))
+		for _, t := range p.terms {
+			level.add("t.id IN (SELECT rowid >> 16 FROM words WHERE words MATCH ?)", expression(t, in))
 		}
 		if hits, err = a.hits(ctx, hits, seen, level, rank(r), p.Limit); err != nil || p.Limit > 0 && len(hits) > p.Limit {
 			return hits, err
@@ -345,19 +340,12 @@ func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c co
 	return hits, nil
 }
 
-// expression returns a full-text query for terms in some columns.
-func expression(terms []words.Term, in []column) string {
+// expression returns a full-text query for a term in some columns.
+func expression(t words.Term, in []column) string {
 	var b strings.Builder
 	b.WriteString("{")
 	for _, c := range in {
 		b.WriteString(columnNames[c] + " ")
 	}
-	b.WriteString("} : (")
-	for i, t := range terms {
-		if i > 0 {
-			b.WriteString(" AND ")
-		}
-		b.WriteString(t.Query())
-	}
-	return b.String() + ")"
+	return b.String() + "} : " + t.Query()
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/agent-handoff/handoff/thread/all"
 )
 
-// TestKilledBuild kills processes that build an index, after different times. The
-// next one continues, and its answers are those of the files.
+// TestKilledBuild kills processes that build or update an index, after different times.
+// The next one continues, and its answers are those of the files.
 func TestKilledBuild(t *testing.T) {
 	home, file := os.Getenv("HANDOFF_KILL_HOME"), os.Getenv("HANDOFF_KILL_FILE")
 	if file != "" { // the process that is killed
@@ -28,7 +29,14 @@ func TestKilledBuild(t *testing.T) {
 		tr.create()
 	}
 	file = filepath.Join(t.TempDir(), "threads.db")
-	for _, wait := range []time.Duration{20, 40, 80, 160} {
+	for _, wait := range []time.Duration{20, 40, 80, 160, 40, 80, 160} {
+		for _, path := range tr.files() {
+			if strings.HasSuffix(path, ".jsonl") && tr.r.IntN(3) == 0 {
+				b, err := os.ReadFile(path)
+				must(t, err)
+				tr.write(path, string(b)+tr.more(path)+tr.more(path)+tr.more(path))
+			}
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), wait*time.Millisecond)
 		c := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKilledBuild$")
 		c.Env = append(os.Environ(), "HANDOFF_KILL_HOME="+tr.home, "HANDOFF_KILL_FILE="+file)

@@ -106,7 +106,7 @@ func (x *Index) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 	used, warnings, err := x.askFound(ctx, all, Quick, do)
 	if err == nil && !used {
 		alone := *x
-		alone.file, alone.read = filepath.Join(filepath.Dir(x.file), "usage-"+filepath.Base(x.file)), readUsage
+		alone.file, alone.read, alone.tails = filepath.Join(filepath.Dir(x.file), "usage-"+filepath.Base(x.file)), readUsage, false
 		used, warnings, err = alone.askFound(ctx, all, 0, do)
 	}
 	if err == nil && !used {

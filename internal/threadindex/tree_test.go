@@ -199,6 +199,14 @@ func (tr *tree) create() {
 	}
 }
 
+// more returns a record that may follow in a transcript.
+func (tr *tree) more(path string) string {
+	if strings.Contains(path, "rollout-") {
+		return tr.codexLine()
+	}
+	return tr.claudeLine(strings.TrimSuffix(filepath.Base(path), ".jsonl"), "")
+}
+
 // change changes one transcript.
 func (tr *tree) change() {
 	files := slices.DeleteFunc(tr.files(), func(path string) bool { return strings.HasSuffix(path, ".json") })
@@ -212,10 +220,7 @@ func (tr *tree) change() {
 	must(tr.t, err)
 	plain := strings.HasSuffix(path, ".jsonl")
 	codex := strings.Contains(path, "rollout-")
-	more := tr.claudeLine(strings.TrimSuffix(filepath.Base(path), ".jsonl"), "")
-	if codex {
-		more = tr.codexLine()
-	}
+	more := tr.more(path)
 	switch op := tr.r.IntN(9); {
 	case op == 0:
 		must(tr.t, os.Remove(path))

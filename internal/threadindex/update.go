@@ -13,6 +13,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/packed"
+	"github.com/agent-handoff/handoff/internal/threadindex/store"
+	"github.com/agent-handoff/handoff/internal/threadindex/tail"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -32,13 +34,15 @@ func state(s thread.Stored, now time.Time) int64 {
 
 // An update brings a database up to the transcripts.
 type update struct {
-	*database
+	*store.Database
 	now      time.Time
 	progress func(done, total int)
 	most     int // transcripts that may have changed, 0 for no limit
 	reader   reader
+	tails    bool
 
 	found map[string]*thread.Stored // by key
+	again map[string]bool           // keys of the transcripts that have changed
 	done  map[string]bool           // keys of the transcripts that were read
 	total int
 	touched
@@ -51,7 +55,7 @@ type touched struct{ families, uris map[string]bool }
 
 // run reads the transcripts that changed, and then those that depend on them.
 func (u *update) run(ctx context.Context, all []thread.Stored) error {
-	u.found, u.done = make(map[string]*thread.Stored, len(all)), map[string]bool{}
+	u.found, u.again, u.done = make(map[string]*thread.Stored, len(all)), map[string]bool{}, map[string]bool{}
 	u.families, u.uris = map[string]bool{}, map[string]bool{}
 	known, err := u.known(ctx)
 	if err != nil {
@@ -106,12 +110,18 @@ func (u *update) known(ctx context.Context) (map[int64]bool, error) {
 	return known, rows.Err()
 }
 
-// remove removes the transcripts with these states, which were removed or have
-// changed.
+// remove removes the transcripts with these states that were removed. Those that have
+// changed are replaced when they have been read.
 func (u *update) remove(ctx context.Context, states map[int64]bool) error {
-	return u.transact(ctx, func() error {
+	return u.Transact(ctx, func() error {
 		for n := range states {
-			if err := u.forget(ctx, "state = ?", n); err != nil {
+			var key string
+			if err := u.QueryRowContext(ctx, "SELECT key FROM transcripts WHERE state = ?", n).Scan(&key); err != nil {
+				return err
+			}
+			if _, changed := u.found[key]; changed {
+				u.again[key] = true
+			} else if err := u.forget(ctx, key, tail.Known{}); err != nil {
 				return err
 			}
 		}
@@ -119,9 +129,10 @@ func (u *update) remove(ctx context.Context, states map[int64]bool) error {
 	})
 }
 
-// forget removes the transcripts that a condition selects.
-func (u *update) forget(ctx context.Context, condition string, arg any) error {
-	rows, err := u.QueryContext(ctx, "SELECT id, uri, family FROM threads WHERE transcript IN (SELECT id FROM transcripts WHERE "+condition+")", arg)
+// forget removes a transcript, except what is before a mark.
+func (u *update) forget(ctx context.Context, key string, before tail.Known) error {
+	const selected = "transcript IN (SELECT id FROM transcripts WHERE key = ?)"
+	rows, err := u.QueryContext(ctx, "SELECT id, uri, family FROM threads WHERE "+selected, key)
 	if err != nil {
 		return err
 	}
@@ -139,14 +150,35 @@ func (u *update) forget(ctx context.Context, condition string, arg any) error {
 		return err
 	}
 	for _, id := range ids {
-		for _, statement := range []string{"DELETE FROM words WHERE rowid = ?", "DELETE FROM touches WHERE thread = ?", "DELETE FROM commands WHERE thread = ?",
-			"DELETE FROM mentions WHERE thread = ?", "DELETE FROM requests WHERE thread = ?", "DELETE FROM tools WHERE thread = ?", "DELETE FROM threads WHERE id = ?"} {
-			if err := u.exec(ctx, statement, id); err != nil {
-				return err
-			}
+		if err := u.forgetThread(ctx, id, before); err != nil {
+			return err
 		}
 	}
-	return u.exec(ctx, "DELETE FROM transcripts WHERE "+condition, arg)
+	return u.Exec(ctx, "DELETE FROM transcripts WHERE key = ?", key)
+}
+
+func (u *update) forgetThread(ctx context.Context, id int64, before tail.Known) error {
+	if err := u.Exec(ctx, "DELETE FROM words WHERE rowid BETWEEN ? AND ?", store.Segment(id, before.Segments), store.Segment(id+1, -1)); err != nil {
+		return err
+	}
+	last := before.Last
+	if before.Segments == 0 {
+		last = -1 // a call before the first message has number 0
+		if err := u.Exec(ctx, "DELETE FROM marks WHERE thread = ?", id); err != nil {
+			return err
+		}
+	}
+	for _, table := range []string{"touches", "commands", "mentions"} {
+		if err := u.Exec(ctx, "DELETE FROM "+table+" WHERE thread = ? AND n > ?", id, last); err != nil {
+			return err
+		}
+	}
+	for _, statement := range []string{"DELETE FROM requests WHERE thread = ?", "DELETE FROM tools WHERE thread = ?", "DELETE FROM threads WHERE id = ?"} {
+		if err := u.Exec(ctx, statement, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t touched) touch(uri, family string) {
@@ -190,6 +222,9 @@ type reading struct {
 	thread.Stored
 	entries []*entry
 	err     error
+
+	thread int64     // in the index, if it has the part before a mark, otherwise 0
+	before tail.Mark // that mark
 }
 
 func (r reading) size() (n int) {
@@ -225,7 +260,7 @@ func (u *update) read(ctx context.Context, list []thread.Stored) error {
 	var batch []reading
 	size := 0
 	flush := func() error {
-		err := u.transact(ctx, func() error {
+		err := u.Transact(ctx, func() error {
 			for _, r := range batch {
 				if err := u.store(ctx, r); err != nil {
 					return err
@@ -261,10 +296,8 @@ func (u *update) readAll(ctx context.Context, list []thread.Stored, readings cha
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for s := range next {
-				r := reading{Stored: s}
-				r.entries, r.err = u.reader(ctx, s)
 				select {
-				case readings <- r:
+				case readings <- u.reading(ctx, s):
 				case <-ctx.Done():
 				}
 			}
@@ -308,7 +341,7 @@ func (u *update) store(ctx context.Context, r reading) error {
 		}
 		n = state(thread.Stored{Key: r.Key, Changed: u.now}, u.now)
 	}
-	if err := u.forget(ctx, "key = ?", r.Key); err != nil {
+	if err := u.forget(ctx, r.Key, r.before.Known); err != nil {
 		return err
 	}
 	row, err := u.ExecContext(ctx, "INSERT INTO transcripts (key, state) VALUES (?, ?)", r.Key, n)
@@ -318,13 +351,13 @@ func (u *update) store(ctx context.Context, r reading) error {
 	id, err := row.LastInsertId()
 	for _, e := range r.entries {
 		if err == nil {
-			err = u.storeEntry(ctx, id, r.Key, e)
+			err = u.storeEntry(ctx, id, r, e)
 		}
 	}
 	return err
 }
 
-func (u *update) storeEntry(ctx context.Context, transcript int64, key string, e *entry) error {
+func (u *update) storeEntry(ctx context.Context, transcript int64, r reading, e *entry) error {
 	var item []byte
 	var err error
 	if e.tools != nil { // it was read completely
@@ -343,8 +376,8 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, key string, e
 	}
 	uri := e.URI.String()
 	u.touch(uri, e.Family)
-	row, err := u.ExecContext(ctx, `INSERT INTO threads (transcript, key, provider, uri, parent, agent, title, role, name, cwd, modified, started, ended, status, models, completeness, reason, family, origin, item, agent_name)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, transcript, key, e.Provider, uri, parent, e.IsAgent(), e.Name(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
+	row, err := u.ExecContext(ctx, `INSERT INTO threads (id, transcript, key, provider, uri, parent, agent, title, role, name, cwd, modified, started, ended, status, models, completeness, reason, family, origin, item, agent_name)
+		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.thread, transcript, r.Key, e.Provider, uri, parent, e.IsAgent(), e.Name(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
 		e.Cwd, e.Modified.UnixNano(), nanos(e.Started), nanos(e.Last), string(e.State.Status), strings.Join(models, "\n"), string(e.Usage.Completeness), e.Usage.Reason, e.Family, origin, string(item), name)
 	if err != nil {
 		return err
@@ -356,11 +389,7 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, key string, e
 	if e.tools == nil {
 		return u.storeRequests(ctx, id, e)
 	}
-	values := []any{id}
-	for _, words := range e.words {
-		values = append(values, string(words))
-	}
-	if err := u.exec(ctx, "INSERT INTO words (rowid, "+strings.Join(columnNames[:], ", ")+") VALUES (?, ?, ?, ?, ?, ?)", values...); err != nil {
+	if err := u.storeWords(ctx, id, e); err != nil {
 		return err
 	}
 	return u.storeRows(ctx, id, e)
@@ -370,7 +399,7 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, key string, e
 func (u *update) storeRows(ctx context.Context, id int64, e *entry) (err error) {
 	insert := func(query string, args ...any) {
 		if err == nil {
-			err = u.exec(ctx, query, args...)
+			err = u.Exec(ctx, query, args...)
 		}
 	}
 	for _, t := range e.touches {
@@ -392,5 +421,5 @@ func (u *update) storeRequests(ctx context.Context, id int64, e *entry) error {
 	if len(e.Requests) == 0 {
 		return nil
 	}
-	return u.exec(ctx, "INSERT INTO requests VALUES (?, ?)", id, packed.Encode(e.Requests))
+	return u.Exec(ctx, "INSERT INTO requests VALUES (?, ?)", id, packed.Encode(e.Requests))
 }

@@ -136,7 +136,7 @@ func (s *scanner) results(r *record, content jsonl.Value) (any bool) {
 		id := v.Get("tool_use_id").Text()
 		failed := v.Get("is_error").True()
 		if !s.timeline.Inherited {
-			delete(s.turn.open, id)
+			delete(s.turn.Open, id)
 		}
 		body := v.Get("content")
 		agent := s.subagents.returned(id, r.result, body, failed, r.at.Time(), s.n)

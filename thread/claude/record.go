@@ -1,10 +1,10 @@
 package claude
 
 import (
-	"hash/maphash"
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/thread/internal/resume"
 )
 
 // A record is one line of a transcript. Missing members are empty.
@@ -104,9 +104,7 @@ func isContext(text string) bool {
 	return strings.HasPrefix(text, "<ide_opened_file>") || strings.HasPrefix(text, "<ide_selection>") || strings.HasPrefix(text, "<system-reminder>")
 }
 
-var seed = maphash.MakeSeed()
-
-func digest(s string) uint64 { return maphash.String(seed, s) }
+func digest(s string) uint64 { return resume.Hash(s) }
 
 // between returns the text between the first <tag> and </tag> of s.
 func between(s, tag string) string {

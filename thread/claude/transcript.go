@@ -7,6 +7,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/resume"
 )
 
 // A transcript reads one thread.
@@ -55,7 +56,7 @@ func (r *transcript) state(ctx context.Context) (thread.Facts, error) {
 	if err := s.scan(io.NewSectionReader(src, r.file.size-tail, tail)); err != nil {
 		return thread.Facts{}, err
 	}
-	if s.turn.state.Status == "" || s.turn.noEnd {
+	if s.turn.State.Status == "" || s.turn.NoEnd {
 		return r.Read(ctx, thread.Summary, nil)
 	}
 	return s.finish()
@@ -72,6 +73,7 @@ type scanner struct {
 	meter     meter
 	subagents subagents
 
+	point   resume.Point
 	partial bool // it starts in the middle of a line
 	n       int  // line of the record
 	own     bool // a record of the session itself was read
@@ -97,11 +99,14 @@ func (r *transcript) scanner(ctx context.Context) *scanner {
 func (s *scanner) scan(src io.Reader) error {
 	rd := jsonl.Borrow(src)
 	defer rd.Return()
+	s.point.Start(rd)
 	return s.each(rd, func(line jsonl.Value) (bool, error) {
 		if s.partial && s.n == 1 {
 			return true, nil
 		}
-		return s.line(line), s.timeline.Err()
+		complete := s.line(line)
+		resume.Mark(&s.point, rd, complete, s.save)
+		return complete, s.timeline.Err()
 	})
 }
 

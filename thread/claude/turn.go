@@ -13,13 +13,13 @@ import (
 
 // A turn tracks the status of a thread.
 type turn struct {
-	state    thread.State
-	ends     bool // the version or the transcript records the end of answers
-	seldom   bool // the version gives the reason only for some answers
-	open     thread.PendingCalls
-	noEnd    bool // the last answer has no recorded end
-	failed   bool // the turn has an error or an interruption
-	question bool // the last text ends with a question
+	State    thread.State
+	Ends     bool // the version or the transcript records the end of answers
+	Seldom   bool // the version gives the reason only for some answers
+	Open     thread.PendingCalls
+	NoEnd    bool // the last answer has no recorded end
+	Failed   bool // the turn has an error or an interruption
+	Question bool // the last text ends with a question
 }
 
 var (
@@ -40,40 +40,40 @@ func newTurn(version string, agent bool) turn {
 	}
 	known := len(parts) == 3
 	reasons := known && slices.Compare(v[:], answersEnds) >= 0
-	return turn{ends: reasons || known && !agent && slices.Compare(v[:], turnEnds) >= 0, seldom: known && !reasons}
+	return turn{Ends: reasons || known && !agent && slices.Compare(v[:], turnEnds) >= 0, Seldom: known && !reasons}
 }
 
 func (t *turn) set(s thread.Status, reason string, line int, at time.Time) {
-	t.state = thread.ReadState(s, thread.Child, at, "%s, line %d", reason, line)
-	t.noEnd = false
+	t.State = thread.ReadState(s, thread.Child, at, "%s, line %d", reason, line)
+	t.NoEnd = false
 }
 
 // started handles the start of a turn.
 func (t *turn) started(reason string, line int, at time.Time) {
 	t.set(thread.Running, reason, line, at)
-	t.failed, t.question = false, false
-	clear(t.open)
+	t.Failed, t.Question = false, false
+	clear(t.Open)
 }
 
 // continued handles a record within a turn.
 func (t *turn) continued(reason string, line int, at time.Time) {
 	t.set(thread.Running, reason, line, at)
-	t.failed = false
+	t.Failed = false
 }
 
 // answered handles a part of an answer. calls reports whether it has tool calls.
 func (t *turn) answered(stop jsonl.Value, calls bool, line int, at time.Time) {
 	reason := string(stop.Raw())
-	t.ends = t.ends || reason != "" && !t.seldom
-	t.failed = false
+	t.Ends = t.Ends || reason != "" && !t.Seldom
+	t.Failed = false
 	switch {
-	case calls, reason == "tool_use", reason == "pause_turn", len(t.open) > 0:
+	case calls, reason == "tool_use", reason == "pause_turn", len(t.Open) > 0:
 		t.set(thread.Running, "tool_use", line, at)
 	case reason != "":
 		t.set(thread.Completed, reason, line, at)
 	default:
 		t.set(thread.Running, "an answer without its end", line, at)
-		t.noEnd = true
+		t.NoEnd = true
 	}
 }
 
@@ -85,7 +85,7 @@ func (t *turn) checkQuestion(content jsonl.Value) {
 			for bytes.HasSuffix(text, []byte(`\n`)) {
 				text = bytes.TrimRight(text[:len(text)-2], " ")
 			}
-			t.question = bytes.HasSuffix(text, []byte("?"))
+			t.Question = bytes.HasSuffix(text, []byte("?"))
 		}
 	}
 }
@@ -98,41 +98,41 @@ func (t *turn) called(c thread.Call) {
 	case "ExitPlanMode", "exit_plan_mode":
 		waiting = "approval of the plan it proposed"
 	}
-	t.open.Add(c.ID, waiting)
+	t.Open.Add(c.ID, waiting)
 }
 
 // fail handles an error or an interruption. A following end of the turn does not
 // change the status.
 func (t *turn) fail(reason string, line int, at time.Time) {
 	t.set(thread.Errored, reason, line, at)
-	t.failed = true
-	clear(t.open)
+	t.Failed = true
+	clear(t.Open)
 }
 
 // ended handles the end of a turn.
 func (t *turn) ended(kind string, line int, at time.Time) {
-	t.ends = true
-	if !t.failed && t.state.Status != "" {
+	t.Ends = true
+	if !t.Failed && t.State.Status != "" {
 		t.set(thread.Completed, kind, line, at)
-		clear(t.open)
+		clear(t.Open)
 	}
 }
 
 // end returns the state after the last record.
 func (t *turn) end(last time.Time) thread.State {
-	s := t.state
+	s := t.State
 	switch {
 	case s.Status == "":
 		return thread.ReadState(thread.PendingInit, thread.Inferred, last, "no turn has started")
-	case t.noEnd && !t.ends:
+	case t.NoEnd && !t.Ends:
 		s.Status, s.Source = thread.Completed, thread.Inferred
 		s.Evidence = "last message is from the agent, and this transcript does not record the end of answers: " + s.Evidence
 	}
 	switch s.Status {
 	case thread.Running:
-		s.Waiting = t.open.Waiting()
+		s.Waiting = t.Open.Waiting()
 	case thread.Completed:
-		if t.question {
+		if t.Question {
 			s.Waiting = thread.WaitingFor("?")
 		}
 	}

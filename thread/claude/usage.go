@@ -29,11 +29,11 @@ type meter struct {
 
 // An answer is what is known of the usage of one answer.
 type answer struct {
-	tokens  thread.Tokens
-	model   string
-	visible int  // bytes of text and calls
-	open    bool // the reason of its end is missing
-	copied  bool
+	Tokens  thread.Tokens
+	Model   string
+	Visible int  // bytes of text and calls
+	Open    bool // the reason of its end is missing
+	Copied  bool
 }
 
 // usage reads the usage of an assistant record.
@@ -53,7 +53,7 @@ func (s *scanner) usage(r *record) {
 	}
 	key := digest(id)
 	a := s.meter.answers[key]
-	if a != nil && a.model != model && r.request.Kind() == jsonl.String {
+	if a != nil && a.Model != model && r.request.Kind() == jsonl.String {
 		// Some gateways use one ID for several answers.
 		key = digest(id + " " + r.request.Text())
 		a = s.meter.answers[key]
@@ -64,28 +64,28 @@ func (s *scanner) usage(r *record) {
 	}
 	now := s.meter.tokens
 	if a == nil {
-		a = &answer{model: model, copied: s.timeline.Inherited}
+		a = &answer{Model: model, Copied: s.timeline.Inherited}
 		s.meter.answers[key] = a
 		if model != synthetic {
 			now.Calls = 1
 		}
 	} else {
-		now.Calls = a.tokens.Calls
+		now.Calls = a.Tokens.Calls
 	}
 	if h := digest(uuid); uuid == "" || !s.meter.records[h] {
 		s.meter.records[h] = true
-		a.visible += visible(m.Get("content"))
+		a.Visible += visible(m.Get("content"))
 	}
-	if now.Output < a.tokens.Output {
+	if now.Output < a.Tokens.Output {
 		return
 	}
-	added := difference(now, a.tokens)
-	a.tokens, a.open = now, m.Get("stop_reason").Kind() != jsonl.String
+	added := difference(now, a.Tokens)
+	a.Tokens, a.Open = now, m.Get("stop_reason").Kind() != jsonl.String
 	if added == (thread.Tokens{}) {
 		return
 	}
 	s.meter.N, s.meter.At = s.timeline.Messages, r.at.Time()
-	s.meter.Add("", model, added, a.copied)
+	s.meter.Add("", model, added, a.Copied)
 	s.timeline.addUsage(key, added)
 }
 
@@ -136,7 +136,7 @@ func visible(content jsonl.Value) (n int) {
 // to four bytes of text.
 func (a *answer) truncated() bool {
 	const least, most = 400, 12
-	return a.open && !a.copied && a.visible > least && int64(a.visible) > most*a.tokens.Output
+	return a.Open && !a.Copied && a.Visible > least && int64(a.Visible) > most*a.Tokens.Output
 }
 
 // finishUsage stores the usage in the facts. It is never exact.

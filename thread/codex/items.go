@@ -15,7 +15,7 @@ import (
 func (s *scanner) item(v *jsonl.Members) {
 	kind := v.Get("type").Raw()
 	if !s.timeline.Inherited {
-		s.turn.last.Set(s.at)
+		s.turn.Last.Set(s.at)
 	}
 	switch string(kind) {
 	case "message":
@@ -58,7 +58,7 @@ func (s *scanner) message(v *jsonl.Members) {
 
 // answered handles an answer of the model, whose usage follows.
 func (s *scanner) answered() {
-	s.turn.answer, s.turn.answered = s.n, true
+	s.turn.Answer, s.turn.Answered = s.n, true
 	if s.meter.model != "" {
 		s.meter.Add(s.meter.provider, s.meter.model, thread.Tokens{}, false)
 	}
@@ -246,14 +246,14 @@ func (s *scanner) event(v *jsonl.Members) {
 	kind := v.Get("type").Raw()
 	own := !s.timeline.Inherited
 	if own {
-		s.turn.last.Set(s.at)
+		s.turn.Last.Set(s.at)
 	}
 	switch string(kind) {
 	case "token_count":
 		s.meter.N, s.meter.At = s.timeline.Messages, s.at.Time()
 		if tokens, ok := s.meter.count(v.Get("info")); ok {
 			s.timeline.AddUsage(tokens)
-			s.turn.counted = s.turn.counted || own
+			s.turn.Counted = s.turn.Counted || own
 		}
 	case "user_message":
 		s.shown(thread.User, v.Get("message"))
@@ -284,7 +284,7 @@ func (s *scanner) completed(v jsonl.Value) {
 	case "AgentMessage":
 		s.shown(thread.Assistant, v.Get("content"))
 	case "Plan":
-		s.turn.plan = !s.timeline.Inherited
+		s.turn.Plan = !s.timeline.Inherited
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/resume"
 )
 
 // A rollout reads one thread.
@@ -129,7 +130,7 @@ func (r *rollout) state(ctx context.Context) (thread.Facts, error) {
 	if err := s.scan(io.NewSectionReader(src, r.size-tail, tail)); err != nil {
 		return thread.Facts{}, err
 	}
-	if s.turn.state.Status == "" {
+	if s.turn.State.Status == "" {
 		return r.Read(ctx, thread.Summary, nil)
 	}
 	return s.finish()
@@ -151,7 +152,8 @@ type scanner struct {
 	replaying bool  // the records are of another rollout, which this one continues
 	until     int64 // when replaying, the ordinal to stop at; 0: none
 	stopped   bool  // that ordinal was reached
-	n         int   // line of the record
+	point     resume.Point
+	n         int // line of the record
 	at        jsonl.Value
 	payload   jsonl.Members
 	metas     int
@@ -170,6 +172,7 @@ func newScanner(ctx context.Context, m meta) *scanner {
 func (s *scanner) scan(src io.Reader) error {
 	rd := jsonl.Borrow(src)
 	defer rd.Return()
+	s.point.Start(rd)
 	return s.each(rd)
 }
 
@@ -184,6 +187,7 @@ func (s *scanner) each(rd *jsonl.Reader) error {
 		if s.stopped {
 			return complete, jsonl.ErrStop
 		}
+		resume.Mark(&s.point, rd, complete, s.save)
 		return complete, s.timeline.Err()
 	})
 	if !s.replaying {
@@ -252,7 +256,7 @@ func (s *scanner) record(kind []byte, payload *jsonl.Members, ordinal jsonl.Valu
 		s.sessionMeta(payload)
 	case "turn_context":
 		s.meter.model = payload.Get("model").Text()
-		s.turn.policy = payload.Get("approval_policy").Text()
+		s.turn.Policy = payload.Get("approval_policy").Text()
 	case "response_item":
 		s.item(payload)
 	case "event_msg":
@@ -278,7 +282,7 @@ func (s *scanner) finish() (thread.Facts, error) {
 		return thread.Facts{}, err
 	}
 	s.facts.Messages, s.facts.ToolCalls = s.timeline.Messages, s.timeline.ToolCalls
-	s.facts.State, s.facts.Last = s.turn.end(), s.turn.last.Time()
+	s.facts.State, s.facts.Last = s.turn.end(), s.turn.Last.Time()
 	s.usage()
 	return s.facts, nil
 }

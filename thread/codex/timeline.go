@@ -2,11 +2,11 @@ package codex
 
 import (
 	"cmp"
-	"hash/maphash"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/resume"
 )
 
 // A timeline adds messages and compactions that have several records once.
@@ -27,12 +27,10 @@ const (
 
 // A recorded is a message whose record of the other family is expected.
 type recorded struct {
-	family family
-	role   thread.Role
-	hash   uint64
+	Family family
+	Role   thread.Role
+	Hash   uint64
 }
-
-var seed = maphash.MakeSeed()
 
 // add adds a message, unless it is the second record of one.
 func (t *timeline) add(f family, m thread.Message) {
@@ -40,9 +38,9 @@ func (t *timeline) add(f family, m thread.Message) {
 		return
 	}
 	if m.Role != thread.Note {
-		r := recorded{f, m.Role, maphash.String(seed, m.Text)}
+		r := recorded{f, m.Role, resume.Hash(m.Text)}
 		for i, other := range t.recent {
-			if other.family != 0 && other.family != f && other.role == r.role && other.hash == r.hash {
+			if other.Family != 0 && other.Family != f && other.Role == r.Role && other.Hash == r.Hash {
 				t.recent[i] = recorded{}
 				return
 			}

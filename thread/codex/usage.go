@@ -94,8 +94,8 @@ func (m *meter) count(info jsonl.Value) (thread.Tokens, bool) {
 func (s *scanner) usage() {
 	s.meter.Finish(&s.facts,
 		thread.Gap{N: s.facts.BadLines, Reason: "%d malformed lines were skipped"},
-		thread.Gap{N: s.turn.interrupted, Reason: "%d turns were interrupted before their usage was recorded"},
-		thread.Gap{N: s.turn.silent, Reason: "%d turns with an answer have no new usage"})
+		thread.Gap{N: s.turn.Interrupted, Reason: "%d turns were interrupted before their usage was recorded"},
+		thread.Gap{N: s.turn.Silent, Reason: "%d turns with an answer have no new usage"})
 	if u := &s.facts.Usage; s.lineage.unverified != "" && u.Calls > 0 {
 		u.Completeness = thread.SessionTotal
 		u.Reason = fmt.Sprintf("includes the earlier usage of thread %s, from which it was forked and which can't be read", s.lineage.unverified)

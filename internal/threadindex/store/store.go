@@ -1,4 +1,6 @@
-package threadindex
+// Package store keeps the index of conversations in a SQLite database, which is
+// derived from their transcripts.
+package store
 
 import (
 	"context"
@@ -22,6 +24,9 @@ const version = 5
 
 // applicationID is stored in the header of the database: "hdth".
 const applicationID = 0x68647468
+
+// Columns are the columns of the table words.
+var Columns = [...]string{"title", "prompt", "answer", "summary", "tool"}
 
 // schema creates the database.
 var schema = []string{
@@ -59,19 +64,23 @@ var schema = []string{
 	`CREATE TABLE tools (name TEXT, thread INTEGER, PRIMARY KEY (name, thread)) WITHOUT ROWID`,
 	`CREATE INDEX tools_by_thread ON tools (thread)`,
 
-	// The words of threads, as words.Append makes them. The texts are not stored.
-	`CREATE VIRTUAL TABLE words USING fts5 (` + strings.Join(columnNames[:], ", ") + `, content = '', contentless_delete = 1, tokenize = "ascii")`,
+	// Where large threads that have changed are read further, see package tail.
+	`CREATE TABLE marks (thread INTEGER PRIMARY KEY, mark BLOB)`,
+
+	// The words of threads, as words.Append makes them. The texts are not stored. A
+	// thread with a mark has several rows, see Segment.
+	`CREATE VIRTUAL TABLE words USING fts5 (` + strings.Join(Columns[:], ", ") + `, content = '', contentless_delete = 1, tokenize = "ascii")`,
 }
 
-// A database is an open index. It has one connection.
-type database struct {
+// A Database is an open index. It has one connection.
+type Database struct {
 	*sql.Conn
 	pool *sql.DB
 }
 
-// openDatabase opens the index in a file, which it creates if it is missing. Only
+// Open opens the index in a file, which it creates if it is missing. Only
 // its owner can read it.
-func openDatabase(ctx context.Context, file string) (*database, error) {
+func Open(ctx context.Context, file string) (*Database, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, err
 	}
@@ -98,7 +107,7 @@ func openDatabase(ctx context.Context, file string) (*database, error) {
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	db := &database{c, pool}
+	db := &Database{c, pool}
 	if err := db.prepare(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -106,9 +115,10 @@ func openDatabase(ctx context.Context, file string) (*database, error) {
 }
 
 // Close closes the database.
-func (db *database) Close() error { return errors.Join(db.Conn.Close(), db.pool.Close()) }
+func (db *Database) Close() error { return errors.Join(db.Conn.Close(), db.pool.Close()) }
 
-func (db *database) exec(ctx context.Context, query string, args ...any) error {
+// Exec executes a statement.
+func (db *Database) Exec(ctx context.Context, query string, args ...any) error {
 	_, err := db.ExecContext(ctx, query, args...)
 	return err
 }
@@ -118,7 +128,7 @@ var errForeign = errors.New("the file is not an index of conversations")
 
 // prepare creates the tables in a new database, and again in one of another
 // version.
-func (db *database) prepare(ctx context.Context) error {
+func (db *Database) prepare(ctx context.Context) error {
 	var id, found, tables int64
 	for query, value := range map[string]*int64{"PRAGMA application_id": &id, "PRAGMA user_version": &found, "SELECT count(*) FROM sqlite_schema": &tables} {
 		if err := db.QueryRowContext(ctx, query).Scan(value); err != nil {
@@ -133,37 +143,37 @@ func (db *database) prepare(ctx context.Context) error {
 	case tables > 0:
 		return errVersion
 	}
-	if err := db.exec(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+	if err := db.Exec(ctx, "PRAGMA journal_mode = WAL"); err != nil {
 		return err
 	}
-	return db.transact(ctx, func() error {
+	return db.Transact(ctx, func() error {
 		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil || tables > 0 {
 			return err // another process was first
 		}
 		for _, statement := range schema {
-			if err := db.exec(ctx, statement); err != nil {
+			if err := db.Exec(ctx, statement); err != nil {
 				return err
 			}
 		}
-		return db.exec(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
+		return db.Exec(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
 	})
 }
 
 var errVersion = errors.New("the index has another version")
 
-// transact runs do in a transaction that holds the write lock.
-func (db *database) transact(ctx context.Context, do func() error) error {
-	if err := db.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+// Transact runs do in a transaction that holds the write lock.
+func (db *Database) Transact(ctx context.Context, do func() error) error {
+	if err := db.Exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	if err := do(); err != nil {
-		return errors.Join(err, db.exec(context.WithoutCancel(ctx), "ROLLBACK"))
+		return errors.Join(err, db.Exec(context.WithoutCancel(ctx), "ROLLBACK"))
 	}
-	return db.exec(ctx, "COMMIT")
+	return db.Exec(ctx, "COMMIT")
 }
 
-// isDamage reports whether an error means that the database must be rebuilt.
-func isDamage(err error) bool {
+// IsDamage reports whether an error means that the database must be rebuilt.
+func IsDamage(err error) bool {
 	if errors.Is(err, errVersion) {
 		return true
 	}
@@ -177,3 +187,13 @@ func isDamage(err error) bool {
 	}
 	return false
 }
+
+// Remove removes a damaged database. Its contents are derived.
+func Remove(file string) {
+	for _, suffix := range []string{"-wal", "-shm", ""} {
+		_ = os.Remove(file + suffix) // what can't be removed can't be used either, which is reported
+	}
+}
+
+// Segment returns the row of a part of the words of a thread.
+func Segment(thread int64, n int) int64 { return thread<<16 + int64(n) }

@@ -1,0 +1,88 @@
+package threadindex_test
+
+import (
+	"database/sql"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/threadindex/tail"
+)
+
+// Transcripts of tests are small, and have marks all the same.
+func init() { tail.MinSize = 300 }
+
+// TestTails appends to transcripts between queries, and also changes or cuts off what
+// was read before.
+func TestTails(t *testing.T) {
+	tr := newTree(t, 1)
+	file := filepath.Join(t.TempDir(), "threads.db")
+	project := filepath.Join(tr.home, ".claude", "projects", "-work")
+	session, other, rollout := tr.id(), tr.id(), tr.id()
+	writers := map[string]func() string{
+		filepath.Join(project, session+".jsonl"):                                                                          func() string { return tr.claudeLine(session, "") },
+		filepath.Join(project, other+".jsonl"):                                                                            func() string { return tr.claudeLine(other, "") },
+		filepath.Join(project, session, "subagents", "agent-abc.jsonl"):                                                   func() string { return tr.claudeLine(session, "abc") },
+		filepath.Join(tr.home, ".codex", "sessions", "2026", "02", "03", "rollout-2026-02-03T04-00-00-"+rollout+".jsonl"): tr.codexLine,
+	}
+	lines := func(path string) (text string) {
+		for range 1 + tr.r.IntN(30) {
+			text += writers[path]()
+		}
+		return text
+	}
+	for _, path := range slices.Sorted(maps.Keys(writers)) {
+		head := ""
+		if strings.Contains(path, "rollout-") {
+			head = line(object{"timestamp": "2026-02-03T04:00:00Z", "type": "session_meta", "payload": object{"id": rollout, "cwd": "/work/1"}})
+		}
+		tr.write(path, head+lines(path)+lines(path))
+	}
+	for range 7 {
+		later := tr.r.IntN(4) > 0
+		tr.compare(file, func() time.Time {
+			if later {
+				return time.Now().Add(time.Minute)
+			}
+			return time.Now()
+		})
+		for _, path := range slices.Sorted(maps.Keys(writers)) {
+			info, err := os.Stat(path)
+			must(t, err)
+			b, err := os.ReadFile(path)
+			must(t, err)
+			switch tr.r.IntN(16) {
+			case 0: // an early word, with the same size and times
+				early := strings.NewReplacer("retry", "yrter", "cart", "trac").Replace(string(b[:len(b)/4]))
+				tr.write(path, early+string(b[len(b)/4:]))
+				must(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
+			case 1:
+				must(t, os.Truncate(path, int64(len(b)/2)))
+			case 2: // cut off the end, and append more
+				tr.write(path, string(b[:len(b)-50])+"\n"+lines(path)+lines(path))
+			case 3: // not now
+			case 4: // half a line
+				more := lines(path)
+				tr.write(path, string(b)+more[:len(more)-5])
+			default:
+				tr.write(path, string(b)+lines(path))
+			}
+		}
+	}
+	if most := segments(t, file); most < 3 {
+		t.Errorf("a transcript has at most %d parts, so that few were read from a mark", most)
+	}
+}
+
+// segments returns the number of parts of the conversation that has the most.
+func segments(t *testing.T, file string) (n int) {
+	db, err := sql.Open("sqlite", file)
+	must(t, err)
+	must(t, errors.Join(db.QueryRow("SELECT 1 + max(rowid & 65535) FROM words").Scan(&n), db.Close()))
+	return n
+}
