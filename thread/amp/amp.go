@@ -218,14 +218,11 @@ func (f file) open(ctx context.Context) (*thread.Thread, error) {
 	return t, nil
 }
 
-// clock returns the first value that is a time: in milliseconds or as text.
+// clock returns the first value that is a time.
 func clock(values ...jsonl.Value) time.Time {
 	for _, v := range values {
-		if ms := v.Int(); ms > 0 {
-			return time.UnixMilli(ms).UTC()
-		}
-		if t := v.Time(); !t.IsZero() {
-			return t.UTC()
+		if t := v.Timestamp(); !t.IsZero() {
+			return t
 		}
 	}
 	return time.Time{}

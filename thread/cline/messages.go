@@ -22,10 +22,7 @@ type decode struct {
 
 // Record implements archive.Decoder.
 func (d *decode) Record(n int, v jsonl.Value) {
-	var at time.Time
-	if ms := v.Get("ts").Int(); ms > 0 {
-		at = time.UnixMilli(ms).UTC()
-	}
+	at := v.Get("ts").Timestamp()
 	d.At(at)
 	if model := v.Get("modelInfo", "modelId").Text(); model != "" {
 		d.model = model

@@ -103,7 +103,7 @@ func (p project) sessions(ctx context.Context) (list []archive.Found, err error)
 		}
 		s := session{
 			project: p, title: row.Get("title").Text(), cost: row.Get("cost").Float(),
-			created: clock(row.Get("created_at")), updated: clock(row.Get("updated_at")),
+			created: row.Get("created_at").Timestamp(), updated: row.Get("updated_at").Timestamp(),
 		}
 		f := archive.Found{ID: thread.LowerUUID(id), Path: p.db, Parent: row.Get("parent_session_id").Text()}
 		if f.Parent != "" {
@@ -136,18 +136,4 @@ func (s session) open(t *thread.Thread, id string) {
 	t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, id), Part: archive.SessionRows(db, sessions, messages, id), New: func(scan *archive.Scan) archive.Decoder {
 		return &decode{Scan: scan, cost: s.cost}
 	}}
-}
-
-// clock returns the time of a number of seconds, or of milliseconds as the schema has
-// it, the zero time for 0.
-func clock(v jsonl.Value) time.Time {
-	const seconds = 1e11 // greater numbers are milliseconds
-	switch n := v.Int(); {
-	case n <= 0:
-		return time.Time{}
-	case n < seconds:
-		return time.Unix(n, 0).UTC()
-	default:
-		return time.UnixMilli(n).UTC()
-	}
 }

@@ -23,7 +23,7 @@ type decode struct {
 func (d *decode) Record(n int, row jsonl.Value) {
 	d.members.Parse(row)
 	m := &d.members
-	at := clock(m.Get("created_at"))
+	at := m.Get("created_at").Timestamp()
 	d.At(at)
 	parts := jsonl.Value(m.Get("parts").Text())
 	switch role := m.Get("role"); {
@@ -84,7 +84,7 @@ func (d *decode) answer(n int, parts jsonl.Value, at time.Time) {
 
 // finish decodes the end of an answer.
 func (d *decode) finish(n int, data jsonl.Value, words string, at time.Time) {
-	if end := clock(data.Get("time")); end.After(at) {
+	if end := data.Get("time").Timestamp(); end.After(at) {
 		at = end
 		d.At(at)
 	}

@@ -63,7 +63,7 @@ func composers(ctx context.Context, path string) (list []archive.Found, err erro
 func read(v jsonl.Value) conversation {
 	c := conversation{
 		title: v.Get("name").Text(), model: v.Get("modelConfig", "modelName").Text(), status: v.Get("status").Text(),
-		created: clock(v.Get("createdAt")), updated: clock(v.Get("lastUpdatedAt")),
+		created: v.Get("createdAt").Timestamp(), updated: v.Get("lastUpdatedAt").Timestamp(),
 	}
 	for _, member := range []string{"fsPath", "path"} {
 		if c.cwd == "" {
@@ -79,14 +79,6 @@ func read(v jsonl.Value) conversation {
 		c.inline = append(c.inline, string(m.Value()))
 	}
 	return c
-}
-
-// clock returns the time of a number of milliseconds, or a time as text.
-func clock(v jsonl.Value) time.Time {
-	if ms := v.Int(); ms > 0 {
-		return time.UnixMilli(ms).UTC()
-	}
-	return v.Time()
 }
 
 func (c conversation) open(t *thread.Thread, id string) {
@@ -129,7 +121,7 @@ func (d *decodeBubbles) Record(n int, v jsonl.Value) {
 	if value := v.Get("value").Text(); value != "" {
 		v = jsonl.Value(value)
 	}
-	at := clock(v.Get("createdAt"))
+	at := v.Get("createdAt").Timestamp()
 	d.At(at)
 	text := strings.TrimSpace(v.Get("text").Text())
 	switch v.Get("type").Int() {

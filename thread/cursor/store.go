@@ -139,7 +139,7 @@ func openStore(_ *thread.Walk, t *thread.Thread) {
 			return err
 		}
 		t.Title, model = meta.Get("name").Text(), meta.Get("lastUsedModel").Text()
-		if t.Started = clock(meta.Get("createdAt")); model == "default" {
+		if t.Started = meta.Get("createdAt").Timestamp(); model == "default" {
 			model = "" // the tool chose it
 		}
 		root, err := s.blob(meta.Get("latestRootBlobId").Text())

@@ -26,7 +26,7 @@ func (d *decode) Record(n int, v jsonl.Value) {
 	if len(content) == 0 {
 		created, content = m.Get("created"), m.Get("content")
 	}
-	at := stamp(created)
+	at := created.Timestamp()
 	d.At(at)
 	id := m.Get("message_id").Text()
 	switch role := m.Get("role"); {
@@ -34,20 +34,6 @@ func (d *decode) Record(n int, v jsonl.Value) {
 		d.user(n, id, content, at)
 	case role.Is("assistant"):
 		d.answer(n, id, content, at)
-	}
-}
-
-// stamp returns the time of a number of seconds, or of milliseconds, the zero time for
-// 0.
-func stamp(v jsonl.Value) time.Time {
-	const seconds = 1e11 // greater numbers are milliseconds
-	switch n := v.Int(); {
-	case n <= 0:
-		return time.Time{}
-	case n < seconds:
-		return time.Unix(n, 0).UTC()
-	default:
-		return time.UnixMilli(n).UTC()
 	}
 }
 

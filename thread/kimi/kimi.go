@@ -18,7 +18,6 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
@@ -107,19 +106,11 @@ func open(w *thread.Walk, t *thread.Thread, dir, agent string) {
 	}
 	for line := range bytes.Lines(w.Head(t.Source, headLen)) {
 		if v := jsonl.Value(line); v.Get("type").Is("metadata") {
-			t.Started = clock(v.Get("created_at"))
+			t.Started = v.Get("created_at").Timestamp()
 		}
 		break
 	}
 	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder {
 		return &decode{Scan: s, models: map[string]string{}}
 	}}
-}
-
-// clock returns the time of a number of milliseconds, the zero time for 0.
-func clock(v jsonl.Value) time.Time {
-	if ms := v.Int(); ms > 0 {
-		return time.UnixMilli(ms).UTC()
-	}
-	return time.Time{}
 }

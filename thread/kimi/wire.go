@@ -26,7 +26,7 @@ type decode struct {
 func (d *decode) Record(n int, v jsonl.Value) {
 	d.members.Parse(v)
 	m := &d.members
-	at := clock(m.Get("time"))
+	at := m.Get("time").Timestamp()
 	d.At(at)
 	switch kind := string(m.Get("type").Raw()); kind {
 	case "metadata":

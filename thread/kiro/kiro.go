@@ -55,7 +55,7 @@ const (
 // open sets the metadata from the first record, and from the file beside it.
 func open(w *thread.Walk, t *thread.Thread) {
 	line, _, _ := bytes.Cut(w.Head(t.Source, headLen), []byte("\n"))
-	t.Started = stamp(jsonl.Value(line))
+	t.Started = jsonl.Value(line).Get("data", "meta", "timestamp").Timestamp()
 	if path := strings.TrimSuffix(t.Source, ext) + ".json"; w.Stat(path) != nil {
 		side := jsonl.Value(w.Head(path, sideLen))
 		t.Title, t.Cwd = side.Get("title").Text(), side.Get("cwd").Text()
@@ -63,21 +63,14 @@ func open(w *thread.Walk, t *thread.Thread) {
 	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder { return &decode{Scan: s} }}
 }
 
-// stamp returns the time of a record, the zero time if it has none.
-func stamp(v jsonl.Value) time.Time {
-	if n := v.Get("data", "meta", "timestamp").Int(); n > 0 {
-		return time.Unix(n, 0).UTC()
-	}
-	return time.Time{}
-}
-
 // A decode decodes the records of a session.
 type decode struct{ *archive.Scan }
 
 // Record implements archive.Decoder.
 func (d *decode) Record(n int, v jsonl.Value) {
-	at := stamp(v)
-	d.At(at)
+	stated := v.Get("data", "meta", "timestamp").Timestamp()
+	d.At(stated)
+	at := stated
 	if at.IsZero() {
 		at = d.Facts.Last
 	}
@@ -85,7 +78,7 @@ func (d *decode) Record(n int, v jsonl.Value) {
 	content := data.Get("content")
 	switch string(v.Get("kind").Raw()) {
 	case "Prompt":
-		d.Prompt(n, thread.Message{ID: data.Get("message_id").Text(), Text: text(content), Time: stamp(v)})
+		d.Prompt(n, thread.Message{ID: data.Get("message_id").Text(), Text: text(content), Time: stated})
 	case "AssistantMessage":
 		words := text(content)
 		d.Timeline.Add(thread.Message{ID: data.Get("message_id").Text(), Role: thread.Assistant, Text: words})

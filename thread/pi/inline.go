@@ -39,7 +39,7 @@ func (s *scanner) inlines(message jsonl.Value, span func(jsonl.Value) jsonl.Span
 		a.AddEvent(at, "subagent", name+" ended with "+evidence)
 		a.inline = &inline{span: span(v), state: a.State}
 		if t := v.Get("messages").Elements(); t.Next() {
-			a.inline.started = spoken(t.Value())
+			a.inline.started = t.Value().Get("timestamp").Timestamp()
 		}
 	}
 }
@@ -54,14 +54,6 @@ func (s *scanner) inlineID(name string) string {
 	}
 	s.inlined[id]++
 	return id
-}
-
-// spoken returns the time of a message, which is in milliseconds.
-func spoken(message jsonl.Value) time.Time {
-	if ms := message.Get("timestamp").Int(); ms > 0 {
-		return time.UnixMilli(ms).UTC()
-	}
-	return time.Time{}
 }
 
 // thread returns the thread of a subagent of main.
@@ -92,7 +84,8 @@ func (r *inline) Read(ctx context.Context, detail thread.Detail, emit func(threa
 			return f, ctx.Err()
 		}
 		var e entry
-		m, at := c.Value(), spoken(c.Value())
+		m := c.Value()
+		at := m.Get("timestamp").Timestamp()
 		s.count(&e, nil, m, at)
 		s.facts.ToolCalls += e.calls
 		t.message(thread.Message{Time: at}, m)
