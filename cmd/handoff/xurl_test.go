@@ -33,8 +33,20 @@ var (
 	xurlThread = regexp.MustCompile(`(?m)^  uri: '([^']*)'`)
 )
 
-// TestXurlLists compares lists and searches with recorded answers of xurl.
-func TestXurlLists(t *testing.T) {
+// refusedMessages are the messages to agents that only xurl sends.
+var refusedMessages = []string{"write-claude-role", "write-params", "write-role"}
+
+// A recording is what xurl was run with, and its answer.
+type recording struct {
+	env, args []string
+	ok        bool
+	out, log  string // standard output and error, and what a program was run with
+}
+
+// xurlRecordings returns the recordings whose names match, and the directory of the
+// files that they used. It skips the test if HANDOFF_XURL is not set.
+func xurlRecordings(t *testing.T, match func(name string) bool) (list map[string]recording, trees string) {
+	t.Helper()
 	dir := os.Getenv("HANDOFF_XURL")
 	if dir == "" {
 		t.Skip("HANDOFF_XURL is not set: recorded answers of xurl are not tested")
@@ -43,56 +55,89 @@ func TestXurlLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compared := 0
+	list, trees = map[string]recording{}, filepath.Join(dir, "trees")
 	for _, path := range names {
 		name := strings.TrimSuffix(filepath.Base(path), ".txt")
-		if !xurlLists.MatchString(name) || strings.HasPrefix(name, "write") {
+		if !match(name) {
 			continue
 		}
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		command, answer, _ := strings.Cut(strings.ReplaceAll(string(b), "$TREES", filepath.Join(dir, "trees")), "\n")
-		answer, _, _ = strings.Cut(answer, "--- stderr")
-		var want []string
-		for _, m := range xurlThread.FindAllStringSubmatch(answer, -1) {
-			want = append(want, m[1])
+		command, answer, _ := strings.Cut(strings.ReplaceAll(string(b), "$TREES", trees), "\n")
+		words := strings.Fields(strings.TrimPrefix(command, "$ "))
+		for i, word := range words {
+			words[i] = strings.Trim(word, "'")
 		}
-		slices.Sort(want)
-		got, failed := listAs(t, strings.Fields(strings.TrimPrefix(command, "$ ")))
-		same := slices.Equal(got, want) && failed != strings.HasPrefix(answer, "# exit 0")
-		if same != (listDifferences[name] == "") {
-			t.Errorf("%s: got %q, failed: %v, want %q; differs: %q", command, got, failed, want, listDifferences[name])
-		}
-		compared++
+		at := slices.Index(words, "xurl")
+		r := recording{env: words[:at:at], args: words[at+1:], ok: strings.HasPrefix(answer, "# exit 0\n")}
+		r.out, r.log, _ = strings.Cut(answer, "--- mock argv\n")
+		_, r.out, _ = strings.Cut(r.out, "--- stdout\n")
+		list[name] = r
 	}
-	t.Logf("compared %d answers, %d differ", compared, len(listDifferences))
+	return list, trees
 }
 
-// listAs runs handoff thread as xurl was run: with variables, its name and arguments. It
-// returns the URIs of the threads in order.
-func listAs(t *testing.T, words []string) (uris []string, failed bool) {
+// run runs handoff thread as xurl was run.
+func (r recording) run(t *testing.T, args, env []string) (stdout, stderr string, ok bool) {
 	t.Helper()
-	at := slices.Index(words, "xurl")
-	args := []string{"thread", "--json"}
-	for _, word := range words[at+1:] {
-		args = append(args, strings.Trim(word, "'"))
-	}
 	home := t.TempDir()
-	cmd := exec.Command("handoff", args...)
-	cmd.Dir, cmd.Env = home, append(words[:at:at], "HOME="+home, "PATH="+os.Getenv("PATH"))
-	out, err := cmd.Output()
+	handoff, err := exec.LookPath("handoff")
 	if err != nil {
-		return nil, true
+		t.Fatal(err)
 	}
-	var list struct{ Threads []struct{ URI string } }
-	if err := json.Unmarshal(out, &list); err != nil {
-		t.Fatalf("%q: %v", args, err)
+	var out, messages strings.Builder
+	cmd := exec.Command(handoff, append(append([]string{"thread"}, args...), r.args...)...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = home, append(append([]string{"PATH=" + os.Getenv("PATH")}, r.env...), append(env, "HOME="+home)...), &out, &messages
+	err = cmd.Run()
+	return out.String(), messages.String(), err == nil
+}
+
+// TestXurlLists compares lists and searches with recorded answers of xurl.
+func TestXurlLists(t *testing.T) {
+	list, _ := xurlRecordings(t, func(name string) bool { return xurlLists.MatchString(name) && !strings.HasPrefix(name, "write") })
+	for name, r := range list {
+		var want, got []string
+		for _, m := range xurlThread.FindAllStringSubmatch(r.out, -1) {
+			want = append(want, m[1])
+		}
+		out, _, ok := r.run(t, []string{"--json"}, nil)
+		var found struct{ Threads []struct{ URI string } }
+		if err := json.Unmarshal([]byte(out), &found); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, th := range found.Threads {
+			got = append(got, th.URI)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if same := slices.Equal(got, want) && ok == r.ok; same != (listDifferences[name] == "") {
+			t.Errorf("%s: %q: got %q, %v, want %q, %v; differs: %q", name, r.args, got, ok, want, r.ok, listDifferences[name])
+		}
 	}
-	for _, th := range list.Threads {
-		uris = append(uris, th.URI)
+	t.Logf("compared %d answers, %d differ", len(list), len(listDifferences))
+}
+
+// TestXurlMessages compares messages to agents with recorded answers of xurl: what the
+// program was run with, its answer, and the URI.
+func TestXurlMessages(t *testing.T) {
+	list, trees := xurlRecordings(t, func(name string) bool { return strings.HasPrefix(name, "write") })
+	for name, r := range list {
+		log := filepath.Join(t.TempDir(), "log")
+		out, messages, ok := r.run(t, nil, []string{"MOCK_LOG=" + log, "HANDOFF_CODEX_BIN=" + map[bool]string{true: filepath.Join(trees, "mock", "codex-fail")}[name == "write-failed"]})
+		if refused := slices.Contains(refusedMessages, name); ok != (r.ok && !refused) {
+			t.Errorf("%s: %q: got %v: %s", name, r.args, ok, messages)
+		}
+		if !ok {
+			continue
+		}
+		ran, err := os.ReadFile(log)
+		want, uri, _ := strings.Cut(r.out, "--- stderr\n")
+		args := strings.ReplaceAll(string(ran), "  ", " ") // a space before a single word
+		if err != nil || args != r.log || strings.TrimSuffix(out, "\n") != want || !strings.Contains(messages, uri) {
+			t.Errorf("%s: %q: got %q, %q, run with %q, %v, want %q and %q", name, r.args, out, messages, ran, err, r.out, r.log)
+		}
 	}
-	slices.Sort(uris)
-	return uris, false
+	t.Logf("compared %d answers, %d are refused only here", len(list), len(refusedMessages))
 }

@@ -32,6 +32,8 @@ func TestRealClients(t *testing.T) {
 	} {
 		threadtest.CheckLedger(t, p, l, c.id, c.status, c.main, c.sub)
 	}
+	hello := threadtest.Load(t, p, "1b171d81-168a-4451-b1b9-a613eb88fb53") // before the ledger was started
+	threadtest.CheckUsage(t, hello, thread.Tokens{Input: 10, CacheRead: 20, Output: 5, Calls: 1}, thread.Exact, "")
 }
 
 // TestRealThreads reads the published chats, which are invented or have replaced texts.
