@@ -48,24 +48,6 @@ which to delete.`,
 	return c
 }
 
-func restoreCommand(a *cli.App) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "restore SESSION…",
-		Short: "Take sessions out of the trash",
-		Long: `Restore moves the folder of each session back to where it was opened. It does
-the same for an archived session as unarchive.`,
-		Example: "  handoff session restore intake-app#1",
-		Args:    cli.Between(1, maxSessions, "at least one session"),
-	}
-	a.JSONFlag(c, "print JSON")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
-			return w.RestoreSessions(c.Context(), args)
-		})
-	}
-	return c
-}
-
 // pick lists the sessions that can be deleted and returns the IDs of those that the
 // user selects by their numbers.
 func pick(ctx context.Context, a *cli.App, w *workspace.Workspace) ([]string, error) {

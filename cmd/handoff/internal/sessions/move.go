@@ -37,13 +37,27 @@ handoff gc --archive archives what archive_after of the configuration selects.`,
 }
 
 func unarchiveCommand(a *cli.App) *cobra.Command {
-	c := &cobra.Command{
+	return movingBack(a, &cobra.Command{
 		Use:     "unarchive SESSION…",
 		Short:   "Move archived sessions back",
 		Long:    "Unarchive moves the folder of each session back to where it was opened.",
 		Example: "  handoff session unarchive intake-app#1",
-		Args:    cli.Between(1, maxSessions, "at least one session"),
-	}
+	})
+}
+
+func restoreCommand(a *cli.App) *cobra.Command {
+	return movingBack(a, &cobra.Command{
+		Use:   "restore SESSION…",
+		Short: "Take sessions out of the trash",
+		Long: `Restore moves the folder of each session back to where it was opened. It does
+the same for an archived session as unarchive.`,
+		Example: "  handoff session restore intake-app#1",
+	})
+}
+
+// movingBack completes a command that moves folders back to where they were opened.
+func movingBack(a *cli.App, c *cobra.Command) *cobra.Command {
+	c.Args = cli.Between(1, maxSessions, "at least one session")
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
