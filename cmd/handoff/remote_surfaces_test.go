@@ -125,7 +125,8 @@ func (s tools) call(tool, arguments string) object {
 func TestRemoteSurfaces(t *testing.T) {
 	m := newMachines(t)
 	const thread = "8fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e"
-	m.write("one", ".claude/projects/-work/"+thread+".jsonl", fmt.Sprintf(`{"type":"user","uuid":"u1","sessionId":"%s","version":"2.1.330","timestamp":"2026-02-23T00:00:01Z","cwd":"%s","message":{"role":"user","content":"Why is the cart empty?"}}`+"\n", thread, m.work("one")))
+	token := "ghp_" + strings.Repeat("a1B2", 9)
+	m.write("one", ".claude/projects/-work/"+thread+".jsonl", fmt.Sprintf(`{"type":"user","uuid":"u1","sessionId":"%s","version":"2.1.330","timestamp":"2026-02-23T00:00:01Z","cwd":"%s","message":{"role":"user","content":"Why is the cart empty? %s"}}`+"\n", thread, m.work("one"), token))
 	m.write("one", "work/.handoff/config.yaml", "share_threads: true\n")
 
 	one, two := m.tools("one"), m.tools("two")
@@ -176,8 +177,14 @@ func TestRemoteSurfaces(t *testing.T) {
 			t.Errorf("thread_read: %v", got)
 		}
 	}
-	if out := m.run("two", "thread", "agents://claude/"+thread); !strings.Contains(out, "Why is the cart empty?") {
-		t.Errorf("thread on another machine prints %q", out)
+	out := m.run("two", "thread", "agents://claude/"+thread)
+	for _, want := range []string{"Why is the cart empty? [redacted GitHub token]", "this is the copy that was kept at", "1 secret redacted"} {
+		if !strings.Contains(out, want) || strings.Contains(out, token) {
+			t.Errorf("thread on another machine prints %q, want %q and no token", out, want)
+		}
+	}
+	if out := m.run("two", "threads", "--everywhere"); !strings.Contains(out, "(kept copy)") {
+		t.Errorf("threads on another machine prints %q, want the copy", out)
 	}
 	list, err := one.ListTools(t.Context(), nil)
 	if err != nil {
@@ -188,13 +195,13 @@ func TestRemoteSurfaces(t *testing.T) {
 			t.Errorf("the tool %s was not called", tool.Name)
 		}
 	}
-	m.viewer("two", id, session)
+	m.viewer("two", id, session, thread)
 	m.run("three", "check")
 }
 
 // viewer opens the pages of the viewer of a machine, and publishes on another one, which
 // updates them.
-func (m machines) viewer(name, artifact, session string) {
+func (m machines) viewer(name, artifact, session, thread string) {
 	m.Helper()
 	ctx, cancel := context.WithTimeout(m.Context(), time.Minute)
 	defer cancel()
@@ -249,6 +256,7 @@ func (m machines) viewer(name, artifact, session string) {
 	for path, want := range map[string]string{
 		"/": "From one", "/artifacts/" + artifact: "the design", "/sessions": session[:8], "/sessions/" + session: "out.md", "/channels": "design", "/channels/design": "From one",
 		"/search?q=From": "From one", "/graph?ref=" + artifact: "From one", "/pipelines": "7", "/check": "record",
+		"/threads/claude/" + thread: "this is the copy that was kept at",
 	} {
 		page(root+path, want)
 	}
