@@ -38,7 +38,7 @@ type ListInput struct {
 	Since    string `json:"since,omitempty" jsonschema:"2h, 3d or a date"`
 	Limit    int    `json:"limit,omitempty" jsonschema:"default 20"`
 	Cursor   string `json:"cursor,omitempty" jsonschema:"of the previous page"`
-	Channels bool   `json:"channels,omitempty" jsonschema:"count artifacts by channel instead"`
+	Channels bool   `json:"channels,omitempty" jsonschema:"count by channel"`
 }
 
 // defaultLimit is how many entries a list has.

@@ -16,7 +16,7 @@ import (
 type WaitInput struct {
 	Common
 	FilterInput
-	After   position `json:"after,omitempty" jsonschema:"only newer ones than this ref or position, or now"`
+	After   position `json:"after,omitempty" jsonschema:"only newer than this ref or position, or now"`
 	Seconds int      `json:"seconds,omitempty" jsonschema:"default and maximum 50"`
 }
 
@@ -47,7 +47,7 @@ type waitingData struct {
 
 var artifactWait = tool[WaitInput]{
 	name: "artifact_wait",
-	description: "Wait until another agent publishes a matching artifact, and return it; one that exists is returned at once. " +
+	description: "Wait until an agent publishes a matching artifact, and return it; at once if there is one. " +
 		"If it returns waiting, call it again with after. Do not poll.",
 	reads: true,
 	do: func(ctx context.Context, c *call, in WaitInput) (answer, error) {

@@ -19,7 +19,7 @@ type latestData struct {
 
 var findLatestOutput = tool[LatestInput]{
 	name:        "find_latest_output",
-	description: "Find the newest output of an agent's completed sessions and return its ID and file.",
+	description: "Return the newest output of an agent's completed sessions: its ID and file.",
 	reads:       true,
 	required:    []string{"id", "file"},
 	do: func(ctx context.Context, c *call, in LatestInput) (answer, error) {

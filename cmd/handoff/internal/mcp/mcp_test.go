@@ -142,6 +142,23 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// TestPublishClaim checks that a publish records a claim with its evidence.
+func TestPublishClaim(t *testing.T) {
+	f := newFixture(t)
+	s := f.connect("test", nil)
+	f.write("report.md", "It works.")
+	id := mustCall(t, s, "artifact_publish", `{"path":"report.md","channel":"verification","claim":"tests pass","evidence":["command:go test ./..."]}`).str("id")
+	got := fmt.Sprint(mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`).data)
+	if !strings.Contains(got, "tests pass") || !strings.Contains(got, "command:go test ./...") {
+		t.Errorf("got %s, want the claim with its command", got)
+	}
+	for _, arguments := range []string{`"evidence":["command:true"]`, `"claim":"c","evidence":["nothing"]`} {
+		if r := call(t, s, "artifact_publish", `{"path":"report.md","channel":"verification",`+arguments+`}`); !r.isErr {
+			t.Errorf("%s: got %v, want an error", arguments, r.data)
+		}
+	}
+}
+
 // TestContract compares the tools with testdata/tools.json, so that a change of
 // the contract is visible in review, and bounds what it costs a client to keep
 // them in its context.

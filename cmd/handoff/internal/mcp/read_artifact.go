@@ -10,7 +10,7 @@ import (
 // A ReadInput has the arguments of read_artifact.
 type ReadInput struct {
 	Common
-	Ref      string `json:"ref" jsonschema:"ID, or a name such as context.md or RUN/context.md"`
+	Ref      string `json:"ref" jsonschema:"ID, or name such as context.md or RUN/context.md"`
 	Revision int    `json:"revision,omitempty" jsonschema:"of a name, from 1"`
 	Latest   bool   `json:"latest,omitempty" jsonschema:"of several with the name, the newest"`
 	Offset   int64  `json:"offset,omitempty" jsonschema:"first line, from 0"`
@@ -28,7 +28,7 @@ const (
 
 var readArtifact = tool[ReadInput]{
 	name:        "read_artifact",
-	description: "Read an artifact as it was published, a page at a time; continue at next. For files as they are now, use your own file tool.",
+	description: "Read an artifact as published, a page at a time; continue at next. For files as they are now, use your file tool.",
 	reads:       true,
 	required:    []string{"offset", "total"},
 	do: func(ctx context.Context, c *call, in ReadInput) (answer, error) {

@@ -20,7 +20,7 @@ type SessionOutputInput struct {
 
 var sessionAddOutput = tool[SessionOutputInput]{
 	name:        "session_add_output",
-	description: "Publish a file in a session's folder and list it in the session's manifest.",
+	description: "Publish a file in a session's folder and list it in its manifest.",
 	required:    []string{"id", "path"},
 	do: func(ctx context.Context, c *call, in SessionOutputInput) (answer, error) {
 		done, err := c.AddOutput(ctx, in.Session, workspace.SessionOutput{

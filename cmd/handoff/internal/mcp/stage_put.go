@@ -13,14 +13,14 @@ type StagePutInput struct {
 	Issue   string   `json:"issue"`
 	Stage   string   `json:"stage" jsonschema:"such as plan, implement, test, review"`
 	Content string   `json:"content,omitempty" jsonschema:"the JSON document"`
-	Path    string   `json:"path,omitempty" jsonschema:"file to take it from instead"`
+	Path    string   `json:"path,omitempty" jsonschema:"file with it instead"`
 	Agent   string   `json:"agent,omitempty" jsonschema:"who writes the stage"`
 	From    []string `json:"from,omitempty"`
 }
 
 var stagePut = tool[StagePutInput]{
 	name:        "stage_put",
-	description: "Validate and submit a pipeline stage's artifact for an issue. Every problem is returned.",
+	description: "Validate and submit a pipeline stage's artifact for an issue. Returns every problem.",
 	required:    []string{"id", "path"},
 	do: func(ctx context.Context, c *call, in StagePutInput) (answer, error) {
 		w := c.Workspace

@@ -12,7 +12,7 @@ type WriteInput struct {
 	Common
 	Name    string   `json:"name" jsonschema:"such as context.md"`
 	Content string   `json:"content,omitempty"`
-	Path    string   `json:"path,omitempty" jsonschema:"file to take the content from instead"`
+	Path    string   `json:"path,omitempty" jsonschema:"file with the content instead"`
 	Channel string   `json:"channel,omitempty" jsonschema:"default handoff"`
 	Title   string   `json:"title,omitempty"`
 	Summary string   `json:"summary,omitempty"`
@@ -23,7 +23,7 @@ type WriteInput struct {
 
 var writeArtifact = tool[WriteInput]{
 	name:        "write_artifact",
-	description: "Store text under a name that belongs to your run: other agents can use the same one. Writing it again makes a revision.",
+	description: "Store text under a name of your run: other agents can use the same one. Writing it again makes a revision.",
 	required:    []string{"id", "name", "path"},
 	do: func(ctx context.Context, c *call, in WriteInput) (answer, error) {
 		n := workspace.NamedContent{Name: in.Name, Path: in.Path, Channel: in.Channel, Title: in.Title, Summary: in.Summary, From: in.From}
