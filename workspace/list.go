@@ -104,11 +104,47 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 		return handoff.ArtifactPage{}, invalid("limit", strconv.Itoa(o.Limit), "is negative", "0 lists all")
 	}
 	q.Limit, q.Cursor = o.Limit, o.Cursor
+	if q, err = w.inParentWork(ctx, q); err != nil {
+		return handoff.ArtifactPage{}, err
+	}
 	if o.Threads != nil && q.UsedBy != "" {
 		s := provenance.Sources{Reader: w.hub, Conversations: w.archive(o.Threads, false), Roots: w.dirs.Worktrees()}
 		return s.Used(ctx, q, w.threadsOf(ctx, q.UsedBy))
 	}
 	return w.hub.Artifacts(ctx, q)
+}
+
+// inParentWork adds to the artifacts that q selects by the parent work of their
+// producers those of the work whose record names this parent.
+func (w *Workspace) inParentWork(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactQuery, error) {
+	const parentWork = "parent-work"
+	parent := q.Producer[parentWork]
+	if parent == "" {
+		return q, nil
+	}
+	units, err := w.hub.WorkIn(ctx, "")
+	if err != nil {
+		return q, err
+	}
+	by := []map[string]string{{parentWork: parent}}
+	for _, unit := range units {
+		if unit.Parent == parent {
+			by = append(by, map[string]string{"work": unit.ID, "harness": unit.Harness})
+		}
+	}
+	q.IDs = []string{}
+	for _, producer := range by {
+		page, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: producer, IncludeInactive: true})
+		if err != nil {
+			return q, err
+		}
+		for _, a := range page.Artifacts {
+			q.IDs = append(q.IDs, a.ID)
+		}
+	}
+	q.Producer = maps.Clone(q.Producer)
+	delete(q.Producer, parentWork)
+	return q, nil
 }
 
 // threadsOf returns the URIs of the conversations that worked or published in a

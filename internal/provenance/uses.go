@@ -3,6 +3,7 @@ package provenance
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -77,13 +78,14 @@ func (s Sources) Used(ctx context.Context, q handoff.ArtifactQuery, uris []strin
 	if err != nil {
 		return page, err
 	}
-	q.UsedBy, q.IDs = "", []string{}
+	used := slices.Collect(maps.Keys(uses))
 	for _, a := range recorded.Artifacts {
-		q.IDs = append(q.IDs, a.ID)
+		used = append(used, a.ID)
 	}
-	for id := range uses {
-		q.IDs = append(q.IDs, id)
+	if q.UsedBy = ""; q.IDs == nil {
+		q.IDs = used
 	}
+	q.IDs = slices.DeleteFunc(slices.Clone(q.IDs), func(id string) bool { return !slices.Contains(used, id) })
 	page, err = s.Reader.Artifacts(ctx, q)
 	for i, a := range page.Artifacts {
 		page.Artifacts[i].UsedBy = append(a.UsedBy, uses[a.ID]...)

@@ -131,7 +131,8 @@ func workListCommand(a *cli.App) *cobra.Command {
 		Long: `List shows the recorded work of a session or run, or of the workspace, as a
 tree. OWN is the number of tokens that the harness reported for the work itself,
 TOTAL that of the work and everything in it, and COST the cost of that. Work
-that started and has no end has the status running.`,
+that started and has no end has the status running. Work of which only the end
+is recorded is shown as such: its kind and its parent are not known.`,
 		Example: "  handoff work list\n  handoff work list --json",
 		Args:    cli.Between(0, 1, "at most one session"),
 	}
@@ -155,8 +156,11 @@ that started and has no end has the status running.`,
 func workRows(nodes []*work.Node, depth int) (rows [][]string) {
 	for _, n := range nodes {
 		status := n.Work.Status
-		if n.Work.Ended == 0 {
+		switch {
+		case n.Work.Ended == 0:
 			status = "running"
+		case n.Work.Started == 0:
+			status += ", start not recorded"
 		}
 		rows = append(rows, []string{strings.Repeat("  ", min(depth, 20)) + n.Work.ID, n.Work.Kind, n.Work.Name, n.Work.Agent, status,
 			cli.Tokens(n.Own.TotalTokens), cli.Tokens(n.Total.TotalTokens), cli.Dollars(n.Total.Cost), n.Work.Harness, n.Work.Thread})
