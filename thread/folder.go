@@ -70,6 +70,14 @@ func (w *Walk) Folders(roots []string, depth int, want func(name string) bool) (
 	return all
 }
 
+// CountFiles returns the number of files in folders.
+func CountFiles(folders []Folder) (n int) {
+	for _, f := range folders {
+		n += len(f.Files)
+	}
+	return n
+}
+
 // read reads the directory once and stats each selected file once.
 func (f *Folder) read(want func(name string) bool) (errs []error) {
 	dir, err := openDir(f.Path)
@@ -95,7 +103,7 @@ func (f *Folder) read(want func(name string) bool) (errs []error) {
 		if !kind.IsRegular() && kind != fs.ModeSymlink || !want(name) {
 			continue
 		}
-		s, err := statIn(dir, name)
+		s, err := dir.stat(name)
 		if err == nil && s.regular {
 			f.Files = append(f.Files, FolderFile{name, s})
 		} else if err != nil && !isMissing(err) {

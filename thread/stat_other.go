@@ -7,13 +7,17 @@ import (
 	"path/filepath"
 )
 
-// openDir opens a directory.
-func openDir(path string) (*os.File, error) { return os.Open(path) }
+// An openedDir is an open directory.
+type openedDir struct{ *os.File }
 
-// statIn returns the state of a file in an open directory.
-func statIn(dir *os.File, name string) (FileStat, error) {
-	return stat(filepath.Join(dir.Name(), name))
+// openDir opens a directory.
+func openDir(path string) (openedDir, error) {
+	f, err := os.Open(path)
+	return openedDir{f}, err
 }
+
+// stat returns the state of a file in the directory.
+func (d openedDir) stat(name string) (FileStat, error) { return stat(filepath.Join(d.Name(), name)) }
 
 // stat returns the state of a file. On this system its inode is unknown: a change
 // keeps neither size nor time.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/cost"
-	"github.com/agent-handoff/handoff/internal/price"
 	"github.com/agent-handoff/handoff/internal/provenance"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -31,7 +30,7 @@ func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (Trac
 		return Trace{}, err
 	}
 	s := provenance.Sources{
-		Reader: w.hub, Conversations: w.archive(set, false), Prices: cost.NewPricer(price.Embedded()),
+		Reader: w.hub, Conversations: w.archive(set, false), Prices: cost.EmbeddedPricer(),
 		Published: func(ctx context.Context, a handoff.Artifact, most int64) ([]byte, error) {
 			content, err := w.hub.Open(ctx, a.ID)
 			if err != nil {

@@ -14,12 +14,20 @@ type Model struct{ Provider, Name string }
 
 // A Pricer has the prices of models, none if it is nil. It is for one goroutine.
 type Pricer struct {
-	lists []*price.List
+	lists func() []*price.List
 	known map[Model]price.Model
 }
 
 // NewPricer returns a Pricer of lists, of which the first that has a model counts.
-func NewPricer(lists ...*price.List) *Pricer { return &Pricer{lists, map[Model]price.Model{}} }
+func NewPricer(lists ...*price.List) *Pricer {
+	return &Pricer{func() []*price.List { return lists }, map[Model]price.Model{}}
+}
+
+// EmbeddedPricer returns a Pricer of the embedded prices. It reads them when the price of
+// a model is needed, which takes some milliseconds.
+func EmbeddedPricer() *Pricer {
+	return &Pricer{func() []*price.List { return []*price.List{price.Embedded()} }, map[Model]price.Model{}}
+}
 
 func (p *Pricer) at(m Model, at time.Time) (price.Price, bool) {
 	if p == nil {
@@ -27,7 +35,7 @@ func (p *Pricer) at(m Model, at time.Time) (price.Price, bool) {
 	}
 	prices, ok := p.known[m]
 	if !ok {
-		prices = price.Find(p.lists, m.Provider, m.Name)
+		prices = price.Find(p.lists(), m.Provider, m.Name)
 		p.known[m] = prices
 	}
 	return prices.At(at)

@@ -52,13 +52,17 @@ func storedFiles(w *thread.Walk, projects []string) (files []storedFile) {
 		return ok || strings.HasPrefix(name, prefix) && strings.HasSuffix(name, metaExt)
 	}
 	var nested, sessions []string // directories of subagents, and whose they are
-	for _, f := range w.Folders(projects, 0, wanted) {
+	folders := w.Folders(projects, 0, wanted)
+	files = slices.Grow(files, thread.CountFiles(folders))
+	for _, f := range folders {
 		files = appendFiles(files, f, "")
 		for _, session := range f.Dirs {
 			nested, sessions = append(nested, filepath.Join(f.Path, session, agentDir)), append(sessions, session)
 		}
 	}
-	for _, f := range w.Folders(nested, maxDepth, wanted) {
+	folders = w.Folders(nested, maxDepth, wanted)
+	files = slices.Grow(files, thread.CountFiles(folders))
+	for _, f := range folders {
 		files = appendFiles(files, f, sessions[f.Root])
 	}
 	return files

@@ -42,11 +42,7 @@ func (p *provider) storedFiles(w *thread.Walk) (files []storedFile) {
 		folders := w.Folders(dirs, depth, func(name string) bool {
 			return strings.HasSuffix(name, plain) || strings.HasSuffix(name, packed)
 		})
-		n := 0
-		for _, dir := range folders {
-			n += len(dir.Files)
-		}
-		files = slices.Grow(files, n)
+		files = slices.Grow(files, thread.CountFiles(folders))
 		for _, dir := range slices.Backward(folders) {
 			for _, f := range slices.Backward(dir.Files) {
 				if parsed, ok := parseName(dir.Path, f.Name, isArchived); ok {

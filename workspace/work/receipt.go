@@ -6,7 +6,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/cost"
-	"github.com/agent-handoff/handoff/internal/price"
 )
 
 // A Receipt has what ran, what that used and cost, and what it published.
@@ -62,5 +61,5 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, e
 }
 
 func (u Units) receipt(ctx context.Context, work []handoff.Work, artifacts []handoff.Artifact, threads []string) Receipt {
-	return cost.NewReceipt(cost.Leaves(cost.Sources{Work: work, Artifacts: artifacts, Threads: cost.Read(ctx, u.o.Threads, threads), Prices: cost.NewPricer(price.Embedded())}))
+	return cost.NewReceipt(cost.Leaves(cost.Sources{Work: work, Artifacts: artifacts, Threads: cost.Read(ctx, u.o.Threads, threads), Prices: cost.EmbeddedPricer()}))
 }

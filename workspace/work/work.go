@@ -11,7 +11,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/cost"
-	"github.com/agent-handoff/handoff/internal/price"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/threadindex"
 	"github.com/agent-handoff/handoff/thread"
@@ -150,7 +149,7 @@ func (u Units) Tree(ctx context.Context, session string) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	prices := cost.NewPricer(price.Embedded())
+	prices := cost.EmbeddedPricer()
 	roots := cost.Rollup(work, func(unit handoff.Work) cost.Amount { return cost.OfWork(unit, prices) })
 	return Tree{append([]*Node{}, roots...)}, nil
 }
