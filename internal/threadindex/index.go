@@ -44,7 +44,22 @@ func NewIndex(files *Files, file string, now func() time.Time, progress func(don
 // An answer is an open database that is up to date.
 type answer struct {
 	*store.Database
-	found map[string]*thread.Stored // by key
+	*catalog
+}
+
+// A catalog has the transcripts that were found.
+type catalog struct {
+	all   []thread.Stored
+	found map[string]*thread.Stored // all by key, nil until one is needed
+}
+
+// stored returns the transcript with a key, nil if another process added it after this
+// one found the transcripts.
+func (c *catalog) stored(key string) *thread.Stored {
+	if c.found == nil {
+		c.found = byKey(c.all)
+	}
+	return c.found[key]
 }
 
 // ask runs do with the database, after an update that reads at most so many
@@ -96,7 +111,7 @@ func (x *Index) try(ctx context.Context, most int, all found, do func(answer) er
 	u := &update{Database: db, now: x.now(), progress: x.progress, most: most, reader: x.read, tails: x.tails}
 	err = u.run(ctx, all.stored)
 	if err == nil {
-		err = do(answer{db, u.found})
+		err = do(answer{db, &catalog{all.stored, u.found}})
 	}
 	return u.warnings, errors.Join(err, db.Close())
 }
@@ -319,7 +334,7 @@ func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c co
 		}
 		if !seen[uri] {
 			seen[uri] = true
-			if s, ok := a.found[h.key]; ok {
+			if s := a.stored(h.key); s != nil {
 				h.stored = *s
 			}
 			hits, ids = append(hits, h), append(ids, id)

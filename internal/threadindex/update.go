@@ -2,9 +2,7 @@ package threadindex
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"hash/fnv"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,13 +21,24 @@ const recent = time.Second
 
 // state identifies a transcript with its content. It never equals that of an
 // earlier call if the transcript has just changed.
-func state(s thread.Stored, now time.Time) int64 {
-	h := fnv.New64a()
-	h.Write(binary.LittleEndian.AppendUint64([]byte(s.Key), s.Stamp))
+func state(s *thread.Stored, now time.Time) int64 {
+	key := s.Key
 	if now.Sub(s.Changed) < recent {
-		h.Write([]byte(now.String()))
+		key += "\x00" + now.String()
 	}
-	return int64(h.Sum64())
+	const prime = 1099511628211 // of FNV-1a, which takes single bytes
+	h := s.Stamp
+	for ; len(key) >= 8; key = key[8:] {
+		word := uint64(key[0]) | uint64(key[1])<<8 | uint64(key[2])<<16 | uint64(key[3])<<24 |
+			uint64(key[4])<<32 | uint64(key[5])<<40 | uint64(key[6])<<48 | uint64(key[7])<<56
+		h = (h ^ word) * prime
+		h ^= h >> 32
+	}
+	for i := range len(key) {
+		h = (h ^ uint64(key[i])) * prime
+		h ^= h >> 32
+	}
+	return int64(h)
 }
 
 // An update brings a database up to the transcripts.
@@ -53,20 +62,28 @@ type update struct {
 // copies of their records.
 type touched struct{ families, uris map[string]bool }
 
-// run reads the transcripts that changed, and then those that depend on them.
+// run reads the transcripts that changed, and then those that depend on them. If the
+// digest of their states is that of the database, none did.
 func (u *update) run(ctx context.Context, all []thread.Stored) error {
-	u.found, u.again, u.done = make(map[string]*thread.Stored, len(all)), map[string]bool{}, map[string]bool{}
+	states, digest := make([]int64, len(all)), int64(0)
+	for i := range all {
+		states[i] = state(&all[i], u.now)
+		digest ^= states[i]
+	}
+	var indexed int64
+	if err := u.QueryRowContext(ctx, "SELECT states FROM digest").Scan(&indexed); err != nil || indexed == digest {
+		return err
+	}
+	u.found, u.again, u.done = byKey(all), map[string]bool{}, map[string]bool{}
 	u.families, u.uris = map[string]bool{}, map[string]bool{}
 	known, err := u.known(ctx)
 	if err != nil {
 		return err
 	}
 	var changed []thread.Stored
-	for i, s := range all {
-		u.found[s.Key] = &all[i]
-		n := state(s, u.now)
+	for i, n := range states {
 		if !known[n] {
-			changed = append(changed, s)
+			changed = append(changed, all[i])
 		}
 		delete(known, n)
 	}
@@ -87,6 +104,15 @@ func (u *update) run(ctx context.Context, all []thread.Stored) error {
 			return err
 		}
 	}
+}
+
+// byKey returns transcripts by their keys.
+func byKey(all []thread.Stored) map[string]*thread.Stored {
+	found := make(map[string]*thread.Stored, len(all))
+	for i := range all {
+		found[all[i].Key] = &all[i]
+	}
+	return found
 }
 
 // errMany is the error of an update that would take long.
@@ -331,7 +357,7 @@ func readEntries(ctx context.Context, s thread.Stored) (list []*entry, err error
 // read is stored without its state, so that it is read again.
 func (u *update) store(ctx context.Context, r reading) error {
 	u.done[r.Key] = true
-	n := state(r.Stored, u.now)
+	n := state(&r.Stored, u.now)
 	if r.err != nil {
 		if errors.Is(r.err, context.Canceled) {
 			return r.err
@@ -339,7 +365,7 @@ func (u *update) store(ctx context.Context, r reading) error {
 		if !errors.Is(r.err, handoff.NotFound) {
 			u.warnings = append(u.warnings, r.err.Error())
 		}
-		n = state(thread.Stored{Key: r.Key, Changed: u.now}, u.now)
+		n = state(&thread.Stored{Key: r.Key, Changed: u.now}, u.now)
 	}
 	if err := u.forget(ctx, r.Key, r.before.Known); err != nil {
 		return err

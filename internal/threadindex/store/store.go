@@ -20,7 +20,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is rebuilt.
-const version = 5
+const version = 6
 
 // applicationID is stored in the header of the database: "hdth".
 const applicationID = 0x68647468
@@ -33,6 +33,15 @@ var schema = []string{
 	// A transcript that was read. Its state is a hash of its key and stamp.
 	`CREATE TABLE transcripts (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, state INTEGER NOT NULL)`,
 	`CREATE INDEX transcripts_by_state ON transcripts (state)`,
+
+	// The digest of all states: each bit is set if it is set in an odd number of them.
+	// SQLite has no operator for that.
+	`CREATE TABLE digest (states INTEGER NOT NULL)`,
+	`INSERT INTO digest VALUES (0)`,
+	`CREATE TRIGGER transcript_added AFTER INSERT ON transcripts BEGIN
+		UPDATE digest SET states = (states | new.state) - (states & new.state); END`,
+	`CREATE TRIGGER transcript_removed AFTER DELETE ON transcripts BEGIN
+		UPDATE digest SET states = (states | old.state) - (states & old.state); END`,
 
 	// A thread of a transcript. Item is JSON; the other columns are what queries
 	// select by. Text that is compared in any case is stored in lower case.
