@@ -2,6 +2,7 @@ package threadindex_test
 
 import (
 	"database/sql"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -50,5 +51,28 @@ func TestDigest(t *testing.T) {
 	defer again.Close()
 	if _, err := again.Exec("SELECT count(*) FROM hidden"); err != nil {
 		t.Errorf("the index was read, and rebuilt because of a missing table: %v", err)
+	}
+}
+
+// TestRemovedByAnother removes two transcripts, of which another process removes one from
+// the index first.
+func TestRemovedByAnother(t *testing.T) {
+	tr := newTree(t, 4)
+	for range 3 {
+		tr.create()
+	}
+	file := filepath.Join(t.TempDir(), "threads.db")
+	index := threadindex.NewIndex(threadindex.NewFiles(tr.set()), file, time.Now, nil)
+	_, err := index.Search(t.Context(), threadindex.Search{Text: "absent"})
+	must(t, err)
+	db, err := sql.Open("sqlite", file)
+	must(t, err)
+	defer db.Close()
+	_, err = db.Exec("CREATE TRIGGER another AFTER DELETE ON transcripts BEGIN DELETE FROM transcripts; END")
+	must(t, err)
+	must(t, os.RemoveAll(tr.home))
+	r, err := index.Search(t.Context(), threadindex.Search{Text: "absent"})
+	if must(t, err); len(r.Warnings) > 0 {
+		t.Errorf("got warnings %q", r.Warnings)
 	}
 }

@@ -2,6 +2,7 @@ package threadindex
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"runtime"
 	"slices"
@@ -142,7 +143,11 @@ func (u *update) remove(ctx context.Context, states map[int64]bool) error {
 	return u.Transact(ctx, func() error {
 		for n := range states {
 			var key string
-			if err := u.QueryRowContext(ctx, "SELECT key FROM transcripts WHERE state = ?", n).Scan(&key); err != nil {
+			err := u.QueryRowContext(ctx, "SELECT key FROM transcripts WHERE state = ?", n).Scan(&key)
+			if errors.Is(err, sql.ErrNoRows) {
+				continue // another process removed it
+			}
+			if err != nil {
 				return err
 			}
 			if _, changed := u.found[key]; changed {
