@@ -111,6 +111,9 @@ func CheckMutatedUsage(t *testing.T, d thread.Driver, rounds int, write func(hom
 		r := rand.New(rand.NewPCG(seed, 1))
 		for _, path := range slices.Sorted(maps.Keys(originals)) {
 			lines := strings.Split(string(bytes.TrimSuffix(originals[path], []byte("\n"))), "\n")
+			if seed%2 == 0 { // more lines than those that describe a thread
+				lines = slices.Repeat(lines, 1+40/len(lines))
+			}
 			for range 1 + r.IntN(3) {
 				i := r.IntN(len(lines))
 				lines[i] = mutations[r.IntN(len(mutations))](r, lines, i)

@@ -19,7 +19,7 @@ func (p *provider) readUsage(ctx context.Context, f file) (*thread.Thread, error
 	rd := jsonl.Borrow(src)
 	defer rd.Return()
 	b := brief{(&transcript{p: p, file: f}).scanner(ctx), true}
-	if err := b.each(rd, func(line jsonl.Value) (bool, error) { return b.line(line, rd.Offset()), nil }); err != nil {
+	if err := b.each(rd, func(jsonl.Value) (bool, error) { return b.line(rd), nil }); err != nil {
 		return nil, err
 	}
 	m := &b.r.meta
@@ -43,28 +43,39 @@ type brief struct {
 	head bool // the record is one of the first
 }
 
-// line is scanner.line for a line at an offset in the file.
-func (b *brief) line(line jsonl.Value, offset int64) bool {
-	for first := true; len(line) > 0; first = false {
-		r, c := parseRecord(line)
-		if first && b.head {
-			b.describe(r, line, offset)
+// line is scanner.line for the line that rd is at.
+func (b *brief) line(rd *jsonl.Reader) bool {
+	complete := b.head || rd.Torn()
+	for rest := rd.Line(); len(rest) > 0; {
+		var r record
+		var c jsonl.Cursor
+		if complete {
+			r, c = parseRecord(rest)
+			b.meter.message.Parse(r.message)
+		} else {
+			var other bool
+			if r, c, other = b.meter.parseAnswer(rest); other {
+				return true
+			}
 		}
-		if !c.Closed() {
-			return false
+		if b.head && len(rest) == len(rd.Line()) {
+			b.describe(r, rd)
+		}
+		var ok bool
+		if rest, ok = following(rest, c); !ok {
+			return b.malformed(rd.Line())
 		}
 		if string(r.kind) == "assistant" && (!r.sidechain || b.r.file.agent) {
 			b.origin(&r)
 			b.usage(&r)
 		}
-		line = c.Rest()
 	}
 	return true
 }
 
 // describe adds one of the first records to the meta, as readMeta does.
-func (b *brief) describe(r record, line jsonl.Value, offset int64) {
-	left := headSize - offset
+func (b *brief) describe(r record, rd *jsonl.Reader) {
+	line, left := rd.Line(), headSize-rd.Offset()
 	if left < int64(len(line)) {
 		r, _ = parseRecord(line[:max(0, left)])
 	}

@@ -70,7 +70,11 @@ func (s *script) raw(v any) *script {
 	if err != nil {
 		panic(err)
 	}
-	s.lines = append(s.lines, string(b))
+	return s.text(string(b))
+}
+
+func (s *script) text(line string) *script {
+	s.lines = append(s.lines, line)
 	return s
 }
 

@@ -22,59 +22,66 @@ type record struct {
 // parseRecord parses the first record of a line. The cursor is at its end.
 func parseRecord(line jsonl.Value) (r record, c jsonl.Cursor) {
 	for c = line.Members(); c.Next(); {
-		v := c.Value()
-		switch string(c.Name()) {
-		case "uuid":
-			r.uuid = v
-		case "parentUuid":
-			r.parent = v
-		case "sessionId":
-			r.session = v
-		case "agentId":
-			r.agent = v
-		case "timestamp":
-			r.at = v
-		case "requestId":
-			r.request = v
-		case "message":
-			r.message = v
-		case "toolUseResult":
-			r.result = v
-		case "content":
-			r.content = v
-		case "data":
-			r.data = v
-		case "attachment":
-			r.attachment = v
-		case "cwd":
-			r.cwd = v
-		case "gitBranch":
-			r.branch = v
-		case "version":
-			r.version = v
-		case "origin":
-			r.origin = v
-		case "operation":
-			r.operation = v
-		case "forkedFrom":
-			r.forked = v
-		case "parentToolUseID":
-			r.tool = v
-		case "type":
-			r.kind = v.Raw()
-		case "subtype":
-			r.subtype = v.Raw()
-		case "isSidechain":
-			r.sidechain = v.True()
-		case "isMeta":
-			r.meta = v.True()
-		case "isCompactSummary":
-			r.summary = v.True()
-		case "isApiErrorMessage":
-			r.fail = v.True()
-		}
+		r.set(&c)
 	}
 	return r, c
+}
+
+// set sets the member that c is at. Of several types the first counts.
+func (r *record) set(c *jsonl.Cursor) {
+	v := c.Value()
+	switch string(c.Name()) {
+	case "uuid":
+		r.uuid = v
+	case "parentUuid":
+		r.parent = v
+	case "sessionId":
+		r.session = v
+	case "agentId":
+		r.agent = v
+	case "timestamp":
+		r.at = v
+	case "requestId":
+		r.request = v
+	case "message":
+		r.message = v
+	case "toolUseResult":
+		r.result = v
+	case "content":
+		r.content = v
+	case "data":
+		r.data = v
+	case "attachment":
+		r.attachment = v
+	case "cwd":
+		r.cwd = v
+	case "gitBranch":
+		r.branch = v
+	case "version":
+		r.version = v
+	case "origin":
+		r.origin = v
+	case "operation":
+		r.operation = v
+	case "forkedFrom":
+		r.forked = v
+	case "parentToolUseID":
+		r.tool = v
+	case "type":
+		if r.kind == nil {
+			r.kind = v.Raw()
+		}
+	case "subtype":
+		r.subtype = v.Raw()
+	case "isSidechain":
+		r.sidechain = v.True()
+	case "isMeta":
+		r.meta = v.True()
+	case "isCompactSummary":
+		r.summary = v.True()
+	case "isApiErrorMessage":
+		r.fail = v.True()
+	}
 }
 
 // text returns the texts of a content.
@@ -104,7 +111,7 @@ func isContext(text string) bool {
 	return strings.HasPrefix(text, "<ide_opened_file>") || strings.HasPrefix(text, "<ide_selection>") || strings.HasPrefix(text, "<system-reminder>")
 }
 
-func digest(s string) uint64 { return resume.Hash(s) }
+func digest[T string | []byte](s T) uint64 { return resume.Hash(s) }
 
 // between returns the text between the first <tag> and </tag> of s.
 func between(s, tag string) string {

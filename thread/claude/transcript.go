@@ -79,6 +79,8 @@ type scanner struct {
 	own     bool // a record of the session itself was read
 	foreign bool // and after it one of another session
 	last    jsonl.Stamp
+	other   bool // the line is malformed, but not an answer
+	others  int  // number of these lines
 
 	records map[uint64]bool   // UUIDs of the records that were read
 	tools   map[uint64]bool   // IDs of the calls that were read
@@ -114,26 +116,47 @@ func (s *scanner) scan(src io.Reader) error {
 // records.
 func (s *scanner) each(rd *jsonl.Reader, use func(line jsonl.Value) (bool, error)) error {
 	report, err := rd.Each(s.ctx, func(line jsonl.Value) (bool, error) {
-		s.n = rd.Number()
-		return use(line)
+		s.n, s.other = rd.Number(), false
+		complete, err := use(line)
+		if s.other && !rd.Torn() && !rd.Cut() {
+			s.others++
+		}
+		return complete, err
 	})
 	s.facts.Lines, s.facts.BadLines, s.facts.Partial = report.Lines, report.Bad, report.Partial
 	s.facts.Warnings = append(s.facts.Warnings, report.Warnings...)
 	return err
 }
 
-// line reads the record of a line, or several records written on one line. It
-// reports whether the line consists of complete records.
+// line reads the record of a line, or several records written on one line without
+// space between them. It reports whether the line consists of complete records.
 func (s *scanner) line(line jsonl.Value) bool {
-	for len(line) > 0 {
-		r, c := parseRecord(line)
-		if !c.Closed() {
-			return false
+	for rest := line; len(rest) > 0; {
+		r, c := parseRecord(rest)
+		var ok bool
+		if rest, ok = following(rest, c); !ok {
+			return s.malformed(line)
 		}
 		s.record(&r)
-		line = c.Rest()
 	}
 	return true
+}
+
+// following returns the part of a line that follows the record that c has read. ok is
+// false if the record is incomplete, or if space follows before more.
+func following(line jsonl.Value, c jsonl.Cursor) (rest jsonl.Value, ok bool) {
+	rest = c.Rest()
+	return rest, c.Closed() && (len(rest) == 0 || line[len(line)-len(rest)-1] == '}')
+}
+
+// malformed notes whether a malformed line may have an answer. It returns false.
+func (s *scanner) malformed(line jsonl.Value) bool {
+	for ok := true; ok && len(line) > 0 && !s.other; {
+		var c jsonl.Cursor
+		_, c, s.other = s.meter.parseAnswer(line)
+		line, ok = following(line, c)
+	}
+	return false
 }
 
 // record reads one record.
@@ -146,6 +169,7 @@ func (s *scanner) record(r *record) {
 		s.last.Set(r.at)
 	}
 	if string(r.kind) == "assistant" {
+		s.meter.message.Parse(r.message)
 		s.usage(r)
 	}
 	if s.repeated(r) {

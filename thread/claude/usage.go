@@ -2,8 +2,8 @@ package claude
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
@@ -23,8 +23,12 @@ type meter struct {
 	answers map[uint64]*answer
 	records map[uint64]bool // UUIDs of the records of answers
 	message jsonl.Members   // of the record that is read
+	content jsonl.Members   // of a part of it
 	raw     []byte          // the last usage, as JSON
 	tokens  thread.Tokens   // in it
+	valid   bool            // its numbers are possible
+	rawName []byte          // the last model, as JSON
+	name    string          // its name
 }
 
 // An answer is what is known of the usage of one answer.
@@ -36,33 +40,31 @@ type answer struct {
 	Copied  bool
 }
 
-// usage reads the usage of an assistant record.
+// usage reads the usage of an assistant record, whose message is in s.meter.message.
 func (s *scanner) usage(r *record) {
 	m := &s.meter.message
-	m.Parse(r.message)
-	usage, model := m.Get("usage"), m.Get("model").Text()
+	usage, model := m.Get("usage"), s.meter.modelOf(m.Get("model"))
 	if usage.Kind() != jsonl.Object {
 		if model != "" && model != synthetic {
 			s.meter.Add("", model, thread.Tokens{}, s.timeline.Inherited)
 		}
 		return
 	}
-	id, uuid := m.Get("id").Text(), r.uuid.Text()
-	if id = cmp.Or(id, uuid); id == "" {
-		id = fmt.Sprint("line ", s.n)
+	id, uuid := m.Get("id").Raw(), r.uuid.Raw()
+	if len(id) == 0 {
+		id = uuid
+	}
+	if len(id) == 0 {
+		id = fmt.Append(nil, "line ", s.n)
 	}
 	key := digest(id)
 	a := s.meter.answers[key]
 	if a != nil && a.Model != model && r.request.Kind() == jsonl.String {
 		// Some gateways use one ID for several answers.
-		key = digest(id + " " + r.request.Text())
+		key = digest(slices.Concat(id, []byte(" "), r.request.Raw()))
 		a = s.meter.answers[key]
 	}
-	s.meter.CheckCounts(usage)
-	if !bytes.Equal(usage, s.meter.raw) { // the records of an answer often have the same
-		s.meter.raw, s.meter.tokens = append(s.meter.raw[:0], usage...), parseUsage(usage)
-	}
-	now := s.meter.tokens
+	now := s.meter.parse(usage)
 	if a == nil {
 		a = &answer{Model: model, Copied: s.timeline.Inherited}
 		s.meter.answers[key] = a
@@ -72,9 +74,9 @@ func (s *scanner) usage(r *record) {
 	} else {
 		now.Calls = a.Tokens.Calls
 	}
-	if h := digest(uuid); uuid == "" || !s.meter.records[h] {
+	if h := digest(uuid); len(uuid) == 0 || !s.meter.records[h] {
 		s.meter.records[h] = true
-		a.Visible += visible(m.Get("content"))
+		a.Visible += s.meter.visible()
 	}
 	if now.Output < a.Tokens.Output {
 		return
@@ -87,6 +89,46 @@ func (s *scanner) usage(r *record) {
 	s.meter.N, s.meter.At = s.timeline.Messages, r.at.Time()
 	s.meter.Add("", model, added, a.Copied)
 	s.timeline.addUsage(key, added)
+}
+
+// parseAnswer is parseRecord for usage, with the message in m.message. other reports
+// that it stopped because the line has one record, which is not an answer. The rest of
+// the line may be malformed.
+func (m *meter) parseAnswer(line jsonl.Value) (r record, c jsonl.Cursor, other bool) {
+	m.message.Parse(nil)
+	for c = line.Members(); c.Next(); {
+		name := string(c.Name())
+		if name == "message" {
+			m.message.Fill(&c)
+		}
+		r.set(&c)
+		if name == "type" && r.kind != nil && string(r.kind) != "assistant" && line[len(line)-1] == '}' && !bytes.Contains(line, severalRecords) {
+			return r, c, true
+		}
+	}
+	return r, c, false
+}
+
+// severalRecords is in a line with several records.
+var severalRecords = []byte("}{")
+
+// modelOf returns the name of a model, which is often that of the record before.
+func (m *meter) modelOf(v jsonl.Value) string {
+	if !bytes.Equal(v, m.rawName) {
+		m.rawName, m.name = append(m.rawName[:0], v...), v.Text()
+	}
+	return m.name
+}
+
+// parse parses a usage, which is often that of the record before.
+func (m *meter) parse(usage jsonl.Value) thread.Tokens {
+	if !bytes.Equal(usage, m.raw) {
+		m.raw, m.tokens, m.valid = append(m.raw[:0], usage...), parseUsage(usage), usage.ValidCounts()
+	}
+	if !m.valid {
+		m.CheckCounts(usage)
+	}
+	return m.tokens
 }
 
 func parseUsage(v jsonl.Value) (t thread.Tokens) {
@@ -123,10 +165,14 @@ func difference(a, b thread.Tokens) thread.Tokens {
 	}
 }
 
-// visible returns the number of bytes that the model must have written.
-func visible(content jsonl.Value) (n int) {
-	for c := content.Elements(); c.Next(); {
-		n += len(c.Value().Get("text").Raw()) + len(c.Value().Get("input"))
+// visible returns the number of bytes of the message that the model must have written.
+func (m *meter) visible() (n int) {
+	for c := m.message.Get("content").Elements(); c.Next(); {
+		m.content.Fill(&c)
+		if text := m.content.Get("text"); text.Kind() == jsonl.String {
+			n += len(text) - len(`""`)
+		}
+		n += len(m.content.Get("input"))
 	}
 	return n
 }
@@ -149,6 +195,6 @@ func (s *scanner) finishUsage() {
 	}
 	s.meter.Finish(&s.facts,
 		thread.Gap{N: truncated, Reason: "at least %d answers record fewer output tokens than their text needs"},
-		thread.Gap{N: s.facts.BadLines, Reason: "%d malformed lines were skipped"},
+		thread.Gap{N: s.facts.BadLines - s.others, Reason: "%d malformed lines were skipped"},
 		thread.Gap{N: 1, Reason: "requests outside the conversation, for titles and searches, are not in the transcript"})
 }

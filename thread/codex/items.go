@@ -14,6 +14,12 @@ import (
 // item reads a response_item: part of the exchange between tool and model.
 func (s *scanner) item(v *jsonl.Members) {
 	kind := v.Get("type").Raw()
+	if s.brief {
+		if string(kind) == "message" && string(v.Get("role").Raw()) == string(thread.Assistant) && !s.timeline.Inherited {
+			s.answered()
+		}
+		return
+	}
 	if !s.timeline.Inherited {
 		s.turn.Last.Set(s.at)
 	}

@@ -60,6 +60,7 @@ func (p *provider) readUsage(ctx context.Context, f file) (*thread.Thread, error
 	}
 	rd.Again()
 	s := newScanner(ctx, m)
+	s.brief = true
 	r := &rollout{p: p, file: f, meta: m}
 	s.lineage = r.readLineage(ctx, s)
 	if err := s.each(rd); err != nil {
@@ -148,6 +149,7 @@ type scanner struct {
 	subagents subagents
 	lineage   *lineage
 
+	brief     bool  // only usage is needed
 	partial   bool  // it starts in the middle of a line
 	replaying bool  // the records are of another rollout, which this one continues
 	until     int64 // when replaying, the ordinal to stop at; 0: none

@@ -45,7 +45,7 @@ func (p *Point) Open(path string) (src *thread.File, err error) {
 }
 
 // Hash returns a hash of a text that is the same in every process: FNV-1a of 64 bits.
-func Hash(text string) uint64 {
+func Hash[T string | []byte](text T) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(text) {
 		h = (h ^ uint64(text[i])) * 1099511628211
