@@ -32,7 +32,9 @@ func (d *decode) Record(n int, v jsonl.Value) {
 		d.answer(n, content)
 	case v.Get("type").Is("turn_ended"):
 		if status := v.Get("status").Text(); status == "success" || status == "completed" {
+			question := d.Facts.State.Waiting
 			d.State(thread.Completed, time.Time{}, "turn_ended with status %s, line %d", status, n)
+			d.Facts.State.Waiting = question
 		} else {
 			d.State(thread.Errored, time.Time{}, "turn_ended with status %s, line %d", thread.Brief(status), n)
 		}
