@@ -262,7 +262,7 @@ func TestSlowBody(t *testing.T) {
 	if _, _, code := u.run(t, "one", "publish", "small.md", "--channel", "design"); code != 0 {
 		t.Fatal("publish to a store without faults failed")
 	}
-	u.write(t, "one", "large.bin", strings.Repeat("0123456789abcdef", 40<<16))
+	u.write(t, "one", "large.bin", strings.Repeat("0123456789abcdef", 20<<16))
 	s.hangPuts.Store(true)
 	if _, stderr, code := u.run(t, "one", "publish", "large.bin", "--channel", "design", "--keep=always"); code != 5 || !strings.Contains(stderr, "s3://bucket/team") {
 		t.Errorf("publish ends with %d, %q, want 5 and the store", code, stderr)
