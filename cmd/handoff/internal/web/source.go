@@ -27,11 +27,14 @@ type Source struct {
 	Conversations Conversations
 }
 
-// NewSource returns a Source of a workspace, with conversations from threads.
+// NewSource returns a Source of a workspace, with conversations from threads, nil if
+// they are not served.
 func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 	w = w.As(workspace.Caller{Dir: w.Root()}) // the viewer is no agent, and has no names of its own
 	c := w.Conversations(threads)
-	threads.SetFallback(c.OpenKept)
+	if threads != nil {
+		threads.SetFallback(c.OpenKept)
+	}
 	return Source{w.Root(), w.Reader(), w, w, w, w, w.Pipelines(), w, threads, c}
 }
 
