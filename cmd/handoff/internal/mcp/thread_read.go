@@ -42,16 +42,15 @@ var threadRead = tool[ThreadInput]{
 		}
 		threads := c.client.server.o.Threads
 		v, err := threads.Open(ctx, u)
-		fromLog := false // a copy that was kept in this workspace's log, perhaps on another machine
 		if errors.Is(err, handoff.NotFound) || errors.Is(err, handoff.Unavailable) {
 			if kept, failed := c.Conversations(threads).OpenKept(ctx, u); kept != nil || failed != nil {
-				v, err, fromLog = kept, failed, true
+				v, err = kept, failed
 			}
 		}
 		if err != nil {
 			return answer{}, err
 		}
-		if !fromLog && !c.Contains(v.Thread.Cwd) {
+		if v.Thread.KeptAt.IsZero() && !c.Contains(v.Thread.Cwd) { // a copy of the log may be of another machine
 			return answer{}, &handoff.Error{Op: "read thread", Name: in.URI, Kind: handoff.NotFound,
 				Err: errors.New("it is not a conversation of this repository"), Hint: handoff.Advice("pass the repository that it worked in as workspace")}
 		}
