@@ -218,6 +218,9 @@ func records() []hostile {
 	opened := func(folder string) string {
 		return `"type":"session.opened","id":"r1","sessionId":"b3f2c9d1-4b5e-4789-81ab-cdef12345678","agent":{"name":"x"},"workflow":{"name":"w"},"folder":"` + folder + `"`
 	}
+	kept := func(digest, size string) string {
+		return `"type":"thread.kept","id":"r1","thread":"agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592","digest":{"algorithm":"sha256","value":"` + digest + `"},"sizeBytes":1,"files":1,"transcriptBytes":` + size
+	}
 	var list []hostile
 	for name, fact := range map[string]string{
 		"path above":            artifact(`"path":"../outside/victim.txt"`),
@@ -228,6 +231,8 @@ func records() []hostile {
 		"name above":            artifact(`"path":"a.md","namespace":"../../../outside","name":"../victim.txt"`),
 		"id above":              `"type":"artifact.published","id":"../../../outside/x","channel":"design","path":"a.md","targetType":"file"`,
 		"digest":                artifact(`"path":"gone.md","kept":true,"digest":{"algorithm":"sha256","value":"../../../../outside/victim.txt"}`),
+		"kept copy outside":     kept(`../../../../outside/victim.txt`, `1`),
+		"kept copy large":       kept(strings.Repeat("a", 64), `9223372036854775807`),
 		"moved above":           `"type":"path.moved","id":"r1","from":"docs","to":"../outside"`,
 		"moved onto itself":     `"type":"path.moved","id":"r1","from":"a.md","to":"a.md/a.md"`,
 		"session folder above":  opened("../outside/dir"),

@@ -33,6 +33,7 @@ const (
 var commands = [][]string{
 	{"list"}, {"list", "--all", "--limit", "0", "--json"}, {"list", "--channels"}, {"show", "ID"}, {"show", "ID", "--lineage"},
 	{"show", "ID", "--history"}, {"read", "ID"}, {"read", "context.md", "--latest"}, {"read", "42/plan.json"}, {"search", "policy"}, {"why", "a.md"}, {"why", "ID"}, {"why", "HEAD"}, {"verify", "ID"},
+	{"threads", "--everywhere"}, {"thread", "codex/019c871c-b1f9-7f60-9c4f-87ed09f13592"},
 	{"watch", "--after", "0", "--timeout", "30ms"}, {"wait", "--channel", "nothing", "--timeout", "30ms"}, {"show", session}, {"show", session, "--files"},
 	{"session", "find"}, {"session", "graph", session}, {"session", "latest-output", "alex"}, {"show", "42"}, {"pipeline", "next", "42"},
 	{"pipeline", "history", "42"}, {"pipeline", "get", "42", "plan"}, {"pipeline", "gate", "42", "plan"}, {"pipeline", "brief", "42", "--for", "jg-worker"},
