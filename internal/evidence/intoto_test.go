@@ -17,7 +17,8 @@ import (
 
 // validate checks a document against the rules of in-toto for a Statement v1 with the
 // predicate test-result v0.1, as far as they can be checked: the fields of both and of a
-// ResourceDescriptor with their types, what is required, and the form of digests.
+// ResourceDescriptor with their types, what is required, and the form of digests. .ci
+// validates real statements with the public types of in-toto.
 func validate(b []byte) error {
 	type descriptor struct {
 		Name, URI        string
