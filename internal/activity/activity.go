@@ -18,7 +18,8 @@ type Activity struct {
 	Threads  []Thread  `json:"threads"`  // running conversations, the last active first
 
 	// Collisions are the files that two of these conversations or their subagents
-	// changed since the last messages of their users, each while the other was active.
+	// changed since the last messages of their users, each while the other was active,
+	// the newest first, at most 20.
 	Collisions []collision.Collision `json:"collisions,omitempty"`
 
 	Warnings []string `json:"warnings,omitempty"`
@@ -68,6 +69,9 @@ func (t Thread) Wrote(writes []collision.Write) Thread {
 // maxWriting is the number of files that are shown for a conversation or session.
 const maxWriting = 5
 
+// maxCollisions is the number of collisions that are shown.
+const maxCollisions = 20
+
 // newest returns the last change of each of the files that were changed last.
 func newest(writes []collision.Write) (list []collision.Write) {
 	for _, w := range slices.Backward(writes) {
@@ -114,6 +118,11 @@ func (f Finder) Find(ctx context.Context, threads []Thread, most int) (Activity,
 		writes = append(writes, t.writes...)
 	}
 	a.Collisions = collision.Find(writes)
+	slices.SortStableFunc(a.Collisions, func(x, y collision.Collision) int { return y.Second.At.Compare(x.Second.At) })
+	if len(a.Collisions) > maxCollisions {
+		a.Collisions = a.Collisions[:maxCollisions]
+		a.Warnings = append(a.Warnings, "more files are changed by two conversations than are shown")
+	}
 	slices.SortStableFunc(a.Sessions, func(x, y Session) int { return y.OpenedAt.Compare(x.OpenedAt) })
 	return a, ctx.Err()
 }

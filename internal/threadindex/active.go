@@ -64,7 +64,8 @@ func (x *Index) Active(ctx context.Context, q Query) (active []Active, warnings 
 			uris = append(uris, i.URI.String())
 		}
 		selected := list(uris)
-		writes, err := a.writes(ctx, newest("t.uri IN (SELECT value FROM json_each(?)) OR t.parent IN (SELECT value FROM json_each(?))"), []any{selected, selected}, Query{}.selectsChange)
+		of := newest("t.uri IN (SELECT value FROM json_each(?)) OR t.parent IN (SELECT value FROM json_each(?))")
+		writes, err := a.writes(ctx, "w.thread IN (SELECT t.id FROM threads t WHERE "+of+")", []any{selected, selected}, Query{}.selectsChange)
 		active = activeOf(page.Threads, writes)
 		return err
 	})
