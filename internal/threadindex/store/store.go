@@ -18,8 +18,8 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// version is the version of the schema and of the stored values. A database of
-// another version is rebuilt.
+// version is the version of the schema and of the stored values, which include what
+// providers keep in marks. A database of another version is rebuilt.
 const version = 6
 
 // applicationID is stored in the header of the database: "hdth".
