@@ -50,7 +50,12 @@ var threadRead = tool[ThreadInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		if v.Thread.KeptAt.IsZero() && !c.Contains(v.Thread.Cwd) { // a copy of the log may be of another machine
+		ours := c.Contains(v.Thread.Cwd)
+		if !ours && !v.Thread.KeptAt.IsZero() { // a copy in a shared log may be of another machine, whose directories are others
+			log, err := c.LogStatus(ctx)
+			ours = err == nil && log.Remote
+		}
+		if !ours {
 			return answer{}, &handoff.Error{Op: "read thread", Name: in.URI, Kind: handoff.NotFound,
 				Err: errors.New("it is not a conversation of this repository"), Hint: handoff.Advice("pass the repository that it worked in as workspace")}
 		}
