@@ -112,10 +112,11 @@ type Walk struct {
 	err    error // the first one, or that of the context
 	failed int
 	buf    []byte
+	stats  map[string]FileStat // of StatStored, by path
 }
 
 // NewWalk returns a walk that ends with ctx.
-func NewWalk(ctx context.Context) *Walk { return &Walk{ctx: ctx} }
+func NewWalk(ctx context.Context) *Walk { return &Walk{ctx: ctx, stats: map[string]FileStat{}} }
 
 // ReadDir returns the entries of dir by name, none if it is not a directory.
 func (w *Walk) ReadDir(dir string) []fs.DirEntry {

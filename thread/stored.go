@@ -114,11 +114,16 @@ func (w *Walk) stored(p Provider, t *Thread) Stored {
 
 // StatStored returns the transcript in the first of the files; the others are
 // copies of it. The stamp also depends on the files in also, which need not
-// exist. ok is false if the first file does not exist.
+// exist. ok is false if the first file does not exist. A file of several transcripts,
+// such as a database, is checked once for all of them.
 func (w *Walk) StatStored(files []string, also ...string) (s Stored, ok bool) {
 	stats := make([]FileStat, 0, len(files)+len(also))
 	for _, path := range slices.Concat(files, also) {
-		st, _ := stat(path) // zero on error
+		st, ok := w.stats[path]
+		if !ok {
+			st, _ = stat(path) // zero on error
+			w.stats[path] = st
+		}
 		stats = append(stats, st)
 	}
 	return NewStored(files, stats), stats[0] != FileStat{}

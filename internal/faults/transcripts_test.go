@@ -26,7 +26,7 @@ func TestTranscriptCalls(t *testing.T) {
 	} {
 		before, after := fileCallsOf(t, program, few, args), fileCallsOf(t, program, many, args)
 		for number, want := range map[uint64]int{
-			syscall.SYS_NEWFSTATAT: 30 * 4, // a rollout, a session and two subagents
+			syscall.SYS_NEWFSTATAT: 30 * 6, // a rollout, a session, two subagents, a chat and a log of Qwen
 			syscall.SYS_OPENAT:     0,
 			syscall.SYS_GETDENTS64: 0,
 			syscall.SYS_READLINKAT: 0,
@@ -38,8 +38,9 @@ func TestTranscriptCalls(t *testing.T) {
 	}
 }
 
-// home writes n rollouts of Codex in one directory, n sessions of Claude in another and
-// 2n subagents of one of them. It returns the home directory.
+// home writes n rollouts of Codex in one directory, n sessions of Claude in another, 2n
+// subagents of one of them, n chats of Gemini, which share two files that may not exist,
+// and n sessions of Qwen. It returns the home directory.
 func home(t *testing.T, n int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,12 +54,15 @@ func home(t *testing.T, n int) string {
 	}
 	message := `{"type":"user","sessionId":%[1]q,"isSidechain":%[2]t,"agentId":%[3]q,"timestamp":"2026-02-20T12:00:00Z","cwd":"/home/u","message":{"role":"user","content":"go"}}` + "\n"
 	first := fmt.Sprintf("%08x-0000-4000-8000-000000000000", 0)
+	const age = time.Hour
 	for i := range n {
 		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)
 		save(".codex/sessions/2026/02/20/rollout-2026-02-20T12-00-00-"+id+".jsonl", fmt.Sprintf(`{"timestamp":"2026-02-20T12:00:00Z","type":"session_meta","payload":{"id":%q,"cwd":"/home/u"}}`+"\n", id), time.Minute)
-		save(".claude/projects/-home-u/"+id+".jsonl", fmt.Sprintf(message, id, false, ""), time.Hour)
+		save(".claude/projects/-home-u/"+id+".jsonl", fmt.Sprintf(message, id, false, ""), age)
+		save(fmt.Sprintf(".gemini/tmp/aa/chats/session-2026-01-08T11-55-%08x.json", i), fmt.Sprintf(`{"sessionId":%q,"projectHash":"aa","messages":[{"id":"1","type":"user","content":"go"}]}`, id), age)
+		save(".qwen/projects/-home-u/chats/"+id+".jsonl", fmt.Sprintf(`{"uuid":"1","sessionId":%q,"timestamp":"2026-02-20T12:00:00Z","cwd":"/home/u","type":"user","message":{"role":"user","parts":[{"text":"go"}]}}`+"\n", id), age)
 		for _, agent := range []string{fmt.Sprintf("a%07x", i), fmt.Sprintf("b%07x", i)} {
-			save(".claude/projects/-home-u/"+first+"/subagents/agent-"+agent+".jsonl", fmt.Sprintf(message, first, true, agent), time.Hour)
+			save(".claude/projects/-home-u/"+first+"/subagents/agent-"+agent+".jsonl", fmt.Sprintf(message, first, true, agent), age)
 		}
 	}
 	return dir

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"io/fs"
 	"iter"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,7 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 		for _, f := range all {
 			shared[f.Path]++
 		}
+		dirs := map[string][]fs.DirEntry{}
 		groups := thread.GroupByID(all, func(f Found) string {
 			if f.Local {
 				return f.Parent + "/" + f.ID
@@ -36,7 +38,11 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 			if f.Err != nil {
 				continue
 			}
-			s, ok := p.stored(w, copies)
+			dir := filepath.Dir(f.Path)
+			if _, known := dirs[dir]; !known {
+				dirs[dir] = w.ReadDir(dir)
+			}
+			s, ok := p.stored(w, copies, dirs[dir])
 			if shared[f.Path] > 1 {
 				if t, err := p.open(w, copies); err == nil {
 					s.Modified = t.Modified // as the database has it
@@ -49,9 +55,10 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 	}
 }
 
-func (p *provider) stored(w *thread.Walk, copies []Found) (thread.Stored, bool) {
+// stored returns the transcript of a thread, whose directory has the entries.
+func (p *provider) stored(w *thread.Walk, copies []Found, entries []fs.DirEntry) (thread.Stored, bool) {
 	f := copies[0]
-	s, ok := w.StatStored([]string{f.Path}, append(beside(w, f.Path), f.Path+"-wal")...)
+	s, ok := w.StatStored([]string{f.Path}, beside(f.Path, entries)...)
 	s.Key, s.Texts = f.Path+"#"+f.Parent+"/"+f.ID, nil
 	s.Open = func(ctx context.Context) ([]*thread.Thread, error) {
 		t, err := p.open(thread.NewWalk(ctx), copies)
@@ -77,13 +84,16 @@ func (p *provider) stored(w *thread.Walk, copies []Found) (thread.Stored, bool) 
 	return s, ok
 }
 
-// beside returns the files that may belong to the transcript in path: all in its
-// directory if they are few, otherwise those whose names begin like that of path.
-func beside(w *thread.Walk, path string) (files []string) {
+// beside returns the files that may belong to the transcript in path: all entries of its
+// directory if they are few, otherwise those whose names begin like that of path, as
+// that of the write-ahead log of a database does.
+func beside(path string, entries []fs.DirEntry) (files []string) {
 	const few = 32
 	dir, name := filepath.Split(path)
 	stem := strings.TrimSuffix(name, filepath.Ext(name))
-	entries := w.ReadDir(filepath.Clean(dir))
+	if len(entries) == 0 { // the directory can't be read
+		return []string{path + "-wal"}
+	}
 	for _, e := range entries {
 		if !e.IsDir() && e.Name() != name && (len(entries) <= few || strings.HasPrefix(e.Name(), stem)) {
 			files = append(files, filepath.Join(dir, e.Name()))
