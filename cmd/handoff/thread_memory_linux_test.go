@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,11 +56,15 @@ func TestThreadMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		words := strings.NewReader(strings.Repeat(`all work and no play\n`, 1<<16))
 		io.WriteString(f, tt.before)
-		for n := int64(0); n < size; n += words.Size() {
-			words.Seek(0, io.SeekStart)
-			io.Copy(f, words)
+		random := rand.NewChaCha8([32]byte{})
+		for n := int64(0); n < size; n += 1 << 20 {
+			text := make([]byte, 1<<20)
+			random.Read(text)
+			for i, b := range text {
+				text[i] = "etaoin shrdlucmf"[b%16]
+			}
+			f.Write(text)
 		}
 		io.WriteString(f, tt.after)
 		if err := f.Close(); err != nil {
