@@ -92,15 +92,6 @@ func isAlphanumeric(c byte) bool {
 
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
 
-// SameName reports whether a name that was recorded and another one are of the same
-// artifact, or may be of the same commit.
-func SameName(recorded, name string) bool {
-	if recorded == name {
-		return true
-	}
-	return IsCommit(name) && IsCommit(recorded) && (strings.HasPrefix(name, recorded) || strings.HasPrefix(recorded, name))
-}
-
 // IsCommit reports whether a name may be the ID of a commit, which may be shortened.
 func IsCommit(name string) bool {
 	return len(name) >= ShortCommit && len(name) <= commitSize && !strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || !isHex(byte(r)) })

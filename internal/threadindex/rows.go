@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"database/sql"
 	"slices"
-	"time"
 
 	"github.com/agent-handoff/handoff/internal/action"
 	"github.com/agent-handoff/handoff/thread"
@@ -14,13 +13,6 @@ import (
 type Calls[T any] struct {
 	List     []T      `json:"list"`
 	Warnings []string `json:"warnings,omitempty"` // what could not be read
-}
-
-// place returns the place of a message.
-func (e *entry) place(n int, at time.Time) Place {
-	uri := e.URI
-	uri.From, uri.To = n, n
-	return Place{uri, at}
 }
 
 func (p Place) place() Place { return p }

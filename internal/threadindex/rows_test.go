@@ -38,6 +38,22 @@ func (f *Files) Touches(ctx context.Context, q CallQuery, paths ...string) (Call
 	})
 }
 
+// place returns the place of a message.
+func (e *entry) place(n int, at time.Time) Place {
+	uri := e.URI
+	uri.From, uri.To = n, n
+	return Place{uri, at}
+}
+
+// sameName reports whether a name that was recorded and another one are of the same
+// artifact, or may be of the same commit.
+func sameName(recorded, name string) bool {
+	if recorded == name {
+		return true
+	}
+	return action.IsCommit(name) && action.IsCommit(recorded) && (strings.HasPrefix(name, recorded) || strings.HasPrefix(recorded, name))
+}
+
 // Commands returns the commands that were run, all without lines. Kind: Unsupported (a
 // provider).
 func (f *Files) Commands(ctx context.Context, q CallQuery, lines ...string) (Calls[Command], error) {
@@ -55,7 +71,7 @@ func (f *Files) Commands(ctx context.Context, q CallQuery, lines ...string) (Cal
 func (f *Files) Mentions(ctx context.Context, q CallQuery, names ...string) (Calls[Mention], error) {
 	return filesCalls(ctx, f, q, func(e *entry, use func(Mention)) {
 		for _, m := range e.mentions {
-			if slices.ContainsFunc(names, func(name string) bool { return action.SameName(m.name, name) }) {
+			if slices.ContainsFunc(names, func(name string) bool { return sameName(m.name, name) }) {
 				use(Mention{e.place(m.n, m.at), m.name, m.where})
 			}
 		}
