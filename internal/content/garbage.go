@@ -34,8 +34,10 @@ func Check(ctx context.Context, log handoff.Log, bodies handoff.Bodies, runtime 
 	if err != nil {
 		return report, err
 	}
+	complete := report.OK() // otherwise what the records need is not known
+	refs.lost = refs.lost || !complete
 	for _, e := range stored {
-		if unclaimed[e.Name()] {
+		if unclaimed[e.Name()] && complete {
 			report.Findings = append(report.Findings, handoff.Finding{Name: StoredDir + "/" + e.Name(), Note: true,
 				Text: "belongs to no record: its publish is running or was killed"})
 		}
