@@ -60,6 +60,12 @@ type child struct{ process *os.Process }
 
 // start starts a program in a directory, "" for handoff's own.
 func start(path, dir string, args, env []string, stdout, stderr uintptr) (child, error) {
+	// The first use of os.FindProcess starts a process that shares handoff's memory. If the
+	// terminal stopped it, handoff could not stop until it continues, so that the shell
+	// would wait. This is before the program, whose user may stop it at any time.
+	if _, err := os.FindProcess(os.Getpid()); err != nil {
+		return child{}, err
+	}
 	pid, _, err := syscall.StartProcess(path, args, &syscall.ProcAttr{Dir: dir, Env: env, Files: []uintptr{0, stdout, stderr}})
 	if err != nil {
 		return child{}, err
