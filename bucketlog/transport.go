@@ -12,7 +12,7 @@ import (
 )
 
 // newTransport returns the transport of the library, whose connections fail when
-// nothing was sent or received for a time. A body may take longer as a whole.
+// nothing was sent or received for a time. The transfer of a complete body may take longer.
 func newTransport(secure bool, limit time.Duration) (*http.Transport, error) {
 	t, err := minio.DefaultTransport(secure)
 	if err != nil {

@@ -29,7 +29,7 @@ func (l *claimFlags) parse() (list []handoff.Claim, err error) {
 			continue
 		}
 		if len(list) == 0 {
-			return nil, cli.Invalid("publish", "--evidence", "no claim is before it", "pass --claim TEXT first")
+			return nil, cli.Invalid("publish", "--evidence", "requires a claim before it", "pass --claim TEXT first")
 		}
 		e, err := claims.ParseEvidence(t.text)
 		if err != nil {

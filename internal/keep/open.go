@@ -168,7 +168,7 @@ func (c *Copies) Open(ctx context.Context, s Store, u thread.URI) (*thread.View,
 func rename(t *thread.Thread, dir string, k handoff.KeptThread) error {
 	rel, err := filepath.Rel(dir, t.Source)
 	if err != nil || !filepath.IsLocal(rel) {
-		return corrupt(k.ThreadKept, errors.New("it refers to a file outside of it"))
+		return corrupt(k.ThreadKept, errors.New("refers to a file outside the copy"))
 	}
 	t.Source = k.Digest.Algorithm + ":" + k.Digest.Value + "/" + filepath.ToSlash(rel)
 	return nil
@@ -200,7 +200,7 @@ func (c *Copies) extracted(ctx context.Context, bodies handoff.Bodies, k handoff
 		_, err = body.Seek(0, io.SeekStart)
 	}
 	if err == nil && k.TranscriptBytes > maxSize(size) {
-		err = corrupt(k, fmt.Errorf("%d bytes can't be a copy of %d", size, k.TranscriptBytes))
+		err = corrupt(k, fmt.Errorf("a body of %d bytes is too small for transcripts of %d bytes", size, k.TranscriptBytes))
 	}
 	if err != nil {
 		return "", err

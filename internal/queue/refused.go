@@ -41,8 +41,8 @@ func (l *Log) refused(ctx context.Context, s state) (list []RefusedRecord, err e
 	return list, err
 }
 
-// Drop removes records that the engine refused from the queue, and returns them. Bodies
-// are not removed. Kinds: NotFound (one was not refused; none is removed), Corrupt,
+// Drop removes records that the engine refused from the queue, and returns them in
+// the order of the queue. Bodies are not removed. Kinds: NotFound (one was not refused; none is removed), Corrupt,
 // Unavailable.
 func (l *Log) Drop(ctx context.Context, ids []string) (dropped []RefusedRecord, err error) {
 	if l == nil { // nothing is queued for this log
@@ -58,16 +58,15 @@ func (l *Log) Drop(ctx context.Context, ids []string) (dropped []RefusedRecord, 
 	err = l.locked(ctx, "send.lock", sendWait, func() error {
 		err := l.change(ctx, func(now *state) error {
 			list, err := l.refused(ctx, *now)
-			for _, id := range ids {
-				i := slices.IndexFunc(list, func(r RefusedRecord) bool { return r.Record.ID == id })
-				if err == nil && i < 0 {
-					err = notRefused(id)
-				}
-				if err != nil {
-					return err
-				}
-				dropped = append(dropped, list[i])
+			if err != nil {
+				return err
 			}
+			for _, id := range ids {
+				if !slices.ContainsFunc(list, func(r RefusedRecord) bool { return r.Record.ID == id }) {
+					return notRefused(id)
+				}
+			}
+			dropped = slices.DeleteFunc(list, func(r RefusedRecord) bool { return !slices.Contains(ids, r.Record.ID) })
 			now.Refused = slices.DeleteFunc(now.Refused, func(f Refusal) bool { return slices.Contains(ids, f.ID) })
 			return nil
 		})

@@ -21,7 +21,7 @@ const (
 
 type obj = map[string]any
 
-const begun = 1772241173221
+const createdAt = 1772241173221
 
 func text(s string) obj    { return obj{"type": "text", "text": s} }
 func thought(s string) obj { return obj{"type": "thinking", "thinking": s, "signature": "x"} }
@@ -34,7 +34,7 @@ func result(id, status string, v any) obj {
 }
 
 func user(n int, content ...obj) obj {
-	return obj{"role": "user", "messageId": n, "content": content, "meta": obj{"sentAt": begun + 1000*n}}
+	return obj{"role": "user", "messageId": n, "content": content, "meta": obj{"sentAt": createdAt + 1000*n}}
 }
 
 func agent(n int, kind, stop string, content ...obj) obj {
@@ -54,7 +54,7 @@ func handedOff(role, id string) obj {
 
 func put(t testing.TB, home, id string, doc obj) {
 	t.Helper()
-	doc["id"], doc["v"], doc["created"] = id, 7, begun
+	doc["id"], doc["v"], doc["created"] = id, 7, createdAt
 	b, err := json.Marshal(doc)
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func (r *recorder) add(message obj) {
 
 // write writes the document.
 func (r *recorder) write() {
-	b, err := json.Marshal(obj{"id": r.log.ID, "v": 7, "created": begun, "messages": r.messages})
+	b, err := json.Marshal(obj{"id": r.log.ID, "v": 7, "created": createdAt, "messages": r.messages})
 	if err != nil {
 		panic(err)
 	}

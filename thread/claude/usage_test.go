@@ -63,7 +63,7 @@ func TestUsage(t *testing.T) {
 		"a malformed line is a gap": {
 			begin().say("m", "a", used(1, 0, 0, 0, 5), "end_turn").raw([]int{1}), thread.Tokens{Input: 1, Output: 5, Calls: 1}, "1 malformed lines",
 		},
-		"a malformed line of another type is no gap": {
+		"a malformed line of another type is not a gap": {
 			begin().say("m", "a", used(1, 0, 0, 0, 5), "end_turn").text(`{"type":"user","message":"x}`), thread.Tokens{Input: 1, Output: 5, Calls: 1}, incomplete,
 		},
 		"a second record on a line counts": {
