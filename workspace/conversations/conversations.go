@@ -212,6 +212,15 @@ func (c Collection) Collisions(ctx context.Context, o ListOptions) (Collisions, 
 // worktrees, so that a conversation there belongs to it.
 func (c Collection) InRepository(dir string) bool { return threadindex.In(c.o.Worktrees()...)(dir) }
 
+// Belongs reports whether a conversation is of this repository, see InRepository, or
+// IsShared.
+func (c Collection) Belongs(t *thread.Thread) bool { return c.InRepository(t.Cwd) || c.IsShared(t) }
+
+// IsShared reports whether a conversation is a kept copy in a log that other machines
+// use. Its directories may be those of another machine, so that they don't show whether
+// it belongs to this repository.
+func (c Collection) IsShared(t *thread.Thread) bool { return c.o.Remote && !t.KeptAt.IsZero() }
+
 // query returns the query that o means. Its error is that of a closed workspace, or
 // of kind Invalid.
 func (c Collection) query(o ListOptions) (q threadindex.Query, err error) {

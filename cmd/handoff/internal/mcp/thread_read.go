@@ -50,12 +50,7 @@ var threadRead = tool[ThreadInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		ours := c.Contains(v.Thread.Cwd)
-		if !ours && !v.Thread.KeptAt.IsZero() { // a copy in a shared log may be of another machine, whose directories are others
-			log, err := c.LogStatus(ctx)
-			ours = err == nil && log.Remote
-		}
-		if !ours {
+		if !c.Contains(v.Thread.Cwd) && !c.Conversations(threads).IsShared(v.Thread) {
 			return answer{}, &handoff.Error{Op: "read thread", Name: in.URI, Kind: handoff.NotFound,
 				Err: errors.New("it is not a conversation of this repository"), Hint: handoff.Advice("pass the repository that it worked in as workspace")}
 		}

@@ -89,5 +89,5 @@ type Conversations interface {
 	Search(ctx context.Context, o conversations.SearchOptions) (conversations.Matches, error)
 	Running(ctx context.Context) (list []conversations.Running, warnings []string, err error)
 	Collisions(ctx context.Context, o conversations.ListOptions) (conversations.Collisions, error)
-	InRepository(dir string) bool
+	Belongs(t *thread.Thread) bool
 }

@@ -115,8 +115,8 @@ func (s *Server) thread(r *http.Request) (page, error) {
 	return p, nil
 }
 
-// openThread opens a conversation of this repository, or a kept copy of this workspace,
-// which may have a directory of another machine.
+// openThread opens a conversation of this repository, or a kept copy in a log that
+// other machines use.
 func (s *Server) openThread(ctx context.Context, name string) (*thread.View, error) {
 	set := s.o.Source.Threads
 	if set == nil {
@@ -130,7 +130,7 @@ func (s *Server) openThread(ctx context.Context, name string) (*thread.View, err
 	if err != nil {
 		return nil, err
 	}
-	if v.Thread.KeptAt.IsZero() && !s.o.Source.Conversations.InRepository(v.Thread.Cwd) {
+	if !s.o.Source.Conversations.Belongs(v.Thread) {
 		return nil, &handoff.Error{Op: "show conversation", Name: u.String(), Kind: handoff.NotFound, Err: errors.New("is not of this repository"),
 			Hint: handoff.Suggest("print it", handoff.ActionThread, v.URI.String())}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/web"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace/conversations"
 )
 
 const threadID = "2823d1df-720a-4c31-ac55-ae8ba7260001"
@@ -63,6 +64,26 @@ func newConversation(t testing.TB, dir string, write func(x *transcript)) *site 
 	write(x)
 	x.store(home)
 	return s
+}
+
+// TestKeptThreadRefused opens the kept copy of a conversation of another repository, in
+// a log of this machine.
+func TestKeptThreadRefused(t *testing.T) {
+	home := t.TempDir()
+	set := thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
+	s := newSite(t, func(o *web.Options) { o.Source.Threads = set })
+	x := &transcript{t: t, id: threadID, dir: "/somewhere/else", at: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)}
+	x.user("secret")
+	x.store(home)
+	done, err := s.ws.Conversations(set).Keep(t.Context(), conversations.KeepOptions{URIs: []string{"agents://claude/" + threadID}})
+	must(t, err)
+	if len(done.Threads) != 1 {
+		t.Fatalf("got %d copies, want 1", len(done.Threads))
+	}
+	must(t, os.RemoveAll(filepath.Join(home, ".claude")))
+	if r, body := s.do(request("GET", "/threads/claude/"+threadID)); r.StatusCode != 404 || strings.Contains(body, "secret") || !strings.Contains(body, "is not of this repository") {
+		t.Errorf("got %d\n%s", r.StatusCode, body)
+	}
 }
 
 // store writes the transcript to where Claude Code keeps it.
