@@ -82,7 +82,8 @@ func (s Sources) Used(ctx context.Context, q handoff.ArtifactQuery, uris []strin
 	for _, a := range recorded.Artifacts {
 		used = append(used, a.ID)
 	}
-	if q.UsedBy = ""; q.IDs == nil {
+	q.UsedBy = ""
+	if q.IDs == nil {
 		q.IDs = used
 	}
 	q.IDs = slices.DeleteFunc(slices.Clone(q.IDs), func(id string) bool { return !slices.Contains(used, id) })
