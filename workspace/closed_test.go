@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
@@ -43,6 +44,7 @@ func TestClosed(t *testing.T) {
 		reflect.TypeFor[Body]():                 body,
 		reflect.TypeFor[handoff.Artifact]():     p.Artifact,
 		reflect.TypeFor[pipelines.Lesson]():     pipelines.Lesson{Pattern: "p"},
+		reflect.TypeFor[*thread.Thread]():       &thread.Thread{},
 	}
 	pure := []string{"Explain", "Close", "Save"} // need nothing that was opened
 	for _, of := range []any{w, w.Pipelines(), w.Conversations(nil), w.Work(nil), w.Claims(nil)} {
