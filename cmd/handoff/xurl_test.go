@@ -36,6 +36,12 @@ var (
 // refusedMessages are the messages to agents that only xurl sends.
 var refusedMessages = []string{"write-claude-role", "write-params", "write-role"}
 
+// acceptedOptions are the options that only xurl refuses, with reasons.
+var acceptedOptions = map[string]string{
+	"err-list-flag": "the design of the URIs has --list; xurl replaced it by -I",
+	"err-noargs":    "without a URI, the conversations of the directory are listed",
+}
+
 // A recording is what xurl was run with, and its answer.
 type recording struct {
 	env, args []string
@@ -140,4 +146,34 @@ func TestXurlMessages(t *testing.T) {
 		}
 	}
 	t.Logf("compared %d answers, %d are refused only here", len(list), len(refusedMessages))
+}
+
+// TestXurlOptions compares the remaining options with recorded answers of xurl.
+func TestXurlOptions(t *testing.T) {
+	list, _ := xurlRecordings(t, regexp.MustCompile(`^err-(list-flag|noargs|output-dir)$`).MatchString)
+	for name, r := range list {
+		missing := filepath.Join(t.TempDir(), "missing") // xurl was run where /nonexistent is missing
+		for i, arg := range r.args {
+			r.args[i] = strings.Replace(arg, "/nonexistent", missing, 1)
+		}
+		out, messages, ok := r.run(t, nil, nil)
+		if ok != (r.ok || acceptedOptions[name] != "") {
+			t.Errorf("%s: %q: got %v, want %v: %s", name, r.args, ok, !ok, messages)
+		}
+		switch name {
+		case "err-list-flag":
+			ok = strings.Contains(out, "\nsubagents:\n")
+		case "err-noargs": // the directory has no conversations
+			ok = out+messages == ""
+		case "err-output-dir":
+			ok = out == "" && strings.Contains(messages, missing)
+		}
+		if !ok {
+			t.Errorf("%s: %q: got %q, %q", name, r.args, out, messages)
+		}
+	}
+	t.Logf("compared %d answers, %d are accepted only here", len(list), len(acceptedOptions))
+	if len(list) != 3 {
+		t.Errorf("got %d recorded answers, want 3", len(list))
+	}
 }
