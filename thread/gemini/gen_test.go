@@ -48,6 +48,7 @@ type script struct {
 	messages []obj
 	lines    []string
 	at       time.Time
+	changed  func() // called after each message, unless it is nil
 }
 
 func begin(id string, more obj) *script {
@@ -81,8 +82,15 @@ func (s *script) set(v obj) *script { return s.raw(obj{"$set": v}) }
 func (s *script) add(m obj) *script {
 	s.at = s.at.Add(time.Second)
 	m["timestamp"] = s.stamp()
+	if last := len(s.messages) - 1; last >= 0 && s.messages[last]["id"] == m["id"] {
+		s.messages = s.messages[:last]
+	}
 	s.messages = append(s.messages, m)
-	return s.raw(m).set(obj{"lastUpdated": s.stamp()})
+	s.raw(m).set(obj{"lastUpdated": s.stamp()})
+	if s.changed != nil {
+		s.changed()
+	}
+	return s
 }
 
 func said(id, kind, text string) obj { return obj{"id": id, "type": kind, "content": text} }
@@ -105,7 +113,6 @@ func (s *script) model(id, text string, t tokens) *script { return s.add(answer(
 // user, as the tool does.
 func (s *script) calls(id, text string, t tokens, calls ...obj) *script {
 	s.model(id, text, t)
-	s.messages = s.messages[:len(s.messages)-1]
 	m := answer(id, text, t)
 	m["toolCalls"] = calls
 	s.add(m)

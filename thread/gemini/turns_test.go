@@ -11,7 +11,7 @@ import (
 )
 
 // TestTurns truncates generated logs at every record. Every third log is that of a
-// subagent. TestTruncatedDocument truncates chats that are one document.
+// subagent.
 func TestTurns(t *testing.T) {
 	threadtest.CheckTurns(t, threadtest.Turns{Driver: gemini.Driver(), Agent: agentID, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
 		l.ID = fmt.Sprintf("%08d-0000-4000-8000-%012d", n, n)
@@ -30,19 +30,34 @@ func TestTurns(t *testing.T) {
 	}})
 }
 
+// TestDocumentTurns reads generated chats of old versions, which are one document, after
+// each change. TestTruncatedDocument truncates one.
+func TestDocumentTurns(t *testing.T) {
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: gemini.Driver(), Rewrites: true, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+		l.ID = fmt.Sprintf("%08d-0000-4000-8000-%012d", n, n)
+		l.Path = ".gemini/tmp/p/chats/session-2026-01-12T10-00-" + l.ID[:8] + ".json"
+		s := &recorder{script: begin(l.ID, nil), log: l, document: true}
+		s.changed = func() { l.Lines = append(l.Lines, s.script.document(nil)) }
+		return s.record
+	}})
+}
+
 func agentID(u threadtest.Use) string { return fmt.Sprintf("helper#%d", u.N) }
 
 // A recorder records the steps of a conversation.
 type recorder struct {
 	*script
-	log   *threadtest.Log
-	said  obj // the answer whose calls are not recorded yet
-	calls []obj
+	log      *threadtest.Log
+	document bool // which is rewritten with each change
+	said     obj  // the answer whose calls are not recorded yet
+	calls    []obj
 }
 
 // shows marks the records so far as showing a status that is not that of the step.
 func (s *recorder) shows(status thread.Status) {
-	s.log.Lines = s.lines
+	if !s.document {
+		s.log.Lines = s.lines
+	}
 	s.log.Shows(status)
 }
 
@@ -68,7 +83,7 @@ func (s *recorder) record(step threadtest.Step) {
 	case threadtest.Interrupt:
 		s.interrupt(id)
 	case threadtest.Compaction:
-		if !step.InTurn {
+		if !step.InTurn && !s.document {
 			s.set(obj{"messages": []obj{
 				{"id": "c", "type": "user", "content": []obj{{"text": context}}},
 				{"id": id, "type": "user", "content": []obj{{"text": "<state_snapshot>" + step.Text + "</state_snapshot>"}}},
@@ -96,7 +111,7 @@ func (s *recorder) returned(step threadtest.Step) {
 	}
 }
 
-// write writes the calls of the last answer, and their results.
+// write writes the calls of the last answer and, in a log, their results again.
 func (s *recorder) write() {
 	s.said["toolCalls"] = s.calls
 	s.add(s.said)
@@ -104,7 +119,9 @@ func (s *recorder) write() {
 	for _, c := range s.calls {
 		parts = append(parts, c["result"].([]obj)[0])
 	}
-	s.add(obj{"id": fmt.Sprint(s.said["id"], "-results"), "type": "user", "content": parts})
+	if !s.document {
+		s.add(obj{"id": fmt.Sprint(s.said["id"], "-results"), "type": "user", "content": parts})
+	}
 	s.said, s.calls = nil, nil
 }
 
