@@ -288,6 +288,44 @@ func TestIndexEqualsFiles(t *testing.T) {
 	}
 }
 
+// TestMovedSession moves the transcript of a session to another project, and copies one
+// of its subagents there.
+func TestMovedSession(t *testing.T) {
+	tr := newTree(t, 1)
+	file := filepath.Join(t.TempDir(), "threads.db")
+	later := func() time.Time { return time.Now().Add(time.Hour) }
+	projects := filepath.Join(tr.home, ".claude", "projects")
+	session := tr.id()
+	record := func(agent, text string, calls ...object) string {
+		rec := object{"uuid": tr.id(), "sessionId": session, "timestamp": "2026-02-03T04:00:00Z", "version": "2.1.100", "cwd": "/work/1", "type": "user", "message": object{"role": "user", "content": text}}
+		if agent != "" {
+			rec["agentId"], rec["isSidechain"] = agent, true
+		}
+		if len(calls) > 0 {
+			rec["type"], rec["timestamp"], rec["message"] = "assistant", "2026-02-03T04:00:01Z", object{"id": tr.id(), "role": "assistant", "model": "claude-opus", "content": calls}
+		}
+		return line(rec)
+	}
+	edit := func(name string) object {
+		return object{"type": "tool_use", "id": tr.id(), "name": "Edit", "input": object{"file_path": "/work/1/" + name}}
+	}
+	tr.write(filepath.Join(projects, "-work", session+".jsonl"), record("", "go"))
+	agents := filepath.Join(session, "subagents")
+	tr.write(filepath.Join(projects, "-work", agents, "agent-a1.jsonl"), record("a1", "one")+record("a1", "", edit("one.go")))
+	tr.write(filepath.Join(projects, "-work", agents, "agent-a2.jsonl"), record("a2", "two")+record("a2", "", edit("two.go")))
+	tr.compare(file, later)
+	must(t, os.MkdirAll(filepath.Join(projects, "-moved"), 0o755))
+	must(t, os.Rename(filepath.Join(projects, "-work", session+".jsonl"), filepath.Join(projects, "-moved", session+".jsonl")))
+	tr.compare(file, later)
+	tr.write(filepath.Join(projects, "-moved", agents, "agent-a2.jsonl"), record("a2", "two")+record("a2", "", edit("two.go"), edit("three.go")))
+	tr.compare(file, later)
+	list, _, err := threadindex.NewFiles(tr.set()).Active(t.Context(), threadindex.Query{})
+	must(t, err)
+	if len(list) != 1 || len(list[0].Writes) != 3 {
+		t.Errorf("got %+v, want one conversation with 3 changes", list)
+	}
+}
+
 // TestDependentTranscripts removes transcripts whose records others have copies of:
 // the facts of the others change.
 func TestDependentTranscripts(t *testing.T) {

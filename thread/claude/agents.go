@@ -67,8 +67,9 @@ type family struct {
 	claimed   []*call               // calls whose subagent was found by its prompt
 }
 
-// gather finds the transcripts of the subagents: those in the session's directory,
-// and those beside the session that name it.
+// gather finds the transcripts of the subagents: those in the session's directory of
+// any project, because a session that is continued in another directory moves without
+// them, and those beside the session that name it.
 func (j *family) gather(ctx context.Context, r *transcript) error {
 	dir, session := filepath.Dir(r.file.path), r.file.id
 	if r.file.agent {
@@ -81,7 +82,10 @@ func (j *family) gather(ctx context.Context, r *transcript) error {
 		dir = filepath.Dir(dir)
 	}
 	tree := newTree(ctx)
-	files := tree.nested(dir, session)
+	files, err := j.p.nested(ctx, tree, dir, session)
+	if err != nil {
+		j.main.Warn("subagents may be missing: %v", err)
+	}
 	if !r.file.agent {
 		files = append(files, tree.beside(dir)...)
 	}

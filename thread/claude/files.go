@@ -133,6 +133,23 @@ func desktopHomes(dir string, depth int) []string {
 	return homes
 }
 
+// nested returns the subagents of a session in a directory of transcripts and in those
+// of all projects. Of several copies, the newest counts.
+func (p *provider) nested(ctx context.Context, t tree, dir, session string) (newest []file, err error) {
+	projects, err := p.projects(ctx)
+	files := t.nested(dir, session)
+	for _, project := range projects {
+		if project != dir {
+			files = append(files, t.nested(project, session)...)
+		}
+	}
+	slices.SortStableFunc(files, newestFirst)
+	for _, copies := range thread.GroupByID(files, func(f file) string { return f.id }) {
+		newest = append(newest, copies[0])
+	}
+	return newest, err
+}
+
 // nested returns the subagents in the directory of a session, at any level.
 func (t tree) nested(dir, session string) []file {
 	return t.descend(filepath.Join(dir, session, agentDir), session, maxDepth)
