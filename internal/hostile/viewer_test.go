@@ -25,7 +25,7 @@ var views = []string{
 // internal error.
 func (p place) view() (shown int) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*maxTime)
+	ctx, cancel := context.WithTimeout(context.Background(), hangs)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.program, "serve", "--no-token", "--listen", "127.0.0.1:0")
 	cmd.Dir, cmd.Env = p.ws, []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.dir}
@@ -53,7 +53,7 @@ func (p place) view() (shown int) {
 	<-copied
 	_ = cmd.Wait()
 	if ctx.Err() != nil {
-		p.t.Errorf("the viewer did not end in %s", 3*maxTime)
+		p.t.Errorf("the viewer did not end in %s", hangs)
 	}
 	if bytes.Contains(rest.kept, []byte("goroutine ")) {
 		p.t.Errorf("the viewer panics: %.600s", rest.kept)
