@@ -24,6 +24,7 @@ func TestKilledBuild(t *testing.T) {
 		threadindex.NewIndex(threadindex.NewFiles(set), file, later, nil).Search(context.Background(), threadindex.Search{Text: "absent"})
 		return
 	}
+	t.Parallel()
 	tr := newTree(t, 2)
 	for range 150 {
 		tr.create()

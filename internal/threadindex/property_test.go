@@ -26,9 +26,10 @@ func (tr *tree) compare(file string, now func() time.Time) {
 	files := threadindex.NewFiles(tr.set())
 	index := threadindex.NewIndex(threadindex.NewFiles(tr.set()), file, now, nil)
 	middle := time.Now().Add(-500 * time.Hour)
+	few := 1 + len(tr.files())/12 // of a large tree, not too many pages
 	for i, q := range []threadindex.Query{
-		{}, {Limit: 2}, {Providers: []string{"codex"}}, {Status: thread.Running}, {Model: "Opus"}, {Role: "Reviewer"},
-		{In: threadindex.In("/work/1")}, {Since: middle}, {Until: middle}, {Until: middle, Limit: 1},
+		{}, {Limit: few}, {Providers: []string{"codex"}}, {Status: thread.Running}, {Model: "Opus"}, {Role: "Reviewer"},
+		{In: threadindex.In("/work/1")}, {Since: middle}, {Until: middle}, {Until: middle, Limit: few},
 	} {
 		want, err := files.List(ctx, q)
 		must(tr.t, err)
@@ -112,8 +113,7 @@ func (tr *tree) compareCalls(files *threadindex.Files, index, alone *threadindex
 			tr.same(fmt.Sprintf("commands %d %q", i, lines), got, want)
 			tr.calls["commands"] += len(want.List)
 			if lines == nil && i == 0 && len(want.List) > 0 { // those of one conversation
-				q := threadindex.CallQuery{Threads: []thread.URI{want.List[0].URI}}
-				q.Threads[0].From, q.Threads[0].To = 0, 0
+				q := threadindex.CallQuery{Threads: []thread.URI{threadOf(want.List[0].URI)}}
 				want, err := files.Commands(ctx, q)
 				must(tr.t, err)
 				got, err := index.Commands(ctx, q)
@@ -149,41 +149,48 @@ func (tr *tree) compareCalls(files *threadindex.Files, index, alone *threadindex
 	}
 }
 
+// threadOf returns the URI of the thread of a message.
+func threadOf(uri thread.URI) thread.URI {
+	uri.From, uri.To = 0, 0
+	return uri
+}
+
 // compareLookups compares what is known of files, names and threads.
 func (tr *tree) compareLookups(files *threadindex.Files, index *threadindex.Index) {
 	tr.t.Helper()
 	ctx := tr.t.Context()
-	touches := func(q threadindex.CallQuery, has func(path string) bool) []threadindex.Touch {
-		all, err := files.Touches(ctx, q, "/")
-		must(tr.t, err)
-		return slices.DeleteFunc(all.List, func(t threadindex.Touch) bool { return !has(t.Path) })
+	all, err := files.Touches(ctx, threadindex.CallQuery{}, "/")
+	must(tr.t, err)
+	touches := func(has func(threadindex.Touch) bool) []threadindex.Touch {
+		return slices.DeleteFunc(slices.Clone(all.List), func(t threadindex.Touch) bool { return !has(t) })
 	}
 	same := func(what string, got any, err error, want any) {
 		must(tr.t, err)
 		tr.same(what, got, want)
 	}
 	const file = "/work/1/cart.go"
-	_, err := index.Lookup(ctx, 0, func(l threadindex.Lookup) error {
+	isFile := func(t threadindex.Touch) bool { return t.Path == file }
+	_, err = index.Lookup(ctx, 0, func(l threadindex.Lookup) error {
 		got, err := l.Touches(ctx, []string{file, "/work/9/none.go", "/work"}, "")
-		want := touches(threadindex.CallQuery{}, func(path string) bool { return path == file })
+		want := touches(isFile)
 		same("touches of a file", got, err, want)
 		tr.calls["lookups"] += len(want)
 		got, err = l.Touches(ctx, nil, "cart.go")
 		in := map[string]bool{} // directories of conversations that have the file
+		ofThread := map[thread.URI]thread.URI{}
 		for _, t := range got {
 			in[t.Path] = true
+			ofThread[threadOf(t.URI)] = t.URI
 		}
-		same("touches in any directory", got, err, touches(threadindex.CallQuery{}, func(path string) bool { return in[path] && strings.HasSuffix(path, "/cart.go") }))
-		for _, t := range got {
-			uri := t.URI
-			uri.From, uri.To = 0, 0
-			got, err := l.TouchesOf(ctx, "", t.URI)
-			same("touches of a thread", got, err, touches(threadindex.CallQuery{Threads: []thread.URI{uri}}, func(string) bool { return true }))
-			item, err := l.Item(ctx, t.URI)
+		same("touches in any directory", got, err, touches(func(t threadindex.Touch) bool { return in[t.Path] && strings.HasSuffix(t.Path, "/cart.go") }))
+		for uri, message := range ofThread {
+			got, err := l.TouchesOf(ctx, "", message)
+			same("touches of a thread", got, err, touches(func(t threadindex.Touch) bool { return threadOf(t.URI) == uri }))
+			item, err := l.Item(ctx, message)
 			must(tr.t, err)
 			n := 0
-			if err := l.Read(ctx, t.URI, func(thread.Message) error { n++; return nil }); err != nil || item.URI != uri || n < item.Messages {
-				tr.t.Fatalf("%s: got %+v with %d messages (%v)", t.URI, item, n, err)
+			if err := l.Read(ctx, message, func(thread.Message) error { n++; return nil }); err != nil || item.URI != uri || n < item.Messages {
+				tr.t.Fatalf("%s: got %+v with %d messages (%v)", message, item, n, err)
 			}
 		}
 		for _, name := range []string{artifact, commit, "absent"} {
@@ -197,7 +204,7 @@ func (tr *tree) compareLookups(files *threadindex.Files, index *threadindex.Inde
 	must(tr.t, err)
 	_, err = files.Lookup(ctx, 0, func(l threadindex.Lookup) error { // without an index
 		got, err := l.Touches(ctx, []string{file}, "")
-		same("touches of a file", got, err, touches(threadindex.CallQuery{}, func(path string) bool { return path == file }))
+		same("touches of a file", got, err, touches(isFile))
 		return nil
 	})
 	must(tr.t, err)
@@ -329,6 +336,7 @@ func TestMovedSession(t *testing.T) {
 // TestDependentTranscripts removes transcripts whose records others have copies of:
 // the facts of the others change.
 func TestDependentTranscripts(t *testing.T) {
+	t.Parallel()
 	tr := newTree(t, 1)
 	file := filepath.Join(t.TempDir(), "threads.db")
 	later := func() time.Time { return time.Now().Add(time.Hour) }
@@ -363,6 +371,7 @@ func TestDependentTranscripts(t *testing.T) {
 // TestInterruptedBuild stops builds at every batch and at random. The next one
 // continues.
 func TestInterruptedBuild(t *testing.T) {
+	t.Parallel()
 	tr := newTree(t, 1)
 	for range 150 {
 		tr.create()
