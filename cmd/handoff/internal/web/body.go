@@ -25,16 +25,10 @@ type download struct {
 func (s *Server) file(find func(r *http.Request) (download, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d, err := find(r)
+		if d.content != nil {
+			defer d.content.Close()
+		}
 		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		defer d.content.Close()
-		size, err := d.content.Seek(0, io.SeekEnd)
-		if err == nil {
-			_, err = d.content.Seek(0, io.SeekStart)
-		}
-		if err != nil || size < 0 {
 			s.fail(w, r, err)
 			return
 		}

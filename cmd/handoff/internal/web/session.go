@@ -228,7 +228,9 @@ func (s *Server) runsOf(ctx context.Context, id string, depth int) ([]runNode, e
 	for _, v := range found.Sessions {
 		node := runNode{SessionView: v}
 		if depth > 1 && v.ID != id {
-			node.Runs, err = s.runsOf(ctx, v.ID, depth-1)
+			var failed error
+			node.Runs, failed = s.runsOf(ctx, v.ID, depth-1)
+			err = cmp.Or(err, failed)
 		}
 		list = append(list, node)
 	}

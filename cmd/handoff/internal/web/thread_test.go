@@ -93,6 +93,19 @@ func (x *transcript) store(home string) {
 	must(x.t, os.WriteFile(file, []byte(strings.Join(x.lines, "\n")+"\n"), 0o644))
 }
 
+// TestLongThread shows a conversation that was continued for a year.
+func TestLongThread(t *testing.T) {
+	s := newConversation(t, "", func(x *transcript) {
+		x.user("Start.")
+		x.at = x.at.AddDate(1, 0, 0)
+		x.user("Continue.")
+	})
+	page := s.get("/threads/claude/" + threadID)
+	if !strings.Contains(page, `<rect x="0" y="0" width="3"`) || !strings.Contains(page, `<rect x="997" y="0" width="3"`) {
+		t.Errorf("the turns are not at the ends of the timeline\n%s", page)
+	}
+}
+
 func TestThread(t *testing.T) {
 	s := newConversation(t, "", func(x *transcript) {
 		x.user("Why is the cart empty?")

@@ -114,12 +114,13 @@ func (l *timeline) place() {
 		}
 	}
 	total := max(l.End.Sub(l.Start), time.Second)
+	scale := func(d time.Duration) int { return int(1000 * d.Seconds() / total.Seconds()) }
 	for i := range l.Rows {
 		l.Rows[i].Y = i * rowHeight
 		for j := range l.Rows[i].Bars {
 			b := &l.Rows[i].Bars[j]
-			b.X = int(b.Start.Sub(l.Start) * 1000 / total)
-			b.Width = max(3, int(b.End.Sub(b.Start)*1000/total))
+			b.Width = max(3, scale(b.End.Sub(b.Start)))
+			b.X = min(scale(b.Start.Sub(l.Start)), 1000-b.Width) // a short bar at the end is visible
 			b.Title = fmt.Sprintf("%s, %s", b.Title, shortDuration(b.End.Sub(b.Start)))
 		}
 	}

@@ -31,6 +31,7 @@ func must(t testing.TB, err error) {
 type site struct {
 	t      testing.TB
 	ws     *workspace.Workspace
+	o      web.Options
 	server *web.Server
 	h      http.Handler
 }
@@ -56,7 +57,7 @@ func siteIn(t testing.TB, dir string, change ...func(*web.Options)) *site {
 	server, err := web.New(o)
 	must(t, err)
 	t.Cleanup(server.Close)
-	return &site{t, ws, server, server.Handler()}
+	return &site{t, ws, o, server, server.Handler()}
 }
 
 // request returns a request with the token.
