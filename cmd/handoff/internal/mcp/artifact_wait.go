@@ -61,7 +61,7 @@ var artifactWait = tool[WaitInput]{
 		}
 		limit := maxWait
 		if in.Seconds > 0 {
-			limit = min(limit, time.Duration(in.Seconds)*time.Second)
+			limit = time.Duration(min(in.Seconds, int(maxWait/time.Second))) * time.Second
 		}
 		waiting, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()

@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/access"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/mcp"
@@ -161,4 +163,29 @@ func TestNotifications(t *testing.T) {
 		<-changed
 		must(t, s.Close())
 	}
+}
+
+// TestNotificationsAfterRepair checks that a client is notified again after the log could
+// not be read.
+func TestNotificationsAfterRepair(t *testing.T) {
+	f := newFixture(t)
+	publisher := f.connect("test", nil)
+	id := mustCall(t, publisher, "artifact_publish", `{"content":"a","channel":"x"}`).str("id")
+	updated := make(chan bool, 100)
+	s := f.connect("test", &sdk.ClientOptions{ResourceUpdatedHandler: func(context.Context, *sdk.ResourceUpdatedNotificationRequest) { updated <- true }})
+	logID := filepath.Join(f.dir, ".handoff", "log", "ID")
+	must(t, os.Rename(logID, logID+".away"))
+	must(t, f.server.Close()) // so that the workspace is opened again
+	must(t, s.Subscribe(t.Context(), &sdk.SubscribeParams{URI: "handoff://artifacts/" + id}))
+	time.Sleep(50 * time.Millisecond) // the log is read
+	must(t, os.Rename(logID+".away", logID))
+	for range 100 {
+		mustCall(t, s, "artifact_publish", `{"content":"c","channel":"x","replaces":["`+id+`"]}`)
+		select {
+		case <-updated:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	t.Error("the client is not notified")
 }

@@ -68,15 +68,20 @@ func (f *fixture) write(name, content string) string {
 // connect returns a client in the name of an agent program.
 func (f *fixture) connect(name string, o *sdk.ClientOptions, roots ...string) *sdk.ClientSession {
 	f.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	serverEnd, clientEnd := sdk.NewInMemoryTransports()
-	ended := make(chan error, 1)
-	go func() { ended <- f.server.Run(ctx, serverEnd) }()
 	c := sdk.NewClient(&sdk.Implementation{Name: name, Version: "1"}, o)
 	for _, dir := range roots {
 		//lint:ignore SA1019 clients before protocol 2026-07-28 have roots
 		c.AddRoots(&sdk.Root{URI: "file://" + dir})
 	}
+	return f.connectClient(c)
+}
+
+func (f *fixture) connectClient(c *sdk.Client) *sdk.ClientSession {
+	f.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	serverEnd, clientEnd := sdk.NewInMemoryTransports()
+	ended := make(chan error, 1)
+	go func() { ended <- f.server.Run(ctx, serverEnd) }()
 	session, err := c.Connect(ctx, clientEnd, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	must(f.t, err)
 	f.t.Cleanup(func() { session.Close(); <-ended; cancel() })
@@ -395,7 +400,7 @@ func TestWait(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := waiter.CallTool(ctx, &sdk.CallToolParams{Name: "artifact_wait", Arguments: json.RawMessage(`{"channel":"never"}`)}); err == nil {
+	if _, err := waiter.CallTool(ctx, &sdk.CallToolParams{Name: "artifact_wait", Arguments: json.RawMessage(`{"channel":"never","seconds":10000000000}`)}); err == nil {
 		t.Error("a cancelled call has a result")
 	}
 	mustCall(t, waiter, "artifact_list", `{}`) // the server answers after a cancelled call
@@ -521,6 +526,37 @@ func TestWorkspaces(t *testing.T) {
 	}
 	if got := listed(f.connect("test", nil, project.dir), `{"workspace":"`+filepath.Join(project.dir, "sub")+`"}`); !strings.Contains(got, id) {
 		t.Errorf("a directory inside a root: %s", got)
+	}
+}
+
+// TestCancelledRoots cancels a call while the server waits for the client's roots.
+func TestCancelledRoots(t *testing.T) {
+	f, project := newFixture(t), newFixture(t)
+	project.write("p.md", "p")
+	asked, ended := make(chan bool), make(chan bool)
+	defer close(ended)
+	c := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	//lint:ignore SA1019 clients before protocol 2026-07-28 have roots
+	c.AddRoots(&sdk.Root{URI: "file://" + project.dir})
+	first := true
+	c.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			if method == "roots/list" && first {
+				first = false
+				close(asked)
+				<-ended
+			}
+			return next(ctx, method, r)
+		}
+	})
+	s := f.connectClient(c)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-asked; cancel() }()
+	if _, err := s.CallTool(ctx, &sdk.CallToolParams{Name: "artifact_list"}); err == nil {
+		t.Error("a cancelled call has a result")
+	}
+	if file := mustCall(t, s, "artifact_publish", `{"path":"p.md","channel":"x"}`).str("file"); filepath.Dir(file) != project.dir {
+		t.Errorf("published %s, want a file in %s", file, project.dir)
 	}
 }
 

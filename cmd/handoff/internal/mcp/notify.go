@@ -37,7 +37,7 @@ func (c *client) listen(next sdk.MethodHandler) sdk.MethodHandler {
 }
 
 // watch notifies the client when the log of a workspace that it uses grows, until
-// the client disconnects.
+// the client disconnects. If the log can't be read, the next call watches it again.
 func (c *client) watch(session *sdk.ServerSession, w *workspace.Workspace) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,6 +51,11 @@ func (c *client) watch(session *sdk.ServerSession, w *workspace.Workspace) {
 		cancel()
 	}()
 	go func() {
+		defer func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.watched, w.Root())
+		}()
 		newest, err := w.Hub().Newest(ctx)
 		if err != nil {
 			return // the client's own calls report it

@@ -111,14 +111,15 @@ func (c *client) clientRoots(ctx context.Context, session *sdk.ServerSession) []
 	if c.asked {
 		return slices.Clone(c.roots)
 	}
-	c.asked = true
 	p := session.InitializeParams()
 	//lint:ignore SA1019 clients before protocol 2026-07-28 have roots
 	if p == nil || p.Capabilities == nil || p.Capabilities.RootsV2 == nil {
+		c.asked = true
 		return nil
 	}
 	//lint:ignore SA1019 clients before protocol 2026-07-28 have roots
 	answer, err := session.ListRoots(ctx, nil)
+	c.asked = ctx.Err() == nil // else the next call asks again
 	if err != nil {
 		return nil // the client has none; the next source decides
 	}
