@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/provenance"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/work"
@@ -16,6 +18,9 @@ func (w *Workspace) Work(set *thread.Set) work.Units {
 		Hub: w.as, Producer: w.caller.Producer, Session: w.ownSession(), Sessions: w.sessions, Resolve: w.ResolveSession,
 		Threads: set, Archive: func(noIndex bool) work.Archive { return w.archive(set, noIndex) },
 		Worktrees: w.dirs.Worktrees, Path: w.path, Finish: w.finish, Now: w.now,
+		Text: func(ctx context.Context, a handoff.Artifact) string {
+			return content.Text(ctx, a, w.bodies, w.published, handoff.KeepLimit)
+		},
 	})
 }
 

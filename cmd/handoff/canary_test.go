@@ -136,7 +136,7 @@ func TestCanary(t *testing.T) {
 	c.run("", "init", "--dry-run")
 	c.ok("work", "start", "w1", "--harness", "h")
 	c.ok("work", "list", "--json")
-	c.ok("cost", "--by", "artifact", "--json")
+	c.ok("cost", "--by", "artifact", "--prompts", "--json")
 	c.ok("status", "--json")
 	c.ok("why", "a.md", "--json")
 	c.ok("attest", "--json", "--", "true")

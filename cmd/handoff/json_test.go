@@ -201,6 +201,7 @@ var rareFields = []string{
 	"model-usage.provider",
 	"move.warnings",
 	"opened-session.warnings",
+	"passage.artifactId", "passage.uri", "passage.createdAt", "passage.ref", "passage.bytesPasted", "passage.inferred",
 	"pipeline-path.restored",
 	"process.bootId", "process.pidNamespace", "process.pid", "process.startTime",
 	"queued-record.id", "queued-record.type", "queued-record.createdAt", "queued-record.path",
@@ -339,6 +340,7 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	c.ok("work", "start", "w2", "--harness", "codex", "--parent", "w1")
 	answer("work-tree", "work list")
 	answer("cost-report", "cost --by agent")
+	answer("cost-report", "cost --by channel --prompts")
 	if err := exec.Command("git", "init", "-q", c.dir).Run(); err != nil {
 		c.t.Fatal(err)
 	}

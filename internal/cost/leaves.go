@@ -15,6 +15,7 @@ type Sources struct {
 	Artifacts []handoff.Artifact
 	Threads   []Conversation
 	Prices    *Pricer
+	Passed    map[string]Passed // what prompts have of the artifacts, nil if that is not known
 }
 
 // A Conversation is a transcript that was read: that of a conversation, or of a
@@ -54,6 +55,7 @@ func Leaves(s Sources) []Leaf {
 			return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID))
 		})
 		leaves[i] = *l
+		leaves[i].Passed = s.Passed
 	}
 	return leaves
 }

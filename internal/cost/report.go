@@ -22,6 +22,7 @@ type Leaf struct {
 	Ended     time.Time          // or last active
 	Portions  []Portion          // of the transcript, nil for none
 	Artifacts []handoff.Artifact // that it published
+	Passed    map[string]Passed  // what prompts have of artifacts, by ID; nil if that is not known
 }
 
 // A Unit is work with what its harness reported.
@@ -116,6 +117,7 @@ type Row struct {
 	Failed    int    `json:"failedWork,omitempty"`
 	FailedOut int    `json:"failedWorkWithArtifacts,omitempty"` // failed work that left an active artifact
 	Traffic
+	Prompts *Passed `json:"prompts,omitempty"` // what prompts have of the artifacts, if they were compared
 
 	// Transcript is the usage by the transcripts, if harnesses reported usage that
 	// differs by more than 5 %. Otherwise it is nil.
@@ -213,6 +215,9 @@ func (g *group) add(l Leaf, p part) {
 	for _, a := range p.artifacts {
 		if _, known := g.artifacts[a.ID]; !known {
 			g.Traffic.add(a)
+			if l.Passed != nil {
+				g.Prompts = g.Prompts.add(l.Passed[a.ID])
+			}
 			if len(a.Replaces) > 0 {
 				g.Revisions++
 			}

@@ -35,6 +35,7 @@ var layers = map[string]int{
 	"internal/ulid":       0,
 	"internal/secret":     0,
 	"internal/words":      0,
+	"internal/pasted":     0,
 	"internal/git":        0,
 
 	".": 1,

@@ -66,6 +66,7 @@ type Archive interface {
 	Search(context.Context, Search) (Result, error)
 	Changes
 	EachUsage(context.Context, Query, func(ThreadUsage) error) (warnings []string, err error)
+	EachPrompt(ctx context.Context, since time.Time, want map[string]bool, use func(Prompt) error) (warnings []string, err error)
 	Lookup(ctx context.Context, most int, do func(Lookup) error) (warnings []string, err error)
 }
 

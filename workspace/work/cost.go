@@ -19,6 +19,7 @@ type CostOptions struct {
 	Everywhere   bool   // with conversations of other directories
 	Prices       string // a file with prices that count before those of handoff
 	NoIndex      bool   // read the transcripts, not the index of conversations
+	Prompts      bool   // compare the prompts of the conversations with the artifacts
 }
 
 // CostGroups returns what Cost can group by.
@@ -27,12 +28,13 @@ func CostGroups() []string { return slices.Clone(cost.Groups) }
 // A CostReport has the usage of each group, the most expensive first. The rows and
 // Unattributed, which is what belongs to no group, add up to Total.
 type CostReport struct {
-	By           string      `json:"by"`
-	Rows         []CostRow   `json:"rows"`
-	Unattributed CostRow     `json:"unattributed"`
-	Total        CostRow     `json:"total"`
-	Prices       PriceSource `json:"prices"`
-	Warnings     []string    `json:"warnings,omitempty"`
+	By           string        `json:"by"`
+	Rows         []CostRow     `json:"rows"`
+	Unattributed CostRow       `json:"unattributed"`
+	Total        CostRow       `json:"total"`
+	Prices       PriceSource   `json:"prices"`
+	Prompts      *PromptReport `json:"prompts,omitempty"`
+	Warnings     []string      `json:"warnings,omitempty"`
 }
 
 // A CostRow is the usage of one group.
@@ -65,9 +67,17 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 	if err != nil {
 		return CostReport{}, err
 	}
+	var prompts *PromptReport
+	if o.Prompts {
+		var more []string
+		if prompts, more, err = u.comparePrompts(ctx, o.NoIndex, &s); err != nil {
+			return CostReport{}, err
+		}
+		warnings = append(warnings, more...)
+	}
 	leaves := cost.Leaves(s)
 	sum := cost.Summarize(o.By, leaves)
-	r := CostReport{o.By, sum.Rows, sum.Unattributed, sum.Total, PriceSource{prices[0].Source, prices[0].Date}, append(warnings, sum.Warnings(leaves)...)}
+	r := CostReport{o.By, sum.Rows, sum.Unattributed, sum.Total, PriceSource{prices[0].Source, prices[0].Date}, prompts, append(warnings, sum.Warnings(leaves)...)}
 	if o.By == cost.BySession {
 		for i := range r.Rows {
 			if d, err := u.o.Sessions.Session(ctx, r.Rows[i].Key); err == nil {

@@ -27,6 +27,7 @@ type Options struct {
 	Archive   func(noIndex bool) Archive                            // the index of conversations, or their files
 	Worktrees func() []string                                       // the directories of this repository
 	Path      func(typed string) string                             // a path as the caller types it, absolute
+	Text      func(context.Context, handoff.Artifact) string        // what an artifact published, "" if it is not text or not known
 	Finish    func(ctx context.Context, session string) []string    // what follows a record; returns warnings
 	Now       func() time.Time
 }

@@ -3,6 +3,7 @@ package work
 import (
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,7 @@ var costColumns = []cli.Column{
 	{Name: "input", More: true}, {Name: "cache-read", More: true}, {Name: "cache-write", More: true}, {Name: "reasoning", More: true},
 	{Name: "failed", More: true}, {Name: "failed-with-artifacts", More: true}, {Name: "revisions", More: true}, {Name: "refs", More: true},
 	{Name: "read", More: true}, {Name: "stayed", More: true}, {Name: "usage", More: true}, {Name: "transcript", More: true},
+	{Name: "prompt-refs", More: true}, {Name: "pasted", More: true},
 }
 
 const costHelp = `Cost adds up what the conversations of this repository used, and what harnesses
@@ -37,10 +39,15 @@ cost of a row divided by the artifacts of which it is known.
 A label has the cost of its artifact, of the attempts that this one replaces,
 and of its inputs. Group by revision for what was spent on first versions and
 on revisions, and by outcome for failed work with and without useful artifacts.
-With --wide, REFS is how often other work read the artifacts, READ how many
-bytes that were, and STAYED the size of artifacts that no other work read.
-TRANSCRIPT is the number of tokens by the transcripts, where what a harness
-reported differs by more than 5 %.`
+Columns that --columns adds: refs is how often other work read the artifacts,
+read how many bytes that were, and stayed the size of artifacts that no other
+work read; transcript is the number of tokens by the transcripts, where what a
+harness reported differs by more than 5 %.
+
+With --prompts, the transcripts are read and the prompts of conversations and
+subagents compared with the artifacts. PROMPT-REFS is how many conversations
+were sent the ID of an artifact, PASTED how many bytes of prompts are lines of
+one. Both are inferred from the texts; docs/cost.md has the rules.`
 
 func costCommand(a *cli.App) *cobra.Command {
 	var o work.CostOptions
@@ -60,6 +67,7 @@ func costCommand(a *cli.App) *cobra.Command {
 	f.BoolVar(&o.Everywhere, "everywhere", false, "with the conversations of all directories")
 	f.StringVar(&o.Prices, "prices", "", "`file` with prices that count before the built-in ones; see docs/cost.md")
 	f.BoolVar(&o.NoIndex, "no-index", false, "read the transcripts, not the index of conversations")
+	f.BoolVar(&o.Prompts, "prompts", false, "compare prompts with artifacts: show refs and pasted text in them; this reads the transcripts")
 	f.BoolVar(&asCSV, "csv", false, "print CSV with a header")
 	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(work.CostGroups(), cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print JSON")
@@ -79,7 +87,7 @@ func costCommand(a *cli.App) *cobra.Command {
 			if asCSV {
 				return costCSV(a, r)
 			}
-			if err := table.Print(costColumns, costRows(a, r)); err != nil {
+			if err := table.Print(columnsOf(r), costRows(a, r)); err != nil {
 				return err
 			}
 			if a.Terminal {
@@ -91,6 +99,17 @@ func costCommand(a *cli.App) *cobra.Command {
 	return c
 }
 
+// columnsOf returns the columns of a report. Those of prompts are shown if it has any.
+func columnsOf(r work.CostReport) []cli.Column {
+	columns := slices.Clone(costColumns)
+	for i, c := range columns {
+		if r.Prompts != nil && (c.Name == "prompt-refs" || c.Name == "pasted") {
+			columns[i].More = false
+		}
+	}
+	return columns
+}
+
 // costRows returns the rows of a table, at the end unattributed usage and the total.
 func costRows(a *cli.App, r work.CostReport) (rows [][]string) {
 	for _, row := range allRows(r) {
@@ -98,7 +117,8 @@ func costRows(a *cli.App, r work.CostReport) (rows [][]string) {
 		rows = append(rows, []string{row.Key, row.Name, cli.Cost(u), bar(a, row, r.Total), cli.Tokens(u.TotalTokens), cli.Tokens(u.Output),
 			strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), cli.Dollars(row.CostPerArtifact), cli.Tokens(u.Input), cli.Tokens(u.CacheRead),
 			cli.Tokens(u.CacheWrite), cli.Tokens(u.Reasoning), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), strconv.Itoa(row.Revisions),
-			strconv.Itoa(row.RefsPassed), bytes(row.BytesRead), bytes(row.BytesStayed), string(u.Completeness), cli.Tokens(byTranscript(row).TotalTokens)})
+			strconv.Itoa(row.RefsPassed), bytes(row.BytesRead), bytes(row.BytesStayed), string(u.Completeness), cli.Tokens(byTranscript(row).TotalTokens),
+			promptRefs(row), pasted(row)})
 	}
 	return rows
 }
@@ -118,6 +138,30 @@ func bytes(n *int64) string {
 		return "-"
 	}
 	return cli.Size(*n)
+}
+
+// promptRefs returns the number of refs in prompts, - if it is not known.
+func promptRefs(row work.CostRow) string {
+	if row.Prompts == nil {
+		return "-"
+	}
+	return bound(row) + strconv.Itoa(row.Prompts.Refs)
+}
+
+// pasted returns the size of the pasted text, - if it is not known.
+func pasted(row work.CostRow) string {
+	if row.Prompts == nil || row.Prompts.BytesPasted == nil {
+		return "-"
+	}
+	return bound(row) + cli.Size(*row.Prompts.BytesPasted)
+}
+
+// bound returns the mark of a lower bound.
+func bound(row work.CostRow) string {
+	if row.Prompts.LowerBound {
+		return "≥"
+	}
+	return ""
 }
 
 // allRows returns the rows, at the end unattributed usage and the total.
@@ -148,7 +192,11 @@ func bar(a *cli.App, row, total work.CostRow) string {
 
 func costCSV(a *cli.App, r work.CostReport) error {
 	w := csv.NewWriter(a.Out)
-	w.Write([]string{"group", "name", "cost_usd", "input", "output", "cache_read", "cache_write", "reasoning", "total_tokens", "completeness", "conversations", "artifacts", "cost_per_artifact_usd", "failed_work", "failed_work_with_artifacts", "unpriced_models", "revisions", "refs_passed", "bytes_read", "bytes_stayed", "transcript_tokens", "transcript_cost_usd"})
+	head := []string{"group", "name", "cost_usd", "input", "output", "cache_read", "cache_write", "reasoning", "total_tokens", "completeness", "conversations", "artifacts", "cost_per_artifact_usd", "failed_work", "failed_work_with_artifacts", "unpriced_models", "revisions", "refs_passed", "bytes_read", "bytes_stayed", "transcript_tokens", "transcript_cost_usd"}
+	if r.Prompts != nil {
+		head = append(head, "refs_in_prompts", "bytes_pasted", "prompts_lower_bound")
+	}
+	w.Write(head)
 	number := func(v *int64) string {
 		if v == nil {
 			return ""
@@ -163,9 +211,16 @@ func costCSV(a *cli.App, r work.CostReport) error {
 	}
 	for _, row := range allRows(r) {
 		u := row.Amount
-		w.Write([]string{plainCell(row.Key), plainCell(row.Name), amount(u.Cost), number(u.Input), number(u.Output), number(u.CacheRead), number(u.CacheWrite), number(u.Reasoning), number(u.TotalTokens),
+		cells := []string{plainCell(row.Key), plainCell(row.Name), amount(u.Cost), number(u.Input), number(u.Output), number(u.CacheRead), number(u.CacheWrite), number(u.Reasoning), number(u.TotalTokens),
 			string(u.Completeness), strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), amount(row.CostPerArtifact), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), plainCell(strings.Join(u.Unpriced, " ")),
-			strconv.Itoa(row.Revisions), strconv.Itoa(row.RefsPassed), number(row.BytesRead), number(row.BytesStayed), number(byTranscript(row).TotalTokens), amount(byTranscript(row).Cost)})
+			strconv.Itoa(row.Revisions), strconv.Itoa(row.RefsPassed), number(row.BytesRead), number(row.BytesStayed), number(byTranscript(row).TotalTokens), amount(byTranscript(row).Cost)}
+		switch p := row.Prompts; {
+		case p != nil:
+			cells = append(cells, strconv.Itoa(p.Refs), number(p.BytesPasted), strconv.FormatBool(p.LowerBound))
+		case r.Prompts != nil:
+			cells = append(cells, "", "", "")
+		}
+		w.Write(cells)
 	}
 	w.Flush()
 	return w.Error()

@@ -1,0 +1,162 @@
+package cost
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/pasted"
+)
+
+// Passed is what prompts have of artifacts.
+type Passed struct {
+	Refs        int    `json:"refs"`                  // IDs of artifacts, once for each conversation
+	BytesPasted *int64 `json:"bytesPasted,omitempty"` // of prompts; nil if no text was compared
+	Inferred    bool   `json:"inferred"`              // true: from the texts, not from a record
+	LowerBound  bool   `json:"lowerBound,omitempty"`  // not everything could be compared
+}
+
+func (p *Passed) add(of Passed) *Passed {
+	if p == nil {
+		return &of
+	}
+	return &Passed{p.Refs + of.Refs, sum(p.BytesPasted, of.BytesPasted), true, p.LowerBound || of.LowerBound}
+}
+
+// A Prompt is what a conversation or subagent was sent.
+type Prompt struct {
+	Thread string // URI of the conversation
+	URI    string // of the message
+	At     time.Time
+	Text   string
+	Named  []string // IDs of artifacts in Text
+}
+
+// A PromptReport has the prompts that were compared with artifacts.
+type PromptReport struct {
+	Conversations int       `json:"conversations"` // and subagents that were sent them
+	Messages      int       `json:"messages"`
+	Bytes         int64     `json:"bytes"`     // of the messages
+	Artifacts     int       `json:"artifacts"` // whose text was compared
+	Passages      []Passage `json:"passages"`  // at most 1,000, those with the most pasted text first
+}
+
+// A Passage is an artifact in a prompt.
+type Passage struct {
+	Artifact    string    `json:"artifactId"`
+	URI         string    `json:"uri"` // of the message
+	At          time.Time `json:"createdAt"`
+	Ref         bool      `json:"ref"` // it has the ID, for the first time in its conversation
+	BytesPasted int64     `json:"bytesPasted"`
+	Inferred    bool      `json:"inferred"` // true
+}
+
+const maxPassages = 1000
+
+// A Comparison finds artifacts in prompts of other conversations than those that
+// published them, sent after that.
+type Comparison struct {
+	artifacts []handoff.Artifact // by ID
+	passed    []Passed           // of each
+	numbers   map[string]int     // of artifacts by ID
+	bodies    []int              // the artifact of each body of texts
+	texts     pasted.Index
+
+	report  PromptReport
+	threads map[string]map[int]bool // artifacts that were named, by conversation
+	partial bool
+}
+
+// NewComparison returns a comparison with artifacts. text returns what one published,
+// "" if that is not known or not text. Of very much text the newest is compared.
+func NewComparison(artifacts []handoff.Artifact, text func(handoff.Artifact) string) *Comparison {
+	artifacts = slices.SortedFunc(slices.Values(artifacts), func(a, b handoff.Artifact) int { return cmp.Compare(a.ID, b.ID) })
+	c := &Comparison{artifacts: artifacts, passed: make([]Passed, len(artifacts)), numbers: map[string]int{}, threads: map[string]map[int]bool{}}
+	c.report.Passages = []Passage{}
+	texts, left := make([]string, len(artifacts)), pasted.MaxText
+	for i := len(artifacts) - 1; i >= 0; i-- {
+		c.numbers[artifacts[i].ID] = i
+		if left > 0 {
+			texts[i] = text(artifacts[i])
+			left -= len(texts[i])
+		}
+	}
+	for i, t := range texts {
+		c.passed[i] = Passed{Inferred: true, LowerBound: true}
+		if t == "" {
+			continue
+		}
+		if _, ok := c.texts.Add(t); ok {
+			c.bodies = append(c.bodies, i)
+			c.passed[i] = Passed{Inferred: true, BytesPasted: new(int64)}
+		}
+	}
+	c.report.Artifacts = len(c.bodies)
+	return c
+}
+
+// Add compares a prompt.
+func (c *Comparison) Add(p Prompt) {
+	named := c.threads[p.Thread]
+	if named == nil {
+		named = map[int]bool{}
+		c.threads[p.Thread] = named
+	}
+	c.report.Messages++
+	c.report.Bytes += int64(len(p.Text))
+	if p.At.IsZero() || len(p.Text) > pasted.MaxPrompt {
+		c.partial = true
+	}
+	found := map[int]Passage{} // by artifact
+	for _, id := range p.Named {
+		if i, ok := c.numbers[id]; ok && c.mayHave(p, i) && !named[i] {
+			named[i] = true
+			c.passed[i].Refs++
+			found[i] = Passage{Ref: true}
+		}
+	}
+	for _, s := range c.texts.Find(p.Text, func(body int) bool { return c.mayHave(p, c.bodies[body]) }) {
+		i, n := c.bodies[s.Body], int64(s.End-s.Start)
+		*c.passed[i].BytesPasted += n
+		f := found[i]
+		f.BytesPasted += n
+		found[i] = f
+	}
+	for i, f := range found {
+		f.Artifact, f.URI, f.At, f.Inferred = c.artifacts[i].ID, p.URI, p.At, true
+		c.report.Passages = append(c.report.Passages, f)
+	}
+	if len(c.report.Passages) > 2*maxPassages {
+		c.limit()
+	}
+}
+
+// mayHave reports whether a prompt may have an artifact: it is of another conversation,
+// and later.
+func (c *Comparison) mayHave(p Prompt, i int) bool {
+	a := c.artifacts[i]
+	return p.At.After(a.CreatedAt) && p.Thread != a.Producer.Thread
+}
+
+// limit orders the passages and removes those that are too many.
+func (c *Comparison) limit() {
+	slices.SortFunc(c.report.Passages, func(a, b Passage) int {
+		return cmp.Or(cmp.Compare(b.BytesPasted, a.BytesPasted), a.At.Compare(b.At), strings.Compare(a.URI, b.URI), strings.Compare(a.Artifact, b.Artifact))
+	})
+	c.report.Passages = c.report.Passages[:min(len(c.report.Passages), maxPassages)]
+}
+
+// Result returns what prompts have of each artifact, by ID, and what was compared.
+// complete is false if prompts are missing.
+func (c *Comparison) Result(complete bool) (map[string]Passed, PromptReport) {
+	passed := map[string]Passed{}
+	for i, a := range c.artifacts {
+		c.passed[i].LowerBound = c.passed[i].LowerBound || c.partial || !complete
+		passed[a.ID] = c.passed[i]
+	}
+	c.limit()
+	c.report.Conversations = len(c.threads)
+	return passed, c.report
+}

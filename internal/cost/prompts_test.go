@@ -1,0 +1,114 @@
+package cost
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/pasted"
+)
+
+// artifactID returns an ID of the length of those of artifacts.
+func artifactID(n int) string { return fmt.Sprintf("art_%026d", n) }
+
+// TestComparison checks which prompts have an artifact: those of other conversations,
+// sent after it was published.
+func TestComparison(t *testing.T) {
+	const own = "agents://claude/own"
+	body := strings.Repeat("the same words on every line\n", 5)
+	a := handoff.Artifact{}
+	a.ID, a.CreatedAt, a.Producer.Thread = artifactID(1), start, own
+	id, later := a.ID, start.Add(time.Minute)
+	sent := func(thread string, at time.Time, text string) Prompt {
+		return Prompt{thread, thread + "#M1", at, text, regexp.MustCompile(`art_\d+`).FindAllString(text, -1)}
+	}
+	for _, tt := range []struct {
+		name    string
+		prompts []Prompt
+		refs    int
+		pasted  int
+		bound   bool
+	}{
+		{"pasted", []Prompt{sent("b", later, body)}, 0, len(body), false},
+		{"named", []Prompt{sent("b", later, "read "+id)}, 1, 0, false},
+		{"named and pasted", []Prompt{sent("b", later, id+"\n"+body)}, 1, len(body), false},
+		{"named twice in one conversation", []Prompt{sent("b", later, id+" "+id), sent("b", later, id)}, 1, 0, false},
+		{"in two conversations", []Prompt{sent("b", later, id+"\n"+body), sent("c", later, id+"\n"+body)}, 2, 2 * len(body), false},
+		{"in its own conversation", []Prompt{sent(own, later, id+"\n"+body)}, 0, 0, false},
+		{"before it was published", []Prompt{sent("b", start.Add(-time.Minute), id+"\n"+body)}, 0, 0, false},
+		{"without a time", []Prompt{sent("b", time.Time{}, id+"\n"+body)}, 0, 0, true},
+		{"too long", []Prompt{sent("b", later, strings.Repeat("x", pasted.MaxPrompt+1))}, 0, 0, true},
+		{"another artifact", []Prompt{sent("b", later, artifactID(7))}, 0, 0, false},
+	} {
+		c := NewComparison([]handoff.Artifact{a}, func(handoff.Artifact) string { return body })
+		for _, p := range tt.prompts {
+			c.Add(p)
+		}
+		passed, report := c.Result(true)
+		if got := passed[id]; got.Refs != tt.refs || value(got.BytesPasted) != int64(tt.pasted) || got.BytesPasted == nil || got.LowerBound != tt.bound || !got.Inferred {
+			t.Errorf("%s: %+v with %d bytes", tt.name, got, value(got.BytesPasted))
+		}
+		if report.Messages != len(tt.prompts) || len(report.Passages) > 0 != (tt.refs+tt.pasted > 0) {
+			t.Errorf("%s: %+v", tt.name, report)
+		}
+	}
+}
+
+// TestNotCompared checks that what could not be compared is absent, and makes a sum with
+// it a lower bound.
+func TestNotCompared(t *testing.T) {
+	w, text := attempt("w1", made(artifactID(1), "design"))
+	_, dir := attempt("w1", made(artifactID(2), "docs"))
+	s := Sources{Work: []handoff.Work{w}, Artifacts: []handoff.Artifact{text, dir}}
+	c := NewComparison(s.Artifacts, func(a handoff.Artifact) string {
+		if a.ID == text.ID {
+			return "text"
+		}
+		return ""
+	})
+	s.Passed, _ = c.Result(true)
+	r := Summarize(ByChannel, Leaves(s))
+	for _, row := range r.Rows {
+		p := row.Prompts
+		if p == nil || (p.BytesPasted != nil) != (row.Key == "design") || p.LowerBound != (row.Key == "docs") {
+			t.Errorf("channel %s: %+v", row.Key, p)
+		}
+	}
+	if p := r.Total.Prompts; p == nil || p.BytesPasted == nil || *p.BytesPasted != 0 || !p.LowerBound {
+		t.Errorf("total: %+v", p)
+	}
+	if r.Unattributed.Prompts != nil {
+		t.Errorf("unattributed: %+v", r.Unattributed.Prompts)
+	}
+	if s.Passed, _ = c.Result(false); !s.Passed[text.ID].LowerBound {
+		t.Error("without some prompts, the result is no lower bound")
+	}
+}
+
+// TestPassages checks that the passages are those with the most text, whatever the
+// order of the prompts.
+func TestPassages(t *testing.T) {
+	a := handoff.Artifact{}
+	a.ID, a.CreatedAt = artifactID(1), start
+	lines := make([]string, 10)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("%d %s\n", i, strings.Repeat("word ", 10))
+	}
+	c := NewComparison([]handoff.Artifact{a}, func(handoff.Artifact) string { return strings.Join(lines, "") })
+	for i := range 3 * maxPassages {
+		uri := fmt.Sprintf("b%d", i)
+		c.Add(Prompt{Thread: uri, URI: uri, At: start.Add(time.Duration(i + 1)), Text: strings.Join(lines[:3+i%8], "")})
+	}
+	_, r := c.Result(true)
+	if len(r.Passages) != maxPassages || r.Conversations != 3*maxPassages {
+		t.Fatalf("%d passages of %d conversations", len(r.Passages), r.Conversations)
+	}
+	for i, p := range r.Passages {
+		if n := p.BytesPasted; i > 0 && n > r.Passages[i-1].BytesPasted || n < int64(8*len(lines[0])) {
+			t.Fatalf("passage %d has %d bytes", i, n)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package work
+
+import (
+	"context"
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/action"
+	"github.com/agent-handoff/handoff/internal/cost"
+	"github.com/agent-handoff/handoff/internal/threadindex"
+)
+
+// A PromptReport has the prompts that were compared with artifacts.
+type PromptReport = cost.PromptReport
+
+// comparePrompts compares the prompts of the conversations in s with its artifacts, and
+// sets s.Passed. Transcripts that were last written before the first artifact are not
+// read. The result is a lower bound if a conversation that a record names is missing.
+func (u Units) comparePrompts(ctx context.Context, noIndex bool, s *cost.Sources) (_ *PromptReport, warnings []string, err error) {
+	c := cost.NewComparison(s.Artifacts, func(a handoff.Artifact) string { return u.o.Text(ctx, a) })
+	complete := true
+	if len(s.Artifacts) > 0 {
+		first := slices.MinFunc(s.Artifacts, func(a, b handoff.Artifact) int { return a.CreatedAt.Compare(b.CreatedAt) })
+		want := map[string]bool{}
+		for _, t := range s.Threads {
+			want[t.URI] = true
+		}
+		complete = !slices.ContainsFunc(cost.Threads(s.Work, s.Artifacts), func(uri string) bool { return !want[uri] })
+		warnings, err = u.o.Archive(noIndex).EachPrompt(ctx, first.CreatedAt, want, func(p threadindex.Prompt) error {
+			c.Add(cost.Prompt{Thread: p.Thread, URI: p.URI.String(), At: p.At, Text: p.Text, Named: action.ArtifactIDs(p.Text)})
+			return nil
+		})
+	}
+	passed, report := c.Result(complete && len(warnings) == 0)
+	s.Passed = passed
+	return &report, warnings, err
+}
