@@ -2,9 +2,11 @@ package cost
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pasted"
@@ -12,7 +14,7 @@ import (
 
 // Passed is what prompts have of artifacts.
 type Passed struct {
-	Refs        int    `json:"refs"`                  // IDs of artifacts, once for each conversation
+	Refs        int    `json:"refs"`                  // to artifacts, once for each conversation
 	BytesPasted *int64 `json:"bytesPasted,omitempty"` // of prompts; nil if no text was compared
 	Inferred    bool   `json:"inferred"`              // true: from the texts, not from a record
 	LowerBound  bool   `json:"lowerBound,omitempty"`  // not everything could be compared
@@ -31,7 +33,6 @@ type Prompt struct {
 	URI    string // of the message
 	At     time.Time
 	Text   string
-	Named  []string // IDs of artifacts in Text
 }
 
 // A PromptReport has the prompts that were compared with artifacts.
@@ -48,7 +49,7 @@ type Passage struct {
 	Artifact    string    `json:"artifactId"`
 	URI         string    `json:"uri"` // of the message
 	At          time.Time `json:"createdAt"`
-	Ref         bool      `json:"ref"` // it has the ID, for the first time in its conversation
+	Ref         bool      `json:"ref"` // it has a ref to the artifact, for the first time in its conversation
 	BytesPasted int64     `json:"bytesPasted"`
 	Inferred    bool      `json:"inferred"` // true
 }
@@ -60,7 +61,8 @@ const maxPassages = 1000
 type Comparison struct {
 	artifacts []handoff.Artifact // by ID
 	passed    []Passed           // of each
-	numbers   map[string]int     // of artifacts by ID
+	suffixes  map[string][]int   // artifacts by the last characters of their IDs
+	channels  map[string][]int   // artifacts by channel
 	bodies    []int              // the artifact of each body of texts
 	texts     pasted.Index
 
@@ -73,15 +75,21 @@ type Comparison struct {
 // "" if that is not known or not text. Of very much text the newest is compared.
 func NewComparison(artifacts []handoff.Artifact, text func(handoff.Artifact) string) *Comparison {
 	artifacts = slices.SortedFunc(slices.Values(artifacts), func(a, b handoff.Artifact) int { return cmp.Compare(a.ID, b.ID) })
-	c := &Comparison{artifacts: artifacts, passed: make([]Passed, len(artifacts)), numbers: map[string]int{}, threads: map[string]map[int]bool{}}
+	c := &Comparison{artifacts: artifacts, passed: make([]Passed, len(artifacts)), suffixes: map[string][]int{}, channels: map[string][]int{}, threads: map[string]map[int]bool{}}
 	c.report.Passages = []Passage{}
-	texts, left := make([]string, len(artifacts)), pasted.MaxText
+	for i, a := range artifacts {
+		c.channels[a.Channel] = append(c.channels[a.Channel], i)
+		end := suffixOf(a.ID)
+		c.suffixes[end] = append(c.suffixes[end], i)
+	}
+	texts, bytes, lines := make([]string, len(artifacts)), 0, 0
 	for i := len(artifacts) - 1; i >= 0; i-- {
-		c.numbers[artifacts[i].ID] = i
-		if left > 0 {
-			texts[i] = text(artifacts[i])
-			left -= len(texts[i])
+		t := text(artifacts[i])
+		bytes, lines = bytes+len(t), lines+strings.Count(t, "\n")+1
+		if bytes > pasted.MaxText || lines > pasted.MaxLines {
+			break
 		}
+		texts[i] = t
 	}
 	for i, t := range texts {
 		c.passed[i] = Passed{Inferred: true, LowerBound: true}
@@ -110,8 +118,8 @@ func (c *Comparison) Add(p Prompt) {
 		c.partial = true
 	}
 	found := map[int]Passage{} // by artifact
-	for _, id := range p.Named {
-		if i, ok := c.numbers[id]; ok && c.mayHave(p, i) && !named[i] {
+	for i := range c.named(p) {
+		if c.mayHave(p, i) && !named[i] {
 			named[i] = true
 			c.passed[i].Refs++
 			found[i] = Passage{Ref: true}
@@ -131,6 +139,51 @@ func (c *Comparison) Add(p Prompt) {
 	if len(c.report.Passages) > 2*maxPassages {
 		c.limit()
 	}
+}
+
+// minSuffix is how many of the last characters of an ID name an artifact.
+const minSuffix = 6
+
+func suffixOf(id string) string { return id[max(0, len(id)-minSuffix):] }
+
+// named yields the artifacts that a prompt names: by ID, by the last characters of one,
+// or as the latest of a channel.
+func (c *Comparison) named(p Prompt) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for word := range strings.FieldsFuncSeq(p.Text[:min(len(p.Text), pasted.MaxPrompt)], notInRef) {
+			if i, ok := c.find(strings.Trim(word, ":"), p.At); ok && !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+func notInRef(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-:", r)
+}
+
+// find returns the artifact that a word names at a time.
+func (c *Comparison) find(word string, at time.Time) (artifact int, ok bool) {
+	if channel, ok := strings.CutSuffix(word, ":latest"); ok {
+		list := c.channels[channel]
+		for i := len(list) - 1; i >= 0; i-- {
+			if c.artifacts[list[i]].CreatedAt.Before(at) {
+				return list[i], true
+			}
+		}
+		return 0, false
+	}
+	if len(word) < minSuffix {
+		return 0, false
+	}
+	end := strings.ToUpper(strings.TrimPrefix(word, "art_"))
+	same := slices.DeleteFunc(slices.Clone(c.suffixes[suffixOf(end)]), func(i int) bool {
+		return !strings.HasSuffix(c.artifacts[i].ID, end)
+	})
+	if len(same) != 1 {
+		return 0, false
+	}
+	return same[0], true
 }
 
 // mayHave reports whether a prompt may have an artifact: it is of another conversation,

@@ -2,7 +2,7 @@ package cost
 
 import (
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +23,7 @@ func TestComparison(t *testing.T) {
 	a.ID, a.CreatedAt, a.Producer.Thread = artifactID(1), start, own
 	id, later := a.ID, start.Add(time.Minute)
 	sent := func(thread string, at time.Time, text string) Prompt {
-		return Prompt{thread, thread + "#M1", at, text, regexp.MustCompile(`art_\d+`).FindAllString(text, -1)}
+		return Prompt{thread, thread + "#M1", at, text}
 	}
 	for _, tt := range []struct {
 		name    string
@@ -53,6 +53,47 @@ func TestComparison(t *testing.T) {
 		}
 		if report.Messages != len(tt.prompts) || len(report.Passages) > 0 != (tt.refs+tt.pasted > 0) {
 			t.Errorf("%s: %+v", tt.name, report)
+		}
+	}
+}
+
+// TestNamed checks which words of a prompt name an artifact.
+func TestNamed(t *testing.T) {
+	var list []handoff.Artifact
+	for i, channel := range []string{"design", "design", "api-design"} {
+		a := made(fmt.Sprintf("art_01K5J1MGM0ZSTAVY9VC9V7%04d", i), channel)
+		a.CreatedAt = start.Add(time.Duration(i) * time.Hour)
+		list = append(list, a)
+	}
+	first, second, other := list[0].ID, list[1].ID, list[2].ID
+	for _, tt := range []struct {
+		text string
+		at   time.Duration
+		want []string
+	}{
+		{first, time.Minute, []string{first}},
+		{"read (" + first + "), then " + second + ".", 2 * time.Hour, []string{first, second}},
+		{"handoff://artifacts/" + first + "/body", time.Minute, []string{first}},
+		{"`" + first + "@v1`", time.Minute, []string{first}},
+		{second, time.Minute, nil}, // it does not exist yet
+		{"V70000: and v70001", 2 * time.Hour, []string{first, second}},
+		{"70000", time.Minute, nil}, // too short
+		{"x" + first, time.Minute, nil},
+		{first + "0", time.Minute, nil},
+		{first[:20], time.Minute, nil},
+		{"run: handoff read design:latest.", time.Minute, []string{first}},
+		{"run: handoff read design:latest.", 3 * time.Hour, []string{second}},
+		{"api-design:latest", 3 * time.Hour, []string{other}},
+		{"api-design:latest", time.Hour, nil},
+		{"latest :latest patch:latest design:final design", 3 * time.Hour, nil},
+	} {
+		c := NewComparison(list, func(handoff.Artifact) string { return "" })
+		c.Add(Prompt{"b", "b#M1", start.Add(tt.at), tt.text})
+		passed, _ := c.Result(true)
+		for _, a := range list {
+			if got, want := passed[a.ID].Refs == 1, slices.Contains(tt.want, a.ID); got != want {
+				t.Errorf("%q names %s: got %v, want %v", tt.text, a.ID, got, want)
+			}
 		}
 	}
 }
@@ -109,6 +150,28 @@ func TestPassages(t *testing.T) {
 	for i, p := range r.Passages {
 		if n := p.BytesPasted; i > 0 && n > r.Passages[i-1].BytesPasted || n < int64(8*len(lines[0])) {
 			t.Fatalf("passage %d has %d bytes", i, n)
+		}
+	}
+}
+
+// TestNewestText checks that of very much text the newest is compared.
+func TestNewestText(t *testing.T) {
+	for name, text := range map[string]string{
+		"long":  strings.Repeat("x", pasted.MaxText/4),
+		"lines": strings.Repeat("\n", pasted.MaxLines/4-1),
+	} {
+		var list []handoff.Artifact
+		for i := range 6 {
+			list = append(list, made(artifactID(i), "design"))
+		}
+		passed, report := NewComparison(list, func(handoff.Artifact) string { return text }).Result(true)
+		for i, a := range list {
+			if p := passed[a.ID]; (p.BytesPasted != nil) != (i >= 2) || p.LowerBound != (i < 2) {
+				t.Errorf("%s: artifact %d: %+v", name, i, p)
+			}
+		}
+		if report.Artifacts != 4 {
+			t.Errorf("%s: %d artifacts were compared, want 4", name, report.Artifacts)
 		}
 	}
 }

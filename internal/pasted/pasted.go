@@ -26,7 +26,7 @@ const MaxPrompt = 1 << 20
 // The limits of an Index.
 const (
 	MaxText  = 16 << 20 // bytes of all bodies
-	maxLines = 1 << 19  // of all bodies
+	MaxLines = 1 << 19  // of all bodies
 	maxSame  = 64       // bodies that are found by the same lines
 )
 
@@ -47,7 +47,7 @@ type Index struct {
 // exceed its limits: then it is unchanged.
 func (x *Index) Add(text string) (body int, ok bool) {
 	count := strings.Count(text, "\n") + 1
-	if x.bytes+len(text) > MaxText || x.total+count > maxLines {
+	if x.bytes+len(text) > MaxText || x.total+count > MaxLines {
 		return 0, false
 	}
 	if x.lines == nil {

@@ -48,6 +48,7 @@ func TestFind(t *testing.T) {
 		{"a part", []string{"Title\n" + plan + "End\n"}, "Do:\n" + plan + "Now.", "0:" + plan},
 		{"twice", []string{plan}, plan + "and\n" + plan, "0:" + plan + "|0:" + plan},
 		{"two lines are too few", []string{plan}, "Keep the payload of a failed job for seven days.\nAlert its owner when a queue has no consumer.\n", ""},
+		{"two long lines around an empty one", []string{long + "\n\n" + long + "\nend\n"}, long + "\n\n" + long + "\n", ""},
 		{"fewer bytes are too few", []string{"aa\nbb\ncc\ndd\n"}, "aa\nbb\ncc\ndd\n", ""},
 		{"common lines", []string{braces + plan}, "x\n" + braces + "y", ""},
 		{"one long line", []string{long}, "Do:\n" + long + "\nNow.", "0:" + long + "\n"},

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/action"
 	"github.com/agent-handoff/handoff/internal/cost"
 	"github.com/agent-handoff/handoff/internal/threadindex"
 )
@@ -27,7 +26,7 @@ func (u Units) comparePrompts(ctx context.Context, noIndex bool, s *cost.Sources
 		}
 		complete = !slices.ContainsFunc(cost.Threads(s.Work, s.Artifacts), func(uri string) bool { return !want[uri] })
 		warnings, err = u.o.Archive(noIndex).EachPrompt(ctx, first.CreatedAt, want, func(p threadindex.Prompt) error {
-			c.Add(cost.Prompt{Thread: p.Thread, URI: p.URI.String(), At: p.At, Text: p.Text, Named: action.ArtifactIDs(p.Text)})
+			c.Add(cost.Prompt{Thread: p.Thread, URI: p.URI.String(), At: p.At, Text: p.Text})
 			return nil
 		})
 	}

@@ -46,7 +46,7 @@ harness reported differs by more than 5 %.
 
 With --prompts, the transcripts are read and the prompts of conversations and
 subagents compared with the artifacts. PROMPT-REFS is how many conversations
-were sent the ID of an artifact, PASTED how many bytes of prompts are lines of
+were sent a ref to an artifact, PASTED how many bytes of prompts are lines of
 one. Both are inferred from the texts; docs/cost.md has the rules.`
 
 func costCommand(a *cli.App) *cobra.Command {
