@@ -61,7 +61,7 @@ type BodyRemover interface {
 	Remove(ctx context.Context, d Digest, before time.Time) (bool, error)
 }
 
-// A BodyFetcher is a body store on another machine, of which copies are stored on
+// A BodyFetcher is a body store on another machine whose bodies are copied to
 // this one.
 type BodyFetcher interface {
 	// Fetch copies a body to this machine, unless it was fetched, and verifies it

@@ -88,7 +88,7 @@ func (l *Log) usable(c jetstream.StreamConfig) error {
 	case c.Mirror != nil, len(c.Sources) > 0, c.SubjectTransform != nil, c.NoAck, c.Sealed:
 		reason = "it is a mirror, transforms subjects, is sealed or does not acknowledge messages"
 	case !c.DenyDelete, !c.DenyPurge:
-		reason = "it allows to delete messages (deny_delete and deny_purge must be set)"
+		reason = "it allows messages to be deleted (deny_delete and deny_purge must be set)"
 	case !c.AllowDirect, !c.AllowAtomicPublish:
 		reason = "allow_direct and allow_atomic must be set"
 	default:

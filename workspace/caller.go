@@ -15,7 +15,7 @@ import (
 )
 
 // A Caller is on whose behalf operations run. Identity is attribution, not
-// authentication: whoever can run handoff can claim to be anybody.
+// authentication: anyone who can run handoff can claim to be anybody.
 type Caller struct {
 	Dir        string           // absolute; paths as typed are relative to it
 	Producer   handoff.Producer // recorded as the maker; zero for unknown

@@ -84,7 +84,7 @@ func ParseTime(name, text string, now time.Time) (time.Time, error) {
 // ListOptions select a page of artifacts.
 type ListOptions struct {
 	Filter
-	Limit  int    // at most so many; 0 for all
+	Limit  int    // the maximum number; 0 for no limit
 	Cursor string // where an earlier page ended
 
 	// Threads are the conversations whose reads UsedBy selects, besides the uses that

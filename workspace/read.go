@@ -44,7 +44,7 @@ type Body struct {
 // kept copy. A ref can also name a file without a record, run/name or
 // issue/name; Body.Unrecorded then has its path.
 //
-// An ID, a path and a revision stand for what was published. A name stands for
+// An ID, a path and a revision name what was published. A name means
 // the content of its file: if that was edited outside handoff, the edit is first
 // recorded as a revision, as Write does. An edit that can't be recorded, and one of
 // the file of a stage, is a body without a record.

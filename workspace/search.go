@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
@@ -20,7 +19,7 @@ type SearchOptions struct {
 	Text            string   // words that must all be found; a trailing * matches any ending
 	In              []string // of SearchScopes; empty for all
 	IncludeInactive bool     // superseded and withdrawn artifacts and archived sessions too
-	Limit           int      // at most so many of each; 0 for all
+	Limit           int      // the maximum number of each; 0 for no limit
 }
 
 // The scopes of a search.
@@ -77,7 +76,7 @@ func (w *Workspace) Search(ctx context.Context, o SearchOptions) (SearchResult, 
 	}
 	for _, scope := range o.In {
 		if !slices.Contains(SearchScopes(), scope) {
-			return SearchResult{}, invalid("search", scope, "unknown scope", "use "+strings.Join(SearchScopes(), " or "))
+			return SearchResult{}, invalid("search", scope, "unknown scope", "use artifacts, sessions or threads")
 		}
 	}
 	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log

@@ -274,7 +274,7 @@ type SessionFilter struct {
 	Archived         bool   // those in the archive instead
 	Deleted          bool   // those in the trash instead
 	WithOutputs      bool   // return the outputs of each session
-	Limit            int    // at most so many; 0 for all
+	Limit            int    // the maximum number; 0 for no limit
 	Cursor           string // the end of an earlier page
 }
 

@@ -27,12 +27,12 @@ event on standard input and records sessions, prompts and subagents as work, and
 the last message of a subagent and the files it created as artifacts. It records
 only in a workspace that exists, and always exits 0.
 
-Where the program takes up what a hook prints, that is what the session left,
-when it starts or is resumed. At the end of a turn, it is what the session of
-handoff run --expect is still expected to leave, so that the agent continues
-once, or else what the turn left.
+Some programs pass the output of a hook to the model. For these, hook prints
+what the session left when it starts or is resumed. At the end of a turn it
+prints the outputs of handoff run --expect that are missing, so that the agent
+continues once; if none is missing, it prints what the turn left.
 
-EVENT is for programs that do not name the event in what they pass. With the
+EVENT is required for programs whose input does not name the event. With the
 program statusline, hook prints the URI of the conversation and the newest
 artifact of its session, for the status line of Claude Code.`,
 		Example:   "  handoff hook claude\n  handoff hook copilot sessionStart",

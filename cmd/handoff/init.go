@@ -54,7 +54,7 @@ changes nothing else in those files, and --undo restores them.
 
 Without --agent it sets up every program that it finds. --user, the default,
 changes your own configuration only. --project writes files for everybody who
-works in the repository, which do nothing where handoff is not installed.`,
+works in the repository; they have no effect where handoff is not installed.`,
 		Example: "  handoff init --dry-run\n  handoff init --agent claude --agent codex --allow\n  handoff init --status\n  handoff init --undo",
 		Args:    cli.Exactly(0, ""),
 	}
@@ -62,8 +62,8 @@ works in the repository, which do nothing where handoff is not installed.`,
 	flags.StringArrayVar(&f.agents, "agent", nil, "set up this `program`: "+strings.Join(setup.Names(), ", ")+"; may be repeated")
 	flags.BoolVar(&f.user, "user", false, "change your own configuration (the default)")
 	flags.BoolVar(&f.project, "project", false, "write files for everybody who works in the repository")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print the changes and make none")
-	flags.BoolVar(&f.undo, "undo", false, "take back what init changed")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the changes without making them")
+	flags.BoolVar(&f.undo, "undo", false, "undo what init changed")
 	flags.BoolVar(&f.status, "status", false, "show where handoff is set up and when it was last called")
 	flags.BoolVar(&f.allow, "allow", false, "permit the tools of handoff without asking")
 	flags.BoolVar(&f.statusLine, "status-line", false, "show the conversation and its newest artifact in the status line of Claude Code")

@@ -105,7 +105,7 @@ conversations.`,
 	c.Flags().StringVar(&filter.filter.Label, "label", "", "filter by label `name`")
 	c.Flags().StringVar(&filter.filter.UsedBy, "used-by", "", "filter by the `agent`, session, run or conversation that read it")
 	c.Flags().BoolVar(&filter.filter.Stale, "stale", false, "only artifacts made from something that was replaced or withdrawn since")
-	c.Flags().BoolVar(&filter.filter.Competing, "competing", false, "only artifacts of which another revision is active, too")
+	c.Flags().BoolVar(&filter.filter.Competing, "competing", false, "only artifacts with another active revision")
 	c.Flags().IntVar(&o.Limit, "limit", cli.DefaultLimit, "maximum `number` of artifacts; 0 for no limit")
 	c.Flags().StringVar(&o.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
 	c.Flags().BoolVar(&channels, "channels", false, "show the number of artifacts in each channel")
@@ -175,12 +175,12 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.L
 		fmt.Fprintf(a.Err, "%d more superseded or withdrawn; --all includes them\n", last.HiddenCount)
 	}
 	if last.Cursor != "" {
-		fmt.Fprintf(a.Err, "there are older artifacts: --cursor %s\n", last.Cursor)
+		fmt.Fprintf(a.Err, "more artifacts: --cursor %s\n", last.Cursor)
 	}
 	return nil
 }
 
-// printInferred reports the artifacts of which only a transcript shows that somebody
+// printInferred reports the artifacts for which only a transcript shows that somebody
 // used them.
 func printInferred(a *cli.App, usedBy string, list []handoff.Artifact) {
 	for _, art := range list {

@@ -120,7 +120,7 @@ func publish(ctx context.Context, a *cli.App, w *workspace.Workspace, p workspac
 	a.Warnings(done.Warnings)
 	a.WarnStale(done.Artifact)
 	if done.AlsoActive != "" {
-		fmt.Fprintf(a.Err, "%s is active, too, and has the same path; a revision is published with --replaces %[1]s\n", done.AlsoActive)
+		fmt.Fprintf(a.Err, "%s is also active and has the same path; to publish a revision of it, use --replaces %[1]s\n", done.AlsoActive)
 	}
 	if done.Existing {
 		fmt.Fprintf(a.Err, "already published under key %q\n", done.Key)

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/mcp"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/web"
+	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
@@ -42,14 +44,14 @@ func serveCommand(a *cli.App) *cobra.Command {
 		Short:   "Show the workspace in a browser, and serve agents over HTTP",
 		GroupID: cli.Setup,
 		Long: `Serve shows the workspace of the first given directory, by default the current
-one, as pages that update while agents work and that change nothing. A browser
-is let in by the link that is printed; a link works once, and the next one is
-printed then.
+one, as pages that update while agents work. The pages are read-only. The
+printed link opens them in a browser; it works once, and the next link is
+printed when it was used.
 
 At /mcp it offers the Model Context Protocol over streamable HTTP, for the
-workspaces of all given directories. Every request there needs a bearer token.
-It is printed on standard error, and is a new one each time unless --token-file
-names a file that contains one.
+workspaces of all given directories. Every request there needs a bearer token,
+which is printed on standard error. The token is new each time, unless
+--token-file names a file that contains one.
 
 Beyond loopback, conversations are shown only with --threads.`,
 		Example: "  handoff serve --open\n  handoff serve --listen 127.0.0.1:7500 ~/project",
@@ -83,7 +85,11 @@ func serverToken(a *cli.App, file string) (string, error) {
 	const limit = 4 << 10
 	b, err := plainfile.Read(cli.Absolute(a.Dir, file), limit)
 	if err != nil {
-		return "", &handoff.Error{Op: "serve", Name: file, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("name a file that contains the token")}
+		kind := handoff.Unavailable
+		if errors.Is(err, fs.ErrNotExist) {
+			kind = handoff.NotFound
+		}
+		return "", &handoff.Error{Op: "read token", Name: file, Kind: kind, Err: durable.Reason(err), Hint: handoff.Advice("name a file that contains the token")}
 	}
 	token := strings.TrimSpace(string(b))
 	if len(token) < 16 || strings.ContainsAny(token, " \t\r\n") {
@@ -170,6 +176,9 @@ func listen(address string) (net.Listener, error) {
 		return l, nil
 	}
 	e := &handoff.Error{Op: "serve", Name: address, Kind: handoff.Unavailable, Err: errors.Unwrap(err), Hint: handoff.Advice("choose another address with --listen")}
+	if _, invalid := errors.AsType[*net.AddrError](err); invalid {
+		e.Kind, e.Hint = handoff.Invalid, handoff.Advice("use HOST:PORT, such as 127.0.0.1:7420")
+	}
 	if errors.Is(err, syscall.EADDRINUSE) {
 		e.Err = errors.New("the port is in use")
 		if free := nextFree(address); free != "" {

@@ -91,7 +91,7 @@ type Finder struct {
 	Now      time.Time
 }
 
-// Find describes at most so many sessions of one status, and returns the threads
+// Find describes at most the given number of sessions of one status, and returns the threads
 // with the sessions that they belong to.
 func (f Finder) Find(ctx context.Context, threads []Thread, most int) (Activity, error) {
 	a := Activity{Sessions: []Session{}, Threads: slices.Clone(threads)}

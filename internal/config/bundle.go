@@ -74,7 +74,7 @@ func (p Paths) loadInputs(name string) (map[string]any, error) {
 		return nil, nil // an agent may name its inputs in another form
 	}
 	if err := workflow.Inputs.Decode(&inputs); err != nil {
-		return nil, &handoff.Error{Op: "read inputs", Name: name, Kind: handoff.Invalid, Err: plainfile.InvalidAt(err, "YAML"), Hint: handoff.Advice("write each as NAME: VALUE")}
+		return nil, &handoff.Error{Op: "read inputs", Name: name, Kind: handoff.Invalid, Err: plainfile.InvalidAt(err), Hint: handoff.Advice("write each as NAME: VALUE")}
 	}
 	for key, value := range inputs {
 		text, isText := value.(string)
@@ -114,7 +114,7 @@ func ParseVariables(b []byte) (map[string]string, error) {
 	}
 	var all map[string]yaml.Node
 	if err := yaml.Load(b, &all); err != nil {
-		return nil, plainfile.InvalidAt(err, "YAML")
+		return nil, plainfile.InvalidAt(err)
 	}
 	for name, node := range all {
 		if node.Kind == yaml.ScalarNode && node.Tag != "!!null" {

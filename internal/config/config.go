@@ -100,7 +100,7 @@ func parse(b []byte, into any) error {
 		return nil
 	}
 	if err := yaml.Load(b, into, yaml.WithKnownFields()); err != nil {
-		return plainfile.InvalidAt(err, "YAML")
+		return plainfile.InvalidAt(err)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func Warnings(getenv func(string) string) (list []string) {
 	}
 	id, dir := getenv("PI_ARTIFACT_RUN_ID"), getenv("PI_ARTIFACT_SESSION_DIR")
 	if (id == "") != (dir == "") {
-		list = append(list, "PI_ARTIFACT_RUN_ID and PI_ARTIFACT_SESSION_DIR count only together; the one that is set is ignored")
+		list = append(list, "PI_ARTIFACT_RUN_ID and PI_ARTIFACT_SESSION_DIR must both be set; the one that is set is ignored")
 	}
 	return list
 }

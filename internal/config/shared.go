@@ -85,7 +85,7 @@ func read(name, keys string, parse func([]byte) error) error {
 	}
 	if err := parse(b); err != nil {
 		return &handoff.Error{Op: "read config", Name: name, Kind: handoff.Invalid, Err: err,
-			Hint: handoff.Advice("the keys are " + keys + ", a size is a number of bytes or such as 64MiB, an age is such as 30d; README.md shows each")}
+			Hint: handoff.Advice("the keys are " + keys + "; a size is a number of bytes or has a unit (64MiB), an age has a unit (30d)")}
 	}
 	return nil
 }

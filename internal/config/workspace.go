@@ -34,6 +34,9 @@ type Workspace struct {
 func Find(dir string, getenv func(string) string) (Workspace, error) {
 	root := getenv("HANDOFF_WORKSPACE")
 	if root == "" {
+		if _, err := os.Stat(dir); err != nil {
+			return Workspace{}, notFound(dir, err)
+		}
 		root = above(dir)
 	} else if !filepath.IsAbs(root) {
 		root = filepath.Join(dir, root)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 	"github.com/agent-handoff/handoff/internal/price"
 )
@@ -22,7 +23,7 @@ func Prices(file, name string) ([]*price.List, error) {
 	}
 	b, err := plainfile.Read(file, maxPrices)
 	if err != nil {
-		return nil, &handoff.Error{Op: "read prices", Name: name, Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name a file with prices")}
+		return nil, &handoff.Error{Op: "read prices", Name: name, Kind: handoff.NotFound, Err: durable.Reason(err), Hint: handoff.Advice("name a file with prices")}
 	}
 	own, err := price.Parse(b)
 	if err != nil {

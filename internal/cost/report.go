@@ -123,7 +123,7 @@ type Row struct {
 	// differs by more than 5 %. Otherwise it is nil.
 	Transcript *Amount `json:"transcript,omitempty"`
 
-	// CostPerArtifact is the cost divided by the artifacts of which it is known.
+	// CostPerArtifact is the cost divided by the number of artifacts whose cost is known.
 	CostPerArtifact *float64 `json:"costPerArtifact,omitempty"`
 }
 

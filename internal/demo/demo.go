@@ -85,7 +85,11 @@ func (s Stage) checkLog(ctx context.Context) error {
 			reason = rest
 		}
 		reason, _, _ = strings.Cut(reason, "\n")
-		return &handoff.Error{Op: "demo", Name: redacted(s.Log), Kind: handoff.Unavailable, Err: errors.New(cmp.Or(reason, err.Error())),
+		kind := handoff.Unavailable
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 2 { // a usage error
+			kind = handoff.Invalid
+		}
+		return &handoff.Error{Op: "demo", Name: redacted(s.Log), Kind: kind, Err: errors.New(cmp.Or(reason, err.Error())),
 			Hint: handoff.Advice("name a log that can be read and written, such as git:REMOTE")}
 	}
 	return nil

@@ -89,7 +89,7 @@ func ParseEvidence(text string) (handoff.Evidence, error) {
 		value = ""
 	}
 	if value == "" {
-		return e, refuse(text, errors.New("not evidence"), "write command:LINE, thread:URI#M3 or artifact:REF")
+		return e, refuse(text, errors.New("invalid evidence"), "write command:LINE, thread:URI#M3 or artifact:REF")
 	}
 	return e, nil
 }

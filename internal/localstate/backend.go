@@ -114,8 +114,8 @@ func badLocation(c config.Config, reason string, backends []Backend) error {
 		known = append(known, b.Scheme+":")
 	}
 	slices.Sort(known)
-	schemes := "a URL with the scheme " + strings.Join(known, " or ")
-	hint := "name it with " + schemes
+	schemes := "a URL with one of the schemes " + strings.Join(known, " ")
+	hint := "use " + schemes
 	if source := c.Source("log"); source != "" {
 		reason, hint = source+": "+reason, "set "+config.LogVariable+" to "+schemes+", or unset it"
 	}

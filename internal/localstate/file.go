@@ -79,7 +79,7 @@ func lockIndex(ctx context.Context, dir string) (*os.File, error) {
 	return f, nil
 }
 
-var errReplaced = errors.New("another file was put in its place while a process uses it")
+var errReplaced = errors.New("it was replaced by another file while a process uses it")
 
 // fileID returns what tells the index in a directory from another file of the
 // file system, "" if there is none.

@@ -31,7 +31,7 @@ func (d *Dir) Origin() (string, error) {
 	}
 	if err != nil {
 		return "", &handoff.Error{Op: "read origin", Name: filepath.Join(d.path, originName), Kind: handoff.Corrupt, Err: durable.Reason(err),
-			Hint: handoff.Advice("rename the file; a new one is created, and earlier files of this directory count as those of another machine")}
+			Hint: handoff.Advice("rename the file; a new one is created, and earlier files of this directory are then treated as those of another machine")}
 	}
 	return string(b), nil
 }

@@ -58,7 +58,7 @@ func searchTemporary[T any](ctx context.Context, x *Index, do func(*sqlindex.Ind
 	}
 	var fault *sqlindex.Error
 	if errors.As(err, &fault) {
-		return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: fault.Err, Hint: handoff.Advice("make room in memory")}
+		return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: fault.Err, Hint: handoff.Advice("free memory")}
 	}
 	return found, err
 }

@@ -144,7 +144,7 @@ func Compare(p *contract.Pipeline, s State) (Notes, error) {
 	derived.Drift = []Drift{}
 	var written map[string]any
 	if err := yaml.Load(s.Notes, &written); err != nil && len(strings.TrimSpace(string(s.Notes))) > 0 {
-		return Notes{}, &handoff.Error{Op: "read state", Name: s.file(contract.StateFile), Kind: handoff.Invalid, Err: plainfile.InvalidAt(err, "YAML"),
+		return Notes{}, &handoff.Error{Op: "read state", Name: s.file(contract.StateFile), Kind: handoff.Invalid, Err: plainfile.InvalidAt(err),
 			Hint: handoff.Advice("make it a YAML mapping; the file is optional")}
 	}
 	differ := func(at string, value any, want string, same func(a, b string) bool) {

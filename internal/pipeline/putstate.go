@@ -87,7 +87,7 @@ func checkNotes(p *contract.Pipeline, issue string, b []byte) contract.Report {
 	if err := yaml.Load(b, &r.Value); err != nil || r.Value == nil {
 		reason := "is not a YAML mapping"
 		if err != nil {
-			reason = plainfile.InvalidAt(err, "YAML").Error()
+			reason = plainfile.InvalidAt(err).Error()
 		}
 		add(&r.Errors, reason)
 		return r

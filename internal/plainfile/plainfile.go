@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 )
 
@@ -172,11 +173,25 @@ func (p plainFS) Open(name string) (fs.File, error) {
 	return f, nil
 }
 
-// InvalidAt returns the error of a file that failed to parse: where, if the
-// parser's error says it, but none of the content, which the error may quote.
-func InvalidAt(err error, format string) error {
-	if line := regexp.MustCompile(`\b(?:line |L)(\d+)`).FindStringSubmatch(err.Error()); line != nil {
-		return fmt.Errorf("line %s: invalid %s, unknown or repeated key, or value of the wrong type", line[1], format)
+// InvalidAt returns the error of a YAML file that failed to parse: the line and the
+// kind of problem, if the parser's error states them, but none of the content, which
+// that error may quote.
+func InvalidAt(err error) error {
+	found := regexp.MustCompile(`\b(?:line |L)(\d+)(.*)`).FindStringSubmatch(err.Error())
+	if found == nil {
+		return errors.New("invalid YAML")
 	}
-	return errors.New("invalid " + format)
+	line, text := found[1], found[2]
+	problem := "invalid YAML"
+	switch {
+	case strings.Contains(text, "not found in type"):
+		problem = "unknown key"
+	case strings.Contains(text, "already defined"):
+		problem = "duplicate key"
+	case strings.Contains(text, "cannot construct"):
+		problem = "value of the wrong type"
+	case strings.Contains(text, "invalid"): // of a type's own decoder
+		problem = "invalid value"
+	}
+	return fmt.Errorf("line %s: %s", line, problem)
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -42,6 +43,9 @@ func (s Sources) Why(ctx context.Context, resolver refs.Resolver, worktrees []st
 	})
 	if err == nil && !t.Known() && at.Artifact == nil && at.Commit == nil && at.Line == nil && !exists(file) {
 		_, err = resolver.Find(ctx, name) // the error names similar refs
+		if e, ok := errors.AsType[*handoff.Error](err); ok && e.Kind == handoff.NotFound {
+			e.Op, e.Err = "trace", errors.New("no such file, artifact or commit")
+		}
 	}
 	return t, err
 }
@@ -175,7 +179,7 @@ func (s Sources) lineOf(ctx context.Context, file string, n int) (Subject, error
 	}
 	lines := bytes.Split(bytes.TrimSuffix(b, []byte("\n")), []byte("\n"))
 	if n > len(lines) {
-		return Subject{}, invalid(errors.New("the file has " + strconv.Itoa(len(lines)) + " lines"))
+		return Subject{}, invalid(fmt.Errorf("the last line of the file is %d", len(lines)))
 	}
 	subject := Subject{File: file, Line: &Origin{Number: n, Text: string(lines[n-1])}}
 	if s.Repository == nil {

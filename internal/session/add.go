@@ -187,7 +187,7 @@ func (ss *Sessions) checkInside(op, folder, file string) (warnings []string, err
 	switch {
 	case err == nil:
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
-		return nil, newFileError(op, file, handoff.NotFound, err, handoff.Advice("write the file first, then add it"))
+		return nil, newError(op, file, handoff.NotFound, "no such file in "+folder, handoff.Advice("write the file in that folder first, or publish it as an artifact of the workspace"))
 	case errors.Is(err, fs.ErrPermission):
 		return nil, newFileError(op, file, handoff.Unavailable, err, handoff.Advice("make the file readable for this process"))
 	default: // os.Root does not distinguish a link that leaves it from a loop of links

@@ -315,7 +315,7 @@ func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, out
 // agent have instead.
 func noOutput(ctx context.Context, reader handoff.Reader, agent string, workflow *regexp.Regexp, subject string) error {
 	const shown = 5
-	reason, hint := "no completed session has such an output", handoff.Suggest("list the sessions and their status", handoff.ActionSessions)
+	reason, hint := "no output in a completed session", handoff.Suggest("list the sessions and their status", handoff.ActionSessions)
 	page, err := reader.Sessions(ctx, handoff.SessionQuery{Agent: agent, Workflow: workflow, IncludeRuns: true, Limit: shown})
 	if err != nil {
 		return err

@@ -155,7 +155,10 @@ const treeDepth = 4
 // that have a manifest or whose name is a UUID, sorted by path. It looks neither
 // into them nor into hidden directories.
 func (ss *Sessions) sessionFolders(dir string) ([]string, error) {
-	if dir != path.Clean(dir) || dir == "." || !filepath.IsLocal(filepath.FromSlash(dir)) {
+	if dir == "." {
+		return nil, newError("adopt session", dir, handoff.Invalid, "is the workspace itself", handoff.Advice("name a directory inside the workspace"))
+	}
+	if dir != path.Clean(dir) || !filepath.IsLocal(filepath.FromSlash(dir)) {
 		return nil, newError("adopt session", dir, handoff.Invalid, "folder is outside the workspace", handoff.Advice("name a directory inside the workspace"))
 	}
 	var folders []string

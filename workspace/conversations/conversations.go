@@ -57,7 +57,7 @@ type ListOptions struct {
 	Since, Until string // a time, see ParseTime of package workspace: last written at or after, before
 	Status       thread.Status
 	Model        string // part of the name of a model that they used
-	Limit        int    // at most so many; 0 for all
+	Limit        int    // the maximum number; 0 for no limit
 	Cursor       string // where an earlier page ended
 	Agents       bool   // with their subagents
 	NoIndex      bool   // read the transcripts, not the index of conversations

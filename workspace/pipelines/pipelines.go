@@ -52,7 +52,7 @@ func New(o Options) Runs { return Runs{o} }
 
 // The results of pipeline operations.
 type (
-	// A Overview is the summary of a run: its stages, what is stale, and
+	// An Overview is the summary of a run: its stages, what is stale, and
 	// what comes next.
 	Overview = pipeline.Overview
 
@@ -75,7 +75,7 @@ type (
 	// A History has the attempts of a run, oldest first.
 	History = pipeline.History
 
-	// A Attempt is one attempt of a stage.
+	// An Attempt is one attempt of a stage.
 	Attempt = pipeline.HistoryEntry
 
 	// A Trace has the durations and retries of a run.
@@ -88,7 +88,7 @@ type (
 	// A Move is the move of a run's folder.
 	Move = pipeline.Move
 
-	// A Adoption has the artifacts that Adopt recorded.
+	// An Adoption has the artifacts that Adopt recorded.
 	Adoption = pipeline.Adoption
 
 	// ArchiveOptions say which runs Archive moves.

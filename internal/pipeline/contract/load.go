@@ -138,7 +138,7 @@ func (l loader) overlay(p *Pipeline, folder, name string) error {
 		return nil
 	}
 	if err := yaml.Load(b, &file, yaml.WithKnownFields()); err != nil {
-		return plainfile.InvalidAt(err, "YAML")
+		return plainfile.InvalidAt(err)
 	}
 	if file.SelfAssessment != "" {
 		p.SelfAssessment = file.SelfAssessment
@@ -166,7 +166,7 @@ func (l loader) stage(p *Pipeline, folder, file string, n *yaml.Node) error {
 		Name string `yaml:"name"`
 	}
 	if err := n.Decode(&named); err != nil {
-		return plainfile.InvalidAt(err, "YAML")
+		return plainfile.InvalidAt(err)
 	}
 	at := slices.IndexFunc(p.Stages, func(s *Stage) bool { return s.Name == named.Name })
 	var given stageEntry
@@ -174,7 +174,7 @@ func (l loader) stage(p *Pipeline, folder, file string, n *yaml.Node) error {
 		given.Stage = *p.Stages[at]
 	}
 	if err := n.Load(&given, yaml.WithKnownFields()); err != nil {
-		return fmt.Errorf("stage %s: %w", named.Name, plainfile.InvalidAt(err, "YAML"))
+		return fmt.Errorf("stage %s: %w", named.Name, plainfile.InvalidAt(err))
 	}
 	s := given.Stage
 	if given.Schema != nil {

@@ -29,7 +29,7 @@ func parse(b []byte) (document, error) {
 		err = errors.New("is not a list of lessons")
 	}
 	if err != nil {
-		return document{}, plainfile.InvalidAt(err, "YAML")
+		return document{}, plainfile.InvalidAt(err)
 	}
 	switch top := d.root.Content[0]; top.Kind {
 	case yaml.SequenceNode:
@@ -45,7 +45,7 @@ func parse(b []byte) (document, error) {
 		err = errors.New("is not a list of lessons")
 	}
 	if err != nil {
-		return document{}, plainfile.InvalidAt(err, "YAML")
+		return document{}, plainfile.InvalidAt(err)
 	}
 	for i := range d.lessons {
 		l := &d.lessons[i]

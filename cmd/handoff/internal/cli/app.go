@@ -194,7 +194,7 @@ func (a *App) root(commands []Command, args []string) *cobra.Command {
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
 			c.Use, c.Short = "completion COMMAND", "Print a completion script for a shell"
-			c.Long = "Completion prints a script that completes the commands, flags, refs and channels of\nhandoff in a shell. The help of each shell's command shows how to load it."
+			c.Long = "Completion prints a script with which a shell completes the commands, flags, refs\nand channels of handoff. The help of each shell's command shows how to load it."
 			c.Example = "  source <(handoff completion bash)"
 			c.Args = cobra.ArbitraryArgs
 			c.RunE = func(c *cobra.Command, args []string) error {

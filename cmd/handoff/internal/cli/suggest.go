@@ -37,7 +37,8 @@ func op(c *cobra.Command) string {
 func nearestFlag(c *cobra.Command, name string) string {
 	best, least := "", 3
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if d := nearest.Distance(name, f.Name); d < least || strings.HasPrefix(f.Name, name) && best == "" {
+		d := nearest.Distance(name, f.Name)
+		if 2*d < len(name) && d < least || strings.HasPrefix(f.Name, name) && best == "" {
 			best, least = f.Name, d
 		}
 	})

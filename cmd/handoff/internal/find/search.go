@@ -179,7 +179,7 @@ func (o *searchOptions) print(a *cli.App, r searchResult, table *cli.Table) erro
 		}
 	}
 	if r.More {
-		fmt.Fprintf(a.Err, "there are more; --limit %d shows more\n", 2*o.Limit)
+		fmt.Fprintf(a.Err, "more results: --limit %d\n", 2*o.Limit)
 	}
 	return nil
 }

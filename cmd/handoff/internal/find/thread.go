@@ -37,10 +37,10 @@ those of a directory.
 
 With --data it sends a text with the program of the agent, to a conversation or,
 if the URI is a provider such as codex, to a new one, and prints the answer as
-it comes. The query has parameters of the program, such as codex?model=NAME; one
-that changes what the agent may do is refused. The program is the one in PATH,
-or the one that HANDOFF_CODEX_BIN (and so on) names, never one of the workspace.
-The exit code is that of the program, or as for run.`,
+it comes. The query has parameters of the program, such as codex?model=NAME;
+parameters that change what the agent may do are refused. The program is the one
+in PATH, or the one that HANDOFF_CODEX_BIN (and so on) names, never one of the
+workspace. The exit code is that of the program, or as for run.`,
 		Example: "  handoff thread claude -d 'Review the last commit'\n" +
 			"  handoff thread agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592\n" +
 			"  handoff thread claude/2823d1df-720a-4c31-ac55-ae8ba726721f --list\n" +
@@ -66,7 +66,7 @@ func runThread(c *cobra.Command, a *cli.App, print *printFlags, list *listThread
 	set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 	if send.given(c) {
 		uri := strings.Join(args, "")
-		if err := given(c, uri, "is written to", append(slices.Concat(listOnly, printOnly), "head")...); err != nil {
+		if err := given(c, uri, "--data writes to the conversation", append(slices.Concat(listOnly, printOnly), "head")...); err != nil {
 			return err
 		}
 		return send.run(c.Context(), a, set, uri)
@@ -81,7 +81,7 @@ func runThread(c *cobra.Command, a *cli.App, print *printFlags, list *listThread
 	if several {
 		return list.run(c, a, set, sel, args[0])
 	}
-	if err := given(c, args[0], "names one conversation", listOnly...); err != nil {
+	if err := given(c, args[0], "the URI names one conversation", listOnly...); err != nil {
 		return err
 	}
 	print.Status = thread.Status(list.Status)
@@ -95,7 +95,7 @@ func runThread(c *cobra.Command, a *cli.App, print *printFlags, list *listThread
 func given(c *cobra.Command, uri, what string, flags ...string) error {
 	for _, name := range flags {
 		if c.Flags().Changed(name) {
-			return cli.Invalid("thread", uri, what+": "+"--"+name+" can't be used", "run it without --"+name)
+			return cli.Invalid("thread", uri, what+", so --"+name+" can't be used", "leave out --"+name)
 		}
 	}
 	return nil

@@ -64,7 +64,7 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel con
 		return err
 	}
 	if uri != "" {
-		if err := given(c, uri, "selects conversations", "provider", "cwd", "everywhere", "agent"); err != nil {
+		if err := given(c, uri, "the URI selects conversations", "provider", "cwd", "everywhere", "agent"); err != nil {
 			return err
 		}
 		l.Providers, l.Dir, l.Role, l.Everywhere = sel.Providers, sel.Dir, sel.Role, sel.Dir == ""
@@ -92,7 +92,7 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel con
 			return err
 		}
 		if page.Cursor != "" {
-			fmt.Fprintf(a.Err, "there are older conversations: --cursor %s\n", page.Cursor)
+			fmt.Fprintf(a.Err, "more conversations: --cursor %s\n", page.Cursor)
 		}
 		return nil
 	})

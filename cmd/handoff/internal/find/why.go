@@ -31,7 +31,8 @@ Each hop states how certain it is, and --json lists its evidence:
   recorded  a record, git, or the output of a command in a transcript states it
   exact     the bytes are equal, or the recorded edits give these bytes
   inferred  path and time agree, and nothing disagrees
-What is none of these is left out. That nothing is known is an answer, too.
+Anything less certain is left out. If nothing is known, only the subject is
+printed, and the exit code is 0.
 
 The message of a hop can be opened with: handoff thread URI. The first call
 reads all conversations and builds an index, as search does.`,

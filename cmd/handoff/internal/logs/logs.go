@@ -19,8 +19,8 @@ func logCommand(a *cli.App) *cobra.Command {
 		Use:     "log",
 		Short:   "Show the log of the workspace, send what is queued, or copy a log",
 		GroupID: cli.Setup,
-		Long: `The log is where records are stored: in the runtime directory, or in the
-location that the variable HANDOFF_LOG or the setting log has. docs/machines.md
+		Long: `The log is where records are stored: in the runtime directory, or at the
+location in the variable HANDOFF_LOG or the setting log. docs/machines.md
 describes logs that several machines share.`,
 		Example: "  handoff log status\n  handoff log copy file: git:origin",
 		Args:    cobra.ArbitraryArgs,
@@ -98,9 +98,9 @@ func logSendCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "send",
 		Short: "Send the records that were queued while the log could not be reached",
-		Long: `Send sends the records that are queued on this machine, in the order in which
-they were recorded and each once. Any command that records something does so,
-too, and so do handoff run and the hook at the end of a session.
+		Long: `Send sends the records that are queued on this machine, each once, in the order
+in which they were recorded. Every command that records something does the same,
+and so do handoff run and the hook at the end of a session.
 
 A record that the log refuses is kept, and the exit code is then 4. Send tries
 these again, and handoff log drop removes them. Send also sends what a directory
@@ -185,7 +185,7 @@ Records keep their IDs. TO must be empty or be the beginning of FROM, so the
 same command continues a copy that was interrupted. No other command should
 write to TO during the copy. FROM is not changed.`,
 		Example: "  handoff log copy file: git:origin\n  handoff log copy git:origin file:",
-		Args:    cli.Exactly(2, "FROM TO"),
+		Args:    cli.Exactly(2, "two logs, FROM and TO"),
 	}
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -15,9 +15,9 @@ func nextCommand(a *app) *cobra.Command {
 it reads, the file it writes, and the reason. It uses the content of artifacts,
 what they were made from, and the known order of attempts, but not file times.
 
-If something that an artifact was made from was done again since, its stage is
-repeated first, unless --accept-stale is given. After the retries of a stage a
-person is next.`,
+If an input of an artifact was done again since, the artifact's stage is
+repeated first, unless --accept-stale is given. After the last retry of a stage,
+a person acts next.`,
 		Example: "  handoff pipeline next 42\n  handoff pipeline next 42 --json",
 		Args:    cli.Exactly(1, "one issue"),
 	}

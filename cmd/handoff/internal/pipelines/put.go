@@ -21,11 +21,11 @@ func putCommand(a *app) *cobra.Command {
 it to .pipeline/ISSUE and prints the path. With - the artifact is read from
 standard input. Earlier attempts can be read with handoff read --rev.
 
-The agent that --as or HANDOFF_AGENT names must be the writer of the stage. So
-must produced_by in the artifact, if it is set. The record contains what the
-artifact was made from: the current inputs of its writer, or the artifacts that
---from names. The same artifact made from the same inputs adds no attempt,
-unless handoff pipeline next asks for it.
+The agent in --as or HANDOFF_AGENT must be the writer of the stage, and so must
+produced_by in the artifact, if it is set. The record contains what the artifact
+was made from: the current inputs of its writer, or the artifacts in --from. The
+same artifact made from the same inputs adds no attempt, unless handoff pipeline
+next asks for it.
 
 Keep FILE outside the repository: the gates report it as a change.
 

@@ -17,11 +17,11 @@ func deleteCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delete [SESSION…]",
 		Short: "Move sessions to the trash",
-		Long: `Delete moves the folder of each session to .trash, beside the folder that it
-was opened in. Lists leave the session out, every ref to it and to its artifacts
-still resolves, and handoff session restore takes it back. Only
-handoff gc --empty-trash removes the files. A session that is running or stalled
-is refused without --force.
+		Long: `Delete moves the folder of each session to .trash, beside the folder that it was
+opened in. Lists omit the session, every ref to it and to its artifacts still
+resolves, and handoff session restore restores it. Only handoff gc --empty-trash
+removes the files. A session that is running or stalled is refused without
+--force.
 
 Without SESSION, on a terminal, delete lists the sessions that ended, with their
 age, their size and the number of their artifacts that are active, and asks
@@ -33,7 +33,7 @@ which to delete.`,
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 && (!a.Terminal || a.AsJSON) {
-			return cli.Invalid("session", "", "no session given", "name at least one session")
+			return cli.Invalid("session delete", "", "no session given", "name at least one session")
 		}
 		return Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
 			if len(args) == 0 {

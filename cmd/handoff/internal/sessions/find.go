@@ -92,7 +92,7 @@ func find(ctx context.Context, a *cli.App, w *workspace.Workspace, f workspace.S
 		return err
 	}
 	if page.Cursor != "" {
-		fmt.Fprintf(a.Err, "there are older sessions: --cursor %s\n", page.Cursor)
+		fmt.Fprintf(a.Err, "more sessions: --cursor %s\n", page.Cursor)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func latestCommand(a *cli.App) *cobra.Command {
 		Short: "Print the path of an agent's newest completed output",
 		Long: `Latest-output prints the absolute path of the newest output of a type, by
 default of any. It is taken from the newest completed session or run of the
-agent whose workflow name matches and which has such an output. The exit code is
+agent whose workflow name matches and which has one. The exit code is
 3 if there is none; the error names the outputs that there are.`,
 		Example: "  handoff session latest-output casey '^deep-dive-' document",
 		Args:    cli.Between(2, 3, "an agent, a regular expression and possibly a type"),

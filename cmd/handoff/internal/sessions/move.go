@@ -17,9 +17,9 @@ func archiveCommand(a *cli.App) *cobra.Command {
 		Use:   "archive SESSION…",
 		Short: "Move the folders of sessions to the archive",
 		Long: `Archive moves the folder of each session to archive/YYYY-MM, beside the folder
-that it was opened in, by the month in which it started. Lists leave the session
-out; every ref to it and to its artifacts still resolves. A session that is
-running or stalled is refused without --force.
+that it was opened in, by the month in which it started. Lists omit the session;
+every ref to it and to its artifacts still resolves. A session that is running
+or stalled is refused without --force.
 
 handoff gc --archive archives what archive_after of the configuration selects.`,
 		Example:           "  handoff session archive intake-app#1\n  handoff session find --archived",
@@ -48,9 +48,9 @@ func unarchiveCommand(a *cli.App) *cobra.Command {
 func restoreCommand(a *cli.App) *cobra.Command {
 	return movingBack(a, &cobra.Command{
 		Use:   "restore SESSION…",
-		Short: "Take sessions out of the trash",
-		Long: `Restore moves the folder of each session back to where it was opened. It does
-the same for an archived session as unarchive.`,
+		Short: "Restore sessions from the trash",
+		Long: `Restore moves the folder of each session back to where it was opened, from the
+trash or, like unarchive, from the archive.`,
 		Example: "  handoff session restore intake-app#1",
 	})
 }

@@ -36,11 +36,11 @@ func importCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import an exported session",
-		Long: `Import adds a session that handoff session export wrote, with the IDs that it
-has. It verifies the complete file before it writes anything, and refuses a
-session, artifact or folder that exists. All of the session appears at once; an
-import that was interrupted is completed by repeating it. Of several sessions,
-import the one that others build on first.`,
+		Long: `Import adds a session that handoff session export wrote, with its IDs. It
+verifies the complete file before it writes anything, and refuses a session,
+artifact or folder that exists. All of the session appears at once; an import
+that was interrupted is completed by repeating it. Of several sessions, import
+the one that others build on first.`,
 		Example: "  handoff session import intake.tar",
 		Args:    cli.Exactly(1, "one file"),
 	}

@@ -43,7 +43,7 @@ func OpenJournal(dir string) (*Journal, error) {
 	}
 	if err := json.Unmarshal(data, j); err != nil {
 		return nil, &handoff.Error{Op: "init", Name: filepath.Join(dir, journalName), Kind: handoff.Corrupt, Err: errors.New("is not valid JSON"),
-			Hint: handoff.Advice("move the file away; entries that are in place must then be taken back by hand")}
+			Hint: handoff.Advice("move the file away; handoff's entries must then be removed by hand")}
 	}
 	return j, nil
 }

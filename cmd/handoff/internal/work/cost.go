@@ -34,11 +34,11 @@ on the row unattributed.
 
 The prices are built in, with their date. ≥ marks a lower bound: a transcript is
 incomplete, or a model has no known price; --json has the reason. EACH is the
-cost of a row divided by the artifacts of which it is known.
+cost of a row divided by the number of artifacts whose cost is known.
 
-A label has the cost of its artifact, of the attempts that this one replaces,
-and of its inputs. Group by revision for what was spent on first versions and
-on revisions, and by outcome for failed work with and without useful artifacts.
+A label has the cost of its artifact, of the attempts that this artifact
+replaces, and of its inputs. Group by revision to compare first versions with
+revisions, and by outcome to find failed work with and without useful artifacts.
 Columns that --columns adds: refs is how often other work read the artifacts,
 read how many bytes that were, and stayed the size of artifacts that no other
 work read; transcript is the number of tokens by the transcripts, where what a

@@ -35,10 +35,9 @@ func statusCommand(a *cli.App) *cobra.Command {
 		GroupID: cli.Threads,
 		Long: `Status shows the sessions of the workspace that were not closed, and the running
 conversations of this repository, with its worktrees: when each was last active,
-what a session is still expected to leave, and which files were changed last by
-the calls of tools since the last message of the user. A file that two of these
-conversations changed while both were active is on a row of its own: a
-collision.
+what a session is still expected to leave, and which files tool calls changed
+last since the last message of the user. A file that two of these conversations
+changed while both were active is a collision, and has a row of its own.
 
 A session is running while its process is. It is stalled if the process is gone,
 or nothing happened for long, and idle if it has no process and all of its
@@ -46,7 +45,7 @@ conversations have ended: it was probably not closed. A conversation is running
 until its transcript shows that its turn ended: a killed program leaves it
 running, with a growing age, for a week.
 
-Check the status before you start work that somebody may be doing already.
+Check the status before you start work that another agent may be doing.
 
 With --collisions, it lists instead the files of this repository that two
 conversations or subagents changed while both were active, also those that have
@@ -61,6 +60,9 @@ ended, with the messages that changed them.`,
 	c.MarkFlagsMutuallyExclusive("watch", "collisions")
 	table := a.NewTable(c, activityColumns, collisionColumns)
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if c.Flags().Changed("since") && !collisions {
+			return cli.Invalid("status", "", "--since requires --collisions", "add --collisions")
+		}
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		return a.Reading(func(w *workspace.Workspace) error {
 			if collisions {

@@ -131,8 +131,8 @@ func workListCommand(a *cli.App) *cobra.Command {
 		Long: `List shows the recorded work of a session or run, or of the workspace, as a
 tree. OWN is the number of tokens that the harness reported for the work itself,
 TOTAL that of the work and everything in it, and COST the cost of that. Work
-that started and has no end has the status running. Work of which only the end
-is recorded is shown as such: its kind and its parent are not known.`,
+that started and has not ended has the status running. If only the end of work
+is recorded, it is marked so, and its kind and parent are not known.`,
 		Example: "  handoff work list\n  handoff work list --json",
 		Args:    cli.Between(0, 1, "at most one session"),
 	}
