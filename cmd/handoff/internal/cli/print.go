@@ -85,7 +85,7 @@ func StaleInput(in handoff.StaleInput) string {
 // WarnStale reports what an artifact was made from and that is out of date.
 func (a *App) WarnStale(art handoff.Artifact) {
 	for _, in := range art.StaleInputs {
-		a.Warn("made from %s", StaleInput(in))
+		a.Warn("input %s", StaleInput(in))
 	}
 }
 

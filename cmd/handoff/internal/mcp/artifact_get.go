@@ -38,7 +38,7 @@ var artifactGet = tool[GetInput]{
 			a := *shown.Artifact
 			text := line(a)
 			for _, in := range a.StaleInputs {
-				text += "\nmade from " + cli.StaleInput(in)
+				text += "\ninput " + cli.StaleInput(in)
 			}
 			return answer{data: shown, text: text, links: links(a), done: func(ctx context.Context) { _ = c.Use(ctx, a) }}, nil
 		case shown.Session != nil:

@@ -316,7 +316,7 @@ func TestListNotes(t *testing.T) {
 	if first["revision"] != 2.0 || !reflect.DeepEqual(first["labels"], []any{"approved"}) || last["stale"] != true || last["revision"] != nil {
 		t.Errorf("%v", artifacts)
 	}
-	if got := mustCall(t, s, "artifact_get", `{"ref":"`+patch+`"}`).text; !strings.Contains(got, "made from design v1 ("+design+") was replaced; v2 ("+newer+") is active") {
+	if got := mustCall(t, s, "artifact_get", `{"ref":"`+patch+`"}`).text; !strings.Contains(got, "input design v1 ("+design+") was replaced; v2 ("+newer+") is active") {
 		t.Errorf("artifact_get: %s", got)
 	}
 }
