@@ -90,11 +90,11 @@ func (m *Mover) Archive(ctx context.Context, id string, force bool) (Move, error
 // Delete moves a session to the trash. Nothing is removed, and every ref to its
 // artifacts still resolves. Kinds: those of Archive.
 func (m *Mover) Delete(ctx context.Context, id string, force bool) (Move, error) {
-	return m.exclusively(ctx, "delete", id, func(s handoff.Session) (handoff.Fact, error) {
+	return m.exclusively(ctx, "trash session", id, func(s handoff.Session) (handoff.Fact, error) {
 		if s.Deleted {
 			return nil, nil
 		}
-		if err := m.checkEnded(ctx, s, "delete", force); err != nil {
+		if err := m.checkEnded(ctx, s, "trash session", force); err != nil {
 			return nil, err
 		}
 		to, err := m.free(s, trashDir)

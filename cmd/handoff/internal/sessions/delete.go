@@ -33,7 +33,7 @@ which to delete.`,
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 && (!a.Terminal || a.AsJSON) {
-			return cli.Invalid("session delete", "", "no session given", "name at least one session")
+			return cli.Invalid("session", "", "no session given", "name at least one session")
 		}
 		return Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
 			if len(args) == 0 {
