@@ -277,7 +277,7 @@ func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, work
 	}
 	subject := strings.TrimSpace(agent + " " + outputType)
 	if workflow != nil {
-		subject = agent + " " + workflow.String() + " " + outputType
+		subject = strings.TrimSpace(agent + " " + workflow.String() + " " + outputType)
 	}
 	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, IncludeRuns: true, IncludeArchived: true, HasKind: hasType(outputType), Limit: 16}
 	for {

@@ -234,7 +234,8 @@ func (a *App) flagError(c *cobra.Command, err error) error {
 	for _, arg := range a.args { // the flag may come after the one that can't be parsed
 		a.AsJSON = a.AsJSON || arg == "--json"
 	}
-	if given := c.Flags().Args(); c.HasSubCommands() && len(given) > 0 && (c.Args == nil || c.ValidateArgs(given) != nil) {
+	onlyCommands := c.Use == c.Name() || strings.Contains(c.Use, "COMMAND") // and no other arguments
+	if given := c.Flags().Args(); c.HasSubCommands() && onlyCommands && len(given) > 0 {
 		return UnknownCommand(c, given[0])
 	}
 	e := &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: err, Hint: helpHint(c, "list the flags")}
