@@ -149,6 +149,29 @@ func Join[S any, C comparable](mentioned []S, children []C, same func(S, C) bool
 	return agents, nil
 }
 
+// Descendants returns the subagents of a conversation of a provider at all levels, each
+// once. What was found before an error is returned with it.
+func Descendants(ctx context.Context, p Provider, main *Thread) (list []Agent, err error) {
+	seen := map[string]bool{main.ID: true}
+	for above := []*Thread{main}; len(above) > 0; above = above[1:] {
+		agents, err := p.Agents(ctx, above[0])
+		if err != nil {
+			return list, err
+		}
+		for _, a := range agents {
+			if seen[a.ID] {
+				continue
+			}
+			seen[a.ID] = true
+			list = append(list, a)
+			if a.Thread != nil {
+				above = append(above, a.Thread)
+			}
+		}
+	}
+	return list, nil
+}
+
 // Complete sets the remaining fields of a subagent of main, after the provider
 // has set what the parent records, the evidence, and the thread if there is one.
 // own are the facts of that thread.

@@ -220,6 +220,11 @@ func (v *View) LoadAgents(ctx context.Context) (err error) {
 	return err
 }
 
+// AllAgents returns the subagents of v.Thread at all levels, as Descendants does.
+func (v *View) AllAgents(ctx context.Context) ([]Agent, error) {
+	return Descendants(ctx, v.provider, v.Thread)
+}
+
 // pick returns the agent with this ID, else the only one with this name or alias:
 // an exact match, else one that differs in case.
 func (v *View) pick(name string) *Agent {

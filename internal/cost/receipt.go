@@ -159,7 +159,7 @@ func Threads(work []handoff.Work, artifacts []handoff.Artifact) (uris []string) 
 const maxRead = 50
 
 // Read returns the conversations with the given URIs, the first 50, and their
-// subagents. Those that can't be read are left out.
+// subagents at all levels. Those that can't be read are left out.
 func Read(ctx context.Context, set *thread.Set, uris []string) (list []Conversation) {
 	known := map[string]bool{}
 	add := func(c Conversation) {
@@ -174,7 +174,7 @@ func Read(ctx context.Context, set *thread.Set, uris []string) (list []Conversat
 			continue
 		}
 		v, err := set.Open(ctx, u)
-		if err != nil || v.LoadAgents(ctx) != nil {
+		if err != nil {
 			continue
 		}
 		if v.Agent != nil {
@@ -184,9 +184,13 @@ func Read(ctx context.Context, set *thread.Set, uris []string) (list []Conversat
 		if load(ctx, v.Thread) != nil {
 			continue
 		}
+		agents, err := v.AllAgents(ctx)
+		if err != nil {
+			continue
+		}
 		main := v.URI.String()
 		add(ofThread(main, v.Thread))
-		for _, a := range v.Agents {
+		for _, a := range agents {
 			add(ofAgent(ctx, a, main))
 		}
 	}

@@ -22,31 +22,32 @@ type Active struct {
 func (f *Files) Active(ctx context.Context, q Query) (list []Active, warnings []string, err error) {
 	page, err := f.List(ctx, q)
 	var writes []collision.Write
+	inside := nesting{}
 	for _, i := range page.Threads {
-		threads := []*thread.Thread{i.Thread}
 		p, err := f.set.Provider(i.Provider)
 		if err != nil {
 			return nil, nil, err
 		}
-		agents, err := p.Agents(ctx, i.Thread)
-		for _, a := range agents {
-			if a.Thread != nil {
-				threads = append(threads, a.Thread)
-			}
-		}
+		agents, err := thread.Descendants(ctx, p, i.Thread)
 		if err != nil {
 			page.Warnings = append(page.Warnings, err.Error())
 		}
-		for _, t := range threads {
-			e, err := readEntry(ctx, t)
+		for _, a := range append(agents, thread.Agent{URI: i.URI, Thread: i.Thread}) {
+			if a.Thread == nil {
+				continue
+			}
+			e, err := readEntry(ctx, a.Thread)
 			if err != nil {
 				page.Warnings = append(page.Warnings, err.Error())
 				continue
 			}
+			if e.URI = a.URI; a.URI.Agent != "" {
+				inside.add(a.Thread.URI().String(), a.URI.Main().String())
+			}
 			writes = append(writes, e.writes(Query{}.selectsChange)...)
 		}
 	}
-	return activeOf(page.Threads, writes), page.Warnings, cmp.Or(err, ctx.Err())
+	return activeOf(page.Threads, writes, inside), page.Warnings, cmp.Or(err, ctx.Err())
 }
 
 // Active is Files.Active.
@@ -59,14 +60,18 @@ func (x *Index) Active(ctx context.Context, q Query) (active []Active, warnings 
 		if err != nil {
 			return err
 		}
-		uris := []string{}
-		for _, i := range page.Threads {
-			uris = append(uris, i.URI.String())
+		nested, err := a.nesting(ctx, Query{})
+		if err != nil {
+			return err
 		}
-		selected := list(uris)
+		uris, mains := []string{}, map[string]bool{}
+		for _, i := range page.Threads {
+			uris, mains[i.URI.String()] = append(uris, i.URI.String()), true
+		}
 		of := newest("t.uri IN (SELECT value FROM json_each(?)) OR t.parent IN (SELECT value FROM json_each(?))")
-		writes, err := a.writes(ctx, "w.thread IN (SELECT t.id FROM threads t WHERE "+of+")", []any{selected, selected}, Query{}.selectsChange)
-		active = activeOf(page.Threads, writes)
+		args := []any{list(uris), list(append(uris, nested.inside(mains)...))}
+		writes, err := a.writes(ctx, "w.thread IN (SELECT t.id FROM threads t WHERE "+of+")", args, Query{}.selectsChange)
+		active = activeOf(page.Threads, writes, nested)
 		return err
 	})
 	if err == nil && !used {
@@ -75,15 +80,16 @@ func (x *Index) Active(ctx context.Context, q Query) (active []Active, warnings 
 	return active, warnings, err
 }
 
-// activeOf returns conversations with those of the changes that they made.
-func activeOf(items []Item, writes []collision.Write) []Active {
+// activeOf returns conversations with those of the changes that they and their
+// subagents made.
+func activeOf(items []Item, writes []collision.Write, nested nesting) []Active {
 	slices.SortFunc(writes, func(a, b collision.Write) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.URI.String(), b.URI.String()), strings.Compare(a.Path, b.Path))
 	})
 	list := make([]Active, len(items))
 	for n, i := range items {
 		list[n] = Active{Item: i, Writes: slices.DeleteFunc(slices.Clone(writes), func(w collision.Write) bool {
-			return w.URI.Provider != i.URI.Provider || w.URI.Thread != i.URI.Thread || w.At.Before(i.Prompted)
+			return nested.main(w.URI.Main().String()) != i.URI.String() || w.At.Before(i.Prompted)
 		})}
 	}
 	return list

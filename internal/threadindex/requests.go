@@ -18,7 +18,7 @@ import (
 type ThreadUsage struct {
 	URI          string
 	Agent        string // name or role of a subagent
-	Main         string // URI of the conversation of a subagent
+	Main         string // URI of the conversation that a subagent, also one of a subagent, belongs to
 	Cwd          string
 	Started      time.Time
 	Modified     time.Time // of its transcript
@@ -64,7 +64,7 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 			read[i], errs[i] = readUsage(ctx, *found[i])
 		}
 	})
-	seen, selected := map[string]bool{}, map[string]bool{} // by URI
+	seen, selected, nested := map[string]bool{}, map[string]bool{}, nesting{} // by URI
 	var list []ThreadUsage
 	for i, entries := range read {
 		if errs[i] != nil && !errors.Is(errs[i], handoff.NotFound) {
@@ -73,12 +73,17 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 		for _, e := range entries {
 			if uri := e.URI.String(); !seen[uri] {
 				seen[uri], selected[uri] = true, q.selects(e.Thread)
-				list = append(list, e.usage())
+				u := e.usage()
+				if e.IsAgent() {
+					nested.add(e.Thread.URI().String(), u.Main)
+				}
+				list = append(list, u)
 			}
 		}
 	}
 	err = ctx.Err()
 	for _, u := range list {
+		u.Main = nested.main(u.Main)
 		if err == nil && (selected[u.URI] || selected[u.Main]) {
 			err = use(u)
 		}
@@ -123,6 +128,10 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		return err
 	}
 	c.newest(older)
+	nested, err := a.nesting(ctx, q)
+	if err != nil {
+		return err
+	}
 	if q.In != nil {
 		in, _, err := a.where(ctx, Query{In: q.In})
 		if err != nil {
@@ -133,7 +142,18 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 			return err
 		}
 		mains.newest(older)
-		c.add("("+in.String()+" OR t.parent IN (SELECT t.uri FROM threads t WHERE "+mains.String()+"))", slices.Concat(in.args, mains.args)...)
+		selected, known := "SELECT t.uri FROM threads t WHERE "+mains.String(), map[string]bool{}
+		if len(nested) > 0 {
+			uris, err := a.strings(ctx, selected, mains.args...)
+			if err != nil {
+				return err
+			}
+			for _, uri := range uris {
+				known[uri] = true
+			}
+		}
+		c.add("("+in.String()+" OR t.parent IN ("+selected+") OR t.parent IN (SELECT value FROM json_each(?)))",
+			append(slices.Concat(in.args, mains.args), list(nested.inside(known)))...)
 	}
 	rows, err := a.QueryContext(ctx, `SELECT t.uri, t.agent_name, t.parent, t.cwd, t.started, t.modified, t.completeness, t.reason, r.list
 		FROM threads t LEFT JOIN requests r ON r.thread = t.id WHERE `+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
@@ -144,12 +164,12 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 	for rows.Next() {
 		var u ThreadUsage
 		var started, modified int64
-		var list sql.RawBytes
-		if err := rows.Scan(&u.URI, &u.Agent, &u.Main, &u.Cwd, &started, &modified, &u.Completeness, &u.Reason, &list); err != nil {
+		var packedRequests sql.RawBytes
+		if err := rows.Scan(&u.URI, &u.Agent, &u.Main, &u.Cwd, &started, &modified, &u.Completeness, &u.Reason, &packedRequests); err != nil {
 			return err
 		}
-		u.Started, u.Modified = stored(started), stored(modified)
-		if u.Requests, err = packed.Decode(list); err != nil {
+		u.Main, u.Started, u.Modified = nested.main(u.Main), stored(started), stored(modified)
+		if u.Requests, err = packed.Decode(packedRequests); err != nil {
 			return err
 		}
 		for i := range u.Requests {

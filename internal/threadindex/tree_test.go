@@ -180,7 +180,8 @@ func (tr *tree) create() {
 		}
 	default:
 		meta := object{"id": id, "cwd": "/work/1", "cli_version": "0.130.0", "source": "cli", "git": object{"branch": "main"}}
-		for _, path := range files {
+		for _, i := range rand.New(rand.NewPCG(uint64(tr.count), 2)).Perm(len(files)) {
+			path := files[i]
 			if other := strings.TrimSuffix(path, ".jsonl"); strings.Contains(other, "rollout-") && other != path {
 				switch tr.r.IntN(4) {
 				case 0:

@@ -20,7 +20,7 @@ import (
 
 // version is the version of the schema and of the stored values, which include what
 // providers keep in marks. A database of another version is rebuilt.
-const version = 6
+const version = 7
 
 // applicationID is stored in the header of the database: "hdth".
 const applicationID = 0x68647468
@@ -44,9 +44,10 @@ var schema = []string{
 		UPDATE digest SET states = (states | old.state) - (states & old.state); END`,
 
 	// A thread of a transcript. Item is JSON; the other columns are what queries
-	// select by. Text that is compared in any case is stored in lower case.
+	// select by. Text that is compared in any case is stored in lower case. Self is the
+	// URI by which subagents name the thread as their parent.
 	`CREATE TABLE threads (id INTEGER PRIMARY KEY, transcript INTEGER NOT NULL, key TEXT, provider TEXT, uri TEXT, parent TEXT, agent INTEGER, title TEXT,
-		role TEXT, name TEXT, cwd TEXT, modified INTEGER, started INTEGER, ended INTEGER, status TEXT, models TEXT, completeness TEXT, reason TEXT, family TEXT, origin TEXT, item TEXT, agent_name TEXT)`,
+		role TEXT, name TEXT, cwd TEXT, modified INTEGER, started INTEGER, ended INTEGER, status TEXT, models TEXT, completeness TEXT, reason TEXT, family TEXT, origin TEXT, item TEXT, agent_name TEXT, self TEXT)`,
 	`CREATE INDEX threads_by_transcript ON threads (transcript)`,
 	`CREATE INDEX threads_by_time ON threads (agent, modified)`,
 	`CREATE INDEX threads_by_uri ON threads (uri)`,
@@ -54,6 +55,7 @@ var schema = []string{
 	`CREATE INDEX threads_by_family ON threads (family) WHERE family <> ''`,
 	`CREATE INDEX threads_by_origin ON threads (origin) WHERE origin <> ''`,
 	`CREATE INDEX threads_by_role ON threads (agent, role, name) WHERE agent`,
+	`CREATE INDEX threads_by_parent ON threads (parent, self) WHERE agent`,
 
 	// What calls did, see Touch, Command and Mention. N is the number of the message.
 	// The access is an index of accesses.
