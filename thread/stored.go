@@ -31,13 +31,13 @@ type Stored struct {
 	// the file is not a thread. Its errors are those of Provider.Thread.
 	Open func(context.Context) ([]*Thread, error)
 
-	// Usage returns the threads of Open with the Usage, Inherited and Requests that
-	// loading them would set, and no other facts. It is nil if loading is as fast.
+	// Usage returns the threads of Open with the Usage, Inherited, Requests and Spawned
+	// that loading them would set, and no other facts. It is nil if loading is as fast.
 	Usage func(context.Context) ([]*Thread, error)
 }
 
 // LoadUsage returns the threads in the transcript with at least their Usage,
-// Inherited and Requests. The errors are those of Open and Load.
+// Inherited, Requests and Spawned. The errors are those of Open and Load.
 func (s Stored) LoadUsage(ctx context.Context) ([]*Thread, error) {
 	if s.Usage != nil {
 		return s.Usage(ctx)

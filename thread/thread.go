@@ -60,6 +60,10 @@ type Facts struct {
 
 	// Requests are the parts of Usage, in the order of the transcript.
 	Requests []Request `json:"-"`
+
+	// Spawned are the IDs of the subagents that it started, for tools that keep and
+	// remove the transcript of each on its own. Otherwise it is nil.
+	Spawned []string `json:"-"`
 }
 
 // Warn adds a warning.

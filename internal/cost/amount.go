@@ -44,7 +44,14 @@ func (a *Amount) Add(b Amount) {
 		a.Completeness, a.Reason = b.Completeness, b.Reason
 	case b.Completeness == "" || a.Completeness == b.Completeness:
 	case a.Completeness == thread.NoUsage || b.Completeness == thread.NoUsage:
+		reason := a.Reason
+		if b.Completeness == thread.NoUsage {
+			reason = b.Reason
+		}
 		a.Completeness, a.Reason = thread.LowerBound, "a part has no usage"
+		if reason != "" {
+			a.Reason += ": " + reason
+		}
 	case a.Completeness == thread.Exact || b.Completeness == thread.LowerBound:
 		a.Completeness, a.Reason = b.Completeness, b.Reason
 	}

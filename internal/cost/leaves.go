@@ -3,6 +3,7 @@ package cost
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -22,6 +23,7 @@ type Sources struct {
 // subagent.
 type Conversation struct {
 	URI           string
+	Self          string // URI without its main agent, by which a subagent may name itself
 	Agent         string // name of the subagent, "" for the main agent
 	Main          string // URI of the conversation of a subagent
 	Started, Last time.Time
@@ -29,14 +31,36 @@ type Conversation struct {
 	Requests      []thread.Request
 	Completeness  thread.Completeness
 	Reason        string // why it is not exact
+	Missing       bool   // its transcript is missing, or was not asked for
+}
+
+// AddMissing adds the conversations that work and artifacts name and that are not among
+// those that were read, with the reason.
+func (s *Sources) AddMissing(reason string) {
+	names, known := namesOf(s.Threads), map[string]bool{"": true}
+	for _, c := range s.Threads {
+		known[c.URI] = true
+	}
+	add := func(uri string) {
+		if uri = cmp.Or(names[uri], uri); !known[uri] {
+			known[uri] = true
+			s.Threads = append(s.Threads, Conversation{URI: uri, Completeness: thread.NoUsage, Reason: reason, Missing: true})
+		}
+	}
+	for _, w := range s.Work {
+		add(w.Thread)
+	}
+	for _, a := range s.Artifacts {
+		add(a.Producer.Thread)
+	}
 }
 
 // Leaves returns the usage of sources, each token once, in no order.
 func Leaves(s Sources) []Leaf {
-	g := gathering{byThread: map[string]*Leaf{}, byWork: map[workID]*Leaf{}}
+	g := gathering{names: namesOf(s.Threads), byThread: map[string]*Leaf{}, byWork: map[workID]*Leaf{}}
 	for _, c := range s.Threads {
 		l := g.ofThread(c.URI)
-		l.Agent, l.Status, l.Started, l.Ended, l.Portions = c.Agent, c.Status, c.Started, c.Last, s.Prices.portions(c)
+		l.Agent, l.Status, l.Started, l.Ended, l.Portions, l.missing = c.Agent, c.Status, c.Started, c.Last, s.Prices.portions(c), c.Missing
 	}
 	for _, w := range s.Work {
 		g.addWork(w, s.Prices)
@@ -60,13 +84,27 @@ func Leaves(s Sources) []Leaf {
 	return leaves
 }
 
+// namesOf returns the URIs of subagents by the others that records have of them: that of
+// the subagent alone, and that with its main agent.
+func namesOf(list []Conversation) map[string]string {
+	names := map[string]string{}
+	for _, c := range list {
+		if c.Main != "" && c.Self != "" {
+			names[c.Self], names[c.Main+c.Self[strings.LastIndexByte(c.Self, '/'):]] = c.URI, c.URI
+		}
+	}
+	return names
+}
+
 type gathering struct {
 	list     []*Leaf
+	names    map[string]string
 	byThread map[string]*Leaf
 	byWork   map[workID]*Leaf
 }
 
 func (g *gathering) ofThread(uri string) *Leaf {
+	uri = cmp.Or(g.names[uri], uri)
 	l := g.byThread[uri]
 	if l == nil {
 		l = &Leaf{Thread: uri}
@@ -109,7 +147,7 @@ func (g *gathering) addArtifact(a handoff.Artifact) {
 	}
 	l.Artifacts = append(l.Artifacts, a)
 	l.Session, l.Agent = cmp.Or(l.Session, p.Session, p.RunID), cmp.Or(l.Agent, p.Agent)
-	if l.Portions == nil && a.CreatedAt.After(l.Ended) {
+	if (l.Portions == nil || l.missing) && a.CreatedAt.After(l.Ended) {
 		l.Ended = a.CreatedAt
 	}
 }

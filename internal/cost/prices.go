@@ -3,6 +3,8 @@ package cost
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
@@ -50,6 +52,15 @@ func (r Report) Warnings(leaves []Leaf) (list []string) {
 	if _, disputed := byTranscript(leaves); disputed != nil {
 		list = append(list, fmt.Sprintf("%d of the conversations: the harness reported usage that differs by more than 5 %% from the transcript; by the transcripts, the total is %d tokens and not %d",
 			len(disputed), value(r.Total.Transcript.TotalTokens), value(r.Total.Amount.TotalTokens)))
+	}
+	missing := map[string]int{} // by the reason
+	for _, l := range leaves {
+		if l.missing && l.reported().TotalTokens == nil {
+			missing[l.transcript().Reason]++
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(missing)) {
+		list = append(list, fmt.Sprintf("conversations that the total leaves out: %d (%s)", missing[reason], reason))
 	}
 	if r.Total.Amount.AboveTier {
 		list = append(list, "some models cost more for long contexts; how long some contexts were is not known, so the cost is a lower bound")

@@ -194,17 +194,22 @@ func Read(ctx context.Context, set *thread.Set, uris []string) (list []Conversat
 			add(ofAgent(ctx, a, main))
 		}
 	}
-	return list
+	agents := map[string]bool{}
+	for _, c := range list {
+		agents[c.Self] = agents[c.Self] || c.Main != ""
+	}
+	return slices.DeleteFunc(list, func(c Conversation) bool { return c.Main == "" && agents[c.Self] }) // read again as a subagent
 }
 
 func ofThread(uri string, t *thread.Thread) Conversation {
-	return Conversation{URI: uri, Requests: t.Requests, Completeness: t.Usage.Completeness, Reason: t.Usage.Reason, Started: t.Started, Last: cmp.Or(t.Last, t.Modified), Status: t.State.Status}
+	return Conversation{URI: uri, Self: t.URI().String(), Requests: t.Requests, Completeness: t.Usage.Completeness, Reason: t.Usage.Reason, Started: t.Started, Last: cmp.Or(t.Last, t.Modified), Status: t.State.Status}
 }
 
 // ofAgent returns the conversation of a subagent of the one with the URI main. Its
 // usage is not known if it has no transcript that can be read.
 func ofAgent(ctx context.Context, a thread.Agent, main string) Conversation {
-	c := Conversation{URI: a.URI.String(), Last: a.Updated, Completeness: thread.NoUsage, Reason: "the transcript of a subagent is missing"}
+	self := thread.URI{Provider: a.URI.Provider, Thread: a.ID}.String()
+	c := Conversation{URI: a.URI.String(), Self: self, Last: a.Updated, Completeness: thread.NoUsage, Reason: "the transcript of a subagent is missing"}
 	if a.Thread != nil && load(ctx, a.Thread) == nil {
 		c = ofThread(c.URI, a.Thread)
 	}

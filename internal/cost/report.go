@@ -23,6 +23,8 @@ type Leaf struct {
 	Portions  []Portion          // of the transcript, nil for none
 	Artifacts []handoff.Artifact // that it published
 	Passed    map[string]Passed  // what prompts have of artifacts, by ID; nil if that is not known
+
+	missing bool // the transcript
 }
 
 // A Unit is work with what its harness reported.
@@ -39,7 +41,7 @@ func (l Leaf) Amount() Amount {
 		return a
 	}
 	if a = l.transcript(); a.Completeness == "" && len(l.Units) > 0 {
-		a.Completeness, a.Reason = thread.NoUsage, "no usage was reported"
+		a.Completeness, a.Reason = thread.NoUsage, "the harness reported none"
 	}
 	return a
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -17,6 +18,7 @@ import (
 // A ThreadUsage is what a conversation or a subagent used, without its subagents.
 type ThreadUsage struct {
 	URI          string
+	Self         string // URI without the one that started a subagent
 	Agent        string // name or role of a subagent
 	Main         string // URI of the conversation that a subagent, also one of a subagent, belongs to
 	Cwd          string
@@ -25,10 +27,11 @@ type ThreadUsage struct {
 	Completeness thread.Completeness
 	Reason       string           // why it is not exact
 	Requests     []thread.Request // without those in a copied history, and without the numbers of messages
+	Missing      bool             // the subagent was started, and has no transcript
 }
 
 func (e *entry) usage() ThreadUsage {
-	u := ThreadUsage{URI: e.URI.String(), Cwd: e.Cwd, Started: stored(nanos(e.Started)), Modified: stored(nanos(e.Modified)),
+	u := ThreadUsage{URI: e.URI.String(), Self: e.Thread.URI().String(), Cwd: e.Cwd, Started: stored(nanos(e.Started)), Modified: stored(nanos(e.Modified)),
 		Completeness: e.Usage.Completeness, Reason: e.Usage.Reason, Requests: e.Requests}
 	u.Agent, u.Main = e.agent()
 	for i := range u.Requests {
@@ -65,6 +68,7 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 		}
 	})
 	seen, selected, nested := map[string]bool{}, map[string]bool{}, nesting{} // by URI
+	started := spawned{}
 	var list []ThreadUsage
 	for i, entries := range read {
 		if errs[i] != nil && !errors.Is(errs[i], handoff.NotFound) {
@@ -74,21 +78,32 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 			if uri := e.URI.String(); !seen[uri] {
 				seen[uri], selected[uri] = true, q.selects(e.Thread)
 				u := e.usage()
+				started.add(u.Self, e.Spawned)
 				if e.IsAgent() {
-					nested.add(e.Thread.URI().String(), u.Main)
+					nested.add(u.Self, u.Main)
 				}
 				list = append(list, u)
 			}
 		}
 	}
+	counted := spawned{}
 	err = ctx.Err()
 	for _, u := range list {
 		u.Main = nested.main(u.Main)
 		if err == nil && (selected[u.URI] || selected[u.Main]) {
+			counted[u.Self] = started[u.Self]
 			err = use(u)
 		}
 	}
-	return all.warnings, err
+	if err != nil {
+		return all.warnings, err
+	}
+	for _, u := range counted.without(f.has(ctx), nested) {
+		if err := use(u); err != nil {
+			return all.warnings, err
+		}
+	}
+	return all.warnings, nil
 }
 
 // EachUsage is Files.EachUsage. If the index is not nearly up to date, it uses one of
@@ -155,17 +170,19 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		c.add("("+in.String()+" OR t.parent IN ("+selected+") OR t.parent IN (SELECT value FROM json_each(?)))",
 			append(slices.Concat(in.args, mains.args), list(nested.inside(known)))...)
 	}
-	rows, err := a.QueryContext(ctx, `SELECT t.uri, t.agent_name, t.parent, t.cwd, t.started, t.modified, t.completeness, t.reason, r.list
+	rows, err := a.QueryContext(ctx, `SELECT t.uri, t.self, t.spawned, t.agent_name, t.parent, t.cwd, t.started, t.modified, t.completeness, t.reason, r.list
 		FROM threads t LEFT JOIN requests r ON r.thread = t.id WHERE `+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
+	counted := spawned{}
 	for rows.Next() {
 		var u ThreadUsage
+		var ids string
 		var started, modified int64
 		var packedRequests sql.RawBytes
-		if err := rows.Scan(&u.URI, &u.Agent, &u.Main, &u.Cwd, &started, &modified, &u.Completeness, &u.Reason, &packedRequests); err != nil {
+		if err := rows.Scan(&u.URI, &u.Self, &ids, &u.Agent, &u.Main, &u.Cwd, &started, &modified, &u.Completeness, &u.Reason, &packedRequests); err != nil {
 			return err
 		}
 		u.Main, u.Started, u.Modified = nested.main(u.Main), stored(started), stored(modified)
@@ -175,9 +192,22 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		for i := range u.Requests {
 			u.Requests[i].N = 0
 		}
+		counted.add(u.Self, strings.Fields(ids))
 		if !use(u) {
 			return nil
 		}
 	}
-	return rows.Err()
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	known, err := a.has(ctx, counted)
+	if err != nil {
+		return err
+	}
+	for _, u := range counted.without(known, nested) {
+		if !use(u) {
+			return nil
+		}
+	}
+	return nil
 }

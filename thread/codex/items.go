@@ -15,9 +15,7 @@ import (
 func (s *scanner) item(v *jsonl.Members) {
 	kind := v.Get("type").Raw()
 	if s.brief {
-		if string(kind) == "message" && string(v.Get("role").Raw()) == string(thread.Assistant) && !s.timeline.Inherited {
-			s.answered()
-		}
+		s.briefly(kind, v)
 		return
 	}
 	if !s.timeline.Inherited {
@@ -36,6 +34,28 @@ func (s *scanner) item(v *jsonl.Members) {
 		s.reasoning(v)
 	case "compaction", "compaction_summary":
 		s.timeline.compacted(s.n, s.at.Time(), nil)
+	}
+}
+
+// briefly reads of a response_item what the usage needs: whether there is an answer,
+// and which subagents were started.
+func (s *scanner) briefly(kind []byte, v *jsonl.Members) {
+	switch string(kind) {
+	case "message":
+		if string(v.Get("role").Raw()) == string(thread.Assistant) && !s.timeline.Inherited {
+			s.answered()
+		}
+	case "function_call":
+		if v.Get("name").Is(spawnAgent) {
+			s.subagents.called(thread.Call{ID: v.Get("call_id").Text(), Name: spawnAgent}, v.Get("arguments"))
+		}
+	case "function_call_output":
+		if len(s.subagents.calls) == 0 {
+			return
+		}
+		if id := string(v.Get("call_id").Raw()); s.subagents.awaits(id) {
+			s.subagents.returned(id, s.at.Time(), jsonl.Value(result(v.Get("output"))))
+		}
 	}
 }
 

@@ -23,6 +23,8 @@ type saved struct {
 	Warnings []string
 	Metas    int
 	Head     string // the meta
+	Spawned  []string
+	Spawning []string // calls
 }
 
 // Resume implements thread.Resumer. Rollouts with records of others, or whose history
@@ -65,7 +67,7 @@ func (s *scanner) save() (saved, bool) {
 	return saved{
 		Timeline: t, Recent: s.timeline.recent, Next: s.timeline.next, Compact: s.timeline.compact, Turn: s.turn,
 		Meter: s.meter.Save(), Model: s.meter.model, Total: s.meter.raw, Any: s.meter.any, Warnings: s.facts.Warnings,
-		Metas: s.metas, Head: s.head(),
+		Metas: s.metas, Head: s.head(), Spawned: s.subagents.spawned(), Spawning: s.subagents.spawning(),
 	}, ok
 }
 
@@ -78,5 +80,6 @@ func (s *scanner) restore(state saved) error {
 		s.meter.known = true
 	}
 	s.facts.Warnings, s.metas = state.Warnings, state.Metas
+	s.subagents.restore(state.Spawned, state.Spawning)
 	return s.timeline.Restore(state.Timeline)
 }

@@ -68,7 +68,7 @@ func (p *provider) readUsage(ctx context.Context, f file) (*thread.Thread, error
 	}
 	facts, err := s.finish()
 	t := r.thread()
-	t.Usage, t.Inherited, t.Requests = facts.Usage, facts.Inherited, facts.Requests
+	t.Usage, t.Inherited, t.Requests, t.Spawned = facts.Usage, facts.Inherited, facts.Requests, facts.Spawned
 	return t, err
 }
 
@@ -284,7 +284,7 @@ func (s *scanner) finish() (thread.Facts, error) {
 		return thread.Facts{}, err
 	}
 	s.facts.Messages, s.facts.ToolCalls = s.timeline.Messages, s.timeline.ToolCalls
-	s.facts.State, s.facts.Last = s.turn.end(), s.turn.Last.Time()
+	s.facts.State, s.facts.Last, s.facts.Spawned = s.turn.end(), s.turn.Last.Time(), s.subagents.spawned()
 	s.usage()
 	return s.facts, nil
 }

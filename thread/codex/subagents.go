@@ -29,6 +29,39 @@ type subagent struct {
 	spawned bool
 }
 
+// spawnAgent is the tool that starts a subagent.
+const spawnAgent = "spawn_agent"
+
+// spawned returns the IDs of the subagents that the thread started.
+func (l *subagents) spawned() (ids []string) {
+	for _, a := range l.agents {
+		if a.spawned && thread.IsUUID(a.ID) && a.ID != l.self {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+// spawning returns the calls that have not returned yet and start a subagent.
+func (l *subagents) spawning() (calls []string) {
+	for id, c := range l.calls {
+		if c.name == spawnAgent {
+			calls = append(calls, id)
+		}
+	}
+	return calls
+}
+
+// restore adds the subagents that were started before a mark.
+func (l *subagents) restore(spawned, spawning []string) {
+	for _, id := range spawned {
+		l.find(id).spawned = true
+	}
+	for _, id := range spawning {
+		l.calls[id] = call{name: spawnAgent}
+	}
+}
+
 // A call is a call about subagents that has not returned.
 type call struct {
 	name    string

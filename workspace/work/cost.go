@@ -116,9 +116,15 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 	if !o.Everywhere {
 		q.In = threadindex.In(u.o.Worktrees()...)
 	}
-	return u.o.Archive(o.NoIndex).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
-		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Agent: t.Agent, Main: t.Main, Started: t.Started, Last: t.Modified,
-			Requests: t.Requests, Completeness: t.Completeness, Reason: t.Reason})
+	warnings, err = u.o.Archive(o.NoIndex).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
+		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Self: t.Self, Agent: t.Agent, Main: t.Main, Started: t.Started, Last: t.Modified,
+			Requests: t.Requests, Completeness: t.Completeness, Reason: t.Reason, Missing: t.Missing})
 		return nil
 	})
+	reason := "the transcript of a conversation is missing"
+	if !o.Everywhere || o.Since != "" || o.Until != "" {
+		reason += ", or of another directory or time"
+	}
+	s.AddMissing(reason)
+	return warnings, err
 }
