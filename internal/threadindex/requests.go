@@ -98,7 +98,7 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 	if err != nil {
 		return all.warnings, err
 	}
-	for _, u := range counted.without(f.has(ctx), nested) {
+	for _, u := range counted.without(f.has(ctx, list), nested) {
 		if err := use(u); err != nil {
 			return all.warnings, err
 		}
@@ -138,37 +138,13 @@ func (x *Index) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 }
 
 func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bool) error {
-	c, older, err := a.where(ctx, Query{Providers: q.Providers, Since: q.Since, Until: q.Until})
-	if err != nil {
-		return err
-	}
-	c.newest(older)
 	nested, err := a.nesting(ctx, q)
 	if err != nil {
 		return err
 	}
-	if q.In != nil {
-		in, _, err := a.where(ctx, Query{In: q.In})
-		if err != nil {
-			return err
-		}
-		mains, _, err := a.where(ctx, Query{Providers: q.Providers, In: q.In, Since: q.Since, Until: q.Until})
-		if err != nil {
-			return err
-		}
-		mains.newest(older)
-		selected, known := "SELECT t.uri FROM threads t WHERE "+mains.String(), map[string]bool{}
-		if len(nested) > 0 {
-			uris, err := a.strings(ctx, selected, mains.args...)
-			if err != nil {
-				return err
-			}
-			for _, uri := range uris {
-				known[uri] = true
-			}
-		}
-		c.add("("+in.String()+" OR t.parent IN ("+selected+") OR t.parent IN (SELECT value FROM json_each(?)))",
-			append(slices.Concat(in.args, mains.args), list(nested.inside(known)))...)
+	c, err := a.counted(ctx, q, nested)
+	if err != nil {
+		return err
 	}
 	rows, err := a.QueryContext(ctx, `SELECT t.uri, t.self, t.spawned, t.agent_name, t.parent, t.cwd, t.started, t.modified, t.completeness, t.reason, r.list
 		FROM threads t LEFT JOIN requests r ON r.thread = t.id WHERE `+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
@@ -176,23 +152,23 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		return err
 	}
 	defer rows.Close()
-	counted := spawned{}
+	started := spawned{}
 	for rows.Next() {
 		var u ThreadUsage
-		var ids string
-		var started, modified int64
-		var packedRequests sql.RawBytes
-		if err := rows.Scan(&u.URI, &u.Self, &ids, &u.Agent, &u.Main, &u.Cwd, &started, &modified, &u.Completeness, &u.Reason, &packedRequests); err != nil {
+		var agents string
+		var start, modified int64
+		var requests sql.RawBytes
+		if err := rows.Scan(&u.URI, &u.Self, &agents, &u.Agent, &u.Main, &u.Cwd, &start, &modified, &u.Completeness, &u.Reason, &requests); err != nil {
 			return err
 		}
-		u.Main, u.Started, u.Modified = nested.main(u.Main), stored(started), stored(modified)
-		if u.Requests, err = packed.Decode(packedRequests); err != nil {
+		u.Main, u.Started, u.Modified = nested.main(u.Main), stored(start), stored(modified)
+		if u.Requests, err = packed.Decode(requests); err != nil {
 			return err
 		}
 		for i := range u.Requests {
 			u.Requests[i].N = 0
 		}
-		counted.add(u.Self, strings.Fields(ids))
+		started.add(u.Self, strings.Fields(agents))
 		if !use(u) {
 			return nil
 		}
@@ -200,14 +176,48 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
 	}
-	known, err := a.has(ctx, counted)
+	has, err := a.has(ctx, started)
 	if err != nil {
 		return err
 	}
-	for _, u := range counted.without(known, nested) {
+	for _, u := range started.without(has, nested) {
 		if !use(u) {
 			return nil
 		}
 	}
 	return nil
+}
+
+// counted returns the condition for the threads whose usage q selects.
+func (a answer) counted(ctx context.Context, q Query, nested nesting) (condition, error) {
+	c, older, err := a.where(ctx, Query{Providers: q.Providers, Since: q.Since, Until: q.Until})
+	if err != nil {
+		return c, err
+	}
+	c.newest(older)
+	if q.In == nil {
+		return c, nil
+	}
+	in, _, err := a.where(ctx, Query{In: q.In})
+	if err != nil {
+		return c, err
+	}
+	mains, _, err := a.where(ctx, Query{Providers: q.Providers, In: q.In, Since: q.Since, Until: q.Until})
+	if err != nil {
+		return c, err
+	}
+	mains.newest(older)
+	selected, known := "SELECT t.uri FROM threads t WHERE "+mains.String(), map[string]bool{}
+	if len(nested) > 0 {
+		uris, err := a.strings(ctx, selected, mains.args...)
+		if err != nil {
+			return c, err
+		}
+		for _, uri := range uris {
+			known[uri] = true
+		}
+	}
+	c.add("("+in.String()+" OR t.parent IN ("+selected+") OR t.parent IN (SELECT value FROM json_each(?)))",
+		append(slices.Concat(in.args, mains.args), list(nested.inside(known)))...)
+	return c, nil
 }

@@ -39,9 +39,12 @@ func (s spawned) without(has func(by, agent thread.URI) bool, nested nesting) (l
 	return list
 }
 
-// has returns whether a provider has a subagent.
-func (f *Files) has(ctx context.Context) func(by, agent thread.URI) bool {
+// has returns whether a subagent is one of those that were read, or its provider has it.
+func (f *Files) has(ctx context.Context, read []ThreadUsage) func(by, agent thread.URI) bool {
 	return func(_, agent thread.URI) bool {
+		if slices.ContainsFunc(read, func(u ThreadUsage) bool { return u.Self == agent.String() }) {
+			return true
+		}
 		p, err := f.set.Provider(agent.Provider)
 		if err == nil {
 			_, err = p.Thread(ctx, agent.Thread)
@@ -66,5 +69,7 @@ func (a answer) has(ctx context.Context, s spawned) (func(by, agent thread.URI) 
 	for _, uri := range found {
 		known[uri] = true
 	}
-	return func(by, agent thread.URI) bool { return known[by.Child(agent.Thread).String()] || known[agent.String()] }, err
+	return func(by, agent thread.URI) bool {
+		return known[by.Child(agent.Thread).String()] || known[agent.String()]
+	}, err
 }
