@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
 // TestOlderIndex puts an older index over one that another process has open, or
@@ -78,6 +79,42 @@ func TestOlderIndexInUse(t *testing.T) {
 		must(t, errors.Join(err, cmd.Wait()))
 		listsAll(t, openDir(t, dir))
 	}
+}
+
+// TestIndexVersion opens an index of another version: it is rebuilt in its file, and
+// nothing is quarantined or reported.
+func TestIndexVersion(t *testing.T) {
+	dir := testWorkspace(t)
+	publishSome(t, dir, 3)
+	index := filepath.Join(dir, ".handoff", "index.db")
+	before, err := os.ReadDir(filepath.Dir(index))
+	must(t, err)
+	db := sqlite.New(index, "file:"+index)
+	var version int64
+	must(t, db.Use(t.Context(), func(c *sqlite.Conn) error {
+		_, err := c.One(t.Context(), `SELECT version FROM place`, nil, func(r *sqlite.Row) { version = r.Integer() })
+		return errors.Join(err, c.Exec(t.Context(), `UPDATE place SET version = version - 1, id = 'of an older program'`))
+	}))
+	must(t, db.Close())
+
+	publishSome(t, dir, 1) // without a warning
+	w := openDir(t, dir)
+	listsAll(t, w)
+	must(t, w.Close())
+	after, err := os.ReadDir(filepath.Dir(index))
+	must(t, err)
+	if len(after) != len(before) {
+		t.Errorf("got files %v, want %v", after, before)
+	}
+	must(t, db.Use(t.Context(), func(c *sqlite.Conn) error {
+		var rebuilt int64
+		_, err := c.One(t.Context(), `SELECT version FROM place`, nil, func(r *sqlite.Row) { rebuilt = r.Integer() })
+		if rebuilt != version {
+			t.Errorf("got version %d, want %d", rebuilt, version)
+		}
+		return err
+	}))
+	must(t, db.Close())
 }
 
 // listsAll checks that a list has every artifact of the log.

@@ -264,7 +264,7 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 		if err := k.exec(`DELETE FROM texts WHERE rowid >= ?`, seq); err != nil {
 			return err
 		}
-		if err := k.exec(`UPDATE place SET told = min(told, ?)`, seq-1); err != nil {
+		if err := k.exec(`UPDATE place SET text_seq = min(text_seq, ?)`, seq-1); err != nil {
 			return err
 		}
 	}

@@ -14,15 +14,15 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 17
+const version = 18
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
 // log order.
 var schema = []string{
-	// The position of the index. Texts are indexed later than records: told is
+	// The position of the index. Texts are indexed later than records: text_seq is
 	// the Seq of the last artifact whose texts are.
-	`CREATE TABLE place (version INTEGER, log TEXT, seq INTEGER, id TEXT, told INTEGER)`,
+	`CREATE TABLE place (version INTEGER, log TEXT, seq INTEGER, id TEXT, text_seq INTEGER)`,
 
 	`CREATE TABLE artifacts (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, record BLOB, state TEXT, sum INTEGER,
 		family TEXT, status TEXT, created INTEGER, ` + strings.Join(columns, " TEXT, ") + ` TEXT)`,
@@ -223,5 +223,5 @@ func create(ctx context.Context, c *sqlite.Conn, log string) error {
 	if err := c.Exec(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, applicationID)); err != nil {
 		return err
 	}
-	return c.Exec(ctx, `INSERT INTO place (version, log, seq, id, told) VALUES (?, ?, 0, '', 0)`, version, log)
+	return c.Exec(ctx, `INSERT INTO place (version, log, seq, id, text_seq) VALUES (?, ?, 0, '', 0)`, version, log)
 }

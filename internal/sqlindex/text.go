@@ -65,7 +65,7 @@ func (x *Index) unindexed(ctx context.Context) (after int64, list []*fold.Artifa
 }
 
 func textSeq(ctx context.Context, c *sqlite.Conn) (seq int64, err error) {
-	_, err = c.One(ctx, `SELECT told FROM place`, nil, func(r *sqlite.Row) { seq = r.Integer() })
+	_, err = c.One(ctx, `SELECT text_seq FROM place`, nil, func(r *sqlite.Row) { seq = r.Integer() })
 	return seq, err
 }
 
@@ -93,6 +93,6 @@ func (x *Index) storeTexts(ctx context.Context, after int64, list []*fold.Artifa
 		if err != nil {
 			return err
 		}
-		return c.Exec(ctx, `UPDATE place SET told = ?`, last)
+		return c.Exec(ctx, `UPDATE place SET text_seq = ?`, last)
 	})
 }
