@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/collision"
+	"github.com/agent-handoff/handoff/internal/threadindex/agents"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -22,17 +23,17 @@ type Active struct {
 func (f *Files) Active(ctx context.Context, q Query) (list []Active, warnings []string, err error) {
 	page, err := f.List(ctx, q)
 	var writes []collision.Write
-	inside := nesting{}
+	parents := agents.Parents{}
 	for _, i := range page.Threads {
 		p, err := f.set.Provider(i.Provider)
 		if err != nil {
 			return nil, nil, err
 		}
-		agents, err := thread.Descendants(ctx, p, i.Thread)
+		inside, err := thread.Descendants(ctx, p, i.Thread)
 		if err != nil {
 			page.Warnings = append(page.Warnings, err.Error())
 		}
-		for _, a := range append(agents, thread.Agent{URI: i.URI, Thread: i.Thread}) {
+		for _, a := range append(inside, thread.Agent{URI: i.URI, Thread: i.Thread}) {
 			if a.Thread == nil {
 				continue
 			}
@@ -42,12 +43,12 @@ func (f *Files) Active(ctx context.Context, q Query) (list []Active, warnings []
 				continue
 			}
 			if e.URI = a.URI; a.URI.Agent != "" {
-				inside.add(a.Thread.URI().String(), a.URI.Main().String())
+				parents.Add(a.Thread.URI().String(), a.URI.Main().String())
 			}
 			writes = append(writes, e.writes(Query{}.selectsChange)...)
 		}
 	}
-	return activeOf(page.Threads, writes, inside), page.Warnings, cmp.Or(err, ctx.Err())
+	return activeOf(page.Threads, writes, parents), page.Warnings, cmp.Or(err, ctx.Err())
 }
 
 // Active is Files.Active.
@@ -60,7 +61,7 @@ func (x *Index) Active(ctx context.Context, q Query) (active []Active, warnings 
 		if err != nil {
 			return err
 		}
-		nested, err := a.nesting(ctx, Query{})
+		parents, err := a.parents(ctx, Query{})
 		if err != nil {
 			return err
 		}
@@ -69,9 +70,9 @@ func (x *Index) Active(ctx context.Context, q Query) (active []Active, warnings 
 			uris, mains[i.URI.String()] = append(uris, i.URI.String()), true
 		}
 		of := newest("t.uri IN (SELECT value FROM json_each(?)) OR t.parent IN (SELECT value FROM json_each(?))")
-		args := []any{list(uris), list(append(uris, nested.inside(mains)...))}
+		args := []any{list(uris), list(append(uris, parents.Inside(mains)...))}
 		writes, err := a.writes(ctx, "w.thread IN (SELECT t.id FROM threads t WHERE "+of+")", args, Query{}.selectsChange)
-		active = activeOf(page.Threads, writes, nested)
+		active = activeOf(page.Threads, writes, parents)
 		return err
 	})
 	if err == nil && !used {
@@ -82,14 +83,14 @@ func (x *Index) Active(ctx context.Context, q Query) (active []Active, warnings 
 
 // activeOf returns conversations with those of the changes that they and their
 // subagents made.
-func activeOf(items []Item, writes []collision.Write, nested nesting) []Active {
+func activeOf(items []Item, writes []collision.Write, parents agents.Parents) []Active {
 	slices.SortFunc(writes, func(a, b collision.Write) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.URI.String(), b.URI.String()), strings.Compare(a.Path, b.Path))
 	})
 	list := make([]Active, len(items))
 	for n, i := range items {
 		list[n] = Active{Item: i, Writes: slices.DeleteFunc(slices.Clone(writes), func(w collision.Write) bool {
-			return nested.main(w.URI.Main().String()) != i.URI.String() || w.At.Before(i.Prompted)
+			return parents.Main(w.URI.Main().String()) != i.URI.String() || w.At.Before(i.Prompted)
 		})}
 	}
 	return list

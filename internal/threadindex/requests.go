@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/packed"
+	"github.com/agent-handoff/handoff/internal/threadindex/agents"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -67,8 +68,8 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 			read[i], errs[i] = readUsage(ctx, *found[i])
 		}
 	})
-	seen, selected, nested := map[string]bool{}, map[string]bool{}, nesting{} // by URI
-	started := spawned{}
+	seen, selected := map[string]bool{}, map[string]bool{} // by URI
+	parents, started := agents.Parents{}, agents.Started{}
 	var list []ThreadUsage
 	for i, entries := range read {
 		if errs[i] != nil && !errors.Is(errs[i], handoff.NotFound) {
@@ -78,27 +79,27 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 			if uri := e.URI.String(); !seen[uri] {
 				seen[uri], selected[uri] = true, q.selects(e.Thread)
 				u := e.usage()
-				started.add(u.Self, e.Spawned)
+				started.Add(u.Self, e.Spawned)
 				if e.IsAgent() {
-					nested.add(u.Self, u.Main)
+					parents.Add(u.Self, u.Main)
 				}
 				list = append(list, u)
 			}
 		}
 	}
-	counted := spawned{}
+	counted := agents.Started{}
 	err = ctx.Err()
 	for _, u := range list {
-		u.Main = nested.main(u.Main)
+		u.Main = parents.Main(u.Main)
 		if err == nil && (selected[u.URI] || selected[u.Main]) {
-			counted[u.Self] = started[u.Self]
+			counted.Add(u.Self, started[u.Self])
 			err = use(u)
 		}
 	}
 	if err != nil {
 		return all.warnings, err
 	}
-	for _, u := range counted.without(f.has(ctx, list), nested) {
+	for _, u := range f.missing(ctx, counted, parents, list) {
 		if err := use(u); err != nil {
 			return all.warnings, err
 		}
@@ -138,11 +139,11 @@ func (x *Index) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 }
 
 func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bool) error {
-	nested, err := a.nesting(ctx, q)
+	parents, err := a.parents(ctx, q)
 	if err != nil {
 		return err
 	}
-	c, err := a.counted(ctx, q, nested)
+	c, err := a.counted(ctx, q, parents)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		return err
 	}
 	defer rows.Close()
-	started := spawned{}
+	started := agents.Started{}
 	for rows.Next() {
 		var u ThreadUsage
 		var agents string
@@ -161,14 +162,14 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		if err := rows.Scan(&u.URI, &u.Self, &agents, &u.Agent, &u.Main, &u.Cwd, &start, &modified, &u.Completeness, &u.Reason, &requests); err != nil {
 			return err
 		}
-		u.Main, u.Started, u.Modified = nested.main(u.Main), stored(start), stored(modified)
+		u.Main, u.Started, u.Modified = parents.Main(u.Main), stored(start), stored(modified)
 		if u.Requests, err = packed.Decode(requests); err != nil {
 			return err
 		}
 		for i := range u.Requests {
 			u.Requests[i].N = 0
 		}
-		started.add(u.Self, strings.Fields(agents))
+		started.Add(u.Self, strings.Fields(agents))
 		if !use(u) {
 			return nil
 		}
@@ -176,11 +177,11 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
 	}
-	has, err := a.has(ctx, started)
+	missing, err := a.missing(ctx, started, parents)
 	if err != nil {
 		return err
 	}
-	for _, u := range started.without(has, nested) {
+	for _, u := range missing {
 		if !use(u) {
 			return nil
 		}
@@ -189,7 +190,7 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 }
 
 // counted returns the condition for the threads whose usage q selects.
-func (a answer) counted(ctx context.Context, q Query, nested nesting) (condition, error) {
+func (a answer) counted(ctx context.Context, q Query, parents agents.Parents) (condition, error) {
 	c, older, err := a.where(ctx, Query{Providers: q.Providers, Since: q.Since, Until: q.Until})
 	if err != nil {
 		return c, err
@@ -208,7 +209,7 @@ func (a answer) counted(ctx context.Context, q Query, nested nesting) (condition
 	}
 	mains.newest(older)
 	selected, known := "SELECT t.uri FROM threads t WHERE "+mains.String(), map[string]bool{}
-	if len(nested) > 0 {
+	if len(parents) > 0 {
 		uris, err := a.strings(ctx, selected, mains.args...)
 		if err != nil {
 			return c, err
@@ -218,6 +219,6 @@ func (a answer) counted(ctx context.Context, q Query, nested nesting) (condition
 		}
 	}
 	c.add("("+in.String()+" OR t.parent IN ("+selected+") OR t.parent IN (SELECT value FROM json_each(?)))",
-		append(slices.Concat(in.args, mains.args), list(nested.inside(known)))...)
+		append(slices.Concat(in.args, mains.args), list(parents.Inside(known)))...)
 	return c, nil
 }

@@ -22,9 +22,8 @@ func (u Units) comparePrompts(ctx context.Context, noIndex bool, s *cost.Sources
 		first := slices.MinFunc(s.Artifacts, func(a, b handoff.Artifact) int { return a.CreatedAt.Compare(b.CreatedAt) })
 		want := map[string]bool{}
 		for _, t := range s.Threads {
-			want[t.URI] = true
+			want[t.URI], complete = true, complete && !t.Missing
 		}
-		complete = !slices.ContainsFunc(cost.Threads(s.Work, s.Artifacts), func(uri string) bool { return !want[uri] })
 		warnings, err = u.o.Archive(noIndex).EachPrompt(ctx, first.CreatedAt, want, func(p threadindex.Prompt) error {
 			c.Add(cost.Prompt{Thread: p.Thread, URI: p.URI.String(), At: p.At, Text: p.Text})
 			return nil

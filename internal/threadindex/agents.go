@@ -1,0 +1,72 @@
+package threadindex
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/threadindex/agents"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// parents returns those of the subagents that q selects by provider and time.
+func (a answer) parents(ctx context.Context, q Query) (agents.Parents, error) {
+	c, _, err := a.where(ctx, Query{Providers: q.Providers, Since: q.Since, Until: q.Until})
+	if err != nil {
+		return nil, err
+	}
+	c.add("t.agent AND t.parent <> '' AND t.self IN (SELECT parent FROM threads WHERE agent)")
+	rows, err := a.QueryContext(ctx, "SELECT t.self, t.parent FROM threads t WHERE "+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	p := agents.Parents{}
+	for rows.Next() {
+		var self, parent string
+		if err := rows.Scan(&self, &parent); err != nil {
+			return nil, err
+		}
+		p.Add(self, parent)
+	}
+	return p, rows.Err()
+}
+
+// missing returns the usage of a subagent without a transcript.
+func missing(a agents.Agent, parents agents.Parents) ThreadUsage {
+	return ThreadUsage{URI: a.URI.String(), Self: a.Own.String(), Main: parents.Main(a.By), Missing: true,
+		Completeness: thread.NoUsage, Reason: "the transcript of a subagent is missing"}
+}
+
+// missing returns those of the subagents that were not read, and whose provider does
+// not have them.
+func (f *Files) missing(ctx context.Context, started agents.Started, parents agents.Parents, read []ThreadUsage) (list []ThreadUsage) {
+	for _, a := range started.Agents() {
+		u := missing(a, parents)
+		if slices.ContainsFunc(read, func(r ThreadUsage) bool { return r.Self == u.Self }) {
+			continue
+		}
+		if p, err := f.set.Provider(a.Own.Provider); err == nil {
+			if _, err := p.Thread(ctx, a.Own.Thread); errors.Is(err, handoff.NotFound) {
+				list = append(list, u)
+			}
+		}
+	}
+	return list
+}
+
+// missing returns those of the subagents that are not in the index. Their transcripts
+// need not name the thread that started them.
+func (a answer) missing(ctx context.Context, started agents.Started, parents agents.Parents) (usage []ThreadUsage, err error) {
+	for _, agent := range started.Agents() {
+		known, err := a.strings(ctx, "SELECT uri FROM threads WHERE uri IN (?, ?) LIMIT 1", agent.URI.String(), agent.Own.String())
+		if err != nil {
+			return nil, err
+		}
+		if len(known) == 0 {
+			usage = append(usage, missing(agent, parents))
+		}
+	}
+	return usage, nil
+}
