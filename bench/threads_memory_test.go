@@ -53,6 +53,7 @@ func BenchmarkThreadsMemory(b *testing.B) {
 	run("common-phrase", `"agent `+word(0)+`"`)
 	run("rare-phrase", `"`+word(0)+" "+word(1)+" "+word(2)+" "+word(3)+`"`)
 	run("prefix", "k*")
+	run("prefix/of-half-of-the-words", "1*")
 }
 
 // word is a word of the conversations of BenchmarkThreadsMemory.

@@ -149,14 +149,16 @@ func (x *Index) Search(ctx context.Context, s Search) (r Result, err error) {
 	if err := x.files.check(s.Query); err != nil {
 		return r, err
 	}
-	used, warnings, err := x.ask(ctx, 0, func(a answer) error {
-		hits, err := a.search(ctx, p)
-		if err == nil {
-			r, err = p.result(ctx, hits, nil)
-		}
+	var hits []hit
+	used, warnings, err := x.ask(ctx, 0, func(a answer) (err error) {
+		hits, err = a.search(ctx, p)
 		return err
 	})
-	if err == nil && !used {
+	switch {
+	case err != nil:
+	case used:
+		r, err = p.result(ctx, hits, nil)
+	default:
 		r, err = x.files.Search(ctx, s)
 	}
 	r.Warnings = append(r.Warnings, warnings...)
@@ -300,6 +302,9 @@ func (a answer) search(ctx context.Context, p plan) ([]hit, error) {
 		c.add("t.id IN (SELECT thread FROM touches WHERE path = ? OR substr(path, 1, ?) = ? OR substr(path, ?) = ?)",
 			name, utf8.RuneCountInString(dir), dir, -utf8.RuneCountInString(end), end)
 	}
+	if err := a.Exec(ctx, "PRAGMA cache_size = -6000"); err != nil { // each page is read about once
+		return nil, err
+	}
 	var hits []hit
 	seen := map[string]bool{}
 	for r, in := range p.levels() {
@@ -308,7 +313,9 @@ func (a answer) search(ctx context.Context, p plan) ([]hit, error) {
 		}
 		level := condition{c.text, c.args}
 		for _, t := range p.terms {
-			level.add("t.id IN (SELECT rowid >> 16 FROM words WHERE words MATCH ?)", expression(t, in))
+			if err := a.addTerm(ctx, &level, t, in); err != nil {
+				return nil, err
+			}
 		}
 		if hits, err = a.hits(ctx, hits, seen, level, rank(r), p.Limit); err != nil || p.Limit > 0 && len(hits) > p.Limit {
 			return hits, err
@@ -319,23 +326,23 @@ func (a answer) search(ctx context.Context, p plan) ([]hit, error) {
 
 // hits appends the threads that a condition selects, newest first, each once.
 func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c condition, r rank, limit int) ([]hit, error) {
-	rows, err := a.QueryContext(ctx, "SELECT t.id, t.key, t.uri FROM threads t WHERE "+c.String()+" ORDER BY t.modified DESC, t.key, t.uri", c.args...)
+	rows, err := a.QueryContext(ctx, "SELECT t.id, t.key, t.uri, t.modified FROM threads t WHERE "+c.String()+" ORDER BY t.modified DESC, t.key, t.uri", c.args...)
 	if err != nil {
 		return nil, err
 	}
 	var ids []int64
 	first := len(hits)
 	for (limit == 0 || len(hits) <= limit) && rows.Next() {
-		var id int64
-		var uri string
+		var id, modified int64
 		h := hit{rank: r}
-		if err := rows.Scan(&id, &h.key, &uri); err != nil {
+		if err := rows.Scan(&id, &h.key, &h.uri, &modified); err != nil {
 			return nil, errors.Join(err, rows.Close())
 		}
-		if !seen[uri] {
-			seen[uri] = true
-			if s := a.stored(h.key); s != nil {
-				h.stored = *s
+		if !seen[h.uri] {
+			seen[h.uri] = true
+			h.modified = time.Unix(0, modified)
+			if h.stored = a.stored(h.key); h.stored == nil {
+				h.stored = &thread.Stored{}
 			}
 			hits, ids = append(hits, h), append(ids, id)
 		}
@@ -344,23 +351,31 @@ func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c co
 		return nil, err
 	}
 	for i, id := range ids {
-		var text string
-		if err := a.QueryRowContext(ctx, "SELECT item FROM threads WHERE id = ?", id).Scan(&text); err != nil {
+		if err := a.QueryRowContext(ctx, "SELECT item FROM threads WHERE id = ?", id).Scan(&hits[first+i].encoded); err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal([]byte(text), &hits[first+i].Item); err != nil {
-			return nil, err
+		if _, err := hits[first+i].match(); err != nil {
+			return nil, err // then the transcripts are read
 		}
 	}
 	return hits, nil
 }
 
-// expression returns a full-text query for a term in some columns.
-func expression(t words.Term, in []column) string {
-	var b strings.Builder
-	b.WriteString("{")
+// addTerm adds that a term is in one of some columns. A prefix is searched word by word:
+// SQLite would merge the positions of all its words in memory.
+func (a answer) addTerm(ctx context.Context, c *condition, t words.Term, in []column) error {
+	query := "{"
 	for _, c := range in {
-		b.WriteString(columnNames[c] + " ")
+		query += columnNames[c] + " "
 	}
-	return b.String() + "} : " + t.Query()
+	phrase, last := t.Query()
+	query += "} : " + phrase
+	if last == "" {
+		c.add("t.id IN (SELECT rowid >> 16 FROM words WHERE words MATCH ?)", query)
+		return nil
+	}
+	const after = "\xff" // all characters
+	c.add(`t.id IN (SELECT w.rowid >> 16 FROM temp.vocabulary v CROSS JOIN words w
+		WHERE v.term >= ? AND v.term < ? AND w.words MATCH ? || v.term || '"')`, last, last+after, query)
+	return a.Exec(ctx, "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab('main', 'words', 'row')")
 }

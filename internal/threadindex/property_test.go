@@ -50,7 +50,7 @@ func (tr *tree) compare(file string, now func() time.Time) {
 		{Text: "cart", From: "user"}, {Text: "go test", From: "tool"}, {Text: "cart", Tool: "edit"}, {Path: "cart.go"}, {Path: "/work/1/"},
 		{Text: "timeout", Query: threadindex.Query{Limit: 2}}, {Text: "retry", Query: threadindex.Query{Role: "reviewer"}},
 		{Text: "parser", Query: threadindex.Query{Providers: []string{"claude"}, In: threadindex.In("/work/0", "/work/2"), Until: middle}},
-		{Text: "yrter trac"},
+		{Text: "yrter trac"}, {Text: "s* the*"}, {Text: `"retry c*"`}, {Text: `"the cart s*" go`, Query: threadindex.Query{Limit: 1}}, {Text: "会*"}, {Text: "g* t*", From: "tool"},
 	} {
 		want, err := files.Search(ctx, s)
 		must(tr.t, err)
@@ -58,6 +58,7 @@ func (tr *tree) compare(file string, now func() time.Time) {
 		must(tr.t, err)
 		tr.same(fmt.Sprintf("search %+v", s), got, want)
 	}
+	tr.compareEach(index)
 	for _, q := range []threadindex.Query{{}, {In: threadindex.In("/work/1")}, {Providers: []string{"claude"}}} {
 		want, err := files.Collisions(ctx, q)
 		must(tr.t, err)
@@ -72,6 +73,26 @@ func (tr *tree) compare(file string, now func() time.Time) {
 	if after := tr.digest(); after != before {
 		tr.t.Fatalf("the files of the tools were changed:\n%s\nwere\n%s", after, before)
 	}
+}
+
+// compareEach compares matches that are passed one by one with those of a result.
+func (tr *tree) compareEach(index *threadindex.Index) {
+	tr.t.Helper()
+	s := threadindex.Search{Text: "re*", Query: threadindex.Query{Limit: 7}}
+	want, err := index.Search(tr.t.Context(), s)
+	must(tr.t, err)
+	matches := []threadindex.Match{}
+	s.Each = func(m threadindex.Match) error {
+		matches = append(matches, m)
+		return nil
+	}
+	got, err := index.Search(tr.t.Context(), s)
+	must(tr.t, err)
+	if len(got.Matches) > 0 {
+		tr.t.Fatalf("search %+v: the result has %d matches, want none", s, len(got.Matches))
+	}
+	got.Matches = matches
+	tr.same("each match", got, want)
 }
 
 // compareActive compares what conversations write.

@@ -3,11 +3,13 @@ package threadindex
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/grep"
@@ -28,6 +30,10 @@ type Search struct {
 	Tool   string // name of a tool that was called, in any case
 	Path   string // a file that a call names, the end of its path, or a directory with it
 	Newest bool   // order by time; otherwise by where the text is found, then by time
+
+	// Each, unless it is nil, is called for each match, in order. The Result then has
+	// no Matches, which may take much memory.
+	Each func(Match) error
 }
 
 // SearchRoles returns the roles that a Search can select.
@@ -136,10 +142,21 @@ func isPath(path, name string) bool {
 
 // A hit is a match without its snippets.
 type hit struct {
-	rank   rank
-	key    string // of the transcript
-	stored thread.Stored
-	Item
+	rank     rank
+	key, uri string // of the transcript, and of the thread
+	modified time.Time
+	stored   *thread.Stored
+	item     *Item
+	encoded  []byte // item as the index has it, if item is nil
+}
+
+// match returns the match without its snippets.
+func (h hit) match() (m Match, err error) {
+	if h.item != nil {
+		return Match{Item: *h.item}, nil
+	}
+	err = json.Unmarshal(h.encoded, &m.Item)
+	return m, err
 }
 
 // compareHits orders hits.
@@ -148,7 +165,7 @@ func (p plan) compareHits(a, b hit) int {
 	if !p.Newest {
 		n = cmp.Compare(a.rank, b.rank)
 	}
-	return cmp.Or(n, b.Modified.Compare(a.Modified), strings.Compare(a.key, b.key), strings.Compare(a.URI.String(), b.URI.String()))
+	return cmp.Or(n, b.modified.Compare(a.modified), strings.Compare(a.key, b.key), strings.Compare(a.uri, b.uri))
 }
 
 // check returns an error for an unknown provider.
@@ -180,7 +197,7 @@ func (f *Files) Search(ctx context.Context, s Search) (Result, error) {
 		if ctx.Err() != nil || !grep.MayContain(ctx, list[i], p.terms) {
 			return
 		}
-		found, err := p.read(ctx, list[i])
+		found, err := p.read(ctx, &list[i])
 		mu.Lock()
 		defer mu.Unlock()
 		hits = append(hits, found...)
@@ -196,8 +213,8 @@ func (f *Files) Search(ctx context.Context, s Search) (Result, error) {
 }
 
 // read returns the hits in a transcript.
-func (p plan) read(ctx context.Context, s thread.Stored) (hits []hit, err error) {
-	threads, err := open(ctx, s)
+func (p plan) read(ctx context.Context, s *thread.Stored) (hits []hit, err error) {
+	threads, err := open(ctx, *s)
 	for _, t := range threads {
 		e, failed := readEntry(ctx, t)
 		if failed != nil {
@@ -206,36 +223,57 @@ func (p plan) read(ctx context.Context, s thread.Stored) (hits []hit, err error)
 		}
 		if r := p.rank(e); r < nowhere {
 			e.Requests = nil // which a match does not show
-			hits = append(hits, hit{r, s.Key, s, e.Item})
+			hits = append(hits, hit{rank: r, key: s.Key, uri: e.URI.String(), modified: e.Modified, stored: s, item: &e.Item})
 		}
 	}
 	return hits, err
 }
 
-// result returns the best hits with their snippets.
+// result returns the best hits with their snippets, or passes them to p.Each.
 func (p plan) result(ctx context.Context, hits []hit, warnings []string) (Result, error) {
 	r := Result{Matches: []Match{}, Warnings: warnings}
 	slices.SortFunc(hits, p.compareHits)
 	seen := map[string]bool{}
-	var from []thread.Stored
-	for _, h := range hits {
-		if uri := h.URI.String(); !seen[uri] {
-			seen[uri] = true
-			if p.Limit > 0 && len(r.Matches) == p.Limit {
-				r.More = true
-				break
-			}
-			r.Matches, from = append(r.Matches, Match{Item: h.Item}), append(from, h.stored)
+	hits = slices.DeleteFunc(hits, func(h hit) bool {
+		again := seen[h.uri]
+		seen[h.uri] = true
+		return again
+	})
+	if r.More = p.Limit > 0 && len(hits) > p.Limit; r.More {
+		hits = hits[:p.Limit]
+	}
+	each := p.Each
+	if each == nil {
+		each = func(m Match) error {
+			r.Matches = append(r.Matches, m)
+			return nil
 		}
 	}
-	failed := make([]error, len(r.Matches))
-	thread.Parallel(len(r.Matches), func(i int) {
-		r.Matches[i].Snippets, failed[i] = p.snippets(ctx, r.Matches[i].Item, from[i])
-	})
-	for _, err := range failed {
-		if err != nil {
-			r.Warnings = append(r.Warnings, err.Error())
+	for part := range slices.Chunk(hits, maxParallel) {
+		matches, failed := make([]Match, len(part)), make([]error, len(part))
+		for i, h := range part {
+			var err error
+			if matches[i], err = h.match(); err != nil {
+				return r, err
+			}
+		}
+		thread.Parallel(len(part), func(i int) {
+			matches[i].Snippets, failed[i] = p.snippets(ctx, matches[i].Item, *part[i].stored)
+		})
+		if ctx.Err() != nil {
+			return r, ctx.Err()
+		}
+		for i, m := range matches {
+			if failed[i] != nil {
+				r.Warnings = append(r.Warnings, failed[i].Error())
+			}
+			if err := each(m); err != nil {
+				return r, err
+			}
 		}
 	}
 	return r, ctx.Err()
 }
+
+// maxParallel is how many transcripts are open at once.
+const maxParallel = 64

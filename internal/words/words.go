@@ -129,14 +129,15 @@ func (t Term) In(words []byte) bool {
 	}
 }
 
-// Query returns t as a phrase of a full-text query. Words contain letters and digits
-// only, none of which is an operator.
-func (t Term) Query() string {
-	q := `"` + string(t.Words[1:]) + `"`
-	if t.prefix {
-		q += "*"
+// Query returns t as a phrase of a full-text query, and "". Words contain letters and
+// digits only, none of which is an operator. If the last word may continue, it returns
+// the phrase up to that word, and the word.
+func (t Term) Query() (phrase, last string) {
+	if !t.prefix {
+		return `"` + string(t.Words[1:]) + `"`, ""
 	}
-	return q
+	at := bytes.LastIndexByte(t.Words, ' ') + 1
+	return `"` + string(t.Words[1:at]), string(t.Words[at:])
 }
 
 // Pieces splits a text into pieces, of which every second one is a match of a

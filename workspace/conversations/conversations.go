@@ -180,11 +180,22 @@ type Match = threadindex.Match
 //
 // Kinds: Invalid (no word, a time, a status, a role), Unsupported (a provider).
 func (c Collection) Search(ctx context.Context, o SearchOptions) (Matches, error) {
+	return c.search(ctx, o, nil)
+}
+
+// EachMatch is Search, but passes each match to use instead of keeping all in memory.
+// It ends with the first error of use.
+func (c Collection) EachMatch(ctx context.Context, o SearchOptions, use func(Match) error) (more bool, warnings []string, err error) {
+	found, err := c.search(ctx, o, use)
+	return found.More, found.Warnings, err
+}
+
+func (c Collection) search(ctx context.Context, o SearchOptions, each func(Match) error) (Matches, error) {
 	q, err := c.query(o.ListOptions)
 	if err != nil {
 		return Matches{}, err
 	}
-	return c.o.Archive(o.NoIndex).Search(ctx, threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest})
+	return c.o.Archive(o.NoIndex).Search(ctx, threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest, Each: each})
 }
 
 // Collisions are files that two conversations or subagents changed.

@@ -4,6 +4,7 @@ package find
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -99,14 +100,20 @@ func (o *searchOptions) add(c *cobra.Command) {
 
 // A searchResult is the answer of search.
 type searchResult struct {
+	Threads []conversations.Match `json:"threads"`
 	workspace.SearchResult
-	Threads  []conversations.Match `json:"threads"`
-	Warnings []string              `json:"warnings,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+
+	rows [][]string // of Threads, in a table
 }
 
 // run searches and prints what was found.
 func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table) error {
 	r := searchResult{Threads: []conversations.Match{}}
+	o.threads.Text, o.threads.Limit = o.Text, o.Limit
+	if a.AsJSON && slices.Equal(o.In, []string{inThreads}) {
+		return o.printEach(ctx, a, w.Conversations(set))
+	}
 	rest := slices.DeleteFunc(slices.Clone(o.In), func(scope string) bool { return scope == inThreads })
 	var err error
 	if r.Matches, r.Sessions = []workspace.Match{}, []workspace.SessionMatch{}; len(rest) > 0 {
@@ -117,15 +124,44 @@ func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Worksp
 		}
 	}
 	if len(rest) < len(o.In) {
-		o.threads.Text, o.threads.Limit = o.Text, o.Limit
-		found, err := w.Conversations(set).Search(ctx, o.threads)
+		add := func(m conversations.Match) error {
+			if a.AsJSON {
+				r.Threads = append(r.Threads, m)
+			} else {
+				r.rows = append(r.rows, threadMatchRow(a, m))
+			}
+			return nil
+		}
+		more, warnings, err := w.Conversations(set).EachMatch(ctx, o.threads, add)
 		if err != nil {
 			return err
 		}
-		r.Threads, r.Warnings, r.More = found.Matches, found.Warnings, r.More || found.More
+		r.Warnings, r.More = warnings, r.More || more
 	}
 	a.Warnings(r.Warnings)
 	return o.print(a, r, table)
+}
+
+// printEach prints conversations as JSON while they are found: all can be much.
+func (o *searchOptions) printEach(ctx context.Context, a *cli.App, in conversations.Collection) error {
+	r := searchResult{Threads: []conversations.Match{}, SearchResult: workspace.SearchResult{Matches: []workspace.Match{}, Sessions: []workspace.SessionMatch{}}}
+	stopped := errors.New("stopped")
+	each := func(yield func(conversations.Match, error) bool) {
+		var err error
+		r.More, r.Warnings, err = in.EachMatch(ctx, o.threads, func(m conversations.Match) error {
+			if !yield(m, nil) {
+				return stopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, stopped) {
+			yield(conversations.Match{}, err)
+		}
+	}
+	return cli.JSONItems(a, "threads", each, func() any {
+		a.Warnings(r.Warnings)
+		return r
+	})
 }
 
 var matchColumns = []cli.Column{
@@ -148,9 +184,6 @@ func (o *searchOptions) print(a *cli.App, r searchResult, table *cli.Table) erro
 		a.PrintChanged(m.Artifact)
 	}
 	if a.AsJSON {
-		if slices.Equal(o.In, []string{inThreads}) {
-			return a.JSONList("threads", r)
-		}
 		return a.JSONList("matches", r)
 	}
 	sections := 0
@@ -160,7 +193,7 @@ func (o *searchOptions) print(a *cli.App, r searchResult, table *cli.Table) erro
 		}
 	}
 	only := func(scope string) bool { return slices.Equal(o.In, []string{scope}) }
-	if len(r.Matches) > 0 || len(r.Sessions)+len(r.Threads) == 0 && slices.Contains(o.In, workspace.InArtifacts) {
+	if len(r.Matches) > 0 || len(r.Sessions)+len(r.rows) == 0 && slices.Contains(o.In, workspace.InArtifacts) {
 		section()
 		if err := printMatches(a, r.SearchResult, o.SearchOptions, table); err != nil {
 			return err
@@ -172,9 +205,9 @@ func (o *searchOptions) print(a *cli.App, r searchResult, table *cli.Table) erro
 			return err
 		}
 	}
-	if len(r.Threads) > 0 || only(inThreads) {
+	if len(r.rows) > 0 || only(inThreads) {
 		section()
-		if err := table.Print(threadMatchColumns, threadMatchRows(a, r.Threads)); err != nil {
+		if err := table.Print(threadMatchColumns, r.rows); err != nil {
 			return err
 		}
 	}
@@ -193,19 +226,15 @@ func sessionMatchRows(a *cli.App, list []workspace.SessionMatch) [][]string {
 	return rows
 }
 
-// threadMatchRows names each conversation by the message with the best snippet.
-func threadMatchRows(a *cli.App, list []conversations.Match) [][]string {
-	rows := make([][]string, len(list))
-	for i, m := range list {
-		uri, match := m.URI, workspace.Snippet{}
-		for _, s := range m.Snippets {
-			if len(s.Pieces) > len(match.Pieces) {
-				uri, match = s.URI, workspace.Snippet{Field: s.Field, Text: s.Text, Pieces: s.Pieces}
-			}
+// threadMatchRow names a conversation by the message with the best snippet.
+func threadMatchRow(a *cli.App, m conversations.Match) []string {
+	uri, match := m.URI, workspace.Snippet{}
+	for _, s := range m.Snippets {
+		if len(s.Pieces) > len(match.Pieces) {
+			uri, match = s.URI, workspace.Snippet{Field: s.Field, Text: s.Text, Pieces: s.Pieces}
 		}
-		rows[i] = []string{uri.String(), name(m.Item), a.Age(m.Modified), marked(match), m.Cwd}
 	}
-	return rows
+	return []string{uri.String(), name(m.Item), a.Age(m.Modified), marked(match), m.Cwd}
 }
 
 func printMatches(a *cli.App, result workspace.SearchResult, o workspace.SearchOptions, table *cli.Table) error {
