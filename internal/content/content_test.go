@@ -152,6 +152,25 @@ func TestUnpackStaysInside(t *testing.T) {
 	}
 }
 
+// TestUnpackSparse unpacks a tar of 3 KiB with a file of 1 MiB, most of which is a hole.
+// Such a file could have any size.
+func TestUnpackSparse(t *testing.T) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	sizes := "1\n0\n1\n" // of the parts that are no hole
+	data := sizes + strings.Repeat("\x00", 512-len(sizes)) + "x"
+	must(t, w.WriteHeader(&tar.Header{Name: "a", Mode: 0o644, Size: int64(len(data)), Typeflag: tar.TypeReg, Format: tar.FormatPAX,
+		PAXRecords: map[string]string{"XXX.sparse.major": "1", "XXX.sparse.minor": "0", "XXX.sparse.realsize": "1048576"}}))
+	_, err := w.Write([]byte(data))
+	must(t, errors.Join(err, w.Close()))
+	sparse := bytes.ReplaceAll(b.Bytes(), []byte("XXX.sparse"), []byte("GNU.sparse")) // package tar can read, but not write them
+	dir := t.TempDir()
+	if err := content.Unpack(t.Context(), bytes.NewReader(sparse), root(t, dir)); !errors.Is(err, handoff.Corrupt) {
+		info, _ := os.Stat(filepath.Join(dir, "a"))
+		t.Errorf("got %v, a file of %d bytes, want kind Corrupt", err, info.Size())
+	}
+}
+
 // TestPages checks that the pages of a body make up its bytes, whatever the
 // body, the size of the page and the unit.
 func TestPages(t *testing.T) {

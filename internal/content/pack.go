@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
@@ -184,6 +185,11 @@ func unpack(t *tar.Reader, h *tar.Header, dir *os.Root) error {
 	name := path.Clean(h.Name)
 	if !filepath.IsLocal(name) {
 		return fmt.Errorf("%q leaves the directory", h.Name)
+	}
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") { // it can have any size
+			return fmt.Errorf("%q is a sparse file", h.Name)
+		}
 	}
 	switch h.Typeflag {
 	case tar.TypeDir:

@@ -41,6 +41,27 @@ func body(t *testing.T, entries ...*tar.Header) []byte {
 	return b.Bytes()
 }
 
+// headers returns a copy with headers of 1 KiB that no entries follow. It is compressed
+// to almost nothing, however many there are.
+func headers(t *testing.T, n int) []byte {
+	t.Helper()
+	var b, packed bytes.Buffer
+	tw := tar.NewWriter(&b)
+	if err := tw.WriteHeader(&tar.Header{Name: strings.Repeat("x", 300), Typeflag: tar.TypeReg, Format: tar.FormatPAX}); err != nil {
+		t.Fatal(err)
+	}
+	const block = 512
+	enc, err := zstd.NewWriter(&packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enc.Write(bytes.Repeat(b.Bytes()[:b.Len()-block], n))
+	if err := enc.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return packed.Bytes()
+}
+
 func TestExtractHostile(t *testing.T) {
 	file := func(name string, size int64) *tar.Header {
 		return &tar.Header{Name: name, Size: size, Typeflag: tar.TypeReg}
@@ -63,6 +84,8 @@ func TestExtractHostile(t *testing.T) {
 		{"too many", body(t, file("a", 1), file("b", 1), file("c", 1)), "more files than its record"},
 		{"twice", body(t, file("a", 1), file("a", 1)), "exists"},
 		{"file as directory", body(t, file("a", 1), file("a/b", 1)), "exists"},
+		{"many directories", body(t, file(strings.Repeat("a/", 1000)+"b", 1)), "more than 32 directories"},
+		{"headers without files", headers(t, 100), "larger than its record"},
 		{"truncated", valid[:len(valid)/2], ""},
 		{"other bytes", []byte("no archive"), ""},
 	} {

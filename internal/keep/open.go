@@ -19,6 +19,13 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
+// maxHeader is how many bytes the archive has for each file beside its content, and
+// maxDepth how many directories the name of a file has, more than any tool uses.
+const (
+	maxHeader = 16 << 10
+	maxDepth  = 32
+)
+
 // Extract writes the files of a copy to an empty directory. It refuses everything that
 // Write does not write, and more bytes or files than the record of the copy states.
 // Kind: Corrupt, and those of reading the copy.
@@ -28,21 +35,26 @@ func Extract(ctx context.Context, from io.Reader, k handoff.ThreadKept, dir *os.
 		return err
 	}
 	defer dec.Close()
-	tr := tar.NewReader(dec)
+	archive := &io.LimitedReader{R: dec, N: k.TranscriptBytes + int64(min(k.Files, maxFiles)+1)*maxHeader}
+	tr := tar.NewReader(archive)
 	left := k.TranscriptBytes
 	for n := 0; ; n++ {
 		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) && archive.N > 0 {
 			return nil
 		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case archive.N <= 0:
+			err = errors.New("it is larger than its record states")
 		case err != nil:
 		case n == maxFiles || n == k.Files:
 			err = errors.New("it has more files than its record states")
 		case h.Typeflag != tar.TypeReg || !fs.ValidPath(h.Name) || h.Name == "." || !filepath.IsLocal(filepath.FromSlash(h.Name)):
-			err = fmt.Errorf("entry %q is not a file in the directory of the tool", h.Name)
+			err = fmt.Errorf("entry %.200q is not a file in the directory of the tool", h.Name)
+		case strings.Count(h.Name, "/") > maxDepth:
+			err = fmt.Errorf("entry %.200q is in more than %d directories", h.Name, maxDepth)
 		case h.Size > left:
 			err = errors.New("it is larger than its record states")
 		default:
