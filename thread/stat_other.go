@@ -5,6 +5,8 @@ package thread
 import (
 	"os"
 	"path/filepath"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
 // An openedDir is an open directory.
@@ -26,5 +28,5 @@ func stat(path string) (FileStat, error) {
 	if err != nil {
 		return FileStat{}, err
 	}
-	return FileStat{Size: info.Size(), Modified: info.ModTime(), changed: info.ModTime().UnixNano(), regular: info.Mode().IsRegular()}, nil
+	return FileStat{Size: info.Size(), Modified: jsonl.Encodable(info.ModTime()), changed: info.ModTime().UnixNano(), regular: info.Mode().IsRegular()}, nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/agent-handoff/handoff/internal/jsonl"
 )
 
 // An openedDir is an open directory.
@@ -47,7 +49,7 @@ func statAt(dir int, path string) (s FileStat, err error) {
 		return s, &fs.PathError{Op: "stat", Path: path, Err: err}
 	}
 	return FileStat{
-		Size: st.Size, Modified: time.Unix(st.Mtim.Unix()), changed: st.Ctim.Nano(),
+		Size: st.Size, Modified: jsonl.Encodable(time.Unix(st.Mtim.Unix())), changed: st.Ctim.Nano(),
 		inode: st.Ino, regular: st.Mode&unix.S_IFMT == unix.S_IFREG,
 	}, nil
 }

@@ -94,13 +94,30 @@ func sum[T int64 | float64](a, b *T) *T {
 	return &s
 }
 
+// limited returns usage whose numbers can be added without overflow: a record may
+// have any number.
+func limited(u handoff.Usage) handoff.Usage {
+	const most = 1 << 48
+	for _, n := range []**int64{&u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.Reasoning, &u.TotalTokens} {
+		if *n != nil {
+			m := min(max(0, **n), most)
+			*n = &m
+		}
+	}
+	if u.Cost != nil {
+		c := min(max(0, *u.Cost), most)
+		u.Cost = &c
+	}
+	return u
+}
+
 // OfWork returns what a harness reported for a unit of work. Where it reported no
 // cost, that is computed from the prices.
 func OfWork(w handoff.Work, prices *Pricer) Amount {
 	if w.Usage == nil {
 		return Amount{}
 	}
-	a := Amount{Usage: *w.Usage, Completeness: thread.Exact}
+	a := Amount{Usage: limited(*w.Usage), Completeness: thread.Exact}
 	if a.TotalTokens == nil {
 		a.TotalTokens = sum(sum(a.Input, a.Output), sum(a.CacheRead, a.CacheWrite))
 	}

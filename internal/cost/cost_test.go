@@ -247,3 +247,15 @@ func TestDisputedRows(t *testing.T) {
 		}
 	}
 }
+
+// TestHugeUsage adds numbers of records, which may be any, without overflow.
+func TestHugeUsage(t *testing.T) {
+	n, c := int64(math.MaxInt64), math.MaxFloat64
+	var sum Amount
+	for range 3 {
+		sum.Add(OfWork(handoff.Work{Usage: &handoff.Usage{Input: &n, Output: &n, TotalTokens: &n, Cost: &c}}, nil))
+	}
+	if *sum.Input < 0 || *sum.TotalTokens < 0 || math.IsInf(*sum.Cost, 0) || n != math.MaxInt64 {
+		t.Errorf("got %d, %d, %v, want sums without overflow", *sum.Input, *sum.TotalTokens, *sum.Cost)
+	}
+}

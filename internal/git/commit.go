@@ -172,8 +172,14 @@ func parseRaw(line string) (f File, err error) {
 	return File{Old: id(part[0], part[2]), New: id(part[1], part[3])}, nil
 }
 
+// unix returns the time of a commit, the zero time if RFC 3339 can't express it: git
+// stores any number.
 func unix(text string) (time.Time, error) {
+	const first, last = -62135596800, 253402300799 // of the years 1 and 9999
 	n, err := strconv.ParseInt(text, 10, 64)
+	if errors.Is(err, strconv.ErrRange) || n < first || n > last {
+		return time.Time{}, nil
+	}
 	return time.Unix(n, 0).UTC(), err
 }
 

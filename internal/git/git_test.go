@@ -192,3 +192,15 @@ func TestRunsNoProgram(t *testing.T) {
 		t.Errorf("programs of the repository ran: %v", append(ran, more...))
 	}
 }
+
+// TestFarTimes reads a commit whose times RFC 3339 can't express.
+func TestFarTimes(t *testing.T) {
+	for _, at := range []string{"9999999999999", "99999999999999999999"} {
+		dir := repository(t, "printf x > a; git add .; git commit -qm one",
+			"git cat-file commit HEAD | sed 's/> [0-9]* /> "+at+" /' | git hash-object -t commit -w --literally --stdin > .git/id", "git update-ref refs/heads/main $(cat .git/id)")
+		c, err := open(t, dir).Commit(t.Context(), "main")
+		if err != nil || c.Subject != "one" || !c.AuthoredAt.IsZero() && c.AuthoredAt.Year() > 9999 || !c.CommittedAt.IsZero() && c.CommittedAt.Year() > 9999 {
+			t.Errorf("%s: got %+v, %v, want no time", at, c, err)
+		}
+	}
+}

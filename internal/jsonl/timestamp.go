@@ -2,6 +2,24 @@ package jsonl
 
 import "time"
 
+// Encodable returns t, the zero time if JSON can't express it in UTC: if its year is
+// before 1 or after 9999.
+func Encodable(t time.Time) time.Time {
+	if y := t.UTC().Year(); y < 1 || y > 9999 {
+		return time.Time{}
+	}
+	return t
+}
+
+// Milliseconds returns the time of a number of milliseconds since 1970, in UTC. It
+// returns the zero time for 0, for negative numbers, and for a time after 9999.
+func Milliseconds(n int64) time.Time {
+	if n <= 0 {
+		return time.Time{}
+	}
+	return Encodable(time.UnixMilli(n).UTC())
+}
+
 // Timestamp returns the time v in UTC: a number of seconds or milliseconds since 1970,
 // or a text as in Time. It returns the zero time for 0 and for anything else.
 func (v Value) Timestamp() time.Time {
@@ -12,6 +30,6 @@ func (v Value) Timestamp() time.Time {
 	case n < seconds:
 		return time.Unix(n, 0).UTC()
 	default:
-		return time.UnixMilli(n).UTC()
+		return Milliseconds(n)
 	}
 }

@@ -18,8 +18,22 @@ func TestTimestamp(t *testing.T) {
 		"-1":                          {},
 		"null":                        {},
 		`"yesterday"`:                 {},
+		`"9999-12-31T23:59:59Z"`:      time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+		`"9999-12-31T23:59:59-12:00"`: {}, // the year 10000 in UTC, which JSON can't express
+		`"0000-01-01T00:00:00+12:00"`: {},
+		"253402300800000":             {},
+		"9223372036854775807":         {},
+		"1e300":                       {},
 	} {
 		if got := jsonl.Value(text).Timestamp(); got != want {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestAmount(t *testing.T) {
+	for text, want := range map[string]float64{"1.5": 1.5, "-1": 0, "null": 0, `"1"`: 0, "1e999": 1 << 48, "-1e999": 0, "1e308": 1 << 48} {
+		if got := jsonl.Value(text).Amount(); got != want {
 			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
 	}

@@ -135,6 +135,9 @@ const maxCount = 1 << 48
 // Count returns the number v as a count, from 0 to 1<<48.
 func (v Value) Count() int64 { return min(max(0, v.Int()), maxCount) }
 
+// Amount returns the number v, from 0 to 1<<48.
+func (v Value) Amount() float64 { return min(max(0, v.Float()), maxCount) }
+
 // ValidCounts reports whether Count changes none of the numbers in v, which is a
 // number, or an object or list of numbers. Fractions are valid.
 func (v Value) ValidCounts() bool { return v.validCounts(0) }
@@ -201,13 +204,13 @@ func (v Value) Counts(names []string, into []int64) (ok bool) {
 }
 
 // Time returns the time v in the format of RFC 3339, the zero time if v is not
-// one.
+// one or is not Encodable.
 func (v Value) Time() time.Time {
 	t, err := time.Parse(time.RFC3339Nano, string(v.Raw()))
 	if err != nil {
 		return time.Time{}
 	}
-	return t
+	return Encodable(t)
 }
 
 // Plain returns the string v, or the JSON text of any other value.

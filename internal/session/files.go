@@ -13,6 +13,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 )
 
@@ -40,7 +41,7 @@ func (ss *Sessions) List(ctx context.Context, id string) ([]Entry, error) {
 		if err != nil {
 			return err
 		}
-		entries = append(entries, Entry{filepath.ToSlash(name), typeOf(info.Mode()), info.Size(), info.ModTime().UTC(), isInternal(name)})
+		entries = append(entries, Entry{filepath.ToSlash(name), typeOf(info.Mode()), info.Size(), jsonl.Encodable(info.ModTime().UTC()), isInternal(name)})
 		return nil
 	})
 	if err != nil {

@@ -102,7 +102,7 @@ func (p project) sessions(ctx context.Context) (list []archive.Found, err error)
 			return // the request for a title
 		}
 		s := session{
-			project: p, title: row.Get("title").Text(), cost: row.Get("cost").Float(),
+			project: p, title: row.Get("title").Text(), cost: row.Get("cost").Amount(),
 			created: row.Get("created_at").Timestamp(), updated: row.Get("updated_at").Timestamp(),
 		}
 		f := archive.Found{ID: thread.LowerUUID(id), Path: p.db, Parent: row.Get("parent_session_id").Text()}

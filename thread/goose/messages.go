@@ -104,7 +104,7 @@ func (d *decode) model() string {
 func (d *decode) Finish() {
 	var n [4]int64
 	d.session.Counts([]string{"accumulated_input_tokens", "accumulated_output_tokens", "accumulated_cache_read_tokens", "accumulated_cache_write_tokens"}, n[:])
-	t := thread.Tokens{Input: n[0], Output: n[1], CacheRead: n[2], CacheWrite: n[3], Cost: max(0, d.session.Get("accumulated_cost").Float())}
+	t := thread.Tokens{Input: n[0], Output: n[1], CacheRead: n[2], CacheWrite: n[3], Cost: d.session.Get("accumulated_cost").Amount()}
 	if cached := t.CacheRead + t.CacheWrite; cached <= t.Input {
 		t.Input -= cached
 	}

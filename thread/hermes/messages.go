@@ -97,8 +97,8 @@ func (d *decode) Finish() {
 	var n [6]int64
 	s.Counts([]string{"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "api_call_count"}, n[:])
 	t := thread.Tokens{Input: n[0], Output: n[1], CacheRead: n[2], CacheWrite: n[3], Reasoning: min(n[4], n[1]), Calls: int(n[5])}
-	if t.Cost = s.Get("actual_cost_usd").Float(); t.Cost == 0 {
-		t.Cost = max(0, s.Get("estimated_cost_usd").Float())
+	if t.Cost = s.Get("actual_cost_usd").Amount(); t.Cost == 0 {
+		t.Cost = s.Get("estimated_cost_usd").Amount()
 	}
 	if t.Total() == 0 {
 		return

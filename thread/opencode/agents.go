@@ -36,7 +36,7 @@ func (s *scanner) called(p jsonl.Value, call thread.Call) {
 	a, state := thread.FindAgent(&s.agents, call.Agent), p.Get("state")
 	a.Role = cmp.Or(state.Get("input", "subagent_type").Text(), a.Role)
 	a.AddEvent(call.Time, "task", cmp.Or(state.Get("input", "description").Text(), state.Get("title").Text()))
-	end := clock(state.Get("time", "end").Int())
+	end := jsonl.Milliseconds(state.Get("time", "end").Int())
 	set := func(status thread.Status, reason string) {
 		a.State = thread.ReadState(status, thread.Parent, end, "%s, call %s", reason, call.ID)
 		a.AddEvent(end, "task_"+string(status), state.Get("error").Text())

@@ -22,8 +22,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -194,7 +194,7 @@ func ids(ctx context.Context, stores []store) (ids []string) {
 func (p *provider) thread(s *session) *thread.Thread {
 	t := &thread.Thread{
 		Provider: p.name, ID: s.id, Source: s.source, Title: s.title, Cwd: s.dir, Version: s.version, Parent: s.parent,
-		Started: clock(s.created), Modified: clock(s.updated), Archived: s.archived > 0,
+		Started: jsonl.Milliseconds(s.created), Modified: jsonl.Milliseconds(s.updated), Archived: s.archived > 0,
 	}
 	if s.parent != "" {
 		t.AgentRole = s.agent
@@ -227,12 +227,4 @@ func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error]
 	}
 	open := func(copies []*session) (*thread.Thread, error) { return p.thread(copies[0]), nil }
 	return thread.List(ctx, find, func(s *session) string { return s.id }, open)
-}
-
-// clock returns the time of a number of milliseconds, the zero time for 0.
-func clock(ms int64) time.Time {
-	if ms <= 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
 }

@@ -96,9 +96,9 @@ func (s *scanner) message(m message) error {
 	if inherited {
 		s.copied++
 	}
-	s.at, s.timeline.Inherited = clock(created), inherited
+	s.at, s.timeline.Inherited = jsonl.Milliseconds(created), inherited
 	if m.id == s.session.reverted && m.id != "" {
-		s.timeline.Add(thread.Message{Role: thread.Note, Text: "The following messages were undone.", Time: clock(s.session.updated)})
+		s.timeline.Add(thread.Message{Role: thread.Note, Text: "The following messages were undone.", Time: jsonl.Milliseconds(s.session.updated)})
 	}
 	role := thread.Role(m.data.Get("role").Raw())
 	c := s.content(m, role, inherited)
@@ -149,7 +149,7 @@ func (s *scanner) compacted() {
 }
 
 func (s *scanner) saw(ms int64) {
-	if t := clock(ms); t.After(s.facts.Last) {
+	if t := jsonl.Milliseconds(ms); t.After(s.facts.Last) {
 		s.facts.Last = t
 	}
 }
@@ -171,7 +171,7 @@ func (s *scanner) finish() error {
 		s.facts.Warn("%d messages are older than the thread: it was forked from a thread that is not recorded", s.copied)
 	}
 	if s.facts.Last.IsZero() {
-		s.facts.Last = clock(s.session.updated)
+		s.facts.Last = jsonl.Milliseconds(s.session.updated)
 	}
 	s.facts.State = s.turn.end()
 	if s.broken && s.facts.State.Status.Ended() {
@@ -237,7 +237,7 @@ func (s *scanner) content(m message, role thread.Role, inherited bool) (c conten
 func (s *scanner) call(p jsonl.Value, c *content, inherited bool) {
 	state := p.Get("state")
 	status := state.Get("status").Raw()
-	call := thread.Call{ID: p.Get("callID").Text(), Name: p.Get("tool").Text(), Time: clock(state.Get("time", "start").Int())}
+	call := thread.Call{ID: p.Get("callID").Text(), Name: p.Get("tool").Text(), Time: jsonl.Milliseconds(state.Get("time", "start").Int())}
 	call.Agent = child(p)
 	switch string(status) {
 	case "pending", "running":

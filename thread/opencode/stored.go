@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -44,7 +45,7 @@ func (p *provider) stored(w *thread.Walk, s *session) (thread.Stored, bool) {
 	}
 	stored, ok := w.StatStored([]string{s.source}, also...)
 	stored.Key, stored.Texts = s.source+"#"+s.id, nil
-	if t := clock(s.updated); !t.IsZero() {
+	if t := jsonl.Milliseconds(s.updated); !t.IsZero() {
 		stored.Modified = t
 	}
 	stored.Open = func(context.Context) ([]*thread.Thread, error) {

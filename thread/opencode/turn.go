@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -21,7 +22,7 @@ func (t *turn) message(m message, role thread.Role, c content) {
 		at = max(m.data.Get("time", "created").Int(), m.created)
 	}
 	set := func(s thread.Status, reason string) {
-		t.state = thread.ReadState(s, thread.Child, clock(at), "%s, message %s", reason, m.id)
+		t.state = thread.ReadState(s, thread.Child, jsonl.Milliseconds(at), "%s, message %s", reason, m.id)
 	}
 	switch role {
 	case thread.User:

@@ -11,7 +11,7 @@ func tokens(v jsonl.Value) thread.Tokens {
 	n := func(path ...string) int64 { return v.Get("tokens").Get(path...).Count() }
 	return thread.Tokens{
 		Input: n("input"), CacheRead: n("cache", "read"), CacheWrite: n("cache", "write"),
-		Output: n("output") + n("reasoning"), Reasoning: n("reasoning"), Cost: max(0, v.Get("cost").Float()), Calls: 1,
+		Output: n("output") + n("reasoning"), Reasoning: n("reasoning"), Cost: v.Get("cost").Amount(), Calls: 1,
 	}
 }
 

@@ -36,7 +36,7 @@ func usage(message jsonl.Value) (t thread.Tokens, ok bool) {
 	v.Counts([]string{"input", "cacheRead", "cacheWrite", "output", "reasoning", "totalTokens"}, n[:])
 	t = thread.Tokens{
 		Input: n[0], CacheRead: n[1], CacheWrite: n[2], Output: n[3], Reasoning: n[4],
-		Calls: 1, Cost: max(0, v.Get("cost", "total").Float()),
+		Calls: 1, Cost: v.Get("cost", "total").Amount(),
 	}
 	if t.Reasoning > 0 && n[5] == t.Total()+t.Reasoning || t.Reasoning > t.Output {
 		t.Output += t.Reasoning
