@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/agent-handoff/handoff/internal/plainfile"
 )
 
 // A gitDir describes a worktree, as recorded in the files of its git repository.
@@ -91,10 +93,10 @@ func (w Workspace) Worktrees() []string {
 	return roots
 }
 
-// readLine returns the first line of a small file, without its prefix.
+// readLine returns the first line of a small regular file, without its prefix.
 func readLine(name, prefix string) (string, bool) {
-	b, err := os.ReadFile(name)
-	if err != nil || len(b) > 64<<10 {
+	b, err := plainfile.ReadLinked(name, 64<<10)
+	if err != nil {
 		return "", false
 	}
 	line, _, _ := strings.Cut(string(b), "\n")

@@ -97,7 +97,7 @@ func irregular() []hostile {
 	var list []hostile
 	for _, name := range []string{
 		".handoff/log/ID", ".handoff/" + firstRecord, ".handoff/config.yaml", ".handoff/pipelines/x.yaml", ".handoff/index.db", ".handoff/index.lock",
-		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + session + "/manifest.json", "a.md", "handoff.yaml",
+		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + session + "/manifest.json", "a.md", "handoff.yaml", ".git",
 	} {
 		make := func(kind string, create func(p place, file string)) {
 			list = append(list, hostile{kind + "/" + name, func(p place) {

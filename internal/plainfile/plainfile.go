@@ -31,6 +31,11 @@ const flags = os.O_RDONLY | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 // and fs.ErrNotExist if there is nothing.
 func Open(name string) (*os.File, error) { return regular(os.OpenFile(name, flags, 0)) }
 
+// OpenLinked is Open, but follows links: for a file of a program of the user.
+func OpenLinked(name string) (*os.File, error) {
+	return regular(os.OpenFile(name, flags&^syscall.O_NOFOLLOW, 0))
+}
+
 // OpenIn is Open for a name in a directory that no path leaves.
 func OpenIn(dir *os.Root, name string) (*os.File, error) {
 	// An os.Root follows links inside it, whatever the flags are.
@@ -77,6 +82,15 @@ func regular(f *os.File, err error) (*os.File, error) {
 // Read returns the content of a regular file of at most limit bytes.
 func Read(name string, limit int64) ([]byte, error) {
 	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(f, limit)
+}
+
+// ReadLinked is Read, but follows links as OpenLinked does.
+func ReadLinked(name string, limit int64) ([]byte, error) {
+	f, err := OpenLinked(name)
 	if err != nil {
 		return nil, err
 	}

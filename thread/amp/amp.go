@@ -210,7 +210,7 @@ func (f file) open(ctx context.Context) (*thread.Thread, error) {
 		}
 	}
 	if info, err := os.Stat(f.path); err == nil && t.Modified.IsZero() {
-		t.Modified = info.ModTime()
+		t.Modified = thread.ModTime(info)
 	}
 	if recorded, ok := parseID(d.id); ok && recorded != f.id {
 		t.WarnID(f.id, recorded)

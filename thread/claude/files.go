@@ -46,7 +46,7 @@ func (t tree) stat(path, stem string) (f file, ok bool) {
 	if info == nil || !info.Mode().IsRegular() {
 		return f, false
 	}
-	return newFile(path, stem, info.Size(), info.ModTime()), true
+	return newFile(path, stem, info.Size(), thread.ModTime(info)), true
 }
 
 func newFile(path, stem string, size int64, modified time.Time) file {

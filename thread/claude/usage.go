@@ -87,7 +87,7 @@ func (s *scanner) usage(r *record) {
 		return
 	}
 	s.meter.N, s.meter.At = s.timeline.Messages, r.at.Time()
-	s.meter.Add("", model, added, a.Copied)
+	s.meter.Add("", a.Model, added, a.Copied) // also if its other records name another model
 	s.timeline.addUsage(key, added)
 }
 

@@ -71,7 +71,7 @@ func (p *provider) open(copies []file) (*thread.Thread, error) {
 		return nil, thread.UnreadableError(best.path(), err)
 	}
 	t := (&rollout{p: p, file: best, size: info.Size(), meta: m}).thread()
-	t.Modified = info.ModTime()
+	t.Modified = thread.ModTime(info)
 	for _, c := range copies[1:] {
 		t.WarnCopy(c.path())
 	}

@@ -6,12 +6,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/plainfile"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -205,12 +205,15 @@ func (t tree) further(c chat) (list []chat) {
 	return list
 }
 
+// maxFile is the size of the largest file that is read beside transcripts.
+const maxFile = 64 << 20
+
 // removed returns the file with prompts of a removed thread, "" if there is none.
 func (p *provider) removed(t tree, id string) string {
 	quoted := []byte(`"` + id + `"`)
 	for _, project := range p.projects(t) {
 		path := filepath.Join(project, "logs.json")
-		if b, err := os.ReadFile(path); err == nil && bytes.Contains(b, quoted) {
+		if b, err := plainfile.ReadLinked(path, maxFile); err == nil && bytes.Contains(b, quoted) {
 			return path
 		}
 	}
@@ -220,10 +223,10 @@ func (p *provider) removed(t tree, id string) string {
 // cwd returns the working directory of a chat, "" if it is not recorded.
 func (c chat) cwd() string {
 	project := filepath.Dir(c.chats)
-	if b, err := os.ReadFile(filepath.Join(project, ".project_root")); err == nil {
+	if b, err := plainfile.ReadLinked(filepath.Join(project, ".project_root"), maxFile); err == nil {
 		return strings.TrimSpace(string(b))
 	}
-	if b, err := os.ReadFile(filepath.Join(project, "..", "..", "projects.json")); err == nil {
+	if b, err := plainfile.ReadLinked(filepath.Join(project, "..", "..", "projects.json"), maxFile); err == nil {
 		for m := jsonl.Value(b).Get("projects").Members(); m.Next(); {
 			sum := sha256.Sum256([]byte(m.Key()))
 			if name := hex.EncodeToString(sum[:]); m.Value().Is(filepath.Base(project)) || name == filepath.Base(project) || name == c.head.hash {

@@ -70,7 +70,7 @@ func (p *provider) open(copies []chat) (*thread.Thread, error) {
 	}
 	h := best.head
 	t := &thread.Thread{
-		Provider: name, ID: best.id(), Source: best.path(), Modified: info.ModTime(), Title: h.title,
+		Provider: name, ID: best.id(), Source: best.path(), Modified: thread.ModTime(info), Title: h.title,
 		Cwd: best.cwd(), Started: h.started, Parent: best.parent(), Reader: &reader{chat: best},
 	}
 	if h.id == "" {

@@ -2,8 +2,11 @@ package gemini_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
@@ -137,6 +140,32 @@ func TestTruncatedDocument(t *testing.T) {
 		if len(th.Warnings) == 0 && name != "wrong" {
 			t.Errorf("%s: got no warning", name)
 		}
+	}
+}
+
+// TestCwdPipe reads a chat whose directory has a pipe in place of a file of the tool.
+func TestCwdPipe(t *testing.T) {
+	dir := t.TempDir()
+	home(t, dir)
+	name := filepath.Join(dir, ".gemini/tmp/other/.project_root")
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Skip(err)
+	}
+	go func() {
+		if w, err := os.OpenFile(name, os.O_WRONLY, 0); err == nil {
+			w.WriteString("/piped")
+			w.Close()
+		}
+	}()
+	th, err := provider(t, dir).Thread(t.Context(), misnamedID)
+	if err != nil || th.Cwd == "/piped" {
+		t.Errorf("got %q, %v, want the pipe not to be read", th.Cwd, err)
+	}
+	if r, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0); err == nil {
+		r.Close() // ends the writer
 	}
 }
 

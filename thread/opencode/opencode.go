@@ -200,7 +200,7 @@ func (p *provider) thread(s *session) *thread.Thread {
 		t.AgentRole = s.agent
 	}
 	if info, err := os.Stat(s.source); err == nil && t.Modified.IsZero() {
-		t.Modified = info.ModTime()
+		t.Modified = thread.ModTime(info)
 	}
 	t.Warnings = s.warnings
 	t.Reader = &reader{session: s}

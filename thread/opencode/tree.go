@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/plainfile"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -24,19 +25,14 @@ type tree string
 // read reads a file with one JSON object. It returns nil if there is no file or no
 // valid object. The error is one of reading.
 func read(path string) (jsonl.Value, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (info.Size() > jsonl.MaxLine || !info.Mode().IsRegular()) {
+	b, err := plainfile.ReadLinked(path, jsonl.MaxLine)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, plainfile.ErrNotRegular) || errors.Is(err, plainfile.ErrTooLarge) {
 		return nil, nil
 	}
-	if err != nil {
+	if b = jsonl.WithoutMark(b); err != nil || !isObject(b) {
 		return nil, err
 	}
-	b, err := os.ReadFile(path)
-	b = jsonl.WithoutMark(b)
-	if errors.Is(err, fs.ErrNotExist) || !isObject(b) {
-		return nil, nil
-	}
-	return b, err
+	return b, nil
 }
 
 // isObject reports whether v is a complete object.

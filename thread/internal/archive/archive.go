@@ -88,7 +88,7 @@ func (p *provider) open(w *thread.Walk, copies []Found) (*thread.Thread, error) 
 	if err != nil {
 		return nil, thread.UnreadableError(f.Path, err)
 	}
-	t := &thread.Thread{Provider: p.Name, ID: f.ID, Source: f.Path, Parent: f.Parent, Modified: info.ModTime()}
+	t := &thread.Thread{Provider: p.Name, ID: f.ID, Source: f.Path, Parent: f.Parent, Modified: thread.ModTime(info)}
 	f.Open(w, t)
 	for _, c := range copies[1:] {
 		if c.Path != f.Path {

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/agent-handoff/handoff/internal/plainfile"
 )
 
 // fileName is the name of the virtual file.
@@ -28,7 +30,7 @@ func openOverlay(path string) (_ *overlay, err error) {
 			err = errors.Join(err, o.close())
 		}
 	}()
-	if o.main, err = os.Open(path); err != nil {
+	if o.main, err = plainfile.OpenLinked(path); err != nil {
 		return nil, err
 	}
 	info, err := o.main.Stat()
@@ -36,7 +38,7 @@ func openOverlay(path string) (_ *overlay, err error) {
 		return nil, err
 	}
 	o.size = info.Size()
-	o.wal, err = os.Open(path + walSuffix)
+	o.wal, err = plainfile.OpenLinked(path + walSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return o, nil
 	}

@@ -21,6 +21,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/plainfile"
 	_ "modernc.org/sqlite" // the driver
 	"modernc.org/sqlite/vfs"
 )
@@ -140,7 +141,7 @@ func stat(path string) (s state, err error) {
 		return s, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
 	}
 	s.size, s.written = info.Size(), info.ModTime()
-	wal, err := os.Open(path + walSuffix)
+	wal, err := plainfile.OpenLinked(path + walSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}

@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/agent-handoff/handoff/internal/plainfile"
 	"github.com/agent-handoff/handoff/thread/internal/sqlsnap"
 	"github.com/agent-handoff/handoff/threadtest"
 )
@@ -187,6 +189,30 @@ func TestRefuses(t *testing.T) {
 	}
 	if got := rows(t, path); len(got) != 1 || !strings.Contains(got[0], "not a database") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestLogIsPipe opens a database with a pipe in place of its write-ahead log.
+func TestLogIsPipe(t *testing.T) {
+	live, _ := grow(t, 1)
+	path := copied(t, live, 0)
+	if err := os.Remove(path + "-wal"); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(path+"-wal", 0o600); err != nil {
+		t.Skip(err)
+	}
+	go func() {
+		if w, err := os.OpenFile(path+"-wal", os.O_WRONLY, 0); err == nil {
+			w.Close()
+		}
+	}()
+	_, err := sqlsnap.Open(t.Context(), path)
+	if !errors.Is(err, plainfile.ErrNotRegular) {
+		t.Errorf("got %v, want not a regular file", err)
+	}
+	if r, err := os.OpenFile(path+"-wal", os.O_RDONLY|syscall.O_NONBLOCK, 0); err == nil {
+		r.Close() // ends the writer
 	}
 }
 
