@@ -7,12 +7,23 @@ import "bytes"
 type Cursor struct {
 	b      []byte
 	i      int
-	key    []byte
-	val    []byte
+	key    span // the name with its quotes
+	val    span
 	object bool
 	closed bool
 	done   bool
 	ahead  bool // the value starts at b[i], and its end is not known yet
+}
+
+// A span is a part of the bytes of a Cursor. Offsets cost less than slices, which the
+// garbage collector follows.
+type span struct{ from, to int }
+
+func (s span) of(b []byte) []byte {
+	if s.from == s.to {
+		return nil
+	}
+	return b[s.from:s.to]
 }
 
 // Members returns a Cursor over the members of v, none if v is not an object.
@@ -31,20 +42,25 @@ func (v Value) cursor(open byte) Cursor {
 
 // Next advances to the next member or element and reports whether there is one.
 func (c *Cursor) Next() bool {
-	c.pass()
-	c.key, c.val = nil, nil
+	if c.ahead {
+		c.pass()
+	}
+	c.key, c.val = span{}, span{}
 	if c.done {
 		return false
 	}
-	for c.i = space(c.b, c.i); c.i < len(c.b) && c.b[c.i] == ','; c.i = space(c.b, c.i+1) {
+	b, i := c.b, c.i
+	for i < len(b) && class[b[i]]&(white|comma) != 0 {
+		i++
 	}
-	if c.i == len(c.b) || c.b[c.i] == '}' || c.b[c.i] == ']' {
+	c.i = i
+	if i == len(b) || b[i] == '}' || b[i] == ']' {
 		c.done = true
-		c.closed = c.i < len(c.b)
-		c.i = min(c.i+1, len(c.b))
+		c.closed = i < len(b)
+		c.i = min(i+1, len(b))
 		return false
 	}
-	if c.object && !c.member() || c.i == len(c.b) || class[c.b[c.i]]&between != 0 {
+	if c.object && !c.member() || c.i == len(b) || class[b[c.i]]&between != 0 {
 		c.done = true
 		return false
 	}
@@ -56,59 +72,66 @@ func (c *Cursor) Next() bool {
 func (c *Cursor) pass() {
 	if c.ahead {
 		end, ok := skipValue(c.b, c.i)
-		c.val = c.b[c.i:end]
+		c.val = span{c.i, end}
 		c.i, c.ahead, c.done = end, false, !ok
 	}
 }
 
-// inside returns a Cursor over the members of the value, whose end is not known
-// yet. After iterating over it, past moves c to that end.
-func (c *Cursor) inside() Cursor { return Value(c.b[c.i:]).Members() }
+// Inside returns the value with what follows it, because its end is not known yet.
+// After iterating over all of its members or elements, Past moves c to that end.
+func (c *Cursor) Inside() Value {
+	if !c.ahead {
+		return c.Value()
+	}
+	return c.b[c.i:]
+}
 
-func (c *Cursor) past(in Cursor) {
+// Past moves c past the value that in has iterated over. See Inside.
+func (c *Cursor) Past(in Cursor) {
 	if c.ahead && in.closed {
-		c.val = c.b[c.i : c.i+in.i]
+		c.val = span{c.i, c.i + in.i}
 		c.i, c.ahead = c.i+in.i, false
 	}
 }
 
 // member reads a name and its colon.
 func (c *Cursor) member() bool {
-	if c.b[c.i] != '"' {
+	b, i := c.b, c.i
+	if b[i] != '"' {
 		return false
 	}
-	end, ok := skipString(c.b, c.i)
+	end, ok := skipString(b, i)
 	if !ok {
 		return false
 	}
-	c.key = c.b[c.i:end]
-	c.i = space(c.b, end)
-	if c.i == len(c.b) || c.b[c.i] != ':' {
+	c.key = span{i, end}
+	c.i = space(b, end)
+	if c.i == len(b) || b[c.i] != ':' {
 		return false
 	}
-	c.i = space(c.b, c.i+1)
+	c.i = space(b, c.i+1)
 	return true
 }
 
 // Is reports whether name is the member's name.
-func (c *Cursor) Is(name string) bool { return len(c.key) >= 2 && equal(c.key, name) }
+func (c *Cursor) Is(name string) bool { return c.key.to > 0 && equal(c.b[c.key.from:c.key.to], name) }
 
 // Name returns the member's name without decoding escapes. Use it to switch over
 // known names.
 func (c *Cursor) Name() []byte {
-	if len(c.key) < 2 {
+	if c.key.to == 0 {
 		return nil
 	}
-	return c.key[1 : len(c.key)-1]
+	return c.b[c.key.from+1 : c.key.to-1]
 }
 
 // Key returns the member's name.
-func (c *Cursor) Key() string { return Value(c.key).Text() }
+func (c *Cursor) Key() string { return Value(c.key.of(c.b)).Text() }
 
 // Value returns the member's or element's value.
 func (c *Cursor) Value() Value {
 	c.pass()
-	return c.val
+	return c.val.of(c.b)
 }
 
 // Closed reports, after Next returned false, whether the object or array has its

@@ -35,7 +35,7 @@ func WithFields(b []byte, v any) ([]byte, error) {
 	c := Value(b).Members()
 	for c.Next() {
 		if !slices.Contains(names, c.Key()) {
-			out = append(append(append(append(out, c.key...), ':'), c.Value()...), ',')
+			out = append(append(append(append(out, c.key.of(c.b)...), ':'), c.Value()...), ',')
 		}
 	}
 	if !c.Closed() {

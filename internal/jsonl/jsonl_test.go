@@ -181,6 +181,10 @@ func FuzzValue(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		v := jsonl.Value(in)
 		walk(v, 0)
+		sameInside(t, v)
+		if got, want := v.Leading("a"), firstNamed(v, "a"); got != nil && string(got) != string(want.Raw()) {
+			t.Fatalf("%s: got %q leading, want %q", v, got, want)
+		}
 		if json.Valid(in) {
 			same(t, v)
 		}
@@ -198,6 +202,59 @@ func walk(v jsonl.Value, depth int) {
 	}
 	for c := v.Elements(); c.Next(); {
 		walk(c.Value(), depth+1)
+	}
+}
+
+// firstNamed returns the first member with a name, which is compared without decoding.
+func firstNamed(v jsonl.Value, name string) jsonl.Value {
+	for c := v.Members(); c.Next(); {
+		if string(c.Name()) == name {
+			return c.Value()
+		}
+	}
+	return nil
+}
+
+// sameInside checks that the values of an object end where their members end.
+func sameInside(t *testing.T, v jsonl.Value) {
+	nested := v.Members()
+	for c := v.Members(); c.Next(); {
+		if !nested.Next() {
+			t.Fatalf("%s: ended before %s", v, c.Name())
+		}
+		in := nested.Inside().Members()
+		for in.Next() {
+		}
+		nested.Past(in)
+		if got := nested.Value(); string(got) != string(c.Value()) {
+			t.Fatalf("%s: got %s, want %s", v, got, c.Value())
+		}
+		sameInside(t, c.Value())
+	}
+}
+
+func TestLeading(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"type":"a","b":1}`:                       "a",
+		`{"x":null,"y":"\"z","n":-1.5,"type":"a"}`: "",
+		`{"x":null,"y":"\n ","n":-1.5,"type":"a"`:  "a",
+		`{"x":"}{","type":"a b"}`:                  "a b",
+		`{"x":{},"type":"a"}`:                      "",
+		`{"x":[],"type":"a"}`:                      "",
+		`{"x":,"type":"a"}`:                        "",
+		`{"x" "y","type":"a"}`:                     "",
+		`{"x":"y" "type":"a"}`:                     "",
+		`{"x":1, "type":"a"}`:                      "",
+		`{"type":null,"type":"a"}`:                 "",
+		`{"type":"a\""}`:                           "",
+		`{"type":"a`:                               "",
+		`{"t\u0079pe":"a"}`:                        "",
+		`[{"type":"a"}]`:                           "",
+		``:                                         "",
+	} {
+		if got := jsonl.Value(in).Leading("type"); string(got) != want {
+			t.Errorf("%s: got %q, want %q", in, got, want)
+		}
 	}
 }
 

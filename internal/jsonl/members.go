@@ -3,17 +3,18 @@ package jsonl
 // Members are the members of one object, found in one pass. Use it to get
 // several of them. The zero value is empty; its memory is reused.
 type Members struct {
-	names, values [][]byte
+	of   []byte
+	list []member
 }
+
+// A member is a member of an object, as parts of its bytes.
+type member struct{ name, value span }
 
 // Fill sets m to the members of the value at c and moves c past it.
 func (m *Members) Fill(c *Cursor) {
-	in := Value(c.val).Members()
-	if c.ahead {
-		in = c.inside()
-	}
+	in := c.Inside().Members()
 	m.read(&in)
-	c.past(in)
+	c.Past(in)
 }
 
 // Parse sets m to the members of v and returns the cursor after the last one.
@@ -25,10 +26,12 @@ func (m *Members) Parse(v Value) Cursor {
 
 func (m *Members) read(in *Cursor) {
 	const most = 64 // no known record has relevant members after these
-	m.names, m.values = m.names[:0], m.values[:0]
+	m.of, m.list = in.b, m.list[:0]
 	for in.Next() {
-		if len(m.names) < most {
-			m.names, m.values = append(m.names, in.Name()), append(m.values, in.Value())
+		if len(m.list) < most {
+			key := in.key
+			in.pass()
+			m.list = append(m.list, member{span{key.from + 1, key.to - 1}, in.val})
 		}
 	}
 }
@@ -36,9 +39,9 @@ func (m *Members) read(in *Cursor) {
 // Get returns the member with this name, or the value at path in it, like
 // Value.Get. The name is compared without decoding escapes.
 func (m *Members) Get(name string, path ...string) Value {
-	for i, n := range m.names {
-		if string(n) == name {
-			return Value(m.values[i]).Get(path...)
+	for i := range m.list {
+		if e := &m.list[i]; string(m.of[e.name.from:e.name.to]) == name {
+			return Value(e.value.of(m.of)).Get(path...)
 		}
 	}
 	return nil

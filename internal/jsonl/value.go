@@ -65,6 +65,52 @@ func (v Value) Get(path ...string) Value {
 	return v
 }
 
+// Leading returns the bytes between the quotes of the string that is the first member
+// of an object with this name. It returns nil if that may not be the first one, or if
+// there are white space, objects or lists before its end: it is a fast attempt to
+// determine the type of a record.
+func (v Value) Leading(name string) []byte {
+	if len(v) == 0 || v[0] != '{' {
+		return nil
+	}
+	for i := 1; ; i++ {
+		key, end := plainString(v, i)
+		if key == nil || end >= len(v)-1 || v[end] != ':' {
+			return nil
+		}
+		i = end + 1
+		if v[i] == '"' {
+			var value []byte
+			if value, i = plainString(v, i); value == nil || string(key) == name {
+				return value
+			}
+		} else {
+			for i < len(v) && class[v[i]]&ends == 0 {
+				i++
+			}
+			if i == end+1 {
+				return nil
+			}
+		}
+		if i >= len(v) || v[i] != ',' || string(key) == name {
+			return nil
+		}
+	}
+}
+
+// plainString returns the bytes of the string that starts at b[i], and its end. It
+// returns nil if there is none, or if it may have an escape at its end.
+func plainString(b []byte, i int) (s []byte, end int) {
+	if i >= len(b) || b[i] != '"' {
+		return nil, 0
+	}
+	n := bytes.IndexByte(b[i+1:], '"')
+	if n < 0 || b[i+n] == '\\' {
+		return nil, 0
+	}
+	return b[i+1 : i+1+n], i + n + 2
+}
+
 // Is reports whether v is the string s. Invalid UTF-8 may not compare equal.
 func (v Value) Is(s string) bool {
 	q := v.quoted()
@@ -141,6 +187,9 @@ func (v Value) Amount() float64 { return min(max(0, v.Float()), maxCount) }
 // ValidCounts reports whether Count changes none of the numbers in v, which is a
 // number, or an object or list of numbers. Fractions are valid.
 func (v Value) ValidCounts() bool { return v.validCounts(0) }
+
+// ValidMember is ValidCounts for a member of an object.
+func (v Value) ValidMember() bool { return v.validCounts(1) }
 
 func (v Value) validCounts(depth int) bool {
 	const deep = 4 // more than the usage of any tool
@@ -304,12 +353,14 @@ func skipString(b []byte, i int) (int, bool) {
 		if n < 0 {
 			return len(b), false
 		}
-		at += n
+		at += n + 1
+		if b[at-2] != '\\' {
+			return at, true
+		}
 		slashes := 0
-		for j := at - 1; j >= from && b[j] == '\\'; j-- {
+		for j := at - 2; j >= from && b[j] == '\\'; j-- {
 			slashes++
 		}
-		at++
 		if slashes%2 == 0 {
 			return at, true
 		}
@@ -321,6 +372,7 @@ const (
 	ends  // ends a literal: white space, comma, closing bracket, quote
 	structure
 	between // follows a value or a name, and starts none
+	comma
 )
 
 var class = func() (t [256]byte) {
@@ -330,7 +382,7 @@ var class = func() (t [256]byte) {
 	for _, c := range "{}[]\"" {
 		t[c] = structure | ends
 	}
-	t[','], t[':'] = ends|between, ends|between
+	t[','], t[':'] = ends|between|comma, ends|between
 	t['}'] |= between
 	t[']'] |= between
 	return t
