@@ -45,41 +45,57 @@ type brief struct {
 
 // line is scanner.line for the line that rd is at.
 func (b *brief) line(rd *jsonl.Reader) bool {
+	line := rd.Line()
 	complete := b.head || rd.Torn()
-	for rest := rd.Line(); len(rest) > 0; {
-		var r record
-		var c jsonl.Cursor
-		if complete {
-			r, c = parseRecord(rest)
-			b.meter.message.Parse(r.message)
-		} else {
-			var other bool
-			if r, c, other = b.meter.parseAnswer(rest); other {
+	for rest := line; len(rest) > 0; {
+		if !complete {
+			if kind := rest.Leading("type"); kind != nil && isOther(rest, kind) {
 				return true
 			}
 		}
-		if b.head && len(rest) == len(rd.Line()) {
-			b.describe(r, rd)
+		more, other, ok := b.next(rd, rest, complete)
+		if other {
+			return true
 		}
-		var ok bool
-		if rest, ok = following(rest, c); !ok {
-			return b.malformed(rd.Line())
-		}
-		if string(r.kind) == "assistant" && (!r.sidechain || b.r.file.agent) {
-			b.origin(&r)
-			b.usage(&r)
+		if rest = more; !ok {
+			return b.malformed(line)
 		}
 	}
 	return true
 }
 
+// next reads the first record of the rest of a line.
+func (b *brief) next(rd *jsonl.Reader, line jsonl.Value, complete bool) (rest jsonl.Value, other, ok bool) {
+	var r record
+	var c jsonl.Cursor
+	if !complete {
+		if c, other = b.meter.parseAnswer(line, &r); other {
+			return nil, true, true
+		}
+	} else if c = r.parse(line); string(r.kind) == "assistant" {
+		b.meter.message.parse(r.message)
+	}
+	if b.head && len(line) == len(rd.Line()) {
+		b.describe(&r, rd)
+	}
+	if rest, ok = following(line, c); !ok {
+		return nil, false, false
+	}
+	if string(r.kind) == "assistant" && (!r.sidechain || b.r.file.agent) {
+		b.origin(&r)
+		b.usage(&r)
+	}
+	return rest, false, true
+}
+
 // describe adds one of the first records to the meta, as readMeta does.
-func (b *brief) describe(r record, rd *jsonl.Reader) {
+func (b *brief) describe(r *record, rd *jsonl.Reader) {
 	line, left := rd.Line(), headSize-rd.Offset()
 	if left < int64(len(line)) {
-		r, _ = parseRecord(line[:max(0, left)])
+		part, _ := parseRecord(line[:max(0, left)])
+		r = &part
 	}
 	m := &b.r.meta
-	m.add(&r)
+	m.add(r)
 	b.head = b.n < headLines && left > int64(len(line)) && (!b.r.file.agent || m.prompt == 0)
 }

@@ -72,16 +72,25 @@ func readMeta(f file) (m meta, err error) {
 	return m, rd.Err()
 }
 
-// add reads one of the first records.
+// add reads one of the first records. Their texts are often those of the one before.
 func (m *meta) add(r *record) {
-	if id, kind := r.session.Text(), string(r.kind); m.session == "" && (id != "" || kind == "user" || kind == "assistant") {
-		m.session, m.sidechain, m.records = id, r.sidechain, true
+	if kind := string(r.kind); m.session == "" {
+		if id := r.session.Text(); id != "" || kind == "user" || kind == "assistant" {
+			m.session, m.sidechain, m.records = id, r.sidechain, true
+		}
 	}
-	m.agent = cmp.Or(m.agent, strings.TrimPrefix(r.agent.Text(), prefix))
-	m.cwd = cmp.Or(m.cwd, r.cwd.Text())
-	m.branch = cmp.Or(m.branch, r.branch.Text())
-	m.version = cmp.Or(m.version, r.version.Text())
-	m.forkedFrom = cmp.Or(m.forkedFrom, r.forked.Get("sessionId").Text())
+	if m.agent == "" {
+		m.agent = strings.TrimPrefix(r.agent.Text(), prefix)
+	}
+	first := func(text *string, v jsonl.Value) {
+		if *text == "" {
+			*text = v.Text()
+		}
+	}
+	first(&m.cwd, r.cwd)
+	first(&m.branch, r.branch)
+	first(&m.version, r.version)
+	first(&m.forkedFrom, r.forked.Get("sessionId"))
 	if m.started.IsZero() {
 		m.started = r.at.Time()
 	}

@@ -21,10 +21,16 @@ type record struct {
 
 // parseRecord parses the first record of a line. The cursor is at its end.
 func parseRecord(line jsonl.Value) (r record, c jsonl.Cursor) {
-	for c = line.Members(); c.Next(); {
+	c = r.parse(line)
+	return r, c
+}
+
+func (r *record) parse(line jsonl.Value) jsonl.Cursor {
+	c := line.Members()
+	for c.Next() {
 		r.set(&c)
 	}
-	return r, c
+	return c
 }
 
 // set sets the member that c is at. Of several types the first counts.

@@ -152,8 +152,9 @@ func following(line jsonl.Value, c jsonl.Cursor) (rest jsonl.Value, ok bool) {
 // malformed notes whether a malformed line may have an answer. It returns false.
 func (s *scanner) malformed(line jsonl.Value) bool {
 	for ok := true; ok && len(line) > 0 && !s.other; {
+		var r record
 		var c jsonl.Cursor
-		_, c, s.other = s.meter.parseAnswer(line)
+		c, s.other = s.meter.parseAnswer(line, &r)
 		line, ok = following(line, c)
 	}
 	return false
@@ -169,7 +170,7 @@ func (s *scanner) record(r *record) {
 		s.last.Set(r.at)
 	}
 	if string(r.kind) == "assistant" {
-		s.meter.message.Parse(r.message)
+		s.meter.message.parse(r.message)
 		s.usage(r)
 	}
 	if s.repeated(r) {

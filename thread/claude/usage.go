@@ -21,9 +21,9 @@ const synthetic = "<synthetic>"
 type meter struct {
 	thread.Meter
 	answers map[uint64]*answer
+	spare   []answer        // memory of the next ones
 	records map[uint64]bool // UUIDs of the records of answers
-	message jsonl.Members   // of the record that is read
-	content jsonl.Members   // of a part of it
+	message message         // of the record that is read
 	raw     []byte          // the last usage, as JSON
 	tokens  thread.Tokens   // in it
 	valid   bool            // its numbers are possible
@@ -43,14 +43,14 @@ type answer struct {
 // usage reads the usage of an assistant record, whose message is in s.meter.message.
 func (s *scanner) usage(r *record) {
 	m := &s.meter.message
-	usage, model := m.Get("usage"), s.meter.modelOf(m.Get("model"))
+	usage, model := m.usage, s.meter.modelOf(m.model)
 	if usage.Kind() != jsonl.Object {
 		if model != "" && model != synthetic {
 			s.meter.Add("", model, thread.Tokens{}, s.timeline.Inherited)
 		}
 		return
 	}
-	id, uuid := m.Get("id").Raw(), r.uuid.Raw()
+	id, uuid := m.id.Raw(), r.uuid.Raw()
 	if len(id) == 0 {
 		id = uuid
 	}
@@ -66,7 +66,8 @@ func (s *scanner) usage(r *record) {
 	}
 	now := s.meter.parse(usage)
 	if a == nil {
-		a = &answer{Model: model, Copied: s.timeline.Inherited}
+		a = s.meter.newAnswer()
+		a.Model, a.Copied = model, s.timeline.Inherited
 		s.meter.answers[key] = a
 		if model != synthetic {
 			now.Calls = 1
@@ -76,13 +77,13 @@ func (s *scanner) usage(r *record) {
 	}
 	if h := digest(uuid); len(uuid) == 0 || !s.meter.records[h] {
 		s.meter.records[h] = true
-		a.Visible += s.meter.visible()
+		a.Visible += visible(m.content)
 	}
 	if now.Output < a.Tokens.Output {
 		return
 	}
 	added := difference(now, a.Tokens)
-	a.Tokens, a.Open = now, m.Get("stop_reason").Kind() != jsonl.String
+	a.Tokens, a.Open = now, m.stop.Kind() != jsonl.String
 	if added == (thread.Tokens{}) {
 		return
 	}
@@ -91,22 +92,78 @@ func (s *scanner) usage(r *record) {
 	s.timeline.addUsage(key, added)
 }
 
+// newAnswer returns an answer. There are many, so that several are allocated at once.
+func (m *meter) newAnswer() *answer {
+	if len(m.spare) == 0 {
+		m.spare = make([]answer, min(64, 4+len(m.answers)))
+	}
+	a := &m.spare[0]
+	m.spare = m.spare[1:]
+	return a
+}
+
+// A message is what usage needs of the message of a record. Of several members with
+// the same name the first counts.
+type message struct{ id, model, content, stop, usage jsonl.Value }
+
+// parse sets m to a message.
+func (m *message) parse(v jsonl.Value) {
+	c := v.Members()
+	m.read(&c)
+}
+
+// fill sets m to the message at c and moves c past it.
+func (m *message) fill(c *jsonl.Cursor) {
+	in := c.Inside().Members()
+	m.read(&in)
+	c.Past(in)
+}
+
+func (m *message) read(c *jsonl.Cursor) {
+	*m = message{}
+	set := func(v *jsonl.Value) {
+		if *v == nil {
+			*v = c.Value()
+		}
+	}
+	for c.Next() {
+		switch string(c.Name()) {
+		case "id":
+			set(&m.id)
+		case "model":
+			set(&m.model)
+		case "content":
+			set(&m.content)
+		case "stop_reason":
+			set(&m.stop)
+		case "usage":
+			set(&m.usage)
+		}
+	}
+}
+
 // parseAnswer is parseRecord for usage, with the message in m.message. other reports
 // that it stopped because the line has one record, which is not an answer. The rest of
 // the line may be malformed.
-func (m *meter) parseAnswer(line jsonl.Value) (r record, c jsonl.Cursor, other bool) {
-	m.message.Parse(nil)
+func (m *meter) parseAnswer(line jsonl.Value, r *record) (c jsonl.Cursor, other bool) {
+	m.message = message{}
 	for c = line.Members(); c.Next(); {
 		name := string(c.Name())
 		if name == "message" {
-			m.message.Fill(&c)
+			m.message.fill(&c)
 		}
 		r.set(&c)
-		if name == "type" && r.kind != nil && string(r.kind) != "assistant" && line[len(line)-1] == '}' && !bytes.Contains(line, severalRecords) {
-			return r, c, true
+		if name == "type" && r.kind != nil && isOther(line, r.kind) {
+			return c, true
 		}
 	}
-	return r, c, false
+	return c, false
+}
+
+// isOther reports whether a line has one record, whose type is kind, and which is not
+// an answer.
+func isOther(line jsonl.Value, kind []byte) bool {
+	return string(kind) != "assistant" && line[len(line)-1] == '}' && !bytes.Contains(line, severalRecords)
 }
 
 // severalRecords is in a line with several records.
@@ -123,7 +180,8 @@ func (m *meter) modelOf(v jsonl.Value) string {
 // parse parses a usage, which is often that of the record before.
 func (m *meter) parse(usage jsonl.Value) thread.Tokens {
 	if !bytes.Equal(usage, m.raw) {
-		m.raw, m.tokens, m.valid = append(m.raw[:0], usage...), parseUsage(usage), usage.ValidCounts()
+		m.raw = append(m.raw[:0], usage...)
+		m.tokens, m.valid = parseUsage(usage)
 	}
 	if !m.valid {
 		m.CheckCounts(usage)
@@ -131,10 +189,13 @@ func (m *meter) parse(usage jsonl.Value) thread.Tokens {
 	return m.tokens
 }
 
-func parseUsage(v jsonl.Value) (t thread.Tokens) {
+// parseUsage returns the tokens in a usage, and whether its numbers are possible.
+func parseUsage(v jsonl.Value) (t thread.Tokens, valid bool) {
+	valid = true
 	parts := int64(0)
 	for c := v.Members(); c.Next(); {
 		v := c.Value()
+		valid = valid && v.ValidMember()
 		switch string(c.Name()) {
 		case "input_tokens":
 			t.Input = v.Count()
@@ -155,7 +216,7 @@ func parseUsage(v jsonl.Value) (t thread.Tokens) {
 		t.CacheWrite = parts
 	}
 	t.CacheWrite1h, t.Reasoning = min(t.CacheWrite1h, t.CacheWrite), min(t.Reasoning, t.Output)
-	return t
+	return t, valid
 }
 
 func difference(a, b thread.Tokens) thread.Tokens {
@@ -165,14 +226,28 @@ func difference(a, b thread.Tokens) thread.Tokens {
 	}
 }
 
-// visible returns the number of bytes of the message that the model must have written.
-func (m *meter) visible() (n int) {
-	for c := m.message.Get("content").Elements(); c.Next(); {
-		m.content.Fill(&c)
-		if text := m.content.Get("text"); text.Kind() == jsonl.String {
+// visible returns the number of bytes of a content that the model must have written.
+func visible(content jsonl.Value) (n int) {
+	for c := content.Elements(); c.Next(); {
+		var text, input jsonl.Value
+		in := c.Inside().Members()
+		for in.Next() {
+			switch string(in.Name()) {
+			case "text":
+				if text == nil {
+					text = in.Value()
+				}
+			case "input":
+				if input == nil {
+					input = in.Value()
+				}
+			}
+		}
+		c.Past(in)
+		if text.Kind() == jsonl.String {
 			n += len(text) - len(`""`)
 		}
-		n += len(m.content.Get("input"))
+		n += len(input)
 	}
 	return n
 }

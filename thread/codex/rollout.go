@@ -189,7 +189,9 @@ func (s *scanner) each(rd *jsonl.Reader) error {
 		if s.stopped {
 			return complete, jsonl.ErrStop
 		}
-		resume.Mark(&s.point, rd, complete, s.save)
+		if !s.brief {
+			resume.Mark(&s.point, rd, complete, s.save)
+		}
 		return complete, s.timeline.Err()
 	})
 	if !s.replaying {
