@@ -108,7 +108,7 @@ func (l *Log) advance(ctx context.Context, r *repository, c commit, pushed error
 // pushCommit pushes a commit if the ref of the remote is at tip, which is the
 // zero commit if there must be no ref.
 func (l *Log) pushCommit(ctx context.Context, r *repository, c, tip commit) error {
-	_, err := r.git(ctx, nil, nil, "push", "--quiet", "--porcelain", "--no-verify", "--no-recurse-submodules",
+	_, err := r.git(ctx, nil, "push", "--quiet", "--porcelain", "--no-verify", "--no-recurse-submodules",
 		"--force-with-lease="+l.ref+":"+tip.id, "--", r.push, c.id+":"+l.ref)
 	return err
 }
@@ -137,7 +137,7 @@ func (l *Log) commit(ctx context.Context, r *repository, tip commit, batch []rem
 		out.CloseWithError(err)
 		written <- err
 	}()
-	printed, err := r.git(ctx, in, nil, "fast-import", "--quiet", "--force", "--done", "--date-format=raw")
+	printed, err := r.git(ctx, in, "fast-import", "--quiet", "--force", "--done", "--date-format=raw")
 	in.Close()
 	if broken := <-written; err != nil && broken != nil && !errors.Is(broken, io.ErrClosedPipe) {
 		err = broken // such as a damaged body

@@ -111,7 +111,7 @@ func (l *Log) connect(ctx context.Context) (*repository, error) {
 	r.fetch = "remote " + l.o.Remote // for errors
 	own := &repository{dir: l.o.Work, fetch: r.fetch, timeout: l.o.Timeout, other: true}
 	config := func(pattern string) (map[string]string, error) {
-		printed, err := own.git(ctx, nil, nil, "config", "--includes", "--null", "--get-regexp", pattern)
+		printed, err := own.git(ctx, nil, "config", "--includes", "--null", "--get-regexp", pattern)
 		values := map[string]string{}
 		for entry := range strings.SplitSeq(printed, "\x00") {
 			if key, value, found := strings.Cut(entry, "\n"); found {

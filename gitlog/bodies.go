@@ -30,10 +30,10 @@ func (b bodies) find(ctx context.Context, d handoff.Digest) (r *repository, blob
 		return r, "", err
 	}
 	// The commit that has the body, and the next one, which does not.
-	printed, err := r.git(ctx, nil, nil, "rev-list", "--first-parent", "--full-history", "--max-count=2", tip.id, "--", d.Value)
+	printed, err := r.git(ctx, nil, "rev-list", "--first-parent", "--full-history", "--max-count=2", tip.id, "--", d.Value)
 	for _, id := range strings.Fields(printed) {
 		if err == nil && blob == "" {
-			printed, err = r.git(ctx, nil, nil, "ls-tree", id, "--", d.Value)
+			printed, err = r.git(ctx, nil, "ls-tree", id, "--", d.Value)
 			if f := strings.Fields(printed); len(f) == 4 && f[0] == regularMode {
 				blob = f[2]
 			}

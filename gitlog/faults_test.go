@@ -432,7 +432,7 @@ func TestHostileWorkspace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if header, err := r.git(t.Context(), nil, nil, "config", "http.https://example.com/.extraheader"); err != nil || header != "AUTHORIZATION: secret" {
+	if header, err := r.git(t.Context(), nil, "config", "http.https://example.com/.extraheader"); err != nil || header != "AUTHORIZATION: secret" {
 		t.Errorf("the header is %q, %v", header, err)
 	}
 	if c := r.command(t.Context(), "version"); strings.Contains(strings.Join(c.Args, " "), "secret") {

@@ -163,17 +163,14 @@ func (r *repository) command(ctx context.Context, args ...string) *exec.Cmd {
 
 var errNoGit = errors.New("git is not installed")
 
-// git runs git with an input and an output, which may be nil, and returns what
-// it printed otherwise. Kinds: Unavailable; the context's error if it ended.
-func (r *repository) git(ctx context.Context, in io.Reader, out io.Writer, args ...string) (string, error) {
+// git runs git with an input, which may be nil, and returns what it printed. Kinds:
+// Unavailable; the context's error if it ended.
+func (r *repository) git(ctx context.Context, in io.Reader, args ...string) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	c := r.command(limited, args...)
 	var stdout, stderr bytes.Buffer
-	c.Stdin, c.Stdout, c.Stderr = in, out, &stderr
-	if out == nil {
-		c.Stdout = &stdout
-	}
+	c.Stdin, c.Stdout, c.Stderr = in, &stdout, &stderr
 	err := c.Run()
 	op := "git " + c.Args[1+len(alwaysOptions)+len(r.options)]
 	switch {

@@ -216,7 +216,7 @@ func (o *objects) next(id string, limit int64) ([]byte, error) {
 // commits returns the commits that the arguments of git rev-list select, oldest
 // first, after it has checked that each follows the one before it.
 func (r *repository) commits(ctx context.Context, o *objects, args ...string) ([]commit, error) {
-	printed, err := r.git(ctx, nil, nil, append([]string{"rev-list", "--first-parent", "--reverse"}, append(args, "--")...)...)
+	printed, err := r.git(ctx, nil, append([]string{"rev-list", "--first-parent", "--reverse"}, append(args, "--")...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -211,7 +211,7 @@ const fetched = "refs/handoff/fetched"
 
 // fetch returns the newest commit of the remote, which must follow a known one.
 func (l *Log) fetch(ctx context.Context, r *repository, known commit) (commit, error) {
-	_, err := r.git(ctx, nil, nil, "fetch", "--quiet", "--no-tags", "--no-prune", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=",
+	_, err := r.git(ctx, nil, "fetch", "--quiet", "--no-tags", "--no-prune", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=",
 		"--", r.fetch, "+"+l.ref+":"+fetched)
 	if err != nil && strings.Contains(err.Error(), "couldn't find remote ref") {
 		if known.id != "" {
@@ -222,7 +222,7 @@ func (l *Log) fetch(ctx context.Context, r *repository, known commit) (commit, e
 	if err != nil {
 		return known, err
 	}
-	id, err := r.git(ctx, nil, nil, "rev-parse", "--verify", fetched)
+	id, err := r.git(ctx, nil, "rev-parse", "--verify", fetched)
 	if err != nil || id == known.id {
 		return known, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -42,16 +43,22 @@ v1, v2 and so on are reserved.`,
 			if err != nil {
 				return err
 			}
-			a.Warnings(done.Warnings)
-			if done.Existing {
-				fmt.Fprintln(a.Err, "it already has the label")
-			}
-			if a.AsJSON {
-				return a.JSON(done)
-			}
-			fmt.Fprintln(a.Out, done.ID)
-			return nil
+			return printChange(a, done, "it already has the label")
 		})
 	}
 	return c
+}
+
+// printChange prints the artifact that a command changed. unchanged is printed if
+// nothing was recorded.
+func printChange(a *cli.App, done handoff.Published, unchanged string) error {
+	a.Warnings(done.Warnings)
+	if done.Existing {
+		fmt.Fprintln(a.Err, unchanged)
+	}
+	if a.AsJSON {
+		return a.JSON(done)
+	}
+	_, err := fmt.Fprintln(a.Out, done.ID)
+	return err
 }

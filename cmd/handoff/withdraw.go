@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -34,15 +32,7 @@ hides it, and the artifact that it replaced is active again.`,
 			if err != nil {
 				return err
 			}
-			a.Warnings(done.Warnings)
-			if done.Existing {
-				fmt.Fprintln(a.Err, "it was already withdrawn")
-			}
-			if a.AsJSON {
-				return a.JSON(done)
-			}
-			fmt.Fprintln(a.Out, done.ID)
-			return nil
+			return printChange(a, done, "it was already withdrawn")
 		})
 	}
 	return c

@@ -96,15 +96,15 @@ func LoadVariables(name string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := ParseVariables(b)
+	values, err := parseVariables(b)
 	if err != nil {
 		return nil, &handoff.Error{Op: "read variables", Name: name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("write each as NAME: \"text\"")}
 	}
 	return values, nil
 }
 
-// ParseVariables decodes what LoadVariables reads.
-func ParseVariables(b []byte) (map[string]string, error) {
+// parseVariables decodes what LoadVariables reads.
+func parseVariables(b []byte) (map[string]string, error) {
 	if len(b) > maxConfig {
 		return nil, fmt.Errorf("has %d bytes, more than %d", len(b), maxConfig)
 	}
@@ -133,15 +133,15 @@ func LoadAgent(name string) (handoff.SessionAgent, error) {
 	if err != nil {
 		return handoff.SessionAgent{}, err
 	}
-	agent, err := ParseAgent(b)
+	agent, err := parseAgent(b)
 	if err != nil {
 		err = &handoff.Error{Op: "read agent", Name: name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("give the agent's name, title and bundle, without a file")}
 	}
 	return agent, err
 }
 
-// ParseAgent decodes what LoadAgent reads.
-func ParseAgent(b []byte) (handoff.SessionAgent, error) {
+// parseAgent decodes what LoadAgent reads.
+func parseAgent(b []byte) (handoff.SessionAgent, error) {
 	said, above := map[string]string{}, string(b)
 	at := strings.Index(above, "<agent ")
 	if at >= 0 {
@@ -163,7 +163,7 @@ func ParseAgent(b []byte) (handoff.SessionAgent, error) {
 	} else if at >= 0 {
 		above = ""
 	}
-	front, err := ParseVariables([]byte(above))
+	front, err := parseVariables([]byte(above))
 	if err != nil && at < 0 {
 		return handoff.SessionAgent{}, err
 	}

@@ -31,7 +31,7 @@ default_output_file: "{session_folder}/output.md"
 
 func variables(t *testing.T, text string) map[string]string {
 	t.Helper()
-	v, err := ParseVariables([]byte(text))
+	v, err := parseVariables([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,9 +144,9 @@ func TestParseAgent(t *testing.T) {
 		{"# only a heading\n", handoff.SessionAgent{}},
 		{"<agent title='no name'>", handoff.SessionAgent{Title: "no name"}},
 	} {
-		got, err := ParseAgent([]byte(tt.text))
+		got, err := parseAgent([]byte(tt.text))
 		if got != tt.want || (err == nil) != (tt.want.Name != "") {
-			t.Errorf("ParseAgent(%q) = %+v, %v, want %+v", tt.text, got, err, tt.want)
+			t.Errorf("parseAgent(%q) = %+v, %v, want %+v", tt.text, got, err, tt.want)
 		}
 	}
 }
@@ -158,8 +158,8 @@ func FuzzParseBundle(f *testing.F) {
 	f.Add("a: \"{b}{b}{b}{b}\"\nb: \"{c}{c}{c}{c}\"\nc: \"{d}{d}{d}{d}\"\nd: \"{e}{e}{e}{e}\"\ne: x\n")
 	f.Add("a: {b}\nb: '{{a}}'\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		ParseAgent([]byte(text))
-		values, err := ParseVariables([]byte(text))
+		parseAgent([]byte(text))
+		values, err := parseVariables([]byte(text))
 		if err != nil || len(values) > 50 {
 			return
 		}

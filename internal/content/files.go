@@ -78,7 +78,7 @@ func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 	}
 	root, err := os.OpenRoot(d.RootDir)
 	if err != nil {
-		return handoff.FileState{}, fileError("publish", p.Path, err)
+		return handoff.FileState{}, fileError(p.Path, err)
 	}
 	defer root.Close()
 	there := *s
@@ -96,13 +96,13 @@ func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 	}
 	info, err := s.Root.Lstat(p.Path)
 	if err != nil {
-		return state, fileError("publish", p.Path, err)
+		return state, fileError(p.Path, err)
 	}
 	p.TargetType, p.Worktree = "file", s.Linked
 	if info.Mode()&fs.ModeSymlink != 0 {
 		p.TargetType = "symlink"
 		if info, err = s.Root.Stat(where); err != nil {
-			return state, fileError("publish", p.Path, err)
+			return state, fileError(p.Path, err)
 		}
 	}
 	state = handoff.FileState{Path: filepath.Join(s.Root.Name(), filepath.FromSlash(p.Path)), Target: handoff.Available}
@@ -164,7 +164,7 @@ func (s *Files) locate(name string) (string, error) {
 			Hint: handoff.Advice("write the file that it points to, or publish another path")}
 	}
 	if err != nil {
-		return "", fileError("publish", name, err)
+		return "", fileError(name, err)
 	}
 	if !filepath.IsLocal(where) {
 		return refuse("path leaves the workspace", inside)
@@ -192,18 +192,18 @@ func (s *Files) resolve(name string) (string, error) {
 	return filepath.Rel(root, real)
 }
 
-// fileError returns an error of the file system with its kind.
-func fileError(op, name string, err error) error {
+// fileError returns an error about a file that is published, with its kind.
+func fileError(name string, err error) error {
 	var known *handoff.Error
 	switch {
 	case errors.Is(err, errChanging):
-		return &handoff.Error{Op: op, Name: name, Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again when its writer has finished")}
+		return &handoff.Error{Op: "publish", Name: name, Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again when its writer has finished")}
 	case errors.As(err, &known):
 		return err
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return &handoff.Error{Op: op, Name: name, Kind: handoff.NotFound, Err: fs.ErrNotExist, Hint: handoff.Advice("write the file before you publish it")}
+		return &handoff.Error{Op: "publish", Name: name, Kind: handoff.NotFound, Err: fs.ErrNotExist, Hint: handoff.Advice("write the file before you publish it")}
 	}
-	return &handoff.Error{Op: op, Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("check the permissions of the file")}
+	return &handoff.Error{Op: "publish", Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("check the permissions of the file")}
 }
 
 // OpenRegular opens a regular file to store its content. It is named in errors

@@ -50,7 +50,7 @@ func (s *Files) measure(ctx context.Context, root *os.Root, name string, d hando
 		head, info, err = s.measureOnce(ctx, root, name, d, p, to, limit)
 	}
 	if err != nil {
-		return "", fileError("publish", p.Path, err)
+		return "", fileError(p.Path, err)
 	}
 	classify(p, head)
 	if p.Digest == (handoff.Digest{}) {

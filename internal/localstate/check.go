@@ -78,7 +78,7 @@ func (x *Index) compare(ctx context.Context, at *sqlindex.Index, repair bool) (f
 	if err != nil || p.Seq == 0 {
 		return f, err
 	}
-	r, found, err := RecordAt(ctx, x.log, p.Seq)
+	r, found, err := recordAt(ctx, x.log, p.Seq)
 	if err != nil {
 		return f, err
 	}

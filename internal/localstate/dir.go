@@ -187,7 +187,7 @@ func (g *guardedLog) check(ctx context.Context) error {
 		return nil
 	}
 	if known := g.index.Known(ctx); known > 0 {
-		_, found, err := RecordAt(ctx, g.Log, known)
+		_, found, err := recordAt(ctx, g.Log, known)
 		if isOffline(g.Log) {
 			return nil
 		}

@@ -8,13 +8,13 @@ import (
 
 // Find returns the workspace that a directory belongs to, its settings, and what
 // the caller should know about its runtime directory. It opens no log. Its kinds
-// are those of config.Find, CheckTrust and config.Load.
+// are those of config.Find, checkTrust and config.Load.
 func Find(dir string, getenv func(string) string) (found config.Workspace, c config.Config, warnings []string, err error) {
 	if dir, err = filepath.Abs(dir); err == nil {
 		found, err = config.Find(dir, getenv)
 	}
 	if err == nil {
-		warnings, err = CheckTrust(found.Runtime, found.Named)
+		warnings, err = checkTrust(found.Runtime, found.Named)
 	}
 	if err == nil {
 		c, err = config.Load(found, getenv)

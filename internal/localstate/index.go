@@ -361,7 +361,7 @@ func (x *Index) validate(ctx context.Context, at *sqlindex.Index) error {
 	if err != nil || p.Seq == 0 {
 		return err
 	}
-	r, found, err := RecordAt(ctx, x.log, p.Seq)
+	r, found, err := recordAt(ctx, x.log, p.Seq)
 	switch {
 	case isOffline(x.log): // it is compared when the log can be reached
 		return nil
@@ -408,8 +408,8 @@ func LogID(ctx context.Context, log handoff.Log) (id string, ok bool, err error)
 	return id, true, err
 }
 
-// RecordAt returns the record at a position of a log, and whether there is one.
-func RecordAt(ctx context.Context, log handoff.Log, seq handoff.Seq) (handoff.Record, bool, error) {
+// recordAt returns the record at a position of a log, and whether there is one.
+func recordAt(ctx context.Context, log handoff.Log, seq handoff.Seq) (handoff.Record, bool, error) {
 	for r, err := range log.Read(ctx, seq-1) {
 		return r, err == nil, err
 	}

@@ -24,7 +24,7 @@ var (
 	runtimeFiles = []string{"log/ID", IgnoreName, "config.yaml", originName}
 )
 
-// CheckTrust refuses a runtime directory that is a link, has a link or another
+// checkTrust refuses a runtime directory that is a link, has a link or another
 // irregular file where handoff uses a name, or belongs to another user.
 //
 // The user decides who named the directory: a link and another owner are accepted
@@ -32,7 +32,7 @@ var (
 // caller may write as a member of its group. root is warned.
 //
 // Kinds: Corrupt (an irregular file), Unavailable (the owner, a link).
-func CheckTrust(dir string, named bool) (warnings []string, err error) {
+func checkTrust(dir string, named bool) (warnings []string, err error) {
 	info, err := os.Lstat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -37,8 +37,8 @@ func TestCheckTrust(t *testing.T) {
 		{"file", "/etc/hostname", true, handoff.Unavailable},
 	} {
 		var e *handoff.Error
-		if _, err := CheckTrust(tt.dir, tt.named); !errors.Is(err, tt.kind) || err != nil && (!errors.As(err, &e) || e.Hint.IsZero()) {
-			t.Errorf("%s: CheckTrust = %v, want kind %v", tt.name, err, tt.kind)
+		if _, err := checkTrust(tt.dir, tt.named); !errors.Is(err, tt.kind) || err != nil && (!errors.As(err, &e) || e.Hint.IsZero()) {
+			t.Errorf("%s: checkTrust = %v, want kind %v", tt.name, err, tt.kind)
 		}
 	}
 	// A process that was killed while it created the log leaves a second name.
@@ -47,8 +47,8 @@ func TestCheckTrust(t *testing.T) {
 	if err := errors.Join(os.WriteFile(id, []byte("0123\n"), 0o400), os.Link(id, filepath.Join(killed, "log", "other"))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := CheckTrust(killed, false); err != nil {
-		t.Errorf("a log ID with two names: CheckTrust = %v", err)
+	if _, err := checkTrust(killed, false); err != nil {
+		t.Errorf("a log ID with two names: checkTrust = %v", err)
 	}
 	for _, name := range append(append([]string{}, runtimeDirs...), runtimeFiles...) {
 		dir := newDir()
@@ -56,8 +56,8 @@ func TestCheckTrust(t *testing.T) {
 		if err := errors.Join(os.RemoveAll(file), os.MkdirAll(filepath.Dir(file), 0o700), os.Symlink("/etc", file)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := CheckTrust(dir, true); !errors.Is(err, handoff.Corrupt) {
-			t.Errorf("%s is a link: CheckTrust = %v, want kind corrupt", name, err)
+		if _, err := checkTrust(dir, true); !errors.Is(err, handoff.Corrupt) {
+			t.Errorf("%s is a link: checkTrust = %v, want kind corrupt", name, err)
 		}
 	}
 }
@@ -71,10 +71,10 @@ func TestCheckTrustOwner(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.Chown(dir, 12345, 12345)); err != nil {
 		t.Fatal(err)
 	}
-	if warnings, err := CheckTrust(dir, false); err != nil || len(warnings) != 1 {
+	if warnings, err := checkTrust(dir, false); err != nil || len(warnings) != 1 {
 		t.Errorf("root, a directory of another user: %q, %v, want one warning", warnings, err)
 	}
-	if warnings, err := CheckTrust(dir, true); err != nil || len(warnings) != 0 {
+	if warnings, err := checkTrust(dir, true); err != nil || len(warnings) != 0 {
 		t.Errorf("root, a named directory of another user: %q, %v, want no warning", warnings, err)
 	}
 	info, err := os.Stat(dir)

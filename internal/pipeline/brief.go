@@ -37,9 +37,9 @@ func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, err
 		if !ok || !slices.Contains(reads, s.file(out.File)) {
 			continue
 		}
-		line := "read   " + s.file(out.File) + "  " + Summary(stage, out.Report.Value)
+		line := "read   " + s.file(out.File) + "  " + summarize(stage, out.Report.Value)
 		if why := stale[stage.Name]; why != "" {
-			line = "read   " + s.file(out.File) + "  (stale: " + why + ") " + Summary(stage, out.Report.Value)
+			line = "read   " + s.file(out.File) + "  (stale: " + why + ") " + summarize(stage, out.Report.Value)
 		}
 		lines = append(lines, strings.TrimRight(line, " "))
 	}

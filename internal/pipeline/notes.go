@@ -73,7 +73,7 @@ func Derive(p *contract.Pipeline, s State) Notes {
 	retries, lines := TraceOf(p, s).Retries, []string{}
 	for _, stage := range p.Stages {
 		if out, ok := s.Outputs[stage.Name]; ok {
-			note := StageNote{Agent: stage.Writer, Result: contract.Outcome(out.Report.Value), Summary: Summary(stage, out.Report.Value), Artifact: s.file(out.File)}
+			note := StageNote{Agent: stage.Writer, Result: contract.Outcome(out.Report.Value), Summary: summarize(stage, out.Report.Value), Artifact: s.file(out.File)}
 			n.Stages[stage.Name] = note
 			lines = append(lines, strings.TrimSuffix(stage.Name+": "+note.Summary, ": "))
 		}

@@ -37,7 +37,7 @@ func OverviewOf(p *contract.Pipeline, s State) Overview {
 			continue
 		}
 		v := StageView{Stage: stage.Name, Agent: stage.Writer, Path: s.file(out.File), Outcome: contract.Outcome(out.Report.Value),
-			Summary: Summary(stage, out.Report.Value), Problems: len(out.Report.Errors), Stale: stale[stage.Name], Attempts: 1}
+			Summary: summarize(stage, out.Report.Value), Problems: len(out.Report.Errors), Stale: stale[stage.Name], Attempts: 1}
 		if at := s.last(stage.Name); at >= 0 {
 			v.Attempts = 0
 			for _, a := range s.Attempts {

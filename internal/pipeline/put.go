@@ -189,7 +189,7 @@ func draftOf(stage *contract.Stage, issue string, value map[string]any, read map
 		metadata["lenient"] = true
 	}
 	return handoff.Draft{Channel: stage.Name, Name: stage.Artifact, MediaType: "application/json", Title: title(stage.Name, issue),
-		Summary: Summary(stage, value), Parents: parents, Metadata: metadata}
+		Summary: summarize(stage, value), Parents: parents, Metadata: metadata}
 }
 
 // digests returns the digests of the artifacts that a submission was made from,

@@ -9,9 +9,9 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
-// Summary returns one line about an artifact: its outcome and counts. It contains
+// summarize returns one line about an artifact: its outcome and counts. It contains
 // no text of the artifact, because records and lists show it.
-func Summary(stage *contract.Stage, a map[string]any) string {
+func summarize(stage *contract.Stage, a map[string]any) string {
 	line := contract.Outcome(a)
 	count := func(field, noun string) string { return countOf(len(contract.List(a[field])), noun) }
 	switch {

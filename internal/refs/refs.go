@@ -91,7 +91,7 @@ func recorded(list ...handoff.Artifact) []names.Candidate {
 
 // inChannel returns what CHANNEL:latest, CHANNEL:v2 or CHANNEL:LABEL names.
 func (r Resolver) inChannel(ctx context.Context, ref string) ([]names.Candidate, error) {
-	q, ok := InChannel(ref)
+	q, ok := channelQuery(ref)
 	if !ok {
 		return nil, nil
 	}
@@ -102,9 +102,9 @@ func (r Resolver) inChannel(ctx context.Context, ref string) ([]names.Candidate,
 	return r.query(ctx, q)
 }
 
-// InChannel returns the query that CHANNEL:latest, CHANNEL:v2 or CHANNEL:LABEL
+// channelQuery returns the query that CHANNEL:latest, CHANNEL:v2 or CHANNEL:LABEL
 // means, and false for another ref.
-func InChannel(ref string) (q handoff.ArtifactQuery, ok bool) {
+func channelQuery(ref string) (q handoff.ArtifactQuery, ok bool) {
 	channel, name, ok := strings.Cut(ref, ":")
 	if !ok || handoff.CheckChannel(channel) != nil {
 		return q, false

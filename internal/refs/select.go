@@ -9,7 +9,7 @@ import (
 // SelectIn adds to a query what CHANNEL:latest, CHANNEL:v2 or CHANNEL:LABEL means.
 // Kind: Invalid.
 func SelectIn(q handoff.ArtifactQuery, ref string) (handoff.ArtifactQuery, error) {
-	named, ok := InChannel(ref)
+	named, ok := channelQuery(ref)
 	switch {
 	case !ok:
 		return q, notInChannel(ref, "not a channel with a label", "write CHANNEL:latest, CHANNEL:v2 or CHANNEL:LABEL")

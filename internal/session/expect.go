@@ -73,10 +73,10 @@ func Missing(ctx context.Context, reader handoff.Reader, id string) ([]string, e
 	return names, err
 }
 
-// DeliverHint suggests how to deliver an expected output of a session or run: by
+// deliverHint suggests how to deliver an expected output of a session or run: by
 // registering a file in its folder, or by writing the name, from the file of that
 // name in dir if there is one. Top is the session that contains a run.
-func DeliverHint(s, top handoff.Session, folder, dir, name string) handoff.Hint {
+func deliverHint(s, top handoff.Session, folder, dir, name string) handoff.Hint {
 	isFile := func(file string) bool {
 		info, err := os.Stat(file)
 		return err == nil && info.Mode().IsRegular() && info.Size() > 0

@@ -105,7 +105,7 @@ func (ss *Sessions) describe(ctx context.Context, r *Receipt, s handoff.Session,
 	r.Expected = Expectations(s, r.Artifacts)
 	for i, e := range r.Expected {
 		if !e.Delivered {
-			r.Expected[i].Hint = DeliverHint(s, top, r.Folder, dir, e.Name)
+			r.Expected[i].Hint = deliverHint(s, top, r.Folder, dir, e.Name)
 		}
 	}
 	return nil

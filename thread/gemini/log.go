@@ -53,14 +53,14 @@ type log struct {
 	dropped   int // line that removed the prompt of a failed request; 0 if a message follows
 }
 
-// message applies a message or its new version. It reports whether v is a message.
-func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
+// message applies a message or its new version. Other records are ignored.
+func (l *log) message(v jsonl.Value, at jsonl.Span, line int) {
 	m := &l.members
 	m.Parse(v)
 	id, kind, written, content := m.Get("id").Text(), string(m.Get("type").Raw()), m.Get("timestamp").Time(), m.Get("content")
 	l.saw(written)
 	if roles[kind] == "" {
-		return false
+		return
 	}
 	i, again := l.byID[id]
 	if !again || id == "" {
@@ -89,7 +89,6 @@ func (l *log) message(v jsonl.Value, at jsonl.Span, line int) bool {
 		r.live = true
 		l.order = append(l.order, i)
 	}
-	return true
 }
 
 func (l *log) saw(t time.Time) {

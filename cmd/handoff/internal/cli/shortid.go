@@ -9,10 +9,10 @@ import (
 // shortID is the least number of characters of a short ID.
 const shortID = 8
 
-// ShortIDs returns IDs in their shortest forms that are refs and differ from each
+// shortIDs returns IDs in their shortest forms that are refs and differ from each
 // other: the last characters of an artifact's ID, which begins with a time, and the
 // first ones of a session's. An ID of another form stays.
-func ShortIDs(ids []string) []string {
+func shortIDs(ids []string) []string {
 	for n := shortID; ; n++ {
 		short := make([]string, len(ids))
 		from := map[string]string{}

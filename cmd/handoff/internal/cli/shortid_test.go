@@ -16,8 +16,8 @@ func TestShortIDs(t *testing.T) {
 		{[]string{"5e1c1338-b4db-4aaa-a0cb-93e7a1ecb742", "5e1c1338-b5db-4aaa-a0cb-93e7a1ecb742", "run-1"}, []string{"5e1c1338-b4", "5e1c1338-b5", "run-1"}},
 		{nil, []string{}},
 	} {
-		if got := ShortIDs(tt.ids); !slices.Equal(got, tt.want) {
-			t.Errorf("ShortIDs(%q) = %q, want %q", tt.ids, got, tt.want)
+		if got := shortIDs(tt.ids); !slices.Equal(got, tt.want) {
+			t.Errorf("shortIDs(%q) = %q, want %q", tt.ids, got, tt.want)
 		}
 	}
 }

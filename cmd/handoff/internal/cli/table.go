@@ -148,7 +148,7 @@ func shortenCells(rows [][]string, column int) {
 	for i, row := range rows {
 		ids[i] = row[column]
 	}
-	for i, short := range ShortIDs(ids) {
+	for i, short := range shortIDs(ids) {
 		rows[i][column] = short
 	}
 }

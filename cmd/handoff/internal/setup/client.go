@@ -116,11 +116,11 @@ func (t Target) hooks(program string, named bool, events ...string) []Change {
 }
 
 // member returns the change that registers the server in a JSON file.
-func (t Target) member(list string, more map[string]any) Change {
+func (t Target) member(more map[string]any) Change {
 	command, args := t.server()
 	value := map[string]any{"command": command, "args": args}
 	maps.Copy(value, more)
-	return Change{Member: []string{list, "handoff"}, Value: value}
+	return Change{Member: []string{"mcpServers", "handoff"}, Value: value}
 }
 
 var claudeEvents = []string{"SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop", "Stop", "SessionEnd"}
@@ -150,7 +150,7 @@ var claude = client{
 			settings = append(settings, Change{Member: []string{"statusLine"}, Value: map[string]any{"type": "command", "command": t.hook("statusline", "")}})
 		}
 		return map[string][]Change{
-			servers:                             {t.member("mcpServers", map[string]any{"type": "stdio"})},
+			servers:                             {t.member(map[string]any{"type": "stdio"})},
 			filepath.Join(dir, "settings.json"): settings,
 			filepath.Join(dir, skillPath):       {{File: skill}},
 		}
@@ -216,7 +216,7 @@ var gemini = client{
 			more["trust"] = true
 		}
 		return map[string][]Change{
-			filepath.Join(base, ".gemini", "settings.json"): append([]Change{t.member("mcpServers", more)},
+			filepath.Join(base, ".gemini", "settings.json"): append([]Change{t.member(more)},
 				t.hooks("gemini", true, "SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")...),
 			filepath.Join(base, ".agents", skillPath): {{File: skill}},
 		}
@@ -238,7 +238,7 @@ var qwen = client{
 			more["trust"] = true
 		}
 		return map[string][]Change{
-			filepath.Join(base, ".qwen", "settings.json"): append([]Change{t.member("mcpServers", more)},
+			filepath.Join(base, ".qwen", "settings.json"): append([]Change{t.member(more)},
 				t.hooks("qwen", false, "SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop", "Stop", "SessionEnd")...),
 			filepath.Join(base, ".qwen", skillPath): {{File: skill}},
 		}
@@ -303,7 +303,7 @@ var copilot = client{
 			hooks[event] = []any{map[string]any{"type": "command", "bash": t.hook("copilot", event), "timeoutSec": hookSeconds}}
 		}
 		return map[string][]Change{
-			filepath.Join(dir, "mcp-config.json"):       {t.member("mcpServers", map[string]any{"type": "local", "tools": []string{"*"}})},
+			filepath.Join(dir, "mcp-config.json"):       {t.member(map[string]any{"type": "local", "tools": []string{"*"}})},
 			filepath.Join(dir, "hooks", "handoff.json"): {{Member: []string{"version"}, Value: 1}, {Member: []string{"hooks"}, Value: hooks}},
 			filepath.Join(dir, skillPath):               {{File: skill}},
 		}
@@ -324,7 +324,7 @@ var cursor = client{
 			base = t.Root
 		}
 		return map[string][]Change{
-			filepath.Join(base, ".cursor", "mcp.json"): {t.member("mcpServers", nil)},
+			filepath.Join(base, ".cursor", "mcp.json"): {t.member(nil)},
 			filepath.Join(base, ".cursor", skillPath):  {{File: skill}},
 		}
 	},

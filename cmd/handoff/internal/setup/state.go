@@ -30,8 +30,8 @@ const noteEvery = time.Minute
 // maxNote is the largest note that is read.
 const maxNote = 64 << 10
 
-// ReadNote returns the note of a program, zero for none.
-func ReadNote(dir, program string) (n Note) {
+// readNote returns the note of a program, zero for none.
+func readNote(dir, program string) (n Note) {
 	data, err := plainfile.Read(noteFile(dir, program), maxNote)
 	if err != nil || json.Unmarshal(data, &n) != nil {
 		return Note{}
@@ -48,7 +48,7 @@ func NoteHook(dir, program string, now time.Time, failure error) {
 	if !slices.Contains(Names(), program) {
 		return
 	}
-	n := ReadNote(dir, program)
+	n := readNote(dir, program)
 	if failure == nil && now.Sub(n.LastHook) < noteEvery {
 		return
 	}
@@ -66,7 +66,7 @@ func NoteCall(dir, harness string, now time.Time) {
 	if !slices.Contains(Names(), program) {
 		return
 	}
-	n := ReadNote(dir, program)
+	n := readNote(dir, program)
 	if now.Sub(n.LastCall) < noteEvery {
 		return
 	}
@@ -138,7 +138,7 @@ func Statuses(t Target, state, dir string, onPath func(string) bool) []Status {
 	installed := Detect(t, onPath)
 	var list []Status
 	for _, name := range Names() {
-		n := ReadNote(state, name)
+		n := readNote(state, name)
 		s := Status{Client: name, Installed: slices.Contains(installed, name), Trusted: trusted(t, name, dir), Missing: missing(t, name),
 			LastHook: n.LastHook, LastCall: n.LastCall, LastFailure: n.LastFailure, Failure: n.Failure}
 		s.Registered = len(s.Missing) == 0
