@@ -7,9 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -174,4 +177,59 @@ func cancelledIn(t *testing.T, open func() handoff.Bodies) {
 	if there, _ := b.Has(t.Context(), DigestOf("b")); there {
 		t.Error("a cancelled body was kept")
 	}
+}
+
+// CheckLargeBody stores a body on one machine and fetches it on another, in less memory
+// than it has. recorded is called in between: a log may send a body with its record.
+func CheckLargeBody(t *testing.T, size int64, from, to handoff.Bodies, recorded func(handoff.Digest)) {
+	const most = 32 << 20
+	runtime.GC() // what other tests have left
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var peak atomic.Uint64
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak.Store(max(peak.Load(), m.HeapAlloc-min(m.HeapAlloc, before.HeapAlloc)))
+			select {
+			case <-done:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	d, err := from.Put(t.Context(), io.LimitReader(pattern{}, size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded(d)
+	if err := to.(handoff.BodyFetcher).Fetch(t.Context(), d, size); err != nil {
+		t.Fatal(err)
+	}
+	r, err := to.Open(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	sum := sha256.New()
+	if n, err := io.Copy(sum, r); err != nil || n != size || hex.EncodeToString(sum.Sum(nil)) != d.Value {
+		t.Errorf("read %d bytes of %d with digest %x (%v), want %s", n, size, sum.Sum(nil), err, d.Value)
+	}
+	t.Logf("%d MiB, heap of at most %d MiB", size>>20, peak.Load()>>20)
+	if peak.Load() > most {
+		t.Errorf("heap of %d bytes for a body of %d, want at most %d", peak.Load(), size, most)
+	}
+}
+
+// A pattern is an endless body.
+type pattern struct{}
+
+func (pattern) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(i * 7)
+	}
+	return len(p), nil
 }

@@ -90,6 +90,7 @@ var contentCommands = []string{"demo", "export", "hook", "mcp", "read", "search"
 // TestCanary checks that no byte of a body leaves handoff: not in what any
 // command prints, nor in any file that it writes but the body itself.
 func TestCanary(t *testing.T) {
+	t.Parallel()
 	const canary = "CANARY-7f3a9c"
 	c := newConsole(t)
 	c.write("a.md", canary+" one")

@@ -14,6 +14,7 @@ import (
 // TestFields selects each field of the items of each list. The fields are those
 // that docs/json.md documents.
 func TestFields(t *testing.T) {
+	t.Parallel()
 	docs := readContract(t)
 	c := newConsole(t)
 	id := fillListings(c)
@@ -77,6 +78,7 @@ var shownAlone = map[string]bool{"artifact.work": true, "session.work": true, "s
 // TestFieldsAreShort checks that the refs and paths of 50 artifacts take less than
 // 6 KB.
 func TestFieldsAreShort(t *testing.T) {
+	t.Parallel()
 	c := newConsole(t)
 	for i := range 51 {
 		name := fmt.Sprintf("docs/decisions/0%02d-retry-policy-of-the-client.md", i)

@@ -117,6 +117,7 @@ var sampleValues = map[string]string{"string": "x", "int": "1", "int64": "1", "d
 // TestRepeatedFlags gives every flag of every command twice. One that is not a
 // list must be refused.
 func TestRepeatedFlags(t *testing.T) {
+	t.Parallel()
 	flags := 0
 	eachCommand(func(path []string, command *cobra.Command) {
 		check := func(f *pflag.Flag) {
@@ -186,6 +187,7 @@ var exampleLine = regexp.MustCompile(`handoff ((?:'[^']*'|"[^"]*"|[^'"|;)\n&>])*
 // TestExamples parses every command line in the examples of every help: the
 // command, its flags and the number of its arguments.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	lines := 0
 	check := func(name, example string) {
 		inner := strings.NewReplacer("\\\n", " ", `"$(`, "X ; ", "$(", "X ; ") // a command as an argument is a line of its own

@@ -330,7 +330,7 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	answer("artifact-page", "list --all")
 	answer("channel-list", "list --channels")
 	answer("artifact", "watch --after 0 --first")
-	answer("fact", "watch --facts --after 0 --timeout 100ms")
+	answer("fact", "watch --facts --after 0 --timeout 1s")
 	answer("artifact", "wait")
 	answer("body-page", "read "+first+" --limit 1")
 	answer("body-page", "read "+second)

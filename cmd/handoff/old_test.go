@@ -24,6 +24,7 @@ import (
 // compares every answer about it with that program's own. testdata/old/make.sh
 // writes both.
 func TestOldWorkspace(t *testing.T) {
+	t.Parallel()
 	c := newConsole(t)
 	unpack(t, "testdata/old/workspace.tar.gz", c.dir)
 	old, err := txtar.ParseFile("testdata/old/answers.txtar")

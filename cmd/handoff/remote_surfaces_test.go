@@ -123,6 +123,7 @@ func (s tools) call(tool, arguments string) object {
 // each tool of the MCP server, the viewer with its live update, and conversations that
 // were kept on another machine.
 func TestRemoteSurfaces(t *testing.T) {
+	t.Parallel()
 	m := newMachines(t)
 	const thread = "8fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e"
 	token := "ghp_" + strings.Repeat("a1B2", 9)

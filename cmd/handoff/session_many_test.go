@@ -17,6 +17,7 @@ import (
 // TestFiftyAdd lets fifty processes add an output to one session at the same
 // time: there are fifty records, and one valid manifest that lists all fifty.
 func TestFiftyAdd(t *testing.T) {
+	t.Parallel()
 	const processes = 50
 	dir := t.TempDir()
 	handoff := func(env []string, args ...string) ([]byte, error) {

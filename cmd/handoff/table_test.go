@@ -49,6 +49,7 @@ var listings = []struct{ name, line string }{
 // TestListings compares each listing on terminals of three widths and in a pipe
 // with a golden file.
 func TestListings(t *testing.T) {
+	t.Parallel()
 	c := newConsole(t)
 	c.env["NO_COLOR"] = "1"
 	id := fillListings(c)

@@ -341,34 +341,48 @@ func TestPowerLossIsSeen(t *testing.T) {
 	}
 }
 
-// TestSharedBodyIsSynced lets a writer die before its body's name is on stable
-// storage: the next one, which finds the body there, sees to it.
+// TestSharedBodyIsSynced lets a writer die before the name of its body is on stable
+// storage, and before the directory that it created for it is: the next writer, which
+// finds them there, sees to it.
 func TestSharedBodyIsSynced(t *testing.T) {
 	t.Parallel()
 	died := errors.New("died")
-	named := func(s step) bool { return s.op == "syncDir" && strings.HasPrefix(s.name, bodiesDir+"/") }
 	for _, sees := range []bool{true, false} {
-		h, dir := &history{}, filepath.Join(t.TempDir(), "handoff")
-		stop := func(as error) func(step) error {
-			return func(s step) error {
-				if named(s) {
-					return as
+		for name, fails := range map[string]func() func(step) bool{
+			"the directory": func() func(step) bool {
+				return func(s step) bool { return s.op == "syncDir" && strings.HasPrefix(s.name, bodiesDir+"/") }
+			},
+			"the directories": func() func(step) bool {
+				created := false
+				return func(s step) bool {
+					created = created || s.op == "mkdir" && strings.HasPrefix(s.name, bodiesDir+"/")
+					return created && s.op == "syncDir" && s.name == bodiesDir
 				}
-				return nil
+			},
+		} {
+			h, dir := &history{}, filepath.Join(t.TempDir(), "handoff")
+			stop := func(as error) func(step) error {
+				failed := fails()
+				return func(s step) error {
+					if failed(s) {
+						return as
+					}
+					return nil
+				}
 			}
-		}
-		if err := h.append(t.Context(), h.log(dir, stop(died)), "body"); err == nil {
-			t.Fatal("the first writer did not die")
-		}
-		second := h.log(dir, nil)
-		if !sees {
-			second = h.log(dir, stop(errSkip))
-		}
-		if err := h.append(t.Context(), second, "body"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := survives(t, h); (err == nil) != sees {
-			t.Errorf("where the second writer syncs the directory (%v): %v", sees, err)
+			if err := h.append(t.Context(), h.log(dir, stop(died)), "body"); err == nil {
+				t.Fatal("the first writer did not die")
+			}
+			second := h.log(dir, nil)
+			if !sees {
+				second = h.log(dir, stop(errSkip))
+			}
+			if err := h.append(t.Context(), second, "body"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := survives(t, h); (err == nil) != sees {
+				t.Errorf("where the second writer syncs %s (%v): %v", name, sees, err)
+			}
 		}
 	}
 }
@@ -410,39 +424,6 @@ func TestSkippedShardIsSynced(t *testing.T) {
 		}
 		if _, err := survives(t, h); (err == nil) != sees {
 			t.Errorf("where the second writer syncs the old shard (%v): %v", sees, err)
-		}
-	}
-}
-
-// TestSharedBodyDirectoryIsSynced lets a writer die after it created the directory
-// of a body and before that was synced: the next writer of a body in it does so.
-func TestSharedBodyDirectoryIsSynced(t *testing.T) {
-	t.Parallel()
-	died := errors.New("died")
-	for _, sees := range []bool{true, false} {
-		h, dir := &history{}, filepath.Join(t.TempDir(), "handoff")
-		stop := func(as error) func(step) error {
-			created := false
-			return func(s step) error {
-				created = created || s.op == "mkdir" && strings.HasPrefix(s.name, bodiesDir+"/")
-				if created && s.op == "syncDir" && s.name == bodiesDir {
-					return as
-				}
-				return nil
-			}
-		}
-		if err := h.append(t.Context(), h.log(dir, stop(died)), "body"); err == nil {
-			t.Fatal("the first writer did not die")
-		}
-		second := h.log(dir, nil)
-		if !sees {
-			second = h.log(dir, stop(errSkip))
-		}
-		if err := h.append(t.Context(), second, "body"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := survives(t, h); (err == nil) != sees {
-			t.Errorf("where the second writer syncs the directory (%v): %v", sees, err)
 		}
 	}
 }
