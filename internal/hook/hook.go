@@ -108,7 +108,6 @@ type payload struct {
 	Parent     string            `json:"parentAgentId"`
 	Model      any               `json:"model"`
 	Timestamp  any               `json:"timestamp"`
-	Source     string            `json:"source"`
 	Reason     string            `json:"reason"`
 	Message    string            `json:"last_assistant_message"`
 	Response   string            `json:"response"`
@@ -143,8 +142,7 @@ type payload struct {
 
 	// pi's functions, and the session that started this pi.
 	Ev struct {
-		Type   string
-		Reason string
+		Type string
 	}
 	Outer string `json:"outerSessionId"`
 }

@@ -123,9 +123,9 @@ const grace = time.Second
 // run runs the command. It copies its output to output, whose errors are ignored, and
 // to the streams of handoff.
 func (x *attestation) run(output io.Writer) error {
-	stdout := x.Out
+	stdout, stderr := x.Out, io.Writer(&lockedWriter{w: x.Err})
 	if x.AsJSON {
-		stdout = x.Err // standard output has the artifact
+		stdout = stderr // standard output has the artifact
 	}
 	both := &lockedWriter{w: output}
 	var copied sync.WaitGroup
@@ -136,7 +136,7 @@ func (x *attestation) run(output io.Writer) error {
 		}
 	}
 	defer func() { closeAll(readers) }()
-	for _, stream := range []io.Writer{stdout, x.Err} {
+	for _, stream := range []io.Writer{stdout, stderr} {
 		r, w, err := os.Pipe()
 		if err != nil {
 			closeAll(writers)
