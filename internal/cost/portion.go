@@ -18,7 +18,7 @@ type Pricer struct {
 	known map[Model]price.Model
 }
 
-// NewPricer returns a Pricer of lists, of which the first that has a model counts.
+// NewPricer returns a Pricer of lists. The first list that has a model decides.
 func NewPricer(lists ...*price.List) *Pricer {
 	return &Pricer{func() []*price.List { return lists }, map[Model]price.Model{}}
 }

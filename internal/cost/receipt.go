@@ -37,7 +37,7 @@ type Task struct {
 	Artifacts  []string  `json:"artifactIds,omitempty"` // that it published
 }
 
-// NewReceipt returns the receipt of leaves. Those of which nothing is known but
+// NewReceipt returns the receipt of leaves. Those about which nothing is known but
 // their artifacts are not tasks.
 func NewReceipt(leaves []Leaf) Receipt {
 	r := Receipt{Tasks: []Task{}}
@@ -99,7 +99,7 @@ func (u Unit) status() string {
 	return cmp.Or(u.Status, "completed")
 }
 
-// complete sets the completeness of an amount of which nothing is known.
+// complete sets the completeness of an amount about which nothing is known.
 func (a *Amount) complete() {
 	if a.Completeness == "" {
 		a.Completeness = thread.NoUsage

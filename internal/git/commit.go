@@ -109,7 +109,7 @@ func (r Repository) Resolve(ctx context.Context, revision string) (string, error
 }
 
 // History returns the commits of all branches, tags and worktrees that change a file,
-// newest first, at most so many. Each has this file only.
+// newest first, up to a maximum number. Each has this file only.
 func (r Repository) History(ctx context.Context, path string, most int) ([]Commit, error) {
 	args := append([]string{"log", "--all", "--full-history", "--max-count=" + strconv.Itoa(most)}, logOptions...)
 	b, err := run(ctx, r.Top, append(args, "--", ":(top,literal)"+path)...)

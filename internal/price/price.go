@@ -224,7 +224,7 @@ func (p Price) appliesAt(at time.Time) bool {
 	return true
 }
 
-// InTier reports whether a request with so many tokens of input has other rates.
+// InTier reports whether a request with this number of input tokens has other rates.
 func (p Price) InTier(input int64) bool { return len(p.Tiers) > 0 && input > p.Tiers[0].Above }
 
 // Cost returns what one request costs, in US dollars.

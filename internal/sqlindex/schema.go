@@ -42,7 +42,7 @@ var schema = []string{
 	// Artifacts that other records name and whose own record is unknown.
 	`CREATE TABLE named (id TEXT PRIMARY KEY, state TEXT) WITHOUT ROWID`,
 
-	// Values of which an artifact has several: tags, parents, further IDs.
+	// Values that an artifact can have several of: tags, parents, further IDs.
 	`CREATE TABLE labels (space TEXT, value TEXT, status TEXT, seq INTEGER, PRIMARY KEY (space, value, status, seq)) WITHOUT ROWID`,
 
 	`CREATE TABLE pointers (key TEXT, space TEXT, value TEXT, PRIMARY KEY (key, space)) WITHOUT ROWID`,

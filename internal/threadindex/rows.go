@@ -51,7 +51,7 @@ func scanMention(rows *sql.Rows) (m Mention, err error) {
 	return m, err
 }
 
-// named returns conditions of which one is true for a mention of one of the names.
+// named returns conditions, one of which is true for a mention of one of the names.
 func named(names ...string) (c condition) {
 	for _, name := range names {
 		c.add("r.name = ?", name)

@@ -140,7 +140,7 @@ func (t Term) Query() (phrase, last string) {
 	return `"` + string(t.Words[1:at]), string(t.Words[at:])
 }
 
-// Pieces splits a text into pieces, of which every second one is a match of a
+// Pieces splits a text into pieces: every second one is a match of a
 // term, and shortens it to the surroundings of the first match.
 func Pieces(text string, terms []Term) []string {
 	const before, after = 60, 160 // bytes, about

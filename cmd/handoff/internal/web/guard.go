@@ -63,7 +63,7 @@ func isPlainPath(u *url.URL) bool {
 	return p == clean || p == clean+"/"
 }
 
-// A door lets in whoever has opened its link.
+// A door admits the browser that opened its link.
 type door struct {
 	mu     sync.Mutex
 	secret func() string // nil for a door that is open
@@ -149,7 +149,7 @@ func (s *Server) authorized(next http.Handler) http.Handler {
 // errorCode is the header that has the code of an error, for programs.
 const errorCode = "Handoff-Error"
 
-// refused is the name of the page for whoever may not see the workspace.
+// refused is the name of the page for requests that are not admitted.
 const refused = "refused"
 
 // refuse answers a request with an error page that shows nothing of the
