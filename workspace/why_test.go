@@ -382,6 +382,12 @@ wrote MAIN exact
 			t.Errorf("why %s: got\n%s\nwant\n%s", tt.name, got, tt.want)
 		}
 		m.checkEvidence(trace)
+		for _, h := range trace.Hops {
+			made := provenance.Evidence{Kind: "command", Ref: "git commit -qam 'add New' && git log -1 --format='[main %h] %s'"}
+			if h.Kind == provenance.Committed && !slices.Contains(h.Evidence, made) {
+				t.Errorf("why %s: got evidence %v of the commit, want its command", tt.name, h.Evidence)
+			}
+		}
 	}
 	w = m.open(m.repo)
 	defer w.Close()

@@ -110,7 +110,11 @@ func (r *tracer) committers(ctx context.Context, c git.Commit) {
 	}
 	for _, m := range list {
 		if m.Where == threadindex.Committed && r.printed(ctx, m, c) {
-			r.thread(ctx, Hop{Kind: Committed, Ref: m.URI.String(), At: m.At, Certainty: Recorded, Evidence: []Evidence{{"message", m.URI.String()}, {"commit", m.Name}}})
+			evidence := []Evidence{{"message", m.URI.String()}, {"commit", m.Name}}
+			if m.Command != "" {
+				evidence = append(evidence, Evidence{"command", m.Command})
+			}
+			r.thread(ctx, Hop{Kind: Committed, Ref: m.URI.String(), At: m.At, Certainty: Recorded, Evidence: evidence})
 			return
 		}
 	}

@@ -74,7 +74,7 @@ type Hop struct {
 
 // Evidence is something that shows a hop, and where to find it.
 type Evidence struct {
-	Kind string `json:"kind"` // record, message, blob, digest, commit, path, lines or time
+	Kind string `json:"kind"` // record, message, blob, digest, commit, command, path, lines or time
 	Ref  string `json:"ref"`
 }
 

@@ -51,6 +51,10 @@ type Mention struct {
 	Place
 	Name  string `json:"name"` // ID of the artifact or commit; that of a commit may be shortened if Where is Committed
 	Where Where  `json:"where"`
+
+	// Command is the one that made the commit, if Where is Committed and the message
+	// ran only one that may have.
+	Command string `json:"command,omitempty"`
 }
 
 // The same as they are kept of an entry.

@@ -44,10 +44,11 @@ func scanTouch(rows *sql.Rows) (t Touch, err error) {
 // accesses are the accesses as they are stored.
 var accesses = []action.Access{action.Named, action.Read, action.Written}
 
-const mentionColumns = "r.name, r.place"
+const mentionColumns = `r.name, r.place, coalesce((SELECT CASE count(*) WHEN 1 THEN max(c.line) END FROM commands c
+	WHERE r.place = 'commit' AND c.thread = r.thread AND c.n = r.n AND instr(c.line, 'commit')), '')`
 
 func scanMention(rows *sql.Rows) (m Mention, err error) {
-	m.Place, _, err = scanPlace(rows, &m.Name, &m.Where)
+	m.Place, _, err = scanPlace(rows, &m.Name, &m.Where, &m.Command)
 	return m, err
 }
 

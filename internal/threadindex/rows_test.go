@@ -72,7 +72,17 @@ func (f *Files) Mentions(ctx context.Context, q CallQuery, names ...string) (Cal
 	return filesCalls(ctx, f, q, func(e *entry, use func(Mention)) {
 		for _, m := range e.mentions {
 			if slices.ContainsFunc(names, func(name string) bool { return sameName(m.name, name) }) {
-				use(Mention{e.place(m.n, m.at), m.name, m.where})
+				var made []string
+				for _, c := range e.commands {
+					if m.where == Committed && c.n == m.n && strings.Contains(c.line, "commit") {
+						made = append(made, c.line)
+					}
+				}
+				found := Mention{Place: e.place(m.n, m.at), Name: m.name, Where: m.where}
+				if len(made) == 1 {
+					found.Command = made[0]
+				}
+				use(found)
 			}
 		}
 	})
