@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/mcp"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/setup"
@@ -38,6 +41,10 @@ order. An argument may only name a directory inside one of these.`,
 			err := s.Run(c.Context(), &sdk.IOTransport{Reader: io.NopCloser(a.In), Writer: os.Stdout})
 			if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 				err = nil // the client is gone
+			}
+			if err != nil && !errors.As(err, new(*fs.PathError)) { // not one of writing
+				err = &handoff.Error{Op: "mcp", Kind: handoff.Invalid, Err: fmt.Errorf("malformed message: %w", err),
+					Hint: handoff.Advice("a message is one JSON-RPC object on one line")}
 			}
 			return errors.Join(err, s.Close())
 		},
