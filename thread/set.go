@@ -44,6 +44,13 @@ type Extractor interface {
 	Extract(ctx context.Context, path string, edit Edit) error
 }
 
+// A Scattered Reader reads a thread that is in many files.
+type Scattered interface {
+	// Files returns the files of the thread besides its source. None has parts of
+	// other threads.
+	Files() []string
+}
+
 // An Edit returns what replaces a value, which is nil, an int64, a float64, a string
 // or a []byte. row is the number of its row.
 type Edit func(row int, value any) any
@@ -68,10 +75,6 @@ type Driver struct {
 	// directory. They need not exist. * is the name of the transcript without its
 	// extension.
 	Beside []string
-
-	// Scattered reports that a conversation is in parts of files with others, so
-	// that it has no files of its own.
-	Scattered bool
 
 	// Database is the name of a copied database in a root, by which the provider
 	// finds it. If it is "", it is the name of the original.

@@ -16,7 +16,7 @@ import (
 // if the tool keeps several conversations in the same files.
 func filesOf(set *thread.Set, t *thread.Thread) (root string, files []string, err error) {
 	d, roots, ok := set.Driver(t.Provider)
-	if !ok || d.Scattered || isDatabase(t.Source) {
+	if !ok || isDatabase(t.Source) {
 		return "", nil, &handoff.Error{Op: "keep thread", Name: t.URI().String(), Kind: handoff.Unsupported, Err: errors.New("the tool keeps several conversations in the same files"),
 			Hint: handoff.Advice("export the conversation with the tool")}
 	}
@@ -30,8 +30,14 @@ func filesOf(set *thread.Set, t *thread.Thread) (root string, files []string, er
 	}
 	files = []string{t.Source}
 	dir, base := filepath.Split(t.Source)
+	var more []string
 	for _, name := range d.Beside {
-		path := filepath.Join(dir, filepath.FromSlash(strings.ReplaceAll(name, "*", strings.TrimSuffix(base, filepath.Ext(base)))))
+		more = append(more, filepath.Join(dir, filepath.FromSlash(strings.ReplaceAll(name, "*", strings.TrimSuffix(base, filepath.Ext(base))))))
+	}
+	if s, ok := t.Reader.(thread.Scattered); ok {
+		more = append(more, s.Files()...)
+	}
+	for _, path := range more {
 		rel, err := filepath.Rel(root, path)
 		if info, failed := os.Lstat(path); err == nil && failed == nil && filepath.IsLocal(rel) && info.Mode().IsRegular() && path != t.Source {
 			files = append(files, path)

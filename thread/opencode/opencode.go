@@ -49,7 +49,7 @@ func Kilo() thread.Driver { return kilo.driver() }
 
 func (t tool) driver() thread.Driver {
 	return thread.Driver{
-		Name: t.name, Env: env, Roots: t.roots, Scattered: true, Database: t.name + ".db",
+		Name: t.name, Env: env, Roots: t.roots, Database: t.name + ".db",
 		ID:   func(s string) (string, bool) { return s, strings.HasPrefix(s, "ses_") && len(s) > len("ses_") },
 		Open: func(roots []string) (thread.Provider, error) { return &provider{t, roots}, nil },
 	}

@@ -76,3 +76,24 @@ func (t tree) files(session string) (paths []string) {
 	add(filepath.Join("part", session))
 	return paths
 }
+
+// Files implements thread.Scattered.
+func (r *reader) Files() []string {
+	dir, ok := r.session.store.(tree)
+	if !ok {
+		return nil
+	}
+	own := map[string]bool{}
+	paths := dir.files(r.session.id)
+	messages, _ := list(filepath.Join(string(dir), "message", r.session.id))
+	for _, m := range messages {
+		own[m.id] = true
+	}
+	parts, _ := list(filepath.Join(string(dir), "part")) // of all sessions, in the first versions
+	for _, p := range parts {
+		if own[p.data.Get("messageID").Text()] {
+			paths = append(paths, filepath.Join(string(dir), "part", p.name))
+		}
+	}
+	return paths
+}
