@@ -7,6 +7,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/hook"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/threadindex"
+	"github.com/agent-handoff/handoff/internal/threadindex/scope"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -47,7 +48,7 @@ func (w *Workspace) EndProgram(ctx context.Context, set *thread.Set, run OpenedS
 	p.Agent = run.Env["HANDOFF_AGENT"]
 	r := hook.Run{Program: p, Session: run.Env["HANDOFF_SESSION"], ID: run.Env["HANDOFF_RUN"], Started: started, Failed: failed}
 	return w.recorder().EndRun(ctx, r, func() (list []*thread.Thread, err error) {
-		q := threadindex.Query{Providers: []string{p.Provider}, In: threadindex.In(w.caller.Dir), Since: started.Truncate(time.Second)}
+		q := threadindex.Query{Providers: []string{p.Provider}, In: scope.In(w.caller.Dir), Since: started.Truncate(time.Second)}
 		found, err := threadindex.NewFiles(set).List(ctx, q)
 		for _, i := range found.Threads {
 			list = append(list, i.Thread)

@@ -66,6 +66,7 @@ var layers = map[string]int{
 	"internal/threadindex/agents": 3,
 	"internal/threadindex/tail":   3,
 	"internal/threadindex/store":  3,
+	"internal/threadindex/scope":  3,
 	"thread/page":                 3,
 	"internal/pipeline/gate":      3,
 	"internal/pipeline/folder":    3,

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/cost"
 	"github.com/agent-handoff/handoff/internal/threadindex"
+	"github.com/agent-handoff/handoff/internal/threadindex/scope"
 )
 
 // CostOptions select what Cost counts, and how it groups that.
@@ -114,7 +115,7 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 	}
 	q := threadindex.Query{Since: since, Until: until}
 	if !o.Everywhere {
-		q.In = threadindex.In(u.o.Worktrees()...)
+		q.In = scope.In(u.o.Worktrees()...)
 	}
 	warnings, err = u.o.Archive(o.NoIndex).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
 		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Self: t.Self, Agent: t.Agent, Main: t.Main, Started: t.Started, Last: t.Modified,

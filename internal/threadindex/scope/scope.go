@@ -1,12 +1,13 @@
-package threadindex
+// Package scope selects conversations by their working directories.
+package scope
 
 import (
 	"path/filepath"
 	"strings"
 )
 
-// In returns a Query.In that selects some directories and all below them. Links
-// are followed. The result is for one goroutine.
+// In returns a function that reports whether a directory is one of dirs or inside one of
+// them. Links are followed. The result is for one goroutine.
 func In(dirs ...string) func(dir string) bool {
 	known := map[string]bool{}
 	roots := make([]string, len(dirs))
