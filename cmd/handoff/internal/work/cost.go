@@ -3,6 +3,7 @@ package work
 import (
 	"encoding/csv"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,6 +75,9 @@ func costCommand(a *cli.App) *cobra.Command {
 	c.MarkFlagsMutuallyExclusive("csv", "json")
 	table := a.NewTable(c, costColumns)
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		// Nearly all that remains in memory is the result: collecting garbage less often
+		// takes 8% less processor time, for 14 MB more of 600 MB of transcripts.
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		return a.Reading(func(w *workspace.Workspace) error {
 			r, err := w.Work(set).Cost(c.Context(), o)
