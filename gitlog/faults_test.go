@@ -38,6 +38,7 @@ func put(t *testing.T, l *Log, text string) handoff.Record {
 
 // TestBodyFromAnotherMachine reads bodies that another machine has published.
 func TestBodyFromAnotherMachine(t *testing.T) {
+	t.Parallel()
 	url := server(t)
 	a, b := machine(t, url), machine(t, url)
 	var digests []handoff.Digest
@@ -116,6 +117,7 @@ func blob(t *testing.T, url, content string) string {
 
 // TestHostileHistory reads histories that this package does not write.
 func TestHostileHistory(t *testing.T) {
+	t.Parallel()
 	record := func(t *testing.T) string {
 		b, err := logtest.NewRecord("b.md").JSON()
 		if err != nil {

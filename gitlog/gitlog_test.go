@@ -56,7 +56,10 @@ func machines(t *testing.T) func() handoff.Log {
 	return func() handoff.Log { return machine(t, url) }
 }
 
-func TestLog(t *testing.T) { logtest.Run(t, sameMachine) }
+func TestLog(t *testing.T) {
+	t.Parallel()
+	logtest.Run(t, sameMachine)
+}
 
 // TestLogOfMachines takes as long again.
 func TestLogOfMachines(t *testing.T) {
@@ -66,7 +69,10 @@ func TestLogOfMachines(t *testing.T) {
 	logtest.Run(t, machines)
 }
 
-func TestLogAbilities(t *testing.T) { logtest.RunLogAbilities(t, machines) }
+func TestLogAbilities(t *testing.T) {
+	t.Parallel()
+	logtest.RunLogAbilities(t, machines)
+}
 
 func bodiesOpener(t *testing.T) func() handoff.Bodies {
 	url, dir := server(t), t.TempDir()

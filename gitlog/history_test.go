@@ -56,6 +56,7 @@ func TestKilledWriters(t *testing.T) {
 	}) {
 		return
 	}
+	t.Parallel()
 	s, path, dir := httpServer(t)
 	p := logtest.NewProxy(t, s.Listener.Addr().String())
 	p.Delay.Store(int64(2 * time.Millisecond))
