@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -23,7 +24,8 @@ type FileStat struct {
 
 // A FolderFile is a regular file in a directory, or a link to one.
 type FolderFile struct {
-	Name string
+	Path string
+	Name string // the end of it
 	FileStat
 }
 
@@ -78,6 +80,14 @@ func CountFiles(folders []Folder) (n int) {
 	return n
 }
 
+// An entry is a name in a directory, with its type.
+type entry struct {
+	name string
+	kind fs.FileMode
+}
+
+var entryLists = sync.Pool{New: func() any { return new([]entry) }}
+
 // read reads the directory once and stats each selected file once.
 func (f *Folder) read(want func(name string) bool) (errs []error) {
 	dir, err := openDir(f.Path)
@@ -88,26 +98,40 @@ func (f *Folder) read(want func(name string) bool) (errs []error) {
 		return []error{err}
 	}
 	defer dir.Close()
-	entries, err := dir.ReadDir(-1)
-	if err != nil {
-		errs = append(errs, err)
+	list := entryLists.Get().(*[]entry)
+	defer entryLists.Put(list)
+	entries, err := dir.appendEntries((*list)[:0])
+	if *list = entries; err != nil {
+		errs = append(errs, &fs.PathError{Op: "read directory", Path: f.Path, Err: err})
 	}
+	size := 0 // of all paths
+	entries = slices.DeleteFunc(entries, func(e entry) bool {
+		if e.kind.IsDir() {
+			f.Dirs = append(f.Dirs, e.name)
+			return true
+		}
+		wanted := (e.kind.IsRegular() || e.kind == fs.ModeSymlink) && want(e.name)
+		if wanted {
+			size += len(f.Path) + 1 + len(e.name)
+		}
+		return !wanted
+	})
+	slices.Sort(f.Dirs)
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	f.Files = make([]FolderFile, 0, len(entries))
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	var paths strings.Builder // one allocation for all
+	paths.Grow(size)
 	for _, e := range entries {
-		name, kind := e.Name(), e.Type()
-		if kind.IsDir() {
-			f.Dirs = append(f.Dirs, name)
-			continue
-		}
-		if !kind.IsRegular() && kind != fs.ModeSymlink || !want(name) {
-			continue
-		}
-		s, err := dir.stat(name)
+		s, err := dir.stat(e.name)
 		if err == nil && s.regular {
-			f.Files = append(f.Files, FolderFile{name, s})
+			start := paths.Len()
+			paths.WriteString(f.Path)
+			paths.WriteByte(filepath.Separator)
+			paths.WriteString(e.name)
+			path := paths.String()[start:]
+			f.Files = append(f.Files, FolderFile{path, path[len(f.Path)+1:], s})
 		} else if err != nil && !isMissing(err) {
-			errs = append(errs, &fs.PathError{Op: "stat", Path: filepath.Join(f.Path, name), Err: errors.Unwrap(err)})
+			errs = append(errs, &fs.PathError{Op: "stat", Path: filepath.Join(f.Path, e.name), Err: errors.Unwrap(err)})
 		}
 	}
 	return errs

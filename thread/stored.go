@@ -27,20 +27,37 @@ type Stored struct {
 	Texts     []string
 	Elsewhere string
 
+	Opener
+}
+
+// An Opener opens a stored transcript.
+type Opener interface {
 	// Open returns the threads in the transcript, usually one. It returns none if
 	// the file is not a thread. Its errors are those of Provider.Thread.
-	Open func(context.Context) ([]*Thread, error)
+	Open(context.Context) ([]*Thread, error)
+}
 
-	// Usage returns the threads of Open with the Usage, Inherited, Requests and Spawned
-	// that loading them would set, and no other facts. It is nil if loading is as fast.
-	Usage func(context.Context) ([]*Thread, error)
+// An OpenFunc is an Opener.
+type OpenFunc func(context.Context) ([]*Thread, error)
+
+// Open implements Opener.
+func (open OpenFunc) Open(ctx context.Context) ([]*Thread, error) { return open(ctx) }
+
+// A UsageReader is an Opener that reads the usage of threads without loading them.
+type UsageReader interface {
+	// ReadUsage returns the threads of Open with the Usage, Inherited, Requests and
+	// Spawned that loading them would set, and no other facts. ok is false if they
+	// must be loaded.
+	ReadUsage(context.Context) (list []*Thread, ok bool, err error)
 }
 
 // LoadUsage returns the threads in the transcript with at least their Usage,
 // Inherited, Requests and Spawned. The errors are those of Open and Load.
 func (s Stored) LoadUsage(ctx context.Context) ([]*Thread, error) {
-	if s.Usage != nil {
-		return s.Usage(ctx)
+	if r, ok := s.Opener.(UsageReader); ok {
+		if list, ok, err := r.ReadUsage(ctx); ok || err != nil {
+			return list, err
+		}
 	}
 	threads, err := s.Open(ctx)
 	var loaded []*Thread
@@ -59,17 +76,20 @@ func (s Stored) LoadUsage(ctx context.Context) ([]*Thread, error) {
 type Lister interface {
 	// Stored yields the transcripts in any order. What can't be read is an error
 	// between them.
-	Stored(ctx context.Context) iter.Seq2[Stored, error]
+	Stored(ctx context.Context) iter.Seq2[*Stored, error]
 }
 
 // StoredIn yields the transcripts of a provider. If the provider is not a Lister,
 // its threads and their subagents are opened, and each counts as changed whenever
 // its file has changed.
-func StoredIn(ctx context.Context, name string, p Provider) iter.Seq2[Stored, error] {
-	return func(yield func(Stored, error) bool) {
+func StoredIn(ctx context.Context, name string, p Provider) iter.Seq2[*Stored, error] {
+	return func(yield func(*Stored, error) bool) {
 		if l, ok := p.(Lister); ok {
 			for s, err := range l.Stored(ctx) {
-				if s.Provider = name; !yield(s, err) {
+				if err == nil {
+					s.Provider = name
+				}
+				if !yield(s, err) {
 					return
 				}
 			}
@@ -77,7 +97,7 @@ func StoredIn(ctx context.Context, name string, p Provider) iter.Seq2[Stored, er
 		}
 		w := NewWalk(ctx)
 		for t, err := range p.Threads(ctx) {
-			s := Stored{}
+			var s *Stored
 			if err == nil {
 				s = w.stored(p, t)
 			}
@@ -89,16 +109,16 @@ func StoredIn(ctx context.Context, name string, p Provider) iter.Seq2[Stored, er
 }
 
 // stored returns the transcript of a thread that was opened to find it.
-func (w *Walk) stored(p Provider, t *Thread) Stored {
+func (w *Walk) stored(p Provider, t *Thread) *Stored {
 	s, ok := w.StatStored([]string{t.Source}, t.Source+"-wal")
 	if !ok {
-		s = Stored{Source: t.Source, Stamp: addNumber(noStamp, uint64(t.Modified.UnixNano()))}
+		s = &Stored{Source: t.Source, Stamp: addNumber(noStamp, uint64(t.Modified.UnixNano()))}
 	}
 	s.Provider, s.Key, s.Texts = t.Provider, t.Source+"#"+t.ID, nil
 	if !t.Modified.IsZero() {
 		s.Modified = t.Modified
 	}
-	s.Open = func(ctx context.Context) ([]*Thread, error) {
+	s.Opener = OpenFunc(func(ctx context.Context) ([]*Thread, error) {
 		agents, err := p.Agents(ctx, t)
 		list := []*Thread{t}
 		for _, a := range agents {
@@ -108,7 +128,7 @@ func (w *Walk) stored(p Provider, t *Thread) Stored {
 			}
 		}
 		return list, err
-	}
+	})
 	return s
 }
 
@@ -116,7 +136,7 @@ func (w *Walk) stored(p Provider, t *Thread) Stored {
 // copies of it. The stamp also depends on the files in also, which need not
 // exist. ok is false if the first file does not exist. A file of several transcripts,
 // such as a database, is checked once for all of them.
-func (w *Walk) StatStored(files []string, also ...string) (s Stored, ok bool) {
+func (w *Walk) StatStored(files []string, also ...string) (s *Stored, ok bool) {
 	stats := make([]FileStat, 0, len(files)+len(also))
 	for _, path := range slices.Concat(files, also) {
 		st, ok := w.stats[path]
@@ -126,12 +146,15 @@ func (w *Walk) StatStored(files []string, also ...string) (s Stored, ok bool) {
 		}
 		stats = append(stats, st)
 	}
-	return NewStored(files, stats), stats[0] != FileStat{}
+	s = new(Stored)
+	s.SetFiles(files, stats)
+	return s, stats[0] != FileStat{}
 }
 
-// NewStored is StatStored for files that are known. The first of the stats are those of
-// the files, the others those of further files that the stamp depends on.
-func NewStored(files []string, stats []FileStat) (s Stored) {
+// SetFiles sets what is known of a transcript by its files, as StatStored does. The
+// first of the stats are those of the files, the others those of further files that
+// the stamp depends on.
+func (s *Stored) SetFiles(files []string, stats []FileStat) {
 	s.Source, s.Key, s.Modified, s.Texts = files[0], files[0], stats[0].Modified, files
 	s.Stamp = noStamp
 	for i, st := range stats {
@@ -143,7 +166,6 @@ func NewStored(files []string, stats []FileStat) (s Stored) {
 			s.Changed = changed
 		}
 	}
-	return s
 }
 
 // Parallel calls do with 0 to n-1, on as many processors as there are.

@@ -17,7 +17,7 @@ import (
 
 // MayContain reports whether the files of a transcript can have all terms. It
 // compares bytes: it is wrong only by returning true.
-func MayContain(ctx context.Context, s thread.Stored, terms []words.Term) bool {
+func MayContain(ctx context.Context, s *thread.Stored, terms []words.Term) bool {
 	g := newGrep(s, terms)
 	if g == nil {
 		return true
@@ -93,7 +93,7 @@ func equalFold(b, word []byte) bool {
 }
 
 // newGrep returns a grep, nil if the files do not decide.
-func newGrep(s thread.Stored, terms []words.Term) *grep {
+func newGrep(s *thread.Stored, terms []words.Term) *grep {
 	g := &grep{longest: len(s.Elsewhere)}
 	if s.Elsewhere != "" {
 		g.elsewhere = []byte(s.Elsewhere)

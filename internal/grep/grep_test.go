@@ -47,7 +47,7 @@ func TestMayContain(t *testing.T) {
 		{"z", "", []string{file("c", "[`{Z")}, true},
 		{"az", "", []string{file("d", "@[`{AaZz\x01")}, true},
 	} {
-		s := thread.Stored{Texts: tt.files, Elsewhere: tt.elsewhere}
+		s := &thread.Stored{Texts: tt.files, Elsewhere: tt.elsewhere}
 		if got := MayContain(t.Context(), s, words.Parse(tt.query)); got != tt.want {
 			t.Errorf("%q in %q: got %v, want %v", tt.query, tt.files, got, tt.want)
 		}

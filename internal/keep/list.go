@@ -53,8 +53,8 @@ type lister struct {
 }
 
 // Stored implements thread.Lister.
-func (l *lister) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
-	return func(yield func(thread.Stored, error) bool) {
+func (l *lister) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] {
+	return func(yield func(*thread.Stored, error) bool) {
 		kept := map[string]handoff.KeptThread{} // by ID
 		list, err := l.find(ctx)
 		for _, k := range list {
@@ -75,7 +75,7 @@ func (l *lister) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 				return
 			}
 		}
-		if err != nil && !yield(thread.Stored{}, err) {
+		if err != nil && !yield(nil, err) {
 			return
 		}
 		for _, k := range kept {
@@ -97,11 +97,11 @@ func isOf(key, id string) bool {
 
 // stored returns a copy as a transcript. It does not change: another copy has another
 // key. The key sorts after those of files.
-func (l *lister) stored(k handoff.KeptThread) thread.Stored {
+func (l *lister) stored(k handoff.KeptThread) *thread.Stored {
 	source := k.Digest.Algorithm + ":" + k.Digest.Value
-	return thread.Stored{
+	return &thread.Stored{
 		Provider: l.name, Source: source, Key: "~" + source + "#" + k.Thread, Modified: k.ModifiedAt, Changed: k.KeptAt,
-		Open: func(ctx context.Context) ([]*thread.Thread, error) { return l.copies.threads(ctx, l.store, k) },
+		Opener: thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) { return l.copies.threads(ctx, l.store, k) }),
 	}
 }
 

@@ -57,10 +57,10 @@ const maxText = 16 << 20
 
 // A reader reads the threads in a transcript: readEntries completely, readUsage only
 // what their usage needs.
-type reader func(context.Context, thread.Stored) ([]*entry, error)
+type reader func(context.Context, *thread.Stored) ([]*entry, error)
 
 // readUsage reads the threads in a transcript for their usage.
-func readUsage(ctx context.Context, s thread.Stored) (list []*entry, err error) {
+func readUsage(ctx context.Context, s *thread.Stored) (list []*entry, err error) {
 	threads, err := s.LoadUsage(ctx)
 	for _, t := range threads {
 		t.Modified = s.Modified

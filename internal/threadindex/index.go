@@ -49,17 +49,24 @@ type answer struct {
 
 // A catalog has the transcripts that were found.
 type catalog struct {
-	all   []thread.Stored
-	found map[string]*thread.Stored // all by key, nil until one is needed
+	all   []*thread.Stored
+	byKey map[transcript]*thread.Stored // nil until one is needed
 }
 
-// stored returns the transcript with a key, nil if another process added it after this
-// one found the transcripts.
+// A transcript identifies a transcript among those of all providers.
+type transcript struct{ provider, key string }
+
+// stored returns the transcript with a key of keyOf, nil if another process added it
+// after this one found the transcripts.
 func (c *catalog) stored(key string) *thread.Stored {
-	if c.found == nil {
-		c.found = byKey(c.all)
+	if c.byKey == nil {
+		c.byKey = make(map[transcript]*thread.Stored, len(c.all))
+		for _, s := range c.all {
+			c.byKey[transcript{s.Provider, s.Key}] = s
+		}
 	}
-	return c.found[key]
+	provider, key, _ := strings.Cut(key, ":")
+	return c.byKey[transcript{provider, key}]
 }
 
 // ask runs do with the database, after an update that reads at most so many
@@ -108,10 +115,11 @@ func (x *Index) try(ctx context.Context, most int, all found, do func(answer) er
 	if err != nil {
 		return nil, err
 	}
-	u := &update{Database: db, now: x.now(), progress: x.progress, most: most, reader: x.read, tails: x.tails}
-	err = u.run(ctx, all.stored)
+	found := &catalog{all: all.stored}
+	u := &update{Database: db, catalog: found, now: x.now(), progress: x.progress, most: most, reader: x.read, tails: x.tails}
+	err = u.run(ctx)
 	if err == nil {
-		err = do(answer{db, &catalog{all.stored, u.found}})
+		err = do(answer{db, found})
 	}
 	return u.warnings, errors.Join(err, db.Close())
 }
@@ -341,9 +349,7 @@ func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c co
 		if !seen[h.uri] {
 			seen[h.uri] = true
 			h.modified = time.Unix(0, modified)
-			if h.stored = a.stored(h.key); h.stored == nil {
-				h.stored = &thread.Stored{}
-			}
+			h.stored = a.stored(h.key)
 			hits, ids = append(hits, h), append(ids, id)
 		}
 	}

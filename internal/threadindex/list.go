@@ -29,7 +29,7 @@ func (f *Files) List(ctx context.Context, q Query) (Page, error) {
 			return l.page, err
 		}
 	}
-	candidates := slices.DeleteFunc(all.stored, func(s thread.Stored) bool { return !q.inTime(s.Modified) })
+	candidates := slices.DeleteFunc(all.stored, func(s *thread.Stored) bool { return !q.inTime(s.Modified) })
 	err = eachOpened(ctx, newestFirst(candidates), func(o opened) (bool, error) { return l.add(ctx, o) })
 	return l.page, err
 }

@@ -187,7 +187,7 @@ func (l *indexLookup) Read(ctx context.Context, uri thread.URI, emit func(thread
 	if len(keys) == 0 || l.stored(keys[0]) == nil {
 		return notFound(uri)
 	}
-	threads, err := open(ctx, *l.stored(keys[0]))
+	threads, err := open(ctx, l.stored(keys[0]))
 	for _, t := range threads {
 		if newItem(t).URI == (thread.URI{Provider: uri.Provider, Thread: uri.Thread, Agent: uri.Agent}) {
 			return t.Read(ctx, thread.Tools, emit)

@@ -65,7 +65,7 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 	read, errs := make([][]*entry, len(found)), make([]error, len(found))
 	thread.Parallel(len(found), func(i int) {
 		if ctx.Err() == nil {
-			read[i], errs[i] = readUsage(ctx, *found[i])
+			read[i], errs[i] = readUsage(ctx, found[i])
 		}
 	})
 	seen, selected := map[string]bool{}, map[string]bool{} // by URI

@@ -105,7 +105,7 @@ func filesCalls[T placed](ctx context.Context, f *Files, q CallQuery, of func(e 
 		if ctx.Err() != nil {
 			return
 		}
-		entries, err := readEntries(ctx, *stored[i])
+		entries, err := readEntries(ctx, stored[i])
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil && !errors.Is(err, handoff.NotFound) {

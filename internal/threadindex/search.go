@@ -190,14 +190,14 @@ func (f *Files) Search(ctx context.Context, s Search) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	list := slices.DeleteFunc(all.stored, func(st thread.Stored) bool { return !s.inTime(st.Modified) })
+	list := slices.DeleteFunc(all.stored, func(st *thread.Stored) bool { return !s.inTime(st.Modified) })
 	var mu sync.Mutex
 	var hits []hit
 	thread.Parallel(len(list), func(i int) {
 		if ctx.Err() != nil || !grep.MayContain(ctx, list[i], p.terms) {
 			return
 		}
-		found, err := p.read(ctx, &list[i])
+		found, err := p.read(ctx, list[i])
 		mu.Lock()
 		defer mu.Unlock()
 		hits = append(hits, found...)
@@ -214,7 +214,7 @@ func (f *Files) Search(ctx context.Context, s Search) (Result, error) {
 
 // read returns the hits in a transcript.
 func (p plan) read(ctx context.Context, s *thread.Stored) (hits []hit, err error) {
-	threads, err := open(ctx, *s)
+	threads, err := open(ctx, s)
 	for _, t := range threads {
 		e, failed := readEntry(ctx, t)
 		if failed != nil {
@@ -223,7 +223,7 @@ func (p plan) read(ctx context.Context, s *thread.Stored) (hits []hit, err error
 		}
 		if r := p.rank(e); r < nowhere {
 			e.Requests = nil // which a match does not show
-			hits = append(hits, hit{rank: r, key: s.Key, uri: e.URI.String(), modified: e.Modified, stored: s, item: &e.Item})
+			hits = append(hits, hit{rank: r, key: keyOf(s), uri: e.URI.String(), modified: e.Modified, stored: s, item: &e.Item})
 		}
 	}
 	return hits, err
@@ -258,7 +258,7 @@ func (p plan) result(ctx context.Context, hits []hit, warnings []string) (Result
 			}
 		}
 		thread.Parallel(len(part), func(i int) {
-			matches[i].Snippets, failed[i] = p.snippets(ctx, matches[i].Item, *part[i].stored)
+			matches[i].Snippets, failed[i] = p.snippets(ctx, matches[i].Item, part[i].stored)
 		})
 		if ctx.Err() != nil {
 			return r, ctx.Err()

@@ -35,7 +35,7 @@ var errEnough = errors.New("enough")
 
 // snippets reads a conversation of a transcript as far as its snippets need. It has
 // none if the conversation was removed in the meantime.
-func (p plan) snippets(ctx context.Context, i Item, from thread.Stored) ([]Snippet, error) {
+func (p plan) snippets(ctx context.Context, i Item, from *thread.Stored) ([]Snippet, error) {
 	list := []Snippet{}
 	threads, err := open(ctx, from)
 	at := slices.IndexFunc(threads, func(t *thread.Thread) bool { return newItem(t).URI == i.URI })

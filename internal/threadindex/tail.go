@@ -14,8 +14,8 @@ import (
 
 // reading reads a transcript: what follows its mark if the index has one, otherwise all
 // of it.
-func (u *update) reading(ctx context.Context, s thread.Stored) reading {
-	if u.tails && u.again[s.Key] {
+func (u *update) reading(ctx context.Context, s *thread.Stored) reading {
+	if u.tails && u.again[keyOf(s)] {
 		if r, ok := u.readTail(ctx, s); ok {
 			return r
 		}
@@ -27,13 +27,13 @@ func (u *update) reading(ctx context.Context, s thread.Stored) reading {
 
 // readTail reads a transcript from its mark, if the part before is the same, or from
 // its start. ok is false if that fails, or if a mark is of no use.
-func (u *update) readTail(ctx context.Context, s thread.Stored) (r reading, ok bool) {
+func (u *update) readTail(ctx context.Context, s *thread.Stored) (r reading, ok bool) {
 	f, ok := tail.Stat(ctx, s)
 	if !ok {
 		return r, false
 	}
 	r.Stored = s
-	if r.thread, r.before = u.mark(ctx, s.Key); !f.Has(r.before) {
+	if r.thread, r.before = u.mark(ctx, keyOf(s)); !f.Has(r.before) {
 		r.thread, r.before = 0, tail.Mark{}
 	}
 	threads, err := open(ctx, s)

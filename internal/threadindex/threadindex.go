@@ -86,7 +86,7 @@ func NewFiles(set *thread.Set) *Files { return &Files{set} }
 
 // found are the transcripts of some providers.
 type found struct {
-	stored   []thread.Stored
+	stored   []*thread.Stored
 	warnings []string
 }
 
@@ -103,7 +103,7 @@ func (f *Files) find(ctx context.Context, names []string) (found, error) {
 			return found{}, err
 		}
 	}
-	stored, warnings := make([][]thread.Stored, len(names)), make([][]string, len(names))
+	stored, warnings := make([][]*thread.Stored, len(names)), make([][]string, len(names))
 	var wg sync.WaitGroup
 	for i, p := range providers {
 		wg.Go(func() {
@@ -111,10 +111,6 @@ func (f *Files) find(ctx context.Context, names []string) (found, error) {
 				if err != nil {
 					warnings[i] = append(warnings[i], err.Error())
 					continue
-				}
-				s.Key = names[i] + ":" + s.Key
-				if n := len(stored[i]); n == cap(stored[i]) {
-					stored[i] = slices.Grow(stored[i], max(n, 64)) // append grows long lists in small steps
 				}
 				stored[i] = append(stored[i], s)
 			}
@@ -124,16 +120,18 @@ func (f *Files) find(ctx context.Context, names []string) (found, error) {
 	return found{slices.Concat(stored...), slices.Concat(warnings...)}, ctx.Err()
 }
 
-// newestFirst returns the transcripts in the order of their last writes.
-func newestFirst(list []thread.Stored) []*thread.Stored {
-	sorted := make([]*thread.Stored, len(list))
-	for i := range list {
-		sorted[i] = &list[i]
-	}
-	slices.SortFunc(sorted, func(a, b *thread.Stored) int {
-		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.Key, b.Key))
+// keyOf returns the key of a transcript among those of all providers.
+func keyOf(s *thread.Stored) string { return s.Provider + ":" + s.Key }
+
+// newestFirst sorts transcripts by their last writes.
+func newestFirst(list []*thread.Stored) []*thread.Stored {
+	slices.SortFunc(list, func(a, b *thread.Stored) int {
+		if order := b.Modified.Compare(a.Modified); order != 0 {
+			return order
+		}
+		return cmp.Or(strings.Compare(a.Provider, b.Provider), strings.Compare(a.Key, b.Key))
 	})
-	return sorted
+	return list
 }
 
 // An opened is a transcript with its threads.
@@ -151,7 +149,7 @@ func eachOpened(ctx context.Context, list []*thread.Stored, use func(opened) (bo
 		list = list[len(part):]
 		results := make([]opened, len(part))
 		thread.Parallel(len(part), func(i int) {
-			results[i].threads, results[i].err = open(ctx, *part[i])
+			results[i].threads, results[i].err = open(ctx, part[i])
 		})
 		for _, o := range results {
 			if ctx.Err() != nil {
@@ -167,8 +165,8 @@ func eachOpened(ctx context.Context, list []*thread.Stored, use func(opened) (bo
 
 // open opens the threads in a transcript, none if another process added it after this
 // one found the transcripts. Their order is that of its last write.
-func open(ctx context.Context, s thread.Stored) ([]*thread.Thread, error) {
-	if s.Open == nil {
+func open(ctx context.Context, s *thread.Stored) ([]*thread.Thread, error) {
+	if s == nil || s.Opener == nil {
 		return nil, nil
 	}
 	list, err := s.Open(ctx)

@@ -23,9 +23,9 @@ const recent = time.Second
 // state identifies a transcript with its content. It never equals that of an
 // earlier call if the transcript has just changed.
 func state(s *thread.Stored, now time.Time) int64 {
-	key := s.Key
+	key := append(append(append(make([]byte, 0, 256), s.Provider...), ':'), s.Key...) // not on the heap
 	if now.Sub(s.Changed) < recent {
-		key += "\x00" + now.String()
+		key = append(append(key, 0), now.String()...)
 	}
 	const prime = 1099511628211 // of FNV-1a, which takes single bytes
 	h := s.Stamp
@@ -45,13 +45,13 @@ func state(s *thread.Stored, now time.Time) int64 {
 // An update brings a database up to the transcripts.
 type update struct {
 	*store.Database
+	*catalog
 	now      time.Time
 	progress func(done, total int)
 	most     int // transcripts that may have changed, 0 for no limit
 	reader   reader
 	tails    bool
 
-	found map[string]*thread.Stored // by key
 	again map[string]bool           // keys of the transcripts that have changed
 	done  map[string]bool           // keys of the transcripts that were read
 	total int
@@ -65,26 +65,26 @@ type touched struct{ families, uris map[string]bool }
 
 // run reads the transcripts that changed, and then those that depend on them. If the
 // digest of their states is that of the database, none did.
-func (u *update) run(ctx context.Context, all []thread.Stored) error {
-	states, digest := make([]int64, len(all)), int64(0)
-	for i := range all {
-		states[i] = state(&all[i], u.now)
+func (u *update) run(ctx context.Context) error {
+	states, digest := make([]int64, len(u.all)), int64(0)
+	for i, s := range u.all {
+		states[i] = state(s, u.now)
 		digest ^= states[i]
 	}
 	var indexed int64
 	if err := u.QueryRowContext(ctx, "SELECT states FROM digest").Scan(&indexed); err != nil || indexed == digest {
 		return err
 	}
-	u.found, u.again, u.done = byKey(all), map[string]bool{}, map[string]bool{}
+	u.again, u.done = map[string]bool{}, map[string]bool{}
 	u.families, u.uris = map[string]bool{}, map[string]bool{}
 	known, err := u.known(ctx)
 	if err != nil {
 		return err
 	}
-	var changed []thread.Stored
+	var changed []*thread.Stored
 	for i, n := range states {
 		if !known[n] {
-			changed = append(changed, all[i])
+			changed = append(changed, u.all[i])
 		}
 		delete(known, n)
 	}
@@ -105,15 +105,6 @@ func (u *update) run(ctx context.Context, all []thread.Stored) error {
 			return err
 		}
 	}
-}
-
-// byKey returns transcripts by their keys.
-func byKey(all []thread.Stored) map[string]*thread.Stored {
-	found := make(map[string]*thread.Stored, len(all))
-	for i := range all {
-		found[all[i].Key] = &all[i]
-	}
-	return found
 }
 
 // errMany is the error of an update that would take long.
@@ -150,7 +141,7 @@ func (u *update) remove(ctx context.Context, states map[int64]bool) error {
 			if err != nil {
 				return err
 			}
-			if _, changed := u.found[key]; changed {
+			if u.stored(key) != nil {
 				u.again[key] = true
 			} else if err := u.forget(ctx, key, tail.Known{}); err != nil {
 				return err
@@ -221,7 +212,7 @@ func (t touched) touch(uri, family string) {
 
 // dependent returns the transcripts that may have copies of records that changed.
 // Each is returned once.
-func (u *update) dependent(ctx context.Context) (list []thread.Stored, err error) {
+func (u *update) dependent(ctx context.Context) (list []*thread.Stored, err error) {
 	for column, values := range map[string]map[string]bool{"family": u.families, "origin": u.uris} {
 		for value := range values {
 			rows, err := u.QueryContext(ctx, "SELECT key FROM threads WHERE "+column+" = ? AND "+column+" <> ''", value)
@@ -233,9 +224,9 @@ func (u *update) dependent(ctx context.Context) (list []thread.Stored, err error
 				if err := rows.Scan(&key); err != nil {
 					return nil, errors.Join(err, rows.Close())
 				}
-				if s, ok := u.found[key]; ok && !u.done[key] {
+				if s := u.stored(key); s != nil && !u.done[key] {
 					u.done[key] = true
-					list = append(list, *s)
+					list = append(list, s)
 				}
 			}
 			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
@@ -250,7 +241,7 @@ func (u *update) dependent(ctx context.Context) (list []thread.Stored, err error
 
 // A reading is a transcript that was read.
 type reading struct {
-	thread.Stored
+	*thread.Stored
 	entries []*entry
 	err     error
 
@@ -277,7 +268,7 @@ const (
 
 // read reads transcripts on all processors and stores them. What was stored before
 // an error stays.
-func (u *update) read(ctx context.Context, list []thread.Stored) error {
+func (u *update) read(ctx context.Context, list []*thread.Stored) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -321,8 +312,8 @@ func (u *update) read(ctx context.Context, list []thread.Stored) error {
 }
 
 // readAll sends the transcripts of a list, in any order.
-func (u *update) readAll(ctx context.Context, list []thread.Stored, readings chan<- reading) {
-	next := make(chan thread.Stored)
+func (u *update) readAll(ctx context.Context, list []*thread.Stored, readings chan<- reading) {
+	next := make(chan *thread.Stored)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
@@ -345,7 +336,7 @@ func (u *update) readAll(ctx context.Context, list []thread.Stored, readings cha
 }
 
 // readEntries reads the threads in a transcript.
-func readEntries(ctx context.Context, s thread.Stored) (list []*entry, err error) {
+func readEntries(ctx context.Context, s *thread.Stored) (list []*entry, err error) {
 	threads, err := open(ctx, s)
 	for _, t := range threads {
 		e, failed := readEntry(ctx, t)
@@ -361,8 +352,9 @@ func readEntries(ctx context.Context, s thread.Stored) (list []*entry, err error
 // store stores a transcript in place of an earlier state of it. One that can't be
 // read is stored without its state, so that it is read again.
 func (u *update) store(ctx context.Context, r reading) error {
-	u.done[r.Key] = true
-	n := state(&r.Stored, u.now)
+	key := keyOf(r.Stored)
+	u.done[key] = true
+	n := state(r.Stored, u.now)
 	if r.err != nil {
 		if errors.Is(r.err, context.Canceled) {
 			return r.err
@@ -370,12 +362,12 @@ func (u *update) store(ctx context.Context, r reading) error {
 		if !errors.Is(r.err, handoff.NotFound) {
 			u.warnings = append(u.warnings, r.err.Error())
 		}
-		n = state(&thread.Stored{Key: r.Key, Changed: u.now}, u.now)
+		n = state(&thread.Stored{Provider: r.Provider, Key: r.Key, Changed: u.now}, u.now)
 	}
-	if err := u.forget(ctx, r.Key, r.before.Known); err != nil {
+	if err := u.forget(ctx, key, r.before.Known); err != nil {
 		return err
 	}
-	row, err := u.ExecContext(ctx, "INSERT INTO transcripts (key, state) VALUES (?, ?)", r.Key, n)
+	row, err := u.ExecContext(ctx, "INSERT INTO transcripts (key, state) VALUES (?, ?)", key, n)
 	if err != nil {
 		return err
 	}
@@ -408,7 +400,7 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, r reading, e 
 	uri := e.URI.String()
 	u.touch(uri, e.Family)
 	row, err := u.ExecContext(ctx, `INSERT INTO threads (id, transcript, key, provider, uri, parent, agent, title, role, name, cwd, modified, started, ended, status, models, completeness, reason, family, origin, item, agent_name, self, spawned)
-		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.thread, transcript, r.Key, e.Provider, uri, parent, e.IsAgent(), e.Name(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
+		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.thread, transcript, keyOf(r.Stored), e.Provider, uri, parent, e.IsAgent(), e.Name(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
 		e.Cwd, e.Modified.UnixNano(), nanos(e.Started), nanos(e.Last), string(e.State.Status), strings.Join(models, "\n"), string(e.Usage.Completeness), e.Usage.Reason, e.Family, origin, string(item), name, e.Thread.URI().String(), strings.Join(e.Spawned, "\n"))
 	if err != nil {
 		return err

@@ -12,15 +12,15 @@ import (
 )
 
 // Stored implements thread.Lister.
-func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
-	return func(yield func(thread.Stored, error) bool) {
+func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] {
+	return func(yield func(*thread.Stored, error) bool) {
 		projects, err := p.projects(ctx)
-		if err != nil && !yield(thread.Stored{}, err) {
+		if err != nil && !yield(nil, err) {
 			return
 		}
 		w := thread.NewWalk(ctx)
 		files := storedFiles(w, projects)
-		if err := w.Err(p.name); err != nil && !yield(thread.Stored{}, err) {
+		if err := w.Err(p.name); err != nil && !yield(nil, err) {
 			return
 		}
 		groups := thread.GroupByID(files, func(f storedFile) string {
@@ -29,8 +29,13 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 			}
 			return f.id
 		})
-		for _, copies := range groups {
-			if !yield(p.stored(copies), nil) {
+		found, threads := make([]thread.Stored, len(groups)), make([]storedThread, len(groups))
+		thread.Parallel(len(groups), func(i int) {
+			threads[i] = storedThread{p, groups[i]}
+			threads[i].describe(&found[i])
+		})
+		for i := range found {
+			if !yield(&found[i], nil) {
 				return
 			}
 		}
@@ -82,45 +87,60 @@ func appendFiles(files []storedFile, in thread.Folder, session string) []storedF
 		if !ok || session != "" && !strings.HasPrefix(stem, prefix) {
 			continue
 		}
-		found := storedFile{newFile(in.Path+string(filepath.Separator)+f.Name, stem, f.Size, f.Modified), f.FileStat, metas[stem]}
+		found := storedFile{newFile(f.Path, stem, f.Size, f.Modified), f.FileStat, metas[stem]}
 		found.session = session
 		files = append(files, found)
 	}
 	return files
 }
 
-func (p *provider) stored(found []storedFile) thread.Stored {
-	slices.SortStableFunc(found, func(a, b storedFile) int { return newestFirst(a.file, b.file) })
-	copies, paths, stats := make([]file, len(found)), make([]string, len(found)), make([]thread.FileStat, len(found), len(found)+1)
-	for i, f := range found {
-		copies[i], paths[i], stats[i] = f.file, f.path, f.stat
+// A storedThread is a thread with its files.
+type storedThread struct {
+	p      *provider
+	copies []storedFile // the newest first
+}
+
+// describe sets what the files show.
+func (t *storedThread) describe(s *thread.Stored) {
+	slices.SortStableFunc(t.copies, func(a, b storedFile) int { return newestFirst(a.file, b.file) })
+	paths, stats := make([]string, len(t.copies)), make([]thread.FileStat, 0, 4) // stats are not on the heap
+	for i, f := range t.copies {
+		paths[i], stats = f.path, append(stats, f.stat)
 	}
-	if copies[0].agent {
-		stats = append(stats, found[0].meta)
+	if t.copies[0].agent {
+		stats = append(stats, t.copies[0].meta)
 	}
-	s := thread.NewStored(paths, stats)
-	s.Open = func(ctx context.Context) ([]*thread.Thread, error) {
-		open := func() (*thread.Thread, error) { return p.open(ctx, copies) }
-		if copies[0].agent {
-			open = func() (*thread.Thread, error) { return p.openFile(copies[0]) }
-		}
-		t, err := open()
-		if err != nil {
-			return nil, err
-		}
-		return []*thread.Thread{identify(t)}, nil
+	s.SetFiles(paths, stats)
+	s.Opener = t
+}
+
+// Open implements thread.Opener.
+func (t *storedThread) Open(ctx context.Context) ([]*thread.Thread, error) {
+	opened, err := t.open(ctx)
+	if err != nil {
+		return nil, err
 	}
-	s.Usage = func(ctx context.Context) ([]*thread.Thread, error) {
-		t, err := p.readUsage(ctx, copies[0])
-		if err == nil && t == nil {
-			return thread.Stored{Open: s.Open}.LoadUsage(ctx)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return []*thread.Thread{identify(t)}, nil
+	return []*thread.Thread{identify(opened)}, nil
+}
+
+func (t *storedThread) open(ctx context.Context) (*thread.Thread, error) {
+	if t.copies[0].agent {
+		return t.p.openFile(t.copies[0].file)
 	}
-	return s
+	copies := make([]file, len(t.copies))
+	for i, f := range t.copies {
+		copies[i] = f.file
+	}
+	return t.p.open(ctx, copies)
+}
+
+// ReadUsage implements thread.UsageReader.
+func (t *storedThread) ReadUsage(ctx context.Context) (list []*thread.Thread, ok bool, err error) {
+	found, err := t.p.readUsage(ctx, t.copies[0].file)
+	if found == nil || err != nil {
+		return nil, false, err
+	}
+	return []*thread.Thread{identify(found)}, true, nil
 }
 
 // identify sets what distinguishes a thread of several transcripts.

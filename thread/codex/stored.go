@@ -11,15 +11,21 @@ import (
 )
 
 // Stored implements thread.Lister.
-func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
-	return func(yield func(thread.Stored, error) bool) {
+func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] {
+	return func(yield func(*thread.Stored, error) bool) {
 		w := thread.NewWalk(ctx)
 		files := p.storedFiles(w)
-		if err := w.Err(name); err != nil && !yield(thread.Stored{}, err) {
+		if err := w.Err(name); err != nil && !yield(nil, err) {
 			return
 		}
-		for _, copies := range thread.GroupByID(files, func(f storedFile) string { return f.id }) {
-			if !yield(p.stored(copies), nil) {
+		groups := thread.GroupByID(files, func(f storedFile) string { return f.id })
+		found, threads := make([]thread.Stored, len(groups)), make([]storedThread, len(groups))
+		thread.Parallel(len(groups), func(i int) {
+			threads[i] = storedThread{p, groups[i]}
+			threads[i].describe(&found[i])
+		})
+		for i := range found {
+			if !yield(&found[i], nil) {
 				return
 			}
 		}
@@ -29,6 +35,7 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 // A storedFile is a rollout as its directory has it.
 type storedFile struct {
 	file
+	at   string // its path
 	stat thread.FileStat
 }
 
@@ -46,7 +53,7 @@ func (p *provider) storedFiles(w *thread.Walk) (files []storedFile) {
 		for _, dir := range slices.Backward(folders) {
 			for _, f := range slices.Backward(dir.Files) {
 				if parsed, ok := parseName(dir.Path, f.Name, isArchived); ok {
-					files = append(files, storedFile{parsed, f.FileStat})
+					files = append(files, storedFile{parsed, f.Path, f.FileStat})
 				}
 			}
 		}
@@ -56,28 +63,44 @@ func (p *provider) storedFiles(w *thread.Walk) (files []storedFile) {
 	return files
 }
 
-// stored returns the transcript of a thread.
-func (p *provider) stored(found []storedFile) thread.Stored {
-	slices.SortStableFunc(found, func(a, b storedFile) int { return comparePreference(a.file, b.file) })
-	copies, paths, stats := make([]file, len(found)), make([]string, len(found)), make([]thread.FileStat, len(found))
+// A storedThread is a thread with its files.
+type storedThread struct {
+	p      *provider
+	copies []storedFile // the best first
+}
+
+// describe sets what the files show.
+func (t *storedThread) describe(s *thread.Stored) {
+	slices.SortStableFunc(t.copies, func(a, b storedFile) int { return comparePreference(a.file, b.file) })
+	paths, stats := make([]string, len(t.copies)), make([]thread.FileStat, 0, 4) // stats are not on the heap
 	packed := false
-	for i, f := range found {
-		copies[i], paths[i], stats[i] = f.file, f.path(), f.stat
+	for i, f := range t.copies {
+		paths[i], stats = f.at, append(stats, f.stat)
 		packed = packed || f.packed
 	}
-	s := thread.NewStored(paths, stats)
-	if s.Elsewhere = "history_base"; packed {
+	s.SetFiles(paths, stats)
+	if s.Elsewhere, s.Opener = "history_base", t; packed {
 		s.Texts = nil
 	}
-	s.Open = func(context.Context) ([]*thread.Thread, error) { return named(p.open(copies)) }
-	s.Usage = func(ctx context.Context) ([]*thread.Thread, error) {
-		t, err := p.readUsage(ctx, copies[0])
-		if t == nil && err == nil {
-			return thread.Stored{Open: s.Open}.LoadUsage(ctx)
-		}
-		return named(t, err)
+}
+
+// Open implements thread.Opener.
+func (t *storedThread) Open(context.Context) ([]*thread.Thread, error) {
+	copies := make([]file, len(t.copies))
+	for i, f := range t.copies {
+		copies[i] = f.file
 	}
-	return s
+	return named(t.p.open(copies))
+}
+
+// ReadUsage implements thread.UsageReader.
+func (t *storedThread) ReadUsage(ctx context.Context) (list []*thread.Thread, ok bool, err error) {
+	found, err := t.p.readUsage(ctx, t.copies[0].file)
+	if found == nil || err != nil {
+		return nil, false, err
+	}
+	list, err = named(found, nil)
+	return list, true, err
 }
 
 // named returns a thread that was opened, none if it has no ID.

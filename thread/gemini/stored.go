@@ -9,21 +9,21 @@ import (
 )
 
 // Stored implements thread.Lister.
-func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
-	return func(yield func(thread.Stored, error) bool) {
+func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] {
+	return func(yield func(*thread.Stored, error) bool) {
 		t := newTree(ctx)
 		chats, folders := p.all(t)
 		for _, f := range folders {
 			more, _ := t.chats(f.chats, f.folder)
 			chats = append(chats, more...)
 		}
-		if err := t.Err(name); err != nil && !yield(thread.Stored{}, err) {
+		if err := t.Err(name); err != nil && !yield(nil, err) {
 			return
 		}
 		for _, c := range chats {
 			project := filepath.Dir(c.chats)
 			s, ok := t.StatStored([]string{c.path()}, filepath.Join(project, ".project_root"), filepath.Join(project, "..", "..", "projects.json"))
-			s.Open = func(ctx context.Context) ([]*thread.Thread, error) { return p.threadsIn(newTree(ctx), c) }
+			s.Opener = thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) { return p.threadsIn(newTree(ctx), c) })
 			if ok && !yield(s, nil) {
 				return
 			}

@@ -14,8 +14,8 @@ import (
 
 // Stored implements thread.Lister. A write to a database changes the stamps of all
 // threads in it.
-func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
-	return func(yield func(thread.Stored, error) bool) {
+func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] {
+	return func(yield func(*thread.Stored, error) bool) {
 		stores, err := p.stores(ctx)
 		w := thread.NewWalk(ctx)
 		seen := map[string]bool{}
@@ -33,12 +33,12 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 			}
 		}
 		if err != nil {
-			yield(thread.Stored{}, err)
+			yield(nil, err)
 		}
 	}
 }
 
-func (p *provider) stored(w *thread.Walk, s *session) (thread.Stored, bool) {
+func (p *provider) stored(w *thread.Walk, s *session) (*thread.Stored, bool) {
 	also := []string{s.source + "-wal"}
 	if dir, ok := s.store.(tree); ok {
 		also = dir.files(s.id)
@@ -48,11 +48,11 @@ func (p *provider) stored(w *thread.Walk, s *session) (thread.Stored, bool) {
 	if t := jsonl.Milliseconds(s.updated); !t.IsZero() {
 		stored.Modified = t
 	}
-	stored.Open = func(context.Context) ([]*thread.Thread, error) {
+	stored.Opener = thread.OpenFunc(func(context.Context) ([]*thread.Thread, error) {
 		t := p.thread(s)
 		t.Subagent = t.Parent != ""
 		return []*thread.Thread{t}, nil
-	}
+	})
 	return stored, ok
 }
 

@@ -9,20 +9,20 @@ import (
 
 // Stored implements thread.Lister. The headers of sessions that have a directory
 // are read, because the ones in it belong to them.
-func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
-	return func(yield func(thread.Stored, error) bool) {
+func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] {
+	return func(yield func(*thread.Stored, error) bool) {
 		t := newTree(ctx)
 		files, owners := p.all(t)
 		for _, s := range owners {
 			s.head = t.head(s)
 			files = append(files, t.descend(s, maxDepth)...)
 		}
-		if err := t.Err(name); err != nil && !yield(thread.Stored{}, err) {
+		if err := t.Err(name); err != nil && !yield(nil, err) {
 			return
 		}
 		for _, f := range files {
 			s, ok := t.StatStored([]string{f.path()})
-			s.Open = func(ctx context.Context) ([]*thread.Thread, error) { return p.threadsIn(newTree(ctx), f) }
+			s.Opener = thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) { return p.threadsIn(newTree(ctx), f) })
 			if ok && !yield(s, nil) {
 				return
 			}

@@ -65,7 +65,7 @@ type File struct {
 
 // Stat returns the file of a transcript. ok is false if a mark is of no use: it is
 // small, it is not plain text, or there are copies of it.
-func Stat(ctx context.Context, s thread.Stored) (f File, ok bool) {
+func Stat(ctx context.Context, s *thread.Stored) (f File, ok bool) {
 	if len(s.Texts) != 1 {
 		return f, false
 	}

@@ -12,14 +12,14 @@ import (
 
 // Stored implements thread.Lister. A write to a database changes the stamps of all
 // threads in it.
-func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
-	return func(yield func(thread.Stored, error) bool) {
+func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] {
+	return func(yield func(*thread.Stored, error) bool) {
 		w := thread.NewWalk(ctx)
 		all, err := p.Find(ctx, w, p.roots)
 		if err == nil {
 			err = w.Err(p.Name)
 		}
-		if err != nil && !yield(thread.Stored{}, err) {
+		if err != nil && !yield(nil, err) {
 			return
 		}
 		shared := map[string]int{} // number of threads by path
@@ -56,11 +56,11 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[thread.Stored, error] {
 }
 
 // stored returns the transcript of a thread, whose directory has the entries.
-func (p *provider) stored(w *thread.Walk, copies []Found, entries []fs.DirEntry) (thread.Stored, bool) {
+func (p *provider) stored(w *thread.Walk, copies []Found, entries []fs.DirEntry) (*thread.Stored, bool) {
 	f := copies[0]
 	s, ok := w.StatStored([]string{f.Path}, beside(f.Path, entries)...)
 	s.Key, s.Texts = f.Path+"#"+f.Parent+"/"+f.ID, nil
-	s.Open = func(ctx context.Context) ([]*thread.Thread, error) {
+	s.Opener = thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) {
 		t, err := p.open(thread.NewWalk(ctx), copies)
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (p *provider) stored(w *thread.Walk, copies []Found, entries []fs.DirEntry)
 			}
 		}
 		return list, nil
-	}
+	})
 	return s, ok
 }
 
