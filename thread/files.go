@@ -112,7 +112,7 @@ type Walk struct {
 	err    error // the first one, or that of the context
 	failed int
 	buf    []byte
-	stats  map[string]FileStat // of StatStored, by path
+	stats  map[string]FileStat // of StatFile, by path
 }
 
 // NewWalk returns a walk that ends with ctx.

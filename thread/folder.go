@@ -38,9 +38,9 @@ type Folder struct {
 }
 
 // Folders reads directories and those in them, down to depth levels, on all
-// processors. The files are those whose names want selects. All of a directory come
-// before those of the directories in it; names are in order. A directory that does
-// not exist has neither. Links to directories are not followed.
+// processors. The files are those whose names want selects. The roots come first, and
+// each directory before those in it; names are in order. A directory that does not
+// exist has neither files nor directories. Links to directories are not followed.
 func (w *Walk) Folders(roots []string, depth int, want func(name string) bool) (all []Folder) {
 	level := make([]Folder, len(roots))
 	for i, path := range roots {

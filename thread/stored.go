@@ -139,16 +139,21 @@ func (w *Walk) stored(p Provider, t *Thread) *Stored {
 func (w *Walk) StatStored(files []string, also ...string) (s *Stored, ok bool) {
 	stats := make([]FileStat, 0, len(files)+len(also))
 	for _, path := range slices.Concat(files, also) {
-		st, ok := w.stats[path]
-		if !ok {
-			st, _ = stat(path) // zero on error
-			w.stats[path] = st
-		}
-		stats = append(stats, st)
+		stats = append(stats, w.StatFile(path))
 	}
 	s = new(Stored)
 	s.SetFiles(files, stats)
 	return s, stats[0] != FileStat{}
+}
+
+// StatFile returns the state of a file, zero on error. A file is checked once in a walk.
+func (w *Walk) StatFile(path string) FileStat {
+	st, ok := w.stats[path]
+	if !ok {
+		st, _ = stat(path) // zero on error
+		w.stats[path] = st
+	}
+	return st
 }
 
 // SetFiles sets what is known of a transcript by its files, as StatStored does. The

@@ -76,15 +76,26 @@ func (t tree) chats(dir, folder string) (chats []chat, folders []string) {
 			folders = append(folders, name)
 			continue
 		}
-		ext := filepath.Ext(name)
-		if strings.HasPrefix(name, ".") || ext != ".json" && ext != ".jsonl" || folder == "" && !strings.HasPrefix(name, "session-") {
-			continue // a checkpoint or other file
-		}
-		if thread.IsRegular(in, e) {
-			chats = append(chats, chat{stem: strings.TrimSuffix(name, ext), chats: dir, folder: folder, document: ext == ".json"})
+		if c, ok := newChat(dir, folder, name); ok && thread.IsRegular(in, e) {
+			chats = append(chats, c)
 		}
 	}
 	return chats, folders
+}
+
+// isChat reports whether the name of a file may be that of a chat.
+func isChat(name string) bool {
+	ext := filepath.Ext(name)
+	return !strings.HasPrefix(name, ".") && (ext == ".json" || ext == ".jsonl")
+}
+
+// newChat returns the chat in a file. ok is false for a checkpoint or another file.
+func newChat(dir, folder, name string) (c chat, ok bool) {
+	if !isChat(name) || folder == "" && !strings.HasPrefix(name, "session-") {
+		return c, false
+	}
+	ext := filepath.Ext(name)
+	return chat{stem: strings.TrimSuffix(name, ext), chats: dir, folder: folder, document: ext == ".json"}, true
 }
 
 // projects returns the directories of all projects.

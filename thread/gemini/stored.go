@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"path/filepath"
+	"strings"
 
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -12,20 +13,27 @@ import (
 func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] {
 	return func(yield func(*thread.Stored, error) bool) {
 		t := newTree(ctx)
-		chats, folders := p.all(t)
-		for _, f := range folders {
-			more, _ := t.chats(f.chats, f.folder)
-			chats = append(chats, more...)
+		var dirs []string
+		for _, project := range p.projects(t) {
+			dirs = append(dirs, filepath.Join(project, "chats"))
 		}
+		folders := t.Folders(dirs, 1, isChat)
 		if err := t.Err(name); err != nil && !yield(nil, err) {
 			return
 		}
-		for _, c := range chats {
-			project := filepath.Dir(c.chats)
-			s, ok := t.StatStored([]string{c.path()}, filepath.Join(project, ".project_root"), filepath.Join(project, "..", "..", "projects.json"))
-			s.Opener = thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) { return p.threadsIn(newTree(ctx), c) })
-			if ok && !yield(s, nil) {
-				return
+		for _, f := range folders {
+			chats := dirs[f.Root]
+			project := filepath.Dir(chats)
+			root, list := t.StatFile(filepath.Join(project, ".project_root")), t.StatFile(filepath.Join(project, "..", "..", "projects.json"))
+			for _, file := range f.Files {
+				c, ok := newChat(chats, strings.TrimPrefix(f.Path[len(chats):], string(filepath.Separator)), file.Name)
+				if !ok {
+					continue
+				}
+				s := &thread.Stored{Opener: thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) { return p.threadsIn(newTree(ctx), c) })}
+				if s.SetFiles([]string{file.Path}, []thread.FileStat{file.FileStat, root, list}); !yield(s, nil) {
+					return
+				}
 			}
 		}
 	}

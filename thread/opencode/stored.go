@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
@@ -22,12 +23,13 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] 
 		for _, st := range stores {
 			sessions, failed := st.all(ctx)
 			err = errors.Join(err, failed)
-			for _, s := range sessions {
-				if seen[s.id] {
-					continue
-				}
+			sessions = slices.DeleteFunc(sessions, func(s *session) bool {
+				known := seen[s.id]
 				seen[s.id] = true
-				if stored, ok := p.stored(w, s); ok && !yield(stored, nil) {
+				return known
+			})
+			for _, stored := range p.storedIn(ctx, w, st, sessions) {
+				if stored != nil && !yield(stored, nil) {
 					return
 				}
 			}
@@ -38,12 +40,28 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] 
 	}
 }
 
-func (p *provider) stored(w *thread.Walk, s *session) (*thread.Stored, bool) {
+// storedIn returns the transcripts of sessions in a store, nil for one that was removed.
+func (p *provider) storedIn(ctx context.Context, w *thread.Walk, st store, sessions []*session) []*thread.Stored {
+	found := make([]*thread.Stored, len(sessions))
+	if _, ok := st.(tree); !ok { // a file has all
+		for i, s := range sessions {
+			found[i] = p.stored(w, s)
+		}
+		return found
+	}
+	thread.Parallel(len(sessions), func(i int) { found[i] = p.stored(thread.NewWalk(ctx), sessions[i]) })
+	return found
+}
+
+func (p *provider) stored(w *thread.Walk, s *session) *thread.Stored {
 	also := []string{s.source + "-wal"}
 	if dir, ok := s.store.(tree); ok {
 		also = dir.files(s.id)
 	}
 	stored, ok := w.StatStored([]string{s.source}, also...)
+	if !ok {
+		return nil
+	}
 	stored.Key, stored.Texts = s.source+"#"+s.id, nil
 	if t := jsonl.Milliseconds(s.updated); !t.IsZero() {
 		stored.Modified = t
@@ -53,7 +71,7 @@ func (p *provider) stored(w *thread.Walk, s *session) (*thread.Stored, bool) {
 		t.Subagent = t.Parent != ""
 		return []*thread.Thread{t}, nil
 	})
-	return stored, ok
+	return stored
 }
 
 // files returns the files with the messages and parts of a session.

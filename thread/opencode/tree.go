@@ -66,6 +66,7 @@ func (t tree) sessions(ctx context.Context, match func(name string) bool) (list 
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	var paths []string
 	for _, project := range projects {
 		dir := filepath.Join(string(t), "session", project.Name())
 		files, failed := os.ReadDir(dir)
@@ -73,19 +74,26 @@ func (t tree) sessions(ctx context.Context, match func(name string) bool) (list 
 			err = errors.Join(err, failed)
 		}
 		for _, f := range files {
-			if ctx.Err() != nil {
-				return list, ctx.Err()
-			}
-			if !strings.HasSuffix(f.Name(), ".json") || !match(f.Name()) {
-				continue
-			}
-			s, failed := t.session(filepath.Join(dir, f.Name()))
-			err = errors.Join(err, failed)
-			if s != nil && s.id != "" {
-				list = append(list, s)
+			if strings.HasSuffix(f.Name(), ".json") && match(f.Name()) {
+				paths = append(paths, filepath.Join(dir, f.Name()))
 			}
 		}
 	}
+	found, failed := make([]*session, len(paths)), make([]error, len(paths))
+	thread.Parallel(len(paths), func(i int) {
+		if ctx.Err() == nil {
+			found[i], failed[i] = t.session(paths[i])
+		}
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	for _, s := range found {
+		if s != nil && s.id != "" {
+			list = append(list, s)
+		}
+	}
+	err = errors.Join(err, errors.Join(failed...))
 	if err != nil {
 		err = thread.UnreadableError(string(t), err)
 	}
