@@ -52,8 +52,8 @@ type update struct {
 	reader   reader
 	tails    bool
 
-	again map[string]bool           // keys of the transcripts that have changed
-	done  map[string]bool           // keys of the transcripts that were read
+	again map[string]bool // keys of the transcripts that have changed
+	done  map[string]bool // keys of the transcripts that were read
 	total int
 	touched
 	warnings []string
