@@ -54,8 +54,8 @@ func sameCommand(a, b string) bool {
 
 // runs reports whether argv is what a command line starts.
 func runs(argv []string, line string) bool {
-	if script, ok := script(argv); ok {
-		return sameCommand(script, line)
+	if script, ok := script(argv); ok && sameCommand(script, line) {
+		return true
 	}
 	list, ok := words(line)
 	return ok && slices.Equal(list, argv)

@@ -47,6 +47,7 @@ func TestRuns(t *testing.T) {
 	}{
 		{[]string{"go", "test", "./..."}, "go test ./...", true},
 		{[]string{"sh", "-c", "go test ./..."}, "go test ./...", true},
+		{[]string{"sh", "-c", "echo fine"}, "sh -c 'echo fine'", true},
 		{[]string{"/bin/bash", "-lc", "cd a && make"}, "cd a && make", true},
 		{[]string{"bash", "-x", "go test ./..."}, "go test ./...", false},
 		{[]string{"go", "test", "./... && x"}, "go test ./... && x", false},

@@ -173,6 +173,11 @@ func (l *indexLookup) Item(ctx context.Context, uri thread.URI) (i Item, err err
 	if err != nil {
 		return i, l.failed(err)
 	}
+	if len(texts) == 0 { // a subagent of Codex names itself without its parent
+		if texts, err = l.strings(ctx, "SELECT t.item FROM threads t WHERE "+newest("t.agent AND t.self = ?"), threadOf(uri)); err != nil {
+			return i, l.failed(err)
+		}
+	}
 	if len(texts) == 0 {
 		return i, notFound(uri)
 	}
