@@ -214,6 +214,11 @@ func (tr *tree) compareLookups(files *threadindex.Files, index *threadindex.Inde
 			if err := l.Read(ctx, message, func(thread.Message) error { n++; return nil }); err != nil || item.URI != uri || n < item.Messages {
 				tr.t.Fatalf("%s: got %+v with %d messages (%v)", message, item, n, err)
 			}
+			if uri.Provider == "codex" && uri.Agent != "" { // it names itself without its parent
+				got, err := l.Item(ctx, thread.URI{Provider: uri.Provider, Thread: uri.Agent})
+				same("item by the ID of "+uri.String(), got, err, item)
+				tr.calls["subagents"]++
+			}
 		}
 		for _, name := range []string{artifact, commit, "absent"} {
 			got, err := l.Mentions(ctx, name)
