@@ -151,8 +151,8 @@ func CheckOnlyName(name string) error {
 }
 
 // FS returns a directory as a file system of regular files of at most limit
-// bytes. A link to a file is not opened, and a link to a directory only if it leads to
-// one inside.
+// bytes. A name that is a link is not opened. Within a name, only links to directories
+// inside are followed.
 func FS(dir string, limit int64) fs.FS { return plainFS{dir, limit} }
 
 type plainFS struct {
