@@ -66,6 +66,19 @@ func (t Thread) Wrote(writes []collision.Write) Thread {
 	return t
 }
 
+// includes reports whether a record that names a conversation is of t or one of its
+// subagents. Those of Codex name themselves without their parents: of these, only those
+// that changed files are known.
+func (t Thread) includes(name string) bool {
+	uri, err := thread.ParseURI(name)
+	if err != nil || uri.Main().String() == t.URI {
+		return err == nil
+	}
+	return slices.ContainsFunc(t.writes, func(w collision.Write) bool {
+		return w.URI.Provider == uri.Provider && w.URI.Agent == uri.Thread
+	})
+}
+
 // maxWriting is the number of files that are shown for a conversation or session.
 const maxWriting = 5
 
@@ -144,7 +157,7 @@ func (f Finder) describe(ctx context.Context, v session.View, running []Thread) 
 	a.Idle = len(p.Threads) > 0 && v.Process == (handoff.Process{}) && v.Child == (handoff.Process{})
 	var writes []collision.Write
 	for i, t := range running {
-		if slices.Contains(p.Threads, t.URI) {
+		if slices.ContainsFunc(p.Threads, t.includes) {
 			running[i].Session, a.Idle = v.ID, false
 			writes = append(writes, t.writes...)
 			if t.ActiveAt.After(a.ActiveAt) {
