@@ -20,6 +20,7 @@ type Workspace struct {
 	Runtime string // the runtime directory, which need not exist
 	Linked  string // the name of the linked git worktree that Root is, or ""
 	Named   bool   // HANDOFF_DIR names the runtime directory
+	Missing string // the git directory that .git names, if it does not exist, or ""
 
 	common string // what all worktrees of its repository share, "" outside git
 }
@@ -51,6 +52,9 @@ func Find(dir string, getenv func(string) string) (Workspace, error) {
 	w := Workspace{Root: real, Runtime: filepath.Join(real, runtimeName)}
 	if git, ok := readGit(real); ok {
 		w.common, w.Linked = git.common, git.worktree
+		if git.missing {
+			w.Missing = git.common
+		}
 		if git.worktree != "" {
 			w.Runtime = git.runtime()
 		}

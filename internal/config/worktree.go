@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,7 @@ import (
 type gitDir struct {
 	common   string // the directory that all worktrees of the repository share
 	worktree string // the name of a linked worktree, "" for the main one
+	missing  bool   // the .git names a directory that does not exist
 }
 
 // readGit reads the .git of a worktree. A submodule's git directory is in another
@@ -34,7 +37,8 @@ func readGit(root string) (gitDir, bool) {
 	own = under(root, own)
 	shared, linked := readLine(filepath.Join(own, "commondir"), "")
 	if !linked {
-		return gitDir{common: own}, true
+		_, err := os.Stat(own)
+		return gitDir{common: own, missing: errors.Is(err, fs.ErrNotExist)}, true
 	}
 	return gitDir{common: under(own, shared), worktree: filepath.Base(own)}, true
 }
