@@ -9,6 +9,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // MaxPayload is the largest payload that is read. A larger one is ignored.
@@ -231,14 +233,11 @@ func milliseconds(at any) int64 {
 
 // Thread returns the URI of the conversation that the event is about.
 func (e Event) Thread() string {
-	uri := "agents://" + e.provider + "/"
-	switch {
-	case e.Agent == "":
-		return uri + e.Session
-	case e.ownThread:
-		return uri + e.Agent
+	uri := thread.URI{Provider: e.provider, Thread: e.Session, Agent: e.Agent}
+	if e.Agent != "" && e.ownThread {
+		uri.Thread, uri.Agent = e.Agent, ""
 	}
-	return uri + e.Session + "/" + e.Agent
+	return uri.String()
 }
 
 // isID reports whether a text can be an ID that a program made: short, on one

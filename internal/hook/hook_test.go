@@ -16,7 +16,7 @@ func FuzzParse(f *testing.F) {
 		"codex":    `{"hook_event_name":"Stop","session_id":"s","cwd":"/w","turn_id":"t","background_tasks":[{}],"timestamp":"9999-12-31T23:59:59-12:00"}`,
 		"copilot":  `{"sessionId":"s","cwd":"/w","agentId":"a","parentAgentId":"s","stopReason":"error"}`,
 		"opencode": `{"type":"session.created","properties":{"sessionID":"s","info":{"id":"x","parentID":"s","directory":"/w","agent":"b"}}}`,
-		"pi":       `{"ev":{"type":"session_start","reason":"new"},"outerSessionId":"o","session_id":"s","cwd":"/w"}`,
+		"pi":       `{"ev":{"type":"session_start","reason":"new"},"outerSessionId":"o","session_id":"a/b%","cwd":"/w"}`,
 	} {
 		f.Add(program, "Stop", []byte(data))
 	}
