@@ -61,6 +61,7 @@ const maxPassages = 1000
 type Comparison struct {
 	artifacts []handoff.Artifact // by ID
 	passed    []Passed           // of each
+	names     map[string]string  // see namesOf
 	suffixes  map[string][]int   // artifacts by the last characters of their IDs
 	channels  map[string][]int   // artifacts by channel
 	bodies    []int              // the artifact of each body of texts
@@ -71,11 +72,12 @@ type Comparison struct {
 	partial bool
 }
 
-// NewComparison returns a comparison with artifacts. text returns what one published,
-// "" if that is not known or not text. Of very much text the newest is compared.
-func NewComparison(artifacts []handoff.Artifact, text func(handoff.Artifact) string) *Comparison {
-	artifacts = slices.SortedFunc(slices.Values(artifacts), func(a, b handoff.Artifact) int { return cmp.Compare(a.ID, b.ID) })
-	c := &Comparison{artifacts: artifacts, passed: make([]Passed, len(artifacts)), suffixes: map[string][]int{}, channels: map[string][]int{}, threads: map[string]map[int]bool{}}
+// NewComparison returns a comparison with the artifacts of s. text returns what one
+// published, "" if that is not known or not text. If there is more text than can be
+// compared, that of the newest artifacts is.
+func NewComparison(s Sources, text func(handoff.Artifact) string) *Comparison {
+	artifacts := slices.SortedFunc(slices.Values(s.Artifacts), func(a, b handoff.Artifact) int { return cmp.Compare(a.ID, b.ID) })
+	c := &Comparison{artifacts: artifacts, passed: make([]Passed, len(artifacts)), names: namesOf(s.Threads), suffixes: map[string][]int{}, channels: map[string][]int{}, threads: map[string]map[int]bool{}}
 	c.report.Passages = []Passage{}
 	for i, a := range artifacts {
 		c.channels[a.Channel] = append(c.channels[a.Channel], i)
@@ -190,7 +192,8 @@ func (c *Comparison) find(word string, at time.Time) (artifact int, ok bool) {
 // and later.
 func (c *Comparison) mayHave(p Prompt, i int) bool {
 	a := c.artifacts[i]
-	return p.At.After(a.CreatedAt) && p.Thread != a.Producer.Thread
+	by := a.Producer.Thread
+	return p.At.After(a.CreatedAt) && p.Thread != cmp.Or(c.names[by], by)
 }
 
 // limit orders the passages and removes those that are too many.

@@ -43,7 +43,7 @@ func TestComparison(t *testing.T) {
 		{"too long", []Prompt{sent("b", later, strings.Repeat("x", pasted.MaxPrompt+1))}, 0, 0, true},
 		{"another artifact", []Prompt{sent("b", later, artifactID(7))}, 0, 0, false},
 	} {
-		c := NewComparison([]handoff.Artifact{a}, func(handoff.Artifact) string { return body })
+		c := NewComparison(Sources{Artifacts: []handoff.Artifact{a}}, func(handoff.Artifact) string { return body })
 		for _, p := range tt.prompts {
 			c.Add(p)
 		}
@@ -53,6 +53,21 @@ func TestComparison(t *testing.T) {
 		}
 		if report.Messages != len(tt.prompts) || len(report.Passages) > 0 != (tt.refs+tt.pasted > 0) {
 			t.Errorf("%s: %+v", tt.name, report)
+		}
+	}
+}
+
+// TestComparisonOfSubagent checks that a prompt of a subagent has nothing that the
+// subagent published under its own ID.
+func TestComparisonOfSubagent(t *testing.T) {
+	const uri, self, main = "agents://codex/main/child", "agents://codex/child", "agents://codex/main"
+	for _, name := range []string{uri, self} {
+		a := handoff.Artifact{}
+		a.ID, a.CreatedAt, a.Producer.Thread = artifactID(1), start, name
+		c := NewComparison(Sources{Artifacts: []handoff.Artifact{a}, Threads: []Conversation{{URI: uri, Self: self, Main: main}}}, func(handoff.Artifact) string { return "" })
+		c.Add(Prompt{uri, uri + "#M9", start.Add(time.Minute), "read " + a.ID})
+		if passed, _ := c.Result(true); passed[a.ID].Refs != 0 {
+			t.Errorf("published by %s: got %d refs, want none", name, passed[a.ID].Refs)
 		}
 	}
 }
@@ -87,7 +102,7 @@ func TestNamed(t *testing.T) {
 		{"api-design:latest", time.Hour, nil},
 		{"latest :latest patch:latest design:final design", 3 * time.Hour, nil},
 	} {
-		c := NewComparison(list, func(handoff.Artifact) string { return "" })
+		c := NewComparison(Sources{Artifacts: list}, func(handoff.Artifact) string { return "" })
 		c.Add(Prompt{"b", "b#M1", start.Add(tt.at), tt.text})
 		passed, _ := c.Result(true)
 		for _, a := range list {
@@ -104,7 +119,7 @@ func TestNotCompared(t *testing.T) {
 	w, text := attempt("w1", made(artifactID(1), "design"))
 	_, dir := attempt("w1", made(artifactID(2), "docs"))
 	s := Sources{Work: []handoff.Work{w}, Artifacts: []handoff.Artifact{text, dir}}
-	c := NewComparison(s.Artifacts, func(a handoff.Artifact) string {
+	c := NewComparison(s, func(a handoff.Artifact) string {
 		if a.ID == text.ID {
 			return "text"
 		}
@@ -125,7 +140,7 @@ func TestNotCompared(t *testing.T) {
 		t.Errorf("unattributed: %+v", r.Unattributed.Prompts)
 	}
 	if s.Passed, _ = c.Result(false); !s.Passed[text.ID].LowerBound {
-		t.Error("without some prompts, the result is no lower bound")
+		t.Error("without some prompts, the result is not a lower bound")
 	}
 }
 
@@ -138,7 +153,7 @@ func TestPassages(t *testing.T) {
 	for i := range lines {
 		lines[i] = fmt.Sprintf("%d %s\n", i, strings.Repeat("word ", 10))
 	}
-	c := NewComparison([]handoff.Artifact{a}, func(handoff.Artifact) string { return strings.Join(lines, "") })
+	c := NewComparison(Sources{Artifacts: []handoff.Artifact{a}}, func(handoff.Artifact) string { return strings.Join(lines, "") })
 	for i := range 3 * maxPassages {
 		uri := fmt.Sprintf("b%d", i)
 		c.Add(Prompt{Thread: uri, URI: uri, At: start.Add(time.Duration(i + 1)), Text: strings.Join(lines[:3+i%8], "")})
@@ -164,7 +179,7 @@ func TestNewestText(t *testing.T) {
 		for i := range 6 {
 			list = append(list, made(artifactID(i), "design"))
 		}
-		passed, report := NewComparison(list, func(handoff.Artifact) string { return text }).Result(true)
+		passed, report := NewComparison(Sources{Artifacts: list}, func(handoff.Artifact) string { return text }).Result(true)
 		for i, a := range list {
 			if p := passed[a.ID]; (p.BytesPasted != nil) != (i >= 2) || p.LowerBound != (i < 2) {
 				t.Errorf("%s: artifact %d: %+v", name, i, p)

@@ -16,7 +16,7 @@ type PromptReport = cost.PromptReport
 // sets s.Passed. Transcripts that were last written before the first artifact are not
 // read. The result is a lower bound if a conversation that a record names is missing.
 func (u Units) comparePrompts(ctx context.Context, noIndex bool, s *cost.Sources) (_ *PromptReport, warnings []string, err error) {
-	c := cost.NewComparison(s.Artifacts, func(a handoff.Artifact) string { return u.o.Text(ctx, a) })
+	c := cost.NewComparison(*s, func(a handoff.Artifact) string { return u.o.Text(ctx, a) })
 	complete := true
 	if len(s.Artifacts) > 0 {
 		first := slices.MinFunc(s.Artifacts, func(a, b handoff.Artifact) int { return a.CreatedAt.Compare(b.CreatedAt) })
