@@ -78,6 +78,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/queue"
 	"github.com/agent-handoff/handoff/internal/relocate"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/userdir"
 )
 
 // A Workspace is an open workspace, as one caller uses it.
@@ -181,7 +182,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	}
 	log, bodies, queued := openQueue(settings, opened, found.Runtime, o)
 	c := &core{dirs: found, settings: settings, remote: opened.Backend.Remote, rawLog: opened.Log, rawBodies: opened.Bodies, queue: queued, runtimeDir: localstate.NewDir(found.Runtime, log, o.Rand),
-		files: files, home: home, now: o.Now, rand: o.Rand, cache: config.Cache(o.Getenv), progress: o.Progress}
+		files: files, home: home, now: o.Now, rand: o.Rand, cache: userdir.Cache(o.Getenv), progress: o.Progress}
 	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress, o.Warn)
 	c.log, c.bodies = localstate.GuardLog(log, opened.Backend.Remote, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir, o.Fetching)
 	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/setup"
+	"github.com/agent-handoff/handoff/internal/userdir"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
@@ -69,7 +70,7 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 	}
 	defer w.Close()
 	reply, err := w.Hook(c.Context(), e, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
-	state := setup.StateDir(a.Getenv, a.Getenv("HOME"))
+	state := userdir.State(a.Getenv)
 	setup.NoteHook(state, args[0], a.Now(), err)
 	if e.Harness == "gemini-cli" {
 		setup.NoteSession(state, workspace.HarnessProcess(e.Harness, a.Getenv), e.Session)

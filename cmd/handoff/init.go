@@ -13,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/setup"
+	"github.com/agent-handoff/handoff/internal/userdir"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -92,7 +93,7 @@ func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) err
 	if inLinkedWorktree(w) {
 		t.Runtime = w.Runtime() // a sandbox lets an agent write in the worktree only
 	}
-	state := setup.StateDir(a.Getenv, t.Home)
+	state := userdir.State(a.Getenv)
 	answer := initAnswer{Binary: a.Self, OnPath: otherOnPath(a), Files: []initFile{}}
 	if f.status {
 		answer.Status = setup.Statuses(t, state, a.Dir, onPath(a))

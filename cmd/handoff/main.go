@@ -21,6 +21,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/setup"
+	"github.com/agent-handoff/handoff/internal/userdir"
 	"github.com/agent-handoff/handoff/workspace"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -75,7 +76,7 @@ func growHeap() {
 func getenv(name string) string {
 	value := os.Getenv(name)
 	if name == "GEMINI_SESSION_ID" && value == "" && os.Getenv("GEMINI_CLI") == "1" {
-		return setup.SessionOf(setup.StateDir(os.Getenv, os.Getenv("HOME")), workspace.HarnessProcess("gemini-cli", os.Getenv))
+		return setup.SessionOf(userdir.State(os.Getenv), workspace.HarnessProcess("gemini-cli", os.Getenv))
 	}
 	return value
 }

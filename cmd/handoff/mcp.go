@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/mcp"
 	"github.com/agent-handoff/handoff/cmd/handoff/internal/setup"
+	"github.com/agent-handoff/handoff/internal/userdir"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
@@ -35,7 +36,7 @@ order. An argument may only name a directory inside one of these.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o := mcpOptions(a, nil)
 			o.Called = func(harness string) {
-				setup.NoteCall(setup.StateDir(a.Getenv, a.Getenv("HOME")), harness, a.Now())
+				setup.NoteCall(userdir.State(a.Getenv), harness, a.Now())
 			}
 			s := mcp.New(o)
 			err := s.Run(c.Context(), &sdk.IOTransport{Reader: io.NopCloser(a.In), Writer: os.Stdout})
@@ -58,7 +59,7 @@ func mcpOptions(a *cli.App, workspaces []string) mcp.Options {
 			return workspace.Open(dir, workspace.Options{Getenv: a.Getenv, Now: a.Now, Rand: a.Rand, Backends: a.Backends})
 		},
 		Registered: func() []string {
-			list, err := setup.Registered(setup.StateDir(a.Getenv, a.Getenv("HOME")))
+			list, err := setup.Registered(userdir.State(a.Getenv))
 			if err != nil {
 				return nil // then only the client's own directories may be used
 			}

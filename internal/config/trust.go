@@ -7,11 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/userdir"
 )
 
 // localScheme is the scheme of the built-in log, which is in the runtime directory.
@@ -67,19 +67,13 @@ func (c Config) accepted(w Workspace) string {
 // workspace. Its name contains the digest of both, so a changed URL is another
 // log, and no password is stored.
 func acceptance(w Workspace, getenv func(string) string, location string) (string, error) {
-	dir := getenv("XDG_CONFIG_HOME")
-	if home := getenv("HOME"); dir == "" && home != "" {
-		dir = filepath.Join(home, ".config")
-		if runtime.GOOS == "darwin" {
-			dir = filepath.Join(home, "Library", "Application Support")
-		}
-	}
-	if !filepath.IsAbs(dir) {
+	dir := userdir.Config(getenv)
+	if dir == "" {
 		return "", &handoff.Error{Op: "trust", Kind: handoff.Unavailable, Err: errors.New("there is no configuration directory"),
 			Hint: handoff.Advice("set HOME or XDG_CONFIG_HOME to an absolute path")}
 	}
 	sum := sha256.Sum256([]byte(w.Home() + "\x00" + location))
-	return filepath.Join(dir, "handoff", "trust", fmt.Sprintf("%x", sum)), nil
+	return filepath.Join(dir, "trust", fmt.Sprintf("%x", sum)), nil
 }
 
 // writePrivate writes a file that only the user can read.

@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/userdir"
 )
 
 // directories returns the possible directories of a log's index, best first: the
@@ -26,7 +26,7 @@ func directories(dir string, getenv func(string) string) func(id string) []strin
 		if info, err := os.Stat(dir); err == nil && info.IsDir() && isLocal(dir) {
 			dirs = append(dirs, dir)
 		}
-		if cache := config.Cache(getenv); cache != "" {
+		if cache := userdir.Cache(getenv); cache != "" {
 			dirs = append(dirs, filepath.Join(cache, id))
 		}
 		return dirs

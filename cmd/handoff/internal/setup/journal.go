@@ -22,15 +22,6 @@ type Journal struct {
 // journalName is the name of the journal in the directory of the user's state.
 const journalName = "init.json"
 
-// StateDir returns the directory of the user's state, as the XDG Base Directory
-// Specification defines it.
-func StateDir(getenv func(string) string, home string) string {
-	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "handoff")
-	}
-	return filepath.Join(home, ".local", "state", "handoff")
-}
-
 // OpenJournal reads the journal in a directory, which need not exist.
 func OpenJournal(dir string) (*Journal, error) {
 	j := &Journal{dir: dir}
