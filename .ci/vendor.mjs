@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 
-const vendor = join(dirname(fileURLToPath(import.meta.url)), '../cmd/handoff/internal/web/assets/vendor');
+const vendor = join(dirname(fileURLToPath(import.meta.url)), '../cmd/internal/web/assets/vendor');
 const manifest = JSON.parse(readFileSync(join(vendor, 'manifest.json')));
 const temp = mkdtempSync(join(tmpdir(), 'handoff-vendor-'));
 const run = (cmd, ...args) => execFileSync(cmd, args, { cwd: temp, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });

@@ -11,7 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/workspace"
 )
 
-// review is the example in README.md; a test of cmd/handoff compares them.
+// review is the example in README.md; a test of cmd/internal/program compares them.
 func review(ctx context.Context) error {
 	w, err := workspace.Open(".", workspace.Options{Getenv: os.Getenv})
 	if err != nil {

@@ -164,7 +164,7 @@ func TestDemo(t *testing.T) {
 // log in a bucket.
 func TestSurfaces(t *testing.T) {
 	s := newStore(t)
-	c := exec.CommandContext(t.Context(), "go", "test", "-tags", "s3", "-count=1", "-run", "^TestRemoteSurfaces$", "./cmd/handoff")
+	c := exec.CommandContext(t.Context(), "go", "test", "-tags", "s3", "-count=1", "-run", "^TestRemoteSurfaces$", "./cmd/internal/program")
 	c.Dir = "../.."
 	c.Env = append(os.Environ(), "REMOTE_LOG="+s.user(t, "poll=0s&").log, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=k", "AWS_SECRET_ACCESS_KEY=s")
 	if out, err := c.CombinedOutput(); err != nil {

@@ -105,24 +105,26 @@ var layers = map[string]int{
 	"bucketlog":     7,
 	"natslog":       7,
 
-	"cmd/handoff/internal/access":    8,
-	"cmd/handoff/internal/cli":       8,
-	"cmd/handoff/internal/evidence":  9,
-	"cmd/handoff/internal/find":      9,
-	"cmd/handoff/internal/sessions":  9,
-	"cmd/handoff/internal/pipelines": 9,
-	"cmd/handoff/internal/mcp":       9,
-	"cmd/handoff/internal/setup":     9,
-	"cmd/handoff/internal/work":      9,
-	"cmd/handoff/internal/logs":      9,
-	"cmd/handoff/internal/web":       9,
-	"cmd/handoff":                    10,
-	"bench":                          10,
+	"cmd/internal/access":    8,
+	"cmd/internal/cli":       8,
+	"cmd/internal/evidence":  9,
+	"cmd/internal/find":      9,
+	"cmd/internal/sessions":  9,
+	"cmd/internal/pipelines": 9,
+	"cmd/internal/mcp":       9,
+	"cmd/internal/setup":     9,
+	"cmd/internal/work":      9,
+	"cmd/internal/logs":      9,
+	"cmd/internal/web":       9,
+	"cmd/internal/program":   10,
+	"cmd/handoff":            11,
+	"cmd/agent-handoff":      11,
+	"bench":                  10,
 }
 
 // testOnly are the packages that only tests import: the suites that every log
 // and every provider must pass.
-var testOnly = []string{"logtest", "threadtest", "cmd/handoff/internal/testlog"}
+var testOnly = []string{"logtest", "threadtest", "cmd/internal/testlog"}
 
 // stdlibOnly is the layer that imports nothing but the standard library.
 const stdlibOnly = 1
@@ -136,7 +138,7 @@ const (
 
 // edge are the packages that may read the clock, the environment and
 // randomness. All others receive them as arguments.
-var edge = []string{"cmd/handoff", "workspace", "bench"}
+var edge = []string{"cmd/internal/program", "workspace", "bench"}
 
 var impure = map[string][]string{
 	"time":        {"Now", "Since", "Until"},
@@ -281,9 +283,9 @@ func TestMayImport(t *testing.T) {
 		{"thread/codex", module + "/thread/claude", false},
 		{"workspace", module + "/logtest", false},
 		{"workspace", module + "/nowhere", false},
-		{"cmd/handoff", module + "/workspace", true},
-		{"cmd/handoff/internal/sessions", module + "/cmd/handoff/internal/cli", true},
-		{"cmd/handoff/internal/cli", module + "/cmd/handoff/internal/sessions", false},
+		{"cmd/internal/program", module + "/workspace", true},
+		{"cmd/internal/sessions", module + "/cmd/internal/cli", true},
+		{"cmd/internal/cli", module + "/cmd/internal/sessions", false},
 	} {
 		layer, ok := layerOf(tt.pkg)
 		if !ok {

@@ -1,0 +1,67 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A GetInput has the arguments of artifact_get.
+type GetInput struct {
+	Common
+	Ref     string `json:"ref" jsonschema:"ID, name, path or CHANNEL:latest; also a session or issue"`
+	History bool   `json:"history,omitempty" jsonschema:"list every revision"`
+}
+
+var artifactGet = tool[GetInput]{
+	name: "artifact_get",
+	description: "Look up one handoff artifact, session or issue: who made it, from what, whether it is current, and where its file is. " +
+		"Returns no content.",
+	reads: true,
+	do: func(ctx context.Context, c *call, in GetInput) (answer, error) {
+		if in.History {
+			h, err := c.History(ctx, in.Ref)
+			if err != nil {
+				return answer{}, err
+			}
+			return answer{data: h, text: lines(h.Artifacts)}, nil
+		}
+		shown, err := c.Show(ctx, in.Ref, false)
+		if err != nil {
+			return answer{}, err
+		}
+		switch {
+		case shown.Artifact != nil:
+			a := *shown.Artifact
+			text := line(a)
+			for _, in := range a.StaleInputs {
+				text += "\ninput " + cli.StaleInput(in)
+			}
+			return answer{data: shown, text: text, links: links(a), done: func(ctx context.Context) { _ = c.Use(ctx, a) }}, nil
+		case shown.Session != nil:
+			if err := c.AddTranscripts(ctx, c.client.server.o.Threads, &shown); err != nil {
+				return answer{}, err
+			}
+			return answer{data: shown, text: "session " + shown.Session.ID}, nil
+		}
+		return answer{data: shown, text: "pipeline run of issue " + in.Ref}, nil
+	},
+}
+
+// links returns the links of an answer about one artifact.
+func links(a handoff.Artifact) []sdk.Content { return []sdk.Content{link(a)} }
+
+// lines returns one line for each artifact.
+func lines(list []handoff.Artifact) string {
+	if len(list) == 0 {
+		return "no artifacts"
+	}
+	text := make([]string, len(list))
+	for i, a := range list {
+		text[i] = line(a)
+	}
+	return strings.Join(text, "\n")
+}

@@ -1,0 +1,35 @@
+package pipelines
+
+import (
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
+	"github.com/spf13/cobra"
+)
+
+func nextCommand(a *app) *cobra.Command {
+	var acceptStale bool
+	c := &cobra.Command{
+		Use:   "next ISSUE",
+		Short: "Show which agent acts next, what it reads and writes, and why",
+		Long: `Next reads the artifacts of a run and prints the next step: the agent, the files
+it reads, the file it writes, and the reason. It uses the content of artifacts,
+what they were made from, and the known order of attempts, but not file times.
+
+If an input of an artifact was done again since, the artifact's stage is
+repeated first, unless --accept-stale is given. After the last retry of a stage,
+a person acts next.`,
+		Example: "  handoff pipeline next 42\n  handoff pipeline next 42 --json",
+		Args:    cli.Exactly(1, "one issue"),
+	}
+	c.Flags().BoolVar(&acceptStale, "accept-stale", false, "build on artifacts whose inputs have changed")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.reading(func(p pipelines.Runs) error {
+			step, err := p.Next(c.Context(), args[0], acceptStale)
+			if err != nil {
+				return err
+			}
+			return a.print(step, func() { a.lines(step.String()) })
+		})
+	}
+	return c
+}

@@ -1,0 +1,43 @@
+package pipelines
+
+import (
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
+	"github.com/spf13/cobra"
+)
+
+func schemaCommand(a *app) *cobra.Command {
+	var example bool
+	c := &cobra.Command{
+		Use:   "schema STAGE",
+		Short: "Print the JSON Schema of a stage's artifact, or an example",
+		Long: `Schema prints the JSON Schema of the artifact of a stage, with all that it
+refers to. With --example it prints an artifact that is valid. A stage of the
+project takes its example from the examples of its schema.`,
+		Example: "  handoff pipeline schema plan\n  handoff pipeline schema plan --example > /tmp/plan.json",
+		Args:    cli.Exactly(1, "one stage"),
+	}
+	c.Flags().BoolVar(&example, "example", false, "print an example instead")
+	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.stages(), cobra.ShellCompDirectiveNoFileComp
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.reading(func(p pipelines.Runs) error {
+			var doc any
+			var err error
+			if example {
+				doc, err = p.Example(args[0])
+			} else {
+				doc, err = p.Schema(args[0])
+			}
+			if err != nil {
+				return err
+			}
+			return a.JSON(doc)
+		})
+	}
+	return c
+}

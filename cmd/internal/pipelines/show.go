@@ -1,0 +1,53 @@
+package pipelines
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
+)
+
+// StageColumns are the columns of PrintOverview.
+var StageColumns = []cli.Column{
+	{Name: "stage"}, {Name: "outcome"}, {Name: "attempts", Rank: 3}, {Name: "path", Rank: 1, Long: true}, {Name: "summary", Rank: 2, Text: true},
+}
+
+// PrintOverview prints the summary of a run: its stages, what is stale, and what
+// comes next.
+func PrintOverview(a *cli.App, o pipelines.Overview, table *cli.Table) error {
+	if err := table.Check(StageColumns); err != nil {
+		return err
+	}
+	rows := make([][]string, len(o.Stages))
+	for i, v := range o.Stages {
+		var notes []string
+		for _, note := range []string{v.Summary, problems(v.Problems), stale(v.Stale)} {
+			if note != "" {
+				notes = append(notes, note)
+			}
+		}
+		rows[i] = []string{v.Stage, v.Outcome, strconv.Itoa(v.Attempts), v.Path, strings.Join(notes, ", ")}
+	}
+	fmt.Fprintf(a.Out, "%-6s  %s\n%-6s  %s\n", "issue", o.Issue, "folder", o.Folder)
+	if err := table.Print(StageColumns, rows); err != nil {
+		return err
+	}
+	(&app{a}).lines(o.Next.String())
+	return nil
+}
+
+func problems(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return cli.Count(n, "contract violation")
+}
+
+func stale(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return "stale: " + reason
+}

@@ -1,0 +1,83 @@
+package pipelines
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
+	"github.com/spf13/cobra"
+)
+
+func validateCommand(a *app) *cobra.Command {
+	var compat, stage string
+	c := &cobra.Command{
+		Use:   "validate FILE…",
+		Short: "Validate artifacts against their schemas",
+		Long: `Validate checks the types, values and structure of artifacts and prints every
+problem with its JSON pointer. Unknown keys are warnings. The name of a file
+determines its stage, unless --stage is given. With - the artifact is read from
+standard input.
+
+With --compat it validates one file like pipeline/schema.py: it checks that the
+required keys exist and prints the same texts and exit codes. --compat=expert
+also checks tiers.
+
+The exit code is 1 if a file is invalid.`,
+		Example: "  handoff pipeline validate .pipeline/42/*.json\n  handoff pipeline validate - --stage plan < /tmp/plan.json",
+		Args:    cobra.ArbitraryArgs,
+	}
+	c.Flags().StringVar(&compat, "compat", "", "validate like schema.py of this `edition`: practitioner or expert")
+	c.Flags().Lookup("compat").NoOptDefVal = "practitioner"
+	c.Flags().StringVar(&stage, "stage", "", "validate against the contract of this `stage`")
+	c.MarkFlagsMutuallyExclusive("compat", "stage")
+	c.RegisterFlagCompletionFunc("stage", a.completeStage)
+	c.RegisterFlagCompletionFunc("compat", cobra.FixedCompletions([]string{"practitioner", "expert"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(c *cobra.Command, args []string) error {
+		o := pipelines.ValidateOptions{Files: args, Stage: stage, Stdin: a.In}
+		return a.reading(func(p pipelines.Runs) error {
+			if c.Flags().Changed("compat") {
+				return a.compat(p, compat, o)
+			}
+			if len(args) == 0 {
+				return cli.Invalid("pipeline validate", "", "requires at least one file", "name a file, or - for standard input")
+			}
+			list, err := p.Validate(o)
+			if err != nil {
+				return err
+			}
+			return a.answer(list.Valid, list, func() { a.validations(list.Files) })
+		})
+	}
+	return c
+}
+
+func (a *app) compat(p pipelines.Runs, edition string, o pipelines.ValidateOptions) error {
+	if a.AsJSON {
+		return cli.Invalid("pipeline validate", "", "--json and --compat are mutually exclusive", "leave one of them out")
+	}
+	answer, err := p.Compat(edition, o)
+	if err != nil {
+		return err
+	}
+	io.WriteString(a.Out, answer.Out)
+	io.WriteString(a.Err, answer.Err)
+	if answer.Code != 0 {
+		return cli.ExitCode(answer.Code)
+	}
+	return nil
+}
+
+func (a *app) validations(list []pipelines.Validation) {
+	for _, v := range list {
+		for _, p := range v.Errors {
+			fmt.Fprintf(a.Out, "%s: %s\n", cli.OneLine(v.File), cli.OneLine(p.String()))
+		}
+		for _, p := range v.Warnings {
+			a.Warn("%s: %s", v.File, p)
+		}
+		if v.Valid {
+			fmt.Fprintf(a.Out, "%s: ok\n", cli.OneLine(v.File))
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package program
+
+import (
+	"slices"
+
+	"github.com/agent-handoff/handoff/gitlog"
+	"github.com/agent-handoff/handoff/natslog"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// backends are the logs that HANDOFF_LOG can select beside file:, which is built
+// in. A backend is one line here and a folder of its own.
+var backends = slices.Concat(
+	gitlog.Backends,
+	[]workspace.Backend{natslog.Backend},
+	bucketBackends, // of a build with the tag s3
+)

@@ -1,0 +1,10 @@
+//go:build s3
+
+package program
+
+import (
+	"github.com/agent-handoff/handoff/bucketlog"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+var bucketBackends = []workspace.Backend{bucketlog.Backend}

@@ -1,0 +1,113 @@
+package program
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/spf13/cobra"
+)
+
+func checkCommand(a *cli.App) *cobra.Command {
+	var repair bool
+	c := &cobra.Command{
+		Use:     "check",
+		Short:   "Verify the integrity of the log and stored bodies",
+		GroupID: cli.Setup,
+		Long: `Check reads every record of the log and every kept body, and reports problems:
+missing or altered records and bodies, duplicate IDs, foreign files, and records
+that the index knows but the log has lost. A note is not a problem: it concerns
+something derived, or something that a killed process left behind.
+
+With --repair, missing and damaged records are restored from their second links
+where those are intact; other positions are marked so that later records can be
+read again. Derived files are rebuilt, and damaged records and bodies are
+quarantined. A missing body is stored again if its file is as published. No
+intact record is changed.
+
+The exit code is 1 if there is a problem.`,
+		Example: "  handoff check\n  handoff check --repair",
+		Args:    cli.Exactly(0, ""),
+	}
+	c.Flags().BoolVar(&repair, "repair", false, "repair what can be repaired without changing a record")
+	a.JSONFlag(c, "print JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		debug.SetGCPercent(50) // the states of a long log are a third of the memory that is used
+		return a.Reading(func(w *workspace.Workspace) error {
+			if repair {
+				found, err := w.Repair(c.Context(), a.Now())
+				if err != nil {
+					return err
+				}
+				for _, f := range found.Findings {
+					fmt.Fprintf(a.Err, "found: %s: %s\n", cli.OneLine(f.Name), cli.OneLine(f.Text))
+				}
+			}
+			report, err := w.Check(c.Context())
+			if err != nil {
+				return err
+			}
+			if a.AsJSON {
+				err = a.JSON(report)
+			} else {
+				printReport(a, report)
+			}
+			if err == nil && !report.OK() {
+				err = cli.ErrNo
+			}
+			return err
+		})
+	}
+	return c
+}
+
+// printReport prints the findings of a report and their number. Of findings with
+// the same text it prints the first ones and how many more there are.
+func printReport(a *cli.App, report handoff.Report) {
+	const shown = 3
+	type group struct {
+		kind, text string
+	}
+	count, kinds := map[group]int{}, map[string]int{}
+	var groups []handoff.Finding // the first of each
+	for _, f := range report.Findings {
+		g := group{findingKind(f), f.Text}
+		if count[g]++; count[g] == 1 {
+			groups = append(groups, f)
+		}
+		if kinds[g.kind]++; count[g] <= shown {
+			fmt.Fprintf(a.Out, "%s: %s: %s\n", g.kind, cli.OneLine(f.Name), cli.OneLine(f.Text))
+		}
+	}
+	for _, f := range groups {
+		g := group{findingKind(f), f.Text}
+		if more := count[g] - shown; more > 0 {
+			fmt.Fprintf(a.Out, "%s: %d more: %s\n", g.kind, more, cli.OneLine(f.Text))
+		}
+		if !f.Hint.IsZero() {
+			fmt.Fprintf(a.Out, "hint: %s\n", cli.OneLine(cli.HintText(f.Hint)))
+		}
+	}
+	summary := cli.Count(report.Records, "record")
+	for _, kind := range []string{problem, note} {
+		if n := kinds[kind]; n > 0 {
+			summary += ", " + cli.Count(n, kind)
+		}
+	}
+	fmt.Fprintln(a.Out, summary)
+}
+
+// The kinds of findings.
+const (
+	problem = "problem"
+	note    = "note"
+)
+
+func findingKind(f handoff.Finding) string {
+	if f.Note {
+		return note
+	}
+	return problem
+}

@@ -1,0 +1,43 @@
+package program
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+// TestGrowHeap checks that the percentage of the garbage collector is the usual one
+// after the first collection, or that which a command has set.
+func TestGrowHeap(t *testing.T) {
+	percent := func() int {
+		n := debug.SetGCPercent(-1)
+		debug.SetGCPercent(n)
+		return n
+	}
+	before := percent()
+	defer debug.SetGCPercent(before)
+	t.Setenv("GOGC", "")
+	for set, want := range map[int]int{0: 100, 50: 50} {
+		if growHeap(); percent() == 100 {
+			t.Error("the heap does not grow before the first collection")
+		}
+		if set > 0 {
+			debug.SetGCPercent(set)
+		}
+		for n := range 100 { // the cleanup runs in another goroutine
+			if runtime.GC(); percent() == want && n >= 10 {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if got := percent(); got != want {
+			t.Errorf("after a collection, a command has set %d: got %d, want %d", set, got, want)
+		}
+	}
+	debug.SetGCPercent(30)
+	t.Setenv("GOGC", "30")
+	if growHeap(); percent() != 30 {
+		t.Errorf("GOGC=30: got %d", percent())
+	}
+}

@@ -1,0 +1,247 @@
+package program
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// eachCommand calls do with every command that is not hidden, and the words
+// that call it.
+func eachCommand(do func(path []string, c *cobra.Command)) {
+	var walk func(path []string, c *cobra.Command)
+	walk = func(path []string, c *cobra.Command) {
+		path = append(slices.Clone(path), c.Name())
+		do(path, c)
+		for _, sub := range c.Commands() {
+			walk(path, sub)
+		}
+	}
+	for _, command := range commands {
+		walk(nil, command.New(&cli.App{}))
+	}
+}
+
+// TestRootHelp checks that the short help fits on one screen and shows the
+// primary commands only, and that "help all" shows every command.
+func TestRootHelp(t *testing.T) {
+	c := newConsole(t)
+	help := c.ok("--help")
+	if n := strings.Count(help, "\n"); n > 40 {
+		t.Errorf("handoff --help has %d lines, want at most 40", n)
+	}
+	if again := c.ok("help"); again != help {
+		t.Errorf("handoff help prints\n%s\nwant what --help prints", again)
+	}
+	all := c.ok("help", "all")
+	for _, text := range []string{help, all} {
+		fits(t, "handoff help", text)
+	}
+	for _, command := range commands {
+		line := "\n  " + command.Names[0] + " "
+		if got := strings.Contains(help, line); got != command.Primary {
+			t.Errorf("handoff --help shows %s: %t, want %t", command.Names[0], got, command.Primary)
+		}
+	}
+	eachCommand(func(path []string, _ *cobra.Command) {
+		if line := "\n  " + strings.Join(path, " ") + " "; !strings.Contains("\n"+all, line) {
+			t.Errorf("handoff help all has no %q", line)
+		}
+	})
+	for _, alias := range []string{"\n  get "} {
+		if strings.Contains(help+all, alias) {
+			t.Errorf("help shows the alias %q", alias)
+		}
+	}
+}
+
+// fits reports lines of a help that are wider than a terminal.
+func fits(t *testing.T, name, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%s: a line has %d columns, want at most 80: %s", name, n, line)
+		}
+	}
+}
+
+// valueNames are the nouns that stand for the values of flags.
+var valueNames = []string{
+	"address", "agent", "branch", "channel", "columns", "commit", "count", "cursor", "date", "day", "directory", "duration", "edition", "field=value", "fields", "file", "format", "ID", "issue", "key",
+	"key=value", "kind", "kind:value", "level", "line", "name", "number", "path", "pattern", "policy", "position", "program", "ref", "regexp", "scope", "sequence", "size", "stage", "status", "tag", "text",
+	"time", "title", "type", "URI", "UUID",
+}
+
+// pending are commands whose help is being rewritten.
+var pending = []string{}
+
+// TestHelp checks the form of the help of every command.
+func TestHelp(t *testing.T) {
+	c := newConsole(t)
+	eachCommand(func(path []string, command *cobra.Command) {
+		name := strings.Join(path, " ")
+		if slices.Contains(pending, path[0]) {
+			return
+		}
+		help := c.ok(append(slices.Clone(path), "--help")...)
+		fits(t, name, help)
+		if !command.HasSubCommands() && command.Example == "" {
+			t.Errorf("%s has no example", name)
+		}
+		if !strings.HasPrefix(strings.ToUpper(command.Short[:1]), command.Short[:1]) || strings.HasSuffix(command.Short, ".") {
+			t.Errorf("%s: short help %q is not a phrase that begins with a capital and has no full stop", name, command.Short)
+		}
+		command.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			value, usage := pflag.UnquoteUsage(f)
+			if f.Hidden || f.Value.Type() == "bool" {
+				return
+			}
+			if usage == "" || !slices.Contains(valueNames, value) {
+				t.Errorf("%s --%s: the value is named %q, which is not one of %v", name, f.Name, value, valueNames)
+			}
+		})
+	})
+}
+
+// sampleValues has a value for each type of flag.
+var sampleValues = map[string]string{"string": "x", "int": "1", "int64": "1", "duration": "1s", "bool": "true"}
+
+// TestRepeatedFlags gives every flag of every command twice. One that is not a
+// list must be refused.
+func TestRepeatedFlags(t *testing.T) {
+	t.Parallel()
+	flags := 0
+	eachCommand(func(path []string, command *cobra.Command) {
+		check := func(f *pflag.Flag) {
+			c := newConsole(t)
+			sample, single := sampleValues[f.Value.Type()]
+			if !single {
+				sample = "a=1"
+			}
+			_, code := c.run("", append(slices.Clone(path), "--"+f.Name+"="+sample, "--"+f.Name+"="+sample)...)
+			refused := strings.Contains(c.said.String(), "--"+f.Name+" given twice\n")
+			if refused != single || refused && code != 2 && path[0] != "run" && path[0] != "attest" {
+				t.Errorf("%s --%s twice (%s): refused %t with exit code %d, want refused %t", strings.Join(path, " "), f.Name, f.Value.Type(), refused, code, single)
+			}
+			flags++
+		}
+		command.InitDefaultHelpFlag()
+		command.LocalFlags().VisitAll(check)
+	})
+	c := newConsole(t)
+	if _, code := c.run("", "list", "--workspace", c.dir, "--workspace", c.dir); code != 2 {
+		t.Errorf("list --workspace twice exits %d, want 2", code)
+	}
+	if flags < 100 {
+		t.Errorf("tried %d flags, which can't be all", flags)
+	}
+}
+
+// TestHintsName checks that the command line of every action names commands and
+// flags that exist.
+func TestHintsName(t *testing.T) {
+	text, err := os.ReadFile("../../../hint.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := &cobra.Command{Use: "handoff"}
+	for _, command := range commands {
+		root.AddCommand(command.New(&cli.App{}))
+	}
+	actions := 0
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "\tAction") {
+			continue
+		}
+		for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(line, -1) {
+			actions++
+			typed := cli.CommandLine(handoff.Action(m[1]), "A", "B", "C", "D")
+			c, args, err := root.Find(strings.Fields(typed)[1:])
+			if err != nil || c == root || !c.Runnable() {
+				t.Errorf("%s: %s names no command", m[1], typed)
+				continue
+			}
+			for _, arg := range args {
+				name := strings.TrimLeft(arg, "-")
+				if dashes := len(arg) - len(name); dashes == 2 && c.Flag(name) == nil || dashes == 1 && len(name) == 1 && c.Flags().ShorthandLookup(name) == nil {
+					t.Errorf("%s: %s has the unknown flag %s", m[1], typed, arg)
+				}
+			}
+		}
+	}
+	if actions < 20 {
+		t.Errorf("found %d actions in hint.go, which can't be all", actions)
+	}
+}
+
+var exampleLine = regexp.MustCompile(`handoff ((?:'[^']*'|"[^"]*"|[^'"|;)\n&>])*)`)
+
+// TestExamples parses every command line in the examples of every help: the
+// command, its flags and the number of its arguments.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	lines := 0
+	check := func(name, example string) {
+		inner := strings.NewReplacer("\\\n", " ", `"$(`, "X ; ", "$(", "X ; ") // a command as an argument is a line of its own
+		for _, m := range exampleLine.FindAllStringSubmatch(inner.Replace(example), -1) {
+			if strings.Contains(example, "='"+m[0]+"'") {
+				continue // an alias, whose arguments follow when it is used
+			}
+			lines++
+			args := shellWords(m[1])
+			root := &cobra.Command{Use: "handoff"}
+			root.PersistentFlags().String("workspace", "", "")
+			for _, c := range commands {
+				root.AddCommand(c.New(&cli.App{}))
+			}
+			command, rest, err := root.Find(args)
+			if err == nil {
+				err = command.ParseFlags(rest)
+			}
+			if err == nil {
+				err = command.ValidateArgs(command.Flags().Args())
+			}
+			if err == nil {
+				err = command.ValidateRequiredFlags()
+			}
+			if err != nil {
+				t.Errorf("%s: the example %q is refused: %v", name, m[0], err)
+			}
+		}
+	}
+	eachCommand(func(path []string, command *cobra.Command) { check(strings.Join(path, " "), command.Example) })
+	if lines < 40 {
+		t.Errorf("found %d command lines in examples, which can't be all", lines)
+	}
+}
+
+// shellWords splits a command line as a shell does, without its expansions.
+func shellWords(line string) (words []string) {
+	word, quote, open := "", rune(0), false
+	for _, r := range strings.TrimSpace(line) + " " {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word += string(r)
+		case r == '\'' || r == '"':
+			quote, open = r, true
+		case r == ' ':
+			if open || word != "" {
+				words = append(words, word)
+			}
+			word, open = "", false
+		default:
+			word += string(r)
+		}
+	}
+	return words
+}

@@ -1,0 +1,110 @@
+package program
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/setup"
+	"github.com/agent-handoff/handoff/internal/userdir"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/spf13/cobra"
+)
+
+// maxHookPayload is the largest payload of a hook that is read.
+const maxHookPayload = 8 << 20
+
+func hookCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "hook PROGRAM [EVENT]",
+		Short:   "Record what an agent program reports to its hooks",
+		GroupID: cli.Setup,
+		Long: `Hook is what handoff init installs as a hook of an agent program. It reads an
+event on standard input and records sessions, prompts and subagents as work, and
+the last message of a subagent and the files it created as artifacts. It records
+only in a workspace that exists, and always exits 0.
+
+Some programs pass the output of a hook to the model. For these, hook prints
+what the session left when it starts or is resumed. At the end of a turn it
+prints the outputs of handoff run --expect that are missing, so that the agent
+continues once; if none is missing, it prints what the turn left.
+
+EVENT is required for programs whose input does not name the event. With the
+program statusline, hook prints the URI of the conversation and the newest
+artifact of its session, for the status line of Claude Code.`,
+		Example:   "  handoff hook claude\n  handoff hook copilot sessionStart",
+		Args:      cobra.ArbitraryArgs,
+		ValidArgs: append(workspace.HookPrograms(), "statusline"),
+		RunE: func(c *cobra.Command, args []string) error {
+			defer func() { _ = recover() }() // a hook must never disturb the agent
+			runHook(c, a, args)
+			return nil
+		},
+	}
+}
+
+func runHook(c *cobra.Command, a *cli.App, args []string) {
+	payload, err := io.ReadAll(io.LimitReader(a.In, maxHookPayload+1))
+	if err != nil || len(args) == 0 {
+		return
+	}
+	if args[0] == "statusline" {
+		statusLine(c, a, payload)
+		return
+	}
+	event := ""
+	if len(args) > 1 {
+		event = args[1]
+	}
+	e, ok := workspace.ParseHook(args[0], event, payload, a.Getenv)
+	if !ok {
+		return
+	}
+	w, err := openAt(a, e.Dir)
+	if err != nil {
+		return
+	}
+	defer w.Close()
+	reply, err := w.Hook(c.Context(), e, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
+	state := userdir.State(a.Getenv)
+	setup.NoteHook(state, args[0], a.Now(), err)
+	if e.Harness == "gemini-cli" {
+		setup.NoteSession(state, workspace.HarnessProcess(e.Harness, a.Getenv), e.Session)
+	}
+	if len(reply) > 0 {
+		fmt.Fprintln(a.Out, string(reply))
+	}
+}
+
+// openAt opens the workspace of a directory.
+func openAt(a *cli.App, dir string) (*workspace.Workspace, error) {
+	return workspace.Open(dir, workspace.Options{Getenv: a.Getenv, Now: a.Now, Rand: a.Rand, Backends: a.Backends})
+}
+
+// statusLine prints a line from what Claude Code passes to its status line.
+func statusLine(c *cobra.Command, a *cli.App, payload []byte) {
+	var p struct {
+		Session   string `json:"session_id"`
+		Cwd       string `json:"cwd"`
+		Workspace struct {
+			Current string `json:"current_dir"`
+		} `json:"workspace"`
+	}
+	if json.Unmarshal(payload, &p) != nil || p.Session == "" {
+		return
+	}
+	line := cli.OneLine("agents://claude/" + p.Session)
+	if w, err := openAt(a, cmp.Or(p.Workspace.Current, p.Cwd, a.Dir)); err == nil {
+		defer w.Close()
+		page, err := w.List(c.Context(), workspace.ListOptions{Limit: 1, Filter: workspace.Filter{Producer: map[string]string{"session": p.Session}}})
+		if err == nil && len(page.Artifacts) > 0 {
+			newest := page.Artifacts[0]
+			line += "  " + newest.ID + " " + cli.OneLine(newest.Label())
+		}
+	}
+	fmt.Fprintln(a.Out, line)
+}

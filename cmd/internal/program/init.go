@@ -1,0 +1,289 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/setup"
+	"github.com/agent-handoff/handoff/internal/userdir"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+)
+
+// initFlags are what the user wants to set up.
+type initFlags struct {
+	agents                      []string
+	user, project, dryRun, undo bool
+	status, allow, statusLine   bool
+}
+
+// initAnswer is the JSON of init.
+type initAnswer struct {
+	Workspace string         `json:"workspace,omitempty"` // its root, if one was created or registered
+	Files     []initFile     `json:"files"`
+	Undone    []setup.Undone `json:"undone,omitempty"`
+	Status    []setup.Status `json:"status,omitempty"`
+	Binary    string         `json:"binary"`
+	OnPath    string         `json:"onPath,omitempty"` // another program named handoff that is found first
+	Todo      []string       `json:"todo,omitempty"`
+}
+
+type initFile struct {
+	Agent   string `json:"agent"`
+	Path    string `json:"path"`
+	Changed bool   `json:"changed"`
+}
+
+func initCommand(a *cli.App) *cobra.Command {
+	var f initFlags
+	c := &cobra.Command{
+		Use:     "init",
+		Short:   "Set up handoff in the agent programs that you use",
+		GroupID: cli.Setup,
+		Long: `Init registers handoff in the configuration of agent programs: the MCP server,
+the hooks and the skill. In a git repository it also creates the workspace. It
+changes nothing else in those files, and --undo restores them.
+
+Without --agent it sets up every program that it finds. --user, the default,
+changes your own configuration only. --project writes files for everybody who
+works in the repository; they have no effect where handoff is not installed.`,
+		Example: "  handoff init --dry-run\n  handoff init --agent claude --agent codex --allow\n  handoff init --status\n  handoff init --undo",
+		Args:    cli.Exactly(0, ""),
+	}
+	flags := c.Flags()
+	flags.StringArrayVar(&f.agents, "agent", nil, "set up this `program`: "+strings.Join(setup.Names(), ", ")+"; may be repeated")
+	flags.BoolVar(&f.user, "user", false, "change your own configuration (the default)")
+	flags.BoolVar(&f.project, "project", false, "write files for everybody who works in the repository")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the changes without making them")
+	flags.BoolVar(&f.undo, "undo", false, "undo what init changed")
+	flags.BoolVar(&f.status, "status", false, "show where handoff is set up and when it was last called")
+	flags.BoolVar(&f.allow, "allow", false, "permit the tools of handoff without asking")
+	flags.BoolVar(&f.statusLine, "status-line", false, "show the conversation and its newest artifact in the status line of Claude Code")
+	a.JSONFlag(c, "print JSON")
+	table := a.NewTable(c, statusColumns)
+	c.MarkFlagsMutuallyExclusive("user", "project")
+	c.MarkFlagsMutuallyExclusive("dry-run", "undo", "status")
+	c.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(setup.Names(), cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(c *cobra.Command, _ []string) error { return runInit(c.Context(), a, f, table) }
+	return c
+}
+
+func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) error {
+	t := setup.Target{Scope: setup.User, Home: a.Getenv("HOME"), Getenv: a.Getenv, Binary: a.Self, Allow: f.allow, StatusBar: f.statusLine}
+	if !filepath.IsAbs(t.Home) {
+		return cli.Invalid("init", "HOME", "is not set", "set it to your home directory")
+	}
+	w, err := a.Open()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if t.Root = w.Root(); f.project {
+		t.Scope = setup.Project
+	}
+	if inLinkedWorktree(w) {
+		t.Runtime = w.Runtime() // a sandbox lets an agent write in the worktree only
+	}
+	state := userdir.State(a.Getenv)
+	answer := initAnswer{Binary: a.Self, OnPath: otherOnPath(a), Files: []initFile{}}
+	if f.status {
+		answer.Status = setup.Statuses(t, state, a.Dir, onPath(a))
+		return printStatus(a, answer, table)
+	}
+	j, err := setup.OpenJournal(state)
+	if err != nil {
+		return err
+	}
+	if f.undo {
+		answer.Undone, err = setup.Undo(j, f.agents)
+		return cmp.Or(err, printUndone(a, answer))
+	}
+	edits, todo, err := planInit(a, t, f.agents)
+	if err != nil {
+		return err
+	}
+	answer.Todo = todo
+	for _, e := range edits {
+		answer.Files = append(answer.Files, initFile{e.Client, e.File, e.Changed()})
+	}
+	if f.dryRun {
+		return printPlan(a, answer, edits)
+	}
+	if err := setup.Apply(j, edits); err != nil {
+		return err
+	}
+	if isRepository(w.Root()) {
+		if err := w.Create(ctx); err != nil {
+			return err
+		}
+		if err := setup.Register(state, w.Root()); err != nil {
+			return err
+		}
+		answer.Workspace = w.Root()
+	}
+	return printSetUp(a, answer)
+}
+
+// planInit plans the set-up of some programs, by default of all that are found.
+func planInit(a *cli.App, t setup.Target, names []string) ([]setup.Edit, []string, error) {
+	if len(names) == 0 {
+		names = setup.Detect(t, onPath(a))
+	}
+	if len(names) == 0 {
+		return nil, nil, &handoff.Error{Op: "init", Kind: handoff.NotFound, Err: errors.New("no agent program found"),
+			Hint: handoff.Advice("name one with --agent: " + strings.Join(setup.Names(), ", "))}
+	}
+	return setup.Plan(t, names)
+}
+
+// onPath returns a function that reports whether the caller has a program.
+func onPath(a *cli.App) func(string) bool {
+	return func(program string) bool { return lookPath(a, program) != "" }
+}
+
+// lookPath returns the program that a shell of the caller finds, "" for none.
+func lookPath(a *cli.App, program string) string {
+	for _, dir := range filepath.SplitList(a.Getenv("PATH")) {
+		file := filepath.Join(dir, program)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return file
+		}
+	}
+	return ""
+}
+
+// otherOnPath returns the program that a shell finds as handoff, if it is not this
+// one: other programs have the same name.
+func otherOnPath(a *cli.App) string {
+	found := lookPath(a, "handoff")
+	if found == "" {
+		return ""
+	}
+	first, err1 := os.Stat(found)
+	this, err2 := os.Stat(a.Self)
+	if err1 == nil && err2 == nil && os.SameFile(first, this) {
+		return ""
+	}
+	return found
+}
+
+func isRepository(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, ".git"))
+	return err == nil
+}
+
+func inLinkedWorktree(w *workspace.Workspace) bool {
+	rel, err := filepath.Rel(w.Root(), w.Runtime())
+	return err != nil || !filepath.IsLocal(rel)
+}
+
+func printPlan(a *cli.App, answer initAnswer, edits []setup.Edit) error {
+	if a.AsJSON {
+		return a.JSON(answer)
+	}
+	for _, e := range edits {
+		a.Out.Write(diff.Diff(e.File, e.Before, e.File, e.After))
+	}
+	return nil
+}
+
+func printSetUp(a *cli.App, answer initAnswer) error {
+	if a.AsJSON {
+		return a.JSON(answer)
+	}
+	for _, file := range answer.Files {
+		verb := "unchanged"
+		if file.Changed {
+			verb = "changed"
+		}
+		fmt.Fprintf(a.Out, "%-9s  %s\n", verb, cli.OneLine(file.Path))
+	}
+	if answer.Workspace != "" {
+		fmt.Fprintf(a.Out, "workspace  %s\n", cli.OneLine(answer.Workspace))
+	}
+	warnOnPath(a, answer)
+	fmt.Fprintln(a.Out, "\nWhat you must still do:")
+	for _, line := range answer.Todo {
+		fmt.Fprintf(a.Out, "  %s\n", line)
+	}
+	first := answer.Files[0].Agent
+	fmt.Fprintf(a.Out, "\nTo try it:\n  %s\n", tryLine(first))
+	return nil
+}
+
+// tryLines make a program publish and hand over one artifact.
+var tryLines = map[string]string{
+	"claude": "claude -p", "codex": "codex exec", "gemini": "gemini -p", "qwen": "qwen -p", "opencode": "opencode run", "pi": "pi -p", "copilot": "copilot -p",
+	"cursor": "cursor-agent -p",
+}
+
+func tryLine(program string) string {
+	return tryLines[program] + " 'Publish README.md with handoff in the channel handoff, and print its ID.' && handoff list"
+}
+
+func warnOnPath(a *cli.App, answer initAnswer) {
+	if answer.OnPath != "" {
+		a.Warn("%s is another program named handoff; shells find it first", answer.OnPath)
+	}
+}
+
+func printUndone(a *cli.App, answer initAnswer) error {
+	if a.AsJSON {
+		return a.JSON(answer)
+	}
+	if len(answer.Undone) == 0 {
+		fmt.Fprintln(a.Err, "nothing was set up")
+	}
+	for _, u := range answer.Undone {
+		verb := "changed"
+		switch {
+		case u.Restored:
+			verb = "restored"
+		case u.Removed:
+			verb = "removed"
+		}
+		fmt.Fprintf(a.Out, "%-9s  %s\n", verb, cli.OneLine(u.File))
+		if u.Reason != "" {
+			a.Warn("%s: %s", u.File, u.Reason)
+		}
+	}
+	return nil
+}
+
+var statusColumns = []cli.Column{{Name: "program"}, {Name: "registered"}, {Name: "trusted", Rank: 1}, {Name: "last hook", Rank: 2},
+	{Name: "last call", Rank: 3}, {Name: "last failure", Rank: 4, Text: true}}
+
+func printStatus(a *cli.App, answer initAnswer, table *cli.Table) error {
+	if a.AsJSON {
+		return a.JSON(answer)
+	}
+	var rows [][]string
+	for _, s := range answer.Status {
+		registered := "yes"
+		if !s.Registered {
+			registered = "no"
+		}
+		if !s.Installed && !s.Registered {
+			continue
+		}
+		rows = append(rows, []string{s.Client, registered, s.Trusted, ago(a, s.LastHook), ago(a, s.LastCall), s.Failure})
+	}
+	warnOnPath(a, answer)
+	return table.Print(statusColumns, rows)
+}
+
+func ago(a *cli.App, t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return a.Now().Sub(t).Round(time.Second).String()
+}

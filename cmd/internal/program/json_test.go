@@ -1,0 +1,527 @@
+package program
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/spf13/cobra"
+)
+
+// A member is a field of an object that docs/json.md documents.
+type member struct {
+	kind     string
+	optional bool
+	seen     bool
+	of       *member // of the object that includes it
+}
+
+// A contract has the documented objects by name, each with its fields.
+type contract map[string]map[string]*member
+
+var (
+	heading = regexp.MustCompile(`^### (.+)$`)
+	link    = regexp.MustCompile(`\[[^]]+\]\(#([a-z-]+)\)`)
+	row     = regexp.MustCompile("^\\| `(\\w+)` \\| ([^|]+) \\|")
+)
+
+// readContract reads the objects of docs/json.md.
+func readContract(t *testing.T) contract {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := contract{}
+	var fields map[string]*member
+	var includes []func() // after all objects are known
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "## ") {
+			fields = nil
+		}
+		if m := heading.FindStringSubmatch(line); m != nil {
+			fields = map[string]*member{}
+			docs[strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")] = fields
+		}
+		if m := link.FindStringSubmatch(line); m != nil && strings.HasSuffix(line, "and:") {
+			into, from, optional := fields, m[1], strings.Contains(line, "unless")
+			includes = append(includes, func() {
+				for name, f := range docs.object(t, from) {
+					into[name] = &member{kind: f.kind, optional: f.optional || optional, seen: true, of: f}
+				}
+			})
+		}
+		if m := row.FindStringSubmatch(line); m != nil && fields != nil {
+			kind, optional := strings.CutSuffix(m[2], ", optional")
+			fields[m[1]] = &member{kind: link.ReplaceAllString(kind, "#$1"), optional: optional}
+		}
+	}
+	for _, include := range includes {
+		include()
+	}
+	return docs
+}
+
+func (docs contract) object(t *testing.T, name string) map[string]*member {
+	fields, ok := docs[name]
+	if !ok {
+		t.Fatalf("docs/json.md has no object %q", name)
+	}
+	return fields
+}
+
+// check compares a value with a documented type.
+func (docs contract) check(t *testing.T, where, kind string, v any) {
+	t.Helper()
+	if kind, nullable := strings.CutSuffix(kind, " or null"); nullable {
+		if v != nil {
+			docs.check(t, where, kind, v)
+		}
+		return
+	}
+	if item, ok := strings.CutPrefix(kind, "list of "); ok {
+		list, isList := v.([]any)
+		for i, x := range list {
+			docs.check(t, fmt.Sprintf("%s[%d]", where, i), item, x)
+		}
+		if !isList {
+			t.Errorf("%s = %v, want a list", where, v)
+		}
+		return
+	}
+	if item, ok := strings.CutPrefix(kind, "map of "); ok {
+		m, isMap := v.(map[string]any)
+		for key, x := range m {
+			docs.check(t, where+"."+key, item, x)
+		}
+		if !isMap {
+			t.Errorf("%s = %v, want an object", where, v)
+		}
+		return
+	}
+	if name, ok := strings.CutPrefix(kind, "#"); ok {
+		docs.checkObject(t, where, name, v)
+		return
+	}
+	if !isKind(kind, v) {
+		t.Errorf("%s = %v, want %s", where, v, kind)
+	}
+	if text, ok := v.(string); ok && kind == "string" && !strings.HasSuffix(where, "_at") && !strings.Contains(where, "variables") {
+		if _, err := time.Parse(time.RFC3339, text); err == nil {
+			t.Errorf("%s = %s, a time that is documented as a string", where, text)
+		}
+	}
+}
+
+func isKind(kind string, v any) bool {
+	switch v := v.(type) {
+	case string:
+		_, err := time.Parse(time.RFC3339Nano, v)
+		return kind == "string" || kind == "any" || kind == "time" && err == nil
+	case bool:
+		return kind == "boolean" || kind == "any"
+	case json.Number:
+		_, err := v.Int64()
+		return kind == "number" || kind == "any" || kind == "integer" && err == nil
+	}
+	return kind == "any"
+}
+
+func (docs contract) checkObject(t *testing.T, where, name string, v any) {
+	t.Helper()
+	fields := docs.object(t, name)
+	m, ok := v.(map[string]any)
+	if !ok {
+		t.Errorf("%s = %v, want an object", where, v)
+		return
+	}
+	for key, x := range m {
+		f, ok := fields[key]
+		if !ok {
+			t.Errorf("%s.%s is not documented for %q", where, key, name)
+			continue
+		}
+		for seen := f; seen != nil; seen = seen.of {
+			seen.seen = true
+		}
+		if strings.HasSuffix(key, "At") != (f.kind == "time") {
+			t.Errorf("%s.%s: the type is %s; times, and only times, have names that end in At", where, key, f.kind)
+		}
+		docs.check(t, where+"."+key, f.kind, x)
+	}
+	for key, f := range fields {
+		if _, ok := m[key]; !ok && !f.optional {
+			t.Errorf("%s.%s is missing; docs/json.md does not call it optional for %q", where, key, name)
+		}
+	}
+}
+
+// rareFields are documented fields that the commands of TestJSONContract need
+// not produce: they appear after damage, in linked worktrees and git
+// repositories, by other tools, or only if a process runs for long enough. There is
+// one line for each object.
+var rareFields = []string{
+	"active-conversation.sessionId",
+	"active-session.newestArtifactId", "active-session.writing",
+	"activity.warnings",
+	"adoption.warnings", "adoption.dryRun",
+	"artifact.root", "artifact.worktree", "artifact.origin", "artifact.import", "artifact.queued", "artifact.unresolved",
+	"artifact-page.damaged",
+	"attempt-list.warnings",
+	"attestation.dir", "attestation.signal", "attestation.treeAfter",
+	"call.pending", "call.failed", "call.exitStatus",
+	"channel-list.damaged",
+	"collision-list.warnings",
+	"hop.agent",
+	"provenance.warnings",
+	"use.inferred", "use.thread",
+	"cost-report.warnings",
+	"cost-row.name", "cost-row.transcript",
+	"cost-usage.reason", "cost-usage.unpriced",
+	"dropped-records.dropped", "dropped-record.record", "dropped-record.reason",
+	"evidence.dir", "evidence.thread", "evidence.call",
+	"finding.note",
+	"kept-body.digest", "kept-body.sizeBytes", "kept-body.storedAt", "kept-body.need",
+	"kept-thread.secrets", "kept-thread.redacted", "kept-thread.reason", "kept-thread.findings",
+	"log-send.refused",
+	"log-status.origin", "log-status.unavailable", "log-status.queued", "log-status.refused", "log-status.copied",
+	"log-status.details", "log-detail.name", "log-detail.value",
+	"message.inherited", "message.thinking",
+	"model-usage.provider",
+	"move.warnings",
+	"opened-session.warnings",
+	"passage.artifactId", "passage.uri", "passage.createdAt", "passage.ref", "passage.bytesPasted", "passage.inferred",
+	"pipeline-path.restored",
+	"process.bootId", "process.pidNamespace", "process.pid", "process.startTime",
+	"queued-record.id", "queued-record.type", "queued-record.createdAt", "queued-record.path",
+	"receipt.work", "receipt.warnings", "receipt.reason",
+	"refused-record.id", "refused-record.reason", "refused-record.number",
+	"repeated-close.endedAt",
+	"run-list.warnings",
+	"scope.base", "scope.changed",
+	"search-result.warnings",
+	"secret.kind", "secret.thread", "secret.message", "secret.line", "secret.count",
+	"session.process", "session.child", "session.adopted", "session.movingTo", "session.deleted", "session.title",
+	"session-adoption-list.warnings", "session-adoption-list.names", "adopted-name.ref", "adopted-name.id", "adopted-name.status", "adopted-name.reason",
+	"session-change.warnings",
+	"session-move.warnings",
+	"session-moves.warnings",
+	"session-summary.neededBy",
+	"session-transfer.warnings",
+	"stage.stale",
+	"step.tier", "step.notes",
+	"subagent.conflicts",
+	"task.transcript", "task.name",
+	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.keptAt", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings",
+	"thread-list.warnings",
+	"thread-state.waiting",
+	"tokens.cost", "tokens.cacheWrite1h",
+	"tree.commit", "tree.worktree",
+	"verdict.scope",
+	"verification.warnings",
+	"work.warnings",
+	"work-receipt.transcript",
+	"work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning",
+}
+
+// TestJSONContract compares the answers of every command with docs/json.md.
+func TestJSONContract(t *testing.T) {
+	docs := readContract(t)
+	c := newConsole(t)
+	// answer runs a command and compares each object that it prints.
+	answer := func(object, line string) {
+		t.Helper()
+		args, before := strings.Fields(line), c.said.Len()
+		out, _ := c.run("", append(args, "--json")...)
+		dec := json.NewDecoder(strings.NewReader(out))
+		dec.UseNumber()
+		n := 0
+		for ; dec.More(); n++ {
+			var v map[string]any
+			if err := dec.Decode(&v); err != nil {
+				t.Errorf("handoff %s: the answer is not an object: %v", line, err)
+				return
+			}
+			if object == "fact" { // whose own fields are those of docs/format.md
+				maps.DeleteFunc(v, func(key string, _ any) bool { return docs["fact"][key] == nil })
+			}
+			if len(v) > 0 { // else the error at the end of a stream
+				docs.checkObject(t, line, object, v)
+			}
+		}
+		if stream := args[0] == "watch"; n == 0 || n > 1 && !stream {
+			t.Errorf("handoff %s: %d objects, want one\n%s", line, n, c.said.String()[before:])
+		}
+	}
+	id := func(args ...string) string { return strings.TrimSpace(c.ok(args...)) }
+	answerArtifacts(c, answer, id)
+	answerSessions(c, answer)
+	answerPipelines(c, answer)
+	answerThreads(c, answer)
+	for name, fields := range docs {
+		for field, f := range fields {
+			if !f.seen && !slices.Contains(rareFields, name+"."+field) {
+				t.Errorf("docs/json.md has %s.%s, which no answer has", name, field)
+			}
+		}
+	}
+}
+
+// withoutJSON are commands that print no answer, or one for people only.
+var withoutJSON = []string{"demo", "mcp", "serve", "hook", "export html", "export in-toto", "export comment"}
+
+// TestEveryAnswerHasJSON checks that every command that answers a question has
+// --json, and that docs/json.md names it.
+func TestEveryAnswerHasJSON(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachCommand(func(path []string, command *cobra.Command) {
+		name := strings.Join(path, " ")
+		if command.HasSubCommands() {
+			return
+		}
+		has := command.Flags().Lookup("json") != nil || command.InheritedFlags().Lookup("json") != nil
+		if want := !slices.Contains(withoutJSON, name); has != want {
+			t.Errorf("handoff %s has --json: %t, want %t", name, has, want)
+		}
+		documented := regexp.MustCompile("(?m)^\\| .*`(" + name + "|" + path[len(path)-1] + ")[` ]")
+		if has && !documented.Match(text) {
+			t.Errorf("docs/json.md does not name the answer of handoff %s", name)
+		}
+	})
+}
+
+func answerArtifacts(c *console, answer func(object, line string), id func(...string) string) {
+	c.env["CODEX_THREAD_ID"], c.env["CLAUDE_CODE_SESSION_ID"] = "0199-c", "a-1"
+	c.write("design.md", "# Retry policy\n\nTwice.\n")
+	c.write("binary", "\x00\xff")
+	first := id("publish", "design.md", "--channel", "design", "--title", "Retry", "--summary", "token=0123456789ab", "--tag", "retry")
+	answer("published-artifact", "publish design.md --channel design --replaces "+first+" --from "+first+" --key k --meta a=b --kind report --agent ada"+
+		" --run r --operation o --task t --work w --parent-work pw --parent-session ps --tool-call tc --model openai/gpt-5 --producer turn=7 --summary token=0123456789ab")
+	answer("published-artifact", "publish design.md --channel design --key k")
+	answer("published-artifact", "write notes.md design.md --run r1 --channel analysis")
+	answer("shown-artifact", "show "+first)
+	answer("shown-artifact", "show r1/notes.md")
+	second := id("publish", "binary", "--channel", "patch", "--replaces", first)
+	answer("shown-artifact", "show "+second)
+	third := id("publish", "design.md", "--channel", "plan", "--from", first, "--agent", "ada")
+	fourth := id("publish", "binary", "--channel", "plan", "--agent", "ada")
+	answer("published-artifact", "label "+fourth+" approved --agent ada --session ps")
+	answer("published-artifact", "label "+third+" approved --agent ada --session ps")
+	answer("shown-artifact", "show "+fourth)
+	answer("shown-artifact", "show plan:approved")
+	answer("artifact-page", "list --stale")
+	answer("artifact-history", "show "+first+" --history")
+	answer("graph", "show "+first+" --lineage")
+	answer("artifact-page", "list --limit 1")
+	answer("artifact-page", "list --all")
+	answer("channel-list", "list --channels")
+	answer("artifact", "watch --after 0 --first")
+	answer("fact", "watch --facts --after 0 --timeout 1s")
+	answer("artifact", "wait")
+	answer("body-page", "read "+first+" --limit 1")
+	answer("body-page", "read "+second)
+	answer("search-result", "search retry")
+	answer("work", "work start w1 --harness codex --agent ada --model openai/gpt-5 --kind task --name review --parent pw --thread agents://codex/0199-c --run r --session ps")
+	answer("work", "work end w1 --harness codex --status failed --input 1 --output 2 --cache-read 3 --total 6")
+	c.ok("work", "start", "w2", "--harness", "codex", "--parent", "w1")
+	answer("work-tree", "work list")
+	answer("cost-report", "cost --by agent")
+	answer("cost-report", "cost --by channel --prompts")
+	if err := exec.Command("git", "init", "-q", c.dir).Run(); err != nil {
+		c.t.Fatal(err)
+	}
+	answer("published-artifact", "attest --agent ada --json -- true") // its last argument is for the command
+	c.ok("attest", "--agent", "ada", "--", "true")
+	answer("published-artifact", "publish design.md --channel claims --claim fine --evidence command:true")
+	answer("shown-artifact", "show claims:latest")
+	answer("shown-artifact", "show verification:latest")
+	answer("verification", "verify claims:latest")
+	answer("shown-artifact", "show claims:latest")
+	answer("published-artifact", "withdraw "+second+" --reason wrong")
+	answer("shown-artifact", "show "+second)
+	answer("unneeded-bodies", "gc")
+	answer("log-status", "log status")
+	answer("log-copy", "log copy file: file:")
+	answer("log-send", "log send")
+	answer("dropped-records", "log drop")
+	c.write(".handoff/bodies/sha256/00/stray", "x")
+	answer("check-report", "check")
+	answer("error-answer", "show nowhere")
+	c.write("broken.json", "{}")
+	answer("error-answer", "pipeline put 42 plan broken.json")
+	answer("error-answer", "wait --channel none --timeout 1ms")
+}
+
+func answerSessions(c *console, answer func(object, line string)) {
+	const one, two, three = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555", "31111111-2222-4333-8444-555555555555"
+	answer("opened-session", "session open --id "+one+" --agent alex --title Alex --bundle b --workflow w --description d --user u --input a=b")
+	c.ok("session", "open", "--id", two, "--agent", "alex", "--workflow", "w")
+	c.write("docs/agent-outputs/"+one+"/out.md", "text")
+	answer("published-artifact", "session add out.md --type document --session "+one+" --agent ada")
+	answer("session-change", "session note --session "+one+" --user-summary s --message-count 3 --meta k=v")
+	answer("session-change", "session tag x --session "+one)
+	c.ok("session", "rename", "--session", one, "My session")
+	answer("session-change", "session link "+two+" --session "+one)
+	c.ok("session", "link", "--session", two, one)
+	answer("graph", "session graph "+one)
+	answer("shown-session", "show "+one+" --files")
+	c.ok("session", "close", "--session", one, "--status", "completed", "--reason", "r")
+	answer("session-change", "session close --session "+one+" --status failed --reason r")
+	c.ok("run", "--agent", "alex", "--", "true")
+	answer("receipt", "run --json --expect x --agent alex -- false")
+	c.env["HANDOFF_SESSION"] = two
+	c.write("publish.sh", "handoff publish "+c.dir+"/design.md --channel design --title Again >/dev/null 2>&1; handoff show design:latest >/dev/null")
+	answer("receipt", "run --json --agent alex -- sh "+c.dir+"/publish.sh")
+	answer("shown-session", "show "+two)
+	delete(c.env, "HANDOFF_SESSION")
+	answer("shown-session", "show "+two)
+	answer("shown-artifact", "show design:latest")
+	c.ok("session", "open", "--agent", "alex", "--workflow", "w", "--title", "T", "--id", three)
+	answer("shown-session", "show "+three)
+	answer("session-page", "session find --runs")
+	answer("search-result", "search alex --in sessions")
+	answer("published-artifact", "session add out.md --type document --key late --session "+one)
+	answer("artifact-page", "list --session "+one)
+	answer("shown-session", "show "+one)
+	answer("session-page", "session find --limit 1")
+	answer("comparison", "session compare "+one+" "+two)
+	answer("comparison", "session compare "+two+" "+one)
+	c.write(".handoff/config.yaml", "archive_after: 1m\n")
+	now := c.now
+	c.now = now.Add(time.Hour)
+	answer("unneeded-bodies", "gc")
+	answer("session-moves", "gc --archive")
+	c.now = now
+	answer("session-page", "session find --archived")
+	answer("session-moves", "session unarchive "+one)
+	answer("session-moves", "session archive "+one)
+	answer("session-transfer", "session export "+one+" -o one.tar")
+	answer("session-moves", "session delete --force "+three)
+	answer("session-page", "session find --deleted")
+	answer("unneeded-bodies", "gc")
+	answer("session-moves", "session restore "+three)
+	c.ok("session", "delete", three, "--force")
+	answer("emptied-trash", "gc --empty-trash")
+	answer("session-page", "session find")
+	answer("artifact", "session latest-output alex . document")
+	c.write("docs/agent-outputs/41111111-2222-4333-8444-555555555555/manifest.json", "{}")
+	answer("session-adoption-list", "session find --unrecorded")
+	answer("session-adoption-list", "session adopt docs")
+	answer("explanation", "config explain session_folder --session "+one)
+	answer("setting-list", "config explain")
+}
+
+func answerPipelines(c *console, answer func(object, line string)) {
+	const plan = `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`
+	answer("pipeline-path", "pipeline init 42 --complexity standard")
+	answer("run-list", "pipeline list")
+	c.write("plan.json", plan)
+	answer("validation-list", "pipeline validate plan.json")
+	answer("step", "pipeline next 42")
+	answer("published-artifact", "pipeline put 42 plan plan.json --as jg-subplanner")
+	answer("pipeline-path", "pipeline get 42 plan")
+	answer("verdict", "pipeline gate 42 plan")
+	c.write(".pipeline/42/worker-result.json", `{"status":"completed","files_changed":["b.go"],"blockers":[],"summary":"","extra":1}`)
+	c.write(".pipeline/42/test-result.json", `{"verdict":"PASS","phase_1":{"unit":{"status":"FAIL"}}}`)
+	c.write(".pipeline/42/state.yaml", "issue: 42\nstatus: completed\ncomplexity: standard\n")
+	answer("validation-list", "pipeline validate .pipeline/42/worker-result.json .pipeline/42/test-result.json")
+	answer("verdict", "pipeline gate 42 test")
+	c.write(".pipeline/42/test-result.json", `{"verdict":"FAIL","phase_1":{"unit":{"status":"FAIL"}}}`)
+	answer("verdict", "pipeline gate 42 test")
+	answer("attempt-list", "pipeline history 42")
+	answer("brief", "pipeline brief 42 --for jg-worker")
+	answer("trace", "pipeline trace 42")
+	answer("run-state", "pipeline trace 42 --state")
+	c.write(".pipeline/44/worker-result.json", `{"status":"completed","files_changed":["a.go"],"blockers":[],"summary":""}`)
+	c.write(".pipeline/44/pipeline-trace.json", `{"stages":[{"stage":"implement"},{"stage":"test","result":"FAIL"},{"stage":"debug"},{"stage":"implement"}]}`)
+	answer("run-state", "pipeline trace 44 --state")
+	answer("adoption", "pipeline adopt 44")
+	c.write(".pipeline/42/plan.json", strings.Replace(plan, "AC1", "AC2", 1))
+	answer("verdict", "pipeline gate 42 plan")
+	answer("pipeline-overview", "show 42")
+	c.ok("pipeline", "put", "42", "plan", "plan.json", "--as", "jg-subplanner")
+	answer("pipeline-overview", "show 42")
+	answer("step", "pipeline next 42")
+	c.ok("pipeline", "lessons", "add", "--pattern", "port", "--issue", "1")
+	c.ok("pipeline", "lessons", "add", "--pattern", "port", "--issue", "2")
+	answer("lesson-list", "pipeline lessons add --pattern port --mitigation listen")
+	answer("lesson-list", "pipeline lessons list")
+	answer("lesson-list", "pipeline lessons prune --keep 1")
+	answer("lesson-matches", "pipeline lessons match port")
+	answer("move", "pipeline archive 42 --force")
+	answer("move", "pipeline unarchive 42")
+}
+
+// threadHomes writes the transcripts of the scripts about threads.
+func threadHomes(c *console) {
+	c.env["HOME"] = filepath.Join(c.dir, "home")
+	for _, name := range []string{"thread_claude", "thread_codex"} {
+		archive, err := txtar.ParseFile(filepath.Join("testdata", "script", name+".txtar"))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			c.write(f.Name, string(f.Data))
+		}
+	}
+}
+
+func answerThreads(c *console, answer func(object, line string)) {
+	threadHomes(c)
+	const session = "thread claude/2823d1df-720a-4c31-ac55-ae8ba7260001"
+	answer("thread-page", session+" --tools --usage")
+	answer("thread-page", session+" -I")
+	answer("thread-page", session+" -I --status shutdown")
+	answer("thread-page", session+"/a4f21c7")
+	answer("thread-page", "thread codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --tools --usage")
+	answer("thread-list", "threads --everywhere --agents")
+	self, err := os.Executable()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.env["HANDOFF_CLAUDE_BIN"] = self
+	answer("thread-reply", session+" --data hello --dry-run")
+	answer("thread-list", "threads --everywhere --limit 1")
+	answer("kept-thread-list", "thread keep codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --redact")
+	answer("kept-thread-list", "thread keep codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --redact --dry-run")
+	answer("search-result", "search cart --everywhere")
+
+	const working = "51111111-2222-4333-8444-555555555555"
+	c.ok("session", "open", "--id", working, "--agent", "alex", "--workflow", "w", "--expect", "plan.md")
+	c.env["HANDOFF_SESSION"] = working
+	for _, event := range []string{"SessionStart", "SessionEnd"} {
+		c.run(fmt.Sprintf(`{"hook_event_name":%q,"session_id":"2823d1df-720a-4c31-ac55-ae8ba7260001","cwd":%q}`, event, c.dir), "hook", "claude")
+	}
+	delete(c.env, "HANDOFF_SESSION")
+	answer("shown-session", "show "+working)
+	c.write("home/.codex/sessions/2026/09/20/rollout-2026-09-20T09-00-00-019c871c-b1f9-7f60-9c4f-87ed09f13599.jsonl",
+		`{"timestamp":"2026-09-20T09:00:00Z","type":"session_meta","payload":{"id":"019c871c-b1f9-7f60-9c4f-87ed09f13599","cwd":"`+c.dir+`","cli_version":"0.150.0","git":{"branch":"main"}}}`+"\n"+
+			`{"timestamp":"2026-09-20T09:00:01Z","type":"event_msg","payload":{"type":"task_started","turn_id":"t"}}`+"\n"+
+			`{"timestamp":"2026-09-20T09:00:02Z","type":"event_msg","payload":{"type":"user_message","message":"go"}}`+"\n")
+	answer("activity", "status")
+	for i, id := range []string{"01", "02"} {
+		c.write("home/.claude/projects/work/2823d1df-720a-4c31-ac55-ae8ba72600"+id+".jsonl", strings.NewReplacer("ID", id, "DIR", c.dir, "MINUTE", strconv.Itoa(12+i)).Replace(
+			`{"type":"user","uuid":"u1","sessionId":"2823d1df-720a-4c31-ac55-ae8ba72600ID","timestamp":"2026-09-20T09:10:00Z","cwd":"DIR","message":{"role":"user","content":"go"}}
+{"type":"assistant","uuid":"a1","sessionId":"2823d1df-720a-4c31-ac55-ae8ba72600ID","timestamp":"2026-09-20T09:MINUTE:00Z","cwd":"DIR","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"DIR/shared.go","content":"x"}}]}}
+{"type":"user","uuid":"u2","sessionId":"2823d1df-720a-4c31-ac55-ae8ba72600ID","timestamp":"2026-09-20T09:20:00Z","cwd":"DIR","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}}
+`))
+	}
+	answer("collision-list", "status --collisions --since 2026-01-01")
+	answer("activity", "status")
+	c.write("shared.go", "x")
+	answer("provenance", "why shared.go")
+}

@@ -1,0 +1,154 @@
+// Package program is the command line of handoff: what every command of cmd/handoff
+// and cmd/agent-handoff parses, calls and prints.
+package program
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/setup"
+	"github.com/agent-handoff/handoff/internal/userdir"
+	"github.com/agent-handoff/handoff/workspace"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// Main runs the command line of this process and returns its exit code.
+func Main() (code int) {
+	defer func() {
+		if bug := recover(); bug != nil {
+			fmt.Fprintf(os.Stderr, "handoff: internal error: %v\n%s", bug, debug.Stack())
+			code = cli.ExitBug
+		}
+	}()
+	if slices.Equal(os.Args[1:], []string{"--version"}) { // signals, the terminal and the directory are not needed
+		a := &cli.App{Out: os.Stdout, Err: os.Stderr, Version: version()}
+		return a.Run(context.Background(), nil, os.Args[1:])
+	}
+	growHeap()
+	ctx := untilSignal(context.Background())
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "handoff: the current directory does not exist")
+		return cli.ExitUnavailable
+	}
+	a := &cli.App{
+		In: standardInput(), Out: os.Stdout, Err: os.Stderr,
+		Terminal: isTerminal(os.Stdout), Width: terminalWidth(os.Stdout), Watched: isTerminal(os.Stderr),
+		Dir: dir, Getenv: getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
+	}
+	return a.Run(ctx, commands, os.Args[1:])
+}
+
+// growHeap lets the heap grow to 8 MB, instead of 4, before the first garbage
+// collection. Many commands end before it. Then the usual percentage applies again.
+func growHeap() {
+	const percent, usual = 200, 100
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	debug.SetGCPercent(percent)
+	runtime.AddCleanup(new([32]byte), func(int) {
+		if set := debug.SetGCPercent(usual); set != percent {
+			debug.SetGCPercent(set) // of a command
+		}
+	}, 0)
+}
+
+// getenv is os.Getenv. Gemini CLI does not set the variable of its session for the
+// programs that it starts: a hook has noted the session.
+func getenv(name string) string {
+	value := os.Getenv(name)
+	if name == "GEMINI_SESSION_ID" && value == "" && os.Getenv("GEMINI_CLI") == "1" {
+		return setup.SessionOf(userdir.State(os.Getenv), workspace.HarnessProcess("gemini-cli", os.Getenv))
+	}
+	return value
+}
+
+// untilSignal returns a context that a signal cancels, with the signal as its cause.
+func untilSignal(parent context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	if list := endings(); len(list) > 0 {
+		signal.Notify(signals, list...)
+	}
+	go func() { cancel(cli.Ended((<-signals).(syscall.Signal))) }()
+	return ctx
+}
+
+// endings are the signals that end a command early. A signal that was ignored
+// when handoff started stays ignored, also by the processes that handoff starts.
+func endings() []os.Signal {
+	return slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM}, signal.Ignored)
+}
+
+// self returns the path of this program.
+func self() string {
+	if found, err := exec.LookPath(os.Args[0]); err == nil {
+		if found, err = filepath.Abs(found); err == nil {
+			return found
+		}
+	}
+	found, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return found
+}
+
+// version returns the versions of this program and of the Go toolchain.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return info.Main.Version + " " + info.GoVersion
+}
+
+// standardInput returns standard input. If it was closed, the Go runtime opened
+// the null device for reading and writing in its place.
+func standardInput() io.Reader {
+	null, err := os.Stat(os.DevNull)
+	if err != nil {
+		return os.Stdin
+	}
+	info, err := os.Stdin.Stat()
+	if err != nil || !os.SameFile(info, null) {
+		return os.Stdin
+	}
+	if mode, err := unix.FcntlInt(os.Stdin.Fd(), unix.F_GETFL, 0); err != nil || mode&unix.O_ACCMODE != unix.O_RDWR {
+		return os.Stdin
+	}
+	return closedInput{}
+}
+
+// closedInput is a standard input that was closed.
+type closedInput struct{}
+
+func (closedInput) Read([]byte) (int, error) {
+	return 0, &handoff.Error{Op: "read content", Kind: handoff.Invalid, Err: errors.New("standard input is closed"),
+		Hint: handoff.Advice("connect standard input to the content, or name a file")}
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+func terminalWidth(f *os.File) int {
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		return width
+	}
+	return 80
+}

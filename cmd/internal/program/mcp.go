@@ -1,0 +1,71 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/mcp"
+	"github.com/agent-handoff/handoff/cmd/internal/setup"
+	"github.com/agent-handoff/handoff/internal/userdir"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+)
+
+func mcpCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "mcp",
+		Short:   "Serve one agent over the Model Context Protocol",
+		GroupID: cli.Setup,
+		Long: `Mcp is the server that an agent program starts. It speaks the Model Context
+Protocol on standard input and output until the client disconnects.
+
+The workspace is that of the tool's argument, of the client's roots, of the
+project directory in the environment, or of the current directory, in this
+order. An argument may only name a directory inside one of these.`,
+		Example: "  claude mcp add --scope user handoff -- handoff mcp",
+		Args:    cli.Exactly(0, ""),
+		RunE: func(c *cobra.Command, _ []string) error {
+			o := mcpOptions(a, nil)
+			o.Called = func(harness string) {
+				setup.NoteCall(userdir.State(a.Getenv), harness, a.Now())
+			}
+			s := mcp.New(o)
+			err := s.Run(c.Context(), &sdk.IOTransport{Reader: io.NopCloser(a.In), Writer: os.Stdout})
+			if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+				err = nil // the client is gone
+			}
+			if err != nil && !errors.As(err, new(*fs.PathError)) { // not one of writing
+				err = &handoff.Error{Op: "mcp", Kind: handoff.Invalid, Err: fmt.Errorf("malformed message: %w", err),
+					Hint: handoff.Advice("a message is one JSON-RPC object on one line")}
+			}
+			return errors.Join(err, s.Close())
+		},
+	}
+}
+
+// mcpOptions configure a server, for the given workspaces or for one client.
+func mcpOptions(a *cli.App, workspaces []string) mcp.Options {
+	return mcp.Options{
+		Open: func(dir string) (*workspace.Workspace, error) {
+			return workspace.Open(dir, workspace.Options{Getenv: a.Getenv, Now: a.Now, Rand: a.Rand, Backends: a.Backends})
+		},
+		Registered: func() []string {
+			list, err := setup.Registered(userdir.State(a.Getenv))
+			if err != nil {
+				return nil // then only the client's own directories may be used
+			}
+			return list
+		},
+		Dir: a.Dir, Getenv: a.Getenv, Now: a.Now, Version: a.Version, Workspaces: workspaces,
+		Threads: thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")),
+	}
+}

@@ -1,0 +1,144 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/spf13/cobra"
+)
+
+// readFlags select what to read, and where to write it.
+type readFlags struct {
+	workspace.ReadOptions
+	span    workspace.Span
+	to      string
+	inPlace bool
+}
+
+func readCommand(a *cli.App) *cobra.Command {
+	var f readFlags
+	var rev string
+	c := &cobra.Command{
+		Use:     "read REF",
+		Short:   "Print an artifact's content as published",
+		GroupID: cli.Find,
+		Long: `Read prints the content of an artifact as it was published: from its file, or,
+if that has changed or is gone, from the kept copy, which it reports on standard
+error. REF is an ID or part of one, run/name, a name, a path, CHANNEL:LABEL or
+REF@v2; see handoff show --help.
+
+For a name, read prints the content of its file: if that was edited outside
+handoff, the edit is recorded as a new revision first. For an ID, a path or
+--rev it prints what was published.
+
+--offset and --limit select lines, or bytes with --bytes; --json adds the offset
+of the next page and the total.
+
+--to writes a new file, or unpacks a directory; --in-place writes the content
+back to the path it was published from. Neither replaces an existing file.
+
+Exit code 5: the published content is gone and no copy was kept.`,
+		Example: `  handoff read art_01K…
+  handoff read art_01K… --offset 200 --limit 100
+  handoff read art_01K… --to /tmp/as-published.md`,
+		Args:              cli.Exactly(1, "one ref"),
+		ValidArgsFunction: a.CompleteRef,
+	}
+	c.Flags().Int64Var(&f.span.Offset, "offset", 0, "skip this `number` of lines, or bytes")
+	c.Flags().Int64Var(&f.span.Limit, "limit", 0, "maximum `number` of lines, or bytes; 0 for no limit")
+	c.Flags().BoolVar(&f.span.Bytes, "bytes", false, "count bytes instead of lines")
+	c.Flags().StringVar(&f.to, "to", "", "write to this `path`, which must not exist")
+	c.Flags().BoolVar(&f.inPlace, "in-place", false, "write to the path it was published from, which must not exist")
+	c.Flags().StringVar(&rev, "rev", "", "revision `number` of what REF names: 2 or v2")
+	c.Flags().BoolVar(&f.Latest, "latest", false, "if several artifacts have the name, read the one written last")
+	a.JSONFlag(c, "print JSON; content that is not text is in base64")
+	c.MarkFlagsMutuallyExclusive("to", "in-place", "json")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		given := c.Flags().Changed
+		switch {
+		case (given("offset") || given("limit") || f.span.Bytes) && (given("to") || f.inPlace):
+			return cli.Invalid("read", args[0], "--offset, --limit and --bytes can't be combined with --to or --in-place", "leave out --offset, --limit and --bytes")
+		case given("to") && f.to == "":
+			return cli.Invalid("--to", `""`, "path is empty", "name a new file, or leave --to out")
+		}
+		if given("rev") {
+			n, err := strconv.Atoi(strings.TrimPrefix(rev, "v"))
+			if err != nil || n < 1 {
+				return cli.Invalid("--rev", rev, "revision must be 1 or greater", "--rev 1 is the first; without --rev the newest is read")
+			}
+			f.Revision = n
+		}
+		return a.Reading(func(w *workspace.Workspace) error { return read(c.Context(), a, w, args[0], f) })
+	}
+	return c
+}
+
+func read(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f readFlags) error {
+	b, err := w.Read(ctx, ref, f.ReadOptions)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	switch {
+	case f.inPlace:
+		if _, err = w.Restore(ctx, b); err == nil {
+			fmt.Fprintf(a.Err, "wrote %s\n", cli.OneLine(a.Path(b.Artifact)))
+		}
+	case f.to != "":
+		if err = w.Save(ctx, b, f.to); err == nil {
+			fmt.Fprintf(a.Err, "wrote %s\n", cli.OneLine(f.to))
+		}
+	case a.AsJSON:
+		var page workspace.BodyPage
+		if page, err = b.Page(f.span); err == nil {
+			err = a.JSON(page)
+		}
+	default:
+		_, err = b.CopyPage(a.Out, f.span)
+	}
+	if err != nil {
+		return err
+	}
+	printSource(a, b, f.Revision > 0)
+	if b.Unrecorded == "" {
+		a.Used(ctx, w, b.Artifact)
+	}
+	return nil
+}
+
+// printSource reports where a body is from, unless it is its file as published,
+// and an artifact that is no longer active. That a revision was replaced is no news
+// to a caller who named it.
+func printSource(a *cli.App, b workspace.Body, named bool) {
+	art := b.Artifact
+	switch {
+	case b.Unrecorded != "":
+		fmt.Fprintf(a.Err, "unrecorded: %s\n", cli.OneLine(b.Unrecorded))
+		return
+	case b.Kept && art.File == "" && (art.Target == handoff.Remote || art.Target == handoff.Available):
+		fmt.Fprintf(a.Err, "from the kept copy: %s is on another machine\n", cli.OneLine(a.Named(art)))
+	case b.Kept && art.Target != handoff.Available:
+		reason, _ := cli.Changed(art)
+		fmt.Fprintf(a.Err, "from the kept copy: %s %s\n", cli.OneLine(a.Named(art)), reason)
+	case !b.Kept && art.Target != handoff.Available:
+		a.Warn("%s has no digest: it may have changed since it was published", a.Named(art))
+	}
+	if b.Saved {
+		a.Warn("%s was edited outside handoff; the edit was saved as %s", a.Named(art), art.ID)
+	}
+	switch art.Status {
+	case handoff.Withdrawn:
+		a.Warn("%s was withdrawn", art.ID)
+	case handoff.Superseded:
+		if named {
+			return
+		}
+		a.Warn("%s was replaced by %s", art.ID, strings.Join(art.ReplacedBy, " "))
+	}
+	a.WarnStale(art)
+}

@@ -1,0 +1,266 @@
+package program
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/agent-handoff/handoff/cmd/internal/testlog"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// programs are what scripts and tests find on their path.
+var programs = map[string]func(){
+	"handoff":      func() { os.Exit(Main()) },
+	"unprivileged": func() { os.Exit(unprivileged(os.Args[1:])) },
+}
+
+func TestMain(m *testing.M) {
+	backends = append(backends, testlog.Backend)
+	testscript.Main(m, programs)
+}
+
+// TestScript runs the scripts: each is what a person would type. Beside
+// testscript's own commands they have those of scriptCommands.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Cmds:                scriptCommands,
+		Setup:               setUpScript,
+	})
+}
+
+// TestScriptOtherLog runs the scripts again over another log, except those that
+// depend on the files of the built-in one or record nothing. It runs every fourth, and
+// all of them where HANDOFF_LONG is set, as .ci/run does.
+func TestScriptOtherLog(t *testing.T) {
+	t.Parallel()
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !usesOtherLog(t, name) })
+	if len(scripts) < len(all)/2 {
+		t.Fatalf("%d of %d scripts run over another log, want most", len(scripts), len(all))
+	}
+	if os.Getenv("HANDOFF_LONG") == "" {
+		n := -1
+		scripts = slices.DeleteFunc(scripts, func(string) bool { n++; return n%4 != 0 })
+	}
+	testscript.Run(t, testscript.Params{
+		Files:               scripts,
+		RequireExplicitExec: true,
+		Cmds:                scriptCommands,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HANDOFF_LOG", testlog.Backend.Scheme+":")
+			return setUpScript(env)
+		},
+	})
+}
+
+func setUpScript(env *testscript.Env) error {
+	// So that no workspace above the script's directory is found.
+	env.Setenv("NL", "\n")
+	return os.Mkdir(filepath.Join(env.WorkDir, ".git"), 0o755)
+}
+
+// fileLogNames are names of the built-in log's files, and of what only it has.
+var fileLogNames = regexp.MustCompile(`\.handoff/(log|bodies|artifacts/records)|log/0000|bodies/sha256|recordPath|HANDOFF_LOG`)
+
+// recordingCommands are those that can add a record.
+var recordingCommands = regexp.MustCompile(`handoff (publish|write|run|attest|hook|session (open|add|adopt)|pipeline (put|adopt))`)
+
+func usesOtherLog(t *testing.T, script string) bool {
+	b, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recordingCommands.Match(b) && !fileLogNames.Match(b)
+}
+
+var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
+	"exits":   scriptExits,
+	"refuses": scriptRefuses,
+	"save":    scriptSave,
+	"json":    scriptJSON,
+}
+
+// exits CODE PROGRAM ARG… runs a program, which must end with the code.
+func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%s exits %d, want %d\n%s", strings.Join(args[1:], " "), got, want, ts.ReadFile("stderr"))
+	}
+}
+
+// refuses CODE PROGRAM ARG… is exits for a program that must print an error with
+// a hint on standard error, nothing on standard output (with --json, the error
+// as an object), and must leave every file in the script's directory as it was.
+func scriptRefuses(ts *testscript.TestScript, neg bool, args []string) {
+	before := listing(ts)
+	scriptExits(ts, neg, args)
+	out := ts.ReadFile("stdout")
+	if slices.Contains(args, "--json") && strings.HasPrefix(out, `{"error":{`) && strings.Count(out, "\n") == 1 {
+		out = ""
+	}
+	if out != "" {
+		ts.Fatalf("standard output is not empty: %s", out)
+	}
+	if said := ts.ReadFile("stderr"); !strings.HasPrefix(said, "handoff: ") || !strings.Contains(said, "\nhint: ") {
+		ts.Fatalf("there is no reason and no hint: %q", said)
+	}
+	if after := listing(ts); after != before {
+		ts.Fatalf("files changed:\nbefore:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+// listing describes every file in the script's directory: name, mode, and the
+// digest of its content.
+func listing(ts *testscript.TestScript) string {
+	root := ts.Getenv("WORK")
+	var b strings.Builder
+	ts.Check(filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%s %s", strings.TrimPrefix(name, root), info.Mode())
+		switch {
+		case info.Mode().IsRegular():
+			content, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&b, " %x", sha256.Sum256(content))
+		case info.Mode()&fs.ModeSymlink != 0:
+			to, err := os.Readlink(name)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&b, " -> %s", to)
+		}
+		b.WriteByte('\n')
+		return nil
+	}))
+	return b.String()
+}
+
+// save NAME keeps the last standard output, an ID, as a variable.
+func scriptSave(ts *testscript.TestScript, neg bool, args []string) {
+	value := strings.TrimSpace(ts.ReadFile("stdout"))
+	if neg || len(args) != 1 || value == "" || strings.ContainsAny(value, " \n") {
+		ts.Fatalf("usage: save NAME, after a command that printed one word; it printed %q", value)
+	}
+	ts.Setenv(args[0], value)
+}
+
+// json FILE PATH [VALUE] checks a value in a JSON document, or in the first of several:
+// keys and places joined by dots, len for a length. The value there must be
+// VALUE, or exist; with ! it must be another, or not exist.
+func scriptJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: [!] json FILE PATH [VALUE]")
+	}
+	var doc any
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	dec.UseNumber()
+	if err := dec.Decode(&doc); err != nil {
+		ts.Fatalf("%s is no JSON: %v", args[0], err)
+	}
+	got, found := dig(doc, strings.Split(args[1], "."))
+	ok := found
+	if len(args) == 3 {
+		ok = found && got == args[2]
+	}
+	if ok == neg {
+		ts.Fatalf("%s %s is %q (found: %t)\n%s", args[0], args[1], got, found, ts.ReadFile(args[0]))
+	}
+}
+
+func dig(v any, path []string) (string, bool) {
+	for _, key := range path {
+		switch at := v.(type) {
+		case map[string]any:
+			if key == "len" {
+				v = len(at)
+				continue
+			}
+			var ok bool
+			if v, ok = at[key]; !ok {
+				return "", false
+			}
+		case []any:
+			if key == "len" {
+				v = len(at)
+				continue
+			}
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(at) {
+				return "", false
+			}
+			v = at[i]
+		default:
+			return "", false
+		}
+	}
+	if text, ok := v.(string); ok {
+		return text, true
+	}
+	return fmt.Sprint(v), true
+}
+
+func TestDig(t *testing.T) {
+	doc := map[string]any{"list": []any{"a", map[string]any{"n": json.Number("3")}}}
+	for path, want := range map[string]string{"list.len": "2", "list.0": "a", "list.1.n": "3"} {
+		if got, ok := dig(doc, strings.Split(path, ".")); !ok || got != want {
+			t.Errorf("dig(%s) = %q, %t, want %q", path, got, ok, want)
+		}
+	}
+	for _, path := range []string{"none", "list.2", "list.x", "list.0.deeper"} {
+		if got, ok := dig(doc, strings.Split(path, ".")); ok {
+			t.Errorf("dig(%s) = %q, want nothing", path, got)
+		}
+	}
+}
+
+// TestScriptNames checks that the name of a script starts with its topic.
+func TestScriptNames(t *testing.T) {
+	topics := []string{"publish", "withdraw", "find", "show", "list", "read", "keep", "watch", "gc", "check", "family", "identity", "workspace", "config", "usage", "demo", "serve", "hook", "init", "thread", "write", "session", "run", "search", "pipeline", "log", "cost", "status", "why"}
+	files, err := filepath.Glob("testdata/script/*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, f := range files {
+		topic, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(f), ".txtar"), "_")
+		if filepath.Ext(f) != ".txtar" || !slices.Contains(topics, topic) {
+			t.Errorf("%s: the name begins with none of %v", f, topics)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package program
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+func printSession(a *cli.App, v workspace.SessionDetail) {
+	status := v.Status
+	if v.Reason != "" {
+		status += " (" + v.Reason + ")"
+	}
+	switch {
+	case v.Deleted:
+		status += ", in the trash"
+	case v.Archived:
+		status += ", archived"
+	}
+	ended := ""
+	if !v.ClosedAt.IsZero() {
+		ended = cli.Stamp(v.ClosedAt)
+	}
+	for _, line := range [][2]string{
+		{"id", v.ID}, {"name", v.LongName}, {"status", status}, {"agent", v.Agent.Name}, {"bundle", v.Agent.Bundle},
+		{"workflow", v.Workflow.Name}, {"description", v.Workflow.Description}, {"user", v.User}, {"parent", v.Parent},
+		{"started", cli.Stamp(v.OpenedAt)}, {"ended", ended}, {"folder", v.Folder}, {"tags", strings.Join(v.Tags, " ")},
+		{"summary", v.Summary},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], cli.OneLine(line[1]))
+		}
+	}
+	for _, r := range v.Related {
+		label := "builds on"
+		if r.Link == "into" {
+			label = "built on by"
+		}
+		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", label, cli.OneLine(r.ID), cli.OneLine(cmp.Or(r.Name, "(not recorded here)")))
+	}
+	for _, uri := range v.Threads {
+		fmt.Fprintf(a.Out, "%-11s  %s\n", "thread", cli.OneLine(threadCommandLine(uri)+conversation(v, uri)))
+	}
+	for _, again := range v.Reclosed {
+		fmt.Fprintf(a.Out, "%-11s  as %s (ignored: the first close wins)\n", "closed again", again.Status)
+	}
+	for _, x := range v.Expectations {
+		state := "missing or empty"
+		if x.Delivered {
+			state = "found"
+		}
+		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", "expected", cli.OneLine(x.Name), state)
+	}
+	for _, o := range v.Outputs {
+		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", o.Type, cli.OneLine(o.File), cli.OneLine(o.Description))
+	}
+	for _, o := range v.Others {
+		fmt.Fprintf(a.Out, "%-11s  %s  channel=%s id=%s\n", "published", cli.OneLine(o.Path), o.Channel, o.ID)
+	}
+	for _, o := range v.Read {
+		fmt.Fprintf(a.Out, "%-11s  %s  channel=%s id=%s\n", "read", cli.OneLine(o.Path), o.Channel, o.ID)
+	}
+	for _, e := range v.Files {
+		if !e.Internal { // the JSON has these, too
+			fmt.Fprintf(a.Out, "%-11s  %s  %s\n", e.Type, cli.OneLine(e.Path), cli.Size(e.Size))
+		}
+	}
+}
+
+// conversation returns what is known of a conversation of a session, in
+// parentheses, "" for nothing.
+func conversation(v workspace.SessionDetail, uri string) string {
+	i := slices.IndexFunc(v.Conversations, func(c workspace.Conversation) bool { return c.Thread == uri })
+	if i < 0 {
+		return ""
+	}
+	c := v.Conversations[i]
+	parts := slices.DeleteFunc([]string{c.Status}, func(s string) bool { return s == "" })
+	if c.Subagents > 0 {
+		parts = append(parts, cli.Count(c.Subagents, "subagent"))
+	}
+	if c.Usage != nil {
+		parts = append(parts, fmt.Sprintf("%d tokens", *c.Usage.TotalTokens))
+		if c.Completeness != "exact" {
+			parts[len(parts)-1] = "at least " + parts[len(parts)-1]
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "  (" + strings.Join(parts, ", ") + ")"
+}

@@ -1,0 +1,181 @@
+package program
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// listings are the command lines whose answers are lists, by the name of their
+// golden file.
+var listings = []struct{ name, line string }{
+	{"list", "list"},
+	{"list_all", "list --all"},
+	{"list_columns", "list --columns path,status,id"},
+	{"list_wide", "list --wide"},
+	{"list_channels", "list --channels"},
+	{"search", "search retry"},
+	{"search_all", "search retry --all"},
+	{"show_history", "show ARTIFACT --history"},
+	{"show_issue", "show 42"},
+	{"session_find", "session find"},
+	{"session_find_unrecorded", "session find --unrecorded"},
+	{"session_adopt", "session adopt docs --dry-run"},
+	{"session_graph", "session graph 11111111-2222-4333-8444-555555555555"},
+	{"pipeline_list", "pipeline list"},
+	{"pipeline_history", "pipeline history 42"},
+	{"pipeline_trace", "pipeline trace 42"},
+	{"pipeline_next", "pipeline next 42"},
+	{"pipeline_lessons_list", "pipeline lessons list"},
+	{"pipeline_lessons_match", "pipeline lessons match port"},
+	{"thread_list", "thread claude/2823d1df-720a-4c31-ac55-ae8ba7260001 --list"},
+	{"check", "check"},
+	{"cost", "cost --by agent"},
+	{"work_list", "work list"},
+	{"status", "status"},
+	{"status_collisions", "status --collisions"},
+	{"why", "why ARTIFACT"},
+	{"gc", "gc"},
+	{"init_status", "init --status"},
+}
+
+// TestListings compares each listing on terminals of three widths and in a pipe
+// with a golden file.
+func TestListings(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t)
+	c.env["NO_COLOR"] = "1"
+	id := fillListings(c)
+	c.write(".claude/settings.json", "{}")
+	c.write(".codex/config.toml", "")
+	c.write("docs/agent-outputs/a3f2c9d1-4b5e-4789-81ab-cdef12345678/manifest.json", "{}")
+	c.write("docs/agent-outputs/b3f2c9d1-4b5e-4789-81ab-cdef12345678/notes.md", "notes")
+	for _, listing := range listings {
+		var titles, texts []string
+		for _, c.width = range []int{40, 80, 120, 0} {
+			title := fmt.Sprintf("%d columns", c.width)
+			if c.width == 0 {
+				title = "a pipe"
+			}
+			before := c.said.Len()
+			args := strings.Fields(strings.ReplaceAll(listing.line, "ARTIFACT", id))
+			if _, code := c.run("", args...); code > 1 {
+				t.Errorf("handoff %s exits %d", listing.line, code)
+			}
+			text := strings.ReplaceAll(c.said.String()[before:], c.dir, "/work")
+			if n := len(texts); n > 0 && texts[n-1] == text {
+				titles[n-1] += ", " + title
+				continue
+			}
+			titles, texts = append(titles, title), append(texts, text)
+		}
+		var b strings.Builder
+		for i, text := range texts {
+			fmt.Fprintf(&b, "# %s\n%s\n", titles[i], text)
+		}
+		golden(t, "tables/"+listing.name+".txt", b.String())
+	}
+}
+
+// TestEveryTableHasAGolden checks that TestListings covers every command that
+// prints a table.
+func TestEveryTableHasAGolden(t *testing.T) {
+	tables := 0
+	eachCommand(func(path []string, command *cobra.Command) {
+		if command.Flags().Lookup("columns") == nil {
+			return
+		}
+		tables++
+		name := strings.Join(path, " ")
+		if !slices.ContainsFunc(listings, func(l struct{ name, line string }) bool { return strings.HasPrefix(l.line+" ", name+" ") }) {
+			t.Errorf("handoff %s prints a table and is not in listings", name)
+		}
+	})
+	if tables < 9 {
+		t.Errorf("found %d commands that print tables, which can't be all", tables)
+	}
+}
+
+// TestShortIDsAreRefs pastes the IDs of a table back.
+func TestShortIDsAreRefs(t *testing.T) {
+	c := newConsole(t)
+	c.env["NO_COLOR"] = "1"
+	fillListings(c)
+	c.width = 80
+	var lines []string
+	for _, list := range []string{"list --all --columns id", "session find --columns id"} {
+		lines = append(lines, strings.Split(strings.TrimSpace(c.ok(strings.Fields(list)...)), "\n")[1:]...)
+	}
+	if len(lines) < 11 {
+		t.Fatalf("the IDs are %q", lines)
+	}
+	for _, id := range lines {
+		var shown struct{ ID string }
+		if err := json.Unmarshal([]byte(c.ok("show", id, "--json")), &shown); err != nil || len(id) != 8 || !strings.HasSuffix(shown.ID, id) && !strings.HasPrefix(shown.ID, id) {
+			t.Errorf("show %s shows %s, %v", id, shown.ID, err)
+		}
+	}
+}
+
+// fillListings records what the listings show, and returns the ID of an artifact
+// with two revisions.
+func fillListings(c *console) string {
+	const one, two = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555"
+	ok := func(line string, more ...string) string {
+		c.now = c.now.Add(7 * time.Minute)
+		return strings.TrimSpace(c.ok(append(strings.Fields(line), more...)...))
+	}
+	c.write("docs/design.md", "# Retry policy\n\nRetry twice, then give up and report the last error to the caller.\n")
+	c.write("docs/architecture/decisions/0007-retry-policy-of-the-client.md", "Retry with backoff.\n")
+	c.write("fix.diff", "-old\n+new\n")
+	first := ok("publish docs/design.md --channel design --agent ada --tag retry --title", "Retry policy")
+	ok("publish docs/architecture/decisions/0007-retry-policy-of-the-client.md --channel architecture-decision --agent decision-recorder --title",
+		"Why the client retries twice and then gives up, instead of retrying for ever")
+	c.write("docs/design.md", "# Retry policy\n\nThree times.\n")
+	ok("publish docs/design.md --channel design --agent ada --replaces "+first+" --title", "再試行の方針: three times")
+	ok("publish fix.diff --channel patch --harness codex --from " + first)
+	ok("withdraw " + ok("publish fix.diff --channel patch --agent builder --title", "Retry loop"))
+	ok("session open --agent pixel-designer --workflow deep-dive-ISO27001-analysis --user u --id "+one+" --input", "topic=retry")
+	ok("session open --agent alex --workflow intake-app --user u --id " + two)
+	ok("session rename --session "+two, "Ten laptops for the new office in the harbour, with docking stations")
+	ok("session link --session " + two + " " + one)
+	ok("session close --status completed --session " + one)
+	fillRun(c, ok)
+	threadHomes(c)
+	ok("work start w1 --harness flue --agent ada --model openai/gpt-5")
+	ok("work end w1 --harness flue --input 1234567 --output 89012")
+
+	c.write("gone.log", "gone\n")
+	ok("withdraw " + ok("publish gone.log --channel log --keep"))
+	orphans, err := filepath.Glob(filepath.Join(c.dir, ".handoff/bodies/sha256/*/*"))
+	if err != nil || len(orphans) == 0 {
+		c.t.Fatalf("no kept bodies: %v", err)
+	}
+	for _, name := range orphans {
+		if err := os.Chtimes(name, c.now, c.now); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	c.now = c.now.Add(26 * time.Hour)
+	return first
+}
+
+// fillRun submits stages of the run 42, and adds lessons.
+func fillRun(c *console, ok func(line string, more ...string) string) {
+	put := func(stage, agent, artifact string) {
+		c.write(stage+".json", artifact)
+		ok("pipeline put 42 " + stage + " " + stage + ".json --as " + agent)
+	}
+	put("plan", "jg-subplanner", `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`)
+	put("implement", "jg-worker", `{"status":"completed","files_changed":["a.go"],"blockers":[],"summary":"Retry twice, then report the last error to the caller"}`)
+	put("test", "jg-tester", `{"verdict":"FAIL","phase_1":{"unit":{"status":"FAIL"}}}`)
+	ok("pipeline lessons add --issue 41 --pattern port --mitigation", "Listen on port 0 and read the number of the port from the log of the server")
+	ok("pipeline lessons add --issue 42 --pattern", "listen tcp :8080: bind: port is taken by another process", "--mitigation", "Listen on port 0")
+}

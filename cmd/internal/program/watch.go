@@ -1,0 +1,192 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// watchFlags are those that watch and wait share.
+type watchFlags struct {
+	filter  filterFlags
+	options workspace.WatchOptions
+	timeout time.Duration
+}
+
+func (f *watchFlags) add(a *cli.App, c *cobra.Command, do func(context.Context, *workspace.Workspace) (printed int, last handoff.Seq, err error)) {
+	f.filter.add(a, c)
+	c.Flags().StringVar(&f.options.After, "after", "", "start after an artifact or a `position`: a ref, a seq (0 for the beginning) or now")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after this `duration` with exit code 5; 0 for never")
+	a.JSONFlag(c, "print one JSON object per line")
+	c.RegisterFlagCompletionFunc("after", a.CompleteRefs)
+	c.Args = cli.Exactly(0, "")
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		if f.options.Filter, err = f.filter.resolve(); err != nil {
+			return err
+		}
+		if f.timeout < 0 {
+			return cli.Invalid("--timeout", f.timeout.String(), "is negative", "--timeout 0 waits without a limit")
+		}
+		f.options.Warn = func(text string) { a.Warn("%s", text) }
+		ctx := c.Context()
+		if f.timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, f.timeout)
+			defer cancel()
+		}
+		return a.Reading(func(w *workspace.Workspace) error {
+			printed, last, err := do(ctx, w)
+			if errors.Is(err, context.DeadlineExceeded) {
+				return timedOut(c, f.timeout, printed, last)
+			}
+			return err
+		})
+	}
+}
+
+// timedOut is the error of a watch that --timeout ended.
+func timedOut(c *cobra.Command, timeout time.Duration, printed int, last handoff.Seq) error {
+	e := &handoff.Error{Op: c.Name(), Kind: handoff.Unavailable, Err: fmt.Errorf("timed out after %s with no match", timeout),
+		Hint: handoff.Suggest("list what exists", handoff.ActionList)}
+	if printed > 0 {
+		e.Err = fmt.Errorf("stopped after %s (printed %d)", timeout, printed)
+		e.Hint = handoff.Advice("to resume, run: " + cli.CommandLine(handoff.ActionWatchAfter, strconv.FormatInt(int64(last), 10)) + givenFilters(c))
+	}
+	return e
+}
+
+// givenFilters returns the flags of a watch as they were given, except those
+// of where it starts and ends.
+func givenFilters(c *cobra.Command) string {
+	var line strings.Builder
+	c.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		list, isList := f.Value.(pflag.SliceValue)
+		switch {
+		case f.Name == "after" || f.Name == "timeout":
+			return
+		case f.Value.Type() == "bool":
+			line.WriteString(" --" + f.Name)
+			return
+		case isList:
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			line.WriteString(" --" + f.Name + " " + cli.ShellWord(value))
+		}
+	})
+	return line.String()
+}
+
+func watchCommand(a *cli.App) *cobra.Command {
+	var f watchFlags
+	var first, facts bool
+	c := &cobra.Command{
+		Use:     "watch",
+		Short:   "Print artifacts as they are published",
+		GroupID: cli.Find,
+		Long: `Watch prints each artifact that is published from now on, one per line, until it
+is stopped. Filters apply to an artifact as it was published: one that was
+replaced a moment later is printed, too. With --after, watch starts earlier, so
+that nothing is missed between two watches.
+
+With --facts it prints every record of the log as JSON: artifacts, sessions,
+work and everything else, also of types that this version does not know.`,
+		Example: "  handoff watch --channel patch\n  handoff watch --after 42 --json\n  handoff watch --facts --after 0",
+	}
+	f.add(a, c, func(ctx context.Context, w *workspace.Workspace) (int, handoff.Seq, error) {
+		switch {
+		case facts:
+			a.AsJSON = true
+			return stream(a, w.WatchFacts(ctx, f.options.After), func(r handoff.Record) (handoff.Seq, error) { return r.Seq, a.JSONLine(r) })
+		case first:
+			return wait(ctx, a, w, f.options, a.Event)
+		}
+		return stream(a, w.Watch(ctx, f.options), func(art handoff.Artifact) (handoff.Seq, error) { return art.Seq, printArtifact(a, art, a.Event) })
+	})
+	c.Flags().BoolVar(&first, "first", false, "exit after the first match, existing or new")
+	c.Flags().BoolVar(&facts, "facts", false, "print every record of the log, as JSON")
+	c.Flags().VisitAll(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "facts", "after", "timeout", "json":
+		default:
+			c.MarkFlagsMutuallyExclusive("facts", flag.Name)
+		}
+	})
+	return c
+}
+
+func waitCommand(a *cli.App) *cobra.Command {
+	var f watchFlags
+	c := &cobra.Command{
+		Use:     "wait [CHANNEL:LABEL]",
+		Short:   "Wait for an artifact and print its ID",
+		GroupID: cli.Find,
+		Long: `Wait prints the ID of the newest artifact that matches: at once if there is one,
+otherwise as soon as it is published. With --after, it is the first one after an
+artifact or a position in the log; after now, the next one that is published.
+
+CHANNEL:LABEL waits until an artifact of the channel has the label; CHANNEL:v2
+for a second revision; CHANNEL:latest is --channel CHANNEL.`,
+		Example: "  handoff wait --channel design --timeout 5m\n  handoff wait design:approved\n  handoff wait --channel verification --after $ID",
+	}
+	f.add(a, c, func(ctx context.Context, w *workspace.Workspace) (int, handoff.Seq, error) {
+		return wait(ctx, a, w, f.options, func(art handoff.Artifact) string { return art.ID })
+	})
+	c.Args = cli.Between(0, 1, "at most one CHANNEL:LABEL")
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		f.options.Ref = strings.Join(args, "")
+		return run(c, args)
+	}
+	return c
+}
+
+// stream prints items until they end. It returns how many it printed and the
+// position of the last one.
+func stream[T any](a *cli.App, items iter.Seq2[T, error], show func(T) (handoff.Seq, error)) (printed int, last handoff.Seq, err error) {
+	for item, err := range items {
+		if errors.Is(err, workspace.ErrDamagedRecord) {
+			a.Warn("%v", err)
+			continue
+		}
+		if err == nil {
+			last, err = show(item)
+		}
+		if err = cmp.Or(err, a.Flush()); err != nil {
+			return printed, last, err
+		}
+		printed++
+	}
+	return printed, last, nil
+}
+
+// wait prints the first match.
+func wait(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.WatchOptions, text func(handoff.Artifact) string) (int, handoff.Seq, error) {
+	art, err := w.Wait(ctx, o)
+	if err != nil {
+		return 0, 0, err
+	}
+	return 1, art.Seq, printArtifact(a, art, text)
+}
+
+func printArtifact(a *cli.App, art handoff.Artifact, text func(handoff.Artifact) string) error {
+	if a.AsJSON {
+		return a.JSONLine(art)
+	}
+	_, err := fmt.Fprintln(a.Out, text(art))
+	a.PrintChanged(art)
+	a.WarnStale(art)
+	return err
+}

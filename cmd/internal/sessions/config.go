@@ -1,0 +1,136 @@
+package sessions
+
+import (
+	"cmp"
+	"fmt"
+	"os/user"
+	"strings"
+
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/spf13/cobra"
+)
+
+func configCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "config COMMAND",
+		Short:   "Show settings and path variables; accept a shared log",
+		GroupID: cli.Setup,
+		Example: "  handoff config explain\n  handoff config explain session_folder",
+		Args:    cobra.ArbitraryArgs,
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		return cli.UnknownCommand(c, args[0])
+	}
+	c.AddCommand(configExplainCommand(a), configTrustCommand(a))
+	return c
+}
+
+func configTrustCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "trust URL",
+		Short: "Accept the log that a file of the workspace names",
+		Long: `Trust accepts a log that handoff.yaml or .handoff/config.yaml names: records
+and contents of this workspace may then be sent there. Before that, commands
+that need the log are refused. URL is the one in the file; its user name and
+password may be left out. If the file names another log later, that one is not
+accepted.
+
+What you accept is stored in your own configuration directory. A log that
+HANDOFF_LOG names needs no acceptance.`,
+		Example: "  handoff config trust https://log.example.org/team",
+		Args:    cli.Exactly(1, "one URL"),
+	}
+	a.JSONFlag(c, "print JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := workspace.TrustLog(a.Dir, a.Options(), args[0]); err != nil {
+			return err
+		}
+		if !a.AsJSON {
+			fmt.Fprintln(a.Out, "accepted")
+			return nil
+		}
+		return printSettings(a)
+	}
+	return c
+}
+
+// printSettings prints the settings that apply.
+func printSettings(a *cli.App) error {
+	list, err := workspace.Settings(a.Dir, a.Options())
+	if err != nil {
+		return err
+	}
+	if a.AsJSON {
+		return a.JSON(map[string][]workspace.Setting{"settings": list})
+	}
+	for _, s := range list {
+		fmt.Fprintf(a.Out, "%s  (%s)\n", cli.OneLine(s.Name+" = "+s.Value), cli.OneLine(s.Source))
+	}
+	return nil
+}
+
+func configExplainCommand(a *cli.App) *cobra.Command {
+	var o workspace.VariableOptions
+	c := &cobra.Command{
+		Use:   "explain [NAME]",
+		Short: "List settings, or show how a path variable is resolved",
+		Long: `Without a name, explain lists the settings that apply and their sources. A
+setting in .handoff/config.yaml wins over the same one in handoff.yaml, which a
+repository shares.
+
+With a name, explain resolves a variable like a session does and shows the
+source of each part: the engine, workflow.yaml, the bundle's config.yaml, or a
+default. {x} and {{x}} are the same. NAME can also be a text that contains
+variables. Outside a session, its ID is shown as SESSION_ID.`,
+		Example:           "  handoff config explain session_folder --workflow-file workflow.yaml",
+		Args:              cli.Between(0, 1, "at most one name"),
+		ValidArgsFunction: cobra.FixedCompletions(workspace.VariableNames(), cobra.ShellCompDirectiveNoFileComp),
+	}
+	f := c.Flags()
+	f.StringVar(&o.WorkflowFile, "workflow-file", "", "workflow.yaml `file`")
+	f.StringVar(&o.ConfigFile, "config-file", "", "config.yaml `file` of the bundle")
+	f.StringVar(&o.Bundle, "bundle", "", "bundle `path`")
+	f.StringVar(&o.SessionID, "session", "", "session `ID` (default: HANDOFF_SESSION)")
+	a.JSONFlag(c, "print JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return printSettings(a)
+		}
+		o.DefaultUser = defaultUser(a)
+		return a.Reading(func(w *workspace.Workspace) error {
+			e, err := w.Explain(args[0], o)
+			if err != nil {
+				return err
+			}
+			if a.AsJSON {
+				return a.JSON(e)
+			}
+			for _, s := range e.Substitutions {
+				line := strings.Repeat("  ", s.Depth) + s.Text + " = " + s.Definition
+				if s.Value != s.Definition {
+					line += " = " + s.Value
+				}
+				fmt.Fprintf(a.Out, "%s  (%s)\n", cli.OneLine(line), s.Source)
+			}
+			fmt.Fprintln(a.Out, cli.OneLine(e.Value))
+			return nil
+		})
+	}
+	return c
+}
+
+// defaultUser is the user that the environment or the system names.
+func defaultUser(a *cli.App) string {
+	name := cmp.Or(a.Getenv("USER"), a.Getenv("USERNAME"))
+	if name != "" {
+		return name
+	}
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "user"
+}

@@ -1,0 +1,126 @@
+package sessions
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/spf13/cobra"
+)
+
+func deleteCommand(a *cli.App) *cobra.Command {
+	var force bool
+	c := &cobra.Command{
+		Use:   "delete [SESSION…]",
+		Short: "Move sessions to the trash",
+		Long: `Delete moves the folder of each session to .trash, beside the folder that it was
+opened in. Lists omit the session, every ref to it and to its artifacts still
+resolves, and handoff session restore restores it. Only handoff gc --empty-trash
+removes the files. A session that is running or stalled is refused without
+--force.
+
+Without SESSION, on a terminal, delete lists the sessions that ended, with their
+age, their size and the number of their artifacts that are active, and asks
+which to delete.`,
+		Example:           "  handoff session delete intake-app#1\n  handoff session find --deleted",
+		ValidArgsFunction: a.CompleteSessions,
+	}
+	c.Flags().BoolVar(&force, "force", false, "delete a session that is running or stalled, too")
+	a.JSONFlag(c, "print JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 && (!a.Terminal || a.AsJSON) {
+			return cli.Invalid("session", "", "no session given", "name at least one session")
+		}
+		return Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
+			if len(args) == 0 {
+				var err error
+				if args, err = pick(c.Context(), a, w); err != nil || len(args) == 0 {
+					return workspace.SessionMoves{}, err
+				}
+			}
+			return w.DeleteSessions(c.Context(), args, force)
+		})
+	}
+	return c
+}
+
+// pick lists the sessions that can be deleted and returns the IDs of those that the
+// user selects by their numbers.
+func pick(ctx context.Context, a *cli.App, w *workspace.Workspace) ([]string, error) {
+	const shown = 50
+	list, err := w.SessionsToDelete(ctx, shown)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(a.Err, "no session has ended")
+		return nil, nil
+	}
+	for i, s := range list {
+		fmt.Fprintf(a.Out, "%3d  %s  %s  %s  %s\n", i+1, cli.OneLine(s.Name), a.Age(s.OpenedAt), cli.Size(s.SizeBytes), cli.Count(len(s.Active), "active artifact"))
+	}
+	fmt.Fprint(a.Out, "sessions to move to the trash, such as 1 3-5 (none): ")
+	if err := a.Flush(); err != nil {
+		return nil, err
+	}
+	line, _ := bufio.NewReader(a.In).ReadString('\n') // at the end of the input, none
+	numbers, err := parseNumbers(line, len(list))
+	ids := make([]string, len(numbers))
+	for i, n := range numbers {
+		ids[i] = list[n-1].ID
+	}
+	return ids, err
+}
+
+// parseNumbers returns the numbers of a list such as 1 3-5, which are from 1 to most.
+func parseNumbers(text string, most int) ([]int, error) {
+	var list []int
+	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' || r == '\r' || r == '\n' }) {
+		first, last, isRange := strings.Cut(field, "-")
+		if !isRange {
+			last = first
+		}
+		from, err := strconv.Atoi(first)
+		to, err2 := strconv.Atoi(last)
+		if err != nil || err2 != nil || from < 1 || to > most || from > to {
+			return nil, cli.Invalid("session", field, "not a number of the list", fmt.Sprintf("use numbers from 1 to %d, such as 1 3-5", most))
+		}
+		for n := from; n <= to; n++ {
+			list = append(list, n)
+		}
+	}
+	return list, nil
+}
+
+// EmptyTrash removes the files of the sessions in the trash and prints what was
+// removed and what was kept.
+func EmptyTrash(ctx context.Context, a *cli.App) error {
+	return a.Writing(func(w *workspace.Workspace) error {
+		done, err := w.EmptyTrash(ctx)
+		if err != nil {
+			return err
+		}
+		if a.AsJSON {
+			return a.JSON(done)
+		}
+		for _, s := range done.Removed {
+			fmt.Fprintf(a.Out, "%s\tremoved\t%s\n", s.ID, cli.Size(s.SizeBytes))
+		}
+		for _, s := range done.Kept {
+			fmt.Fprintf(a.Out, "%s\tkept\t%s\n", s.ID, TrashReason(s))
+		}
+		return nil
+	})
+}
+
+// TrashReason says whether the files of a session in the trash can be removed.
+func TrashReason(s workspace.SessionSummary) string {
+	if len(s.NeededBy) == 0 {
+		return "in the trash: " + s.Name
+	}
+	return "in the trash, needed by " + strings.Join(s.NeededBy, ", ")
+}

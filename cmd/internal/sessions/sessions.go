@@ -1,0 +1,91 @@
+// Package sessions has the commands for sessions, for running a command in a
+// session, and for the variables in their paths.
+package sessions
+
+import (
+	"fmt"
+
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/spf13/cobra"
+)
+
+// Commands are the commands of this package.
+var Commands = []cli.Command{
+	cli.NewPrimary(runCommand, "run"),
+	cli.NewCommand(attestCommand, "attest"),
+	cli.NewPrimary(sessionCommand, "session"),
+	cli.NewCommand(configCommand, "config"),
+}
+
+// subcommands are the subcommands of handoff session, one file each.
+var subcommands = []func(*cli.App) *cobra.Command{
+	openCommand, addCommand, noteCommand, closeCommand,
+	findCommand, latestCommand, tagCommand, renameCommand,
+	linkCommand, graphCommand, compareCommand, archiveCommand, unarchiveCommand, deleteCommand, restoreCommand,
+	exportCommand, importCommand, adoptCommand,
+}
+
+func sessionCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "session COMMAND",
+		Short:   "Manage sessions",
+		GroupID: cli.Sessions,
+		Long: `A session is one execution of an agent's workflow. It has an ID, a folder for
+the agent's files, and a manifest in that folder, rendered from the log.`,
+		Example: "  eval \"$(handoff session open --agent alex --workflow intake-app --env)\"\n  handoff session add requirements.md --type document\n  handoff session close --status completed",
+		Args:    cobra.ArbitraryArgs,
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		return cli.UnknownCommand(c, args[0])
+	}
+	for _, command := range subcommands {
+		c.AddCommand(command(a))
+	}
+	return c
+}
+
+// sessionFlag gives a command --session, which selects a session. The default is
+// the caller's session.
+func sessionFlag(a *cli.App, c *cobra.Command, id *string) {
+	c.Flags().StringVar(id, "session", "", "session `ID` (default: HANDOFF_SESSION)")
+	c.RegisterFlagCompletionFunc("session", a.CompleteSessions)
+}
+
+// change runs an operation that changes a session. Without --json it prints
+// warnings only.
+func change(a *cli.App, do func(w *workspace.Workspace) (workspace.SessionChange, error)) error {
+	return a.Writing(func(w *workspace.Workspace) error {
+		done, err := do(w)
+		a.Warnings(done.Warnings)
+		if err == nil && a.AsJSON {
+			err = a.JSON(done)
+		}
+		return err
+	})
+}
+
+// values returns the pairs of a key=value flag.
+func values(flag string, list []string) (map[string]any, error) {
+	pairs, err := cli.Pairs(flag, list)
+	m := map[string]any{}
+	for key, value := range pairs {
+		m[key] = value
+	}
+	return m, err
+}
+
+// completed completes a flag with fixed values.
+func completed(c *cobra.Command, flag string, values ...string) {
+	c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// printExports prints variables as export lines for a shell.
+func printExports(a *cli.App, env map[string]string) {
+	for _, name := range cli.SortedKeys(env) {
+		fmt.Fprintf(a.Out, "export %s=%s\n", name, cli.ShellWord(env[name]))
+	}
+}

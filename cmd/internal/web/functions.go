@@ -1,0 +1,158 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// functions are the functions of templates.
+func (s *Server) functions() template.FuncMap {
+	return template.FuncMap{
+		"asset":       s.assets.url,
+		"line":        printable.Line,
+		"ago":         func(t time.Time) template.HTML { return ago(t, s.o.Now()) },
+		"size":        cli.Size,
+		"short":       shortID,
+		"command":     func(action string, args ...string) string { return cli.CommandLine(handoff.Action(action), args...) },
+		"artifactURL": artifactURL,
+		"sessionURL":  sessionURL,
+		"channelURL":  channelURL,
+		"issueURL":    issueURL,
+		"threadURL":   threadURL,
+		"graphURL":    graphURL,
+		"messageURL":  messageURL,
+		"cost":        cli.Cost,
+		"tokens":      cli.Tokens,
+		"grouped":     cli.Grouped,
+		"uri":         parsed,
+		"agentURL":    func(name string) string { return "/sessions?agent=" + url.QueryEscape(name) },
+		"join":        strings.Join,
+		"dict":        dict,
+		"title":       titleOf,
+		"fileURL":     func(id, name string) string { return sessionURL(id) + "/files/" + escape(name) },
+		"odd":         func(i int) bool { return i%2 == 1 },
+		"hint":        cli.HintText,
+		"took":        took,
+		"json":        func(v any) string { b, _ := handoff.EncodeJSON(v); return string(b) },
+		"who":         whoOf,
+		"sections":    s.sections,
+		"relative":    s.relative,
+	}
+}
+
+// sections returns the entries of the navigation.
+func (s *Server) sections() []crumb {
+	list := []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Channels", "/channels"}, {"Lineage", "/graph"}, {"Pipelines", "/pipelines"}}
+	if s.o.Source.Threads != nil {
+		list = append(list, crumb{"Conversations", "/threads"})
+	}
+	return append(list, crumb{"Check", "/check"})
+}
+
+// relative returns an absolute path relative to the workspace if it is inside.
+func (s *Server) relative(path string) string {
+	return strings.TrimPrefix(path, s.o.Source.Root+"/")
+}
+
+// whoOf returns who made a record, as far as it is known.
+func whoOf(a handoff.Artifact) string { return cmp.Or(a.Producer.Agent, a.Producer.Harness) }
+
+// dict returns a map of its arguments, which alternate between keys and values:
+// what a part of a page needs when that is several things.
+func dict(pairs ...any) map[string]any {
+	m := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		m[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return m
+}
+
+// artifactURL returns the URL of an artifact's page, by any ref.
+func artifactURL(ref string) string { return "/artifacts/" + escape(ref) }
+
+// bodyURL returns the URL of what an artifact published.
+func bodyURL(id string) string { return "/bodies/" + id }
+
+func sessionURL(id string) string   { return "/sessions/" + url.PathEscape(id) }
+func channelURL(name string) string { return "/channels/" + url.PathEscape(name) }
+func issueURL(run string) string    { return "/pipelines/" + escape(run) }
+
+// threadURL returns the URL of a conversation's page: the URI without its scheme.
+func threadURL(uri string) string { return "/threads/" + escape(strings.TrimPrefix(uri, "agents://")) }
+
+// parsed returns the parts of a conversation's URI, as far as it has them.
+func parsed(uri string) thread.URI {
+	u, _ := thread.ParseURI(uri)
+	return u
+}
+
+// messageURL returns the URL of a conversation's page from a message on.
+func messageURL(u thread.URI) string {
+	from := u.From
+	u.From, u.To = 0, 0
+	if from == 0 {
+		return threadURL(u.String())
+	}
+	return fmt.Sprintf("%s?from=%d#M%d", threadURL(u.String()), from, from)
+}
+
+// graphURL returns the URL of what surrounds an artifact, session or run.
+func graphURL(focus string) string { return "/graph?focus=" + url.QueryEscape(focus) }
+
+// escape escapes a path, whose slashes stay.
+func escape(p string) string { return (&url.URL{Path: p}).EscapedPath() }
+
+// shortID returns the end of an ID that is a ref, and for people to compare.
+func shortID(id string) string {
+	switch {
+	case handoff.IsArtifactID(id):
+		return id[len(id)-6:]
+	case len(id) > 16:
+		return id[:8]
+	}
+	return id
+}
+
+// ago returns a time as the time since then, with the exact time in its title.
+func ago(t, now time.Time) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s" data-ago>%s</time>`,
+		t.UTC().Format(time.RFC3339), t.In(now.Location()).Format("Mon 2 Jan 2006, 15:04:05 MST"), since(now.Sub(t))))
+}
+
+// took returns a duration for people to compare.
+func took(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return ""
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+}
+
+// since returns a duration in its largest unit. app.js has the same rule.
+func since(d time.Duration) string {
+	for _, unit := range []struct {
+		size time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}} {
+		if n := d / unit.size; n >= 1 {
+			return fmt.Sprintf("%d %s ago", n, unit.name)
+		}
+	}
+	return "just now"
+}

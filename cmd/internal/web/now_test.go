@@ -1,0 +1,189 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/web"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+// eventually returns the page at a path as soon as it contains a text: what takes
+// long is read while pages are shown.
+func (s *site) eventually(path, want string) string {
+	s.t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		page := s.get(path)
+		if strings.Contains(page, want) {
+			return page
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("%s does not contain %s\n%s", path, want, page)
+		}
+	}
+}
+
+func (s *site) publishAs(by handoff.Producer, p workspace.Publication) {
+	s.t.Helper()
+	by.Source = handoff.FromFlag
+	_, err := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: by}).Publish(s.t.Context(), p)
+	must(s.t, err)
+}
+
+// TestNowConversations checks that the first page shows what status does: running
+// conversations with their sessions, and the files that two of them changed.
+func TestNowConversations(t *testing.T) {
+	home := t.TempDir()
+	s := newSite(t, func(o *web.Options) {
+		o.Source.Threads = thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
+	})
+	const first, second = "2823d1df-720a-4c31-ac55-ae8ba7260001", "2823d1df-720a-4c31-ac55-ae8ba7260002"
+	file := filepath.Join(s.ws.Root(), "shared.go")
+	for i, id := range []string{first, second} {
+		x := &transcript{t: t, id: id, dir: s.ws.Root(), at: time.Now().Add(-time.Hour)}
+		x.user(fmt.Sprint("change the cart ", i))
+		x.answer(map[string]any{"type": "tool_use", "id": "t", "name": "Write", "input": map[string]any{"file_path": file, "content": "x"}})
+		x.add("user", map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t", "content": "ok"}}}, nil)
+		x.store(home)
+	}
+	o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+	must(t, err)
+	s.publishAs(handoff.Producer{Session: o.ID, Thread: "agents://claude/" + first}, workspace.Publication{Body: strings.NewReader("hello"), Channel: "design", Title: "The plan"})
+	page := s.eventually("/", `href="/threads/claude/`+first+`"`)
+	for _, want := range []string{"change the cart 0", "change the cart 1", "Changed by two at the same time", ">shared.go</a>", `href="/threads/claude/` + second + `?from=1#M1"`, `<a class="second" href="/sessions/` + o.ID + `">in session `, "published The plan",
+		`writing <a href="/threads/claude/` + second + `?from=1#M1">shared.go</a>`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not contain %s\n%s", want, page)
+		}
+	}
+}
+
+// TestNowCompeting checks that revisions compete on the first page however old they
+// are.
+func TestNowCompeting(t *testing.T) {
+	s := newSite(t)
+	first := s.publish(workspace.Publication{Body: strings.NewReader("first"), Channel: "design", Title: "First"})
+	for _, title := range []string{"Left", "Right"} {
+		s.publish(workspace.Publication{Body: strings.NewReader(title), Channel: "design", Title: title, Replaces: []string{first.ID}})
+	}
+	for i := range 25 {
+		s.publish(workspace.Publication{Body: strings.NewReader(fmt.Sprint(i)), Channel: "design", Title: fmt.Sprint("Later ", i)})
+	}
+	page := s.get("/")
+	for _, want := range []string{"Competing revisions", ">Left</a>", ">Right</a>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not contain %s\n%s", want, page)
+		}
+	}
+}
+
+// TestSearchConversations checks that a search finds conversations, and links to
+// the message.
+func TestSearchConversations(t *testing.T) {
+	s := newConversation(t, "", func(x *transcript) {
+		x.user("Why is the cart empty?")
+		x.answer(said("The quokka expires too early."))
+	})
+	page := s.eventually("/search?q=quokka", "<h2>Conversations")
+	if want := `href="/threads/claude/` + threadID + `?from=2#M2">answer #M2</a>`; !strings.Contains(page, want) || !strings.Contains(page, "<mark>quokka</mark>") {
+		t.Errorf("the page does not contain %s\n%s", want, page)
+	}
+	if page := s.get("/threads/claude/" + threadID + "?from=2"); !strings.Contains(page, `id="M2"`) {
+		t.Errorf("the page of the conversation has no such message\n%s", page)
+	}
+}
+
+// TestConversationsNotServed checks every page that shows conversations where they
+// are not served: beyond loopback, without --threads.
+func TestConversationsNotServed(t *testing.T) {
+	furnish := func(set *thread.Set) (s *site, session string) {
+		s = newSite(t, func(o *web.Options) { o.Source.Threads = set })
+		o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+		must(t, err)
+		s.publishAs(handoff.Producer{Session: o.ID, Thread: "agents://claude/" + threadID}, workspace.Publication{Body: strings.NewReader("hello"), Channel: "design", Title: "The quokka"})
+		return s, o.ID
+	}
+	s, session := furnish(nil)
+	for _, path := range []string{"/threads", "/threads/claude/" + threadID, "/threads/claude/" + threadID + "?from=2", "/threads/" + threadID, "/threads/claude/none", "/threads/%00"} {
+		if r, body := s.do(request("GET", path)); r.StatusCode != http.StatusForbidden && r.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: got status %d\n%s", path, r.StatusCode, body)
+		}
+	}
+	for _, path := range []string{"/", "/search?q=quokka", "/sessions/" + session} {
+		if page := s.get(path); strings.Contains(page, "onversations <span") || strings.Contains(page, `href="/threads"`) || strings.Contains(page, "being read") {
+			t.Errorf("%s shows conversations\n%s", path, page)
+		}
+	}
+	home := t.TempDir()
+	s, _ = furnish(thread.NewSet(all.Drivers(), func(string) string { return "" }, home))
+	x := &transcript{t: t, id: threadID, dir: s.ws.Root(), at: time.Now().Add(-time.Hour)}
+	x.user("Why is the quokka empty?")
+	x.store(home)
+	for _, path := range []string{"/threads", "/threads/claude/" + threadID, "/", "/search?q=quokka"} {
+		s.eventually(path, "Why is the")
+	}
+}
+
+// TestSessionCost checks that the page of a session shows what it cost, a lower
+// bound as such, and nothing where nothing is known.
+func TestSessionCost(t *testing.T) {
+	home := t.TempDir()
+	s := newSite(t, func(o *web.Options) {
+		o.Source.Threads = thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
+	})
+	open := func(uri string) string {
+		o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+		must(t, err)
+		s.publishAs(handoff.Producer{Session: o.ID, Thread: uri}, workspace.Publication{Body: strings.NewReader("hello"), Channel: "design"})
+		return "/sessions/" + o.ID
+	}
+	x := &transcript{t: t, id: threadID, dir: s.ws.Root(), at: time.Now().Add(-time.Hour)}
+	x.user("hello")
+	x.add("assistant", map[string]any{"id": "m1", "role": "assistant", "model": "claude-opus-4-1-20250805", "content": []any{said("hi")}, "stop_reason": "end_turn",
+		"usage": map[string]any{"input_tokens": 1000000, "output_tokens": 0}}, map[string]any{"requestId": "r1"})
+	x.store(home)
+	s.eventually(open("agents://claude/"+threadID), `<dt>Cost</dt><dd>≥$15.00 <span class="quiet">1.0M tokens, lower bound</span>`)
+	unknown := open("agents://claude/2823d1df-720a-4c31-ac55-ae8ba7260009")
+	s.get(unknown)
+	time.Sleep(100 * time.Millisecond)
+	if page := s.get(unknown); strings.Contains(page, "<dt>Cost") {
+		t.Errorf("the page has a cost that is not known\n%s", page)
+	}
+}
+
+// TestMoveCommands checks that the page of a session shows how to archive and
+// remove it, and how to undo that.
+func TestMoveCommands(t *testing.T) {
+	s := newSite(t)
+	o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+	must(t, err)
+	path := "/sessions/" + o.ID
+	shows := func(want ...string) {
+		t.Helper()
+		page := s.get(path)
+		for _, verb := range []string{"archive", "delete", "restore", "unarchive"} {
+			line := `data-copy="handoff session ` + verb + " " + o.ID + `"`
+			if got := strings.Contains(page, line); got != slices.Contains(want, verb) {
+				t.Errorf("the page has %s: %t, want %q\n", line, got, want)
+			}
+		}
+	}
+	shows()
+	_, err = s.ws.CloseSession(t.Context(), o.ID, workspace.Completed, "")
+	must(t, err)
+	shows("archive", "delete")
+	_, err = s.ws.ArchiveSessions(t.Context(), []string{o.ID}, false)
+	must(t, err)
+	shows("unarchive", "delete")
+	_, err = s.ws.DeleteSessions(t.Context(), []string{o.ID}, false)
+	must(t, err)
+	shows("restore")
+}

@@ -1,0 +1,143 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+)
+
+// A page is what a view shows.
+type page struct {
+	Name     string  // of the file in templates/, without .html
+	Title    string  // of the window, and of the last breadcrumb
+	Crumbs   []crumb // what is above it, outermost first
+	Section  string  // the entry of the navigation that it belongs to: a path
+	Data     any
+	Warnings []string
+	Scripts  []string // files in assets/
+	Styles   []string // files in assets/, besides those of every page
+	Live     bool     // it is replaced when the log grows
+	Poll     bool     // it also shows what changes without the log, and asks for that
+	Status   int      // by default 200
+}
+
+// A crumb is a page above another one.
+type crumb struct{ Name, URL string }
+
+// A view returns the page for a request.
+type view func(r *http.Request) (page, error)
+
+// page answers requests with the page of a view, or with the page of its error.
+func (s *Server) page(v view) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, err := v(r)
+		if err != nil {
+			p = errorPage(err)
+			w.Header().Set(errorCode, errorCodeOf(err))
+		}
+		s.render(w, r, p)
+	})
+}
+
+// fail answers a request with the page of an error.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	s.page(func(*http.Request) (page, error) { return page{}, err }).ServeHTTP(w, r)
+}
+
+// errorPage returns the page that shows an error.
+func errorPage(err error) page {
+	p := page{Name: "error", Title: "Not found", Status: http.StatusNotFound, Data: cli.NewFailure(err)}
+	switch {
+	case errors.As(err, new(pathError)), errors.Is(err, errNoThreads):
+		p.Title, p.Status = "Not allowed", http.StatusForbidden
+	case errors.Is(err, errNoPage), errors.Is(err, handoff.NotFound):
+	case errors.Is(err, handoff.Invalid):
+		p.Title, p.Status = "Invalid", http.StatusBadRequest
+	case errors.Is(err, handoff.Conflict):
+		p.Title, p.Status = "Ambiguous", http.StatusConflict
+	case errors.Is(err, handoff.Corrupt):
+		p.Title, p.Status = "Damaged", http.StatusUnprocessableEntity
+	default:
+		p.Title, p.Status = "Unavailable", http.StatusUnprocessableEntity
+	}
+	return p
+}
+
+// errorCodeOf returns the code of an error for programs.
+func errorCodeOf(err error) string {
+	var e *handoff.Error
+	switch {
+	case errors.As(err, new(pathError)):
+		return "path_not_allowed"
+	case errors.Is(err, errNoThreads):
+		return "conversations_not_served"
+	case errors.As(err, &e):
+		return strings.ReplaceAll(string(e.Kind), " ", "_")
+	}
+	return "not_found"
+}
+
+// frame is what the layout shows.
+type frame struct {
+	page
+	Root string // name of the workspace
+	Sees bool   // the reader may see the workspace
+}
+
+func (s *Server) render(w http.ResponseWriter, r *http.Request, p page) {
+	var b bytes.Buffer
+	f := frame{page: p, Root: "handoff"}
+	if f.Sees = p.Name != refused; f.Sees {
+		f.Root = path.Base(s.o.Source.Root)
+	}
+	if err := s.templates[p.Name].ExecuteTemplate(&b, "layout.html", f); err != nil {
+		http.Error(w, "internal error: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if p.Status != 0 {
+		w.WriteHeader(p.Status)
+	}
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(b.Bytes())
+	}
+}
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// parseTemplates returns the template of each page: the layout, the shared
+// parts and the page's file.
+func parseTemplates(functions template.FuncMap) (map[string]*template.Template, error) {
+	shared, err := template.New("").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/_*.html")
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(templateFiles, "templates/*.html")
+	if err != nil {
+		return nil, err
+	}
+	list := map[string]*template.Template{}
+	for _, name := range names {
+		base := strings.TrimSuffix(path.Base(name), ".html")
+		if base == "layout" || base == exportLayout || strings.HasPrefix(base, "_") {
+			continue
+		}
+		t, err := shared.Clone()
+		if err != nil {
+			return nil, err
+		}
+		if list[base], err = t.ParseFS(templateFiles, name); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}

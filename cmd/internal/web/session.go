@@ -1,0 +1,270 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/internal/preview"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/work"
+)
+
+// Limits of what the page of a session shows.
+const (
+	filesShown = 2000
+	runsShown  = 200
+	runDepth   = 6
+)
+
+// sessionPage is what the page of a session or run shows.
+type sessionPage struct {
+	workspace.SessionDetail
+	Left      []output
+	Published []handoff.Artifact // what is not among the outputs
+	Tree      []*entry
+	NoFiles   string // why the files can't be listed
+	Cut       bool   // there are more files
+	Runs      []runNode
+	Took      time.Duration
+	Cost      *work.Receipt // nil if it is not known
+	Move      []sessionCommand
+}
+
+// An output is a file that a session left, with the newest artifact of it.
+type output struct {
+	workspace.SessionOutputFile
+	Artifact *handoff.Artifact
+}
+
+// An entry is a file or directory of a session's folder.
+type entry struct {
+	workspace.SessionFile
+	Name     string
+	Children []*entry
+}
+
+// A runNode is a run inside a session, with the runs inside it.
+type runNode struct {
+	workspace.SessionView
+	Runs []runNode
+}
+
+// session shows a session or run: what it left first.
+func (s *Server) session(r *http.Request) (page, error) {
+	p, err := s.sessionPage(r.Context(), r.PathValue("id"))
+	if v, ok := p.Data.(sessionPage); ok {
+		v.Move = moving(v.View)
+		p.Data = v
+	}
+	return p, err
+}
+
+func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
+	d, err := s.findSession(ctx, id)
+	if err != nil {
+		return page{}, err
+	}
+	v := sessionPage{SessionDetail: d}
+	p := page{Name: "session", Title: d.LongName, Live: true, Section: "/sessions", Crumbs: s.above(ctx, d)}
+	published, err := s.o.Source.Records.Artifacts(ctx, handoff.ArtifactQuery{Producer: producerOf(d.Session), IncludeInactive: true, Limit: linkedShown})
+	p.warn(err)
+	v.Left, v.Published = outputsOf(d, published.Artifacts)
+	files, err := s.o.Source.Files.SessionFiles(ctx, d.ID)
+	if err != nil {
+		v.NoFiles = err.Error()
+	}
+	if v.Cut = len(files) > filesShown; v.Cut {
+		files = files[:filesShown]
+	}
+	v.Tree = treeOf(files)
+	v.Runs, err = s.runsOf(ctx, d.ID, runDepth)
+	p.warn(err)
+	v.Cost = s.cost(&p, d.ID)
+	if end := d.ClosedAt; !d.OpenedAt.IsZero() {
+		if end.IsZero() {
+			end = s.o.Now()
+		}
+		v.Took = end.Sub(d.OpenedAt)
+	}
+	p.Data = v
+	return p, nil
+}
+
+// costRest is how long the cost of a session is not computed again.
+const costRest = 5 * time.Second
+
+// cost returns what the work and the conversations of a session used and cost, as
+// they were last read; nil if that is not known. An exported page, and one where
+// conversations are not served, have none.
+func (s *Server) cost(p *page, id string) *work.Receipt {
+	set := s.o.Source.Threads
+	if set == nil {
+		return nil
+	}
+	receipt, _, err := s.costs.of(id).get(s, reading[*work.Receipt]{wait: threadWait, least: costRest, read: func(ctx context.Context) (*work.Receipt, error) {
+		shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
+		if err == nil {
+			err = s.o.Source.Sessions.AddTranscripts(ctx, set, &shown)
+		}
+		if shown.Receipt != nil {
+			shown.Receipt.Published = nil // the page shows it itself
+		}
+		return shown.Receipt, err
+	}})
+	p.warn(err)
+	return receipt
+}
+
+// moving returns the commands that move a session's folder, for people to copy: the
+// viewer changes nothing.
+func moving(v workspace.SessionView) []sessionCommand {
+	id := cli.ShellWord(v.ID)
+	archive, trash := sessionCommand{"archive it", "handoff session archive " + id}, sessionCommand{"move it to the trash", "handoff session delete " + id}
+	switch {
+	case v.Parent != "", v.Status == handoff.Running, v.Status == workspace.Stalled:
+		return nil
+	case v.Deleted:
+		return []sessionCommand{{"take it out of the trash", "handoff session restore " + id}}
+	case v.Archived:
+		return []sessionCommand{{"take it out of the archive", "handoff session unarchive " + id}, trash}
+	}
+	return []sessionCommand{archive, trash}
+}
+
+// A sessionCommand is a command, and what it does.
+type sessionCommand struct{ What, Line string }
+
+// outputsOf returns the outputs of a session, and the artifacts that are none.
+func outputsOf(d workspace.SessionDetail, published []handoff.Artifact) ([]output, []handoff.Artifact) {
+	var list []output
+	var rest []handoff.Artifact
+	at := map[string]int{}
+	for i, o := range d.Outputs {
+		at[o.File] = i
+		list = append(list, output{SessionOutputFile: o})
+	}
+	for _, a := range published {
+		file := a.Path
+		if a.Root == "" {
+			file = strings.TrimPrefix(file, d.Folder+"/")
+		}
+		i, ok := at[file]
+		if !ok {
+			rest = append(rest, a)
+		} else if list[i].Artifact == nil {
+			list[i].Artifact = &a
+		}
+	}
+	return list, rest
+}
+
+// producerOf returns the query for what was published in a session or run.
+func producerOf(d handoff.Session) map[string]string {
+	if d.Parent != "" {
+		return map[string]string{"run": d.ID}
+	}
+	return map[string]string{"session": d.ID}
+}
+
+// findSession returns the session that a ref names.
+func (s *Server) findSession(ctx context.Context, id string) (workspace.SessionDetail, error) {
+	shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
+	if err == nil && shown.Session == nil {
+		err = &handoff.Error{Op: "show", Name: id, Kind: handoff.NotFound, Err: errors.New("not a session"), Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
+	}
+	if err != nil {
+		return workspace.SessionDetail{}, err
+	}
+	return *shown.Session, nil
+}
+
+// above returns what a session or run is in.
+func (s *Server) above(ctx context.Context, d workspace.SessionDetail) []crumb {
+	crumbs := []crumb{{"Sessions", "/sessions"}}
+	if d.Parent == "" {
+		return crumbs
+	}
+	name := d.Parent
+	if parent, err := s.o.Source.Records.Session(ctx, d.Parent); err == nil {
+		name = cmp.Or(parent.Name, parent.Agent.Title, parent.Agent.Name, d.Parent)
+	}
+	return append(crumbs, crumb{name, sessionURL(d.Parent)})
+}
+
+// treeOf returns files as a tree. Handoff's own files in it are left out.
+func treeOf(files []workspace.SessionFile) []*entry {
+	root := &entry{}
+	dirs := map[string]*entry{".": root}
+	for _, f := range files {
+		if f.Internal {
+			continue
+		}
+		e := &entry{SessionFile: f, Name: path.Base(f.Path)}
+		parent := dirs[path.Dir(f.Path)]
+		if parent == nil {
+			parent = root
+			e.Name = f.Path
+		}
+		parent.Children = append(parent.Children, e)
+		if f.Type == "directory" {
+			dirs[f.Path] = e
+		}
+	}
+	return root.Children
+}
+
+// runsOf returns the runs in a session or run, as a tree.
+func (s *Server) runsOf(ctx context.Context, id string, depth int) ([]runNode, error) {
+	found, err := s.o.Source.Sessions.FindSessions(ctx, workspace.SessionFilter{Parent: id, Limit: runsShown})
+	var list []runNode
+	for _, v := range found.Sessions {
+		node := runNode{SessionView: v}
+		if depth > 1 && v.ID != id {
+			var failed error
+			node.Runs, failed = s.runsOf(ctx, v.ID, depth-1)
+			err = cmp.Or(err, failed)
+		}
+		list = append(list, node)
+	}
+	return list, err
+}
+
+// filePage is what the page of a file shows.
+type filePage struct {
+	ID, Path string
+	Preview  preview.Preview
+	Download string
+}
+
+// fileOf shows a file of a session's folder.
+func (s *Server) fileOf(r *http.Request) (page, error) {
+	ctx, id, name := r.Context(), r.PathValue("id"), r.PathValue("path")
+	f, err := s.openFile(r)
+	if err != nil {
+		return page{}, err
+	}
+	defer f.Close()
+	d, err := s.o.Source.Records.Session(ctx, id)
+	if err != nil {
+		return page{}, err
+	}
+	v := filePage{ID: d.ID, Path: name, Download: "/files/" + url.PathEscape(id) + "/" + escape(name)}
+	p := page{Name: "file", Title: path.Base(name), Section: "/sessions"}
+	if v.Preview, err = p.preview(r, preview.Source{Body: f, Name: path.Base(name), URL: v.Download + "?image"}); err != nil {
+		return page{}, err
+	}
+	p.Data = v
+	p.Crumbs = []crumb{{"Sessions", "/sessions"}, {cmp.Or(d.Name, d.Agent.Title, d.Agent.Name, id), sessionURL(id)}}
+	if dir := path.Dir(name); dir != "." {
+		p.Crumbs = append(p.Crumbs, crumb{strings.ReplaceAll(dir, "/", " / "), sessionURL(id)})
+	}
+	return p, nil
+}

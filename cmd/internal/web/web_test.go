@@ -1,0 +1,157 @@
+package web_test
+
+import (
+	"crypto/rand"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/access"
+	"github.com/agent-handoff/handoff/cmd/internal/web"
+	"github.com/agent-handoff/handoff/workspace"
+)
+
+const token = "a-token-for-tests-only"
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A site is a viewer of a new workspace.
+type site struct {
+	t      testing.TB
+	ws     *workspace.Workspace
+	o      web.Options
+	server *web.Server
+	h      http.Handler
+}
+
+func newSite(t testing.TB, change ...func(*web.Options)) *site {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "the-workspace")
+	must(t, os.MkdirAll(filepath.Join(dir, ".git"), 0o755))
+	return siteIn(t, dir, change...)
+}
+
+func siteIn(t testing.TB, dir string, change ...func(*web.Options)) *site {
+	t.Helper()
+	ws, err := workspace.Open(dir, workspace.Options{})
+	must(t, err)
+	t.Cleanup(func() { ws.Close() })
+	o := web.Options{Now: time.Now, Token: token, Secret: rand.Text,
+		Hosts: access.NewHosts("127.0.0.1:7420", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7420})}
+	for _, c := range change {
+		c(&o)
+	}
+	o.Source = web.NewSource(ws, o.Source.Threads)
+	server, err := web.New(o)
+	must(t, err)
+	t.Cleanup(server.Close)
+	return &site{t, ws, o, server, server.Handler()}
+}
+
+// request returns a request with the token.
+func request(method, path string) *http.Request {
+	r := httptest.NewRequest(method, "http://127.0.0.1:7420/", nil)
+	r.URL.Path, r.URL.RawQuery, _ = strings.Cut(path, "?")
+	r.Header.Set("Authorization", "Bearer "+token)
+	return r
+}
+
+// do answers a request and returns the body, too.
+func (s *site) do(r *http.Request) (*http.Response, string) {
+	s.t.Helper()
+	w := httptest.NewRecorder()
+	s.h.ServeHTTP(w, r)
+	b, err := io.ReadAll(w.Result().Body)
+	must(s.t, err)
+	return w.Result(), string(b)
+}
+
+// get returns the page at a path, which must exist.
+func (s *site) get(path string) string {
+	s.t.Helper()
+	r, body := s.do(request("GET", path))
+	if r.StatusCode != http.StatusOK {
+		s.t.Fatalf("GET %s: got status %d, want 200\n%s", path, r.StatusCode, body)
+	}
+	return body
+}
+
+func (s *site) publish(p workspace.Publication) handoff.Published {
+	s.t.Helper()
+	done, err := s.ws.Publish(s.t.Context(), p)
+	must(s.t, err)
+	return done
+}
+
+func TestFirstPage(t *testing.T) {
+	s := newSite(t)
+	if page := s.get("/"); !strings.Contains(page, "handoff publish FILE") {
+		t.Errorf("the page of an empty workspace does not say how to publish\n%s", page)
+	}
+	done := s.publish(workspace.Publication{Body: strings.NewReader("hello"), Channel: "design", Title: "The <b>plan</b>"})
+	page := s.get("/")
+	for _, want := range []string{done.ID, "The &lt;b&gt;plan&lt;/b&gt;", `href="/channels/design"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not contain %s\n%s", want, page)
+		}
+	}
+	if body := s.get("/artifacts/" + done.ID); !strings.Contains(body, "hello") {
+		t.Errorf("the page does not show the content\n%s", body)
+	}
+}
+
+// TestRunning checks that the first page shows what a running session does and what
+// it is expected to leave.
+func TestRunning(t *testing.T) {
+	s := newSite(t)
+	o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey", Title: "Casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}, Expected: []string{"plan.md", "report.md"}})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(o.Folder, "plan.md"), []byte("# Plan"), 0o644))
+	_, err = s.ws.AddOutput(t.Context(), o.ID, workspace.SessionOutput{File: "plan.md", Type: "document", Title: "The plan"})
+	must(t, err)
+	for _, path := range []string{"/", "/sessions/" + o.ID} {
+		page := s.get(path)
+		for _, want := range []string{"Casey - deep-dive (In Progress)", `<code>plan.md</code> <span class="quiet">delivered`, `<code>report.md</code> <span class="quiet">expected`} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s does not contain %s\n%s", path, want, page)
+			}
+		}
+	}
+}
+
+// TestFiles checks that a session's page lists its files, and hides the manifest in
+// its root only.
+func TestFiles(t *testing.T) {
+	s := newSite(t)
+	o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+	must(t, err)
+	for _, name := range []string{"notes.md", "pkg/manifest.json", "pkg/deep/manifest.json"} {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(o.Folder, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(o.Folder, name), []byte("text of "+name), 0o644))
+	}
+	page := s.get("/sessions/" + o.ID)
+	for _, name := range []string{"notes.md", "pkg/manifest.json", "pkg/deep/manifest.json"} {
+		path := "/sessions/" + o.ID + "/files/" + name
+		if !strings.Contains(page, `href="`+path+`"`) {
+			t.Errorf("the page has no link to %s", name)
+		}
+		if file := s.get(path); !strings.Contains(file, "text of "+name) {
+			t.Errorf("the page of %s does not show its content\n%s", name, file)
+		}
+	}
+	if strings.Contains(page, "/files/manifest.json") {
+		t.Error("the page shows the manifest of the session")
+	}
+}

@@ -1,0 +1,177 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/spf13/cobra"
+)
+
+var activityColumns = []cli.Column{
+	{Name: "kind", Rank: 5}, {Name: "ref", ID: true}, {Name: "name", Rank: 1, Text: true}, {Name: "status"}, {Name: "active", Rank: 2},
+	{Name: "expects", Rank: 3, Text: true}, {Name: "directory", Rank: 4, Text: true}, {Name: "writing", Rank: 3, Text: true}, {Name: "branch", More: true}, {Name: "newest", More: true}, {Name: "session", More: true},
+}
+
+var collisionColumns = []cli.Column{
+	{Name: "path", Long: true}, {Name: "first", Rank: 1}, {Name: "second", Rank: 1}, {Name: "age", Rank: 2},
+}
+
+// statusEvery is how often a status that is watched is updated.
+const statusEvery = 2 * time.Second
+
+func statusCommand(a *cli.App) *cobra.Command {
+	var watch, collisions bool
+	since := "24h"
+	c := &cobra.Command{
+		Use:     "status",
+		Short:   "Show which sessions and conversations are running",
+		GroupID: cli.Threads,
+		Long: `Status shows the sessions of the workspace that were not closed, and the running
+conversations of this repository, with its worktrees: when each was last active,
+what a session is still expected to leave, and which files tool calls changed
+last since the last message of the user. A file that two of these conversations
+changed while both were active is a collision, and has a row of its own.
+
+A session is running while its process is. It is stalled if the process is gone,
+or nothing happened for long, and idle if it has no process and all of its
+conversations have ended: it was probably not closed. A conversation is running
+until its transcript shows that its turn ended: a killed program leaves it
+running, with a growing age, for a week.
+
+Check the status before you start work that another agent may be doing.
+
+With --collisions, it lists instead the files of this repository that two
+conversations or subagents changed while both were active, also those that have
+ended, with the messages that changed them.`,
+		Example: "  handoff status\n  handoff status --watch\n  handoff status --collisions --since 2h",
+		Args:    cli.Exactly(0, "no arguments"),
+	}
+	c.Flags().BoolVar(&watch, "watch", false, "update the output until it is interrupted")
+	a.JSONFlag(c, "print JSON; with --watch an object for each change")
+	c.Flags().BoolVar(&collisions, "collisions", false, "list the files that two conversations changed at the same time")
+	c.Flags().StringVar(&since, "since", since, "with --collisions, changes at or after `time`")
+	c.MarkFlagsMutuallyExclusive("watch", "collisions")
+	table := a.NewTable(c, activityColumns, collisionColumns)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if c.Flags().Changed("since") && !collisions {
+			return cli.Invalid("status", "", "--since requires --collisions", "add --collisions")
+		}
+		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
+		return a.Reading(func(w *workspace.Workspace) error {
+			if collisions {
+				return printCollisions(c.Context(), a, w, set, table, since)
+			}
+			if watch {
+				return watchActivity(c.Context(), a, w, set, table)
+			}
+			now, err := w.Activity(c.Context(), set)
+			if err != nil {
+				return err
+			}
+			a.Warnings(now.Warnings)
+			return printActivity(a, table, now)
+		})
+	}
+	return c
+}
+
+func printActivity(a *cli.App, table *cli.Table, now workspace.Activity) error {
+	if a.AsJSON {
+		return a.JSONList("sessions", now)
+	}
+	return table.Print(activityColumns, activityRows(a, now))
+}
+
+func printCollisions(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table, since string) error {
+	found, err := w.Conversations(set).Collisions(ctx, conversations.ListOptions{Since: since})
+	if err != nil {
+		return err
+	}
+	a.Warnings(found.Warnings)
+	if a.AsJSON {
+		return a.JSONList("collisions", found)
+	}
+	var rows [][]string
+	for _, c := range found.Collisions {
+		rows = append(rows, []string{c.Path, c.First.URI.String(), c.Second.URI.String(), a.Age(c.Second.At)})
+	}
+	return table.Print(collisionColumns, rows)
+}
+
+// watchActivity prints the status again when it changes. On a terminal it replaces
+// what it printed before.
+func watchActivity(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table) error {
+	last, first := "", true
+	for ; ; first = false {
+		now, err := w.Activity(ctx, set)
+		if err != nil {
+			return err
+		}
+		rows := fmt.Sprint(activityRows(a, now))
+		if rows != last || first {
+			last = rows
+			if a.Terminal && !a.AsJSON {
+				fmt.Fprint(a.Out, "\x1b[H\x1b[2J")
+			}
+			if err := printActivity(a, table, now); err != nil {
+				return err
+			}
+			if err := a.Flush(); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(statusEvery):
+		}
+	}
+}
+
+func activityRows(a *cli.App, now workspace.Activity) (rows [][]string) {
+	for _, s := range now.Sessions {
+		kind := "session"
+		if s.Parent != "" {
+			kind = "run"
+		}
+		status := s.Status
+		if s.Idle {
+			status = "idle"
+		}
+		rows = append(rows, []string{kind, s.ID, s.DisplayName, status, a.Age(s.ActiveAt), expects(s.Expectations), s.Folder, writing(a, s.Writing), "", s.NewestRef, s.Parent})
+	}
+	for _, t := range now.Threads {
+		rows = append(rows, []string{"conversation", t.URI, t.Title, string(t.State.Status), a.Age(t.ActiveAt), "", t.Dir, writing(a, t.Writing), t.Branch, "", t.Session})
+	}
+	for _, c := range now.Collisions {
+		rows = append(rows, []string{"collision", "", c.First.URI.String() + " and " + c.Second.URI.String(), "", a.Age(c.Second.At), "", "", a.Rel(c.Path), "", "", ""})
+	}
+	return rows
+}
+
+// writing names files that were changed, as seen from the caller's directory.
+func writing(a *cli.App, list []conversations.Write) string {
+	var paths []string
+	for _, w := range list {
+		paths = append(paths, a.Rel(w.Path))
+	}
+	return strings.Join(paths, ", ")
+}
+
+// expects names the outputs that are still missing.
+func expects(list []workspace.Expected) string {
+	var names []string
+	for _, e := range list {
+		if !e.Delivered {
+			names = append(names, e.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
