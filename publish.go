@@ -279,7 +279,7 @@ func (h *Hub) alsoActive(ctx context.Context, a Artifact) string {
 		return ""
 	}
 	// Of the artifacts of this path, few are in other worktrees.
-	page, _ := h.index.Artifacts(ctx, ArtifactQuery{Channel: a.Channel, Paths: []string{a.Path}, Limit: 20}) // derived: an error is ignored
+	page, _ := h.index.Artifacts(ctx, ArtifactQuery{Channel: a.Channel, Paths: []string{a.Path}, Status: Active, Limit: 20}) // derived: an error is ignored
 	for _, b := range page.Artifacts {
 		if b.ID != a.ID && b.Path == a.Path && b.Root == "" && b.Worktree == a.Worktree {
 			return b.ID

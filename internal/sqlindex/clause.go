@@ -20,6 +20,7 @@ type clause struct {
 	equals   bool // a column is equal to a value: its index ends in status
 	times    bool // the time is in a range
 	narrow   bool // another term has an index
+	byPath   bool // the index of paths is used, which ends in status
 	ranged   bool // the key of the rows is in a range, which is searched without an index
 }
 
@@ -53,7 +54,7 @@ func (w clause) status(is string, args ...any) clause {
 		return w.also("l.status "+is, args...)
 	case w.times && !w.equals:
 		w.from += " INDEXED BY by_created"
-	case w.narrow:
+	case w.narrow && !w.byPath:
 		return w.and("+a.status "+is, args...)
 	}
 	return w.and("a.status "+is, args...)
@@ -126,6 +127,10 @@ func (w clause) paths(s *store, paths []string) (clause, error) {
 	paths, err := fold.RecordedPaths(s, paths)
 	if err != nil {
 		return w, err
+	}
+	if !w.ranged { // SQLite has no statistics, and does not know that a path has few artifacts
+		w.from += " INDEXED BY by_path"
+		w.byPath = true
 	}
 	return w.among("a.path IN (SELECT value FROM json_each(?))", paths)
 }

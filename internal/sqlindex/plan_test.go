@@ -36,6 +36,7 @@ func TestPlans(t *testing.T) {
 		{"suffix", "by_suffix", handoff.ArtifactQuery{IDSuffix: "123456"}},
 		{"long suffix", "by_suffix", handoff.ArtifactQuery{IDSuffix: "1234567", Channel: "v", IncludeInactive: true}},
 		{"paths", "by_path", handoff.ArtifactQuery{Paths: []string{"v", "w"}}},
+		{"path of a channel", "by_path (path=? AND status=?", handoff.ArtifactQuery{Channel: "v", Paths: []string{"v"}, Status: handoff.Active}},
 		{"paths and since", "by_path", handoff.ArtifactQuery{Paths: []string{"v"}, Since: time.Unix(1, 0)}},
 		{"IDs", "a USING ", handoff.ArtifactQuery{IDs: []string{"v", "w"}, IncludeInactive: true}},
 		{"any parent", "a USING INTEGER PRIMARY KEY", handoff.ArtifactQuery{AnyParent: []string{"v", "w"}, IncludeInactive: true}},
