@@ -43,7 +43,7 @@ type limits struct {
 }
 
 func claudeTool(name string, input map[string]any) model.Call {
-	return model.Call{Name: "mcp__handoff__" + name, Input: input}
+	return model.Call{Name: "mcp__agent-handoff__" + name, Input: input}
 }
 
 var claude = client{
@@ -52,7 +52,7 @@ var claude = client{
 		return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=sk-test", "IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 	},
 	configure: func(*home, string) {},
-	list:      []string{"claude", "mcp", "list"}, connected: `handoff: .*Connected`,
+	list:      []string{"claude", "mcp", "list"}, connected: `agent-handoff: .*Connected`,
 	prompt: func(p string) []string {
 		return []string{"claude", "-p", p, "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions"}
 	},
@@ -77,12 +77,12 @@ var codex = client{
 			h.read(".codex/config.toml"), url+"/v1")
 		h.write(filepath.Join(h.dir, ".codex/config.toml"), config)
 	},
-	list: []string{"codex", "mcp", "list"}, connected: `handoff .*enabled`,
+	list: []string{"codex", "mcp", "list"}, connected: `agent-handoff .*enabled`,
 	prompt: func(p string) []string {
 		return []string{"codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", p}
 	},
 	tool: func(name string, input map[string]any) model.Call {
-		return model.Call{Name: name, Namespace: "mcp__handoff", Input: input}
+		return model.Call{Name: name, Namespace: "mcp__agent-handoff", Input: input}
 	},
 	shell: func(command string) model.Call {
 		return model.Call{Name: "exec_command", Input: map[string]any{"cmd": command, "yield_time_ms": 30000}}
@@ -111,7 +111,7 @@ var qwen = client{
 		return []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=scripted-1", "QWEN_CODE_SUPPRESS_YOLO_WARNING=1"}
 	},
 	configure: func(*home, string) {},
-	list:      []string{"qwen", "mcp", "list"}, connected: `handoff: .*Connected`,
+	list:      []string{"qwen", "mcp", "list"}, connected: `agent-handoff: .*Connected`,
 	prompt: func(p string) []string { return []string{"qwen", "--auth-type", "openai", "-y", p} },
 	tool:   claudeTool,
 	shell: func(command string) model.Call {
@@ -135,10 +135,10 @@ var gemini = client{
 		})
 		h.merge(".gemini/trustedFolders.json", map[string]any{h.work: "TRUST_FOLDER"})
 	},
-	list: []string{"gemini", "mcp", "list"}, connected: `handoff: .*Connected`,
+	list: []string{"gemini", "mcp", "list"}, connected: `agent-handoff: .*Connected`,
 	prompt: func(p string) []string { return []string{"gemini", "-y", "-m", "gemini-2.5-pro", "-p", p} },
 	tool: func(name string, input map[string]any) model.Call {
-		return model.Call{Name: "mcp_handoff_" + name, Input: input}
+		return model.Call{Name: "mcp_agent-handoff_" + name, Input: input}
 	},
 	shell: func(command string) model.Call {
 		return model.Call{Name: "run_shell_command", Input: map[string]any{"command": command, "description": "Run"}}
@@ -163,10 +163,10 @@ var opencode = client{
 			}},
 		})
 	},
-	list: []string{"opencode", "mcp", "list"}, connected: `handoff.*connected`,
+	list: []string{"opencode", "mcp", "list"}, connected: `agent-handoff.*connected`,
 	prompt: func(p string) []string { return []string{"opencode", "run", p} },
 	tool: func(name string, input map[string]any) model.Call {
-		return model.Call{Name: "handoff_" + name, Input: input}
+		return model.Call{Name: "agent-handoff_" + name, Input: input}
 	},
 	shell: func(command string) model.Call {
 		return model.Call{Name: "bash", Input: map[string]any{"command": command, "description": "Run"}}

@@ -2,7 +2,7 @@
 // the shells of OpenCode and to the tools of handoff. Installed by handoff init.
 import { spawn } from "node:child_process"
 
-const program = "handoff"
+const program = "agent-handoff"
 
 function report(event, payload, cwd) {
   try {
@@ -23,7 +23,7 @@ export const Handoff = async ({ directory }) => ({
   },
   "chat.message": async (input, output) => report("chat.message", { input, output, cwd: directory }, directory),
   "tool.execute.before": async (input, output) => {
-    if (input.tool.startsWith("handoff_")) output.args["handoff/caller"] = { session: input.sessionID, call: input.callID }
+    if (/^(agent-)?handoff_/.test(input.tool)) output.args["handoff/caller"] = { session: input.sessionID, call: input.callID }
   },
   "shell.env": async (input, output) => {
     if (input.sessionID) output.env.OPENCODE_SESSION_ID = input.sessionID

@@ -78,7 +78,7 @@ works in the repository; they have no effect where handoff is not installed.`,
 }
 
 func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) error {
-	t := setup.Target{Scope: setup.User, Home: a.Getenv("HOME"), Getenv: a.Getenv, Binary: a.Self, Allow: f.allow, StatusBar: f.statusLine}
+	t := setup.Target{Scope: setup.User, Home: a.Getenv("HOME"), Getenv: a.Getenv, Binary: installed(a.Self), Allow: f.allow, StatusBar: f.statusLine}
 	if !filepath.IsAbs(t.Home) {
 		return cli.Invalid("init", "HOME", "is not set", "set it to your home directory")
 	}
@@ -94,7 +94,7 @@ func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) err
 		t.Runtime = w.Runtime() // a sandbox lets an agent write in the worktree only
 	}
 	state := userdir.State(a.Getenv)
-	answer := initAnswer{Binary: a.Self, OnPath: otherOnPath(a), Files: []initFile{}}
+	answer := initAnswer{Binary: t.Binary, OnPath: otherOnPath(a), Files: []initFile{}}
 	if f.status {
 		answer.Status = setup.Statuses(t, state, a.Dir, onPath(a))
 		return printStatus(a, answer, table)
@@ -131,6 +131,16 @@ func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) err
 		answer.Workspace = w.Root()
 	}
 	return printSetUp(a, answer)
+}
+
+// installed returns the program that entries of other programs call: agent-handoff,
+// if it is in the directory of this one.
+func installed(self string) string {
+	named := filepath.Join(filepath.Dir(self), "agent-handoff")
+	if info, err := os.Stat(named); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		return named
+	}
+	return self
 }
 
 // planInit plans the set-up of some programs, by default of all that are found.

@@ -69,11 +69,15 @@ func (t Target) server() (command string, args []string) {
 	return t.Binary, []string{"mcp"}
 }
 
+// entry is the name of handoff's entries in the files of programs, and of the
+// program that they call: other programs are called handoff, too.
+const entry = "agent-handoff"
+
 // absentServer starts the server, or one without tools for somebody who has not
 // installed handoff, so that a program does not report a failure.
-const absentServer = `command -v handoff >/dev/null 2>&1 && exec handoff mcp; ` +
+const absentServer = `command -v agent-handoff >/dev/null 2>&1 && exec agent-handoff mcp; ` +
 	`while read -r l; do i=$(printf %s "$l" | sed -n 's/.*"id":\([0-9][0-9]*\).*/\1/p'); case $l in ` +
-	`*'"initialize"'*) r='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"handoff","version":"not installed"}}';; ` +
+	`*'"initialize"'*) r='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"agent-handoff","version":"not installed"}}';; ` +
 	`*'"tools/list"'*) r='{"tools":[]}';; *) continue;; esac; printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$i" "$r"; done`
 
 // hook returns the command of a hook.
@@ -83,7 +87,7 @@ func (t Target) hook(program, event string) string {
 		words += " " + event
 	}
 	if t.Scope == Project {
-		return "command -v handoff >/dev/null 2>&1 && handoff " + words + " || :"
+		return "command -v agent-handoff >/dev/null 2>&1 && agent-handoff " + words + " || :"
 	}
 	return shellWord(t.Binary) + " " + words
 }
@@ -106,7 +110,7 @@ func (t Target) hooks(program string, named bool, events ...string) []Change {
 	for _, event := range events {
 		hook := map[string]any{"type": "command", "command": t.hook(program, "")}
 		if named {
-			hook["name"] = "handoff"
+			hook["name"] = entry
 		} else {
 			hook["timeout"] = hookSeconds
 		}
@@ -120,7 +124,7 @@ func (t Target) member(more map[string]any) Change {
 	command, args := t.server()
 	value := map[string]any{"command": command, "args": args}
 	maps.Copy(value, more)
-	return Change{Member: []string{"mcpServers", "handoff"}, Value: value}
+	return Change{Member: []string{"mcpServers", entry}, Value: value}
 }
 
 var claudeEvents = []string{"SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop", "Stop", "SessionEnd"}
@@ -141,7 +145,7 @@ var claude = client{
 		}
 		settings := t.hooks("claude", false, claudeEvents...)
 		if t.Allow {
-			settings = append(settings, Change{Element: []string{"permissions", "allow"}, Value: "mcp__handoff"})
+			settings = append(settings, Change{Element: []string{"permissions", "allow"}, Value: "mcp__" + entry})
 		}
 		if t.Runtime != "" {
 			settings = append(settings, Change{Element: []string{"sandbox", "filesystem", "allowWrite"}, Value: t.Runtime})
@@ -157,9 +161,9 @@ var claude = client{
 	},
 	todo: func(t Target) []string {
 		if t.Scope == Project {
-			return []string{"start claude in this directory, trust it, and approve the server handoff"}
+			return []string{"start claude in this directory, trust it, and approve the server " + entry}
 		}
-		return []string{"restart claude; /mcp must show handoff as connected"}
+		return []string{"restart claude; /mcp must show " + entry + " as connected"}
 	},
 }
 
@@ -175,11 +179,11 @@ var codex = client{
 		for i, arg := range args {
 			quoted[i] = strconv.Quote(arg)
 		}
-		server := "\n[mcp_servers.handoff]\ncommand = " + strconv.Quote(command) + "\nargs = [" + strings.Join(quoted, ", ") + "]\n"
+		server := "\n[mcp_servers." + entry + "]\ncommand = " + strconv.Quote(command) + "\nargs = [" + strings.Join(quoted, ", ") + "]\n"
 		if t.Allow {
 			server += "default_tools_approval_mode = \"approve\"\n"
 		}
-		config := []Change{{Table: "mcp_servers.handoff", Text: server}}
+		config := []Change{{Table: "mcp_servers." + entry, Text: server}}
 		if t.Runtime != "" {
 			config = append(config, Change{Table: "sandbox_workspace_write", Optional: true, Text: "\n[sandbox_workspace_write]\nwritable_roots = [" + strconv.Quote(t.Runtime) + "]\n"})
 		}
@@ -243,7 +247,9 @@ var qwen = client{
 			filepath.Join(base, ".qwen", skillPath): {{File: skill}},
 		}
 	},
-	todo: func(Target) []string { return []string{"restart qwen; qwen mcp list must show handoff as connected"} },
+	todo: func(Target) []string {
+		return []string{"restart qwen; qwen mcp list must show " + entry + " as connected"}
+	},
 }
 
 var opencode = client{
@@ -262,7 +268,7 @@ var opencode = client{
 			file = "opencode.jsonc"
 		}
 		command, args := t.server()
-		changes := []Change{{Member: []string{"mcp", "handoff"}, Value: map[string]any{"type": "local", "command": append([]string{command}, args...), "enabled": true}}}
+		changes := []Change{{Member: []string{"mcp", entry}, Value: map[string]any{"type": "local", "command": append([]string{command}, args...), "enabled": true}}}
 		return map[string][]Change{
 			filepath.Join(dir, file):                       changes,
 			filepath.Join(plugins, "plugin", "handoff.js"): {{File: strings.ReplaceAll(opencodePlugin, "@HANDOFF@", t.program())}},
@@ -270,7 +276,7 @@ var opencode = client{
 		}
 	},
 	todo: func(Target) []string {
-		return []string{"restart opencode; opencode mcp list must show handoff as connected"}
+		return []string{"restart opencode; opencode mcp list must show " + entry + " as connected"}
 	},
 }
 
@@ -312,7 +318,7 @@ var copilot = client{
 		if t.Scope == Project {
 			return []string{"copilot reads servers and hooks from the user's files only; run init for the user"}
 		}
-		return []string{"restart copilot; /mcp must show handoff"}
+		return []string{"restart copilot; /mcp must show " + entry}
 	},
 }
 
@@ -329,14 +335,14 @@ var cursor = client{
 		}
 	},
 	todo: func(Target) []string {
-		return []string{"enable handoff in Cursor's settings for MCP; it is off at first"}
+		return []string{"enable " + entry + " in Cursor's settings for MCP; it is off at first"}
 	},
 }
 
 // program returns how a script starts handoff.
 func (t Target) program() string {
 	if t.Scope == Project {
-		return "handoff"
+		return entry
 	}
 	return t.Binary
 }

@@ -234,7 +234,7 @@ func TestLinks(t *testing.T) {
 // that nothing was changed then.
 func TestUnreadableFiles(t *testing.T) {
 	for name, content := range map[string]string{
-		".claude.json": "{", ".claude/settings.json": `{"hooks": []}`, ".gemini/settings.json": `[1]`, ".codex/config.toml": "[mcp_servers.handoff]\ncommand = \"mine\"\n",
+		".claude.json": "{", ".claude/settings.json": `{"hooks": []}`, ".gemini/settings.json": `[1]`, ".codex/config.toml": "[mcp_servers.agent-handoff]\ncommand = \"mine\"\n",
 	} {
 		h := newHome(t)
 		h.write(name, content)

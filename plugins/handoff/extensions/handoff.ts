@@ -3,7 +3,7 @@
 import { spawn, type ChildProcess } from "node:child_process"
 import { createInterface } from "node:readline"
 
-const program = "handoff"
+const program = "agent-handoff"
 
 // The session that started this pi, as one of its subagents: this process sets the
 // variable to its own session.

@@ -23,7 +23,7 @@ export const Handoff = async ({ directory }) => ({
   },
   "chat.message": async (input, output) => report("chat.message", { input, output, cwd: directory }, directory),
   "tool.execute.before": async (input, output) => {
-    if (input.tool.startsWith("handoff_")) output.args["handoff/caller"] = { session: input.sessionID, call: input.callID }
+    if (/^(agent-)?handoff_/.test(input.tool)) output.args["handoff/caller"] = { session: input.sessionID, call: input.callID }
   },
   "shell.env": async (input, output) => {
     if (input.sessionID) output.env.OPENCODE_SESSION_ID = input.sessionID
