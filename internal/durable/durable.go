@@ -1,7 +1,7 @@
 // Package durable writes files that survive a crash: after a killed process or
 // a power loss, a file has its old content or its new content, never a part.
 //
-// Every function works inside an [os.Root], so no path leaves it. A file is
+// What writes a file works inside an [os.Root], so no path leaves it. A file is
 // written to a temporary file beside its target, synced, and then renamed or
 // linked; the directory is synced last. A temporary file that a killed process
 // left is removed by the next write of the same target, once it is an hour old.
@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -37,6 +38,26 @@ func IsTemporary(name string) bool { return strings.HasPrefix(name, temporaryPre
 // returned as it is.
 func Replace(dir *os.Root, name string, fill func(io.Writer) error) error {
 	return write(dir, name, fill, func(temporary string) error { return dir.Rename(temporary, name) })
+}
+
+// ReplaceUnsynced is Replace without waiting for the disk: after a power loss the
+// file has its old content, the new one, or none. It is for what can be derived again.
+func ReplaceUnsynced(dir *os.Root, name string, fill func(io.Writer) error) error {
+	temporary, f, err := createTemporary(dir, name)
+	if err != nil {
+		return err
+	}
+	err = fill(f)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = dir.Rename(temporary, name)
+	}
+	if err != nil {
+		_ = dir.Remove(temporary) // abandoned otherwise; the first error counts
+	}
+	return err
 }
 
 // Create is Replace for a file that must not exist yet: it returns an error
@@ -134,6 +155,25 @@ func removeAbandoned(dir *os.Root, created *os.File, folder, prefix string) {
 			_ = dir.Remove(name)
 		}
 	}
+}
+
+// MakeDirs is os.MkdirAll with entries that are on stable storage.
+func MakeDirs(dir string, mode fs.FileMode) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := MakeDirs(parent, mode); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	root, err := os.OpenRoot(parent)
+	if err != nil {
+		return err
+	}
+	return errors.Join(SyncDir(root, "."), root.Close())
 }
 
 // SyncDir makes the entries of a directory in dir durable.

@@ -52,6 +52,7 @@ var layers = map[string]int{
 	"internal/names":             2,
 	"internal/preview":           2,
 	"internal/remote":            2,
+	"internal/checkpoint":        2,
 	"internal/pullrequest":       2,
 	"internal/logcopy":           2,
 	"internal/pipeline/contract": 2,

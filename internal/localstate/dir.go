@@ -64,7 +64,7 @@ func (d *Dir) Create(ctx context.Context) error {
 
 func (d *Dir) createAll() error {
 	parent := filepath.Dir(d.path)
-	if err := createDirs(parent); err != nil {
+	if err := durable.MakeDirs(parent, 0o777); err != nil {
 		return err
 	}
 	err := os.Mkdir(d.path, filelog.DirMode(d.path))
@@ -85,20 +85,6 @@ func (d *Dir) createAll() error {
 		_, err := io.WriteString(w, "*\n")
 		return err
 	})
-}
-
-// createDirs is os.MkdirAll with durable entries.
-func createDirs(dir string) error {
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := createDirs(filepath.Dir(dir)); err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return syncDirectory(filepath.Dir(dir))
 }
 
 func syncDirectory(dir string) error {
