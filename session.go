@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agent-handoff/handoff/internal/safepath"
 )
 
 // A Session is a view of one execution of an agent's workflow or, if it has a
@@ -65,10 +67,8 @@ func CheckSessionFolder(folder string) error {
 	if folder != "" && !filepath.IsLocal(filepath.FromSlash(folder)) {
 		reason = "leaves the workspace"
 	}
-	for segment := range strings.SplitSeq(folder, "/") {
-		if strings.EqualFold(segment, ".git") || strings.EqualFold(segment, ".handoff") {
-			reason = "is inside " + segment
-		}
+	if err := safepath.Check(folder); err != nil {
+		reason = err.Error()
 	}
 	if reason == "" {
 		return nil

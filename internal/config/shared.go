@@ -15,6 +15,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/safepath"
 )
 
 // sharedName is the name of the settings that a repository shares, at its root.
@@ -176,6 +177,9 @@ func (c Config) PipelineDir(w Workspace) (string, error) {
 	}
 	if !filepath.IsLocal(c.Pipelines) {
 		return fail("path leaves the repository")
+	}
+	if err := safepath.Check(c.Pipelines); err != nil {
+		return fail(err.Error())
 	}
 	dir := c.root
 	for _, element := range strings.Split(filepath.ToSlash(filepath.Clean(c.Pipelines)), "/") {

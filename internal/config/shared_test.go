@@ -176,9 +176,9 @@ func TestTrust(t *testing.T) {
 
 // TestPipelineDir looks for pipelines in a directory that the repository names.
 func TestPipelineDir(t *testing.T) {
-	for setting, ok := range map[string]bool{"ci/pipelines": true, "ci": true, ".": true, "nothing": false, "link": false, "link/pipelines": false, "../x": false, "/etc": false, "ci/a.yaml": false} {
+	for setting, ok := range map[string]bool{"ci/pipelines": true, "ci": true, ".": true, "nothing": false, "link": false, "link/pipelines": false, "../x": false, "/etc": false, "ci/a.yaml": false, ".git": false, "ci/.git/hooks": false} {
 		s := newSettings(t, "", "pipelines: "+setting)
-		err := errors.Join(os.MkdirAll(filepath.Join(s.Root, "ci/pipelines"), 0o700), os.Symlink("ci", filepath.Join(s.Root, "link")))
+		err := errors.Join(os.MkdirAll(filepath.Join(s.Root, "ci/pipelines"), 0o700), os.MkdirAll(filepath.Join(s.Root, "ci/.git/hooks"), 0o700), os.Symlink("ci", filepath.Join(s.Root, "link")))
 		s.write(t, "ci/a.yaml", "")
 		c, loaded := s.load()
 		if err = errors.Join(err, loaded); err != nil {

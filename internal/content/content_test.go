@@ -117,6 +117,12 @@ func TestPackRefuses(t *testing.T) {
 			t.Errorf("a link %s: %v, want kind Invalid", name, err)
 		}
 	}
+	for _, name := range []string{"a/.git/config", ".GIT", "a/b/.handoff/log/ID"} {
+		r := content.Pack(t.Context(), root(t, tree(t, []string{"a/b.txt", name})))
+		if _, err := io.ReadAll(r); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("%s: %v, want kind Invalid", name, err)
+		}
+	}
 }
 
 // TestUnpackStaysInside unpacks tars that Pack never makes: each is refused, and
@@ -131,6 +137,11 @@ func TestUnpackStaysInside(t *testing.T) {
 		"links of links":   {{Name: "s", Typeflag: tar.TypeSymlink, Linkname: "."}, {Name: "t", Typeflag: tar.TypeSymlink, Linkname: "s/../outside"}},
 		"a hard link":      {{Name: "h", Typeflag: tar.TypeLink, Linkname: "../outside/kept"}},
 		"a pipe":           {{Name: "p", Typeflag: tar.TypeFifo}},
+		"settings of git":  {{Name: ".git/", Typeflag: tar.TypeDir}, {Name: ".git/config", Typeflag: tar.TypeReg}},
+		"in upper case":    {{Name: "a/", Typeflag: tar.TypeDir}, {Name: "a/.GIT", Typeflag: tar.TypeReg}},
+		"invisible":        {{Name: ".g\u200cit", Typeflag: tar.TypeReg}},
+		"a link to git":    {{Name: ".git", Typeflag: tar.TypeSymlink, Linkname: "a"}},
+		"the log":          {{Name: ".handoff.", Typeflag: tar.TypeReg}},
 		"twice":            {{Name: "a", Typeflag: tar.TypeReg}, {Name: "a", Typeflag: tar.TypeReg}},
 	} {
 		top := tree(t, []string{"into/", "outside/kept"})

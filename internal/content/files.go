@@ -18,6 +18,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/safepath"
 )
 
 // DefaultDigestLimit is the size, in bytes, up to which a file that is not kept
@@ -144,7 +145,7 @@ func (s *Files) relative(name string) string {
 }
 
 // locate returns the path that a path resolves to, following symbolic links. It
-// must be inside the workspace and outside the runtime directory.
+// must be inside the workspace and outside the runtime directory and .git.
 func (s *Files) locate(name string) (string, error) {
 	refuse := func(reason string, hint handoff.Hint) (string, error) {
 		return "", &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: hint}
@@ -173,6 +174,11 @@ func (s *Files) locate(name string) (string, error) {
 		rel, err := filepath.Rel(filepath.FromSlash(s.RuntimePath), where)
 		if err == nil && filepath.IsLocal(rel) {
 			return refuse("is in the runtime directory", handoff.Suggest("see the record of an artifact", handoff.ActionShow, "ID"))
+		}
+	}
+	for _, checked := range []string{name, where} {
+		if err := safepath.Check(checked); err != nil {
+			return refuse(err.Error(), handoff.Advice("publish a file of the project"))
 		}
 	}
 	return filepath.ToSlash(where), nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/safepath"
 )
 
 // Pack returns a directory as a deterministic tar: names are sorted, and times and
@@ -72,6 +73,9 @@ func list(ctx context.Context, dir *os.Root) ([]entry, error) {
 	err := fs.WalkDir(dir.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err = errors.Join(err, ctx.Err()); err != nil || name == "." {
 			return err
+		}
+		if err := safepath.Check(d.Name()); err != nil {
+			return notKept(name, err.Error())
 		}
 		info, err := dir.Lstat(name)
 		if err != nil {
@@ -142,8 +146,8 @@ func (e entry) copy(ctx context.Context, dir *os.Root, w io.Writer) error {
 	return err
 }
 
-// Unpack writes a tar of Pack to an empty directory. It never writes outside it,
-// whatever r contains. Kinds: Corrupt, Unavailable.
+// Unpack writes a tar of Pack to an empty directory. It never writes outside it, and no
+// .git or .handoff, whatever r contains. Kinds: Corrupt, Unavailable.
 func Unpack(ctx context.Context, r io.Reader, dir *os.Root) error {
 	var links []tar.Header
 	t := tar.NewReader(readerOf(ctx, r))
@@ -185,6 +189,9 @@ func unpack(t *tar.Reader, h *tar.Header, dir *os.Root) error {
 	name := path.Clean(h.Name)
 	if !filepath.IsLocal(name) {
 		return fmt.Errorf("%q leaves the directory", h.Name)
+	}
+	if err := safepath.Check(name); err != nil {
+		return fmt.Errorf("%q %w", h.Name, err)
 	}
 	for key := range h.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") { // it can have any size

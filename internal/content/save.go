@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/safepath"
 	"golang.org/x/sys/unix"
 )
 
@@ -32,6 +33,9 @@ func Save(ctx context.Context, b handoff.Content, name string) error {
 // Restore is Save to the artifact's recorded path inside root. It creates the
 // directories that are missing.
 func Restore(ctx context.Context, b handoff.Content, root *os.Root) error {
+	if err := safepath.Check(b.Artifact.Path); err != nil && !isStored(b.Artifact.Path) {
+		return &handoff.Error{Op: "write", Name: b.Artifact.Path, Kind: handoff.Unavailable, Err: err, Hint: SaveElsewhere(b.Artifact)}
+	}
 	name := filepath.FromSlash(b.Artifact.Path)
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return restoreError(b.Artifact, err)

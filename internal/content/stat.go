@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/safepath"
 )
 
 // Stat implements handoff.Files.
@@ -97,6 +98,9 @@ var errUnreachable = errors.New("in an unknown directory")
 // to the file. The caller must call done in any case.
 func (s *Files) find(ctx context.Context, a handoff.Artifact) (root *os.Root, name string, done func(), err error) {
 	root, name, done = s.Root, filepath.FromSlash(a.Path), func() {}
+	if safepath.Check(a.Path) != nil && !isStored(a.Path) {
+		return nil, "", done, errUnreachable // nothing there was published
+	}
 	switch {
 	case a.Root == handoff.RuntimeRoot && s.Runtime != nil:
 		root, err = s.Runtime()

@@ -13,11 +13,19 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/safepath"
 )
 
 // StoredDir is the directory of stored files in the runtime directory. Each file
 // is in a directory named by its artifact's ID.
 const StoredDir = "artifacts/files"
+
+// isStored reports whether a recorded path is that of a stored file, in a runtime
+// directory inside the workspace. It is the only path in .handoff that is recorded.
+func isStored(name string) bool {
+	runtime, file, ok := strings.Cut(name, "/"+StoredDir+"/")
+	return ok && path.Base(runtime) == ".handoff" && safepath.Check(path.Dir(runtime)) == nil && safepath.Check(file) == nil
+}
 
 // Store implements handoff.Files.
 func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (state handoff.FileState, discard func(), err error) {
@@ -25,7 +33,7 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 		return state, func() {}, s.keepNamed(ctx, d, p, to)
 	}
 	name := cmp.Or(d.Filename, filename(d.MediaType))
-	if name != path.Base(name) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
+	if name != path.Base(name) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, "\\\x00") || safepath.Check(name) != nil {
 		return state, nil, &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New("not a plain file name"),
 			Hint: handoff.Advice("name the file without a directory")}
 	}

@@ -38,6 +38,7 @@ var layers = map[string]int{
 	"internal/pasted":     0,
 	"internal/git":        0,
 	"internal/userdir":    0,
+	"internal/safepath":   0,
 
 	".": 1,
 

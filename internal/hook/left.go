@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
+	"github.com/agent-handoff/handoff/internal/safepath"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -78,5 +78,5 @@ func created(call thread.Call, root string) (string, bool) {
 		name = rel
 	}
 	name = filepath.ToSlash(filepath.Clean(name))
-	return name, name != "." && fs.ValidPath(name) && !strings.HasPrefix(name, ".handoff/")
+	return name, name != "." && fs.ValidPath(name) && safepath.Check(name) == nil
 }

@@ -79,6 +79,7 @@ func TestExtractHostile(t *testing.T) {
 		{"hard link", body(t, &tar.Header{Name: "a", Linkname: "/etc/passwd", Typeflag: tar.TypeLink}), "not a file in the directory"},
 		{"device", body(t, &tar.Header{Name: "a", Typeflag: tar.TypeChar}), "not a file in the directory"},
 		{"directory", body(t, &tar.Header{Name: "a/", Typeflag: tar.TypeDir}), "not a file in the directory"},
+		{"settings of git", body(t, file("a/.git/config", 1)), "is inside .git"},
 		{"too large", body(t, file("a", 101)), "larger than its record"},
 		{"bomb", body(t, file("a", 1<<30)), "larger than its record"},
 		{"too many", body(t, file("a", 1), file("b", 1), file("c", 1)), "more files than its record"},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/safepath"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -53,6 +54,8 @@ func Extract(ctx context.Context, from io.Reader, k handoff.ThreadKept, dir *os.
 			err = errors.New("it has more files than its record states")
 		case h.Typeflag != tar.TypeReg || !fs.ValidPath(h.Name) || h.Name == "." || !filepath.IsLocal(filepath.FromSlash(h.Name)):
 			err = fmt.Errorf("entry %.200q is not a file in the directory of the tool", h.Name)
+		case safepath.Check(h.Name) != nil:
+			err = fmt.Errorf("entry %.200q %w", h.Name, safepath.Check(h.Name))
 		case strings.Count(h.Name, "/") > maxDepth:
 			err = fmt.Errorf("entry %.200q is in more than %d directories", h.Name, maxDepth)
 		case h.Size > left:

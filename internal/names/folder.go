@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/safepath"
 )
 
 // artifactsDir is the directory of all namespaces, in a session's directory.
@@ -70,10 +70,8 @@ func (s Scope) session(create bool) (*os.Root, error) {
 	}
 	within, rel := s.Dir, "."
 	if s.Within == "" { // the environment names it; recorded folders were checked
-		for _, element := range strings.Split(filepath.ToSlash(s.Dir), "/") {
-			if element == ".git" || element == ".handoff" {
-				return nil, &handoff.Error{Op: "open session directory", Name: s.Dir, Kind: handoff.Invalid, Err: errors.New("is inside " + element), Hint: handoff.Advice("set HANDOFF_SESSION_DIR to another directory")}
-			}
+		if err := safepath.Check(s.Dir); err != nil {
+			return nil, &handoff.Error{Op: "open session directory", Name: s.Dir, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("set HANDOFF_SESSION_DIR to another directory")}
 		}
 	}
 	if s.Within != "" {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/safepath"
 )
 
 // The maximum lengths, in bytes, of a segment of a name (the limit of most file
@@ -32,7 +33,7 @@ const (
 // Clean checks a name and returns its canonical form. A name is a slash-separated
 // relative path. It contains no empty, "." or ".." segment (except a leading
 // "./"), no segment of more than 255 bytes, no backslash, no control character
-// and no invalid UTF-8.
+// and no invalid UTF-8, and it is not in .git or .handoff, in any form of these names.
 //
 // Error kind: Invalid.
 func Clean(name string) (string, error) {
@@ -65,6 +66,9 @@ func Clean(name string) (string, error) {
 		case durable.IsTemporary(segment):
 			return invalid("contains a segment reserved for temporary files")
 		}
+	}
+	if err := safepath.Check(clean); err != nil {
+		return invalid(err.Error())
 	}
 	return clean, nil
 }

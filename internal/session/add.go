@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/safepath"
 )
 
 // An Addition is an output to register with a session.
@@ -175,6 +176,8 @@ func (ss *Sessions) checkInside(op, folder, file string) (warnings []string, err
 		return nil, newError(op, fmt.Sprintf("%q", file), handoff.Invalid, "not a valid manifest path", handoff.Advice("use a slash-separated path in the session's folder"))
 	case file != path.Clean(file) || file == "." || !filepath.IsLocal(filepath.FromSlash(file)):
 		return nil, newError(op, file, handoff.Invalid, "path is outside the session's folder", hint)
+	case safepath.Check(file) != nil:
+		return nil, newError(op, file, handoff.Invalid, safepath.Check(file).Error(), hint)
 	case isInternal(file):
 		return nil, newError(op, file, handoff.Invalid, "file is reserved by handoff", handoff.Advice("add the files that the agent wrote"))
 	}

@@ -70,6 +70,9 @@ func (ss *Sessions) readImported(folder string) (*importedManifest, error) {
 	if folder != path.Clean(folder) || folder == "." || !filepath.IsLocal(filepath.FromSlash(folder)) {
 		return nil, newError("adopt session", folder, handoff.Invalid, "folder is outside the workspace", handoff.Advice("name a session's folder inside the workspace"))
 	}
+	if err := handoff.CheckSessionFolder(folder); err != nil {
+		return nil, err
+	}
 	root, err := ss.Files.OpenRoot(folder)
 	if err != nil {
 		return nil, newFileError("adopt session", folder, handoff.NotFound, err, handoff.Advice("name the folder that contains the manifest"))

@@ -22,6 +22,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/relocate"
+	"github.com/agent-handoff/handoff/internal/safepath"
 )
 
 // The entries of a file.
@@ -174,6 +175,8 @@ func checkName(name string) error {
 		return errors.New("has a name that leaves the archive, or is not clean")
 	case strings.ContainsAny(name, "\\\x00"):
 		return errors.New("has a backslash or NUL in its name")
+	case safepath.Check(name) != nil:
+		return safepath.Check(name)
 	case name == recordsName, strings.HasPrefix(name, filesDir):
 		return nil
 	case strings.HasPrefix(name, bodiesDir) && len(name) == len(bodiesDir)+64 && strings.Trim(name[len(bodiesDir):], "0123456789abcdef") == "":
