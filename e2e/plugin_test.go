@@ -9,7 +9,7 @@ import (
 	"github.com/agent-handoff/handoff/e2e/model"
 )
 
-// TestPlugin checks the folder plugins/handoff with the validator of each program
+// TestPlugin checks the folder plugins/agent-handoff with the validator of each program
 // that has one, installs it, and checks that the program then has the server.
 func TestPlugin(t *testing.T) {
 	t.Parallel()
@@ -17,7 +17,7 @@ func TestPlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plugin := filepath.Join(root, "plugins", "handoff")
+	plugin := filepath.Join(root, "plugins", "agent-handoff")
 	for name, commands := range map[string][]struct {
 		args []string
 		want string
@@ -26,13 +26,13 @@ func TestPlugin(t *testing.T) {
 			{[]string{"claude", "plugin", "validate", plugin}, "Validation passed"},
 			{[]string{"claude", "plugin", "validate", root}, "Validation passed"},
 			{[]string{"claude", "plugin", "marketplace", "add", root}, ""},
-			{[]string{"claude", "plugin", "install", "handoff@handoff"}, ""},
-			{[]string{"claude", "mcp", "list"}, `handoff: .*Connected`},
+			{[]string{"claude", "plugin", "install", "agent-handoff@agent-handoff"}, ""},
+			{[]string{"claude", "mcp", "list"}, `agent-handoff: .*Connected`},
 		},
 		"codex": {
 			{[]string{"codex", "plugin", "marketplace", "add", root}, ""},
-			{[]string{"codex", "plugin", "add", "handoff@handoff"}, ""},
-			{[]string{"codex", "mcp", "list"}, `handoff .*enabled`},
+			{[]string{"codex", "plugin", "add", "agent-handoff@agent-handoff"}, ""},
+			{[]string{"codex", "mcp", "list"}, `agent-handoff .*enabled`},
 		},
 		"gemini": {
 			{[]string{"gemini", "extensions", "validate", plugin}, "successfully validated"},

@@ -41,6 +41,8 @@ type initFile struct {
 	Agent   string `json:"agent"`
 	Path    string `json:"path"`
 	Changed bool   `json:"changed"`
+	Removed bool   `json:"removed,omitempty"` // it is of an earlier version
+	Skipped string `json:"skipped,omitempty"` // why it is left as it is
 }
 
 func initCommand(a *cli.App) *cobra.Command {
@@ -51,7 +53,8 @@ func initCommand(a *cli.App) *cobra.Command {
 		GroupID: cli.Setup,
 		Long: `Init registers handoff in the configuration of agent programs: the MCP server,
 the hooks and the skill. In a git repository it also creates the workspace. It
-changes nothing else in those files, and --undo restores them.
+changes nothing else in those files, and --undo restores them. A skill or an
+extension that is not a version of handoff's is reported and left as it is.
 
 Without --agent it sets up every program that it finds. --user, the default,
 changes your own configuration only. --project writes files for everybody who
@@ -113,7 +116,7 @@ func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) err
 	}
 	answer.Todo = todo
 	for _, e := range edits {
-		answer.Files = append(answer.Files, initFile{e.Client, e.File, e.Changed()})
+		answer.Files = append(answer.Files, initFile{e.Client, e.File, e.Changed(), e.Removed && e.Changed(), e.Skipped})
 	}
 	if f.dryRun {
 		return printPlan(a, answer, edits)
@@ -201,6 +204,9 @@ func printPlan(a *cli.App, answer initAnswer, edits []setup.Edit) error {
 		return a.JSON(answer)
 	}
 	for _, e := range edits {
+		if e.Skipped != "" {
+			a.Warn("%s: %s", e.File, e.Skipped)
+		}
 		a.Out.Write(diff.Diff(e.File, e.Before, e.File, e.After))
 	}
 	return nil
@@ -212,8 +218,14 @@ func printSetUp(a *cli.App, answer initAnswer) error {
 	}
 	for _, file := range answer.Files {
 		verb := "unchanged"
-		if file.Changed {
+		switch {
+		case file.Removed:
+			verb = "removed"
+		case file.Changed:
 			verb = "changed"
+		case file.Skipped != "":
+			verb = "skipped"
+			a.Warn("%s: %s", file.Path, file.Skipped)
 		}
 		fmt.Fprintf(a.Out, "%-9s  %s\n", verb, cli.OneLine(file.Path))
 	}

@@ -270,8 +270,8 @@ var opencode = client{
 		command, args := t.server()
 		changes := []Change{{Member: []string{"mcp", entry}, Value: map[string]any{"type": "local", "command": append([]string{command}, args...), "enabled": true}}}
 		return map[string][]Change{
-			filepath.Join(dir, file):                       changes,
-			filepath.Join(plugins, "plugin", "handoff.js"): {{File: strings.ReplaceAll(opencodePlugin, "@HANDOFF@", t.program())}},
+			filepath.Join(dir, file):                             changes,
+			filepath.Join(plugins, "plugin", "agent-handoff.js"): {{File: script(opencodePlugin, t.program())}},
 			skills: {{File: skill}},
 		}
 	},
@@ -288,7 +288,7 @@ var pi = client{
 			dir, skills = filepath.Join(t.Root, ".pi"), filepath.Join(t.Root, ".agents", skillPath)
 		}
 		return map[string][]Change{
-			filepath.Join(dir, "extensions", "handoff.ts"): {{File: strings.ReplaceAll(piExtension, "@HANDOFF@", t.program())}},
+			filepath.Join(dir, "extensions", "agent-handoff.ts"): {{File: script(piExtension, t.program())}},
 			skills: {{File: skill}},
 		}
 	},

@@ -91,6 +91,9 @@ func Undo(j *Journal, names []string) (list []Undone, err error) {
 }
 
 func undo(e Edit) (Undone, error) {
+	if e.Removed {
+		return undoRemoval(e)
+	}
 	u := Undone{File: e.File}
 	now, err := plainfile.Read(e.File, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,6 +108,10 @@ func undo(e Edit) (Undone, error) {
 			return u, removeFile(e)
 		}
 		return u, replace(Edit{File: e.File, Before: now, After: e.Before})
+	}
+	if isOwnFile(e.Changes) {
+		u.Reason = "the file was changed since; it is left"
+		return u, nil
 	}
 	after := now
 	for _, c := range e.Changes {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -27,7 +26,7 @@ const (
 func pluginFiles() map[string]any {
 	t := Target{Scope: Project}
 	command, args := t.server()
-	server := map[string]any{"handoff": map[string]any{"command": command, "args": args}}
+	server := map[string]any{entry: map[string]any{"command": command, "args": args}}
 	hooks := func(program string) map[string]any {
 		events := map[string]any{}
 		for _, c := range t.hooks(program, false, claudeEvents...) {
@@ -35,37 +34,37 @@ func pluginFiles() map[string]any {
 		}
 		return map[string]any{"hooks": events}
 	}
-	manifest := map[string]any{"name": "handoff", "version": version, "description": about, "license": "Apache-2.0", "keywords": []string{"handoff", "artifacts", "agents"}}
+	manifest := map[string]any{"name": entry, "version": version, "description": about, "license": "Apache-2.0", "keywords": []string{"handoff", "artifacts", "agents"}}
 	with := func(more map[string]any) map[string]any {
 		m := maps.Clone(manifest)
 		maps.Copy(m, more)
 		return m
 	}
-	const dir = "plugins/handoff/"
+	const dir = "plugins/" + entry + "/"
 	return map[string]any{
-		".claude-plugin/marketplace.json": map[string]any{"name": "handoff", "owner": map[string]any{"name": "handoff"},
+		".claude-plugin/marketplace.json": map[string]any{"name": entry, "owner": map[string]any{"name": "handoff"},
 			"metadata": map[string]any{"description": about},
-			"plugins":  []any{map[string]any{"name": "handoff", "source": "./plugins/handoff", "description": about}}},
-		".agents/plugins/marketplace.json": map[string]any{"name": "handoff", "interface": map[string]any{"displayName": "handoff"},
-			"plugins": []any{map[string]any{"name": "handoff", "source": map[string]any{"source": "local", "path": "./plugins/handoff"},
+			"plugins":  []any{map[string]any{"name": entry, "source": "./plugins/" + entry, "description": about}}},
+		".agents/plugins/marketplace.json": map[string]any{"name": entry, "interface": map[string]any{"displayName": "handoff"},
+			"plugins": []any{map[string]any{"name": entry, "source": map[string]any{"source": "local", "path": "./plugins/" + entry},
 				"policy": map[string]any{"installation": "AVAILABLE", "authentication": "ON_INSTALL"}, "category": "Productivity"}}},
 		dir + ".claude-plugin/plugin.json": with(map[string]any{"author": map[string]any{"name": "handoff"}, "hooks": "./hooks/claude.json"}),
 		dir + ".codex-plugin/plugin.json":  with(map[string]any{"skills": "./skills/", "mcpServers": "./.mcp.json", "hooks": "./hooks/codex.json"}),
 		dir + "plugin.json":                with(map[string]any{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json"}),
 		dir + "mcp.json": map[string]any{"$schema": "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json",
-			"mcpServers": map[string]any{"handoff": map[string]any{"type": "stdio", "command": command, "args": args}}},
+			"mcpServers": map[string]any{entry: map[string]any{"type": "stdio", "command": command, "args": args}}},
 		"server.json": map[string]any{"$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
 			"name": "io.github.agent-handoff/handoff", "title": "handoff", "description": about, "version": version,
 			"repository": map[string]any{"url": "https://github.com/agent-handoff/handoff", "source": "github"}},
 		dir + ".mcp.json":             map[string]any{"mcpServers": server},
 		dir + "hooks/claude.json":     hooks("claude"),
 		dir + "hooks/codex.json":      hooks("codex"),
-		dir + "gemini-extension.json": map[string]any{"name": "handoff", "version": version, "description": about, "mcpServers": server},
+		dir + "gemini-extension.json": map[string]any{"name": entry, "version": version, "description": about, "mcpServers": server},
 		dir + "package.json": with(map[string]any{"type": "module", "main": "./opencode.js", "keywords": []string{"pi-package", "opencode-plugin"},
-			"pi": map[string]any{"extensions": []string{"./extensions/handoff.ts"}, "skills": []string{"./skills"}}}),
-		dir + "extensions/handoff.ts": strings.ReplaceAll(piExtension, "@HANDOFF@", t.program()),
-		dir + "opencode.js":           strings.ReplaceAll(opencodePlugin, "@HANDOFF@", t.program()),
-		dir + skillPath:               skill,
+			"pi": map[string]any{"extensions": []string{"./extensions/agent-handoff.ts"}, "skills": []string{"./skills"}}}),
+		dir + "extensions/agent-handoff.ts": script(piExtension, t.program()),
+		dir + "opencode.js":                 script(opencodePlugin, t.program()),
+		dir + skillPath:                     skill,
 	}
 }
 

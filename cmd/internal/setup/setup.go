@@ -33,6 +33,8 @@ type Edit struct {
 	After   []byte   `json:"-"`
 	Digest  string   `json:"digest"` // of After
 	Changes []Change `json:"changes"`
+	Removed bool     `json:"removed,omitempty"` // the file is one of an earlier version, which is removed
+	Skipped string   `json:"-"`                 // why the file is left as it is
 }
 
 // Changed reports whether the file differs from what it was.
@@ -78,6 +80,12 @@ func Plan(t Target, names []string) (edits []Edit, todo []string, err error) {
 				return nil, nil, err
 			}
 			edits = append(edits, e)
+			if !isOwnFile(files[file]) {
+				continue
+			}
+			if e, ok := planRemoval(t, name, file); ok {
+				edits = append(edits, e)
+			}
 		}
 		for _, line := range c.todo(t) {
 			todo = append(todo, c.title+": "+line)
@@ -103,6 +111,12 @@ func plan(t Target, name, file string, changes []Change) (Edit, error) {
 		return e, failed(e.File, err)
 	}
 	e.After = e.Before
+	if isOwnFile(changes) && !e.Created && string(e.Before) != changes[0].File {
+		e.Skipped = foreign(e.Before)
+	}
+	if e.Skipped != "" {
+		changes = nil
+	}
 	for _, c := range changes {
 		if e.After, err = c.apply(e.After); err != nil {
 			return e, &handoff.Error{Op: "init", Name: e.File, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("correct the file, or leave out " + name)}
@@ -161,6 +175,12 @@ func cutPath(rel string) (first, rest string, more bool) {
 func Apply(j *Journal, edits []Edit) error {
 	for _, e := range edits {
 		if !e.Changed() {
+			continue
+		}
+		if e.Removed {
+			if err := j.remove(e); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := j.add(e); err != nil {

@@ -1,5 +1,5 @@
 // Reports sessions, prompts and subagents to handoff, and passes the session to
-// the shells of OpenCode and to the tools of handoff. Installed by handoff init.
+// the shells of OpenCode and to the tools of handoff. Written by: agent-handoff init.
 import { spawn } from "node:child_process"
 
 const program = "@HANDOFF@"
@@ -23,7 +23,7 @@ export const Handoff = async ({ directory }) => ({
   },
   "chat.message": async (input, output) => report("chat.message", { input, output, cwd: directory }, directory),
   "tool.execute.before": async (input, output) => {
-    if (/^(agent-)?handoff_/.test(input.tool)) output.args["handoff/caller"] = { session: input.sessionID, call: input.callID }
+    if (input.tool.startsWith("agent-handoff_")) output.args["handoff/caller"] = { session: input.sessionID, call: input.callID }
   },
   "shell.env": async (input, output) => {
     if (input.sessionID) output.env.OPENCODE_SESSION_ID = input.sessionID

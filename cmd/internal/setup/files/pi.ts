@@ -1,5 +1,5 @@
 // Registers the tools of handoff in pi, which has no MCP, reports sessions to it,
-// and tells pi's shells which session they belong to. Installed by handoff init.
+// and tells pi's shells which session they belong to. Written by: agent-handoff init.
 import { spawn, type ChildProcess } from "node:child_process"
 import { createInterface } from "node:readline"
 
