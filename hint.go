@@ -79,7 +79,8 @@ const (
 	ActionAdopt                       Action = "adopt leniently"    // DIR
 	ActionExplain                     Action = "explain variable"   // NAME
 	ActionSettings                    Action = "list settings"
-	ActionTrust                       Action = "trust log" // URL
+	ActionTrust                       Action = "trust log"   // URL
+	ActionSet                         Action = "set setting" // NAME VALUE
 	ActionLogStatus                   Action = "show log status"
 	ActionSend                        Action = "send queued records"
 	ActionCheck                       Action = "check"

@@ -17,8 +17,8 @@ func (w *Workspace) Conversations(set *thread.Set) conversations.Collection {
 	return conversations.New(conversations.Options{
 		Hub: w.hub, Producer: w.caller.Producer, Threads: set, Worktrees: w.dirs.Worktrees, Path: w.path, Now: w.now,
 		Archive: func(noIndex bool) conversations.Archive { return w.archive(set, noIndex) },
-		Bodies:  w.bodies, Remote: w.remote, Share: w.settings.ShareThreads,
-		KeepEnded: w.settings.KeepThreads && (!w.remote || w.settings.ShareThreads),
+		Bodies:  w.bodies, Remote: w.remote, Share: w.settings.SharesThreads(),
+		KeepEnded: w.settings.KeepsThreads() && (!w.remote || w.settings.SharesThreads()),
 		OpenCopy: func(ctx context.Context, u thread.URI) (*thread.View, error) {
 			return w.copies.Open(ctx, w.copyStore(set), u)
 		},

@@ -34,7 +34,7 @@ func CopyLog(ctx context.Context, dir string, o Options, from, to string) (resul
 	if err != nil {
 		return result, err
 	}
-	c := localstate.Copier{Backends: o.Backends, ShareThreads: settings.ShareThreads, Progress: o.Progress,
+	c := localstate.Copier{Backends: o.Backends, ShareThreads: settings.SharesThreads(), Progress: o.Progress,
 		Options: BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn}}
 	return c.Copy(ctx, from, to)
 }

@@ -1,11 +1,14 @@
 package workspace
 
 import (
+	"context"
+
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/localstate"
 )
 
-// A Setting is a setting that applies, and where it comes from.
+// A Setting is a setting that applies, or one that is ignored, and where it comes
+// from.
 type Setting = config.Setting
 
 // Settings returns the settings of the workspace that a directory belongs to, by
@@ -17,6 +20,24 @@ func Settings(dir string, o Options) ([]Setting, error) {
 	}
 	return c.Settings(), nil
 }
+
+// A SettingChange is a change of the user's own settings.
+type SettingChange = config.Change
+
+// SetSetting changes a setting in the user's own file, for the workspace that a
+// directory belongs to or for every one. It opens no log. Kinds: those of Open, and
+// Invalid (the name or the value).
+func SetSetting(ctx context.Context, dir string, o Options, change SettingChange) error {
+	found, err := config.Find(dir, o.environment())
+	if err != nil {
+		return err
+	}
+	return config.Set(ctx, found, o.environment(), change)
+}
+
+// IgnoredSettings returns the settings in files of the workspace that are ignored,
+// because only the user decides about them.
+func (w *Workspace) IgnoredSettings() []Setting { return w.settings.Ignored() }
 
 // TrustLog accepts the log that a file of the workspace names, and no other, for
 // the user of this machine: Open does not use it before. The location is its URL,

@@ -23,8 +23,7 @@ const fileName = "config.yaml"
 const maxConfig = 1 << 20
 
 // A Config are the settings of a workspace. Its zero value means that there are
-// none. Pipelines and Log may also be in the handoff.yaml of a repository, as may
-// Channels and Keep.
+// none. places says which files may have which.
 type Config struct {
 	// Channels are the channels that this workspace explains, with their
 	// purposes. Any other may be used as well.
@@ -49,21 +48,22 @@ type Config struct {
 	// never.
 	ArchiveAfter Age `yaml:"archive_after"`
 
-	// KeepThreads is set if the transcripts that a session references are kept when it
-	// ends, with their secrets redacted.
-	KeepThreads bool `yaml:"keep_threads"`
+	// KeepThreads is true if the transcripts that a session references are kept when
+	// it ends, with their secrets redacted.
+	KeepThreads *bool `yaml:"keep_threads"`
 
-	// ShareThreads is set if kept transcripts may be stored in a log that other
+	// ShareThreads is true if kept transcripts may be stored in a log that other
 	// machines use, with their secrets redacted.
-	ShareThreads bool `yaml:"share_threads"`
+	ShareThreads *bool `yaml:"share_threads"`
 
 	// OutputFolder and AgentOutputsFolder say where session folders go, with
 	// the variables of Paths.
 	OutputFolder       string `yaml:"output_folder"`
 	AgentOutputsFolder string `yaml:"agent_outputs_folder"`
 
-	root   string            // of the repository
-	source map[string]string // where each setting comes from, by its name
+	root    string            // of the repository
+	source  map[string]string // where each setting comes from, by its name
+	ignored []Setting         // of files that can't decide about them
 }
 
 // Limits bound what handoff does by itself.

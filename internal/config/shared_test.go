@@ -74,8 +74,8 @@ func TestPrivateWins(t *testing.T) {
 // TestSharedRefused reads a handoff.yaml as a hostile repository may have it.
 func TestSharedRefused(t *testing.T) {
 	for _, tt := range []struct{ text, says string }{
-		{"limits: {digest: 1}", "line 1"}, // a private setting
-		{"output_folder: x", "line 1"},
+		{"limits: {digest: 1}", "limits.digest: can't be set"}, // of the private file
+		{"output_folder: x", "output_folder: can't be set"},
 		{"channels: {A: x}", "channels: "},
 		{"keep: maybe", "keep: "},
 		{"log: 'pa%zzss@host'", "log: not a URL"},

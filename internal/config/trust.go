@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
@@ -51,7 +49,10 @@ func (c Config) TrustLog(w Workspace, getenv func(string) string, location strin
 	if err != nil {
 		return err
 	}
-	if err := writePrivate(file, c.accepted(w)); err != nil {
+	if err = makePrivateDir(filepath.Dir(file)); err == nil {
+		err = writePrivate(file, c.accepted(w))
+	}
+	if err != nil {
 		return &handoff.Error{Op: "trust", Name: file, Kind: handoff.Unavailable, Err: durable.Reason(err),
 			Hint: handoff.Advice("make the directory writable, or set XDG_CONFIG_HOME to another one")}
 	}
@@ -69,30 +70,8 @@ func (c Config) accepted(w Workspace) string {
 func acceptance(w Workspace, getenv func(string) string, location string) (string, error) {
 	dir := userdir.Config(getenv)
 	if dir == "" {
-		return "", &handoff.Error{Op: "trust", Kind: handoff.Unavailable, Err: errors.New("there is no configuration directory"),
-			Hint: handoff.Advice("set HOME or XDG_CONFIG_HOME to an absolute path")}
+		return "", noDirectory("trust")
 	}
 	sum := sha256.Sum256([]byte(w.Home() + "\x00" + location))
 	return filepath.Join(dir, "trust", fmt.Sprintf("%x", sum)), nil
-}
-
-// writePrivate writes a file that only the user can read.
-func writePrivate(file, text string) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(filepath.Dir(file))
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	name := filepath.Base(file)
-	empty, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600) // its mode is kept
-	if err == nil {
-		err = empty.Close()
-	}
-	if err != nil {
-		return err
-	}
-	return durable.Replace(root, name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 }

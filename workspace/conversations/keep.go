@@ -51,7 +51,7 @@ func (c Collection) Keep(ctx context.Context, o KeepOptions) (Kept, error) {
 	}
 	if c.o.Remote && !c.o.Share {
 		return done, &handoff.Error{Op: "keep thread", Kind: handoff.Unsupported, Err: errors.New("other machines use this log, and the settings do not share transcripts"),
-			Hint: handoff.Advice("set share_threads: true in .handoff/config.yaml, once the user has agreed")}
+			Hint: handoff.Suggest("share them, redacted, once the user has agreed", handoff.ActionSet, "share_threads", "true")}
 	}
 	how := keep.Options{Redact: o.Redact, AllowSecrets: o.AllowSecrets, DryRun: o.DryRun}
 	if c.o.Remote {

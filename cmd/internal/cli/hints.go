@@ -39,6 +39,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionExplain:    "config explain %",
 	handoff.ActionSettings:   "config explain",
 	handoff.ActionTrust:      "config trust %",
+	handoff.ActionSet:        "config set % %",
 	handoff.ActionLogStatus:  "log status",
 	handoff.ActionSend:       "log send",
 	handoff.ActionCheck:      "check",

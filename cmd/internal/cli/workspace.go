@@ -39,7 +39,17 @@ func (a *App) Reading(do func(*workspace.Workspace) error) error {
 	}
 	defer w.Close()
 	a.Warnings(w.Caller().Warnings)
+	for _, s := range w.IgnoredSettings() {
+		a.WarnIgnored(s)
+	}
 	return do(w)
+}
+
+// WarnIgnored warns about a setting in a file of the workspace that only the user
+// decides. The command has no value, because it is the repository that asks for one.
+func (a *App) WarnIgnored(s workspace.Setting) {
+	a.Warn("%s in %s is ignored: a repository can't decide this; %s", s.Name, s.Source,
+		HintText(handoff.Suggest("decide it yourself", handoff.ActionSet, s.Name, "VALUE")))
 }
 
 // Writing is Reading for a command that records. It reports a workspace that the

@@ -28,10 +28,10 @@ the secrets in the copy or --allow-secrets keeps them. --dry-run lists what
 would be kept, its size, and for each secret its kind and the number of its
 message. The exit code is 1 if a transcript was refused.
 
-In a log that other machines use, transcripts are kept only if share_threads of
-.handoff/config.yaml is true, and their secrets are always redacted. With
-keep_threads: true, the transcripts of a session are kept, redacted, when it is
-closed and when the agent's session ends.`,
+In a log that other machines use, transcripts are kept only if you have allowed
+it with "handoff config set share_threads true", and their secrets are always
+redacted. After "handoff config set keep_threads true", the transcripts of a
+session are kept, redacted, when it is closed and when the agent's session ends.`,
 		Example: "  handoff thread keep codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --redact\n" +
 			"  handoff threads keep --referenced --dry-run",
 		Args: cobra.ArbitraryArgs,

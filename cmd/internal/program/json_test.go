@@ -400,7 +400,7 @@ func answerSessions(c *console, answer func(object, line string)) {
 	answer("session-page", "session find --limit 1")
 	answer("comparison", "session compare "+one+" "+two)
 	answer("comparison", "session compare "+two+" "+one)
-	c.write(".handoff/config.yaml", "archive_after: 1m\n")
+	c.write(".handoff/config.yaml", "archive_after: 1m\nkeep_threads: false\n")
 	now := c.now
 	c.now = now.Add(time.Hour)
 	answer("unneeded-bodies", "gc")

@@ -128,7 +128,7 @@ func TestRemoteSurfaces(t *testing.T) {
 	const thread = "8fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e"
 	token := "ghp_" + strings.Repeat("a1B2", 9)
 	m.write("one", ".claude/projects/-work/"+thread+".jsonl", fmt.Sprintf(`{"type":"user","uuid":"u1","sessionId":"%s","version":"2.1.330","timestamp":"2026-02-23T00:00:01Z","cwd":"%s","message":{"role":"user","content":"Why is the cart empty? %s"}}`+"\n", thread, m.work("one"), token))
-	m.write("one", "work/.handoff/config.yaml", "share_threads: true\n")
+	m.run("one", "config", "set", "share_threads", "true")
 
 	one, two := m.tools("one"), m.tools("two")
 	id := one.call("artifact_publish", `{"content":"the design","channel":"design","title":"From one"}`)["id"].(string)

@@ -14,7 +14,7 @@ import (
 func configCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "config COMMAND",
-		Short:   "Show settings and path variables; accept a shared log",
+		Short:   "Show and change settings; accept a shared log",
 		GroupID: cli.Setup,
 		Example: "  handoff config explain\n  handoff config explain session_folder",
 		Args:    cobra.ArbitraryArgs,
@@ -25,7 +25,43 @@ func configCommand(a *cli.App) *cobra.Command {
 		}
 		return cli.UnknownCommand(c, args[0])
 	}
-	c.AddCommand(configExplainCommand(a), configTrustCommand(a))
+	c.AddCommand(configExplainCommand(a), configSetCommand(a), configTrustCommand(a))
+	return c
+}
+
+func configSetCommand(a *cli.App) *cobra.Command {
+	var change workspace.SettingChange
+	c := &cobra.Command{
+		Use:   "set NAME VALUE",
+		Short: "Change your own settings, for this workspace or for all",
+		Long: `Set changes a setting in your own settings file, config.yaml in your
+configuration directory, for this workspace. With --default it is for every
+workspace that has no value of its own.
+
+What keeps or sends private data is decided here only: keep_threads, and
+share_threads for each workspace. A file of the workspace can't set it, because
+a repository can bring one. Other settings here win over the same ones in
+.handoff/config.yaml and handoff.yaml: archive_after, keep, limits.digest,
+limits.worktree_keep, queue, output_folder and agent_outputs_folder.`,
+		Example: "  handoff config set keep_threads true\n  handoff config set keep never --default\n  handoff config set share_threads --unset",
+		Args:    cli.Between(1, 2, "a name and a value"),
+	}
+	c.Flags().BoolVar(&change.Unset, "unset", false, "remove the setting; without a value")
+	c.Flags().BoolVar(&change.Defaults, "default", false, "change the setting for every workspace that has no value of its own")
+	a.JSONFlag(c, "print the settings that apply as JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if change.Unset != (len(args) == 1) {
+			return cli.Invalid("config set", args[0], "requires a value, or --unset without one", "give the value after the name")
+		}
+		change.Name = args[0]
+		if !change.Unset {
+			change.Value = args[1]
+		}
+		if err := workspace.SetSetting(c.Context(), a.Dir, a.Options(), change); err != nil {
+			return err
+		}
+		return printSettings(a)
+	}
 	return c
 }
 
@@ -68,7 +104,12 @@ func printSettings(a *cli.App) error {
 		return a.JSON(map[string][]workspace.Setting{"settings": list})
 	}
 	for _, s := range list {
-		fmt.Fprintf(a.Out, "%s  (%s)\n", cli.OneLine(s.Name+" = "+s.Value), cli.OneLine(s.Source))
+		note := ""
+		if s.Ignored {
+			a.WarnIgnored(s)
+			note = ", ignored"
+		}
+		fmt.Fprintf(a.Out, "%s  (%s%s)\n", cli.OneLine(s.Name+" = "+s.Value), cli.OneLine(s.Source), note)
 	}
 	return nil
 }
@@ -78,9 +119,9 @@ func configExplainCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain [NAME]",
 		Short: "List settings, or show how a path variable is resolved",
-		Long: `Without a name, explain lists the settings that apply and their sources. A
-setting in .handoff/config.yaml wins over the same one in handoff.yaml, which a
-repository shares.
+		Long: `Without a name, explain lists the settings that apply and their sources. Your
+own settings win over .handoff/config.yaml, and that wins over handoff.yaml,
+which a repository shares.
 
 With a name, explain resolves a variable like a session does and shows the
 source of each part: the engine, workflow.yaml, the bundle's config.yaml, or a
