@@ -69,7 +69,7 @@ func (w *Workspace) Watch(ctx context.Context, o WatchOptions) iter.Seq2[handoff
 // and reports damage as Watch does.
 func (w *Workspace) WatchFacts(ctx context.Context, after string) iter.Seq2[handoff.Record, error] {
 	return func(yield func(handoff.Record, error) bool) {
-		start, err := w.position(ctx, after)
+		start, err := w.Position(ctx, after)
 		if err != nil {
 			yield(handoff.Record{}, err)
 			return
@@ -147,7 +147,7 @@ func (w *Workspace) watchQuery(ctx context.Context, o WatchOptions) (handoff.Art
 	if err != nil {
 		return q, 0, err
 	}
-	after, err := w.position(ctx, o.After)
+	after, err := w.Position(ctx, o.After)
 	if err == nil && o.Warn != nil && q.Channel != "" {
 		err = w.warnUnused(ctx, q.Channel, o.Warn)
 	}
@@ -168,8 +168,11 @@ func (w *Workspace) warnUnused(ctx context.Context, channel string, warn func(st
 	return err
 }
 
-// position returns the sequence number that WatchOptions.After names.
-func (w *Workspace) position(ctx context.Context, after string) (handoff.Seq, error) {
+// Position returns the sequence number that WatchOptions.After names now: what a
+// label or the newest artifact of a channel is can change between two waits.
+//
+// Kinds: Invalid, and those of Resolve.
+func (w *Workspace) Position(ctx context.Context, after string) (handoff.Seq, error) {
 	newest, err := w.hub.Newest(ctx)
 	if err != nil || after == "" || after == "now" {
 		return newest, err

@@ -47,7 +47,10 @@ func (w *Workspace) Write(ctx context.Context, c NamedContent) (Written, error) 
 		Name: c.Name, Body: c.Body, Channel: cmp.Or(c.Channel, "handoff"), Kind: c.Kind,
 		Title: c.Title, Summary: c.Summary, Tags: c.Tags,
 	}
-	if c.Body == nil {
+	switch {
+	case c.Body != nil && c.Path != "":
+		return Written{}, invalid("write", c.Path, "has both a path and a body", "leave one of them out")
+	case c.Body == nil:
 		f, err := content.OpenRegular(w.path(c.Path), c.Path)
 		if err != nil {
 			return Written{}, err

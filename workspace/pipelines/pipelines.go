@@ -4,6 +4,7 @@ package pipelines
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path"
@@ -170,6 +171,10 @@ func (p Runs) Restore(ctx context.Context, issue string) (Run, error) {
 // Kinds: Invalid, NotFound (the file, a ref), Conflict (the issue is the ID of a
 // session or run; an ambiguous ref), and those of Publish.
 func (p Runs) Put(ctx context.Context, sub Submission) (done Submitted, err error) {
+	if sub.Body != nil && sub.Path != "" {
+		return done, &handoff.Error{Op: "submit", Name: sub.Path, Kind: handoff.Invalid, Err: errors.New("has both a path and a body"),
+			Hint: handoff.Advice("leave one of them out")}
+	}
 	read := pipeline.Submission{Issue: sub.Issue, Stage: sub.Stage, Agent: p.o.Producer.Agent, Lenient: sub.Lenient}
 	if read.Body, err = p.read(sub.Path, sub.Body); err != nil {
 		return done, err

@@ -51,13 +51,17 @@ var artifactWait = tool[WaitInput]{
 		"If it returns waiting, call it again with after. Do not poll.",
 	reads: true,
 	do: func(ctx context.Context, c *call, in WaitInput) (answer, error) {
-		newest, err := c.Hub().Newest(ctx)
+		if in.Seconds < 0 {
+			return answer{}, &handoff.Error{Op: "wait", Name: strconv.Itoa(in.Seconds), Kind: handoff.Invalid,
+				Err: errors.New("seconds is negative"), Hint: handoff.Advice("leave seconds out, or set it to 1 to 50")}
+		}
+		start, err := c.Position(ctx, string(in.After))
 		if err != nil {
 			return answer{}, err
 		}
-		again := in.After
-		if again == "" || again == "now" { // then what was published between two calls counts
-			again = position(strconv.FormatInt(int64(newest), 10))
+		again := position(strconv.FormatInt(int64(start), 10)) // then what is published between two calls counts
+		if in.After != "" {
+			in.After = again
 		}
 		limit := maxWait
 		if in.Seconds > 0 {

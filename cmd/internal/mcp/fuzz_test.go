@@ -17,10 +17,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// FuzzRequests sends a line to the standard input of a server that has a client. The
-// server may end the connection because of it, but never itself: it answers the
-// ping that follows, or the connection ends without an error of the process, and a
-// new connection is served.
+// FuzzRequests sends a line to the standard input of a server. Whatever it is, the
+// server answers the ping that follows.
 func FuzzRequests(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"artifact_publish","arguments":{"content":"x","channel":"x"}}}`,
@@ -31,6 +29,8 @@ func FuzzRequests(f *testing.F) {
 		`{"jsonrpc":"2.0","id":7,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"handoff://"},"argument":{"name":"id","value":"a"}}}`,
 		`{"jsonrpc":"2.0","id":7,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
 		`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`, `[]`, `{}`, `null`, `{"id":`, "\x00\xff",
+		`{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"handoff://artifacts/\u0007"}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":"the last","method":"ping"}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -41,9 +41,6 @@ func FuzzRequests(f *testing.F) {
 			line = bytes.ReplaceAll(line, []byte("artifact_wait"), []byte("artifact_get")) // which would wait
 		}
 		if !server.ping(t, line) {
-			t.Logf("the connection ended after %q", line)
-		}
-		if !server.ping(t, nil) {
 			t.Fatalf("the server does not answer after %q", line)
 		}
 	})
@@ -56,7 +53,7 @@ func (f *fixture) ping(t *testing.T, line []byte) (answered bool) {
 	receive, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- f.server.Run(context.Background(), &sdk.IOTransport{Reader: in, Writer: out})
+		ended <- f.server.Run(context.Background(), &mcp.Stdio{In: in, Out: out})
 		in.Close()
 		out.Close()
 	}()
@@ -69,9 +66,6 @@ func (f *fixture) ping(t *testing.T, line []byte) (answered bool) {
 			if _, err := send.Write(append(message, '\n')); err != nil {
 				return
 			}
-		}
-		if line != nil && !json.Valid(line) {
-			send.Close() // the server may wait for the rest of what the line began
 		}
 	}()
 	lines := bufio.NewScanner(receive)
@@ -123,9 +117,6 @@ func TestLargeArguments(t *testing.T) {
 		if got := mustCall(t, s, "artifact_publish", `{"channel":"x","content":"`+large+`"}`); got.data["sizeBytes"] != float64(len(large)) {
 			t.Errorf("published %v bytes", got.data["sizeBytes"])
 		}
-	}
-	if f.ping(t, []byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"`+strings.Repeat("x", 20<<20)+`"}}`)) {
-		t.Error("a line of 20 MB is accepted")
 	}
 	mustCall(t, s, "artifact_list", `{}`)
 }

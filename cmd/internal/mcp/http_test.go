@@ -51,6 +51,24 @@ func connectHTTP(t *testing.T, url, name string) *sdk.ClientSession {
 	return s
 }
 
+// TestRegisteredOverHTTP checks that a client over HTTP names only the workspaces
+// that the server was started for, and one on standard input also those that the
+// user registered.
+func TestRegisteredOverHTTP(t *testing.T) {
+	other := newFixture(t)
+	registered := func(o *mcp.Options) { o.Registered = func() []string { return []string{other.dir} } }
+	f := newFixture(t, registered, func(o *mcp.Options) { o.Workspaces = []string{o.Dir} })
+	s := httptest.NewServer(f.server.Handler(token, loopback))
+	t.Cleanup(s.Close)
+	arguments := `{"workspace":"` + other.dir + `"}`
+	if r := call(t, connectHTTP(t, s.URL, "test"), "artifact_list", arguments); !r.isErr {
+		t.Errorf("over HTTP, a registered workspace is used: %s", r.text)
+	}
+	if r := call(t, newFixture(t, registered).connect("test", nil), "artifact_list", arguments); r.isErr {
+		t.Errorf("on standard input, a registered workspace is refused: %s", r.text)
+	}
+}
+
 // TestRejectedRequests sends requests that another program or a web page could.
 func TestRejectedRequests(t *testing.T) {
 	_, server := serveHTTP(t)

@@ -374,10 +374,20 @@ func TestWait(t *testing.T) {
 			t.Errorf("after %s: got %v, want %s, which was published between the calls", start, got.data, published)
 		}
 	}
-	for _, start := range []string{published, "now"} {
-		if got := mustCall(t, waiter, "artifact_wait", `{"channel":"design","after":"`+start+`","seconds":1}`); got.data["waiting"] != true {
+	for _, start := range []string{published, "now", "design:latest"} {
+		got := mustCall(t, waiter, "artifact_wait", `{"channel":"design","after":"`+start+`","seconds":1}`)
+		if got.data["waiting"] != true {
 			t.Errorf("after %s: got %v", start, got.data)
 		}
+		// What is published between two calls counts, whatever the first one named.
+		next := mustCall(t, publisher, "artifact_publish", `{"content":"`+start+`","channel":"design"}`).str("id")
+		again := mustCall(t, waiter, "artifact_wait", `{"channel":"design","after":"`+got.str("after")+`","seconds":1}`)
+		if again.str("id") != next {
+			t.Errorf("after %s, and then after %s: got %v, want %s", start, got.str("after"), again.data, next)
+		}
+	}
+	if r := call(t, waiter, "artifact_wait", `{"seconds":-1}`); !r.isErr || !strings.Contains(r.text, "negative") {
+		t.Errorf("-1 seconds: got %s", r.text)
 	}
 	for _, start := range []string{`"nothing"`, `-1`, `{}`} {
 		if r := call(t, waiter, "artifact_wait", `{"after":`+start+`,"seconds":1}`); !r.isErr || !strings.Contains(r.text, "after") && !strings.Contains(r.text, "nothing") {
@@ -512,12 +522,20 @@ func TestWorkspaces(t *testing.T) {
 	if got := listed(f.connect("test", nil), `{}`); !strings.Contains(got, id) {
 		t.Errorf("CLAUDE_PROJECT_DIR is ignored: %s", got)
 	}
+	f.env["CLAUDE_PROJECT_DIR"] = ""
+	own := mustCall(t, plain, "artifact_publish", `{"content":"x","channel":"x"}`).str("id")
 	f.env["CLAUDE_PROJECT_DIR"] = plugin.dir
-	if got := listed(f.connect("test", nil), `{}`); strings.Contains(got, id) || slices.Contains(entries(t, plugin.dir), ".handoff") {
+	if got := listed(f.connect("test", nil), `{}`); !strings.Contains(got, own) || slices.Contains(entries(t, plugin.dir), ".handoff") {
 		t.Errorf("the folder of a plugin is used: %s", got)
 	}
 	if r := call(t, rooted, "artifact_list", `{"workspace":"`+strange.dir+`"}`); !r.isErr {
 		t.Errorf("a directory that nobody gave is used: %s", r.text)
+	}
+	beside := project.dir + "-secret" // begins with the path of a root
+	must(t, os.MkdirAll(filepath.Join(beside, ".git"), 0o755))
+	t.Cleanup(func() { os.RemoveAll(beside) })
+	if r := call(t, f.connect("test", nil, project.dir), "artifact_list", `{"workspace":"`+beside+`"}`); !r.isErr {
+		t.Errorf("a directory beside a root is used: %s", r.text)
 	}
 	link := filepath.Join(f.dir, "link")
 	must(t, os.Symlink(strange.dir, link))

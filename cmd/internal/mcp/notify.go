@@ -2,10 +2,13 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -32,8 +35,19 @@ func (c *client) listen(next sdk.MethodHandler) sdk.MethodHandler {
 				return nil, err
 			}
 		}
-		return next(ctx, method, r)
+		result, err := next(ctx, method, r)
+		return result, encodable(err)
 	}
+}
+
+// encodable returns an error whose data is JSON: the SDK (1.8.0) writes the URI of a
+// resource that does not exist as a literal of Go, and can't encode that.
+func encodable(err error) error {
+	var e *jsonrpc.Error
+	if errors.As(err, &e) && len(e.Data) > 0 && !json.Valid(e.Data) {
+		return &jsonrpc.Error{Code: e.Code, Message: e.Message}
+	}
+	return err
 }
 
 // watch notifies the client when the log of a workspace that it uses grows, until

@@ -139,11 +139,12 @@ type client struct {
 	sdk     *sdk.Server
 	lasting bool
 
-	mu         sync.Mutex
-	roots      []string        // directories that the client works in
-	asked      bool            // roots is known
-	watched    map[string]bool // roots of the workspaces whose log is watched
-	subscribed map[string]bool // URIs
+	mu          sync.Mutex
+	roots       []string        // directories that the client works in
+	asked       bool            // roots is known
+	rootsChange int             // how often the client said that they changed
+	watched     map[string]bool // roots of the workspaces whose log is watched
+	subscribed  map[string]bool // URIs
 }
 
 func (c *client) addTools() {

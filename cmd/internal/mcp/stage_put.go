@@ -30,7 +30,7 @@ var stagePut = tool[StagePutInput]{
 			w = w.As(caller)
 		}
 		sub := pipelines.Submission{Issue: in.Issue, Stage: in.Stage, Path: in.Path, From: in.From}
-		if in.Path == "" {
+		if in.Path == "" || in.Content != "" {
 			sub.Body = strings.NewReader(in.Content)
 		}
 		done, err := w.Pipelines().Put(ctx, sub)

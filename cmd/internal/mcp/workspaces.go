@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
@@ -107,34 +108,51 @@ func (c *client) directories(ctx context.Context, o origin) []string {
 // clientRoots returns the roots of a client that has them.
 func (c *client) clientRoots(ctx context.Context, session *sdk.ServerSession) []string {
 	c.mu.Lock()
+	known, roots, change := c.asked, slices.Clone(c.roots), c.rootsChange
+	c.mu.Unlock()
+	if known {
+		return roots
+	}
+	roots = listRoots(ctx, session)
+	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.asked {
-		return slices.Clone(c.roots)
+	if ctx.Err() == nil && c.rootsChange == change { // else the next call asks again
+		c.roots, c.asked = roots, true
 	}
-	p := session.InitializeParams()
-	//lint:ignore SA1019 clients before protocol 2026-07-28 have roots
-	if p == nil || p.Capabilities == nil || p.Capabilities.RootsV2 == nil {
-		c.asked = true
-		return nil
-	}
-	//lint:ignore SA1019 clients before protocol 2026-07-28 have roots
-	answer, err := session.ListRoots(ctx, nil)
-	c.asked = ctx.Err() == nil // else the next call asks again
-	if err != nil {
-		return nil // the client has none; the next source decides
-	}
-	for _, root := range answer.Roots {
-		if u, err := url.Parse(root.URI); err == nil && u.Scheme == "file" {
-			c.roots = append(c.roots, filepath.Clean(u.Path))
-		}
-	}
-	return slices.Clone(c.roots)
+	return slices.Clone(roots)
 }
 
 func (c *client) rootsChanged(context.Context, *sdk.RootsListChangedRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.roots, c.asked = nil, false
+	c.asked = false
+	c.rootsChange++
+}
+
+// rootsTimeout is how long a client may take to list its roots. One that does not
+// answer is treated as one without roots.
+const rootsTimeout = 5 * time.Second
+
+// listRoots asks a client that has roots for them.
+func listRoots(ctx context.Context, session *sdk.ServerSession) (roots []string) {
+	p := session.InitializeParams()
+	//lint:ignore SA1019 clients before protocol 2026-07-28 have roots
+	if p == nil || p.Capabilities == nil || p.Capabilities.RootsV2 == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, rootsTimeout)
+	defer cancel()
+	//lint:ignore SA1019 clients before protocol 2026-07-28 have roots
+	answer, err := session.ListRoots(ctx, nil)
+	if err != nil {
+		return nil // the client has none; the next source decides
+	}
+	for _, root := range answer.Roots {
+		if u, err := url.Parse(root.URI); err == nil && u.Scheme == "file" {
+			roots = append(roots, filepath.Clean(u.Path))
+		}
+	}
+	return roots
 }
 
 // pluginFiles are files by which clients recognize the folder of a plugin. A

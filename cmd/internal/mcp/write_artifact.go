@@ -27,7 +27,7 @@ var writeArtifact = tool[WriteInput]{
 	required:    []string{"id", "name", "path"},
 	do: func(ctx context.Context, c *call, in WriteInput) (answer, error) {
 		n := workspace.NamedContent{Name: in.Name, Path: in.Path, Channel: in.Channel, Title: in.Title, Summary: in.Summary, From: in.From}
-		if in.Path == "" {
+		if in.Path == "" || in.Content != "" {
 			n.Body = strings.NewReader(in.Content)
 		}
 		w := c.in(in.Session, in.Run)

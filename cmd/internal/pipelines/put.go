@@ -45,7 +45,7 @@ gates.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		sub := pipelines.Submission{Issue: args[0], Stage: args[1], Path: args[2], From: from, Lenient: lenient}
 		if sub.Path == "-" {
-			sub.Body = a.In
+			sub.Body, sub.Path = a.In, ""
 		}
 		return a.Writing(func(w *workspace.Workspace) error {
 			return a.put(c.Context(), w.As(workspace.CallerFrom(a.Dir, a.Getenv, handoff.Producer{Agent: agent})), sub)

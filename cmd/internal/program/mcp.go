@@ -3,12 +3,9 @@ package program
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/mcp"
 	"github.com/agent-handoff/handoff/cmd/internal/setup"
@@ -16,7 +13,6 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 )
 
@@ -39,13 +35,9 @@ order. An argument may only name a directory inside one of these.`,
 				setup.NoteCall(userdir.State(a.Getenv), harness, a.Now())
 			}
 			s := mcp.New(o)
-			err := s.Run(c.Context(), &sdk.IOTransport{Reader: io.NopCloser(a.In), Writer: os.Stdout})
+			err := s.Run(c.Context(), &mcp.Stdio{In: a.In, Out: os.Stdout})
 			if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 				err = nil // the client is gone
-			}
-			if err != nil && !errors.As(err, new(*fs.PathError)) { // not one of writing
-				err = &handoff.Error{Op: "mcp", Kind: handoff.Invalid, Err: fmt.Errorf("malformed message: %w", err),
-					Hint: handoff.Advice("a message is one JSON-RPC object on one line")}
 			}
 			return errors.Join(err, s.Close())
 		},
