@@ -1,12 +1,13 @@
 package program
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 type initFlags struct {
 	agents                      []string
 	user, project, dryRun, undo bool
+	everywhere                  bool
 	status, allow, statusLine   bool
 }
 
@@ -30,7 +32,9 @@ type initFlags struct {
 type initAnswer struct {
 	Workspace string         `json:"workspace,omitempty"` // its root, if one was created or registered
 	Files     []initFile     `json:"files"`
+	Failed    []initFailure  `json:"failed,omitempty"` // programs that could not be set up
 	Undone    []setup.Undone `json:"undone,omitempty"`
+	Remaining int            `json:"remaining,omitempty"` // files of another scope or repository that undo left
 	Status    []setup.Status `json:"status,omitempty"`
 	Binary    string         `json:"binary"`
 	OnPath    string         `json:"onPath,omitempty"` // another program named handoff that is found first
@@ -45,6 +49,15 @@ type initFile struct {
 	Skipped string `json:"skipped,omitempty"` // why it is left as it is
 }
 
+// An initFailure is a program that could not be set up.
+type initFailure struct {
+	Agent string `json:"agent"`
+	Error string `json:"error"`
+	Hint  string `json:"hint,omitempty"`
+	Path  string `json:"path,omitempty"`  // of the file that can't be edited
+	Lines string `json:"lines,omitempty"` // that may be added to it by hand
+}
+
 func initCommand(a *cli.App) *cobra.Command {
 	var f initFlags
 	c := &cobra.Command{
@@ -53,13 +66,18 @@ func initCommand(a *cli.App) *cobra.Command {
 		GroupID: cli.Setup,
 		Long: `Init registers handoff in the configuration of agent programs: the MCP server,
 the hooks and the skill. In a git repository it also creates the workspace. It
-changes nothing else in those files, and --undo restores them. A skill or an
+changes nothing else in those files, and --undo restores them. A file that can't
+be edited so is left, and the lines to add are printed. A skill or an
 extension that is not a version of handoff's is reported and left as it is.
 
 Without --agent it sets up every program that it finds. --user, the default,
 changes your own configuration only. --project writes files for everybody who
-works in the repository; they have no effect where handoff is not installed.`,
-		Example: "  handoff init --dry-run\n  handoff init --agent claude --agent codex --allow\n  handoff init --status\n  handoff init --undo",
+works in the repository; they have no effect where handoff is not installed.
+
+--undo takes back what was set up for the user, with --project what was set up
+for this repository, and with --everywhere all of it. Where a file was changed
+since, only handoff's entries are removed.`,
+		Example: "  handoff init --dry-run\n  handoff init --agent claude --agent codex --allow\n  handoff init --status\n  handoff init --undo --dry-run",
 		Args:    cli.Exactly(0, ""),
 	}
 	flags := c.Flags()
@@ -68,13 +86,17 @@ works in the repository; they have no effect where handoff is not installed.`,
 	flags.BoolVar(&f.project, "project", false, "write files for everybody who works in the repository")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the changes without making them")
 	flags.BoolVar(&f.undo, "undo", false, "undo what init changed")
+	flags.BoolVar(&f.everywhere, "everywhere", false, "with --undo: in both scopes and all repositories")
 	flags.BoolVar(&f.status, "status", false, "show where handoff is set up and when it was last called")
 	flags.BoolVar(&f.allow, "allow", false, "permit the tools of handoff without asking")
 	flags.BoolVar(&f.statusLine, "status-line", false, "show the conversation and its newest artifact in the status line of Claude Code")
 	a.JSONFlag(c, "print JSON")
 	table := a.NewTable(c, statusColumns)
 	c.MarkFlagsMutuallyExclusive("user", "project")
-	c.MarkFlagsMutuallyExclusive("dry-run", "undo", "status")
+	c.MarkFlagsMutuallyExclusive("user", "everywhere")
+	c.MarkFlagsMutuallyExclusive("project", "everywhere")
+	c.MarkFlagsMutuallyExclusive("undo", "status")
+	c.MarkFlagsMutuallyExclusive("dry-run", "status")
 	c.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(setup.Names(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, _ []string) error { return runInit(c.Context(), a, f, table) }
 	return c
@@ -107,24 +129,25 @@ func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) err
 		return err
 	}
 	if f.undo {
-		answer.Undone, err = setup.Undo(j, f.agents)
-		return cmp.Or(err, printUndone(a, answer))
+		return undoInit(a, j, setup.Undo{Target: t, Names: f.agents, Everywhere: f.everywhere, DryRun: f.dryRun}, answer)
 	}
-	edits, todo, err := planInit(a, t, f.agents)
+	programs, err := planInit(a, t, j, f.agents)
 	if err != nil {
 		return err
 	}
-	answer.Todo = todo
-	for _, e := range edits {
-		answer.Files = append(answer.Files, initFile{e.Client, e.File, e.Changed(), e.Removed && e.Changed(), e.Skipped})
-	}
 	if f.dryRun {
-		return printPlan(a, answer, edits)
+		answer.add(programs)
+		return printPlan(a, answer, programs)
 	}
-	if err := setup.Apply(j, edits); err != nil {
-		return err
+	for i := range programs {
+		p := &programs[i]
+		var n int
+		if n, err = setup.Apply(j, p.Edits); err != nil {
+			p.Edits, p.Todo, p.Err = p.Edits[:n], nil, err
+		}
 	}
-	if isRepository(w.Root()) {
+	answer.add(programs)
+	if isRepository(w.Root()) && len(answer.Files) > 0 {
 		if err := w.Create(ctx); err != nil {
 			return err
 		}
@@ -134,6 +157,39 @@ func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) err
 		answer.Workspace = w.Root()
 	}
 	return printSetUp(a, answer)
+}
+
+// add adds what was done in some programs.
+func (answer *initAnswer) add(programs []setup.Program) {
+	for _, p := range programs {
+		for _, e := range p.Edits {
+			answer.Files = append(answer.Files, initFile{e.Client, e.File, e.Changed(), e.Removed && e.Changed(), e.Skipped})
+		}
+		answer.Todo = append(answer.Todo, p.Todo...)
+		if p.Err == nil {
+			continue
+		}
+		f := initFailure{Agent: p.Name, Error: p.Err.Error(), Path: p.File, Lines: p.Lines}
+		var known *handoff.Error
+		if errors.As(p.Err, &known) {
+			f.Hint = known.Hint.Text
+		}
+		answer.Failed = append(answer.Failed, f)
+	}
+}
+
+func undoInit(a *cli.App, j *setup.Journal, o setup.Undo, answer initAnswer) error {
+	for _, name := range o.Names {
+		if !slices.Contains(setup.Names(), name) {
+			return cli.Invalid("init", name, "unknown agent program", "the programs are "+strings.Join(setup.Names(), ", "))
+		}
+	}
+	var err error
+	if answer.Undone, err = j.Undo(o); err != nil {
+		return err
+	}
+	answer.Remaining = j.Remaining(o)
+	return printUndone(a, answer, o)
 }
 
 // installed returns the program that entries of other programs call: agent-handoff,
@@ -147,15 +203,15 @@ func installed(self string) string {
 }
 
 // planInit plans the set-up of some programs, by default of all that are found.
-func planInit(a *cli.App, t setup.Target, names []string) ([]setup.Edit, []string, error) {
+func planInit(a *cli.App, t setup.Target, j *setup.Journal, names []string) ([]setup.Program, error) {
 	if len(names) == 0 {
 		names = setup.Detect(t, onPath(a))
 	}
 	if len(names) == 0 {
-		return nil, nil, &handoff.Error{Op: "init", Kind: handoff.NotFound, Err: errors.New("no agent program found"),
+		return nil, &handoff.Error{Op: "init", Kind: handoff.NotFound, Err: errors.New("no agent program found"),
 			Hint: handoff.Advice("name one with --agent: " + strings.Join(setup.Names(), ", "))}
 	}
-	return setup.Plan(t, names)
+	return setup.Plan(t, j, names)
 }
 
 // onPath returns a function that reports whether the caller has a program.
@@ -199,22 +255,60 @@ func inLinkedWorktree(w *workspace.Workspace) bool {
 	return err != nil || !filepath.IsLocal(rel)
 }
 
-func printPlan(a *cli.App, answer initAnswer, edits []setup.Edit) error {
+func printPlan(a *cli.App, answer initAnswer, programs []setup.Program) error {
 	if a.AsJSON {
-		return a.JSON(answer)
+		return exitFailed(a.JSON(answer), answer)
 	}
-	for _, e := range edits {
-		if e.Skipped != "" {
-			a.Warn("%s: %s", e.File, e.Skipped)
+	for _, p := range programs {
+		for _, e := range p.Edits {
+			printDiff(a, e.File, e.Before, e.After, e.Created, e.Removed && e.Changed())
+			if e.Skipped != "" {
+				a.Warn("%s: %s", e.File, e.Skipped)
+			}
 		}
-		a.Out.Write(diff.Diff(e.File, e.Before, e.File, e.After))
 	}
-	return nil
+	return printFailed(a, answer)
+}
+
+// printDiff prints a change of a file as git does: a file that does not exist is
+// called /dev/null.
+func printDiff(a *cli.App, file string, before, after []byte, created, removed bool) {
+	from, to := file, file
+	if created {
+		from = os.DevNull
+	}
+	if removed {
+		to = os.DevNull
+	}
+	a.Out.Write(diff.Diff(from, before, to, after))
+}
+
+// printFailed prints which programs could not be set up, and what the user can do.
+func printFailed(a *cli.App, answer initAnswer) error {
+	for _, f := range answer.Failed {
+		a.Warn("%s is not set up: %s", f.Agent, f.Error)
+		if f.Hint != "" {
+			fmt.Fprintf(a.Err, "  hint: %s\n", cli.OneLine(f.Hint))
+		}
+		if f.Lines != "" {
+			fmt.Fprintf(a.Err, "  or add these lines to %s yourself:\n%s\n", cli.OneLine(f.Path), strings.TrimRight(f.Lines, "\n"))
+		}
+	}
+	return exitFailed(nil, answer)
+}
+
+// exitFailed returns err, or the exit code if something could not be done.
+func exitFailed(err error, answer initAnswer) error {
+	failed := func(u setup.Undone) bool { return u.Failed }
+	if err == nil && (len(answer.Failed) > 0 || slices.ContainsFunc(answer.Undone, failed)) {
+		return cli.ExitCode(cli.ExitNo)
+	}
+	return err
 }
 
 func printSetUp(a *cli.App, answer initAnswer) error {
 	if a.AsJSON {
-		return a.JSON(answer)
+		return exitFailed(a.JSON(answer), answer)
 	}
 	for _, file := range answer.Files {
 		verb := "unchanged"
@@ -233,13 +327,16 @@ func printSetUp(a *cli.App, answer initAnswer) error {
 		fmt.Fprintf(a.Out, "workspace  %s\n", cli.OneLine(answer.Workspace))
 	}
 	warnOnPath(a, answer)
-	fmt.Fprintln(a.Out, "\nWhat you must still do:")
+	if len(answer.Todo) > 0 {
+		fmt.Fprintln(a.Out, "\nWhat you must still do:")
+	}
 	for _, line := range answer.Todo {
 		fmt.Fprintf(a.Out, "  %s\n", line)
 	}
-	first := answer.Files[0].Agent
-	fmt.Fprintf(a.Out, "\nTo try it:\n  %s\n", tryLine(first))
-	return nil
+	if len(answer.Todo) > 0 {
+		fmt.Fprintf(a.Out, "\nTo try it:\n  %s\n", tryLine(answer.Files[0].Agent))
+	}
+	return printFailed(a, answer)
 }
 
 // tryLines make a program publish and hand over one artifact.
@@ -258,27 +355,41 @@ func warnOnPath(a *cli.App, answer initAnswer) {
 	}
 }
 
-func printUndone(a *cli.App, answer initAnswer) error {
+func printUndone(a *cli.App, answer initAnswer, o setup.Undo) error {
 	if a.AsJSON {
-		return a.JSON(answer)
+		return exitFailed(a.JSON(answer), answer)
 	}
 	if len(answer.Undone) == 0 {
 		fmt.Fprintln(a.Err, "nothing was set up")
 	}
 	for _, u := range answer.Undone {
-		verb := "changed"
-		switch {
-		case u.Restored:
-			verb = "restored"
-		case u.Removed:
-			verb = "removed"
+		if o.DryRun {
+			printDiff(a, u.File, u.Before, u.After, false, u.Removed)
+		} else {
+			fmt.Fprintf(a.Out, "%-9s  %s\n", undoneVerb(u), cli.OneLine(u.File))
 		}
-		fmt.Fprintf(a.Out, "%-9s  %s\n", verb, cli.OneLine(u.File))
 		if u.Reason != "" {
 			a.Warn("%s: %s", u.File, u.Reason)
 		}
 	}
-	return nil
+	if answer.Remaining > 0 {
+		a.Warn("%s of another scope, repository or program still have entries; see --project, --everywhere and --agent", cli.Count(answer.Remaining, "file"))
+	}
+	return exitFailed(nil, answer)
+}
+
+func undoneVerb(u setup.Undone) string {
+	switch {
+	case u.Restored:
+		return "restored"
+	case u.Removed:
+		return "removed"
+	case u.Failed:
+		return "failed"
+	case bytes.Equal(u.Before, u.After):
+		return "unchanged"
+	}
+	return "changed"
 }
 
 var statusColumns = []cli.Column{{Name: "program"}, {Name: "registered"}, {Name: "trusted", Rank: 1}, {Name: "last hook", Rank: 2},

@@ -1,9 +1,9 @@
 package setup
 
 import (
-	"bytes"
-	"errors"
-	"regexp"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -11,99 +11,275 @@ import (
 // Exactly one of its forms is used. The journal stores it, so that it can be taken
 // back.
 type Change struct {
-	// Member sets a member of a JSON object, Element appends to a JSON list.
+	// Member sets a member of an object or a table, Element appends to a list.
 	Member  []string `json:"member,omitempty"`
 	Element []string `json:"element,omitempty"`
 	Value   any      `json:"value,omitempty"`
+	When    when     `json:"when,omitempty"`
 
-	// Table appends a table to a TOML file.
-	Table string `json:"table,omitempty"` // its name
-	Text  string `json:"text,omitempty"`  // its lines, with the head
+	former any // what init wrote in place of Value in earlier versions, if that has no command
 
-	// Optional leaves a table alone that the file has already.
-	Optional bool `json:"optional,omitempty"`
+	// Table and Text are the form of tables in journals of earlier versions.
+	Table string `json:"table,omitempty"`
+	Text  string `json:"text,omitempty"`
 
 	// File is the content of a file that is handoff's own.
 	File string `json:"file,omitempty"`
 }
 
-// apply returns a file with the change.
-func (c Change) apply(data []byte) ([]byte, error) {
-	switch {
-	case c.File != "":
-		return []byte(c.File), nil
-	case c.Table != "":
-		return c.appendTable(data)
+// A when limits a change.
+type when string
+
+const (
+	always   when = ""
+	ifAbsent when = "absent" // unless the file has such an entry, whoever wrote it
+	ifOwn    when = "own"    // only in place of an entry that handoff wrote
+)
+
+// formerEntry is what entries were called in earlier versions.
+const formerEntry = "handoff"
+
+// path returns where the change is.
+func (c Change) path() []any {
+	names := slices.Concat(c.Member, c.Element)
+	if c.Table != "" {
+		names = strings.Split(c.Table, ".")
 	}
-	d, err := parseDocument(data)
+	path := make([]any, len(names))
+	for i, name := range names {
+		path[i] = name
+	}
+	return path
+}
+
+// value returns what the change writes.
+func (c Change) value() any {
+	if c.Table == "" {
+		return plain(c.Value)
+	}
+	all, err := tomlFormat{}.decode([]byte(c.Text))
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	var changed bool
+	v, _ := lookup(all, c.path())
+	return v
+}
+
+// apply makes the change and reports whether that changed the file. written is
+// what the journal says that init wrote to it before.
+func (c Change) apply(e *editor, written []Change) (bool, error) {
+	before := e.value
+	var err error
 	if len(c.Element) > 0 {
-		changed, err = d.add(c.Element, c.Value)
+		err = c.applyElement(e, c.siblings(written))
 	} else {
-		last := len(c.Member) - 1
-		changed, err = d.set(c.Member[:last], c.Member[last], c.Value)
+		err = c.applyMember(e, c.siblings(written))
 	}
-	if err != nil || !changed {
-		return data, err
-	}
-	return d.bytes(), nil
+	return !equal(before, e.value), err
 }
 
-// remove returns a file without the change, and whether it had it.
-func (c Change) remove(data []byte) ([]byte, bool, error) {
-	switch {
-	case c.File != "":
-		return data, false, nil // the caller removes the file, if it is unchanged
-	case c.Table != "":
-		text := c.table(data)
-		before, after, found := bytes.Cut(data, text)
-		return append(bytes.Clone(before), after...), found, nil
+// siblings returns the changes of the same list or object that the change may
+// replace.
+func (c Change) siblings(written []Change) ownership {
+	var own ownership
+	for _, w := range written {
+		replaced := commandOf(w.value()) != nil || c.former != nil && equal(w.value(), c.former)
+		if replaced && equal(w.parent(), c.parent()) {
+			own = append(own, w)
+		}
 	}
-	d, err := parseDocument(data)
-	if err != nil {
-		return nil, false, err
-	}
-	var removed bool
-	if len(c.Element) > 0 {
-		removed = d.removeElement(c.Element, c.Value)
-	} else {
-		last := len(c.Member) - 1
-		removed = d.remove(c.Member[:last], c.Member[last])
-	}
-	if !removed {
-		return data, false, nil
-	}
-	return d.bytes(), true, nil
+	return own
 }
 
-// table returns the text of the table with the line ends of a file.
-func (c Change) table(data []byte) []byte {
-	if bytes.Contains(data, []byte("\r\n")) {
-		return []byte(strings.ReplaceAll(c.Text, "\n", "\r\n"))
+func (c Change) parent() []any {
+	path := c.path()
+	if len(c.Element) > 0 || len(path) == 0 {
+		return path
 	}
-	return []byte(c.Text)
+	return path[:len(path)-1]
 }
 
-// appendTable appends the table to a TOML file that does not have it.
-func (c Change) appendTable(data []byte) ([]byte, error) {
-	text := c.table(data)
-	if bytes.Contains(data, text) {
-		return data, nil
+// replacedBy reports whether one of some newer changes takes the place of c.
+func (c Change) replacedBy(newer []Change) bool {
+	return slices.ContainsFunc(newer, func(n Change) bool {
+		if n.File != "" || c.File != "" {
+			return true // of the whole file
+		}
+		return equal(n.path(), c.path()) && (commandOf(n.value()) != nil || equal(n.value(), c.value()))
+	})
+}
+
+func (c Change) applyMember(e *editor, own ownership) error {
+	path, value := c.path(), c.value()
+	now, exists := e.at(path)
+	if c.When == ifAbsent {
+		if _, exists := e.at(path[:1]); exists {
+			return nil
+		}
+		return e.set(path, value)
 	}
-	head := regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*` + regexp.QuoteMeta(c.Table) + `[ \t]*(\.[^\]]*)?\]`)
-	switch {
-	case !head.Match(data):
-	case c.Optional:
-		return data, nil
+	if exists && !equal(now, value) && !own.owns(now) {
+		return fmt.Errorf("has an entry %s of its own", pathText(path))
+	}
+	if path[len(path)-1] == entry {
+		former := slices.Concat(path[:len(path)-1], []any{formerEntry})
+		if old, ok := e.at(former); ok && own.owns(old) {
+			if err := e.remove(former); err != nil {
+				return err
+			}
+			if !exists {
+				return e.set(path, merged(old, value))
+			}
+		}
+	}
+	if want := merged(now, value); !equal(now, want) {
+		return e.update(path, now, want)
+	}
+	return nil
+}
+
+// update changes the members of an object one by one, so that the others keep
+// their comments, or replaces it.
+func (e *editor) update(path []any, now, want any) error {
+	was, ok1 := now.(map[string]any)
+	object, ok2 := want.(map[string]any)
+	if !ok1 || !ok2 {
+		return e.set(path, want)
+	}
+	start := *e
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if equal(was[name], object[name]) {
+			continue
+		}
+		if err := e.set(slices.Concat(path, []any{name}), object[name]); err != nil {
+			*e = start
+			if err := e.remove(path); err != nil {
+				return err
+			}
+			return e.set(path, want)
+		}
+	}
+	return nil
+}
+
+// decisive are the members of handoff's entries that init changes. What else an
+// entry has may be the user's choice.
+var decisive = []string{"command", "args", "type", "trust", "default_tools_approval_mode"}
+
+// merged returns the entry that replaces an older one of handoff.
+func merged(now, value any) any {
+	was, ok1 := now.(map[string]any)
+	object, ok2 := value.(map[string]any)
+	if !ok1 || !ok2 {
+		return value
+	}
+	all := map[string]any{}
+	for name, v := range was {
+		all[name] = v
+	}
+	for name, v := range object {
+		if _, exists := all[name]; !exists || slices.Contains(decisive, name) {
+			all[name] = v
+		}
+	}
+	return all
+}
+
+// applyElement replaces handoff's elements of a list by one, or appends it.
+func (c Change) applyElement(e *editor, own ownership) error {
+	path, value := c.path(), c.value()
+	now, exists := e.at(path)
+	if !exists {
+		if c.When == ifOwn {
+			return nil
+		}
+		return e.set(path, []any{value})
+	}
+	list, ok := now.([]any)
+	if !ok {
+		return fmt.Errorf("%s is not a list", pathText(path))
+	}
+	keep := slices.IndexFunc(list, func(v any) bool { return equal(v, value) })
+	found := keep >= 0
+	if !found {
+		keep = slices.IndexFunc(list, own.owns)
+	}
+	for i := len(list) - 1; i >= 0; i-- {
+		if i == keep {
+			continue
+		}
+		if err := e.disown(slices.Concat(path, []any{i}), own); err != nil {
+			return err
+		}
+	}
+	if found || keep < 0 && c.When == ifOwn {
+		return nil
+	}
+	if keep < 0 {
+		keep = len(list)
+	}
+	return e.set(slices.Concat(path, []any{keep}), value)
+}
+
+// disown removes what is at a path if it is handoff's, or handoff's hooks in it.
+func (e *editor) disown(path []any, own ownership) error {
+	v, _ := e.at(path)
+	group, _ := v.(map[string]any)
+	inner, _ := group["hooks"].([]any)
+	foreign := slices.IndexFunc(inner, func(v any) bool { return !own.owns(v) }) >= 0
+	if own.owns(v) || len(inner) > 0 && !foreign {
+		return e.remove(path)
+	}
+	for i := len(inner) - 1; i >= 0; i-- {
+		if own.owns(inner[i]) {
+			if err := e.remove(slices.Concat(path, []any{"hooks", i})); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// takeBack removes what the change wrote, and the objects and lists that are
+// empty then and were not in the file before init.
+func (c Change) takeBack(e *editor, before map[string]any) error {
+	path := c.path()
+	own := ownership{c}
+	var err error
+	switch v, exists := e.at(path); {
+	case !exists || c.File != "":
+		return nil
+	case len(c.Element) > 0:
+		list, _ := v.([]any)
+		for i := len(list) - 1; i >= 0 && err == nil; i-- {
+			err = e.disown(slices.Concat(path, []any{i}), own)
+		}
+	case own.owns(v):
+		err = e.remove(path)
+		path = path[:len(path)-1]
 	default:
-		return nil, errors.New("has a table " + c.Table + " of its own")
+		err = c.takeMembers(e, v)
 	}
-	out := bytes.Clone(data)
-	if len(out) > 0 && !bytes.HasSuffix(out, []byte("\n")) {
-		out = append(out, '\n')
+	for ; err == nil && len(path) > 0; path = path[:len(path)-1] {
+		v, exists := e.at(path)
+		if _, had := lookup(before, path); had || !exists || !empty(v) {
+			break
+		}
+		err = e.remove(path)
 	}
-	return append(out, text...), nil
+	return err
+}
+
+// takeMembers removes the members of an object that are as they were written.
+func (c Change) takeMembers(e *editor, now any) error {
+	object, _ := now.(map[string]any)
+	wrote, _ := c.value().(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(wrote)) {
+		if v, ok := object[name]; ok && equal(v, wrote[name]) {
+			if err := e.remove(slices.Concat(c.path(), []any{name})); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

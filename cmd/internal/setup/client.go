@@ -4,7 +4,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -33,8 +32,11 @@ type Target struct {
 type client struct {
 	name, title string
 	programs    []string // on PATH
-	home        func(Target) string
-	files       func(t Target) map[string][]Change // by absolute path
+	variable    string   // moves the user's directory of the program
+	home        string   // that directory, in the home directory
+	project     string   // its directory in a repository
+	shared      []Scope  // where it reads the skills in .agents, not in its directory
+	files       func(t Target, dir string) map[string][]Change
 	todo        func(t Target) []string
 }
 
@@ -49,16 +51,41 @@ func clients() map[string]client {
 	return list
 }
 
-// under returns a directory that a variable of the environment moves.
-func under(variable, dir string) func(Target) string {
-	return func(t Target) string {
-		if variable != "" {
-			if moved := t.Getenv(variable); filepath.IsAbs(moved) {
-				return moved
-			}
-		}
-		return filepath.Join(t.Home, dir)
+// dir returns the directory of the program that a target changes.
+func (c client) dir(t Target) string {
+	if t.Scope == Project {
+		return filepath.Join(t.Root, c.project)
 	}
+	moved := ""
+	if c.variable != "" {
+		moved = t.Getenv(c.variable)
+	}
+	switch {
+	case !filepath.IsAbs(moved):
+		return filepath.Join(t.Home, c.home)
+	case c.variable == "XDG_CONFIG_HOME":
+		return filepath.Join(moved, filepath.Base(c.home))
+	}
+	return moved
+}
+
+// changes returns what is changed, by absolute path.
+func (c client) changes(t Target) map[string][]Change {
+	dir := c.dir(t)
+	files, skills := c.files(t, dir), dir
+	if slices.Contains(c.shared, t.Scope) {
+		skills = filepath.Join(t.base(), ".agents")
+	}
+	files[filepath.Join(skills, skillPath)] = []Change{{File: skill}}
+	return files
+}
+
+// base returns the directory that has those of the programs.
+func (t Target) base() string {
+	if t.Scope == Project {
+		return t.Root
+	}
+	return t.Home
 }
 
 // server returns how a program starts the MCP server.
@@ -104,14 +131,20 @@ func shellWord(s string) string {
 // hookSeconds is how long a program waits for a hook at most.
 const hookSeconds = 10
 
+// endSeconds is how long Codex waits when a session ends, whatever a file says.
+const endSeconds = 3
+
 // hooks returns the changes that install hooks in a file of Claude Code's form.
-func (t Target) hooks(program string, named bool, events ...string) []Change {
+func (t Target) hooks(program string, events ...string) []Change {
 	var list []Change
 	for _, event := range events {
 		hook := map[string]any{"type": "command", "command": t.hook(program, "")}
-		if named {
+		switch {
+		case program == "gemini":
 			hook["name"] = entry
-		} else {
+		case program == "codex" && event == "SessionEnd":
+			hook["timeout"] = endSeconds
+		default:
 			hook["timeout"] = hookSeconds
 		}
 		list = append(list, Change{Element: []string{"hooks", event}, Value: map[string]any{"hooks": []any{hook}}})
@@ -127,6 +160,14 @@ func (t Target) member(more map[string]any) Change {
 	return Change{Member: []string{"mcpServers", entry}, Value: value}
 }
 
+// trusted returns the members that permit the tools in Gemini CLI and its kin.
+func (t Target) trusted() map[string]any {
+	if t.Allow {
+		return map[string]any{"trust": true}
+	}
+	return nil
+}
+
 var claudeEvents = []string{"SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop", "Stop", "SessionEnd"}
 
 // Files, members and events of the programs are as seen in Claude Code 2.1, Codex
@@ -134,19 +175,17 @@ var claudeEvents = []string{"SessionStart", "UserPromptSubmit", "SubagentStart",
 // 1.0; those of Cursor as documented in 2026.
 
 var claude = client{
-	name: "claude", title: "Claude Code", programs: []string{"claude"}, home: under("CLAUDE_CONFIG_DIR", ".claude"),
-	files: func(t Target) map[string][]Change {
-		servers, dir := filepath.Join(t.Home, ".claude.json"), under("CLAUDE_CONFIG_DIR", ".claude")(t)
-		if filepath.IsAbs(t.Getenv("CLAUDE_CONFIG_DIR")) {
-			servers = filepath.Join(dir, ".claude.json")
-		}
+	name: "claude", title: "Claude Code", programs: []string{"claude"}, variable: "CLAUDE_CONFIG_DIR", home: ".claude", project: ".claude",
+	files: func(t Target, dir string) map[string][]Change {
+		servers := claudeServers(t)
 		if t.Scope == Project {
-			servers, dir = filepath.Join(t.Root, ".mcp.json"), filepath.Join(t.Root, ".claude")
+			servers = filepath.Join(t.Root, ".mcp.json")
 		}
-		settings := t.hooks("claude", false, claudeEvents...)
-		if t.Allow {
-			settings = append(settings, Change{Element: []string{"permissions", "allow"}, Value: "mcp__" + entry})
+		allow := Change{Element: []string{"permissions", "allow"}, Value: "mcp__" + entry, former: "mcp__" + formerEntry}
+		if !t.Allow {
+			allow.When = ifOwn // a permission that was given is kept
 		}
+		settings := append(t.hooks("claude", claudeEvents...), allow)
 		if t.Runtime != "" {
 			settings = append(settings, Change{Element: []string{"sandbox", "filesystem", "allowWrite"}, Value: t.Runtime})
 		}
@@ -156,7 +195,6 @@ var claude = client{
 		return map[string][]Change{
 			servers:                             {t.member(map[string]any{"type": "stdio"})},
 			filepath.Join(dir, "settings.json"): settings,
-			filepath.Join(dir, skillPath):       {{File: skill}},
 		}
 	},
 	todo: func(t Target) []string {
@@ -167,30 +205,34 @@ var claude = client{
 	},
 }
 
+// claudeServers returns the file of Claude Code with the user's servers.
+func claudeServers(t Target) string {
+	if moved := t.Getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(moved) {
+		return filepath.Join(moved, ".claude.json")
+	}
+	return filepath.Join(t.Home, ".claude.json")
+}
+
+// codexVariables are passed on by Codex to the server: it passes no others, and
+// tools would use another log or workspace than the shells of a conversation.
+var codexVariables = []string{"HANDOFF_WORKSPACE", "HANDOFF_DIR", "HANDOFF_LOG", "HANDOFF_SESSION", "HANDOFF_SESSION_DIR", "HANDOFF_RUN", "HANDOFF_RUN_DIR",
+	"HANDOFF_PARENT_WORK", "HANDOFF_AGENT", "HANDOFF_TASK", "HANDOFF_OPERATION", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"}
+
 var codex = client{
-	name: "codex", title: "Codex", programs: []string{"codex"}, home: under("CODEX_HOME", ".codex"),
-	files: func(t Target) map[string][]Change {
-		dir, skills := under("CODEX_HOME", ".codex")(t), filepath.Join(t.Home, ".agents", skillPath)
-		if t.Scope == Project {
-			dir, skills = filepath.Join(t.Root, ".codex"), filepath.Join(t.Root, ".agents", skillPath)
-		}
+	name: "codex", title: "Codex", programs: []string{"codex"}, variable: "CODEX_HOME", home: ".codex", project: ".codex", shared: []Scope{User, Project},
+	files: func(t Target, dir string) map[string][]Change {
 		command, args := t.server()
-		quoted := make([]string, len(args))
-		for i, arg := range args {
-			quoted[i] = strconv.Quote(arg)
-		}
-		server := "\n[mcp_servers." + entry + "]\ncommand = " + strconv.Quote(command) + "\nargs = [" + strings.Join(quoted, ", ") + "]\n"
+		server := map[string]any{"command": command, "args": args, "env_vars": codexVariables}
 		if t.Allow {
-			server += "default_tools_approval_mode = \"approve\"\n"
+			server["default_tools_approval_mode"] = "approve"
 		}
-		config := []Change{{Table: "mcp_servers." + entry, Text: server}}
+		config := []Change{{Member: []string{"mcp_servers", entry}, Value: server}}
 		if t.Runtime != "" {
-			config = append(config, Change{Table: "sandbox_workspace_write", Optional: true, Text: "\n[sandbox_workspace_write]\nwritable_roots = [" + strconv.Quote(t.Runtime) + "]\n"})
+			config = append(config, Change{Member: []string{"sandbox_workspace_write"}, When: ifAbsent, Value: map[string]any{"writable_roots": []string{t.Runtime}}})
 		}
 		return map[string][]Change{
 			filepath.Join(dir, "config.toml"): config,
-			filepath.Join(dir, "hooks.json"):  t.hooks("codex", false, claudeEvents...),
-			skills:                            {{File: skill}},
+			filepath.Join(dir, "hooks.json"):  t.hooks("codex", claudeEvents...),
 		}
 	},
 	todo: func(t Target) []string {
@@ -209,21 +251,10 @@ var codex = client{
 }
 
 var gemini = client{
-	name: "gemini", title: "Gemini CLI", programs: []string{"gemini"}, home: under("", ".gemini"),
-	files: func(t Target) map[string][]Change {
-		base := t.Home
-		if t.Scope == Project {
-			base = t.Root
-		}
-		more := map[string]any{}
-		if t.Allow {
-			more["trust"] = true
-		}
-		return map[string][]Change{
-			filepath.Join(base, ".gemini", "settings.json"): append([]Change{t.member(more)},
-				t.hooks("gemini", true, "SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")...),
-			filepath.Join(base, ".agents", skillPath): {{File: skill}},
-		}
+	name: "gemini", title: "Gemini CLI", programs: []string{"gemini"}, home: ".gemini", project: ".gemini", shared: []Scope{User, Project},
+	files: func(t Target, dir string) map[string][]Change {
+		return map[string][]Change{filepath.Join(dir, "settings.json"): append([]Change{t.member(t.trusted())},
+			t.hooks("gemini", "SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")...)}
 	},
 	todo: func(Target) []string {
 		return []string{"trust the directory in gemini; it disables servers in a directory that is not trusted"}
@@ -231,21 +262,9 @@ var gemini = client{
 }
 
 var qwen = client{
-	name: "qwen", title: "Qwen Code", programs: []string{"qwen"}, home: under("", ".qwen"),
-	files: func(t Target) map[string][]Change {
-		base := t.Home
-		if t.Scope == Project {
-			base = t.Root
-		}
-		more := map[string]any{}
-		if t.Allow {
-			more["trust"] = true
-		}
-		return map[string][]Change{
-			filepath.Join(base, ".qwen", "settings.json"): append([]Change{t.member(more)},
-				t.hooks("qwen", false, "SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop", "Stop", "SessionEnd")...),
-			filepath.Join(base, ".qwen", skillPath): {{File: skill}},
-		}
+	name: "qwen", title: "Qwen Code", programs: []string{"qwen"}, home: ".qwen", project: ".qwen",
+	files: func(t Target, dir string) map[string][]Change {
+		return map[string][]Change{filepath.Join(dir, "settings.json"): append([]Change{t.member(t.trusted())}, t.hooks("qwen", claudeEvents...)...)}
 	},
 	todo: func(Target) []string {
 		return []string{"restart qwen; qwen mcp list must show " + entry + " as connected"}
@@ -253,26 +272,21 @@ var qwen = client{
 }
 
 var opencode = client{
-	name: "opencode", title: "OpenCode", programs: []string{"opencode"}, home: under("", ".config/opencode"),
-	files: func(t Target) map[string][]Change {
-		dir, file, skills := filepath.Join(t.Home, ".config", "opencode"), "opencode.json", filepath.Join(t.Home, ".agents", skillPath)
-		plugins := dir
-		if moved := t.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(moved) && t.Scope == User {
-			dir = filepath.Join(moved, "opencode")
-			plugins = dir
-		}
+	name: "opencode", title: "OpenCode", programs: []string{"opencode"}, variable: "XDG_CONFIG_HOME", home: ".config/opencode", project: ".opencode", shared: []Scope{User, Project},
+	files: func(t Target, dir string) map[string][]Change {
+		config := dir
 		if t.Scope == Project {
-			dir, plugins, skills = t.Root, filepath.Join(t.Root, ".opencode"), filepath.Join(t.Root, ".agents", skillPath)
+			config = t.Root
 		}
-		if exists(filepath.Join(dir, "opencode.jsonc")) {
-			file = "opencode.jsonc"
+		file := filepath.Join(config, "opencode.json")
+		if commented := filepath.Join(config, "opencode.jsonc"); exists(commented) {
+			file = commented
 		}
 		command, args := t.server()
-		changes := []Change{{Member: []string{"mcp", entry}, Value: map[string]any{"type": "local", "command": append([]string{command}, args...), "enabled": true}}}
+		server := map[string]any{"type": "local", "command": append([]string{command}, args...), "enabled": true}
 		return map[string][]Change{
-			filepath.Join(dir, file):                             changes,
-			filepath.Join(plugins, "plugin", "agent-handoff.js"): {{File: script(opencodePlugin, t.program())}},
-			skills: {{File: skill}},
+			file: {{Member: []string{"mcp", entry}, Value: server}},
+			filepath.Join(dir, "plugin", "agent-handoff.js"): {{File: script(opencodePlugin, t.program())}},
 		}
 	},
 	todo: func(Target) []string {
@@ -281,16 +295,9 @@ var opencode = client{
 }
 
 var pi = client{
-	name: "pi", title: "pi", programs: []string{"pi"}, home: under("PI_CODING_AGENT_DIR", ".pi/agent"),
-	files: func(t Target) map[string][]Change {
-		dir, skills := under("PI_CODING_AGENT_DIR", ".pi/agent")(t), filepath.Join(t.Home, ".agents", skillPath)
-		if t.Scope == Project {
-			dir, skills = filepath.Join(t.Root, ".pi"), filepath.Join(t.Root, ".agents", skillPath)
-		}
-		return map[string][]Change{
-			filepath.Join(dir, "extensions", "agent-handoff.ts"): {{File: script(piExtension, t.program())}},
-			skills: {{File: skill}},
-		}
+	name: "pi", title: "pi", programs: []string{"pi"}, variable: "PI_CODING_AGENT_DIR", home: ".pi/agent", project: ".pi", shared: []Scope{User, Project},
+	files: func(t Target, dir string) map[string][]Change {
+		return map[string][]Change{filepath.Join(dir, "extensions", "agent-handoff.ts"): {{File: script(piExtension, t.program())}}}
 	},
 	todo: func(Target) []string {
 		return []string{"restart pi; it has no MCP, so the extension registers the tools"}
@@ -298,20 +305,19 @@ var pi = client{
 }
 
 var copilot = client{
-	name: "copilot", title: "Copilot CLI", programs: []string{"copilot"}, home: under("", ".copilot"),
-	files: func(t Target) map[string][]Change {
+	name: "copilot", title: "Copilot CLI", programs: []string{"copilot"}, home: ".copilot", shared: []Scope{Project},
+	files: func(t Target, dir string) map[string][]Change {
 		if t.Scope == Project {
-			return map[string][]Change{filepath.Join(t.Root, ".agents", skillPath): {{File: skill}}}
+			return map[string][]Change{}
 		}
-		dir := filepath.Join(t.Home, ".copilot")
-		hooks := map[string]any{}
+		hooks := []Change{{Member: []string{"version"}, Value: 1, When: ifAbsent}}
 		for _, event := range []string{"sessionStart", "userPromptSubmitted", "subagentStart", "subagentStop", "agentStop", "sessionEnd"} {
-			hooks[event] = []any{map[string]any{"type": "command", "bash": t.hook("copilot", event), "timeoutSec": hookSeconds}}
+			hook := map[string]any{"type": "command", "bash": t.hook("copilot", event), "timeoutSec": hookSeconds}
+			hooks = append(hooks, Change{Element: []string{"hooks", event}, Value: hook})
 		}
 		return map[string][]Change{
 			filepath.Join(dir, "mcp-config.json"):       {t.member(map[string]any{"type": "local", "tools": []string{"*"}})},
-			filepath.Join(dir, "hooks", "handoff.json"): {{Member: []string{"version"}, Value: 1}, {Member: []string{"hooks"}, Value: hooks}},
-			filepath.Join(dir, skillPath):               {{File: skill}},
+			filepath.Join(dir, "hooks", "handoff.json"): hooks,
 		}
 	},
 	todo: func(t Target) []string {
@@ -323,16 +329,9 @@ var copilot = client{
 }
 
 var cursor = client{
-	name: "cursor", title: "Cursor", programs: []string{"cursor", "cursor-agent"}, home: under("", ".cursor"),
-	files: func(t Target) map[string][]Change {
-		base := t.Home
-		if t.Scope == Project {
-			base = t.Root
-		}
-		return map[string][]Change{
-			filepath.Join(base, ".cursor", "mcp.json"): {t.member(nil)},
-			filepath.Join(base, ".cursor", skillPath):  {{File: skill}},
-		}
+	name: "cursor", title: "Cursor", programs: []string{"cursor", "cursor-agent"}, home: ".cursor", project: ".cursor",
+	files: func(t Target, dir string) map[string][]Change {
+		return map[string][]Change{filepath.Join(dir, "mcp.json"): {t.member(nil)}}
 	},
 	todo: func(Target) []string {
 		return []string{"enable " + entry + " in Cursor's settings for MCP; it is off at first"}

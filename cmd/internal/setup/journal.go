@@ -25,6 +25,7 @@ const journalName = "init.json"
 // OpenJournal reads the journal in a directory, which need not exist.
 func OpenJournal(dir string) (*Journal, error) {
 	j := &Journal{dir: dir}
+	makePrivate(filepath.Join(dir, journalName))
 	data, err := plainfile.Read(filepath.Join(dir, journalName), 4*maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return j, nil
@@ -39,19 +40,77 @@ func OpenJournal(dir string) (*Journal, error) {
 	return j, nil
 }
 
-// add stores an edit. If handoff was set up in the file before and nothing else
-// changed it, what it contained at first is kept.
+// makePrivate takes the permissions of others away that journals of 401d2ea gave.
+// That it fails is ignored: the next write replaces the file.
+func makePrivate(file string) {
+	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(file, info.Mode().Perm()&0o700)
+	}
+}
+
+// find returns where the edit of a file is, -1 for nowhere.
+func (j *Journal) find(file string) int {
+	return slices.IndexFunc(j.Edits, func(e Edit) bool { return e.File == file })
+}
+
+// written returns what init wrote to a file before.
+func (j *Journal) written(file string) []Change {
+	if i := j.find(file); i >= 0 {
+		return j.Edits[i].Changes
+	}
+	return nil
+}
+
+// add stores an edit. If handoff was set up in the file before, what the file
+// contained at first is kept; if another program changed it since, that is what it
+// contains now without handoff's entries.
 func (j *Journal) add(e Edit) error {
-	i := slices.IndexFunc(j.Edits, func(old Edit) bool { return old.File == e.File })
+	i := j.find(e.File)
 	if i < 0 {
 		j.Edits = append(j.Edits, e)
 		return j.save()
 	}
-	if old := j.Edits[i]; old.Digest == digest(e.Before) {
-		e.Before, e.Created, e.Dirs = old.Before, old.Created, old.Dirs
+	old := j.Edits[i]
+	if old.Digest != digest(e.Before) && !isOwnFile(e.Changes) {
+		var err error
+		if old.Before, err = without(old, e.Before); err != nil {
+			return failed(e.File, err)
+		}
+		old.Created = old.Created && isEmptyFile(e.File, old.Before)
+	}
+	e.Before, e.Created, e.Dirs = old.Before, old.Created, old.Dirs
+	for _, c := range slices.Backward(old.Changes) {
+		if !c.replacedBy(e.Changes) {
+			e.Changes = slices.Insert(slices.Clone(e.Changes), 0, c)
+		}
 	}
 	j.Edits[i] = e
 	return j.save()
+}
+
+// without returns a file without what an edit wrote to it.
+func without(e Edit, now []byte) ([]byte, error) {
+	f := formatOf(e.File)
+	before, err := f.decode(e.Before)
+	if err != nil {
+		return nil, err
+	}
+	ed, err := newEditor(f, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range e.Changes {
+		if err := c.takeBack(ed, before); err != nil {
+			return nil, err
+		}
+	}
+	return ed.text, ed.check()
+}
+
+// isEmptyFile reports whether a file has no value.
+func isEmptyFile(file string, text []byte) bool {
+	value, err := formatOf(file).decode(text)
+	return err == nil && empty(value) && (len(bytes.TrimSpace(text)) <= len("{}"))
 }
 
 func (j *Journal) save() error {
@@ -68,20 +127,33 @@ type Undone struct {
 	Restored bool   `json:"restored"`         // it is as it was before, byte for byte
 	Removed  bool   `json:"removed"`          // it did not exist before
 	Reason   string `json:"reason,omitempty"` // why only handoff's own entries were removed, or nothing
+	Failed   bool   `json:"failed,omitempty"` // it still has entries, for that reason
+
+	Before []byte `json:"-"` // what the file contains
+	After  []byte `json:"-"` // what it contains then
 }
 
-// Undo takes back what was set up in some programs, all if none is named. A file
-// that was changed since only loses handoff's entries.
-func Undo(j *Journal, names []string) (list []Undone, err error) {
+// An Undo is what to take back.
+type Undo struct {
+	Target              // its scope and repository
+	Names      []string // of programs, all if empty
+	Everywhere bool     // in both scopes and in all repositories
+	DryRun     bool     // only return what would be done
+}
+
+// Undo takes back what was set up. A file that was changed since only loses
+// handoff's entries. One that can't be changed is reported, and stays in the
+// journal.
+func (j *Journal) Undo(o Undo) (list []Undone, err error) {
 	for _, e := range slices.Clone(j.Edits) {
-		if len(names) > 0 && !slices.Contains(names, e.Client) {
+		if !o.includes(e) {
 			continue
 		}
-		u, err := undo(e)
-		if err != nil {
-			return list, err
-		}
+		u := undo(e, o.DryRun)
 		list = append(list, u)
+		if o.DryRun || u.Failed {
+			continue
+		}
 		j.Edits = slices.DeleteFunc(j.Edits, func(old Edit) bool { return old.File == e.File })
 		if err := j.save(); err != nil {
 			return list, err
@@ -90,42 +162,113 @@ func Undo(j *Journal, names []string) (list []Undone, err error) {
 	return list, nil
 }
 
-func undo(e Edit) (Undone, error) {
-	if e.Removed {
-		return undoRemoval(e)
+// Remaining returns how many files of other scopes and repositories have entries.
+func (j *Journal) Remaining(o Undo) int {
+	n := 0
+	for _, e := range j.Edits {
+		if !o.includes(e) {
+			n++
+		}
 	}
+	return n
+}
+
+func (o Undo) includes(e Edit) bool {
+	if len(o.Names) > 0 && !slices.Contains(o.Names, e.Client) {
+		return false
+	}
+	scope, root := o.place(e)
+	return o.Everywhere || scope == o.Scope && root == o.root()
+}
+
+// projectNames are the first names of the paths that init writes in a repository.
+var projectNames = []string{".mcp.json", ".claude", ".codex", ".agents", ".gemini", ".qwen", "opencode.json", "opencode.jsonc", ".opencode", ".pi", ".cursor"}
+
+// place returns the scope and repository of an edit. Journals of 401d2ea do not
+// have them: there, a file is the user's if init would write it for the user.
+func (o Undo) place(e Edit) (Scope, string) {
+	if e.Scope != "" {
+		return e.Scope, e.Root
+	}
+	user := o.Target
+	user.Scope = User
+	root := ""
+	for dir := e.File; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if slices.Contains(projectNames, filepath.Base(dir)) {
+			root = filepath.Dir(dir)
+		}
+	}
+	if root == "" || root == o.Home {
+		return User, ""
+	}
+	for _, c := range clients() {
+		for file := range c.changes(user) {
+			if at, err := target(user, file); err == nil && at == e.File {
+				return User, ""
+			}
+		}
+	}
+	return Project, root
+}
+
+func undo(e Edit, dryRun bool) Undone {
 	u := Undone{File: e.File}
 	now, err := plainfile.Read(e.File, maxFile)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case e.Removed:
+		undoRemoval(e, &u, err)
+	case errors.Is(err, fs.ErrNotExist):
 		u.Reason = "the file does not exist"
-		return u, nil
+		return u
+	case err != nil:
+		u.fail(failed(e.File, err))
+	default:
+		u.Before = now
+		undoChanges(e, &u)
 	}
+	if dryRun || u.Failed || bytes.Equal(u.Before, u.After) && !u.Removed {
+		return u
+	}
+	if u.Removed {
+		u.fail(removeFile(e))
+		return u
+	}
+	u.fail(replace(Edit{File: e.File, Before: u.Before, After: u.After}))
+	return u
+}
+
+func (u *Undone) fail(err error) {
 	if err != nil {
-		return u, failed(e.File, err)
+		u.Failed, u.Restored, u.Removed, u.Reason, u.After = true, false, false, err.Error(), u.Before
 	}
-	if digest(now) == e.Digest {
-		if u.Removed, u.Restored = e.Created, !e.Created; e.Created {
-			return u, removeFile(e)
+}
+
+// undoChanges finds out what a file contains without what was written to it.
+func undoChanges(e Edit, u *Undone) {
+	if digest(u.Before) == e.Digest {
+		u.Removed, u.Restored, u.After = e.Created, !e.Created, e.Before
+		if e.Created {
+			u.After = nil
 		}
-		return u, replace(Edit{File: e.File, Before: now, After: e.Before})
+		return
 	}
+	u.After = u.Before
 	if isOwnFile(e.Changes) {
 		u.Reason = "the file was changed since; it is left"
-		return u, nil
+		return
 	}
-	after := now
-	for _, c := range e.Changes {
-		if after, _, err = c.remove(after); err != nil {
-			u.Reason = "the file was changed and can't be edited: " + err.Error()
-			return u, nil
-		}
+	after, err := without(e, u.Before)
+	if err != nil {
+		u.fail(err)
+		return
 	}
-	u.Reason = "the file was changed since; only the entries of handoff were removed"
-	if bytes.Equal(after, now) {
+	u.After = after
+	switch u.Reason = "the file was changed since; only the entries of handoff were removed"; {
+	case bytes.Equal(after, u.Before):
 		u.Reason = "the file was changed since and has no entry of handoff"
-		return u, nil
+	case e.Created && isEmptyFile(e.File, after):
+		u.Removed, u.Reason, u.After = true, "", nil
 	}
-	return u, replace(Edit{File: e.File, Before: now, After: after})
 }
 
 // removeFile removes a file that did not exist before, and the directories that

@@ -10,231 +10,267 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A document is a JSON file with comments. Editing it changes nothing but what is
-// added or removed: comments, order, indentation and line ends stay.
-type document struct {
-	root   hujson.Value
-	indent string // of one level
-	end    string // of a line
-}
+// A jsonFormat is JSON, with comments and commas at the end of lists if the file
+// has them already.
+type jsonFormat struct{}
 
-func parseDocument(data []byte) (*document, error) {
-	d := &document{indent: "  ", end: "\n"}
-	if len(bytes.TrimSpace(data)) == 0 {
-		data = []byte("{}\n")
+// byteOrderMark may begin a file.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// emptyDocument is what a file without content stands for.
+const emptyDocument = "{}\n"
+
+func (jsonFormat) decode(text []byte) (map[string]any, error) {
+	text = bytes.TrimPrefix(text, byteOrderMark)
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte(emptyDocument)
 	}
-	root, err := hujson.Parse(data)
+	standard, err := hujson.Standardize(bytes.Clone(text))
 	if err != nil {
-		return nil, errors.New("is not valid JSON")
+		return nil, fmt.Errorf("is not valid JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
 	}
-	if _, ok := root.Value.(*hujson.Object); !ok {
+	d := json.NewDecoder(bytes.NewReader(standard))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("is not valid JSON: %w", err)
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
 		return nil, errors.New("is not a JSON object")
 	}
-	d.root = root
-	if bytes.Contains(data, []byte("\r\n")) {
-		d.end = "\r\n"
+	return object, nil
+}
+
+// edit works on the text in front of, in and behind each value, so that comments,
+// order and layout of everything else stay.
+func (jsonFormat) edit(text []byte, path []any, value any) ([]byte, error) {
+	mark, text := text[:len(text)-len(bytes.TrimPrefix(text, byteOrderMark))], bytes.TrimPrefix(text, byteOrderMark)
+	strict := json.Valid(text)
+	if len(bytes.TrimSpace(text)) == 0 {
+		text, strict = []byte(emptyDocument), true
 	}
-	if top := root.Value.(*hujson.Object); len(top.Members) > 0 {
-		if space := lastLine(top.Members[0].Name.BeforeExtra); space != "" {
-			d.indent = space
+	root, err := hujson.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	l := layout{end: "\n", indent: "  ", inline: false}
+	if bytes.Contains(text, []byte("\r\n")) {
+		l.end = "\r\n"
+	}
+	if object, ok := root.Value.(*hujson.Object); ok && len(object.Members) > 0 {
+		if space, ok := indentation(object.Members[0].Name.BeforeExtra); ok && space != "" {
+			l.indent = space
 		}
 	}
-	return d, nil
+	if err := l.change(&root, path, value); err != nil {
+		return nil, err
+	}
+	out := root.Pack()
+	if strict && !json.Valid(out) {
+		return nil, errInexact
+	}
+	return append(bytes.Clone(mark), out...), nil
 }
 
-// lastLine returns the spaces in front of a value that is on a line of its own.
-func lastLine(before hujson.Extra) string {
-	i := bytes.LastIndexByte(before, '\n')
-	if i < 0 {
-		return ""
-	}
-	return string(before[i+1:])
+// A layout is how the surroundings of a value are laid out.
+type layout struct {
+	end    string // of a line
+	indent string // of one level
+	space  string // in front of the value that is edited
+	inline bool   // values are behind one another, not on lines of their own
 }
 
-func (d *document) bytes() []byte { return d.root.Pack() }
+// change sets or removes what is at a path of v.
+func (l layout) change(v *hujson.Value, path []any, value any) error {
+	list := container{l: l}
+	switch c := v.Value.(type) {
+	case *hujson.Object:
+		list.object = c
+	case *hujson.Array:
+		list.array = c
+	default:
+		return errInexact
+	}
+	list.lay()
+	i := list.find(path[0])
+	switch {
+	case value == nil && len(path) == 1:
+		for ; i >= 0; i = list.find(path[0]) {
+			list.remove(i)
+			if list.array != nil {
+				break // the next one has its number
+			}
+		}
+		return nil
+	case i < 0:
+		added, err := list.l.encode(changed(nil, path[1:], value))
+		if err != nil {
+			return err
+		}
+		list.add(path[0], added)
+		return nil
+	case len(path) > 1:
+		return list.l.change(list.value(i), path[1:], value)
+	}
+	set, err := list.l.encode(value)
+	if err == nil {
+		list.value(i).Value = set.Value
+	}
+	return err
+}
 
-// set sets a member of the object at a path. It reports whether that is a change.
-func (d *document) set(path []string, name string, value any) (bool, error) {
-	o, err := d.object(path, true)
-	if err != nil {
-		return false, err
+// A container is an object or a list. Its elements are the names and values of
+// the object, or the values of the list.
+type container struct {
+	object *hujson.Object
+	array  *hujson.Array
+	l      layout // of its elements
+}
+
+func (c *container) len() int {
+	if c.object != nil {
+		return len(c.object.Members)
 	}
-	text, err := d.encode(value, len(path)+1)
-	if err != nil {
-		return false, err
+	return len(c.array.Elements)
+}
+
+func (c *container) value(i int) *hujson.Value {
+	if c.object != nil {
+		return &c.object.Members[i].Value
 	}
-	for i := range o.Members {
-		if memberName(o.Members[i]) != name {
+	return &c.array.Elements[i]
+}
+
+// before returns what is in front of an element: spaces and comments.
+func (c *container) before(i int) *hujson.Extra {
+	if c.object != nil {
+		return &c.object.Members[i].Name.BeforeExtra
+	}
+	return &c.array.Elements[i].BeforeExtra
+}
+
+// after returns what is behind the last element.
+func (c *container) after() *hujson.Extra {
+	if c.object != nil {
+		return &c.object.AfterExtra
+	}
+	return &c.array.AfterExtra
+}
+
+// lay finds out how the elements are laid out.
+func (c *container) lay() {
+	c.l.space += c.l.indent
+	if n := c.len(); n > 0 {
+		space, ok := indentation(*c.before(n - 1))
+		if c.l.inline = !ok; ok {
+			c.l.space = space
+		}
+	}
+}
+
+// find returns where an element is, -1 for nowhere. Of members with one name, the
+// last one counts.
+func (c *container) find(p any) int {
+	for i := c.len() - 1; i >= 0; i-- {
+		if c.object == nil && p == i {
+			return i
+		}
+		if c.object == nil {
 			continue
 		}
-		if same(o.Members[i].Value, text.Value) {
-			return false, nil
-		}
-		o.Members[i].Value.Value = text.Value
-		return true, nil
-	}
-	d.addMember(o, name, text, len(path)+1)
-	return true, nil
-}
-
-// add appends an element to the array at a path, unless it is in it. It reports
-// whether that is a change.
-func (d *document) add(path []string, value any) (bool, error) {
-	parent, name := path[:len(path)-1], path[len(path)-1]
-	o, err := d.object(parent, true)
-	if err != nil {
-		return false, err
-	}
-	v := member(o, name)
-	if v == nil {
-		d.addMember(o, name, hujson.Value{Value: &hujson.Array{}}, len(path))
-		v = member(o, name)
-	}
-	list, ok := v.Value.(*hujson.Array)
-	if !ok {
-		return false, fmt.Errorf("%s is not a list", strings.Join(path, "."))
-	}
-	text, err := d.encode(value, len(path)+1)
-	if err != nil {
-		return false, err
-	}
-	for _, e := range list.Elements {
-		if same(e, text.Value) {
-			return false, nil
+		if name, ok := c.object.Members[i].Name.Value.(hujson.Literal); ok && p == name.String() {
+			return i
 		}
 	}
-	text.BeforeExtra = d.newLine(len(path) + 1)
-	list.Elements, list.AfterExtra = d.append(list.Elements, text, list.AfterExtra, len(path))
-	return true, nil
+	return -1
 }
 
-// append appends an element to a list. Lists that were on one line are laid out
-// on several.
-func (d *document) append(list []hujson.Value, v hujson.Value, after hujson.Extra, depth int) ([]hujson.Value, hujson.Extra) {
-	if n := len(list); n > 0 {
-		if space := lastLine(list[n-1].BeforeExtra); space != "" {
-			v.BeforeExtra = hujson.Extra(d.end + space)
-		}
+// add appends an element. What is behind the last element stays behind it if it
+// is a comment, and in front of the end otherwise.
+func (c *container) add(p any, v hujson.Value) {
+	comment, rest := splitComment(*c.after())
+	n := c.len()
+	before := hujson.Extra(nil)
+	switch {
+	case !c.l.inline, len(comment) > 0 && bytes.Contains(rest, []byte("\n")):
+		before = hujson.Extra(c.l.end + c.l.space)
+	case n > 0:
+		before = hujson.Extra(" ")
 	}
-	if !bytes.Contains(after, []byte("\n")) {
-		after = append(after, d.newLine(depth)...)
+	if n == 0 && !c.l.inline && !bytes.Contains(rest, []byte("\n")) {
+		rest = hujson.Extra(c.l.end + strings.TrimSuffix(c.l.space, c.l.indent))
 	}
-	return append(list, v), after
-}
-
-// addMember appends a member to an object at a depth.
-func (d *document) addMember(o *hujson.Object, name string, v hujson.Value, depth int) {
-	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.String(name), BeforeExtra: d.newLine(depth)}, Value: v}
+	v.AfterExtra = nil
+	if n > 0 && c.value(n-1).AfterExtra != nil {
+		v.AfterExtra = hujson.Extra{} // a comma at the end
+	}
+	v.BeforeExtra = append(comment, before...)
+	*c.after() = rest
+	if c.object == nil {
+		c.array.Elements = append(c.array.Elements, v)
+		return
+	}
+	name, _ := p.(string)
+	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.String(name), BeforeExtra: v.BeforeExtra}, Value: v}
 	m.Value.BeforeExtra = hujson.Extra(" ")
-	if n := len(o.Members); n > 0 {
-		if space := lastLine(o.Members[n-1].Name.BeforeExtra); space != "" {
-			m.Name.BeforeExtra = hujson.Extra(d.end + space)
-		}
-	}
-	if !bytes.Contains(o.AfterExtra, []byte("\n")) {
-		o.AfterExtra = append(o.AfterExtra, d.newLine(depth-1)...)
-	}
-	o.Members = append(o.Members, m)
+	c.object.Members = append(c.object.Members, m)
 }
 
-func (d *document) newLine(depth int) hujson.Extra {
-	return hujson.Extra(d.end + strings.Repeat(d.indent, depth))
+// remove removes an element, but not the comments in front of it.
+func (c *container) remove(i int) {
+	comment, _ := splitComment(*c.before(i))
+	last, end := i == c.len()-1, c.value(i).AfterExtra
+	if c.object != nil {
+		c.object.Members = append(c.object.Members[:i], c.object.Members[i+1:]...)
+	} else {
+		c.array.Elements = append(c.array.Elements[:i], c.array.Elements[i+1:]...)
+	}
+	next := c.after()
+	if !last {
+		next = c.before(i)
+	}
+	*next = append(comment, *next...)
+	switch {
+	case !last || i == 0:
+	case end == nil:
+		c.value(i - 1).AfterExtra = nil
+	case c.value(i-1).AfterExtra == nil:
+		c.value(i - 1).AfterExtra = hujson.Extra{}
+	}
 }
 
-// encode returns a value that is laid out for a depth.
-func (d *document) encode(value any, depth int) (hujson.Value, error) {
-	text, err := json.MarshalIndent(value, strings.Repeat(d.indent, depth), d.indent)
-	if err != nil {
+// indentation returns the spaces in front of a value, and whether it is on a line
+// of its own.
+func indentation(before hujson.Extra) (string, bool) {
+	i := bytes.LastIndexByte(before, '\n')
+	if i < 0 {
+		return "", false
+	}
+	line := before[i+1:]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))]), true
+}
+
+// splitComment splits spaces and comments behind the last comment. A comment to
+// the end of a line leaves the line end to the rest.
+func splitComment(extra hujson.Extra) (comment, rest hujson.Extra) {
+	if !bytes.ContainsRune(extra, '/') {
+		return nil, extra
+	}
+	end := len(bytes.TrimRight(extra, " \t\r\n"))
+	return bytes.Clone(extra[:end]), bytes.Clone(extra[end:])
+}
+
+// encode returns a value that is laid out like its surroundings.
+func (l layout) encode(value any) (hujson.Value, error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if !l.inline {
+		e.SetIndent(l.space, l.indent)
+	}
+	if err := e.Encode(value); err != nil {
 		return hujson.Value{}, err
 	}
-	return hujson.Parse(bytes.ReplaceAll(text, []byte("\n"), []byte(d.end)))
-}
-
-// object returns the object at a path. With create, missing ones are added.
-func (d *document) object(path []string, create bool) (*hujson.Object, error) {
-	o := d.root.Value.(*hujson.Object)
-	for i, name := range path {
-		v := member(o, name)
-		if v == nil {
-			if !create {
-				return nil, nil
-			}
-			d.addMember(o, name, hujson.Value{Value: &hujson.Object{}}, i+1)
-			v = member(o, name)
-		}
-		next, ok := v.Value.(*hujson.Object)
-		if !ok {
-			return nil, fmt.Errorf("%s is not an object", strings.Join(path[:i+1], "."))
-		}
-		o = next
-	}
-	return o, nil
-}
-
-// remove removes a member of the object at a path. It reports whether it existed.
-func (d *document) remove(path []string, name string) bool {
-	o, err := d.object(path, false)
-	if err != nil || o == nil {
-		return false
-	}
-	for i, m := range o.Members {
-		if memberName(m) == name {
-			o.Members = append(o.Members[:i], o.Members[i+1:]...)
-			return true
-		}
-	}
-	return false
-}
-
-// removeElement removes an element of the list at a path.
-func (d *document) removeElement(path []string, value any) bool {
-	o, err := d.object(path[:len(path)-1], false)
-	if err != nil || o == nil {
-		return false
-	}
-	v := member(o, path[len(path)-1])
-	if v == nil {
-		return false
-	}
-	list, ok := v.Value.(*hujson.Array)
-	if !ok {
-		return false
-	}
-	text, err := d.encode(value, 0)
-	if err != nil {
-		return false
-	}
-	for i, e := range list.Elements {
-		if same(e, text.Value) {
-			list.Elements = append(list.Elements[:i], list.Elements[i+1:]...)
-			return true
-		}
-	}
-	return false
-}
-
-func member(o *hujson.Object, name string) *hujson.Value {
-	for i := range o.Members {
-		if memberName(o.Members[i]) == name {
-			return &o.Members[i].Value
-		}
-	}
-	return nil
-}
-
-func memberName(m hujson.ObjectMember) string {
-	name, ok := m.Name.Value.(hujson.Literal)
-	if !ok {
-		return ""
-	}
-	return name.String()
-}
-
-// same reports whether two values are equal but for space and comments.
-func same(v hujson.Value, w hujson.ValueTrimmed) bool {
-	a, b := v.Clone(), (&hujson.Value{Value: w}).Clone()
-	a.BeforeExtra, a.AfterExtra, b.BeforeExtra, b.AfterExtra = nil, nil, nil, nil
-	a.Minimize()
-	b.Minimize()
-	return bytes.Equal(a.Pack(), b.Pack())
+	return hujson.Parse(bytes.ReplaceAll(bytes.TrimSpace(text.Bytes()), []byte("\n"), []byte(l.end)))
 }

@@ -153,13 +153,12 @@ func removeUnchanged(e Edit) error {
 	return failed(e.File, err)
 }
 
-// undoRemoval writes a file again that was removed.
-func undoRemoval(e Edit) (Undone, error) {
-	u := Undone{File: e.File}
-	if _, err := os.Lstat(e.File); !errors.Is(err, fs.ErrNotExist) {
+// undoRemoval finds out how to write a file again that was removed. err is from
+// reading it.
+func undoRemoval(e Edit, u *Undone, err error) {
+	if !errors.Is(err, fs.ErrNotExist) {
 		u.Reason = "the file was written again since"
-		return u, nil
+		return
 	}
-	u.Restored = true
-	return u, replace(Edit{File: e.File, After: e.Before})
+	u.Restored, u.After = true, e.Before
 }

@@ -141,18 +141,23 @@ func (h *ownHome) read(name string) string {
 // init sets up programs and returns the files that it left, with the reason.
 func (h *ownHome) init(names ...string) map[string]string {
 	h.Helper()
-	edits, _, err := Plan(h.target, names)
+	programs, err := Plan(h.target, h.journal, names)
 	if err != nil {
 		h.Fatal(err)
 	}
-	if err := Apply(h.journal, edits); err != nil {
-		h.Fatal(err)
-	}
 	left := map[string]string{}
-	for _, e := range edits {
-		if e.Skipped != "" {
-			rel, _ := filepath.Rel(h.dir, e.File)
-			left[rel] = e.Skipped
+	for _, p := range programs {
+		if p.Err != nil {
+			h.Fatal(p.Err)
+		}
+		if _, err := Apply(h.journal, p.Edits); err != nil {
+			h.Fatal(err)
+		}
+		for _, e := range p.Edits {
+			if e.Skipped != "" {
+				rel, _ := filepath.Rel(h.dir, e.File)
+				left[rel] = e.Skipped
+			}
 		}
 	}
 	return left
@@ -160,7 +165,7 @@ func (h *ownHome) init(names ...string) map[string]string {
 
 func (h *ownHome) undo() {
 	h.Helper()
-	if _, err := Undo(h.journal, nil); err != nil {
+	if _, err := h.journal.Undo(Undo{Target: h.target}); err != nil {
 		h.Fatal(err)
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
@@ -25,14 +25,16 @@ const maxFile = 16 << 20
 
 // An Edit is a file with handoff's entries.
 type Edit struct {
-	Client  string   `json:"client"` // the program that reads the file
-	File    string   `json:"file"`   // absolute
+	Client  string   `json:"client"`          // the program that reads the file
+	Scope   Scope    `json:"scope,omitempty"` // "" in journals of earlier versions
+	Root    string   `json:"root,omitempty"`  // the repository, for Project
+	File    string   `json:"file"`            // absolute
 	Created bool     `json:"created,omitempty"`
 	Dirs    []string `json:"dirs,omitempty"`   // directories that had to be made, the innermost first
-	Before  []byte   `json:"before,omitempty"` // what the file contained
+	Before  []byte   `json:"before,omitempty"` // what the file contained, without what init wrote
 	After   []byte   `json:"-"`
-	Digest  string   `json:"digest"` // of After
-	Changes []Change `json:"changes"`
+	Digest  string   `json:"digest"`            // of After
+	Changes []Change `json:"changes"`           // that were made
 	Removed bool     `json:"removed,omitempty"` // the file is one of an earlier version, which is removed
 	Skipped string   `json:"-"`                 // why the file is left as it is
 }
@@ -44,9 +46,11 @@ func (e Edit) Changed() bool { return !bytes.Equal(e.Before, e.After) }
 // directory of their own.
 func Detect(t Target, onPath func(string) bool) []string {
 	var found []string
+	user := t
+	user.Scope = User
 	for _, name := range Names() {
 		c := clients()[name]
-		if exists(c.home(t)) || slices.ContainsFunc(c.programs, onPath) {
+		if exists(c.dir(user)) || slices.ContainsFunc(c.programs, onPath) {
 			found = append(found, name)
 		}
 	}
@@ -58,44 +62,86 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// Plan returns the edits that set up handoff in some programs, and what the user
-// must do afterwards. It changes nothing. A file that can't be edited is reported
-// as an error of kind Invalid or Unavailable.
-func Plan(t Target, names []string) (edits []Edit, todo []string, err error) {
-	byFile := map[string]bool{}
+// A Program is how handoff is set up in one agent program, or why it can't be.
+type Program struct {
+	Name  string
+	Edits []Edit
+	Todo  []string // what the user must do afterwards
+	Err   error    // of kind Invalid or Unavailable; there are no edits then
+	File  string   // that can't be edited, if that is why
+	Lines string   // what the user may add to it
+}
+
+// Plan returns how to set up handoff in some programs. It changes nothing.
+// Programs are independent: one that can't be set up does not prevent others.
+func Plan(t Target, j *Journal, names []string) ([]Program, error) {
+	var list []Program
+	planned := map[string]bool{} // several programs read some files
 	for _, name := range names {
 		c, ok := clients()[name]
 		if !ok {
-			return nil, nil, &handoff.Error{Op: "init", Name: name, Kind: handoff.Invalid, Err: errors.New("unknown agent program"),
-				Hint: handoff.Advice("the programs are " + list(Names()))}
+			return nil, &handoff.Error{Op: "init", Name: name, Kind: handoff.Invalid, Err: errors.New("unknown agent program"),
+				Hint: handoff.Advice("the programs are " + strings.Join(Names(), ", "))}
 		}
-		files := c.files(t)
-		for _, file := range slices.Sorted(maps.Keys(files)) {
-			if byFile[file] {
-				continue // several programs read it
+		p := t.plan(c, j, planned)
+		if p.Err == nil {
+			for _, e := range p.Edits {
+				planned[e.File] = true
 			}
-			byFile[file] = true
-			e, err := plan(t, name, file, files[file])
-			if err != nil {
-				return nil, nil, err
-			}
-			edits = append(edits, e)
-			if !isOwnFile(files[file]) {
-				continue
-			}
-			if e, ok := planRemoval(t, name, file); ok {
-				edits = append(edits, e)
+			for _, line := range c.todo(t) {
+				p.Todo = append(p.Todo, c.title+": "+line)
 			}
 		}
-		for _, line := range c.todo(t) {
-			todo = append(todo, c.title+": "+line)
-		}
+		list = append(list, p)
 	}
-	return edits, todo, nil
+	return list, nil
 }
 
-func plan(t Target, name, file string, changes []Change) (Edit, error) {
-	e := Edit{Client: name, Changes: changes}
+func (t Target) plan(c client, j *Journal, planned map[string]bool) Program {
+	p := Program{Name: c.name}
+	files := c.changes(t)
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		e, err := t.edit(c.name, file, files[file], j)
+		if err != nil {
+			return Program{Name: c.name, Err: err, File: file, Lines: linesFor(file, files[file])}
+		}
+		if planned[e.File] {
+			continue
+		}
+		p.Edits = append(p.Edits, e)
+		if !isOwnFile(files[file]) {
+			continue
+		}
+		if e, ok := planRemoval(t, c.name, file); ok {
+			e.Scope, e.Root = t.Scope, t.root()
+			p.Edits = append(p.Edits, e)
+		}
+	}
+	return p
+}
+
+// root returns the repository that is changed, "" for none.
+func (t Target) root() string {
+	if t.Scope == Project {
+		return t.Root
+	}
+	return ""
+}
+
+// linesFor returns what a user may add to a file that can't be edited.
+func linesFor(file string, changes []Change) string {
+	if isOwnFile(changes) {
+		return ""
+	}
+	lines, _, err := applyAll(file, nil, changes, nil)
+	if err != nil {
+		return ""
+	}
+	return string(lines)
+}
+
+func (t Target) edit(name, file string, changes []Change, j *Journal) (Edit, error) {
+	e := Edit{Client: name, Scope: t.Scope, Root: t.root()}
 	var err error
 	if e.File, err = target(t, file); err != nil {
 		return e, err
@@ -110,20 +156,58 @@ func plan(t Target, name, file string, changes []Change) (Edit, error) {
 	if err != nil {
 		return e, failed(e.File, err)
 	}
-	e.After = e.Before
-	if isOwnFile(changes) && !e.Created && string(e.Before) != changes[0].File {
-		e.Skipped = foreign(e.Before)
-	}
-	if e.Skipped != "" {
-		changes = nil
-	}
-	for _, c := range changes {
-		if e.After, err = c.apply(e.After); err != nil {
-			return e, &handoff.Error{Op: "init", Name: e.File, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("correct the file, or leave out " + name)}
+	if e.After = e.Before; isOwnFile(changes) {
+		if !e.Created && string(e.Before) != changes[0].File {
+			e.Skipped = foreign(e.Before)
 		}
+		if e.Skipped == "" {
+			e.After, e.Changes = []byte(changes[0].File), changes
+		}
+	} else if e.After, e.Changes, err = applyAll(e.File, e.Before, changes, j.written(e.File)); err == nil && e.Changed() {
+		err = writable(e)
+	}
+	if err != nil {
+		return e, &handoff.Error{Op: "init", Name: e.File, Kind: handoff.Invalid, Err: err, Hint: adviceFor(err, name)}
 	}
 	e.Digest = digest(e.After)
 	return e, nil
+}
+
+// applyAll returns a file with some changes, and those that were needed. written is
+// what init wrote to it before. The result has been checked: its value is that of
+// the file with the changes, and nothing else.
+func applyAll(file string, text []byte, changes, written []Change) (after []byte, made []Change, err error) {
+	e, err := newEditor(formatOf(file), text)
+	if err != nil {
+		return text, nil, err
+	}
+	for _, c := range changes {
+		did, err := c.apply(e, written)
+		if err != nil {
+			return text, nil, err
+		}
+		if did {
+			made = append(made, c)
+		}
+	}
+	return e.text, made, e.check()
+}
+
+var errReadOnly = errors.New("is read-only")
+
+// writable returns an error for a file that its owner protected.
+func writable(e Edit) error {
+	if info, err := os.Stat(e.File); err == nil && info.Mode().Perm()&0o200 == 0 {
+		return errReadOnly
+	}
+	return nil
+}
+
+func adviceFor(err error, name string) handoff.Hint {
+	if errors.Is(err, errReadOnly) {
+		return handoff.Advice("permit writing with chmod u+w, or leave out " + name)
+	}
+	return handoff.Advice("correct the file, or leave out " + name)
 }
 
 // target returns the file that a configuration file is: a user's may be a link,
@@ -135,22 +219,18 @@ func target(t Target, file string) (string, error) {
 		if err != nil {
 			return "", failed(file, err)
 		}
-		for at := t.Root; ; {
-			first, rest, more := cutPath(rel)
-			at = filepath.Join(at, first)
-			if info, err := os.Lstat(at); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		at := t.Root
+		for name := range strings.SplitSeq(rel, string(filepath.Separator)) {
+			if at = filepath.Join(at, name); isLink(at) {
 				return "", &handoff.Error{Op: "init", Name: at, Kind: handoff.Invalid, Err: errors.New("is a symbolic link"),
 					Hint: handoff.Advice("set up handoff for the user instead of the project")}
 			}
-			if !more {
-				return file, nil
-			}
-			rel = rest
 		}
+		return file, nil
 	}
 	real, err := filepath.EvalSymlinks(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		if info, lerr := os.Lstat(file); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if isLink(file) {
 			return "", failed(file, errors.New("is a link to a file that does not exist"))
 		}
 		return file, nil
@@ -161,36 +241,25 @@ func target(t Target, file string) (string, error) {
 	return real, nil
 }
 
-func cutPath(rel string) (first, rest string, more bool) {
-	for i := range rel {
-		if rel[i] == filepath.Separator {
-			return rel[:i], rel[i+1:], true
-		}
-	}
-	return rel, "", false
-}
-
-// Apply writes the edits. Each is stored in the journal before its file is
-// changed, so that Undo knows it whatever happens.
-func Apply(j *Journal, edits []Edit) error {
-	for _, e := range edits {
-		if !e.Changed() {
-			continue
-		}
-		if e.Removed {
-			if err := j.remove(e); err != nil {
-				return err
+// Apply writes edits, and returns how many it wrote. Each is stored in the journal
+// before its file is changed, so that Undo knows it whatever happens.
+func Apply(j *Journal, edits []Edit) (int, error) {
+	for i, e := range edits {
+		var err error
+		switch {
+		case !e.Changed():
+		case e.Removed:
+			err = j.remove(e)
+		default:
+			if err = j.add(e); err == nil {
+				err = replace(e)
 			}
-			continue
 		}
-		if err := j.add(e); err != nil {
-			return err
-		}
-		if err := replace(e); err != nil {
-			return err
+		if err != nil {
+			return i, err
 		}
 	}
-	return nil
+	return len(edits), nil
 }
 
 // replace writes a file, unless it was changed since it was read.
@@ -238,19 +307,4 @@ func failed(file string, err error) error {
 func digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
-}
-
-func list(names []string) string {
-	text := ""
-	for i, name := range names {
-		switch {
-		case i == 0:
-		case i == len(names)-1:
-			text += " and "
-		default:
-			text += ", "
-		}
-		text += name
-	}
-	return fmt.Sprint(text)
 }

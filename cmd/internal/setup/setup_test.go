@@ -63,15 +63,40 @@ func (h home) journal() *setup.Journal {
 	return j
 }
 
-// setUp sets up every program.
-func (h home) setUp(t setup.Target) []setup.Edit {
+func (h home) plan(t setup.Target, names ...string) []setup.Program {
 	h.t.Helper()
-	edits, _, err := setup.Plan(t, setup.Names())
+	if len(names) == 0 {
+		names = setup.Names()
+	}
+	programs, err := setup.Plan(t, h.journal(), names)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	if err := setup.Apply(h.journal(), edits); err != nil {
+	return programs
+}
+
+// undo takes back what was set up for the user.
+func (h home) undo(t setup.Target) []setup.Undone {
+	h.t.Helper()
+	list, err := h.journal().Undo(setup.Undo{Target: t})
+	if err != nil {
 		h.t.Fatal(err)
+	}
+	return list
+}
+
+// setUp sets up every program.
+func (h home) setUp(t setup.Target) []setup.Edit {
+	h.t.Helper()
+	var edits []setup.Edit
+	for _, p := range h.plan(t) {
+		if p.Err != nil {
+			h.t.Fatal(p.Err)
+		}
+		if _, err := setup.Apply(h.journal(), p.Edits); err != nil {
+			h.t.Fatal(err)
+		}
+		edits = append(edits, p.Edits...)
 	}
 	return edits
 }
@@ -134,9 +159,7 @@ func TestUndo(t *testing.T) {
 			}
 		}
 	}
-	if _, err := setup.Undo(h.journal(), nil); err != nil {
-		t.Fatal(err)
-	}
+	h.undo(h.target())
 	same(t, snapshot(t, h.dir), before)
 	if n := len(h.journal().Edits); n != 0 {
 		t.Errorf("the journal has %d edits", n)
@@ -162,10 +185,7 @@ func TestUndoAfterChange(t *testing.T) {
 		}
 		h.write(name, text)
 	}
-	list, err := setup.Undo(h.journal(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := h.undo(h.target())
 	for name, content := range snapshot(t, h.dir) {
 		if content == "a directory" {
 			continue
@@ -192,9 +212,12 @@ func TestUndoAfterChange(t *testing.T) {
 func TestDryRun(t *testing.T) {
 	h := newHome(t)
 	before := snapshot(t, h.dir)
-	edits, todo, err := setup.Plan(h.target(), setup.Names())
-	if err != nil || len(edits) < 10 || len(todo) < len(setup.Names()) {
-		t.Fatalf("%d edits, %d lines of what to do, %v", len(edits), len(todo), err)
+	edits, todo := 0, 0
+	for _, p := range h.plan(h.target()) {
+		edits, todo = edits+len(p.Edits), todo+len(p.Todo)
+	}
+	if edits < 10 || todo < len(setup.Names()) {
+		t.Fatalf("%d edits, %d lines of what to do", edits, todo)
 	}
 	same(t, snapshot(t, h.dir), before)
 }
@@ -224,25 +247,35 @@ func TestLinks(t *testing.T) {
 		}
 		p := h.target()
 		p.Scope, p.Root = setup.Project, project
-		if _, _, err := setup.Plan(p, []string{"claude"}); err == nil {
+		if h.plan(p, "claude")[0].Err == nil {
 			t.Errorf("a project's %s is followed", name)
 		}
 	}
 }
 
-// TestUnreadableFiles checks that a file that can't be edited is an error, and
-// that nothing was changed then.
-func TestUnreadableFiles(t *testing.T) {
-	for name, content := range map[string]string{
-		".claude.json": "{", ".claude/settings.json": `{"hooks": []}`, ".gemini/settings.json": `[1]`, ".codex/config.toml": "[mcp_servers.agent-handoff]\ncommand = \"mine\"\n",
+// TestIndependentPrograms has a file that can't be edited: that program is
+// reported with what to add, and the others are set up.
+func TestIndependentPrograms(t *testing.T) {
+	for name, c := range map[string]struct{ content, program, want string }{
+		".claude.json":          {"{\n  \"a\": 1\n  \"b\": 2}", "claude", "line 3"},
+		".claude/settings.json": {`{"hooks": []}`, "claude", "can't be edited"},
+		".gemini/settings.json": {`[1]`, "gemini", "not a JSON object"},
+		".qwen/settings.json":   {`{"mcpServers": {"agent-handoff": {"command": "mine"}}}`, "qwen", "of its own"},
+		".codex/config.toml":    {"[mcp_servers.agent-handoff]\ncommand = \"mine\"\n", "codex", "of its own"},
 	} {
 		h := newHome(t)
-		h.write(name, content)
-		before := snapshot(t, h.dir)
-		if _, _, err := setup.Plan(h.target(), setup.Names()); err == nil {
-			t.Errorf("%s with %q is edited", name, content)
+		h.write(name, c.content)
+		for _, p := range h.plan(h.target()) {
+			if p.Name != c.program {
+				if p.Err != nil {
+					t.Errorf("%s with %q: %s is not set up: %v", name, c.content, p.Name, p.Err)
+				}
+				continue
+			}
+			if p.Err == nil || !strings.Contains(p.Err.Error(), c.want) || len(p.Edits) > 0 || !strings.Contains(p.Lines, "agent-handoff") {
+				t.Errorf("%s with %q: %d edits, %v, lines %q", name, c.content, len(p.Edits), p.Err, p.Lines)
+			}
 		}
-		same(t, snapshot(t, h.dir), before)
 	}
 }
 

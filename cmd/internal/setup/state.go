@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -80,6 +79,8 @@ func writeNote(dir, program string, n Note) {
 	}
 }
 
+// writeState writes a file that nobody else can read: the journal has the content
+// of other programs' files.
 func writeState(dir, name string, content []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed(dir, err)
@@ -90,6 +91,11 @@ func writeState(dir, name string, content []byte) error {
 	}
 	defer root.Close()
 	return failed(filepath.Join(dir, name), durable.Replace(root, name, func(w io.Writer) error {
+		if f, ok := w.(*os.File); ok {
+			if err := f.Chmod(0o600); err != nil {
+				return err
+			}
+		}
 		_, err := w.Write(content)
 		return err
 	}))
@@ -136,10 +142,14 @@ type Status struct {
 // Statuses returns the status of every program. dir is where the user works.
 func Statuses(t Target, state, dir string, onPath func(string) bool) []Status {
 	installed := Detect(t, onPath)
+	j, err := OpenJournal(state)
+	if err != nil {
+		j = &Journal{} // a status is possible without it
+	}
 	var list []Status
 	for _, name := range Names() {
 		n := readNote(state, name)
-		s := Status{Client: name, Installed: slices.Contains(installed, name), Trusted: trusted(t, name, dir), Missing: missing(t, name),
+		s := Status{Client: name, Installed: slices.Contains(installed, name), Trusted: trusted(t, name, dir), Missing: missing(t, j, name),
 			LastHook: n.LastHook, LastCall: n.LastCall, LastFailure: n.LastFailure, Failure: n.Failure}
 		s.Registered = len(s.Missing) == 0
 		list = append(list, s)
@@ -147,27 +157,24 @@ func Statuses(t Target, state, dir string, onPath func(string) bool) []Status {
 	return list
 }
 
-// missing returns the files of a program that lack an entry. It is set up with or
-// without the permission to call the tools.
-func missing(t Target, name string) []string {
-	var least []string
-	for i, allow := range []bool{false, true} {
-		t.Allow = allow
-		var files []string
-		edits, _, err := Plan(t, []string{name})
-		for _, e := range edits {
-			if e.Changed() {
+// missing returns the files of a program that lack an entry.
+func missing(t Target, j *Journal, name string) []string {
+	programs, err := Plan(t, j, []string{name})
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var files []string
+	for _, p := range programs {
+		if p.Err != nil {
+			files = append(files, p.Err.Error())
+		}
+		for _, e := range p.Edits {
+			if e.Changed() && !e.Removed {
 				files = append(files, e.File)
 			}
 		}
-		if err != nil {
-			files = append(files, err.Error())
-		}
-		if i == 0 || len(files) < len(least) {
-			least = files
-		}
 	}
-	return least
+	return files
 }
 
 // trusted returns whether a program trusts a directory, as far as its files say.
@@ -179,11 +186,7 @@ func trusted(t Target, name, dir string) string {
 				Accepted bool `json:"hasTrustDialogAccepted"`
 			} `json:"projects"`
 		}
-		file := filepath.Join(t.Home, ".claude.json")
-		if moved := t.Getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(moved) {
-			file = filepath.Join(moved, ".claude.json")
-		}
-		data, err := plainfile.Read(file, maxFile)
+		data, err := plainfile.Read(claudeServers(t), maxFile)
 		if err != nil || json.Unmarshal(data, &c) != nil {
 			return "unknown"
 		}
@@ -196,16 +199,22 @@ func trusted(t Target, name, dir string) string {
 		}
 		return yes(folders[dir] == "TRUST_FOLDER")
 	case "codex":
-		data, err := plainfile.Read(filepath.Join(under("CODEX_HOME", ".codex")(t), "config.toml"), maxFile)
+		t.Scope = User
+		data, err := plainfile.Read(filepath.Join(codexDir(t), "config.toml"), maxFile)
 		if err != nil {
 			return "unknown"
 		}
-		_, after, found := bytes.Cut(data, []byte("[projects.\""+dir+"\"]"))
-		table, _, _ := bytes.Cut(after, []byte("\n["))
-		return yes(found && bytes.Contains(table, []byte(`trust_level = "trusted"`)))
+		config, err := tomlFormat{}.decode(data)
+		if err != nil {
+			return "unknown"
+		}
+		level, _ := lookup(config, []any{"projects", dir, "trust_level"})
+		return yes(level == "trusted")
 	}
 	return "unknown"
 }
+
+func codexDir(t Target) string { return clients()["codex"].dir(t) }
 
 func yes(b bool) string {
 	if b {

@@ -1,0 +1,300 @@
+package setup
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/creachadair/tomledit/parser"
+	"github.com/creachadair/tomledit/scanner"
+	"github.com/pelletier/go-toml/v2"
+)
+
+// A tomlFormat is TOML 1.0. Values are decoded by another library than the one
+// that finds statements.
+type tomlFormat struct{}
+
+func (tomlFormat) decode(text []byte) (map[string]any, error) {
+	value := map[string]any{}
+	err := toml.Unmarshal(bytes.TrimPrefix(text, byteOrderMark), &value)
+	var at *toml.DecodeError
+	if errors.As(err, &at) {
+		line, column := at.Position()
+		return nil, fmt.Errorf("is not valid TOML: line %d, column %d: %s", line, column, strings.TrimPrefix(at.Error(), "toml: "))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("is not valid TOML: %w", err)
+	}
+	return value, nil
+}
+
+// A statement is a table's head or an assignment, with the bytes that it takes:
+// from the start of its first line to the end of its last one.
+type statement struct {
+	path       []any // of the table or of the value, from the root
+	head       bool
+	start, end int
+	valueStart int
+	valueEnd   int
+}
+
+// statements returns the statements of a file.
+func statements(text []byte) ([]statement, error) {
+	var list []statement
+	var table []any
+	s := scanner.New(bytes.NewReader(text))
+	at, depth := statement{start: -1}, 0
+	finish := func(end int) error {
+		if at.start < 0 {
+			return nil
+		}
+		path, head, err := statementPath(text[at.start:at.valueEnd])
+		if err != nil {
+			return err
+		}
+		at.start, at.end, at.head = 1+bytes.LastIndexByte(text[:at.start], '\n'), end, head
+		if at.path = slices.Concat(table, path); head {
+			at.path, table = path, path
+		}
+		list = append(list, at)
+		at = statement{start: -1}
+		return nil
+	}
+	for {
+		err := s.Next()
+		if errors.Is(err, io.EOF) {
+			return list, finish(len(text))
+		}
+		if err != nil {
+			return nil, err
+		}
+		token, span := s.Token(), s.Span()
+		if token == scanner.Newline || token == scanner.Comment {
+			if depth == 0 {
+				if err := finish(span.End); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
+		switch token {
+		case scanner.LBracket, scanner.LInline:
+			depth++
+		case scanner.RBracket, scanner.RInline:
+			depth--
+		case scanner.Equal:
+			if depth == 0 {
+				at.valueStart = span.End
+			}
+		}
+		if at.start < 0 {
+			at.start = span.Pos
+		}
+		at.valueEnd = span.End
+	}
+}
+
+// statementPath returns the path in one statement, and whether it is a head.
+func statementPath(text []byte) (path []any, head bool, err error) {
+	items, err := parser.New(bytes.NewReader(append(bytes.Clone(text), '\n'))).Items()
+	if err != nil || len(items) != 1 {
+		return nil, false, errInexact
+	}
+	var key parser.Key
+	switch item := items[0].(type) {
+	case *parser.Heading:
+		key, head = item.Name, true
+	case *parser.KeyValue:
+		key = item.Name
+	}
+	for _, name := range key {
+		path = append(path, name)
+	}
+	return path, head, nil
+}
+
+// edit replaces, appends or removes whole statements.
+func (tomlFormat) edit(text []byte, path []any, value any) ([]byte, error) {
+	mark, text := text[:len(text)-len(bytes.TrimPrefix(text, byteOrderMark))], bytes.TrimPrefix(text, byteOrderMark)
+	list, err := statements(text)
+	if err != nil {
+		return nil, errInexact
+	}
+	end := "\n"
+	if bytes.Contains(text, []byte("\r\n")) {
+		end = "\r\n"
+	}
+	t := tomlText{text, list, end}
+	if value == nil {
+		text, err = t.remove(path)
+	} else {
+		text, err = t.set(path, value)
+	}
+	return append(bytes.Clone(mark), text...), err
+}
+
+// A tomlText is a file in statements.
+type tomlText struct {
+	text []byte
+	list []statement
+	end  string // of a line
+}
+
+// remove removes what is at a path, with all below it.
+func (t tomlText) remove(path []any) ([]byte, error) {
+	var out []byte
+	done, inside := 0, false
+	for i, s := range t.list {
+		start, end := s.start, s.end
+		if s.head {
+			if inside = hasPrefix(s.path, path); inside && i > 0 {
+				start = t.blankLine(done, start)
+			}
+		}
+		if !inside && !hasPrefix(s.path, path) {
+			continue
+		}
+		out = append(out, t.text[done:start]...)
+		done = end
+	}
+	return append(out, t.text[done:]...), nil
+}
+
+// blankLine returns the start of the empty line that ends at start, or start.
+func (t tomlText) blankLine(after, start int) int {
+	for _, blank := range []string{"\r\n", "\n"} {
+		if s := start - len(blank); s >= after && string(t.text[s:start]) == blank && (s == 0 || t.text[s-1] == '\n') {
+			return s
+		}
+	}
+	return start
+}
+
+// set replaces the value at a path, or adds it to its table or as a table.
+func (t tomlText) set(path []any, value any) ([]byte, error) {
+	for _, s := range t.list {
+		if !s.head && slices.Equal(s.path, path) {
+			text, err := tomlValue(value)
+			return t.splice(s.valueStart, s.valueEnd, " "+text), err
+		}
+	}
+	if table, ok := value.(map[string]any); ok {
+		text, err := tomlTable(path, table)
+		if len(t.text) > 0 {
+			text = "\n" + text
+		}
+		return t.append(len(t.text), text), err
+	}
+	line, err := tomlValue(value)
+	parent, name := path[:len(path)-1], path[len(path)-1]
+	line = tomlKey(name) + " = " + line + "\n"
+	at, last := -1, false
+	for _, s := range t.list {
+		if last = s.head && slices.Equal(s.path, parent) || last && !s.head; last {
+			at = s.end
+		}
+	}
+	if at < 0 {
+		return nil, errInexact
+	}
+	return t.append(at, line), err
+}
+
+// append puts lines at the end of a line.
+func (t tomlText) append(at int, lines string) []byte {
+	if at > 0 && t.text[at-1] != '\n' {
+		lines = "\n" + lines
+	}
+	return t.splice(at, at, strings.ReplaceAll(lines, "\n", t.end))
+}
+
+func (t tomlText) splice(start, end int, text string) []byte {
+	return slices.Concat(t.text[:start], []byte(text), t.text[end:])
+}
+
+func hasPrefix(path, prefix []any) bool {
+	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
+}
+
+// tomlTable returns the lines of a table.
+func tomlTable(path []any, table map[string]any) (string, error) {
+	var keys []string
+	for _, name := range path {
+		keys = append(keys, tomlKey(name))
+	}
+	text := "[" + strings.Join(keys, ".") + "]\n"
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		value, err := tomlValue(table[name])
+		if err != nil {
+			return "", err
+		}
+		text += tomlKey(name) + " = " + value + "\n"
+	}
+	return text, nil
+}
+
+// tomlKey returns a name as it is written in a key.
+func tomlKey(name any) string {
+	text := fmt.Sprint(name)
+	plain := func(r rune) bool {
+		return r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
+	}
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+		return text
+	}
+	return tomlString(text)
+}
+
+// tomlValue returns a value on one line.
+func tomlValue(v any) (string, error) {
+	var parts []string
+	switch v := v.(type) {
+	case string:
+		return tomlString(v), nil
+	case bool, int64, json.Number:
+		return fmt.Sprint(v), nil
+	case []any:
+		for _, e := range v {
+			text, err := tomlValue(e)
+			if err != nil {
+				return "", err
+			}
+			parts = append(parts, text)
+		}
+		return "[" + strings.Join(parts, ", ") + "]", nil
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			text, err := tomlValue(v[name])
+			if err != nil {
+				return "", err
+			}
+			parts = append(parts, tomlKey(name)+" = "+text)
+		}
+		return "{ " + strings.Join(parts, ", ") + " }", nil
+	}
+	return "", errInexact
+}
+
+// tomlString returns a text as a basic string of TOML 1.0.
+func tomlString(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
