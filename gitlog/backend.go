@@ -1,6 +1,7 @@
 package gitlog
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -28,9 +29,9 @@ import (
 // query can have the settings poll and timeout, durations, and max_body, a size in
 // bytes.
 var Backends = []workspace.Backend{
-	{Scheme: "git", Open: open, Remote: true, Queue: true, Settings: settingNames},
-	{Scheme: "git+ssh", Open: open, Remote: true, Queue: true, Settings: settingNames},
-	{Scheme: "git+https", Open: open, Remote: true, Queue: true, Settings: settingNames},
+	{Scheme: "git", Open: open, Destinations: destinations, Remote: true, Queue: true, Settings: settingNames},
+	{Scheme: "git+ssh", Open: open, Destinations: destinations, Remote: true, Queue: true, Settings: settingNames},
+	{Scheme: "git+https", Open: open, Destinations: destinations, Remote: true, Queue: true, Settings: settingNames},
 }
 
 var settingNames = []string{"poll", "timeout", "max_body"}
@@ -39,17 +40,69 @@ var settingNames = []string{"poll", "timeout", "max_body"}
 const defaultPoll = time.Second
 
 func open(b workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
+	l, err := newLog(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	if d := b.Destinations; len(d) > 0 {
+		l.o.Fetch, l.o.Push = d[0], d[len(d)-1]
+	}
+	return l, l.Bodies(), nil
+}
+
+func newLog(b workspace.BackendOptions) (*Log, error) {
 	o, err := options(b.Location)
 	if err != nil {
-		return nil, nil, &handoff.Error{Op: "open log", Name: redact(b.Location.String()), Kind: handoff.Invalid, Err: err,
+		return nil, &handoff.Error{Op: "open log", Name: redact(b.Location.String()), Kind: handoff.Invalid, Err: err,
 			Hint: handoff.Advice("use git:REMOTE, git:/path, git+ssh://host/path or git+https://host/path, with #name for a second log")}
 	}
 	o.Runtime, o.Rand, o.Work = b.Runtime, b.Rand, b.Root
 	if o.Remote == "" && strings.HasPrefix(o.Fetch, ".") {
 		o.Fetch = filepath.Join(b.Root, o.Fetch)
 	}
-	l := Open(o)
-	return l, l.Bodies(), nil
+	return Open(o), nil
+}
+
+// destinations returns the URL that records are fetched from, and the one that they are
+// pushed to if it is another. A commit can change both: the remote can be in a file of
+// the work tree that .git/config includes, and a path can have a link in it.
+func destinations(b workspace.BackendOptions) ([]string, error) {
+	l, err := newLog(b)
+	if err != nil {
+		return nil, err
+	}
+	r, err := l.resolve(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	list := []string{l.real(r.fetch)}
+	if push := l.real(r.push); push != list[0] {
+		list = append(list, push)
+	}
+	return list, nil
+}
+
+// real returns a path of this machine without symbolic links, and any other URL as it
+// is. As for git, a colon before the first slash is that of a host.
+func (l *Log) real(location string) string {
+	path := strings.TrimPrefix(location, "file://")
+	colon, slash := strings.IndexByte(path, ':'), strings.IndexByte(path, '/')
+	if colon >= 0 && (slash < 0 || colon < slash) {
+		return location
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(l.o.Work, path)
+	}
+	return existing(path)
+}
+
+// existing follows the symbolic links of that part of a path that exists.
+func existing(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil || path == filepath.Dir(path) {
+		return cmp.Or(real, path)
+	}
+	return filepath.Join(existing(filepath.Dir(path)), filepath.Base(path))
 }
 
 var (
@@ -104,27 +157,44 @@ func options(location *url.URL) (o Options, err error) {
 // connect returns the private repository for the URLs of the log, which it looks
 // up if the location names a remote.
 func (l *Log) connect(ctx context.Context) (*repository, error) {
+	r, err := l.resolve(ctx)
+	if err != nil || l.o.Remote == "" {
+		return r, err
+	}
+	// A CI system stores its token in the configuration of the clone.
+	headers, err := l.config(ctx, `^http\..*extraheader$`)
+	for key, value := range headers {
+		name := fmt.Sprintf("HANDOFF_GIT_HEADER_%d", len(r.env))
+		r.options, r.env = append(r.options, "--config-env="+key+"="+name), append(r.env, name+"="+value)
+	}
+	return r, err
+}
+
+// config returns settings of the repository of the workspace.
+func (l *Log) config(ctx context.Context, pattern string) (map[string]string, error) {
+	own := &repository{dir: l.o.Work, fetch: "remote " + l.o.Remote, timeout: l.o.Timeout, other: true}
+	printed, err := own.git(ctx, nil, "config", "--includes", "--null", "--get-regexp", pattern)
+	values := map[string]string{}
+	for entry := range strings.SplitSeq(printed, "\x00") {
+		if key, value, found := strings.Cut(entry, "\n"); found {
+			values[key] = value
+		}
+	}
+	if ctx.Err() != nil || errors.Is(err, errNoGit) {
+		return nil, err
+	}
+	return values, nil // without a match, git fails
+}
+
+// resolve returns a repository with the URLs of the log.
+func (l *Log) resolve(ctx context.Context) (*repository, error) {
 	r := &repository{fetch: l.o.Fetch, push: l.o.Push, timeout: l.o.Timeout}
-	if l.o.Remote == "" {
+	if l.o.Fetch != "" {
 		return r, nil
 	}
 	r.fetch = "remote " + l.o.Remote // for errors
-	own := &repository{dir: l.o.Work, fetch: r.fetch, timeout: l.o.Timeout, other: true}
-	config := func(pattern string) (map[string]string, error) {
-		printed, err := own.git(ctx, nil, "config", "--includes", "--null", "--get-regexp", pattern)
-		values := map[string]string{}
-		for entry := range strings.SplitSeq(printed, "\x00") {
-			if key, value, found := strings.Cut(entry, "\n"); found {
-				values[key] = value
-			}
-		}
-		if ctx.Err() != nil || errors.Is(err, errNoGit) {
-			return nil, err
-		}
-		return values, nil // without a match, git fails
-	}
 	prefix := "remote." + l.o.Remote + "."
-	urls, err := config("^" + regexp.QuoteMeta(prefix) + "(url|pushurl)$")
+	urls, err := l.config(ctx, "^"+regexp.QuoteMeta(prefix)+"(url|pushurl)$")
 	if err != nil {
 		return nil, err
 	}
@@ -137,13 +207,7 @@ func (l *Log) connect(ctx context.Context) (*repository, error) {
 	if urls[prefix+"pushurl"] != "" {
 		r.push = l.absolute(urls[prefix+"pushurl"])
 	}
-	// A CI system stores its token in the configuration of the clone.
-	headers, err := config(`^http\..*extraheader$`)
-	for key, value := range headers {
-		name := fmt.Sprintf("HANDOFF_GIT_HEADER_%d", len(r.env))
-		r.options, r.env = append(r.options, "--config-env="+key+"="+name), append(r.env, name+"="+value)
-	}
-	return r, err
+	return r, nil
 }
 
 // absolute returns the URL of a remote as git would read it in the directory of

@@ -1,8 +1,10 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/localstate"
 )
@@ -39,12 +41,36 @@ func SetSetting(ctx context.Context, dir string, o Options, change SettingChange
 // because only the user decides about them.
 func (w *Workspace) IgnoredSettings() []Setting { return w.settings.Ignored() }
 
+// A LogTrust is what accepting a log permits: records, and the copies of published files
+// that Keep makes, are sent to its destinations.
+type LogTrust struct {
+	Workspace    string
+	Log          string       // its URL, without user name and password
+	Destinations []string     // what the URL leads to, if that is another URL or a path
+	Keep         handoff.Keep // of the settings that apply
+	Threads      bool         // kept transcripts are sent, too, because the user shares them
+}
+
 // TrustLog accepts the log that a file of the workspace names, and no other, for
 // the user of this machine: Open does not use it before. The location is its URL,
-// with or without user name and password. It opens no log.
+// with or without user name and password. If the URL leads to another one later, that
+// is not accepted. It opens no log.
 //
 // Kinds: those of Open, and Invalid (the files name no log, or another one).
-func TrustLog(dir string, o Options, location string) error {
+func TrustLog(dir string, o Options, location string) (LogTrust, error) {
+	return trustLog(dir, o, location, config.Config.TrustLog)
+}
+
+// DescribeTrust returns what TrustLog would permit.
+func DescribeTrust(dir string, o Options, location string) (LogTrust, error) {
+	return trustLog(dir, o, location, func(c config.Config, w config.Workspace, _ func(string) string, location string, destinations []string) error {
+		return c.CheckTrust(w, location, destinations)
+	})
+}
+
+type trustFunc func(c config.Config, w config.Workspace, getenv func(string) string, location string, destinations []string) error
+
+func trustLog(dir string, o Options, location string, trust trustFunc) (LogTrust, error) {
 	getenv := o.environment()
 	found, c, _, err := localstate.Find(dir, func(name string) string {
 		if name == config.LogVariable { // it is not what the files name
@@ -53,9 +79,17 @@ func TrustLog(dir string, o Options, location string) error {
 		return getenv(name)
 	})
 	if err != nil {
-		return err
+		return LogTrust{}, err
 	}
-	return c.TrustLog(found, getenv, location)
+	var destinations []string
+	if err = c.CheckTrust(found, location, nil); err == nil {
+		destinations, err = localstate.Destinations(c, o.Backends, BackendOptions{Root: found.Root, Runtime: found.Runtime, Getenv: getenv})
+	}
+	if err == nil {
+		err = trust(c, found, getenv, location, destinations)
+	}
+	return LogTrust{Workspace: found.Home(), Log: config.Redact(c.Log), Destinations: config.RedactAll(destinations),
+		Keep: cmp.Or(c.Keep, handoff.KeepAuto), Threads: c.SharesThreads()}, err
 }
 
 // environment returns Getenv, or an empty environment.

@@ -167,7 +167,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	trusted := func() error { return settings.CheckLog(found, o.Getenv) }
+	trusted := func(destinations []string) error { return settings.CheckLog(found, o.Getenv, destinations) }
 	opened, err := localstate.OpenBackend(settings, o.Backends, trusted, BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn})
 	if err != nil {
 		return nil, err

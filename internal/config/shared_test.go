@@ -113,7 +113,7 @@ func TestTrust(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return c.CheckLog(s.Workspace, s.getenv)
+		return c.CheckLog(s.Workspace, s.getenv, nil)
 	}
 	refused := func(what string, s settings) {
 		t.Helper()
@@ -129,12 +129,12 @@ func TestTrust(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, other := range []string{"", "other://host/y", "other://host/x/", "other://v@host/x"} {
-		if err := c.TrustLog(s.Workspace, s.getenv, other); !errors.Is(err, handoff.Invalid) {
+		if err := c.TrustLog(s.Workspace, s.getenv, other, nil); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("TrustLog(%q) = %v, want kind Invalid", other, err)
 		}
 	}
 	refused("after refused acceptances", s)
-	if err := c.TrustLog(s.Workspace, s.getenv, "other://host/x"); err != nil {
+	if err := c.TrustLog(s.Workspace, s.getenv, "other://host/x", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := check(s); err != nil {
@@ -193,6 +193,41 @@ func TestPipelineDir(t *testing.T) {
 		}
 		if dir, err := c.PipelineDir(s.Workspace); err != nil || dir != filepath.Join(s.Runtime, "pipelines") {
 			t.Errorf("PipelineDir with a private directory = %q, %v", dir, err)
+		}
+	}
+}
+
+// TestTrustDestinations accepts a log with what it leads to, and no other destination.
+func TestTrustDestinations(t *testing.T) {
+	s := newSettings(t, "", "log: git:origin")
+	c, err := s.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := []string{"https://u:pa55word@host/a.git"}
+	if err := c.TrustLog(s.Workspace, s.getenv, "git:origin", accepted); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CheckLog(s.Workspace, s.getenv, accepted); err != nil {
+		t.Errorf("CheckLog of the accepted destination = %v", err)
+	}
+	for _, other := range [][]string{nil, {"https://host/a.git"}, {"https://u:other@host/a.git"}, {"https://u:pa55word@host/b.git"},
+		{"https://u:pa55word@host/a.git", "https://u:pa55word@host/b.git"}, {"git@host:a.git"}, {"/srv/a.git"}} {
+		err := c.CheckLog(s.Workspace, s.getenv, other)
+		if !errors.Is(err, handoff.Invalid) || strings.Contains(err.Error(), "pa55word") {
+			t.Errorf("CheckLog with %q = %v, want kind Invalid without a password", other, err)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(s.userFile()), "trust", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("stored %q, %v, want one file", files, err)
+	}
+	if b, err := os.ReadFile(files[0]); err != nil || strings.Contains(string(b), "pa55word") || !strings.Contains(string(b), "destination https://host/a.git\n") {
+		t.Errorf("the file contains %q, %v, want the destination without the password", b, err)
+	}
+	for _, inside := range []string{s.Root, filepath.Join(s.Root, "evil.git")} {
+		if err := c.TrustLog(s.Workspace, s.getenv, "git:origin", []string{inside}); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("TrustLog of %s = %v, want kind Invalid", inside, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
@@ -15,42 +16,64 @@ import (
 // localScheme is the scheme of the built-in log, which is in the runtime directory.
 const localScheme = "file:"
 
-// CheckLog refuses a log that a file of the workspace names, unless it is the
-// built-in one or the user has accepted exactly this log for this workspace: a
-// cloned repository must not decide where records and content go. Its kind is
-// Invalid.
-func (c Config) CheckLog(w Workspace, getenv func(string) string) error {
-	if c.Log == "" || c.Log == localScheme || c.source["log"] == LogVariable {
+// NamesLog reports whether a file of the workspace names the log, and it is another than
+// the built-in one. A cloned repository must not decide where records and content go.
+func (c Config) NamesLog() bool {
+	return c.Log != "" && c.Log != localScheme && c.source["log"] != "" && c.source["log"] != LogVariable
+}
+
+// CheckLog refuses a log that a file of the workspace names, unless the user has
+// accepted exactly this log for this workspace, with the destinations that it leads
+// to. Its kind is Invalid.
+func (c Config) CheckLog(w Workspace, getenv func(string) string, destinations []string) error {
+	if !c.NamesLog() {
 		return nil
 	}
+	if err := c.checkOutside(w, destinations); err != nil {
+		return err
+	}
 	if file, err := acceptance(w, getenv, c.Log); err == nil {
-		if b, err := plainfile.Read(file, maxConfig); err == nil && string(b) == c.accepted(w) {
+		if b, err := plainfile.Read(file, maxConfig); err == nil && string(b) == c.accepted(w, destinations) {
 			return nil
 		}
 	}
-	return &handoff.Error{Op: "open log", Name: Redact(c.Log), Kind: handoff.Invalid,
-		Err:  fmt.Errorf("%s names this log, and you have not accepted it", c.source["log"]),
+	reason := fmt.Sprintf("%s names this log, and you have not accepted it", c.source["log"])
+	if len(destinations) > 0 {
+		reason = fmt.Sprintf("%s names this log, and you have not accepted that it leads to %s", c.source["log"], strings.Join(RedactAll(destinations), " and "))
+	}
+	return &handoff.Error{Op: "open log", Name: Redact(c.Log), Kind: handoff.Invalid, Err: errors.New(reason),
 		Hint: handoff.Suggest("accept it, once the user has agreed", handoff.ActionTrust, Redact(c.Log))}
 }
 
-// TrustLog accepts a log that a file of the workspace names: the URL in the file,
-// or the same without its user name and password. The acceptance is stored in the
-// user's own configuration directory. Kinds: Invalid, Unavailable.
-func (c Config) TrustLog(w Workspace, getenv func(string) string, location string) error {
-	switch {
-	case c.Log == "":
-		return &handoff.Error{Op: "trust", Name: Redact(location), Kind: handoff.Invalid, Err: errors.New("no file of this workspace names a log"),
-			Hint: handoff.Suggest("list the settings and their sources", handoff.ActionSettings)}
-	case location != c.Log && location != Redact(c.Log):
-		return &handoff.Error{Op: "trust", Name: Redact(location), Kind: handoff.Invalid, Err: fmt.Errorf("%s names another log", c.source["log"]),
-			Hint: handoff.Suggest("list the settings and their sources", handoff.ActionSettings)}
+// checkOutside refuses destinations inside the workspace. A repository can bring
+// another one there, with hooks that git would run.
+func (c Config) checkOutside(w Workspace, destinations []string) error {
+	for _, d := range destinations {
+		for _, dir := range []string{w.Root, w.Home(), w.common} {
+			rel, err := filepath.Rel(dir, d)
+			if filepath.IsAbs(d) && dir != "" && err == nil && filepath.IsLocal(rel) {
+				return &handoff.Error{Op: "open log", Name: Redact(c.Log), Kind: handoff.Invalid,
+					Err:  fmt.Errorf("%s names this log, which leads to %s inside the workspace: the repository can bring it", c.source["log"], d),
+					Hint: handoff.Advice("use a log that is not in the workspace")}
+			}
+		}
+	}
+	return nil
+}
+
+// TrustLog accepts a log that a file of the workspace names, with the destinations that
+// it leads to, in the user's own configuration directory. Kinds: those of CheckTrust,
+// and Unavailable.
+func (c Config) TrustLog(w Workspace, getenv func(string) string, location string, destinations []string) error {
+	if err := c.CheckTrust(w, location, destinations); err != nil {
+		return err
 	}
 	file, err := acceptance(w, getenv, c.Log)
 	if err != nil {
 		return err
 	}
 	if err = makePrivateDir(filepath.Dir(file)); err == nil {
-		err = writePrivate(file, c.accepted(w))
+		err = writePrivate(file, c.accepted(w, destinations))
 	}
 	if err != nil {
 		return &handoff.Error{Op: "trust", Name: file, Kind: handoff.Unavailable, Err: durable.Reason(err),
@@ -59,9 +82,47 @@ func (c Config) TrustLog(w Workspace, getenv func(string) string, location strin
 	return nil
 }
 
-// accepted is the content of the file that acceptance returns.
-func (c Config) accepted(w Workspace) string {
-	return fmt.Sprintf("workspace %s\nlog %s\n", w.Home(), Redact(c.Log))
+// CheckTrust refuses a location that is not the URL in the file that names the log, or
+// the same without its user name and password. Kind: Invalid.
+func (c Config) CheckTrust(w Workspace, location string, destinations []string) error {
+	switch {
+	case c.Log == "":
+		return &handoff.Error{Op: "trust", Name: Redact(location), Kind: handoff.Invalid, Err: errors.New("no file of this workspace names a log"),
+			Hint: handoff.Suggest("list the settings and their sources", handoff.ActionSettings)}
+	case location != c.Log && location != Redact(c.Log):
+		return &handoff.Error{Op: "trust", Name: Redact(location), Kind: handoff.Invalid, Err: fmt.Errorf("%s names another log", c.source["log"]),
+			Hint: handoff.Suggest("list the settings and their sources", handoff.ActionSettings)}
+	}
+	return c.checkOutside(w, destinations)
+}
+
+// accepted is the content of the file that acceptance returns. Destinations are
+// compared by their digest, which includes user names and passwords.
+func (c Config) accepted(w Workspace, destinations []string) string {
+	text := fmt.Sprintf("workspace %s\nlog %s\n", w.Home(), Redact(c.Log))
+	for _, d := range RedactAll(destinations) {
+		text += "destination " + d + "\n"
+	}
+	if len(destinations) > 0 {
+		text += fmt.Sprintf("digest %x\n", sha256.Sum256([]byte(strings.Join(destinations, "\x00"))))
+	}
+	return text
+}
+
+// RedactAll returns destinations without user names and passwords: paths, URLs, and
+// the short form of ssh, user@host:path.
+func RedactAll(destinations []string) (list []string) {
+	for _, d := range destinations {
+		switch short := Redact(d); {
+		case filepath.IsAbs(d):
+			list = append(list, d)
+		case short != "":
+			list = append(list, short)
+		default:
+			list = append(list, d[strings.LastIndexByte(d, '@')+1:])
+		}
+	}
+	return list
 }
 
 // acceptance returns the file that exists if the user has accepted a log for a

@@ -21,6 +21,10 @@ type Recorder struct {
 	// Left returns the files that a conversation created, relative to the
 	// workspace, and its last message. nil for neither.
 	Left func(ctx context.Context, thread string) (files []string, message string)
+
+	// NoMessages leaves out the last messages of subagents, which are parts of
+	// conversations: the log is sent to other machines, and the user does not share them.
+	NoMessages bool
 }
 
 // Record records an event, at most once.
@@ -144,6 +148,9 @@ func (r Recorder) publish(ctx context.Context, e Event) error {
 		var last string
 		files, last = r.Left(ctx, e.Thread())
 		message = cmp.Or(message, last)
+	}
+	if r.NoMessages {
+		message = ""
 	}
 	var left []string
 	for i, file := range files {

@@ -28,6 +28,11 @@ type Backend struct {
 	// connection: a workspace that is only opened leaves nothing behind.
 	Open func(BackendOptions) (handoff.Log, handoff.Bodies, error)
 
+	// Destinations returns what a location leads to, if that is decided by files that
+	// a repository can bring: URLs, and absolute paths without symbolic links. It may
+	// be nil. Kinds: NotFound, Unavailable.
+	Destinations func(BackendOptions) ([]string, error)
+
 	// Remote is set if several machines, or directories, may use the log at once.
 	Remote bool
 
@@ -64,6 +69,8 @@ type BackendOptions struct {
 
 	Getenv func(string) string // a variable of the environment
 
+	Destinations []string // that the user has accepted, and that are used; nil if the user named the log
+
 	Warn func(string) // called with what the user should know about the log; may be nil
 }
 
@@ -86,26 +93,59 @@ type Opened struct {
 }
 
 // OpenBackend opens the log and body store that a setting names, by default the
-// built-in one. Nothing is opened of a log that is not trusted.
+// built-in one. Nothing is opened of a log that a file of the workspace names before
+// trusted has accepted its destinations.
 //
 // Kinds: Invalid (the location), and those of the backend.
-func OpenBackend(c config.Config, backends []Backend, trusted func() error, o BackendOptions) (opened Opened, err error) {
+func OpenBackend(c config.Config, backends []Backend, trusted func(destinations []string) error, o BackendOptions) (opened Opened, err error) {
+	b, err := findBackend(c, backends, &o)
+	if err != nil {
+		return opened, err
+	}
+	if c.NamesLog() {
+		if o.Destinations, err = b.destinations(o); err == nil {
+			err = trusted(o.Destinations)
+		}
+	}
+	if err != nil {
+		return opened, err
+	}
+	log, bodies, err := b.Open(o)
+	return Opened{log, bodies, b}, err
+}
+
+// Destinations returns what the log that a setting names leads to, as
+// Backend.Destinations does. It opens no log.
+func Destinations(c config.Config, backends []Backend, o BackendOptions) ([]string, error) {
+	b, err := findBackend(c, backends, &o)
+	if err != nil {
+		return nil, err
+	}
+	return b.destinations(o)
+}
+
+func (b Backend) destinations(o BackendOptions) ([]string, error) {
+	if b.Destinations == nil {
+		return nil, nil
+	}
+	return b.Destinations(o)
+}
+
+// findBackend returns the backend of the log that a setting names, and sets its
+// location. Kind: Invalid.
+func findBackend(c config.Config, backends []Backend, o *BackendOptions) (found Backend, err error) {
 	backends = append([]Backend{fileBackend}, backends...)
 	location := cmp.Or(c.Log, fileBackend.Scheme+":")
 	if o.Location, err = url.Parse(location); err != nil || o.Location.Scheme == "" {
 		// A URL that can't be parsed may contain a password, so it is not shown.
-		return opened, badLocation(c, "not a URL of the form scheme:location", backends)
+		return found, badLocation(c, "not a URL of the form scheme:location", backends)
 	}
 	for _, b := range backends {
 		if b.Scheme == o.Location.Scheme {
-			if err := trusted(); err != nil {
-				return opened, err
-			}
-			log, bodies, err := b.Open(o)
-			return Opened{log, bodies, b}, err
+			return b, nil
 		}
 	}
-	return opened, badLocation(c, fmt.Sprintf("unknown scheme %q", o.Location.Scheme), backends)
+	return found, badLocation(c, fmt.Sprintf("unknown scheme %q", o.Location.Scheme), backends)
 }
 
 func badLocation(c config.Config, reason string, backends []Backend) error {

@@ -34,7 +34,7 @@ func (c Copier) Copy(ctx context.Context, from, to string) (result logcopy.Resul
 }
 
 func (c Copier) open(location string) (Opened, error) {
-	return OpenBackend(config.Config{Log: location}, c.Backends, func() error { return nil }, c.Options)
+	return OpenBackend(config.Config{Log: location}, c.Backends, nil, c.Options)
 }
 
 func (c Copier) copy(ctx context.Context, source, target Opened) (result logcopy.Result, err error) {

@@ -6,6 +6,7 @@ import (
 	"os/user"
 	"strings"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -66,14 +67,19 @@ limits.worktree_keep, queue, output_folder and agent_outputs_folder.`,
 }
 
 func configTrustCommand(a *cli.App) *cobra.Command {
+	var dryRun bool
 	c := &cobra.Command{
 		Use:   "trust URL",
 		Short: "Accept the log that a file of the workspace names",
 		Long: `Trust accepts a log that handoff.yaml or .handoff/config.yaml names: records
 and contents of this workspace may then be sent there. Before that, commands
 that need the log are refused. URL is the one in the file; its user name and
-password may be left out. If the file names another log later, that one is not
-accepted.
+password may be left out. If the file names another log later, or the URL leads
+elsewhere, such as a git remote with a changed URL, that is not accepted.
+A repository inside the workspace can't be accepted.
+
+It prints what it permits. Conversations are sent only if you allow it with
+"handoff config set share_threads true".
 
 What you accept is stored in your own configuration directory. A log that
 HANDOFF_LOG names needs no acceptance.`,
@@ -81,17 +87,42 @@ HANDOFF_LOG names needs no acceptance.`,
 		Args:    cli.Exactly(1, "one URL"),
 	}
 	a.JSONFlag(c, "print JSON")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "print what it permits, and accept nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := workspace.TrustLog(a.Dir, a.Options(), args[0]); err != nil {
+		trust, said := workspace.TrustLog, "accepted"
+		if dryRun {
+			trust, said = workspace.DescribeTrust, "not accepted yet"
+		}
+		permits, err := trust(a.Dir, a.Options(), args[0])
+		if err != nil {
 			return err
 		}
-		if !a.AsJSON {
-			fmt.Fprintln(a.Out, "accepted")
-			return nil
+		if a.AsJSON {
+			return printSettings(a)
 		}
-		return printSettings(a)
+		fmt.Fprintln(a.Out, said)
+		printTrust(a, permits)
+		return nil
 	}
 	return c
+}
+
+// printTrust prints what accepting a log permits.
+func printTrust(a *cli.App, t workspace.LogTrust) {
+	line := func(name, value string) { fmt.Fprintf(a.Out, "%-13s%s\n", name, cli.OneLine(value)) }
+	line("workspace", t.Workspace)
+	line("log", t.Log)
+	for _, d := range t.Destinations {
+		line("destination", d)
+	}
+	copies := map[handoff.Keep]string{handoff.KeepNever: "no copies of files (keep = never)",
+		handoff.KeepAlways: "copies of all published files (keep = always)"}[t.Keep]
+	line("sent there", "records, and "+cmp.Or(copies, "copies of published files as keep and the limits say (keep = auto)"))
+	if t.Threads {
+		line("", "kept conversations, secrets redacted (share_threads = true)")
+	} else {
+		line("not sent", "conversations (share_threads is not true in your own settings)")
+	}
 }
 
 // printSettings prints the settings that apply.
