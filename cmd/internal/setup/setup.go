@@ -205,7 +205,7 @@ func writable(e Edit) error {
 
 func adviceFor(err error, name string) handoff.Hint {
 	if errors.Is(err, errReadOnly) {
-		return handoff.Advice("permit writing with chmod u+w, or leave out " + name)
+		return handoff.Advice("make it writable, or leave out " + name)
 	}
 	return handoff.Advice("correct the file, or leave out " + name)
 }
