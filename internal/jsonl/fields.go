@@ -12,7 +12,11 @@ import (
 // in their order. The types must not have a MarshalJSON.
 func FieldNames(structs ...any) (names []string) {
 	for _, v := range structs {
-		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
+		t := reflect.TypeOf(v)
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		for _, f := range reflect.VisibleFields(t) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if name != "" && name != "-" && f.IsExported() {
 				names = append(names, name)

@@ -148,3 +148,44 @@ func TestErrorsAreJSON(t *testing.T) {
 		t.Errorf("checked %d errors, which can't be all", answers)
 	}
 }
+
+// TestFieldsOfEveryList selects all fields that a list has, in every command that
+// has --fields. Some of the lists are empty.
+func TestFieldsOfEveryList(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t)
+	id := fillListings(c)
+	lines := map[string][]string{
+		"list": {"list", "list --channels"}, "search": {"search retry", "search --in threads retry"}, "show": {"show " + id, "show " + id + " --history", "show 42"},
+		"session find": {"session find"}, "session adopt": {"session adopt docs --dry-run"}, "gc": {"gc"}, "init": {"init --status"},
+		"cost": {"cost", "cost --by model"}, "status": {"status", "status --collisions"}, "work list": {"work list"},
+		"thread": {"thread", "thread --everywhere"}, "why": {"why docs/design.md"},
+		"pipeline list": {"pipeline list"}, "pipeline history": {"pipeline history 42"}, "pipeline trace": {"pipeline trace 42"},
+		"pipeline lessons list": {"pipeline lessons list"}, "pipeline lessons match": {"pipeline lessons match port"},
+	}
+	eachCommand(func(path []string, command *cobra.Command) {
+		name := strings.Join(path, " ")
+		if command.Flags().Lookup("fields") != nil && lines[name] == nil {
+			t.Errorf("no line of %q is tested", name)
+		}
+	})
+	for _, line := range slices.Concat(slices.Collect(maps.Values(lines))...) {
+		run := func(field string) (answer map[string]any, code int) {
+			out, code := c.run("", append(strings.Fields(line), "--json", "--fields", field)...)
+			if err := json.Unmarshal([]byte(out), &answer); err != nil {
+				t.Fatalf("%s --fields %s prints %q", line, field, out)
+			}
+			return answer, code
+		}
+		answer, code := run("xyzzy")
+		if code != 2 {
+			t.Errorf("%s --fields xyzzy exits %d, want 2: %v", line, code, answer)
+			continue
+		}
+		hint := fmt.Sprint(answer["error"].(map[string]any)["hint"])
+		names := strings.TrimPrefix(hint, "use ")
+		if answer, code := run(names); code != 0 {
+			t.Errorf("%s --fields %s exits %d: %v", line, names, code, answer["error"])
+		}
+	}
+}

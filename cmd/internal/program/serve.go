@@ -118,7 +118,8 @@ func serve(ctx context.Context, a *cli.App, f serveFlags, token string, dirs []s
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: split(s.Handler(token, hosts), pages.Handler()), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := access.NewServer(split(s.Handler(token, hosts), pages.Handler()), a.Now)
+	server.BaseContext = func(net.Listener) context.Context { return ctx }
 	link := "http://" + l.Addr().String() + pages.Link()
 	fmt.Fprintf(a.Err, "serving http://%s/mcp\ntoken: %s\nviewer: %s\n", l.Addr(), token, link)
 	if f.open {
@@ -127,7 +128,7 @@ func serve(ctx context.Context, a *cli.App, f serveFlags, token string, dirs []s
 		}
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
+	go func() { ended <- server.Serve(access.LimitConnections(l)) }()
 	select {
 	case err := <-ended:
 		return err
