@@ -348,7 +348,7 @@ func TestIndexLocked(t *testing.T) {
 			if len(warnings) != 1 || !strings.Contains(warnings[0], "locked by another process") {
 				t.Errorf("warnings = %q, want one about the lock", warnings)
 			}
-			if found, err := filepath.Glob(filepath.Join(cache, "handoff", "*", localstate.FileName)); err != nil || len(found) != 1 {
+			if found, err := filepath.Glob(filepath.Join(cache, "agent-handoff", "*", localstate.FileName)); err != nil || len(found) != 1 {
 				t.Errorf("the cache has the indexes %q, want one", found)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -426,7 +426,7 @@ func TestIndexInCache(t *testing.T) {
 			t.Errorf("Search = %d matches, %v, want one", len(found.Matches), err)
 		}
 		id, _, _ := localstate.LogID(t.Context(), w.rawLog)
-		_, err = os.Stat(filepath.Join(cache, "handoff", id, localstate.FileName))
+		_, err = os.Stat(filepath.Join(cache, "agent-handoff", id, localstate.FileName))
 		if (err == nil) != (cache != "") {
 			t.Errorf("with cache %q: %v", cache, err)
 		}

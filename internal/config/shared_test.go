@@ -149,8 +149,8 @@ func TestTrust(t *testing.T) {
 	elsewhere.env = s.env
 	refused("another workspace", elsewhere)
 
-	stored, err := filepath.Glob(filepath.Join(s.env["HOME"], "*", "handoff", "trust", "*"))
-	if more, _ := filepath.Glob(filepath.Join(s.env["HOME"], "*", "*", "handoff", "trust", "*")); err == nil {
+	stored, err := filepath.Glob(filepath.Join(s.env["HOME"], "*", "agent-handoff", "trust", "*"))
+	if more, _ := filepath.Glob(filepath.Join(s.env["HOME"], "*", "*", "agent-handoff", "trust", "*")); err == nil {
 		stored = append(stored, more...)
 	}
 	if len(stored) != 1 {

@@ -44,6 +44,7 @@ var layers = map[string]int{
 
 	"thread":                     2,
 	"internal/content":           2,
+	"internal/formerdir":         2,
 	"internal/config":            2,
 	"internal/fold":              2,
 	"internal/lineage":           2,

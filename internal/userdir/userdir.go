@@ -11,7 +11,8 @@ import (
 	"runtime"
 )
 
-const name = "handoff"
+// name is that of the distribution: other programs are called handoff, too.
+const name = "agent-handoff"
 
 // Config returns the directory for what the user decided: settings, and the logs
 // that the user accepted.

@@ -28,7 +28,7 @@ func TestDirectories(t *testing.T) {
 			{"State", userdir.State(getenv), c.state},
 		} {
 			if d.want != "" {
-				d.want += "handoff"
+				d.want += "agent-handoff"
 			}
 			if d.got != d.want {
 				t.Errorf("%v: %s is %q, want %q", c.env, d.what, d.got, d.want)

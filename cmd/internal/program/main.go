@@ -21,6 +21,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/setup"
+	"github.com/agent-handoff/handoff/internal/formerdir"
 	"github.com/agent-handoff/handoff/internal/userdir"
 	"github.com/agent-handoff/handoff/workspace"
 	"golang.org/x/sys/unix"
@@ -40,6 +41,9 @@ func Main() (code int) {
 		return a.Run(context.Background(), nil, os.Args[1:])
 	}
 	growHeap()
+	if usesDirectories(os.Args[1:]) {
+		formerdir.Move(os.Getenv)
+	}
 	ctx := untilSignal(context.Background())
 	dir, err := os.Getwd()
 	if err != nil {
@@ -52,6 +56,11 @@ func Main() (code int) {
 		Dir: dir, Getenv: getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
 	}
 	return a.Run(ctx, commands, os.Args[1:])
+}
+
+// usesDirectories reports whether a command line may use the directories of the user.
+func usesDirectories(args []string) bool {
+	return len(args) > 0 && !slices.Contains([]string{"help", "completion", "demo", "--help", "-h"}, args[0])
 }
 
 // growHeap lets the heap grow to 8 MB, instead of 4, before the first garbage

@@ -56,7 +56,7 @@ func (h home) target() setup.Target {
 
 func (h home) journal() *setup.Journal {
 	h.t.Helper()
-	j, err := setup.OpenJournal(filepath.Join(h.dir, ".local/state/handoff"))
+	j, err := setup.OpenJournal(filepath.Join(h.dir, ".local/state/agent-handoff"))
 	if err != nil {
 		h.t.Fatal(err)
 	}
