@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"sync"
 
 	"github.com/agent-handoff/handoff"
@@ -95,7 +96,7 @@ func (l *Log) advance(p position) {
 // writable returns the newest position of a log that can be appended to: it has an
 // ID, and the store honours the condition.
 func (l *Log) writable(ctx context.Context) (position, error) {
-	p, err := l.newest(ctx)
+	p, err := l.own(ctx)
 	if err != nil {
 		return p, err
 	}
@@ -118,6 +119,27 @@ func (l *Log) writable(ctx context.Context) (position, error) {
 	return p, nil
 }
 
+// keyForm matches the keys of logs under any prefix: one may begin with another.
+var keyForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|/)(` + logPrefix + `[0-9]{12}|` + bodyPrefix + `[0-9a-f]{2}/[0-9a-f]{62}|` + trialPrefix + `[0-9a-f]+-[12])$`)
+})
+
+// own returns the newest position. The prefix of a log that does not exist yet must
+// have no object of another program: its kind is then Invalid.
+func (l *Log) own(ctx context.Context) (position, error) {
+	p, err := l.newest(ctx)
+	if err != nil || p.Number > 0 {
+		return p, err
+	}
+	return p, l.b.list(ctx, "", "", func(o object) error {
+		if keyForm().MatchString(l.b.prefix + o.key) {
+			return nil
+		}
+		return &handoff.Error{Op: "create log", Name: l.b.location, Kind: handoff.Invalid, Err: fmt.Errorf("belongs to another program: it contains %q", o.key),
+			Hint: handoff.Advice("name a prefix of its own, as in s3://bucket/handoff; the objects are left as they are")}
+	})
+}
+
 // try creates trial objects: an object that exists must not be created again, and
 // of two requests at once one must fail. Some stores accept the condition and
 // ignore it; two writers would then have the same number. Kind: Unsupported.
@@ -130,7 +152,7 @@ func (l *Log) try(ctx context.Context) error {
 		return &handoff.Error{Op: "open log", Name: l.b.location, Kind: handoff.Unsupported, Err: errors.New(reason),
 			Hint: handoff.Advice("use a store that supports conditional writes (If-None-Match), or a log in git")}
 	}
-	key := "trial/" + hex.EncodeToString(id[:])
+	key := trialPrefix + hex.EncodeToString(id[:])
 	defer l.b.discard(context.WithoutCancel(ctx), key+"-1", key+"-2")
 	switch _, err := l.b.create(ctx, key+"-1", []byte("1")); {
 	case errors.Is(err, errExists): // the reply to an earlier try was lost

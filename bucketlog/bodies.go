@@ -10,10 +10,13 @@ import (
 )
 
 // bodies are the bodies in a bucket.
-type bodies struct{ b *bucket }
+type bodies struct {
+	log *Log
+	b   *bucket
+}
 
 func bodyKey(d handoff.Digest) string {
-	return "bodies/sha256/" + d.Value[:2] + "/" + d.Value[2:]
+	return bodyPrefix + d.Value[:2] + "/" + d.Value[2:]
 }
 
 // partSize is the size of the parts in which a large body is sent.
@@ -22,6 +25,11 @@ const partSize = 16 << 20
 // Put implements remote.Store. A body that is stored with this size is not sent
 // again.
 func (s bodies) Put(ctx context.Context, d handoff.Digest, size int64, r io.Reader) error {
+	if !s.log.started() {
+		if _, err := s.log.own(ctx); err != nil {
+			return err
+		}
+	}
 	stored, err := s.b.size(ctx, bodyKey(d))
 	if err != nil && !errors.Is(err, errMissing) || err == nil && stored == size {
 		return err

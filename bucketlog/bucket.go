@@ -131,12 +131,13 @@ type object struct{ key, etag string }
 
 // list calls each for the objects whose key is a prefix and a name without a slash,
 // from the key after another, in order. Other keys are of logs under a longer prefix.
+// The prefix "" lists all keys.
 func (b *bucket) list(ctx context.Context, prefix, after string, each func(object) error) error {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	quiet := time.AfterFunc(b.timeout, func() { cancel(context.DeadlineExceeded) })
 	defer quiet.Stop()
-	o := minio.ListObjectsOptions{Prefix: b.prefix + prefix}
+	o := minio.ListObjectsOptions{Prefix: b.prefix + prefix, Recursive: prefix == ""}
 	if after != "" {
 		o.StartAfter = b.prefix + after
 	}

@@ -50,6 +50,8 @@ type Options struct {
 const (
 	defaultTimeout = time.Minute
 	logPrefix      = "log/"
+	bodyPrefix     = "bodies/sha256/"
+	trialPrefix    = "trial/"
 	idSize         = 16 // bytes of a log's ID
 )
 
@@ -96,7 +98,7 @@ func Open(o Options) (*Log, error) {
 
 // Bodies returns the bodies of the log. Copies of them are in the runtime directory:
 // it is a handoff.BodyFetcher.
-func (l *Log) Bodies() handoff.Bodies { return remote.NewBodies(l.local, bodies{l.b}) }
+func (l *Log) Bodies() handoff.Bodies { return remote.NewBodies(l.local, bodies{l, l.b}) }
 
 // A position is an object of the log, the zero value before the first.
 type position struct {
@@ -127,6 +129,14 @@ func (l *Log) load() {
 	if json.Unmarshal(b, &p) == nil && p.Number >= 0 && p.Last >= handoff.Seq(p.Number) && (p.Number == 0 || isID(p.Log)) {
 		l.known = p
 	}
+}
+
+// started reports whether this machine knows that the log exists.
+func (l *Log) started() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.load()
+	return l.known.Number > 0
 }
 
 // store writes the known position. It is derived, and a directory that can't be

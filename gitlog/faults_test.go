@@ -460,3 +460,27 @@ func TestCollectedRepository(t *testing.T) {
 		t.Errorf("%d records, want 2", len(got))
 	}
 }
+
+// TestForeignRef holds that a ref with commits of another program is refused, and stays
+// as it is.
+func TestForeignRef(t *testing.T) {
+	t.Parallel()
+	url, work := server(t), t.TempDir()
+	git(t, work, "init", "-q")
+	git(t, work, "commit", "-q", "--allow-empty", "-m", "first")
+	git(t, work, "commit", "-q", "--allow-empty", "-m", "handoff log 00112233445566778899aabbccddeeff records 1-1")
+	git(t, work, "push", "-q", url, "HEAD:refs/handoff/default")
+	before := git(t, url, "for-each-ref")
+	l := machine(t, url)
+	if _, err := l.Append(t.Context(), logtest.NewRecord("a.md")); !errors.Is(err, handoff.Invalid) {
+		t.Errorf("Append = %v, want kind Invalid", err)
+	}
+	for _, err := range l.Read(t.Context(), 0) {
+		if !errors.Is(err, handoff.Invalid) {
+			t.Errorf("Read = %v, want kind Invalid", err)
+		}
+	}
+	if after := git(t, url, "for-each-ref"); after != before {
+		t.Errorf("refs are %q, were %q", after, before)
+	}
+}

@@ -69,10 +69,13 @@ func parseCommit(id string, b []byte) (commit, error) {
 	}
 	var ok bool
 	if c.log, c.first, c.last, ok = parseSubject(string(message)); !ok {
-		return c, errors.New("was not written by handoff")
+		return c, errForeign
 	}
 	return c, nil
 }
+
+// errForeign means that a commit was written by another program.
+var errForeign = errors.New("was not written by handoff")
 
 // follows returns an error unless c comes after before, which is the zero commit
 // before the first one.

@@ -236,6 +236,10 @@ func (l *Log) fetch(ctx context.Context, r *repository, known commit) (commit, e
 		args = append(args, "^"+known.id)
 	}
 	list, err := r.commits(ctx, o, args...)
+	if errors.Is(err, errForeign) && known.id == "" && len(list) == 0 {
+		return known, &handoff.Error{Op: "open log", Name: l.ref, Kind: handoff.Invalid, Err: fmt.Errorf("belongs to another program: commit %s %w", id, errForeign),
+			Hint: handoff.Advice("name another log with #name at the end of the location; this ref is left as it is")}
+	}
 	if err != nil {
 		return known, err
 	}

@@ -32,8 +32,12 @@ func (w *Workspace) Check(ctx context.Context) (handoff.Report, error) {
 // Check would have returned before. The log and the body store repair
 // themselves as far as they can. An index that disagrees with the log is
 // emptied, so that it is rebuilt. A missing body is stored again if its file is
-// as published. The file of a name that was not rendered is rendered.
+// as published. The file of a name that was not rendered is rendered. Kinds: those
+// of Check, Unsupported (a later version wrote the runtime directory).
 func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, error) {
+	if err := w.runtimeDir.Writable(); err != nil {
+		return handoff.Report{}, err
+	}
 	report, err := content.Check(ctx, w.rawLog, w.rawBodies, w.dirs.Runtime)
 	if err != nil {
 		return report, err

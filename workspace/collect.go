@@ -47,6 +47,9 @@ func (w *Workspace) Unneeded(ctx context.Context) (Garbage, error) {
 // removed. A body that is stored again meanwhile remains. Kinds: those of
 // Unneeded.
 func (w *Workspace) Collect(ctx context.Context) (Garbage, error) {
+	if err := w.runtimeDir.Writable(); err != nil {
+		return Garbage{}, err
+	}
 	before := w.now().Add(-minAge)
 	list, err := w.unneeded(ctx, before)
 	if err == nil {

@@ -206,7 +206,7 @@ func wholeRecords(t *testing.T, dir string, want []string) {
 	}
 	must(t, filepath.WalkDir(w.dirs.Runtime, func(name string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(w.dirs.Runtime, name)
-		known := filepath.Ext(name) == ".json" || rel == filepath.Join("log", "ID") || rel == ".gitignore" ||
+		known := filepath.Ext(name) == ".json" || rel == filepath.Join("log", "ID") || rel == ".gitignore" || rel == localstate.MarkerName ||
 			strings.HasPrefix(rel, localstate.FileName) || rel == localstate.LockName || strings.HasPrefix(rel, filepath.Join("bodies", "sha256"))
 		if err == nil && !d.IsDir() && (!known || rel == "index.db.damaged") {
 			t.Errorf("%s was left behind", rel)

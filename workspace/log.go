@@ -133,6 +133,9 @@ func (w *Workspace) SendQueued(ctx context.Context) (Sent, error) {
 	if err := w.hub.Closed(); err != nil || w.queue == nil {
 		return Sent{}, err
 	}
+	if err := w.runtimeDir.Writable(); err != nil {
+		return Sent{}, err
+	}
 	sent, err := w.queue.Send(ctx)
 	if err == nil {
 		err = queue.Error(sent.Refused)
@@ -155,6 +158,9 @@ func (w *Workspace) RefusedRecords(ctx context.Context) ([]RefusedRecord, error)
 // NotFound (one was not refused; none is removed).
 func (w *Workspace) DropRefused(ctx context.Context, ids []string) ([]RefusedRecord, error) {
 	if err := w.hub.Closed(); err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	if err := w.runtimeDir.Writable(); err != nil {
 		return nil, err
 	}
 	return w.queue.Drop(ctx, ids)

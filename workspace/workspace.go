@@ -152,7 +152,8 @@ type Options struct {
 // root; otherwise dir. HANDOFF_WORKSPACE names another. The caller is the one
 // that the environment names, with paths relative to dir.
 //
-// Kinds: NotFound (the directory), Invalid (settings), Unavailable.
+// Kinds: NotFound (the directory), Invalid (settings, a .handoff of another program),
+// Corrupt (a .handoff with links or other irregular files), Unavailable.
 func Open(dir string, o Options) (*Workspace, error) {
 	o.Getenv = o.environment()
 	if o.Now == nil {
@@ -181,13 +182,13 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, errors.Join(err, files.Close())
 	}
 	log, bodies, queued := openQueue(settings, opened, found.Runtime, o)
-	c := &core{dirs: found, settings: settings, remote: opened.Backend.Remote, rawLog: opened.Log, rawBodies: opened.Bodies, queue: queued, runtimeDir: localstate.NewDir(found.Runtime, log, o.Rand),
+	c := &core{dirs: found, settings: settings, remote: opened.Backend.Remote, rawLog: opened.Log, rawBodies: opened.Bodies, queue: queued, runtimeDir: localstate.NewDir(found.Runtime, o.Rand),
 		files: files, home: home, now: o.Now, rand: o.Rand, cache: userdir.Cache(o.Getenv), progress: o.Progress}
 	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress, o.Warn)
 	c.log, c.bodies = localstate.GuardLog(log, opened.Backend.Remote, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir, o.Fetching)
 	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})
 	c.published = &content.Files{
-		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimePath: below(found.Root, found.Runtime),
+		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimeDir: found.Runtime, RuntimePath: below(found.Root, found.Runtime),
 		Linked: found.Linked, Worktree: found.Worktree, Origin: c.runtimeDir.Origin,
 		SessionDir: func(ctx context.Context, p handoff.Producer) string {
 			if p.Session == caller.Producer.Session && caller.SessionDir != "" {

@@ -409,3 +409,34 @@ func TestBatch(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignPrefix holds that nothing is written to a prefix with objects of another
+// program, and that the log is found there if it was first.
+func TestForeignPrefix(t *testing.T) {
+	s := newStore(t)
+	put := func(key string) {
+		t.Helper()
+		if _, err := s.backend.PutObject("bucket", key, map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"}, strings.NewReader("x"), 1, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, key := range []string{"data.csv", "log.txt", "bodies/a", "log2/000000000001", "trial/run", "handoff/x/notes.md", "zebra"} {
+		prefix := fmt.Sprint("p", i)
+		put(prefix + "/" + key)
+		l := openPrefix(t, s.Listener.Addr().String(), t.TempDir(), prefix)
+		puts := s.puts.Load()
+		if _, err := l.Bodies().Put(t.Context(), strings.NewReader("body")); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("%s: Put = %v, want kind Invalid", key, err)
+		}
+		if _, err := l.Append(t.Context(), logtest.NewRecord("a.md")); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("%s: Append = %v, want kind Invalid", key, err)
+		}
+		if got := s.puts.Load(); got != puts {
+			t.Errorf("%s: %d requests that write", key, got-puts)
+		}
+	}
+	l := openPrefix(t, s.Listener.Addr().String(), t.TempDir(), "first")
+	logtest.Append(t, l, "a.md")
+	put("first/data.csv")
+	logtest.Append(t, openPrefix(t, s.Listener.Addr().String(), t.TempDir(), "first"), "b.md")
+}

@@ -35,8 +35,10 @@ type Files struct {
 	Now  func() time.Time // if nil, Stat and Open return no fingerprints
 
 	// Runtime opens the runtime directory and creates it if it is missing.
-	// RuntimePath is its path relative to Root, "" if it is outside.
+	// RuntimeDir is its absolute path, RuntimePath the one relative to Root, "" if it
+	// is outside.
 	Runtime     func() (*os.Root, error)
+	RuntimeDir  string
 	RuntimePath string
 
 	// Linked is the name of the linked git worktree at Root, "" for a main

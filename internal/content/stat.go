@@ -102,8 +102,8 @@ func (s *Files) find(ctx context.Context, a handoff.Artifact) (root *os.Root, na
 		return nil, "", done, errUnreachable // nothing there was published
 	}
 	switch {
-	case a.Root == handoff.RuntimeRoot && s.Runtime != nil:
-		root, err = s.Runtime()
+	case a.Root == handoff.RuntimeRoot:
+		root, err = openKnown(s.RuntimeDir)
 	case a.Root == handoff.SessionRoot && s.SessionDir != nil:
 		root, err = openKnown(s.SessionDir(ctx, a.Record.Producer))
 	case a.Root != "":

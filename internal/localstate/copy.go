@@ -38,7 +38,7 @@ func (c Copier) open(location string) (Opened, error) {
 }
 
 func (c Copier) copy(ctx context.Context, source, target Opened) (result logcopy.Result, err error) {
-	dir := NewDir(c.Options.Runtime, target.Log, c.Options.Rand)
+	dir := NewDir(c.Options.Runtime, c.Options.Rand)
 	if err := dir.Create(ctx); err != nil {
 		return result, err
 	}

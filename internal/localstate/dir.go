@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/agent-handoff/handoff"
@@ -19,7 +20,6 @@ import (
 // A Dir is the runtime directory of a workspace, which the first write creates.
 type Dir struct {
 	path string
-	log  handoff.Log
 	rand io.Reader
 
 	mu      sync.Mutex
@@ -27,42 +27,55 @@ type Dir struct {
 	created bool // by this process
 }
 
-// IgnoreName is the name of the file that keeps the directory out of git.
-const IgnoreName = ".gitignore"
+// IgnoreName is the name of the file that keeps the directory out of git, with the
+// content ignoreAll.
+const (
+	IgnoreName = ".gitignore"
+	ignoreAll  = "*\n"
+)
 
-// NewDir returns the runtime directory of a log. It creates nothing.
-func NewDir(path string, log handoff.Log, rand io.Reader) *Dir {
-	return &Dir{path: path, log: log, rand: rand}
-}
+// NewDir returns a runtime directory. It creates nothing.
+func NewDir(path string, rand io.Reader) *Dir { return &Dir{path: path, rand: rand} }
 
-// Create creates the directory, unless it exists, with a .gitignore in it. In a directory of
-// a log that exists already, a missing .gitignore was removed by its owner.
-func (d *Dir) Create(ctx context.Context) error {
+// Create creates the directory with its marker and a .gitignore, or adds the marker to
+// one of an earlier version. There, a missing .gitignore was removed by its owner.
+//
+// Kinds: Unavailable, Invalid (the directory is another program's), Unsupported (it has
+// the format of a later version).
+func (d *Dir) Create(context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ready {
 		return nil
 	}
-	_, err := os.Lstat(filepath.Join(d.path, IgnoreName))
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err = os.Lstat(d.path); err == nil {
-			if id, _, _ := LogID(ctx, d.log); id == "" {
-				err = fs.ErrNotExist
-			}
-		}
-		if errors.Is(err, fs.ErrNotExist) { // a log on another machine exists without the directory
-			err = d.createAll()
-		}
+	s, err := inspect(d.path)
+	if err == nil {
+		err = s.writable(d.path)
 	}
-	if err != nil {
+	if err == nil && !s.marked {
+		err = d.createAll(!s.used)
+	}
+	var known *handoff.Error
+	if err != nil && !errors.As(err, &known) {
 		return &handoff.Error{Op: "create workspace", Name: d.path, Kind: handoff.Unavailable, Err: durable.Reason(err),
 			Hint: handoff.UnwritableHint(d.path, err)}
 	}
-	d.ready = true
-	return nil
+	d.ready = err == nil
+	return err
 }
 
-func (d *Dir) createAll() error {
+// Writable returns an error of kind Unsupported if the directory has the format of a
+// later version.
+func (d *Dir) Writable() error {
+	s, err := inspect(d.path)
+	if err != nil {
+		return err
+	}
+	return s.writable(d.path)
+}
+
+// createAll writes the marker last: a directory that has one is complete.
+func (d *Dir) createAll(ignore bool) error {
 	parent := filepath.Dir(d.path)
 	if err := durable.MakeDirs(parent, 0o777); err != nil {
 		return err
@@ -71,7 +84,8 @@ func (d *Dir) createAll() error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if d.created = err == nil; d.created {
+	if err == nil {
+		d.created = true
 		if err := syncDirectory(parent); err != nil {
 			return err
 		}
@@ -81,10 +95,12 @@ func (d *Dir) createAll() error {
 		return err
 	}
 	defer root.Close()
-	return durable.Replace(root, IgnoreName, func(w io.Writer) error {
-		_, err := io.WriteString(w, "*\n")
-		return err
-	})
+	if _, err := root.Lstat(IgnoreName); ignore && errors.Is(err, fs.ErrNotExist) {
+		if err := durable.Replace(root, IgnoreName, func(w io.Writer) error { _, err := io.WriteString(w, ignoreAll); return err }); err != nil {
+			return err
+		}
+	}
+	return writeMarker(root)
 }
 
 func syncDirectory(dir string) error {
@@ -111,11 +127,16 @@ func (d *Dir) undo() {
 		return
 	}
 	entries, err := os.ReadDir(d.path)
-	if err == nil && len(entries) == 1 && entries[0].Name() == IgnoreName {
-		os.Remove(filepath.Join(d.path, IgnoreName))
-		os.Remove(d.path)
-		d.ready, d.created = false, false
+	if err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != IgnoreName && e.Name() != MarkerName }) {
+		return
 	}
+	for _, e := range entries {
+		os.Remove(filepath.Join(d.path, e.Name()))
+	}
+	if os.Remove(d.path) != nil && d.createAll(true) == nil { // another process has used it since
+		return
+	}
+	d.ready, d.created = false, false
 }
 
 // A guardedLog is the result of GuardLog. Without the check, the positions of lost

@@ -17,14 +17,16 @@ import (
 )
 
 // directories returns the possible directories of a log's index, best first: the
-// runtime directory, if it exists and is not on a network file system, because
-// processes that share a database share memory; and a directory in the user's
-// cache, which is created when the index is opened.
+// runtime directory, if it exists, has no format of a later version, and is not on a
+// network file system, because processes that share a database share memory; and a
+// directory in the user's cache, which is created when the index is opened.
 func directories(dir string, getenv func(string) string) func(id string) []string {
 	return func(id string) []string {
 		var dirs []string
 		if info, err := os.Stat(dir); err == nil && info.IsDir() && isLocal(dir) {
-			dirs = append(dirs, dir)
+			if s, err := inspect(dir); err == nil && s.newer == 0 {
+				dirs = append(dirs, dir)
+			}
 		}
 		if cache := userdir.Cache(getenv); cache != "" {
 			dirs = append(dirs, filepath.Join(cache, id))

@@ -16,7 +16,7 @@ import (
 // that a damaged one is refused.
 func TestOrigin(t *testing.T) {
 	dir := t.TempDir()
-	open := func() *Dir { return NewDir(dir, logtest.NewMemoryLog(), rand.Reader) }
+	open := func() *Dir { return NewDir(dir, rand.Reader) }
 	if id, err := open().Origin(); id != "" || err != nil {
 		t.Errorf("Origin of a new directory = %q, %v, want none", id, err)
 	}
@@ -53,7 +53,7 @@ func TestOrigin(t *testing.T) {
 func TestRemoteRecords(t *testing.T) {
 	for _, remote := range []bool{true, false} {
 		log := logtest.NewMemoryLog()
-		d := NewDir(filepath.Join(t.TempDir(), "runtime"), log, rand.Reader)
+		d := NewDir(filepath.Join(t.TempDir(), "runtime"), rand.Reader)
 		g := GuardLog(log, remote, d, NewIndex(log, d.path, func(string) string { return "" }, nil, nil))
 		logtest.Append(t, g, "a.md")
 		want, err := d.Origin()

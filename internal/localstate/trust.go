@@ -21,17 +21,18 @@ import (
 // would lead reads and writes out of the workspace.
 var (
 	runtimeDirs  = []string{"log", "log/tmp", "bodies", "bodies/sha256", "artifacts", "artifacts/records", "artifacts/files", "pipelines", "git", "bucket", "queue"}
-	runtimeFiles = []string{"log/ID", IgnoreName, "config.yaml", originName}
+	runtimeFiles = []string{"log/ID", IgnoreName, "config.yaml", originName, MarkerName}
 )
 
 // checkTrust refuses a runtime directory that is a link, has a link or another
-// irregular file where handoff uses a name, or belongs to another user.
+// irregular file where handoff uses a name, or belongs to another user or program.
 //
 // The user decides who named the directory: a link and another owner are accepted
 // for a directory that the environment names, and another owner for one that the
 // caller may write as a member of its group. root is warned.
 //
-// Kinds: Corrupt (an irregular file), Unavailable (the owner, a link).
+// Kinds: Corrupt (an irregular file), Unavailable (the owner, a link), Invalid
+// (another program).
 func checkTrust(dir string, named bool) (warnings []string, err error) {
 	info, err := os.Lstat(dir)
 	switch {
@@ -57,7 +58,11 @@ func checkTrust(dir string, named bool) (warnings []string, err error) {
 			warnings = append(warnings, "the runtime directory "+dir+" belongs to another user")
 		}
 	}
-	return warnings, checkNames(dir)
+	if err := checkNames(dir); err != nil {
+		return warnings, err
+	}
+	_, err = inspect(dir)
+	return warnings, err
 }
 
 func checkNames(dir string) error {

@@ -164,7 +164,7 @@ func workToPoint(dir string) error {
 	if err != nil {
 		return err
 	}
-	files := &content.Files{Root: root, Runtime: func() (*os.Root, error) { return os.OpenRoot(runtime) }, RuntimePath: ".handoff"}
+	files := &content.Files{Root: root, Runtime: func() (*os.Root, error) { return os.OpenRoot(runtime) }, RuntimeDir: runtime, RuntimePath: ".handoff"}
 	hub := handoff.New(stepLog{log, step}, stepIndex{index, step}, stepBodies{log.Bodies(), step},
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: stepFiles{files, step}})
 	w := worker{dir, "run-1", "plans/context.md", hub}

@@ -124,8 +124,8 @@ func position(ctx context.Context, c *sqlite.Conn, log string) (Position, error)
 	return p, nil
 }
 
-// applicationID is stored in the header of an index: "hdof".
-const applicationID = 0x68646f66
+// ApplicationID is stored in the header of an index: "hdof".
+const ApplicationID = 0x68646f66
 
 // checkOwner refuses a database that is not an index of handoff. An index of an
 // older version, which has no application ID, is reported as damaged, so that it
@@ -141,7 +141,7 @@ func (x *Index) checkOwner(ctx context.Context) error {
 				return err
 			}
 		}
-		if id == applicationID || id == 0 && tables == 0 {
+		if id == ApplicationID || id == 0 && tables == 0 {
 			return nil
 		}
 		if _, err := position(ctx, c, x.log); id == 0 && (err == nil || errors.As(err, new(*Error))) {
@@ -220,7 +220,7 @@ func create(ctx context.Context, c *sqlite.Conn, log string) error {
 			return err
 		}
 	}
-	if err := c.Exec(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, applicationID)); err != nil {
+	if err := c.Exec(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, ApplicationID)); err != nil {
 		return err
 	}
 	return c.Exec(ctx, `INSERT INTO place (version, log, seq, id, text_seq) VALUES (?, ?, 0, '', 0)`, version, log)

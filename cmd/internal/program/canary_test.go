@@ -61,7 +61,7 @@ func (c *console) run(input string, args ...string) (stdout string, code int) {
 	var out, errs bytes.Buffer
 	a := &cli.App{In: strings.NewReader(input), Out: &out, Err: &errs, Dir: c.dir, Terminal: c.width > 0, Width: c.width,
 		Getenv: func(name string) string { return c.env[name] },
-		Now:    func() time.Time { return c.now }, Rand: c.random}
+		Now:    func() time.Time { return c.now }, Rand: c.random, Backends: backends}
 	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
 	defer cancel()
 	code = a.Run(ctx, commands, args)
