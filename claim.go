@@ -19,13 +19,15 @@ type Claim struct {
 // command, a message or an artifact, with the result when the claim was published.
 type Evidence struct {
 	Kind       string `json:"kind"`                 // EvidenceCommand, EvidenceThread or EvidenceArtifact
-	Command    string `json:"command,omitempty"`    // as in a shell
+	Command    string `json:"command,omitempty"`    // as in a shell, with secrets replaced
 	Dir        string `json:"dir,omitempty"`        // of the command, slash-separated, relative to the workspace, "" for its root
 	Thread     string `json:"thread,omitempty"`     // URI of the message that has the call
 	Call       string `json:"call,omitempty"`       // ID of the call
 	Artifact   string `json:"artifact,omitempty"`   // ID of the artifact, or of the attestation of the command
 	ExitStatus *int   `json:"exitStatus,omitempty"` // nil if it was not known
 	Digest     string `json:"digest,omitempty"`     // SHA-256 of the output or of the artifact, in hexadecimal
+
+	CommandDigest string `json:"commandDigest,omitempty"` // SHA-256 of the command with its secrets, if it has any; see docs/format.md
 }
 
 // The kinds of evidence.
@@ -38,10 +40,11 @@ const (
 // An Attestation states how a command ended that handoff itself ran. The artifact
 // that has it is the output of the command.
 type Attestation struct {
-	Argv       []string  `json:"argv"`
-	Dir        string    `json:"dir,omitempty"`    // slash-separated, relative to the workspace, "" for its root
-	ExitStatus int       `json:"exitStatus"`       // 128+n if signal n ended it
-	Signal     string    `json:"signal,omitempty"` // that ended it, or that handoff was asked to end with
+	Argv       []string  `json:"argv"`                 // with secrets replaced
+	ArgvDigest string    `json:"argvDigest,omitempty"` // SHA-256 of the arguments with their secrets, if they have any; see docs/format.md
+	Dir        string    `json:"dir,omitempty"`        // slash-separated, relative to the workspace, "" for its root
+	ExitStatus int       `json:"exitStatus"`           // 128+n if signal n ended it
+	Signal     string    `json:"signal,omitempty"`     // that ended it, or that handoff was asked to end with
 	StartedAt  time.Time `json:"startedAt"`
 	DurationMS int64     `json:"durationMs"`
 	TreeAfter  string    `json:"treeAfter,omitempty"` // digest of the tree that the command left, if it changed the tree

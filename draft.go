@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff/internal/printable"
-	"github.com/agent-handoff/handoff/internal/secret"
 )
 
 // A Draft describes an artifact to publish. Channel and one of Path and Body are
@@ -40,6 +39,9 @@ type Draft struct {
 	Key       string // makes the publish idempotent: a second one with this key adds nothing
 	Keep      Keep   // whether to keep a copy; "" for the default of the workspace
 	Metadata  map[string]any
+
+	// AllowSecret records texts that look like a secret, with a warning.
+	AllowSecret bool
 
 	Claims      []Claim
 	Attestation *Attestation // may be completed until Body has been read
@@ -201,12 +203,4 @@ func distinct(list []string) []string {
 		}
 	}
 	return out
-}
-
-// secretWarning returns a warning if a text seems to contain a secret.
-func secretWarning(field, text string) []string {
-	if !secret.In(text) {
-		return nil
-	}
-	return []string{"the " + field + " may contain a secret; records are permanent and visible to every agent"}
 }

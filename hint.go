@@ -81,6 +81,7 @@ const (
 	ActionSettings                    Action = "list settings"
 	ActionTrust                       Action = "trust log"   // URL
 	ActionSet                         Action = "set setting" // NAME VALUE
+	ActionAllowSecret                 Action = "allow secret"
 	ActionLogStatus                   Action = "show log status"
 	ActionSend                        Action = "send queued records"
 	ActionCheck                       Action = "check"

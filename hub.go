@@ -22,6 +22,10 @@ type Options struct {
 	Rand   io.Reader // of IDs; must be cryptographically secure
 	Files  Files     // nil if the Hub has no access to files
 	Checks []Check
+
+	// AllowSecrets records texts that look like a secret, with a warning, instead of
+	// refusing them.
+	AllowSecrets bool
 }
 
 // A Check returns an error to refuse a draft before anything is written.
@@ -237,11 +241,16 @@ func (h *Hub) Record(ctx context.Context, f Fact) (Record, []string, error) {
 	case *ArtifactPublished, *ArtifactWithdrawn, *ArtifactLabeled, *Gap, *Damaged:
 		return Record{}, nil, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("can't be recorded directly")}
 	}
+	secrets, err := checkSecrets(f, h.o.AllowSecrets)
+	if err != nil {
+		return Record{}, nil, err
+	}
 	r, err := h.record(f)
 	if err != nil {
 		return r, nil, err
 	}
-	return h.append(ctx, r)
+	r, warnings, err := h.append(ctx, r)
+	return r, append(secrets, warnings...), err
 }
 
 // record returns a new record of the hub's producer.

@@ -55,7 +55,7 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	if err := h.Closed(); err != nil {
 		return Published{}, err
 	}
-	p, err := d.fact()
+	p, secrets, err := h.factOf(d)
 	if err != nil {
 		return Published{}, err
 	}
@@ -107,7 +107,17 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	if err := h.keepAgain(ctx, r, p); err != nil {
 		return Published{}, err
 	}
-	return h.published(ctx, r, p, state, append(p.warnings(), warnings...))
+	return h.published(ctx, r, p, state, slices.Concat(secrets, p.warnings(), warnings))
+}
+
+// factOf checks a draft and returns its fact, with warnings about secrets that are
+// allowed.
+func (h *Hub) factOf(d Draft) (p *ArtifactPublished, warnings []string, err error) {
+	if p, err = d.fact(); err != nil {
+		return nil, nil, err
+	}
+	warnings, err = checkSecrets(p, d.AllowSecret || h.o.AllowSecrets)
+	return p, warnings, err
 }
 
 // renewAfter is how long after its start a publish stores its kept copy again. A
@@ -289,17 +299,10 @@ func (h *Hub) alsoActive(ctx context.Context, a Artifact) string {
 }
 
 func (p *ArtifactPublished) warnings() []string {
-	list := slices.Concat(secretWarning("title", p.Title), secretWarning("summary", p.Summary), secretWarning("metadata", string(p.Metadata)))
-	for _, c := range p.Claims {
-		list = append(list, secretWarning("claim", fmt.Sprint(c))...)
-	}
-	if p.Attestation != nil {
-		list = append(list, secretWarning("command", strings.Join(p.Attestation.Argv, " "))...)
-	}
 	if p.SizeBytes != nil && *p.SizeBytes == 0 && p.Attestation == nil {
-		list = append(list, "the body is empty")
+		return []string{"the body is empty"}
 	}
-	return list
+	return nil
 }
 
 // Withdraw records that an artifact is withdrawn. Nothing is deleted, and what
@@ -319,7 +322,12 @@ func (h *Hub) Withdraw(ctx context.Context, id, reason string) (Published, error
 	if err := checkText("reason", reason, MaxSummary); err != nil {
 		return Published{}, err
 	}
-	r, err := h.record(&ArtifactWithdrawn{ArtifactID: id, Reason: reason})
+	f := &ArtifactWithdrawn{ArtifactID: id, Reason: reason}
+	secrets, err := checkSecrets(f, h.o.AllowSecrets)
+	if err != nil {
+		return Published{}, err
+	}
+	r, err := h.record(f)
 	if err != nil {
 		return Published{}, err
 	}
@@ -331,7 +339,7 @@ func (h *Hub) Withdraw(ctx context.Context, id, reason string) (Published, error
 	if view, err := h.Artifact(ctx, id); err == nil {
 		a = view
 	}
-	return Published{Artifact: a, Warnings: append(warnings, secretWarning("reason", reason)...)}, nil
+	return Published{Artifact: a, Warnings: append(secrets, warnings...)}, nil
 }
 
 // Use records that the producer's work read an artifact, once for each

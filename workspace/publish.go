@@ -32,6 +32,8 @@ type Publication struct {
 	Keep      handoff.Keep
 	Metadata  map[string]any
 
+	AllowSecret bool // record texts that look like a secret, with a warning
+
 	// Claims have their evidence as claims.ParseEvidence returns it; an artifact may be any
 	// ref. Threads are the conversations in which commands are looked up, nil for none.
 	Claims  []handoff.Claim
@@ -48,7 +50,7 @@ type Publication struct {
 func (w *Workspace) Publish(ctx context.Context, p Publication) (handoff.Published, error) {
 	d := handoff.Draft{
 		Body: p.Body, Filename: p.Filename, Channel: p.Channel, Kind: p.Kind, Title: p.Title, Summary: p.Summary,
-		MediaType: p.MediaType, Tags: p.Tags, Key: p.Key, Keep: p.Keep, Metadata: p.Metadata,
+		MediaType: p.MediaType, Tags: p.Tags, Key: p.Key, Keep: p.Keep, Metadata: p.Metadata, AllowSecret: p.AllowSecret,
 	}
 	if p.Channel == "" {
 		return handoff.Published{}, w.channelMissing(ctx, p)

@@ -133,6 +133,10 @@ type Options struct {
 	// Checks may refuse an artifact before anything is written.
 	Checks []handoff.Check
 
+	// AllowSecrets records titles, summaries, tags and metadata that look like a
+	// secret, with a warning. Otherwise they are refused.
+	AllowSecrets bool
+
 	// Progress is called while an index catches up with the log or with the
 	// conversations, with the number of records or transcripts that are indexed and
 	// the number there are.
@@ -202,7 +206,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if f, ok := bodies.(handoff.BodyFetcher); ok {
 		c.published.Here = f.Fetched
 	}
-	c.hub = handoff.New(c.log, c.index, c.bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published})
+	c.hub = handoff.New(c.log, c.index, c.bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published, AllowSecrets: o.AllowSecrets})
 	c.sessions = session.New(c.hub, session.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index})
 	caller.Warnings = append(warnings, caller.Warnings...)
 	return (&Workspace{core: c}).As(caller), nil

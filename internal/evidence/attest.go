@@ -37,10 +37,11 @@ type Ending struct {
 //
 // Kinds: Invalid (the arguments), Unavailable (the tree), and those of Hub.Publish.
 func (c *Checker) Attest(ctx context.Context, cmd Command) (handoff.Published, error) {
-	at := &handoff.Attestation{Argv: cmd.Argv, Dir: cmd.Dir}
+	at := &handoff.Attestation{Dir: cmd.Dir}
+	at.Argv, at.ArgvDigest = redactArgv(cmd.Argv)
 	var warnings []string
 	tree, err := c.Tree(ctx, cmd.Worktree)
-	d := handoff.Draft{Channel: ChannelAttested, Kind: KindAttested, Title: title(cmd.Argv), Filename: "output.log", Keep: handoff.KeepAlways, Attestation: at}
+	d := handoff.Draft{Channel: ChannelAttested, Kind: KindAttested, Title: title(at.Argv), Filename: "output.log", Keep: handoff.KeepAlways, Attestation: at}
 	switch {
 	case err == nil:
 		d.Tree = &tree

@@ -73,6 +73,8 @@ func (c *Checker) record(ctx context.Context, e *handoff.Evidence, tree *handoff
 }
 
 func (c *Checker) recordCommand(ctx context.Context, e *handoff.Evidence, tree *handoff.Tree, conversation string) (warning string, err error) {
+	command := e.Command
+	redactCommand(e)
 	found, err := c.attested(ctx, *e, tree)
 	if err != nil {
 		return "", err
@@ -84,7 +86,7 @@ func (c *Checker) recordCommand(ctx context.Context, e *handoff.Evidence, tree *
 	if conversation == "" {
 		return fmt.Sprintf("%s was not attested on this tree", e.Command), nil
 	}
-	call, ok, err := c.Calls.last(ctx, conversation, e.Command)
+	call, ok, err := c.Calls.last(ctx, conversation, command)
 	if err != nil && ctx.Err() != nil {
 		return "", err
 	}
@@ -117,7 +119,7 @@ func (c *Checker) attested(ctx context.Context, e handoff.Evidence, tree *handof
 		}
 		for _, a := range page.Artifacts {
 			at := a.Attestation
-			if at == nil || a.Import != "" || at.Dir != e.Dir || !runs(at.Argv, e.Command) || a.Status == handoff.Withdrawn && succeeded(at) {
+			if at == nil || a.Import != "" || at.Dir != e.Dir || !attests(at, e) || a.Status == handoff.Withdrawn && succeeded(at) {
 				continue
 			}
 			if found.any == nil {
@@ -172,6 +174,7 @@ func (c *Checker) Check(ctx context.Context, a handoff.Artifact) (Report, error)
 // is now. Kinds: those of Hub.Artifacts.
 func (c *Checker) Require(ctx context.Context, argv []string, dir, worktree string) (Result, error) {
 	e := handoff.Evidence{Kind: handoff.EvidenceCommand, Command: quote(argv), Dir: dir}
+	redactCommand(&e)
 	tree, err := c.Tree(ctx, worktree)
 	if err != nil {
 		return Result{Evidence: e, Verdict: Asserted, Reason: err.Error()}, ctx.Err()

@@ -1,10 +1,14 @@
 package evidence
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -59,6 +63,67 @@ func runs(argv []string, line string) bool {
 	}
 	list, ok := words(line)
 	return ok && slices.Equal(list, argv)
+}
+
+// attests reports whether an attestation is of the command of e. If one of them has
+// secrets, their digests are compared.
+func attests(at *handoff.Attestation, e handoff.Evidence) bool {
+	if at.ArgvDigest == "" && e.CommandDigest == "" {
+		return runs(at.Argv, e.Command)
+	}
+	return cmp.Or(at.ArgvDigest, commandDigest(canonical(at.Argv))) == cmp.Or(e.CommandDigest, commandDigest(canonicalLine(e.Command)))
+}
+
+// redactArgv returns an argument vector with its secrets replaced, and its digest if
+// it has any.
+func redactArgv(argv []string) (redacted []string, digest string) {
+	redacted, any := handoff.RedactStrings(argv)
+	if line, ok := script(argv); ok {
+		if line, found := redactLine(line); found {
+			redacted[2], any = line, true
+		}
+	}
+	if any {
+		digest = commandDigest(canonical(argv))
+	}
+	return redacted, digest
+}
+
+// redactLine returns a command line with its secrets replaced.
+func redactLine(line string) (redacted string, any bool) {
+	if list, ok := words(line); ok {
+		if list, any = handoff.RedactStrings(list); any {
+			return quote(list), true
+		}
+	}
+	return handoff.RedactText(line)
+}
+
+// redactCommand replaces the secrets of the command of e.
+func redactCommand(e *handoff.Evidence) {
+	if line, any := redactLine(e.Command); any {
+		e.Command, e.CommandDigest = line, commandDigest(canonicalLine(e.Command))
+	}
+}
+
+// commandDigest returns the digest of a command in its canonical form.
+func commandDigest(form string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(form))) }
+
+// canonical returns the same text for all argument vectors that run the same program
+// with the same arguments: a JSON array of them, or a line that needs a shell.
+func canonical(argv []string) string {
+	if line, ok := script(argv); ok {
+		return canonicalLine(line)
+	}
+	b, _ := handoff.EncodeJSON(argv) // of strings, it can't fail
+	return string(b)
+}
+
+func canonicalLine(line string) string {
+	if list, ok := words(line); ok {
+		return canonical(list)
+	}
+	return strings.TrimSpace(line)
 }
 
 // script returns the command line that argv passes to a shell.

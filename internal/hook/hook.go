@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -194,6 +195,7 @@ func (p payload) event(c client, kind Kind) Event {
 		Background: len(p.Tasks) > 0,
 		Failed:     len(p.Properties.Error) > 0 || p.Reason == "error" || p.StopReason == "error",
 	}
+	e.AgentType, _ = handoff.RedactText(e.AgentType) // it is in titles
 	if model, ok := p.Model.(string); ok {
 		e.Model = model
 	}

@@ -168,6 +168,7 @@ func (r Recorder) publish(ctx context.Context, e Event) error {
 	if strings.TrimSpace(message) == "" {
 		return failed
 	}
+	message, _ = handoff.RedactText(message)
 	title := "last message of " + cmp.Or(e.AgentType, "a subagent")
 	_, err := hub.Publish(ctx, handoff.Draft{Channel: "handoff", Kind: "message", Title: oneLine(title, handoff.MaxTitle),
 		Body: strings.NewReader(message), Filename: "message.md", Parents: left, Tags: []string{"subagent"},

@@ -34,6 +34,8 @@ type App struct {
 	AsJSON   bool   // --json was given
 	Backends []workspace.Backend
 
+	AllowSecret bool // --allow-secret was given
+
 	args      []string
 	workspace string   // --workspace
 	streaming bool     // the answer is a stream of JSON objects

@@ -19,6 +19,11 @@ func (a *App) JSONFlag(c *cobra.Command, usage string) {
 	c.Flags().BoolVar(&a.AsJSON, "json", false, usage)
 }
 
+// AllowSecretFlag gives a command the flag that sets AllowSecret.
+func (a *App) AllowSecretFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&a.AllowSecret, "allow-secret", false, "record a title, summary, tag or metadata that looks like a secret")
+}
+
 // Pairs parses key=value flags.
 func Pairs(flag string, list []string) (map[string]string, error) {
 	if len(list) == 0 {

@@ -78,6 +78,9 @@ func HintText(h handoff.Hint) string {
 	if h.Action == "" {
 		return h.Text
 	}
+	if h.Action == handoff.ActionAllowSecret {
+		return h.Text + "; --allow-secret records it anyway"
+	}
 	run := "run: " + CommandLine(h.Action, h.Args...)
 	if h.Text == "" {
 		return run

@@ -24,7 +24,7 @@ the directories of the tools. A later copy replaces an earlier one, whose body
 gc can then collect.
 
 A transcript with what looks like a secret is refused, unless --redact replaces
-the secrets in the copy or --allow-secrets keeps them. --dry-run lists what
+the secrets in the copy or --allow-secret keeps them. --dry-run lists what
 would be kept, its size, and for each secret its kind and the number of its
 message. The exit code is 1 if a transcript was refused.
 
@@ -39,9 +39,11 @@ session are kept, redacted, when it is closed and when the agent's session ends.
 	f := c.Flags()
 	f.BoolVar(&o.Referenced, "referenced", false, "keep the conversations that an artifact or a session references")
 	f.BoolVar(&o.Redact, "redact", false, "replace secrets in the copy")
-	f.BoolVar(&o.AllowSecrets, "allow-secrets", false, "keep transcripts as they are, with their secrets")
+	f.BoolVar(&o.AllowSecrets, "allow-secret", false, "keep transcripts as they are, with their secrets")
+	f.BoolVar(&o.AllowSecrets, "allow-secrets", false, "the old name of --allow-secret")
+	f.Lookup("allow-secrets").Hidden = true
 	f.BoolVar(&o.DryRun, "dry-run", false, "list what would be kept, and keep nothing")
-	c.MarkFlagsMutuallyExclusive("redact", "allow-secrets")
+	c.MarkFlagsMutuallyExclusive("redact", "allow-secret", "allow-secrets")
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if o.URIs = args; (len(args) == 0) != o.Referenced {

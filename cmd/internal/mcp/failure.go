@@ -73,6 +73,9 @@ var toolCalls = map[handoff.Action]string{
 
 // hintText words a hint for a model.
 func hintText(h handoff.Hint) string {
+	if h.Action == handoff.ActionAllowSecret {
+		return h.Text // a model can't allow it
+	}
 	format, ok := toolCalls[h.Action]
 	if !ok {
 		return h.String()

@@ -308,9 +308,9 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	c.env["CODEX_THREAD_ID"], c.env["CLAUDE_CODE_SESSION_ID"] = "0199-c", "a-1"
 	c.write("design.md", "# Retry policy\n\nTwice.\n")
 	c.write("binary", "\x00\xff")
-	first := id("publish", "design.md", "--channel", "design", "--title", "Retry", "--summary", "token=0123456789ab", "--tag", "retry")
+	first := id("publish", "design.md", "--channel", "design", "--title", "Retry", "--summary", "token=0123456789ab", "--allow-secret", "--tag", "retry")
 	answer("published-artifact", "publish design.md --channel design --replaces "+first+" --from "+first+" --key k --meta a=b --kind report --agent ada"+
-		" --run r --operation o --task t --work w --parent-work pw --parent-session ps --tool-call tc --model openai/gpt-5 --producer turn=7 --summary token=0123456789ab")
+		" --run r --operation o --task t --work w --parent-work pw --parent-session ps --tool-call tc --model openai/gpt-5 --producer turn=7 --summary token=0123456789ab --allow-secret")
 	answer("published-artifact", "publish design.md --channel design --key k")
 	answer("published-artifact", "write notes.md design.md --run r1 --channel analysis")
 	answer("shown-artifact", "show "+first)
@@ -344,9 +344,10 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	if err := exec.Command("git", "init", "-q", c.dir).Run(); err != nil {
 		c.t.Fatal(err)
 	}
-	answer("published-artifact", "attest --agent ada --json -- true") // its last argument is for the command
+	answer("published-artifact", "attest --agent ada --json -- true --password=hunter2hunter2") // its last argument is for the command
 	c.ok("attest", "--agent", "ada", "--", "true")
 	answer("published-artifact", "publish design.md --channel claims --claim fine --evidence command:true")
+	answer("published-artifact", "publish design.md --channel claimed --claim fine --evidence command:true --evidence command:password=hunter2hunter2")
 	answer("shown-artifact", "show claims:latest")
 	answer("shown-artifact", "show verification:latest")
 	answer("verification", "verify claims:latest")

@@ -63,6 +63,7 @@ func publishCommand(a *cli.App) *cobra.Command {
 	publicationFlags(c, &p)
 	claims.add(c)
 	a.JSONFlag(c, "print the artifact as JSON")
+	a.AllowSecretFlag(c)
 	who.Add(c)
 	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
 	c.RegisterFlagCompletionFunc("replaces", a.CompleteRefs)
@@ -85,6 +86,7 @@ func publishCommand(a *cli.App) *cobra.Command {
 		for k, v := range values {
 			p.Metadata[k] = v
 		}
+		p.AllowSecret = a.AllowSecret
 		if p.Path = args[0]; p.Path == "-" {
 			p.Path, p.Body = "", a.In
 		}

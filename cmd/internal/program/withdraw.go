@@ -21,6 +21,7 @@ hides it, and the artifact that it replaced is active again.`,
 	}
 	c.Flags().StringVar(&reason, "reason", "", "reason `text`, one line")
 	a.JSONFlag(c, "print the artifact as JSON")
+	a.AllowSecretFlag(c)
 	who.Add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Writing(func(w *workspace.Workspace) error {

@@ -31,6 +31,7 @@ as a revision first. Writing the same content again changes nothing.`,
 	f.StringArrayVar(&content.From, "from", nil, "`ref` of an artifact that this one was made from; may be repeated")
 	f.StringArrayVar(&content.Tags, "tag", nil, "`tag` to find it by; may be repeated")
 	a.JSONFlag(c, "print the artifact as JSON")
+	a.AllowSecretFlag(c)
 	who.Add(c)
 	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -38,6 +38,7 @@ names its artifact.`,
 	f.StringArrayVar(&o.Replaces, "replaces", nil, "`ref` of an artifact it replaces; may be repeated")
 	f.StringVar(&who.Producer.Agent, "agent", "", "agent `name` (default: the session's agent)")
 	a.JSONFlag(c, "print the artifact as JSON")
+	a.AllowSecretFlag(c)
 	c.MarkFlagRequired("type")
 	completed(c, "type", workspace.OutputTypes()...)
 	c.RunE = func(c *cobra.Command, args []string) error {

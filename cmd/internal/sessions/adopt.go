@@ -35,6 +35,7 @@ if one of several folders can't be imported.`,
 	c.Flags().BoolVar(&o.Lenient, "lenient", false, "import the valid parts of an invalid manifest")
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "check manifests and record nothing")
 	a.JSONFlag(c, "print JSON")
+	a.AllowSecretFlag(c)
 	table := a.NewTable(c, adoptionColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		do := func(w *workspace.Workspace) error {

@@ -18,6 +18,7 @@ ones are recorded and shown separately.`,
 	}
 	sessionFlag(a, c, &id)
 	a.JSONFlag(c, "print JSON")
+	a.AllowSecretFlag(c)
 	c.Flags().StringVar(&status, "status", "", "final `status`: completed, failed or cancelled")
 	c.Flags().StringVar(&reason, "reason", "", "reason `text`, one line")
 	c.MarkFlagRequired("status")

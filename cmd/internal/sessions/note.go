@@ -20,6 +20,7 @@ their values.`,
 	}
 	sessionFlag(a, c, &id)
 	a.JSONFlag(c, "print JSON")
+	a.AllowSecretFlag(c)
 	c.Flags().StringVar(&summary, "user-summary", "", "`text` of the user's first message")
 	c.Flags().IntVar(&messages, "message-count", 0, "`number` of messages")
 	c.Flags().StringArrayVar(&meta, "meta", nil, "metadata, as `key=value`; may be repeated")

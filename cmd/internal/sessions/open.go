@@ -53,6 +53,7 @@ The folder is the workflow's {session_folder}, inside the bundle's
 		Args:    cli.Exactly(0, ""),
 	}
 	f.add(c)
+	a.AllowSecretFlag(c)
 	c.Flags().StringVar(&f.options.ID, "id", "", "session `UUID` (default: a new one)")
 	c.Flags().BoolVar(&env, "env", false, "print export lines for a shell")
 	a.JSONFlag(c, "print JSON (the default)")

@@ -17,6 +17,7 @@ func renameCommand(a *cli.App) *cobra.Command {
 	}
 	sessionFlag(a, c, &id)
 	a.JSONFlag(c, "print JSON")
+	a.AllowSecretFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return change(a, func(w *workspace.Workspace) (workspace.SessionChange, error) {
 			return w.RenameSession(c.Context(), id, args[0])

@@ -50,6 +50,7 @@ also to record the end; and 1 if the command succeeded but an output named by
   handoff run --agent alex --workflow intake-app -- ./intake.sh`,
 	}
 	f.add(c)
+	a.AllowSecretFlag(c)
 	a.JSONFlag(c, "print the receipt as JSON at the end; the command's standard output goes to standard error")
 	requireProgram(c)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -16,6 +16,7 @@ func tagCommand(a *cli.App) *cobra.Command {
 	}
 	sessionFlag(a, c, &id)
 	a.JSONFlag(c, "print JSON")
+	a.AllowSecretFlag(c)
 	c.Flags().StringArrayVar(&remove, "untag", nil, "remove a `tag`; may be repeated")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args)+len(remove) == 0 {

@@ -47,6 +47,7 @@ func workStartCommand(a *cli.App) *cobra.Command {
 	f.StringVar(&unit.Parent, "parent", "", "`ID` of the work that it is part of")
 	f.StringVar(&unit.Name, "name", "", "`name` of the task, skill or tool")
 	c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(work.Kinds(), cobra.ShellCompDirectiveNoFileComp))
+	a.AllowSecretFlag(c)
 	a.JSONFlag(c, "print the work as JSON")
 	who.Add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
