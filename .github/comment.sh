@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/empty" "$work/home"
 
-(cd "$GITHUB_ACTION_PATH" && go build -tags s3 -o "$work/handoff" ./cmd/handoff)
+(cd "$GITHUB_ACTION_PATH" && go build -tags s3 -o "$work/agent-handoff" ./cmd/agent-handoff)
 
 {
   gh api "$api/pulls/$NUMBER"
@@ -26,7 +26,7 @@ if [[ -n "${LOG_TOKEN:-}" ]]; then
   export GIT_CONFIG_VALUE_0
 fi
 # In an empty directory: no settings of a repository apply.
-(cd "$work/empty" && env -u GH_TOKEN HOME="$work/home" HANDOFF_WORKSPACE="$work/empty" "$work/handoff" export comment) <"$work/request.json" >"$work/comment.md"
+(cd "$work/empty" && env -u GH_TOKEN HOME="$work/home" HANDOFF_WORKSPACE="$work/empty" "$work/agent-handoff" export comment) <"$work/request.json" >"$work/comment.md"
 
 marker='<!-- handoff: behind this pull request -->'
 # Who posts: the token can be that of an app or of a user.

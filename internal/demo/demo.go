@@ -37,6 +37,7 @@ type Stage struct {
 	Dir     string // where the demo creates its directory; for a role, that of the agent
 	Log     string // the location of a log on another machine: each agent then has a directory of its own
 	Program string // path of handoff
+	Name    string // the name by which the user called it
 	Out     io.Writer
 	Flush   func() error // writes out what was printed
 	Environ []string
@@ -80,8 +81,8 @@ func (s Stage) checkLog(ctx context.Context) error {
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
-		reason := strings.TrimPrefix(strings.TrimSpace(stderr.String()), "handoff: ")
-		if _, rest, found := strings.Cut(reason, "\nhandoff: "); found { // after a warning
+		reason := strings.TrimPrefix(strings.TrimSpace(stderr.String()), s.Name+": ")
+		if _, rest, found := strings.Cut(reason, "\n"+s.Name+": "); found { // after a warning
 			reason = rest
 		}
 		reason, _, _ = strings.Cut(reason, "\n")
@@ -244,11 +245,11 @@ func (s Stage) receipt(ctx context.Context, dir, id string, start time.Time) err
 	if s.Log != "" {
 		rel += " && export HANDOFF_LOG='" + redacted(s.Log) + "'"
 	}
-	fmt.Fprintf(s.Out, "\ntry next: cd %s && handoff show %s --lineage --format mermaid\n", rel, summary)
-	fmt.Fprintf(s.Out, "          handoff read %s prints the summary for the next agent\n", summary)
-	fmt.Fprintln(s.Out, "          handoff serve --open shows it in a browser")
-	if _, err := exec.LookPath("handoff"); err != nil {
-		fmt.Fprintln(s.Out, "handoff is not on your PATH; to install it, run: go install ./cmd/handoff")
+	fmt.Fprintf(s.Out, "\ntry next: cd %s && %s show %s --lineage --format mermaid\n", rel, s.Name, summary)
+	fmt.Fprintf(s.Out, "          %s read %s prints the summary for the next agent\n", s.Name, summary)
+	fmt.Fprintf(s.Out, "          %s serve --open shows it in a browser\n", s.Name)
+	if _, err := exec.LookPath(s.Name); err != nil {
+		fmt.Fprintf(s.Out, "%[1]s is not on your PATH; to install it, run: go install ./cmd/%[1]s\n", s.Name)
 	}
 	return nil
 }

@@ -193,7 +193,7 @@ func (a *agent) read(from handoff.Artifact) string {
 		return ""
 	}
 	if a.Log != "" {
-		a.print("$ handoff read " + from.ID)
+		a.print("$ " + a.Name + " read " + from.ID)
 		return string(a.run("", "read", from.ID))
 	}
 	a.print("reads " + from.Path)
@@ -222,7 +222,7 @@ func (a *agent) handoff(in string, answer any, args ...string) {
 			shown[i] = "'" + arg + "'"
 		}
 	}
-	a.print("$ handoff " + strings.Join(shown, " "))
+	a.print("$ " + a.Name + " " + strings.Join(shown, " "))
 	if out := a.run(in, append(args, "--json")...); a.err == nil {
 		a.err = json.Unmarshal(out, answer)
 	}
@@ -236,7 +236,7 @@ func (a *agent) run(in string, args ...string) []byte {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		a.err = fmt.Errorf("handoff %s: %s", args[0], cmp.Or(strings.Join(strings.Fields(stderr.String()), " "), err.Error()))
+		a.err = fmt.Errorf("%s %s: %s", a.Name, args[0], cmp.Or(strings.Join(strings.Fields(stderr.String()), " "), err.Error()))
 	}
 	return out
 }

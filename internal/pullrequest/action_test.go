@@ -120,7 +120,10 @@ func TestScript(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// go build -tags s3 -o FILE ./cmd/handoff
+	for _, name := range []string{"handoff", "agent-handoff"} { // of a PATH that others can change
+		write(name, "#!/bin/bash\necho called >\"${0%/*}/foreign\"\n", 0o755)
+	}
+	// go build -tags s3 -o FILE ./cmd/agent-handoff
 	write("go", "#!/bin/bash\ncat >\"$5\" <<'END'\n#!/bin/bash\nprintf '%s\\n' '"+Marker+"' \"token=${GH_TOKEN-none} log=$HANDOFF_LOG args=$*\"\njq -c -s length\nEND\nchmod +x \"$5\"\n", 0o755)
 	write("gh", `#!/bin/bash
 shift
@@ -173,6 +176,9 @@ esac
 	log, _ = run("7", "["+foreign+`, {"id": 3, "user": {"login": "team[bot]"}, "body": "`+Marker+` old"}]`)
 	if !strings.HasSuffix(log, "PATCH repos/o/r/issues/comments/3\n") {
 		t.Errorf("the run of an app asks\n%s", log)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "foreign")); err == nil {
+		t.Error("it runs a program that it finds in PATH instead of the one that it builds")
 	}
 	for _, number := range []string{"", "7; echo x", "../1"} {
 		if log, posted := run(number, "[]"); log != "" || posted != "" {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +45,9 @@ type App struct {
 	published string   // the ID of the artifact that the command published
 	sent      *counter // what Out is written to
 	completed bool     // a command that records has done so
+
+	commandNames []string       // of all commands
+	commandLine  *regexp.Regexp // finds commands in a text
 }
 
 // A Command is one command of the command line. It is constructed when it is
@@ -92,8 +96,11 @@ func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
 	sent := &counter{Writer: a.Out}
 	out := bufio.NewWriter(sent)
 	a.Out, a.sent, a.args = out, sent, args
+	for _, c := range commands {
+		a.commandNames = append(a.commandNames, c.Names...)
+	}
 	if slices.Equal(args, []string{"--version"}) { // without cobra, which takes 1 ms to set up
-		fmt.Fprintf(out, "handoff version %s\n", a.Version)
+		fmt.Fprintf(out, "%s version %s\n", Name(), a.Version)
 		return a.exit(out.Flush(), true)
 	}
 	root := a.root(commands, args)
@@ -163,7 +170,7 @@ func called(commands []Command, args []string) []Command {
 
 func (a *App) root(commands []Command, args []string) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "handoff",
+		Use:           Name(),
 		Short:         "Give the outputs of agents short references",
 		Example:       rootExample,
 		Version:       a.Version,

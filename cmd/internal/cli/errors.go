@@ -121,7 +121,8 @@ func (a *App) exit(err error, answered bool) int {
 		return exitSignalled + int(syscall.SIGINT)
 	}
 	f := NewFailure(err)
-	fmt.Fprintf(a.Err, "handoff: %s\n", f.Message)
+	f.Message, f.Hint = a.named(f.Message), a.named(f.Hint)
+	fmt.Fprintf(a.Err, "%s: %s\n", Name(), f.Message)
 	for _, text := range f.Details {
 		fmt.Fprintf(a.Err, "  %s\n", text)
 	}
@@ -136,7 +137,7 @@ func (a *App) exit(err error, answered bool) int {
 
 // Warn prints what the caller should know but is not stopped by.
 func (a *App) Warn(format string, args ...any) {
-	fmt.Fprintf(a.Err, "handoff: warning: %s\n", sentence(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(a.Err, "%s: warning: %s\n", Name(), a.named(sentence(fmt.Sprintf(format, args...))))
 }
 
 // sentence returns a text of several lines as one line that is not too long and

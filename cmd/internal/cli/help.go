@@ -33,11 +33,13 @@ var terms = [][2]string{
 // of each command.
 func (a *App) addHelp(root *cobra.Command, primary []string) {
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		var text strings.Builder
 		if c == root {
-			printRootHelp(a.Out, root, primary)
-			return
+			printRootHelp(&text, root, primary)
+		} else {
+			printCommandHelp(&text, c)
 		}
-		printCommandHelp(a.Out, c)
+		io.WriteString(a.Out, a.named(text.String()))
 	})
 	root.SetHelpCommand(&cobra.Command{
 		Use:     "help [COMMAND | all]",

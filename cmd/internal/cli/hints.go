@@ -70,7 +70,7 @@ func CommandLine(action handoff.Action, args ...string) string {
 	for _, arg := range args {
 		line = strings.Replace(line, "%", strings.ReplaceAll(ShellWord(arg), "%", "\x00"), 1)
 	}
-	return "handoff " + strings.ReplaceAll(line, "\x00", "%")
+	return Name() + " " + strings.ReplaceAll(line, "\x00", "%")
 }
 
 // HintText words a hint for the command line.

@@ -88,7 +88,7 @@ func printQueue(a *cli.App, s workspace.LogStatus) {
 	case s.Copied:
 		a.Warn("the queue was copied from elsewhere, and nothing of it is sent without a request; run: %s", cli.CommandLine(handoff.ActionSend))
 	case len(s.Refused) > 0:
-		fmt.Fprintf(a.Err, "refused records are kept: %s tries them again, and handoff log drop removes them\n", cli.CommandLine(handoff.ActionSend))
+		fmt.Fprintf(a.Err, "refused records are kept: %s tries them again, and %s log drop removes them\n", cli.CommandLine(handoff.ActionSend), cli.Name())
 	case len(s.Queued) > 0:
 		fmt.Fprintf(a.Err, "queued records are sent by the next command that records something, or by %s\n", cli.CommandLine(handoff.ActionSend))
 	}

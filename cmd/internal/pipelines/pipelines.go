@@ -101,7 +101,7 @@ func group(c *cobra.Command, args []string) error {
 		return cli.UnknownCommand(c, args[0])
 	}
 	if c.Flags().Changed("json") {
-		return cli.Invalid(strings.TrimPrefix(c.CommandPath(), "handoff "), "", "--json requires a command", "see "+c.CommandPath()+" --help")
+		return cli.Invalid(strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), "", "--json requires a command", "see "+c.CommandPath()+" --help")
 	}
 	return c.Help()
 }

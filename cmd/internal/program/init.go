@@ -346,7 +346,7 @@ var tryLines = map[string]string{
 }
 
 func tryLine(program string) string {
-	return tryLines[program] + " 'Publish README.md with handoff in the channel handoff, and print its ID.' && handoff list"
+	return tryLines[program] + " 'Publish README.md with handoff in the channel handoff, and print its ID.' && " + cli.Name() + " list"
 }
 
 func warnOnPath(a *cli.App, answer initAnswer) {

@@ -30,9 +30,10 @@ import (
 
 // Main runs the command line of this process and returns its exit code.
 func Main() (code int) {
+	cli.SetName(os.Args[0])
 	defer func() {
 		if bug := recover(); bug != nil {
-			fmt.Fprintf(os.Stderr, "handoff: internal error: %v\n%s", bug, debug.Stack())
+			fmt.Fprintf(os.Stderr, "%s: internal error: %v\n%s", cli.Name(), bug, debug.Stack())
 			code = cli.ExitBug
 		}
 	}()
@@ -47,7 +48,7 @@ func Main() (code int) {
 	ctx := untilSignal(context.Background())
 	dir, err := os.Getwd()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "handoff: the current directory does not exist")
+		fmt.Fprintln(os.Stderr, cli.Name()+": the current directory does not exist")
 		return cli.ExitUnavailable
 	}
 	a := &cli.App{

@@ -21,8 +21,9 @@ import (
 
 // programs are what scripts and tests find on their path.
 var programs = map[string]func(){
-	"handoff":      func() { os.Exit(Main()) },
-	"unprivileged": func() { os.Exit(unprivileged(os.Args[1:])) },
+	"handoff":       func() { os.Exit(Main()) },
+	"agent-handoff": func() { os.Exit(Main()) },
+	"unprivileged":  func() { os.Exit(unprivileged(os.Args[1:])) },
 }
 
 func TestMain(m *testing.M) {

@@ -11,7 +11,7 @@ import (
 func requireProgram(c *cobra.Command) {
 	c.Args = func(c *cobra.Command, args []string) error {
 		if c.ArgsLenAtDash() != 0 || len(args) == 0 {
-			return coded(exitNotStarted, cli.Invalid(c.Name(), "", "missing command after --", "usage: handoff "+c.Name()+" [flags] -- CMD…"))
+			return coded(exitNotStarted, cli.Invalid(c.Name(), "", "missing command after --", "usage: "+cli.Name()+" "+c.Name()+" [flags] -- CMD…"))
 		}
 		return nil
 	}

@@ -127,14 +127,14 @@ func (s *Server) cost(p *page, id string) *work.Receipt {
 // viewer changes nothing.
 func moving(v workspace.SessionView) []sessionCommand {
 	id := cli.ShellWord(v.ID)
-	archive, trash := sessionCommand{"archive it", "handoff session archive " + id}, sessionCommand{"move it to the trash", "handoff session delete " + id}
+	archive, trash := sessionCommand{"archive it", cli.Name() + " session archive " + id}, sessionCommand{"move it to the trash", cli.Name() + " session delete " + id}
 	switch {
 	case v.Parent != "", v.Status == handoff.Running, v.Status == workspace.Stalled:
 		return nil
 	case v.Deleted:
-		return []sessionCommand{{"take it out of the trash", "handoff session restore " + id}}
+		return []sessionCommand{{"take it out of the trash", cli.Name() + " session restore " + id}}
 	case v.Archived:
-		return []sessionCommand{{"take it out of the archive", "handoff session unarchive " + id}, trash}
+		return []sessionCommand{{"take it out of the archive", cli.Name() + " session unarchive " + id}, trash}
 	}
 	return []sessionCommand{archive, trash}
 }
