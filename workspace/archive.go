@@ -126,7 +126,7 @@ func (w *Workspace) EmptyTrash(ctx context.Context) (EmptiedTrash, error) {
 
 // store is what decides which files can be removed.
 func (w *Workspace) store() relocate.Store {
-	return relocate.Store{Log: w.rawLog, Bodies: w.rawBodies}
+	return relocate.Store{Log: w.checked, Bodies: w.rawBodies}
 }
 
 // A SessionTransfer is the result of exporting or importing a session.

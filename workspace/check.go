@@ -15,13 +15,13 @@ import (
 // file of a name that does not have its newest revision is a note, too.
 // Kind: Unavailable.
 func (w *Workspace) Check(ctx context.Context) (handoff.Report, error) {
-	report, err := content.Check(ctx, w.rawLog, w.rawBodies, w.dirs.Runtime)
+	report, err := content.Check(ctx, w.checked, w.rawBodies, w.dirs.Runtime)
 	if err != nil || !report.OK() {
 		return report, err
 	}
 	found, err := w.index.Check(ctx, false)
 	report.Findings = append(report.Findings, found...)
-	if err == nil {
+	if err == nil && report.OK() {
 		found, err = w.checkFiles(ctx, false)
 		report.Findings = append(report.Findings, found...)
 	}
@@ -38,7 +38,7 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, 
 	if err := w.runtimeDir.Writable(); err != nil {
 		return handoff.Report{}, err
 	}
-	report, err := content.Check(ctx, w.rawLog, w.rawBodies, w.dirs.Runtime)
+	report, err := content.Check(ctx, w.checked, w.rawBodies, w.dirs.Runtime)
 	if err != nil {
 		return report, err
 	}
@@ -55,6 +55,9 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, 
 	found, err := w.index.Check(ctx, true)
 	report.Findings = append(report.Findings, found...)
 	err = errors.Join(err, w.index.Close()) // what it knew of the log was fixed
+	if err == nil {
+		err = w.index.Accept(ctx)
+	}
 	if err == nil && !report.OK() {
 		err = content.StoreMissing(ctx, w.hub, w.rawBodies)
 	}

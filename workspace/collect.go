@@ -62,7 +62,10 @@ func (w *Workspace) unneeded(ctx context.Context, before time.Time) ([]content.U
 	if err := w.hub.Closed(); err != nil {
 		return nil, err
 	}
-	return content.Unneeded(ctx, w.rawLog, w.rawBodies, before)
+	if err := w.index.Verify(ctx); err != nil {
+		return nil, err
+	}
+	return content.Unneeded(ctx, w.checked, w.rawBodies, before)
 }
 
 func garbage(list []content.UnneededBody, collected bool) Garbage {

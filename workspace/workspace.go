@@ -99,6 +99,7 @@ type core struct {
 
 	remote     bool           // other machines may use the log
 	rawLog     handoff.Log    // as its backend opened it
+	checked    handoff.Log    // rawLog with a check that also finds what this machine knows and the log has lost
 	rawBodies  handoff.Bodies // likewise
 	queue      *queue.Log     // nil if nothing is queued while the log can't be reached
 	runtimeDir *localstate.Dir
@@ -188,8 +189,10 @@ func Open(dir string, o Options) (*Workspace, error) {
 	log, bodies, queued := openQueue(settings, opened, found.Runtime, o)
 	c := &core{dirs: found, settings: settings, remote: opened.Backend.Remote, rawLog: opened.Log, rawBodies: opened.Bodies, queue: queued, runtimeDir: localstate.NewDir(found.Runtime, o.Rand),
 		files: files, home: home, now: o.Now, rand: o.Rand, cache: userdir.Cache(o.Getenv), progress: o.Progress}
-	c.index = localstate.NewIndex(log, found.Runtime, o.Getenv, o.Progress, o.Warn)
-	c.log, c.bodies = localstate.GuardLog(log, opened.Backend.Remote, c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir, o.Fetching)
+	memory := localstate.NewMemory(log, opened.Backend, settings.Log, found.Runtime, o.Getenv)
+	c.index = localstate.NewIndex(memory, found.Runtime, o.Getenv, o.Progress, o.Warn)
+	c.checked = localstate.CheckedLog(opened.Log, c.index)
+	c.log, c.bodies = localstate.GuardLog(c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir, o.Fetching)
 	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})
 	c.published = &content.Files{
 		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimeDir: found.Runtime, RuntimePath: below(found.Root, found.Runtime),

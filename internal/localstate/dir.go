@@ -3,9 +3,9 @@ package localstate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,8 +139,8 @@ func (d *Dir) undo() {
 	d.ready, d.created = false, false
 }
 
-// A guardedLog is the result of GuardLog. Without the check, the positions of lost
-// records would be given away twice.
+// A guardedLog is the result of GuardLog. Without the check before the first append,
+// the positions of lost records would be given away twice.
 type guardedLog struct {
 	handoff.Log
 	runtime *Dir
@@ -148,15 +148,16 @@ type guardedLog struct {
 	remote  bool
 
 	mu      sync.Mutex
-	checked bool // the log has every record that the index knew at the first append
+	checked bool // the log had every record that this machine knew at the first append
 }
 
-// GuardLog returns a log that creates the runtime directory before the first
-// record and refuses to append if records that the index knows are missing. It is
-// a handoff.Filer if log is. The records of a remote log carry the origin.
-func GuardLog(log handoff.Log, remote bool, d *Dir, x *Index) handoff.Log {
-	g := &guardedLog{Log: log, runtime: d, index: x, remote: remote}
-	if f, ok := log.(handoff.Filer); ok {
+// GuardLog returns the log of an index as one that creates the runtime directory before
+// the first record, remembers what it reads and appends, and ends with kind Corrupt if
+// records that this machine knows are missing. It is a handoff.Filer if the log is. The
+// records of a remote log carry the origin.
+func GuardLog(d *Dir, x *Index) handoff.Log {
+	g := &guardedLog{Log: x.log, runtime: d, index: x, remote: x.memory.remote}
+	if f, ok := x.log.(handoff.Filer); ok {
 		return struct {
 			*guardedLog
 			handoff.Filer
@@ -183,8 +184,15 @@ func (g *guardedLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq,
 	}
 	if err != nil {
 		g.runtime.undo()
+		return seq, err
 	}
-	return seq, err
+	g.index.memory.appended(ctx, seq, r.ID)
+	return seq, nil
+}
+
+// Read implements handoff.Log.
+func (g *guardedLog) Read(ctx context.Context, after handoff.Seq) iter.Seq2[handoff.Record, error] {
+	return g.index.memory.read(ctx, after)
 }
 
 func (g *guardedLog) check(ctx context.Context) error {
@@ -193,19 +201,12 @@ func (g *guardedLog) check(ctx context.Context) error {
 	if g.checked {
 		return nil
 	}
-	if known := g.index.Known(ctx); known > 0 {
-		_, found, err := recordAt(ctx, g.Log, known)
-		if isOffline(g.Log) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if !found {
-			return &handoff.Error{Op: "append", Name: fmt.Sprintf("after record %d", known), Kind: handoff.Corrupt,
-				Err:  errors.New("the index knows this record, but it is missing from the log"),
-				Hint: handoff.Suggest("accept the loss and continue after the last record that exists", handoff.ActionRepair)}
-		}
+	err := g.index.Verify(ctx)
+	if isOffline(g.Log) {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	g.checked = true
 	return nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/checkpoint"
 	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
@@ -26,6 +27,7 @@ const FileName = "index.db"
 // goroutines and, in a file, by several processes.
 type Index struct {
 	log      handoff.Log
+	memory   *Memory
 	runtime  string
 	dirs     func(id string) []string // the possible directories of a log's index, best first
 	progress func(done, total handoff.Seq)
@@ -37,7 +39,6 @@ type Index struct {
 	release  func() error // closes current
 	failures int          // how often a location was abandoned
 	locked   []string     // directories whose index is locked by another process
-	lost     handoff.Seq  // a position that an index knows and the log no longer has
 	total    handoff.Seq  // the newest record when the catch-up started
 }
 
@@ -46,11 +47,11 @@ var (
 	_ handoff.TargetCache = (*Index)(nil)
 )
 
-// NewIndex returns the index of a log. It opens nothing. The possible locations are
-// the runtime directory and the cache that getenv names. progress and warn may be
-// nil.
-func NewIndex(log handoff.Log, runtime string, getenv func(string) string, progress func(done, total handoff.Seq), warn func(string)) *Index {
-	return &Index{log: log, runtime: runtime, dirs: directories(runtime, getenv), progress: progress, warn: warn}
+// NewIndex returns the index of the log of a memory. It opens nothing. The possible
+// locations are the runtime directory and the cache that getenv names. progress and
+// warn may be nil.
+func NewIndex(m *Memory, runtime string, getenv func(string) string, progress func(done, total handoff.Seq), warn func(string)) *Index {
+	return &Index{log: m.log, memory: m, runtime: runtime, dirs: directories(runtime, getenv), progress: progress, warn: warn}
 }
 
 // maxFailures is the number of abandoned locations after which an index stays
@@ -199,7 +200,6 @@ func (x *Index) Unrendered(ctx context.Context, age time.Duration, limit int) ([
 func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.lost = 0
 	if x.release == nil {
 		return nil
 	}
@@ -240,6 +240,7 @@ func (x *Index) open(ctx context.Context) (handoff.Index, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.memory.identify(id)
 	if hasID && id == "" {
 		return fold.NewMemory(), nil
 	}
@@ -251,6 +252,9 @@ func (x *Index) open(ctx context.Context) (handoff.Index, error) {
 			err := x.openIn(ctx, dir, id)
 			if err == nil {
 				return x.current, nil
+			}
+			if errors.Is(err, errLost) {
+				return nil, err
 			}
 			if isLocked(err) {
 				x.skip(dir)
@@ -333,45 +337,44 @@ func (x *Index) openIn(ctx context.Context, dir, id string) error {
 	return nil
 }
 
-// Known returns a position that the log must have, according to the index.
-func (x *Index) Known(ctx context.Context) handoff.Seq {
-	at, err := x.open(ctx)
-	if err != nil {
-		return 0
+// Verify compares the log with what this machine knows of it: the index, and what it
+// remembers. Kinds: Corrupt (the log has lost records), and those of the log.
+func (x *Index) Verify(ctx context.Context) error {
+	if _, err := x.open(ctx); err != nil && !isOffline(x.log) {
+		return err
 	}
-	x.mu.Lock()
-	lost := x.lost
-	x.mu.Unlock()
-	file, ok := at.(*sqlindex.Index)
-	if !ok {
-		return lost
-	}
-	p, _ := file.Position(ctx) // an index that fails knows nothing
-	return max(p.Seq, lost)
+	return x.memory.verify(ctx)
 }
 
-// errLost means that an index knows more records than the log has.
-var errLost = errors.New("the log has lost records that the index knows")
+// Accept remembers the log as it is now, also if it has lost records. A repair has
+// emptied the index.
+func (x *Index) Accept(ctx context.Context) error { return x.memory.accept(ctx) }
 
 // validate empties an index whose last record is not the one at that position of
-// the log. An index with a position beyond the end of the log is not used. It is
-// not changed either: nothing else shows what was lost.
+// the log. An index with a position beyond the end of the log is an error: the log has
+// lost records. The index is not changed then: nothing else may show what was lost.
 func (x *Index) validate(ctx context.Context, at *sqlindex.Index) error {
 	p, err := at.Position(ctx)
 	if err != nil || p.Seq == 0 {
 		return err
 	}
 	r, found, err := recordAt(ctx, x.log, p.Seq)
+	if err == nil && !found {
+		refresh(x.log) // another process may have appended it, and indexed it, since the log was asked
+		r, found, err = recordAt(ctx, x.log, p.Seq)
+	}
 	switch {
 	case isOffline(x.log): // it is compared when the log can be reached
 		return nil
-	case err != nil || found && r.ID == p.ID:
+	case err != nil:
 		return err
 	case !found:
-		x.lost = max(x.lost, p.Seq)
-		return errLost
+		return lost(checkpoint.Point{Seq: p.Seq}, "it is missing, and the index knows it: "+p.ID)
+	case r.ID != p.ID: // the memory decides whether it is the log that changed
+		return at.Reset(ctx, p)
 	}
-	return at.Reset(ctx, p)
+	x.memory.confirm(p.Seq, p.ID)
+	return nil
 }
 
 // reportProgress reports how far the catch-up has come, if the log knows its

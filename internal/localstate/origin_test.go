@@ -54,7 +54,7 @@ func TestRemoteRecords(t *testing.T) {
 	for _, remote := range []bool{true, false} {
 		log := logtest.NewMemoryLog()
 		d := NewDir(filepath.Join(t.TempDir(), "runtime"), rand.Reader)
-		g := GuardLog(log, remote, d, NewIndex(log, d.path, func(string) string { return "" }, nil, nil))
+		g := GuardLog(d, NewIndex(NewMemory(log, Backend{Remote: remote}, "", d.path, noEnv), d.path, noEnv, nil, nil))
 		logtest.Append(t, g, "a.md")
 		want, err := d.Origin()
 		if err != nil || (want != "") != remote {
@@ -65,3 +65,5 @@ func TestRemoteRecords(t *testing.T) {
 		}
 	}
 }
+
+func noEnv(string) string { return "" }

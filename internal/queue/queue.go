@@ -119,6 +119,14 @@ func ask[T any](l *Log, question func() (T, error)) (T, error) {
 	return question()
 }
 
+// Refresh makes the next question ask the engine, unless it could not be reached a
+// short time ago.
+func (l *Log) Refresh() {
+	if r, ok := l.engine.(Refresher); ok {
+		r.Refresh()
+	}
+}
+
 // ID implements handoff.Identifier. Offline it is the ID that this machine knows.
 func (l *Log) ID(ctx context.Context) (string, error) {
 	id, err := ask(l, func() (string, error) { return l.engine.ID(ctx) })

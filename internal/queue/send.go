@@ -96,9 +96,7 @@ func (s *sender) run(ctx context.Context, all bool) error {
 // scan reads what the engine has stored since the queue was started. The
 // acknowledgement of a queued record may have been lost.
 func (s *sender) scan(ctx context.Context) error {
-	if r, ok := s.log.engine.(Refresher); ok {
-		r.Refresh()
-	}
+	s.log.Refresh()
 	s.stored, s.keys = map[string]bool{}, map[string]string{}
 	for r, err := range s.log.engine.Read(ctx, s.base) {
 		if err != nil {

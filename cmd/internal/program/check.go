@@ -18,14 +18,15 @@ func checkCommand(a *cli.App) *cobra.Command {
 		GroupID: cli.Setup,
 		Long: `Check reads every record of the log and every kept body, and reports problems:
 missing or altered records and bodies, duplicate IDs, foreign files, and records
-that the index knows but the log has lost. A note is not a problem: it concerns
+that this machine knows but the log has lost. A note is not a problem: it concerns
 something derived, or something that a killed process left behind.
 
 With --repair, missing and damaged records are restored from their second links
 where those are intact; other positions are marked so that later records can be
 read again. Derived files are rebuilt, and damaged records and bodies are
-quarantined. A missing body is stored again if its file is as published. No
-intact record is changed.
+quarantined. A missing body is stored again if its file is as published. A log
+that has lost records is accepted as it is on this machine. No intact record is
+changed.
 
 The exit code is 1 if there is a problem.`,
 		Example: "  handoff check\n  handoff check --repair",
