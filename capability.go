@@ -21,6 +21,14 @@ type Ender interface {
 	Newest(ctx context.Context) (Seq, error)
 }
 
+// An Outlaster is a Log on another machine, which a watch outlasts while it can't be
+// reached.
+type Outlaster interface {
+	// Outlast returns nil when a watch that ended with an error should go on, after a
+	// pause, and the error if it should end.
+	Outlast(ctx context.Context, err error) error
+}
+
 // A BatchAppender is a Log that appends several records faster than one by one.
 type BatchAppender interface {
 	// AppendAll adds records in their order, without others in between, and

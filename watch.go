@@ -25,13 +25,20 @@ func (h *Hub) Watch(ctx context.Context, after Seq) iter.Seq2[Record, error] {
 				yield(Record{}, err)
 				return
 			}
+			var failed error
 			for r, err := range h.log.Read(ctx, after) {
-				if !yield(r, err) || err != nil {
+				if failed = err; err != nil {
+					break
+				}
+				if !yield(r, nil) {
 					return
 				}
 				after = r.Seq
 			}
-			if err := h.log.Wait(ctx, after); err != nil {
+			if failed == nil {
+				failed = h.log.Wait(ctx, after)
+			}
+			if err := h.outlast(ctx, failed); err != nil {
 				yield(Record{}, err)
 				return
 			}
@@ -62,11 +69,10 @@ func (h *Hub) WatchArtifacts(ctx context.Context, after Seq, q ArtifactQuery, pa
 			if err == nil {
 				err = h.log.Wait(ctx, after)
 			}
-			if err != nil {
-				yield(Artifact{}, err)
-				return
+			newest := after
+			if err == nil {
+				newest, err = h.newestAfter(ctx, after, pause)
 			}
-			newest, err := h.newestAfter(ctx, after, pause)
 			for after < newest && err == nil {
 				to := min(after+watchBatch, newest)
 				var batch []Artifact
@@ -76,14 +82,25 @@ func (h *Hub) WatchArtifacts(ctx context.Context, after Seq, q ArtifactQuery, pa
 						return
 					}
 				}
-				after = to
+				if err == nil {
+					after = to
+				}
 			}
-			if err != nil {
+			if err := h.outlast(ctx, err); err != nil {
 				yield(Artifact{}, err)
 				return
 			}
 		}
 	}
+}
+
+// outlast returns nil if a watch goes on after an error, which may be nil.
+func (h *Hub) outlast(ctx context.Context, err error) error {
+	log, ok := h.log.(Outlaster)
+	if err == nil || !ok || ctx.Err() != nil || h.Closed() != nil {
+		return err
+	}
+	return log.Outlast(ctx, err)
 }
 
 // newestAfter returns, after a pause, the newest record in the index, which it

@@ -56,6 +56,9 @@ func options(location *url.URL, getenv func(string) string) (o Options, err erro
 		default:
 			err = errors.New("is not a setting")
 		}
+		if len(values) > 1 {
+			err = errors.New("is repeated")
+		}
 		if err != nil || o.Poll < 0 || o.Timeout < 0 {
 			return o, fmt.Errorf("invalid setting %s", key)
 		}

@@ -25,6 +25,7 @@ func TestOptions(t *testing.T) {
 		{"s3://bucket/x?endpoint=ftp://example.com", "", "invalid endpoint"},
 		{"s3://bucket/x?endpoint=https://u:p@example.com", "", "invalid endpoint"},
 		{"s3://bucket/x?poll=-1s", "", "invalid setting poll"},
+		{"s3://bucket/x?region=a&region=b", "", "invalid setting region"},
 		{"s3://bucket/x?size=1", "", "invalid setting size"},
 		{"s3:///x", "", "not a bucket and a prefix"},
 		{"s3://key:secret@bucket/x", "", "not a bucket and a prefix"},

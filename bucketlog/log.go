@@ -81,6 +81,7 @@ var (
 	_ handoff.Identifier = (*Log)(nil)
 	_ handoff.Ender      = (*Log)(nil)
 	_ handoff.LogChecker = (*Log)(nil)
+	_ handoff.Repairer   = (*Log)(nil)
 
 	_ handoff.BatchAppender = (*Log)(nil)
 )
@@ -359,4 +360,21 @@ func (l *Log) Wait(ctx context.Context, after handoff.Seq) error {
 // Check implements handoff.LogChecker.
 func (l *Log) Check(ctx context.Context, each func(handoff.Record)) (handoff.Report, error) {
 	return remote.Check(ctx, l, each)
+}
+
+// Repair implements handoff.Repairer. If known objects are missing or were replaced, the
+// log is taken as it is from now on. One with a hole is not. Kinds: Corrupt, Unavailable.
+func (l *Log) Repair(ctx context.Context, _ time.Time) error {
+	l.fresh.Clear()
+	if _, err := l.newest(ctx); !errors.Is(err, handoff.Corrupt) {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p, err := l.find(ctx, position{Tried: l.known.Tried})
+	if err == nil {
+		l.known, l.at = p, position{}
+		l.store()
+	}
+	return err
 }

@@ -137,6 +137,7 @@ func (l *Log) commit(ctx context.Context, r *repository, tip commit, batch []rem
 		out.CloseWithError(err)
 		written <- err
 	}()
+	r.unlock(next)
 	printed, err := r.git(ctx, in, "fast-import", "--quiet", "--force", "--done", "--date-format=raw")
 	in.Close()
 	if broken := <-written; err != nil && broken != nil && !errors.Is(broken, io.ErrClosedPipe) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/userdir"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -56,7 +57,7 @@ func newLog(b workspace.BackendOptions) (*Log, error) {
 		return nil, &handoff.Error{Op: "open log", Name: redact(b.Location.String()), Kind: handoff.Invalid, Err: err,
 			Hint: handoff.Advice("use git:REMOTE, git:/path, git+ssh://host/path or git+https://host/path, with #name for a second log")}
 	}
-	o.Runtime, o.Rand, o.Work = b.Runtime, b.Rand, b.Root
+	o.Runtime, o.Cache, o.Rand, o.Work = b.Runtime, userdir.Cache(b.Getenv), b.Rand, b.Root
 	if o.Remote == "" && strings.HasPrefix(o.Fetch, ".") {
 		o.Fetch = filepath.Join(b.Root, o.Fetch)
 	}
@@ -83,15 +84,11 @@ func destinations(b workspace.BackendOptions) ([]string, error) {
 }
 
 // real returns a path of this machine without symbolic links, and any other URL as it
-// is. As for git, a colon before the first slash is that of a host.
+// is.
 func (l *Log) real(location string) string {
-	path := strings.TrimPrefix(location, "file://")
-	colon, slash := strings.IndexByte(path, ':'), strings.IndexByte(path, '/')
-	if colon >= 0 && (slash < 0 || colon < slash) {
-		return location
-	}
+	path := l.absolute(strings.TrimPrefix(location, "file://"))
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(l.o.Work, path)
+		return location
 	}
 	return existing(path)
 }
@@ -131,6 +128,9 @@ func options(location *url.URL) (o Options, err error) {
 		default:
 			err = errors.New("is not a setting")
 		}
+		if len(values) > 1 {
+			err = errors.New("is repeated")
+		}
 		if err != nil || o.Poll < 0 || o.Timeout < 0 || o.MaxBody < 0 {
 			return o, fmt.Errorf("invalid setting %s", key)
 		}
@@ -163,21 +163,21 @@ func (l *Log) connect(ctx context.Context) (*repository, error) {
 	}
 	// A CI system stores its token in the configuration of the clone.
 	headers, err := l.config(ctx, `^http\..*extraheader$`)
-	for key, value := range headers {
+	for key, values := range headers {
 		name := fmt.Sprintf("HANDOFF_GIT_HEADER_%d", len(r.env))
-		r.options, r.env = append(r.options, "--config-env="+key+"="+name), append(r.env, name+"="+value)
+		r.options, r.env = append(r.options, "--config-env="+key+"="+name), append(r.env, name+"="+values[len(values)-1])
 	}
 	return r, err
 }
 
 // config returns settings of the repository of the workspace.
-func (l *Log) config(ctx context.Context, pattern string) (map[string]string, error) {
+func (l *Log) config(ctx context.Context, pattern string) (map[string][]string, error) {
 	own := &repository{dir: l.o.Work, fetch: "remote " + l.o.Remote, timeout: l.o.Timeout, other: true}
 	printed, err := own.git(ctx, nil, "config", "--includes", "--null", "--get-regexp", pattern)
-	values := map[string]string{}
+	values := map[string][]string{}
 	for entry := range strings.SplitSeq(printed, "\x00") {
 		if key, value, found := strings.Cut(entry, "\n"); found {
-			values[key] = value
+			values[key] = append(values[key], value)
 		}
 	}
 	if ctx.Err() != nil || errors.Is(err, errNoGit) {
@@ -198,25 +198,27 @@ func (l *Log) resolve(ctx context.Context) (*repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	if urls[prefix+"url"] == "" {
+	// git fetches from the first URL. It would push to all, but a log is in one place.
+	first := func(key string) string { return append(urls[prefix+key], "")[0] }
+	if first("url") == "" {
 		return nil, &handoff.Error{Op: "open log", Name: "git:" + l.o.Remote, Kind: handoff.Unavailable, Err: errors.New("the repository of the workspace has no remote of this name"),
 			Hint: handoff.Advice("add the remote with git, or name its URL")}
 	}
-	r.fetch = l.absolute(urls[prefix+"url"])
-	r.push = r.fetch
-	if urls[prefix+"pushurl"] != "" {
-		r.push = l.absolute(urls[prefix+"pushurl"])
-	}
+	r.fetch = l.absolute(first("url"))
+	r.push = l.absolute(cmp.Or(first("pushurl"), first("url")))
 	return r, nil
 }
 
 // absolute returns the URL of a remote as git would read it in the directory of
 // the workspace.
 func (l *Log) absolute(location string) string {
-	if strings.HasPrefix(location, "./") || strings.HasPrefix(location, "../") {
-		return filepath.Join(l.o.Work, location)
+	// As for git, a colon before the first slash ends the name of a host or of a
+	// transport.
+	host, _, _ := strings.Cut(location, "/")
+	if filepath.IsAbs(location) || strings.Contains(host, ":") {
+		return location
 	}
-	return location
+	return filepath.Join(l.o.Work, location)
 }
 
 // key is the name of the private repository of a log.
@@ -224,9 +226,13 @@ func key(location, name string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(location+"\x00"+name)))[:32]
 }
 
-// redact returns a URL without user name and password.
+// redact returns a URL without user name and password. Of one that can't be parsed,
+// it removes everything that could be one.
 func redact(location string) string {
 	u, err := url.Parse(location)
+	if scheme, rest, found := strings.Cut(location, "://"); err != nil && found {
+		return scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]
+	}
 	if err != nil || u.User == nil {
 		return location
 	}

@@ -26,6 +26,11 @@ func (b bodies) Put(_ context.Context, d handoff.Digest, size int64, _ io.Reader
 // find returns the blob of a body, "" if no commit has it.
 func (b bodies) find(ctx context.Context, d handoff.Digest) (r *repository, blob string, err error) {
 	r, tip, err := b.log.tip(ctx)
+	if errors.Is(err, handoff.Unavailable) && r != nil { // what was fetched can still be read
+		if known, failed := r.verified(); failed == nil && known.id != "" {
+			tip, err = known, nil
+		}
+	}
 	if err != nil || tip.id == "" {
 		return r, "", err
 	}

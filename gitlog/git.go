@@ -40,6 +40,10 @@ const settings = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tba
 var expected = []string{"HEAD", "config", "objects", "refs", "info", "packed-refs", "FETCH_HEAD", "ORIG_HEAD", "gc.pid", "gc.log", "logs",
 	"fetch.lock", "append.lock", "config.lock", "packed-refs.lock", "gc.pid.lock", "gc.log.lock", verifiedName}
 
+// crashReport begins the names of the files that git fast-import leaves when it dies,
+// such as on a full disk.
+const crashReport = "fast_import_crash_"
+
 // create creates the private repository in dir, unless it exists, and verifies
 // that it is one that this package created.
 func (r *repository) create() error {
@@ -60,10 +64,16 @@ func (r *repository) create() error {
 			return r.failure("create private repository", durable.Reason(err))
 		}
 	}
-	if _, err := os.Lstat(filepath.Join(r.dir, "HEAD")); err == nil {
-		return nil
+	if _, err := os.Lstat(filepath.Join(r.dir, "HEAD")); err != nil {
+		if err := r.writeFile("HEAD", "ref: refs/heads/none\n"); err != nil { // last: with it, the repository is complete
+			return err
+		}
 	}
-	return r.writeFile("HEAD", "ref: refs/heads/none\n") // last: with it, the repository is complete
+	f, err := r.openLock("fetch.lock") // a repository that can't be written is of no use
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // writeFile replaces a file of the private repository.
@@ -95,6 +105,10 @@ func (r *repository) check() error {
 		return r.failure("open private repository", durable.Reason(err))
 	}
 	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), crashReport) && e.Type().IsRegular() {
+			_ = os.Remove(filepath.Join(r.dir, e.Name())) // it names nothing that git reads
+			continue
+		}
 		known := slices.Contains(expected, e.Name()) || durable.IsTemporary(e.Name())
 		if !known || !e.IsDir() && !e.Type().IsRegular() {
 			return unexpected(e.Name())
@@ -186,6 +200,13 @@ func (r *repository) git(ctx context.Context, in io.Reader, args ...string) (str
 	return strings.TrimSpace(stdout.String()), nil
 }
 
+// unlock removes the lock of a ref of the private repository that a killed git has
+// left. The caller has the lock under which the ref is written, so no other process of
+// this package is writing it.
+func (r *repository) unlock(ref string) {
+	_ = os.Remove(filepath.Join(r.dir, filepath.FromSlash(ref)+".lock")) // otherwise git reports it
+}
+
 // reason returns the most specific line of what git printed, without the
 // credentials of URLs.
 func (r *repository) reason(printed string, err error) error {
@@ -193,7 +214,7 @@ func (r *repository) reason(printed string, err error) error {
 	for line := range strings.Lines(printed) {
 		line = strings.TrimSpace(line)
 		switch {
-		case line == "", strings.HasPrefix(line, "hint:"), strings.HasPrefix(line, "To "), line == "Done":
+		case line == "", strings.HasPrefix(line, "hint:"), strings.HasPrefix(line, "To "), line == "Done", isObject(line):
 		case best == "", strings.HasPrefix(line, "fatal: ") && !isVague(line), strings.HasPrefix(line, "!"):
 			best = line
 		}
@@ -210,6 +231,11 @@ func (r *repository) reason(printed string, err error) error {
 	return errors.New(strings.TrimPrefix(best, "fatal: "))
 }
 
+// isObject reports whether a line is the ID of an object.
+func isObject(line string) bool {
+	return len(line) == len(noObject) && strings.Trim(line, "0123456789abcdef") == ""
+}
+
 // isVague reports whether a line only states that a connection ended. The server also
 // prints one, over ssh, when git has ended because of something else.
 func isVague(line string) bool {
@@ -221,11 +247,19 @@ func (r *repository) failure(op string, err error) error {
 		Hint: handoff.Advice("check that git can read and write this repository, and try again")}
 }
 
-// locked runs do while no other process has the lock with a name.
-func (r *repository) locked(ctx context.Context, name string, do func() error) error {
+func (r *repository) openLock(name string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(r.dir, name), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return r.failure("lock", durable.Reason(err))
+		return nil, r.failure("lock", durable.Reason(err))
+	}
+	return f, nil
+}
+
+// locked runs do while no other process has the lock with a name.
+func (r *repository) locked(ctx context.Context, name string, do func() error) error {
+	f, err := r.openLock(name)
+	if err != nil {
+		return err
 	}
 	defer f.Close()
 	if err := durable.Lock(ctx, f, syscall.LOCK_EX, 2*r.timeout); err != nil {

@@ -39,9 +39,10 @@ type Options struct {
 	// place of Fetch and Push, with the credentials in its HTTP headers.
 	Remote, Work string
 
-	// Runtime is the runtime directory. The private repository is in its folder
-	// git, or is a temporary one as long as the directory does not exist.
-	Runtime string
+	// Runtime is the runtime directory, and Cache the user's cache, "" for none. The
+	// private repository is in the folder git of the first, or of the second as long as
+	// the first does not exist. It is a temporary one if neither can be written.
+	Runtime, Cache string
 
 	Poll    time.Duration // how long records of other machines may stay unseen
 	Timeout time.Duration // of one git command; default 2 minutes
@@ -80,6 +81,7 @@ var (
 	_ handoff.Identifier = (*Log)(nil)
 	_ handoff.Ender      = (*Log)(nil)
 	_ handoff.LogChecker = (*Log)(nil)
+	_ handoff.Repairer   = (*Log)(nil)
 
 	_ handoff.BatchAppender = (*Log)(nil)
 )
@@ -117,9 +119,7 @@ func (l *Log) Close() error {
 	return err
 }
 
-// repository opens the private repository: the one in the runtime directory, which
-// it creates if necessary, or a temporary one if the runtime directory does not
-// exist or can't be written.
+// repository opens the private repository, which it creates if necessary.
 func (l *Log) repository(ctx context.Context) (*repository, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,10 +130,19 @@ func (l *Log) repository(ctx context.Context) (*repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	parent := filepath.Join(l.o.Runtime, "git")
-	r.dir = filepath.Join(parent, key(r.fetch, l.o.Name))
-	if err = os.Mkdir(parent, filelog.DirMode(parent)); err == nil || plainfile.CheckDir(parent) == nil {
-		err = r.create()
+	name := key(r.fetch, l.o.Name)
+	for _, dir := range l.parents(name) {
+		if dir == l.o.Cache {
+			_ = os.MkdirAll(dir, 0o700) // what follows reports it
+		}
+		parent := filepath.Join(dir, "git")
+		r.dir = filepath.Join(parent, name)
+		if err = os.Mkdir(parent, filelog.DirMode(parent)); err == nil || plainfile.CheckDir(parent) == nil {
+			err = r.create()
+		}
+		if err == nil || errors.Is(err, handoff.Corrupt) {
+			break
+		}
 	}
 	if err != nil && !errors.Is(err, handoff.Corrupt) {
 		if r.dir, err = os.MkdirTemp("", "handoff-git-"); err != nil {
@@ -147,6 +156,19 @@ func (l *Log) repository(ctx context.Context) (*repository, error) {
 	}
 	l.repo = r
 	return r, nil
+}
+
+// parents returns the directories that the folder of private repositories may be in,
+// the best first. A machine that has only read has one in the cache, and keeps it.
+func (l *Log) parents(name string) []string {
+	if l.o.Cache == "" {
+		return []string{l.o.Runtime}
+	}
+	has := func(dir string) bool { _, err := os.Lstat(filepath.Join(dir, "git", name)); return err == nil }
+	if has(l.o.Cache) && !has(l.o.Runtime) {
+		return []string{l.o.Cache, l.o.Runtime}
+	}
+	return []string{l.o.Runtime, l.o.Cache}
 }
 
 // settle leaves a temporary repository once the runtime directory exists. Readers
@@ -211,6 +233,7 @@ const fetched = "refs/handoff/fetched"
 
 // fetch returns the newest commit of the remote, which must follow a known one.
 func (l *Log) fetch(ctx context.Context, r *repository, known commit) (commit, error) {
+	r.unlock(fetched)
 	_, err := r.git(ctx, nil, "fetch", "--quiet", "--no-tags", "--no-prune", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=",
 		"--", r.fetch, "+"+l.ref+":"+fetched)
 	if err != nil && strings.Contains(err.Error(), "couldn't find remote ref") {

@@ -50,6 +50,7 @@ func TestOptions(t *testing.T) {
 		"git:origin#a/b":                      `invalid name "a/b"`,
 		"git:origin?poll=x":                   "invalid setting poll",
 		"git:origin?max_body=-1":              "invalid setting max_body",
+		"git:origin?poll=1s&poll=2s":          "invalid setting poll",
 		"git+https://example.com/log.git?x=1": "invalid setting x",
 	} {
 		u, err := url.Parse(location)

@@ -75,6 +75,9 @@ func options(location *url.URL, getenv func(string) string) (o Options, err erro
 		default:
 			err = errors.New("is not a setting")
 		}
+		if len(values) > 1 {
+			err = errors.New("is repeated")
+		}
 		if err != nil || o.Poll < 0 || o.Timeout < 0 || o.Replicas < 0 || o.Replicas > 5 || o.MaxBytes < 0 || o.MaxBodyBytes < 0 {
 			return o, fmt.Errorf("invalid setting %s", key)
 		}

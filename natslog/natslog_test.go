@@ -22,6 +22,7 @@ func TestOptions(t *testing.T) {
 		{"nats://user:secret@[::1]:4333/team", "nats://[::1]:4333 team"},
 		{"nats://host/team?servers=a,b:1&replicas=3&storage=file&max_bytes=1000&poll=1s&tls=off", "nats://host:4222 nats://a:4222 nats://b:1 team"},
 		{"nats://host/team?replicas=9", "invalid setting replicas"},
+		{"nats://host/team?servers=a:1&servers=bad%20host", "invalid setting servers"},
 		{"nats://host/team?storage=disk", "invalid setting storage"},
 		{"nats://host/team?tls=on", "invalid setting tls"},
 		{"nats://host/team?sync=1", "invalid setting sync"},

@@ -50,7 +50,8 @@ func openQueue(c config.Config, opened localstate.Opened, runtime string, o Opti
 	if !ok || !on || !opened.Backend.Remote {
 		return opened.Log, opened.Bodies, nil
 	}
-	q := queue.New(engine, queue.Options{Runtime: runtime, Location: opened.Backend.Identity(c.Log), Text: config.Redact(c.Log), Rand: o.Rand, Warn: o.Warn})
+	q := queue.New(engine, queue.Options{Runtime: runtime, Location: opened.Backend.Identity(c.Log), Text: config.Redact(c.Log), Rand: o.Rand, Warn: o.Warn,
+		Known: func() (string, handoff.Seq) { return localstate.Remembered(opened.Backend, c.Log, runtime, o.Getenv) }})
 	return q, q.Bodies(opened.Bodies), q
 }
 
@@ -137,6 +138,9 @@ func (w *Workspace) SendQueued(ctx context.Context) (Sent, error) {
 		return Sent{}, err
 	}
 	sent, err := w.queue.Send(ctx)
+	if err == nil && sent.Sent > 0 {
+		_, err = w.hub.Newest(ctx) // this machine remembers what it has sent
+	}
 	if err == nil {
 		err = queue.Error(sent.Refused)
 	}
@@ -170,6 +174,8 @@ func (w *Workspace) DropRefused(ctx context.Context, ids []string) ([]RefusedRec
 // still, about which the queue warns.
 func (w *core) sendAtEnd(ctx context.Context) {
 	if w.queue != nil && !w.queue.Offline() {
-		_, _ = w.queue.SendNew(ctx)
+		if sent, err := w.queue.SendNew(ctx); err == nil && sent.Sent > 0 {
+			_, _ = w.hub.Newest(ctx) // this machine remembers what it has sent
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
@@ -148,6 +149,7 @@ type guardedLog struct {
 	remote  bool
 
 	mu      sync.Mutex
+	warned  bool // that the log can't be reached
 	checked bool // the log had every record that this machine knew at the first append
 }
 
@@ -193,6 +195,29 @@ func (g *guardedLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq,
 // Read implements handoff.Log.
 func (g *guardedLog) Read(ctx context.Context, after handoff.Seq) iter.Seq2[handoff.Record, error] {
 	return g.index.memory.read(ctx, after)
+}
+
+// outlastPause is how long a watch waits before it asks again.
+const outlastPause = time.Second
+
+// Outlast implements handoff.Outlaster: a watch of a remote log goes on when its engine
+// is back.
+func (g *guardedLog) Outlast(ctx context.Context, err error) error {
+	if !g.remote || !errors.Is(err, handoff.Unavailable) {
+		return err
+	}
+	g.mu.Lock()
+	if g.index.warn != nil && !g.warned {
+		g.index.warn("the log can't be reached; the watch goes on when it can: " + err.Error())
+	}
+	g.warned = true
+	g.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(outlastPause):
+		return nil
+	}
 }
 
 func (g *guardedLog) check(ctx context.Context) error {

@@ -40,6 +40,14 @@ func NewMemory(log handoff.Log, b Backend, location, runtime string, getenv func
 	return &Memory{log: log, file: checkpoint.Open(userdir.State(getenv), place), remote: b.Remote, fixed: fixed}
 }
 
+// Remembered returns the ID of a log and the newest record of it that this machine
+// remembers, for the location that selected it.
+func Remembered(b Backend, location, runtime string, getenv func(string) string) (log string, newest handoff.Seq) {
+	place, _ := b.place(location, runtime)
+	p := checkpoint.Open(userdir.State(getenv), place).Load()
+	return p.Log, p.Seq
+}
+
 // place returns the location under which a log is remembered, and whether no other log
 // can take its place. A copy of a runtime directory is another location, and a person
 // may delete one and start anew. What a location that depends on the workspace names,
@@ -224,6 +232,11 @@ func (m *Memory) verify(ctx context.Context) error {
 // accept remembers the log as it is now.
 func (m *Memory) accept(ctx context.Context) error {
 	refresh(m.log)
+	if q, ok := m.log.(interface{ Forget(context.Context) error }); ok {
+		if err := q.Forget(ctx); err != nil {
+			return err
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.loaded, m.confirmed = false, false

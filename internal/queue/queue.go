@@ -33,6 +33,10 @@ type Options struct {
 	Text     string       // the location with its settings; "" if it has none
 	Rand     io.Reader    // for the IDs of the queue's own logs
 	Warn     func(string) // called when the engine can't be reached; may be nil
+
+	// Known returns the ID of the log and the newest record of it that this machine has
+	// read, where the queue does not state it; may be nil.
+	Known func() (log string, newest handoff.Seq)
 }
 
 // A Log is a handoff.Log that queues the records that its engine can't take now.

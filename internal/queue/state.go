@@ -61,7 +61,7 @@ func (l *Log) load() (s state, err error) {
 		b, err = plainfile.Read(filepath.Join(l.dir, stateName), maxState)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return state{Location: l.o.Location, Generation: 1}, nil
+		return l.withKnown(state{Location: l.o.Location, Generation: 1}), nil
 	}
 	if err == nil {
 		err = json.Unmarshal(b, &s)
@@ -74,7 +74,31 @@ func (l *Log) load() (s state, err error) {
 			Hint: handoff.Advice("rename the directory; what is queued in it is not sent")}
 	}
 	s.foreign = s.Queued && s.Directory != inode(l.dir)
-	return s, nil
+	return l.withKnown(s), nil
+}
+
+// withKnown returns a state with the log that this machine knows, if it names none: a
+// machine that only reads has no queue.
+func (l *Log) withKnown(s state) state {
+	if s.Log == "" && l.o.Known != nil {
+		s.Log, s.Newest = l.o.Known()
+	}
+	return s
+}
+
+// Forget forgets the log that the engine had: it was accepted that the engine has lost
+// records. What is queued is compared with all that it has now.
+func (l *Log) Forget(ctx context.Context) error {
+	if _, err := os.Lstat(filepath.Join(l.dir, stateName)); err != nil {
+		return nil
+	}
+	l.mu.Lock()
+	l.known = -1
+	l.mu.Unlock()
+	return l.change(ctx, func(now *state) error {
+		now.Log, now.Newest, now.Base = "", 0, 0
+		return nil
+	})
 }
 
 // inode identifies a directory of this machine, 0 if it can't.
