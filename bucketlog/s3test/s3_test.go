@@ -41,6 +41,7 @@ type store struct {
 	lose      atomic.Int64 // how many replies to PUT are lost
 	slow      atomic.Int64 // nanoseconds before each answer
 	ignores   atomic.Bool  // the condition is ignored
+	twice     atomic.Bool  // the condition is ignored for objects whose name ends in -2, as by a store that does not see two requests at once
 	denied    atomic.Bool
 	one       sync.Mutex
 }
@@ -82,7 +83,7 @@ func newStore(t testing.TB, o ...gofakes3.Option) *store {
 		s.puts.Add(1)
 		s.one.Lock()
 		defer s.one.Unlock()
-		if s.ignores.Load() {
+		if s.ignores.Load() || s.twice.Load() && strings.HasSuffix(r.URL.Path, "-2") {
 			r.Header.Del("If-None-Match")
 		}
 		if s.lose.Add(-1) >= 0 {
@@ -194,14 +195,17 @@ func TestBodyFromAnotherMachine(t *testing.T) {
 
 // TestIgnoredCondition refuses a store that accepts the condition and ignores it.
 func TestIgnoredCondition(t *testing.T) {
-	s := newStore(t)
-	s.ignores.Store(true)
-	l := s.machine(t, t.TempDir())
-	if _, err := l.Append(t.Context(), logtest.NewRecord("a.md")); !errors.Is(err, handoff.Unsupported) || !strings.Contains(err.Error(), "s3://bucket/team/log") {
-		t.Errorf("Append = %v, want kind Unsupported", err)
-	}
-	if n, err := s.machine(t, t.TempDir()).Newest(t.Context()); n != 0 || err != nil {
-		t.Errorf("Newest = %d, %v, want an empty log", n, err)
+	for _, twice := range []bool{false, true} { // of two requests at once only
+		s := newStore(t)
+		s.ignores.Store(!twice)
+		s.twice.Store(twice)
+		l := s.machine(t, t.TempDir())
+		if _, err := l.Append(t.Context(), logtest.NewRecord("a.md")); !errors.Is(err, handoff.Unsupported) || !strings.Contains(err.Error(), "s3://bucket/team/log") {
+			t.Errorf("of two requests at once %t: Append = %v, want kind Unsupported", twice, err)
+		}
+		if n, err := s.machine(t, t.TempDir()).Newest(t.Context()); n != 0 || err != nil {
+			t.Errorf("Newest = %d, %v, want an empty log", n, err)
+		}
 	}
 }
 
@@ -272,6 +276,17 @@ func TestDamagedLog(t *testing.T) {
 			}
 		},
 		"the newest was replaced": func(t *testing.T, s *store) { put(t, s, 3, "{}\n") },
+		"the newest was replaced by another record": func(t *testing.T, s *store) {
+			o, err := s.backend.GetObject("bucket", key(3), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			content, err := io.ReadAll(o.Contents)
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, s, 3, strings.Replace(string(content), "a.md", "b.md", 1))
+		},
 		"one in between is missing": func(t *testing.T, s *store) {
 			logtest.Append(t, s.machine(t, t.TempDir()), "d.md")
 			logtest.Append(t, s.machine(t, t.TempDir()), "e.md")

@@ -545,3 +545,70 @@ func write(t *testing.T, e *engine, runtime string) {
 		}
 	}
 }
+
+// A caching is an engine that answers from what it has read until it is refreshed.
+type caching struct {
+	*engine
+	seen handoff.Seq
+}
+
+func (c *caching) Refresh() { c.seen = 1 << 40 }
+
+func (c *caching) Read(ctx context.Context, after handoff.Seq) iter.Seq2[handoff.Record, error] {
+	return func(yield func(handoff.Record, error) bool) {
+		for r, err := range c.engine.Read(ctx, after) {
+			if err == nil && r.Seq > c.seen || !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestLostReplyOfCachingEngine holds that what is queued is compared with what the engine
+// has now, not with what it has read before the reply was lost.
+func TestLostReplyOfCachingEngine(t *testing.T) {
+	e, runtime := newEngine(t.TempDir()), t.TempDir()
+	a := add(t, open(t, e, runtime), "a.md", false)
+	e.lose.Store(true)
+	b := add(t, open(t, e, runtime), "b.md", true)
+	l := queue.New(&caching{e, a.Seq + 1}, queue.Options{Runtime: runtime, Location: "test:", Rand: rand.Reader})
+	if _, err := l.Send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stored(t, e, a, b)
+}
+
+// TestOfflineRead holds that a reader without the engine is told when there are records
+// that only the engine has, and that there is nothing new otherwise.
+func TestOfflineRead(t *testing.T) {
+	e, runtime := newEngine(t.TempDir()), t.TempDir()
+	for range 3 {
+		logtest.Append(t, e.Log, "a.md")
+	}
+	logtest.Collect(t, open(t, e, runtime), 0)
+	e.set(t, true)
+	for after, unavailable := range map[handoff.Seq]bool{0: true, 1: true, 2: true, 3: false, 4: false} {
+		var got error
+		for r, err := range open(t, e, runtime).Read(t.Context(), after) {
+			if got = err; err == nil {
+				t.Errorf("after %d: offline Read yields record %d", after, r.Seq)
+			}
+		}
+		if errors.Is(got, handoff.Unavailable) != unavailable {
+			t.Errorf("after %d: offline Read = %v, want kind Unavailable: %t", after, got, unavailable)
+		}
+	}
+}
+
+// TestKnownElsewhere has a machine without a queue that knows the log from elsewhere.
+func TestKnownElsewhere(t *testing.T) {
+	e := newEngine(t.TempDir())
+	e.set(t, true)
+	known := func() (string, handoff.Seq) { return "log", 7 }
+	l := queue.New(e, queue.Options{Runtime: t.TempDir(), Location: "test:", Rand: rand.Reader, Known: known})
+	id, err := l.ID(t.Context())
+	newest, err2 := l.Newest(t.Context())
+	if id != "log" || newest != 7 || err != nil || err2 != nil {
+		t.Errorf("offline: ID = %q, %v, Newest = %d, %v", id, err, newest, err2)
+	}
+}
