@@ -125,7 +125,7 @@ func TestReadOnlyMachine(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(reader.dir, ".handoff")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("reading created a runtime directory: %v", err)
 	}
-	kept := privateRepository(t, filepath.Join(reader.home, "cache", "handoff"))
+	kept := privateRepository(t, filepath.Join(reader.home, "cache", "agent-handoff"))
 	if err := os.Rename(url, url+".away"); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestReadOnlyMachine(t *testing.T) {
 	}
 	publish(t, reader.open(t, url), "third", "three", nil)
 	list(3)
-	if again := privateRepository(t, filepath.Join(reader.home, "cache", "handoff")); again != kept {
+	if again := privateRepository(t, filepath.Join(reader.home, "cache", "agent-handoff")); again != kept {
 		t.Errorf("the private repository is %s, and was %s", again, kept)
 	}
 }
