@@ -127,7 +127,7 @@ var layers = map[string]int{
 
 // testOnly are the packages that only tests import: the suites that every log
 // and every provider must pass.
-var testOnly = []string{"logtest", "threadtest", "cmd/internal/testlog"}
+var testOnly = []string{"logtest", "threadtest", "cmd/internal/testlog", "internal/secret/corpus"}
 
 // stdlibOnly is the layer that imports nothing but the standard library.
 const stdlibOnly = 1

@@ -5,7 +5,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"strconv"
+	"strings"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -49,8 +52,9 @@ type redactor struct {
 	line   int
 	raw    []byte // the piece as it is in the file
 	inside bool   // the piece is in a string
-	key    bool   // the last string was the name of a secret, and a colon follows
+	before string // the text before the piece that counts: of the same string, or the name of the member
 	last   []byte // the last string, if it is short
+	text   string // the text of the last piece
 }
 
 // next reads up to the end of a string, the beginning of one, the end of a line, or a
@@ -59,7 +63,8 @@ func (r *redactor) next() error {
 	for {
 		b, err := r.in.ReadByte()
 		if err != nil {
-			return errors.Join(r.flush(true), err)
+			r.flush(true)
+			return err
 		}
 		switch {
 		case b == '\n':
@@ -69,7 +74,8 @@ func (r *redactor) next() error {
 		case r.inside && b == '\\':
 			r.raw = append(r.raw, b)
 			if b, err = r.in.ReadByte(); err != nil {
-				return errors.Join(r.flush(true), err)
+				r.flush(true)
+				return err
 			}
 			if b == '\n' {
 				err = r.newLine(b)
@@ -78,96 +84,176 @@ func (r *redactor) next() error {
 			}
 			r.raw = append(r.raw, b)
 		case b == '"':
-			if !r.inside {
-				r.key = r.key && len(bytes.Trim(r.raw, ": \t\r")) == 0 && bytes.IndexByte(r.raw, ':') >= 0
-			}
-			if err := r.flush(true); err != nil {
-				return err
-			}
-			if r.inside {
-				r.key = keyForm().Match(r.last)
-			}
-			r.inside = !r.inside
-			r.last = r.last[:0]
-			return r.out.WriteByte(b)
+			return r.quote()
 		default:
 			r.raw = append(r.raw, b)
 		}
 		if len(r.raw) >= pieceLen {
-			return r.flush(false)
+			r.flush(false)
+			return nil
 		}
 	}
 }
+
+// quote ends a string, or begins one.
+func (r *redactor) quote() error {
+	before := ""
+	if !r.inside {
+		before = r.name()
+	}
+	r.flush(true)
+	r.before = before
+	r.last = r.last[:0]
+	if r.inside && len(r.text) <= maxName {
+		r.last = append(r.last, r.text...)
+	}
+	r.inside = !r.inside
+	return r.out.WriteByte('"')
+}
+
+// Of the name of a member, and what precedes its value where it is searched.
+const (
+	maxName = 100
+	nameEnd = `": "`
+)
+
+// name returns what is before a string and may name it: the string before it and an
+// operator, or the text before the quote.
+func (r *redactor) name() string {
+	text := string(r.raw[max(0, len(r.raw)-maxName):])
+	switch operator := strings.TrimSpace(text); {
+	case operator == ":":
+		text = string(r.last) + nameEnd
+	case len(operator) <= 3 && strings.Trim(operator, ":=>") == "":
+		text = string(r.last) + `"` + text + `"`
+	default:
+		text += `"`
+	}
+	if len(text) < len(nameEnd) || !rules().words.in(text) {
+		return ""
+	}
+	return text
+}
+
+// keyForm is the name of a JSON member whose value is a secret, also with spaces.
+var keyForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:[a-z0-9]+[_-])*(?:password|passwd|secret|api[_-]?key|(?:access|auth|refresh|bearer)[_-]?token)$`)
+})
 
 // newLine ends a line, and a string that was not closed: JSON has no line breaks in
 // strings. In plain text, a secret may have several lines.
 func (r *redactor) newLine(b byte) error {
-	if !r.inside && bytes.Contains(r.raw, []byte("-----BEGIN ")) && !bytes.Contains(r.raw, []byte("-----END ")) && len(r.raw) < holdLen {
+	if bytes.Contains(r.raw, []byte("-----BEGIN ")) && !bytes.Contains(r.raw, []byte("-----END ")) && len(r.raw) < holdLen {
 		r.raw = append(r.raw, b)
 		return nil
 	}
-	err := r.flush(true)
-	r.inside, r.key = false, false
-	return errors.Join(err, r.out.WriteByte(b))
+	r.flush(true)
+	r.inside, r.before = false, ""
+	r.last = r.last[:0]
+	return r.out.WriteByte(b)
 }
 
 // flush copies the piece, except its end if more of the string follows.
-func (r *redactor) flush(end bool) error {
-	text, at := r.decode()
-	done := 0 // bytes of raw that were copied
-	found := Find(text)
-	if r.inside && r.key && end && len(found) == 0 && len(text) >= shortest && isSecret(text) {
-		found = []Match{{"password", 0, len(text)}}
-	}
-	limit := len(text)
+func (r *redactor) flush(end bool) {
+	r.text = r.decode()
+	before := len(r.before)
+	whole := r.before + r.text
+	limit := len(whole)
 	if !end {
-		limit -= holdLen
+		limit = max(before, limit-holdLen)
 	}
-	for _, m := range found {
-		if m.Start >= limit || !end && m.End == len(text) && m.Start > 0 {
-			limit = min(limit, m.Start)
+	upTo, cut := limit, 0 // the text is copied up to here; of what is before this, a part counts for what follows
+	found := r.find(whole, before, end)
+	for i, m := range found {
+		if m.Start >= limit || !end && m.End == len(whole) && m.Start-before > pieceLen/2 {
+			upTo = min(limit, m.Start)
+			found = found[:i]
 			break
 		}
-		r.report(m.Kind, text[m.Start:m.End], r.line)
-		r.out.Write(r.raw[done:at(m.Start)])
-		r.out.WriteString(Redacted(m.Kind))
-		done = at(m.End)
-	}
-	upTo := max(done, at(max(limit, 0)))
-	if end {
-		upTo = len(r.raw)
-		if r.inside && len(text) <= 100 {
-			r.last = append(r.last[:0], text...)
+		upTo = max(upTo, m.End)
+		if !end && m.End == len(whole) {
+			cut = m.Start + reach/4 // the secret goes on
 		}
 	}
-	_, err := r.out.Write(r.raw[done:upTo])
-	r.raw = append(r.raw[:0], r.raw[upTo:]...)
-	return err
+	rest := r.copy(whole, found, before, upTo)
+	if cut == 0 || cut > upTo {
+		cut = upTo
+	}
+	r.before = strings.Clone(whole[max(0, cut-reach):cut])
+	r.raw = append(r.raw[:0], r.raw[rest:]...)
 }
 
-// decode returns the text of the piece, and the position in the file of a position in
-// the text.
-func (r *redactor) decode() (text string, at func(int) int) {
+// find returns the secrets in a text after a position.
+func (r *redactor) find(text string, from int, end bool) []Match {
+	found := find(text, from)
+	if len(found) > 0 || !end || !r.inside || len(text)-from < shortest {
+		return found
+	}
+	if name, ok := strings.CutSuffix(text[:from], nameEnd); ok && keyForm().MatchString(name) && isSecret(text[from:]) {
+		return []Match{{"password", from, len(text)}}
+	}
+	return nil
+}
+
+// copy writes the piece with secrets replaced, up to a position of the text, and returns
+// the position in the file. In the text, the piece is after before.
+func (r *redactor) copy(text string, found []Match, before, upTo int) int {
+	done := 0 // bytes of the piece that were copied
+	at := position{raw: r.raw, plain: len(r.raw) == len(r.text)}
+	for _, m := range found {
+		r.report(m.Kind, text[m.Start:m.End], r.line)
+		r.out.Write(r.raw[done:at.of(m.Start-before)])
+		r.out.WriteString(Redacted(m.Kind))
+		done = at.of(m.End - before)
+	}
+	end := max(done, at.of(upTo-before))
+	r.out.Write(r.raw[done:end])
+	return end
+}
+
+// decode returns the text of the piece.
+func (r *redactor) decode() string {
 	if !r.inside || bytes.IndexByte(r.raw, '\\') < 0 {
-		return string(r.raw), func(n int) int { return n }
+		return string(r.raw)
 	}
 	decoded := make([]byte, 0, len(r.raw))
-	from := make([]int32, 0, len(r.raw)+1)
 	for i := 0; i < len(r.raw); {
-		n := len(decoded)
 		size := 1
 		if r.raw[i] == '\\' {
 			decoded, size = unescape(decoded, r.raw[i:])
 		} else {
 			decoded = append(decoded, r.raw[i])
 		}
-		for range len(decoded) - n {
-			from = append(from, int32(i))
-		}
 		i += size
 	}
-	from = append(from, int32(len(r.raw)))
-	return string(decoded), func(n int) int { return int(from[n]) }
+	return string(decoded)
+}
+
+// A position follows positions in a text, in order, to those in the file.
+type position struct {
+	raw      []byte
+	plain    bool // there are no escapes
+	text, in int
+}
+
+// of returns the position of the character that has a byte of the text.
+func (p *position) of(n int) int {
+	if p.plain {
+		return n
+	}
+	var buf [8]byte
+	for p.in < len(p.raw) {
+		c, size := p.raw[p.in:p.in+1], 1
+		if c[0] == '\\' {
+			c, size = unescape(buf[:0], p.raw[p.in:])
+		}
+		if p.text+len(c) > n {
+			break
+		}
+		p.text += len(c)
+		p.in += size
+	}
+	return p.in
 }
 
 // unescape appends the character of an escape sequence, and returns its size.

@@ -1,16 +1,22 @@
-// Package secret finds what looks like a secret in texts and files: keys, tokens
-// and passwords that have a known form.
+// Package secret finds what looks like a secret in texts and files: keys, tokens and
+// passwords that have a known form, or that follow the name of a secret.
 //
-// It finds what people paste by mistake. It does not prove that a text has no secret:
-// a password without a name beside it has no form.
+// It has the rules of gitleaks (gitleaks.txt), except those for names of files, and
+// rules of its own (own.go): private keys; tokens by their prefix; values after names
+// such as password, secret, token and api_key; credentials in URLs, in the headers
+// Authorization and Cookie, in arguments of curl, in .netrc, .npmrc and the
+// configuration of Docker. A rule runs only beside its marks, which one pass over a
+// text finds, and on what a string has without the escapes of strings in it.
+//
+// It finds what people paste by mistake. It does not prove that a text has no secret: a
+// password without a name beside it has no form. It does not find the keys of
+// applications that are public, what is encoded in base64 or compressed, the values of a
+// Kubernetes secret, nor names and values in different cells of a table.
 package secret
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"unicode"
 )
 
 // A Match is a part of a text that looks like a secret.
@@ -19,81 +25,203 @@ type Match struct {
 	Start, End int // in bytes
 }
 
-// A form is how secrets of one kind are written.
-type form struct {
-	kind  string
-	marks []string // in lower case; a text without any of them has no such secret
-	re    *regexp.Regexp
-	named bool // the secret is group 1, after its name
-}
-
 // shortest is the length of the shortest secret.
 const shortest = 8
-
-// privateKey is the kind of the only secrets of several lines.
-const privateKey = "private key"
-
-// forms are all forms. Where two match, the first counts.
-var forms = sync.OnceValue(func() []form {
-	list := []form{
-		{kind: privateKey, marks: []string{"private key"}, re: regexp.MustCompile(
-			`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?(?:-----(?:[^-]|-[^-])*(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?)?`)},
-		{kind: "AWS key", marks: []string{"akia", "asia"}, re: regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`)},
-		{kind: "GitHub token", marks: []string{"ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_"}, re: regexp.MustCompile(`\bgh[opsur]_[0-9A-Za-z]{36,}|\bgithub_pat_[0-9A-Za-z_]{40,}`)},
-		{kind: "GitLab token", marks: []string{"glpat-"}, re: regexp.MustCompile(`\bglpat-[0-9A-Za-z_-]{20,}`)},
-		{kind: "Slack token", marks: []string{"xox"}, re: regexp.MustCompile(`\bxox[abprs]-[0-9A-Za-z-]{10,}`)},
-		{kind: "API key", marks: []string{"sk-"}, re: regexp.MustCompile(`\bsk-[0-9A-Za-z_-]{20,}`)},
-		{kind: "Google key", marks: []string{"aiza"}, re: regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{35}`)},
-		{kind: "JSON web token", marks: []string{"eyj"}, re: regexp.MustCompile(`\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}(?:\.[0-9A-Za-z_-]*)?`)},
-		{kind: "bearer token", marks: []string{"bearer"}, named: true, re: regexp.MustCompile(`(?i)\bbearer\s+([0-9A-Za-z._~+/-]{20,}=*)`)},
-		{kind: "password in a URL", marks: []string{"://"}, named: true, re: regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s/:@"'\\<>{}$]*:([^\s/:@"'\\<>{}$]{3,})@`)},
-		{kind: "password", marks: []string{"password", "passwd", "secret", "apikey", "api_key", "api-key", "token"}, named: true, re: regexp.MustCompile(
-			`(?i)\b(?:[a-z0-9]+[_-])*(?:password|passwd|secret|api[_-]?key|token)\\*["']?\s*[=:]\s*\\*["']?([^\s"'\\,;]{8,})`)},
-	}
-	return list
-})
-
-// keyForm is the name of a JSON member whose value is a secret.
-var keyForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:[a-z0-9]+[_-])*(?:password|passwd|secret|api[_-]?key|(?:access|auth|refresh|bearer)[_-]?token)$`)
-})
 
 // In reports whether a text has what looks like a secret.
 func In(text string) bool { return len(Find(text)) > 0 }
 
 // Find returns what looks like a secret in a text, in order and without overlaps.
-func Find(text string) []Match {
-	if len(text) < shortest {
+func Find(text string) []Match { return find(text, 0) }
+
+// find returns the matches that end after a position. Whether a part of a text is one
+// depends only on the reach bytes before it, and on what follows.
+func find(text string, from int) []Match {
+	if len(text)-from < 1 || len(text) < shortest {
 		return nil
 	}
-	var found []Match
-	lower := strings.ToLower(text)
-	for _, f := range forms() {
-		if !slices.ContainsFunc(f.marks, func(mark string) bool { return strings.Contains(lower, mark) }) {
-			continue
-		}
-		for _, at := range f.re.FindAllStringSubmatchIndex(text, -1) {
-			m := Match{f.kind, at[0], at[1]}
-			if f.named {
-				m.Start, m.End = at[2], at[3]
-			}
-			overlaps := slices.ContainsFunc(found, func(o Match) bool { return m.Start < o.End && o.Start < m.End })
-			if !overlaps && (!f.named || isSecret(text[m.Start:m.End])) {
-				found = append(found, m)
+	d := rules()
+	var found []match
+	d.words.each(text, func(mark, end int) {
+		start := end - len(d.marks[mark])
+		for _, r := range d.byMark[mark] {
+			if r.mayBe(text, start, end, d.marks[mark]) {
+				found = d.search(r, text, start, found)
 			}
 		}
+	})
+	if len(found) == 0 {
+		return nil
 	}
-	slices.SortFunc(found, func(a, b Match) int { return a.Start - b.Start })
-	return found
+	return merge(found, from)
 }
 
-// isSecret reports whether a value after the name of a secret is one, not code that
-// computes it, a placeholder, or the text of an earlier redaction.
-func isSecret(value string) bool {
-	if strings.ContainsAny(value, "([{$<") || strings.HasPrefix(value, marker) {
+// reach is how far before a secret the text counts.
+const reach = 4 << 10
+
+// A match is a Match with the order of its rule.
+type match struct {
+	Match
+	order int
+}
+
+// merge joins matches that overlap: the first rule names them.
+func merge(found []match, from int) []Match {
+	slices.SortStableFunc(found, func(a, b match) int { return a.Start - b.Start })
+	var list []match
+	for _, m := range found {
+		if m.End <= from {
+			continue
+		}
+		last := len(list) - 1
+		if last < 0 || m.Start >= list[last].End {
+			list = append(list, m)
+			continue
+		}
+		if m.order < list[last].order {
+			list[last].Kind, list[last].order = m.Kind, m.order
+		}
+		list[last].End = max(list[last].End, m.End)
+	}
+	var out []Match
+	for _, m := range list {
+		m.Start = max(m.Start, from)
+		out = append(out, m.Match)
+	}
+	return out
+}
+
+// mayBe reports whether a rule can match at a mark. It rejects most marks.
+func (r *rule) mayBe(text string, start, end int, mark string) bool {
+	switch r.place {
+	case near:
+		return true
+	case name:
+		return valueFollows(text, end)
+	case exact:
+		if text[start:end] != mark {
+			return false
+		}
+	}
+	if start > 0 && r.bound && isWordByte(text[start-1]) {
 		return false
 	}
-	return strings.ContainsAny(value, "0123456789!@#%^&*") && strings.ContainsFunc(value, unicode.IsLetter)
+	return start < minEncoded || !isWordByte(text[start]) || !encoded(text[start-minEncoded:start])
+}
+
+// minEncoded is how many characters of base64 before a mark show that it is a part of
+// encoded data.
+const minEncoded = 64
+
+func encoded(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; !isWordByte(c) && c != '+' && c != '/' || c == '_' {
+			return false
+		}
+	}
+	return true
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// valueFollows reports whether a name that ends before a position can have a value: an
+// operator follows, and what may be a secret.
+func valueFollows(text string, at int) bool {
+	skip := func(chars string, most int) {
+		for most += at; at < min(most, len(text)) && strings.IndexByte(chars, text[at]) >= 0; at++ {
+		}
+	}
+	for most := at + 48; at < min(most, len(text)) && (isWordByte(text[at]) || strings.IndexByte(" \t.-", text[at]) >= 0); at++ {
+	}
+	skip("'\"\\` \t\r\n", 8)
+	if at == len(text) || strings.IndexByte("=>:|?,", text[at]) < 0 && strings.IndexByte(" \t\"'", text[at-1]) < 0 {
+		return false
+	}
+	skip("=>:|?, \t\r\n'\"\\`", 12)
+	begin, likely, lower, upper := at, false, false, false
+	for ; at < min(begin+200, len(text)) && (at < begin+shortest || !likely); at++ {
+		switch c := text[at]; {
+		case c <= ' ' || c == '"' || c == '\'' || c == '\\' || c == '`' || c >= 0x80:
+			return likely && at-begin >= shortest
+		case '0' <= c && c <= '9' || strings.IndexByte("!@#%^&*+/=", c) >= 0:
+			likely = true
+		case 'a' <= c && c <= 'z':
+			lower, likely = true, likely || upper
+		case 'A' <= c && c <= 'Z':
+			upper, likely = true, likely || lower
+		}
+	}
+	return likely && at-begin >= shortest
+}
+
+// maxWindow is the most that is searched for one secret.
+const maxWindow = 64 << 10
+
+// search appends the matches of a rule at a mark.
+func (d *detector) search(r *rule, text string, mark int, found []match) []match {
+	r.prepare()
+	begin := mark
+	if r.place == near {
+		begin = max(0, mark-128)
+	}
+	for size := r.window; ; size *= 4 {
+		end := min(len(text), mark+size)
+		w := open(text[begin:end])
+		all := r.re.FindAllStringSubmatchIndex(w.text, -1)
+		more := end < len(text) && size < maxWindow
+		if more && (len(all) == 0 && !strings.ContainsAny(w.text, " \n\t\"") || len(all) > 0 && all[len(all)-1][1] == len(w.text)) {
+			continue // the window ends within a secret
+		}
+		for _, at := range all {
+			if from, to, ok := d.secret(r, lead(text[:begin]), w.text, at); ok {
+				found = append(found, match{Match{r.kind, begin + w.at(from), begin + w.at(to)}, r.order})
+			}
+		}
+		return found
+	}
+}
+
+// lead returns the characters of a name at the end of a text, at most 50.
+func lead(text string) string {
+	i := len(text)
+	for i > max(0, len(text)-50) && (isWordByte(text[i-1]) || text[i-1] == '-' || text[i-1] == '.') {
+		i--
+	}
+	return text[i:]
+}
+
+// secret returns where the secret of a match is, and whether it is one.
+func (d *detector) secret(r *rule, lead, text string, at []int) (from, to int, ok bool) {
+	from, to = at[0], at[1]
+	if r.group > 0 {
+		from, to = at[2*r.group], at[2*r.group+1]
+	} else {
+		for i := 2; i < len(at); i += 2 {
+			if at[i] < at[i+1] {
+				from, to = at[i], at[i+1]
+				break
+			}
+		}
+	}
+	if to == at[1] && r.place != name && to < len(text) && isWordByte(text[to-1]) {
+		for to < len(text) && (isWordByte(text[to]) || text[to] == '-') {
+			to++ // a token that is longer than the rule says
+		}
+	}
+	value := text[from:to]
+	if r.trim != nil {
+		value = r.trim(value)
+		to = from + len(value)
+	}
+	if len(value) == 0 || r.ok != nil && !r.ok(value) {
+		return 0, 0, false
+	}
+	if r.ok == nil && (r.entropy > 0 && entropy(value) <= r.entropy || d.allowed(r, lead, text, at, value)) {
+		return 0, 0, false
+	}
+	return from, to, true
 }
 
 const marker = "[redacted "
