@@ -42,3 +42,17 @@ func TestCorpus(t *testing.T) {
 		}
 	}
 }
+
+// TestFewBytes checks that the first short texts, which are searched mark by mark, have the
+// same secrets as later ones.
+func TestFewBytes(t *testing.T) {
+	d := rules()
+	for _, c := range corpus.Cases(11) {
+		d.seen.Store(0)
+		first := Find(c.Text)
+		d.seen.Store(fewBytes)
+		if later := Find(c.Text); !slices.Equal(first, later) {
+			t.Errorf("%s in %s: first %v, later %v", c.Format, c.Context, first, later)
+		}
+	}
+}

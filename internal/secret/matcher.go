@@ -16,8 +16,9 @@ const ends = 1 << 15
 // newMatcher returns a matcher of words, which are in lower case.
 func newMatcher(words []string) *matcher {
 	m := &matcher{}
-	classes := 1
+	classes, most := 1, 1 // the most states that there can be
 	for _, word := range words {
+		most += len(word)
 		for i := range len(word) {
 			if c := word[i]; m.class[c] == 0 {
 				m.class[c] = uint8(classes)
@@ -31,6 +32,8 @@ func newMatcher(words []string) *matcher {
 	for 1<<m.shift < classes {
 		m.shift++
 	}
+	m.next = make([]uint16, most<<m.shift)
+	m.found = make([][]int, 0, most)
 	m.add()
 	for id, word := range words {
 		state := uint16(0)
@@ -43,12 +46,12 @@ func newMatcher(words []string) *matcher {
 		}
 		m.found[state] = append(m.found[state], id)
 	}
+	m.next = m.next[:len(m.found)<<m.shift]
 	m.link()
 	return m
 }
 
 func (m *matcher) add() uint16 {
-	m.next = append(m.next, make([]uint16, 1<<m.shift)...)
 	m.found = append(m.found, nil)
 	return uint16(len(m.found) - 1)
 }

@@ -69,21 +69,28 @@ func values() []*rule {
 			expr: `(?i)(?:aws[_-]?)?secret(?:[_ -]?access)?[_ -]?key["']?\s*(?:=>|:=|[=:,])?\s*["']?([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+]|$)`, ok: func(v string) bool { return entropy(v) > 3 }},
 		{kind: "AWS session token", place: name, marks: []string{"session_token", "sessiontoken", "security_token", "security-token"},
 			expr: `(?i)(?:session|security)[_-]?token["']?\s*(?:=>|:=|[=:,])?\s*["']?([A-Za-z0-9/+]{80,}={0,2})`, window: 2048},
-		{kind: "password in a URL", place: near, marks: []string{"://"}, expr: `\b[a-z][a-z0-9+.-]*://[^\s/:@"'\\<>{}$]*:([^\s/:@"'\\<>{}$]{3,})@`, ok: isSecret},
-		{kind: "token in a URL", place: near, marks: []string{"://"}, expr: `\bhttps?://([0-9A-Za-z_-]{20,})@`, ok: isRandom},
+		{kind: "password in a URL", place: near, marks: []string{"://"}, follows: isUser, expr: `\b[a-z][a-z0-9+.-]*://[^\s/:@"'\\<>{}$]*:([^\s/:@"'\\<>{}$]{3,})@`, ok: isSecret},
+		{kind: "token in a URL", place: near, marks: []string{"://"}, follows: isUser, expr: `\bhttps?://([0-9A-Za-z_-]{20,})@`, ok: isRandom},
 		{kind: "password in a data source", place: near, marks: []string{"@tcp("}, expr: `[\w.-]+:([^\s:@/"']{4,})@tcp\(`},
 		{kind: "Azure key", place: start, marks: []string{"accountkey=", "sharedaccesskey=", "sharedsecret="}, expr: `(?i)(?:AccountKey|SharedAccessKey|SharedSecret)=([0-9A-Za-z+/%]{32,}={0,2})`},
 		{kind: "signature in a URL", place: near, marks: []string{"sig="}, expr: `[?&]sig=([0-9A-Za-z%+/_-]{32,}=?)`},
 		{kind: "npm password", marks: []string{":_auth", ":_password"}, expr: `(?i):_(?:authToken|auth|password)\s*=\s*["']?([^\s"'$]{8,})`, ok: notPlaceholder},
 		{kind: "password in .netrc", marks: []string{"login"}, expr: `(?i)\blogin\s+\S+\s+(?:account\s+\S+\s+)?password\s+([^\s"'<$]{4,})`, ok: notPlaceholder},
-		{kind: "password of curl", marks: []string{"curl", "wget", "http"}, expr: `(?:curl|wget|https?)\b[^\n|;]*?\s(?:-u|--user|--proxy-user|-U|-a|--auth)(?:=|\s*)["']?[^\s:"'/$<]+:([^\s"'$<]{4,})`, ok: notPlaceholder},
-		{kind: "cookie", place: start, marks: []string{"cookie"}, window: 2048,
-			expr: `(?i)cookie["']?\s*[:=]?\s*["']?(?:[^\r\n"']*[;\s])?[\w.-]*(?:sess|sid|auth|token|jwt)[\w.-]*=([^;\s"',]{8,})`, ok: isSecret},
+		{kind: "password of curl", marks: []string{" -u", "-user"}, after: []string{"curl", "wget"},
+			expr: `(?:\s-[uU]|-user)(?:=|\s*)["']?[^\s:"'/$<]+:([^\s"'$<]{4,})`, ok: notPlaceholder},
+		{kind: "cookie", place: name, marks: []string{"sess", "sid", "auth", "token", "jwt"}, after: []string{"cookie"},
+			expr: `(?i)(?:sess|sid|auth|token|jwt)[\w.-]*=([^;\s"',]{8,})`, ok: isSecret},
 		{kind: "key", place: name, marks: []string{"encryption", "signing", "secret_key", "secret-key", "secretkey", "private_key", "privatekey", "master_key", "access_key", "accesskey", "access-key", "app_key", "auth_key", "account_key", "accountkey"},
 			expr: `(?i)(?:encryption|signing|secret|private|master|access|app|auth|account)[_-]?key["']?\s*(?:=>|:=|[=:])\s*["']?([0-9A-Za-z+/_-]{20,}={0,2})`, ok: func(v string) bool { return isRandom(v) && !isPlace(v) && entropy(v) > 3.5 }},
 		{kind: "password", place: name, marks: []string{"passw", "pwd", "passphrase", "secret", "apikey", "api_key", "api-key", "token", "client_secret"},
 			expr: `(?i)(?:password|passwd|passphrase|pwd|secret|api[_-]?key|token)["']?\s*[=:]\s*["']?([^\s"'\\,;]{8,})`, ok: isSecret, trim: parameter},
 	}
+}
+
+// isUser reports whether a URL begins with a user.
+func isUser(text string) bool {
+	i := strings.IndexAny(text[:min(len(text), 512)], "/@ \n\t\"'\\<>")
+	return i >= 0 && text[i] == '@'
 }
 
 func notRepeated(v string) bool { return !strings.Contains(strings.ToLower(v), "xxxxxx") }

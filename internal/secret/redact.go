@@ -13,10 +13,17 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what Redact has in memory.
+// sizes are limits of what is in memory.
+type sizes struct {
+	piece int // bytes of a string that are searched at a time
+	hold  int // bytes at the end of a piece that are searched again with the next
+}
+
+// Limits of what Redact has in memory. A secret that is longer than holdLen may be
+// replaced in parts.
 const (
-	pieceLen = 256 << 10 // bytes of a string that are searched at a time
-	holdLen  = 32 << 10  // bytes at the end of a piece that are searched again with the next
+	pieceLen = 256 << 10
+	holdLen  = 32 << 10
 )
 
 // Redact copies a file of JSON, JSON lines or plain text, and replaces each secret
@@ -26,6 +33,10 @@ const (
 //
 // With a nil to, secrets are only reported.
 func Redact(to io.Writer, from io.Reader, report func(kind, secret string, line int)) error {
+	return redact(to, from, report, sizes{pieceLen, holdLen})
+}
+
+func redact(to io.Writer, from io.Reader, report func(kind, secret string, line int), limits sizes) error {
 	if to == nil {
 		to = io.Discard
 	}
@@ -33,7 +44,7 @@ func Redact(to io.Writer, from io.Reader, report func(kind, secret string, line 
 	if b, ok := from.(interface{ Len() int }); ok {
 		size = min(size, b.Len()) // one of many values
 	}
-	r := &redactor{in: bufio.NewReaderSize(from, size), out: bufio.NewWriterSize(to, size), report: report, line: 1}
+	r := &redactor{in: bufio.NewReaderSize(from, size), out: bufio.NewWriterSize(to, size), report: report, line: 1, limits: limits}
 	for {
 		err := r.next()
 		if errors.Is(err, io.EOF) {
@@ -46,6 +57,7 @@ func Redact(to io.Writer, from io.Reader, report func(kind, secret string, line 
 }
 
 type redactor struct {
+	limits sizes
 	in     *bufio.Reader
 	out    *bufio.Writer
 	report func(kind, secret string, line int)
@@ -88,7 +100,7 @@ func (r *redactor) next() error {
 		default:
 			r.raw = append(r.raw, b)
 		}
-		if len(r.raw) >= pieceLen {
+		if len(r.raw) >= r.limits.piece {
 			r.flush(false)
 			return nil
 		}
@@ -129,7 +141,7 @@ func (r *redactor) name() string {
 	default:
 		text += `"`
 	}
-	if len(text) < len(nameEnd) || !rules().words.in(text) {
+	if len(text) < len(nameEnd) || !rules().words().in(text) {
 		return ""
 	}
 	return text
@@ -143,7 +155,7 @@ var keyForm = sync.OnceValue(func() *regexp.Regexp {
 // newLine ends a line, and a string that was not closed: JSON has no line breaks in
 // strings. In plain text, a secret may have several lines.
 func (r *redactor) newLine(b byte) error {
-	if bytes.Contains(r.raw, []byte("-----BEGIN ")) && !bytes.Contains(r.raw, []byte("-----END ")) && len(r.raw) < holdLen {
+	if bytes.Contains(r.raw, []byte("-----BEGIN ")) && !bytes.Contains(r.raw, []byte("-----END ")) && len(r.raw) < r.limits.hold {
 		r.raw = append(r.raw, b)
 		return nil
 	}
@@ -160,12 +172,12 @@ func (r *redactor) flush(end bool) {
 	whole := r.before + r.text
 	limit := len(whole)
 	if !end {
-		limit = max(before, limit-holdLen)
+		limit = max(before, limit-r.limits.hold)
 	}
 	upTo, cut := limit, 0 // the text is copied up to here; of what is before this, a part counts for what follows
 	found := r.find(whole, before, end)
 	for i, m := range found {
-		if m.Start >= limit || !end && m.End == len(whole) && m.Start-before > pieceLen/2 {
+		if m.Start >= limit || !end && m.End == len(whole) && m.Start-before > r.limits.piece/2 {
 			upTo = min(limit, m.Start)
 			found = found[:i]
 			break

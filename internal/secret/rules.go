@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // A place is where a mark of a secret is.
@@ -24,11 +25,13 @@ type rule struct {
 	place   place
 	marks   []string // a text without any of them has no such secret
 	expr    string
-	entropy float64               // a secret has more bits for each character
-	group   int                   // of expr; with 0, the first that is not empty
-	ok      func(v string) bool   // whether a value is a secret; may be nil
-	trim    func(v string) string // what of a value is the secret; may be nil
-	window  int                   // bytes after the mark that are searched first
+	entropy float64                // a secret has more bits for each character
+	group   int                    // of expr; with 0, the first that is not empty
+	ok      func(v string) bool    // whether a value is a secret; may be nil
+	trim    func(v string) string  // what of a value is the secret; may be nil
+	follows func(rest string) bool // whether what follows a mark can have a secret; may be nil
+	after   []string               // one of them is before a mark, in the same line or near it; may be nil
+	window  int                    // bytes after the mark that are searched first
 
 	allow []allowance
 	stop  []string // words that are in no secret
@@ -115,8 +118,10 @@ func (r *rule) prepare() {
 // A detector has all rules.
 type detector struct {
 	any    *rule // what is no secret for any rule
-	words  *matcher
 	marks  []string
+	lower  []string // marks in lower case
+	words  func() *matcher
+	seen   atomic.Int64 // bytes of texts that were searched without words
 	byMark [][]*rule
 }
 
@@ -127,6 +132,9 @@ var rules = sync.OnceValue(func() *detector {
 	ids := map[string]int{}
 	for i, r := range append(own(), theirs[1:]...) {
 		r.order = i
+		if r.kind == "curl auth header" || r.kind == "curl auth user" {
+			r.follows = hasCredentials // their expressions are slow
+		}
 		r.bound = strings.HasPrefix(strings.TrimPrefix(r.expr, "(?i)"), `\b`)
 		if r.window == 0 {
 			r.window = 512
@@ -142,9 +150,38 @@ var rules = sync.OnceValue(func() *detector {
 			d.byMark[id] = append(d.byMark[id], r)
 		}
 	}
-	d.words = newMatcher(lower(d.marks))
+	d.lower = lower(d.marks)
+	d.words = sync.OnceValue(func() *matcher { return newMatcher(d.lower) })
 	return d
 })
+
+// fewBytes is how much is searched mark by mark: making the matcher takes about as long.
+const fewBytes = 8 << 10
+
+// each calls f with each mark in a text, and the position after it.
+func (d *detector) each(text string, f func(mark, end int)) {
+	if len(text) > fewBytes || d.seen.Add(int64(len(text))) > fewBytes {
+		d.words().each(text, f)
+		return
+	}
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	text = string(b)
+	for i, mark := range d.lower {
+		for at := 0; ; {
+			next := strings.Index(text[at:], mark)
+			if next < 0 {
+				break
+			}
+			f(i, at+next+len(mark))
+			at += next + 1
+		}
+	}
+}
 
 // allowed reports whether a match is known to be no secret.
 // Lead is what is before the text.

@@ -35,14 +35,78 @@ func In(text string) bool { return len(Find(text)) > 0 }
 func Find(text string) []Match { return find(text, 0) }
 
 // find returns the matches that end after a position. Whether a part of a text is one
-// depends only on the reach bytes before it, and on what follows.
+// depends only on the reach bytes before it, and on what follows. What is left when the
+// matches are replaced has none.
 func find(text string, from int) []Match {
 	if len(text)-from < 1 || len(text) < shortest {
 		return nil
 	}
 	d := rules()
+	found := merge(d.scan(text))
+	for range maxScans {
+		left, origin := replaced(text, found)
+		more := d.scan(left)
+		if len(found) == 0 || len(more) == 0 {
+			break
+		}
+		for _, m := range found {
+			more = append(more, match{m, -1})
+		}
+		for i := range more[:len(more)-len(found)] {
+			more[i].Start, more[i].End = origin(more[i].Start, false), origin(more[i].End, true)
+		}
+		found = merge(more)
+	}
+	for len(found) > 0 && found[0].End <= from {
+		found = found[1:]
+	}
+	if len(found) > 0 {
+		found[0].Start = max(found[0].Start, from)
+	}
+	return found
+}
+
+// maxScans is how often what is left of a text is searched again.
+const maxScans = 4
+
+// replaced returns a text with its matches replaced, and a function that returns where a
+// position in it was, or where the match began or ended.
+func replaced(text string, found []Match) (string, func(at int, end bool) int) {
+	if len(found) == 0 {
+		return "", nil
+	}
+	var b strings.Builder
+	ends := make([]int, len(found)) // of the replacements
+	done := 0
+	for i, m := range found {
+		b.WriteString(text[done:m.Start])
+		b.WriteString(Redacted(m.Kind))
+		done = m.End
+		ends[i] = b.Len()
+	}
+	b.WriteString(text[done:])
+	return b.String(), func(at int, end bool) int {
+		i, exact := slices.BinarySearch(ends, at)
+		if exact && !end {
+			i++ // after the replacement
+		}
+		if i == len(found) || at <= ends[i]-len(Redacted(found[i].Kind)) {
+			if i == 0 {
+				return at
+			}
+			return found[i-1].End + at - ends[i-1]
+		}
+		if end {
+			return found[i].End
+		}
+		return found[i].Start
+	}
+}
+
+// scan returns the matches of all rules, in any order.
+func (d *detector) scan(text string) []match {
 	var found []match
-	d.words.each(text, func(mark, end int) {
+	d.each(text, func(mark, end int) {
 		start := end - len(d.marks[mark])
 		for _, r := range d.byMark[mark] {
 			if r.mayBe(text, start, end, d.marks[mark]) {
@@ -50,10 +114,7 @@ func find(text string, from int) []Match {
 			}
 		}
 	})
-	if len(found) == 0 {
-		return nil
-	}
-	return merge(found, from)
+	return found
 }
 
 // reach is how far before a secret the text counts.
@@ -66,47 +127,50 @@ type match struct {
 }
 
 // merge joins matches that overlap: the first rule names them.
-func merge(found []match, from int) []Match {
+func merge(found []match) []Match {
 	slices.SortStableFunc(found, func(a, b match) int { return a.Start - b.Start })
-	var list []match
+	var list []Match
+	order := 0 // of the last one
 	for _, m := range found {
-		if m.End <= from {
-			continue
-		}
 		last := len(list) - 1
 		if last < 0 || m.Start >= list[last].End {
-			list = append(list, m)
+			list, order = append(list, m.Match), m.order
 			continue
 		}
-		if m.order < list[last].order {
-			list[last].Kind, list[last].order = m.Kind, m.order
+		if m.order < order {
+			list[last].Kind, order = m.Kind, m.order
 		}
 		list[last].End = max(list[last].End, m.End)
 	}
-	var out []Match
-	for _, m := range list {
-		m.Start = max(m.Start, from)
-		out = append(out, m.Match)
-	}
-	return out
+	return list
 }
 
 // mayBe reports whether a rule can match at a mark. It rejects most marks.
 func (r *rule) mayBe(text string, start, end int, mark string) bool {
-	switch r.place {
-	case near:
+	if r.follows != nil && !r.follows(text[end:]) {
+		return false
+	}
+	switch {
+	case r.place == near:
 		return true
-	case name:
-		return valueFollows(text, end)
-	case exact:
-		if text[start:end] != mark {
-			return false
-		}
+	case r.place == name && !valueFollows(text, end), r.place == exact && text[start:end] != mark:
+		return false
+	}
+	if r.after != nil && !r.isAfter(text[max(0, start-512):start]) {
+		return false
 	}
 	if start > 0 && r.bound && isWordByte(text[start-1]) {
 		return false
 	}
+	if r.place == name {
+		return true
+	}
 	return start < minEncoded || !isWordByte(text[start]) || !encoded(text[start-minEncoded:start])
+}
+
+func (r *rule) isAfter(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(r.after, func(word string) bool { return strings.Contains(text, word) })
 }
 
 // minEncoded is how many characters of base64 before a mark show that it is a part of

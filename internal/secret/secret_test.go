@@ -3,11 +3,14 @@ package secret
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/agent-handoff/handoff/internal/secret/corpus"
 )
 
 // Parts of secrets are joined here, so that no scanner finds one in this file.
@@ -152,17 +155,109 @@ func TestRedactValid(t *testing.T) {
 	})
 }
 
+// TestRedactCuts has each format at any position of a long string, that is read in pieces
+// of any size. The result is that of one piece.
+func TestRedactCuts(t *testing.T) {
+	var cases []corpus.Case
+	for _, c := range corpus.Cases(7) {
+		if c.Context == "env" || c.Context == "url" || c.Context == "yaml" {
+			cases = append(cases, c)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		limits := sizes{hold: rapid.IntRange(1500, 3000).Draw(t, "hold")}
+		limits.piece = limits.hold + rapid.IntRange(500, 6000).Draw(t, "more")
+		var text strings.Builder
+		var in []corpus.Case
+		for range rapid.IntRange(1, 4).Draw(t, "secrets") {
+			text.WriteString(strings.Repeat("a word\n", rapid.IntRange(0, 1500).Draw(t, "words")))
+			text.WriteString(strings.Repeat("-", rapid.IntRange(0, 6).Draw(t, "odd")) + "\n")
+			c := rapid.SampledFrom(cases).Draw(t, "case")
+			in = append(in, c)
+			text.WriteString(c.Text)
+		}
+		text.WriteString(strings.Repeat("the end\n", rapid.IntRange(0, 800).Draw(t, "after")))
+		line, _ := json.Marshal(map[string]string{"text": text.String()})
+		var got, want bytes.Buffer
+		none := func(string, string, int) {}
+		if err := errors.Join(redact(&got, bytes.NewReader(line), none, limits), redact(&want, bytes.NewReader(line), none, sizes{1 << 20, 1 << 10})); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want.String() {
+			t.Errorf("in pieces of %d bytes:\n%s\nwant\n%s", limits.piece, got.String(), want.String())
+		}
+		for _, c := range in {
+			if strings.Contains(got.String(), c.Secret) {
+				t.Errorf("%s is left in pieces of %d bytes", c.Format, limits.piece)
+			}
+		}
+	})
+}
+
+// TestRedactNames has the name of a secret at every distance from where a string is cut.
+func TestRedactNames(t *testing.T) {
+	limits := sizes{piece: 4096, hold: 512}
+	for _, tt := range []struct{ name, secret string }{
+		{"password=", "hunter2abc1"},
+		{"Bearer ", "abcdefghij0123456789"},
+		{"postgres://app:", "s3cret99@db/x"},
+		{"aws_secret_access_key = ", "wJa1rXUtnFEM/K7MDENG+bPxRf1CYabcdEFGH12x"},
+		{"login deploy password ", "a1b2c3d4"},
+	} {
+		first := limits.piece - limits.hold - len(tt.name+tt.secret) - 4
+		for before := first; before < limits.piece-limits.hold+4; before++ {
+			text := `{"a":"` + strings.Repeat("x ", before/2) + strings.Repeat(" ", before%2) + tt.name + tt.secret + strings.Repeat(" z", limits.piece) + `"}`
+			var got bytes.Buffer
+			if err := redact(&got, strings.NewReader(text), func(string, string, int) {}, limits); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(got.String(), tt.secret) {
+				t.Fatalf("%s%s is left after %d bytes", tt.name, tt.secret, before)
+			}
+		}
+	}
+}
+
 func FuzzRedact(f *testing.F) {
-	for _, text := range []string{`{"a":"` + github + `"}`, `{"password":"hunter2hunter2"}`, pem, `"\ud83d\ude00\u12`, "\"\\\n\""} {
+	for _, text := range []string{`{"a":"` + github + `"}`, `{"password":"hunter2hunter2"}`, pem, `"\ud83d\ude00\u12`, "\"\\\n\"", "token=[redacted key]a1b2c3d4", "a://b:c1d@e:f2g@h"} {
 		f.Add(text)
+	}
+	for i, c := range corpus.Cases(1) {
+		if i%7 == 0 {
+			f.Add(c.Text)
+		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		got, found := redacted(t, text)
 		if len(found) == 0 && got != text {
 			t.Fatalf("without secrets, %q became %q", text, got)
 		}
+		if len(got) > len(text)+50*len(found) {
+			t.Fatalf("%d bytes with %d secrets became %d", len(text), len(found), len(got))
+		}
 		if json.Valid([]byte(text)) && !json.Valid([]byte(got)) {
 			t.Fatalf("%q became %q, which is not JSON", text, got)
+		}
+		if again, _ := redacted(t, got); again != got {
+			t.Fatalf("%q became %q, and that %q", text, got, again)
+		}
+	})
+}
+
+// FuzzRedactCorpus checks that nothing around a secret hides it.
+func FuzzRedactCorpus(f *testing.F) {
+	cases := corpus.Cases(3)
+	f.Add(0, "before", "after")
+	f.Add(44, "password: ${X}", "-----END")
+	f.Fuzz(func(t *testing.T, i int, before, after string) {
+		c := cases[uint(i)%uint(len(cases))]
+		line, _ := json.Marshal([]string{before + "\n" + c.Text + "\n" + after})
+		got, _ := redacted(t, string(line))
+		if strings.Contains(got, c.Secret) {
+			t.Fatalf("%s in %s is left: %s", c.Format, c.Context, got)
+		}
+		if !json.Valid([]byte(got)) {
+			t.Fatalf("%s is not JSON", got)
 		}
 	})
 }

@@ -104,6 +104,13 @@ func isCredentials(value string) bool {
 	return ok && user+password != "" && !strings.ContainsFunc(string(text), func(c rune) bool { return c < ' ' || c > '~' })
 }
 
+var arguments = sync.OnceValue(func() *matcher {
+	return newMatcher([]string{"authorization:", "key:", "token:", "-u", "--user"})
+})
+
+// hasCredentials reports whether a command can have credentials among its arguments.
+func hasCredentials(rest string) bool { return arguments().in(rest[:min(len(rest), 512)]) }
+
 // isRandom reports whether a token with a known beginning is not a word or placeholder.
 func isRandom(value string) bool {
 	return !isPlaceholder(value) && !isWords(value)
