@@ -74,3 +74,103 @@ func TestEditKeepsTheRest(t *testing.T) {
 func squeeze(text []byte) string {
 	return strings.NewReplacer("{\r\n}", "{}", "{\n}", "{}").Replace(string(text))
 }
+
+// TestFormerTable takes back a table as journals of 401d2ea have it, after the
+// program changed the file.
+func TestFormerTable(t *testing.T) {
+	const text = "\n[mcp_servers.handoff]\ncommand = \"/usr/bin/handoff\"\nargs = [\"mcp\"]\n"
+	c := Change{Table: "mcp_servers.handoff", Text: text}
+	for now, want := range map[string]string{
+		"model = \"x\"\n" + text: "model = \"x\"\n",
+		"model = \"x\"\n" + text + "\n[mcp_servers.handoff.tools.x]\na = 1\n[tui]\nb = 1\n": "model = \"x\"\n[tui]\nb = 1\n",
+		"[mcp_servers.handoff]\nurl = \"mine\"\n":                                           "[mcp_servers.handoff]\nurl = \"mine\"\n",
+	} {
+		got, err := without(Edit{File: "config.toml", Before: []byte("model = \"x\"\n"), Changes: []Change{c}}, []byte(now))
+		if err != nil || string(got) != want {
+			t.Errorf("%q becomes %q, want %q (%v)", now, got, want, err)
+		}
+	}
+}
+
+// TestOwnCommand has the commands of handoff's entries, and of others.
+func TestOwnCommand(t *testing.T) {
+	for command, want := range map[string]bool{
+		"handoff mcp": true, "/opt/x/agent-handoff mcp": true, `'/opt/a b/handoff' hook claude`: true, `"C:\\bin\\handoff.exe" mcp`: true,
+		"npx -y agent-handoff@1.2.3 mcp": true, "pnpm dlx agent-handoff mcp": true, "env A=b handoff hook codex": true,
+		"command -v handoff >/dev/null 2>&1 && handoff hook claude || :": true, "sh -c 'command -v agent-handoff >/dev/null 2>&1 && exec agent-handoff mcp; while read l; do :; done'": true,
+		"handoff": false, "handoff serve": false, "/opt/handoffs mcp": false, "say handoff mcp": false, "sh -c 'echo handoff mcp'": false,
+		"npx other mcp": false, "sh": false, "": false, "command -v handoff": false, "echo x && handoff hook claude": false,
+	} {
+		if got := ownCommand(shellFields(command)); got != want {
+			t.Errorf("%s: %t, want %t", command, got, want)
+		}
+	}
+}
+
+// TestMixedGroup keeps the hooks that a user added to a list with handoff's.
+func TestMixedGroup(t *testing.T) {
+	const text = `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/old/handoff hook claude"}, {"type": "command", "command": "say done"}]}]}}`
+	hook := Change{Element: []string{"hooks", "Stop"}, Value: map[string]any{"hooks": []any{map[string]any{"type": "command", "command": "/new/handoff hook claude"}}}}
+	after, made, err := applyAll("settings.json", []byte(text), []Change{hook}, nil)
+	if err != nil || len(made) != 1 || !bytes.Contains(after, []byte("say done")) || bytes.Contains(after, []byte("/old/")) {
+		t.Errorf("%s, %v", after, err)
+	}
+}
+
+func FuzzTOML(f *testing.F) {
+	f.Add("[a]\nb = 1\n[mcp_servers.handoff]\ncommand = \"handoff\"\nargs = [\"mcp\"]\n")
+	f.Add("mcp_servers.x = { y = \"\"\"\n[z]\"\"\" } # c")
+	f.Fuzz(func(t *testing.T, text string) { fuzzEdit(t, "config.toml", []string{"mcp_servers", entry}, text) })
+}
+
+func FuzzJSON(f *testing.F) {
+	f.Add("{\"a\": [1, 2,], // c\n \"mcpServers\": {\"handoff\": {\"command\": \"handoff\", \"args\": [\"mcp\"]}}}")
+	f.Add("\ufeff{\"mcpServers\": {}, \"mcpServers\": {/* x */}}")
+	f.Fuzz(func(t *testing.T, text string) { fuzzEdit(t, "x.json", []string{"mcpServers", entry}, text) })
+}
+
+// fuzzEdit checks that an edit that succeeds can be repeated without a change, and
+// taken back.
+func fuzzEdit(t *testing.T, file string, path []string, text string) {
+	change := []Change{{Member: path, Value: map[string]any{"command": "/x/handoff", "args": []string{"mcp"}}}}
+	after, made, err := applyAll(file, []byte(text), change, nil)
+	if err != nil {
+		return
+	}
+	again, _, err := applyAll(file, after, change, nil)
+	if err != nil || !bytes.Equal(again, after) {
+		t.Fatalf("%q, then %q (%v)", after, again, err)
+	}
+	if len(made) == 0 {
+		return
+	}
+	if _, err := without(Edit{File: file, Before: []byte(text), Changes: change}, after); err != nil {
+		t.Fatalf("%q can't be taken back: %v", after, err)
+	}
+}
+
+// TestTOMLText has the exact text of edits.
+func TestTOMLText(t *testing.T) {
+	table := Change{Member: []string{"mcp_servers", entry}, Value: map[string]any{"command": "/x/handoff", "args": []string{"mcp"}}}
+	allowed := table
+	allowed.Value = map[string]any{"command": "/x/handoff", "args": []string{"mcp"}, "default_tools_approval_mode": "approve"}
+	const lines = "[mcp_servers.agent-handoff]\nargs = [\"mcp\"]\ncommand = \"/x/handoff\"\n"
+	for _, c := range []struct {
+		text   string
+		change Change
+		want   string
+	}{
+		{"", table, lines},
+		{"a = 1", table, "a = 1\n\n" + lines},
+		{"a = 1 # c", table, "a = 1 # c\n\n" + lines},
+		{"a = 1\r\n", table, "a = 1\r\n\r\n" + strings.ReplaceAll(lines, "\n", "\r\n")},
+		{strings.TrimSuffix(lines, "\n") + " # mine", allowed, strings.TrimSuffix(lines, "\n") + " # mine\ndefault_tools_approval_mode = \"approve\"\n"},
+	} {
+		if got, _, err := applyAll("config.toml", []byte(c.text), []Change{c.change}, nil); err != nil || string(got) != c.want {
+			t.Errorf("%q becomes %q, want %q (%v)", c.text, got, c.want, err)
+		}
+	}
+	if got, want := tomlString("a\x07\"\\\t\u2028é"), `"a\u0007\"\\\u0009`+"\u2028é\""; got != want {
+		t.Errorf("a string is %s, want %s", got, want)
+	}
+}

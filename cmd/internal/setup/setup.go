@@ -207,6 +207,9 @@ func adviceFor(err error, name string) handoff.Hint {
 	if errors.Is(err, errReadOnly) {
 		return handoff.Advice("make it writable, or leave out " + name)
 	}
+	if errors.Is(err, errInexact) {
+		return handoff.Advice("add handoff's entry in the form that the file has, or leave out " + name)
+	}
 	return handoff.Advice("correct the file, or leave out " + name)
 }
 

@@ -1,8 +1,10 @@
 package setup_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -295,3 +297,33 @@ func TestProject(t *testing.T) {
 }
 
 func newHomeSnapshot(t *testing.T) map[string]string { return snapshot(t, newHome(t).dir) }
+
+// apply sets up one program and checks whether a file is changed by that.
+func (h home) apply(t setup.Target, program string, changes bool) {
+	h.t.Helper()
+	p := h.plan(t, program)[0]
+	if p.Err != nil {
+		h.t.Fatal(p.Err)
+	}
+	changed := false
+	for _, e := range p.Edits {
+		changed = changed || e.Changed()
+	}
+	if changed != changes {
+		h.t.Errorf("changes files: %t, want %t", changed, changes)
+	}
+	if _, err := setup.Apply(h.journal(), p.Edits); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h home) read(name string) string {
+	h.t.Helper()
+	b, err := os.ReadFile(filepath.Join(h.dir, name))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return string(b)
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -149,10 +149,10 @@ type tomlText struct {
 func (t tomlText) remove(path []any) ([]byte, error) {
 	var out []byte
 	done, inside := 0, false
-	for i, s := range t.list {
+	for _, s := range t.list {
 		start, end := s.start, s.end
 		if s.head {
-			if inside = hasPrefix(s.path, path); inside && i > 0 {
+			if inside = hasPrefix(s.path, path); inside {
 				start = t.blankLine(done, start)
 			}
 		}

@@ -69,10 +69,31 @@ var errInexact = errors.New("can't be edited without changing something else")
 // An edit that misunderstands the file is found here, before anything is written.
 func (e *editor) check() error {
 	now, err := e.format.decode(e.text)
-	if err != nil || !equal(now, e.value) {
+	if err != nil {
+		return errInexact
+	}
+	if _, ok := e.format.(tomlFormat); ok && equal(withoutEmpty(now), withoutEmpty(e.value)) {
+		return nil // a table that has only tables need not be written
+	}
+	if !equal(now, e.value) {
 		return errInexact
 	}
 	return nil
+}
+
+// withoutEmpty returns a value without empty tables.
+func withoutEmpty(v any) any {
+	table, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	rest := map[string]any{}
+	for name, v := range table {
+		if v = withoutEmpty(v); !empty(v) || reflect.TypeOf(v).Kind() == reflect.Slice {
+			rest[name] = v
+		}
+	}
+	return rest
 }
 
 // at returns what is at a path.
