@@ -349,12 +349,13 @@ func TestHookFiles(t *testing.T) {
 	}
 	call := func(id, file string) string {
 		return record("assistant", fmt.Sprintf(`{"id":"m-%s","role":"assistant","model":"x","content":[{"type":"tool_use","id":%q,"name":"Write","input":{"file_path":%q,"content":"x"}}]}`, id, id, file)) +
-			record("user", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":"ok"}]}`, id))
+			record("user", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":"ok","is_error":%t}]}`, id, strings.HasPrefix(id, "fails")))
 	}
 	write(project+".jsonl", strings.Replace(record("user", `{"role":"user","content":"go"}`), `"isSidechain":true,`, "", 1))
 	write(filepath.Join(project, "subagents", "agent-a1.jsonl"),
-		record("user", `{"role":"user","content":"review"}`)+record("assistant", `{"id":"m0","role":"assistant","model":"x","content":[{"type":"text","text":"Reviewed."}]}`)+call("t1", filepath.Join(h.dir, "docs/review.md"))+call("t2", "/etc/hosts")+call("t3", filepath.Join(h.dir, "gone.md")))
+		record("user", `{"role":"user","content":"review"}`)+record("assistant", `{"id":"m0","role":"assistant","model":"x","content":[{"type":"text","text":"Reviewed."}]}`)+call("t1", filepath.Join(h.dir, "docs/review.md"))+call("t2", "/etc/hosts")+call("t3", filepath.Join(h.dir, "gone.md"))+call("fails", filepath.Join(h.dir, "failed.md")))
 	write(filepath.Join(h.dir, "docs/review.md"), "# Review\n")
+	write(filepath.Join(h.dir, "failed.md"), "of the user; the call to write it failed\n")
 	h.pass("claude", "", `{"hook_event_name":"SubagentStop","session_id":"`+session+`","cwd":"DIR","agent_id":"a1","agent_type":"reviewer"}`)
 	page, err := h.w.List(t.Context(), workspace.ListOptions{})
 	if err != nil || len(page.Artifacts) != 2 || page.Artifacts[1].Path != "docs/review.md" || page.Artifacts[0].Parents[0] != page.Artifacts[1].ID {

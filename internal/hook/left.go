@@ -36,7 +36,7 @@ func Left(ctx context.Context, set *thread.Set, root *os.Root, uri string) (file
 			message = m.Text
 		}
 		for _, call := range m.Tools {
-			name, ok := created(call, root.Name())
+			name, ok := created(call, root.Name(), t.Cwd)
 			if !ok || slices.Contains(files, name) {
 				continue
 			}
@@ -56,8 +56,9 @@ func Left(ctx context.Context, set *thread.Set, root *os.Root, uri string) (file
 // and Qwen Code, OpenCode and pi.
 var writers = []string{"Write", "write_file", "write"}
 
-// created returns the file that a call wrote, slash-separated and relative to root.
-func created(call thread.Call, root string) (string, bool) {
+// created returns the file that a call wrote, slash-separated and relative to root. A
+// relative path in the call is one in cwd, the directory of the conversation.
+func created(call thread.Call, root, cwd string) (string, bool) {
 	if call.Failed || call.Pending || !slices.Contains(writers, call.Name) {
 		return "", false
 	}
@@ -70,13 +71,29 @@ func created(call thread.Call, root string) (string, bool) {
 		return "", false
 	}
 	name := in.Snake + in.Camel + in.Path // a tool has one of them
-	if filepath.IsAbs(name) {
-		rel, err := filepath.Rel(root, name)
-		if err != nil {
-			return "", false
-		}
-		name = rel
+	if name != "" && !filepath.IsAbs(name) {
+		name = filepath.Join(cwd, name)
 	}
-	name = filepath.ToSlash(filepath.Clean(name))
+	if !filepath.IsAbs(name) {
+		return "", false // nothing says where it is
+	}
+	name = filepath.ToSlash(inside(root, name))
 	return name, name != "." && fs.ValidPath(name) && safepath.Check(name) == nil
+}
+
+// inside returns an absolute path relative to root, which it may name through links.
+func inside(root, name string) string {
+	rel, err := filepath.Rel(root, name)
+	if err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	dir, err1 := filepath.EvalSymlinks(filepath.Dir(name))
+	root, err2 := filepath.EvalSymlinks(root)
+	if err1 != nil || err2 != nil {
+		return ""
+	}
+	if rel, err = filepath.Rel(root, filepath.Join(dir, filepath.Base(name))); err != nil {
+		return ""
+	}
+	return rel
 }
