@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/printable"
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
@@ -134,7 +135,7 @@ func (r Recorder) artifacts(ctx context.Context, e Event, since time.Time) ([]ha
 func describe(a handoff.Artifact) string {
 	line := a.ID[len(a.ID)-shortID:] + " " + a.Channel
 	if a.Root != handoff.RuntimeRoot {
-		line += " " + a.Path
+		line += " " + printable.Word(a.Path)
 	}
 	if a.Title != "" {
 		line += fmt.Sprintf(" %q", a.Title)

@@ -30,6 +30,18 @@ func Line(s string) string {
 	return string(escape([]byte(s), goEscape))
 }
 
+// Word returns s if it is a plain word, such as a name or a path without a space,
+// and otherwise s in quotes. A model reads text of others in quotes as data.
+func Word(s string) string {
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-/@+~#:", r)
+	}
+	if s != "" && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
 // OneLine returns s on one line: white space becomes a single space, and other
 // control characters are removed. Invalid UTF-8 is returned as it is.
 func OneLine(s string) string {

@@ -49,3 +49,14 @@ func TestJSON(t *testing.T) {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
 }
+
+func TestWord(t *testing.T) {
+	for s, want := range map[string]string{
+		"docs/design.md": "docs/design.md", "größe-2": "größe-2", "agents://codex/01a1#M2": "agents://codex/01a1#M2",
+		"": `""`, "two words": `"two words"`, "a\nb": `"a\nb"`, "a\u202eb": `"a\u202eb"`, "\xff": `"\xff"`, `a"b`: `"a\"b"`, "a\x1b[1m": `"a\x1b[1m"`,
+	} {
+		if got := printable.Word(s); got != want {
+			t.Errorf("Word(%q) = %s, want %s", s, got, want)
+		}
+	}
+}

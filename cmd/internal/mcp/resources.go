@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/printable"
 	"github.com/agent-handoff/handoff/workspace"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -65,7 +66,7 @@ func (c *client) listResources(next sdk.MethodHandler) sdk.MethodHandler {
 			answer.Resources = nil
 		}
 		for _, a := range page.Artifacts {
-			answer.Resources = append(answer.Resources, &sdk.Resource{URI: artifactURI(a.ID), Name: a.Label(), Title: a.Title, MIMEType: "application/json"})
+			answer.Resources = append(answer.Resources, &sdk.Resource{URI: artifactURI(a.ID), Name: printable.Line(a.Label()), Title: printable.Line(a.Title), MIMEType: "application/json"})
 		}
 		answer.NextCursor = page.Cursor
 		return answer, nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/printable"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -122,12 +123,12 @@ func failure(err error) *sdk.CallToolResult {
 
 // link returns a link to an artifact's resource.
 func link(a handoff.Artifact) sdk.Content {
-	return &sdk.ResourceLink{URI: artifactURI(a.ID), Name: a.Label(), MIMEType: "application/json"}
+	return &sdk.ResourceLink{URI: artifactURI(a.ID), Name: printable.Line(a.Label()), MIMEType: "application/json"}
 }
 
 // line returns an artifact on one line of text.
 func line(a handoff.Artifact) string {
-	text := a.ID + "  " + a.Channel + "  " + a.Path
+	text := a.ID + "  " + a.Channel + "  " + printable.Word(a.Path)
 	if a.Title != "" {
 		text += "  " + quoted(a.Title)
 	}
