@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
@@ -92,8 +94,8 @@ func (w *Workspace) stale(ctx context.Context, a handoff.Artifact, render bool) 
 func (w *Workspace) writerOf(ctx context.Context, a handoff.Artifact, hub *handoff.Hub) names.Writer {
 	p := a.Record.Producer
 	scope := names.Scope{Run: a.Namespace, Dir: w.caller.SessionDir}
-	if owner := cmp.Or(p.Session, p.RunID); scope.Dir == "" || owner != w.caller.Producer.Session {
-		scope.Dir, scope.Within = w.SessionDir(ctx, owner), w.dirs.Home()
+	if scope.Dir == "" || !strings.HasPrefix(a.File, scope.Dir+string(filepath.Separator)) {
+		scope.Dir, scope.Within = w.SessionDir(ctx, cmp.Or(p.Session, p.RunID)), w.dirs.Home()
 	}
 	return names.Writer{Hub: hub, Workspace: w.Root(), Scope: scope}
 }

@@ -56,9 +56,10 @@ type Ancestor struct {
 // first; it is called only if several harnesses are in the environment.
 func Identity(getenv func(string) string, ancestors func() []Ancestor) []handoff.Producer {
 	known := []handoff.Producer{}
+	runID, _ := run(getenv)
 	own := handoff.Producer{
 		Harness: getenv("HANDOFF_HARNESS"), Agent: getenv("HANDOFF_AGENT"), Session: getenv("HANDOFF_SESSION"),
-		RunID: cmp.Or(getenv("HANDOFF_RUN"), piRun(getenv)), TaskID: getenv("HANDOFF_TASK"), OperationID: getenv("HANDOFF_OPERATION"),
+		RunID: runID, TaskID: getenv("HANDOFF_TASK"), OperationID: getenv("HANDOFF_OPERATION"),
 		Thread: getenv("HANDOFF_THREAD"), ParentWorkID: getenv("HANDOFF_PARENT_WORK"),
 	}
 	if handoff.CheckThread(own.Thread) != nil {

@@ -9,10 +9,7 @@ import (
 // SessionDir returns the session directory that the environment names, relative
 // to dir and without symbolic links, or "" if it names none.
 func SessionDir(getenv func(string) string, dir string) string {
-	named := getenv("HANDOFF_SESSION_DIR")
-	if named == "" && piRun(getenv) != "" {
-		named = getenv("PI_ARTIFACT_SESSION_DIR")
-	}
+	_, named := run(getenv)
 	if named == "" {
 		return ""
 	}
@@ -30,12 +27,21 @@ func (w Workspace) ProjectRoot() string {
 	return cmp.Or(w.Worktree(""), gitDir{common: w.common}.runtime())
 }
 
-// piRun returns the run that pi's variables name. One alone is ignored.
-func piRun(getenv func(string) string) string {
-	if getenv("PI_ARTIFACT_SESSION_DIR") == "" {
-		return ""
+// run returns the run and the session directory that the environment names. handoff
+// run exports both in its own words and in pi's: if pi's variables say something
+// else, a program inside has set them since, and they count.
+func run(getenv func(string) string) (id, dir string) {
+	id, dir = getenv("HANDOFF_RUN"), getenv("HANDOFF_SESSION_DIR")
+	pi, piDir := getenv("PI_ARTIFACT_RUN_ID"), getenv("PI_ARTIFACT_SESSION_DIR")
+	switch {
+	case pi == "" || piDir == "": // one alone is ignored
+		return id, dir
+	case dir == "":
+		return cmp.Or(id, pi), piDir
+	case pi != cmp.Or(id, getenv("HANDOFF_SESSION")) || piDir != dir:
+		return pi, piDir
 	}
-	return getenv("PI_ARTIFACT_RUN_ID")
+	return id, dir
 }
 
 // Warnings returns the problems with the variables that name a run or a thread.
