@@ -105,7 +105,7 @@ func TestRollbackKeepsBodies(t *testing.T) {
 
 // TestNoFalseLoss does what looks like a loss and is none: another log in a directory
 // whose owner started anew, a copy of a directory that goes on by itself, a directory
-// that was moved, and a home that can't be written.
+// that was moved, and a state directory that can't be written.
 func TestNoFalseLoss(t *testing.T) {
 	home := t.TempDir()
 	some := func(dir string, n int) {
@@ -136,6 +136,7 @@ func TestNoFalseLoss(t *testing.T) {
 	some(first, 1)
 
 	home = filepath.Join(parent, "home")
-	must(t, os.WriteFile(home, nil, 0o600)) // nothing can be created in it
+	must(t, os.MkdirAll(filepath.Join(home, ".local"), 0o700))
+	must(t, os.WriteFile(filepath.Join(home, ".local", "state"), nil, 0o600)) // nothing can be created in it
 	some(first, 2)
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -19,9 +18,7 @@ import (
 // directories returns the possible directories of a log's index, best first: the
 // runtime directory, if it exists, has no format of a later version, and is not on a
 // network file system, because processes that share a database share memory; and a
-// directory in the user's cache, which is created when the index is opened. A machine
-// that has only read has one in the cache, and keeps it when the runtime directory is
-// created.
+// directory in the user's cache, which is created when the index is opened.
 func directories(dir string, getenv func(string) string) func(id string) []string {
 	return func(id string) []string {
 		var dirs []string
@@ -32,9 +29,6 @@ func directories(dir string, getenv func(string) string) func(id string) []strin
 		}
 		if cache := userdir.Cache(getenv); cache != "" {
 			dirs = append(dirs, filepath.Join(cache, id))
-		}
-		if len(dirs) == 2 && fileID(dirs[0]) == "" && fileID(dirs[1]) != "" {
-			slices.Reverse(dirs)
 		}
 		return dirs
 	}

@@ -6,6 +6,7 @@
 package localstate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -245,7 +246,11 @@ func (x *Index) open(ctx context.Context) (handoff.Index, error) {
 		return fold.NewMemory(), nil
 	}
 	if hasID && x.failures < maxFailures {
-		for _, dir := range x.dirs(id) {
+		dirs := x.dirs(id)
+		if isOffline(x.log) { // a new index can't be filled; what was only read before is in the cache
+			slices.SortStableFunc(dirs, func(a, b string) int { return cmp.Compare(min(len(fileID(b)), 1), min(len(fileID(a)), 1)) })
+		}
+		for _, dir := range dirs {
 			if slices.Contains(x.locked, dir) {
 				continue
 			}
