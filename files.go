@@ -41,7 +41,7 @@ type FileState struct {
 	// written, if reading it is the only way to determine Target, or is "".
 	Fingerprint string
 
-	// NotKept is why no copy was kept of a body in a linked worktree, "" if one
-	// was kept or the draft asked for none.
+	// NotKept is why no copy was kept of a body, "" if one was kept or the draft asked
+	// for none.
 	NotKept string
 }

@@ -207,7 +207,11 @@ func (h *Hub) existing(ctx context.Context, p *ArtifactPublished) (Published, er
 			Err:  fmt.Errorf("key %q was used for another body: %s", p.Key, first.ID),
 			Hint: Suggest("publish a revision with another key", ActionPublishAs, first.ID)}
 	}
-	return Published{Artifact: first, Existing: true, Warnings: differences(p, &first.ArtifactPublished)}, nil
+	warnings := differences(p, &first.ArtifactPublished)
+	if p.Digest == (Digest{}) && first.Digest == (Digest{}) {
+		warnings = append(warnings, fmt.Sprintf("nothing was recorded: the content can't be compared with that of the first publish under key %q, because neither has a digest", p.Key))
+	}
+	return Published{Artifact: first, Existing: true, Warnings: warnings}, nil
 }
 
 // differences returns a warning if a publish that is repeated under a key says
@@ -277,7 +281,14 @@ func (h *Hub) published(ctx context.Context, r Record, p *ArtifactPublished, sta
 		state = h.o.Files.Stat(ctx, a)
 	}
 	if state.NotKept != "" {
-		warnings = append(warnings, "no copy is kept, so the content is lost when the worktree is removed: "+state.NotKept)
+		lost := "when the file changes"
+		switch {
+		case a.Worktree != "":
+			lost = "when the worktree is removed"
+		case a.TargetType == "directory":
+			lost = "when the directory changes"
+		}
+		warnings = append(warnings, "no copy is kept, so the content is lost "+lost+": "+state.NotKept)
 	}
 	return Published{Artifact: h.withState(ctx, a, state), AlsoActive: h.alsoActive(ctx, a), Warnings: warnings}, nil
 }

@@ -121,7 +121,7 @@ func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 			Hint: handoff.Suggest("publish content from standard input", handoff.ActionStdin)}
 	default:
 		state.Fingerprint, err = s.measure(ctx, s.Root, where, d, p, to, limit)
-		if limit > handoff.KeepLimit && !p.Kept && d.Keep != handoff.KeepNever {
+		if !p.Kept && d.Keep != handoff.KeepNever && to != nil {
 			state.NotKept = notKeptReason(cmp.Or(d.Keep, s.Keep), limit)
 		}
 	}

@@ -33,10 +33,13 @@ func (s *Files) keeps(k handoff.Keep, size, limit int64) bool {
 	return k == handoff.KeepAlways || k == handoff.KeepAuto && size <= limit
 }
 
-// notKeptReason explains why a body of a linked worktree is not kept.
+// notKeptReason explains why a body is not kept.
 func notKeptReason(k handoff.Keep, limit int64) string {
 	if k == handoff.KeepNever {
 		return "the setting keep is never"
+	}
+	if limit <= handoff.KeepLimit {
+		return fmt.Sprintf("it has more than %d bytes", limit)
 	}
 	return fmt.Sprintf("it has more than %d bytes (limits.worktree_keep)", limit)
 }
@@ -123,16 +126,18 @@ func sniff(head []byte) string {
 }
 
 // maybeKeepDir keeps a directory if the draft requires it, or in a linked worktree
-// if it is not too large. It returns why a directory of a worktree is not kept.
+// if it is not too large. It returns why a directory is not kept.
 func (s *Files) maybeKeepDir(ctx context.Context, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies, limit int64) (notKept string, err error) {
 	policy := cmp.Or(d.Keep, s.Keep, handoff.KeepAuto)
 	switch {
 	case d.Keep == handoff.KeepAlways:
 		return "", s.keepDir(ctx, name, p, to)
-	case limit <= handoff.KeepLimit || d.Keep == handoff.KeepNever:
+	case d.Keep == handoff.KeepNever || to == nil && limit <= handoff.KeepLimit:
 		return "", nil
 	case policy == handoff.KeepNever:
 		return notKeptReason(policy, limit), nil
+	case limit <= handoff.KeepLimit:
+		return "it is a directory", nil
 	}
 	size, err := treeSize(ctx, s.Root, name)
 	if err == nil && size > limit && policy == handoff.KeepAuto {
