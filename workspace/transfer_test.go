@@ -182,6 +182,11 @@ func (c *countdown) Err() error {
 // visible then, or all of it; repeating the import completes it.
 func TestImportInterrupted(t *testing.T) {
 	file, artifacts := exported(t)
+	whole := t.TempDir()
+	if _, err := openIn(t, whole).ImportSession(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	records := countFacts(t, whole)
 	interrupted, finished := 0, false
 	for n := int64(1); !finished; n += 7 {
 		dir := t.TempDir()
@@ -204,6 +209,9 @@ func TestImportInterrupted(t *testing.T) {
 			if _, err := w.ImportSession(t.Context(), file); err != nil {
 				t.Fatalf("ended after %d checks, repeated: %v", n, err)
 			}
+		}
+		if got := countFacts(t, dir); got != records {
+			t.Errorf("ended after %d checks, repeated: the log has %d records, want %d", n, got, records)
 		}
 		report, err := w.Check(t.Context())
 		if err != nil || !report.OK() {

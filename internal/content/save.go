@@ -33,7 +33,7 @@ func Save(ctx context.Context, b handoff.Content, name string) error {
 // Restore is Save to the artifact's recorded path inside root. It creates the
 // directories that are missing.
 func Restore(ctx context.Context, b handoff.Content, root *os.Root) error {
-	if err := safepath.Check(b.Artifact.Path); err != nil && !isStored(b.Artifact.Path) {
+	if err := safepath.Check(b.Artifact.Path); err != nil && !IsStored(b.Artifact.Path) {
 		return &handoff.Error{Op: "write", Name: b.Artifact.Path, Kind: handoff.Unavailable, Err: err, Hint: SaveElsewhere(b.Artifact)}
 	}
 	name := filepath.FromSlash(b.Artifact.Path)

@@ -98,7 +98,7 @@ var errUnreachable = errors.New("in an unknown directory")
 // to the file. The caller must call done in any case.
 func (s *Files) find(ctx context.Context, a handoff.Artifact) (root *os.Root, name string, done func(), err error) {
 	root, name, done = s.Root, filepath.FromSlash(a.Path), func() {}
-	if safepath.Check(a.Path) != nil && !isStored(a.Path) {
+	if safepath.Check(a.Path) != nil && !IsStored(a.Path) {
 		return nil, "", done, errUnreachable // nothing there was published
 	}
 	switch {

@@ -20,9 +20,9 @@ import (
 // is in a directory named by its artifact's ID.
 const StoredDir = "artifacts/files"
 
-// isStored reports whether a recorded path is that of a stored file, in a runtime
+// IsStored reports whether a recorded path is that of a stored file, in a runtime
 // directory inside the workspace. It is the only path in .handoff that is recorded.
-func isStored(name string) bool {
+func IsStored(name string) bool {
 	runtime, file, ok := strings.Cut(name, "/"+StoredDir+"/")
 	return ok && path.Base(runtime) == ".handoff" && safepath.Check(path.Dir(runtime)) == nil && safepath.Check(file) == nil
 }

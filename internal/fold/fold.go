@@ -215,7 +215,8 @@ func setHead(k Keeper, a *ArtifactState) error {
 func nameKey(p *handoff.ArtifactPublished) string { return p.Namespace + "\x00" + p.Name }
 
 // foldReplaces joins the families of the artifacts that a replaces. It ignores
-// artifacts after a, so that Replaces never forms a cycle.
+// artifacts after a, so that Replaces never forms a cycle, and what an imported artifact
+// names that its import did not bring.
 func foldReplaces(k Keeper, a *ArtifactState) error {
 	others := 0 // in the family of a
 	for _, id := range a.Published.Replaces {
@@ -223,7 +224,7 @@ func foldReplaces(k Keeper, a *ArtifactState) error {
 		if err != nil {
 			return err
 		}
-		if !b.known() || id == a.ID || slices.Contains(a.Replaced, id) {
+		if !b.known() || id == a.ID || slices.Contains(a.Replaced, id) || a.Record.Import != "" && b.Record.Import != a.Record.Import {
 			continue
 		}
 		a.Replaced = append(a.Replaced, id)

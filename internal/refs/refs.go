@@ -99,7 +99,30 @@ func (r Resolver) inChannel(ctx context.Context, ref string) ([]names.Candidate,
 	if q.Revision == 0 {
 		q.Limit = 1
 	}
-	return r.query(ctx, q)
+	list, err := r.query(ctx, q)
+	if err != nil || q.Revision != 0 || q.Label != "" || len(list) == 0 || list[0].Record.Import == "" {
+		return list, err
+	}
+	return r.latestHere(ctx, q, list)
+}
+
+// latestHere returns the newest artifact of a channel that was not imported, which
+// records of others can't displace, or else what is imported.
+func (r Resolver) latestHere(ctx context.Context, q handoff.ArtifactQuery, imported []names.Candidate) ([]names.Candidate, error) {
+	for q.Limit = 100; ; {
+		page, err := r.Reader.Artifacts(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range page.Artifacts {
+			if a.Record.Import == "" {
+				return recorded(a), nil
+			}
+		}
+		if q.Cursor = page.Cursor; q.Cursor == "" {
+			return imported, nil
+		}
+	}
 }
 
 // channelQuery returns the query that CHANNEL:latest, CHANNEL:v2 or CHANNEL:LABEL

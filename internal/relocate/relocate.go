@@ -180,7 +180,7 @@ func (m *Mover) Complete(ctx context.Context) error {
 	return m.Locked(ctx, func() error {
 		page, err := m.moving(ctx) // another process may have completed some
 		for _, s := range page.Sessions {
-			here, failed := m.anyExists(s.Folder, s.MovingTo)
+			here, failed := m.AnyExists(s.Folder, s.MovingTo)
 			if here {
 				_, failed = m.complete(ctx, s)
 			}
@@ -414,8 +414,8 @@ func (m *Mover) exists(folder string) (bool, error) {
 	return false, &handoff.Error{Op: "move", Name: folder, Kind: handoff.Unavailable, Err: durable.Reason(err)}
 }
 
-// anyExists reports whether one of several folders exists.
-func (m *Mover) anyExists(folders ...string) (bool, error) {
+// AnyExists reports whether one of several folders exists. Its kind is Unavailable.
+func (m *Mover) AnyExists(folders ...string) (bool, error) {
 	var failed error
 	for _, folder := range folders {
 		found, err := m.exists(folder)

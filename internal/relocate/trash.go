@@ -157,7 +157,7 @@ func (m *Mover) deleted(ctx context.Context) ([]handoff.Session, error) {
 		if !s.Deleted || path.Base(path.Dir(s.Folder)) != trashDir {
 			continue
 		}
-		found, failed := m.anyExists(s.Folder, removing(s.Folder))
+		found, failed := m.AnyExists(s.Folder, removing(s.Folder))
 		if found {
 			list = append(list, s)
 		}
@@ -240,6 +240,19 @@ func (m *Mover) remove(folder string) error {
 		return err
 	}
 	m.removeEmpty(path.Dir(folder))
+	return nil
+}
+
+// PutInTrash makes files that were stored elsewhere the folder of a session in the
+// trash. Kinds: NotFound, Unavailable.
+func (m *Mover) PutInTrash(ctx context.Context, id, staged string) error {
+	s, err := m.Sessions.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := m.rename(staged, s.Folder); err != nil {
+		return &handoff.Error{Op: "restore", Name: id, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("check that the workspace is writable, then import the file again")}
+	}
 	return nil
 }
 

@@ -90,6 +90,10 @@ func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *Manifest) 
 	files, warnings, err := t.files(s)
 	m.Files = len(files)
 	list = append(list, files...)
+	if err == nil && (len(list) > maxEntries || len(records) > maxRecords) {
+		err = transferError("export", s.ID, handoff.Invalid, fmt.Errorf("has %d files, directories and bodies and %d bytes of records; an export has at most %d and %d", len(list), len(records), maxEntries, maxRecords),
+			handoff.Advice("pack directories with many files into one file"))
+	}
 	for i := range list {
 		if err == nil && !list[i].folder {
 			err = list[i].digest(ctx)
@@ -101,6 +105,7 @@ func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *Manifest) 
 // records returns the records of a tree, a line each, and the digests of the bodies
 // that they need.
 func (t *Transfer) records(ctx context.Context, tree *tree, m *Manifest) (lines []byte, bodies []string, err error) {
+	var list []handoff.Record
 	for r, err := range t.Store.Log.Read(ctx, 0) {
 		if err != nil {
 			return nil, nil, err
@@ -121,22 +126,30 @@ func (t *Transfer) records(ctx context.Context, tree *tree, m *Manifest) (lines 
 		}
 		lines = append(append(lines, bytes.TrimSpace(b)...), '\n')
 		m.Records++
+		list = append(list, r)
 		if d, ok := handoff.BodyOf(r.Fact); ok {
 			if there, err := t.Store.Bodies.Has(ctx, d); err != nil || there {
 				bodies = append(bodies, d.Value)
 			}
 		}
 	}
+	for digest, artifact := range needed(list) {
+		if !slices.Contains(bodies, digest) {
+			return nil, nil, transferError("export", m.SessionID, handoff.Corrupt, fmt.Errorf("the kept body of %s is missing", artifact),
+				handoff.Suggest("list every problem", handoff.ActionCheck))
+		}
+	}
 	return lines, bodies, nil
 }
 
-// files returns the files and directories in the folder of a session. Links and
-// devices are left out.
+// files returns the files and directories in the folder of a session. Links, devices and
+// names that an import refuses are left out, with a warning.
 func (t *Transfer) files(s handoff.Session) (list []entry, warnings []string, err error) {
 	if s.Folder == "" {
 		return nil, nil, nil
 	}
 	skipped := 0
+	var left []string
 	err = fs.WalkDir(t.Sessions.Files.FS(), s.Folder, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -146,6 +159,12 @@ func (t *Transfer) files(s handoff.Session) (list []entry, warnings []string, er
 			return err
 		}
 		inside := strings.TrimPrefix(name, s.Folder+"/")
+		if err := checkName(filesDir + inside); err != nil { // an import refuses it
+			if left = append(left, fmt.Sprintf("%q %v", inside, err)); d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
 		switch {
 		case d.IsDir():
 			list = append(list, entry{name: filesDir + inside + "/", mode: 0o755, folder: true})
@@ -166,6 +185,9 @@ func (t *Transfer) files(s handoff.Session) (list []entry, warnings []string, er
 	}
 	if skipped > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d links or special files are not exported", skipped))
+	}
+	if n, shown := len(left), left[:min(len(left), 3)]; n > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d files or directories are not exported: %s", n, strings.Join(shown, "; ")))
 	}
 	return list, warnings, err
 }
@@ -208,6 +230,9 @@ func write(ctx context.Context, file string, m Manifest, list []entry) (size int
 		if !e.folder {
 			fmt.Fprintf(&sums, "%s  %s\n", e.sum, e.name)
 		}
+	}
+	if sums.Len() > maxChecksums {
+		return 0, transferError("export", m.SessionID, handoff.Invalid, fmt.Errorf("the names of its files have more than %d bytes", maxChecksums), handoff.Advice("pack directories with many files into one file"))
 	}
 	dir, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {

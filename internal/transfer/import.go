@@ -20,6 +20,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/plainfile"
 	"github.com/agent-handoff/handoff/internal/relocate"
 )
 
@@ -37,15 +38,12 @@ type verified struct {
 // Kinds: Invalid (the file is not a valid export), Conflict (a session, artifact or
 // folder exists already), Unavailable, and those of Log.Append.
 func (t *Transfer) Import(ctx context.Context, file string) (Result, error) {
-	f, err := os.Open(file)
+	f, err := open(file)
 	if err != nil {
-		return Result{}, transferError("import", file, handoff.NotFound, durable.Reason(err), handoff.Advice("name a file that handoff exported"))
+		return Result{}, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("is not a regular file")
-	}
 	var v *verified
 	if err == nil {
 		v, err = verify(ctx, f, info.Size())
@@ -60,6 +58,12 @@ func (t *Transfer) Import(ctx context.Context, file string) (Result, error) {
 		return Result{}, transferError("import", file, handoff.Invalid, err, handoff.Advice("nothing was imported; export the session again"))
 	}
 	done := Result{Manifest: v.Manifest, File: file}
+	if lost, err := t.isLost(ctx, v); err != nil || lost {
+		if err == nil {
+			done.Warnings, err = t.putBack(ctx, f, v)
+		}
+		return done, err
+	}
 	err = t.Locked(ctx, func() error {
 		if err := t.checkNew(ctx, v); err != nil {
 			return err
@@ -89,6 +93,19 @@ func (t *Transfer) Import(ctx context.Context, file string) (Result, error) {
 		}
 	}
 	return done, err
+}
+
+// open opens an export. It never waits, also not for the writer of a pipe.
+func open(file string) (*os.File, error) {
+	f, err := plainfile.OpenLinked(file)
+	if err == nil {
+		return f, nil
+	}
+	kind := handoff.NotFound
+	if errors.Is(err, plainfile.ErrNotRegular) {
+		kind = handoff.Invalid
+	}
+	return nil, transferError("import", file, kind, durable.Reason(err), handoff.Advice("name a file that handoff exported"))
 }
 
 // verify reads a file completely and writes nothing.
@@ -138,15 +155,16 @@ func (v *verified) content(h *tar.Header, r io.Reader) error {
 		return errors.New("has no checksum")
 	}
 	sum := sha256.New()
-	var records bytes.Buffer
-	to := io.Writer(sum)
+	r = io.TeeReader(r, sum)
 	if h.Name == recordsName {
 		if h.Size > maxRecords {
 			return errors.New("is too large")
 		}
-		to = io.MultiWriter(sum, &records)
+		if err := v.parseRecords(r); err != nil {
+			return err
+		}
 	}
-	if _, err := io.Copy(to, r); err != nil {
+	if _, err := io.Copy(io.Discard, r); err != nil {
 		return err
 	}
 	got := hex.EncodeToString(sum.Sum(nil))
@@ -155,9 +173,6 @@ func (v *verified) content(h *tar.Header, r io.Reader) error {
 	}
 	if body, ok := strings.CutPrefix(h.Name, bodiesDir); ok && body != got {
 		return errors.New("does not match the digest that is its name")
-	}
-	if h.Name == recordsName {
-		return v.parseRecords(records.Bytes())
 	}
 	return nil
 }
@@ -231,15 +246,21 @@ func (v *verified) parse(manifest, sums []byte) error {
 	return nil
 }
 
-func (v *verified) parseRecords(b []byte) error {
-	for line := range bytes.Lines(b) {
-		r, err := handoff.ParseRecord(bytes.TrimSuffix(line, []byte("\n")))
+// parseRecords reads one record of each line. A line is never longer than a record may be.
+func (v *verified) parseRecords(from io.Reader) error {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, handoff.MaxRecord+1)
+	for lines.Scan() {
+		r, err := handoff.ParseRecord(bytes.Clone(lines.Bytes()))
 		if err != nil {
 			return fmt.Errorf("has an invalid record %d: %w", len(v.records)+1, err)
 		}
 		v.records = append(v.records, r)
 	}
-	return nil
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("has an invalid record %d: has more than %d bytes", len(v.records)+1, handoff.MaxRecord)
+	}
+	return lines.Err()
 }
 
 // checkRecords returns an error unless the records are those of the session that the
@@ -279,6 +300,11 @@ func (v *verified) checkRecords() error {
 	for i, r := range v.records {
 		if err := t.check(r); err != nil {
 			return fmt.Errorf("record %d %w", i+1, err)
+		}
+	}
+	for digest, id := range needed(v.records) {
+		if v.sums[bodiesDir+digest] == "" {
+			return fmt.Errorf("the body of %s is missing", id)
 		}
 	}
 	return nil

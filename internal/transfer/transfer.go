@@ -16,11 +16,13 @@ package transfer
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/relocate"
 	"github.com/agent-handoff/handoff/internal/safepath"
 )
@@ -140,12 +142,36 @@ func (t *tree) check(r handoff.Record) error {
 		if !handoff.IsArtifactID(r.ID) || !fs.ValidPath(f.Path) {
 			return errors.New("has an invalid ID or path")
 		}
+		if err := safepath.Check(f.Path); err != nil && !content.IsStored(f.Path) {
+			return fmt.Errorf("has a path that %w", err)
+		}
+		if f.SizeBytes != nil && *f.SizeBytes < 0 {
+			return errors.New("has a negative size")
+		}
 	case *handoff.SessionOpened:
 		if err := handoff.CheckSessionFolder(f.Folder); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// needed returns the digests of the bodies that a session can't be without, each with
+// the ID of its artifact: gc collects those of withdrawn artifacts.
+func needed(records []handoff.Record) map[string]string {
+	bodies, withdrawn := map[string]string{}, map[string]bool{}
+	for _, r := range records {
+		if f, ok := r.Fact.(*handoff.ArtifactWithdrawn); ok {
+			withdrawn[f.ArtifactID] = true
+		}
+	}
+	for _, r := range records {
+		_, published := r.Fact.(*handoff.ArtifactPublished)
+		if d, ok := handoff.BodyOf(r.Fact); ok && published && !withdrawn[r.ID] {
+			bodies[d.Value] = r.ID
+		}
+	}
+	return bodies
 }
 
 // withImport returns the bytes of a record as a member of an import, from the origin;
@@ -173,8 +199,8 @@ func checkName(name string) error {
 		return errors.New("has an absolute name")
 	case !fs.ValidPath(clean):
 		return errors.New("has a name that leaves the archive, or is not clean")
-	case strings.ContainsAny(name, "\\\x00"):
-		return errors.New("has a backslash or NUL in its name")
+	case strings.ContainsAny(name, "\\\x00\n"):
+		return errors.New("has a backslash, NUL or line break in its name")
 	case safepath.Check(name) != nil:
 		return safepath.Check(name)
 	case name == recordsName, strings.HasPrefix(name, filesDir):

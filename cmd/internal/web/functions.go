@@ -39,6 +39,7 @@ func (s *Server) functions() template.FuncMap {
 		"dict":        dict,
 		"title":       titleOf,
 		"fileURL":     func(id, name string) string { return sessionURL(id) + "/files/" + escape(name) },
+		"servable":    func(name string) bool { return isPlainPath(&url.URL{Path: "/" + name}) },
 		"odd":         func(i int) bool { return i%2 == 1 },
 		"hint":        cli.HintText,
 		"took":        took,

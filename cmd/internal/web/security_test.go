@@ -411,3 +411,18 @@ func TestDamage(t *testing.T) {
 		}
 	}
 }
+
+// TestLinksOfFiles checks that the page of a session links to no file that it refuses
+// to show.
+func TestLinksOfFiles(t *testing.T) {
+	s, _, session, folder := furnished(t)
+	must(t, os.WriteFile(filepath.Join(folder, `left\right.md`), []byte("x"), 0o644))
+	must(t, os.WriteFile(filepath.Join(folder, "plain.md"), []byte("x"), 0o644))
+	body := s.get("/sessions/" + session)
+	if !strings.Contains(body, `left\right.md`) || strings.Contains(body, "%5Cright") {
+		t.Errorf("the file with a backslash is missing or a link")
+	}
+	if !strings.Contains(body, "/files/plain.md") {
+		t.Errorf("the other file is no link")
+	}
+}
