@@ -109,7 +109,7 @@ func (l *Log) advance(ctx context.Context, r *repository, c commit, pushed error
 // zero commit if there must be no ref.
 func (l *Log) pushCommit(ctx context.Context, r *repository, c, tip commit) error {
 	_, err := r.git(ctx, nil, "push", "--quiet", "--porcelain", "--no-verify", "--no-recurse-submodules",
-		"--force-with-lease="+l.ref+":"+tip.id, "--", r.push, c.id+":"+l.ref)
+		"--force-with-lease="+l.ref+":"+tip.id, "--", r.to, c.id+":"+l.ref)
 	return err
 }
 

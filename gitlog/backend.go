@@ -158,8 +158,15 @@ func options(location *url.URL) (o Options, err error) {
 // up if the location names a remote.
 func (l *Log) connect(ctx context.Context) (*repository, error) {
 	r, err := l.resolve(ctx)
-	if err != nil || l.o.Remote == "" {
-		return r, err
+	if err != nil {
+		return nil, err
+	}
+	r.from = r.authenticate(r.fetch)
+	if r.to = r.from; r.push != r.fetch {
+		r.to = r.authenticate(r.push)
+	}
+	if l.o.Remote == "" {
+		return r, nil
 	}
 	// A CI system stores its token in the configuration of the clone.
 	headers, err := l.config(ctx, `^http\..*extraheader$`)

@@ -26,7 +26,8 @@ type repository struct {
 	dir         string
 	options     []string // before the command, on every command line
 	env         []string
-	fetch, push string        // URLs
+	fetch, push string        // URLs, as they were written
+	from, to    string        // the same without passwords, for git's arguments
 	timeout     time.Duration // of one command
 	other       bool          // it is the repository that contains dir, which is only read
 }

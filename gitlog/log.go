@@ -235,7 +235,7 @@ const fetched = "refs/handoff/fetched"
 func (l *Log) fetch(ctx context.Context, r *repository, known commit) (commit, error) {
 	r.unlock(fetched)
 	_, err := r.git(ctx, nil, "fetch", "--quiet", "--no-tags", "--no-prune", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=",
-		"--", r.fetch, "+"+l.ref+":"+fetched)
+		"--", r.from, "+"+l.ref+":"+fetched)
 	if err != nil && strings.Contains(err.Error(), "couldn't find remote ref") {
 		if known.id != "" {
 			return known, l.rewritten(fmt.Errorf("the ref does not exist any more; it had %d records", known.last))

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -114,7 +112,13 @@ func serve(ctx context.Context, a *cli.App, f serveFlags, token string, dirs []s
 		return err
 	}
 	hosts := access.NewHosts(f.listen, l.Addr())
-	pages, err := web.New(pageOptions(a, w, f, token, hosts, l.Addr().String()))
+	var opened redirect
+	defer opened.remove()
+	options := pageOptions(a, w, f, token, hosts, l.Addr().String())
+	if linked := options.Linked; linked != nil {
+		options.Linked = func(path string) { opened.remove(); linked(path) }
+	}
+	pages, err := web.New(options)
 	if err != nil {
 		return err
 	}
@@ -123,7 +127,7 @@ func serve(ctx context.Context, a *cli.App, f serveFlags, token string, dirs []s
 	link := "http://" + l.Addr().String() + pages.Link()
 	fmt.Fprintf(a.Err, "serving http://%s/mcp\ntoken: %s\nviewer: %s\n", l.Addr(), token, link)
 	if f.open {
-		if err := openBrowser(a.Getenv, link); err != nil {
+		if err := opened.open(a.Getenv, link); err != nil {
 			a.Warn("no browser was started (%v): open the link of the viewer", err)
 		}
 	}
@@ -205,22 +209,4 @@ func nextFree(address string) string {
 		}
 	}
 	return ""
-}
-
-// openBrowser starts the user's browser with a URL: that of BROWSER, or the
-// system's. It does not wait for it.
-func openBrowser(getenv func(string) string, url string) error {
-	program := "xdg-open"
-	if runtime.GOOS == "darwin" {
-		program = "open"
-	}
-	if named := getenv("BROWSER"); named != "" && !strings.Contains(named, "%") {
-		program = named
-	}
-	c := exec.Command(program, url)
-	if err := c.Start(); err != nil {
-		return err
-	}
-	go func() { _ = c.Wait() }()
-	return nil
 }
