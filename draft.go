@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/secret"
 )
 
 // A Draft describes an artifact to publish. Channel and one of Path and Body are
@@ -40,7 +41,8 @@ type Draft struct {
 	Keep      Keep   // whether to keep a copy; "" for the default of the workspace
 	Metadata  map[string]any
 
-	// AllowSecret records texts that look like a secret, with a warning.
+	// AllowSecret records texts that look like a secret, with a warning, and files that
+	// usually hold credentials.
 	AllowSecret bool
 
 	Claims      []Claim
@@ -160,6 +162,23 @@ func (d Draft) checkPath() error {
 		return d.refuse(errors.New("has neither a path nor a body"), "name a file or directory, or pass a body")
 	}
 	return nil
+}
+
+// checkCredentials returns an error if the name of a body is that of a file with
+// credentials. Files checks what it reads.
+func (d Draft) checkCredentials() error {
+	for _, name := range []string{d.Name, d.Filename} {
+		if err := secret.CheckFile(name, nil); err != nil && !d.AllowSecret {
+			return CredentialError(name, err)
+		}
+	}
+	return nil
+}
+
+// CredentialError returns the error of kind Invalid for a file that usually holds
+// credentials.
+func CredentialError(name string, err error) error {
+	return &Error{Op: "publish", Name: name, Kind: Invalid, Err: err, Hint: Suggest("leave it out: every agent can read what is published", ActionAllowSecret)}
 }
 
 func (d Draft) refuse(reason error, hint string) error {

@@ -55,6 +55,7 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	if err := h.Closed(); err != nil {
 		return Published{}, err
 	}
+	d.AllowSecret = d.AllowSecret || h.o.AllowSecrets
 	p, secrets, err := h.factOf(d)
 	if err != nil {
 		return Published{}, err
@@ -116,7 +117,9 @@ func (h *Hub) factOf(d Draft) (p *ArtifactPublished, warnings []string, err erro
 	if p, err = d.fact(); err != nil {
 		return nil, nil, err
 	}
-	warnings, err = checkSecrets(p, d.AllowSecret || h.o.AllowSecrets)
+	if warnings, err = checkSecrets(p, d.AllowSecret); err == nil {
+		err = d.checkCredentials()
+	}
 	return p, warnings, err
 }
 

@@ -353,10 +353,17 @@ func TestHookFiles(t *testing.T) {
 	}
 	write(project+".jsonl", strings.Replace(record("user", `{"role":"user","content":"go"}`), `"isSidechain":true,`, "", 1))
 	write(filepath.Join(project, "subagents", "agent-a1.jsonl"),
-		record("user", `{"role":"user","content":"review"}`)+record("assistant", `{"id":"m0","role":"assistant","model":"x","content":[{"type":"text","text":"Reviewed."}]}`)+call("t1", filepath.Join(h.dir, "docs/review.md"))+call("t2", "/etc/hosts")+call("t3", filepath.Join(h.dir, "gone.md"))+call("fails", filepath.Join(h.dir, "failed.md")))
+		record("user", `{"role":"user","content":"review"}`)+record("assistant", `{"id":"m0","role":"assistant","model":"x","content":[{"type":"text","text":"Reviewed."}]}`)+call("t1", filepath.Join(h.dir, "docs/review.md"))+call("t2", "/etc/hosts")+call("t3", filepath.Join(h.dir, "gone.md"))+
+			call("t4", filepath.Join(h.dir, ".env"))+call("t5", filepath.Join(h.dir, ".git/config"))+call("fails", filepath.Join(h.dir, "failed.md")))
+	write(filepath.Join(h.dir, ".env"), "TOKEN=x\n") // is left out with an error, which init --status shows
+	write(filepath.Join(h.dir, ".git/config"), "[core]\n")
 	write(filepath.Join(h.dir, "docs/review.md"), "# Review\n")
 	write(filepath.Join(h.dir, "failed.md"), "of the user; the call to write it failed\n")
-	h.pass("claude", "", `{"hook_event_name":"SubagentStop","session_id":"`+session+`","cwd":"DIR","agent_id":"a1","agent_type":"reviewer"}`)
+	payload := `{"hook_event_name":"SubagentStop","session_id":"` + session + `","cwd":"` + h.dir + `","agent_id":"a1","agent_type":"reviewer"}`
+	e, _ := workspace.ParseHook("claude", "", []byte(payload), func(name string) string { return h.env[name] })
+	if _, err := h.w.Hook(t.Context(), e, thread.NewSet(all.Drivers(), func(string) string { return "" }, h.home)); err == nil || !strings.Contains(err.Error(), "publish .env: usually holds credentials") {
+		t.Errorf("got %v, want an error that names .env", err)
+	}
 	page, err := h.w.List(t.Context(), workspace.ListOptions{})
 	if err != nil || len(page.Artifacts) != 2 || page.Artifacts[1].Path != "docs/review.md" || page.Artifacts[0].Parents[0] != page.Artifacts[1].ID {
 		t.Errorf("%v, %d artifacts: %+v", err, len(page.Artifacts), page.Artifacts)

@@ -32,7 +32,7 @@ type Publication struct {
 	Keep      handoff.Keep
 	Metadata  map[string]any
 
-	AllowSecret bool // record texts that look like a secret, with a warning
+	AllowSecret bool // record texts that look like a secret, with a warning, and files that usually hold credentials
 
 	// Claims have their evidence as claims.ParseEvidence returns it; an artifact may be any
 	// ref. Threads are the conversations in which commands are looked up, nil for none.

@@ -58,7 +58,7 @@ func (w *Workspace) Write(ctx context.Context, c NamedContent) (Written, error) 
 			return Written{}, err
 		}
 		defer f.Close()
-		d.Body = f
+		d.Body, d.Filename = f, c.Path
 	}
 	var err error
 	if d.Parents, err = w.resolveAll(ctx, c.From); err != nil {

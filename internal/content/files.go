@@ -108,6 +108,9 @@ func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 			return state, fileError(p.Path, err)
 		}
 	}
+	if err := s.checkCredentials(ctx, d, p.Path, where, info.IsDir()); err != nil {
+		return state, err
+	}
 	state = handoff.FileState{Path: filepath.Join(s.Root.Name(), filepath.FromSlash(p.Path)), Target: handoff.Available}
 	switch {
 	case info.IsDir():

@@ -55,7 +55,11 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 		}
 	}
 	file := path.Join(dir, name)
-	body := &source{Reader: readerOf(ctx, d.Body)}
+	checked, err := withoutCredentials(d, name, readerOf(ctx, d.Body))
+	if err != nil {
+		return state, nil, err
+	}
+	body := &source{Reader: checked}
 	if err := storeFile(root, file, body); err != nil {
 		discard()
 		if body.err != nil {
@@ -96,8 +100,12 @@ func storeFile(root *os.Root, name string, body io.Reader) error {
 // keepNamed keeps and describes the body of a name. The caller renders its file
 // after the record is appended.
 func (s *Files) keepNamed(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (err error) {
+	checked, err := withoutCredentials(d, d.Name, readerOf(ctx, d.Body))
+	if err != nil {
+		return err
+	}
 	seen := &headWriter{}
-	body := &source{Reader: readerOf(ctx, d.Body)}
+	body := &source{Reader: checked}
 	r := io.TeeReader(body, seen)
 	if to == nil {
 		p.Digest, err = digestOf(ctx, r)

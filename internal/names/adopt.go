@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/secret"
 )
 
 // maxAdopted is how many files of a directory are adopted at most.
@@ -104,6 +105,10 @@ func adoptFile(ctx context.Context, hub *handoff.Hub, workspace, dir, namespace,
 		return nil
 	}
 	written, err := w.Adopt(ctx, d)
+	if held, ok := errors.AsType[*secret.FileError](err); ok {
+		a.Status, a.Reason = Unadoptable, held.Error()
+		return nil
+	}
 	a.Status, a.ID = AdoptedNow, written.ID
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/jsonschema"
 	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/secret"
 )
 
 // Adopt imports a session folder that another engine created: it records the
@@ -252,6 +253,10 @@ func (ss *Sessions) adoptOutputs(ctx context.Context, m *importedManifest) (warn
 		}
 		ss.setPath(&d, s, path.Join(m.folder, o.File))
 		done, err := ss.hub.As(handoff.Producer{Agent: m.Agent.Name, Session: m.SessionID, Source: handoff.FromNone}).Publish(ctx, d)
+		if held, ok := errors.AsType[*secret.FileError](err); ok {
+			warnings = append(warnings, fmt.Sprintf("%s was not imported: it %v", o.File, held))
+			continue
+		}
 		if err != nil {
 			return warnings, err
 		}

@@ -21,7 +21,7 @@ func (a *App) JSONFlag(c *cobra.Command, usage string) {
 
 // AllowSecretFlag gives a command the flag that sets AllowSecret.
 func (a *App) AllowSecretFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&a.AllowSecret, "allow-secret", false, "record a title, summary, tag or metadata that looks like a secret")
+	c.Flags().BoolVar(&a.AllowSecret, "allow-secret", false, "record what looks like a secret, and files that usually hold credentials")
 }
 
 // Pairs parses key=value flags.
