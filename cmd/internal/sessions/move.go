@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -67,6 +68,12 @@ func movingBack(a *cli.App, c *cobra.Command) *cobra.Command {
 	return c
 }
 
+// stopped is the answer of a command that moved some sessions before an error.
+type stopped struct {
+	workspace.SessionMoves
+	Error cli.Failure `json:"error"`
+}
+
 // Move moves sessions and prints where the folder of each is.
 func Move(a *cli.App, do func(w *workspace.Workspace) (workspace.SessionMoves, error)) error {
 	return a.Writing(func(w *workspace.Workspace) error {
@@ -75,11 +82,13 @@ func Move(a *cli.App, do func(w *workspace.Workspace) (workspace.SessionMoves, e
 			a.Warnings(m.Warnings)
 		}
 		a.Warnings(done.Warnings)
-		if a.AsJSON {
-			if err != nil {
-				return err
-			}
+		switch {
+		case a.AsJSON && err == nil:
 			return a.JSON(done)
+		case a.AsJSON && len(done.Sessions) > 0: // they were moved all the same
+			return errors.Join(a.JSON(stopped{done, cli.NewFailure(err)}), err)
+		case a.AsJSON:
+			return err
 		}
 		for _, m := range done.Sessions {
 			fmt.Fprintf(a.Out, "%s\t%s\n", cli.OneLine(m.ID), cli.OneLine(m.To))
