@@ -29,6 +29,9 @@ func TestEveryActionHasACommand(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if handoff.Action(text) == handoff.ActionAllowSecret {
+				continue // a flag of the command that was refused
+			}
 			actions++
 			if commandLines[handoff.Action(text)] == "" {
 				t.Errorf("%s has no command line", v.Names[i].Name)

@@ -17,9 +17,9 @@ func checkCommand(a *cli.App) *cobra.Command {
 		Short:   "Verify the integrity of the log and stored bodies",
 		GroupID: cli.Setup,
 		Long: `Check reads every record of the log and every kept body, and reports problems:
-missing or altered records and bodies, duplicate IDs, foreign files, and records
-that this machine knows but the log has lost. A note is not a problem: it concerns
-something derived, or something that a killed process left behind.
+missing or altered records and bodies, duplicate IDs, foreign files, and
+records that this machine knows but the log has lost. A note is not a problem:
+it concerns something derived, or something that a killed process left behind.
 
 With --repair, missing and damaged records are restored from their second links
 where those are intact; other positions are marked so that later records can be
