@@ -82,7 +82,7 @@ var codex = client{
 		return []string{"codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", p}
 	},
 	tool: func(name string, input map[string]any) model.Call {
-		return model.Call{Name: name, Namespace: "mcp__agent-handoff", Input: input}
+		return model.Call{Name: name, Namespace: "mcp__agent_handoff", Input: input}
 	},
 	shell: func(command string) model.Call {
 		return model.Call{Name: "exec_command", Input: map[string]any{"cmd": command, "yield_time_ms": 30000}}
