@@ -6,15 +6,20 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/remote"
 	"github.com/agent-handoff/handoff/internal/userdir"
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -91,6 +96,60 @@ func (l *Log) real(location string) string {
 		return location
 	}
 	return existing(path)
+}
+
+// missing returns the error of a fetch with the kind NotFound if its repository does not
+// exist, and Invalid if there is something else at its path. Any other error, such as one
+// of the network, is returned as it is.
+func (l *Log) missing(fetch string, err error) error {
+	if no := l.exists(fetch); no != nil {
+		return no
+	}
+	printed := func(phrases ...string) bool {
+		return slices.ContainsFunc(phrases, func(s string) bool { return strings.Contains(err.Error(), s) })
+	}
+	switch isPath := filepath.IsAbs(l.real(fetch)); {
+	case isPath && printed("does not appear to be a git repository", "invalid gitfile format", "not a git repository"):
+		return noLog(fetch, handoff.Invalid, "not a git repository")
+	case !isPath && printed("does not appear to be a git repository", "epository not found", "' not found"):
+		return noLog(fetch, handoff.NotFound, "the server has no such repository, or does not show it")
+	}
+	return err
+}
+
+// Exists returns the error of a log that does not exist, as far as this machine can tell
+// without asking a server.
+func (l *Log) Exists(ctx context.Context) error {
+	r, err := l.resolve(ctx)
+	if err == nil {
+		err = l.exists(r.fetch)
+	}
+	return err
+}
+
+// exists returns an error of kind NotFound for a path of this machine where nothing is,
+// and Invalid if that is no repository.
+func (l *Log) exists(fetch string) error {
+	path := l.real(fetch)
+	if !filepath.IsAbs(path) {
+		return nil
+	}
+	for _, dir := range []string{path, path + ".git"} { // as git looks for it
+		for _, name := range []string{"HEAD", ".git"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				return nil
+			}
+		}
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return noLog(fetch, handoff.NotFound, "no such file or directory")
+	}
+	return noLog(fetch, handoff.Invalid, "not a git repository")
+}
+
+func noLog(fetch string, kind handoff.Kind, reason string) error {
+	return &handoff.Error{Op: "open log", Name: redact(fetch), Kind: kind, Err: &remote.MissingError{Reason: reason},
+		Hint: handoff.Advice("check the location of the log, and create the repository with git if there is none yet")}
 }
 
 // existing follows the symbolic links of that part of a path that exists.
@@ -208,7 +267,7 @@ func (l *Log) resolve(ctx context.Context) (*repository, error) {
 	// git fetches from the first URL. It would push to all, but a log is in one place.
 	first := func(key string) string { return append(urls[prefix+key], "")[0] }
 	if first("url") == "" {
-		return nil, &handoff.Error{Op: "open log", Name: "git:" + l.o.Remote, Kind: handoff.Unavailable, Err: errors.New("the repository of the workspace has no remote of this name"),
+		return nil, &handoff.Error{Op: "open log", Name: "git:" + l.o.Remote, Kind: handoff.NotFound, Err: &remote.MissingError{Reason: "the repository of the workspace has no remote of this name"},
 			Hint: handoff.Advice("add the remote with git, or name its URL")}
 	}
 	r.fetch = l.absolute(first("url"))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/remote"
 )
 
 // bodies are the bodies in the commits of a log.
@@ -30,6 +31,9 @@ func (b bodies) find(ctx context.Context, d handoff.Digest) (r *repository, blob
 		if known, failed := r.verified(); failed == nil && known.id != "" {
 			tip, err = known, nil
 		}
+	}
+	if missing := (*remote.MissingError)(nil); errors.As(err, &missing) { // NotFound would mean that the body is lost
+		err = &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("check the location of the log")}
 	}
 	if err != nil || tip.id == "" {
 		return r, "", err

@@ -240,10 +240,13 @@ func TestRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(url, "hooks", "pre-receive"), []byte("#!/bin/sh\necho rule violated\nexit 1\n"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for _, where := range []string{url, filepath.Join(t.TempDir(), "none"), "ext::touch " + t.TempDir() + "/ran", "--upload-pack=x"} {
+	for where, want := range map[string]handoff.Kind{
+		url: handoff.Unavailable, "ext::touch " + t.TempDir() + "/ran": handoff.Unavailable, t.TempDir(): handoff.Invalid,
+		filepath.Join(t.TempDir(), "none"): handoff.NotFound, "--upload-pack=x": handoff.Unavailable,
+	} {
 		l := machine(t, where)
-		if _, err := l.Append(t.Context(), logtest.NewRecord("a.md")); !errors.Is(err, handoff.Unavailable) {
-			t.Errorf("Append to %s = %v, want kind Unavailable", where, err)
+		if _, err := l.Append(t.Context(), logtest.NewRecord("a.md")); !errors.Is(err, want) {
+			t.Errorf("Append to %s = %v, want kind %s", where, err, want)
 		} else {
 			t.Log(err)
 		}
@@ -440,9 +443,9 @@ func TestHostileWorkspace(t *testing.T) {
 	if c := r.command(t.Context(), "version"); strings.Contains(strings.Join(c.Args, " "), "secret") {
 		t.Error("the token is visible to other users")
 	}
-	for _, remote := range []string{"evil", "none"} {
-		if _, err := own(remote).Newest(t.Context()); !errors.Is(err, handoff.Unavailable) {
-			t.Errorf("Newest of %s = %v, want kind Unavailable", remote, err)
+	for remote, want := range map[string]handoff.Kind{"evil": handoff.Unavailable, "none": handoff.NotFound} {
+		if _, err := own(remote).Newest(t.Context()); !errors.Is(err, want) {
+			t.Errorf("Newest of %s = %v, want kind %s", remote, err, want)
 		}
 	}
 	if _, err := os.Stat(ran); err == nil {

@@ -131,6 +131,9 @@ func (l *Log) repository(ctx context.Context) (*repository, error) {
 		return nil, err
 	}
 	name := key(r.fetch, l.o.Name)
+	if err := l.exists(r.fetch); err != nil && !l.isKnown(name) {
+		return nil, err
+	}
 	for _, dir := range l.parents(name) {
 		if dir == l.o.Cache {
 			_ = os.MkdirAll(dir, 0o700) // what follows reports it
@@ -156,6 +159,12 @@ func (l *Log) repository(ctx context.Context) (*repository, error) {
 	}
 	l.repo = r
 	return r, nil
+}
+
+// isKnown reports whether this machine has a private repository for a log.
+func (l *Log) isKnown(name string) bool {
+	_, err := os.Lstat(filepath.Join(l.parents(name)[0], "git", name))
+	return err == nil
 }
 
 // parents returns the directories that the folder of private repositories may be in,
@@ -241,6 +250,9 @@ func (l *Log) fetch(ctx context.Context, r *repository, known commit) (commit, e
 			return known, l.rewritten(fmt.Errorf("the ref does not exist any more; it had %d records", known.last))
 		}
 		return known, nil
+	}
+	if err != nil && known.id == "" {
+		err = l.missing(r.fetch, err)
 	}
 	if err != nil {
 		return known, err

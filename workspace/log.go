@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"io"
 	"path/filepath"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
@@ -116,7 +116,7 @@ func (w *Workspace) LogStatus(ctx context.Context) (LogStatus, error) {
 	if d, ok := w.rawLog.(LogDescriber); ok && err == nil {
 		s.Details, err = d.Describe(ctx)
 	}
-	if w.queue != nil && errors.Is(err, handoff.Unavailable) {
+	if w.queue != nil && w.queue.IsUnavailable(err) {
 		s.Unavailable, err = err.Error(), nil
 	}
 	return s, err
@@ -145,6 +145,19 @@ func (w *Workspace) SendQueued(ctx context.Context) (Sent, error) {
 		err = queue.Error(sent.Refused)
 	}
 	return sent, err
+}
+
+// Queued returns how many records are queued on this machine, and when the oldest was
+// made. It does not ask the log.
+func (w *Workspace) Queued(ctx context.Context) (n int, oldest time.Time, err error) {
+	if err := w.hub.Closed(); err != nil || w.queue == nil {
+		return 0, time.Time{}, err
+	}
+	list, err := w.queue.Queued(ctx)
+	if len(list) > 0 {
+		oldest = list[0].CreatedAt
+	}
+	return len(list), oldest, err
 }
 
 // A RefusedRecord is a queued record that the log refused, and why.

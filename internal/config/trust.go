@@ -72,7 +72,7 @@ func (c Config) TrustLog(w Workspace, getenv func(string) string, location strin
 	if err != nil {
 		return err
 	}
-	if err = makePrivateDir(filepath.Dir(file)); err == nil {
+	if err = durable.MakeDirs(filepath.Dir(file), 0o700); err == nil {
 		err = writePrivate(file, c.accepted(w, destinations))
 	}
 	if err != nil {

@@ -113,7 +113,7 @@ func Set(ctx context.Context, w Workspace, getenv func(string) string, ch Change
 		return &handoff.Error{Op: "config set", Name: file, Kind: handoff.Unavailable, Err: durable.Reason(err),
 			Hint: handoff.Advice("make the file writable, or set XDG_CONFIG_HOME to another directory")}
 	}
-	if err := makePrivateDir(filepath.Dir(file)); err != nil {
+	if err := durable.MakeDirs(filepath.Dir(file), 0o700); err != nil {
 		return failed(err)
 	}
 	lock, err := os.Open(filepath.Dir(file))
@@ -278,24 +278,6 @@ func without(content []*yaml.Node, key string) []*yaml.Node {
 
 func noDirectory(op string) error {
 	return &handoff.Error{Op: op, Kind: handoff.Unavailable, Err: errNoDirectory, Hint: handoff.Advice("set HOME or XDG_CONFIG_HOME to an absolute path")}
-}
-
-// makePrivateDir creates a directory and those above it, with durable entries.
-func makePrivateDir(dir string) error {
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := makePrivateDir(filepath.Dir(dir)); err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	parent, err := os.OpenRoot(filepath.Dir(dir))
-	if err != nil {
-		return err
-	}
-	return errors.Join(durable.SyncDir(parent, "."), parent.Close())
 }
 
 // writePrivate writes a file that only the user can read. Its directory exists.

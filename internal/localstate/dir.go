@@ -22,6 +22,7 @@ import (
 type Dir struct {
 	path string
 	rand io.Reader
+	log  handoff.Log // nothing is created for one that does not exist; nil for none
 
 	mu      sync.Mutex
 	ready   bool
@@ -43,7 +44,7 @@ func NewDir(path string, rand io.Reader) *Dir { return &Dir{path: path, rand: ra
 //
 // Kinds: Unavailable, Invalid (the directory is another program's), Unsupported (it has
 // the format of a later version).
-func (d *Dir) Create(context.Context) error {
+func (d *Dir) Create(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ready {
@@ -52,6 +53,9 @@ func (d *Dir) Create(context.Context) error {
 	s, err := inspect(d.path)
 	if err == nil {
 		err = s.writable(d.path)
+	}
+	if err == nil && !s.marked {
+		err = d.missing(ctx)
 	}
 	if err == nil && !s.marked {
 		err = d.createAll(!s.used)
@@ -63,6 +67,14 @@ func (d *Dir) Create(context.Context) error {
 	}
 	d.ready = err == nil
 	return err
+}
+
+// missing returns the error of a log that does not exist.
+func (d *Dir) missing(ctx context.Context) error {
+	if e, ok := d.log.(interface{ Exists(context.Context) error }); ok {
+		return e.Exists(ctx)
+	}
+	return nil
 }
 
 // Writable returns an error of kind Unsupported if the directory has the format of a
@@ -158,6 +170,7 @@ type guardedLog struct {
 // records that this machine knows are missing. It is a handoff.Filer if the log is. The
 // records of a remote log carry the origin.
 func GuardLog(d *Dir, x *Index) handoff.Log {
+	d.log = x.log
 	g := &guardedLog{Log: x.log, runtime: d, index: x, remote: x.memory.remote}
 	if f, ok := x.log.(handoff.Filer); ok {
 		return struct {

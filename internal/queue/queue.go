@@ -91,10 +91,43 @@ func New(engine Engine, o Options) *Log {
 // reach.
 const retryAfter = 10 * time.Second
 
-// unavailable reports whether an error means that the engine can't be reached, and
-// notes it.
+// reached reports whether this machine has reached the engine before, or has queued
+// records for it.
+func (l *Log) reached() bool {
+	s, err := l.load()
+	return err == nil && (s.Log != "" || s.pending())
+}
+
+// Exists returns the error of a log that does not exist and was never reached, as far as
+// the engine can tell without asking another machine.
+func (l *Log) Exists(ctx context.Context) error {
+	if e, ok := l.engine.(interface{ Exists(context.Context) error }); ok && !l.reached() {
+		return e.Exists(ctx)
+	}
+	return nil
+}
+
+// IsUnavailable reports whether an error means that the engine can't be reached. A log
+// that does not exist was removed if this machine has reached it before; otherwise its
+// location is wrong, and nothing must be queued for it.
+func (l *Log) IsUnavailable(err error) bool {
+	var missing *remote.MissingError
+	return errors.Is(err, handoff.Unavailable) || errors.As(err, &missing) && l.reached()
+}
+
+// removed returns the error of a log that does not exist with kind Unavailable, if this
+// machine has reached it before.
+func (l *Log) removed(err error) error {
+	var e *handoff.Error
+	if !errors.As(err, &e) || e.Kind == handoff.Unavailable || !l.IsUnavailable(err) {
+		return err
+	}
+	return &handoff.Error{Op: e.Op, Name: e.Name, Kind: handoff.Unavailable, Err: e.Err, Hint: e.Hint}
+}
+
+// unavailable is IsUnavailable, and notes it.
 func (l *Log) unavailable(err error) bool {
-	if !errors.Is(err, handoff.Unavailable) {
+	if !l.IsUnavailable(err) {
 		return false
 	}
 	l.offline.Set(retryAfter)
@@ -230,6 +263,9 @@ func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error)
 		if _, err = l.send(ctx, false); err == nil {
 			var seq handoff.Seq
 			if seq, err = l.engine.Append(ctx, r); err == nil || seq != 0 {
+				if s.Log == "" { // it was never reached before
+					l.know(ctx, seq)
+				}
 				return seq, err
 			}
 		}
@@ -266,6 +302,11 @@ type bodies struct {
 
 // Put implements handoff.Bodies.
 func (b bodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
+	if !b.log.reached() { // a copy for a log that does not exist would be left behind
+		if err := b.log.Exists(ctx); err != nil {
+			return handoff.Digest{}, err
+		}
+	}
 	d, err := b.Local.Put(ctx, r)
 	if err != nil {
 		return d, err

@@ -30,10 +30,11 @@ import (
 // replies or refuse records.
 type engine struct {
 	*filelog.Log
-	down   string
-	lose   atomic.Bool // the reply to the next append
-	late   func()      // called before that append fails
-	refuse atomic.Pointer[string]
+	down    string
+	lose    atomic.Bool // the reply to the next append
+	late    func()      // called before that append fails
+	refuse  atomic.Pointer[string]
+	missing handoff.Kind // while it is down, it does not exist
 }
 
 var errDown = &handoff.Error{Op: "append", Name: "engine", Kind: handoff.Unavailable, Err: errors.New("is down")}
@@ -55,30 +56,38 @@ func (e *engine) set(t testing.TB, down bool) {
 
 func (e *engine) isDown() bool { _, err := os.Lstat(e.down); return err == nil }
 
+// failure is the error of an engine that is down, or that does not exist.
+func (e *engine) failure() error {
+	if e.missing != "" {
+		return &handoff.Error{Op: "open log", Name: "engine", Kind: e.missing, Err: &remote.MissingError{Reason: "is not there"}}
+	}
+	return errDown
+}
+
 func (e *engine) ID(ctx context.Context) (string, error) {
 	if e.isDown() {
-		return "", errDown
+		return "", e.failure()
 	}
 	return e.Log.ID(ctx)
 }
 
 func (e *engine) Newest(ctx context.Context) (handoff.Seq, error) {
 	if e.isDown() {
-		return 0, errDown
+		return 0, e.failure()
 	}
 	return e.Log.Newest(ctx)
 }
 
 func (e *engine) Read(ctx context.Context, after handoff.Seq) iter.Seq2[handoff.Record, error] {
 	if e.isDown() {
-		return func(yield func(handoff.Record, error) bool) { yield(handoff.Record{}, errDown) }
+		return func(yield func(handoff.Record, error) bool) { yield(handoff.Record{}, e.failure()) }
 	}
 	return e.Log.Read(ctx, after)
 }
 
 func (e *engine) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
 	if e.isDown() {
-		return 0, errDown
+		return 0, e.failure()
 	}
 	if id := e.refuse.Load(); id != nil && r.ID == *id {
 		return 0, &handoff.Error{Op: "append", Name: r.ID, Kind: handoff.Invalid, Err: errors.New("is too large for this log")}
@@ -610,5 +619,39 @@ func TestKnownElsewhere(t *testing.T) {
 	newest, err2 := l.Newest(t.Context())
 	if id != "log" || newest != 7 || err != nil || err2 != nil {
 		t.Errorf("offline: ID = %q, %v, Newest = %d, %v", id, err, newest, err2)
+	}
+}
+
+// TestMissing queues for a log that does not exist only if it was reached before.
+func TestMissing(t *testing.T) {
+	for _, kind := range []handoff.Kind{handoff.NotFound, handoff.Invalid} {
+		dir := t.TempDir()
+		runtime := filepath.Join(dir, "runtime")
+		if err := os.Mkdir(runtime, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		e := newEngine(dir)
+		e.missing = kind
+		e.set(t, true)
+		l := open(t, e, runtime)
+		if seq, err := l.Append(t.Context(), logtest.NewRecord("never")); !errors.Is(err, kind) {
+			t.Errorf("Append to a log that was never there = %d, %v, want kind %s", seq, err, kind)
+		}
+		if _, err := l.Newest(t.Context()); !errors.Is(err, kind) {
+			t.Errorf("Newest of a log that was never there = %v, want kind %s", err, kind)
+		}
+		if left, err := os.ReadDir(runtime); err != nil || len(left) > 0 {
+			t.Errorf("%v is left, %v, want nothing", left, err)
+		}
+		e.set(t, false)
+		first := add(t, l, "first", false)
+		e.set(t, true)
+		second := add(t, l, "second", true)
+		third := add(t, open(t, e, runtime), "third", true)
+		e.set(t, false)
+		if sent, err := open(t, e, runtime).Send(t.Context()); err != nil || sent.Sent != 2 || len(sent.Refused) > 0 {
+			t.Errorf("Send = %+v, %v, want two records", sent, err)
+		}
+		stored(t, e, first, second, third)
 	}
 }

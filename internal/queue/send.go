@@ -49,7 +49,7 @@ func (l *Log) send(ctx context.Context, all bool) (Sent, error) {
 	sender := sender{log: l}
 	err = l.locked(ctx, "send.lock", sendWait, func() error { return sender.run(ctx, all) })
 	l.unavailable(err)
-	return sender.result, err
+	return sender.result, l.removed(err)
 }
 
 // A sender sends what is queued, while no other process does.
@@ -166,7 +166,8 @@ func (s *sender) appendAll(ctx context.Context, list []handoff.Record, refused m
 // isRefusal reports whether an error is about one record: sending it again has the
 // same result.
 func isRefusal(err error) bool {
-	return errors.Is(err, handoff.Invalid) || errors.Is(err, handoff.Conflict)
+	var missing *remote.MissingError
+	return !errors.As(err, &missing) && (errors.Is(err, handoff.Invalid) || errors.Is(err, handoff.Conflict))
 }
 
 // check refuses a publish whose key was used for another body since.

@@ -58,6 +58,7 @@ func (a *App) Writing(do func(*workspace.Workspace) error) error {
 	return a.Reading(func(w *workspace.Workspace) error {
 		err := do(w)
 		a.completed = err == nil || a.sent.err != nil
+		a.ReportQueued(w)
 		if w.Created() {
 			dir := w.Root()
 			if !strings.HasPrefix(w.Runtime(), dir+string(filepath.Separator)) { // in a linked worktree
@@ -67,6 +68,17 @@ func (a *App) Writing(do func(*workspace.Workspace) error) error {
 		}
 		return err
 	})
+}
+
+// ReportQueued prints how many records are queued on this machine, if any are.
+func (a *App) ReportQueued(w *workspace.Workspace) {
+	n, oldest, err := w.Queued(context.Background())
+	switch {
+	case err != nil:
+		a.Warn("the queue can't be read: %v", err)
+	case n > 0:
+		fmt.Fprintf(a.Err, "%s queued on this machine for the log, the oldest: %s\n", Count(n, "record"), a.Age(oldest))
+	}
 }
 
 // Used records, after the answer is out, that the caller's work read an artifact.

@@ -25,8 +25,10 @@ func hookCommand(a *cli.App) *cobra.Command {
 		GroupID: cli.Setup,
 		Long: `Hook is what handoff init installs as a hook of an agent program. It reads an
 event on standard input and records sessions, prompts and subagents as work, and
-the last message of a subagent and the files it created as artifacts. It records
-only in a workspace that exists, and always exits 0.
+the last message of a subagent and the files it created as artifacts. In a log
+that other machines use, the message is recorded only if you share conversations
+("handoff config set share_threads true"). It records only in a workspace that
+exists, and always exits 0.
 
 Some programs pass the output of a hook to the model. For these, hook prints
 what the session left when it starts or is resumed. At the end of a turn it

@@ -43,7 +43,7 @@ action.yml posts the comment; docs/machines.md shows how to use it.`,
 				}
 				return err
 			})
-			if errors.Is(err, handoff.Unavailable) {
+			if errors.Is(err, handoff.Unavailable) || errors.Is(err, handoff.NotFound) { // a misspelt log must not fail the job
 				a.Warn("%v", err)
 				err = nil
 			}

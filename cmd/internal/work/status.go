@@ -65,6 +65,7 @@ ended, with the messages that changed them.`,
 		}
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		return a.Reading(func(w *workspace.Workspace) error {
+			a.ReportQueued(w)
 			if collisions {
 				return printCollisions(c.Context(), a, w, set, table, since)
 			}
