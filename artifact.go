@@ -53,6 +53,8 @@ type Artifact struct {
 	LabelHistory []Labeling   // the newest changes of its labels, oldest first
 	StaleInputs  []StaleInput // what it was made from and is out of date
 
+	Redacted *Redaction // what of it is not shown, nil for nothing
+
 	RecordPath string // path of the file of its record, "" if it has none
 	Target     Target // "" if the reader has no access to files
 	File       string // absolute path of the file on this machine, "" if it can't be reached
@@ -117,6 +119,8 @@ type computed struct {
 	LabelHistory []Labeling   `json:"labelHistory,omitempty"`
 	StaleInputs  []StaleInput `json:"staleInputs,omitempty"`
 
+	Redacted *Redaction `json:"redacted,omitempty"`
+
 	RecordPath string `json:"recordPath,omitempty"`
 	Target     Target `json:"target,omitempty"`
 	File       string `json:"file"`
@@ -130,7 +134,7 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	c := computed{a.Seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.Queued, a.UsedBy,
-		a.Labels, a.LabelHistory, a.StaleInputs, a.RecordPath, a.Target, a.File, ""}
+		a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.RecordPath, a.Target, a.File, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
 	}
@@ -156,7 +160,7 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 	}
 	*a = Artifact{Record: r, Status: c.Status, Revision: c.Revision, Reason: c.Reason, ReplacedBy: c.ReplacedBy, Competing: c.Competing,
 		Unresolved: c.Unresolved, Late: c.Late, UsedBy: c.UsedBy, Labels: c.Labels, LabelHistory: c.LabelHistory,
-		StaleInputs: c.StaleInputs, RecordPath: c.RecordPath, Target: c.Target, File: c.File}
+		StaleInputs: c.StaleInputs, Redacted: c.Redacted, RecordPath: c.RecordPath, Target: c.Target, File: c.File}
 	a.Seq = c.Seq
 	if p, ok := r.Fact.(*ArtifactPublished); ok {
 		a.ArtifactPublished = *p

@@ -49,6 +49,8 @@ func BodyOf(f Fact) (Digest, bool) {
 	switch f := f.(type) {
 	case *ArtifactPublished:
 		return Digest{SHA256, f.Digest.Value}, f.Kept
+	case *BodyRedacted:
+		return Digest{SHA256, f.Replacement.Value}, f.Replacement.Value != ""
 	case *ThreadKept:
 		return Digest{SHA256, f.Digest.Value}, true
 	}

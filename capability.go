@@ -69,6 +69,13 @@ type BodyRemover interface {
 	Remove(ctx context.Context, d Digest, before time.Time) (bool, error)
 }
 
+// A BodyEraser is a body store that can remove a body at once, because it has a secret.
+type BodyEraser interface {
+	// Erase removes a body wherever the store has it. A body that is not stored is no
+	// error. Kinds: Unavailable, Unsupported (a copy remains; the error says where).
+	Erase(ctx context.Context, d Digest) error
+}
+
 // A BodyFetcher is a body store on another machine whose bodies are copied to
 // this one.
 type BodyFetcher interface {

@@ -76,6 +76,24 @@ type ArtifactLabeled struct {
 	Removed    bool   `json:"removed,omitempty"`
 }
 
+// BodyRedacted states that a body had a secret, and that no artifact's content is read
+// from it any more. It is erased, or another body replaces it.
+type BodyRedacted struct {
+	ArtifactID  string `json:"artifactId"`           // an artifact that has the body
+	Digest      Digest `json:"digest,omitzero"`      // of the body, for every artifact that has it
+	Replacement Digest `json:"replacement,omitzero"` // the body with its secrets replaced
+	SizeBytes   *int64 `json:"sizeBytes,omitempty"`  // of Replacement
+	Replaced    int    `json:"replaced,omitempty"`   // how many secrets were replaced
+}
+
+// RecordRedacted states that parts of the texts of a record are secrets, which are not
+// shown. The record itself never changes.
+type RecordRedacted struct {
+	ArtifactID string        `json:"artifactId"`
+	RecordID   string        `json:"recordId"` // of the artifact, or of its withdrawal
+	Replaced   []Replacement `json:"replaced"`
+}
+
 // SessionOpened states that a session or, with a parent, a run was opened.
 type SessionOpened struct {
 	SessionID string                     `json:"sessionId"`
@@ -238,6 +256,8 @@ func (*ArtifactPublished) factType() string { return "artifact.published" }
 func (*ArtifactWithdrawn) factType() string { return "artifact.withdrawn" }
 func (*ArtifactUsed) factType() string      { return "artifact.used" }
 func (*ArtifactLabeled) factType() string   { return "artifact.labeled" }
+func (*BodyRedacted) factType() string      { return "body.redacted" }
+func (*RecordRedacted) factType() string    { return "record.redacted" }
 func (*SessionOpened) factType() string     { return "session.opened" }
 func (*SessionClosed) factType() string     { return "session.closed" }
 func (*SessionLinked) factType() string     { return "session.linked" }
@@ -259,6 +279,8 @@ var newFact = map[string]func() Fact{
 	"artifact.withdrawn": func() Fact { return new(ArtifactWithdrawn) },
 	"artifact.used":      func() Fact { return new(ArtifactUsed) },
 	"artifact.labeled":   func() Fact { return new(ArtifactLabeled) },
+	"body.redacted":      func() Fact { return new(BodyRedacted) },
+	"record.redacted":    func() Fact { return new(RecordRedacted) },
 	"session.opened":     func() Fact { return new(SessionOpened) },
 	"session.closed":     func() Fact { return new(SessionClosed) },
 	"session.linked":     func() Fact { return new(SessionLinked) },

@@ -200,6 +200,50 @@ func (h *Hub) KeptThreads(ctx context.Context, uri string) ([]KeptThread, error)
 	return nil, nil
 }
 
+// Redact records a BodyRedacted or a RecordRedacted. Kinds: those of Log.Append.
+func (h *Hub) Redact(ctx context.Context, f Fact) (warnings []string, err error) {
+	switch f.(type) {
+	case *BodyRedacted, *RecordRedacted:
+	default:
+		return nil, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("not a redaction")}
+	}
+	r, err := h.record(f)
+	if err == nil {
+		_, warnings, err = h.append(ctx, r)
+	}
+	return warnings, err
+}
+
+// Readable returns a record of the log as it may be shown: with the secrets replaced that
+// later records name.
+func (h *Hub) Readable(ctx context.Context, r Record) Record {
+	switch f := r.Fact.(type) {
+	case *ArtifactPublished:
+		if a, err := h.index.Artifact(ctx, r.ID); err == nil && a.Redacted != nil {
+			seq := r.Seq
+			r = a.Record
+			r.Seq = seq
+		}
+	case *ArtifactWithdrawn:
+		if a, err := h.index.Artifact(ctx, f.ArtifactID); err == nil && a.Redacted != nil && a.Reason != f.Reason {
+			return r.Redact([]Replacement{{Field: "/reason"}})
+		}
+	}
+	return r
+}
+
+// RedactedBodies implements RedactionLister. It is empty if the index does not list
+// redactions.
+func (h *Hub) RedactedBodies(ctx context.Context) ([]Digest, error) {
+	if err := h.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	if index, ok := h.index.(RedactionLister); ok {
+		return index.RedactedBodies(ctx)
+	}
+	return nil, nil
+}
+
 // withRecordPath sets RecordPath, relative to the workspace if it is inside.
 func (h *Hub) withRecordPath(a Artifact) Artifact {
 	if f, ok := h.log.(Filer); ok && IsArtifactID(a.ID) {
@@ -238,7 +282,7 @@ func (h *Hub) append(ctx context.Context, r Record) (stored Record, warnings []s
 // Kinds: Invalid, and those of Log.Append.
 func (h *Hub) Record(ctx context.Context, f Fact) (Record, []string, error) {
 	switch f.(type) {
-	case *ArtifactPublished, *ArtifactWithdrawn, *ArtifactLabeled, *Gap, *Damaged:
+	case *ArtifactPublished, *ArtifactWithdrawn, *ArtifactLabeled, *BodyRedacted, *RecordRedacted, *Gap, *Damaged:
 		return Record{}, nil, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("can't be recorded directly")}
 	}
 	secrets, err := checkSecrets(f, h.o.AllowSecrets)

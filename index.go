@@ -96,6 +96,12 @@ type KeptThreadLister interface {
 	KeptThreads(ctx context.Context, uri string) ([]KeptThread, error)
 }
 
+// A RedactionLister is an Index that lists the bodies that may not be read.
+type RedactionLister interface {
+	// RedactedBodies returns the digests of BodyRedacted facts, in order.
+	RedactedBodies(ctx context.Context) ([]Digest, error)
+}
+
 // A TargetCache is an Index that stores the target state that reading an
 // artifact's file gave, so that a list can show it without reading the file. The
 // states are derived: an index may forget them at any time.

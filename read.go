@@ -81,6 +81,9 @@ func (h *Hub) Open(ctx context.Context, id string) (Content, error) {
 	if h.o.Files == nil {
 		return Content{}, &Error{Op: "read", Name: id, Kind: Unsupported, Err: errors.New("no access to workspace files")}
 	}
+	if a.Redacted != nil && a.Redacted.Body != "" {
+		return h.openRedacted(ctx, h.withRecordPath(a))
+	}
 	a, f := h.verify(ctx, h.withRecordPath(a))
 	if f != nil {
 		return Content{f, a, false}, nil
@@ -99,18 +102,35 @@ func (h *Hub) Open(ctx context.Context, id string) (Content, error) {
 	return Content{kept, a, true}, err
 }
 
+// openRedacted opens what replaces the body of an artifact that had a secret.
+func (h *Hub) openRedacted(ctx context.Context, a Artifact) (Content, error) {
+	if a.Redacted.Body == BodyErased || h.bodies == nil {
+		return Content{}, &Error{Op: "read", Name: a.ID, Kind: Unavailable, Err: errors.New("its content was erased, because it had a secret"),
+			Hint: Suggest("see its path and producer", ActionShow, a.ID)}
+	}
+	kept, err := h.fetch(ctx, a.Redacted.Digest, fetchLimit)
+	if errors.Is(err, NotFound) {
+		err = missingCopy(a)
+	}
+	h.Locate(ctx, []Artifact{a})
+	return Content{kept, a, true}, err
+}
+
 // fetchLimit is the size up to which a body is fetched whose size its record
 // does not state: a directory.
 const fetchLimit = 1 << 30
 
 // openKept opens the kept copy of an artifact. One on another machine is fetched.
 func (h *Hub) openKept(ctx context.Context, a Artifact) (io.ReadSeekCloser, error) {
-	d := Digest{SHA256, a.Digest.Value}
+	limit := int64(fetchLimit)
+	if a.SizeBytes != nil {
+		limit = *a.SizeBytes
+	}
+	return h.fetch(ctx, Digest{SHA256, a.Digest.Value}, limit)
+}
+
+func (h *Hub) fetch(ctx context.Context, d Digest, limit int64) (io.ReadSeekCloser, error) {
 	if f, ok := h.bodies.(BodyFetcher); ok {
-		limit := int64(fetchLimit)
-		if a.SizeBytes != nil {
-			limit = *a.SizeBytes
-		}
 		if err := f.Fetch(ctx, d, limit); err != nil {
 			return nil, err
 		}

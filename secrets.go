@@ -116,7 +116,11 @@ func replaceIn(text string, list []Replacement) string {
 		if r.End == 0 {
 			return redactedText(r)
 		}
-		if r.Start < done || r.End < r.Start || r.End > len(text) {
+		if r.Start < 0 || r.End < r.Start || r.End > len(text) {
+			continue
+		}
+		if r.Start < done { // two searches found parts of the same secret
+			done = max(done, r.End)
 			continue
 		}
 		b.WriteString(text[done:r.Start])

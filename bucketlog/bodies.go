@@ -57,3 +57,9 @@ func (s bodies) Open(ctx context.Context, d handoff.Digest) (io.ReadCloser, erro
 	}
 	return r, s.b.failure(ctx, "get body", d.Value, err)
 }
+
+// Erase implements handoff.BodyEraser. A bucket with versions keeps the deleted one.
+func (s bodies) Erase(ctx context.Context, d handoff.Digest) error {
+	err := s.b.core.Client.RemoveObject(ctx, s.b.name, s.b.prefix+bodyKey(d), minio.RemoveObjectOptions{})
+	return s.b.failure(ctx, "redact body", d.Value, err)
+}

@@ -70,6 +70,8 @@ func (d *drawing) draw(i int) {
 	case kind == 9 && rapid.IntRange(0, 3).Draw(d.t, "kept") == 0:
 		d.add(id, &handoff.ThreadKept{Thread: rapid.SampledFrom([]string{"agents://codex/x", "agents://codex/y"}).Draw(d.t, "thread"),
 			Digest: handoff.Digest{Algorithm: handoff.SHA256, Value: strings.Repeat(rapid.SampledFrom([]string{"ab", "cd"}).Draw(d.t, "copy"), 32)}, SizeBytes: 7, Files: 1, TranscriptBytes: 9})
+	case kind == 9 && rapid.IntRange(0, 1).Draw(d.t, "redacted") == 0:
+		d.add(id, d.redaction())
 	case kind == 9:
 		d.add(id, d.work())
 	case kind == 12 && len(d.artifacts) > 0:
@@ -122,10 +124,35 @@ func (d *drawing) artifact() *handoff.ArtifactPublished {
 	if rapid.IntRange(0, 3).Draw(d.t, "tagged") == 0 {
 		p.Tags = []string{rapid.SampledFrom([]string{"security", "draft"}).Draw(d.t, "tag")}
 	}
+	p.Digest = drawnDigest(d, "digest")
 	known := append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)
 	p.Replaces = rapid.SliceOfNDistinct(rapid.SampledFrom(known), 0, min(3, len(known)), rapid.ID[string]).Draw(d.t, "replaces")
 	p.Parents = rapid.SliceOfNDistinct(rapid.SampledFrom(known), 0, min(2, len(known)), rapid.ID[string]).Draw(d.t, "parents")
 	return p
+}
+
+// redaction draws a fact about a body or a record that has a secret.
+func (d *drawing) redaction() handoff.Fact {
+	id := rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t, "of")
+	if rapid.Bool().Draw(d.t, "record") {
+		record := rapid.SampledFrom([]string{id, id, "rec_WITHDRAWAL"}).Draw(d.t, "its record")
+		return &handoff.RecordRedacted{ArtifactID: id, RecordID: record, Replaced: []handoff.Replacement{{
+			Field: rapid.SampledFrom([]string{"/title", "/tags/0", "/tags", "/path", "/reason", "/nothing"}).Draw(d.t, "field"),
+			Start: rapid.IntRange(-1, 8).Draw(d.t, "start"), End: rapid.IntRange(0, 9).Draw(d.t, "end"), Kind: "password"}}}
+	}
+	f := &handoff.BodyRedacted{ArtifactID: id, Digest: drawnDigest(d, "body")}
+	if rapid.Bool().Draw(d.t, "replaced") {
+		f.Replacement = drawnDigest(d, "replacement")
+	}
+	return f
+}
+
+func drawnDigest(d *drawing, label string) handoff.Digest {
+	value := rapid.SampledFrom([]string{"", "ab", "cd", "ef"}).Draw(d.t, label)
+	if value == "" {
+		return handoff.Digest{}
+	}
+	return handoff.Digest{Algorithm: handoff.SHA256, Value: strings.Repeat(value, 32)}
 }
 
 func (d *drawing) session() handoff.Fact {

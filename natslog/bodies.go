@@ -193,3 +193,28 @@ func (c *chunks) chunk() (m message, err error) {
 
 // Close implements io.Closer.
 func (c *chunks) Close() error { return nil }
+
+// Erase implements handoff.BodyEraser: it removes the chunks of a body, and then its
+// description.
+func (s bodies) Erase(ctx context.Context, d handoff.Digest) error {
+	info, err := s.info(ctx, d)
+	if errors.Is(err, handoff.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, subject := range []string{s.chunkSubject(token(info.NUID)), s.infoSubject(d)} {
+		err := s.l.retry(ctx, "redact body", func(ctx context.Context, js jetstream.JetStream) error {
+			stream, err := js.Stream(ctx, s.l.bodyStream())
+			if err != nil {
+				return err
+			}
+			return stream.Purge(ctx, jetstream.WithPurgeSubject(subject))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -56,7 +56,7 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, 
 	report.Findings = append(report.Findings, found...)
 	err = errors.Join(err, w.index.Close()) // what it knew of the log was fixed
 	if err == nil {
-		err = w.index.Accept(ctx)
+		err = errors.Join(w.index.Accept(ctx), w.eraseLeft(ctx))
 	}
 	if err == nil && !report.OK() {
 		err = content.StoreMissing(ctx, w.hub, w.rawBodies)

@@ -26,6 +26,16 @@ type LogCopy = logcopy.Result
 // Kinds: Invalid (a location), Conflict (the target is not the beginning of the
 // source), Corrupt, Unavailable, Unsupported.
 func CopyLog(ctx context.Context, dir string, o Options, from, to string) (result LogCopy, err error) {
+	return copyLog(ctx, dir, o, from, to, false)
+}
+
+// CopyRedactedLog is CopyLog for a new log without the secrets that were redacted: it
+// writes records with their replacements.
+func CopyRedactedLog(ctx context.Context, dir string, o Options, from, to string) (LogCopy, error) {
+	return copyLog(ctx, dir, o, from, to, true)
+}
+
+func copyLog(ctx context.Context, dir string, o Options, from, to string, redact bool) (result LogCopy, err error) {
 	o.Getenv, o.Rand = o.environment(), cmp.Or[io.Reader](o.Rand, rand.Reader)
 	if dir, err = filepath.Abs(dir); err != nil {
 		return result, err
@@ -34,7 +44,7 @@ func CopyLog(ctx context.Context, dir string, o Options, from, to string) (resul
 	if err != nil {
 		return result, err
 	}
-	c := localstate.Copier{Backends: o.Backends, ShareThreads: settings.SharesThreads(), Progress: o.Progress,
+	c := localstate.Copier{Backends: o.Backends, ShareThreads: settings.SharesThreads(), Redact: redact, Progress: o.Progress,
 		Options: BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn}}
 	return c.Copy(ctx, from, to)
 }

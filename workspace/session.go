@@ -43,7 +43,7 @@ const (
 // now and then.
 func (w *Workspace) Tidy(ctx context.Context, p handoff.Producer) ([]string, error) {
 	warnings, err := w.sessions.As(p).CloseAbandoned(ctx, session.ThisObserver())
-	return warnings, errors.Join(err, w.mover().Complete(ctx), w.renderPending(ctx, renderAfter))
+	return warnings, errors.Join(err, w.eraseLeft(ctx), w.mover().Complete(ctx), w.renderPending(ctx, renderAfter))
 }
 
 // A Conversation is one that an agent program had in a session.

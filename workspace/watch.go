@@ -78,7 +78,7 @@ func (w *Workspace) WatchFacts(ctx context.Context, after string) iter.Seq2[hand
 			if r.Import != "" { // imported: old, and hidden until its import is complete
 				continue
 			}
-			if !yield(r, cmp.Or(err, damaged(r))) {
+			if !yield(w.hub.Readable(ctx, r), cmp.Or(err, damaged(r))) {
 				return
 			}
 		}

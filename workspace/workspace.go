@@ -20,7 +20,7 @@
 //
 // # Operations
 //
-//   - Artifacts: [Workspace.Publish], [Workspace.Withdraw], [Workspace.Label],
+//   - Artifacts: [Workspace.Publish], [Workspace.Withdraw], [Workspace.Redact], [Workspace.Label],
 //     [Workspace.List], [Workspace.Show], [Workspace.Lineage], [Workspace.History].
 //   - Bodies: [Workspace.Read], and [Workspace.Save] and [Workspace.Restore] to
 //     write one to a file.
@@ -38,7 +38,7 @@
 //   - Sessions over months: [Workspace.CompareSessions], [Workspace.ArchiveSessions],
 //     [Workspace.DeleteSessions], [Workspace.RestoreSessions],
 //     [Workspace.ExportSession], [Workspace.ImportSession].
-//   - Logs: [Workspace.LogStatus], [CopyLog].
+//   - Logs: [Workspace.LogStatus], [CopyLog], [CopyRedactedLog].
 //   - Maintenance: [Workspace.Check], [Workspace.Repair], [Workspace.Unneeded],
 //     [Workspace.Collect].
 //

@@ -94,6 +94,10 @@ func CheckBodies(ctx context.Context, bodies handoff.Bodies, refs *References) (
 			if !verifiesAll {
 				found = append(found, verifyBody(ctx, bodies, b.Digest)...)
 			}
+			if refs.Of(b.Digest) == Redacted {
+				found = append(found, handoff.Finding{Name: bodyName(b.Digest), Note: true, Text: "had a secret and is still stored: the process that redacted it was killed, or it was published again",
+					Hint: handoff.Suggest("complete the redaction", handoff.ActionRepair)})
+			}
 			if refs.Of(b.Digest) == Orphan {
 				found = append(found, handoff.Finding{Name: bodyName(b.Digest), Note: true, Text: "is needed by no record: its publish is running or was killed",
 					Hint: handoff.Suggest("list the bodies that can be collected", handoff.ActionGarbage)})

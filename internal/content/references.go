@@ -15,6 +15,7 @@ const (
 	Referenced Reference = "needed"    // by an artifact that is not withdrawn, or as the copy of a transcript
 	Withdrawn  Reference = "withdrawn" // by withdrawn artifacts only
 	Replaced   Reference = "replaced"  // by a copy of a transcript of which there is a later one
+	Redacted   Reference = "redacted"  // by artifacts only whose content it no longer is, because it had a secret
 	Orphan     Reference = "orphan"    // by no record: its publish failed or is in progress
 )
 
@@ -26,7 +27,9 @@ type References struct {
 	threads   map[string]keptCopy // the newest by conversation and import
 	copies    map[string]int      // by digest: of how many conversations it is the newest copy; 0 if there are later ones
 	other     map[string]bool     // digests in records that this program doesn't understand
-	lost      bool                // a record is lost or damaged
+	imports   map[string]string   // of artifacts that were imported
+	redacted  handoff.Redactions
+	lost      bool // a record is lost or damaged
 }
 
 type keptCopy struct {
@@ -42,13 +45,23 @@ var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 func (refs *References) Add(r handoff.Record) {
 	if refs.artifacts == nil {
 		refs.artifacts, refs.withdrawn, refs.other = map[string][]string{}, map[string]bool{}, map[string]bool{}
-		refs.threads, refs.copies = map[string]keptCopy{}, map[string]int{}
+		refs.threads, refs.copies, refs.imports = map[string]keptCopy{}, map[string]int{}, map[string]string{}
 	}
+	refs.redacted.Add(r)
 	switch f := r.Fact.(type) {
 	case *handoff.ArtifactPublished:
 		if f.Kept {
 			value := strings.Clone(f.Digest.Value) // records share memory
 			refs.artifacts[value] = append(refs.artifacts[value], strings.Clone(r.ID))
+		}
+		if r.Import != "" {
+			refs.imports[strings.Clone(r.ID)] = strings.Clone(r.Import)
+		}
+	case *handoff.BodyRedacted:
+		if d, ok := handoff.BodyOf(f); ok { // of the artifact, as long as that is not withdrawn
+			value := strings.Clone(d.Value)
+			refs.artifacts[value] = append(refs.artifacts[value], refs.artifacts[f.Digest.Value]...)
+			refs.artifacts[value] = append(refs.artifacts[value], strings.Clone(f.ArtifactID))
 		}
 	case *handoff.ArtifactWithdrawn:
 		refs.withdrawn[strings.Clone(f.ArtifactID)] = true
@@ -81,8 +94,11 @@ func (refs *References) addThread(key string, c keptCopy) {
 // is lost, a body that no other record refers to counts as Referenced.
 func (refs *References) Of(d handoff.Digest) Reference {
 	ids, known := refs.artifacts[d.Value]
+	redacted := 0
 	for _, id := range ids {
-		if !refs.withdrawn[id] {
+		if refs.isRedacted(id, d) {
+			redacted++
+		} else if !refs.withdrawn[id] {
 			return Referenced
 		}
 	}
@@ -90,12 +106,20 @@ func (refs *References) Of(d handoff.Digest) Reference {
 	switch {
 	case n > 0, refs.other[d.Value], !known && refs.lost:
 		return Referenced
+	case known && redacted == len(ids):
+		return Redacted
 	case known:
 		return Withdrawn
 	case copied:
 		return Replaced
 	}
 	return Orphan
+}
+
+// isRedacted reports whether a body is no longer the content of an artifact.
+func (refs *References) isRedacted(id string, d handoff.Digest) bool {
+	_, redacted := refs.redacted.Body(refs.imports[id], d)
+	return redacted
 }
 
 // Needed returns the digest of every body that is Referenced by a known record, each
@@ -107,7 +131,7 @@ func (refs *References) Needed() map[handoff.Digest]string {
 	}
 	for value, ids := range refs.artifacts {
 		for _, id := range ids {
-			if !refs.withdrawn[id] {
+			if d := (handoff.Digest{Algorithm: handoff.SHA256, Value: value}); !refs.withdrawn[id] && !refs.isRedacted(id, d) {
 				referenced[handoff.Digest{Algorithm: handoff.SHA256, Value: value}] = id
 			}
 		}

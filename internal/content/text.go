@@ -15,9 +15,13 @@ func Text(ctx context.Context, a handoff.Artifact, kept handoff.Bodies, files ha
 	if a.Digest.Algorithm != handoff.SHA256 || a.SizeBytes == nil || *a.SizeBytes > handoff.KeepLimit || !isText(a.MediaType) {
 		return ""
 	}
+	d, redacted := a.Digest, a.Redacted != nil && a.Redacted.Body != ""
+	if redacted {
+		d = a.Redacted.Digest
+	}
 	var f io.ReadCloser
-	if a.Kept {
-		if body, err := kept.Open(ctx, a.Digest); err == nil {
+	if a.Kept || redacted {
+		if body, err := kept.Open(ctx, d); err == nil {
 			f = body
 		}
 	} else if _, file := files.Open(ctx, a); file != nil {

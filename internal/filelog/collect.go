@@ -23,6 +23,12 @@ type bodyFile struct {
 	removing bool
 }
 
+// Erase implements handoff.BodyEraser.
+func (b *Bodies) Erase(ctx context.Context, d handoff.Digest) error {
+	_, err := b.Remove(ctx, d, time.Unix(1<<40, 0)) // put at any time
+	return err
+}
+
 // List implements handoff.BodyLister.
 func (b *Bodies) List(ctx context.Context) iter.Seq2[handoff.StoredBody, error] {
 	return func(yield func(handoff.StoredBody, error) bool) {

@@ -7,6 +7,7 @@ package fold
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -84,6 +85,10 @@ type ArtifactState struct {
 	LabelHistory []handoff.Labeling `json:"labelHistory,omitempty"`
 	Inputs       []string           `json:"inputs,omitempty"` // what it was made from, see inputs
 	StaleInputs  int                `json:"stale,omitempty"`  // how many of Inputs are out of date
+
+	Redactions []handoff.Replacement `json:"redactions,omitempty"` // parts of the record that are secrets
+	Import     string                `json:"import,omitempty"`     // of its record
+	RedactedAt time.Time             `json:"redactedAt,omitzero"`  // when the newest of them, or of the reason, was recorded
 }
 
 func (a *ArtifactState) known() bool { return a != nil && a.Published != nil }
@@ -129,6 +134,10 @@ func apply(k Keeper, r handoff.Record) error {
 		return foldUsed(k, r.Producer, f)
 	case *handoff.ArtifactLabeled:
 		return foldLabeled(k, r, f)
+	case *handoff.BodyRedacted:
+		return foldBodyRedacted(k, r, f)
+	case *handoff.RecordRedacted:
+		return foldRecordRedacted(k, r, f)
 	case *handoff.PathMoved:
 		return foldMoved(k, r, f)
 	case *handoff.SessionImported:
@@ -174,7 +183,7 @@ func foldPublished(k Keeper, r handoff.Record, p *handoff.ArtifactPublished) err
 	if a == nil {
 		a = &ArtifactState{ID: r.ID}
 	}
-	a.Record, a.Published, a.Family = r, p, r.ID
+	a.Record, a.Published, a.Family, a.Import = r, p, r.ID, r.Import
 	if err := foldReplaces(k, a); err != nil {
 		return err
 	}

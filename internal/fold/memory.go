@@ -303,6 +303,13 @@ func (m *Memory) WorkIn(_ context.Context, session string) ([]handoff.Work, erro
 	return m.work(func(w *handoff.Work) bool { return session == "" || w.SessionID == session || w.RunID == session }), nil
 }
 
+// RedactedBodies implements handoff.RedactionLister.
+func (m *Memory) RedactedBodies(context.Context) ([]handoff.Digest, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return RedactedBodies(m.tables.pointers[pointerKey{RedactedSpace, ""}]), nil
+}
+
 // KeptThreads implements handoff.KeptThreadLister.
 func (m *Memory) KeptThreads(_ context.Context, uri string) (list []handoff.KeptThread, err error) {
 	m.mu.RLock()

@@ -9,9 +9,12 @@ import (
 // View returns the view of a published artifact. RecordPath and Target, which
 // depend on the machine, are left empty.
 func View(s Store, a *ArtifactState) (handoff.Artifact, error) {
-	v := handoff.Artifact{Record: a.Record, ArtifactPublished: *a.Published, Status: a.Status(), Revision: a.Predecessors + 1, Reason: a.Reason,
-		UsedBy: slices.Clone(a.Users), Labels: slices.Clone(a.Labels), LabelHistory: slices.Clone(a.LabelHistory)}
-	var err error
+	v, err := Readable(s, a)
+	if err != nil {
+		return v, err
+	}
+	v.Revision = a.Predecessors + 1
+	v.UsedBy, v.Labels, v.LabelHistory = slices.Clone(a.Users), slices.Clone(a.Labels), slices.Clone(a.LabelHistory)
 	if v.Root == "" && v.Worktree == "" {
 		if v.Path, err = currentPath(s, v.Path, a.Record.Seq); err != nil {
 			return v, err

@@ -15,6 +15,7 @@ type Copier struct {
 	Backends     []Backend
 	Options      BackendOptions
 	ShareThreads bool // to a log that other machines use: copies of transcripts without secrets
+	Redact       bool // leave out the secrets that were redacted
 	Progress     func(done, total handoff.Seq)
 }
 
@@ -42,7 +43,7 @@ func (c Copier) copy(ctx context.Context, source, target Opened) (result logcopy
 	if err := dir.Create(ctx); err != nil {
 		return result, err
 	}
-	o := logcopy.Options{Progress: c.Progress}
+	o := logcopy.Options{Progress: c.Progress, Redact: c.Redact}
 	if target.Backend.Remote {
 		o.Thread = func(k *handoff.ThreadKept) bool { return c.ShareThreads && k.Secrets == 0 }
 		if o.Origin, err = dir.NewOrigin(); err != nil {

@@ -148,6 +148,17 @@ func (x *Index) KeptThreads(ctx context.Context, uri string) ([]handoff.KeptThre
 	})
 }
 
+// RedactedBodies implements handoff.RedactionLister. Bodies whose redaction is queued
+// are in the list, too.
+func (x *Index) RedactedBodies(ctx context.Context) ([]handoff.Digest, error) {
+	return askQueued(ctx, x, func(at handoff.Index) ([]handoff.Digest, error) {
+		if lister, ok := at.(handoff.RedactionLister); ok {
+			return lister.RedactedBodies(ctx)
+		}
+		return nil, nil
+	}, nil)
+}
+
 // WorkUnder implements handoff.WorkLister.
 func (x *Index) WorkUnder(ctx context.Context, harness, parent string) ([]handoff.Work, error) {
 	return askQueued(ctx, x, func(at handoff.Index) ([]handoff.Work, error) {

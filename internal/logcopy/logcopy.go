@@ -37,6 +37,10 @@ type Options struct {
 	// The others are Missing.
 	Thread func(*handoff.ThreadKept) bool
 
+	// Redact writes records with the replacements that later records name. The target is
+	// then another log: a later copy can continue it only if nothing was redacted since.
+	Redact bool
+
 	// Progress is called with the number of records that the target has, and the
 	// number that it will have, 0 if that is not known. It may be nil.
 	Progress func(done, total handoff.Seq)
@@ -61,6 +65,12 @@ func Copy(ctx context.Context, from, to Side, o Options) (Result, error) {
 			return c.result, err
 		}
 	}
+	for r, err := range from.Log.Read(ctx, 0) {
+		if err != nil {
+			break // the copy reports it
+		}
+		c.redacted.Add(r)
+	}
 	if err := c.skip(ctx); err != nil {
 		return c.result, err
 	}
@@ -75,6 +85,7 @@ type copier struct {
 	from, to Side
 	o        Options
 	total    handoff.Seq
+	redacted handoff.Redactions
 	result   Result
 }
 
@@ -83,6 +94,9 @@ func (c *copier) record(r handoff.Record) (handoff.Record, []byte, error) {
 	if f, ok := r.Fact.(*handoff.Damaged); ok {
 		return r, nil, &handoff.Error{Op: "copy log", Name: fmt.Sprintf("record %d", r.Seq), Kind: handoff.Corrupt, Err: f.Err,
 			Hint: handoff.Suggest("see what is damaged", handoff.ActionCheck)}
+	}
+	if c.o.Redact {
+		r = c.redacted.Record(r)
 	}
 	b, err := r.JSON()
 	if err == nil && r.Origin == "" && c.o.Origin != "" {
@@ -205,6 +219,9 @@ const unknownSize = 1 << 30
 func (c *copier) body(ctx context.Context, r handoff.Record) error {
 	d, ok := handoff.BodyOf(r.Fact)
 	if !ok {
+		return nil
+	}
+	if _, redacted := c.redacted.Body(r.Import, d); redacted {
 		return nil
 	}
 	if f, ok := r.Fact.(*handoff.ThreadKept); ok && c.o.Thread != nil && !c.o.Thread(f) {

@@ -74,6 +74,23 @@ func (b *Bodies) Send(ctx context.Context, d handoff.Digest) error {
 	return b.remote.Put(ctx, d, size, copied)
 }
 
+// Erase implements handoff.BodyEraser. The remote store is first, so that a body on this
+// machine shows that it is not done.
+func (b *Bodies) Erase(ctx context.Context, d handoff.Digest) error {
+	local, ok := b.Local.(handoff.BodyEraser)
+	if !ok {
+		return &handoff.Error{Op: "redact body", Name: d.Value, Kind: handoff.Unsupported, Err: errors.New("the copies on this machine can't be removed")}
+	}
+	err := error(&handoff.Error{Op: "redact body", Name: d.Value, Kind: handoff.Unsupported, Err: errors.New("the log keeps every body in its history")})
+	if e, ok := b.remote.(handoff.BodyEraser); ok {
+		err = e.Erase(ctx, d)
+	}
+	if err != nil && !errors.Is(err, handoff.Unsupported) {
+		return err
+	}
+	return errors.Join(err, local.Erase(ctx, d))
+}
+
 // Has implements handoff.Bodies.
 func (b *Bodies) Has(ctx context.Context, d handoff.Digest) (bool, error) {
 	if there, err := b.Local.Has(ctx, d); err != nil || there || !isDigest(d) {

@@ -116,6 +116,9 @@ func (k *keeper) PutPointer(space, key, value string) error {
 	p := pointerKey{space, key}
 	k.pointers[p] = value
 	k.pointed.add(p)
+	if space == fold.RedactedSpace && key == "" {
+		return k.forgetTexts()
+	}
 	return nil
 }
 
@@ -211,6 +214,18 @@ func (k *keeper) flush() error {
 			return err
 		}
 		if err := k.exec(`INSERT INTO contested SELECT family FROM artifacts WHERE family = ? AND status = 'active' GROUP BY family HAVING count(*) > 1`, family); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetTexts removes the texts of all artifacts and sessions, so that they are
+// indexed again without what was redacted.
+func (k *keeper) forgetTexts() error {
+	for _, statement := range []string{`DELETE FROM texts`, `UPDATE place SET text_seq = 0`, `DELETE FROM session_texts`,
+		`INSERT OR IGNORE INTO undescribed (id) SELECT id FROM sessions WHERE opened > 0`} {
+		if err := k.exec(statement); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
@@ -104,8 +105,9 @@ func (s *store) outputTexts(of *handoff.Session) (string, error) {
 	var texts []string
 	err := s.load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE `+column+` = ? AND status = 'active' ORDER BY seq`, func(r *sqlite.Row) error {
 		a, err := artifactFrom(r)
+		var p handoff.Artifact
 		if err == nil {
-			p := a.Published
+			p, err = fold.Readable(s, a)
 			texts = append(texts, strings.TrimSpace(cmp.Or(p.Name, p.Path)+" "+p.Title+" "+p.Summary))
 		}
 		return err

@@ -23,30 +23,30 @@ const textBatch = 256
 // each transaction, progress is called with the position reached.
 func (x *Index) IndexText(ctx context.Context, body func(handoff.Artifact) (string, error), progress func(handoff.Seq)) error {
 	for {
-		after, list, err := x.unindexed(ctx)
+		after, redacted, list, err := x.unindexed(ctx)
 		if err != nil || len(list) == 0 {
 			return err
 		}
 		bodies := make([]string, len(list))
 		for i, a := range list {
-			if a.Withdrawn {
+			if a.Status == handoff.Withdrawn {
 				continue
 			}
-			bodies[i], err = body(handoff.Artifact{Record: a.Record, ArtifactPublished: *a.Published, Status: a.Status()})
+			bodies[i], err = body(a)
 			if err != nil {
 				return err
 			}
 		}
-		if err := x.storeTexts(ctx, after, list, bodies); err != nil {
+		if err := x.storeTexts(ctx, after, redacted, list, bodies); err != nil {
 			return err
 		}
-		progress(list[len(list)-1].Record.Seq)
+		progress(list[len(list)-1].Seq)
 	}
 }
 
-// unindexed returns the first artifacts whose texts are not stored, and the
-// position before them.
-func (x *Index) unindexed(ctx context.Context) (after int64, list []*fold.ArtifactState, err error) {
+// unindexed returns the first artifacts whose texts are not stored, the position
+// before them, and what is redacted.
+func (x *Index) unindexed(ctx context.Context) (after int64, redacted string, list []handoff.Artifact, err error) {
 	err = x.read(ctx, func(c *sqlite.Conn) error {
 		list = nil
 		if _, err := position(ctx, c, x.log); err != nil {
@@ -55,13 +55,21 @@ func (x *Index) unindexed(ctx context.Context) (after int64, list []*fold.Artifa
 		if after, err = textSeq(ctx, c); err != nil {
 			return err
 		}
-		return newStore(ctx, c).load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq > ? ORDER BY seq LIMIT ?`, func(r *sqlite.Row) error {
+		s := newStore(ctx, c)
+		if redacted, err = s.Pointer(fold.RedactedSpace, ""); err != nil {
+			return err
+		}
+		return s.load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq > ? ORDER BY seq LIMIT ?`, func(r *sqlite.Row) error {
 			a, err := artifactFrom(r)
-			list = append(list, a)
+			if err != nil {
+				return err
+			}
+			v, err := fold.Readable(s, a)
+			list = append(list, v)
 			return err
 		}, after, textBatch)
 	})
-	return after, list, err
+	return after, redacted, list, err
 }
 
 func textSeq(ctx context.Context, c *sqlite.Conn) (seq int64, err error) {
@@ -70,7 +78,7 @@ func textSeq(ctx context.Context, c *sqlite.Conn) (seq int64, err error) {
 }
 
 // storeTexts stores texts, unless another process already has.
-func (x *Index) storeTexts(ctx context.Context, after int64, list []*fold.ArtifactState, bodies []string) error {
+func (x *Index) storeTexts(ctx context.Context, after int64, redacted string, list []handoff.Artifact, bodies []string) error {
 	never := func(Position) bool { return false }
 	return x.write(ctx, never, func(c *sqlite.Conn) error {
 		if _, err := position(ctx, c, x.log); err != nil {
@@ -79,15 +87,17 @@ func (x *Index) storeTexts(ctx context.Context, after int64, list []*fold.Artifa
 		if seq, err := textSeq(ctx, c); err != nil || seq != after {
 			return err
 		}
-		for i, a := range list {
-			p := a.Published
+		if now, err := newStore(ctx, c).Pointer(fold.RedactedSpace, ""); err != nil || now != redacted {
+			return err
+		}
+		for i, p := range list {
 			err := c.Exec(ctx, `INSERT INTO texts (rowid, title, summary, name, tags, body) VALUES (?, ?, ?, ?, ?, ?)`,
-				int64(a.Record.Seq), plain(p.Title), plain(p.Summary), plain(cmp.Or(p.Name, p.Path)), plain(strings.Join(p.Tags, " ")), plain(bodies[i]))
+				int64(p.Seq), plain(p.Title), plain(p.Summary), plain(cmp.Or(p.Name, p.Path)), plain(strings.Join(p.Tags, " ")), plain(bodies[i]))
 			if err != nil {
 				return err
 			}
 		}
-		last := int64(list[len(list)-1].Record.Seq)
+		last := int64(list[len(list)-1].Seq)
 		err := c.Exec(ctx, `UPDATE texts SET body = '' WHERE rowid IN
 			(SELECT seq FROM artifacts WHERE status = 'withdrawn' AND seq > ? AND seq <= ?)`, after, last) // while bodies were read
 		if err != nil {

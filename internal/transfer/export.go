@@ -106,6 +106,13 @@ func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *Manifest) 
 // that they need.
 func (t *Transfer) records(ctx context.Context, tree *tree, m *Manifest) (lines []byte, bodies []string, err error) {
 	var list []handoff.Record
+	var redacted handoff.Redactions
+	for r, err := range t.Store.Log.Read(ctx, 0) {
+		if err != nil {
+			return nil, nil, err
+		}
+		redacted.Add(r)
+	}
 	for r, err := range t.Store.Log.Read(ctx, 0) {
 		if err != nil {
 			return nil, nil, err
@@ -117,6 +124,7 @@ func (t *Transfer) records(ctx context.Context, tree *tree, m *Manifest) (lines 
 		if !tree.has(r) {
 			continue
 		}
+		r = redacted.Record(r)
 		b, err := r.JSON()
 		if err == nil {
 			b, err = withImport(b, "", "")
@@ -128,6 +136,9 @@ func (t *Transfer) records(ctx context.Context, tree *tree, m *Manifest) (lines 
 		m.Records++
 		list = append(list, r)
 		if d, ok := handoff.BodyOf(r.Fact); ok {
+			if _, erased := redacted.Body(r.Import, d); erased {
+				continue
+			}
 			if there, err := t.Store.Bodies.Has(ctx, d); err != nil || there {
 				bodies = append(bodies, d.Value)
 			}

@@ -86,10 +86,11 @@ type tree struct {
 	sessions  map[string]bool
 	artifacts map[string]bool
 	works     map[string]bool // by harness and ID
+	bodies    map[string]bool // by digest
 }
 
 func newTree(list []handoff.Session) *tree {
-	t := &tree{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	t := &tree{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for _, s := range list {
 		t.sessions[s.ID] = true
 	}
@@ -111,10 +112,17 @@ func (t *tree) has(r handoff.Record) bool {
 		return t.sessions[f.SessionID]
 	case *handoff.ArtifactPublished:
 		t.artifacts[r.ID] = made
+		if made && f.Digest.Value != "" {
+			t.bodies[strings.Clone(f.Digest.Value)] = true
+		}
 		return made
 	case *handoff.ArtifactWithdrawn:
 		return t.artifacts[f.ArtifactID]
 	case *handoff.ArtifactLabeled:
+		return t.artifacts[f.ArtifactID]
+	case *handoff.BodyRedacted:
+		return t.artifacts[f.ArtifactID] || t.bodies[f.Digest.Value]
+	case *handoff.RecordRedacted:
 		return t.artifacts[f.ArtifactID]
 	case *handoff.ArtifactUsed, *handoff.ThreadKept:
 		return made

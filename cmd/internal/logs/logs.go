@@ -174,6 +174,7 @@ func subject(r handoff.Record) string {
 }
 
 func logCopyCommand(a *cli.App) *cobra.Command {
+	var redact bool
 	c := &cobra.Command{
 		Use:   "copy FROM TO",
 		Short: "Copy the records and bodies of a log to another one",
@@ -183,15 +184,23 @@ HANDOFF_LOG; file: is the log in the runtime directory of this workspace.
 
 Records keep their IDs. TO must be empty or be the beginning of FROM, so the
 same command continues a copy that was interrupted. No other command should
-write to TO during the copy. FROM is not changed.`,
+write to TO during the copy. FROM is not changed.
+
+--redact writes records without the secrets that handoff withdraw --redact has
+replaced, to a new log.`,
 		Example: "  handoff log copy file: git:origin\n  handoff log copy git:origin file:",
 		Args:    cli.Exactly(2, "two logs, FROM and TO"),
 	}
 	a.JSONFlag(c, "print JSON")
+	c.Flags().BoolVar(&redact, "redact", false, "write records without the secrets that were redacted")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o := a.Options()
 		o.Progress = a.Progress("copying")
-		done, err := workspace.CopyLog(c.Context(), a.Dir, o, args[0], args[1])
+		copyLog := workspace.CopyLog
+		if redact {
+			copyLog = workspace.CopyRedactedLog
+		}
+		done, err := copyLog(c.Context(), a.Dir, o, args[0], args[1])
 		if err != nil {
 			return err
 		}

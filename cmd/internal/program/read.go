@@ -120,6 +120,7 @@ func printSource(a *cli.App, b workspace.Body, named bool) {
 	case b.Unrecorded != "":
 		fmt.Fprintf(a.Err, "unrecorded: %s\n", cli.OneLine(b.Unrecorded))
 		return
+	case art.Redacted != nil && art.Redacted.Body != "": // see below
 	case b.Kept && art.File == "" && (art.Target == handoff.Remote || art.Target == handoff.Available):
 		fmt.Fprintf(a.Err, "from the kept copy: %s is on another machine\n", cli.OneLine(a.Named(art)))
 	case b.Kept && art.Target != handoff.Available:
@@ -130,6 +131,9 @@ func printSource(a *cli.App, b workspace.Body, named bool) {
 	}
 	if b.Saved {
 		a.Warn("%s was edited outside handoff; the edit was saved as %s", a.Named(art), art.ID)
+	}
+	if text := art.Redacted.Notice(); text != "" {
+		a.Warn("%s: %s", art.ID, text)
 	}
 	switch art.Status {
 	case handoff.Withdrawn:

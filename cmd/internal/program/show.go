@@ -136,6 +136,7 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 		{"channel", art.Channel},
 		{"kind", art.Kind},
 		{"status", status(art)},
+		{"redacted", art.Redacted.Notice()},
 		{"revision", fmt.Sprint("v", art.Revision)},
 		{"labels", strings.Join(art.Labels, " ")},
 		{"title", art.Title},

@@ -1,0 +1,88 @@
+package program
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRedactedCanary checks that after withdraw --redact no byte of a secret is in what
+// any reading command prints, in an export, or in a log that was copied without it.
+func TestRedactedCanary(t *testing.T) {
+	t.Parallel()
+	const canary = "c4n4ry7f3a9c"
+	const text = "password=" + canary
+	c := newConsole(t)
+	c.write("a.md", "# Settings\n\n"+text+"\nand again "+canary+"\n")
+	c.write("b.json", `{"text":"password: `+canary+`","password":"`+canary+`"}`)
+	c.write("dir/x.txt", text)
+	const session = "11111111-2222-4333-8444-555555555555"
+	c.ok("session", "open", "--id", session, "--agent", "alex", "--workflow", "intake-app", "--user", "u")
+	c.write("docs/agent-outputs/"+session+"/out.md", text)
+	var ids []string
+	publish := func(args ...string) {
+		ids = append(ids, strings.TrimSpace(c.ok(args...)))
+	}
+	publish("publish", "a.md", "--channel", "design", "--title", text, "--summary", text+" "+canary, "--tag", text, "--meta", "password="+canary,
+		"--claim", text, "--evidence", "command:true", "--allow-secret", "--session", session)
+	publish("publish", "b.json", "--channel", "patch", "--from", ids[0], "--session", session, "--allow-secret", "--title", "x "+text)
+	publish("publish", "dir", "--channel", "patch", "--keep", "--session", session)
+	publish("publish", "a.md", "--channel", "design", "--replaces", ids[0], "--session", session)
+	stored, _ := c.run(text, "publish", "-", "--channel", "verification", "--session", session)
+	ids = append(ids, strings.TrimSpace(stored))
+	c.ok("write", "context.md", "a.md", "--run", "r1", "--session", session, "--allow-secret", "--title", text)
+	c.ok("session", "add", "--session", session, "out.md", "--type", "document", "--title", text, "--allow-secret")
+	added := c.ok("list", "--all", "--json")
+	var page struct {
+		Artifacts []struct{ ID string }
+	}
+	if err := json.Unmarshal([]byte(added), &page); err != nil || len(page.Artifacts) < 7 {
+		t.Fatalf("%d artifacts, %v", len(page.Artifacts), err)
+	}
+	c.ok("search", "settings")
+	c.ok("withdraw", ids[4], "--reason", text, "--allow-secret")
+	for _, a := range page.Artifacts {
+		c.run("", "withdraw", a.ID, "--redact")
+	}
+	for _, name := range []string{"a.md", "b.json", "dir/x.txt", "docs/agent-outputs/" + session + "/out.md"} {
+		if err := os.Remove(filepath.Join(c.dir, name)); err != nil { // the files of the user
+			t.Fatal(err)
+		}
+	}
+	c.said.Reset()
+	for _, a := range page.Artifacts {
+		for _, args := range [][]string{{"show", a.ID}, {"show", a.ID, "--json"}, {"show", a.ID, "--history", "--json"}, {"show", a.ID, "--lineage"}, {"show", a.ID, "--lineage", "--json"},
+			{"read", a.ID}, {"read", a.ID, "--json"}, {"why", a.ID, "--json"}, {"verify", a.ID, "--json"}, {"export", "comment", a.ID}} {
+			c.run("", args...)
+		}
+	}
+	for _, args := range [][]string{{"list", "--all"}, {"list", "--all", "--json"}, {"list", "--channels", "--json"}, {"search", "settings", "--all"}, {"search", "password", "--all", "--json"}, {"search", canary, "--all"},
+		{"watch", "--after", "0", "--all", "--timeout", "10ms"}, {"watch", "--after", "0", "--all", "--json", "--timeout", "10ms"}, {"watch", "--facts", "--after", "0", "--timeout", "10ms", "--json"},
+		{"wait", "--json"}, {"show", session, "--files", "--json"}, {"show", session}, {"session", "find", "--json"}, {"session", "latest-output", "alex", ".", "document", "--json"},
+		{"session", "graph", session, "--format", "json"}, {"read", "r1/context.md"}, {"check", "--json"}, {"gc", "--json"}, {"log", "status", "--json"}, {"status", "--json"}, {"cost", "--by", "artifact", "--prompts", "--json"},
+		{"__complete", "show", ""}, {"__complete", "list", "--tag", ""}, {"export", "html", session}} {
+		c.run("", args...)
+	}
+	c.ok("session", "export", session, "-o", filepath.Join(c.dir, "export.tar"))
+	if said := c.said.String(); strings.Contains(said, canary) {
+		for line := range strings.Lines(said) {
+			if strings.Contains(line, canary) {
+				t.Errorf("a secret was printed: %s", line)
+			}
+		}
+	}
+	if !strings.Contains(c.said.String(), "[redacted password]") {
+		t.Error("no replacement was printed")
+	}
+	holders := filesWith(t, c.dir, canary)
+	for _, name := range holders {
+		if !strings.HasPrefix(name, ".handoff/log/") && !strings.HasPrefix(name, ".handoff/artifacts/records/") && !strings.HasPrefix(name, ".handoff/index") {
+			t.Errorf("the secret is in %s", name)
+		}
+	}
+	if len(holders) == 0 {
+		t.Error("the records were changed")
+	}
+}

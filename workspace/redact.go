@@ -1,0 +1,335 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/jsonl"
+)
+
+// A RedactOptions says how secrets of an artifact are removed.
+type RedactOptions struct {
+	Reason  string // of the withdrawal
+	Erase   bool   // its content
+	Replace bool   // the secrets in its record and, unless it is erased, in its content
+}
+
+// A Redacted is the answer to Redact.
+type Redacted struct {
+	handoff.Published
+	Replaced int      `json:"replaced"` // how many secrets were replaced
+	Copies   []string `json:"copies"`   // where copies can remain, a sentence each
+}
+
+// MarshalJSON returns the JSON of Published with the members replaced and copies added.
+func (r Redacted) MarshalJSON() ([]byte, error) {
+	b, err := r.Published.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return jsonl.WithFields(b, struct {
+		Replaced int      `json:"replaced"`
+		Copies   []string `json:"copies"`
+	}{r.Replaced, r.Copies})
+}
+
+// Redact withdraws an artifact that has a secret, and makes every reader show
+// replacements. The record itself never changes, and copies can remain elsewhere. What a
+// killed process left is completed by the next operation that records something.
+//
+// Kinds: those of Withdraw, and Invalid (nothing to do, or nothing looks like a secret).
+func (w *Workspace) Redact(ctx context.Context, ref string, o RedactOptions) (Redacted, error) {
+	id, err := w.Resolve(ctx, ref)
+	if err != nil {
+		return Redacted{}, err
+	}
+	a, err := w.hub.Artifact(ctx, id)
+	if err != nil {
+		return Redacted{}, err
+	}
+	done := Redacted{Copies: []string{}}
+	facts, err := w.redactions(ctx, a, o, &done)
+	if err != nil {
+		return done, err
+	}
+	notSearched := done.Warnings
+	if len(facts) == 0 && a.Redacted == nil {
+		return done, &handoff.Error{Op: "withdraw", Name: id, Kind: handoff.Invalid, Err: errors.New("nothing in its record and content looks like a secret"),
+			Hint: handoff.Advice("a secret without a known form is not found; the help of the command has the other way")}
+	}
+	var warnings []string
+	for _, f := range facts {
+		more, err := w.as.Redact(ctx, f)
+		if err != nil {
+			return done, err
+		}
+		warnings = append(warnings, more...)
+	}
+	if done.Published, err = w.as.Withdraw(ctx, id, o.Reason); err != nil {
+		return done, err
+	}
+	done.Existing = done.Existing && len(facts) == 0
+	left, err := w.erase(ctx, bodyDigests(a, facts))
+	if err != nil {
+		warnings = append(warnings, "the content is not shown, but a copy is still stored: "+err.Error())
+	}
+	done.Warnings = slices.Concat(notSearched, warnings, done.Warnings, w.finish(ctx, done.Producer.Session))
+	done.Copies = slices.Concat(left, remaining)
+	return done, nil
+}
+
+// remaining are the copies that handoff can't reach.
+var remaining = []string{
+	"the records of the log: they never change; a copy of the log can be written without the secret",
+	"clones, backups and exports that were made before, and the conversation of the agent that wrote it",
+	"the copies on other machines, until the workspace is used there",
+}
+
+// bodyDigests returns the digests of the bodies that may no longer be read.
+func bodyDigests(a handoff.Artifact, facts []handoff.Fact) (list []handoff.Digest) {
+	if a.Redacted != nil && a.Redacted.Body != "" {
+		list = append(list, bodyDigest(a.Digest))
+	}
+	for _, f := range facts {
+		if f, ok := f.(*handoff.BodyRedacted); ok {
+			list = append(list, bodyDigest(a.Digest), f.Digest)
+			if a.Redacted != nil && f.Replacement == (handoff.Digest{}) {
+				list = append(list, a.Redacted.Digest)
+			}
+		}
+	}
+	return list
+}
+
+// redactions returns the facts that remove the secrets of an artifact. Replacements are
+// stored.
+func (w *Workspace) redactions(ctx context.Context, a handoff.Artifact, o RedactOptions, done *Redacted) (facts []handoff.Fact, err error) {
+	if !o.Erase && !o.Replace {
+		return nil, invalid("withdraw", a.ID, "nothing is to be redacted", "select the content, or the secrets in it")
+	}
+	erased := a.Redacted != nil && a.Redacted.Body == handoff.BodyErased
+	known, unread := w.bodySecrets(ctx, a)
+	if o.Replace {
+		if facts, err = w.recordRedactions(ctx, a, known, done); err != nil {
+			return nil, err
+		}
+	}
+	if o.Erase && !erased {
+		facts = append(facts, &handoff.BodyRedacted{ArtifactID: a.ID, Digest: bodyDigest(a.Digest)})
+	}
+	if o.Erase || erased {
+		return facts, nil
+	}
+	if unread != nil {
+		done.Warnings = append(done.Warnings, "the content was not searched: "+unread.Error())
+		return facts, nil
+	}
+	f, err := w.replaceBody(ctx, a, known)
+	if err == nil && f != nil {
+		done.Replaced += f.Replaced
+		facts = append(facts, f)
+	}
+	return facts, err
+}
+
+// bodySecrets returns what looks like a secret in the content of an artifact. The
+// content can't always be read.
+func (w *Workspace) bodySecrets(ctx context.Context, a handoff.Artifact) (map[string]string, error) {
+	known := map[string]string{}
+	c, err := w.hub.Open(ctx, a.ID)
+	if err == nil {
+		known, err = content.Secrets(c)
+		err = errors.Join(err, c.Close())
+	}
+	// What the record has may be in the content, in another form.
+	list, failed := a.Record.Secrets(nil)
+	for _, r := range list {
+		if text := a.Record.Text(r); text != "" {
+			known[text] = r.Kind
+		}
+	}
+	return known, errors.Join(err, failed)
+}
+
+// bodyDigest returns the digest under which a body is stored.
+func bodyDigest(d handoff.Digest) handoff.Digest {
+	if d.Value == "" {
+		return d
+	}
+	return handoff.Digest{Algorithm: handoff.SHA256, Value: d.Value}
+}
+
+// recordRedactions returns the facts for the secrets in the record of an artifact and in
+// the reason of its withdrawal.
+func (w *Workspace) recordRedactions(ctx context.Context, a handoff.Artifact, known map[string]string, done *Redacted) (facts []handoff.Fact, err error) {
+	found, err := a.Record.Secrets(known) // as it is shown
+	if err != nil {
+		return nil, err
+	}
+	reason, inReason := handoff.RedactText(a.Reason)
+	if len(found) == 0 && !inReason || reason == "" && len(found) == 0 {
+		return nil, nil
+	}
+	// Positions are those in the records as they are stored.
+	for r, err := range w.log.Read(ctx, 0) {
+		if err != nil {
+			return nil, err
+		}
+		withdrawn, _ := r.Fact.(*handoff.ArtifactWithdrawn)
+		if r.ID != a.ID && (withdrawn == nil || withdrawn.ArtifactID != a.ID) {
+			continue
+		}
+		if facts, err = appendRedaction(facts, a.ID, r, known, done); err != nil {
+			return nil, err
+		}
+	}
+	if len(facts) == 0 && a.Queued {
+		return appendRedaction(nil, a.ID, a.Record, known, done)
+	}
+	return facts, nil
+}
+
+func appendRedaction(facts []handoff.Fact, id string, r handoff.Record, known map[string]string, done *Redacted) ([]handoff.Fact, error) {
+	list, err := r.Secrets(known)
+	if err != nil || len(list) == 0 {
+		return facts, err
+	}
+	done.Replaced += len(list)
+	return append(facts, &handoff.RecordRedacted{ArtifactID: id, RecordID: r.ID, Replaced: list}), nil
+}
+
+// replaceBody stores the content of an artifact with its secrets replaced, nil if it has
+// none.
+func (w *Workspace) replaceBody(ctx context.Context, a handoff.Artifact, known map[string]string) (*handoff.BodyRedacted, error) {
+	c, err := w.hub.Open(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	n, err := content.Redact(io.Discard, c, known)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	r, to := io.Pipe()
+	go func() {
+		_, err := content.Redact(to, c, known)
+		to.CloseWithError(err)
+	}()
+	size := &measured{Reader: r}
+	d, err := w.bodies.Put(ctx, size)
+	r.Close()
+	f := &handoff.BodyRedacted{ArtifactID: a.ID, Digest: bodyDigest(a.Digest), Replacement: d, SizeBytes: &size.n, Replaced: n}
+	if a.Redacted != nil && a.Redacted.Digest.Value != "" {
+		f.Digest = a.Redacted.Digest
+	}
+	return f, err
+}
+
+// A measured counts what is read.
+type measured struct {
+	io.Reader
+	n int64
+}
+
+func (m *measured) Read(b []byte) (int, error) {
+	n, err := m.Reader.Read(b)
+	m.n += int64(n)
+	return n, err
+}
+
+// erase removes bodies that were redacted, from the files that handoff wrote first, and
+// then from the store, so that a body that is stored shows what a killed process left. It
+// returns where copies remain.
+func (w *Workspace) erase(ctx context.Context, list []handoff.Digest) (left []string, err error) {
+	err = content.EachArtifact(ctx, w.hub, handoff.ArtifactQuery{IncludeInactive: true}, func(a handoff.Artifact) error {
+		if a.Redacted == nil || a.Redacted.Body == "" || !slices.Contains(list, bodyDigest(a.Digest)) {
+			return nil
+		}
+		left, err = w.eraseFile(ctx, a, left)
+		return err
+	})
+	if err != nil {
+		return left, err
+	}
+	slices.Sort(left)
+	left = slices.Compact(left)
+	slices.SortFunc(list, func(a, b handoff.Digest) int { return strings.Compare(a.Value, b.Value) })
+	for _, d := range slices.Compact(list) {
+		if d.Value == "" {
+			continue
+		}
+		e, ok := w.rawBodies.(handoff.BodyEraser)
+		if !ok {
+			left = append(left, "the body store, which keeps every body: "+d.Value)
+			continue
+		}
+		if err := e.Erase(ctx, bodyDigest(d)); errors.Is(err, handoff.Unsupported) {
+			left = append(left, err.Error())
+		} else if err != nil {
+			return left, err
+		}
+	}
+	return left, nil
+}
+
+// eraseFile replaces or removes the file of an artifact whose body was redacted, if
+// handoff wrote it. A file of the user is left alone and listed.
+func (w *Workspace) eraseFile(ctx context.Context, a handoff.Artifact, left []string) ([]string, error) {
+	state, f := w.published.Open(ctx, a)
+	if f == nil {
+		return left, nil // it is not as published
+	}
+	if err := f.Close(); err != nil {
+		return left, err
+	}
+	if !content.IsOwn(a) {
+		return append(left, "the file "+state.Path), nil
+	}
+	dir, err := os.OpenRoot(filepath.Dir(state.Path))
+	if err != nil {
+		return left, err
+	}
+	defer dir.Close()
+	name := filepath.Base(state.Path)
+	if a.Redacted.Body == handoff.BodyErased {
+		return left, dir.Remove(name)
+	}
+	c, err := w.hub.Open(ctx, a.ID)
+	if err != nil {
+		return left, errors.Join(err, dir.Remove(name))
+	}
+	defer c.Close()
+	return left, durable.Replace(dir, name, func(to io.Writer) error {
+		_, err := io.Copy(to, c)
+		return err
+	})
+}
+
+// eraseLeft erases the redacted bodies that are still on this machine: of a process that
+// was killed, of a publish of the same bytes, or redacted on another machine.
+func (w *Workspace) eraseLeft(ctx context.Context) error {
+	list, err := w.hub.RedactedBodies(ctx)
+	if err != nil {
+		return err
+	}
+	there := w.rawBodies.Has
+	if f, ok := w.rawBodies.(handoff.BodyFetcher); ok {
+		there = f.Fetched
+	}
+	list = slices.DeleteFunc(list, func(d handoff.Digest) bool {
+		stored, err := there(ctx, d)
+		return err != nil || !stored
+	})
+	if len(list) > 0 {
+		_, err = w.erase(ctx, list)
+	}
+	return err
+}
