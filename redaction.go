@@ -190,7 +190,7 @@ func redactValue(v any, at string, list []Replacement) any {
 			}
 		}
 	case map[string]any:
-		if len(here) > 0 {
+		if slices.ContainsFunc(here, func(r Replacement) bool { return r.End == 0 }) {
 			return map[string]any{"redacted": redactedText(here[0])}
 		}
 		for key := range v {
@@ -232,13 +232,35 @@ func (x *Redactions) Add(r Record) {
 	}
 }
 
-// Record returns a record as it may be shown.
+// Record returns a record as it may be copied: with its replacements. A fact about such a
+// record says that it has them.
 func (x *Redactions) Record(r Record) Record {
+	if f, ok := r.Fact.(*RecordRedacted); ok {
+		return r.applied(f)
+	}
 	list := x.records[" "+r.ID]
 	if r.Import != "" {
 		list = slices.Concat(list, x.records[r.Import+" "+r.ID])
 	}
 	return r.Redact(list)
+}
+
+// applied returns a RecordRedacted about a record that has the replacements.
+func (r Record) applied(f *RecordRedacted) Record {
+	b, err := r.JSON()
+	var members map[string]any
+	if err != nil || json.Unmarshal(b, &members) != nil {
+		return r
+	}
+	list := slices.Clone(f.Replaced)
+	for i := range list {
+		list[i].Start, list[i].End = 0, -1
+	}
+	members["replaced"] = list
+	if copied, err := encodeRecord(members, r.Seq); err == nil {
+		return copied
+	}
+	return r
 }
 
 // Body reports whether a body may not be read for an artifact of an import, "" for

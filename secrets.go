@@ -20,7 +20,7 @@ import (
 type Replacement struct {
 	Field string `json:"field"`           // JSON pointer (RFC 6901) to a value of the record
 	Start int    `json:"start,omitempty"` // in bytes of the string
-	End   int    `json:"end,omitempty"`   // 0 for the whole value
+	End   int    `json:"end,omitempty"`   // 0 for the whole value; -1 in a copy that has the replacement already
 	Kind  string `json:"kind"`            // what the secret looks like, such as "GitHub token"
 }
 

@@ -174,25 +174,29 @@ func (w *Workspace) recordRedactions(ctx context.Context, a handoff.Artifact, kn
 	if err != nil {
 		return nil, err
 	}
-	reason, inReason := handoff.RedactText(a.Reason)
-	if len(found) == 0 && !inReason || reason == "" && len(found) == 0 {
+	_, inReason := handoff.RedactText(a.Reason)
+	if len(found) == 0 && !inReason {
 		return nil, nil
 	}
 	// Positions are those in the records as they are stored.
-	for r, err := range w.log.Read(ctx, 0) {
+	shown := a.Redacted == nil || len(a.Redacted.Fields) == 0
+	if shown || a.Queued {
+		facts, err = appendRedaction(facts, a.ID, a.Record, known, done)
+	}
+	if err != nil || shown && !inReason {
+		return facts, err
+	}
+	for r, err := range w.log.Read(ctx, max(a.Seq, 1)-1) {
 		if err != nil {
 			return nil, err
 		}
 		withdrawn, _ := r.Fact.(*handoff.ArtifactWithdrawn)
-		if r.ID != a.ID && (withdrawn == nil || withdrawn.ArtifactID != a.ID) {
+		if (r.ID != a.ID || shown) && (withdrawn == nil || withdrawn.ArtifactID != a.ID) {
 			continue
 		}
 		if facts, err = appendRedaction(facts, a.ID, r, known, done); err != nil {
 			return nil, err
 		}
-	}
-	if len(facts) == 0 && a.Queued {
-		return appendRedaction(nil, a.ID, a.Record, known, done)
 	}
 	return facts, nil
 }

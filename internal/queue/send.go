@@ -59,6 +59,8 @@ type sender struct {
 	stored map[string]bool   // IDs of the engine's records since the queue was started
 	keys   map[string]string // the digest that a key was first used for, of these records
 	result Sent
+
+	redacted handoff.Redactions // of these records
 }
 
 func (s *sender) run(ctx context.Context, all bool) error {
@@ -70,6 +72,9 @@ func (s *sender) run(ctx context.Context, all bool) error {
 	list, err := l.pending(ctx, now, all)
 	if err != nil {
 		return err
+	}
+	for _, r := range list {
+		s.redacted.Add(r)
 	}
 	if s.result.Refused = now.Refused; len(list) > 0 {
 		s.base = now.Base
@@ -189,6 +194,9 @@ func (s *sender) body(ctx context.Context, r handoff.Record) error {
 	d, ok := handoff.BodyOf(r.Fact)
 	if !ok || s.log.bodies == nil {
 		return nil
+	}
+	if _, redacted := s.redacted.Body(r.Import, d); redacted {
+		return nil // it was removed, and no other machine gets it
 	}
 	err := s.log.bodies.Send(ctx, d)
 	if errors.Is(err, handoff.NotFound) {
