@@ -165,10 +165,13 @@ func (t *tree) check(r handoff.Record) error {
 }
 
 // needed returns the digests of the bodies that a session can't be without, each with
-// the ID of its artifact: gc collects those of withdrawn artifacts.
+// the ID of its artifact: gc collects those of withdrawn artifacts, and those that had a
+// secret are removed.
 func needed(records []handoff.Record) map[string]string {
 	bodies, withdrawn := map[string]string{}, map[string]bool{}
+	var redacted handoff.Redactions
 	for _, r := range records {
+		redacted.Add(r)
 		if f, ok := r.Fact.(*handoff.ArtifactWithdrawn); ok {
 			withdrawn[f.ArtifactID] = true
 		}
@@ -176,6 +179,9 @@ func needed(records []handoff.Record) map[string]string {
 	for _, r := range records {
 		_, published := r.Fact.(*handoff.ArtifactPublished)
 		if d, ok := handoff.BodyOf(r.Fact); ok && published && !withdrawn[r.ID] {
+			if _, gone := redacted.Body(r.Import, d); gone {
+				continue
+			}
 			bodies[d.Value] = r.ID
 		}
 	}
