@@ -280,17 +280,5 @@ func (x *Redactions) Body(imported string, d Digest) (instead Digest, redacted b
 	return Digest{}, true
 }
 
-// Bodies returns the digests of the bodies that may not be read.
-func (x *Redactions) Bodies() []Digest {
-	var list []Digest
-	for key := range x.bodies {
-		if value, ok := strings.CutPrefix(key, " "); ok {
-			list = append(list, Digest{SHA256, value})
-		}
-	}
-	slices.SortFunc(list, func(a, b Digest) int { return strings.Compare(a.Value, b.Value) })
-	return list
-}
-
 // maxReplacements is how often a body can be replaced.
 const maxReplacements = 16

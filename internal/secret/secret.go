@@ -28,9 +28,6 @@ type Match struct {
 // shortest is the length of the shortest secret.
 const shortest = 8
 
-// In reports whether a text has what looks like a secret.
-func In(text string) bool { return len(Find(text)) > 0 }
-
 // Find returns what looks like a secret in a text, in order and without overlaps.
 func Find(text string) []Match { return find(text, 0) }
 

@@ -65,10 +65,10 @@ func TestStdioSurvives(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":"x","method":7}`, "x", jsonrpc.CodeInvalidRequest},
 		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, nil, jsonrpc.CodeInvalidRequest},
 		{`{"jsonrpc":"2.0","id":6,"method":"ping","params":{"x":"` + strings.Repeat("x", 17<<20) + `"}}`, nil, jsonrpc.CodeInvalidRequest},
-		{read(`handoff://artifacts/\u0007`), 5.0, sdk.CodeResourceNotFound},
-		{read(`handoff://artifacts/\u0000`), 5.0, sdk.CodeResourceNotFound},
-		{read(`handoff://\u007f\u000b`), 5.0, sdk.CodeResourceNotFound},
-		{read(`\ud800`), 5.0, sdk.CodeResourceNotFound},
+		{read(`handoff://artifacts/\u0007`), 5.0, jsonrpc.CodeInvalidParams},
+		{read(`handoff://artifacts/\u0000`), 5.0, jsonrpc.CodeInvalidParams},
+		{read(`handoff://\u007f\u000b`), 5.0, jsonrpc.CodeInvalidParams},
+		{read(`\ud800`), 5.0, jsonrpc.CodeInvalidParams},
 	} {
 		a := request(tt.line)
 		if a.Error == nil || a.Error.Code != tt.code || a.ID != tt.id {

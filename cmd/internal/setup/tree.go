@@ -103,10 +103,12 @@ func lookup(v any, path []any) (any, bool) {
 	for _, p := range path {
 		switch at := v.(type) {
 		case map[string]any:
-			name, ok := p.(string)
-			if v, ok = at[name]; !ok {
+			name, _ := p.(string)
+			next, ok := at[name]
+			if !ok {
 				return nil, false
 			}
+			v = next
 		case []any:
 			i, ok := p.(int)
 			if !ok || i >= len(at) {
