@@ -163,6 +163,35 @@ func TestAttestedClaims(t *testing.T) {
 		s.attest(1, "FAIL", "go", "test", "./...")
 		s.check("it failed on a later tree", id, claims.Stale, "changed since")
 	})
+	t.Run("withdrawn", func(t *testing.T) {
+		s := newShop(t)
+		attested := s.attest(0, "ok", "go", "test", "./...")
+		id, byID := s.claim(command), s.claim("artifact:"+attested)
+		if _, err := s.w.Withdraw(t.Context(), attested, "of another version"); err != nil {
+			t.Fatal(err)
+		}
+		s.check("a success is undone by its withdrawal", id, claims.Asserted, "not attested")
+		s.check("by ID", byID, claims.Asserted, "withdrawn")
+	})
+	t.Run("imported", func(t *testing.T) {
+		there, here := newShop(t), newShop(t) // with the same files
+		opened, err := there.w.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "ada"}, Workflow: handoff.SessionWorkflow{Name: "test"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		there.w = there.w.As(workspace.Caller{Dir: there.dir, Producer: handoff.Producer{Session: opened.ID, Source: handoff.FromFlag}})
+		attested := there.attest(0, "ok", "go", "test", "./...")
+		there.check("where it ran", there.claim(command), claims.Verified, attested)
+		file := filepath.Join(t.TempDir(), "session.tar")
+		if _, err := there.w.ExportSession(t.Context(), opened.ID, file); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := here.w.ImportSession(t.Context(), file); err != nil {
+			t.Fatal(err)
+		}
+		here.check("elsewhere", here.claim(command), claims.Asserted, "not attested")
+		here.check("by ID", here.claim("artifact:"+attested), claims.Asserted, "imported")
+	})
 	t.Run("another command", func(t *testing.T) {
 		s := newShop(t)
 		s.attest(0, "", "true")
