@@ -213,6 +213,10 @@ func severalWriters(t *testing.T, open func() handoff.Log) {
 // for each.
 func long() bool { return os.Getenv("HANDOFF_LONG") != "" }
 
+// waitLimit is how long a log may take to report a record that was appended. Past
+// it the test fails, instead of waiting for ever.
+const waitLimit = 2 * time.Minute
+
 // readWhileGrow checks that a reader of a growing log sees a prefix of it.
 func readWhileGrow(t *testing.T, open func() handoff.Log) {
 	total := 40
@@ -226,10 +230,12 @@ func readWhileGrow(t *testing.T, open func() handoff.Log) {
 			Append(t, log, fmt.Sprintf("%d.md", i))
 		}
 	})
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
+	defer cancel()
 	log, seen := open(), handoff.Seq(0)
 	for int(seen) < total {
-		if err := log.Wait(t.Context(), seen); err != nil {
-			t.Fatal(err)
+		if err := log.Wait(ctx, seen); err != nil {
+			t.Fatalf("Wait after record %d of %d = %v", seen, total, err)
 		}
 		for r, err := range log.Read(t.Context(), seen) {
 			if err != nil {
@@ -247,7 +253,9 @@ func readWhileGrow(t *testing.T, open func() handoff.Log) {
 func wait(t *testing.T, open func() handoff.Log) {
 	log := open()
 	done := make(chan error, 1)
-	go func() { done <- log.Wait(t.Context(), 0) }()
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
+	defer cancel()
+	go func() { done <- log.Wait(ctx, 0) }()
 	select {
 	case err := <-done:
 		t.Fatalf("Wait returned %v before there was a record", err)
@@ -257,7 +265,7 @@ func wait(t *testing.T, open func() handoff.Log) {
 	if err := <-done; err != nil {
 		t.Errorf("Wait = %v", err)
 	}
-	if err := log.Wait(t.Context(), 0); err != nil {
+	if err := log.Wait(ctx, 0); err != nil {
 		t.Errorf("Wait for a record that is there = %v", err)
 	}
 }

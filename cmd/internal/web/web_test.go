@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"crypto/rand"
 	"io"
 	"net"
@@ -71,6 +72,9 @@ func request(method, path string) *http.Request {
 // do answers a request and returns the body, too.
 func (s *site) do(r *http.Request) (*http.Response, string) {
 	s.t.Helper()
+	ctx, cancel := context.WithTimeout(r.Context(), time.Minute) // a stream that is not refused has no end
+	defer cancel()
+	r = r.WithContext(ctx)
 	w := httptest.NewRecorder()
 	s.h.ServeHTTP(w, r)
 	b, err := io.ReadAll(w.Result().Body)
