@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -34,6 +35,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/plainfile"
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
@@ -272,10 +274,30 @@ func (m *Mover) rename(from, to string) error {
 		return cmp.Or(err, fs.ErrExist)
 	}
 	files := m.Sessions.Files
-	if err := files.MkdirAll(filepath.FromSlash(path.Dir(to)), 0o777); err != nil {
+	dir := path.Dir(to)
+	if err := files.MkdirAll(filepath.FromSlash(dir), 0o777); err != nil {
 		return err
 	}
+	if path.Base(dir) == trashDir {
+		if err := ignore(files, dir); err != nil {
+			return err
+		}
+	}
 	return files.Rename(filepath.FromSlash(from), filepath.FromSlash(to))
+}
+
+// ignoreAll is the .gitignore of the trash: what was deleted is not committed.
+const ignoreAll = "*\n"
+
+func ignore(files *os.Root, dir string) error {
+	err := durable.Create(files, path.Join(dir, ".gitignore"), func(w io.Writer) error {
+		_, err := io.WriteString(w, ignoreAll)
+		return err
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
 }
 
 // removeEmpty removes the directories of the archive or the trash that a move has
@@ -286,10 +308,25 @@ func (m *Mover) removeEmpty(dir string) {
 		if name != trashDir && name != archiveDir && parent != archiveDir {
 			return
 		}
+		if name == trashDir {
+			m.removeIgnore(dir)
+		}
 		if m.Sessions.Files.Remove(filepath.FromSlash(dir)) != nil { // something is in it
 			return
 		}
 		dir = path.Dir(dir)
+	}
+}
+
+// removeIgnore removes the .gitignore of a trash that has nothing else.
+func (m *Mover) removeIgnore(dir string) {
+	entries, err := fs.ReadDir(m.Sessions.Files.FS(), dir)
+	name := path.Join(dir, ".gitignore")
+	if err != nil || len(entries) != 1 || entries[0].Name() != ".gitignore" {
+		return
+	}
+	if text, err := plainfile.ReadIn(m.Sessions.Files, name, int64(len(ignoreAll))); err == nil && string(text) == ignoreAll {
+		_ = m.Sessions.Files.Remove(filepath.FromSlash(name)) // the directory stays then
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/internal/session"
 )
 
@@ -26,6 +27,10 @@ type Summary struct {
 	SizeBytes int64     `json:"sizeBytes"`          // of the files in its folder
 	Active    []string  `json:"artifacts"`          // its artifacts that are active
 	NeededBy  []string  `json:"neededBy,omitempty"` // in the trash: active artifacts that only its files have
+
+	// Unrecorded is, in the trash, the number of files that no artifact was published
+	// from: nothing else is known of them.
+	Unrecorded int `json:"unrecordedFiles,omitempty"`
 }
 
 // An Emptied is the result of emptying the trash.
@@ -117,9 +122,16 @@ func (m *Mover) Trash(ctx context.Context, from Store) ([]Summary, error) {
 			}
 		}
 	}
-	err = content.EachArtifact(ctx, m.Hub, handoff.ArtifactQuery{}, func(a handoff.Artifact) error {
+	recorded := map[string]bool{} // paths
+	err = content.EachArtifact(ctx, m.Hub, handoff.ArtifactQuery{IncludeInactive: true}, func(a handoff.Artifact) error {
 		for i, s := range deleted {
 			if !isIn(s, a) {
+				continue
+			}
+			if recorded[a.Path] = true; a.Root == handoff.SessionRoot {
+				recorded[path.Join(s.Folder, a.Path)] = true
+			}
+			if a.Status != handoff.Active {
 				continue
 			}
 			kept := false
@@ -134,7 +146,27 @@ func (m *Mover) Trash(ctx context.Context, from Store) ([]Summary, error) {
 		}
 		return ctx.Err()
 	})
+	for i, s := range deleted {
+		list[i].Unrecorded = m.unrecorded(s.Folder, recorded)
+	}
 	return list, err
+}
+
+// unrecorded returns the number of files in the folder of a session, as far as it can
+// be read, that are not at one of the paths or in it. The manifest is handoff's own.
+func (m *Mover) unrecorded(folder string, recorded map[string]bool) (n int) {
+	_ = fs.WalkDir(m.Sessions.Files.FS(), folder, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil
+		case recorded[name] && d.IsDir():
+			return fs.SkipDir
+		case !d.IsDir() && !recorded[name] && name != path.Join(folder, manifest.Name):
+			n++
+		}
+		return nil
+	})
+	return n
 }
 
 // isIn reports whether an artifact is in the folder of a session, or is the folder or

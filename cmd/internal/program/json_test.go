@@ -415,6 +415,7 @@ func answerSessions(c *console, answer func(object, line string)) {
 	answer("session-moves", "session unarchive "+one)
 	answer("session-moves", "session archive "+one)
 	answer("session-transfer", "session export "+one+" -o one.tar")
+	c.write("docs/agent-outputs/"+three+"/note.md", "of the user")
 	answer("session-moves", "session delete --force "+three)
 	answer("session-page", "session find --deleted")
 	answer("unneeded-bodies", "gc")

@@ -108,7 +108,7 @@ func EmptyTrash(ctx context.Context, a *cli.App) error {
 			return a.JSON(done)
 		}
 		for _, s := range done.Removed {
-			fmt.Fprintf(a.Out, "%s\tremoved\t%s\n", s.ID, cli.Size(s.SizeBytes))
+			fmt.Fprintf(a.Out, "%s\tremoved\t%s%s\n", s.ID, cli.Size(s.SizeBytes), unrecorded(s))
 		}
 		for _, s := range done.Kept {
 			fmt.Fprintf(a.Out, "%s\tkept\t%s\n", s.ID, TrashReason(s))
@@ -117,10 +117,21 @@ func EmptyTrash(ctx context.Context, a *cli.App) error {
 	})
 }
 
+// unrecorded names the files of a session in the trash of which nothing is known.
+func unrecorded(s workspace.SessionSummary) string {
+	switch s.Unrecorded {
+	case 0:
+		return ""
+	case 1:
+		return ", with 1 file that no artifact recorded"
+	}
+	return fmt.Sprintf(", with %d files that no artifact recorded", s.Unrecorded)
+}
+
 // TrashReason says whether the files of a session in the trash can be removed.
 func TrashReason(s workspace.SessionSummary) string {
 	if len(s.NeededBy) == 0 {
-		return "in the trash: " + s.Name
+		return "in the trash: " + s.Name + unrecorded(s)
 	}
 	return "in the trash, needed by " + strings.Join(s.NeededBy, ", ")
 }
