@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // A Publication is what to publish: an existing file or directory at Path, or
@@ -81,10 +83,34 @@ func (w *Workspace) Publish(ctx context.Context, p Publication) (handoff.Publish
 // body stay, and what it replaced is active again. Withdrawing it again changes
 // nothing.
 //
+// The file of a name then has the content of its newest active revision.
+//
 // Kinds: NotFound, Conflict (an ambiguous ref), Invalid (the reason), and those
 // of Log.Append.
 func (w *Workspace) Withdraw(ctx context.Context, ref, reason string) (handoff.Published, error) {
-	return w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.as.Withdraw(ctx, id, reason) })
+	done, err := w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.as.Withdraw(ctx, id, reason) })
+	if err == nil && done.Name != "" && !pipelines.IsStage(done.Artifact) {
+		done.Warnings = append(done.Warnings, w.renderHead(ctx, done.Namespace, done.Name)...)
+	}
+	return done, err
+}
+
+// renderHead writes the newest active revision of a name to the name's file, unless
+// the file differs from every revision: then it has an edit, and is left.
+func (w *Workspace) renderHead(ctx context.Context, namespace, name string) (warnings []string) {
+	page, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: namespace, Name: name, Limit: 1})
+	if err != nil || len(page.Artifacts) == 0 {
+		return nil // the record is stored, and there is no head
+	}
+	head := page.Artifacts[0]
+	edited, err := w.writerOf(ctx, head, w.as).RenderHead(ctx, head)
+	switch {
+	case err != nil:
+		warnings = append(warnings, fmt.Sprintf("%s is not up to date: %v", head.Path, err))
+	case edited:
+		warnings = append(warnings, head.Path+" differs from every revision, and was left as it is")
+	}
+	return warnings
 }
 
 // Use records that the caller's work read an artifact, at most once. Outside a

@@ -90,6 +90,32 @@ func (w Writer) RenderStale(ctx context.Context, head handoff.Artifact) (stale b
 	return true, f.fileError(err)
 }
 
+// RenderHead writes the content of head, the newest active revision, to the file of
+// its name if the file has the content of another revision, such as one that was
+// withdrawn. It reports whether the file differs from every revision, and was left.
+func (w Writer) RenderHead(ctx context.Context, head handoff.Artifact) (edited bool, err error) {
+	f, ok := w.fileOf(head)
+	if !ok {
+		return false, nil
+	}
+	d, err := f.digest()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && d == head.Digest {
+		return false, nil
+	}
+	if err != nil {
+		return false, f.fileError(err)
+	}
+	revisions, err := Revisions(ctx, w.Hub, head.Namespace, head.Name)
+	if err != nil {
+		return false, err
+	}
+	if !slices.ContainsFunc(revisions, func(r handoff.Artifact) bool { return r.Digest == d }) {
+		return true, nil
+	}
+	_, err = f.render(ctx)
+	return false, f.fileError(err)
+}
+
 // Stale reports whether the file of a name has the content of an older revision
 // than head, the newest one, or is missing and head is the only one: the process
 // that recorded head was killed before it rendered the file. A file that was
