@@ -127,6 +127,8 @@ func newDiskStore(t *testing.T) string {
 		switch {
 		case r.Method == http.MethodPost && query.Has("uploads"):
 			io.WriteString(w, `<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>`)
+		case r.Method == http.MethodGet && query.Has("list-type"): // of bodies only
+			io.WriteString(w, `<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>`)
 		case r.Method == http.MethodPut:
 			f, err := os.Create(name(r) + query.Get("partNumber"))
 			if err == nil {
