@@ -42,6 +42,11 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 			return nil, err
 		}
 	}
+	if len(r.subagents.inner) > 0 {
+		if j.chains, err = r.chains(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range r.subagents.inner {
 		known := j.byPrompt(*s)
 		if err := add(&known, j.inside(r, &known)); err != nil {
@@ -49,6 +54,9 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 		}
 	}
 	for _, child := range j.children {
+		if j.taken[child.ID] {
+			continue
+		}
 		if err := add(j.unnamed(child), child); err != nil {
 			return nil, err
 		}
@@ -62,9 +70,11 @@ type family struct {
 	p         *provider
 	main      *thread.Thread
 	mentioned *subagents
-	children  []*thread.Thread      // transcripts without a mention so far
+	children  []*thread.Thread      // the transcripts of subagents, by start
+	taken     map[string]bool       // the IDs of those that the thread mentions
 	spawner   map[string]*subagents // of subagents that another subagent spawned
-	claimed   []*call               // calls whose subagent was found by its prompt
+	byPrompts map[uint64][]*call    // calls whose subagent is not known, by their prompt
+	chains    map[string]thread.Facts
 }
 
 // gather finds the transcripts of the subagents: those in the session's directory of
@@ -118,28 +128,35 @@ func (j *family) gather(ctx context.Context, r *transcript) error {
 	return j.findSpawners(ctx)
 }
 
-// findSpawners finds the parents of subagents that the session did not spawn.
+// findSpawners finds the parents of subagents that the session did not spawn. It reads
+// each transcript once.
 func (j *family) findSpawners(ctx context.Context) error {
-	j.spawner = map[string]*subagents{}
+	unknown := map[string]*thread.Thread{}
 	for _, t := range j.children {
-		r := t.Reader.(*transcript)
-		if j.mentioned.spawnedBy(t.ID) || !r.mayBeDeeper() {
-			continue
+		if !j.mentioned.spawnedBy(t.ID) && t.Reader.(*transcript).mayBeDeeper() {
+			unknown[t.ID] = t
 		}
-		for _, other := range j.children {
-			o := other.Reader.(*transcript)
-			if other == t || !mentions(ctx, o.file.path, t.ID) {
-				continue
+	}
+	j.spawner = map[string]*subagents{}
+	for _, other := range j.children {
+		if len(unknown) == 0 {
+			break
+		}
+		o := other.Reader.(*transcript)
+		if o.subagents == nil {
+			if err := other.Load(ctx); err != nil {
+				return err
 			}
-			if o.subagents == nil {
-				if err := other.Load(ctx); err != nil {
-					return err
-				}
-			}
-			if o.subagents.spawnedBy(t.ID) {
+		}
+		for _, s := range o.subagents.tasks {
+			t := unknown[s.ID]
+			if t != nil && s.spawned && t != other {
 				t.Parent, j.spawner[t.ID] = other.ID, o.subagents
-				break
+				delete(unknown, t.ID)
 			}
+		}
+		if len(o.subagents.tasks) == 0 && len(o.subagents.spawns) == 0 {
+			o.subagents = &subagents{} // of ten thousand subagents, few have any
 		}
 	}
 	return ctx.Err()
@@ -176,15 +193,18 @@ func (r *transcript) findParent(ctx context.Context, t *thread.Thread) error {
 	return ctx.Err()
 }
 
-// take removes the transcript of a subagent from children and returns it.
+// take returns the transcript of a subagent that the thread mentions, nil if there is
+// none or it was taken before.
 func (j *family) take(id string) *thread.Thread {
+	if j.taken == nil {
+		j.taken = map[string]bool{}
+	}
 	i := slices.IndexFunc(j.children, func(t *thread.Thread) bool { return t.ID == id })
-	if i < 0 {
+	if i < 0 || j.taken[id] {
 		return nil
 	}
-	t := j.children[i]
-	j.children = slices.Delete(j.children, i, i+1)
-	return t
+	j.taken[id] = true
+	return j.children[i]
 }
 
 // inside returns the thread of a subagent whose records are in the session's own
@@ -194,7 +214,7 @@ func (j *family) inside(r *transcript, s *subagent) *thread.Thread {
 	return &thread.Thread{
 		Provider: m.Provider, ID: s.ID, Source: m.Source, Modified: m.Modified, Started: s.started, Parent: m.ID,
 		Cwd: m.Cwd, Branch: m.Branch, Version: m.Version, AgentName: s.Name, AgentRole: s.Role,
-		Reader: &transcript{p: r.p, file: r.file, meta: r.meta, only: s.ID},
+		Reader: r.chainOf(s.ID),
 	}
 }
 
@@ -211,11 +231,17 @@ func (j *family) unnamed(t *thread.Thread) *subagent {
 // byPrompt finds the call with the prompt of a subagent. While a subagent is
 // running, and always in old versions, nothing else connects the two.
 func (j *family) byPrompt(s subagent) subagent {
-	for _, o := range j.mentioned.spawns {
-		if o.agent != "" || o.prompt != s.prompt || slices.Contains(j.claimed, o) {
-			continue
+	if j.byPrompts == nil {
+		j.byPrompts = map[uint64][]*call{}
+		for _, o := range j.mentioned.spawns {
+			if o.agent == "" {
+				j.byPrompts[o.prompt] = append(j.byPrompts[o.prompt], o)
+			}
 		}
-		j.claimed = append(j.claimed, o)
+	}
+	if list := j.byPrompts[s.prompt]; len(list) > 0 {
+		o := list[0]
+		j.byPrompts[s.prompt] = list[1:]
 		s.call, s.Name, s.Role, s.State = o.id, o.title, o.role, o.state
 		s.AddEvent(o.at, o.name, "subagent spawned")
 		if s.State.Status == "" {
@@ -223,7 +249,6 @@ func (j *family) byPrompt(s subagent) subagent {
 		} else {
 			s.AddEvent(o.state.At, "tool_result", "status "+string(o.state.Status))
 		}
-		break
 	}
 	return s
 }
@@ -251,7 +276,9 @@ func (j *family) agent(ctx context.Context, s *subagent, child *thread.Thread) (
 		r := child.Reader.(*transcript)
 		r.relate(&a, j.main.Reader.(*transcript).file)
 		var err error
-		if own, err = r.state(ctx); err != nil {
+		if facts, ok := j.chains[r.only]; ok && r.only != "" {
+			own = facts
+		} else if own, err = r.state(ctx); err != nil {
 			return a, err
 		}
 	}

@@ -19,6 +19,7 @@ type subagents struct {
 	calls  map[string]*call // by ID
 	spawns []*call          // in order
 	inner  []*subagent      // subagents whose records are in the transcript itself
+	within map[string]bool  // by ID
 }
 
 // A subagent is one background task.
@@ -201,11 +202,13 @@ func (l *subagents) notified(text string, at time.Time, line int) {
 
 // inside records a subagent whose records are in the session's own transcript.
 func (l *subagents) inside(key string, r *record) {
-	for _, a := range l.inner {
-		if a.ID == key {
-			return
-		}
+	if l.within[key] {
+		return
 	}
+	if l.within == nil {
+		l.within = map[string]bool{}
+	}
+	l.within[key] = true
 	a := newSubagent(key)
 	a.started, a.prompt = r.at.Time(), digest(text(r.message.Get("content")))
 	l.inner = append(l.inner, a)

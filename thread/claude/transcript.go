@@ -106,7 +106,7 @@ func (s *scanner) scan(src io.Reader) error {
 		if s.partial && s.n == 1 {
 			return true, nil
 		}
-		complete := s.line(line)
+		complete := s.line(line, s.record)
 		resume.Mark(&s.point, rd, complete, s.save)
 		return complete, s.timeline.Err()
 	})
@@ -128,16 +128,16 @@ func (s *scanner) each(rd *jsonl.Reader, use func(line jsonl.Value) (bool, error
 	return err
 }
 
-// line reads the record of a line, or several records written on one line without
+// line passes on the record of a line, or several records written on one line without
 // space between them. It reports whether the line consists of complete records.
-func (s *scanner) line(line jsonl.Value) bool {
+func (s *scanner) line(line jsonl.Value, use func(*record)) bool {
 	for rest := line; len(rest) > 0; {
 		r, c := parseRecord(rest)
 		var ok bool
 		if rest, ok = following(rest, c); !ok {
 			return s.malformed(line)
 		}
-		s.record(&r)
+		use(&r)
 	}
 	return true
 }
@@ -162,9 +162,13 @@ func (s *scanner) malformed(line jsonl.Value) bool {
 
 // record reads one record.
 func (s *scanner) record(r *record) {
-	if s.ofOther(r) {
-		return
+	if !s.ofOther(r) {
+		s.add(r)
 	}
+}
+
+// add reads a record of the thread.
+func (s *scanner) add(r *record) {
 	s.origin(r)
 	if !s.timeline.Inherited {
 		s.last.Set(r.at)
@@ -216,6 +220,16 @@ func (s *scanner) ofOther(r *record) bool {
 	if !r.sidechain {
 		return s.r.only != ""
 	}
+	key := s.chain(r)
+	if kind := string(r.kind); s.r.only == "" && key != "" && (kind == "user" || kind == "assistant") {
+		s.subagents.inside(key, r)
+	}
+	return key != s.r.only || key == ""
+}
+
+// chain returns the subagent of a record of one in the session's file: its ID or, in
+// versions that don't record it, the UUID of its first record.
+func (s *scanner) chain(r *record) string {
 	key := r.agent.Text()
 	if key == "" {
 		key = cmp.Or(s.chains[r.parent.Text()], r.uuid.Text())
@@ -223,10 +237,51 @@ func (s *scanner) ofOther(r *record) bool {
 	if id := r.uuid.Text(); id != "" {
 		s.chains[id] = key
 	}
-	if kind := string(r.kind); s.r.only == "" && key != "" && (kind == "user" || kind == "assistant") {
-		s.subagents.inside(key, r)
+	return key
+}
+
+// chains returns the facts of the subagents whose records are in the transcript of
+// their session. It reads the transcript once for all of them.
+func (r *transcript) chains(ctx context.Context) (map[string]thread.Facts, error) {
+	src, err := thread.OpenFile(r.file.path)
+	if err != nil {
+		return nil, err
 	}
-	return key != s.r.only || key == ""
+	defer src.Close()
+	rd := jsonl.Borrow(src)
+	defer rd.Return()
+	s, of := r.scanner(ctx), map[string]*scanner{}
+	err = s.each(rd, func(line jsonl.Value) (bool, error) {
+		return s.line(line, func(rec *record) {
+			if !rec.sidechain {
+				return
+			}
+			key := s.chain(rec)
+			if of[key] == nil {
+				of[key] = r.chainOf(key).scanner(ctx)
+			}
+			of[key].n = s.n
+			of[key].add(rec)
+		}), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	facts := map[string]thread.Facts{}
+	for key, o := range of {
+		found := s.facts
+		o.facts.Lines, o.facts.BadLines, o.facts.Partial, o.others = found.Lines, found.BadLines, found.Partial, s.others
+		o.facts.Warnings = append(o.facts.Warnings, found.Warnings...)
+		if facts[key], err = o.finish(); err != nil {
+			return nil, err
+		}
+	}
+	return facts, nil
+}
+
+// chainOf returns the transcript of a subagent whose records are in r.
+func (r *transcript) chainOf(id string) *transcript {
+	return &transcript{p: r.p, file: r.file, meta: r.meta, only: id}
 }
 
 // origin determines whether a record was copied from another session.
