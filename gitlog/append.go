@@ -2,6 +2,7 @@ package gitlog
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -22,6 +23,10 @@ func (l *Log) push(ctx context.Context, batch []remote.Entry) (first handoff.Seq
 	if err != nil {
 		return 0, err
 	}
+	id, err := l.newID() // once: a commit that is made again must be the same one
+	if err != nil {
+		return 0, err
+	}
 	err = r.locked(ctx, "append.lock", func() error {
 		tip, err := r.verified()
 		if err == nil && tip.id == "" {
@@ -30,7 +35,7 @@ func (l *Log) push(ctx context.Context, batch []remote.Entry) (first handoff.Seq
 		var tries remote.Tries
 		for err == nil {
 			var c commit
-			if c, err = l.commit(ctx, r, tip, batch); err != nil {
+			if c, err = l.commit(ctx, r, tip, batch, id); err != nil {
 				return err
 			}
 			pushed := l.pushCommit(ctx, r, c, tip)
@@ -116,16 +121,17 @@ func (l *Log) pushCommit(ctx context.Context, r *repository, c, tip commit) erro
 // next is the ref of the private repository for the commit that is pushed.
 const next = "refs/handoff/next"
 
-// commit creates the commit that follows tip with records, and with their bodies.
-func (l *Log) commit(ctx context.Context, r *repository, tip commit, batch []remote.Entry) (commit, error) {
-	c := commit{parent: tip.id, log: tip.log, first: tip.last + 1, last: tip.last + handoff.Seq(len(batch))}
-	if c.log == "" {
-		var id [idSize]byte
-		if _, err := io.ReadFull(l.o.Rand, id[:]); err != nil {
-			return c, err
-		}
-		c.log = hex.EncodeToString(id[:])
-	}
+// newID returns a random ID for a log.
+func (l *Log) newID() (string, error) {
+	var id [idSize]byte
+	_, err := io.ReadFull(l.o.Rand, id[:])
+	return hex.EncodeToString(id[:]), err
+}
+
+// commit creates the commit that follows tip with records, and with their bodies. The
+// first commit of a log gives it the ID. The same arguments give the same commit.
+func (l *Log) commit(ctx context.Context, r *repository, tip commit, batch []remote.Entry, id string) (commit, error) {
+	c := commit{parent: tip.id, log: cmp.Or(tip.log, id), first: tip.last + 1, last: tip.last + handoff.Seq(len(batch))}
 	in, out := io.Pipe()
 	written := make(chan error, 1)
 	go func() {

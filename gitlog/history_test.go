@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +46,35 @@ func httpServer(t testing.TB) (s *httptest.Server, path, dir string) {
 	}))
 	t.Cleanup(s.Close)
 	return s, "/" + filepath.Base(dir), dir
+}
+
+// TestLostFirstReply loses the reply to the push that creates a log, and then the
+// request that asks what is stored. The commit that is pushed again is the same one.
+func TestLostFirstReply(t *testing.T) {
+	t.Parallel()
+	s, path, dir := httpServer(t)
+	var lost, cut atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if lost.Load() && r.Method == http.MethodGet && cut.CompareAndSwap(false, true) {
+			panic(http.ErrAbortHandler)
+		}
+		s.Config.Handler.ServeHTTP(w, r)
+		if strings.HasSuffix(r.URL.Path, "git-receive-pack") && r.Method == http.MethodPost && lost.CompareAndSwap(false, true) {
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	t.Cleanup(front.Close)
+	l := machine(t, front.URL+path)
+	r := logtest.NewRecord("a.md")
+	if seq, err := l.Append(t.Context(), r); err != nil || seq != 1 {
+		t.Errorf("Append = %d, %v, want 1", seq, err)
+	}
+	if !cut.Load() {
+		t.Fatal("no request was cut")
+	}
+	if got := logtest.Collect(t, machine(t, dir), 0); len(got) != 1 || got[0].ID != r.ID {
+		t.Errorf("the log has %d records, want the one that was appended", len(got))
+	}
 }
 
 // TestKilledWriters kills processes that append, over a server that delays, cuts
