@@ -25,7 +25,8 @@ var adders = map[string][]string{
 // TestClients sets up every sample, again, with a moved binary, and after an edit
 // by the program, and takes everything back. The program must accept the file
 // after every step. Run it with .ci/clients; E2E_SAMPLES names some programs.
-// Programs on Node take seconds to start: HANDOFF_LONG=1 gives them every sample.
+// Programs on Node take seconds to start, and OpenCode waits a minute for a network:
+// HANDOFF_LONG=1 gives them every sample.
 func TestClients(t *testing.T) {
 	clients, handoff := os.Getenv("E2E_CLIENTS"), os.Getenv("E2E_HANDOFF")
 	if clients == "" || handoff == "" {
@@ -33,7 +34,7 @@ func TestClients(t *testing.T) {
 	}
 	long := os.Getenv("HANDOFF_LONG") != ""
 	for i, s := range samples(t) {
-		if s.Program != "codex" && i%5 != 0 && !long {
+		if !long && (s.Program == "opencode" || s.Program != "codex" && i%5 != 0) {
 			continue
 		}
 		if only := os.Getenv("E2E_SAMPLES"); only != "" && !strings.Contains(only, s.Program) {
