@@ -115,9 +115,16 @@ func TestContent(t *testing.T) {
 		{"/check", []string{"no problems"}},
 		{"/artifacts/no-such-thing", []string{"Not found"}},
 	} {
-		b.open(tt.path)
-		b.await("folders are read", `!document.getElementById("main").innerText.includes("are being read")`, 5*time.Second)
-		text := eval[string](b, `document.getElementById("main").innerText`)
+		var text string
+		absent := func(want string) bool { return !strings.Contains(text, want) }
+		for end := time.Now().Add(5 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+			b.open(tt.path) // again while conversations are read, for which a page does not wait
+			b.await("folders are read", `!document.getElementById("main").innerText.includes("are being read")`, 5*time.Second)
+			text = eval[string](b, `document.getElementById("main").innerText`)
+			if !slices.ContainsFunc(tt.want, absent) || time.Now().After(end) {
+				break
+			}
+		}
 		for _, want := range tt.want {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s does not show %q\n%s", tt.path, want, text)
