@@ -215,21 +215,37 @@ func (h *Hub) Redact(ctx context.Context, f Fact) (warnings []string, err error)
 }
 
 // Readable returns a record of the log as it may be shown: with the secrets replaced that
-// later records name.
-func (h *Hub) Readable(ctx context.Context, r Record) Record {
-	switch f := r.Fact.(type) {
-	case *ArtifactPublished:
-		if a, err := h.index.Artifact(ctx, r.ID); err == nil && a.Redacted != nil {
-			seq := r.Seq
-			r = a.Record
-			r.Seq = seq
-		}
-	case *ArtifactWithdrawn:
-		if a, err := h.index.Artifact(ctx, f.ArtifactID); err == nil && a.Redacted != nil && a.Reason != f.Reason {
-			return r.Redact([]Replacement{{Field: "/reason"}})
+// later records name. It returns no record if these are not known. Kinds: those of
+// Reader.Artifact but NotFound, and of CatchUp.
+func (h *Hub) Readable(ctx context.Context, r Record) (Record, error) {
+	id := r.ID
+	withdrawn, ok := r.Fact.(*ArtifactWithdrawn)
+	if ok {
+		id = withdrawn.ArtifactID
+	} else if _, published := r.Fact.(*ArtifactPublished); !published {
+		return r, nil
+	}
+	a, err := h.index.Artifact(ctx, id)
+	if errors.Is(err, NotFound) { // the index may be behind
+		if err = h.catchUp(ctx); err == nil {
+			a, err = h.index.Artifact(ctx, id)
 		}
 	}
-	return r
+	switch {
+	case errors.Is(err, NotFound): // an artifact that no record has published
+		return r, nil
+	case err != nil:
+		return Record{}, err
+	case a.Redacted == nil:
+		return r, nil
+	case !ok:
+		seq := r.Seq
+		r = a.Record
+		r.Seq = seq
+	case a.Reason != withdrawn.Reason:
+		r = r.Redact([]Replacement{{Field: "/reason"}})
+	}
+	return r, nil
 }
 
 // RedactedBodies implements RedactionLister. It is empty if the index does not list

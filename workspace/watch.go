@@ -78,7 +78,8 @@ func (w *Workspace) WatchFacts(ctx context.Context, after string) iter.Seq2[hand
 			if r.Import != "" { // imported: old, and hidden until its import is complete
 				continue
 			}
-			if !yield(w.hub.Readable(ctx, r), cmp.Or(err, damaged(r))) {
+			shown, failed := w.hub.Readable(ctx, r)
+			if !yield(shown, cmp.Or(err, damaged(r), failed)) || failed != nil {
 				return
 			}
 		}
