@@ -37,6 +37,10 @@ func newOracle(records []handoff.Record) oracle {
 			if !o.withdrawn[f.ArtifactID] {
 				o.withdrawn[f.ArtifactID], o.reason[f.ArtifactID] = true, f.Reason
 			}
+		case *handoff.RecordRedacted:
+			if o.withdrawn[f.ArtifactID] && f.RecordID != f.ArtifactID {
+				o.reason[f.ArtifactID] = handoff.RedactReason(o.reason[f.ArtifactID], f.Replaced)
+			}
 		}
 	}
 	return o

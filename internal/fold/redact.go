@@ -83,7 +83,7 @@ func foldRecordRedacted(k Keeper, r handoff.Record, f *handoff.RecordRedacted) e
 				a.Redactions = append(a.Redactions, part)
 			}
 		}
-	} else {
+	} else if a.Withdrawn {
 		a.Reason = handoff.RedactReason(a.Reason, f.Replaced)
 	}
 	a.RedactedAt = r.CreatedAt
