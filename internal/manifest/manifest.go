@@ -63,6 +63,8 @@ type (
 		Type        string `json:"type"` // document, data, report or artifact
 		Description string `json:"description"`
 		CreatedAt   string `json:"created_at"`
+
+		Artifact *handoff.Artifact `json:"-"` // the newest of the file that is not withdrawn
 	}
 )
 
@@ -125,19 +127,19 @@ func OutputType(kind string) string {
 // were first published: its artifacts that are in its folder and not withdrawn.
 // A file is listed once, with its latest description.
 func Outputs(s handoff.Session, artifacts []handoff.Artifact) []Output {
-	outputs := []Output{}
+	outputs, at := []Output{}, map[string]int{}
 	for _, a := range bySeq(artifacts) {
 		file, inside := FileOf(s, a)
 		if !inside || a.Status == handoff.Withdrawn {
 			continue
 		}
-		out := Output{file, OutputType(a.Kind), cmp.Or(a.Summary, a.Title, path.Base(file)), FormatTime(a.CreatedAt)}
-		if i := slices.IndexFunc(outputs, func(o Output) bool { return o.File == file }); i >= 0 {
+		out := Output{file, OutputType(a.Kind), cmp.Or(a.Summary, a.Title, path.Base(file)), FormatTime(a.CreatedAt), &a}
+		if i, ok := at[file]; ok {
 			out.CreatedAt = outputs[i].CreatedAt
 			outputs[i] = out
 			continue
 		}
-		outputs = append(outputs, out)
+		at[file], outputs = len(outputs), append(outputs, out)
 	}
 	return outputs
 }

@@ -66,6 +66,8 @@ type Detail struct {
 
 	Conversations []Conversation `json:"conversations,omitempty"`
 	Files         []Entry        `json:"files,omitempty"` // the result of List, if requested
+
+	Published []handoff.Artifact `json:"-"` // newest first: what is outside the folder or withdrawn
 }
 
 // An Other is an active artifact of a session that is not one of its outputs: it
@@ -114,18 +116,22 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 	if err != nil {
 		return Detail{}, err
 	}
-	var others []Other
-	for _, a := range slices.Backward(artifacts) {
-		if _, inside := manifest.FileOf(s, a); !inside && a.Status == handoff.Active {
-			others = append(others, Other{a.ID, a.Channel, a.Path, a.Title})
-		}
-	}
 	read, err := ss.read(ctx, id)
 	if err != nil {
 		return Detail{}, err
 	}
-	d := Detail{View: newView(s, o, now, p.ActiveAt), Others: others, Read: read, Related: related, Threads: p.Threads, Conversations: p.Conversations}
+	d := Detail{View: newView(s, o, now, p.ActiveAt), Read: read, Related: related, Threads: p.Threads, Conversations: p.Conversations}
 	d.Outputs, d.Expectations = manifest.Outputs(s, artifacts), p.Expectations
+	for _, a := range slices.Backward(artifacts) {
+		if _, inside := manifest.FileOf(s, a); inside && a.Status != handoff.Withdrawn {
+			continue
+		}
+		d.Published = append(d.Published, a)
+		if a.Status == handoff.Active {
+			d.Others = append(d.Others, Other{a.ID, a.Channel, a.Path, a.Title})
+		}
+	}
+	slices.Reverse(d.Published)
 	return d, nil
 }
 

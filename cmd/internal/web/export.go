@@ -2,10 +2,12 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -110,6 +112,9 @@ func (s *Server) addContents(ctx context.Context, x *exported, v sessionPage) {
 	}
 	artifact := func(a handoff.Artifact, name string) {
 		add(exportedContent{ID: a.ID, Name: name}, func(c *exportedContent) error {
+			if a.Status == handoff.Withdrawn {
+				return errors.New(strings.TrimSuffix("withdrawn: "+a.Reason, ": "))
+			}
 			b, err := s.openBody(ctx, a.ID)
 			if err != nil {
 				return err
@@ -119,20 +124,8 @@ func (s *Server) addContents(ctx context.Context, x *exported, v sessionPage) {
 			return err
 		})
 	}
-	for _, o := range v.Left {
-		if o.Artifact != nil {
-			artifact(*o.Artifact, o.File)
-			continue
-		}
-		add(exportedContent{Name: o.File}, func(c *exportedContent) error {
-			f, err := s.o.Source.Files.OpenSessionFile(ctx, v.ID, o.File)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			c.Preview, err = preview.Render(preview.Source{Body: f, Name: path.Base(o.File)}, preview.Options{})
-			return err
-		})
+	for _, o := range v.Outputs {
+		artifact(*o.Artifact, o.File)
 	}
 	for _, a := range v.Published {
 		artifact(a, titleOf(a))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"html"
 	"io/fs"
 	"os"
@@ -83,6 +84,48 @@ func TestExportDamaged(t *testing.T) {
 	for _, path := range []string{"/artifacts/" + kept.ID, "/artifacts/" + moved.ID, "/graph?focus=" + kept.ID, "/graph?focus=" + session, "/sessions/" + session} {
 		if r, body := s.do(request("GET", path)); r.StatusCode != 200 {
 			t.Errorf("%s: got %d\n%s", path, r.StatusCode, body)
+		}
+	}
+}
+
+// A page has everything that a session published, as it was published.
+func TestExportAll(t *testing.T) {
+	s, _, session, folder := furnished(t)
+	as := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: handoff.Producer{Session: session}})
+	notes := filepath.Join(folder, "notes.md")
+	first, err := as.Publish(t.Context(), workspace.Publication{Path: notes, Channel: "notes", Keep: handoff.KeepAlways})
+	must(t, err)
+	must(t, os.WriteFile(notes, []byte("edited later"), 0o644))
+	const others = 120
+	for i := range others {
+		_, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader(fmt.Sprintf("body %d.", i)), Channel: "design"})
+		must(t, err)
+	}
+	gone, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("a withdrawn text"), Channel: "design"})
+	must(t, err)
+	_, err = as.Withdraw(t.Context(), gone.ID, "wrong customer")
+	must(t, err)
+	page := s.export(session)
+	for i := range others {
+		if !strings.Contains(page, fmt.Sprintf("body %d.", i)) {
+			t.Errorf("the page does not contain body %d", i)
+		}
+	}
+	content := page[strings.Index(page, `class="exported"`):]
+	for _, want := range []string{`href="#` + first.ID, "<p>notes</p>", "withdrawn: wrong customer"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not contain %q", want)
+		}
+	}
+	for _, bad := range []string{"edited later", "a withdrawn text"} {
+		if strings.Contains(content, bad) {
+			t.Errorf("the page contains %q", bad)
+		}
+	}
+	_, shown := s.do(request("GET", "/sessions/"+session))
+	for _, want := range []string{`Published <span class="count">121<`, `href="/artifacts/` + first.ID + `">notes.md`} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("the page of the session does not contain %s", want)
 		}
 	}
 }

@@ -19,29 +19,23 @@ import (
 
 // Limits of what the page of a session shows.
 const (
-	filesShown = 2000
-	runsShown  = 200
-	runDepth   = 6
+	filesShown     = 2000
+	publishedShown = 500
+	runsShown      = 200
+	runDepth       = 6
 )
 
 // sessionPage is what the page of a session or run shows.
 type sessionPage struct {
 	workspace.SessionDetail
-	Left      []output
-	Published []handoff.Artifact // what is not among the outputs
-	Tree      []*entry
-	NoFiles   string // why the files can't be listed
-	Cut       bool   // there are more files
-	Runs      []runNode
-	Took      time.Duration
-	Cost      *work.Receipt // nil if it is not known
-	Move      []sessionCommand
-}
-
-// An output is a file that a session left, with the newest artifact of it.
-type output struct {
-	workspace.SessionOutputFile
-	Artifact *handoff.Artifact
+	Older   int // artifacts of Published that the page does not list
+	Tree    []*entry
+	NoFiles string // why the files can't be listed
+	Cut     bool   // there are more files
+	Runs    []runNode
+	Took    time.Duration
+	Cost    *work.Receipt // nil if it is not known
+	Move    []sessionCommand
 }
 
 // An entry is a file or directory of a session's folder.
@@ -62,6 +56,8 @@ func (s *Server) session(r *http.Request) (page, error) {
 	p, err := s.sessionPage(r.Context(), r.PathValue("id"))
 	if v, ok := p.Data.(sessionPage); ok {
 		v.Move = moving(v.View)
+		v.Older = max(0, len(v.Published)-publishedShown)
+		v.Published = v.Published[:len(v.Published)-v.Older]
 		p.Data = v
 	}
 	return p, err
@@ -74,9 +70,6 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 	}
 	v := sessionPage{SessionDetail: d}
 	p := page{Name: "session", Title: d.LongName, Live: true, Section: "/sessions", Crumbs: s.above(ctx, d)}
-	published, err := s.o.Source.Records.Artifacts(ctx, handoff.ArtifactQuery{Producer: producerOf(d.Session), IncludeInactive: true, Limit: linkedShown})
-	p.warn(err)
-	v.Left, v.Published = outputsOf(d, published.Artifacts)
 	files, err := s.o.Source.Files.SessionFiles(ctx, d.ID)
 	if err != nil {
 		v.NoFiles = err.Error()
@@ -141,38 +134,6 @@ func moving(v workspace.SessionView) []sessionCommand {
 
 // A sessionCommand is a command, and what it does.
 type sessionCommand struct{ What, Line string }
-
-// outputsOf returns the outputs of a session, and the artifacts that are none.
-func outputsOf(d workspace.SessionDetail, published []handoff.Artifact) ([]output, []handoff.Artifact) {
-	var list []output
-	var rest []handoff.Artifact
-	at := map[string]int{}
-	for i, o := range d.Outputs {
-		at[o.File] = i
-		list = append(list, output{SessionOutputFile: o})
-	}
-	for _, a := range published {
-		file := a.Path
-		if a.Root == "" {
-			file = strings.TrimPrefix(file, d.Folder+"/")
-		}
-		i, ok := at[file]
-		if !ok {
-			rest = append(rest, a)
-		} else if list[i].Artifact == nil {
-			list[i].Artifact = &a
-		}
-	}
-	return list, rest
-}
-
-// producerOf returns the query for what was published in a session or run.
-func producerOf(d handoff.Session) map[string]string {
-	if d.Parent != "" {
-		return map[string]string{"run": d.ID}
-	}
-	return map[string]string{"session": d.ID}
-}
 
 // findSession returns the session that a ref names.
 func (s *Server) findSession(ctx context.Context, id string) (workspace.SessionDetail, error) {
