@@ -46,7 +46,7 @@ type Artifact struct {
 	Competing  []string // the other heads of its family, if it is a head
 	Unresolved []string // IDs in Replaces and Parents that the log does not contain
 	Late       bool     // published after its run or session was closed
-	Queued     bool     // it is on this machine only, until its log can be reached, and has no Seq
+	Queued     bool     // it is on this machine only, until its log can be reached; Seq may change until then
 	UsedBy     []Use    // the work that is known to have read it
 
 	Labels       []string     // the labels that it has now
@@ -133,7 +133,11 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := computed{a.Seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.Queued, a.UsedBy,
+	seq := a.Seq
+	if a.Queued {
+		seq = 0
+	}
+	c := computed{seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.Queued, a.UsedBy,
 		a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.RecordPath, a.Target, a.File, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
@@ -158,9 +162,10 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &c); err != nil {
 		return err
 	}
-	*a = Artifact{Record: r, Status: c.Status, Revision: c.Revision, Reason: c.Reason, ReplacedBy: c.ReplacedBy, Competing: c.Competing,
-		Unresolved: c.Unresolved, Late: c.Late, UsedBy: c.UsedBy, Labels: c.Labels, LabelHistory: c.LabelHistory,
-		StaleInputs: c.StaleInputs, Redacted: c.Redacted, RecordPath: c.RecordPath, Target: c.Target, File: c.File}
+	*a = Artifact{Record: r, Status: c.Status, Revision: c.Revision, Reason: c.Reason, ReplacedBy: c.ReplacedBy,
+		Competing: c.Competing, Unresolved: c.Unresolved, Late: c.Late, Queued: c.Queued, UsedBy: c.UsedBy, Labels: c.Labels,
+		LabelHistory: c.LabelHistory, StaleInputs: c.StaleInputs, Redacted: c.Redacted,
+		RecordPath: c.RecordPath, Target: c.Target, File: c.File}
 	a.Seq = c.Seq
 	if p, ok := r.Fact.(*ArtifactPublished); ok {
 		a.ArtifactPublished = *p

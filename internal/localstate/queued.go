@@ -77,9 +77,5 @@ func inMemory(ctx context.Context, log handoff.Log, records []handoff.Record) (h
 	return memory, last + 1, err
 }
 
-// markQueued marks an artifact whose record is queued. It has no sequence number yet.
-func markQueued(a *handoff.Artifact, start handoff.Seq) {
-	if a.Seq >= start {
-		a.Seq, a.Queued = 0, true
-	}
-}
+// markQueued marks an artifact whose record is queued.
+func markQueued(a *handoff.Artifact, start handoff.Seq) { a.Queued = a.Seq >= start }

@@ -1,0 +1,41 @@
+package handoff_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// TestArtifactJSON checks that decoding a view gives every field that was encoded.
+func TestArtifactJSON(t *testing.T) {
+	fact := facts["artifact.published"].(*handoff.ArtifactPublished)
+	want := handoff.Artifact{
+		Record:            handoff.Record{Version: 1, ID: "art_00000000000000000000000004", CreatedAt: when, Fact: fact},
+		ArtifactPublished: *fact,
+		Status:            handoff.Withdrawn, Revision: 2, Reason: "wrong branch", ReplacedBy: []string{"b"},
+		Competing: []string{"c"}, Unresolved: []string{"d"}, Late: true, Queued: true, UsedBy: []handoff.Use{{WorkID: "w"}}, Labels: []string{"approved"},
+		LabelHistory: []handoff.Labeling{{Label: "approved", CreatedAt: when}},
+		StaleInputs:  []handoff.StaleInput{{ID: "e", Channel: "design", Revision: 1, Status: handoff.Superseded}},
+		Redacted:     &handoff.Redaction{Fields: []string{"/title"}}, RecordPath: "r", Target: handoff.Missing, File: "/f",
+	}
+	b, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got handoff.Artifact
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	for i := range reflect.TypeFor[handoff.Artifact]().NumField() {
+		f := reflect.TypeFor[handoff.Artifact]().Field(i)
+		g, w := reflect.ValueOf(got).Field(i), reflect.ValueOf(want).Field(i)
+		if w.IsZero() {
+			t.Errorf("%s is not tested", f.Name)
+		}
+		if f.Name != "Record" && !reflect.DeepEqual(g.Interface(), w.Interface()) {
+			t.Errorf("%s = %v, want %v", f.Name, g, w)
+		}
+	}
+}
