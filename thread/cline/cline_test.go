@@ -201,3 +201,23 @@ func FuzzMessages(f *testing.F) {
 		threadtest.CheckThread(t, provider(t, alone), doneID)
 	})
 }
+
+// TestUsagePlace has requests whose answers follow them. One without an answer belongs to
+// what is before it.
+func TestUsagePlace(t *testing.T) {
+	home := t.TempDir()
+	s := &script{}
+	s.say("task", "one")
+	s.request(1, nil)
+	s.say("reasoning", "Hm.")
+	s.say("text", "two")
+	s.say("completion_result", "three")
+	s.say("user_feedback", "four")
+	s.request(10, nil)
+	s.say("tool", `{"tool":"readFile"}`)
+	s.request(100, nil)
+	s.say("text", "five")
+	s.request(1000, nil)
+	s.write(t, home, doneID)
+	threadtest.CheckUsageAt(t, provider(t, home), doneID, map[int]int64{2: 10, 4: 100, 5: 1000 + 10000})
+}

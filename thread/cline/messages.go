@@ -18,6 +18,7 @@ type decode struct {
 	call    string // ID of the last call
 	silent  int    // requests without usage
 	model   string
+	used    thread.Tokens // by the last request, whose answer follows it
 }
 
 // Record implements archive.Decoder.
@@ -107,11 +108,13 @@ func question(text string) string {
 
 func (d *decode) prompt(n int, text string, at time.Time) {
 	d.started = true
+	d.addUsage()
 	d.Prompt(n, thread.Message{Text: text, Time: at})
 }
 
 func (d *decode) answer(n int, text string, at time.Time) {
 	d.Timeline.Add(thread.Message{Role: thread.Assistant, Text: text, Model: d.model, Time: at})
+	d.addUsage()
 	d.State(thread.Running, at, "no completion_result yet, message %d", n)
 }
 
@@ -170,13 +173,23 @@ func (d *decode) usage(v jsonl.Value, one bool) {
 			d.Meter.CheckCounts(v.Get(member))
 		}
 		d.Meter.Add("", d.model, t, false)
-		d.Timeline.AddUsage(t)
+		d.addUsage()
+		d.used = t
 	case one:
 		d.silent++
 	}
 }
 
+// addUsage adds what the last request used to its answer, or to what is before it.
+func (d *decode) addUsage() {
+	if d.used != (thread.Tokens{}) {
+		d.Timeline.AddUsage(d.used)
+		d.used = thread.Tokens{}
+	}
+}
+
 // Finish implements archive.Decoder.
 func (d *decode) Finish() {
+	d.addUsage()
 	d.Gaps = []thread.Gap{{N: d.silent, Reason: "%d requests have no recorded usage"}}
 }

@@ -64,3 +64,23 @@ func FuzzChat(f *testing.F) {
 		threadtest.CheckThread(t, provider(t, alone), agentID)
 	})
 }
+
+// TestUsagePlace has answers on different days. Each has its own usage, at its time.
+func TestUsagePlace(t *testing.T) {
+	home := t.TempDir()
+	s := begin(doneID)
+	s.user("one")
+	s.answer("a", tokens(100), text("two"))
+	first := s.at
+	s.at = s.at.AddDate(0, 0, 4)
+	s.system("ui_telemetry", obj{"uiEvent": obj{"event.name": "qwen-code.api_error", "prompt_id": doneID + "########0", "error_message": "400"}})
+	s.user("three")
+	s.answer("b", tokens(200), text("four"))
+	s.write(t, home)
+	p := provider(t, home)
+	threadtest.CheckUsageAt(t, p, doneID, map[int]int64{2: 200, 5: 400})
+	th := threadtest.Load(t, p, doneID)
+	if r := th.Requests; len(r) != 2 || !r[0].At.Equal(first) || !r[1].At.Equal(s.at) {
+		t.Errorf("got requests %+v", r)
+	}
+}

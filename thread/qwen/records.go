@@ -13,9 +13,9 @@ import (
 type decode struct {
 	*archive.Scan
 	subagent bool
-	uuid     string        // of the last answer, which may have several records
-	model    string        // of the last answer
-	tokens   thread.Tokens // of the last answer
+	uuid     string        // of the answer that is read, which may have several records
+	model    string        // of that answer
+	tokens   thread.Tokens // of that answer
 	silent   int           // answers without usage
 	members  jsonl.Members
 }
@@ -24,9 +24,12 @@ type decode struct {
 func (d *decode) Record(n int, v jsonl.Value) {
 	d.members.Parse(v)
 	m := &d.members
-	at := m.Get("timestamp").Time()
+	at, kind := m.Get("timestamp").Time(), string(m.Get("type").Raw())
+	if kind != "assistant" || d.uuid == "" || m.Get("uuid").Text() != d.uuid {
+		d.count() // at the time of the last answer, as all of it is known
+	}
 	d.At(at)
-	switch string(m.Get("type").Raw()) {
+	switch kind {
 	case "user":
 		d.user(n, at)
 	case "assistant":
@@ -57,10 +60,7 @@ func (d *decode) user(n int, at time.Time) {
 func (d *decode) answer(n int, at time.Time) {
 	m := &d.members
 	uuid, list := m.Get("uuid").Text(), m.Get("message", "parts")
-	if uuid != d.uuid || uuid == "" {
-		d.count()
-		d.uuid, d.model = uuid, ""
-	}
+	d.uuid = uuid
 	if model := m.Get("model").Text(); model != "" {
 		d.model = model
 	}
@@ -172,7 +172,7 @@ func (d *decode) count() {
 		d.silent++
 		d.Meter.Add("", d.model, thread.Tokens{}, false)
 	}
-	d.tokens = thread.Tokens{}
+	d.uuid, d.model, d.tokens = "", "", thread.Tokens{}
 }
 
 // usage returns the tokens of a usageMetadata. Cached tokens are part of the prompt.
