@@ -246,11 +246,39 @@ func (s Suite) stored(t *testing.T) {
 			t.Errorf("no transcript has thread %s with parent %q", w.ID, w.Parent)
 		}
 	}
+	CheckTimes(t, p)
 	changeAll(t, home)
 	for st := range thread.StoredIn(t.Context(), s.Driver.Name, s.provider(t, s.set(home))) {
 		if stamps[st.Key] == st.Stamp {
 			t.Errorf("the stamp of %s is still %d", st.Key, st.Stamp)
 		}
+	}
+}
+
+// CheckTimes checks that a list has the times of the threads.
+func CheckTimes(t testing.TB, p thread.Provider) {
+	t.Helper()
+	n := 0
+	for st, err := range thread.StoredIn(t.Context(), "", p) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads, err := st.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, th := range threads {
+			if th.IsAgent() {
+				continue
+			}
+			if alone, err := p.Thread(t.Context(), th.ID); err != nil || !alone.Modified.Equal(st.Modified) {
+				t.Errorf("%s: got time %v in a list, want %v, %v", th.ID, st.Modified, alone.Modified, err)
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		t.Error("got no threads")
 	}
 }
 

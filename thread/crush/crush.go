@@ -103,9 +103,9 @@ func (p project) sessions(ctx context.Context) (list []archive.Found, err error)
 		}
 		s := session{
 			project: p, title: row.Get("title").Text(), cost: row.Get("cost").Amount(),
-			created: row.Get("created_at").Timestamp(), updated: row.Get("updated_at").Timestamp(),
+			created: row.Get("created_at").Timestamp(),
 		}
-		f := archive.Found{ID: thread.LowerUUID(id), Path: p.db, Parent: row.Get("parent_session_id").Text()}
+		f := archive.Found{ID: thread.LowerUUID(id), Path: p.db, Parent: row.Get("parent_session_id").Text(), Modified: row.Get("updated_at").Timestamp()}
 		if f.Parent != "" {
 			f.Proof = "sessions.parent_session_id is the parent"
 			_, f.Alias, _ = strings.Cut(id, "$$") // the ID of the call
@@ -122,16 +122,13 @@ func (p project) sessions(ctx context.Context) (list []archive.Found, err error)
 // A session is the metadata of a thread.
 type session struct {
 	project
-	title            string
-	cost             float64
-	created, updated time.Time
+	title   string
+	cost    float64
+	created time.Time
 }
 
 func (s session) open(t *thread.Thread, id string) {
 	t.Title, t.Cwd, t.Started = s.title, s.dir, s.created
-	if !s.updated.IsZero() {
-		t.Modified = s.updated
-	}
 	db := archive.Database(s.db)
 	t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, id), Part: archive.SessionRows(db, sessions, messages, id), New: func(scan *archive.Scan) archive.Decoder {
 		return &decode{Scan: scan, cost: s.cost}

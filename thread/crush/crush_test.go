@@ -140,6 +140,21 @@ func big(t testing.TB, home string, size int64) string {
 	return doneID
 }
 
+// TestTime has one session in a database whose files were written at other times.
+func TestTime(t *testing.T) {
+	home := t.TempDir()
+	threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
+		exec(schema)
+		(&book{exec: exec}).session(doneID, nil, 0)
+	}, home, "project/.crush/crush.db")
+	register(t, home, filepath.Join(home, "project"))
+	p := provider(t, home)
+	threadtest.CheckTimes(t, p)
+	if th := threadtest.Load(t, p, doneID); th.Modified.Unix() != 1755599701 {
+		t.Errorf("got %v, want the time that the tool recorded", th.Modified)
+	}
+}
+
 // TestMilliseconds reads times as the comments of the schema have them.
 func TestMilliseconds(t *testing.T) {
 	home := t.TempDir()

@@ -85,7 +85,7 @@ func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.F
 // found returns a session of the database. Its parent is recorded in newer versions
 // only.
 func found(row jsonl.Value, path string) archive.Found {
-	f := archive.Found{ID: row.Get("id").Text(), Path: path, Parent: row.Get("parent_session_id").Text()}
+	f := archive.Found{ID: row.Get("id").Text(), Path: path, Parent: row.Get("parent_session_id").Text(), Modified: clock(row.Get("updated_at").Text())}
 	if f.Parent == f.ID {
 		f.Parent = ""
 	}
@@ -102,9 +102,6 @@ func found(row jsonl.Value, path string) archive.Found {
 			t.Title = row.Get("description").Text()
 		}
 		t.Cwd, t.Started, t.Archived = row.Get("working_dir").Text(), clock(row.Get("created_at").Text()), row.Get("archived_at").Text() != ""
-		if updated := clock(row.Get("updated_at").Text()); !updated.IsZero() {
-			t.Modified = updated
-		}
 		db := archive.Database(path)
 		t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, f.ID), Part: archive.SessionRows(db, sessions, messages, f.ID), New: func(s *archive.Scan) archive.Decoder {
 			return &decode{Scan: s, session: row}

@@ -13,6 +13,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -27,6 +28,8 @@ type Found struct {
 	Local  bool   // the ID identifies a subagent only together with Parent
 	Hidden bool   // a subagent whose parent is not recorded; it is not listed
 	Err    error  // why it can't be read; it is then not listed
+
+	Modified time.Time // when it was last changed, if the store records that
 
 	// Open sets the metadata and the Reader of the thread. The other fields, and the
 	// time of modification, are set before.
@@ -84,11 +87,10 @@ func (p *provider) open(w *thread.Walk, copies []Found) (*thread.Thread, error) 
 	if f.Err != nil {
 		return nil, f.Err
 	}
-	info, err := os.Stat(f.Path)
-	if err != nil {
+	if _, err := os.Stat(f.Path); err != nil {
 		return nil, thread.UnreadableError(f.Path, err)
 	}
-	t := &thread.Thread{Provider: p.Name, ID: f.ID, Source: f.Path, Parent: f.Parent, Modified: thread.ModTime(info)}
+	t := &thread.Thread{Provider: p.Name, ID: f.ID, Source: f.Path, Parent: f.Parent, Modified: f.modified(w)}
 	f.Open(w, t)
 	for _, c := range copies[1:] {
 		if c.Path != f.Path {
@@ -96,6 +98,19 @@ func (p *provider) open(w *thread.Walk, copies []Found) (*thread.Thread, error) 
 		}
 	}
 	return t, nil
+}
+
+// modified returns when the transcript was last changed: as the store records it,
+// otherwise when its file or the write-ahead log of its database was written.
+func (f Found) modified(w *thread.Walk) time.Time {
+	if !f.Modified.IsZero() {
+		return f.Modified
+	}
+	at := w.StatFile(f.Path).Modified
+	if log := w.StatFile(f.Path + "-wal").Modified; log.After(at) {
+		return log
+	}
+	return at
 }
 
 // Threads implements thread.Provider.

@@ -22,10 +22,6 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] 
 		if err != nil && !yield(nil, err) {
 			return
 		}
-		shared := map[string]int{} // number of threads by path
-		for _, f := range all {
-			shared[f.Path]++
-		}
 		dirs := map[string][]fs.DirEntry{}
 		groups := thread.GroupByID(all, func(f Found) string {
 			if f.Local {
@@ -43,11 +39,6 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] 
 				dirs[dir] = w.ReadDir(dir)
 			}
 			s, ok := p.stored(w, copies, dirs[dir])
-			if shared[f.Path] > 1 {
-				if t, err := p.open(w, copies); err == nil {
-					s.Modified = t.Modified // as the database has it
-				}
-			}
 			if ok && !yield(s, nil) {
 				return
 			}
@@ -59,6 +50,7 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] 
 func (p *provider) stored(w *thread.Walk, copies []Found, entries []fs.DirEntry) (*thread.Stored, bool) {
 	f := copies[0]
 	s, ok := w.StatStored([]string{f.Path}, beside(f.Path, entries)...)
+	s.Modified = f.modified(w)
 	s.Key, s.Texts = f.Path+"#"+f.Parent+"/"+f.ID, nil
 	s.Opener = thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) {
 		t, err := p.open(thread.NewWalk(ctx), copies)
