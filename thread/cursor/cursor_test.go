@@ -3,11 +3,14 @@ package cursor_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
@@ -27,6 +30,41 @@ func TestStatuses(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	threadtest.CheckDamagedDatabase(t, threadtest.Suite{Driver: cursor.Driver(), Write: editor})
 	threadtest.CheckDamagedDatabase(t, threadtest.Suite{Driver: cursor.Driver(), Write: chats})
+}
+
+// TestTime has a database whose newest state is in its write-ahead log.
+func TestTime(t *testing.T) {
+	home := t.TempDir()
+	chats(t, home)
+	var main string
+	for st := range thread.StoredIn(t.Context(), "", provider(t, home)) {
+		main = st.Source
+	}
+	old, now := time.Unix(1700000000, 0), time.Unix(1755599700, 0)
+	if err := errors.Join(os.Chtimes(main, old, old), os.Chtimes(main+"-wal", now, now)); err != nil {
+		t.Fatal(err)
+	}
+	threadtest.CheckTimes(t, provider(t, home))
+	if th := threadtest.Load(t, provider(t, home), storeID); !th.Modified.Equal(now) {
+		t.Errorf("got %v, want that of the write-ahead log", th.Modified)
+	}
+}
+
+// TestOrder has messages out of order, one that is listed twice, and one whose ID is
+// part of one that is listed.
+func TestOrder(t *testing.T) {
+	home := t.TempDir()
+	threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
+		exec(schema)
+		b := book{exec}
+		b.conversation(editID, "none", obj{"fullConversationHeadersOnly": []obj{{"bubbleId": "abc"}, {"bubbleId": "gone"}, {"bubbleId": "d"}, {"bubbleId": "abc"}}})
+		for _, id := range []string{"d", "b", "abc", "ab"} {
+			b.put("bubbleId:"+editID+":"+id, obj{"type": 1, "bubbleId": id, "text": "message " + id})
+		}
+	}, home, state)
+	if said := threadtest.CheckThread(t, provider(t, home), editID); !slices.Equal(said, []string{"user: message abc", "user: message d"}) {
+		t.Errorf("got %q", said)
+	}
 }
 
 func provider(t testing.TB, home string) thread.Provider {

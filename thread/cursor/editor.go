@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -19,18 +20,18 @@ var composerTable = archive.Table{
 	Name: "cursorDiskKV", Need: []string{"key", "value"}, Where: "key >= 'composerData:' AND key < 'composerData;' AND value IS NOT NULL", Order: "rowid DESC",
 }
 
-// bubbles are the messages of a conversation. The arguments are the beginning of their
-// keys, the end of the range of these, and the IDs in order.
+// bubbles are the messages of a conversation. The argument is a JSON array of their keys
+// in order.
 var bubbles = archive.Table{
 	Name: "cursorDiskKV", Need: []string{"key", "value"},
-	Where: "key >= ?1 AND key < ?2 AND instr(?3, substr(key, length(?1) + 1)) > 0", Order: "instr(?3, substr(key, length(?1) + 1))",
+	IDs: "SELECT m.rowid FROM json_each(?) o JOIN cursorDiskKV m ON m.key = o.value GROUP BY m.rowid ORDER BY min(o.id)",
 }
 
 // A conversation is the metadata of a conversation of the editor.
 type conversation struct {
 	title, cwd, model, status string
-	created, updated          time.Time
-	order                     string   // IDs of the messages
+	created                   time.Time
+	order                     []string // IDs of the messages
 	inline                    []string // messages of old versions
 }
 
@@ -43,10 +44,10 @@ func composers(ctx context.Context, path string) (list []archive.Found, err erro
 			return
 		}
 		c := read(v)
-		if c.order == "" && c.inline == nil && c.title == "" {
+		if c.order == nil && c.inline == nil && c.title == "" {
 			return // an empty tab
 		}
-		f := archive.Found{ID: thread.LowerUUID(id), Path: path, Parent: thread.LowerUUID(v.Get("subagentInfo", "parentComposerId").Text())}
+		f := archive.Found{ID: thread.LowerUUID(id), Path: path, Parent: thread.LowerUUID(v.Get("subagentInfo", "parentComposerId").Text()), Modified: v.Get("lastUpdatedAt").Timestamp()}
 		if f.Parent == f.ID {
 			f.Parent = ""
 		}
@@ -63,19 +64,17 @@ func composers(ctx context.Context, path string) (list []archive.Found, err erro
 func read(v jsonl.Value) conversation {
 	c := conversation{
 		title: v.Get("name").Text(), model: v.Get("modelConfig", "modelName").Text(), status: v.Get("status").Text(),
-		created: v.Get("createdAt").Timestamp(), updated: v.Get("lastUpdatedAt").Timestamp(),
+		created: v.Get("createdAt").Timestamp(),
 	}
 	for _, member := range []string{"fsPath", "path"} {
 		if c.cwd == "" {
 			c.cwd = v.Get("workspaceIdentifier", "uri", member).Text()
 		}
 	}
-	var order strings.Builder
 	for h := v.Get("fullConversationHeadersOnly").Elements(); h.Next(); {
-		order.WriteString(h.Value().Get("bubbleId").Text() + "\n")
+		c.order = append(c.order, h.Value().Get("bubbleId").Text())
 	}
-	c.order = order.String()
-	for m := v.Get("conversation").Elements(); m.Next() && c.order == ""; {
+	for m := v.Get("conversation").Elements(); m.Next() && c.order == nil; {
 		c.inline = append(c.inline, string(m.Value()))
 	}
 	return c
@@ -83,17 +82,19 @@ func read(v jsonl.Value) conversation {
 
 func (c conversation) open(t *thread.Thread, id string) {
 	t.Title, t.Cwd, t.Started = c.title, c.cwd, c.created
-	if !c.updated.IsZero() {
-		t.Modified = c.updated
-	}
 	first := bubble + id + ":"
 	db, end := archive.Database(t.Source), first[:len(first)-1]+";"
-	source := db.Rows(bubbles, first, end, c.order)
 	part := &archive.Part{Database: db, Rows: []archive.Rows{
 		{Table: bubbles.Name, Key: "key", Where: "key = ?1 OR key >= ?2 AND key < ?3", Args: []any{composer + id, first, end}},
 	}}
-	if c.order == "" {
-		source = c.messages
+	source := archive.Source(c.messages)
+	if c.order != nil {
+		keys := make([]string, len(c.order))
+		for i, message := range c.order {
+			keys[i] = first + message
+		}
+		list, _ := json.Marshal(keys) // strings have no error
+		source = db.Rows(bubbles, string(list))
 	}
 	t.Reader = &archive.Reader{Unit: "message", Source: source, Part: part, New: func(s *archive.Scan) archive.Decoder {
 		return &decodeBubbles{Scan: s, conversation: c}

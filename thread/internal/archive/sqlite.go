@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -27,6 +28,7 @@ type Table struct {
 	Want  []string // further columns, which may be missing
 	Where string   // condition, "" for all rows
 	Order string   // expressions, "" for any order
+	IDs   string   // query for the row IDs in order, if Where and Order do not select them
 }
 
 // Each calls use with the rows of a table. A database without tables has no rows. The
@@ -115,7 +117,7 @@ func (d Database) rows(ctx context.Context, db *sqlsnap.DB, t Table, columns []s
 
 // rowIDs returns the row IDs of a table in order, without the content of the rows.
 func rowIDs(ctx context.Context, db *sqlsnap.DB, t Table, args []any) (ids []int64, err error) {
-	rows, err := db.QueryContext(ctx, "SELECT rowid FROM "+t.Name+t.clauses(), args...)
+	rows, err := db.QueryContext(ctx, cmp.Or(t.IDs, "SELECT rowid FROM "+t.Name+t.clauses()), args...)
 	if err != nil {
 		return nil, err
 	}
