@@ -4,7 +4,6 @@ package lineage
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -86,15 +85,30 @@ func (g Graph) Mermaid() string {
 }
 
 // Tree returns the graph as indented text: the root with what it builds on, and
-// then what builds on it. The branches of a node are printed once.
+// then what builds on it. The branches of a node are printed once; "…" stands for
+// them elsewhere.
 func (g Graph) Tree(root string) string {
-	below := tree{g: g, next: g.below, opened: map[string]bool{}}
-	below.write("", "", branch{id: root})
-	above := tree{g: g, next: g.above, opened: map[string]bool{}}
-	above.open(root, "")
-	text := below.b.String()
-	if above.b.Len() > 0 {
-		text += "led to\n" + above.b.String()
+	nodes, below, above := map[string]Node{}, map[string][]branch{}, map[string][]branch{}
+	for _, n := range g.Nodes {
+		nodes[n.ID] = n
+	}
+	for _, e := range g.Edges {
+		word := "replaced by "
+		if e.Kind == "from" {
+			word = "into "
+		}
+		below[e.From] = append(below[e.From], branch{e.To, e.Kind + " "})
+		above[e.To] = append(above[e.To], branch{e.From, word})
+	}
+	down := tree{nodes: nodes, next: below, opened: map[string]bool{}}
+	down.write("", "", 0, branch{id: root})
+	down.continued()
+	up := tree{nodes: nodes, next: above, opened: map[string]bool{}}
+	up.open(root, "", 0)
+	up.continued()
+	text := down.b.String()
+	if up.b.Len() > 0 {
+		text += "led to\n" + up.b.String()
 	}
 	return text
 }
@@ -102,61 +116,53 @@ func (g Graph) Tree(root string) string {
 // A branch is a link to a node, with a word for its kind.
 type branch struct{ id, word string }
 
-// below returns what a node builds on.
-func (g Graph) below(id string) (list []branch) {
-	for _, e := range g.Edges {
-		if e.From == id {
-			list = append(list, branch{e.To, e.Kind + " "})
-		}
-	}
-	return list
-}
-
-// above returns what builds on a node.
-func (g Graph) above(id string) (list []branch) {
-	for _, e := range g.Edges {
-		switch {
-		case e.To != id:
-		case e.Kind == "from":
-			list = append(list, branch{e.From, "into "})
-		default:
-			list = append(list, branch{e.From, "replaced by "})
-		}
-	}
-	return list
-}
+// maxIndent is the number of levels after which a tree continues at the margin, so
+// that the text is not quadratic in the length of a chain.
+const maxIndent = 40
 
 // A tree writes a graph in one direction.
 type tree struct {
-	g      Graph
-	next   func(id string) []branch
+	nodes  map[string]Node
+	next   map[string][]branch
 	b      strings.Builder
 	opened map[string]bool
+	deep   []string // nodes whose branches are too deep to be printed below them
 }
 
 // write writes a node after lead, and its branches after indent.
-func (t *tree) write(lead, indent string, to branch) {
-	n := t.g.Nodes[slices.IndexFunc(t.g.Nodes, func(n Node) bool { return n.ID == to.id })]
+func (t *tree) write(lead, indent string, level int, to branch) {
+	n := t.nodes[to.id]
 	fmt.Fprintf(&t.b, "%s%s%s  %s", lead, printable.Line(to.word), printable.Line(n.ID), printable.Line(n.Label))
 	if !current(n) {
 		fmt.Fprintf(&t.b, "  (%s)", printable.Line(n.Status))
 	}
-	if t.opened[n.ID] {
+	deep := level == maxIndent && len(t.next[n.ID]) > 0
+	if t.opened[n.ID] || deep {
 		t.b.WriteString("  …\n")
+		t.deep = append(t.deep, n.ID)
 		return
 	}
 	t.b.WriteString("\n")
-	t.open(n.ID, indent)
+	t.open(n.ID, indent, level)
 }
 
-func (t *tree) open(id, indent string) {
+func (t *tree) open(id, indent string, level int) {
 	t.opened[id] = true
-	list := t.next(id)
+	list := t.next[id]
 	for i, to := range list {
 		if i < len(list)-1 {
-			t.write(indent+"├─ ", indent+"│  ", to)
+			t.write(indent+"├─ ", indent+"│  ", level+1, to)
 		} else {
-			t.write(indent+"└─ ", indent+"   ", to)
+			t.write(indent+"└─ ", indent+"   ", level+1, to)
+		}
+	}
+}
+
+// continued writes the branches that were too deep.
+func (t *tree) continued() {
+	for ; len(t.deep) > 0; t.deep = t.deep[1:] {
+		if id := t.deep[0]; !t.opened[id] {
+			t.write("", "", 0, branch{id: id})
 		}
 	}
 }

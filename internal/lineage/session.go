@@ -27,34 +27,29 @@ func OfSession(ctx context.Context, reader handoff.Reader, id string) (Graph, er
 		}
 	}
 	below := func(id string) []string { return known[id].Links }
-	g := Graph{Nodes: []Node{}, Edges: []Edge{}}
-	for i, next := range []func(string) []string{below, func(id string) []string { return above[id] }} {
-		for _, from := range reach(id, next) {
-			g.addSession(known, from)
-			for _, to := range next(from) {
-				e := Edge{from, to, "from"}
-				if i == 1 {
-					e = Edge{to, from, "from"}
-				}
-				if !slices.Contains(g.Edges, e) {
-					g.Edges = append(g.Edges, e)
-				}
-			}
+	w := newWalk(ctx, reader)
+	for _, from := range reach(id, below) {
+		w.addSession(known, from)
+		for _, to := range below(from) {
+			w.edge(Edge{from, to, "from"})
 		}
 	}
-	g.Cycles = cycles(g, below)
-	return g, nil
+	for _, to := range reach(id, func(id string) []string { return above[id] }) {
+		w.addSession(known, to)
+		for _, from := range above[to] {
+			w.edge(Edge{from, to, "from"})
+		}
+	}
+	w.graph.Cycles = w.graph.cycles()
+	return w.graph, nil
 }
 
-func (g *Graph) addSession(known map[string]handoff.Session, id string) {
-	if slices.ContainsFunc(g.Nodes, func(n Node) bool { return n.ID == id }) {
-		return
-	}
+func (w *walk) addSession(known map[string]handoff.Session, id string) {
 	n := Node{id, id, "unresolved"}
 	if s, ok := known[id]; ok {
 		n.Label, n.Status = s.Agent.Name+": "+s.Workflow.Name, s.Status
 	}
-	g.Nodes = append(g.Nodes, n)
+	w.addNode(n)
 }
 
 // reach returns id and everything that can be reached from it, nearest first.
@@ -72,29 +67,45 @@ func reach(id string, next func(string) []string) []string {
 	return list
 }
 
-// cycles returns the sets of nodes that can be reached from each other, in the
-// order of the graph.
-func cycles(g Graph, next func(string) []string) [][]string {
-	var list [][]string
-	reached := map[string][]string{}
-	for _, n := range g.Nodes {
-		for _, to := range next(n.ID) {
-			reached[n.ID] = append(reached[n.ID], reach(to, next)...)
-		}
+// cycles returns the sets of nodes that can be reached from each other, by Tarjan's
+// algorithm.
+func (g Graph) cycles() (list [][]string) {
+	below := map[string][]string{}
+	for _, e := range g.Edges {
+		below[e.From] = append(below[e.From], e.To)
 	}
-	seen := map[string]bool{}
-	for _, n := range g.Nodes {
-		if seen[n.ID] || !slices.Contains(reached[n.ID], n.ID) {
-			continue
-		}
-		var members []string
-		for _, m := range g.Nodes {
-			if slices.Contains(reached[n.ID], m.ID) && slices.Contains(reached[m.ID], n.ID) {
-				members = append(members, m.ID)
-				seen[m.ID] = true
+	visited, closed := map[string]int{}, map[string]bool{}
+	var open []string
+	var visit func(string) int
+	visit = func(id string) int {
+		number, first := len(visited)+1, len(open)
+		visited[id], open = number, append(open, id)
+		oldest := number // of the open nodes that can be reached from id
+		for _, to := range below[id] {
+			switch {
+			case visited[to] == 0:
+				oldest = min(oldest, visit(to))
+			case !closed[to]:
+				oldest = min(oldest, visited[to])
 			}
 		}
-		list = append(list, members)
+		if oldest < number {
+			return oldest
+		}
+		members := slices.Clone(open[first:])
+		open = open[:first]
+		for _, m := range members {
+			closed[m] = true
+		}
+		if len(members) > 1 || slices.Contains(below[id], id) {
+			list = append(list, members)
+		}
+		return number
+	}
+	for _, n := range g.Nodes {
+		if visited[n.ID] == 0 {
+			visit(n.ID)
+		}
 	}
 	return list
 }

@@ -2,8 +2,10 @@ package lineage_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -85,6 +87,51 @@ func TestOfSession(t *testing.T) {
 	if _, err := lineage.OfSession(t.Context(), m, "nowhere"); err == nil {
 		t.Error("OfSession of an unknown session succeeded")
 	}
+}
+
+// TestSessionChain checks that time, memory and text are linear in the length of a
+// chain of sessions, as a workflow leaves it that runs every night.
+func TestSessionChain(t *testing.T) {
+	var allocated []uint64
+	var printed []int
+	for _, n := range []int{500, 1000, 2000} {
+		m := fold.NewMemory()
+		var records []handoff.Record
+		for i := range n {
+			id := fmt.Sprintf("night%05d", i)
+			opened := &handoff.SessionOpened{SessionID: id}
+			records = append(records, handoff.Record{Version: 1, ID: "opened " + id, Fact: opened})
+			if i%100 != 0 {
+				link := &handoff.SessionLinked{SessionID: id, To: fmt.Sprintf("night%05d", i-1)}
+				records = append(records, handoff.Record{Version: 1, ID: "linked " + id, Fact: link})
+			} else if i > 0 { // the last hundred sessions build on each other
+				ahead := &handoff.SessionLinked{SessionID: fmt.Sprintf("night%05d", i-100), To: fmt.Sprintf("night%05d", i-1)}
+				behind := &handoff.SessionLinked{SessionID: id, To: fmt.Sprintf("night%05d", i-1)}
+				records = append(records, handoff.Record{Version: 1, ID: "ahead " + id, Fact: ahead},
+					handoff.Record{Version: 1, ID: "behind " + id, Fact: behind})
+			}
+		}
+		if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
+			t.Fatal(err)
+		}
+		last := fmt.Sprintf("night%05d", n-1)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		g, err := lineage.OfSession(t.Context(), m, last)
+		printed = append(printed, len(g.Tree(last)))
+		runtime.ReadMemStats(&after)
+		allocated = append(allocated, after.TotalAlloc-before.TotalAlloc)
+		if err != nil || len(g.Nodes) != n || len(g.Cycles) != n/100-1 || len(g.Cycles[0]) != 100 {
+			t.Fatalf("%d sessions: %d nodes, %d cycles, %v", n, len(g.Nodes), len(g.Cycles), err)
+		}
+	}
+	for i := range 2 {
+		if allocated[i+1] > 3*allocated[i] || printed[i+1] > 3*printed[i] {
+			t.Errorf("twice the sessions: %d bytes allocated, %d printed; before %d and %d",
+				allocated[i+1], printed[i+1], allocated[i], printed[i])
+		}
+	}
+	t.Log(allocated, printed)
 }
 
 // TestHostileGraph checks that no text of a record controls the terminal.

@@ -34,7 +34,7 @@ type walk struct {
 }
 
 func newWalk(ctx context.Context, reader handoff.Reader) walk {
-	return walk{ctx: ctx, reader: reader, graph: Graph{Edges: []Edge{}}, nodes: map[string]bool{}, edges: map[Edge]bool{}, above: map[string][]handoff.Artifact{}}
+	return walk{ctx: ctx, reader: reader, graph: Graph{Nodes: []Node{}, Edges: []Edge{}}, nodes: map[string]bool{}, edges: map[Edge]bool{}, above: map[string][]handoff.Artifact{}}
 }
 
 // node adds an artifact to the graph, unless it has it. It lists instead of
@@ -52,10 +52,12 @@ func (w *walk) node(id string) (handoff.Artifact, error) {
 	return page.Artifacts[0], nil
 }
 
-func (w *walk) add(a handoff.Artifact) {
-	if !w.nodes[a.ID] {
-		w.nodes[a.ID] = true
-		w.graph.Nodes = append(w.graph.Nodes, Node{a.ID, a.Label(), string(a.Status)})
+func (w *walk) add(a handoff.Artifact) { w.addNode(Node{a.ID, a.Label(), string(a.Status)}) }
+
+func (w *walk) addNode(n Node) {
+	if !w.nodes[n.ID] {
+		w.nodes[n.ID] = true
+		w.graph.Nodes = append(w.graph.Nodes, n)
 	}
 }
 
@@ -75,8 +77,7 @@ func (w *walk) ancestors(id string) error {
 		done[todo[0]] = true
 		a, err := w.node(todo[0])
 		if errors.Is(err, handoff.NotFound) {
-			w.nodes[todo[0]] = true
-			w.graph.Nodes = append(w.graph.Nodes, Node{todo[0], todo[0], "unresolved"})
+			w.addNode(Node{todo[0], todo[0], "unresolved"})
 			continue
 		}
 		if err != nil {
