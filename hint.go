@@ -95,6 +95,7 @@ const (
 	ActionArchive                     Action = "archive pipeline run" // ISSUE
 	ActionRuns                        Action = "list pipeline runs"
 	ActionRestoreRun                  Action = "restore pipeline run"   // ISSUE
+	ActionRewrite                     Action = "restore stage file"     // ISSUE STAGE
 	ActionRestore                     Action = "restore session"        // SESSION
 	ActionUnarchive                   Action = "unarchive pipeline run" // NAME
 	ActionGate                        Action = "check gate"             // ISSUE STAGE

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -123,9 +124,9 @@ func TestMissingLog(t *testing.T) {
 }
 
 // TestStaleName leaves the file of a name as a process does that is killed between
-// the record and the file: reading the name renders it, and so does a repair. An
-// edited file stays, and so does one whose newest revision was withdrawn, or that
-// is missing after later revisions. A check reports it.
+// the record and the file: reading the name returns the newest revision and leaves
+// the file, and a repair renders it. An edited file stays, and so does one whose newest
+// revision was withdrawn, or that is missing after later revisions. A check reports it.
 func TestStaleName(t *testing.T) {
 	for name, command := range map[string]func(w *Workspace) error{
 		"read": func(w *Workspace) error {
@@ -133,7 +134,12 @@ func TestStaleName(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return b.Close()
+			defer b.Close()
+			got, err := io.ReadAll(b)
+			if string(got) == "first" {
+				t.Error("read returns an older revision")
+			}
+			return err
 		},
 		"repair": func(w *Workspace) error {
 			_, err := w.Repair(t.Context(), time.Now())
@@ -170,7 +176,11 @@ func TestStaleName(t *testing.T) {
 		if err != nil || !report.OK() || len(report.Findings) != 2 || !strings.Contains(report.Findings[0].Text, "newest revision") {
 			t.Errorf("Check = %+v, %v, want a note on each of two files", report.Findings, err)
 		}
-		holds("third")
+		if name == "read" {
+			holds("first")
+		} else {
+			holds("third")
+		}
 		// Whoever reads a name may have removed its file.
 		if got, err := os.ReadFile(first.File); name == "repair" && (err != nil || string(got) != "first") {
 			t.Errorf("after a repair the file of a first revision is %q, %v", got, err)

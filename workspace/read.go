@@ -91,7 +91,7 @@ func isNamed(a handoff.Artifact, ref string) bool {
 func (w *Workspace) openName(ctx context.Context, head handoff.Artifact) (Body, error) {
 	stale := false
 	if head.Target != handoff.Missing { // else it may have been removed on purpose
-		stale, _ = w.stale(ctx, head, true)
+		stale, _ = w.stale(ctx, head, false)
 	}
 	if stale || head.Target != handoff.Modified && head.Target != handoff.Unknown {
 		return w.open(ctx, head.ID)

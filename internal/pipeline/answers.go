@@ -35,6 +35,7 @@ type File struct {
 type History struct {
 	Issue    string         `json:"issue"`
 	Attempts []HistoryEntry `json:"attempts"`
+	Outdated []Outdated     `json:"outdated,omitempty"` // files that are not the newest attempt
 	Warnings []string       `json:"warnings,omitempty"`
 }
 
@@ -106,7 +107,7 @@ func (r *Runs) History(ctx context.Context, name string) (History, error) {
 	if err != nil {
 		return History{}, err
 	}
-	h := History{Issue: s.Issue, Attempts: HistoryOf(r.Pipeline, s)}
+	h := History{Issue: s.Issue, Attempts: HistoryOf(r.Pipeline, s), Outdated: s.Outdated}
 	if e := (*handoff.Error)(nil); s.Missing && errors.As(r.missing(ctx, s), &e) {
 		h.Warnings = []string{e.Err.Error()}
 	}

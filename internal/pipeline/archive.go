@@ -60,6 +60,9 @@ func (r *Runs) Archive(ctx context.Context, issue string, o ArchiveOptions) (Mov
 			to = path.Join(contract.Completed, fmt.Sprintf("%s.%d", issue, n))
 		}
 		m, err = r.move(ctx, dir, "archive", issue, issue, to)
+		for _, o := range s.Outdated {
+			m.Warnings = append(m.Warnings, o.String())
+		}
 		return err
 	})
 	return m, err
@@ -84,6 +87,9 @@ func (r *Runs) restored(ctx context.Context, issue string) (State, error) {
 func (r *Runs) checkFinished(ctx context.Context, s State) error {
 	refuse := func(reason string, hint handoff.Hint) error {
 		return &handoff.Error{Op: "archive", Name: s.Issue, Kind: handoff.Conflict, Err: errors.New(reason), Hint: hint}
+	}
+	if len(s.Outdated) > 0 {
+		return refuse(s.Outdated[0].String(), s.Outdated[0].Hint(s.Issue))
 	}
 	if step := Next(r.Pipeline, s); !step.Done {
 		return refuse("not finished: "+step.Reason, handoff.Suggest("see what is missing", handoff.ActionNext, s.Issue))

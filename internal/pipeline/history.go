@@ -60,7 +60,7 @@ func HistoryOf(p *contract.Pipeline, s State) []HistoryEntry {
 	}
 	for i, a := range s.NoteAttempts {
 		e := HistoryEntry{Stage: a.Stage, Attempt: i + 1, Ref: a.Ref, Rev: a.Revision, ID: a.ID, Agent: a.Agent, Read: []string{}, At: a.At}
-		if e.Current = i == len(s.NoteAttempts)-1 && s.Notes != nil; e.Current {
+		if e.Current = i == s.currentNotes(); e.Current {
 			e.Path = s.file(contract.StateFile)
 		}
 		at := slices.IndexFunc(list, func(later HistoryEntry) bool { return later.At.After(a.At) })

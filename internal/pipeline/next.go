@@ -21,6 +21,8 @@ type Step struct {
 	Tier   string   `json:"tier,omitempty"` // the tier to work in, after an escalation
 	Done   bool     `json:"done"`
 	Notes  []string `json:"notes,omitempty"` // assumptions about the order of files
+
+	Outdated []Outdated `json:"outdated,omitempty"` // files that are not the newest attempt
 }
 
 // MarshalJSON returns a step whose stage, agent and writes are null if there are
@@ -76,7 +78,7 @@ func Next(p *contract.Pipeline, s State) Step {
 		w = walk{p: p, s: &s}
 		step = w.next()
 	}
-	step.Reads = w.reads(step)
+	step.Reads, step.Outdated = w.reads(step), s.Outdated
 	if s.Lessons != "" && readsLessons(p, step.Agent) {
 		step.Reads = append(step.Reads, path.Join(s.Base, s.Lessons))
 	}

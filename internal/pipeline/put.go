@@ -157,14 +157,6 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 	if err != nil && !errors.Is(err, handoff.NotFound) { // the run's first artifact
 		return names.Written{}, err
 	}
-	if err == nil && len(r.stale(s, records)) > 0 {
-		if err := r.renderStale(ctx, s, records); err != nil {
-			return names.Written{}, err
-		}
-		if s, err = Read(r.Files, r.Pipeline, sub.Issue); err != nil {
-			return names.Written{}, err
-		}
-	}
 	r.addRecords(ctx, &s, records)
 	read, parents := from, sub.From
 	if len(sub.From) == 0 {
@@ -236,19 +228,19 @@ func (w *walk) sources(stage *contract.Stage) []string {
 }
 
 // attemptKey returns the key of the newest attempt if the submission repeats it
-// and its file is unchanged. Otherwise it returns a key that only the same
+// and its file was not edited. Otherwise it returns a key that only the same
 // submission after that attempt has.
 func (r *Runs) attemptKey(records []handoff.Artifact, s State, stage *contract.Stage, body []byte, metadata map[string]any, parents []string) string {
 	digest, before := digestOf(body), ""
 	read, _ := metadata["read"].(map[string]string)
-	repeats := !r.isNext(s, stage)
 	out, ok := s.Outputs[stage.Name]
+	repeats := s.isOutdated(stage.Name) || !r.isNext(s, stage) && (!ok || out.Digest == digest)
 	for _, a := range records {
 		if a.Name != stage.Artifact {
 			continue
 		}
 		before = a.ID
-		if repeats && a.Status == handoff.Active && path.Dir(a.Path) == s.Folder && a.Digest.Value == digest && (!ok || out.Digest == digest) && madeFrom(a, read, parents) {
+		if repeats && a.Status == handoff.Active && path.Dir(a.Path) == s.Folder && a.Digest.Value == digest && madeFrom(a, read, parents) {
 			return a.Key
 		}
 	}

@@ -420,58 +420,98 @@ func TestManyPutsOfOneStage(t *testing.T) {
 	}
 }
 
-// TestStaleFile leaves the file of a stage as a process does that is killed between
-// the record and the file. The next command that reads the run writes the file, and
-// none takes the older bytes for another attempt.
-func TestStaleFile(t *testing.T) {
+// TestOutdatedFile leaves the file of a stage as a process does that is killed between
+// the record and the file, and as one does that takes it back. Commands that read report
+// it, and the next put, a repair and RestoreStage write it. None takes the older bytes
+// for another attempt.
+func TestOutdatedFile(t *testing.T) {
 	first, second := valid["implement"], change(t, valid["implement"], `"summary":"second"`)
-	for name, command := range map[string]func(s fixture){
-		"read": func(s fixture) { s.history(t, "42") },
-		"next": func(s fixture) { s.next(t, "42") },
-		"get": func(s fixture) {
-			_, err := s.Path(t.Context(), "42", "implement")
+	const attempts = "plan#1 implement#1<plan#1 implement#2<plan#1"
+	for name, tt := range map[string]struct {
+		run     func(t *testing.T, s fixture)
+		written bool
+		history string
+	}{
+		"next": {func(t *testing.T, s fixture) {
+			want := []pipeline.Outdated{{Stage: "implement", Path: ".pipeline/42/worker-result.json", Ref: "42/worker-result.json", Rev: 2}}
+			step, err := s.Next(t.Context(), "42", false)
+			if err != nil || !slices.Equal(step.Outdated, want) || step.Agent != "jg-tester" {
+				t.Errorf("next = %+v, %v, want jg-tester and %v", step, err, want)
+			}
+		}, false, attempts},
+		"archive": {func(t *testing.T, s fixture) {
+			s.put(t, "42", "test", valid["test"])
+			s.put(t, "42", "review", valid["review"])
+			s.put(t, "42", "git", valid["git"])
+			_, err := s.Archive(t.Context(), "42", pipeline.ArchiveOptions{})
+			var e *handoff.Error
+			if !errors.As(err, &e) || e.Kind != handoff.Conflict || e.Hint.Action != handoff.ActionRewrite {
+				t.Errorf("Archive = %v, want a conflict", err)
+			}
+			if m, err := s.Archive(t.Context(), "42", pipeline.ArchiveOptions{Force: true}); err != nil || len(m.Warnings) != 1 {
+				t.Errorf("Archive = %+v, %v with force, want a warning at once", m, err)
+			}
+			_, err = s.Unarchive(t.Context(), "42")
 			must(t, err)
-		},
-		"put of another stage": func(s fixture) { s.put(t, "42", "test", valid["test"]) },
-		"put again":            func(s fixture) { s.put(t, "42", "implement", second) },
-		"the workspace": func(s fixture) {
+		}, false, attempts + " test#1<implement#1 review#1<implement#1+plan#1+test#1 git#1<review#1"},
+		"put of another stage": {func(t *testing.T, s fixture) { s.put(t, "42", "test", valid["test"]) }, false, attempts + " test#1<implement#1"},
+		"put again":            {func(t *testing.T, s fixture) { s.put(t, "42", "implement", second) }, true, attempts},
+		"put of the older one": {func(t *testing.T, s fixture) { s.put(t, "42", "implement", first) }, false, attempts + " implement#3<plan#1"},
+		"restore": {func(t *testing.T, s fixture) {
+			_, err := s.RestoreStage(t.Context(), "42", "implement")
+			must(t, err)
+		}, true, attempts},
+		"read": {func(t *testing.T, s fixture) {
 			b, err := s.w.Read(t.Context(), "42/worker-result.json", workspace.ReadOptions{})
 			must(t, err)
 			must(t, b.Close())
-		},
-		"repair": func(s fixture) {
+		}, false, attempts},
+		"repair": {func(t *testing.T, s fixture) {
 			report, err := s.w.Repair(t.Context(), time.Now())
 			must(t, err)
 			if len(report.Findings) != 1 || !strings.Contains(report.Findings[0].Text, "newest revision") {
 				t.Errorf("Repair = %+v, want a finding", report)
 			}
-		},
+		}, true, attempts},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newFixture(t)
 			s.put(t, "42", "plan", valid["plan"])
 			file := s.put(t, "42", "implement", first).File
-			stale, err := os.ReadFile(file)
+			older, err := os.ReadFile(file)
 			must(t, err)
 			s.put(t, "42", "implement", second)
-			want, err := os.ReadFile(file)
+			newest, err := os.ReadFile(file)
 			must(t, err)
-			must(t, os.WriteFile(file, stale, 0o666))
-			command(s)
+			must(t, os.WriteFile(file, older, 0o666))
+			tt.run(t, s)
+			want := older
+			if tt.written {
+				want = newest
+			}
 			if got, err := os.ReadFile(file); err != nil || string(got) != string(want) {
 				t.Errorf("the file is %q, %v, want %q", got, err, want)
 			}
-			history := "plan#1 implement#1<plan#1 implement#2<plan#1"
-			if name == "put of another stage" {
-				history += " test#1<implement#2"
+			if got := s.history(t, "42"); got != tt.history {
+				t.Errorf("history = %s, want %s", got, tt.history)
 			}
-			if got := s.history(t, "42"); got != history {
-				t.Errorf("history = %s, want %s", got, history)
+			edited := change(t, first, `"summary":"edited"`)
+			must(t, os.WriteFile(file, []byte(edited), 0o666))
+			if step, err := s.Next(t.Context(), "42", false); err != nil || len(step.Outdated) > 0 {
+				t.Errorf("next = %+v, %v with an edited file, want none outdated", step, err)
 			}
-			must(t, os.WriteFile(file, []byte(change(t, first, `"summary":"edited"`)), 0o666))
-			s.history(t, "42")
-			if got, err := os.ReadFile(file); err != nil || !strings.Contains(string(got), "edited") {
+			if _, err := s.RestoreStage(t.Context(), "42", "implement"); !errors.Is(err, handoff.Conflict) {
+				t.Errorf("RestoreStage = %v, want Conflict for an edit", err)
+			}
+			if got, err := os.ReadFile(file); err != nil || string(got) != edited {
 				t.Errorf("an edited file became %q, %v", got, err)
+			}
+			must(t, os.Remove(file))
+			if _, err := s.RestoreStage(t.Context(), "42", "implement"); err != nil {
+				t.Errorf("RestoreStage = %v for a missing file", err)
+			}
+			if _, err := s.RestoreStage(t.Context(), "43", "implement"); !errors.Is(err, handoff.NotFound) {
+				t.Errorf("RestoreStage = %v, want NotFound without a run", err)
 			}
 		})
 	}

@@ -56,8 +56,8 @@ type attemptMetadata struct {
 // Read returns the state of a run from its folder and its records. Attempts made
 // before the folder was archived belong to another run. An artifact without a
 // record, or changed since it was recorded, is an attempt too: it comes before
-// the first attempt that was made from it, otherwise last. A file whose newest
-// record was not written to it is written first.
+// the first attempt that was made from it, otherwise last. A file that has the
+// content of an attempt before the newest is that attempt; see State.Outdated.
 //
 // Kinds: Invalid, for the ID, NotFound and Unavailable.
 func (r *Runs) Read(ctx context.Context, issue string) (State, error) {
@@ -72,58 +72,9 @@ func (r *Runs) Read(ctx context.Context, issue string) (State, error) {
 	if err != nil {
 		return s, err
 	}
-	if len(r.stale(s, records)) > 0 {
-		// The shared lock keeps Archive from moving the folder. A folder that can't
-		// be written stays as it is.
-		_ = folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) error { return r.renderStale(ctx, s, records) })
-		if s, err = Read(r.Files, r.Pipeline, issue); err != nil {
-			return s, err
-		}
-	}
 	s.Base = r.Base
 	r.addRecords(ctx, &s, records)
 	return s, nil
-}
-
-// stale returns the newest records of the artifacts whose files have the content
-// of an older record: the process that submitted the newest was killed before it
-// wrote the file.
-func (r *Runs) stale(s State, records []handoff.Artifact) []handoff.Artifact {
-	var list []handoff.Artifact
-	digests := map[string]string{} // by file name
-	for _, stage := range r.Pipeline.Stages {
-		if out, ok := s.Outputs[stage.Name]; ok && out.File == stage.Artifact && out.Digest != "" {
-			digests[out.File] = out.Digest
-		}
-	}
-	if s.Notes != nil {
-		digests[contract.StateFile] = digestOf(s.Notes)
-	}
-	for _, name := range slices.Sorted(maps.Keys(digests)) {
-		var head handoff.Artifact
-		older := false
-		for _, a := range records {
-			if a.Name != name || path.Dir(a.Path) != s.Folder || a.Root != "" || a.Status == handoff.Withdrawn {
-				continue
-			}
-			older = older || head.Digest.Value == digests[name]
-			head = a
-		}
-		if older && head.Digest.Value != digests[name] {
-			list = append(list, head)
-		}
-	}
-	return list
-}
-
-// renderStale writes the files of stale artifacts.
-func (r *Runs) renderStale(ctx context.Context, s State, records []handoff.Artifact) error {
-	for _, head := range r.stale(s, records) {
-		if _, err := r.writer(s.Issue).RenderStale(ctx, head); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Stale reports whether the file of a stage's artifact, of which head is the newest
@@ -259,12 +210,7 @@ func (r *Runs) restore(ctx context.Context, issue string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	heads := map[string]handoff.Artifact{}
-	for _, a := range records {
-		if a.Status == handoff.Active && a.Root == "" && path.Dir(a.Path) == path.Join(contract.Folder, issue) {
-			heads[a.Name] = a
-		}
-	}
+	heads := currentHeads(records, issue)
 	if len(heads) == 0 {
 		return nil, &handoff.Error{Op: "restore run", Name: issue, Kind: handoff.NotFound, Err: errors.New("no records of a current run"),
 			Hint: handoff.Suggest("list the runs", handoff.ActionRuns)}
@@ -280,6 +226,17 @@ func (r *Runs) restore(ctx context.Context, issue string) ([]string, error) {
 		}
 	}
 	return restored, nil
+}
+
+// currentHeads returns the newest attempts of an issue's current run, by file name.
+func currentHeads(records []handoff.Artifact, issue string) map[string]handoff.Artifact {
+	heads := map[string]handoff.Artifact{}
+	for _, a := range records {
+		if a.Status == handoff.Active && a.Root == "" && path.Dir(a.Path) == path.Join(contract.Folder, issue) {
+			heads[a.Name] = a
+		}
+	}
+	return heads
 }
 
 // records returns all records in an issue's namespace, oldest first.
@@ -325,8 +282,10 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 		attempts = append(attempts, a)
 	}
 	if len(attempts) > 0 {
-		s.Attempts = r.addUnrecorded(*s, attempts)
+		s.Attempts = attempts
+		s.addUnrecorded(r.Pipeline)
 	}
+	s.addOutdated(r.Pipeline)
 	s.accept()
 }
 
@@ -388,24 +347,6 @@ func (r *Runs) started(ctx context.Context, p handoff.Producer, before time.Time
 		}
 	}
 	return before
-}
-
-// addUnrecorded inserts the artifacts in the folder that have no record into the
-// recorded attempts.
-func (r *Runs) addUnrecorded(s State, attempts []Attempt) []Attempt {
-	for _, stage := range r.Pipeline.Stages {
-		out, ok := s.Outputs[stage.Name]
-		last := (&State{Attempts: attempts}).last(stage.Name)
-		if !ok || last >= 0 && attempts[last].Digest == out.Digest {
-			continue
-		}
-		at := slices.IndexFunc(attempts, func(a Attempt) bool { return out.Digest != "" && a.Read[stage.Name] == out.Digest })
-		if at < 0 || at < last {
-			at = len(attempts)
-		}
-		attempts = slices.Insert(attempts, at, attemptOf(stage.Name, out))
-	}
-	return attempts
 }
 
 // checkUnused returns an error of kind Conflict if an issue's ID is that of a

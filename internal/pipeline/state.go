@@ -45,6 +45,9 @@ type State struct {
 	// no attempt was written once, at an unknown time.
 	Attempts []Attempt
 
+	// Outdated are the files that have the content of an attempt before the newest.
+	Outdated []Outdated
+
 	// AcceptStale lets a run go forward over an artifact whose inputs have changed
 	// since it was made. What is repeated does not depend on it.
 	AcceptStale bool
@@ -227,14 +230,36 @@ func (s *State) countAttempts(stage, tier string) (all, onTier int) {
 	return all, onTier
 }
 
-// last returns the index of a stage's last attempt, -1 if none is known.
+// last returns the index of the attempt of a stage that the folder contains: the
+// last one with the content of its file, otherwise the last one; -1 if none is known.
 func (s *State) last(stage string) int {
+	last, digest := -1, s.Outputs[stage].Digest
 	for i, a := range slices.Backward(s.Attempts) {
-		if a.Stage == stage {
+		if a.Stage == stage && digest != "" && a.Digest == digest {
 			return i
 		}
+		if a.Stage == stage && last < 0 {
+			last = i
+		}
 	}
-	return -1
+	return last
+}
+
+// addUnrecorded inserts the artifacts in the folder that have no record into the
+// recorded attempts.
+func (s *State) addUnrecorded(p *contract.Pipeline) {
+	for _, stage := range p.Stages {
+		out, ok := s.Outputs[stage.Name]
+		last := s.last(stage.Name)
+		if !ok || last >= 0 && s.Attempts[last].Digest == out.Digest {
+			continue
+		}
+		at := slices.IndexFunc(s.Attempts, func(a Attempt) bool { return out.Digest != "" && a.Read[stage.Name] == out.Digest })
+		if at < 0 || at < last {
+			at = len(s.Attempts)
+		}
+		s.Attempts = slices.Insert(s.Attempts, at, attemptOf(stage.Name, out))
+	}
 }
 
 // current returns the indexes of the attempts whose artifact is in the folder.

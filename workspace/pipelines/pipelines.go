@@ -76,6 +76,9 @@ type (
 	// A History has the attempts of a run, oldest first.
 	History = pipeline.History
 
+	// An Outdated is a file that has the content of an attempt before the newest.
+	Outdated = pipeline.Outdated
+
 	// An Attempt is one attempt of a stage.
 	Attempt = pipeline.HistoryEntry
 
@@ -210,6 +213,13 @@ func (p Runs) Adoptable(ctx context.Context, issue string) (Adoption, error) {
 // NotFound (the stage has not been done), Unavailable (its file is missing).
 func (p Runs) Get(ctx context.Context, issue, stage string) (File, error) {
 	return in(p, func(r *pipeline.Runs) (File, error) { return r.Get(ctx, issue, stage) })
+}
+
+// RestoreStage writes the newest attempt of a stage to its file, if that is missing
+// or has the content of an earlier attempt. Kinds: Conflict (the file has an edit
+// that is not recorded), and those of Get.
+func (p Runs) RestoreStage(ctx context.Context, issue, stage string) (File, error) {
+	return in(p, func(r *pipeline.Runs) (File, error) { return r.RestoreStage(ctx, issue, stage) })
 }
 
 // Gate checks whether a stage of a run, archived or not, is ready to build on. If

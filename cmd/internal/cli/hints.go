@@ -53,6 +53,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionArchive:    "pipeline archive %",
 	handoff.ActionRuns:       "pipeline list",
 	handoff.ActionRestoreRun: "pipeline init % --restore",
+	handoff.ActionRewrite:    "pipeline get % % --restore",
 	handoff.ActionRestore:    "session restore %",
 	handoff.ActionUnarchive:  "pipeline unarchive %",
 	handoff.ActionGate:       "pipeline gate % %",

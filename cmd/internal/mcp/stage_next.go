@@ -21,6 +21,10 @@ var stageNext = tool[StageNextInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		return answer{data: step, text: step.String()}, nil
+		text := step.String()
+		for _, o := range step.Outdated {
+			text += o.String() + "\n"
+		}
+		return answer{data: step, text: text}, nil
 	},
 }

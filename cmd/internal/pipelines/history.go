@@ -34,6 +34,7 @@ records.`,
 			for _, warning := range h.Warnings {
 				a.Warn("%s; %s", warning, cli.HintText(handoff.Suggest("write its files again", handoff.ActionRestoreRun, h.Issue)))
 			}
+			a.warnOutdated(h.Issue, h.Outdated)
 			return a.list("attempts", h, table, attemptColumns, a.attempts(h.Attempts))
 		})
 	}

@@ -28,6 +28,7 @@ a person acts next.`,
 			if err != nil {
 				return err
 			}
+			a.warnOutdated(args[0], step.Outdated)
 			return a.print(step, func() { a.lines(step.String()) })
 		})
 	}

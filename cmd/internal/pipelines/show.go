@@ -35,7 +35,15 @@ func PrintOverview(a *cli.App, o pipelines.Overview, table *cli.Table) error {
 		return err
 	}
 	(&app{a}).lines(o.Next.String())
+	(&app{a}).warnOutdated(o.Issue, o.Next.Outdated)
 	return nil
+}
+
+// warnOutdated reports files that are not the newest attempt.
+func (a *app) warnOutdated(issue string, list []pipelines.Outdated) {
+	for _, o := range list {
+		a.Warn("%s; %s", o, cli.HintText(o.Hint(issue)))
+	}
 }
 
 func problems(n int) string {

@@ -216,7 +216,7 @@ been done.
 | ` + "`handoff pipeline put ISSUE STAGE FILE\\|-`" + ` | submit an artifact: validate it, record it and write it to the folder |
 | ` + "`handoff pipeline adopt ISSUE`" + ` | record the files of a run of another tool as they are |
 | ` + "`handoff pipeline schema STAGE`" + ` | print the JSON Schema of an artifact, or with --example an example |
-| ` + "`handoff pipeline get ISSUE STAGE`" + ` | print the path of an artifact |
+| ` + "`handoff pipeline get ISSUE STAGE`" + ` | print the path of an artifact; with --restore, write its newest attempt first |
 | ` + "`handoff pipeline validate FILE…`" + ` | validate artifacts against their schemas |
 | ` + "`handoff pipeline gate ISSUE STAGE`" + ` | check whether a stage is ready to build on |
 | ` + "`handoff pipeline history ISSUE`" + ` | list every attempt and what it was made from |
@@ -239,7 +239,11 @@ unless ` + "`next`" + ` asks for that stage.
 
 An issue is a namespace and plan.json a name in it. The folder contains the newest
 attempt; earlier ones remain readable. A file that was written into the folder by
-hand is an attempt too; ` + "`put`" + ` saves it before it writes another one.
+hand is an attempt too; ` + "`put`" + ` saves it before it writes another one. A file that has
+the content of an earlier attempt again, because git or a person took it back, is that
+attempt: ` + "`next`" + ` goes on from it, and ` + "`next`" + `, ` + "`show`" + ` and ` + "`history`" + ` report it. Only ` + "`put`" + `, ` + "`get`" + `
+with --restore and ` + "`check --repair`" + ` write the newest attempt over it. ` + "`put`" + ` of the file
+makes it the newest.
 
 ` + "`put ISSUE state`" + ` records the planner's state.yaml in the same way. It is a YAML mapping
 with the fields that ` + "`trace --state`" + ` derives from the artifacts; further fields are
