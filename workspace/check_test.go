@@ -15,7 +15,7 @@ import (
 // where the index shows that records were lost, and none after a repair.
 func TestCheckIndex(t *testing.T) {
 	says := map[string]string{
-		"bad pages": "is damaged", "not a database": "is damaged", "altered record": "is damaged",
+		"bad pages": "is damaged", "not a database": "is damaged", "altered record": "disagrees with the log",
 		"cut in half": "is damaged", "other record": "contains another record 30", "ahead of the log": "beyond the end of the log",
 		"lacks an artifact": "disagrees with the log", "a directory": "can't be used now",
 	}

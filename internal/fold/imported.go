@@ -76,11 +76,6 @@ func foldImported(k Keeper, f *handoff.SessionImported) error {
 		if err := k.PutPointer(heldSpace, key, ""); err != nil {
 			return err
 		}
-		if s, ok := k.(*States); ok {
-			if err := s.endRecord(); err != nil {
-				return err
-			}
-		}
 	}
 	return foldStaged(k, f)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
 
@@ -88,8 +87,10 @@ func (x *Index) compare(ctx context.Context, at *sqlindex.Index, repair bool) (f
 	case r.ID != p.ID:
 		f = handoff.Finding{Note: true, Text: fmt.Sprintf("contains another record %d than the log and will be rebuilt", p.Seq)}
 	default:
-		differs, err := x.differs(ctx, at)
-		if err != nil || !differs {
+		if err := handoff.CatchUp(ctx, x.log, at); err != nil {
+			return f, err
+		}
+		if differs, err := at.Differs(ctx, x.log); err != nil || !differs {
 			return f, err
 		}
 		f = handoff.Finding{Note: true, Text: "disagrees with the log; a repair rebuilds it"}
@@ -100,31 +101,4 @@ func (x *Index) compare(ctx context.Context, at *sqlindex.Index, repair bool) (f
 		}
 	}
 	return f, err
-}
-
-// differs reports whether an index stores something else than a fold of the log.
-func (x *Index) differs(ctx context.Context, at *sqlindex.Index) (bool, error) {
-	if err := handoff.CatchUp(ctx, x.log, at); err != nil {
-		return false, err
-	}
-	want := fold.NewStates()
-	catchUp := func(to handoff.Seq) error {
-		for r, err := range x.log.Read(ctx, want.Seq()) {
-			if err != nil || r.Seq > to {
-				return err
-			}
-			if err := want.Apply(r); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	seq, err := at.Seq(ctx)
-	if err == nil {
-		err = catchUp(seq) // before the snapshot, which should be short
-	}
-	if err != nil {
-		return false, err
-	}
-	return at.Differs(ctx, want, catchUp)
 }

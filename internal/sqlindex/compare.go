@@ -2,91 +2,84 @@ package sqlindex
 
 import (
 	"context"
+	"iter"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/sqlite"
 )
 
-// Differs reports whether the index contains something else than the states of
-// its log. catchUp brings want to the position of the index, which does not
-// change meanwhile.
-func (x *Index) Differs(ctx context.Context, want *fold.States, catchUp func(handoff.Seq) error) (differs bool, err error) {
-	err = x.read(ctx, func(c *sqlite.Conn) error {
-		p, err := position(ctx, c, x.log)
+// derived are the tables that follow from the log alone, and their rows that do.
+var derived = []string{"artifacts", "named", "labels", "contested", "pointers", "sessions", "session_tags", "session_links",
+	"works", "damaged", "totals WHERE n != 0"}
+
+// Differs reports whether the index contains something else than a new index of its
+// log would. That is made in a temporary file, which SQLite removes.
+func (x *Index) Differs(ctx context.Context, log handoff.Log) (differs bool, err error) {
+	seq, err := x.Seq(ctx)
+	if err != nil {
+		return false, err
+	}
+	db := sqlite.New("", "")
+	defer db.Close()
+	err = db.Use(ctx, func(c *sqlite.Conn) error {
+		if err := c.Exec(ctx, `ATTACH ? AS stored`, x.file); err != nil {
+			return err
+		}
+		if err := c.Exec(ctx, `BEGIN`); err != nil {
+			return err
+		}
+		if err := create(ctx, c, x.log); err != nil {
+			return err
+		}
+		if err := applyUpTo(ctx, c, log.Read(ctx, 0), seq); err != nil {
+			return err
+		}
+		var now handoff.Seq // from here on, the index does not change for c
+		_, err := c.One(ctx, `SELECT seq FROM stored.place`, nil, func(r *sqlite.Row) { now = handoff.Seq(r.Integer()) })
+		if err != nil || now < seq { // another process has emptied the index
+			return err
+		}
+		if err := applyUpTo(ctx, c, log.Read(ctx, seq), now); err != nil {
+			return err
+		}
+		differs, err = compare(ctx, c)
+		return err
+	})
+	return differs, wrapError(ctx, err)
+}
+
+// applyUpTo applies records up to a position.
+func applyUpTo(ctx context.Context, c *sqlite.Conn, records iter.Seq2[handoff.Record, error], to handoff.Seq) error {
+	var batch []handoff.Record
+	for r, err := range records {
 		if err != nil {
 			return err
 		}
-		if err := catchUp(p.Seq); err != nil {
-			return err
+		if r.Seq > to {
+			break
 		}
-		d := comparison{store: newStore(ctx, c), want: want, statuses: map[string]int{}}
-		err = d.run()
-		differs = d.differs
-		return err
-	})
-	return differs, err
-}
-
-type comparison struct {
-	*store
-	want                                 *fold.States
-	differs                              bool
-	artifacts, sessions, works, pointers int
-	damaged                              []handoff.Seq
-	statuses                             map[string]int // how many artifacts have each
-}
-
-func (d *comparison) run() error {
-	for _, table := range []struct {
-		query string
-		scan  func(*sqlite.Row) error
-	}{
-		{`SELECT seq, id, record, state, sum, family, status FROM artifacts ORDER BY seq`, d.artifact},
-		{`SELECT id, state FROM named`, func(r *sqlite.Row) error {
-			return d.count(&d.artifacts, d.want.SameArtifact(r.Text(), 0, "", r.Text(), nil))
-		}},
-		{`SELECT id, state FROM sessions`, func(r *sqlite.Row) error { return d.count(&d.sessions, d.want.SameSession(r.Text(), r.Text())) }},
-		{`SELECT harness, id, state FROM works`, func(r *sqlite.Row) error { return d.count(&d.works, d.want.SameWork(r.Text(), r.Text(), r.Text())) }},
-		{`SELECT space, key, value FROM pointers`, func(r *sqlite.Row) error {
-			return d.count(&d.pointers, d.want.SamePointer(r.Text(), r.Text(), r.Text()))
-		}},
-		{`SELECT seq FROM damaged ORDER BY seq`, func(r *sqlite.Row) error { d.damaged = append(d.damaged, handoff.Seq(r.Integer())); return nil }},
-		{`SELECT status, sum(n) FROM totals GROUP BY status`, d.total},
-	} {
-		if err := d.load(table.query, table.scan); err != nil {
-			return err
+		if batch = append(batch, r); len(batch) == applyBatch {
+			if err := applyAll(ctx, c, batch); err != nil {
+				return err
+			}
+			batch = batch[:0]
 		}
 	}
-	if !d.want.SameCounts(d.artifacts, d.sessions, d.works, d.pointers, d.damaged) || len(d.statuses) > 0 {
-		d.differs = true
-	}
-	return nil
+	return applyAll(ctx, c, batch)
 }
 
-func (d *comparison) count(n *int, same bool) error {
-	*n++
-	d.differs = d.differs || !same
-	return nil
-}
+// applyBatch is the number of records whose states are in memory at a time.
+const applyBatch = 512
 
-func (d *comparison) artifact(r *sqlite.Row) error {
-	a, record, err := stateFrom(r)
-	if err != nil {
-		return err
+// compare reports whether a derived table of the attached index has other rows.
+func compare(ctx context.Context, c *sqlite.Conn) (differs bool, err error) {
+	for _, table := range derived {
+		query := `SELECT EXISTS (SELECT * FROM main.` + table + ` EXCEPT SELECT * FROM stored.` + table + `)
+			OR EXISTS (SELECT * FROM stored.` + table + ` EXCEPT SELECT * FROM main.` + table + `)`
+		_, err := c.One(ctx, query, nil, func(r *sqlite.Row) { differs = r.Integer() != 0 })
+		if err != nil || differs {
+			return differs, err
+		}
 	}
-	d.statuses[string(a.Status())]++
-	state, _ := r.Value(3).(string)
-	return d.count(&d.artifacts, d.want.SameArtifact(a.ID, a.Record.Seq, a.Family, state, record))
-}
-
-// total removes the count of a status if it is right.
-func (d *comparison) total(r *sqlite.Row) error {
-	status, n := r.Text(), int(r.Integer())
-	if d.statuses[status] == n {
-		delete(d.statuses, status)
-		return nil
-	}
-	d.differs = true
-	return nil
+	return false, nil
 }

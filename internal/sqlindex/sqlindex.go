@@ -34,8 +34,9 @@ import (
 // An error of the database itself, as opposed to one of the query, is an
 // *Error.
 type Index struct {
-	db  *sqlite.DB
-	log string
+	db   *sqlite.DB
+	file string
+	log  string
 
 	writing sync.Mutex // one writer at a time; the others would only poll
 
@@ -82,7 +83,7 @@ func Open(ctx context.Context, file, log string) (*Index, error) {
 	source := url.URL{Scheme: "file", OmitHost: true, Path: file, RawQuery: url.Values{"_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", waitFor.Milliseconds()), "synchronous(NORMAL)", "cache_size(-16000)",
 	}}.Encode()}
-	x := &Index{db: sqlite.New(file, source.String()), log: log}
+	x := &Index{db: sqlite.New(file, source.String()), file: file, log: log}
 	if err := x.ready(ctx); err != nil {
 		x.Close()
 		return nil, err
@@ -167,6 +168,9 @@ func (x *Index) Apply(ctx context.Context, records ...handoff.Record) error {
 }
 
 func applyAll(ctx context.Context, c *sqlite.Conn, records []handoff.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
 	k := newKeeper(ctx, c)
 	if err := k.prefetch(records); err != nil {
 		return err
