@@ -188,6 +188,18 @@ func (h *Hub) WorkUnder(ctx context.Context, harness, parent string) ([]Work, er
 	return nil, nil
 }
 
+// Productions implements ProductionLister. It is empty if the index does not add up
+// artifacts.
+func (h *Hub) Productions(ctx context.Context, q ProductionQuery) ([]Production, error) {
+	if err := h.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	if index, ok := h.index.(ProductionLister); ok {
+		return index.Productions(ctx, q)
+	}
+	return nil, nil
+}
+
 // KeptThreads implements KeptThreadLister. It is empty if the index does not list
 // copies.
 func (h *Hub) KeptThreads(ctx context.Context, uri string) ([]KeptThread, error) {

@@ -3,15 +3,19 @@
 package bench
 
 import (
+	"crypto/rand"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agent-handoff/handoff/internal/filelog"
 )
 
 // BenchmarkCost compares processes on the transcripts of Claude Code and Codex in a
@@ -38,6 +42,35 @@ func BenchmarkCost(b *testing.B) {
 		process(b, home, cost)
 		compareProcesses(b, home, size, cost, []string{hello})
 	})
+}
+
+// BenchmarkCostOfLog compares the processor time of handoff cost in a workspace of
+// HANDOFF_RECORDS artifacts, 100,000 if that is not set, and without transcripts, with
+// that of hello-world, and reports its peak memory.
+func BenchmarkCostOfLog(b *testing.B) {
+	records := 100_000
+	if text := os.Getenv("HANDOFF_RECORDS"); text != "" {
+		var err error
+		records, err = strconv.Atoi(text)
+		must(b, err)
+	}
+	program, hello := programs(b)
+	dir := fresh(b)
+	runtime := filepath.Join(dir, ".handoff")
+	must(b, filelog.Open(runtime, rand.Reader).Create())
+	_, err := writeLog(runtime, records)
+	must(b, err)
+	peak := filepath.Join(fresh(b), "peak")
+	write(b, peak+".go", peakText)
+	build(b, peak, peak+".go")
+	process(b, dir, []string{program, "list"}) // fills the index
+	for _, by := range []string{"session", "channel", "tag"} {
+		b.Run(by, func(b *testing.B) {
+			cost := []string{program, "cost", "--by", by}
+			compareProcesses(b, dir, 0, cost, []string{hello})
+			b.ReportMetric(float64(memory(b, dir, peak, cost...))/1e6, "MB-peak")
+		})
+	}
 }
 
 // compareProcesses runs two programs in turns and reports the medians of their times,

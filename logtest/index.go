@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -84,6 +85,15 @@ func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 		checkAnswer(t, id, got, want, func(x handoff.Reader) (any, error) { return x.Work(ctx, "codex", id) })
 		if _, ok := got.(handoff.WorkLister); ok {
 			checkAnswer(t, "work under "+id, got, want, func(x handoff.Reader) (any, error) { return x.(handoff.WorkLister).WorkUnder(ctx, "codex", id) })
+		}
+	}
+	if _, ok := got.(handoff.ProductionLister); ok {
+		for _, q := range []handoff.ProductionQuery{{}, {By: "work"}, {By: "channel"}, {By: "day", Since: drawnTime.Add(time.Second)}, {By: "revision"}, {By: "artifact"}, {By: "tag"}, {By: "label", Until: drawnTime.Add(3 * time.Second)}} {
+			checkAnswer(t, fmt.Sprintf("productions %+v", q), got, want, func(x handoff.Reader) (any, error) {
+				list, err := x.(handoff.ProductionLister).Productions(ctx, q)
+				slices.SortFunc(list, fold.CompareProductions)
+				return list, err
+			})
 		}
 	}
 	for _, hidden := range []bool{false, true} {

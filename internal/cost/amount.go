@@ -61,23 +61,21 @@ func (a *Amount) Add(b Amount) {
 	a.Unpriced = slices.Compact(a.Unpriced)
 }
 
-// share returns the n-th part of a that one of several owners has. The parts add up
-// to a: the first ones get the remainder of tokens.
-func (a Amount) share(n, of int) Amount {
+// share returns the part of a that n of several owners have, after some others. The
+// parts add up to a: the first owners get the remainder of tokens.
+func (a Amount) share(after, n, of int) Amount {
 	part := func(v *int64) *int64 {
 		if v == nil {
 			return nil
 		}
-		p := *v / int64(of)
-		if int64(n) < *v%int64(of) {
-			p++
-		}
+		more := min(max(*v%int64(of)-int64(after), 0), int64(n))
+		p := *v/int64(of)*int64(n) + more
 		return &p
 	}
 	a.Input, a.Output, a.CacheRead, a.CacheWrite = part(a.Input), part(a.Output), part(a.CacheRead), part(a.CacheWrite)
 	a.Reasoning, a.TotalTokens = part(a.Reasoning), part(a.TotalTokens)
 	if a.Cost != nil {
-		c := *a.Cost / float64(of)
+		c := *a.Cost * float64(n) / float64(of)
 		a.Cost = &c
 	}
 	return a

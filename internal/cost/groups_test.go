@@ -34,7 +34,7 @@ func TestLabelHasAttempts(t *testing.T) {
 	first.Status, first.Parents = handoff.Superseded, []string{"art_design"}
 	add("w2", first)
 	second := made("art_second", "patch")
-	second.Replaces, second.Labels = []string{"art_first"}, []string{"approved"}
+	second.Replaces, second.Revision, second.Labels = []string{"art_first"}, 2, []string{"approved"}
 	add("w3", second)
 	review := made("art_review", "verification")
 	review.Parents, review.Labels = []string{"art_design"}, []string{"final"}

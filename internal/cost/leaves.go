@@ -7,16 +7,19 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/thread"
 )
 
 // Sources are what usage is known from.
 type Sources struct {
-	Work      []handoff.Work
-	Artifacts []handoff.Artifact
-	Threads   []Conversation
-	Prices    *Pricer
-	Passed    map[string]Passed // what prompts have of the artifacts, nil if that is not known
+	Work    []handoff.Work
+	Threads []Conversation
+	Prices  *Pricer
+
+	Artifacts   []handoff.Artifact
+	Productions []handoff.Production // of other artifacts
+	Passed      map[string]Passed    // what prompts have of Artifacts, nil if that is not known
 }
 
 // A Conversation is a transcript that was read: that of a conversation, or of a
@@ -53,6 +56,9 @@ func (s *Sources) AddMissing(reason string) {
 	for _, a := range s.Artifacts {
 		add(a.Producer.Thread)
 	}
+	for _, p := range s.Productions {
+		add(p.Thread)
+	}
 }
 
 // Leaves returns the usage of sources, each token once, in no order.
@@ -66,7 +72,10 @@ func Leaves(s Sources) []Leaf {
 		g.addWork(w, s.Prices)
 	}
 	for _, a := range s.Artifacts {
-		g.addArtifact(a)
+		g.add(&Made{fold.ProductionOf(a, "work"), &a})
+	}
+	for _, p := range s.Productions {
+		g.add(&Made{Production: p})
 	}
 	for _, c := range s.Threads { // a subagent works in the session of its main agent
 		if l, main := g.ofThread(c.URI), g.byThread[c.Main]; l.Session == "" && main != nil {
@@ -133,21 +142,20 @@ func (g *gathering) addWork(w handoff.Work, prices *Pricer) {
 	}
 }
 
-// addArtifact adds an artifact to the conversation or work that published it. One
-// of which neither is known makes a leaf without usage.
-func (g *gathering) addArtifact(a handoff.Artifact) {
-	p := a.Producer
-	l := g.byWork[workID{p.Harness, p.WorkID}]
-	if p.Thread != "" {
-		l = g.ofThread(p.Thread)
+// add adds artifacts to the conversation or work that published them. Those of which
+// neither is known make a leaf without usage.
+func (g *gathering) add(m *Made) {
+	l := g.byWork[workID{m.Harness, m.WorkID}]
+	if m.Thread != "" {
+		l = g.ofThread(m.Thread)
 	}
 	if l == nil {
 		l = new(Leaf)
 		g.list = append(g.list, l)
 	}
-	l.Artifacts = append(l.Artifacts, a)
-	l.Session, l.Agent = cmp.Or(l.Session, p.Session, p.RunID), cmp.Or(l.Agent, p.Agent)
-	if (l.Portions == nil || l.missing) && a.CreatedAt.After(l.Ended) {
-		l.Ended = a.CreatedAt
+	l.Artifacts = append(l.Artifacts, m)
+	l.Session, l.Agent = cmp.Or(l.Session, m.Session, m.RunID), cmp.Or(l.Agent, m.Agent)
+	if (l.Portions == nil || l.missing) && m.Newest.After(l.Ended) {
+		l.Ended = m.Newest
 	}
 }

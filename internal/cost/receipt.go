@@ -46,8 +46,12 @@ func NewReceipt(leaves []Leaf) Receipt {
 		if l.Portions == nil && len(l.Units) == 0 {
 			continue
 		}
-		r.Artifacts += len(l.Artifacts)
-		r.Published = append(r.Published, l.Artifacts...)
+		for _, m := range l.Artifacts {
+			r.Artifacts += m.Count
+			if m.Artifact != nil {
+				r.Published = append(r.Published, *m.Artifact)
+			}
+		}
 		t := l.task()
 		r.Tasks = append(r.Tasks, t)
 		r.Usage.Add(t.Usage)
@@ -65,8 +69,13 @@ func NewReceipt(leaves []Leaf) Receipt {
 
 // task returns what is known of a leaf.
 func (l Leaf) task() Task {
-	t := Task{Thread: l.Thread, Agent: l.Agent, Status: string(l.Status), StartedAt: l.Started, EndedAt: l.Ended, Usage: l.Amount(), Artifacts: ids(l.Artifacts)}
+	t := Task{Thread: l.Thread, Agent: l.Agent, Status: string(l.Status), StartedAt: l.Started, EndedAt: l.Ended, Usage: l.Amount()}
 	t.Usage.complete()
+	for _, m := range l.Artifacts {
+		if m.Artifact != nil {
+			t.Artifacts = append(t.Artifacts, m.Artifact.ID)
+		}
+	}
 	if seen, differs := l.Disputed(); differs {
 		t.Disputed = &seen
 	}

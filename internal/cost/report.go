@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -19,12 +20,18 @@ type Leaf struct {
 	Agent     string
 	Status    thread.Status // of the transcript
 	Started   time.Time
-	Ended     time.Time          // or last active
-	Portions  []Portion          // of the transcript, nil for none
-	Artifacts []handoff.Artifact // that it published
-	Passed    map[string]Passed  // what prompts have of artifacts, by ID; nil if that is not known
+	Ended     time.Time         // or last active
+	Portions  []Portion         // of the transcript, nil for none
+	Artifacts []*Made           // that it published
+	Passed    map[string]Passed // what prompts have of artifacts, by ID; nil if that is not known
 
 	missing bool // the transcript
+}
+
+// Made are artifacts of one leaf: one, or those that the index added up.
+type Made struct {
+	handoff.Production
+	Artifact *handoff.Artifact // nil if they were added up
 }
 
 // A Unit is work with what its harness reported.
@@ -175,13 +182,10 @@ func byTranscript(leaves []Leaf) (seen, disputed []Leaf) {
 func summarize(by string, leaves []Leaf) Report {
 	unattributed, total := group{}, group{}
 	groups := map[string]*group{"": &unattributed}
-	var labels map[string][]string
-	if by == ByLabel {
-		labels = labelsOf(leaves)
-	}
+	keys := keysOf(by, leaves)
 	for _, l := range leaves {
 		total.add(l, part{amount: l.Amount(), artifacts: l.Artifacts})
-		for _, p := range merge(l.parts(by, labels)) {
+		for _, p := range merge(l.parts(by, keys)) {
 			if groups[p.key] == nil {
 				groups[p.key] = &group{Row: Row{Key: p.key}}
 			}
@@ -202,7 +206,7 @@ func summarize(by string, leaves []Leaf) Report {
 // A group is a row while its leaves are added.
 type group struct {
 	Row
-	artifacts map[string]bool // by ID: whether the cost is known
+	artifacts map[*Made]bool // whether the cost is known
 }
 
 // add adds the part of a leaf that belongs to g.
@@ -212,19 +216,18 @@ func (g *group) add(l Leaf, p part) {
 		g.Threads++
 	}
 	if g.artifacts == nil {
-		g.artifacts = map[string]bool{}
+		g.artifacts = map[*Made]bool{}
 	}
-	for _, a := range p.artifacts {
-		if _, known := g.artifacts[a.ID]; !known {
-			g.Traffic.add(a)
-			if l.Passed != nil {
-				g.Prompts = g.Prompts.add(l.Passed[a.ID])
-			}
-			if len(a.Replaces) > 0 {
-				g.Revisions++
+	for _, m := range p.artifacts {
+		if _, known := g.artifacts[m]; !known {
+			g.Revisions += m.Revisions
+			g.RefsPassed += m.RefsPassed
+			g.BytesRead, g.BytesStayed = sum(g.BytesRead, m.BytesRead), sum(g.BytesStayed, m.BytesStayed)
+			if l.Passed != nil && m.Artifact != nil {
+				g.Prompts = g.Prompts.add(l.Passed[m.Artifact.ID])
 			}
 		}
-		g.artifacts[a.ID] = g.artifacts[a.ID] || p.amount.Cost != nil
+		g.artifacts[m] = g.artifacts[m] || p.amount.Cost != nil
 	}
 	switch l.outcome() {
 	case FailedUseful:
@@ -236,11 +239,11 @@ func (g *group) add(l Leaf, p part) {
 }
 
 func (g *group) finish() Row {
-	g.Artifacts = len(g.artifacts)
 	priced := 0
-	for _, known := range g.artifacts {
+	for m, known := range g.artifacts {
+		g.Artifacts += m.Count
 		if known {
-			priced++
+			priced += m.Count
 		}
 	}
 	if priced > 0 && g.Amount.Cost != nil {
@@ -258,7 +261,7 @@ func (l Leaf) outcome() string {
 		return ""
 	}
 	failed := slices.ContainsFunc(l.Units, func(u Unit) bool { return u.IsError })
-	left := slices.ContainsFunc(l.Artifacts, func(a handoff.Artifact) bool { return a.Status == handoff.Active })
+	left := slices.ContainsFunc(l.Artifacts, func(m *Made) bool { return m.Active > 0 })
 	switch {
 	case failed && left:
 		return FailedUseful
@@ -281,7 +284,7 @@ func value[T int64 | float64](v *T) T {
 type part struct {
 	key       string
 	amount    Amount
-	artifacts []handoff.Artifact
+	artifacts []*Made
 }
 
 // merge adds up the parts of one group.
@@ -298,7 +301,7 @@ func merge(parts []part) (merged []part) {
 	return merged
 }
 
-func (l Leaf) parts(by string, labels map[string][]string) []part {
+func (l Leaf) parts(by string, keys func(*Made) []string) []part {
 	only := func(key string) []part { return []part{{key, l.Amount(), l.Artifacts}} }
 	switch by {
 	case ByModel:
@@ -317,37 +320,53 @@ func (l Leaf) parts(by string, labels map[string][]string) []part {
 	if len(l.Artifacts) == 0 {
 		return only("")
 	}
+	all, before := 0, 0
+	for _, m := range l.Artifacts {
+		all += m.Count
+	}
 	var parts []part
-	for i, a := range l.Artifacts {
-		keys := keysOf(by, a, labels)
-		for j, key := range keys {
-			parts = append(parts, part{key, l.Amount().share(i, len(l.Artifacts)).share(j, len(keys)), []handoff.Artifact{a}})
+	for _, m := range l.Artifacts {
+		list := keys(m)
+		for j, key := range list {
+			parts = append(parts, part{key, l.Amount().share(before, m.Count, all).share(j, 1, len(list)), []*Made{m}})
 		}
+		before += m.Count
 	}
 	return parts
 }
 
-// keysOf returns the groups that an artifact belongs to, one "" for none.
-func keysOf(by string, a handoff.Artifact, labels map[string][]string) (keys []string) {
-	switch by {
-	case ByChannel:
-		keys = []string{a.Channel}
-	case ByArtifact:
-		keys = []string{a.ID}
-	case ByTag:
-		keys = slices.Compact(slices.Sorted(slices.Values(a.Tags)))
-	case ByLabel:
-		keys = labels[a.ID]
-	case ByRevision:
-		keys = []string{First}
-		if len(a.Replaces) > 0 {
-			keys[0] = Revision
+// keysOf returns what returns the groups that artifacts of leaves belong to, one "" for
+// none.
+func keysOf(by string, leaves []Leaf) func(*Made) []string {
+	var labels map[string][]string
+	if by == ByLabel {
+		labels = labelsOf(leaves)
+	}
+	return func(m *Made) (keys []string) {
+		p := m.Production
+		if m.Artifact != nil {
+			p = fold.ProductionOf(*m.Artifact, by)
 		}
+		switch by {
+		case ByChannel, ByArtifact:
+			keys = []string{p.Key}
+		case ByTag:
+			keys = p.Values
+		case ByLabel:
+			if keys = p.Values; m.Artifact != nil {
+				keys = labels[m.Artifact.ID]
+			}
+		case ByRevision:
+			keys = []string{First}
+			if p.Revisions > 0 {
+				keys[0] = Revision
+			}
+		}
+		if len(keys) == 0 {
+			return []string{""}
+		}
+		return keys
 	}
-	if len(keys) == 0 {
-		return []string{""}
-	}
-	return keys
 }
 
 func (l Leaf) byModel() (parts []part) {
@@ -376,8 +395,8 @@ func (l Leaf) byDay() (parts []part) {
 			parts = append(parts, part{p.Day, p.Amount, nil})
 		}
 	}
-	for _, a := range l.Artifacts {
-		parts = append(parts, part{date(a.CreatedAt), Amount{}, []handoff.Artifact{a}})
+	for _, m := range l.Artifacts {
+		parts = append(parts, part{date(m.Newest), Amount{}, []*Made{m}})
 	}
 	return parts
 }
@@ -400,9 +419,9 @@ func (l Leaf) byWork() []part {
 func (l Leaf) byUnit(key func(Unit) string) (parts []part) {
 	rest := l.Artifacts
 	for i, u := range l.Units {
-		var own, others []handoff.Artifact
+		var own, others []*Made
 		for _, a := range rest {
-			if a.Producer.WorkID == u.ID || i == len(l.Units)-1 {
+			if a.WorkID == u.ID || i == len(l.Units)-1 {
 				own = append(own, a)
 			} else {
 				others = append(others, a)
@@ -412,11 +431,4 @@ func (l Leaf) byUnit(key func(Unit) string) (parts []part) {
 		parts = append(parts, part{key(u), u.Reported, own})
 	}
 	return parts
-}
-
-func ids(list []handoff.Artifact) (ids []string) {
-	for _, a := range list {
-		ids = append(ids, a.ID)
-	}
-	return ids
 }

@@ -138,6 +138,16 @@ func (x *Index) WorkIn(ctx context.Context, session string) ([]handoff.Work, err
 	}, nil)
 }
 
+// Productions implements handoff.ProductionLister.
+func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) ([]handoff.Production, error) {
+	return askQueued(ctx, x, func(at handoff.Index) ([]handoff.Production, error) {
+		if lister, ok := at.(handoff.ProductionLister); ok {
+			return lister.Productions(ctx, q)
+		}
+		return nil, nil
+	}, nil)
+}
+
 // KeptThreads implements handoff.KeptThreadLister.
 func (x *Index) KeptThreads(ctx context.Context, uri string) ([]handoff.KeptThread, error) {
 	return ask(ctx, x, func(at handoff.Index) ([]handoff.KeptThread, error) {

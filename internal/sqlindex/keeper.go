@@ -254,8 +254,8 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 	sum := checksum(seq, record, text)
 	k.rows[a.ID], k.statuses[a.ID] = "artifacts", status
 	if table == "artifacts" {
-		err := k.exec(`UPDATE artifacts SET state = ?, sum = ?, family = ?, status = ? WHERE seq = ?`,
-			text, sum, a.Family, string(status), seq)
+		err := k.exec(`UPDATE artifacts SET state = ?, sum = ?, family = ?, status = ?, readers = ? WHERE seq = ?`,
+			text, sum, a.Family, string(status), fold.Readers(a.Record.Producer, a.Users), seq)
 		if err != nil {
 			return err
 		}
@@ -283,7 +283,8 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 			return err
 		}
 	}
-	args := append([]any{seq, a.ID, record, text, sum, a.Family, string(status), instant(a.Record.CreatedAt)}, columnsOf(a)...)
+	args := append([]any{seq, a.ID, record, text, sum, a.Family, string(status), instant(a.Record.CreatedAt),
+		sizeOf(a), fold.Readers(a.Record.Producer, a.Users)}, columnsOf(a)...)
 	if err := k.exec(insertArtifact, args...); err != nil {
 		return err
 	}
@@ -321,6 +322,9 @@ func marksOf(a *fold.ArtifactState) []mark {
 	if a.StaleInputs > 0 {
 		list = append(list, mark{staleSpace, "true"})
 	}
+	if len(a.Redactions) > 0 {
+		list = append(list, mark{redactedSpace, "true"})
+	}
 	return list
 }
 
@@ -343,8 +347,8 @@ func (k *keeper) writeMarks(seq int64, status handoff.Status, before, now []mark
 	return nil
 }
 
-var insertArtifact = `INSERT INTO artifacts (seq, id, record, state, sum, family, status, created, ` +
-	strings.Join(columns, ", ") + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(", ?", len(columns)) + `)`
+var insertArtifact = `INSERT INTO artifacts (seq, id, record, state, sum, family, status, created, size, readers, ` +
+	strings.Join(columns, ", ") + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(", ?", len(columns)) + `)`
 
 // columnsOf returns the values of an artifact's columns, in their order.
 func columnsOf(a *fold.ArtifactState) []any {
@@ -358,6 +362,14 @@ func columnsOf(a *fold.ArtifactState) []any {
 		values = append(values, orNull(a.Record.Producer.Slot(slotName(column))))
 	}
 	return values
+}
+
+// sizeOf returns the size of an artifact as sums count it, NULL if it is not known.
+func sizeOf(a *fold.ArtifactState) any {
+	if size := a.Published.SizeBytes; size != nil {
+		return min(max(0, *size), fold.MaxCounted)
+	}
+	return nil
 }
 
 func orNull(s string) any {
@@ -375,6 +387,8 @@ const (
 	labelSpace  = "label" // the labels that users set
 	userSpace   = "user"  // agents, sessions and runs that read it
 	staleSpace  = "stale" // "true" if it has stale inputs
+
+	redactedSpace = "redacted" // "true" if parts of the record may not be shown
 )
 
 func slotSpace(slot string) string { return "slot " + slot }

@@ -151,3 +151,23 @@ func explain(t *testing.T, x *Index, showing func(*store) (string, []any, error)
 	}
 	return strings.Join(plan, "\n")
 }
+
+// TestProductionPlans checks that productions read an index and no row of artifacts.
+func TestProductionPlans(t *testing.T) {
+	x, err := Open(t.Context(), filepath.Join(t.TempDir(), "index.db"), "log1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for _, by := range []string{"''", "channel", "revision IS NOT NULL", "created / 86400000000000"} {
+		for _, query := range []string{
+			producing("NULL, NULL", "thread IS NOT NULL AND", "thread", by), producing("work, harness", "thread IS NULL AND", "work, harness", by),
+			producing("work, harness", "", "thread, work, harness", by),
+		} {
+			plan := explain(t, x, func(*store) (string, []any, error) { return query, []any{0, 1}, nil })
+			if !strings.Contains(plan, "COVERING INDEX by_producer") || by == "''" && strings.Contains(plan, "TEMP") {
+				t.Errorf("%s: the plan does not use by_producer alone, or sorts:\n%s", query, plan)
+			}
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 20
+const version = 21
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
@@ -25,12 +25,14 @@ var schema = []string{
 	`CREATE TABLE place (version INTEGER, log TEXT, seq INTEGER, id TEXT, text_seq INTEGER)`,
 
 	`CREATE TABLE artifacts (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, record BLOB, state TEXT, sum INTEGER,
-		family TEXT, status TEXT, created INTEGER, ` + strings.Join(columns, " TEXT, ") + ` TEXT)`,
+		family TEXT, status TEXT, created INTEGER, size INTEGER, readers INTEGER, ` + strings.Join(columns, " TEXT, ") + ` TEXT)`,
 	`CREATE UNIQUE INDEX by_id ON artifacts (id)`,
 	`CREATE INDEX by_suffix ON artifacts (` + suffixOfID + `)`,
 	`CREATE INDEX by_status ON artifacts (status)`,
 	`CREATE INDEX by_family ON artifacts (family, status)`,
 	`CREATE INDEX by_created ON artifacts (created, status)`,
+	// What productions add up. No row is read for them.
+	`CREATE INDEX by_producer ON artifacts (thread, work, harness, created, status, size, readers, session, run, agent, channel, revision)`,
 
 	// How many artifacts of a channel have a status. Counting them would take longer
 	// than all the rest of a list.

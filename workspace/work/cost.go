@@ -105,13 +105,8 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 	s.Work = slices.DeleteFunc(s.Work, func(work handoff.Work) bool {
 		return !inTime(work.StartedAt) && !inTime(work.EndedAt)
 	})
-	published := handoff.ArtifactQuery{IncludeInactive: true, Since: since, Until: until, Limit: artifactPage}
-	for more := true; more; more = published.Cursor != "" {
-		page, err := u.o.Hub.Artifacts(ctx, published)
-		if err != nil {
-			return nil, err
-		}
-		s.Artifacts, published.Cursor = append(s.Artifacts, page.Artifacts...), page.Cursor
+	if err := u.published(ctx, o, since, until, s); err != nil {
+		return nil, err
 	}
 	q := threadindex.Query{Since: since, Until: until}
 	if !o.Everywhere {
@@ -128,4 +123,47 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 	}
 	s.AddMissing(reason)
 	return warnings, err
+}
+
+// published adds to s the artifacts of a time. Only a comparison with prompts, and
+// labels, need more than the index adds up.
+func (u Units) published(ctx context.Context, o CostOptions, since, until time.Time, s *cost.Sources) (err error) {
+	if o.Prompts {
+		q := handoff.ArtifactQuery{IncludeInactive: true, Since: since, Until: until, Limit: artifactPage}
+		for more := true; more; more = q.Cursor != "" {
+			page, err := u.o.Hub.Artifacts(ctx, q)
+			if err != nil {
+				return err
+			}
+			s.Artifacts, q.Cursor = append(s.Artifacts, page.Artifacts...), page.Cursor
+		}
+		return nil
+	}
+	q := handoff.ProductionQuery{Since: since, Until: until}
+	switch o.By {
+	case cost.ByChannel, cost.ByDay, cost.ByRevision, cost.ByArtifact, cost.ByTag, cost.ByLabel:
+		q.By = o.By
+	case cost.ByWork, cost.ByModel: // of which a harness can report several in a conversation
+		q.By = "work"
+	}
+	if s.Productions, err = u.o.Hub.Productions(ctx, q); err != nil || o.By != cost.ByLabel {
+		return err
+	}
+	var labelled []string
+	for _, p := range s.Productions {
+		if len(p.Values) > 0 {
+			labelled = append(labelled, p.Key)
+		}
+	}
+	known := map[string]handoff.Artifact{}
+	labels := cost.Labels(labelled, func(id string) (handoff.Artifact, bool) {
+		if _, ok := known[id]; !ok {
+			known[id], _ = u.o.Hub.Artifact(ctx, id) // one of another log is not there
+		}
+		return known[id], known[id].ID != ""
+	})
+	for i, p := range s.Productions {
+		s.Productions[i].Values = labels[p.Key]
+	}
+	return ctx.Err()
 }

@@ -1,0 +1,108 @@
+package fold
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// ProductionOf returns an artifact as a production, see handoff.ProductionQuery for by.
+func ProductionOf(a handoff.Artifact, by string) handoff.Production {
+	maker := a.Producer
+	p := handoff.Production{Thread: maker.Thread, Harness: maker.Harness, WorkID: maker.WorkID, Count: 1,
+		Session: maker.Session, RunID: maker.RunID, Agent: maker.Agent, Newest: a.CreatedAt, RefsPassed: Readers(maker, a.UsedBy)}
+	if a.Revision > 1 {
+		p.Revisions = 1
+	}
+	if a.Status == handoff.Active {
+		p.Active = 1
+	}
+	if by != "work" && p.Thread != "" {
+		p.Harness, p.WorkID = "", ""
+	}
+	switch by {
+	case "channel":
+		p.Key = a.Channel
+	case "day":
+		p.Key = a.CreatedAt.UTC().Format(time.DateOnly)
+	case "revision":
+		p.Key = strconv.Itoa(p.Revisions)
+	case "artifact", "tag", "label":
+		p.Key = a.ID
+	}
+	switch by {
+	case "tag":
+		p.Values = slices.Compact(slices.Sorted(slices.Values(a.Tags)))
+	case "label":
+		p.Values = slices.Sorted(slices.Values(a.Labels))
+	}
+	if a.SizeBytes == nil {
+		return p
+	}
+	size := min(max(0, *a.SizeBytes), MaxCounted)
+	if read := size * int64(p.RefsPassed); p.RefsPassed > 0 {
+		p.BytesRead = &read
+	} else {
+		p.BytesStayed = &size
+	}
+	return p
+}
+
+// MaxCounted is the most bytes that an artifact counts for in sums: a record may have
+// any size.
+const MaxCounted = 1 << 40
+
+// Readers returns how often other work than that of the producer used an artifact.
+func Readers(by handoff.Producer, users []handoff.Use) (n int) {
+	for _, u := range users {
+		if u.Harness != by.Harness || u.WorkID != by.WorkID || u.WorkID == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// productions adds up a list, newest first.
+func productions(list []handoff.Production) (sums []handoff.Production) {
+	slices.SortStableFunc(list, CompareProductions)
+	for _, p := range list {
+		if last := len(sums) - 1; last < 0 || CompareProductions(sums[last], p) != 0 {
+			sums = append(sums, p)
+		} else {
+			s := &sums[last]
+			s.Count, s.Revisions, s.Active = s.Count+p.Count, s.Revisions+p.Revisions, s.Active+p.Active
+			s.RefsPassed += p.RefsPassed
+			s.BytesRead, s.BytesStayed = sum(s.BytesRead, p.BytesRead), sum(s.BytesStayed, p.BytesStayed)
+		}
+	}
+	return sums
+}
+
+func sum(a, b *int64) *int64 {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	s := *a + *b
+	return &s
+}
+
+// CompareProductions orders productions by conversation, work and key.
+func CompareProductions(a, b handoff.Production) int {
+	return cmp.Or(strings.Compare(a.Thread, b.Thread), strings.Compare(a.WorkID, b.WorkID),
+		strings.Compare(a.Harness, b.Harness), strings.Compare(a.Key, b.Key))
+}
+
+// Productions implements handoff.ProductionLister.
+func (m *Memory) Productions(ctx context.Context, q handoff.ProductionQuery) ([]handoff.Production, error) {
+	page, err := m.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Since: q.Since, Until: q.Until})
+	list := make([]handoff.Production, len(page.Artifacts))
+	for i, a := range page.Artifacts {
+		list[i] = ProductionOf(a, q.By)
+	}
+	return productions(list), err
+}

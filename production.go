@@ -1,0 +1,45 @@
+package handoff
+
+import (
+	"context"
+	"time"
+)
+
+// A Production is what a conversation published, or work of which no conversation is
+// known.
+type Production struct {
+	Thread          string // of the conversation, "" if it is not known
+	Harness, WorkID string // of the work, "" if the conversation is known and the query is not by work
+
+	Key    string   // what the query groups by
+	Values []string // tags or labels of the artifact, if the query asks for them, sorted
+
+	Count     int // artifacts
+	Revisions int // those of them that have an earlier revision
+	Active    int // those of them that are active
+
+	Session, RunID, Agent string    // of the one that was recorded last
+	Newest                time.Time // when that was published
+
+	RefsPassed  int    // reads by other work
+	BytesRead   *int64 // the sizes of what other work read, once for each read; nil if no size is known
+	BytesStayed *int64 // the sizes of artifacts that no other work read
+}
+
+// A ProductionQuery selects artifacts of every status.
+type ProductionQuery struct {
+	// By is what the artifacts of a conversation are told apart by, the Key: "" for
+	// nothing, "work", "channel", "day" (as in 2006-01-02, in UTC), "revision" ("1" or
+	// "0", for the first), or "artifact" (an ID). With "tag" and "label" they are told
+	// apart by artifact, and have Values.
+	By string
+
+	Since, Until time.Time // published at or after, and before
+}
+
+// A ProductionLister is an Index that adds up artifacts without reading
+// their records.
+type ProductionLister interface {
+	// Productions returns what q selects, in no order.
+	Productions(ctx context.Context, q ProductionQuery) ([]Production, error)
+}
