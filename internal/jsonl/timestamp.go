@@ -2,17 +2,17 @@ package jsonl
 
 import "time"
 
-// Encodable returns t, the zero time if JSON can't express it in UTC: if its year is
-// before 1 or after 9999.
+// Encodable returns t, the zero time if a number of nanoseconds or JSON can't express it
+// in UTC: if its year is before 1678 or after 2261.
 func Encodable(t time.Time) time.Time {
-	if y := t.UTC().Year(); y < 1 || y > 9999 {
+	if y := t.UTC().Year(); y < 1678 || y > 2261 {
 		return time.Time{}
 	}
 	return t
 }
 
 // Milliseconds returns the time of a number of milliseconds since 1970, in UTC. It
-// returns the zero time for 0, for negative numbers, and for a time after 9999.
+// returns the zero time for 0, for negative numbers, and for a time after 2261.
 func Milliseconds(n int64) time.Time {
 	if n <= 0 {
 		return time.Time{}

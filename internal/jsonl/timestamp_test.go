@@ -18,8 +18,9 @@ func TestTimestamp(t *testing.T) {
 		"-1":                          {},
 		"null":                        {},
 		`"yesterday"`:                 {},
-		`"9999-12-31T23:59:59Z"`:      time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
-		`"9999-12-31T23:59:59-12:00"`: {}, // the year 10000 in UTC, which JSON can't express
+		`"2261-12-31T23:59:59Z"`:      time.Date(2261, 12, 31, 23, 59, 59, 0, time.UTC),
+		`"2261-12-31T23:59:59-12:00"`: {}, // the year 2262 in UTC, which nanoseconds can't express
+		`"1677-12-31T23:59:59Z"`:      {},
 		`"0000-01-01T00:00:00+12:00"`: {},
 		"253402300800000":             {},
 		"9223372036854775807":         {},

@@ -11,9 +11,9 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// Encode encodes requests: the number of models, the provider and name of each,
-// and of each request its model and, as differences to the request before, its message
-// and time, then its tokens.
+// Encode encodes requests: the number of models, the provider and name of each, the
+// number of requests, and of each its model and, as differences to the request before,
+// its message and time, then its tokens.
 func Encode(list []thread.Request) []byte {
 	type model struct{ provider, name string }
 	known := map[model]uint64{}
@@ -34,7 +34,8 @@ func Encode(list []thread.Request) []byte {
 		b = binary.AppendUvarint(b, math.Float64bits(r.Cost))
 		n, at = int64(r.N), nanos(r.At)
 	}
-	return append(append(binary.AppendUvarint(nil, uint64(len(known))), names...), b...)
+	head := append(binary.AppendUvarint(nil, uint64(len(known))), names...)
+	return append(binary.AppendUvarint(head, uint64(len(list))), b...)
 }
 
 var errInvalid = errors.New("invalid list of requests")
@@ -44,13 +45,13 @@ func Decode(b []byte) (list []thread.Request, err error) {
 	if len(b) == 0 {
 		return nil, nil
 	}
-	p := rest{b}
+	p := rest{b: b}
 	models := make([]thread.ModelUsage, min(p.uint(), uint64(len(b))))
 	for i := range models {
 		models[i].Provider, models[i].Model = p.string(), p.string()
 	}
 	var n, at int64
-	for len(p.b) > 0 {
+	for left := p.uint(); left > 0 && !p.short; left-- {
 		m := p.uint()
 		if m >= uint64(len(models)) {
 			return nil, errInvalid
@@ -62,26 +63,40 @@ func Decode(b []byte) (list []thread.Request, err error) {
 		r.Output, r.Reasoning, r.Calls, r.Cost = p.int(), p.int(), int(p.int()), math.Float64frombits(p.uint())
 		list = append(list, r)
 	}
+	if p.short || len(p.b) > 0 {
+		return nil, errInvalid
+	}
 	return list, nil
 }
 
 // A rest is what remains to be decoded. After its end, all numbers are 0.
-type rest struct{ b []byte }
+type rest struct {
+	b     []byte
+	short bool // its end was passed, or a number is too large
+}
+
+// skip removes the n bytes of a number.
+func (p *rest) skip(n int) {
+	p.short = p.short || n <= 0
+	p.b = p.b[max(n, 0):]
+}
 
 func (p *rest) uint() uint64 {
 	v, n := binary.Uvarint(p.b)
-	p.b = p.b[max(n, min(1, len(p.b))):]
+	p.skip(n)
 	return v
 }
 
 func (p *rest) int() int64 {
 	v, n := binary.Varint(p.b)
-	p.b = p.b[max(n, min(1, len(p.b))):]
+	p.skip(n)
 	return v
 }
 
 func (p *rest) string() string {
-	n := min(p.uint(), uint64(len(p.b)))
+	n := p.uint()
+	p.short = p.short || n > uint64(len(p.b))
+	n = min(n, uint64(len(p.b)))
 	s := string(p.b[:n])
 	p.b = p.b[n:]
 	return s

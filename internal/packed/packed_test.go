@@ -22,3 +22,19 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestShort decodes every beginning of a list, and one with more bytes.
+func TestShort(t *testing.T) {
+	b := packed.Encode([]thread.Request{{N: 3, ModelUsage: thread.ModelUsage{Model: "m", Provider: "p", Tokens: thread.Tokens{Input: 500, Output: 9, Calls: 1}}}, {N: 4}})
+	if list, err := packed.Decode(b); err != nil || len(list) != 2 {
+		t.Fatalf("got %d requests, %v, want 2", len(list), err)
+	}
+	for n := 1; n < len(b); n++ {
+		if list, err := packed.Decode(b[:n]); err == nil {
+			t.Errorf("%d of %d bytes: got %d requests, want an error", n, len(b), len(list))
+		}
+	}
+	if _, err := packed.Decode(append(b, 0)); err == nil {
+		t.Error("got no error with another byte")
+	}
+}

@@ -3,6 +3,7 @@ package threadindex
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -122,8 +123,20 @@ func nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
+// ordered returns a time as a number in its order, also the zero time and one that a
+// person typed.
+func ordered(t time.Time) int64 {
+	switch year := t.Year(); {
+	case year < 1678:
+		return math.MinInt64
+	case year > 2261:
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}
+
 func stored(nanos int64) time.Time {
-	if nanos == 0 {
+	if nanos == 0 || nanos == math.MinInt64 {
 		return time.Time{}
 	}
 	return time.Unix(0, nanos).UTC()

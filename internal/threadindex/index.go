@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/threadindex/store"
@@ -192,10 +191,10 @@ func (a answer) where(ctx context.Context, q Query) (c, older condition, err err
 		older.add("provider IN (SELECT value FROM json_each(?))", list(q.Providers))
 	}
 	if !q.Since.IsZero() {
-		older.add("modified >= ?", q.Since.UnixNano())
+		older.add("modified >= ?", ordered(q.Since))
 	}
 	if !q.Until.IsZero() {
-		older.add("modified < ?", q.Until.UnixNano())
+		older.add("modified < ?", ordered(q.Until))
 	}
 	c.add("TRUE")
 	for i, text := range older.text {
@@ -266,7 +265,7 @@ func (a answer) list(ctx context.Context, q Query, from position) (Page, error) 
 		c.add("t.uri IN (SELECT parent FROM threads WHERE agent AND (role = ? OR name = ?))", role, role)
 	}
 	if from.uri != "" {
-		c.add("t.modified <= ?", from.at.UnixNano())
+		c.add("t.modified <= ?", ordered(from.at))
 	}
 	older.add("agent = 0")
 	c.newest(older)
@@ -276,12 +275,12 @@ func (a answer) list(ctx context.Context, q Query, from position) (Page, error) 
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var text string
+		var text []byte
 		if err := rows.Scan(&text); err != nil {
 			return page, err
 		}
-		var i Item
-		if err := json.Unmarshal([]byte(text), &i); err != nil {
+		i, err := decodeItem(text)
+		if err != nil {
 			return page, err
 		}
 		if from.passed(i) && !page.append(i, q.Limit) {
@@ -305,10 +304,8 @@ func (a answer) search(ctx context.Context, p plan) ([]hit, error) {
 		c.add("t.id IN (SELECT thread FROM tools WHERE name = ?)", strings.ToLower(p.Tool))
 	}
 	if p.Path != "" {
-		name := strings.TrimSuffix(p.Path, "/")
-		dir, end := name+"/", "/"+strings.TrimPrefix(name, "./")
-		c.add("t.id IN (SELECT thread FROM touches WHERE path = ? OR substr(path, 1, ?) = ? OR substr(path, ?) = ?)",
-			name, utf8.RuneCountInString(dir), dir, -utf8.RuneCountInString(end), end)
+		name := strings.TrimSuffix(p.Path, "/") + "/" // see isPath
+		c.add("t.id IN (SELECT thread FROM touches WHERE instr('//' || path || '/', '//' || ?) OR instr(path || '/', '/' || ?))", name, name)
 	}
 	if err := a.Exec(ctx, "PRAGMA cache_size = -6000"); err != nil { // each page is read about once
 		return nil, err
@@ -361,7 +358,7 @@ func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c co
 			return nil, err
 		}
 		if _, err := hits[first+i].match(); err != nil {
-			return nil, err // then the transcripts are read
+			return nil, err // then the index is rebuilt
 		}
 	}
 	return hits, nil

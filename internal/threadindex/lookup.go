@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -181,7 +180,8 @@ func (l *indexLookup) Item(ctx context.Context, uri thread.URI) (i Item, err err
 	if len(texts) == 0 {
 		return i, notFound(uri)
 	}
-	return i, l.failed(json.Unmarshal([]byte(texts[0]), &i))
+	i, err = decodeItem([]byte(texts[0]))
+	return i, l.failed(err)
 }
 
 func (l *indexLookup) Read(ctx context.Context, uri thread.URI, emit func(thread.Message) error) error {

@@ -29,28 +29,10 @@ func (f *Files) EachPrompt(ctx context.Context, since time.Time, want map[string
 		return nil, err
 	}
 	found := slices.DeleteFunc(newestFirst(all.stored), func(s *thread.Stored) bool { return s.Modified.Before(since) })
-	var threads []Item
 	seen := map[string]bool{} // by URI
-	err = eachOpened(ctx, found, func(o opened) (bool, error) {
-		if o.err != nil && !errors.Is(o.err, handoff.NotFound) {
-			all.warnings = append(all.warnings, o.err.Error())
-		}
-		for _, t := range o.threads {
-			i := newItem(t)
-			if uri := i.URI.String(); want[uri] && !seen[uri] {
-				seen[uri] = true
-				threads = append(threads, i)
-			}
-		}
-		return true, nil
-	})
-	if err != nil {
-		return nil, err
-	}
 	var mu sync.Mutex
 	var failed error // of use
-	thread.Parallel(len(threads), func(n int) {
-		i := threads[n]
+	read := func(i Item) {
 		err := i.Read(ctx, thread.Texts, func(m thread.Message) error {
 			if m.Role != thread.User || m.Inherited {
 				return nil
@@ -69,7 +51,30 @@ func (f *Files) EachPrompt(ctx context.Context, since time.Time, want map[string
 		if err != nil && failed == nil && ctx.Err() == nil {
 			all.warnings = append(all.warnings, err.Error())
 		}
-	})
+	}
+	for part := range slices.Chunk(found, maxParallel) {
+		var threads []Item
+		err = eachOpened(ctx, part, func(o opened) (bool, error) {
+			if o.err != nil && !errors.Is(o.err, handoff.NotFound) {
+				all.warnings = append(all.warnings, o.err.Error())
+			}
+			for _, t := range o.threads {
+				i := newItem(t)
+				if uri := i.URI.String(); want[uri] && !seen[uri] {
+					seen[uri] = true
+					threads = append(threads, i)
+				}
+			}
+			return true, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		thread.Parallel(len(threads), func(n int) { read(threads[n]) })
+		if failed != nil {
+			break
+		}
+	}
 	slices.Sort(all.warnings)
 	return all.warnings, errors.Join(failed, ctx.Err())
 }

@@ -1,17 +1,80 @@
 package threadindex_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/threadindex"
+	"github.com/agent-handoff/handoff/thread"
 )
+
+// A scarce provider has many transcripts, of which few are open at a time, as those of
+// kept copies are.
+type scarce struct {
+	thread.Provider
+	mu     sync.Mutex
+	opened int
+}
+
+func (s *scarce) Stored(context.Context) iter.Seq2[*thread.Stored, error] {
+	return func(yield func(*thread.Stored, error) bool) {
+		for n := range 300 {
+			id := fmt.Sprintf("aaaaaaaa-0000-4000-8000-%012d", n)
+			open := func(context.Context) ([]*thread.Thread, error) {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.opened++
+				return []*thread.Thread{{Provider: "scarce", ID: id, Reader: scarceReader{s, s.opened}}}, nil
+			}
+			if !yield(&thread.Stored{Key: id, Modified: time.Unix(1790000000, int64(n)), Opener: thread.OpenFunc(open)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A scarceReader reads a transcript unless 128 others were opened after it.
+type scarceReader struct {
+	*scarce
+	n int
+}
+
+func (r scarceReader) Read(_ context.Context, _ thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
+	r.mu.Lock()
+	opened := r.opened - r.n
+	r.mu.Unlock()
+	if opened > 128 {
+		return thread.Facts{}, errors.New("removed")
+	}
+	return thread.Facts{}, emit(thread.Message{N: 1, Role: thread.User, Text: "one"})
+}
+
+// TestEachPromptOfMany reads transcripts while they are open.
+func TestEachPromptOfMany(t *testing.T) {
+	set := thread.NewSet([]thread.Driver{{Name: "scarce", ID: thread.UUIDs, Roots: thread.Home("", ""),
+		Open: func([]string) (thread.Provider, error) { return new(scarce), nil }}}, func(string) string { return "" }, "")
+	want := map[string]bool{}
+	for n := range 300 {
+		want[fmt.Sprintf("agents://scarce/aaaaaaaa-0000-4000-8000-%012d", n)] = true
+	}
+	got := map[string]bool{}
+	warnings, err := threadindex.NewFiles(set).EachPrompt(t.Context(), time.Time{}, want, func(p threadindex.Prompt) error {
+		got[p.Thread] = true
+		return nil
+	})
+	if err != nil || len(warnings) > 0 || len(got) != len(want) {
+		t.Errorf("got prompts of %d conversations, %d warnings, %v, want %d", len(got), len(warnings), err, len(want))
+	}
+}
 
 // TestEachPrompt checks that each prompt of the wanted conversations is passed once,
 // without the answers, the copies of a transcript and those that are too old.

@@ -49,6 +49,7 @@ func (tr *tree) compare(file string, now func() time.Time) {
 	for _, s := range []threadindex.Search{
 		{Text: "retry"}, {Text: "cart session"}, {Text: `"cart session"`}, {Text: "sess*", Newest: true}, {Text: "größe 会"}, {Text: "absent"},
 		{Text: "cart", From: "user"}, {Text: "go test", From: "tool"}, {Text: "cart", Tool: "edit"}, {Path: "cart.go"}, {Path: "/work/1/"},
+		{Path: "work/1"}, {Path: "1/"}, {Path: "./1"}, {Path: "/"}, {Path: "ork/1"}, {Path: "/1"}, {Path: "absent"},
 		{Text: "timeout", Query: threadindex.Query{Limit: 2}}, {Text: "retry", Query: threadindex.Query{Role: "reviewer"}},
 		{Text: "parser", Query: threadindex.Query{Providers: []string{"claude"}, In: scope.In("/work/0", "/work/2"), Until: middle}},
 		{Text: "yrter trac"}, {Text: "s* the*"}, {Text: `"retry c*"`}, {Text: `"the cart s*" go`, Query: threadindex.Query{Limit: 1}}, {Text: "会*"}, {Text: "g* t*", From: "tool"},

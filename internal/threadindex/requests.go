@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/packed"
 	"github.com/agent-handoff/handoff/internal/threadindex/agents"
+	"github.com/agent-handoff/handoff/internal/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -117,10 +119,18 @@ func (x *Index) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 	if err != nil {
 		return nil, err
 	}
-	var failed error // of use: it is not a reason to read the files
+	var failed error            // of use: it is not a reason to read the files
+	passed := map[string]bool{} // by URI, before the index was found to be damaged
+	once := func(u ThreadUsage) error {
+		if passed[u.URI] {
+			return nil
+		}
+		passed[u.URI] = true
+		return use(u)
+	}
 	do := func(a answer) error {
 		return a.eachUsage(ctx, q, func(u ThreadUsage) bool {
-			failed = use(u)
+			failed = once(u)
 			return failed == nil
 		})
 	}
@@ -132,7 +142,7 @@ func (x *Index) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 	}
 	if err == nil && !used {
 		var more []string
-		more, failed = x.files.EachUsage(ctx, q, use)
+		more, failed = x.files.EachUsage(ctx, q, once)
 		warnings = append(warnings, more...)
 	}
 	return warnings, errors.Join(err, failed)
@@ -164,7 +174,7 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		}
 		u.Main, u.Started, u.Modified = parents.Main(u.Main), stored(start), stored(modified)
 		if u.Requests, err = packed.Decode(requests); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", store.ErrValue, err)
 		}
 		for i := range u.Requests {
 			u.Requests[i].N = 0

@@ -3,9 +3,11 @@ package threadindex
 import (
 	"cmp"
 	"database/sql"
+	"fmt"
 	"slices"
 
 	"github.com/agent-handoff/handoff/internal/action"
+	"github.com/agent-handoff/handoff/internal/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -37,7 +39,7 @@ const touchColumns = "r.path, r.access"
 func scanTouch(rows *sql.Rows) (t Touch, err error) {
 	var access int
 	t.Place, _, err = scanPlace(rows, &t.Path, &access)
-	t.Access = accesses[access%len(accesses)]
+	t.Access = accesses[uint(access)%uint(len(accesses))]
 	return t, err
 }
 
@@ -76,7 +78,9 @@ func scanPlace(rows *sql.Rows, more ...any) (p Place, cwd string, err error) {
 	if err := rows.Scan(append([]any{&uri, &cwd, &n, &at}, more...)...); err != nil {
 		return p, "", err
 	}
-	p.URI, err = thread.ParseURI(uri)
+	if p.URI, err = thread.ParseURI(uri); err != nil {
+		err = fmt.Errorf("%w: %v", store.ErrValue, err)
+	}
 	p.URI.From, p.URI.To, p.At = n, n, stored(at)
 	return p, cwd, err
 }

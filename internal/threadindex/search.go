@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/grep"
+	"github.com/agent-handoff/handoff/internal/threadindex/store"
 	"github.com/agent-handoff/handoff/internal/words"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -28,7 +31,7 @@ type Search struct {
 
 	From   string // role whose texts are searched: one of SearchRoles; "" for all, and titles
 	Tool   string // name of a tool that was called, in any case
-	Path   string // a file that a call names, the end of its path, or a directory with it
+	Path   string // a file that a call names, or a directory with it: a path or its end
 	Newest bool   // order by time; otherwise by where the text is found, then by time
 
 	// Each, unless it is nil, is called for each match, in order. The Result then has
@@ -82,6 +85,9 @@ func (s Search) plan() (p plan, err error) {
 	if s.Text != "" || s.Tool == "" && s.Path == "" {
 		err = checkTerms(s.Text, p.terms)
 	}
+	if s.Path != "" {
+		p.Path = filepath.Clean(s.Path)
+	}
 	if s.From != "" {
 		var ok bool
 		if p.only, ok = roles[s.From]; !ok {
@@ -134,10 +140,11 @@ func (e *entry) has(t words.Term, in []column) bool {
 	return slices.ContainsFunc(in, func(c column) bool { return t.In(e.words[c]) })
 }
 
-// isPath reports whether path is a file that a person calls name.
+// isPath reports whether path is a file or directory that a person calls name, or is
+// below a directory that a person calls so. Name is clean.
 func isPath(path, name string) bool {
-	name = strings.TrimSuffix(name, "/")
-	return path == name || strings.HasSuffix(path, "/"+strings.TrimPrefix(name, "./")) || strings.HasPrefix(path, name+"/")
+	path, name = path+"/", strings.TrimSuffix(name, "/")+"/"
+	return strings.HasPrefix(path, name) || strings.Contains(path, "/"+name)
 }
 
 // A hit is a match without its snippets.
@@ -155,8 +162,16 @@ func (h hit) match() (m Match, err error) {
 	if h.item != nil {
 		return Match{Item: *h.item}, nil
 	}
-	err = json.Unmarshal(h.encoded, &m.Item)
+	m.Item, err = decodeItem(h.encoded)
 	return m, err
+}
+
+// decodeItem decodes an item as the index has it.
+func decodeItem(b []byte) (i Item, err error) {
+	if err = json.Unmarshal(b, &i); err != nil {
+		err = fmt.Errorf("%w: %w", store.ErrValue, err)
+	}
+	return i, err
 }
 
 // compareHits orders hits.

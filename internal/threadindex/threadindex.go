@@ -178,7 +178,7 @@ func open(ctx context.Context, s *thread.Stored) ([]*thread.Thread, error) {
 
 // cursor is the position of an item in the order of a page.
 func cursor(i Item) string {
-	return strconv.FormatInt(i.Modified.UnixNano(), 10) + "," + i.URI.String()
+	return strconv.FormatInt(ordered(i.Modified), 10) + "," + i.URI.String()
 }
 
 // A position is a parsed cursor: the last item of an earlier page.

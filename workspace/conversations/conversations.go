@@ -5,6 +5,7 @@ package conversations
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,7 +162,7 @@ type SearchOptions struct {
 
 	From   string // role whose texts are searched, see Roles; "" for all, and titles
 	Tool   string // name of a tool that it called
-	Path   string // a file that its calls name, the end of its path, or a directory with it
+	Path   string // a file that its calls name, or a directory with it: a path or its end
 	Newest bool   // order by time only
 }
 
@@ -195,6 +196,9 @@ func (c Collection) search(ctx context.Context, o SearchOptions, each func(Match
 	q, err := c.query(o.ListOptions)
 	if err != nil {
 		return Matches{}, err
+	}
+	if p := filepath.Clean(o.Path); o.Path != "" && (p == "." || !filepath.IsLocal(p)) { // of the caller's directory, not the end of any path
+		o.Path = c.o.Path(p)
 	}
 	return c.o.Archive(o.NoIndex).Search(ctx, threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest, Each: each})
 }

@@ -75,6 +75,9 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel con
 	l.ListOptions.Status = thread.Status(l.Status)
 	a.Warnings(sel.Warnings)
 	if sel.Words != "" {
+		if err := given(c, uri, "the URI searches conversations", "cursor", "agents"); err != nil {
+			return err
+		}
 		o := searchOptions{SearchOptions: workspace.SearchOptions{Text: sel.Words, Limit: l.Limit, In: []string{inThreads}}}
 		o.threads.ListOptions = l.ListOptions
 		return a.Reading(func(w *workspace.Workspace) error { return o.run(c.Context(), a, w, set, l.table) })

@@ -20,7 +20,7 @@ import (
 
 // version is the version of the schema and of the stored values, which include what
 // providers keep in marks. A database of another version is rebuilt.
-const version = 7
+const version = 8
 
 // applicationID is stored in the header of the database: "hdth".
 const applicationID = 0x68647468
@@ -171,6 +171,9 @@ func (db *Database) prepare(ctx context.Context) error {
 	})
 }
 
+// ErrValue is the error for a stored value that can't be decoded.
+var ErrValue = errors.New("the index has a damaged value")
+
 var errVersion = errors.New("the index has another version")
 
 // Transact runs do in a transaction that holds the write lock.
@@ -186,7 +189,7 @@ func (db *Database) Transact(ctx context.Context, do func() error) error {
 
 // IsDamage reports whether an error means that the database must be rebuilt.
 func IsDamage(err error) bool {
-	if errors.Is(err, errVersion) {
+	if errors.Is(err, errVersion) || errors.Is(err, ErrValue) {
 		return true
 	}
 	var e *sqlite.Error
