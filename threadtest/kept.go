@@ -121,6 +121,9 @@ func (s Suite) compare(t *testing.T, v, copied *thread.View) {
 	}
 	for i, a := range v.Agents {
 		b := copied.Agents[i]
+		if a.Name != b.Name || a.Role != b.Role || !slices.Equal(a.Aliases, b.Aliases) {
+			t.Errorf("%s: the copy has subagent %q with role %q and aliases %q, want %q, %q, %q", v.Thread.ID, b.Name, b.Role, b.Aliases, a.Name, a.Role, a.Aliases)
+		}
 		if a.ID != b.ID || a.State.Status != b.State.Status || (a.Thread == nil) != (b.Thread == nil) {
 			t.Errorf("%s: the copy has subagent %s (%s), want %s (%s)", v.Thread.ID, b.ID, b.State.Status, a.ID, a.State.Status)
 		} else if a.Thread != nil {

@@ -3,7 +3,9 @@ package keep
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -198,5 +200,54 @@ func TestFindings(t *testing.T) {
 	want := Finding{Kind: "GitHub token", Thread: "agents://codex/" + id, Message: 1, Count: 2}
 	if len(p.Findings) != 1 || p.Findings[0] != want || p.Secrets != 2 {
 		t.Errorf("got %d secrets, %+v, want 2, %+v", p.Secrets, p.Findings, want)
+	}
+}
+
+// A sink reads bodies and stores none.
+type sink struct {
+	handoff.Bodies
+	stored int
+}
+
+func (s *sink) Put(_ context.Context, from io.Reader) (d handoff.Digest, err error) {
+	if _, err = io.Copy(io.Discard, from); err == nil {
+		s.stored++
+	}
+	return d, err
+}
+
+// TestKeepAllContinues has conversations that can't be kept: one that is repeated so
+// often that its copy could not be opened, and one that changes while it is read. The
+// others are looked at, and no body is stored.
+func TestKeepAllContinues(t *testing.T) {
+	set, path := home(t, "build it")
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := []byte(`{"type":"event_msg","payload":{"type":"progress","text":"` + strings.Repeat("abcdefghij ", 6<<10) + `"}}` + "\n")
+	for size := 0; size <= minUnpacked; size += len(line) {
+		if _, err := f.Write(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	uris := []string{"agents://codex/" + id, "agents://codex/019c871c-b1f9-7f60-9c4f-000000000000"}
+	for _, dry := range []bool{true, false} {
+		to := new(sink)
+		k := Keeper{Bodies: to, Set: set}
+		done, err := k.KeepAll(t.Context(), uris, 0, Options{DryRun: dry})
+		if err != nil || len(done) != 2 || done[0].Status != Unsupported || done[1].Status != Missing || done[0].Reason == "" || to.stored > 0 {
+			t.Errorf("dry run %v: got %+v, %v with %d bodies, want unsupported and missing", dry, done, err, to.stored)
+		}
+		if done, err := k.KeepAll(t.Context(), uris, 2, Options{DryRun: dry}); !errors.Is(err, handoff.Unsupported) || len(done) > 0 {
+			t.Errorf("dry run %v, named: got %+v, %v, want the reason as an error", dry, done, err)
+		}
+	}
+	r, err := Result{URI: uris[0], Status: Kept, Files: 1}.unread(&handoff.Error{Kind: handoff.Conflict})
+	if err != nil || r.Status != Missing || r.Files != 0 {
+		t.Errorf("a transcript that changes: got %+v, %v, want missing", r, err)
 	}
 }

@@ -26,7 +26,7 @@ const (
 	Kept        Status = "kept"        // or would be
 	Unchanged   Status = "unchanged"   // it was kept before
 	Refused     Status = "refused"     // it has secrets
-	Missing     Status = "missing"     // the tool has no transcript, or it can't be read
+	Missing     Status = "missing"     // the tool has no transcript, or it can't be read now
 	Unsupported Status = "unsupported" // the tool keeps conversations together
 )
 
@@ -76,7 +76,8 @@ func (k Keeper) KeepAll(ctx context.Context, uris []string, named int, o Options
 }
 
 // Keep keeps a copy of a conversation with its subagents, unless the newest copy is
-// equal. A Result has the status Missing, Refused or Unsupported if there is none.
+// equal. A Result has the status Missing, Refused or Unsupported if there is none, also if
+// the transcript changes while it is read.
 // Kinds: Invalid (the URI), those of Bodies.Put and Log.Append.
 func (k Keeper) Keep(ctx context.Context, u thread.URI, o Options) (Result, error) {
 	r := Result{URI: u.Main().String()}
@@ -89,14 +90,8 @@ func (k Keeper) Keep(ctx context.Context, u thread.URI, o Options) (Result, erro
 	switch {
 	case ctx.Err() != nil:
 		return r, ctx.Err()
-	case errors.Is(err, handoff.Unsupported):
-		r.Status, r.Reason, r.Err = Unsupported, err.Error(), err
-		return r, nil
-	case errors.Is(err, handoff.NotFound), errors.Is(err, handoff.Unavailable):
-		r.Status, r.Reason, r.Err = Missing, err.Error(), err
-		return r, nil
 	case err != nil:
-		return r, err
+		return r.unread(err)
 	}
 	defer p.Close()
 	r.Status, r.Files, r.TranscriptBytes, r.Findings = Kept, p.Files(), p.Size, p.Findings
@@ -107,26 +102,64 @@ func (k Keeper) Keep(ctx context.Context, u thread.URI, o Options) (Result, erro
 		r.Status, r.Reason = Refused, "it contains what looks like a secret"
 		return r, nil
 	}
-	if o.DryRun {
-		r.SizeBytes, err = p.measure(ctx)
+	if !o.DryRun {
+		err = k.store(ctx, p, &r)
+	} else {
+		r.SizeBytes, err = p.writeUsable(ctx, io.Discard)
+	}
+	if failed := (readError{}); errors.As(err, &failed) {
+		return r.unread(failed.error)
+	}
+	return r, err
+}
+
+// unread sets the status for an error of reading a transcript, and returns all others.
+func (r Result) unread(err error) (Result, error) {
+	status := Missing
+	switch {
+	case errors.Is(err, handoff.Unsupported):
+		status = Unsupported
+	case errors.Is(err, handoff.NotFound), errors.Is(err, handoff.Unavailable), errors.Is(err, handoff.Conflict):
+	default:
 		return r, err
 	}
-	return r, k.store(ctx, p, &r)
+	return Result{URI: r.URI, Status: status, Reason: err.Error(), Err: err}, nil
+}
+
+// A readError is an error of reading a transcript, not of storing its copy.
+type readError struct{ error }
+
+func (e readError) Unwrap() error { return e.error }
+
+// writeUsable writes a copy that can be opened, and returns its size. Its errors are
+// readErrors, or that of ctx.
+func (p *Plan) writeUsable(ctx context.Context, to io.Writer) (int64, error) {
+	sum := &counter{to: to}
+	err := p.Write(ctx, sum)
+	if err == nil && p.Size > maxSize(sum.n) {
+		err = &handoff.Error{Op: "keep thread", Name: p.URI, Kind: handoff.Unsupported, Err: errors.New("its content is repeated so often that the copy could not be opened")}
+	}
+	if err == nil || ctx.Err() != nil {
+		return sum.n, ctx.Err()
+	}
+	return sum.n, readError{err}
 }
 
 // store stores the body of a copy and records it.
 func (k Keeper) store(ctx context.Context, p *Plan, r *Result) error {
 	from, to := io.Pipe()
-	sum := &counter{to: to}
-	go func() { to.CloseWithError(p.Write(ctx, sum)) }()
+	size := make(chan int64, 1)
+	go func() {
+		n, err := p.writeUsable(ctx, to)
+		size <- n
+		to.CloseWithError(err)
+	}()
 	d, err := k.Bodies.Put(ctx, from)
 	from.CloseWithError(err)
 	if err != nil {
 		return err
 	}
-	if r.Digest, r.SizeBytes = d, sum.n; p.Size > maxSize(sum.n) {
-		return &handoff.Error{Op: "keep thread", Name: r.URI, Kind: handoff.Unsupported, Err: errors.New("its content is repeated so often that the copy could not be opened")}
-	}
+	r.Digest, r.SizeBytes = d, <-size
 	known, err := k.Hub.KeptThreads(ctx, r.URI)
 	if err != nil {
 		return err
@@ -139,13 +172,6 @@ func (k Keeper) store(ctx context.Context, p *Plan, r *Result) error {
 		ModifiedAt: p.Modified.UTC(), Redacted: r.Redacted, Secrets: r.Secrets})
 	r.RecordID = record.ID
 	return err
-}
-
-// measure returns the size of the copy.
-func (p *Plan) measure(ctx context.Context) (int64, error) {
-	c := &counter{to: io.Discard}
-	err := p.Write(ctx, c)
-	return c.n, err
 }
 
 // Referenced returns the URIs of the conversations that artifacts, sessions and work in

@@ -157,3 +157,37 @@ func TestIsOf(t *testing.T) {
 		}
 	}
 }
+
+// TestCleaned removes files that were extracted, as a cleaner of temporary files does.
+// They are extracted again.
+func TestCleaned(t *testing.T) {
+	scratch := t.TempDir()
+	t.Setenv("TMPDIR", scratch)
+	k, body := packFiles(t, map[string][]byte{"a": []byte("x"), "d/b": []byte("y")})
+	c := new(Copies)
+	for _, remove := range []string{"", "a", "d/b", "d", "."} {
+		dir, err := c.extracted(t.Context(), shelf{body: body}, k.ThreadKept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := c.extracted(t.Context(), shelf{body: body}, k.ThreadKept); err != nil || again != dir {
+			t.Errorf("without %q: got %s, %v, want %s", remove, again, err, dir)
+		}
+		for _, name := range []string{"a", "d/b"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+				t.Errorf("after a removal: %v", err)
+			}
+		}
+		if remove != "" {
+			if err := os.RemoveAll(filepath.Join(dir, remove)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(scratch); err != nil || len(entries) > 0 {
+		t.Errorf("got %v, %v, want no temporary files", entries, err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -115,8 +116,14 @@ type Store struct {
 // value is ready to use.
 type Copies struct {
 	mu   sync.Mutex
-	dirs map[string]string // extracted, by digest
-	last []string          // digests, the newest last
+	dirs map[string]extraction // by digest
+	last []string              // digests, the newest last
+}
+
+// An extraction is a directory with the files of a copy.
+type extraction struct {
+	dir   string
+	files int
 }
 
 // Open opens the copy of a conversation, nil if there is none. The view says that it
@@ -126,17 +133,10 @@ func (c *Copies) Open(ctx context.Context, s Store, u thread.URI) (*thread.View,
 	if err != nil {
 		return nil, err
 	}
-	var found []handoff.KeptThread
-	for _, k := range list {
-		if main, err := thread.ParseURI(k.Thread); err == nil && strings.EqualFold(main.Thread, u.Thread) && (u.Provider == "" || u.Provider == main.Provider) {
-			u.Provider = main.Provider
-			found = append(found, k)
-		}
+	k, u, err := pick(list, u)
+	if err != nil || u.Provider == "" {
+		return nil, err
 	}
-	if len(found) != 1 {
-		return nil, nil
-	}
-	k := found[0]
 	if f, ok := s.Bodies.(handoff.BodyFetcher); ok {
 		if err := f.Fetch(ctx, k.Digest, k.SizeBytes); err != nil {
 			return nil, err
@@ -178,6 +178,25 @@ func (c *Copies) Open(ctx context.Context, s Store, u thread.URI) (*thread.View,
 	return v, nil
 }
 
+// pick returns the copy of a conversation, and its URI with the provider, "" if there is
+// no copy.
+func pick(list []handoff.KeptThread, u thread.URI) (found handoff.KeptThread, _ thread.URI, err error) {
+	provider := ""
+	for _, k := range list {
+		of, err := thread.ParseURI(k.Thread)
+		switch {
+		case err != nil, !strings.EqualFold(of.Thread, u.Thread), u.Provider != "" && u.Provider != of.Provider:
+		case provider != "":
+			return found, u, &handoff.Error{Op: "open kept transcript", Name: u.Thread, Kind: handoff.Conflict, Err: errors.New("there are several copies with this ID"),
+				Hint: handoff.Advice("use the URI of one, such as " + k.Thread)}
+		default:
+			found, provider = k, of.Provider
+		}
+	}
+	u.Provider = provider
+	return found, u, nil
+}
+
 // rename sets the source of a thread in a copy to the digest and name of its file. The
 // error is Corrupt if it is not in the copy.
 func rename(t *thread.Thread, dir string, k handoff.KeptThread) error {
@@ -202,8 +221,11 @@ func maxSize(body int64) int64 { return max(minUnpacked, 200*body) }
 func (c *Copies) extracted(ctx context.Context, bodies handoff.Bodies, k handoff.ThreadKept) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if dir, ok := c.dirs[k.Digest.Value]; ok {
-		return dir, nil
+	if x, ok := c.dirs[k.Digest.Value]; ok && countFiles(x.dir) == x.files {
+		return x.dir, nil
+	}
+	if err := c.remove(k.Digest.Value); err != nil { // a cleaner has removed files of it
+		return "", err
 	}
 	body, err := bodies.Open(ctx, k.Digest)
 	if err != nil {
@@ -232,14 +254,34 @@ func (c *Copies) extracted(ctx context.Context, bodies handoff.Bodies, k handoff
 		return "", errors.Join(err, os.RemoveAll(dir))
 	}
 	if c.dirs == nil {
-		c.dirs = map[string]string{}
+		c.dirs = map[string]extraction{}
 	}
-	if c.dirs[k.Digest.Value], c.last = dir, append(c.last, k.Digest.Value); len(c.last) > maxExtracted {
-		err = os.RemoveAll(c.dirs[c.last[0]])
-		delete(c.dirs, c.last[0])
-		c.last = c.last[1:]
+	if c.dirs[k.Digest.Value], c.last = (extraction{dir, countFiles(dir)}), append(c.last, k.Digest.Value); len(c.last) > maxExtracted {
+		err = c.remove(c.last[0])
 	}
 	return dir, err
+}
+
+// countFiles returns the number of files below a directory.
+func countFiles(dir string) (n int) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // what can't be read has no files
+		if err == nil && !e.IsDir() {
+			n++
+		}
+		return nil
+	})
+	return n
+}
+
+// remove removes what was extracted of the copy with a digest, if there is anything.
+func (c *Copies) remove(digest string) error {
+	x, ok := c.dirs[digest]
+	if !ok {
+		return nil
+	}
+	delete(c.dirs, digest)
+	c.last = slices.DeleteFunc(c.last, func(d string) bool { return d == digest })
+	return os.RemoveAll(x.dir)
 }
 
 // Close removes what was extracted. The views that Open returned can't be read after it.
@@ -247,9 +289,8 @@ func (c *Copies) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var errs []error
-	for _, dir := range c.dirs {
-		errs = append(errs, os.RemoveAll(dir))
+	for digest := range c.dirs {
+		errs = append(errs, c.remove(digest))
 	}
-	c.dirs, c.last = nil, nil
 	return errors.Join(errs...)
 }

@@ -40,8 +40,11 @@ var homes = []string{
 
 // Driver returns the driver of Claude Code.
 func Driver() thread.Driver {
-	return thread.Driver{Name: name, Env: env, ID: thread.UUIDs, Roots: roots, Open: opener(name, env)}
+	return thread.Driver{Name: name, Env: env, ID: thread.UUIDs, Roots: roots, Beside: beside, Open: opener(name, env)}
 }
+
+// beside has the role of a subagent.
+var beside = []string{"*" + metaExt}
 
 // opener returns the Driver.Open of a tool.
 func opener(name, env string) func([]string) (thread.Provider, error) {

@@ -25,7 +25,7 @@ func Qoder() thread.Driver { return fork("qoder", ".qoder") }
 // directory in the user's home directory.
 func fork(name, dir string) thread.Driver {
 	return thread.Driver{
-		Name: name, Env: home, ID: thread.UUIDs, Open: opener(name, home),
+		Name: name, Env: home, ID: thread.UUIDs, Beside: beside, Open: opener(name, home),
 		Roots: func(_ func(string) string, home string) []string { return []string{filepath.Join(home, dir)} },
 	}
 }
