@@ -42,10 +42,11 @@ func (p *page) writeMarkdown(w io.Writer, body func(io.Writer) error) error {
 // heading is the heading of each role in a timeline.
 var heading = map[thread.Role]string{thread.User: "User", thread.Assistant: "Assistant", thread.Compaction: "Context Compacted", thread.Note: "Note"}
 
-// structural matches the headings of a page. Inside a message they are escaped
-// with a backslash, so that the text of an agent can't look like another message.
+// structural matches the headings of a page, with the spaces that Markdown allows. Inside
+// a message they are escaped with a backslash, so that the text of an agent can't look
+// like another message.
 var structural = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(#{1,4} (?:\d+\. |Thread$|Timeline$|Call |Thinking$|Lifecycle |Agent Status |Thread Excerpt ))`)
+	return regexp.MustCompile(`(?m)^( {0,3})(#{1,6}[ \t]+(?:(?:\d+\.|Call|Lifecycle|Agent Status|Thread Excerpt)[ \t]|(?:Thread|Timeline|Thinking)[ \t#]*$))`)
 })
 
 // message writes one entry of a timeline.
@@ -63,8 +64,8 @@ func (p *page) message(w io.Writer, m thread.Message) error {
 		b.WriteString(details(m))
 	}
 	if text := strings.TrimSpace(m.Text); text != "" {
-		if strings.HasPrefix(text, "#") || strings.Contains(text, "\n#") {
-			text = structural().ReplaceAllString(text, `\$1`)
+		if strings.Contains(text, "#") {
+			text = structural().ReplaceAllString(text, `$1\$2`)
 		}
 		b.WriteString(text)
 		b.WriteString("\n\n")
@@ -120,22 +121,28 @@ func fence(b *bytes.Buffer, s string) {
 	if s == "" {
 		return
 	}
-	marks := "```"
-	for strings.Contains(s, marks) {
-		marks += "`"
-	}
+	marks := backticks(s, 3)
 	for _, part := range []string{marks, "\n", s, "\n", marks, "\n\n"} {
 		b.WriteString(part)
 	}
 }
 
+// backticks returns as many as no row in s has, at least n.
+func backticks(s string, n int) string {
+	row := 0
+	for i := range len(s) {
+		if row++; s[i] != '`' {
+			row = 0
+		}
+		n = max(n, row+1)
+	}
+	return strings.Repeat("`", n)
+}
+
 // code writes s as inline code on one line.
 func code(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	marks := "`"
-	for strings.Contains(s, marks) {
-		marks += "`"
-	}
+	marks := backticks(s, 1)
 	if len(marks) > 1 {
 		return marks + " " + s + " " + marks
 	}

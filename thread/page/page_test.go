@@ -227,6 +227,49 @@ func TestHeadingsInMessages(t *testing.T) {
 	}
 }
 
+// TestHeadingForms has headings in the forms that Markdown allows, in the middle and at
+// the start of a message.
+func TestHeadingForms(t *testing.T) {
+	for text, want := range map[string]string{
+		"##  2. User":            `\##  2. User`,
+		"##\t2. User":            "\\##\t2. User",
+		" ## 3. Assistant":       ` \## 3. Assistant`,
+		"   ### Call `x`":        "   \\### Call `x`",
+		"# Thread #":             `\# Thread #`,
+		"###### 4. User":         `\###### 4. User`,
+		"## Thinking  ":          `\## Thinking  `,
+		"# Threads":              "# Threads",
+		"## 1.5 seconds":         "## 1.5 seconds",
+		"    ## 2. code":         "    ## 2. code",
+		"####### 2. no heading":  "####### 2. no heading",
+		"##2. no heading":        "##2. no heading",
+		"the number ## 2. in it": "the number ## 2. in it",
+	} {
+		m := &memory{name: "one", threads: map[string][]thread.Message{id: {{Role: thread.User, Text: "a\n" + text + "\nb"}}}}
+		out, err := show(t, set(m), "one/"+id, page.Options{})
+		if err != nil || !strings.Contains(out, "\na\n"+want+"\nb\n") {
+			t.Errorf("%q: got %v\n%s\nwant %q", text, err, out, want)
+		}
+	}
+}
+
+// TestFences has rows of backticks, which the fences around them must be longer than. The
+// time is linear in their length.
+func TestFences(t *testing.T) {
+	for _, text := range []string{"x", "```", "a ``` b ````` c ```` d", strings.Repeat("`", 8<<20)} {
+		m := &memory{name: "one", threads: map[string][]thread.Message{id: {{Role: thread.Assistant, Text: "x", Thinking: text}}}}
+		out, err := show(t, set(m), "one/"+id, page.Options{Tools: true})
+		longest := 0
+		for row := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+			longest = max(longest, len(row))
+		}
+		fence := strings.Repeat("`", max(3, longest+1))
+		if err != nil || !strings.Contains(out, "\n"+fence+"\n"+text+"\n"+fence+"\n") {
+			t.Errorf("%.40q: got %d bytes, %v, want a fence of %d", text, len(out), err, len(fence))
+		}
+	}
+}
+
 // TestFrontmatterText writes random text as a value and reads it with a YAML
 // library.
 func TestFrontmatterText(t *testing.T) {
