@@ -15,6 +15,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/agent-handoff/handoff/internal/jsonl"
 	"github.com/agent-handoff/handoff/thread"
@@ -69,6 +70,7 @@ const (
 
 func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
 	for _, root := range roots {
+		known := sync.OnceValue(func() map[string]task { return history(filepath.Join(root, "state", "taskHistory.json")) })
 		tasks := filepath.Join(root, "tasks")
 		for _, e := range w.ReadDir(tasks) {
 			dir := filepath.Join(tasks, e.Name())
@@ -85,7 +87,7 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 			if f.Parent != "" {
 				f.Proof = "history_item.json has the ID of the parent"
 			}
-			f.Open = func(w *thread.Walk, t *thread.Thread) { open(w, t, root) }
+			f.Open = func(w *thread.Walk, t *thread.Thread) { open(w, t, known) }
 			list = append(list, f)
 		}
 	}
@@ -94,18 +96,27 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 
 // open sets the metadata of a task from the file of the task, or from the list of all
 // tasks.
-func open(w *thread.Walk, t *thread.Thread, root string) {
+func open(w *thread.Walk, t *thread.Thread, known func() map[string]task) {
 	if path := filepath.Join(filepath.Dir(t.Source), "history_item.json"); w.Stat(path) != nil {
 		item := jsonl.Value(w.Head(path, itemLen))
 		t.Title, t.Cwd = firstLine(item.Get("task").Text()), item.Get("workspace").Text()
-	} else if path := filepath.Join(root, "state", "taskHistory.json"); w.Stat(path) != nil {
-		for c := jsonl.Value(w.Head(path, listLen)).Elements(); c.Next(); {
-			if thread.LowerUUID(c.Value().Get("id").Text()) == t.ID {
-				t.Title, t.Cwd = firstLine(c.Value().Get("task").Text()), c.Value().Get("cwdOnTaskInitialization").Text()
-			}
-		}
+	} else {
+		t.Title, t.Cwd = known()[t.ID].title, known()[t.ID].cwd
 	}
 	t.Reader = &archive.Reader{Unit: "message", Source: archive.Array(t.Source), New: func(s *archive.Scan) archive.Decoder { return &decode{Scan: s} }}
+}
+
+// A task is what the list of all tasks has of one.
+type task struct{ title, cwd string }
+
+// history reads the list of all tasks, which may be missing.
+func history(path string) map[string]task {
+	list := map[string]task{}
+	for c := jsonl.Value(thread.NewWalk(context.Background()).Head(path, listLen)).Elements(); c.Next(); {
+		v := c.Value()
+		list[thread.LowerUUID(v.Get("id").Text())] = task{firstLine(v.Get("task").Text()), v.Get("cwdOnTaskInitialization").Text()}
+	}
+	return list
 }
 
 func firstLine(s string) string {

@@ -1,7 +1,9 @@
 package cline_test
 
 import (
+	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -169,6 +171,41 @@ func TestStatuses(t *testing.T) {
 		if th := threadtest.Load(t, provider(t, home), doneID); th.State.Status != step.want || th.State.Waiting != step.waiting {
 			t.Errorf("after message %d: got %+v, want %s, waits for %q", i+1, th.State, step.want, step.waiting)
 		}
+	}
+}
+
+// TestManyTasks opens tasks whose titles are in the list of all tasks, which is read once:
+// each reading of it would take 8 MiB.
+func TestManyTasks(t *testing.T) {
+	home := t.TempDir()
+	const n = 100
+	var list []obj
+	for i := range n {
+		id := fmt.Sprint(1755599682123 + i)
+		threadtest.WriteFile(t, `[{"ts":1,"type":"say","say":"text","text":"hello"}]`, home, storage, "tasks", id, "ui_messages.json")
+		list = append(list, obj{"id": id, "task": "Task " + id, "cwdOnTaskInitialization": "/home/u/project"})
+	}
+	threadtest.WriteFile(t, encode(list), home, storage, "state/taskHistory.json")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	opened := 0
+	for st, err := range thread.StoredIn(t.Context(), "cline", provider(t, home)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads, err := st.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, th := range threads {
+			if opened++; th.Title != "Task "+th.ID || th.Cwd != "/home/u/project" {
+				t.Errorf("got %q in %q, want the title of %s", th.Title, th.Cwd, th.ID)
+			}
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; opened != n || used > 50 {
+		t.Errorf("opened %d tasks with %d MiB, want %d with less than 50", opened, used, n)
 	}
 }
 
