@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/jsonl"
@@ -45,9 +46,14 @@ func roots(_ func(string) string, home string) (dirs []string) {
 	return dirs
 }
 
+// delay is how long after the last write to its parent a subagent may start.
+const delay = 10 * time.Minute
+
 // find finds all conversations. Which of them are subagents is known only from the
-// transcripts of their parents, which are searched for it.
+// transcripts of their parents, which are searched for it: those that were written when
+// another one started.
 func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+	var starts []time.Time
 	parents := map[string]string{}
 	seen := map[string]bool{}
 	for _, root := range roots {
@@ -59,12 +65,20 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 			}
 			id := thread.LowerUUID(e.Name())
 			seen[id] = true
-			for _, child := range invoked(w, path) {
-				if child != id {
-					parents[child] = id
-				}
+			list, starts = append(list, archive.Found{ID: id, Path: path, Open: open}), append(starts, started(w, path))
+		}
+	}
+	sorted := slices.SortedFunc(slices.Values(starts), time.Time.Compare)
+	for i, f := range list {
+		last := w.StatFile(f.Path).Modified.Add(delay)
+		n, _ := slices.BinarySearchFunc(sorted, starts[i], time.Time.Compare)
+		if !sorted[0].IsZero() && (n+1 == len(sorted) || sorted[n+1].After(last)) {
+			continue // none started while it was written
+		}
+		for _, child := range invoked(w, f.Path) {
+			if child != f.ID {
+				parents[child] = f.ID
 			}
-			list = append(list, archive.Found{ID: id, Path: path, Open: open})
 		}
 	}
 	for i := range list {
@@ -105,7 +119,7 @@ func invoked(w *thread.Walk, path string) (ids []string) {
 	}
 	defer f.Close()
 	rd := jsonl.NewReader(f)
-	for rd.Next() {
+	for rd.Next() && !w.Done() {
 		if line := rd.Line(); bytes.Contains(line, []byte(invoke)) && line.Get("type").Is(invoke) {
 			ids = append(ids, conversations(line.Get("content").Text())...)
 		}
@@ -137,8 +151,13 @@ func firstLine(s string) string {
 // headLen is how much of a transcript is read for its first record.
 const headLen = 4 << 10
 
+// started returns the time of the first record, zero if it is not known.
+func started(w *thread.Walk, path string) time.Time {
+	line, _, _ := bytes.Cut(w.Head(path, headLen), []byte("\n"))
+	return jsonl.Value(line).Get("created_at").Time()
+}
+
 func open(w *thread.Walk, t *thread.Thread) {
-	line, _, _ := bytes.Cut(w.Head(t.Source, headLen), []byte("\n"))
-	t.Started = jsonl.Value(line).Get("created_at").Time()
+	t.Started = started(w, t.Source)
 	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder { return &decode{Scan: s} }}
 }

@@ -3,6 +3,9 @@ package antigravity_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +136,56 @@ func TestClosed(t *testing.T) {
 	}
 	for th, err := range p.Threads(t.Context()) {
 		t.Errorf("got %v, %v", th, err)
+	}
+}
+
+// TestOverlap has conversations on several days. Those that were not written when another
+// one started have no subagents, and only their beginnings are read.
+func TestOverlap(t *testing.T) {
+	home := t.TempDir()
+	at := begin().at
+	write := func(n int, started, written time.Time, content string) string {
+		id := fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)
+		s := &script{at: started}
+		s.user("go")
+		s.add("MODEL", "INVOKE_SUBAGENT", map[string]any{"content": content})
+		s.answer(strings.Repeat("word ", 60<<10))
+		s.write(t, home, id)
+		path := filepath.Join(home, ".gemini/antigravity-cli/brain", id, ".system_generated/logs/transcript.jsonl")
+		if err := os.Chtimes(path, written, written); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	const days = 40
+	for n := range days {
+		day := at.AddDate(0, 0, n)
+		write(n, day, day.Add(time.Hour), "no ID")
+	}
+	p := provider(t, home)
+	var ids []string
+	list := func() (n int) {
+		ids = nil
+		for st, err := range thread.StoredIn(t.Context(), "antigravity", p) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			ids = append(ids, st.Key)
+		}
+		return n
+	}
+	if read := threadtest.BytesRead(t, func() { list() }); read > 2<<20 || len(ids) != days {
+		t.Errorf("read %d bytes of %d conversations, want only the beginnings of %d", read, len(ids), days)
+	}
+	// A subagent that started a second after the last write to its parent.
+	child := fmt.Sprintf("019f0000-0000-7000-8000-%012d", 100)
+	late := at.AddDate(0, 0, days)
+	parent := write(99, late, late.Add(time.Minute), fmt.Sprintf("{\n  \"conversationId\":  %q\n}\n", child))
+	write(100, late.Add(time.Minute), late.Add(time.Hour), "no ID")
+	list()
+	if !slices.ContainsFunc(ids, func(key string) bool { return strings.HasSuffix(key, "#"+parent+"/"+child) }) {
+		t.Errorf("%s is not a subagent of %s: %q", child, parent, ids)
 	}
 }
 
