@@ -57,6 +57,12 @@ const (
 	SHA256Tar = "sha256-tar" // of a directory as a deterministic tar
 )
 
+// IsDirectory reports whether the content is a directory, read as one tar. Only a
+// directory can have neither a digest nor a size.
+func (p *ArtifactPublished) IsDirectory() bool {
+	return p.Digest.Algorithm == SHA256Tar || p.TargetType == "directory" || p.Digest == (Digest{}) && p.SizeBytes == nil
+}
+
 // ArtifactWithdrawn states that an artifact is withdrawn. Nothing is deleted.
 type ArtifactWithdrawn struct {
 	ArtifactID string `json:"artifactId"`

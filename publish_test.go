@@ -139,8 +139,7 @@ func TestSameKeyAtOnce(t *testing.T) {
 	}
 }
 
-// TestSameKey publishes with a key that was used before. Without digests, as for
-// directories, bodies are compared by path.
+// TestSameKey publishes with a key that was used before.
 func TestSameKey(t *testing.T) {
 	dir, newHub := newWorkspace(t)
 	for _, name := range []string{"one", "two"} {
@@ -150,6 +149,9 @@ func TestSameKey(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name+".md"), []byte("body"), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "two", "more"), nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
 	h := newHub(logtest.NewMemoryLog())
 	for _, tt := range []struct {

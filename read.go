@@ -90,9 +90,6 @@ func (h *Hub) Open(ctx context.Context, id string) (Content, error) {
 	}
 	if !a.Kept || h.bodies == nil {
 		reason := fmt.Errorf("%s is %s, and no copy was kept", a.Path, a.Target)
-		if a.Digest == (Digest{}) && a.SizeBytes == nil && a.Target == Unknown {
-			reason = fmt.Errorf("%s is a directory, and no copy was kept", a.Path)
-		}
 		return Content{}, &Error{Op: "read", Name: id, Kind: Unavailable, Err: reason, Hint: Suggest("see its path and producer", ActionShow, id)}
 	}
 	kept, err := h.openKept(ctx, a)

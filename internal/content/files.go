@@ -118,7 +118,7 @@ func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 			p.TargetType = "directory"
 		}
 		p.Kind = cmp.Or(p.Kind, "directory")
-		state.NotKept, err = s.maybeKeepDir(ctx, where, d, p, to, limit)
+		state.NotKept, err = s.measureDir(ctx, where, d, p, to, limit)
 	case !info.Mode().IsRegular():
 		return state, &handoff.Error{Op: "publish", Name: p.Path, Kind: handoff.Invalid, Err: errors.New("is neither a file nor a directory"),
 			Hint: handoff.Suggest("publish content from standard input", handoff.ActionStdin)}

@@ -125,33 +125,35 @@ func sniff(head []byte) string {
 	return "application/octet-stream"
 }
 
-// maybeKeepDir keeps a directory if the draft requires it, or in a linked worktree
-// if it is not too large. It returns why a directory is not kept.
-func (s *Files) maybeKeepDir(ctx context.Context, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies, limit int64) (notKept string, err error) {
-	policy := cmp.Or(d.Keep, s.Keep, handoff.KeepAuto)
-	switch {
-	case d.Keep == handoff.KeepAlways:
-		return "", s.keepDir(ctx, name, p, to)
-	case d.Keep == handoff.KeepNever || to == nil && limit <= handoff.KeepLimit:
-		return "", nil
-	case policy == handoff.KeepNever:
-		return notKeptReason(policy, limit), nil
-	case limit <= handoff.KeepLimit:
-		return "it is a directory", nil
+// measureDir keeps a directory if the draft requires it, or in a linked worktree if it
+// is not too large, and returns why it does not. One that is not kept gets a digest, if
+// reading it takes not too long.
+func (s *Files) measureDir(ctx context.Context, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies, limit int64) (notKept string, err error) {
+	if d.Keep == handoff.KeepAlways {
+		return "", s.readDir(ctx, name, p, to)
 	}
 	size, err := treeSize(ctx, s.Root, name)
-	if err == nil && size > limit && policy == handoff.KeepAuto {
-		return notKeptReason(policy, limit), nil
+	if err != nil {
+		return "", err
 	}
-	if err == nil {
-		err = s.keepDir(ctx, name, p, to)
+	switch policy := cmp.Or(d.Keep, s.Keep, handoff.KeepAuto); {
+	case d.Keep == handoff.KeepNever || to == nil && limit <= handoff.KeepLimit:
+		to = nil
+	case policy == handoff.KeepNever || limit > handoff.KeepLimit && size > limit && policy == handoff.KeepAuto:
+		to, notKept = nil, notKeptReason(policy, limit)
+	case limit <= handoff.KeepLimit:
+		to, notKept = nil, "it is a directory"
 	}
+	if to == nil && size > cmp.Or(s.DigestLimit, DefaultDigestLimit) {
+		return notKept, nil
+	}
+	err = s.readDir(ctx, name, p, to)
 	var known *handoff.Error
 	if errors.As(err, &known) && known.Kind == handoff.Invalid { // a directory that can't be packed can be published
 		p.Digest, p.Kept = handoff.Digest{}, false
 		return known.Name + " " + known.Err.Error(), nil
 	}
-	return "", err
+	return notKept, err
 }
 
 // treeSize returns the size of the files in a directory.
@@ -170,8 +172,8 @@ func treeSize(ctx context.Context, root *os.Root, name string) (size int64, err 
 	return size, err
 }
 
-// keepDir keeps a directory as one body.
-func (s *Files) keepDir(ctx context.Context, name string, p *handoff.ArtifactPublished, to handoff.Bodies) error {
+// readDir sets the digest of a directory, and keeps it as one body if to is not nil.
+func (s *Files) readDir(ctx context.Context, name string, p *handoff.ArtifactPublished, to handoff.Bodies) error {
 	if inside, err := filepath.Rel(filepath.FromSlash(name), filepath.FromSlash(s.RuntimePath)); s.RuntimePath != "" && err == nil && filepath.IsLocal(inside) {
 		return notKept(p.Path, "contains the runtime directory")
 	}

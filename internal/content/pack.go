@@ -176,6 +176,10 @@ func Unpack(ctx context.Context, r io.Reader, dir *os.Root) error {
 
 // unpackError returns an error of Unpack with its kind.
 func unpackError(dir *os.Root, err error) error {
+	var known *handoff.Error
+	if errors.As(err, &known) {
+		return err // of what is read
+	}
 	kind := handoff.Corrupt
 	for _, system := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EACCES, syscall.EROFS, syscall.EIO, context.Canceled} {
 		if errors.Is(err, system) {

@@ -152,7 +152,7 @@ func (s Span) page(end, total int64) Page {
 // CopyContent is CopyPage for the content of an artifact. A directory has no
 // pages: its kind is Invalid.
 func CopyContent(w io.Writer, c handoff.Content, s Span) (Page, error) {
-	if c.Artifact.Digest.Algorithm == handoff.SHA256Tar {
+	if c.Artifact.IsDirectory() {
 		return Page{}, &handoff.Error{Op: "read", Name: c.Artifact.ID, Kind: handoff.Invalid, Err: errors.New("is a directory"),
 			Hint: handoff.Suggest("unpack it", handoff.ActionReadTo, c.Artifact.ID, "DIR")}
 	}

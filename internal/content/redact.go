@@ -22,7 +22,7 @@ func Secrets(c handoff.Content) (map[string]string, error) {
 // and returns how many it has. A directory is a tar, whose files are redacted one by one.
 func Redact(to io.Writer, c handoff.Content, known map[string]string) (n int, err error) {
 	r := &replacer{to: to, known: known}
-	if c.Artifact.Digest.Algorithm == handoff.SHA256Tar || c.Artifact.TargetType == "directory" {
+	if c.Artifact.IsDirectory() {
 		r.known = nil // its sizes would change
 	}
 	n, err = redact(r, c, func(string, string, int) {})
@@ -37,7 +37,7 @@ func redact(to io.Writer, c handoff.Content, found func(kind, secret string, lin
 		n++
 		found(kind, secret, line)
 	}
-	if c.Artifact.Digest.Algorithm != handoff.SHA256Tar && c.Artifact.TargetType != "directory" {
+	if !c.Artifact.IsDirectory() {
 		return n, secret.Redact(to, c, report)
 	}
 	var sizes []int64

@@ -55,7 +55,7 @@ func SaveElsewhere(a handoff.Artifact) handoff.Hint {
 
 // save writes a body under a name in dir that does not exist.
 func save(ctx context.Context, b handoff.Content, dir *os.Root, name string) error {
-	if b.Artifact.Digest.Algorithm == handoff.SHA256Tar {
+	if b.Artifact.IsDirectory() {
 		if err := saveDir(ctx, b, dir, name); err != nil {
 			return err
 		}
@@ -85,6 +85,9 @@ func saveDir(ctx context.Context, b handoff.Content, dir *os.Root, name string) 
 	into, err := dir.OpenRoot(temporary)
 	if err == nil {
 		err = errors.Join(Unpack(ctx, b, into), into.Close())
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, b) // to the end, at which it is verified
 	}
 	if err == nil {
 		err = replaceEmpty(dir, temporary, name)

@@ -50,7 +50,9 @@ func (s *Files) Open(ctx context.Context, a handoff.Artifact) (state handoff.Fil
 	switch {
 	case state.Target != handoff.Unknown || info == nil:
 	case info.IsDir():
-		state.Target = s.compareDir(ctx, a, root, name)
+		if state.Target = s.compareDir(ctx, a, root, name); !a.Kept && state.Target != handoff.Modified {
+			f = openDir(ctx, a, root, name)
+		}
 	default:
 		state.Target, state.Fingerprint, f = s.verifyFile(ctx, a, root, name)
 	}

@@ -127,7 +127,7 @@ func printSource(a *cli.App, b workspace.Body, named bool) {
 		reason, _ := cli.Changed(art)
 		fmt.Fprintf(a.Err, "from the kept copy: %s %s\n", cli.OneLine(a.Named(art)), reason)
 	case !b.Kept && art.Target != handoff.Available:
-		a.Warn("%s has no digest: it may have changed since it was published", a.Named(art))
+		a.Warn("not verified: %s has no digest, so it may have changed since it was published", a.Named(art))
 	}
 	if b.Saved {
 		a.Warn("%s was edited outside handoff; the edit was saved as %s", a.Named(art), art.ID)

@@ -1,0 +1,58 @@
+package content
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"os"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A packedDir is a directory, read as one tar. At its end it is verified, if the
+// artifact has a digest: the directory may change after it was compared.
+type packedDir struct {
+	ctx  context.Context
+	dir  *os.Root
+	want string // digest, "" for none
+	tar  io.ReadCloser
+	sum  hash.Hash
+}
+
+// openDir opens a directory whose content is that of an artifact, or may be. It returns
+// nil if it can't be opened.
+func openDir(ctx context.Context, a handoff.Artifact, root *os.Root, name string) io.ReadSeekCloser {
+	dir, err := root.OpenRoot(name)
+	if err != nil {
+		return nil
+	}
+	d := &packedDir{ctx: ctx, dir: dir, want: a.Digest.Value}
+	d.start()
+	return d
+}
+
+func (d *packedDir) start() { d.tar, d.sum = Pack(d.ctx, d.dir), sha256.New() }
+
+func (d *packedDir) Read(p []byte) (int, error) {
+	n, err := d.tar.Read(p)
+	d.sum.Write(p[:n])
+	if err == io.EOF && d.want != "" && hex.EncodeToString(d.sum.Sum(nil)) != d.want {
+		err = &handoff.Error{Op: "read", Name: d.dir.Name(), Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("read it again")}
+	}
+	return n, err
+}
+
+// Seek goes back to the start.
+func (d *packedDir) Seek(offset int64, whence int) (int64, error) {
+	if offset != 0 || whence != io.SeekStart {
+		return 0, errors.ErrUnsupported
+	}
+	err := d.tar.Close()
+	d.start()
+	return 0, err
+}
+
+func (d *packedDir) Close() error { return errors.Join(d.tar.Close(), d.dir.Close()) }
