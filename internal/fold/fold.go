@@ -71,14 +71,14 @@ type ArtifactState struct {
 
 	// The rest, as JSON, is what an index stores. The JSON names are older than
 	// the field names and must not change.
-	Replaced     []string      `json:"below,omitempty"`    // the artifacts it replaces, of those known when it was published
-	ReplacedBy   []string      `json:"above,omitempty"`    // the artifacts that name it in Replaces
-	SupersededBy int           `json:"supports,omitempty"` // how many of ReplacedBy are active or themselves superseded by an active one
-	Withdrawn    bool          `json:"withdrawn,omitempty"`
-	Reason       string        `json:"reason,omitempty"`   // why it was withdrawn
-	Outdated     bool          `json:"outdated,omitempty"` // a newer revision has its name
-	PreviousHead string        `json:"earlier,omitempty"`  // the head of its name before it
-	Users        []handoff.Use `json:"users,omitempty"`
+	Replaced     []string `json:"below,omitempty"`    // the artifacts it replaces, of those known when it was published
+	ReplacedBy   []string `json:"above,omitempty"`    // the artifacts that name it in Replaces
+	SupersededBy int      `json:"supports,omitempty"` // how many of ReplacedBy are active or themselves superseded by an active one
+	Withdrawn    bool     `json:"withdrawn,omitempty"`
+	Reason       string   `json:"reason,omitempty"`   // why it was withdrawn
+	Outdated     bool     `json:"outdated,omitempty"` // a newer revision has its name
+	PreviousHead string   `json:"earlier,omitempty"`  // the head of its name before it
+	Uses         int      `json:"uses,omitempty"`     // the number of units of work that read it
 
 	Predecessors int                `json:"predecessors,omitempty"` // the number of earlier revisions
 	Labels       []string           `json:"labels,omitempty"`
@@ -286,21 +286,6 @@ func foldWithdrawn(k Keeper, f *handoff.ArtifactWithdrawn) error {
 		}
 	}
 	return restoreHead(k, a)
-}
-
-func foldUsed(k Keeper, p handoff.Producer, f *handoff.ArtifactUsed) error {
-	a, err := k.Artifact(f.ArtifactID)
-	if err != nil {
-		return err
-	}
-	if a == nil {
-		a = &ArtifactState{ID: f.ArtifactID}
-	}
-	if slices.ContainsFunc(a.Users, func(u handoff.Use) bool { return u.Of(p) }) {
-		return nil
-	}
-	a.Users = append(a.Users, handoff.Use{Harness: p.Harness, WorkID: p.WorkID, Agent: p.Agent, Session: p.Session, RunID: p.RunID})
-	return k.PutArtifact(a)
 }
 
 // addSupport adds n to SupersededBy of each artifact, and propagates the change: a

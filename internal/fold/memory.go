@@ -218,7 +218,7 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 		candidates = []*ArtifactState{a}
 	}
 	for _, a := range slices.Backward(candidates) {
-		if !selects(q, a.Record, a.Published) || !selectsState(q, a) || q.Competing && !m.tables.competes(a) || q.Family != "" && a.Family != family || q.Paths != nil && !slices.Contains(paths, a.Published.Path) {
+		if !selects(q, a.Record, a.Published) || !selectsState(&m.tables, q, a) || q.Competing && !m.tables.competes(a) || q.Family != "" && a.Family != family || q.Paths != nil && !slices.Contains(paths, a.Published.Path) {
 			continue
 		}
 		if !shows(q, a.Status()) {

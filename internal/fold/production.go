@@ -15,7 +15,7 @@ import (
 func ProductionOf(a handoff.Artifact, by string) handoff.Production {
 	maker := a.Producer
 	p := handoff.Production{Thread: maker.Thread, Harness: maker.Harness, WorkID: maker.WorkID, Count: 1,
-		Session: maker.Session, RunID: maker.RunID, Agent: maker.Agent, Newest: a.CreatedAt, RefsPassed: Readers(maker, a.UsedBy)}
+		Session: maker.Session, RunID: maker.RunID, Agent: maker.Agent, Newest: a.CreatedAt, RefsPassed: readers(maker, a.UsedBy)}
 	if a.Revision > 1 {
 		p.Revisions = 1
 	}
@@ -57,14 +57,12 @@ func ProductionOf(a handoff.Artifact, by string) handoff.Production {
 // any size.
 const MaxCounted = 1 << 40
 
-// Readers returns how often other work than that of the producer used an artifact.
-func Readers(by handoff.Producer, users []handoff.Use) (n int) {
-	for _, u := range users {
-		if u.Harness != by.Harness || u.WorkID != by.WorkID || u.WorkID == "" {
-			n++
-		}
+// readers is Readers for a view.
+func readers(by handoff.Producer, users []handoff.Use) int {
+	if by.WorkID != "" && slices.ContainsFunc(users, func(u handoff.Use) bool { return u.Of(by) }) {
+		return len(users) - 1
 	}
-	return n
+	return len(users)
 }
 
 // productions adds up a list, newest first.

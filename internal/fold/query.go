@@ -9,12 +9,11 @@ import (
 )
 
 // selectsState reports whether the state of an artifact matches the query.
-func selectsState(q handoff.ArtifactQuery, a *ArtifactState) bool {
-	used := func(u handoff.Use) bool { return q.UsedBy == u.Agent || q.UsedBy == u.Session || q.UsedBy == u.RunID }
+func selectsState(s Store, q handoff.ArtifactQuery, a *ArtifactState) bool {
 	switch {
 	case q.Revision != 0 && q.Revision != a.Predecessors+1,
 		q.Label != "" && !slices.Contains(a.Labels, q.Label),
-		q.UsedBy != "" && !slices.ContainsFunc(a.Users, used),
+		q.UsedBy != "" && !isUsedBy(s, a, q.UsedBy),
 		q.Stale && a.StaleInputs == 0:
 		return false
 	}

@@ -14,7 +14,10 @@ func View(s Store, a *ArtifactState) (handoff.Artifact, error) {
 		return v, err
 	}
 	v.Revision = a.Predecessors + 1
-	v.UsedBy, v.Labels, v.LabelHistory = slices.Clone(a.Users), slices.Clone(a.Labels), slices.Clone(a.LabelHistory)
+	v.Labels, v.LabelHistory = slices.Clone(a.Labels), slices.Clone(a.LabelHistory)
+	if v.UsedBy, err = uses(s, a); err != nil {
+		return v, err
+	}
 	if v.Root == "" && v.Worktree == "" {
 		if v.Path, err = currentPath(s, v.Path, a.Record.Seq); err != nil {
 			return v, err

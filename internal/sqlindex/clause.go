@@ -116,6 +116,10 @@ func (w clause) lists(s *store, q handoff.ArtifactQuery) (clause, error) {
 	if w, err = w.among("a.id IN (SELECT value FROM json_each(?))", q.IDs); err != nil {
 		return w, err
 	}
+	if q.UsedBy != "" {
+		w.narrow, w.times = true, false
+		w = w.and("a.id IN (SELECT id FROM users WHERE user = ?)", q.UsedBy)
+	}
 	return w.among("a.seq IN (SELECT seq FROM labels WHERE space = '"+parentSpace+"' AND value IN (SELECT value FROM json_each(?)))", q.AnyParent)
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // derived are the tables that follow from the log alone, and their rows that do.
-var derived = []string{"artifacts", "named", "labels", "contested", "pointers", "sessions", "session_tags", "session_links",
+var derived = []string{"artifacts", "named", "labels", "contested", "users", "pointers", "sessions", "session_tags", "session_links",
 	"works", "damaged", "totals WHERE n != 0"}
 
 // Differs reports whether the index contains something else than a new index of its

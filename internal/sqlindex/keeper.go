@@ -116,8 +116,25 @@ func (k *keeper) PutPointer(space, key, value string) error {
 	p := pointerKey{space, key}
 	k.pointers[p] = value
 	k.pointed.add(p)
-	if space == fold.RedactedSpace && key == "" {
+	switch {
+	case space == fold.RedactedSpace && key == "":
 		return k.forgetTexts()
+	case space == fold.UserSpace:
+		return k.addUsers(key, value)
+	}
+	return nil
+}
+
+// addUsers stores which agent, session and run used an artifact.
+func (k *keeper) addUsers(key, value string) error {
+	id, _, _ := strings.Cut(key, "\x00")
+	for user := range strings.SplitSeq(value, "\x00") {
+		if user == "" {
+			continue
+		}
+		if err := k.exec(`INSERT OR IGNORE INTO users (user, id) VALUES (?, ?)`, user, id); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -247,7 +264,8 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 		return k.exec(`INSERT OR REPLACE INTO named (id, state) VALUES (?, ?)`, a.ID, text)
 	}
 	record, err := a.Record.JSON()
-	if err != nil {
+	readers, unknown := fold.Readers(k, a)
+	if err := errors.Join(err, unknown); err != nil {
 		return err
 	}
 	seq := int64(a.Record.Seq)
@@ -255,7 +273,7 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 	k.rows[a.ID], k.statuses[a.ID] = "artifacts", status
 	if table == "artifacts" {
 		err := k.exec(`UPDATE artifacts SET state = ?, sum = ?, family = ?, status = ?, readers = ? WHERE seq = ?`,
-			text, sum, a.Family, string(status), fold.Readers(a.Record.Producer, a.Users), seq)
+			text, sum, a.Family, string(status), readers, seq)
 		if err != nil {
 			return err
 		}
@@ -284,7 +302,7 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 		}
 	}
 	args := append([]any{seq, a.ID, record, text, sum, a.Family, string(status), instant(a.Record.CreatedAt),
-		sizeOf(a), fold.Readers(a.Record.Producer, a.Users)}, columnsOf(a)...)
+		sizeOf(a), readers}, columnsOf(a)...)
 	if err := k.exec(insertArtifact, args...); err != nil {
 		return err
 	}
@@ -311,13 +329,6 @@ func marksOf(a *fold.ArtifactState) []mark {
 	var list []mark
 	for _, label := range a.Labels {
 		list = append(list, mark{labelSpace, label})
-	}
-	for _, u := range a.Users {
-		for _, value := range []string{u.Agent, u.Session, u.RunID} {
-			if m := (mark{userSpace, value}); value != "" && !slices.Contains(list, m) {
-				list = append(list, m)
-			}
-		}
 	}
 	if a.StaleInputs > 0 {
 		list = append(list, mark{staleSpace, "true"})
@@ -385,7 +396,6 @@ const (
 	parentSpace = "parent"
 	inputSpace  = "input" // inputs that are not parents
 	labelSpace  = "label" // the labels that users set
-	userSpace   = "user"  // agents, sessions and runs that read it
 	staleSpace  = "stale" // "true" if it has stale inputs
 
 	redactedSpace = "redacted" // "true" if parts of the record may not be shown

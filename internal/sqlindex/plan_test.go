@@ -41,7 +41,7 @@ func TestPlans(t *testing.T) {
 		{"IDs", "a USING ", handoff.ArtifactQuery{IDs: []string{"v", "w"}, IncludeInactive: true}},
 		{"any parent", "a USING INTEGER PRIMARY KEY", handoff.ArtifactQuery{AnyParent: []string{"v", "w"}, IncludeInactive: true}},
 		{"label", "l USING ", handoff.ArtifactQuery{Label: "v", Channel: "v", IncludeInactive: true}},
-		{"used by", "l USING ", handoff.ArtifactQuery{UsedBy: "v"}},
+		{"used by", "users USING PRIMARY KEY (user=?)", handoff.ArtifactQuery{UsedBy: "v"}},
 		{"competing", "by_family", handoff.ArtifactQuery{Competing: true}},
 		{"stale", "l USING ", handoff.ArtifactQuery{Stale: true}},
 		{"revision of a channel", "by_revision", handoff.ArtifactQuery{Channel: "v", Revision: 2, IncludeInactive: true}},

@@ -133,9 +133,6 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	if q.Label != "" {
 		w = w.label(labelSpace, q.Label)
 	}
-	if q.UsedBy != "" {
-		w = w.label(userSpace, q.UsedBy)
-	}
 	if q.Stale {
 		w = w.label(staleSpace, "true")
 	}

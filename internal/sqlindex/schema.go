@@ -14,7 +14,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 21
+const version = 22
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
@@ -46,6 +46,9 @@ var schema = []string{
 
 	// Values that an artifact can have several of: tags, parents, further IDs.
 	`CREATE TABLE labels (space TEXT, value TEXT, status TEXT, seq INTEGER, PRIMARY KEY (space, value, status, seq)) WITHOUT ROWID`,
+
+	// The agents, sessions and runs that used artifacts.
+	`CREATE TABLE users (user TEXT, id TEXT, PRIMARY KEY (user, id)) WITHOUT ROWID`,
 
 	`CREATE TABLE pointers (key TEXT, space TEXT, value TEXT, PRIMARY KEY (key, space)) WITHOUT ROWID`,
 	`CREATE INDEX kept_threads ON pointers (key) WHERE space = '` + fold.KeptSpace + `'`,
