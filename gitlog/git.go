@@ -172,7 +172,7 @@ func (r *repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	c.Env = append(c.Env, "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "GIT_TERMINAL_PROMPT=0",
 		"GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) } // git then removes its temporary files and locks
-	c.WaitDelay = time.Second                                            // a transport may keep the pipes open
+	c.WaitDelay = 500 * time.Millisecond                                 // a transport may keep the pipes open
 	return c
 }
 

@@ -14,9 +14,6 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// MaxPayload is the largest payload that is read. A larger one is ignored.
-const MaxPayload = 8 << 20
-
 // A Kind is what happened.
 type Kind string
 
@@ -156,7 +153,7 @@ type payload struct {
 // is not one of the program's.
 func Parse(program, event string, data []byte, getenv func(string) string) (Event, bool) {
 	c, ok := clients[program]
-	if !ok || len(data) > MaxPayload {
+	if !ok {
 		return Event{}, false
 	}
 	var p payload

@@ -35,6 +35,10 @@ type App struct {
 	AsJSON   bool   // --json was given
 	Backends []workspace.Backend
 
+	// Hold is called by a command that sees to its end after a signal itself. Otherwise the
+	// process is ended soon after it.
+	Hold func()
+
 	AllowSecret bool // --allow-secret was given
 
 	args      []string
@@ -96,6 +100,9 @@ func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
 	sent := &counter{Writer: a.Out}
 	out := bufio.NewWriter(sent)
 	a.Out, a.sent, a.args = out, sent, args
+	if a.Hold == nil {
+		a.Hold = func() {}
+	}
 	for _, c := range commands {
 		a.commandNames = append(a.commandNames, c.Names...)
 	}
@@ -106,15 +113,26 @@ func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
 	root := a.root(commands, args)
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
+	err = interrupted(ctx, err)
 	if flushed := out.Flush(); flushed != nil && (err == nil || errors.Is(err, ErrNo) || errors.Is(err, flushed)) {
 		err = a.unprinted(flushed)
 	}
 	code := a.exit(usageError(c, err), sent.n > 0)
 	_ = out.Flush() // an error, whose exit code is its report
 	return code
+}
+
+// interrupted returns the signal that ended a command instead of the error that it ended
+// with, unless the command has chosen its exit code.
+func interrupted(ctx context.Context, err error) error {
+	var ended Ended
+	var code ExitCode
+	var coded Coded
+	chosen := errors.As(err, &code) || errors.As(err, &coded)
+	if err != nil && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.As(context.Cause(ctx), &ended) && !chosen) {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // unprinted is the error about an answer that could not be printed. A caller that

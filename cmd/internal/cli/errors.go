@@ -51,9 +51,9 @@ type Ended syscall.Signal
 
 func (e Ended) Error() string { return syscall.Signal(e).String() }
 
-// exitSignalled is added to the number of a signal that ends a command, as a shell
+// ExitSignalled is added to the number of a signal that ends a command, as a shell
 // does.
-const exitSignalled = 128
+const ExitSignalled = 128
 
 // A Coded is an error that is printed like any other and ends the process with
 // a code of its own.
@@ -116,9 +116,9 @@ func (a *App) exit(err error, answered bool) int {
 	case errors.Is(err, ErrNo):
 		return ExitNo
 	case errors.As(err, &ended):
-		return exitSignalled + int(ended)
+		return ExitSignalled + int(ended)
 	case errors.Is(err, context.Canceled):
-		return exitSignalled + int(syscall.SIGINT)
+		return ExitSignalled + int(syscall.SIGINT)
 	}
 	f := NewFailure(err)
 	f.Message, f.Hint = a.named(f.Message), a.named(f.Hint)

@@ -29,7 +29,6 @@ const (
 	exitNotStarted = 125
 	exitNotRunable = 126
 	exitNotFound   = 127
-	exitSignalled  = 128
 )
 
 // sendFlags are the flags for writing to a conversation.
@@ -249,6 +248,7 @@ func (s *sending) run(ctx context.Context) error {
 	c.Stderr, c.Dir, c.WaitDelay = s.Err, s.Dir, patience
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	out, err := c.StdoutPipe()
+	s.Hold()
 	if err == nil {
 		err = c.Start()
 	}
@@ -322,7 +322,7 @@ func ended(err error) (int, error) {
 		return 0, err
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return exitSignalled + int(status.Signal()), nil
+		return cli.ExitSignalled + int(status.Signal()), nil
 	}
 	return exit.ExitCode(), nil
 }

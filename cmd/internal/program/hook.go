@@ -2,7 +2,9 @@ package program
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -15,8 +17,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxHookPayload is the largest payload of a hook that is read.
-const maxHookPayload = 8 << 20
+// maxHookPayload is the largest payload of a hook that is read. A prompt or a message is
+// a part of it.
+const maxHookPayload = 128 << 20
 
 func hookCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
@@ -50,11 +53,17 @@ artifact of its session, for the status line of Claude Code.`,
 }
 
 func runHook(c *cobra.Command, a *cli.App, args []string) {
-	payload, err := io.ReadAll(io.LimitReader(a.In, maxHookPayload+1))
-	if err != nil || len(args) == 0 {
+	var payload json.RawMessage
+	// Not until the end of the input: the program may leave it open.
+	err := json.NewDecoder(io.LimitReader(a.In, maxHookPayload)).Decode(&payload)
+	state := userdir.State(a.Getenv)
+	switch {
+	case len(args) == 0 || errors.Is(err, io.EOF) || c.Context().Err() != nil && err != nil:
 		return
-	}
-	if args[0] == "statusline" {
+	case err != nil:
+		setup.NoteHook(state, args[0], a.Now(), fmt.Errorf("read event: %w", err))
+		return
+	case args[0] == "statusline":
 		statusLine(c, a, payload)
 		return
 	}
@@ -66,13 +75,13 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 	if !ok {
 		return
 	}
+	a.Hold() // the program may end a hook early, but no event that it has passed is lost
 	w, err := openAt(a, e.Dir)
 	if err != nil {
 		return
 	}
 	defer w.Close()
-	reply, err := w.Hook(c.Context(), e, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
-	state := userdir.State(a.Getenv)
+	reply, err := w.Hook(context.WithoutCancel(c.Context()), e, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
 	setup.NoteHook(state, args[0], a.Now(), err)
 	if e.Harness == "gemini-cli" {
 		setup.NoteSession(state, workspace.HarnessProcess(e.Harness, a.Getenv), e.Session)

@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -45,16 +46,16 @@ func Main() (code int) {
 	if usesDirectories(os.Args[1:]) {
 		formerdir.Move(os.Getenv)
 	}
-	ctx := untilSignal(context.Background())
+	ctx, hold := untilSignal(context.Background())
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, cli.Name()+": the current directory does not exist")
 		return cli.ExitUnavailable
 	}
 	a := &cli.App{
-		In: standardInput(), Out: os.Stdout, Err: os.Stderr,
+		In: until(ctx, standardInput()), Out: os.Stdout, Err: os.Stderr,
 		Terminal: isTerminal(os.Stdout), Width: terminalWidth(os.Stdout), Watched: isTerminal(os.Stderr),
-		Dir: dir, Getenv: getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
+		Dir: dir, Getenv: getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends, Hold: hold,
 	}
 	return a.Run(ctx, commands, os.Args[1:])
 }
@@ -89,15 +90,31 @@ func getenv(name string) string {
 	return value
 }
 
-// untilSignal returns a context that a signal cancels, with the signal as its cause.
-func untilSignal(parent context.Context) context.Context {
+// patience is how long a command may take to end after a signal. What it waits for may
+// not end with a context: a named pipe, or a file of another machine.
+const patience = 800 * time.Millisecond
+
+// untilSignal returns a context that a signal cancels, with the signal as its cause. A
+// second signal, or patience, ends the process, unless hold was called.
+func untilSignal(parent context.Context) (ctx context.Context, hold func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
 	if list := endings(); len(list) > 0 {
 		signal.Notify(signals, list...)
 	}
-	go func() { cancel(cli.Ended((<-signals).(syscall.Signal))) }()
-	return ctx
+	held := make(chan struct{})
+	go func() {
+		first := (<-signals).(syscall.Signal)
+		cancel(cli.Ended(first))
+		select {
+		case <-held:
+			return
+		case <-signals:
+		case <-time.After(patience):
+		}
+		os.Exit(cli.ExitSignalled + int(first))
+	}()
+	return ctx, sync.OnceFunc(func() { close(held) })
 }
 
 // endings are the signals that end a command early. A signal that was ignored
@@ -145,6 +162,25 @@ func standardInput() io.Reader {
 	}
 	return closedInput{}
 }
+
+// until returns a reader that ends with a context: a read of a pipe or a terminal does
+// not. It reads nothing before it is read.
+func until(ctx context.Context, in io.Reader) io.Reader {
+	return readerFunc(sync.OnceValue(func() io.Reader {
+		r, w := io.Pipe()
+		context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
+		go func() {
+			_, err := io.Copy(w, in)
+			w.CloseWithError(err)
+		}()
+		return r
+	}))
+}
+
+// A readerFunc returns the reader that it reads.
+type readerFunc func() io.Reader
+
+func (f readerFunc) Read(p []byte) (int, error) { return f().Read(p) }
 
 // closedInput is a standard input that was closed.
 type closedInput struct{}

@@ -83,8 +83,9 @@ func (x *attestation) do(caller context.Context, who cli.Identity) error {
 		}
 		done, err := w.Claims(nil).Attest(ctx, x.args, func(output io.Writer) (workspace.Exit, error) {
 			if n := asked(caller, signals); n != 0 {
-				x.failed = cli.ExitCode(exitSignalled + int(n))
+				x.failed = cli.ExitCode(cli.ExitSignalled + int(n))
 			} else {
+				x.Hold()
 				x.failed = x.run(output)
 			}
 			return x.ended, x.failed

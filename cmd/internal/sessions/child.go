@@ -9,17 +9,16 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"golang.org/x/sys/unix"
 )
 
-// The exit codes of a command that never ran, and the lowest of one that a
-// signal ended: env(1) and sh(1).
+// The exit codes of a command that never ran: env(1).
 const (
 	exitNotStarted = 125
 	exitNotRunable = 126
 	exitNotFound   = 127
-	exitSignalled  = 128
 )
 
 // forwarded are the signals that are sent on to the child.
@@ -154,7 +153,7 @@ func inForeground() bool {
 func (e ending) exit() workspace.Exit {
 	x := workspace.Exit{Code: e.status.ExitStatus(), Asked: e.asked}
 	if e.status.Signaled() {
-		x.Code, x.Signal = exitSignalled+int(e.status.Signal()), e.status.Signal()
+		x.Code, x.Signal = cli.ExitSignalled+int(e.status.Signal()), e.status.Signal()
 	}
 	return x
 }

@@ -3,7 +3,9 @@ package sessions
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -67,7 +69,10 @@ func pick(ctx context.Context, a *cli.App, w *workspace.Workspace) ([]string, er
 	if err := a.Flush(); err != nil {
 		return nil, err
 	}
-	line, _ := bufio.NewReader(a.In).ReadString('\n') // at the end of the input, none
+	line, err := bufio.NewReader(a.In).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) { // at the end of the input, none
+		return nil, err
+	}
 	numbers, err := parseNumbers(line, len(list))
 	ids := make([]string, len(numbers))
 	for i, n := range numbers {

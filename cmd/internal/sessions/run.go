@@ -208,12 +208,13 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	}
 	if asked != 0 {
 		end(workspace.Cancelled, asked.String())
-		return child{}, cli.ExitCode(exitSignalled + int(asked))
+		return child{}, cli.ExitCode(cli.ExitSignalled + int(asked))
 	}
 	stdout := uintptr(1)
 	if r.AsJSON {
 		stdout = 2 // standard output has the receipt
 	}
+	r.Hold()
 	c, err := start(r.path, "", r.program.Args, environment(r.opened.Env), stdout, 2)
 	if err != nil {
 		end(workspace.Failed, err.Error())
