@@ -57,10 +57,10 @@ const (
 	SHA256Tar = "sha256-tar" // of a directory as a deterministic tar
 )
 
-// IsDirectory reports whether the content is a directory, read as one tar. Only a
-// directory can have neither a digest nor a size.
+// IsDirectory reports whether the content is a directory, read as one tar. So is that
+// of a link without a size.
 func (p *ArtifactPublished) IsDirectory() bool {
-	return p.Digest.Algorithm == SHA256Tar || p.TargetType == "directory" || p.Digest == (Digest{}) && p.SizeBytes == nil
+	return p.Digest.Algorithm == SHA256Tar || p.TargetType == "directory" || p.TargetType == "symlink" && p.SizeBytes == nil
 }
 
 // ArtifactWithdrawn states that an artifact is withdrawn. Nothing is deleted.
