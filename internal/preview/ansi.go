@@ -55,12 +55,10 @@ func colors(text []byte) string {
 
 // set applies the parameters of a "select graphic rendition" sequence (ECMA-48).
 func (p *pen) set(parameters string) {
-	list := strings.FieldsFunc(parameters, func(r rune) bool { return r == ';' || r == ':' })
-	if len(list) == 0 {
-		*p = pen{}
-	}
+	list := strings.Split(parameters, ";")
 	for i := 0; i < len(list); i++ {
-		n, _ := strconv.Atoi(list[i])
+		first, sub, _ := strings.Cut(list[i], ":")
+		n, _ := strconv.Atoi(first) // 0 for none
 		switch {
 		case n == 0:
 			*p = pen{}
@@ -71,7 +69,7 @@ func (p *pen) set(parameters string) {
 		case n == 3:
 			p.italic = true
 		case n == 4:
-			p.und = true
+			p.und = sub != "0" // 4:3 is curly
 		case n == 22:
 			p.bold, p.dim = false, false
 		case n == 23:
@@ -80,68 +78,21 @@ func (p *pen) set(parameters string) {
 			p.und = false
 		case n >= 30 && n <= 37:
 			p.fg = n - 29
-		case n == 39:
+		case n == 38 || n == 39: // one of 256 colors, or of all, is not drawn
 			p.fg = 0
 		case n >= 40 && n <= 47:
 			p.bg = n - 39
-		case n == 49:
+		case n == 48 || n == 49:
 			p.bg = 0
 		case n >= 90 && n <= 97:
 			p.fg = n - 81
 		case n >= 100 && n <= 107:
 			p.bg = n - 91
-		case n == 38 || n == 48:
-			color, used := extended(list[i+1:])
-			if i += used; n == 38 {
-				p.fg = color
-			} else {
-				p.bg = color
-			}
+		}
+		if (n == 38 || n == 48) && sub == "" && i+1 < len(list) {
+			i += map[string]int{"5": 2, "2": 4}[list[i+1]]
 		}
 	}
-}
-
-// extended returns the nearest of the 16 colors to one of 256, or of all, and how
-// many parameters it has.
-func extended(list []string) (color, used int) {
-	var n [4]int
-	for i := range min(len(n), len(list)) {
-		n[i], _ = strconv.Atoi(list[i])
-	}
-	switch {
-	case n[0] == 2:
-		return nearest(n[1], n[2], n[3]), min(4, len(list))
-	case n[0] != 5:
-		return 0, min(1, len(list))
-	case n[1] < 16:
-		return max(0, n[1]) + 1, min(2, len(list))
-	case n[1] < 232: // a cube of 6 steps for each of red, green and blue
-		c := n[1] - 16
-		return nearest(c/36*51, c/6%6*51, c%6*51), min(2, len(list))
-	}
-	gray := (n[1] - 232) * 11
-	return nearest(gray, gray, gray), min(2, len(list))
-}
-
-// nearest returns the color of 16 for an amount of red, green and blue.
-func nearest(red, green, blue int) int {
-	most := max(red, green, blue)
-	if most < 48 {
-		return 1
-	}
-	if most-min(red, green, blue) < 40 && most < 192 {
-		return 9 // gray
-	}
-	c := 1
-	for i, part := range []int{red, green, blue} {
-		if part > most/2 {
-			c += 1 << i
-		}
-	}
-	if most >= 192 {
-		c += 8
-	}
-	return c
 }
 
 func (p pen) classes() string {

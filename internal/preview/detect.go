@@ -67,7 +67,7 @@ func textKind(s Source, r piece) Kind {
 	switch {
 	case isJSON(head, len(r.head) < headSize), hasMembers(head) && languages[ext] == "json":
 		return JSON
-	case isDiff(head):
+	case isDiff(head, ext):
 		return Diff
 	case ext == ".md" || ext == ".markdown" || media == "text/markdown":
 		return Markdown
@@ -103,13 +103,16 @@ func isJSON(head []byte, all bool) bool {
 // hasMembers reports whether text starts like an object or array of JSON.
 func hasMembers(head []byte) bool { return len(head) > 0 && (head[0] == '{' || head[0] == '[') }
 
-// isDiff reports whether text starts with the head of a unified diff.
-func isDiff(head []byte) bool {
-	if bytes.HasPrefix(head, []byte("diff --git ")) {
-		return true
+// isDiff reports whether text starts with the head of a unified diff, or with that of a
+// commit. In a file that is named as a diff, other text may precede it.
+func isDiff(head []byte, ext string) bool {
+	starts := ext == ".diff" || ext == ".patch"
+	for _, start := range []string{"diff --git ", "--- ", "Index: ", "commit ", "From "} {
+		starts = starts || bytes.HasPrefix(head, []byte(start))
 	}
-	from := bytes.HasPrefix(head, []byte("--- ")) || bytes.Contains(head, []byte("\n--- "))
-	return from && bytes.Contains(head, []byte("\n+++ ")) && bytes.Contains(head, []byte("\n@@ "))
+	text := append([]byte("\n"), head...)
+	return bytes.HasPrefix(head, []byte("diff --git ")) || starts && bytes.Contains(text, []byte("\n--- ")) &&
+		bytes.Contains(text, []byte("\n+++ ")) && bytes.Contains(text, []byte("\n@@ "))
 }
 
 // looksLikeMarkdown reports whether text without a file name has the marks of a

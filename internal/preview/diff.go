@@ -2,9 +2,13 @@ package preview
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -25,52 +29,55 @@ func Changes(fromName string, from []byte, toName string, to []byte) Preview {
 	default:
 		text := diff.Diff(printable.Line(fromName), from, printable.Line(toName), to)
 		_, text, _ = bytes.Cut(text, []byte("\n")) // a command line that nobody ran
-		p.HTML = diffLines(text)
+		p.HTML = diffLines(text, false)
 	}
 	return p
 }
 
-// hunk reads the first lines of a hunk's head: @@ -12,3 +14,4 @@.
-func hunk(line string) (from, to int, ok bool) {
-	var rest string
-	if _, err := fmt.Sscanf(line, "@@ -%d%s", &from, &rest); err != nil {
-		return 0, 0, false
-	}
-	_, after, found := strings.Cut(line, " +")
-	if _, err := fmt.Sscanf(after, "%d", &to); err != nil {
-		return 0, 0, false
-	}
-	return from, to, found
-}
+// hunk matches the head of a hunk: where it begins in both texts, and how many lines of
+// them it has.
+var hunk = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
+})
 
-// diffLines returns a unified diff with a class for each line, and the numbers of
-// the lines in both texts.
-func diffLines(text []byte) template.HTML {
+// diffLines returns a unified diff with a class for each line, and the numbers of the
+// lines in both texts. A part of a diff may begin inside a hunk: its numbers are not known.
+func diffLines(text []byte, part bool) template.HTML {
 	var b strings.Builder
-	from, to, inside := 0, 0, false
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSuffix(line, "\n")
-		class, old, now := "ctx", "", ""
-		if a, z, ok := hunk(line); ok {
-			from, to, inside, class = a, z, true, "hunk"
-		} else if strings.HasPrefix(line, "diff --git ") || !inside {
-			class, inside = "head", false
-		} else {
-			switch {
-			case strings.HasPrefix(line, "+"):
-				class, now = "add", fmt.Sprint(to)
-				to++
-			case strings.HasPrefix(line, "-"):
-				class, old = "del", fmt.Sprint(from)
-				from++
-			case strings.HasPrefix(line, `\`):
-				class = "head"
-			default:
-				old, now = fmt.Sprint(from), fmt.Sprint(to)
-				from, to = from+1, to+1
-			}
+	from, to, left, inside := 0, 0, 0, part // left are the lines that the hunk still has
+	number := func(next *int) string {
+		if left--; *next == 0 {
+			return ""
+		}
+		*next++
+		return strconv.Itoa(*next - 1)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	for i, line := range lines {
+		class, old, now := "head", "", ""
+		names := strings.HasPrefix(line, "--- ") && strings.HasPrefix(lines[min(i+1, len(lines)-1)], "+++ ")
+		if strings.HasPrefix(line, "diff --git ") || left <= 0 && names {
+			inside = false
+		}
+		switch at := hunk().FindStringSubmatch(line); {
+		case at != nil:
+			class, inside = "hunk", true
+			from, to, left = count(at[1]), count(at[3]), count(cmp.Or(at[2], "1"))+count(cmp.Or(at[4], "1"))
+		case !inside || strings.HasPrefix(line, `\`):
+		case strings.HasPrefix(line, "+"):
+			class, now = "add", number(&to)
+		case strings.HasPrefix(line, "-"):
+			class, old = "del", number(&from)
+		default:
+			class, old, now = "ctx", number(&from), number(&to)
 		}
 		fmt.Fprintf(&b, `<span class="%s" data-old="%s" data-new="%s">%s`+"\n</span>", class, old, now, escape(printable.Text([]byte(line))))
 	}
 	return pre("diff", b.String())
+}
+
+// count returns a number of the head of a hunk.
+func count(digits string) int {
+	n, _ := strconv.Atoi(digits) // the largest for more
+	return n
 }

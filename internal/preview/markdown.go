@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/yuin/goldmark/ast"
@@ -21,12 +23,12 @@ import (
 //
 // The tree of the parser is written with the tags below and no others, so there is
 // nothing to sanitize: a tag in the text is text.
-func markdownHTML(source []byte) (html template.HTML, diagrams bool, err error) {
+func markdownHTML(source []byte, part string) (html template.HTML, diagrams bool, err error) {
 	source = printable.Text(bytes.TrimPrefix(source, byteOrderMark))
 	if costly(source) {
 		return "", false, errors.New("the Markdown has too many marks in one line or paragraph to be rendered; it is shown as text")
 	}
-	m := markdown{source: source}
+	m := markdown{source: source, anchor: anchor + part, ids: map[string]int{}}
 	m.out.WriteString(`<div class="markdown">` + "\n")
 	m.children(newParser().Parse(text.NewReader(source)))
 	m.out.WriteString("</div>\n")
@@ -40,6 +42,11 @@ const (
 	maxLineWork  = 50 << 20
 	maxBlockWork = 1 << 30
 )
+
+// nested matches the marks of lists and quotes that a line starts with.
+var nested = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t]))+`)
+})
 
 // costly reports whether a text has lines or paragraphs that the parser may take
 // long for.
@@ -56,6 +63,7 @@ func costly(source []byte) bool {
 				n++
 			}
 		}
+		n += len(nested().Find(line)) / 2
 		lineWork += n * len(line)
 		blockWork -= marks * size
 		marks, size = marks+n, size+len(line)
@@ -75,6 +83,8 @@ type markdown struct {
 	inLink   bool
 	skip     int // where the text after the mark of a task starts
 	diagrams bool
+	anchor   string         // before the IDs of headings
+	ids      map[string]int // how many headings have had an ID
 }
 
 // simple are the elements without attributes.
@@ -188,10 +198,33 @@ func (m *markdown) lines(n ast.Node) []byte {
 // heading writes a heading one level lower, because the page has the first.
 func (m *markdown) heading(n *ast.Heading) {
 	attributes := ""
-	if id := slug(string(m.lines(n))); id != "" {
-		attributes = ` id="` + escape(anchor+id) + `"`
+	if id := m.unused(slug(m.plain(n))); id != "" {
+		attributes = ` id="` + escape(m.anchor+id) + `"`
 	}
 	m.element(fmt.Sprintf("h%d", min(n.Level+1, 6)), attributes, n)
+}
+
+// plain returns the text of a heading without markup.
+func (m *markdown) plain(n ast.Node) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.(*ast.Text); ok && entering {
+			b.WriteString(resolve(t.Segment.Value(m.source)))
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+// unused returns the ID, with a number if another heading has it: as GitHub does.
+func (m *markdown) unused(id string) string {
+	unused := id
+	for id != "" && m.ids[unused] > 0 {
+		unused = fmt.Sprintf("%s-%d", id, m.ids[id])
+		m.ids[id]++
+	}
+	m.ids[unused]++
+	return unused
 }
 
 // anchor precedes the IDs of headings, so that they can't be those of the page.
@@ -250,7 +283,7 @@ func (m *markdown) fence(n *ast.FencedCodeBlock) {
 		m.diagrams = true
 		m.out.WriteString(`<figure class="diagram" data-diagram><pre tabindex="0"><code>` + escape(code) + "</code></pre></figure>\n")
 	case "diff", "patch":
-		m.out.WriteString(string(diffLines(append([]byte("@@ -1 +1 @@\n"), code...))))
+		m.out.WriteString(string(diffLines(code, true)))
 	default:
 		m.out.WriteString(string(codeHTML(language, code)))
 	}
@@ -283,17 +316,29 @@ func (m *markdown) rawHTML(n *ast.RawHTML) {
 	m.out.WriteString(`<code class="html">` + escape(source) + "</code>")
 }
 
-// resolve returns what a text with escapes and entities means.
-func resolve(text []byte) string {
-	text = util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(text)))
-	return printable.Line(string(text))
+// escaped matches an escape or an entity (CommonMark 0.31.2, 2.4 and 2.5).
+var escaped = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\\[[:punct:]]|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});`)
+})
+
+// unescape returns what a text with escapes and entities means.
+func unescape(text []byte) []byte {
+	return escaped().ReplaceAllFunc(text, func(found []byte) []byte {
+		if found[0] == '\\' {
+			return found[1:]
+		}
+		return util.ResolveEntityNames(util.ResolveNumericReferences(found))
+	})
 }
+
+// resolve returns the meaning of a text as one line.
+func resolve(text []byte) string { return printable.Line(string(unescape(text))) }
 
 // webLink returns a destination that a page may link to, "" for all others: a file
 // of the author, a script, or data.
-func webLink(destination string) string {
+func (m *markdown) webLink(destination string) string {
 	if fragment, ok := strings.CutPrefix(destination, "#"); ok {
-		return "#" + anchor + url.PathEscape(slug(fragment))
+		return "#" + m.anchor + url.PathEscape(slug(fragment))
 	}
 	u, err := url.Parse(destination)
 	if err != nil {
@@ -311,7 +356,7 @@ func webLink(destination string) string {
 // link writes a link if the destination permits that. Its title shows where it
 // leads, which its text can contradict.
 func (m *markdown) link(destination string, content func()) {
-	to := webLink(destination)
+	to := m.webLink(destination)
 	if m.inLink {
 		to = ""
 	}
@@ -349,7 +394,7 @@ func (m *markdown) texts(first *ast.Text) ast.Node {
 		}
 		n = next
 	}
-	m.addresses(resolveText(joined))
+	m.addresses(string(printable.Text(unescape(joined))))
 	if last.HardLineBreak() {
 		m.out.WriteString("<br>")
 	}
@@ -357,11 +402,6 @@ func (m *markdown) texts(first *ast.Text) ast.Node {
 		m.out.WriteByte('\n')
 	}
 	return last
-}
-
-func resolveText(text []byte) string {
-	text = util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(text)))
-	return string(printable.Text(text))
 }
 
 // addresses writes text with links for the web addresses in it.
@@ -412,7 +452,7 @@ func addressLength(text string) int {
 // Message returns the Markdown of a message as HTML, or as text if it is costly to
 // render.
 func Message(text string) template.HTML {
-	html, _, err := markdownHTML([]byte(text))
+	html, _, err := markdownHTML([]byte(text), "")
 	if err != nil {
 		return pre("text", escape(printable.Text([]byte(text))))
 	}

@@ -62,6 +62,10 @@ type Source struct {
 type Options struct {
 	Offset int64 // of the first byte of the range to show
 	Plain  bool  // as text, even if there is another form
+
+	// Anchor is a part of the IDs of headings: on a page with several contents, each has
+	// its own.
+	Anchor string
 }
 
 // A Preview is content as HTML.
@@ -104,17 +108,17 @@ func Render(s Source, o Options) (Preview, error) {
 	if p.Rich = p.Kind != Text && p.Kind != Code; p.Rich && o.Plain {
 		p.Plain = true
 	}
-	if p.Plain || !p.rich(s, r) {
+	if p.Plain || !p.rich(s, r, o.Anchor) {
 		p.text(s, r)
 	}
 	return p, nil
 }
 
 // rich shows text in its own form, and reports whether that was possible.
-func (p *Preview) rich(s Source, r piece) bool {
+func (p *Preview) rich(s Source, r piece, anchor string) bool {
 	switch p.Kind {
 	case Diff:
-		p.HTML = diffLines(r.text)
+		p.HTML = diffLines(r.text, r.offset > 0)
 		return true
 	case Log:
 		p.HTML = pre("log", colors(r.text))
@@ -139,7 +143,7 @@ func (p *Preview) rich(s Source, r piece) bool {
 	var err error
 	switch p.Kind {
 	case Markdown:
-		p.HTML, p.Diagrams, err = markdownHTML(all)
+		p.HTML, p.Diagrams, err = markdownHTML(all, anchor)
 	case JSON:
 		p.HTML, err = jsonHTML(all)
 	case Table:

@@ -2,7 +2,9 @@ package preview
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"html"
 	"io"
 	"regexp"
 	"strings"
@@ -47,6 +49,11 @@ func TestKind(t *testing.T) {
 		{"a.json", "", `{"a": "` + strings.Repeat("x", headSize) + `"}`, JSON, ""},
 		{"a.txt", "", "diff --git a/x b/x\n", Diff, ""},
 		{"change", "", "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n", Diff, ""},
+		{"change", "", "From 1 Mon\nSubject: x\n---\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n", Diff, ""},
+		{"a.patch", "", "Why.\n\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n", Diff, ""},
+		{"a.md", "", "# R\n\nIt was:\n\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n```\n", Markdown, ""},
+		{"report", "", "# R\n\nIt was:\n\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n```\n", Markdown, ""},
+		{"a_test.go", "", "package a\n\nconst patch = `\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n`\n", Code, "go"},
 		{"a.md", "", "text", Markdown, ""},
 		{"output", "text/markdown; charset=utf-8", "text", Markdown, ""},
 		{"output", "", "# Title\n\ntext\n", Markdown, ""},
@@ -220,7 +227,11 @@ func TestMarkdown(t *testing.T) {
 		{"- [ ] open\n- [x] done", `<li class="task"><input type="checkbox" disabled aria-label="task"> open</li>`},
 		{"- [ ] open\n- [x] done", `<li class="task"><input type="checkbox" disabled aria-label="task" checked> done</li>`},
 		{"```go\nx < y\n```", `<code class="language-go">x &lt; y`},
-		{"```diff\n-a\n+b\n```", `<span class="del" data-old="1" data-new="">-a`},
+		{"```diff\n-a\n+b\n```", `<pre class="diff" tabindex="0"><span class="del" data-old="" data-new="">-a`},
+		{"\\&gt; &#38;gt; \\&reg; \\\\*a*", "<p>&amp;gt; &amp;gt; &amp;reg; \\<em>a</em></p>"},
+		{"[x](http://h/\\&amp;)", `title="http://h/&amp;amp;"`},
+		{"# As [said](http://h/p) `in` _it_", `<h2 id="md-as-said-in-it">`},
+		{"# Same\n# Same\n# same-1\n# ?\n# !", `<h2 id="md-same">Same</h2>` + "\n" + `<h2 id="md-same-1">Same</h2>` + "\n" + `<h2 id="md-same-1-1">same-1</h2>` + "\n<h2>?</h2>\n<h2>!</h2>"},
 		{"3. c\n4. d", `<ol start="3">`},
 		{"a<br>b  \nc", "a<br>b<br>\nc"},
 		{"<div>\nx\n</div>", `<code class="language-xml">&lt;div&gt;`},
@@ -251,7 +262,8 @@ func TestForms(t *testing.T) {
 		{"a.json", "[" + strings.Repeat("1,", maxNodes) + "1]", nil, "too many values or levels"},
 		{"a.patch", "--- a\n+++ b\n@@ -3,2 +4,2 @@\n c\n-x\n+y\n", []string{`<span class="ctx" data-old="3" data-new="4"> c`, `<span class="del" data-old="4" data-new="">-x`, `<span class="add" data-old="" data-new="5">+y`}, ""},
 		{"a.log", "\x1b[1;31mno\x1b[0m yes\x1b[2K", []string{`<span class="fg1 bold">no</span> yes\x1b[2K`}, ""},
-		{"a.log", "\x1b[38;5;196mx\x1b[38;2;0;255;0my\x1b[97;44mz", []string{`<span class="fg9">x</span><span class="fg10">y</span><span class="fg15 bg4">z</span>`}, ""},
+		{"a.log", "\x1b[31m\x1b[38;5;196mx\x1b[38;2;1;4;3my\x1b[48:5:4;97;44mz", []string{`xy<span class="fg15 bg4">z</span>`}, ""},
+		{"a.log", "\x1b[33mw\x1b[4:3mx\x1b[4:0my\x1b[;32mz", []string{`<span class="fg3">w</span><span class="fg3 underline">x</span><span class="fg3">y</span><span class="fg2">z</span>`}, ""},
 	} {
 		p := render(t, Source{Name: c.name}, Options{}, c.content)
 		for _, want := range c.want {
@@ -309,5 +321,51 @@ func BenchmarkPathological(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// A diff is shown in parts, of one file or of several, with the class of each line.
+func TestDiffLines(t *testing.T) {
+	class := regexp.MustCompile(`<span class="(\w+)" data-old="(\d*)" data-new="(\d*)">(.*)`)
+	for _, tt := range []struct {
+		name, diff string
+		part       bool
+		want       string
+	}{
+		{"two files", "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n--- c\n+++ d\n@@ -7 +8 @@\n-u\n+v\n", false,
+			"head - - --- a|head - - +++ b|hunk - - @@ -1 +1 @@|del 1 - -x|add - 1 +y|head - - --- c|head - - +++ d|hunk - - @@ -7 +8 @@|del 7 - -u|add - 8 +v"},
+		{"removed and added lines like names", "@@ -1,2 +1,2 @@\n--- x\n+++ y\n z\n", false, "hunk - - @@ -1,2 +1,2 @@|del 1 - --- x|add - 1 +++ y|ctx 2 2  z"},
+		{"more lines than the head says", "@@ -1 +1 @@\n-x\n-y\n+z\n", false, "hunk - - @@ -1 +1 @@|del 1 - -x|del 2 - -y|add - 1 +z"},
+		{"a part", "+x\n-y\n z\n\\ No newline\n@@ -3 +4 @@\n+u\n", true, "add - - +x|del - - -y|ctx - -  z|head - - \\ No newline|hunk - - @@ -3 +4 @@|add - 4 +u"},
+		{"a part with another file", "+x\n--- c\n+++ d\n", true, "add - - +x|head - - --- c|head - - +++ d"},
+	} {
+		var got []string
+		for _, line := range class.FindAllStringSubmatch(string(diffLines([]byte(tt.diff), tt.part)), -1) {
+			got = append(got, fmt.Sprintf("%s %s %s %s", line[1], cmp.Or(line[2], "-"), cmp.Or(line[3], "-"), html.UnescapeString(line[4])))
+		}
+		if text := strings.Join(got, "|"); text != tt.want {
+			t.Errorf("%s: got\n%s, want\n%s", tt.name, text, tt.want)
+		}
+	}
+	long := "diff --git a/x b/x\n--- /dev/null\n+++ b/x\n@@ -0,0 +1,9000 @@\n" + strings.Repeat("+a line of a file that is long\n", 9000)
+	first := render(t, Source{Name: "x.diff"}, Options{}, long)
+	if second := string(render(t, Source{Name: "x.diff"}, Options{Offset: first.Next}, long).HTML); first.Next == 0 || strings.Count(second, `class="add"`) < 1000 {
+		t.Errorf("the second part, from %d, has %d added lines", first.Next, strings.Count(second, `class="add"`))
+	}
+}
+
+// Marks of lists and quotes that are nested on one line take the parser quadratic time:
+// such a text is not rendered, and ordinary ones are.
+func TestNested(t *testing.T) {
+	for _, mark := range []string{"+ ", "- ", "* ", "> ", ">", "1. ", "12) ", "- 1. > ", " +\t"} {
+		if !costly([]byte("text\n" + strings.Repeat(mark, 40000) + "x\n")) {
+			t.Errorf("%q: 40,000 nested marks are rendered", mark)
+		}
+		if costly([]byte(strings.Repeat(strings.Repeat(mark, 8)+"x\n\n", 5000))) {
+			t.Errorf("%q: 8 nested marks are not rendered", mark)
+		}
+	}
+	if costly([]byte(strings.Repeat("-", 20000) + "\n" + strings.Repeat("a-b + c. ", 5000))) {
+		t.Error("a ruler and a long line are not rendered")
 	}
 }

@@ -120,7 +120,7 @@ func (s *Server) addContents(ctx context.Context, x *exported, v sessionPage) {
 				return err
 			}
 			defer b.Close()
-			c.Preview, err = preview.Render(preview.Source{Body: b, Name: path.Base(a.Path), MediaType: a.MediaType}, preview.Options{})
+			c.Preview, err = preview.Render(preview.Source{Body: b, Name: path.Base(a.Path), MediaType: a.MediaType}, preview.Options{Anchor: a.ID + "-"})
 			return err
 		})
 	}

@@ -101,6 +101,12 @@ func TestExportAll(t *testing.T) {
 		_, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader(fmt.Sprintf("body %d.", i)), Channel: "design"})
 		must(t, err)
 	}
+	var same []handoff.Published
+	for range 2 {
+		p, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("# Same\n\n[up](#same)\n"), Filename: "a.md", Channel: "design"})
+		must(t, err)
+		same = append(same, p)
+	}
 	gone, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("a withdrawn text"), Channel: "design"})
 	must(t, err)
 	_, err = as.Withdraw(t.Context(), gone.ID, "wrong customer")
@@ -122,8 +128,13 @@ func TestExportAll(t *testing.T) {
 			t.Errorf("the page contains %q", bad)
 		}
 	}
+	for _, p := range same {
+		if want := `id="md-` + p.ID + `-same"`; !strings.Contains(content, want) || !strings.Contains(content, strings.Replace(want, `id="`, `href="#`, 1)) {
+			t.Errorf("the page does not contain %s with a link to it", want)
+		}
+	}
 	_, shown := s.do(request("GET", "/sessions/"+session))
-	for _, want := range []string{`Published <span class="count">121<`, `href="/artifacts/` + first.ID + `">notes.md`} {
+	for _, want := range []string{`Published <span class="count">123<`, `href="/artifacts/` + first.ID + `">notes.md`} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the page of the session does not contain %s", want)
 		}
