@@ -285,7 +285,7 @@ func (c *Checker) judge(ctx context.Context, e handoff.Evidence, a handoff.Artif
 	switch {
 	case a.Tree == nil || claimed == nil:
 		return verdict(Asserted, "the tree was not recorded")
-	case !sameTree(a.Tree, claimed) && at.TreeAfter != "":
+	case at.TreeAfter != "": // its result is of neither tree
 		return verdict(Stale, "the tree changed while the command ran")
 	case !sameTree(a.Tree, claimed):
 		return verdict(Stale, "it was attested on another tree")
@@ -296,8 +296,6 @@ func (c *Checker) judge(ctx context.Context, e handoff.Evidence, a handoff.Artif
 		return verdict(Asserted, "the tree can't be compared: %v", err)
 	case sameTree(a.Tree, tree):
 		return verdict(Verified, "succeeded on this tree")
-	case at.TreeAfter != "":
-		return verdict(Stale, "the tree changed while the command ran")
 	}
 	return verdict(Stale, "the tree changed since")
 }

@@ -23,9 +23,10 @@ type Statement struct {
 
 // A TestResult is the predicate of a Statement.
 type TestResult struct {
-	Result        string       `json:"result"` // PASSED or FAILED
+	Result        string       `json:"result"` // PASSED, FAILED, or WARNED if the command changed the tree
 	Configuration []Descriptor `json:"configuration"`
 	PassedTests   []string     `json:"passedTests,omitempty"`
+	WarnedTests   []string     `json:"warnedTests,omitempty"`
 	FailedTests   []string     `json:"failedTests,omitempty"`
 }
 
@@ -64,7 +65,7 @@ func InToto(a handoff.Artifact, clean func(tree handoff.Tree) bool) (Statement, 
 	subject := Descriptor{Name: "worktree", Digest: map[string]string{treeAlgorithm: a.Tree.Digest}}
 	if a.Tree.Commit != "" {
 		subject.Annotations = map[string]any{"commit": a.Tree.Commit}
-		if clean(*a.Tree) {
+		if at.TreeAfter == "" && clean(*a.Tree) {
 			subject.Digest["gitCommit"] = a.Tree.Commit
 		}
 	}
@@ -85,9 +86,14 @@ func InToto(a handoff.Artifact, clean func(tree handoff.Tree) bool) (Statement, 
 		}
 	}
 	s := Statement{Type: statementType, Subject: []Descriptor{subject}, PredicateType: testResultType,
-		Predicate: TestResult{Result: "PASSED", Configuration: []Descriptor{command}, PassedTests: []string{quote(at.Argv)}}}
-	if !succeeded(at) {
-		s.Predicate.Result, s.Predicate.PassedTests, s.Predicate.FailedTests = "FAILED", nil, s.Predicate.PassedTests
+		Predicate: TestResult{Configuration: []Descriptor{command}}}
+	switch p, tests := &s.Predicate, []string{quote(at.Argv)}; {
+	case !succeeded(at):
+		p.Result, p.FailedTests = "FAILED", tests
+	case at.TreeAfter != "":
+		p.Result, p.WarnedTests = "WARNED", tests
+	default:
+		p.Result, p.PassedTests = "PASSED", tests
 	}
 	return s, nil
 }
