@@ -1,9 +1,11 @@
 package provenance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +29,8 @@ type write struct {
 	path string     // absolute
 	at   time.Time
 	edit edit
+
+	order time.Time // at, or that of an earlier call of the thread if the clock was set back
 }
 
 // A content is the bytes of a file at some time, whose writers are searched.
@@ -172,26 +176,34 @@ func (r *tracer) writes(ctx context.Context, files []string, relative string, un
 		return nil
 	}
 	late := func(t time.Time) bool { return !until.IsZero() && t.After(until.Add(clock)) }
-	paths, seen := map[string]bool{}, map[thread.URI]bool{}
+	paths, last := map[string]bool{}, map[thread.URI]time.Time{} // the last write of each thread
 	for _, t := range touches {
-		if t.Access == action.Written && !late(t.At) {
-			paths[t.Path], seen[threadOf(t.URI)] = true, true
+		if uri := threadOf(t.URI); t.Access == action.Written && !late(t.At) {
+			paths[t.Path], last[uri] = true, later(t.At, last[uri])
 		}
 	}
-	for uri := range seen {
+	// The newest are first, because the number of conversations is limited.
+	for _, uri := range slices.SortedFunc(maps.Keys(last), func(a, b thread.URI) int {
+		return cmp.Or(last[b].Compare(last[a]), cmp.Compare(a.String(), b.String()))
+	}) {
+		var order time.Time
 		for _, w := range r.writesOf(ctx, uri) {
 			if paths[w.path] && !late(w.at) {
+				order = later(order, w.at)
+				w.order = order
 				list = append(list, w)
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b write) int {
-		if sameThread(a.uri, b.uri) {
-			return a.uri.From - b.uri.From
-		}
-		return a.at.Compare(b.at)
-	})
+	slices.SortStableFunc(list, func(a, b write) int { return a.order.Compare(b.order) })
 	return list
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // threadOf returns the URI of the thread of a message.
@@ -224,7 +236,7 @@ func (r *tracer) writesOf(ctx context.Context, uri thread.URI) []write {
 			}
 			for _, path := range did.Paths {
 				if file := action.Absolute(item.Cwd, path); file != "" {
-					list = append(list, write{at, file, c.Time.UTC(), editOf(c, item.Cwd, file)})
+					list = append(list, write{at, file, c.Time.UTC(), editOf(c, item.Cwd, file), time.Time{}})
 				}
 			}
 		}, uri))

@@ -50,13 +50,14 @@ type Repository struct {
 	Own []string
 }
 
-// bases are the default bases; the first one that exists is used.
-var bases = []string{"origin/HEAD", "main", "master", "HEAD"}
+// bases are the default bases, with the default branch of git; the first one that
+// exists is used.
+var bases = []string{"origin/HEAD", "main", "master", "trunk", "develop"}
 
 // Changes returns the files that changed in the repository since the merge base
 // of HEAD and base: committed, staged, unstaged and untracked. A rename is two
-// paths. The default base is the main branch. Its kinds are NotFound (no
-// repository), Invalid (unknown base) and Unavailable.
+// paths. The default base is the main branch, or HEAD if there is no other branch. Its
+// kinds are NotFound (no repository), Invalid (unknown base) and Unavailable.
 func (r Repository) Changes(ctx context.Context, base string) (Scope, error) {
 	top, prefix, err := r.top(ctx)
 	if err != nil {
@@ -64,7 +65,7 @@ func (r Repository) Changes(ctx context.Context, base string) (Scope, error) {
 	}
 	commit, err := mergeBase(ctx, r.Git, top, base)
 	if err != nil {
-		return Scope{}, r.error(base, handoff.Invalid, err, "name a branch, a tag or a commit")
+		return Scope{}, r.error(base, handoff.Invalid, err, "name a branch, a tag or a commit as the base")
 	}
 	files := map[string]bool{}
 	for _, args := range listings(commit) {
@@ -142,23 +143,34 @@ func mergeBase(ctx context.Context, run Git, dir, base string) (string, error) {
 	if err != nil && base == "" {
 		return "", nil
 	}
-	names := bases
 	if base != "" {
-		names = []string{base}
+		return firstBase(ctx, run, dir, head, base)
 	}
+	configured, _ := run(ctx, dir, "config", "--get", "init.defaultBranch")
+	if b, err := firstBase(ctx, run, dir, head, append(slices.Clone(bases), strings.TrimSpace(string(configured)))...); err == nil {
+		return b, nil
+	}
+	refs, err := run(ctx, dir, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes")
+	switch names := strings.Fields(string(refs)); {
+	case err != nil || len(names) == 0:
+		return head, err
+	case len(names) == 1: // it is the main branch
+		return firstBase(ctx, run, dir, head, names...)
+	}
+	return "", errors.New("the main branch is not known")
+}
+
+// firstBase returns the merge base of head and the first of several commits that has
+// one.
+func firstBase(ctx context.Context, run Git, dir, head string, names ...string) (string, error) {
 	for _, name := range names {
-		commit, err := commitOf(ctx, run, dir, name)
-		if err != nil {
-			continue
-		}
-		if b, err := run(ctx, dir, "merge-base", commit, head); err == nil {
-			return strings.TrimSpace(string(b)), nil
-		}
-		if base != "" {
-			return "", errors.New("no commit in common with HEAD")
+		if commit, err := commitOf(ctx, run, dir, name); err == nil {
+			if b, err := run(ctx, dir, "merge-base", commit, head); err == nil {
+				return strings.TrimSpace(string(b)), nil
+			}
 		}
 	}
-	return "", errors.New("not a commit")
+	return "", errors.New("not a commit that has one in common with HEAD")
 }
 
 func commitOf(ctx context.Context, run Git, dir, name string) (string, error) {

@@ -73,6 +73,8 @@ func TestMerge(t *testing.T) {
 		{"a branch of the remote", work + "; git update-ref refs/remotes/origin/there work", "there", "work", ""},
 		{"no such branch", work, "nosuch", "work", "branch_exists"},
 		{"no such commit", work, "work", "deadbeef", "commit_exists"},
+		{"an expression in place of a branch", work, "work~0", "work", "branch_exists"},
+		{"a branch of another path", work + "; git tag v2", "../tags/v2", "work", "branch_exists"},
 		{"a tag in place of a branch", work + "; git tag v1", "v1", "work", "branch_exists"},
 		{"a name in place of a commit", work + "; git branch deadbeef", "work", "=deadbeef", "commit_exists"},
 		{"a commit of another branch", work + "; git switch -q -c other; echo y > b.go; git commit -q -am three; git switch -q work", "work", "other", "commit_on_branch"},

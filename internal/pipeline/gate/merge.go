@@ -33,7 +33,8 @@ func (r Repository) LookUp(ctx context.Context, s *Scope, artifact map[string]an
 	m := merge{branchName: contract.Text(artifact["branch"]), commitName: contract.Text(artifact["commit_sha"])}
 	for _, name := range []string{"refs/heads/", "refs/remotes/origin/", "refs/remotes/"} {
 		if m.branch == "" && m.branchName != "" {
-			m.branch, _ = commitOf(ctx, r.Git, top, name+m.branchName)
+			commit, _ := r.Git(ctx, top, "show-ref", "--verify", "--hash", name+m.branchName)
+			m.branch = strings.TrimSpace(string(commit))
 		}
 	}
 	s.merge = &m

@@ -53,6 +53,10 @@ func TestChanges(t *testing.T) {
 		{"ignored", "echo '*.log' > .gitignore; touch x.log", "", "", ".gitignore"},
 		{"committed on a branch", "git switch -q -c work; echo x > a.go; git commit -q -am two", "", "", "a.go"},
 		{"committed on main, since a commit", "echo x > a.go; git commit -q -am two; echo x > b.go; git commit -q -am three", "", "HEAD~1", "b.go"},
+		{"committed on a branch of trunk", "git branch -m trunk; git switch -q -c work; echo x > a.go; git commit -q -am two", "", "", "a.go"},
+		{"committed on a branch of the default", "git config init.defaultBranch prod; git branch -m prod; git switch -q -c work; echo x > a.go; git commit -q -am two", "", "", "a.go"},
+		{"committed beside the only branch", "git branch -m prod; git switch -q --detach; echo x > a.go; git commit -q -am two", "", "", "a.go"},
+		{"the only branch", "git branch -m prod; echo x > a.go", "", "", "a.go"},
 		{"main has new commits", "git switch -q -c work; echo x > a.go; git commit -q -am two; git switch -q main; echo x > b.go; git commit -q -am three; git switch -q work", "", "main", "a.go"},
 		{"staged, then undone in the working tree", "echo x > a.go; git add a.go; git show HEAD:a.go > a.go", "", "", "a.go"},
 		{"committed, then undone in the working tree", "git switch -q -c work; echo x > a.go; git commit -q -am two; git show main:a.go > a.go", "", "", "a.go"},
@@ -109,6 +113,10 @@ func TestChangesErrors(t *testing.T) {
 		if got, err := (gate.Repository{Git: tt.git, Workspace: tt.dir}).Changes(t.Context(), tt.base); !errors.Is(err, tt.want) {
 			t.Errorf("%s: got %v %v, want kind %s", tt.name, got, err, tt.want)
 		}
+	}
+	do(t, dir, "git branch -m prod", "git switch -q -c work")
+	if got, err := (gate.Repository{Git: git.Run, Workspace: dir}).Changes(t.Context(), ""); !errors.Is(err, handoff.Invalid) {
+		t.Errorf("two branches, and none is known as the main one: got %v %v", got, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "x")); err == nil {
 		t.Error("the base was used as a flag")
