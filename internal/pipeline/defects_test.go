@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
@@ -76,5 +79,61 @@ func TestNextIgnoresArchive(t *testing.T) {
 	}
 	if after := testing.AllocsPerRun(20, step); after > before*1.02+10 {
 		t.Errorf("%v allocations with 300 archived runs, %v with none", after, before)
+	}
+}
+
+// TestPutNotes submits the planner's notes over a hand edit, over an earlier revision,
+// and again: the file has what was submitted, as it is.
+func TestPutNotes(t *testing.T) {
+	const notes = "issue: 42\nstatus: in_progress\nrunning_summary: |+\n  a\n\n\n"
+	const paused = "issue: 42\nstatus: paused\n"
+	for name, tt := range map[string]struct {
+		before    func(s fixture)
+		revisions int
+	}{
+		"again":            {func(fixture) {}, 1},
+		"edited":           {func(s fixture) { s.write(t, ".pipeline/42/state.yaml", paused) }, 3},
+		"removed":          {func(s fixture) { must(t, os.Remove(filepath.Join(s.dir, ".pipeline/42/state.yaml"))) }, 1},
+		"replaced":         {func(s fixture) { s.put(t, "42", "state", paused) }, 3},
+		"replaced, edited": {func(s fixture) { s.put(t, "42", "state", paused); s.write(t, ".pipeline/42/state.yaml", "x: 1\n") }, 4},
+		"killed": {func(s fixture) {
+			s.put(t, "42", "state", paused)
+			s.put(t, "42", "state", notes)
+			s.write(t, ".pipeline/42/state.yaml", paused)
+		}, 3},
+	} {
+		s := newFixture(t)
+		s.put(t, "42", "state", notes)
+		tt.before(s)
+		s.put(t, "42", "state", notes)
+		if got, err := os.ReadFile(filepath.Join(s.dir, ".pipeline/42/state.yaml")); err != nil || string(got) != notes {
+			t.Errorf("%s: state.yaml is %q, %v, want %q", name, got, err, notes)
+		}
+		revisions, err := names.Revisions(t.Context(), s.w.Hub(), "42", "state.yaml")
+		if err != nil || len(revisions) != tt.revisions {
+			t.Errorf("%s: %d revisions, %v, want %d", name, len(revisions), err, tt.revisions)
+		}
+		h, err := s.History(t.Context(), "42")
+		if err != nil || !h.Attempts[len(h.Attempts)-1].Current {
+			t.Errorf("%s: History = %+v, %v, want the last revision to be current", name, h, err)
+		}
+		s.write(t, ".pipeline/42/state.yaml", "issue: 42\nstatus: failed\n")
+		h, err = s.History(t.Context(), "42")
+		if err != nil || slices.ContainsFunc(h.Attempts, func(a pipeline.HistoryEntry) bool { return a.Current }) {
+			t.Errorf("%s: History = %+v, %v, want no current revision of an edited file", name, h, err)
+		}
+	}
+}
+
+// TestPutGrows refuses an artifact that is larger than the limit with its indent: it
+// could be recorded, but not read.
+func TestPutGrows(t *testing.T) {
+	s := newFixture(t)
+	large := change(t, valid["plan"], `"x":[`+strings.Repeat("1,", contract.MaxArtifact/7)+`1]`)
+	if _, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(large)}); !errors.Is(err, handoff.Invalid) {
+		t.Errorf("Put of %d bytes = %v, want Invalid", len(large), err)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, ".pipeline")); err == nil {
+		t.Error("it left .pipeline")
 	}
 }

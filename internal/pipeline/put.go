@@ -73,6 +73,9 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 	if err := checkSubmission(sub, stage, receipt.Report); err != nil {
 		return receipt, err
 	}
+	if sub.Body, err = indented(sub.Issue+"/"+stage.Artifact, sub.Body); err != nil {
+		return receipt, err
+	}
 	if err := r.checkUnused(ctx, sub.Issue); err != nil {
 		return receipt, err
 	}
@@ -142,29 +145,33 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// record publishes an attempt and writes its file.
-func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage, value map[string]any, from map[string]string) (names.Written, error) {
+// indented returns an artifact as it is written.
+func indented(name string, b []byte) ([]byte, error) {
 	var body bytes.Buffer
-	if err := json.Indent(&body, bytes.TrimSpace(sub.Body), "", "  "); err != nil {
-		return names.Written{}, err // it was validated: unreachable
+	if err := json.Indent(&body, bytes.TrimSpace(b), "", "  "); err != nil {
+		return nil, err // it was validated: unreachable
 	}
 	body.WriteByte('\n')
-	records, err := r.records(ctx, sub.Issue)
-	if err != nil {
-		return names.Written{}, err
+	if body.Len() > contract.MaxArtifact {
+		return nil, violation(name, []contract.Problem{{Text: fmt.Sprintf("is larger than %d bytes with an indent", contract.MaxArtifact)}},
+			handoff.Advice("publish the large part as an artifact of its own, and refer to it"))
 	}
-	s, err := Read(r.Files, r.Pipeline, sub.Issue)
+	return body.Bytes(), nil
+}
+
+// record publishes an attempt and writes its file. Submission.Body is indented.
+func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage, value map[string]any, from map[string]string) (names.Written, error) {
+	s, records, err := r.read(ctx, sub.Issue)
 	if err != nil && !errors.Is(err, handoff.NotFound) { // the run's first artifact
 		return names.Written{}, err
 	}
-	r.addRecords(ctx, &s, records)
 	read, parents := from, sub.From
 	if len(sub.From) == 0 {
 		read, parents = r.sources(stage, &s)
 	}
 	draft := draftOf(stage, sub.Issue, value, read, parents, sub.Lenient)
-	draft.Key = r.attemptKey(records, s, stage, body.Bytes(), draft.Metadata, parents)
-	draft.Body = &body
+	draft.Key = r.attemptKey(records, s, stage, sub.Body, draft.Metadata, parents)
+	draft.Body = bytes.NewReader(sub.Body)
 	return r.writer(sub.Issue).Write(ctx, draft)
 }
 
@@ -231,21 +238,28 @@ func (w *walk) sources(stage *contract.Stage) []string {
 // and its file was not edited. Otherwise it returns a key that only the same
 // submission after that attempt has.
 func (r *Runs) attemptKey(records []handoff.Artifact, s State, stage *contract.Stage, body []byte, metadata map[string]any, parents []string) string {
-	digest, before := digestOf(body), ""
+	digest := digestOf(body)
 	read, _ := metadata["read"].(map[string]string)
 	out, ok := s.Outputs[stage.Name]
 	repeats := s.isOutdated(stage.Name) || !r.isNext(s, stage) && (!ok || out.Digest == digest)
+	encoded, _ := json.Marshal(metadata) // of strings: no error
+	return keyOf(records, s, stage.Artifact, digest, string(encoded), func(a handoff.Artifact) bool { return repeats && madeFrom(a, read, parents) })
+}
+
+// keyOf returns the key of the newest record of a file if it has a digest and is
+// repeated. Otherwise it returns one that only the same submission after that record has.
+func keyOf(records []handoff.Artifact, s State, name, digest, metadata string, repeated func(handoff.Artifact) bool) string {
+	before := ""
 	for _, a := range records {
-		if a.Name != stage.Artifact {
+		if a.Name != name {
 			continue
 		}
 		before = a.ID
-		if repeats && a.Status == handoff.Active && path.Dir(a.Path) == s.Folder && a.Digest.Value == digest && madeFrom(a, read, parents) {
+		if a.Status == handoff.Active && path.Dir(a.Path) == s.Folder && a.Digest.Value == digest && repeated(a) {
 			return a.Key
 		}
 	}
-	encoded, _ := json.Marshal(metadata) // of strings: no error
-	return "attempt after " + before + ": " + digestOf(slices.Concat([]byte(s.Issue+" "+stage.Name+" "), body, encoded))
+	return "attempt after " + before + ": " + digestOf([]byte(s.Issue+" "+name+" "+digest+" "+metadata))
 }
 
 // madeFrom reports whether an attempt was made from the same attempts, recorded

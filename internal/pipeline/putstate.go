@@ -3,9 +3,9 @@ package pipeline
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -44,33 +44,20 @@ func (r *Runs) putState(ctx context.Context, sub Submission) (Receipt, error) {
 		return receipt, err
 	}
 	err := folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) error {
-		records, err := r.records(ctx, sub.Issue)
-		if err != nil {
+		s, records, err := r.read(ctx, sub.Issue)
+		if err != nil && !errors.Is(err, handoff.NotFound) { // the run's first file
 			return err
 		}
-		body := append(bytes.TrimRight(sub.Body, "\n"), '\n')
+		digest := digestOf(sub.Body)
+		repeats := s.Notes == nil || digestOf(s.Notes) == digest || s.isOutdated(contract.State)
 		receipt.Written, err = r.writer(sub.Issue).Write(ctx, handoff.Draft{
-			Channel: contract.State, Name: contract.StateFile, Body: bytes.NewReader(body), MediaType: "application/yaml",
-			Title: title(contract.State, sub.Issue), Summary: summaryOf(body), Parents: sub.From, Key: stateKey(records, sub.Issue, digestOf(body)),
+			Channel: contract.State, Name: contract.StateFile, Body: bytes.NewReader(sub.Body), MediaType: "application/yaml",
+			Title: title(contract.State, sub.Issue), Summary: summaryOf(sub.Body), Parents: sub.From,
+			Key: keyOf(records, s, contract.StateFile, digest, "", func(handoff.Artifact) bool { return repeats }),
 		})
 		return err
 	})
 	return receipt, err
-}
-
-// stateKey returns the key of the newest revision of the notes if it has a digest.
-// Otherwise it returns one that only the same notes after that revision have.
-func stateKey(records []handoff.Artifact, issue, digest string) string {
-	before := ""
-	for _, a := range records {
-		if a.Name != contract.StateFile {
-			continue
-		}
-		if before = a.ID; a.Status == handoff.Active && path.Dir(a.Path) == path.Join(contract.Folder, issue) && a.Digest.Value == digest {
-			return a.Key
-		}
-	}
-	return "state after " + before + ": " + digestOf([]byte(issue+" "+digest))
 }
 
 // checkNotes validates the planner's notes: a YAML mapping about this issue, whose

@@ -61,20 +61,27 @@ type attemptMetadata struct {
 //
 // Kinds: Invalid, for the ID, NotFound and Unavailable.
 func (r *Runs) Read(ctx context.Context, issue string) (State, error) {
-	s, err := Read(r.Files, r.Pipeline, issue)
+	s, _, err := r.read(ctx, issue)
 	if errors.Is(err, handoff.NotFound) {
 		return s, r.missing(ctx, s)
 	}
-	if err != nil {
-		return s, err
+	return s, err
+}
+
+// read is Read with the records of the issue. A run without a folder has its records,
+// and the kind is NotFound.
+func (r *Runs) read(ctx context.Context, issue string) (State, []handoff.Artifact, error) {
+	s, missing := Read(r.Files, r.Pipeline, issue)
+	if missing != nil && !errors.Is(missing, handoff.NotFound) {
+		return s, nil, missing
 	}
 	records, err := r.records(ctx, issue)
 	if err != nil {
-		return s, err
+		return s, nil, err
 	}
 	s.Base = r.Base
 	r.addRecords(ctx, &s, records)
-	return s, nil
+	return s, records, missing
 }
 
 // Stale reports whether the file of a stage's artifact, of which head is the newest
