@@ -57,6 +57,9 @@ func (r *Runs) Archive(ctx context.Context, issue string, o ArchiveOptions) (Mov
 		}
 		to := path.Join(contract.Completed, issue)
 		for n := 2; exists(dir, to); n++ {
+			if _, err := dir.Lstat(to); err != nil { // not known to be free
+				return moveError("archive", issue, err)
+			}
 			to = path.Join(contract.Completed, fmt.Sprintf("%s.%d", issue, n))
 		}
 		m, err = r.move(ctx, dir, "archive", issue, issue, to)
@@ -117,12 +120,8 @@ func (r *Runs) checkFinished(ctx context.Context, s State) error {
 // Kinds: Invalid, NotFound, Conflict (the issue has a run now), Unavailable, and
 // those of handoff.Hub.Record.
 func (r *Runs) Unarchive(ctx context.Context, name string) (Move, error) {
-	checked := name
-	if base, suffix, ok := cutLast(name, "."); ok && strings.Trim(suffix, "0123456789") == "" {
-		checked = base // the suffix does not belong to the issue
-	}
 	var m Move
-	err := r.exclusively(ctx, checked, func(dir *os.Root) error {
+	err := r.exclusively(ctx, contract.WithoutSuffix(name), func(dir *os.Root) error {
 		from := path.Join(contract.Completed, name)
 		if !exists(dir, from) {
 			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.NotFound, Err: fmt.Errorf("%s does not exist", path.Join(contract.Folder, from)),
@@ -160,8 +159,8 @@ func exists(dir *os.Root, name string) bool {
 
 // issueOf returns the issue of an archived folder: the namespace of its records.
 func (r *Runs) issueOf(ctx context.Context, name string) (string, error) {
-	base, _, numbered := cutLast(name, ".")
-	if !numbered || contract.CheckIssue(base) != nil {
+	base := contract.WithoutSuffix(name)
+	if base == name || contract.CheckIssue(base) != nil {
 		return name, nil
 	}
 	records, err := r.records(ctx, base)

@@ -36,6 +36,15 @@ func CheckIssue(id string) error {
 	return &handoff.Error{Op: "issue", Name: id, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice("use an ID such as 42 or PROJ-7")}
 }
 
+// WithoutSuffix returns the name of an archived run without the number that archiving
+// adds to that of an issue: 42 for 42.2.
+func WithoutSuffix(name string) string {
+	if at := strings.LastIndexByte(name, '.'); at >= 0 && strings.Trim(name[at+1:], "0123456789") == "" {
+		return name[:at]
+	}
+	return name
+}
+
 func hasSuffixFold(s, suffix string) bool {
 	return len(s) >= len(suffix) && strings.EqualFold(s[len(s)-len(suffix):], suffix)
 }

@@ -64,18 +64,21 @@ func Exists(dir, issue string) bool {
 }
 
 // Open returns the issues that have a run that is not archived, sorted.
-func Open(workspace *os.Root) []string { return runs(workspace, contract.Folder) }
+func Open(workspace *os.Root) []string {
+	return runs(workspace, contract.Folder, func(name string) string { return name })
+}
 
 // Archived returns the names of the folders of archived runs, sorted.
 func Archived(workspace *os.Root) []string {
-	return runs(workspace, path.Join(contract.Folder, contract.Completed))
+	return runs(workspace, path.Join(contract.Folder, contract.Completed), contract.WithoutSuffix)
 }
 
-func runs(workspace *os.Root, dir string) []string {
+// runs returns the folders in dir that are named after an issue.
+func runs(workspace *os.Root, dir string, issue func(name string) string) []string {
 	entries, _ := fs.ReadDir(workspace.FS(), dir)
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() && contract.CheckIssue(e.Name()) == nil {
+		if e.IsDir() && contract.CheckIssue(issue(e.Name())) == nil {
 			names = append(names, e.Name())
 		}
 	}

@@ -31,28 +31,36 @@ func parse(b []byte) (document, error) {
 	if err != nil {
 		return document{}, plainfile.InvalidAt(err)
 	}
-	switch top := d.root.Content[0]; top.Kind {
-	case yaml.SequenceNode:
-		d.list = top
-		err = top.Decode(&d.lessons)
-	case yaml.MappingNode:
+	d.list = d.root.Content[0]
+	if top := d.list; top.Kind == yaml.MappingNode {
 		var file struct {
-			Lessons []Lesson `yaml:"lessons"`
+			Lessons yaml.Node `yaml:"lessons"`
 		}
-		err = top.Decode(&file)
-		d.lessons, d.list = file.Lessons, value(top, "lessons")
-	default:
-		err = errors.New("is not a list of lessons")
+		if err := top.Decode(&file); err != nil {
+			return document{}, plainfile.InvalidAt(err)
+		}
+		if d.list = value(top, "lessons"); d.list.Kind == yaml.AliasNode {
+			d.list = d.list.Alias
+		}
+		if len(file.Lessons.Content) > 0 && len(d.list.Content) == 0 {
+			return document{}, errors.New("the key lessons is merged from another one")
+		}
 	}
-	if err != nil {
-		return document{}, plainfile.InvalidAt(err)
+	if d.list.Kind != yaml.SequenceNode && d.list.Kind != 0 && d.list.Tag != "!!null" {
+		return document{}, errors.New("is not a list of lessons")
 	}
-	for i := range d.lessons {
-		l := &d.lessons[i]
-		l.Frequency = max(1, l.Frequency)
-		if node := d.list.Content[i]; node.Kind == yaml.MappingNode {
+	for _, node := range d.list.Content {
+		if node.Tag == "!!null" {
+			continue
+		}
+		var l Lesson
+		if err := node.Decode(&l); err != nil {
+			return document{}, plainfile.InvalidAt(err)
+		}
+		if l.Frequency = max(1, l.Frequency); node.Kind == yaml.MappingNode {
 			l.node = node
 		}
+		d.lessons = append(d.lessons, l)
 	}
 	return d, nil
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -108,6 +109,10 @@ func Change(ctx context.Context, workspace *os.Root, change func([]Lesson) ([]Le
 		b, err := d.with(list)
 		if err != nil {
 			return err
+		}
+		if len(b) > maxSize { // else nothing could read it again
+			return &handoff.Error{Op: "write lessons", Name: File, Kind: handoff.Invalid, Err: fmt.Errorf("would be larger than %d bytes", maxSize),
+				Hint: handoff.Advice("shorten the texts, or prune lessons first")}
 		}
 		err = durable.Replace(workspace, File, func(w io.Writer) error {
 			_, err := w.Write(b)

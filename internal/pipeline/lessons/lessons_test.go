@@ -160,7 +160,8 @@ func TestHandwrittenLessons(t *testing.T) {
 			t.Errorf("file lost %q:\n%s", want, b)
 		}
 	}
-	for _, broken := range []string{"lessons: [", "lessons: 7", "lessons: []\nlessons: []", strings.Repeat("#", 5<<20)} {
+	for _, broken := range []string{"lessons: [", "lessons: 7", "lessons: []\nlessons: []", strings.Repeat("#", 5<<20),
+		"base: &x {lessons: [{pattern: a}]}\n<<: *x\n", "lessons: &x [*x]", "&x {lessons: *x}"} {
 		writeLessons(t, root, broken)
 		if err := add(); !errors.Is(err, handoff.Corrupt) {
 			t.Errorf("%.20q: got %v, want Corrupt", broken, err)
@@ -174,6 +175,8 @@ func TestHandwrittenLessons(t *testing.T) {
 func FuzzLessons(f *testing.F) {
 	f.Add([]byte(lessons.Example))
 	f.Add([]byte("lessons: [{pattern: 7, date: 2026-11-21, frequency: -1}]"))
+	f.Add([]byte("base: &x [{pattern: a}]\nlessons: *x\n"))
+	f.Add([]byte("- &a {pattern: a}\n-\n- *a\n- {<<: *a, issue: 3}\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		root, _ := newRoot(t)
 		writeLessons(t, root, string(b))
@@ -203,6 +206,9 @@ func TestForms(t *testing.T) {
 			"# ours\n- pattern: x # seen often\n  mitigation: y\n  issue: \"7\"\n  owner: team\n  date: \"2026-11-21\"\n  frequency: 2\n  issues:\n  - \"3\"\n  - \"7\"\n"},
 		{"a key", "# ours\nowner: team\nlessons:\n  # first\n  - pattern: x\n    frequency: 3 # times\n    date: 2026-12-01\n# end\n",
 			"# ours\nowner: team\nlessons:\n# first\n- pattern: x\n  frequency: 4 # times\n  date: 2026-12-01\n  issue: \"7\"\n# end\n"},
+		{"an empty item", "- pattern: a\n  mitigation: ma\n-\n- pattern: x\n  owner: team\n  issue: 7\n  date: 2026-12-01\n- pattern: c\n  mitigation: mc\n",
+			"- pattern: a\n  mitigation: ma\n  frequency: 1\n- pattern: x\n  owner: team\n  issue: 7\n  date: 2026-12-01\n  frequency: 2\n- pattern: c\n  mitigation: mc\n  frequency: 1\n"},
+		{"an alias", "base: &b\n  - pattern: a\nlessons: *b\n", "base: &b\n- pattern: a\n  frequency: 1\n- date: \"2026-11-21\"\n  issue: \"7\"\n  pattern: x\n  frequency: 1\n  mitigation: \"\"\nlessons: *b\n"},
 	} {
 		root, _ := newRoot(t)
 		if tt.before != "" {
@@ -218,5 +224,25 @@ func TestForms(t *testing.T) {
 		if err != nil || !strings.EqualFold(string(b), tt.after) {
 			t.Errorf("%s: got %v\n%s\nwant\n%s", tt.name, err, b, tt.after)
 		}
+	}
+}
+
+// TestLargeLessons adds lessons until one is refused: the file can still be read.
+func TestLargeLessons(t *testing.T) {
+	root, _ := newRoot(t)
+	text, n := strings.Repeat("word ", 100_000), 0
+	for ; n < 20; n++ {
+		_, err := lessons.Change(t.Context(), root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
+			return lessons.Add(list, lessons.Lesson{Date: "2026-11-21", Pattern: fmt.Sprint(n), Mitigation: text})
+		})
+		if errors.Is(err, handoff.Invalid) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := lessons.Read(root); err != nil || len(list) != n || n == 20 {
+		t.Errorf("%d lessons, %v, after %d were added", len(list), err, n)
 	}
 }
