@@ -17,6 +17,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/durable"
+	gitcmd "github.com/agent-handoff/handoff/internal/git"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 )
 
@@ -152,20 +153,11 @@ var alwaysOptions = []string{"--no-pager", "--no-optional-locks",
 	"-c", "push.followTags=false", "-c", "push.gpgSign=false", "-c", "submodule.recurse=false",
 	"-c", "http.lowSpeedLimit=100", "-c", "http.lowSpeedTime=30"}
 
-// otherRepository are variables that lead git to another repository.
-var otherRepository = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-	"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_CEILING_DIRECTORIES", "GIT_CONFIG", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_PREFIX",
-	"GIT_QUARANTINE_PATH", "GIT_REPLACE_REF_BASE", "GIT_IMPLICIT_WORK_TREE", "GIT_EXTERNAL_DIFF"}
-
 // command returns a git command in the private repository.
 func (r *repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "git", slices.Concat(alwaysOptions, r.options, args)...)
 	c.Dir = r.dir
-	c.Env = slices.DeleteFunc(c.Environ(), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return slices.Contains(otherRepository, name)
-	})
-	c.Env = append(c.Env, r.env...)
+	c.Env = append(gitcmd.Environ(c.Environ()), r.env...)
 	if !r.other {
 		c.Env = append(c.Env, "GIT_DIR="+r.dir)
 	}

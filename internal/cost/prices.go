@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/agent-handoff/handoff"
@@ -34,15 +35,15 @@ func Prices(file, name string) ([]*price.List, error) {
 	return []*price.List{own, price.Embedded()}, nil
 }
 
-// CheckUsage returns an error if a number is negative.
+// CheckUsage returns an error if a number is negative or not finite.
 func CheckUsage(u *handoff.Usage) error {
 	for _, n := range []*int64{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning, u.TotalTokens} {
 		if n != nil && *n < 0 {
 			return errors.New("has a negative number of tokens")
 		}
 	}
-	if u.Cost != nil && !(*u.Cost >= 0) {
-		return errors.New("has a negative cost")
+	if u.Cost != nil && !(*u.Cost >= 0 && *u.Cost <= math.MaxFloat64) {
+		return errors.New("has a cost that is negative or not finite")
 	}
 	return nil
 }

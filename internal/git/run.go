@@ -52,11 +52,25 @@ const empty = "HANDOFF_EMPTY"
 var options = []string{"--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
 	"-c", "log.showSignature=false", "-c", "log.showRoot=true", "-c", "log.mailmap=false"}
 
+// otherRepository are variables that lead git to another repository, index or base of
+// paths. Git sets some of them for its hooks.
+var otherRepository = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+	"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_CEILING_DIRECTORIES", "GIT_CONFIG", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_PREFIX",
+	"GIT_QUARANTINE_PATH", "GIT_REPLACE_REF_BASE", "GIT_IMPLICIT_WORK_TREE", "GIT_EXTERNAL_DIFF"}
+
+// Environ returns an environment in which git uses the repository of its directory.
+func Environ(env []string) []string {
+	return slices.DeleteFunc(env, func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(otherRepository, name)
+	})
+}
+
 // run is Run for commands that read no file of a working tree, to which filters would
 // apply.
 func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, "git", slices.Concat(options, []string{"-C", dir}, args)...)
-	c.Env = append(c.Environ(), empty+"=", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0")
+	c.Env = append(Environ(c.Environ()), empty+"=", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0")
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	out, err := c.Output()

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,6 +54,8 @@ type Price struct {
 	After  string `json:"after,omitempty"`  // the time of the day, in UTC: 00:30
 	Before string `json:"before,omitempty"` // and its end, exclusive
 }
+
+const clock = "15:04" // the form of a time of the day
 
 // Rates are US dollars for a million tokens. Without a rate of its own, cached
 // input costs as much as other input, and reasoning as much as other output.
@@ -99,11 +102,13 @@ func Parse(b []byte) (*List, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	l := new(List)
-	if err := d.Decode(l); err != nil {
+	if err := d.Decode(l); err != nil || d.Decode(new(json.RawMessage)) != io.EOF {
 		return nil, errors.New("the prices are not in the documented form") // without the content
 	}
 	for _, p := range l.Providers {
+		patterns := slices.Concat(p.Provider, p.Model)
 		for _, m := range p.Models {
+			patterns = append(patterns, m.Match...)
 			if p.ID == "" || m.ID == "" || len(m.Prices) == 0 {
 				return nil, errors.New("a provider or model has no id, or a model no prices")
 			}
@@ -113,11 +118,21 @@ func Parse(b []byte) (*List, error) {
 				}
 			}
 		}
+		for _, one := range slices.Concat(patterns...) {
+			if re, ok := expression(strings.TrimLeft(one, "!")); ok && re == nil {
+				return nil, fmt.Errorf("provider %q: a regular expression is invalid", p.ID)
+			}
+		}
 	}
 	return l, nil
 }
 
 func (p Price) check() error {
+	for _, t := range [][2]string{{time.DateOnly, p.From}, {clock, p.After}, {clock, p.Before}} {
+		if _, err := time.Parse(t[0], t[1]); t[1] != "" && err != nil {
+			return errors.New("a date or time is invalid")
+		}
+	}
 	rates := []Rates{p.Rates}
 	for i, t := range p.Tiers {
 		if i > 0 && t.Above <= p.Tiers[i-1].Above {
@@ -163,16 +178,17 @@ func (m Model) At(at time.Time) (Price, bool) {
 	return m[i], true
 }
 
-// candidates returns the providers that a name means. Without one, it is whoever
-// makes the model.
+// candidates returns the providers that a name means, in any case. Without one, it is
+// whoever makes the model.
 func (l *List) candidates(name, modelName string) (list []provider) {
-	name, modelName = strings.ToLower(name), strings.ToLower(modelName)
 	for _, p := range l.Providers {
-		if name != "" && (p.ID == name || matches(p.Provider, name)) || name == "" && (matches(p.Model, modelName) || p.has(modelName)) {
+		if name != "" && (strings.EqualFold(p.ID, name) || matches(p.Provider, name)) || name == "" && (matches(p.Model, modelName) || p.has(modelName)) {
 			list = append(list, p)
 		}
 	}
-	exact := func(p provider) bool { return p.ID == name || name == "" && matches(p.Model, modelName) }
+	exact := func(p provider) bool {
+		return strings.EqualFold(p.ID, name) || name == "" && matches(p.Model, modelName)
+	}
 	slices.SortStableFunc(list, func(a, b provider) int { return order(exact(a)) - order(exact(b)) })
 	return list
 }
@@ -185,14 +201,14 @@ func order(first bool) int {
 }
 
 func (p provider) has(name string) bool {
-	return slices.ContainsFunc(p.Models, func(m model) bool { return m.ID == name })
+	return slices.ContainsFunc(p.Models, func(m model) bool { return strings.EqualFold(m.ID, name) })
 }
 
 func (m model) is(name string) bool {
 	if len(m.Match) == 0 {
-		return m.ID == name
+		return strings.EqualFold(m.ID, name)
 	}
-	return matches(m.Match, strings.ToLower(name))
+	return matches(m.Match, name)
 }
 
 func (p provider) find(name string) (list []Price) {
@@ -216,7 +232,7 @@ func (p Price) appliesAt(at time.Time) bool {
 	if at.Format(time.DateOnly) < p.From {
 		return false
 	}
-	if now := at.Format("15:04"); p.After > p.Before {
+	if now := at.Format(clock); p.After > p.Before {
 		return now >= p.After || now < p.Before
 	} else if p.Before != "" {
 		return now >= p.After && now < p.Before
@@ -235,13 +251,13 @@ func (p Price) Cost(t Tokens) float64 {
 			r = tier.Rates
 		}
 	}
-	write := *cmp.Or(r.CacheWrite, &r.Input)
+	write, long, reasoning := *cmp.Or(r.CacheWrite, &r.Input), min(t.CacheWrite1h, t.CacheWrite), min(t.Reasoning, t.Output)
 	cost := float64(t.Input)*r.Input +
 		float64(t.CacheRead)**cmp.Or(r.CacheRead, &r.Input) +
-		float64(t.CacheWrite-t.CacheWrite1h)*write +
-		float64(t.CacheWrite1h)**cmp.Or(r.CacheWrite1h, &write) +
-		float64(t.Output-t.Reasoning)*r.Output +
-		float64(t.Reasoning)**cmp.Or(r.Reasoning, &r.Output)
+		float64(t.CacheWrite-long)*write +
+		float64(long)**cmp.Or(r.CacheWrite1h, &write) +
+		float64(t.Output-reasoning)*r.Output +
+		float64(reasoning)**cmp.Or(r.Reasoning, &r.Output)
 	return cost / 1e6
 }
 
@@ -251,19 +267,29 @@ func (p Price) Cost(t Tokens) float64 {
 type pattern []string
 
 func matches(alternatives []pattern, s string) bool {
+	s = strings.ToLower(s)
 	return slices.ContainsFunc(alternatives, func(p pattern) bool {
 		return !slices.ContainsFunc(p, func(one string) bool { return !matchOne(one, s) })
 	})
+}
+
+// expression returns the regular expression of a pattern, nil if it is invalid.
+func expression(p string) (re *regexp.Regexp, ok bool) {
+	if len(p) < 2 || p[0] != '/' || p[len(p)-1] != '/' {
+		return nil, false
+	}
+	re, _ = regexp.Compile("(?i)" + p[1:len(p)-1])
+	return re, true
 }
 
 func matchOne(p, s string) bool {
 	if rest, not := strings.CutPrefix(p, "!"); not {
 		return !matchOne(rest, s)
 	}
-	if len(p) > 1 && p[0] == '/' && p[len(p)-1] == '/' {
-		re, err := regexp.Compile(p[1 : len(p)-1])
-		return err == nil && re.MatchString(s)
+	if re, ok := expression(p); ok {
+		return re != nil && re.MatchString(s)
 	}
+	p = strings.ToLower(p)
 	text := strings.Trim(p, "*")
 	switch starts, ends := strings.HasPrefix(p, "*"), strings.HasSuffix(p, "*"); {
 	case starts && ends:

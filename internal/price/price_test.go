@@ -75,6 +75,7 @@ func TestUnknownModel(t *testing.T) {
 func TestOwnPrices(t *testing.T) {
 	own, err := Parse([]byte(`{"source":"contract","date":"2026-10-01","providers":[
 		{"id":"openai","models":[{"id":"gpt-5","prices":[{"input":1,"output":2}]}]},
+		{"id":"MyCorp","provider":[["My*"]],"models":[{"id":"Qwen3-X","prices":[{"input":3,"output":2}]},{"id":"y","match":[["Zed-*"],["/^Quux$/"]],"prices":[{"input":4,"output":2}]}]},
 		{"id":"local","model":[["mine-*","!*-big"]],"models":[{"id":"mine","match":[["mine-*"]],"prices":[{"input":0,"output":0}]}]}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -84,11 +85,34 @@ func TestOwnPrices(t *testing.T) {
 		model string
 		want  float64
 		ok    bool
-	}{{"gpt-5", 1, true}, {"gpt-5-mini", 0.25, true}, {"mine-small", 0, true}, {"mine-big", 0, false}} {
+	}{{"gpt-5", 1, true}, {"gpt-5-mini", 0.25, true}, {"mine-small", 0, true}, {"mine-big", 0, false}, {"Qwen3-X", 3, true}, {"qwen3-x", 3, true}} {
 		p, ok := Find(lists, "", tt.model).At(september)
 		if got := p.Cost(Tokens{Input: 1e6}); got != tt.want || ok != tt.ok {
 			t.Errorf("%s costs %v, %t, want %v, %t", tt.model, got, ok, tt.want, tt.ok)
 		}
+	}
+}
+
+// TestCapitals checks that the names of providers and models match in any case.
+func TestCapitals(t *testing.T) {
+	own, err := Parse([]byte(`{"providers":[{"id":"MyCorp","provider":[["My-*"]],"models":[{"id":"Qwen3-X","prices":[{"input":3,"output":2}]},
+		{"id":"y","match":[["Zed-*"],["/^Quux$/"]],"prices":[{"input":4,"output":2}]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		provider, model string
+		want            float64
+	}{{"MyCorp", "Qwen3-X", 3}, {"mycorp", "qwen3-x", 3}, {"MY-OWN", "zed-1", 4}, {"MyCorp", "Zed-1", 4}, {"mycorp", "quux", 4}, {"mycorp", "Quux", 4}} {
+		p, _ := Find([]*List{own}, tt.provider, tt.model).At(september)
+		if got := p.Cost(Tokens{Input: 1e6}); got != tt.want {
+			t.Errorf("%s of %s costs %v, want %v", tt.model, tt.provider, got, tt.want)
+		}
+	}
+	cheap := 0.5
+	p := Price{Rates: Rates{Output: 2, Reasoning: &cheap, CacheWrite: &cheap}}
+	if got := p.Cost(Tokens{Output: 1, Reasoning: 1e6, CacheWrite: 1, CacheWrite1h: 1e6}); got < 0 || got > 1e-5 {
+		t.Errorf("more reasoning than output costs %v", got)
 	}
 }
 
@@ -98,6 +122,11 @@ func TestInvalidPrices(t *testing.T) {
 		`{"providers":[{"id":"p","models":[{"id":"m"}]}]}`,
 		`{"providers":[{"id":"p","models":[{"id":"m","prices":[{"input":-1}]}]}]}`,
 		`{"providers":[{"id":"p","models":[{"id":"m","prices":[{"input":1,"tiers":[{"above":2},{"above":1}]}]}]}]}`,
+		`{"providers":[]} trailing`, `{"providers":[]}{"providers":[]}`,
+		`{"providers":[{"id":"p","models":[{"id":"m","match":[["/(/"]],"prices":[{"input":1}]}]}]}`,
+		`{"providers":[{"id":"p","model":[["!/(/"]],"models":[]}]}`,
+		`{"providers":[{"id":"p","models":[{"id":"m","prices":[{"input":1,"from":"soon"}]}]}]}`,
+		`{"providers":[{"id":"p","models":[{"id":"m","prices":[{"input":1,"after":"7 pm"}]}]}]}`,
 		`{"providers":[{"id":"secret","models":"secret"}]}`,
 	} {
 		if _, err := Parse([]byte(text)); err == nil || strings.Contains(err.Error(), "secret") {

@@ -273,8 +273,10 @@ A stage whose verdict is FAIL is not ready to build on: the exit code is 1, and
 ` + "`gate`" + ` prints what comes next. With --compat only the checks count, as in check.py,
 which it replaces.
 
-The gates of implement and git compare the files that changed in the working tree. Keep the files that you submit outside of it, or submit them
-on standard input. Two runs at the same time need a worktree each: in one tree, the
+The gates of implement and git compare the files that changed since the main branch:
+origin/HEAD, main, master, trunk, develop, or init.defaultBranch of git. If none exists and
+there are several branches, name one with --base. Keep the files that you submit outside of the
+working tree, or submit them on standard input. Two runs at the same time need a worktree each: in one tree, the
 gate of each run reports the files of the other. What handoff writes is not a
 change: .pipeline, .handoff and the folder of agent outputs.
 
