@@ -31,25 +31,25 @@ func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, err
 		return refuse("not an agent of this pipeline", "its agents are "+strings.Join(agents(p), ", "))
 	}
 	stale := Stale(p, s)
-	var lines []string
+	var lines []briefLine
 	for _, stage := range p.Stages {
 		out, ok := s.Outputs[stage.Name]
 		if !ok || !slices.Contains(reads, s.file(out.File)) {
 			continue
 		}
-		line := "read   " + s.file(out.File) + "  " + summarize(stage, out.Report.Value)
+		about := "  "
 		if why := stale[stage.Name]; why != "" {
-			line = "read   " + s.file(out.File) + "  (stale: " + why + ") " + summarize(stage, out.Report.Value)
+			about += "(stale: " + why + ") "
 		}
-		lines = append(lines, strings.TrimRight(line, " "))
+		lines = append(lines, briefLine{"read   " + s.file(out.File), about + summarize(stage, out.Report.Value)})
 	}
 	for _, other := range [][2]string{{s.file(contract.StateFile), "the planner's notes"}, {path.Join(s.Base, s.Lessons), "known failures and their mitigations"}} {
 		if slices.Contains(reads, other[0]) {
-			lines = append(lines, "read   "+other[0]+"  "+other[1])
+			lines = append(lines, briefLine{"read   " + other[0], "  " + other[1]})
 		}
 	}
 	for _, file := range writes {
-		lines = append(lines, "write  "+file)
+		lines = append(lines, briefLine{"write  " + file, ""})
 	}
 	return fit(lines, budget), nil
 }
@@ -99,9 +99,13 @@ func agents(p *contract.Pipeline) []string {
 	return slices.Compact(names)
 }
 
+// A briefLine is a line of a brief: what the agent does with a file and its path, and
+// a text about it, which may be cut.
+type briefLine struct{ file, about string }
+
 // fit joins lines in at most budget bytes. Lines are shortened first; then the
 // last ones are replaced by their number.
-func fit(lines []string, budget int) string {
+func fit(lines []briefLine, budget int) string {
 	for width := budget; width >= 60; width = width * 3 / 4 {
 		if text := joined(lines, width); len(text) <= budget {
 			return text
@@ -117,17 +121,17 @@ func fit(lines []string, budget int) string {
 }
 
 // joined joins lines, each cut to width bytes but never inside its path.
-func joined(lines []string, width int) string {
+func joined(lines []briefLine, width int) string {
 	var b strings.Builder
-	for _, line := range lines {
-		least := len("write  ") + len(strings.Fields(line)[1])
-		if most := max(width, least); len(line) > most {
-			for most > least && !utf8.RuneStart(line[most]) {
+	for _, l := range lines {
+		line := l.file + l.about
+		if most := max(width, len(l.file)); len(line) > most {
+			for most > len(l.file) && !utf8.RuneStart(line[most]) {
 				most--
 			}
-			line = strings.TrimRight(line[:most], " ")
+			line = line[:most]
 		}
-		b.WriteString(line + "\n")
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
 }

@@ -44,3 +44,31 @@ func TestBriefHasNoBody(t *testing.T) {
 		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 	}
 }
+
+// TestBriefKeepsPaths shortens briefs whose paths have blanks: every path is whole, or
+// counted as one more.
+func TestBriefKeepsPaths(t *testing.T) {
+	p := builtin()
+	s := read(t, p, done("plan implement test"))
+	s.Base = "/home/a b/" + strings.Repeat("my projects ", 6) + "/x"
+	whole, err := pipeline.Brief(p, s, "jg-planner", 10_000)
+	must(t, err)
+	var paths []string
+	for line := range strings.Lines(whole) {
+		path, _, _ := strings.Cut(line[len("write  "):], "  ")
+		paths = append(paths, strings.TrimSpace(path))
+	}
+	for budget := pipeline.MinBrief; budget < 800; budget += 7 {
+		got, err := pipeline.Brief(p, s, "jg-planner", budget)
+		must(t, err)
+		lines := strings.Split(strings.TrimSpace(got), "\n")
+		for i, line := range lines {
+			if !strings.HasPrefix(line, "and ") && !strings.HasPrefix(line[min(len(line), len("write  ")):], paths[i]) {
+				t.Errorf("%d bytes: %q does not have the path %q", budget, line, paths[i])
+			}
+		}
+		if len(got) > budget || len(lines) < len(paths) && !strings.HasPrefix(lines[len(lines)-1], "and ") {
+			t.Errorf("%d bytes: got %d:\n%s", budget, len(got), got)
+		}
+	}
+}

@@ -216,7 +216,7 @@ func (w *walk) exhausted(stage *contract.Stage, limit retryLimit) int {
 	switch {
 	case limit == ownTier && onTier > stage.Retries:
 		return onTier
-	case all >= (stage.Retries+1)*len(contract.Tiers):
+	case all/len(contract.Tiers) > stage.Retries:
 		return all
 	}
 	return 0

@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -367,5 +368,16 @@ func checkStep(r *rapid.T, p *contract.Pipeline, s pipeline.State, step pipeline
 		}
 	case step.Agent != contract.Human && step.Agent != "jg-planner":
 		r.Fatalf("unknown agent: %+v", step)
+	}
+}
+
+// TestRetriesWithoutLimit checks that a number of retries that is as large as possible
+// is not reached.
+func TestRetriesWithoutLimit(t *testing.T) {
+	p, err := contract.Load(fstest.MapFS{"p.yaml": {Data: []byte("stages:\n  - {name: plan, retries: 9223372036854775807}\n")}, ".#p.yaml": {Mode: fs.ModeSymlink}, "._p.yaml": {Data: []byte{0}}})
+	must(t, err)
+	s := read(t, p, map[string]string{"plan.json": change(t, valid["plan"], `"steps":[]`)})
+	if step := pipeline.Next(p, s); step.Agent != "jg-subplanner" {
+		t.Errorf("got %+v, want the stage again", step)
 	}
 }

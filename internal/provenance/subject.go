@@ -177,11 +177,11 @@ func (s Sources) lineOf(ctx context.Context, file string, n int) (Subject, error
 	if err != nil {
 		return Subject{}, invalid(err)
 	}
-	lines := bytes.Split(bytes.TrimSuffix(b, []byte("\n")), []byte("\n"))
+	lines := slices.Collect(bytes.Lines(b))
 	if n > len(lines) {
 		return Subject{}, invalid(fmt.Errorf("the last line of the file is %d", len(lines)))
 	}
-	subject := Subject{File: file, Line: &Origin{Number: n, Text: string(lines[n-1])}}
+	subject := Subject{File: file, Line: &Origin{Number: n, Text: strings.TrimSuffix(string(lines[n-1]), "\n")}}
 	if s.Repository == nil {
 		return subject, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
@@ -115,9 +116,12 @@ func watchActivity(ctx context.Context, a *cli.App, w *workspace.Workspace, set 
 		if err != nil {
 			return err
 		}
-		rows := fmt.Sprint(activityRows(a, now))
-		if rows != last || first {
-			last = rows
+		state, err := watched(a, now)
+		if err != nil {
+			return err
+		}
+		if state != last || first {
+			last = state
 			if a.Terminal && !a.AsJSON {
 				fmt.Fprint(a.Out, "\x1b[H\x1b[2J")
 			}
@@ -134,6 +138,15 @@ func watchActivity(ctx context.Context, a *cli.App, w *workspace.Workspace, set 
 		case <-time.After(statusEvery):
 		}
 	}
+}
+
+// watched returns what is printed again when it changes. JSON has no age.
+func watched(a *cli.App, now workspace.Activity) (string, error) {
+	if !a.AsJSON {
+		return fmt.Sprint(activityRows(a, now)), nil
+	}
+	b, err := handoff.EncodeJSON(now)
+	return string(b), err
 }
 
 func activityRows(a *cli.App, now workspace.Activity) (rows [][]string) {

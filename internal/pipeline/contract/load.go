@@ -73,7 +73,7 @@ func files(project fs.FS) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if path.Ext(e.Name()) == ".yaml" {
+		if path.Ext(e.Name()) == ".yaml" && e.Name()[0] != '.' { // else it is that of an editor
 			names = append(names, e.Name())
 		}
 	}
