@@ -107,7 +107,8 @@ func (w *worktree) digest() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// read reads the files. The index has the blobs of those that were not changed.
+// read reads the files. The index has the blobs of those that were not changed, unless
+// git converts their content.
 func (w *worktree) read(ctx context.Context) error {
 	index, err := w.list(ctx, "ls-files", "-z", "-v", "--stage", "--full-name")
 	if err != nil {
@@ -115,6 +116,10 @@ func (w *worktree) read(ctx context.Context) error {
 	}
 	// Settings of the repository must not make git overlook a change.
 	changed, err := w.list(ctx, "-c", "core.trustctime=true", "-c", "core.checkStat=default", "diff-files", "-z", "--name-only", "--no-ext-diff", "--no-renames", "--ignore-submodules=dirty")
+	if err != nil {
+		return err
+	}
+	converted, err := w.converted(ctx)
 	if err != nil {
 		return err
 	}
@@ -127,12 +132,27 @@ func (w *worktree) read(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, name := range slices.Concat(changed, untracked) {
+	for _, name := range slices.Concat(changed, converted, untracked) {
 		if err := w.onDisk(ctx, name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// conversions select the files that git may convert when they are added. Those that it
+// only treats as binary are not among them.
+var conversions = []string{":(top,exclude,attr:!text !crlf !eol !filter !ident !working-tree-encoding)",
+	":(top,exclude,attr:-text !crlf !eol !filter !ident !working-tree-encoding)"}
+
+// converted returns the tracked files whose blob in the index may be another content
+// than that on the disk.
+func (w *worktree) converted(ctx context.Context) ([]string, error) {
+	selected := conversions
+	if all, _ := w.git(ctx, w.top, "config", "--get", "core.autocrlf"); !slices.Contains([]string{"", "false"}, strings.TrimSpace(string(all))) {
+		selected = conversions[1:]
+	}
+	return w.list(ctx, append([]string{"ls-files", "-z", "--full-name", "--"}, selected...)...)
 }
 
 func (w *worktree) list(ctx context.Context, args ...string) ([]string, error) {

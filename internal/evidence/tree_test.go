@@ -155,6 +155,50 @@ func TestTreeSame(t *testing.T) {
 	}
 }
 
+// TestTreeConverted checks that the digest of files that git converts is that of the
+// files on the disk: it does not depend on the index.
+func TestTreeConverted(t *testing.T) {
+	for name, prepare := range map[string]func(r repository){
+		"eol":      func(r repository) { r.write(".gitattributes", "*.txt text eol=crlf\n") },
+		"auto":     func(r repository) { r.write(".gitattributes", "* text=auto\n*.go -text\n") },
+		"autocrlf": func(r repository) { r.git("config", "core.autocrlf", "true") },
+		"input":    func(r repository) { r.git("config", "core.autocrlf", "input") },
+		"ident":    func(r repository) { r.write(".gitattributes", "*.txt ident\n") },
+		"encoding": func(r repository) { r.write(".gitattributes", "*.txt working-tree-encoding=UTF-16LE\n") },
+		"filter": func(r repository) {
+			r.git("config", "filter.upper.clean", "tr a-z A-Z")
+			r.write(".gitattributes", "*.txt filter=upper\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t)
+			prepare(r)
+			text := "$Id: x $ one\r\n"
+			if name == "encoding" {
+				text = "o\x00n\x00e\x00"
+			}
+			for _, file := range []string{"a.txt", "sub/b.txt", "new.txt"} {
+				r.write(file, text)
+			}
+			want := r.tree().Digest
+			for i, change := range []func(){
+				r.commit,
+				func() { r.must(os.Chtimes(r.path("new.txt"), consoleTime, consoleTime)) },
+				func() { r.git("status") },
+				func() { r.must(os.Chtimes(r.path("sub/b.txt"), long, long)) },
+			} {
+				if change(); r.tree().Digest != want {
+					t.Errorf("change %d: the digest is another one", i)
+				}
+			}
+			r.write("new.txt", text+text)
+			if r.tree().Digest == want {
+				t.Error("another content: the digest is the same")
+			}
+		})
+	}
+}
+
 // TestTreeForms checks repositories of other forms: without a commit, with SHA-256, and
 // with a submodule, whose changes count.
 func TestTreeForms(t *testing.T) {
