@@ -36,6 +36,7 @@ const (
 type Request struct {
 	Named []string // the IDs of sessions and artifacts in its texts
 	Files []string // that it changes; none if it comes from another repository
+	More  bool     // some IDs or files were left out
 }
 
 // ids are the IDs in a text that are complete. A shorter one could be guessed.
@@ -66,10 +67,13 @@ func Parse(r io.Reader) (Request, error) {
 	var request Request
 	var files []string
 	name := func(text string) {
-		for _, id := range ids().FindAllString(text, maxNamed) {
-			if len(request.Named) < maxNamed && !slices.Contains(request.Named, id) {
+		for _, id := range ids().FindAllString(text, -1) {
+			if len(request.Named) <= maxNamed && !slices.Contains(request.Named, id) {
 				request.Named = append(request.Named, id)
 			}
+		}
+		if len(request.Named) > maxNamed {
+			request.Named, request.More = request.Named[:maxNamed], true
 		}
 	}
 	d := json.NewDecoder(io.LimitReader(r, maxInput))
@@ -89,7 +93,7 @@ func Parse(r io.Reader) (Request, error) {
 			return request, invalid("not an answer of the API: " + err.Error())
 		}
 		for _, i := range items {
-			if name(i.Commit.Message); i.Filename != "" && len(files) < maxNamed {
+			if name(i.Commit.Message); i.Filename != "" && len(files) <= maxNamed {
 				files = append(files, i.Filename)
 			}
 		}
@@ -99,7 +103,8 @@ func Parse(r io.Reader) (Request, error) {
 	}
 	name(pull.Title + "\n" + pull.Body)
 	if pull.Head.Repo.Name != "" && pull.Head.Repo.Name == pull.Base.Repo.Name {
-		request.Files = files
+		request.More = request.More || len(files) > maxNamed
+		request.Files = files[:min(len(files), maxNamed)]
 	}
 	return request, nil
 }
@@ -115,13 +120,14 @@ type Behind struct {
 	Sessions  []handoff.Session
 	Artifacts []handoff.Artifact
 	Kept      []string // URIs of the conversations of which the log has a copy
+	More      bool     // some were not looked up
 }
 
 // Find returns what is behind a pull request: the sessions and artifacts that it names,
 // the active artifacts of these sessions and of the files that it changes, and the
 // sessions of all these artifacts. Kinds: those of the reader.
 func Find(ctx context.Context, reader handoff.Reader, r Request) (Behind, error) {
-	f := finder{reader: reader, seen: map[string]bool{}}
+	f := finder{reader: reader, seen: map[string]bool{}, found: Behind{More: r.More}}
 	for _, id := range r.Named {
 		if handoff.IsArtifactID(id) {
 			f.artifact(reader.Artifact(ctx, id))
@@ -188,7 +194,7 @@ func (f *finder) query(ctx context.Context, q handoff.ArtifactQuery) {
 	}
 	q.Limit = maxNamed
 	page, err := f.reader.Artifacts(ctx, q)
-	f.err = err
+	f.err, f.found.More = err, f.found.More || page.Cursor != ""
 	for _, a := range page.Artifacts {
 		f.artifact(a, nil)
 	}
@@ -211,6 +217,9 @@ func Comment(b Behind) string {
 	fmt.Fprintf(&out, "### Behind this pull request: %s, %s\n", count(len(b.Artifacts), "artifact"), count(len(b.Sessions), "session"))
 	section(&out, "Artifacts", maxArtifacts, len(b.Artifacts), func(i int) string { return b.artifactLine(b.Artifacts[i]) })
 	section(&out, "Sessions", maxComment, len(b.Sessions), func(i int) string { return b.sessionLine(b.Sessions[i]) })
+	if b.More {
+		fmt.Fprintf(&out, "\nNot everything was looked up: at most %d names, %d files, and %d artifacts of the files and of each session.\n", maxNamed, maxNamed, maxNamed)
+	}
 	return out.String()
 }
 

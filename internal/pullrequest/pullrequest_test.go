@@ -110,6 +110,36 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestMore reads a pull request with more files, names or artifacts than are looked up:
+// the comment states it.
+func TestMore(t *testing.T) {
+	var ids, files strings.Builder
+	for i := range 250 {
+		fmt.Fprintf(&ids, "%s%03d ", session[:33], i)
+		fmt.Fprintf(&files, `{"filename": "f%d"},`, i)
+	}
+	const named = `{"number": 1, "body": %q, "head": {"repo": {"full_name": "o/r"}}, "base": {"repo": {"full_name": %q}}} [%s]`
+	for name, tt := range map[string]struct {
+		input string
+		more  bool
+	}{
+		"few":             {fmt.Sprintf(named, session, "o/r", `{"filename": "f"}`), false},
+		"names":           {fmt.Sprintf(named, ids.String(), "o/r", ""), true},
+		"files":           {fmt.Sprintf(named, "", "o/r", strings.TrimSuffix(files.String(), ",")), true},
+		"files of others": {fmt.Sprintf(named, "", "x/r", strings.TrimSuffix(files.String(), ",")), false},
+	} {
+		got, err := Parse(strings.NewReader(tt.input))
+		if err != nil || got.More != tt.more || len(got.Named) > maxNamed || len(got.Files) > maxNamed {
+			t.Errorf("%s: Parse = %d names, %d files, %t, %v", name, len(got.Named), len(got.Files), got.More, err)
+		}
+		found, err := Find(t.Context(), fold.NewMemory(), got)
+		found.Artifacts = append(found.Artifacts, artifact(1, "x"))
+		if comment := Comment(found); err != nil || strings.Contains(comment, "Not everything was looked up") != tt.more {
+			t.Errorf("%s: %v, %s", name, err, comment)
+		}
+	}
+}
+
 // TestFind follows IDs and files to artifacts, and artifacts to sessions.
 func TestFind(t *testing.T) {
 	index := fold.NewMemory()
@@ -149,6 +179,12 @@ func TestFind(t *testing.T) {
 		if err != nil || !slices.Equal(got, tt.artifacts) || len(found.Sessions) != tt.sessions {
 			t.Errorf("%s: Find = %q and %d sessions, %v, want %q", name, got, len(found.Sessions), err, tt.artifacts)
 		}
+	}
+	for i := range maxNamed + 1 {
+		add(handoff.Seq(5+i), &handoff.ArtifactPublished{Channel: "patch", Path: fmt.Sprint(i)}, in)
+	}
+	if found, err := Find(t.Context(), index, Request{Named: []string{session}}); err != nil || !found.More || len(found.Artifacts) != maxNamed {
+		t.Errorf("Find = %d artifacts, more: %t, %v", len(found.Artifacts), found.More, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
