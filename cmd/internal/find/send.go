@@ -241,23 +241,23 @@ type sending struct {
 }
 
 // run runs the program, without standard input, and prints its answer as it comes. A
-// signal that ends handoff is sent on to the program.
+// signal that ends handoff is sent on to the program. What the program leaves running is
+// waited for a short time only.
 func (s *sending) run(ctx context.Context) error {
 	const patience = 10 * time.Second
 	c := exec.CommandContext(ctx, s.command.Args[0], s.command.Args[1:]...)
-	c.Stderr, c.Dir, c.WaitDelay = s.Err, s.Dir, patience
+	out, in := io.Pipe()
+	c.Stdout, c.Stderr, c.Dir, c.WaitDelay = in, s.Err, s.Dir, patience
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
-	out, err := c.StdoutPipe()
 	s.Hold()
-	if err == nil {
-		err = c.Start()
-	}
-	if err != nil {
+	if err := c.Start(); err != nil {
 		return cli.Coded{Code: exitNotRunable, Err: &handoff.Error{Op: "write to thread", Name: s.command.Args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")}}
 	}
-	failed := s.print(out)
+	printed := make(chan error, 1)
+	go func() { printed <- s.print(out) }()
 	code, err := ended(c.Wait())
-	if err = errors.Join(failed, err); err != nil {
+	in.Close()
+	if err = errors.Join(<-printed, err); err != nil {
 		return cli.Coded{Code: exitNotStarted, Err: err}
 	}
 	s.result.ExitCode = code
@@ -318,6 +318,9 @@ func (s *sending) identify() {
 // ended returns the exit code of a program, as handoff run does.
 func ended(err error) (int, error) {
 	var exit *exec.ExitError
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return 0, nil // a process that it started has its output
+	}
 	if !errors.As(err, &exit) {
 		return 0, err
 	}
