@@ -18,6 +18,7 @@ class Server {
   private child: ChildProcess
   private waiting = new Map<number, Waiting>()
   private last = 0
+  ended?: Error
 
   constructor(cwd: string) {
     this.child = spawn(program, ["mcp"], { cwd, stdio: ["pipe", "pipe", "ignore"] })
@@ -41,11 +42,13 @@ class Server {
   }
 
   private fail(e: Error) {
+    this.ended = e
     for (const w of this.waiting.values()) w.reject(e)
     this.waiting.clear()
   }
 
   send(method: string, params: unknown): Promise<any> {
+    if (this.ended) return Promise.reject(this.ended)
     const id = ++this.last
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject })
@@ -76,10 +79,13 @@ function report(event: unknown, ctx: any) {
 export default function (pi: any) {
   let server: Server | undefined
   let session = ""
+  let dir = ""
   let registered = false
 
   async function start(cwd: string) {
+    server?.close()
     server = new Server(cwd)
+    dir = cwd
     await server.send("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "pi-coding-agent", version: "1" } })
     server.notify("notifications/initialized", {})
     if (registered) return
@@ -97,6 +103,7 @@ export default function (pi: any) {
       description: t.description,
       parameters: t.inputSchema,
       async execute(callId: string, args: unknown) {
+        if (!server || server.ended) await start(dir) // it was killed, or replaced by another version
         const result = await server!.send("tools/call", {
           name: t.name,
           arguments: args,
