@@ -33,7 +33,8 @@ marker='<!-- handoff: behind this pull request -->'
 AUTHOR=$(gh api graphql -f 'query={viewer{login}}' --jq .data.viewer.login) || AUTHOR='github-actions[bot]'
 export AUTHOR
 own=$(gh api --paginate "$api/issues/$NUMBER/comments" \
-  --jq ".[] | select(.user.login == env.AUTHOR and (.body | startswith(\"$marker\"))) | .id" | head -n 1)
+  --jq ".[] | select(.user.login == env.AUTHOR and (.body | startswith(\"$marker\"))) | .id")
+own=${own%%$'\n'*} # the first
 if [[ -n "$own" ]]; then
   gh api --method PATCH "$api/issues/comments/$own" -F "body=@$work/comment.md" >/dev/null
 else

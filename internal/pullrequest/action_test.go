@@ -142,7 +142,7 @@ done
 echo "$method $path" >>"$LOG"
 case "$method $path" in
   *graphql) [[ -n $VIEWER ]] || exit 1; jq -nr "{data: {viewer: {login: env.VIEWER}}} | $filter" ;;
-  *comments) if [[ $method = GET ]]; then jq -r "$filter" "$COMMENTS"; else cp "$body" "$POSTED"; fi ;;
+  *comments) if [[ $method = GET ]]; then jq -r "$filter" "$COMMENTS" | while read -r line; do echo "$line"; sleep 0.2; done; else cp "$body" "$POSTED"; fi ;;
   PATCH*) cp "$body" "$POSTED" ;;
   *) echo '{"number": 7}' ;;
 esac
@@ -176,6 +176,10 @@ esac
 	log, _ = run("7", "["+foreign+`, {"id": 3, "user": {"login": "team[bot]"}, "body": "`+Marker+` old"}]`)
 	if !strings.HasSuffix(log, "PATCH repos/o/r/issues/comments/3\n") {
 		t.Errorf("the run of an app asks\n%s", log)
+	}
+	log, _ = run("7", "["+foreign+`, {"id": 4, "user": {"login": "team[bot]"}, "body": "`+Marker+`"}, {"id": 5, "user": {"login": "team[bot]"}, "body": "`+Marker+`"}]`)
+	if !strings.HasSuffix(log, "PATCH repos/o/r/issues/comments/4\n") {
+		t.Errorf("the run with two comments of its own asks\n%s", log)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "foreign")); err == nil {
 		t.Error("it runs a program that it finds in PATH instead of the one that it builds")

@@ -5,13 +5,18 @@ import (
 	"errors"
 	"net/http"
 	"path"
+	"slices"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/preview"
 )
 
-// linkedShown is how many inputs, users and results of an artifact a page shows.
-const linkedShown = 50
+// linkedShown is how many inputs, users and results of an artifact a page shows, and
+// revisionsShown how many of its revisions.
+const (
+	linkedShown    = 50
+	revisionsShown = 500
+)
 
 // artifactPage is what the page of an artifact shows.
 type artifactPage struct {
@@ -40,9 +45,8 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 		Crumbs: []crumb{{"Channels", "/channels"}, {art.Channel, channelURL(art.Channel)}}}
 	history, err := s.o.Source.Artifacts.History(ctx, art.ID)
 	p.warn(err)
-	for _, h := range history.Artifacts {
-		a.History = append([]handoff.Artifact{h}, a.History...)
-	}
+	a.History = slices.Clone(history.Artifacts)
+	slices.Reverse(a.History)
 	s.addLinked(ctx, &p, &a)
 	if from := r.URL.Query().Get("diff"); from != "" {
 		p.warn(s.addDiff(ctx, &a, from))
@@ -113,6 +117,14 @@ func (s *Server) addDiff(ctx context.Context, a *artifactPage, from string) erro
 	}
 	return nil
 }
+
+// Revisions returns the newest revisions, and Earlier how many there are before them.
+func (a artifactPage) Revisions() []handoff.Artifact {
+	return a.History[:min(revisionsShown, len(a.History))]
+}
+
+// Earlier is described at Revisions.
+func (a artifactPage) Earlier() int { return len(a.History) - len(a.Revisions()) }
 
 // Older returns the revision before one of the page, if there is one.
 func (a artifactPage) Older(id string) *handoff.Artifact {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -91,7 +92,8 @@ func (e *events) announce(seq handoff.Seq) {
 	}
 }
 
-// ServeHTTP streams an event for each change of the log.
+// ServeHTTP streams an event for each change of the log since the position in the query,
+// which is that of a page.
 func (e *events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	changes, done := e.listen()
 	defer done()
@@ -99,6 +101,14 @@ func (e *events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
 	if r.Method == http.MethodHead || send(w, out, ": connected\n\n") != nil {
 		return
+	}
+	change := func(seq handoff.Seq) error {
+		return send(w, out, fmt.Sprintf("event: change\nid: %d\ndata: %d\n\n", seq, seq))
+	}
+	if after, err := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64); err == nil {
+		if now, err := e.log.Position(r.Context(), "now"); err == nil && now > handoff.Seq(after) && change(now) != nil {
+			return
+		}
 	}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
@@ -112,7 +122,7 @@ func (e *events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-beat.C:
 			err = send(w, out, ": still here\n\n")
 		case seq := <-changes:
-			err = send(w, out, fmt.Sprintf("event: change\nid: %d\ndata: %d\n\n", seq, seq))
+			err = change(seq)
 			time.Sleep(eventPause)
 		}
 		if err != nil {

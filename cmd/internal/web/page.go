@@ -22,11 +22,12 @@ type page struct {
 	Section  string  // the entry of the navigation that it belongs to: a path
 	Data     any
 	Warnings []string
-	Scripts  []string // files in assets/
-	Styles   []string // files in assets/, besides those of every page
-	Live     bool     // it is replaced when the log grows
-	Poll     bool     // it also shows what changes without the log, and asks for that
-	Status   int      // by default 200
+	Scripts  []string    // files in assets/
+	Styles   []string    // files in assets/, besides those of every page
+	Live     bool        // it is replaced when the log grows
+	At       handoff.Seq // the newest record when it was made
+	Poll     bool        // it also shows what changes without the log, and asks for that
+	Status   int         // by default 200
 }
 
 // A crumb is a page above another one.
@@ -38,7 +39,9 @@ type view func(r *http.Request) (page, error)
 // page answers requests with the page of a view, or with the page of its error.
 func (s *Server) page(v view) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at, _ := s.o.Source.Log.Position(r.Context(), "now") // at worst the page is asked for twice
 		p, err := v(r)
+		p.At = at
 		if err != nil {
 			p = errorPage(err)
 			w.Header().Set(errorCode, errorCodeOf(err))

@@ -80,6 +80,7 @@ type Pipelines interface {
 // A Log reports new records, and what is damaged.
 type Log interface {
 	WatchFacts(ctx context.Context, after string) iter.Seq2[handoff.Record, error]
+	Position(ctx context.Context, after string) (handoff.Seq, error)
 	Check(ctx context.Context) (handoff.Report, error)
 }
 

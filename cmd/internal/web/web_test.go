@@ -159,3 +159,58 @@ func TestFiles(t *testing.T) {
 		t.Error("the page shows the manifest of the session")
 	}
 }
+
+// What is published after a page was made and before its stream starts is announced.
+func TestEventsSincePage(t *testing.T) {
+	s := newSite(t)
+	s.publish(workspace.Publication{Body: strings.NewReader("one"), Channel: "design"})
+	position := func() string {
+		_, after, _ := strings.Cut(s.get("/channels/design"), `data-live="`)
+		at, _, _ := strings.Cut(after, `"`)
+		return at
+	}
+	before := position()
+	s.publish(workspace.Publication{Body: strings.NewReader("two"), Channel: "design"})
+	for after, want := range map[string]bool{before: true, position(): false, "": false, "x": false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		stream := &firstWrites{ResponseRecorder: httptest.NewRecorder(), most: 2, full: cancel}
+		timer := time.AfterFunc(2*time.Second, cancel)
+		s.h.ServeHTTP(stream, request("GET", "/events?after="+after).WithContext(ctx))
+		timer.Stop()
+		cancel()
+		if got := strings.Contains(stream.Body.String(), "event: change"); got != want {
+			t.Errorf("after %q: announced is %v, want %v: %s", after, got, want, stream.Body)
+		}
+	}
+}
+
+// firstWrites calls full when there were as many writes as most.
+type firstWrites struct {
+	*httptest.ResponseRecorder
+	most int
+	full func()
+}
+
+func (f *firstWrites) Write(b []byte) (int, error) {
+	if f.most--; f.most == 0 {
+		f.full()
+	}
+	return f.ResponseRecorder.Write(b)
+}
+
+// A page lists the newest revisions of an artifact with very many.
+func TestManyRevisions(t *testing.T) {
+	s := newSite(t)
+	id := s.publish(workspace.Publication{Body: strings.NewReader("0"), Channel: "design"}).ID
+	const revisions = 520
+	for range revisions - 1 {
+		id = s.publish(workspace.Publication{Body: strings.NewReader("x"), Channel: "design", Replaces: []string{id}}).ID
+	}
+	body := s.get("/artifacts/" + id)
+	if n := strings.Count(body, `<span class="tag">v`); n != 501 || !strings.Contains(body, "20 earlier revisions are not listed") { // and that of the page
+		t.Errorf("the page lists %d revisions", n)
+	}
+	if first, second := strings.Index(body, ">v520<"), strings.LastIndex(body, ">v519<"); first < 0 || second < first {
+		t.Errorf("the newest revision is not the first")
+	}
+}

@@ -44,7 +44,7 @@
   const connect = () => {
     if (!document.body.hasAttribute("data-live") || document.hidden) { source?.close(); source = undefined; return; }
     if (source) return;
-    source = new EventSource("/events");
+    source = new EventSource("/events?after=" + document.body.dataset.live);
     const badge = document.getElementById("live");
     let lost = false;
     source.addEventListener("open", () => { badge.hidden = true; if (lost) update(); lost = false; });
