@@ -1,7 +1,6 @@
 package handoff
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -138,9 +137,9 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 		}
 	}
 	if len(d.Metadata) > 0 {
-		b, err := json.Marshal(d.Metadata)
+		b, err := EncodeText(d.Metadata)
 		if err != nil {
-			return nil, d.refuse(fmt.Errorf("metadata: %w", err), "")
+			return nil, d.refuse(fmt.Errorf("metadata: %w", err), "use values that can be encoded as JSON, in UTF-8")
 		}
 		if len(b) > MaxMetadata {
 			return nil, d.refuse(fmt.Errorf("metadata has %d bytes of JSON, more than %d", len(b), MaxMetadata), "put it in the body, or publish it as an artifact of its own")

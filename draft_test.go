@@ -1,8 +1,10 @@
 package handoff_test
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -18,6 +20,8 @@ func TestInvalidUTF8(t *testing.T) {
 		"media type": {MediaType: text},
 		"tag":        {Tags: []string{text}},
 		"key":        {Key: text},
+		"metadata":   {Metadata: map[string]any{"of": map[string]any{"list": []string{text}}}},
+		"name in it": {Metadata: map[string]any{text: 1}},
 	} {
 		h, _ := newHub(t, nil)
 		d.Channel, d.Path = "design", "a.md"
@@ -41,6 +45,26 @@ func TestInvalidUTF8(t *testing.T) {
 		}
 		if _, _, err := h.Record(t.Context(), &handoff.WorkStarted{WorkID: "w"}); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("a record by a producer whose %s is %q = %v, want kind Invalid", name, text, err)
+		}
+	}
+}
+
+// TestInvalidUTF8InFacts is TestInvalidUTF8 for facts with pointers, lists and JSON.
+func TestInvalidUTF8InFacts(t *testing.T) {
+	for _, text := range []string{"a\xffb", "a\ufffdb"} {
+		raw := json.RawMessage(`"` + text + `"`)
+		for name, f := range map[string]handoff.Fact{
+			"pointer": &handoff.SessionNoted{SessionID: "s", Name: &text},
+			"list":    &handoff.SessionNoted{SessionID: "s", RemovedTags: []string{text}},
+			"JSON":    &handoff.SessionNoted{SessionID: "s", Metadata: map[string]json.RawMessage{"k": raw}},
+			"key":     &handoff.SessionNoted{SessionID: "s", Metadata: map[string]json.RawMessage{text: json.RawMessage(`1`)}},
+			"struct":  &handoff.SessionOpened{SessionID: "s", Agent: handoff.SessionAgent{Title: text}},
+		} {
+			h, _ := newHub(t, nil)
+			_, _, err := h.Record(t.Context(), f)
+			if valid := utf8.ValidString(text); valid != (err == nil) || err != nil && !errors.Is(err, handoff.Invalid) {
+				t.Errorf("a record with the %s %q = %v", name, text, err)
+			}
 		}
 	}
 }

@@ -3,16 +3,15 @@ package handoff
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 )
 
 // Options are the clock, randomness and files of a Hub. Now and Rand are needed
@@ -330,8 +329,9 @@ func (h *Hub) record(f Fact) (Record, error) {
 	if err := h.Closed(); err != nil {
 		return Record{}, err
 	}
-	if !utf8.ValidString(fmt.Sprint(h.producer, f)) { // JSON would store other bytes
-		return Record{}, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("contains invalid UTF-8"), Hint: Advice("encode IDs and text as UTF-8")}
+	if !validText(reflect.ValueOf(h.producer)) || !validText(reflect.ValueOf(f)) {
+		return Record{}, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errNotUTF8,
+			Hint: Advice("encode IDs and text as UTF-8")}
 	}
 	if err := h.producer.check(); err != nil {
 		return Record{}, err

@@ -1,9 +1,11 @@
 package handoff
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -240,8 +242,7 @@ func differences(p, first *ArtifactPublished) []string {
 	return []string{fmt.Sprintf("nothing was recorded: the first publish under key %q differs in %s", first.Key, strings.Join(fields, ", "))}
 }
 
-// unchanged returns the head of the same name if it has the content, metadata
-// and parents of p.
+// unchanged returns the head of the same name if it has all that p would record.
 func (h *Hub) unchanged(ctx context.Context, p *ArtifactPublished) (Published, error) {
 	if p.Name == "" {
 		return Published{}, nil
@@ -252,7 +253,10 @@ func (h *Hub) unchanged(ctx context.Context, p *ArtifactPublished) (Published, e
 	}
 	head := page.Artifacts[0]
 	same := head.Digest == p.Digest && head.Channel == p.Channel && head.Kind == p.Kind && head.Title == p.Title &&
-		head.Summary == p.Summary && slices.Equal(head.Tags, p.Tags) && slices.Equal(head.Parents, p.Parents)
+		head.Summary == p.Summary && slices.Equal(head.Tags, p.Tags) && slices.Equal(head.Parents, p.Parents) &&
+		head.MediaType == p.MediaType && (len(p.Replaces) == 0 || slices.Equal(head.Replaces, p.Replaces)) &&
+		(len(p.Metadata) == 0 || bytes.Equal(head.Metadata, p.Metadata)) &&
+		(len(p.Claims) == 0 || reflect.DeepEqual(head.Claims, p.Claims)) && p.Attestation == nil
 	return Published{Artifact: head, Existing: same}, nil
 }
 

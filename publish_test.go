@@ -96,6 +96,11 @@ func TestUnchangedRevision(t *testing.T) {
 		"another parent":  func(d *handoff.Draft) { d.Parents = parents[1:] },
 		"one more parent": func(d *handoff.Draft) { d.Parents = parents },
 		"no parent":       func(d *handoff.Draft) { d.Parents = nil },
+		"media type":      func(d *handoff.Draft) { d.MediaType = "text/html" },
+		"metadata":        func(d *handoff.Draft) { d.Metadata = map[string]any{"pass": 2} },
+		"replaces":        func(d *handoff.Draft) { d.Replaces = parents[:1] },
+		"claims":          func(d *handoff.Draft) { d.Claims = []handoff.Claim{{Text: "all tests pass"}} },
+		"attestation":     func(d *handoff.Draft) { d.Attestation = &handoff.Attestation{Argv: []string{"true"}} },
 	} {
 		first := revision("body", nil)
 		if again := revision("body", nil); !again.Existing || again.ID != first.ID {

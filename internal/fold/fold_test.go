@@ -272,6 +272,7 @@ func TestMoved(t *testing.T) {
 		"to itself":      {[]handoff.Fact{file("a/b.md"), moved("a", "a")}, "a/b.md"},
 		"into itself":    {[]handoff.Fact{file("a/b.md"), moved("a", "a/a")}, "a/a/b.md"},
 		"out of it":      {[]handoff.Fact{file("a/b.md"), moved("a", "../z"), moved("a", "/z"), moved("a", "z/../../y"), moved("a", ".")}, "a/b.md"},
+		"no path":        {[]handoff.Fact{file(""), moved("a", "z")}, ""},
 		"nowhere":        {[]handoff.Fact{file("a/b.md"), moved("a", ""), moved("", "z")}, "a/b.md"},
 	} {
 		m := fold.NewMemory()

@@ -11,8 +11,9 @@ import (
 
 // The spaces of pointers of moves.
 const (
-	moveSpace   = "moved"   // by path: the moves from it, in the order of the log; "" is set once there is any
+	moveSpace   = "moved"   // by path: the moves from it, in the order of the log
 	originSpace = "origins" // by path: the paths from which something was moved to it
+	anySpace    = "any"     // by moveSpace: set once there is a move
 )
 
 // A move is one PathMoved in the pointers of a store.
@@ -53,7 +54,7 @@ func foldMoved(k Keeper, r handoff.Record, f *handoff.PathMoved) error {
 			return err
 		}
 	}
-	return k.PutPointer(moveSpace, "", "any")
+	return k.PutPointer(anySpace, moveSpace, "any")
 }
 
 func originsOf(s Store, name string) ([]string, error) {
@@ -69,7 +70,7 @@ func originsOf(s Store, name string) ([]string, error) {
 // moved to one of them.
 func RecordedPaths(s Store, paths []string) ([]string, error) {
 	paths = slices.Clone(paths)
-	if moved, err := s.Pointer(moveSpace, ""); err != nil || moved == "" {
+	if moved, err := s.Pointer(anySpace, moveSpace); err != nil || moved == "" {
 		return paths, err
 	}
 	for i := 0; i < len(paths) && i < maxOrigins; i++ {
@@ -104,7 +105,7 @@ func movesFrom(s Store, name string) ([]move, error) {
 // currentPath returns the path, after all moves, of a file that had the given
 // path at seq.
 func currentPath(s Store, file string, seq handoff.Seq) (string, error) {
-	if moved, err := s.Pointer(moveSpace, ""); err != nil || moved == "" {
+	if moved, err := s.Pointer(anySpace, moveSpace); err != nil || moved == "" {
 		return file, err
 	}
 	for {

@@ -210,3 +210,23 @@ func TestLeafReplaced(t *testing.T) {
 		}
 	}
 }
+
+// TestEditHasNoEvidence edits a name's file before a write that claims something of
+// its own content: the revision with the edit does not have the claim.
+func TestEditHasNoEvidence(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newPausedWriter(t, dir)
+	w.write(t, "first")
+	must(t, os.WriteFile(file(dir, "run-1", "context.md"), []byte("edit"), 0o644))
+	d := handoff.Draft{Channel: "handoff", Name: "context.md", Body: strings.NewReader("second"), Keep: handoff.KeepAlways,
+		Claims: []handoff.Claim{{Text: "it builds"}}, Attestation: &handoff.Attestation{Argv: []string{"make"}},
+		Tree: &handoff.Tree{Digest: strings.Repeat("ab", 32)}}
+	written, err := w.Write(t.Context(), d)
+	if err != nil || len(written.SavedEdits) != 1 || len(written.Claims) != 1 {
+		t.Fatalf("%d edits saved, claims %v, %v", len(written.SavedEdits), written.Claims, err)
+	}
+	if e := written.SavedEdits[0]; len(e.Claims) > 0 || e.Attestation != nil || e.Tree != nil {
+		t.Errorf("the edit has claims %v, attestation %v, tree %v", e.Claims, e.Attestation, e.Tree)
+	}
+}

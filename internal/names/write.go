@@ -348,6 +348,7 @@ func (f file) saveEdit(ctx context.Context) ([]handoff.Artifact, error) {
 	}
 	edit := f.draft
 	edit.Body, edit.Title, edit.Summary, edit.Parents, edit.Replaces, edit.Key = content, "", "", nil, nil, ""
+	edit.Claims, edit.Attestation, edit.Tree = nil, nil, nil
 	edit.AllowSecret = true // as for the revision that it was made from
 	edit.Metadata = map[string]any{"found": "the file had been changed without a record"}
 	p, err := f.Hub.Publish(ctx, edit)

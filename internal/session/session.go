@@ -300,7 +300,7 @@ func (ss *Sessions) Session(ctx context.Context, id string) (handoff.Session, er
 func EncodeValues(values map[string]any) (map[string]json.RawMessage, error) {
 	var encoded map[string]json.RawMessage
 	for key, value := range values {
-		b, err := handoff.EncodeJSON(value)
+		b, err := handoff.EncodeText(value)
 		if err != nil {
 			return nil, err
 		}
