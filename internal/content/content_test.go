@@ -163,6 +163,47 @@ func TestUnpackStaysInside(t *testing.T) {
 	}
 }
 
+// TestUnpackKinds unpacks a sound tar where that is not possible: the tar is not corrupt.
+func TestUnpackKinds(t *testing.T) {
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	for name, tt := range map[string]struct {
+		ctx  context.Context
+		file string
+	}{"too late": {late, "a"}, "a name that is too long here": {t.Context(), strings.Repeat("n", 300)}} {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		must(t, w.WriteHeader(&tar.Header{Name: tt.file, Mode: 0o644, Typeflag: tar.TypeReg}))
+		must(t, w.Close())
+		err := content.Unpack(tt.ctx, &b, root(t, t.TempDir()))
+		if !errors.Is(err, handoff.Unavailable) || errors.Is(err, handoff.Corrupt) {
+			t.Errorf("%s: %v, want kind Unavailable", name, err)
+		}
+	}
+}
+
+// TestSniff publishes files whose name has no extension: only text is text.
+func TestSniff(t *testing.T) {
+	long := strings.Repeat("a", 511)
+	for body, want := range map[string]string{
+		"":         "text/plain",
+		"naïve\n":  "text/plain",
+		"\xff\xfe": "application/octet-stream",
+		"abc\xff":  "application/octet-stream",
+		"ab\x00":   "application/octet-stream",
+		"caf\xc3":  "application/octet-stream",
+		long + "é": "text/plain", // the first 512 bytes end in a part of it
+	} {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, "data"), []byte(body), 0o644))
+		f := &content.Files{Root: root(t, dir)}
+		p := &handoff.ArtifactPublished{Path: "data"}
+		if _, err := f.Describe(t.Context(), handoff.Draft{Channel: "design", Path: "data"}, p, nil); err != nil || p.MediaType != want {
+			t.Errorf("%.20q of %d bytes is %s, %v, want %s", body, len(body), p.MediaType, err, want)
+		}
+	}
+}
+
 // TestUnpackSparse unpacks a tar of 3 KiB with a file of 1 MiB, most of which is a hole.
 // Such a file could have any size.
 func TestUnpackSparse(t *testing.T) {

@@ -116,8 +116,8 @@ func (h *headWriter) Write(p []byte) (int, error) {
 
 // sniff returns the media type of plain text, or of arbitrary bytes.
 func sniff(head []byte) string {
-	for i := 0; i < utf8.UTFMax && len(head) > 0 && !utf8.Valid(head); i++ {
-		head = head[:len(head)-1] // the last character may be incomplete
+	for n := headSize; n > headSize-utf8.UTFMax && len(head) == n && !utf8.Valid(head); n-- {
+		head = head[:n-1] // the last character may be cut
 	}
 	if utf8.Valid(head) && !strings.ContainsRune(string(head), 0) {
 		return "text/plain"

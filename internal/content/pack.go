@@ -181,7 +181,8 @@ func unpackError(dir *os.Root, err error) error {
 		return err // of what is read
 	}
 	kind := handoff.Corrupt
-	for _, system := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EACCES, syscall.EROFS, syscall.EIO, context.Canceled} {
+	for _, system := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EACCES, syscall.EROFS, syscall.EIO, syscall.EMFILE,
+		syscall.ENFILE, syscall.ENOMEM, syscall.ENAMETOOLONG, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, system) {
 			kind = handoff.Unavailable
 		}

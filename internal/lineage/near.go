@@ -2,6 +2,8 @@ package lineage
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -212,6 +214,7 @@ func (n *near) made(level []handoff.Artifact) (map[string][]handoff.Artifact, er
 	if err != nil {
 		return nil, err
 	}
+	n.out.More = n.out.More || page.Cursor != ""
 	made := map[string][]handoff.Artifact{}
 	for _, later := range page.Artifacts {
 		n.views[later.ID] = later
@@ -272,22 +275,19 @@ func (n *near) groups(list []*candidate) (groups [][]*candidate) {
 func (c *candidate) key() string {
 	var parts []string
 	for _, e := range c.edges {
-		parts = append(parts, c.link(e))
+		if e.From == c.id {
+			parts = append(parts, e.Kind+">"+e.To)
+		} else {
+			parts = append(parts, e.Kind+"<"+e.From)
+		}
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, " ")
 }
 
-func (c *candidate) link(e Edge) string {
-	if e.From == c.id {
-		return e.Kind + ">" + e.To
-	}
-	return e.Kind + "<" + e.From
-}
-
-// foldID returns the ID of the node for a candidate and its siblings.
+// foldID returns the ID of the node for a candidate and its siblings. It is in URLs.
 func (n *near) foldID(c *candidate) string {
-	return foldPrefix + n.views[c.id].Channel + " " + c.link(c.edges[0])
+	return fmt.Sprintf("%s%s %.8x", foldPrefix, n.views[c.id].Channel, sha256.Sum256([]byte(c.key())))
 }
 
 // fold shows siblings as one node.

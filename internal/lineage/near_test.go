@@ -1,6 +1,7 @@
 package lineage_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -120,5 +121,49 @@ func TestNearReadsWhatIsShown(t *testing.T) {
 	}
 	if r.views > 60 {
 		t.Errorf("%d artifacts were read to show 51", r.views)
+	}
+}
+
+// TestNearSiblings shows siblings that share one of their inputs with others: both
+// groups are nodes, and one can be unfolded alone.
+func TestNearSiblings(t *testing.T) {
+	lines := []string{"design", "spec"}
+	for i := range 5 {
+		lines = append(lines, fmt.Sprintf("one%d design", i), fmt.Sprintf("both%d design spec", i))
+	}
+	m, ids := artifacts(t, lines...)
+	near := func(unfold ...string) lineage.Surrounding {
+		s, err := lineage.Near(t.Context(), m, []string{ids["design"], ids["spec"]}, lineage.NearOptions{Hops: 1, Limit: 99, Unfold: unfold})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := near()
+	if len(s.Nodes) != 4 || s.Nodes[2].ID == s.Nodes[3].ID || len(s.Edges) != 3 {
+		t.Errorf("got the nodes %+v and edges %v, want two groups with three links", s.Nodes, s.Edges)
+	}
+	if s := near(s.Nodes[2].ID); len(s.Nodes) != 2+5+1 {
+		t.Errorf("one group unfolded: %d nodes, want 8", len(s.Nodes))
+	}
+}
+
+// A pagedReader has more artifacts than it returns.
+type pagedReader struct{ handoff.Reader }
+
+func (r pagedReader) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
+	page, err := r.Reader.Artifacts(ctx, q)
+	if q.AnyParent != nil {
+		page.Cursor = "more"
+	}
+	return page, err
+}
+
+// TestNearMore checks that a surrounding says that not all children were read.
+func TestNearMore(t *testing.T) {
+	m, ids := artifacts(t, "design", "patch design")
+	s, err := lineage.Near(t.Context(), pagedReader{m}, []string{ids["design"]}, lineage.NearOptions{Hops: 1, Limit: 9})
+	if err != nil || len(s.Nodes) != 2 || !s.More {
+		t.Errorf("got %s, more %v, %v", text(s), s.More, err)
 	}
 }

@@ -3,6 +3,7 @@ package sqlindex_test
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -298,4 +299,45 @@ func titles(t *testing.T, x *sqlindex.Index, q sqlindex.Query) (list []string) {
 		list = append(list, m.Artifact.Title)
 	}
 	return list
+}
+
+// TestImportWhileTextsAreRead completes an import while another process reads the
+// bodies of later records: what was imported is found, too.
+func TestImportWhileTextsAreRead(t *testing.T) {
+	x, err := sqlindex.OpenMemory(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	seq := handoff.Seq(0)
+	apply := func(imported string, f handoff.Fact) {
+		t.Helper()
+		seq++
+		r := handoff.Record{Version: 1, Seq: seq, ID: fmt.Sprintf("art_%026d", seq), Import: imported, Fact: f}
+		if err := x.Apply(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	index := func(during func()) {
+		t.Helper()
+		body := func(handoff.Artifact) (string, error) { during(); return "", nil }
+		if err := x.IndexText(t.Context(), body, func(handoff.Seq) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply("", &handoff.ArtifactPublished{Channel: "design", Path: "a", Title: "before"})
+	index(func() {})
+	apply("i", &handoff.ArtifactPublished{Channel: "design", Path: "b", Title: "imported"})
+	apply("", &handoff.ArtifactPublished{Channel: "design", Path: "c", Title: "later"})
+	index(func() {
+		if seq == 3 {
+			apply("", &handoff.SessionImported{SessionID: "s", Import: "i", Records: 1})
+		}
+	})
+	index(func() {})
+	for _, word := range []string{"before", "imported", "later"} {
+		if found, err := x.Search(t.Context(), sqlindex.Query{Text: word}); err != nil || len(found) != 1 {
+			t.Errorf("%s: %d found, %v", word, len(found), err)
+		}
+	}
 }

@@ -90,6 +90,12 @@ func (x *Index) storeTexts(ctx context.Context, after int64, redacted string, li
 		if now, err := newStore(ctx, c).Pointer(fold.RedactedSpace, ""); err != nil || now != redacted {
 			return err
 		}
+		last := int64(list[len(list)-1].Seq)
+		imported := int64(-len(list)) // while bodies were read
+		_, err := c.One(ctx, `SELECT count(*) FROM artifacts WHERE seq > ? AND seq <= ?`, []any{after, last}, func(r *sqlite.Row) { imported += r.Integer() })
+		if err != nil || imported != 0 {
+			return err
+		}
 		for i, p := range list {
 			err := c.Exec(ctx, `INSERT INTO texts (rowid, title, summary, name, tags, body) VALUES (?, ?, ?, ?, ?, ?)`,
 				int64(p.Seq), plain(p.Title), plain(p.Summary), plain(cmp.Or(p.Name, p.Path)), plain(strings.Join(p.Tags, " ")), plain(bodies[i]))
@@ -97,8 +103,7 @@ func (x *Index) storeTexts(ctx context.Context, after int64, redacted string, li
 				return err
 			}
 		}
-		last := int64(list[len(list)-1].Seq)
-		err := c.Exec(ctx, `UPDATE texts SET body = '' WHERE rowid IN
+		err = c.Exec(ctx, `UPDATE texts SET body = '' WHERE rowid IN
 			(SELECT seq FROM artifacts WHERE status = 'withdrawn' AND seq > ? AND seq <= ?)`, after, last) // while bodies were read
 		if err != nil {
 			return err
