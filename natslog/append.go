@@ -16,7 +16,7 @@ import (
 
 // Append implements handoff.Log. A record with the ID of one that is stored is
 // refused with kind Conflict, unless it is the same.
-func (l *Log) Append(ctx context.Context, r handoff.Record) (seq handoff.Seq, err error) {
+func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error) {
 	b, err := r.JSON()
 	if err == nil {
 		err = l.create(ctx)
@@ -24,22 +24,7 @@ func (l *Log) Append(ctx context.Context, r handoff.Record) (seq handoff.Seq, er
 	if err != nil {
 		return 0, err
 	}
-	m := l.message(r, b)
-	err = l.retry(ctx, "append", func(ctx context.Context, js jetstream.JetStream) error {
-		ack, err := js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
-		if err == nil {
-			seq = handoff.Seq(ack.Sequence)
-			return nil
-		}
-		if isStored(err) {
-			seq, err = l.stored(ctx, js, m)
-		}
-		return err
-	})
-	if err == nil {
-		l.found(seq)
-	}
-	return seq, err
+	return l.writeBatch(ctx, []remote.Entry{{Record: r, JSON: b}})
 }
 
 // message returns the message of a record.

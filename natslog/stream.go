@@ -83,7 +83,7 @@ func (l *Log) usable(c jetstream.StreamConfig) error {
 	switch want := l.config(1, ""); {
 	case !slices.Equal(c.Subjects, want.Subjects):
 		reason = "its subjects are not " + want.Subjects[0]
-	case c.Retention != jetstream.LimitsPolicy, c.MaxAge != 0, c.Discard != jetstream.DiscardNew:
+	case c.Retention != jetstream.LimitsPolicy, c.MaxAge != 0, c.AllowMsgTTL, c.Discard != jetstream.DiscardNew:
 		reason = "it removes old messages; it must have no limit on age and refuse new messages when it is full (discard new)"
 	case c.Mirror != nil, len(c.Sources) > 0, c.SubjectTransform != nil, c.NoAck, c.Sealed:
 		reason = "it is a mirror, transforms subjects, is sealed or does not acknowledge messages"

@@ -359,6 +359,7 @@ func TestOtherStreams(t *testing.T) {
 	for name, change := range map[string]func(*jetstream.StreamConfig){
 		"same":     func(*jetstream.StreamConfig) {},
 		"age":      func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour },
+		"expires":  func(c *jetstream.StreamConfig) { c.AllowMsgTTL = true },
 		"discards": func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld },
 		"deletes":  func(c *jetstream.StreamConfig) { c.DenyDelete = false },
 		"queue":    func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy },
