@@ -53,23 +53,20 @@ func (r *Runs) adoptAll(ctx context.Context, adoption Adoption) (Adoption, error
 	}
 	stages := slices.Clone(r.Pipeline.Stages)
 	slices.SortStableFunc(stages, func(a, b *contract.Stage) int { return cmp.Compare(s.last(a.Name), s.last(b.Name)) })
-	if adoption.DryRun { // without the lock, which would create the folder of pipelines
-		for _, stage := range stages {
-			if err := r.adopt(ctx, &adoption, stage); err != nil {
-				return adoption, err
-			}
-		}
-		return adoption, nil
-	}
-	// The shared lock keeps Archive from moving the folder.
-	err = folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) error {
+	each := func(*os.Root) error {
 		for _, stage := range stages {
 			if err := r.adopt(ctx, &adoption, stage); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}
+	if adoption.DryRun { // without the lock, which would create the folder of pipelines
+		err = each(nil)
+	} else {
+		// The shared lock keeps Archive from moving the folder.
+		err = folder.Lock(ctx, r.Files, syscall.LOCK_SH, each)
+	}
 	return adoption, err
 }
 

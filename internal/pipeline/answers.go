@@ -133,9 +133,3 @@ func (r *Runs) Notes(ctx context.Context, name string) (Notes, error) {
 	}
 	return Compare(r.Pipeline, s)
 }
-
-// Get returns the file of a stage's artifact. Its kinds are those of Path.
-func (r *Runs) Get(ctx context.Context, name, stage string) (File, error) {
-	file, err := r.Path(ctx, name, stage)
-	return File{name, stage, file}, err
-}

@@ -41,7 +41,9 @@ func (r *Runs) Archive(ctx context.Context, issue string, o ArchiveOptions) (Mov
 	err := r.exclusively(ctx, issue, func(dir *os.Root) error {
 		s, err := r.Read(ctx, issue)
 		if errors.Is(err, handoff.NotFound) && r.isRemoved(ctx, issue) {
-			s, err = r.restored(ctx, issue)
+			if _, err = r.restore(ctx, issue); err == nil {
+				s, err = r.Read(ctx, issue)
+			}
 		}
 		if err != nil {
 			return err
@@ -75,14 +77,6 @@ func (r *Runs) Archive(ctx context.Context, issue string, o ArchiveOptions) (Mov
 func (r *Runs) isRemoved(ctx context.Context, issue string) bool {
 	s, err := r.Find(ctx, issue)
 	return err == nil && s.Missing
-}
-
-// restored writes the files of a run whose folder was removed, and reads it.
-func (r *Runs) restored(ctx context.Context, issue string) (State, error) {
-	if _, err := r.restore(ctx, issue); err != nil {
-		return State{}, err
-	}
-	return r.Read(ctx, issue)
 }
 
 // checkFinished returns an error of kind Conflict if a run is not finished or if

@@ -49,9 +49,8 @@ func HistoryOf(p *contract.Pipeline, s State) []HistoryEntry {
 		}
 		list = append(list, e)
 	}
-	current := s.current()
 	for i, a := range s.Attempts {
-		add(a, current[i])
+		add(a, s.isCurrent(i))
 	}
 	for _, stage := range p.Stages {
 		if out, ok := s.Outputs[stage.Name]; ok && count[stage.Name] == 0 {

@@ -2,9 +2,7 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 )
@@ -45,11 +43,7 @@ func (l *RunList) add(r *Runs, name string, read func() (State, error)) {
 	s, err := read()
 	run := RunSummary{Name: name, Issue: s.Issue, Folder: s.file(""), Archived: s.Archived, Status: "unreadable"}
 	if err != nil {
-		reason := err
-		if e := (*handoff.Error)(nil); errors.As(err, &e) {
-			reason = e.Err
-		}
-		l.Warnings = append(l.Warnings, name+": "+reason.Error())
+		l.Warnings = append(l.Warnings, name+": "+reasonOf(err))
 	} else {
 		step := Next(r.Pipeline, s)
 		run.Status, run.Stage, run.Agent = statusOf(step), step.Stage, step.Agent

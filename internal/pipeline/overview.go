@@ -37,17 +37,10 @@ func OverviewOf(p *contract.Pipeline, s State) Overview {
 			continue
 		}
 		v := StageView{Stage: stage.Name, Agent: stage.Writer, Path: s.file(out.File), Outcome: contract.Outcome(out.Report.Value),
-			Summary: summarize(stage, out.Report.Value), Problems: len(out.Report.Errors), Stale: stale[stage.Name], Attempts: 1}
-		if at := s.last(stage.Name); at >= 0 {
-			v.Attempts = 0
-			for _, a := range s.Attempts {
-				if a.Stage == stage.Name {
-					v.Attempts++
-				}
-			}
-			if s.Attempts[at].ID != "" {
-				v.Ref = s.Issue + "/" + stage.Artifact
-			}
+			Summary: summarize(stage, out.Report.Value), Problems: len(out.Report.Errors), Stale: stale[stage.Name]}
+		v.Attempts, _ = s.countAttempts(stage.Name, "")
+		if at := s.last(stage.Name); at >= 0 && s.Attempts[at].ID != "" {
+			v.Ref = s.Issue + "/" + stage.Artifact
 		}
 		o.Stages = append(o.Stages, v)
 	}

@@ -127,22 +127,14 @@ func isWriter(stage *contract.Stage, agent string) bool {
 
 // isAgent reports whether an agent is another one, or its variant for a tier.
 func isAgent(want, agent string) bool {
-	base, tier, ok := cutLast(agent, "-")
-	return sameAgent(agent, want) || ok && slices.Contains(contract.Tiers, tier) && sameAgent(base, want)
+	at := strings.LastIndexByte(agent, '-')
+	return sameAgent(agent, want) || at >= 0 && slices.Contains(contract.Tiers, agent[at+1:]) && sameAgent(agent[:at], want)
 }
 
 // title returns the title of a record of a run. It is ASCII.
 func title(stage, issue string) string {
 	text := stage + " of " + issue
 	return text[:min(len(text), handoff.MaxTitle)]
-}
-
-func cutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
 }
 
 // indented returns an artifact as it is written.
@@ -243,12 +235,13 @@ func (r *Runs) attemptKey(records []handoff.Artifact, s State, stage *contract.S
 	out, ok := s.Outputs[stage.Name]
 	repeats := s.isOutdated(stage.Name) || !r.isNext(s, stage) && (!ok || out.Digest == digest)
 	encoded, _ := json.Marshal(metadata) // of strings: no error
-	return keyOf(records, s, stage.Artifact, digest, string(encoded), func(a handoff.Artifact) bool { return repeats && madeFrom(a, read, parents) })
+	seed := slices.Concat([]byte(s.Issue+" "+stage.Name+" "), body, encoded)
+	return keyOf(records, s, stage.Artifact, digest, seed, func(a handoff.Artifact) bool { return repeats && madeFrom(a, read, parents) })
 }
 
 // keyOf returns the key of the newest record of a file if it has a digest and is
 // repeated. Otherwise it returns one that only the same submission after that record has.
-func keyOf(records []handoff.Artifact, s State, name, digest, metadata string, repeated func(handoff.Artifact) bool) string {
+func keyOf(records []handoff.Artifact, s State, name, digest string, seed []byte, repeated func(handoff.Artifact) bool) string {
 	before := ""
 	for _, a := range records {
 		if a.Name != name {
@@ -259,7 +252,7 @@ func keyOf(records []handoff.Artifact, s State, name, digest, metadata string, r
 			return a.Key
 		}
 	}
-	return "attempt after " + before + ": " + digestOf([]byte(s.Issue+" "+name+" "+digest+" "+metadata))
+	return "attempt after " + before + ": " + digestOf(seed)
 }
 
 // madeFrom reports whether an attempt was made from the same attempts, recorded

@@ -329,7 +329,8 @@ func TestPath(t *testing.T) {
 		{"42", "deploy", "", handoff.Invalid},
 		{"..", "plan", "", handoff.Invalid},
 	} {
-		got, err := s.Path(ctx, tt.issue, tt.stage)
+		f, err := s.Get(ctx, tt.issue, tt.stage)
+		got := f.Path
 		if got != tt.want || tt.kind == "" != (err == nil) || tt.kind != "" && !errors.Is(err, tt.kind) {
 			t.Errorf("%s %s: got %s %v, want %s %s", tt.issue, tt.stage, got, err, tt.want, tt.kind)
 		}

@@ -53,7 +53,7 @@ func (r *Runs) putState(ctx context.Context, sub Submission) (Receipt, error) {
 		receipt.Written, err = r.writer(sub.Issue).Write(ctx, handoff.Draft{
 			Channel: contract.State, Name: contract.StateFile, Body: bytes.NewReader(sub.Body), MediaType: "application/yaml",
 			Title: title(contract.State, sub.Issue), Summary: summaryOf(sub.Body), Parents: sub.From,
-			Key: keyOf(records, s, contract.StateFile, digest, "", func(handoff.Artifact) bool { return repeats }),
+			Key: keyOf(records, s, contract.StateFile, digest, []byte(s.Issue+" state "+digest), func(handoff.Artifact) bool { return repeats }),
 		})
 		return err
 	})

@@ -388,27 +388,30 @@ func inRunFolder(file string) bool {
 	return ok || archived
 }
 
-// Path returns the path of a stage's artifact in a run, archived or not. Its kinds
+// Get returns the file of a stage's artifact in a run, archived or not. Its kinds
 // are those of Find, NotFound if the stage has not been done, and Unavailable if it
 // was and its file is missing.
-func (r *Runs) Path(ctx context.Context, name, stage string) (string, error) {
+func (r *Runs) Get(ctx context.Context, name, stage string) (File, error) {
+	f := File{Issue: name, Stage: stage}
 	s, err := r.Find(ctx, name)
 	if err != nil {
-		return "", err
+		return f, err
 	}
 	if r.isState(stage) && s.Notes != nil {
-		return s.file(contract.StateFile), nil
+		f.Path = s.file(contract.StateFile)
+		return f, nil
 	}
 	st, err := r.Pipeline.Stage(stage)
 	if err != nil {
-		return "", err
+		return f, err
 	}
 	if out, ok := s.Outputs[st.Name]; ok {
-		return s.file(out.File), nil
+		f.Path = s.file(out.File)
+		return f, nil
 	}
 	ref := s.Issue + "/" + st.Artifact
 	if s.last(st.Name) >= 0 {
-		return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.Unavailable, Err: errors.New("file is missing"), Hint: handoff.Suggest("print the stored copy", handoff.ActionRead, ref)}
+		return f, &handoff.Error{Op: "get", Name: ref, Kind: handoff.Unavailable, Err: errors.New("file is missing"), Hint: handoff.Suggest("print the stored copy", handoff.ActionRead, ref)}
 	}
-	return "", &handoff.Error{Op: "get", Name: ref, Kind: handoff.NotFound, Err: errors.New("stage has not been done"), Hint: handoff.Suggest("see what comes next", handoff.ActionNext, s.Issue)}
+	return f, &handoff.Error{Op: "get", Name: ref, Kind: handoff.NotFound, Err: errors.New("stage has not been done"), Hint: handoff.Suggest("see what comes next", handoff.ActionNext, s.Issue)}
 }

@@ -262,15 +262,10 @@ func (s *State) addUnrecorded(p *contract.Pipeline) {
 	}
 }
 
-// current returns the indexes of the attempts whose artifact is in the folder.
-func (s *State) current() map[int]bool {
-	current := map[int]bool{}
-	for stage := range s.Outputs {
-		if i := s.last(stage); i >= 0 {
-			current[i] = true
-		}
-	}
-	return current
+// isCurrent reports whether the folder contains an attempt, by its index.
+func (s *State) isCurrent(i int) bool {
+	_, ok := s.Outputs[s.Attempts[i].Stage]
+	return ok && s.last(s.Attempts[i].Stage) == i
 }
 
 // newer reports whether input is known to have been done again since stage was

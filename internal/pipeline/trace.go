@@ -31,7 +31,7 @@ type StageTrace struct {
 // TraceOf returns the timeline of a run. The durations add up to the total.
 func TraceOf(p *contract.Pipeline, s State) Trace {
 	t := Trace{Issue: s.Issue, Stages: []StageTrace{}, Retries: map[string]int{}}
-	count, current := map[string]int{}, s.current()
+	count := map[string]int{}
 	for i, a := range s.Attempts {
 		count[a.Stage]++
 		entry := StageTrace{Stage: a.Stage, Attempt: count[a.Stage], Agent: a.Agent, Result: a.Outcome}
@@ -42,7 +42,7 @@ func TraceOf(p *contract.Pipeline, s State) Trace {
 			entry.DurationMS = &ms
 			t.TotalMS += ms
 		}
-		if current[i] {
+		if s.isCurrent(i) {
 			entry.Artifact = s.Outputs[a.Stage].File
 		}
 		t.Stages = append(t.Stages, entry)

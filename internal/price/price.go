@@ -181,23 +181,16 @@ func (m Model) At(at time.Time) (Price, bool) {
 // candidates returns the providers that a name means, in any case. Without one, it is
 // whoever makes the model.
 func (l *List) candidates(name, modelName string) (list []provider) {
+	var others []provider
 	for _, p := range l.Providers {
-		if name != "" && (strings.EqualFold(p.ID, name) || matches(p.Provider, name)) || name == "" && (matches(p.Model, modelName) || p.has(modelName)) {
+		switch {
+		case name != "" && strings.EqualFold(p.ID, name), name == "" && matches(p.Model, modelName):
 			list = append(list, p)
+		case name != "" && matches(p.Provider, name), name == "" && p.has(modelName):
+			others = append(others, p)
 		}
 	}
-	exact := func(p provider) bool {
-		return strings.EqualFold(p.ID, name) || name == "" && matches(p.Model, modelName)
-	}
-	slices.SortStableFunc(list, func(a, b provider) int { return order(exact(a)) - order(exact(b)) })
-	return list
-}
-
-func order(first bool) int {
-	if first {
-		return 0
-	}
-	return 1
+	return append(list, others...)
 }
 
 func (p provider) has(name string) bool {

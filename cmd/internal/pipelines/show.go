@@ -22,13 +22,14 @@ func PrintOverview(a *cli.App, o pipelines.Overview, table *cli.Table) error {
 	}
 	rows := make([][]string, len(o.Stages))
 	for i, v := range o.Stages {
-		var notes []string
-		for _, note := range []string{v.Summary, problems(v.Problems), stale(v.Stale)} {
-			if note != "" {
-				notes = append(notes, note)
-			}
+		notes := []string{v.Summary}
+		if v.Problems > 0 {
+			notes = append(notes, cli.Count(v.Problems, "contract violation"))
 		}
-		rows[i] = []string{v.Stage, v.Outcome, strconv.Itoa(v.Attempts), v.Path, strings.Join(notes, ", ")}
+		if v.Stale != "" {
+			notes = append(notes, "stale: "+v.Stale)
+		}
+		rows[i] = []string{v.Stage, v.Outcome, strconv.Itoa(v.Attempts), v.Path, strings.TrimPrefix(strings.Join(notes, ", "), ", ")}
 	}
 	fmt.Fprintf(a.Out, "%-6s  %s\n%-6s  %s\n", "issue", o.Issue, "folder", o.Folder)
 	if err := table.Print(StageColumns, rows); err != nil {
@@ -44,18 +45,4 @@ func (a *app) warnOutdated(issue string, list []pipelines.Outdated) {
 	for _, o := range list {
 		a.Warn("%s; %s", o, cli.HintText(o.Hint(issue)))
 	}
-}
-
-func problems(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return cli.Count(n, "contract violation")
-}
-
-func stale(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return "stale: " + reason
 }
