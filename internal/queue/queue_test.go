@@ -16,10 +16,12 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/filelog"
 	"github.com/agent-handoff/handoff/internal/queue"
 	"github.com/agent-handoff/handoff/internal/remote"
@@ -654,4 +656,47 @@ func TestMissing(t *testing.T) {
 		}
 		stored(t, e, first, second, third)
 	}
+}
+
+// TestWaitsForState lets another process have the lock of the state while a reader notes
+// what it has read: other uses of the log do not wait for it.
+func TestWaitsForState(t *testing.T) {
+	dir := t.TempDir()
+	e := newEngine(dir)
+	e.set(t, true)
+	add(t, open(t, e, dir), "a.md", true)
+	e.set(t, false)
+	logtest.Append(t, e, "b.md")
+	locks, err := filepath.Glob(filepath.Join(dir, "queue", "*", "state.lock"))
+	if err != nil || len(locks) != 1 {
+		t.Fatalf("%v, %v, want one lock", locks, err)
+	}
+	f, err := os.Open(locks[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := durable.Lock(t.Context(), f, syscall.LOCK_EX, 0); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, e, dir)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for range l.Read(t.Context(), 0) {
+		}
+	}()
+	time.Sleep(200 * time.Millisecond) // until it waits for the lock
+	e.set(t, true)
+	if _, err := l.Newest(t.Context()); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	select {
+	case <-read:
+		t.Error("the log was not usable before the reader gave up")
+	default:
+	}
+	f.Close()
+	<-read
 }

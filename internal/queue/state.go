@@ -201,16 +201,15 @@ func (l *Log) store(s state) error {
 // know notes the newest record of the engine that this machine has read, 0 if it has
 // read none. What is not noted costs only what can be shown offline.
 func (l *Log) know(ctx context.Context, last handoff.Seq) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if last <= l.known {
+	l.mu.Lock() // not over the wait for other processes: appends need it
+	newer := last > l.known
+	l.known = max(l.known, last)
+	l.mu.Unlock()
+	if !newer {
 		return
 	}
 	s, err := l.load()
-	if err != nil {
-		return
-	}
-	if l.known = max(s.Newest, last); s.Log != "" && last <= s.Newest {
+	if err != nil || s.Log != "" && last <= s.Newest {
 		return
 	}
 	if s.Log == "" {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"sync"
 	"time"
@@ -53,7 +54,7 @@ func (l *latest[T]) get(s *Server, r reading[T]) (value T, known bool, err error
 
 func (l *latest[T]) refresh(s *Server, r reading[T]) {
 	start := s.o.Now()
-	value, err := r.read(s.events.ctx)
+	value, err := r.safely(s.events.ctx)
 	end := s.o.Now()
 	l.mu.Lock()
 	changed := !l.known || !reflect.DeepEqual(value, l.value)
@@ -65,6 +66,16 @@ func (l *latest[T]) refresh(s *Server, r reading[T]) {
 	if changed {
 		s.events.announce(0)
 	}
+}
+
+// safely reads. No request recovers from a defect of what is read.
+func (r reading[T]) safely(ctx context.Context) (value T, err error) {
+	defer func() {
+		if bug := recover(); bug != nil {
+			err = fmt.Errorf("internal error: %v", bug)
+		}
+	}()
+	return r.read(ctx)
 }
 
 // maxKept is how many values a keyed has.
@@ -81,8 +92,14 @@ func (k *keyed[T]) of(key string) *latest[T] {
 	defer k.mu.Unlock()
 	l := k.kept[key]
 	if l == nil {
-		if len(k.kept) == maxKept || k.kept == nil {
+		if k.kept == nil {
 			k.kept = map[string]*latest[T]{}
+		}
+		for other := range k.kept {
+			if len(k.kept) < maxKept {
+				break
+			}
+			delete(k.kept, other)
 		}
 		l = new(latest[T])
 		k.kept[key] = l
