@@ -95,7 +95,7 @@ func (m *Memory) expected(ctx context.Context) (checkpoint.Point, error) {
 	case m.known.Log == m.id:
 		return m.known, nil
 	case m.fixed && m.id == "":
-		return checkpoint.Point{}, lost(m.known, "there is no log any more; it had this record")
+		return checkpoint.Point{}, lost(m.known, "the log was removed; it had this record")
 	case m.fixed:
 		return checkpoint.Point{}, lost(m.known, "another log is in its place")
 	}
@@ -283,12 +283,14 @@ func (c checkedLog) Check(ctx context.Context, each func(handoff.Record)) (hando
 		each = func(handoff.Record) {}
 	}
 	report, err := content.CheckLog(ctx, c.Log, each)
-	if err != nil || !report.OK() {
+	if err != nil {
 		return report, err
 	}
 	var e *handoff.Error
 	if err = c.index.memory.verify(ctx); errors.Is(err, errLost) && errors.As(err, &e) {
-		report.Findings, err = append(report.Findings, handoff.Finding{Name: e.Name, Text: e.Err.Error(), Hint: e.Hint}), nil
+		report.Findings = append(report.Findings, handoff.Finding{Name: e.Name, Text: e.Err.Error(), Hint: e.Hint})
+	} else if report.OK() {
+		return report, err
 	}
-	return report, err
+	return report, nil
 }

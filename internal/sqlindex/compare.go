@@ -13,11 +13,12 @@ var derived = []string{"artifacts", "named", "labels", "contested", "users", "po
 	"works", "damaged", "totals WHERE n != 0"}
 
 // Differs reports whether the index contains something else than a new index of its
-// log would. That is made in a temporary file, which SQLite removes.
-func (x *Index) Differs(ctx context.Context, log handoff.Log) (differs bool, err error) {
+// log would. That is made in a temporary file, which SQLite removes. moved is the first
+// artifact that the log has at another place, 0 for none: a log never moves one.
+func (x *Index) Differs(ctx context.Context, log handoff.Log) (differs bool, moved handoff.Seq, err error) {
 	seq, err := x.Seq(ctx)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	db := sqlite.New("", "")
 	defer db.Close()
@@ -42,10 +43,14 @@ func (x *Index) Differs(ctx context.Context, log handoff.Log) (differs bool, err
 		if err := applyUpTo(ctx, c, log.Read(ctx, seq), now); err != nil {
 			return err
 		}
-		differs, err = compare(ctx, c)
+		if differs, err = compare(ctx, c); err != nil || !differs {
+			return err
+		}
+		_, err = c.One(ctx, `SELECT now.seq FROM main.artifacts now JOIN stored.artifacts was ON was.id = now.id AND was.seq <> now.seq
+			ORDER BY now.seq LIMIT 1`, nil, func(r *sqlite.Row) { moved = handoff.Seq(r.Integer()) })
 		return err
 	})
-	return differs, wrapError(ctx, err)
+	return differs, moved, wrapError(ctx, err)
 }
 
 // applyUpTo applies records up to a position.

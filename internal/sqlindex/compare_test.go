@@ -33,7 +33,7 @@ func (l listLog) Read(_ context.Context, after handoff.Seq) iter.Seq2[handoff.Re
 // differs compares an index with a new one of the records.
 func differs(t logtest.TB, x *Index, records []handoff.Record) bool {
 	t.Helper()
-	got, err := x.Differs(t.Context(), listLog{records: records})
+	got, _, err := x.Differs(t.Context(), listLog{records: records})
 	if err != nil {
 		t.Fatalf("Differs = %v", err)
 	}
