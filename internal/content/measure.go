@@ -133,9 +133,6 @@ func (s *Files) measureDir(ctx context.Context, name string, d handoff.Draft, p 
 		return "", s.readDir(ctx, name, p, to)
 	}
 	size, err := treeSize(ctx, s.Root, name)
-	if err != nil {
-		return "", err
-	}
 	switch policy := cmp.Or(d.Keep, s.Keep, handoff.KeepAuto); {
 	case d.Keep == handoff.KeepNever || to == nil && limit <= handoff.KeepLimit:
 		to = nil
@@ -144,10 +141,12 @@ func (s *Files) measureDir(ctx context.Context, name string, d handoff.Draft, p 
 	case limit <= handoff.KeepLimit:
 		to, notKept = nil, "it is a directory"
 	}
-	if to == nil && size > cmp.Or(s.DigestLimit, DefaultDigestLimit) {
+	if err == nil && to == nil && size > cmp.Or(s.DigestLimit, DefaultDigestLimit) {
 		return notKept, nil
 	}
-	err = s.readDir(ctx, name, p, to)
+	if err == nil {
+		err = s.readDir(ctx, name, p, to)
+	}
 	var known *handoff.Error
 	if errors.As(err, &known) && known.Kind == handoff.Invalid { // a directory that can't be packed can be published
 		p.Digest, p.Kept = handoff.Digest{}, false
