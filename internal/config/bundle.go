@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 	"go.yaml.in/yaml/v4"
 )
@@ -182,31 +182,15 @@ func parseAgent(b []byte) (handoff.SessionAgent, error) {
 }
 
 func readSmall(name string) ([]byte, error) {
-	refuse := func(kind handoff.Kind, why error) ([]byte, error) {
-		return nil, &handoff.Error{Op: "read", Name: name, Kind: kind, Err: why, Hint: handoff.Advice("name a file that can be read")}
-	}
-	info, err := os.Stat(name)
+	b, err := plainfile.ReadLinked(name, maxConfig)
+	kind := handoff.Unavailable
 	switch {
+	case err == nil:
+		return b, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return refuse(handoff.NotFound, fs.ErrNotExist)
-	case err == nil && !info.Mode().IsRegular():
-		return refuse(handoff.Unavailable, plainfile.ErrNotRegular)
-	case err == nil && info.Size() > maxConfig:
-		return refuse(handoff.Invalid, fmt.Errorf("has %d bytes, more than %d", info.Size(), maxConfig))
+		kind, err = handoff.NotFound, fs.ErrNotExist
+	case errors.Is(err, plainfile.ErrTooLarge):
+		kind = handoff.Invalid
 	}
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return refuse(handoff.Unavailable, reason(err))
-	}
-	return b, nil
-}
-
-// reason strips the operation and the path from an error of the file system,
-// which its wrapper names.
-func reason(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
+	return nil, &handoff.Error{Op: "read", Name: name, Kind: kind, Err: durable.Reason(err), Hint: handoff.Advice("name a file that can be read")}
 }

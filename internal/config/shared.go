@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/plainfile"
 	"github.com/agent-handoff/handoff/internal/safepath"
 )
@@ -59,7 +60,7 @@ func read(name string, b []byte, err error, names []string, parse func([]byte) e
 		return nil
 	}
 	if err != nil {
-		return &handoff.Error{Op: "read config", Name: name, Kind: handoff.Unavailable, Err: reason(err), Hint: handoff.Advice("make the file readable")}
+		return &handoff.Error{Op: "read config", Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("make the file readable")}
 	}
 	if err := parse(b); err != nil {
 		return &handoff.Error{Op: "read config", Name: name, Kind: handoff.Invalid, Err: err,
