@@ -112,3 +112,20 @@ func TestReceipt(t *testing.T) {
 		t.Errorf("got %+v, want the task with its artifact", got)
 	}
 }
+
+// TestSessionOfSubagent checks that a subagent keeps its own session, and has that of
+// its main agent only without one.
+func TestSessionOfSubagent(t *testing.T) {
+	const main, own, other = "agents://claude/main", "agents://claude/main/own", "agents://claude/main/other"
+	ids := map[string]string{}
+	for _, l := range Leaves(Sources{
+		Threads: []Conversation{{URI: own, Main: main}, {URI: other, Main: main}, {URI: main}},
+		Work: []handoff.Work{{Harness: "claude", ID: "m", Thread: main, SessionID: "s1"},
+			{Harness: "claude", ID: "o", Thread: own, SessionID: "s2"}},
+	}) {
+		ids[l.Thread] = l.Session
+	}
+	if ids[main] != "s1" || ids[own] != "s2" || ids[other] != "s1" {
+		t.Errorf("got %v, want s1 for the main agent and the subagent without a session, and s2 for the other", ids)
+	}
+}

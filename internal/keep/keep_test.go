@@ -251,3 +251,36 @@ func TestKeepAllContinues(t *testing.T) {
 		t.Errorf("a transcript that changes: got %+v, %v, want missing", r, err)
 	}
 }
+
+// TestPackedBomb checks that a compressed transcript is read up to a limit.
+func TestPackedBomb(t *testing.T) {
+	var b bytes.Buffer
+	enc, err := zstd.NewWriter(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(enc, repeated("line\n"), minUnpacked+1); err != nil {
+		t.Fatal(err)
+	}
+	if err := enc.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "a.jsonl"+packed)
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	n, err := (&file{path: path}).copyTo(t.Context(), io.Discard, false, nil)
+	if err != nil || n != minUnpacked {
+		t.Errorf("%d bytes of %d were read, %v, want %d", n, minUnpacked+1, err, minUnpacked)
+	}
+}
+
+// repeated is a text without an end.
+type repeated string
+
+func (r repeated) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = r[i%len(r)]
+	}
+	return len(p), nil
+}

@@ -1,0 +1,88 @@
+package provenance
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/action"
+	"github.com/agent-handoff/handoff/internal/threadindex"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A recording is the conversations of a test: what they did with files, and their
+// messages.
+type recording struct {
+	threadindex.Lookup
+	touches  []threadindex.Touch
+	messages []thread.Message
+}
+
+func (r recording) Touches(context.Context, []string, string) ([]threadindex.Touch, error) {
+	return r.touches, nil
+}
+
+func (r recording) Item(context.Context, thread.URI) (threadindex.Item, error) {
+	return threadindex.Item{Thread: &thread.Thread{Cwd: "/work"}}, nil
+}
+
+func (r recording) Read(_ context.Context, _ thread.URI, emit func(thread.Message) error) error {
+	for _, m := range r.messages {
+		if err := emit(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestWritesOf checks that a call that failed, and one that a fork inherited, wrote
+// nothing.
+func TestWritesOf(t *testing.T) {
+	call := func(content string) thread.Call {
+		return thread.Call{Name: "Write", Input: `{"file_path":"a.go","content":"` + content + `"}`, Time: time.Unix(100, 0)}
+	}
+	failed := call("failed")
+	failed.Failed = true
+	patch := thread.Call{Name: "shell", Input: `{"command":["apply_patch","*** Begin Patch\n*** Add File: a.go\n+failed\n*** End Patch"]}`, Failed: true}
+	r := &tracer{written: map[thread.URI][]write{}, conversations: recording{messages: []thread.Message{
+		{N: 1, Tools: []thread.Call{call("inherited")}, Inherited: true},
+		{N: 2, Tools: []thread.Call{failed, patch, {Name: "Read", Input: `{"file_path":"a.go"}`}}},
+		{N: 3, Tools: []thread.Call{call("written")}},
+	}}}
+	list := r.writesOf(t.Context(), thread.URI{Provider: "claude", Thread: "t"})
+	if len(list) != 1 || list[0].edit.content != "written" || list[0].uri.From != 3 || list[0].path != "/work/a.go" {
+		t.Errorf("got %+v, want the call of message 3 alone", list)
+	}
+}
+
+// TestReadBy checks that the conversation that published an artifact is no reader of
+// it, nor one that read the file before.
+func TestReadBy(t *testing.T) {
+	published := time.Unix(100, 0)
+	touch := func(id string, at time.Time) threadindex.Touch {
+		uri := thread.URI{Provider: "claude", Thread: id, From: 4, To: 4}
+		return threadindex.Touch{Place: threadindex.Place{URI: uri, At: at}, Path: "/work/a.md", Access: action.Read}
+	}
+	var a handoff.Artifact
+	a.Path, a.File, a.CreatedAt, a.Producer.Thread = "a.md", "/work/a.md", published, "agents://claude/publisher"
+	uses, _, err := ReadBy(t.Context(), conversations{recording{touches: []threadindex.Touch{
+		touch("early", published.Add(-time.Second)), touch("publisher", published.Add(time.Second)),
+		touch("reader", published.Add(2*time.Second)), touch("reader", published.Add(3*time.Second)),
+	}}}, a)
+	var readers []string
+	for _, u := range uses {
+		readers = append(readers, u.Thread)
+	}
+	if want := []string{"agents://claude/reader#M4"}; err != nil || !slices.Equal(readers, want) {
+		t.Errorf("got %q, %v, want %q", readers, err, want)
+	}
+}
+
+// conversations are those of a recording.
+type conversations struct{ recording }
+
+func (c conversations) Lookup(_ context.Context, _ int, do func(threadindex.Lookup) error) ([]string, error) {
+	return nil, do(c.recording)
+}
