@@ -97,19 +97,6 @@ func (r *Runs) Stale(ctx context.Context, head handoff.Artifact) (bool, error) {
 	return r.writer(head.Namespace).Stale(ctx, head)
 }
 
-// RenderStale writes the file of a stage's artifact if it is stale, and reports
-// whether it was.
-func (r *Runs) RenderStale(ctx context.Context, head handoff.Artifact) (stale bool, err error) {
-	if stale, err = r.Stale(ctx, head); !stale || err != nil {
-		return false, err
-	}
-	err = folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) error {
-		stale, err = r.writer(head.Namespace).RenderStale(ctx, head)
-		return err
-	})
-	return stale, err
-}
-
 // writer returns the writer of the files of a run.
 func (r *Runs) writer(issue string) names.Writer {
 	dir := r.Files.Name()

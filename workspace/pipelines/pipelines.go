@@ -366,10 +366,11 @@ func IsStage(a handoff.Artifact) bool {
 // renders the file.
 func (p Runs) Stale(ctx context.Context, a handoff.Artifact, render bool) (bool, error) {
 	return in(p, func(r *pipeline.Runs) (bool, error) {
-		if render {
-			return r.RenderStale(ctx, a)
+		stale, err := r.Stale(ctx, a)
+		if stale && render {
+			_, err = r.RestoreStage(ctx, a.Namespace, a.Name)
 		}
-		return r.Stale(ctx, a)
+		return stale, err
 	})
 }
 
