@@ -2,7 +2,6 @@ package sqlindex
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/sqlite"
+	"github.com/agent-handoff/handoff/internal/words"
 )
 
 // A Query selects artifacts or sessions by words of their texts.
@@ -23,12 +23,13 @@ type Query struct {
 	Limit           int  // 0 for all
 }
 
-// Check returns an error of kind Invalid if the text has no word.
+// Check returns an error of kind Invalid if the text has no word, or too many.
 func (q Query) Check() error {
-	if expression(q.Text) != "" {
-		return nil
+	if err := words.Check(len(terms(q.Text))); err != nil {
+		return &handoff.Error{Op: "search", Name: strconv.Quote(q.Text), Kind: handoff.Invalid, Err: err,
+			Hint: handoff.Advice("search for a few words of a title, summary, name, tag or body")}
 	}
-	return &handoff.Error{Op: "search", Name: strconv.Quote(q.Text), Kind: handoff.Invalid, Err: errors.New("contains no word"), Hint: handoff.Advice("search for a word of a title, summary, name, tag or body")}
+	return nil
 }
 
 // A Match is one result of a search.
@@ -67,9 +68,6 @@ func Split(list []Snippet) []Pieces {
 	}
 	return split
 }
-
-// maxWords is the number of words of a query that are used.
-const maxWords = 32
 
 var fields = []string{"title", "summary", "name", "tags", "body"}
 
@@ -141,10 +139,12 @@ func (s *store) search(q Query, list *[]Match) ([]*fold.ArtifactState, error) {
 	return states, nil
 }
 
-// expression returns the full-text expression for words, "" for none. Each word
-// is quoted, so none of its characters is an operator.
-func expression(text string) string {
-	var words []string
+// expression returns the full-text expression for words.
+func expression(text string) string { return strings.Join(terms(text), " ") }
+
+// terms returns the words of a query. Each is quoted, so none of its characters is an
+// operator.
+func terms(text string) (list []string) {
 	for _, word := range strings.Fields(strings.ReplaceAll(plain(text), `"`, " ")) {
 		stem := strings.TrimRight(word, "*")
 		if !strings.ContainsFunc(stem, isWordRune) {
@@ -154,9 +154,9 @@ func expression(text string) string {
 		if stem != word {
 			quoted += "*"
 		}
-		words = append(words, quoted)
+		list = append(list, quoted)
 	}
-	return strings.Join(words[:min(len(words), maxWords)], " ")
+	return list
 }
 
 // plain returns a text without control characters, among them the marks of a

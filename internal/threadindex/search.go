@@ -97,12 +97,13 @@ func (s Search) plan() (p plan, err error) {
 	return p, err
 }
 
-// checkTerms returns an error of kind Invalid if a text has no word.
+// checkTerms returns an error of kind Invalid if a text has no word, or too many.
 func checkTerms(text string, terms []words.Term) error {
-	if len(terms) > 0 {
-		return nil
+	if err := words.Check(len(terms)); err != nil {
+		return &handoff.Error{Op: "search", Name: strconv.Quote(text), Kind: handoff.Invalid, Err: err,
+			Hint: handoff.Advice("search for a few words of a message, a title or a command")}
 	}
-	return &handoff.Error{Op: "search", Name: strconv.Quote(text), Kind: handoff.Invalid, Err: errors.New("contains no word"), Hint: handoff.Advice("search for a word of a message, a title or a command")}
+	return nil
 }
 
 // levels returns the columns in which all terms must be found for each rank.

@@ -4,6 +4,8 @@ package words
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -90,8 +92,19 @@ type Term struct {
 	prefix bool   // the last word may continue
 }
 
-// maxTerms is the number of terms that are used.
+// maxTerms is the number of terms that a search can have.
 const maxTerms = 32
+
+// Check returns an error unless a search can have so many terms.
+func Check(terms int) error {
+	switch {
+	case terms == 0:
+		return errors.New("contains no word")
+	case terms > maxTerms:
+		return fmt.Errorf("has %d words, more than %d", terms, maxTerms)
+	}
+	return nil
+}
 
 // Parse parses what a person searches for: words, phrases in double quotes,
 // and prefixes that end in *. Words that are joined by other characters than
@@ -106,7 +119,7 @@ func Parse(text string) (terms []Term) {
 			stem := strings.TrimRight(f, "*")
 			words := Append(nil, stem)
 			last, _ := utf8.DecodeLastRuneInString(stem) // which the star continues
-			if len(words) > 0 && len(terms) < maxTerms {
+			if len(words) > 0 {
 				terms = append(terms, Term{words, bytes.Count(words, []byte(" ")), stem != f && unicode.In(last, letters...)})
 			}
 		}
