@@ -152,6 +152,13 @@ type Options struct {
 	Warn func(warning string)
 }
 
+// Find returns the directory of the workspace that Open would open, and its runtime
+// directory, whosever that is. Its kinds are NotFound and Invalid.
+func Find(dir string, o Options) (root, runtime string, err error) {
+	found, err := config.Find(dir, o.environment())
+	return found.Root, found.Runtime, err
+}
+
 // Open opens the workspace that a directory belongs to: the nearest directory
 // with a .handoff, upward to the root of the git repository; otherwise that
 // root; otherwise dir. HANDOFF_WORKSPACE names another. The caller is the one

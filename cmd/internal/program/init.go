@@ -107,16 +107,15 @@ func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) err
 	if !filepath.IsAbs(t.Home) {
 		return cli.Invalid("init", "HOME", "is not set", "set it to your home directory")
 	}
-	w, err := a.Open()
+	root, runtime, err := workspace.Find(a.Dir, a.Options())
 	if err != nil {
 		return err
 	}
-	defer w.Close()
-	if t.Root = w.Root(); f.project {
+	if t.Root = root; f.project {
 		t.Scope = setup.Project
 	}
-	if inLinkedWorktree(w) {
-		t.Runtime = w.Runtime() // a sandbox lets an agent write in the worktree only
+	if rel, err := filepath.Rel(root, runtime); err != nil || !filepath.IsLocal(rel) { // a linked worktree
+		t.Runtime = runtime // a sandbox lets an agent write in the worktree only
 	}
 	state := userdir.State(a.Getenv)
 	answer := initAnswer{Binary: t.Binary, OnPath: otherOnPath(a), Files: []initFile{}}
@@ -147,16 +146,27 @@ func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) err
 		}
 	}
 	answer.add(programs)
-	if isRepository(w.Root()) && len(answer.Files) > 0 {
-		if err := w.Create(ctx); err != nil {
+	if isRepository(root) && len(answer.Files) > 0 {
+		if err := create(ctx, a); err != nil { // its .handoff is that of another program, or damaged
+			a.Warn("no workspace was created: %v", err)
+			return printSetUp(a, answer)
+		}
+		if err := setup.Register(state, root); err != nil {
 			return err
 		}
-		if err := setup.Register(state, w.Root()); err != nil {
-			return err
-		}
-		answer.Workspace = w.Root()
+		answer.Workspace = root
 	}
 	return printSetUp(a, answer)
+}
+
+// create creates the workspace.
+func create(ctx context.Context, a *cli.App) error {
+	w, err := a.Open()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	return w.Create(ctx)
 }
 
 // add adds what was done in some programs.
@@ -248,11 +258,6 @@ func otherOnPath(a *cli.App) string {
 func isRepository(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, ".git"))
 	return err == nil
-}
-
-func inLinkedWorktree(w *workspace.Workspace) bool {
-	rel, err := filepath.Rel(w.Root(), w.Runtime())
-	return err != nil || !filepath.IsLocal(rel)
 }
 
 func printPlan(a *cli.App, answer initAnswer, programs []setup.Program) error {
