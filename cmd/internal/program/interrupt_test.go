@@ -1,11 +1,16 @@
 package program
 
 import (
+	"bufio"
+	"fmt"
+	"io"
 	"io/fs"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -297,5 +302,40 @@ func TestHookInterrupted(t *testing.T) {
 	queued, err := filepath.Glob(filepath.Join(w.dir, ".handoff", "queue", "*", "records-1", "log", "*", "*.json"))
 	if err != nil || len(queued) == 0 {
 		t.Errorf("no record is queued: %v", err)
+	}
+}
+
+// TestServeInterrupted ends a server in good order while a client has not sent all of its
+// request.
+func TestServeInterrupted(t *testing.T) {
+	t.Parallel()
+	w := newWaiting(t)
+	c := w.command(w.dir, "serve", "--listen", "127.0.0.1:0", "--no-token")
+	out, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stdout = c.Stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Process.Kill()
+	address := ""
+	for lines := bufio.NewScanner(out); address == "" && lines.Scan(); {
+		address = regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(lines.Text())
+	}
+	client, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	fmt.Fprintf(client, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{", address)
+	time.Sleep(200 * time.Millisecond) // until the request is being answered
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, out)
+	if err := c.Wait(); err != nil {
+		t.Errorf("the server ends with %v", err)
 	}
 }

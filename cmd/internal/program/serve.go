@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/access"
@@ -27,7 +26,7 @@ import (
 )
 
 // shutdownTime is how long open requests may take when the server ends.
-const shutdownTime = 5 * time.Second
+const shutdownTime = patience / 2
 
 // serveFlags are how to serve.
 type serveFlags struct {

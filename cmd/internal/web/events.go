@@ -43,13 +43,17 @@ func (e *events) close() { e.stop() }
 // it changes, until the returned function is called.
 func (e *events) listen() (<-chan handoff.Seq, func()) {
 	c := make(chan handoff.Seq, 1)
+	after := "now"
+	if at, err := e.log.Position(e.ctx, after); err == nil {
+		after = fmt.Sprint(at) // whatever is recorded before the watch starts
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.listeners[c] = true
 	if e.cancel == nil {
 		var ctx context.Context
 		ctx, e.cancel = context.WithCancel(e.ctx)
-		go e.watch(ctx)
+		go e.watch(ctx, after)
 	}
 	return c, func() {
 		e.mu.Lock()
@@ -61,15 +65,16 @@ func (e *events) listen() (<-chan handoff.Seq, func()) {
 	}
 }
 
-// watch announces new records until ctx ends. If the log can't be read it tries
-// again: it may be repaired while the viewer runs.
-func (e *events) watch(ctx context.Context) {
+// watch announces new records after a position until ctx ends. If the log can't be read
+// it tries again: it may be repaired while the viewer runs.
+func (e *events) watch(ctx context.Context, after string) {
 	for ctx.Err() == nil {
-		for r, err := range e.log.WatchFacts(ctx, "now") {
+		for r, err := range e.log.WatchFacts(ctx, after) {
 			if err == nil || r.Seq > 0 {
 				e.announce(r.Seq)
 			}
 		}
+		after = "now"
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):
