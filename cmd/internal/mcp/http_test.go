@@ -16,6 +16,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/access"
 	"github.com/agent-handoff/handoff/cmd/internal/mcp"
+	"github.com/agent-handoff/handoff/workspace"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -206,4 +207,48 @@ func TestNotificationsAfterRepair(t *testing.T) {
 		}
 	}
 	t.Error("the client is not notified")
+}
+
+// TestArtifactNotifications checks that a client is notified of every change of an
+// artifact, also by records about others, and of no other record.
+func TestArtifactNotifications(t *testing.T) {
+	f := newFixture(t)
+	publisher := f.connect("test", nil)
+	w, err := workspace.Open(f.dir, workspace.Options{})
+	must(t, err)
+	defer w.Close()
+	publish := func(more string) string {
+		return mustCall(t, publisher, "artifact_publish", `{"content":"a","channel":"x"`+more+`}`).str("id")
+	}
+	input := publish("")
+	between := publish(`,"from":["` + input + `"]`)
+	id := publish(`,"from":["` + between + `"]`)
+	updated := make(chan string, 100)
+	s := f.connect("test", &sdk.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI }})
+	uri := "handoff://artifacts/" + id
+	must(t, s.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}))
+	for _, change := range []struct {
+		name string
+		do   func() error
+	}{
+		{"label", func() error { _, err := w.Label(t.Context(), id, "approved"); return err }},
+		{"stale input", func() error { publish(`,"replaces":["` + input + `"]`); return nil }},
+		{"withdrawal", func() error { _, err := w.Withdraw(t.Context(), id, ""); return err }},
+	} {
+		publish("") // changes nothing of it
+		must(t, change.do())
+		select {
+		case got := <-updated:
+			if got != uri {
+				t.Errorf("%s: updated %s, want %s", change.name, got, uri)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s: the client is not notified", change.name)
+		}
+	}
+	publish("")
+	time.Sleep(300 * time.Millisecond)
+	if n := len(updated); n > 0 {
+		t.Errorf("%d notifications are left", n)
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -13,11 +15,50 @@ import (
 )
 
 func (c *client) subscribe(ctx context.Context, r *sdk.SubscribeRequest) error {
+	w, err := c.workspaceOf(ctx, originOf(r), "")
+	state := ""
+	if err == nil {
+		state = artifactState(ctx, w, r.Params.URI)
+	}
 	c.mu.Lock()
-	c.subscribed[r.Params.URI] = true
-	c.mu.Unlock()
-	_, err := c.workspaceOf(ctx, originOf(r), "")
+	defer c.mu.Unlock()
+	c.subscribed[r.Params.URI] = state
 	return err
+}
+
+// artifactState returns what the resource of an artifact shows, "" for other resources.
+func artifactState(ctx context.Context, w *workspace.Workspace, uri string) string {
+	id, ok := strings.CutPrefix(uri, artifactPrefix)
+	if !ok {
+		return ""
+	}
+	a, err := w.Reader().Artifact(ctx, id)
+	if err != nil { // it is in another workspace
+		return ""
+	}
+	b, _ := json.Marshal(a) // can't fail: it was read from JSON
+	return string(b)
+}
+
+// changedArtifacts returns the URIs of the artifacts that the client has subscribed to
+// and that have changed, such as those with an input that became stale.
+func (c *client) changedArtifacts(ctx context.Context, w *workspace.Workspace) (uris []string) {
+	c.mu.Lock()
+	subscribed := maps.Clone(c.subscribed)
+	c.mu.Unlock()
+	for uri, before := range subscribed {
+		now := artifactState(ctx, w, uri)
+		if now == "" || now == before {
+			continue
+		}
+		uris = append(uris, uri)
+		c.mu.Lock()
+		if _, still := c.subscribed[uri]; still {
+			c.subscribed[uri] = now
+		}
+		c.mu.Unlock()
+	}
+	return uris
 }
 
 func (c *client) unsubscribe(_ context.Context, r *sdk.UnsubscribeRequest) error {
@@ -78,20 +119,20 @@ func (c *client) watch(session *sdk.ServerSession, w *workspace.Workspace) {
 			if err != nil {
 				return
 			}
-			c.notify(ctx, r)
+			c.notify(ctx, w, r)
 		}
 	}()
 }
 
 // notify tells the client about a new record. Several are reported as one change
 // of the list.
-func (c *client) notify(ctx context.Context, r handoff.Record) {
+func (c *client) notify(ctx context.Context, w *workspace.Workspace, r handoff.Record) {
 	if _, ok := r.Fact.(*handoff.ArtifactPublished); ok {
 		c.sdk.AddResource(newestResource, c.readResource) // sends that the list has changed
 	}
-	for _, uri := range changed(r) {
+	for _, uri := range append(c.changedArtifacts(ctx, w), changed(r)...) {
 		c.mu.Lock()
-		wanted := c.subscribed[uri]
+		_, wanted := c.subscribed[uri]
 		c.mu.Unlock()
 		if wanted {
 			limited, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -101,7 +142,7 @@ func (c *client) notify(ctx context.Context, r handoff.Record) {
 	}
 }
 
-// changed returns the URIs of the resources that a record changes.
+// changed returns the URIs of the resources that a record changes, besides artifacts.
 func changed(r handoff.Record) []string {
 	uris := []string{}
 	add := func(prefix string, ids ...string) {
@@ -115,13 +156,8 @@ func changed(r handoff.Record) []string {
 	switch f := r.Fact.(type) {
 	case *handoff.ArtifactPublished:
 		uris = append(uris, newestURI)
-		add(artifactPrefix, f.Replaces...)
-		add(artifactPrefix, f.Parents...)
 	case *handoff.ArtifactWithdrawn:
 		uris = append(uris, newestURI)
-		add(artifactPrefix, f.ArtifactID)
-	case *handoff.ArtifactUsed:
-		add(artifactPrefix, f.ArtifactID)
 	case *handoff.SessionOpened:
 		add(sessionPrefix, f.SessionID)
 	case *handoff.SessionClosed:

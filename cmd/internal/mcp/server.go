@@ -108,7 +108,7 @@ func (s *Server) Run(ctx context.Context, t sdk.Transport) error {
 // client returns the server side of one client, or of all clients whose requests
 // have no session. Only one that lasts longer than a request sends notifications.
 func (s *Server) client(lasting bool) *sdk.Server {
-	c := &client{server: s, lasting: lasting, watched: map[string]bool{}, subscribed: map[string]bool{}}
+	c := &client{server: s, lasting: lasting, watched: map[string]bool{}, subscribed: map[string]string{}}
 	o := &sdk.ServerOptions{
 		Instructions:       instructions,
 		CompletionHandler:  c.complete,
@@ -140,11 +140,11 @@ type client struct {
 	lasting bool
 
 	mu          sync.Mutex
-	roots       []string        // directories that the client works in
-	asked       bool            // roots is known
-	rootsChange int             // how often the client said that they changed
-	watched     map[string]bool // roots of the workspaces whose log is watched
-	subscribed  map[string]bool // URIs
+	roots       []string          // directories that the client works in
+	asked       bool              // roots is known
+	rootsChange int               // how often the client said that they changed
+	watched     map[string]bool   // roots of the workspaces whose log is watched
+	subscribed  map[string]string // what each URI showed: of an artifact, its JSON
 }
 
 func (c *client) addTools() {
