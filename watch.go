@@ -65,14 +65,7 @@ func (h *Hub) WatchArtifacts(ctx context.Context, after Seq, q ArtifactQuery, pa
 			return
 		}
 		for {
-			err := h.Closed()
-			if err == nil {
-				err = h.log.Wait(ctx, after)
-			}
-			newest := after
-			if err == nil {
-				newest, err = h.newestAfter(ctx, after, pause)
-			}
+			newest, err := h.Grown(ctx, after, pause)
 			for after < newest && err == nil {
 				to := min(after+watchBatch, newest)
 				var batch []Artifact
@@ -85,13 +78,27 @@ func (h *Hub) WatchArtifacts(ctx context.Context, after Seq, q ArtifactQuery, pa
 				if err == nil {
 					after = to
 				}
+				err = h.outlast(ctx, err)
 			}
-			if err := h.outlast(ctx, err); err != nil {
+			if err != nil {
 				yield(Artifact{}, err)
 				return
 			}
 		}
 	}
+}
+
+// Grown waits for a record after the given sequence number, pauses as WatchArtifacts
+// does, and returns the position of the index, which it updates if that is not after
+// the given one. Errors are those of WatchArtifacts.
+func (h *Hub) Grown(ctx context.Context, after Seq, pause time.Duration) (newest Seq, err error) {
+	if err = h.Closed(); err == nil {
+		err = h.log.Wait(ctx, after)
+	}
+	if err == nil {
+		newest, err = h.newestAfter(ctx, after, pause)
+	}
+	return newest, h.outlast(ctx, err)
 }
 
 // outlast returns nil if a watch goes on after an error, which may be nil.

@@ -88,7 +88,8 @@ func (w *Workspace) WatchFacts(ctx context.Context, after string) iter.Seq2[hand
 
 // Wait returns an artifact that a filter selects and that was not replaced or
 // withdrawn since, unless the filter includes those: the newest, at once if there
-// is one, else the next that is published. With After, it is the first after it.
+// is one, else as soon as one is published or imported. With After, it is the first
+// after it.
 //
 // Kinds: those of Watch; the error of ctx if it ends first.
 func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact, error) {
@@ -99,19 +100,19 @@ func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact,
 	if o.After != "" {
 		return w.next(ctx, q, after)
 	}
-	for {
+	for q.Limit = 1; ; {
 		added, stop := w.untilQueued(ctx)
-		q.Limit = 1
 		page, err := w.hub.Artifacts(ctx, q)
 		if err != nil || len(page.Artifacts) > 0 {
 			stop()
 			return append(page.Artifacts, handoff.Artifact{})[0], err
 		}
-		a, err := w.next(added, q, after)
+		newest, err := w.hub.Grown(added, after, waitPause)
 		ended := added.Err() != nil && ctx.Err() == nil
-		if stop(); err == nil || !ended {
-			return a, err
+		if stop(); err != nil && !ended {
+			return handoff.Artifact{}, err
 		}
+		after = max(after, newest)
 	}
 }
 
