@@ -223,20 +223,16 @@ func OpenRegular(name, typed string) (*os.File, error) {
 	fail := func(kind handoff.Kind, err error) error {
 		return &handoff.Error{Op: "write", Name: typed, Kind: kind, Err: durable.Reason(err), Hint: handoff.Advice("name a readable file, or - for standard input")}
 	}
-	info, err := os.Stat(name) // before it is opened: opening a pipe waits for its writer
+	f, err := plainfile.OpenLinked(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if target, broken := os.Readlink(name); broken == nil {
 			err = fmt.Errorf("is a broken symbolic link to %s", target)
 		}
 		return nil, fail(handoff.NotFound, err)
+	case errors.Is(err, plainfile.ErrNotRegular):
+		return nil, fail(handoff.Invalid, err)
 	case err != nil:
-		return nil, fail(handoff.Unavailable, err)
-	case !info.Mode().IsRegular():
-		return nil, fail(handoff.Invalid, errors.New("not a regular file"))
-	}
-	f, err := os.Open(name)
-	if err != nil {
 		return nil, fail(handoff.Unavailable, err)
 	}
 	return f, nil

@@ -51,6 +51,13 @@ type Ended syscall.Signal
 
 func (e Ended) Error() string { return syscall.Signal(e).String() }
 
+// The exit codes of a command that never ran a program: env(1).
+const (
+	ExitNotStarted  = 125
+	ExitNotRunnable = 126
+	ExitNotFound    = 127
+)
+
 // ExitSignalled is added to the number of a signal that ends a command, as a shell
 // does.
 const ExitSignalled = 128

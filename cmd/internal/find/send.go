@@ -24,13 +24,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes are those of handoff run.
-const (
-	exitNotStarted = 125
-	exitNotRunable = 126
-	exitNotFound   = 127
-)
-
 // sendFlags are the flags for writing to a conversation.
 type sendFlags struct {
 	data   []string
@@ -175,21 +168,21 @@ func program(a *cli.App, c converse.Command) (path string, code int, err error) 
 	name := c.Args[0]
 	if set := a.Getenv(c.Env); set != "" {
 		if name = set; !filepath.IsAbs(name) {
-			return fail(exitNotStarted, handoff.Invalid, c.Env+" is not an absolute path", "set "+c.Env+" to the absolute path of the program")
+			return fail(cli.ExitNotStarted, handoff.Invalid, c.Env+" is not an absolute path", "set "+c.Env+" to the absolute path of the program")
 		}
 	}
 	path, err = exec.LookPath(name)
 	switch {
 	case err == nil:
 	case errors.Is(err, exec.ErrDot):
-		return fail(exitNotStarted, handoff.Invalid, "the program is in the current directory", "remove relative directories from PATH")
+		return fail(cli.ExitNotStarted, handoff.Invalid, "the program is in the current directory", "remove relative directories from PATH")
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return fail(exitNotFound, handoff.NotFound, "no such command", "install the program, or set "+c.Env+" to its absolute path")
+		return fail(cli.ExitNotFound, handoff.NotFound, "no such command", "install the program, or set "+c.Env+" to its absolute path")
 	default:
-		return fail(exitNotRunable, handoff.Unsupported, err.Error(), "check that the file is a program for this system")
+		return fail(cli.ExitNotRunnable, handoff.Unsupported, err.Error(), "check that the file is a program for this system")
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil && a.Getenv(c.Env) == "" && inWorkspace(a, path, real) {
-		return fail(exitNotStarted, handoff.Invalid, "the program is in the workspace: "+path, "to use it, set "+c.Env+" to its absolute path")
+		return fail(cli.ExitNotStarted, handoff.Invalid, "the program is in the workspace: "+path, "to use it, set "+c.Env+" to its absolute path")
 	}
 	return path, 0, nil
 }
@@ -251,14 +244,14 @@ func (s *sending) run(ctx context.Context) error {
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	s.Hold()
 	if err := c.Start(); err != nil {
-		return cli.Coded{Code: exitNotRunable, Err: &handoff.Error{Op: "write to thread", Name: s.command.Args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")}}
+		return cli.Coded{Code: cli.ExitNotRunnable, Err: &handoff.Error{Op: "write to thread", Name: s.command.Args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")}}
 	}
 	printed := make(chan error, 1)
 	go func() { printed <- s.print(out) }()
 	code, err := ended(c.Wait())
 	in.Close()
 	if err = errors.Join(<-printed, err); err != nil {
-		return cli.Coded{Code: exitNotStarted, Err: err}
+		return cli.Coded{Code: cli.ExitNotStarted, Err: err}
 	}
 	s.result.ExitCode = code
 	if s.AsJSON {

@@ -113,7 +113,7 @@ func (x *attestation) code(err error) error {
 	case err != nil && x.ended.Code != 0:
 		return coded(x.ended.Code, err)
 	case err != nil:
-		return coded(exitNotStarted, err)
+		return coded(cli.ExitNotStarted, err)
 	}
 	return exit(x.ended.Code)
 }
@@ -149,7 +149,7 @@ func (x *attestation) run(output io.Writer) error {
 	c, err := start(x.path, x.Dir, x.args, new(exec.Cmd).Environ(), writers[0].Fd(), writers[1].Fd())
 	closeAll(writers)
 	if err != nil {
-		return coded(exitNotRunable, &handoff.Error{Op: "attest", Name: x.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")})
+		return coded(cli.ExitNotRunnable, &handoff.Error{Op: "attest", Name: x.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")})
 	}
 	x.ended = c.wait(x.signals).exit()
 	timer := time.AfterFunc(grace, func() { closeAll(readers) })

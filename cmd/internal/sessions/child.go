@@ -14,13 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The exit codes of a command that never ran: env(1).
-const (
-	exitNotStarted = 125
-	exitNotRunable = 126
-	exitNotFound   = 127
-)
-
 // forwarded are the signals that are sent on to the child.
 var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
 
@@ -44,13 +37,13 @@ func lookUp(name string) (string, int, error) {
 	case err == nil, errors.Is(err, exec.ErrDot): // found where PATH says, which is the user's choice
 		return path, 0, nil
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return "", exitNotFound, errors.New("no such command")
+		return "", cli.ExitNotFound, errors.New("no such command")
 	}
 	var wrong *exec.Error
 	if errors.As(err, &wrong) {
 		err = wrong.Err
 	}
-	return "", exitNotRunable, err
+	return "", cli.ExitNotRunnable, err
 }
 
 // A child is a process in handoff's process group. The one of handoff run uses

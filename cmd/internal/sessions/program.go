@@ -11,12 +11,12 @@ import (
 func requireProgram(c *cobra.Command) {
 	c.Args = func(c *cobra.Command, args []string) error {
 		if c.ArgsLenAtDash() != 0 || len(args) == 0 {
-			return coded(exitNotStarted, cli.Invalid(c.Name(), "", "missing command after --", "usage: "+cli.Name()+" "+c.Name()+" [flags] -- CMD…"))
+			return coded(cli.ExitNotStarted, cli.Invalid(c.Name(), "", "missing command after --", "usage: "+cli.Name()+" "+c.Name()+" [flags] -- CMD…"))
 		}
 		return nil
 	}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return coded(exitNotStarted, c.Root().FlagErrorFunc()(c, err))
+		return coded(cli.ExitNotStarted, c.Root().FlagErrorFunc()(c, err))
 	})
 }
 

@@ -60,7 +60,7 @@ also to record the end; and 1 if the command succeeded but an output named by
 		}
 		o, err := f.resolve(a)
 		if err != nil {
-			return coded(exitNotStarted, err)
+			return coded(cli.ExitNotStarted, err)
 		}
 		o.DefaultName = filepath.Base(args[0])
 		r := run{App: a, options: o, path: path, args: args, events: events{App: a}}
@@ -97,7 +97,7 @@ func (r *run) do(caller context.Context) error {
 	defer stop()
 	ctx := context.WithoutCancel(caller) // a signal ends the command; the end must still be recorded
 	if err := r.Writing(func(w *workspace.Workspace) error { return r.open(ctx, w) }); err != nil {
-		return coded(exitNotStarted, err)
+		return coded(cli.ExitNotStarted, err)
 	}
 	c, err := r.start(ctx, asked(caller, signals))
 	if err != nil {
@@ -140,7 +140,7 @@ func (r *run) end(ctx context.Context, ended workspace.Exit) error {
 	code := ended.Code
 	switch {
 	case code == 0 && !receipt.Recorded:
-		code = exitNotStarted
+		code = cli.ExitNotStarted
 	case code == 0 && !receipt.Delivered():
 		code = cli.ExitNo
 	}
@@ -218,7 +218,7 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	c, err := start(r.path, "", r.program.Args, environment(r.opened.Env), stdout, 2)
 	if err != nil {
 		end(workspace.Failed, err.Error())
-		return c, coded(exitNotRunable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")})
+		return c, coded(cli.ExitNotRunnable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")})
 	}
 	return c, nil
 }
