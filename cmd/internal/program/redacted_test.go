@@ -2,10 +2,17 @@ package program
 
 import (
 	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agent-handoff/handoff/cmd/internal/access"
+	"github.com/agent-handoff/handoff/cmd/internal/web"
 )
 
 // TestRedactedCanary checks that after withdraw --redact no byte of a secret is in what
@@ -65,6 +72,10 @@ func TestRedactedCanary(t *testing.T) {
 		{"__complete", "show", ""}, {"__complete", "list", "--tag", ""}, {"export", "html", session}} {
 		c.run("", args...)
 	}
+	for _, by := range []string{"tag", "label", "channel"} {
+		c.run("", "cost", "--by", by, "--json")
+	}
+	c.askSurfaces(session, ids)
 	c.ok("session", "export", session, "-o", filepath.Join(c.dir, "export.tar"))
 	if said := c.said.String(); strings.Contains(said, canary) {
 		for line := range strings.Lines(said) {
@@ -84,5 +95,44 @@ func TestRedactedCanary(t *testing.T) {
 	}
 	if len(holders) == 0 {
 		t.Error("the records were changed")
+	}
+}
+
+// askSurfaces adds to what was said the answers of the tools of MCP and the pages of the
+// viewer about artifacts and a session.
+func (c *console) askSurfaces(session string, ids []string) {
+	c.t.Helper()
+	call := c.tools()
+	tool := func(name, arguments string) { fmt.Fprintln(&c.said, call(name, arguments)) }
+	paths := []string{"/", "/sessions", "/sessions/" + session, "/channels/design", "/channels/patch", "/search?q=settings", "/check", "/cost", "/graph"}
+	for i, id := range ids {
+		tool("artifact_get", `{"ref":"`+id+`","history":true}`)
+		if i != 2 { // a directory
+			tool("read_artifact", `{"ref":"`+id+`"}`)
+		}
+		paths = append(paths, "/artifacts/"+id, "/bodies/"+id, "/artifacts/"+id+"/graph")
+	}
+	tool("artifact_list", `{"all":true}`)
+	tool("artifact_search", `{"query":"settings","all":true}`)
+	tool("artifact_wait", `{"channel":"design","after":"0"}`)
+	tool("session_find", `{}`)
+	tool("status", `{}`)
+	pages, err := web.New(web.Options{Source: web.NewSource(c.workspace(), nil), Now: consoleNow,
+		Hosts: access.NewHosts("127.0.0.1:80", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80})})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer pages.Close()
+	found := 0
+	for _, path := range paths {
+		recorder := httptest.NewRecorder()
+		pages.Handler().ServeHTTP(recorder, httptest.NewRequest("GET", "http://127.0.0.1"+path, nil))
+		c.said.Write(recorder.Body.Bytes())
+		if recorder.Code == http.StatusOK {
+			found++
+		}
+	}
+	if found < 2*len(ids) {
+		c.t.Errorf("only %d of %d pages were found", found, len(paths))
 	}
 }
