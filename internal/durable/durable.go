@@ -4,7 +4,8 @@
 // What writes a file works inside an [os.Root], so no path leaves it. A file is
 // written to a temporary file beside its target, synced, and then renamed or
 // linked; the directory is synced last. A temporary file that a killed process
-// left is removed by the next write of the same target, once it is an hour old.
+// left is removed by the next write of the same target, once it is an hour old; one that
+// is still being written is held.
 package durable
 
 import (
@@ -17,6 +18,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -127,6 +129,7 @@ func createTemporary(dir *os.Root, name string) (string, *os.File, error) {
 			continue // another writer has this one
 		}
 		if err == nil {
+			Hold(f)
 			removeAbandoned(dir, f, folder, prefix)
 		}
 		return temporary, f, err
@@ -147,14 +150,30 @@ func removeAbandoned(dir *os.Root, created *os.File, folder, prefix string) {
 	defer d.Close()
 	names, _ := d.Readdirnames(-1) // what can't be listed stays
 	for _, name := range names {
-		if !strings.HasPrefix(name, prefix) {
-			continue
-		}
-		name = path.Join(folder, name)
-		if old, err := dir.Lstat(name); err == nil && now.ModTime().Sub(old.ModTime()) > staleAfter {
-			_ = dir.Remove(name)
+		if strings.HasPrefix(name, prefix) {
+			_ = RemoveAbandoned(dir, path.Join(folder, name), now.ModTime())
 		}
 	}
+}
+
+// Hold keeps a temporary file from being abandoned while it is open: what fills it may
+// pause for longer than an hour. Without locks of the file system, it does nothing.
+func Hold(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+
+// RemoveAbandoned removes a temporary file that is an hour old at a time of the clock
+// of the file system, unless a process holds it.
+func RemoveAbandoned(dir *os.Root, name string, now time.Time) error {
+	info, err := dir.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || now.Sub(info.ModTime()) <= staleAfter {
+		return nil
+	}
+	if f, err := dir.Open(name); err == nil {
+		defer f.Close()
+		if errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK) {
+			return nil
+		}
+	}
+	return dir.Remove(name)
 }
 
 // MakeDirs is os.MkdirAll with entries that are on stable storage.

@@ -133,7 +133,8 @@ func TestAbandoned(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := time.Now().Add(-2 * staleAfter)
-	if err := os.Chtimes(filepath.Join(dir, left[1]), old, old); err != nil {
+	stale := filepath.Join(dir, left[1]) // a new file: the one of a killed process would not be locked
+	if err := errors.Join(os.Remove(stale), os.WriteFile(stale, nil, 0o600), os.Chtimes(stale, old, old)); err != nil {
 		t.Fatal(err)
 	}
 	if err := Replace(root, "f", text("x")); err != nil {
@@ -184,5 +185,20 @@ func TestLinksStayInside(t *testing.T) {
 	content(t, dir, "link", "ours")
 	if err := Replace(root, "../f", text("x")); err == nil {
 		t.Error("Replace of ../f succeeded")
+	}
+}
+
+// TestHeld fills a file for hours while others write it: its temporary file stays.
+func TestHeld(t *testing.T) {
+	root, dir := open(t)
+	slow := func(w io.Writer) error {
+		old := time.Now().Add(-2 * staleAfter)
+		if err := os.Chtimes(filepath.Join(dir, names(t, dir)[0]), old, old); err != nil {
+			return err
+		}
+		return Replace(root, "f", text("other"))
+	}
+	if err := Replace(root, "f", slow); err != nil {
+		t.Errorf("the slow writer: %v", err)
 	}
 }

@@ -60,6 +60,7 @@ func (s *system) create(content io.Reader, mode fs.FileMode) (temporary, error) 
 	if err != nil {
 		return nil, err
 	}
+	durable.Hold(f)
 	s.clean.Do(func() { s.removeAbandoned(f) })
 	t := &file{f, s}
 	if _, err = io.Copy(f, content); err == nil {
@@ -79,16 +80,15 @@ const temporaryPrefix = "record-"
 // by the clock of the file system: their processes have died.
 func (s *system) removeAbandoned(created *os.File) {
 	now, err := created.Stat()
-	if err != nil {
+	dir, failed := os.OpenRoot(s.path(tmpDir))
+	if errors.Join(err, failed) != nil {
 		return
 	}
-	entries, _ := os.ReadDir(s.path(tmpDir)) // what can't be listed stays
+	defer dir.Close()
+	entries, _ := os.ReadDir(dir.Name()) // what can't be listed stays
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), temporaryPrefix) {
-			continue
-		}
-		if old, err := e.Info(); err == nil && old.Mode().IsRegular() && now.ModTime().Sub(old.ModTime()) > staleAfter {
-			_ = os.Remove(s.path(tmpDir + "/" + e.Name()))
+		if strings.HasPrefix(e.Name(), temporaryPrefix) {
+			_ = durable.RemoveAbandoned(dir, e.Name(), now.ModTime())
 		}
 	}
 }

@@ -13,10 +13,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/durable"
 )
 
-// staleAfter is the age at which a temporary file is abandoned: its process has
-// died.
-const staleAfter = time.Hour
-
 // maxHole is the longest range of missing records that is filled. A longer one
 // rather means that the file beyond it does not belong there.
 const maxHole = 1 << 16
@@ -106,13 +102,16 @@ func (l *Log) quarantineLinks(c *logCheck, now time.Time) error {
 }
 
 func (l *Log) removeTemporaries(c *logCheck, now time.Time) error {
+	if len(c.temporary) == 0 {
+		return nil // nor, perhaps, a directory
+	}
+	dir, err := os.OpenRoot(l.dir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
 	for _, name := range c.temporary {
-		file := l.path(name)
-		info, err := os.Lstat(file)
-		if err != nil || now.Sub(info.ModTime()) < staleAfter {
-			continue
-		}
-		if err := os.Remove(file); err != nil {
+		if err := durable.RemoveAbandoned(dir, name, now); err != nil {
 			return err
 		}
 	}
