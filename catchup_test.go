@@ -2,11 +2,13 @@ package handoff_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/logtest"
 )
 
 // emptyLog is a log without records.
@@ -29,5 +31,40 @@ func TestCatchUpMemory(t *testing.T) {
 	}).AllocedBytesPerOp()
 	if used > 1000 {
 		t.Errorf("%d bytes for nothing new", used)
+	}
+}
+
+// A stuckLog takes until leave is closed to read.
+type stuckLog struct {
+	handoff.Log
+	entered, leave chan struct{}
+}
+
+func (l stuckLog) Read(context.Context, handoff.Seq) iter.Seq2[handoff.Record, error] {
+	return func(func(handoff.Record, error) bool) {
+		close(l.entered)
+		<-l.leave
+	}
+}
+
+// TestCanceledWhileAnotherCatchesUp asks for artifacts while another request catches up,
+// which takes long: the request ends with its context.
+func TestCanceledWhileAnotherCatchesUp(t *testing.T) {
+	log := stuckLog{logtest.NewMemoryLog(), make(chan struct{}), make(chan struct{})}
+	h := handoff.New(log, fold.NewMemory(), nil, handoff.Options{})
+	done := make(chan error)
+	go func() {
+		_, err := h.Artifacts(context.Background(), handoff.ArtifactQuery{})
+		done <- err
+	}()
+	<-log.entered
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.Artifacts(ctx, handoff.ArtifactQuery{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Artifacts = %v, want the error of its context", err)
+	}
+	close(log.leave)
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -39,7 +38,7 @@ type Hub struct {
 	bodies   Bodies
 	o        Options
 	producer Producer
-	sync     *sync.Mutex // one catch-up at a time
+	sync     chan struct{} // has an element during a catch-up: one at a time
 	closed   *atomic.Bool
 }
 
@@ -48,7 +47,7 @@ var _ Reader = (*Hub)(nil)
 // New returns a Hub for a log, its index and its kept bodies. If bodies is nil,
 // no body is kept.
 func New(log Log, index Index, bodies Bodies, o Options) *Hub {
-	return &Hub{log: log, index: index, bodies: bodies, o: o, producer: Identify(Producer{Source: FromNone}), sync: new(sync.Mutex), closed: new(atomic.Bool)}
+	return &Hub{log: log, index: index, bodies: bodies, o: o, producer: Identify(Producer{Source: FromNone}), sync: make(chan struct{}, 1), closed: new(atomic.Bool)}
 }
 
 // As returns a Hub for the same log that records p as the producer.
@@ -75,8 +74,12 @@ func (h *Hub) catchUp(ctx context.Context) error {
 	if err := h.Closed(); err != nil {
 		return err
 	}
-	h.sync.Lock()
-	defer h.sync.Unlock()
+	select {
+	case h.sync <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-h.sync }()
 	return CatchUp(ctx, h.log, h.index)
 }
 

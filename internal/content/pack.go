@@ -150,7 +150,7 @@ func (e entry) copy(ctx context.Context, dir *os.Root, w io.Writer) error {
 // .git or .handoff, whatever r contains. Kinds: Corrupt, Unavailable.
 func Unpack(ctx context.Context, r io.Reader, dir *os.Root) error {
 	var links []tar.Header
-	t := tar.NewReader(readerOf(ctx, r))
+	t := tar.NewReader(&durable.Source{Ctx: ctx, R: r})
 	for {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -90,19 +89,4 @@ func (s *Files) fingerprint(info fs.FileInfo) string {
 		return ""
 	}
 	return fmt.Sprint(info.Size(), changed.UnixNano(), stat.Ino)
-}
-
-// readerOf returns a reader of r that fails once ctx has ended.
-func readerOf(ctx context.Context, r io.Reader) io.Reader { return contextReader{ctx, r} }
-
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }

@@ -55,15 +55,15 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 		}
 	}
 	file := path.Join(dir, name)
-	checked, err := withoutCredentials(d, name, readerOf(ctx, d.Body))
+	body := &durable.Source{Ctx: ctx, R: d.Body}
+	checked, err := withoutCredentials(d, name, body)
 	if err != nil {
 		return state, nil, err
 	}
-	body := &source{Reader: checked}
-	if err := storeFile(root, file, body); err != nil {
+	if err := storeFile(root, file, checked); err != nil {
 		discard()
-		if body.err != nil {
-			return state, nil, body.failure()
+		if body.Err != nil {
+			return state, nil, readFailure(body.Err)
 		}
 		return state, nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unavailable, Err: durable.Reason(err),
 			Hint: unwritable(root, err)}
@@ -100,20 +100,20 @@ func storeFile(root *os.Root, name string, body io.Reader) error {
 // keepNamed keeps and describes the body of a name. The caller renders its file
 // after the record is appended.
 func (s *Files) keepNamed(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (err error) {
-	checked, err := withoutCredentials(d, d.Name, readerOf(ctx, d.Body))
+	body := &durable.Source{Ctx: ctx, R: d.Body}
+	checked, err := withoutCredentials(d, d.Name, body)
 	if err != nil {
 		return err
 	}
 	seen := &headWriter{}
-	body := &source{Reader: checked}
-	r := io.TeeReader(body, seen)
+	r := io.TeeReader(checked, seen)
 	if to == nil {
 		p.Digest, err = digestOf(ctx, r)
 	} else {
 		p.Digest, err = to.Put(ctx, r)
 	}
-	if body.err != nil {
-		return body.failure()
+	if body.Err != nil {
+		return readFailure(body.Err)
 	}
 	p.TargetType, p.SizeBytes, p.Kept = "file", &seen.n, to != nil
 	if d.Root == "" && d.RootDir == s.Root.Name() { // a pipeline's files are in the main worktree
@@ -123,27 +123,14 @@ func (s *Files) keepNamed(ctx context.Context, d handoff.Draft, p *handoff.Artif
 	return err
 }
 
-// A source is the reader of a body, which keeps the error that ended it.
-type source struct {
-	io.Reader
-	err error
-}
-
-func (s *source) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
-	if err != nil && err != io.EOF {
-		s.err = err
-	}
-	return n, err
-}
-
-// failure returns the error of a body that can't be read.
-func (s *source) failure() error {
+// readFailure returns the error of a body that can't be read.
+func readFailure(err error) error {
 	var known *handoff.Error
-	if errors.As(s.err, &known) || errors.Is(s.err, context.Canceled) {
-		return s.err
+	if errors.As(err, &known) || errors.Is(err, context.Canceled) {
+		return err
 	}
-	return &handoff.Error{Op: "read content", Kind: handoff.Unavailable, Err: durable.Reason(s.err), Hint: handoff.Advice("check where the content comes from")}
+	return &handoff.Error{Op: "read content", Kind: handoff.Unavailable, Err: durable.Reason(err),
+		Hint: handoff.Advice("check where the content comes from")}
 }
 
 // unwritable returns the hint for a runtime directory that can't be written.

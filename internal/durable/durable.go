@@ -9,6 +9,7 @@
 package durable
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -229,4 +230,22 @@ func Reason(err error) error {
 		return p.Err
 	}
 	return err
+}
+
+// A Source reads until Ctx ends. It keeps its error apart from those of the writer to
+// which the bytes are copied.
+type Source struct {
+	Ctx context.Context
+	R   io.Reader
+	Err error
+}
+
+func (s *Source) Read(p []byte) (n int, err error) {
+	if err = s.Ctx.Err(); err == nil {
+		n, err = s.R.Read(p)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.Err = err
+	}
+	return n, err
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/durable"
 	"golang.org/x/sys/unix"
 )
 
@@ -54,7 +55,7 @@ const inMemory = 1 << 20
 
 // Put implements handoff.Bodies.
 func (b *Bodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
-	src := &source{ctx: ctx, r: r}
+	src := &durable.Source{Ctx: ctx, R: r}
 	var head bytes.Buffer
 	if _, err := io.CopyN(&head, src, inMemory+1); err != nil && !errors.Is(err, io.EOF) {
 		return handoff.Digest{}, err
@@ -69,8 +70,8 @@ func (b *Bodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
 	}
 	t, err := b.log.disk.create(content, bodyMode(b.log.dir))
 	switch {
-	case src.err != nil:
-		return handoff.Digest{}, src.err
+	case src.Err != nil:
+		return handoff.Digest{}, src.Err
 	case err != nil:
 		return handoff.Digest{}, b.failure("keep body", err)
 	}
@@ -208,7 +209,7 @@ func verify(ctx context.Context, f *os.File, name string, d handoff.Digest) erro
 		return errors.Join(err, damaged(name))
 	}
 	sum := sha256.New()
-	if _, err := io.Copy(sum, &source{ctx: ctx, r: f}); err != nil {
+	if _, err := io.Copy(sum, &durable.Source{Ctx: ctx, R: f}); err != nil {
 		return err
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != d.Value {
@@ -251,21 +252,3 @@ func (b *Bodies) locate(d handoff.Digest) (dir, name string) {
 // bodyMode returns the mode of kept bodies: read-only, for those who may read
 // the directory.
 func bodyMode(dir string) fs.FileMode { return DirMode(dir) & 0o440 }
-
-// A source reads until ctx ends. It keeps its error apart from those of the
-// writer to which the bytes are copied.
-type source struct {
-	ctx context.Context
-	r   io.Reader
-	err error
-}
-
-func (s *source) Read(p []byte) (n int, err error) {
-	if err = s.ctx.Err(); err == nil {
-		n, err = s.r.Read(p)
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.err = err
-	}
-	return n, err
-}

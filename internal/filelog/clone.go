@@ -5,6 +5,8 @@ import (
 	"hash"
 	"io"
 	"os"
+
+	"github.com/agent-handoff/handoff/internal/durable"
 )
 
 // A clonable is the content of a file. Copied to a file on a file system that
@@ -26,5 +28,5 @@ func (c clonable) WriteTo(w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return io.Copy(c.sum, &source{ctx: c.ctx, r: io.NewSectionReader(to, 0, size)})
+	return io.Copy(c.sum, &durable.Source{Ctx: c.ctx, R: io.NewSectionReader(to, 0, size)})
 }
