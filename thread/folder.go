@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -80,14 +79,6 @@ func CountFiles(folders []Folder) (n int) {
 	return n
 }
 
-// An entry is a name in a directory, with its type.
-type entry struct {
-	name string
-	kind fs.FileMode
-}
-
-var entryLists = sync.Pool{New: func() any { return new([]entry) }}
-
 // read reads the directory once and stats each selected file once.
 func (f *Folder) read(want func(name string) bool) (errs []error) {
 	dir, err := openDir(f.Path)
@@ -98,40 +89,38 @@ func (f *Folder) read(want func(name string) bool) (errs []error) {
 		return []error{err}
 	}
 	defer dir.Close()
-	list := entryLists.Get().(*[]entry)
-	defer entryLists.Put(list)
-	entries, err := dir.appendEntries((*list)[:0])
-	if *list = entries; err != nil {
+	entries, err := dir.ReadDir(-1)
+	if err != nil {
 		errs = append(errs, &fs.PathError{Op: "read directory", Path: f.Path, Err: err})
 	}
 	size := 0 // of all paths
-	entries = slices.DeleteFunc(entries, func(e entry) bool {
-		if e.kind.IsDir() {
-			f.Dirs = append(f.Dirs, e.name)
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		if e.IsDir() {
+			f.Dirs = append(f.Dirs, e.Name())
 			return true
 		}
-		wanted := (e.kind.IsRegular() || e.kind == fs.ModeSymlink) && want(e.name)
+		wanted := (e.Type().IsRegular() || e.Type() == fs.ModeSymlink) && want(e.Name())
 		if wanted {
-			size += len(f.Path) + 1 + len(e.name)
+			size += len(f.Path) + 1 + len(e.Name())
 		}
 		return !wanted
 	})
 	slices.Sort(f.Dirs)
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	f.Files = make([]FolderFile, 0, len(entries))
 	var paths strings.Builder // one allocation for all
 	paths.Grow(size)
 	for _, e := range entries {
-		s, err := dir.stat(e.name)
+		s, err := dir.stat(e.Name())
 		if err == nil && s.regular {
 			start := paths.Len()
 			paths.WriteString(f.Path)
 			paths.WriteByte(filepath.Separator)
-			paths.WriteString(e.name)
+			paths.WriteString(e.Name())
 			path := paths.String()[start:]
 			f.Files = append(f.Files, FolderFile{path, path[len(f.Path)+1:], s})
 		} else if err != nil && !isMissing(err) {
-			errs = append(errs, &fs.PathError{Op: "stat", Path: filepath.Join(f.Path, e.name), Err: errors.Unwrap(err)})
+			errs = append(errs, &fs.PathError{Op: "stat", Path: filepath.Join(f.Path, e.Name()), Err: errors.Unwrap(err)})
 		}
 	}
 	return errs

@@ -105,7 +105,9 @@ func (k Keeper) Keep(ctx context.Context, u thread.URI, o Options) (Result, erro
 	if !o.DryRun {
 		err = k.store(ctx, p, &r)
 	} else {
-		r.SizeBytes, err = p.writeUsable(ctx, io.Discard)
+		sum := &counter{to: io.Discard}
+		err = p.writeUsable(ctx, sum)
+		r.SizeBytes = sum.n
 	}
 	if failed := (readError{}); errors.As(err, &failed) {
 		return r.unread(failed.error)
@@ -131,35 +133,29 @@ type readError struct{ error }
 
 func (e readError) Unwrap() error { return e.error }
 
-// writeUsable writes a copy that can be opened, and returns its size. Its errors are
-// readErrors, or that of ctx.
-func (p *Plan) writeUsable(ctx context.Context, to io.Writer) (int64, error) {
-	sum := &counter{to: to}
+// writeUsable writes a copy that can be opened. Its errors are readErrors, or that of ctx.
+func (p *Plan) writeUsable(ctx context.Context, sum *counter) error {
 	err := p.Write(ctx, sum)
 	if err == nil && p.Size > maxSize(sum.n) {
 		err = &handoff.Error{Op: "keep thread", Name: p.URI, Kind: handoff.Unsupported, Err: errors.New("its content is repeated so often that the copy could not be opened")}
 	}
 	if err == nil || ctx.Err() != nil {
-		return sum.n, ctx.Err()
+		return ctx.Err()
 	}
-	return sum.n, readError{err}
+	return readError{err}
 }
 
 // store stores the body of a copy and records it.
 func (k Keeper) store(ctx context.Context, p *Plan, r *Result) error {
 	from, to := io.Pipe()
-	size := make(chan int64, 1)
-	go func() {
-		n, err := p.writeUsable(ctx, to)
-		size <- n
-		to.CloseWithError(err)
-	}()
+	sum := &counter{to: to}
+	go func() { to.CloseWithError(p.writeUsable(ctx, sum)) }()
 	d, err := k.Bodies.Put(ctx, from)
 	from.CloseWithError(err)
 	if err != nil {
 		return err
 	}
-	r.Digest, r.SizeBytes = d, <-size
+	r.Digest, r.SizeBytes = d, sum.n
 	known, err := k.Hub.KeptThreads(ctx, r.URI)
 	if err != nil {
 		return err

@@ -28,11 +28,11 @@ func Encode(list []thread.Request) []byte {
 			}
 		}
 		b = binary.AppendUvarint(b, known[m])
-		for _, v := range []int64{int64(r.N) - n, nanos(r.At) - at, r.Input, r.CacheRead, r.CacheWrite, r.CacheWrite1h, r.Output, r.Reasoning, int64(r.Calls)} {
+		for _, v := range []int64{int64(r.N) - n, Nanos(r.At) - at, r.Input, r.CacheRead, r.CacheWrite, r.CacheWrite1h, r.Output, r.Reasoning, int64(r.Calls)} {
 			b = binary.AppendVarint(b, v)
 		}
 		b = binary.AppendUvarint(b, math.Float64bits(r.Cost))
-		n, at = int64(r.N), nanos(r.At)
+		n, at = int64(r.N), Nanos(r.At)
 	}
 	head := append(binary.AppendUvarint(nil, uint64(len(known))), names...)
 	return append(binary.AppendUvarint(head, uint64(len(list))), b...)
@@ -58,7 +58,7 @@ func Decode(b []byte) (list []thread.Request, err error) {
 		}
 		r := thread.Request{ModelUsage: models[m]}
 		n, at = n+p.int(), at+p.int()
-		r.N, r.At = int(n), timeOf(at)
+		r.N, r.At = int(n), Time(at)
 		r.Input, r.CacheRead, r.CacheWrite, r.CacheWrite1h = p.int(), p.int(), p.int(), p.int()
 		r.Output, r.Reasoning, r.Calls, r.Cost = p.int(), p.int(), int(p.int()), math.Float64frombits(p.uint())
 		list = append(list, r)
@@ -102,16 +102,17 @@ func (p *rest) string() string {
 	return s
 }
 
-// nanos returns a time as a number, 0 if it is unknown.
-func nanos(t time.Time) int64 {
+// Nanos returns a time as a number, 0 if it is unknown.
+func Nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixNano()
 }
 
-func timeOf(nanos int64) time.Time {
-	if nanos == 0 {
+// Time returns the time of a number of Nanos, or of the least number.
+func Time(nanos int64) time.Time {
+	if nanos == 0 || nanos == math.MinInt64 {
 		return time.Time{}
 	}
 	return time.Unix(0, nanos).UTC()

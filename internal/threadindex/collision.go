@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/action"
 	"github.com/agent-handoff/handoff/internal/collision"
+	"github.com/agent-handoff/handoff/internal/packed"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -101,28 +102,21 @@ func (a answer) writes(ctx context.Context, where string, args []any, selects fu
 		if err := rows.Scan(&path, &n, &at, &id, &uri, &started, &ended); err != nil {
 			return nil, err
 		}
-		if !selects(path, stored(at)) {
+		if !selects(path, packed.Time(at)) {
 			continue
 		}
 		if known[id] == nil {
-			known[id] = &collision.Writer{First: stored(started), Last: stored(ended)}
+			known[id] = &collision.Writer{First: packed.Time(started), Last: packed.Time(ended)}
 			if known[id].URI, err = thread.ParseURI(uri); err != nil {
 				return nil, err
 			}
 		}
-		writes = append(writes, known[id].Write(path, n, stored(at)))
+		writes = append(writes, known[id].Write(path, n, packed.Time(at)))
 	}
 	return writes, rows.Err()
 }
 
 // nanos returns a time as it is stored, 0 for the zero time.
-func nanos(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixNano()
-}
-
 // ordered returns a time as a number in its order, also the zero time and one that a
 // person typed.
 func ordered(t time.Time) int64 {
@@ -133,11 +127,4 @@ func ordered(t time.Time) int64 {
 		return math.MaxInt64
 	}
 	return t.UnixNano()
-}
-
-func stored(nanos int64) time.Time {
-	if nanos == 0 || nanos == math.MinInt64 {
-		return time.Time{}
-	}
-	return time.Unix(0, nanos).UTC()
 }

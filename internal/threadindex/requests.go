@@ -34,7 +34,7 @@ type ThreadUsage struct {
 }
 
 func (e *entry) usage() ThreadUsage {
-	u := ThreadUsage{URI: e.URI.String(), Self: e.Thread.URI().String(), Cwd: e.Cwd, Started: stored(nanos(e.Started)), Modified: stored(nanos(e.Modified)),
+	u := ThreadUsage{URI: e.URI.String(), Self: e.Thread.URI().String(), Cwd: e.Cwd, Started: packed.Time(packed.Nanos(e.Started)), Modified: packed.Time(packed.Nanos(e.Modified)),
 		Completeness: e.Usage.Completeness, Reason: e.Usage.Reason, Requests: e.Requests}
 	u.Agent, u.Main = e.agent()
 	for i := range u.Requests {
@@ -172,7 +172,7 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		if err := rows.Scan(&u.URI, &u.Self, &agents, &u.Agent, &u.Main, &u.Cwd, &start, &modified, &u.Completeness, &u.Reason, &requests); err != nil {
 			return err
 		}
-		u.Main, u.Started, u.Modified = parents.Main(u.Main), stored(start), stored(modified)
+		u.Main, u.Started, u.Modified = parents.Main(u.Main), packed.Time(start), packed.Time(modified)
 		if u.Requests, err = packed.Decode(requests); err != nil {
 			return fmt.Errorf("%w: %w", store.ErrValue, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff/internal/action"
+	"github.com/agent-handoff/handoff/internal/packed"
 	"github.com/agent-handoff/handoff/internal/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -81,6 +82,6 @@ func scanPlace(rows *sql.Rows, more ...any) (p Place, cwd string, err error) {
 	if p.URI, err = thread.ParseURI(uri); err != nil {
 		err = fmt.Errorf("%w: %v", store.ErrValue, err)
 	}
-	p.URI.From, p.URI.To, p.At = n, n, stored(at)
+	p.URI.From, p.URI.To, p.At = n, n, packed.Time(at)
 	return p, cwd, err
 }

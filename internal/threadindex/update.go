@@ -401,7 +401,7 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, r reading, e 
 	u.touch(uri, e.Family)
 	row, err := u.ExecContext(ctx, `INSERT INTO threads (id, transcript, key, provider, uri, parent, agent, title, role, name, cwd, modified, started, ended, status, models, completeness, reason, family, origin, item, agent_name, self, spawned)
 		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.thread, transcript, keyOf(r.Stored), e.Provider, uri, parent, e.IsAgent(), e.Name(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
-		e.Cwd, ordered(e.Modified), nanos(e.Started), nanos(e.Last), string(e.State.Status), strings.Join(models, "\n"), string(e.Usage.Completeness), e.Usage.Reason, e.Family, origin, string(item), name, e.Thread.URI().String(), strings.Join(e.Spawned, "\n"))
+		e.Cwd, ordered(e.Modified), packed.Nanos(e.Started), packed.Nanos(e.Last), string(e.State.Status), strings.Join(models, "\n"), string(e.Usage.Completeness), e.Usage.Reason, e.Family, origin, string(item), name, e.Thread.URI().String(), strings.Join(e.Spawned, "\n"))
 	if err != nil {
 		return err
 	}
@@ -426,13 +426,13 @@ func (u *update) storeRows(ctx context.Context, id int64, e *entry) (err error) 
 		}
 	}
 	for _, t := range e.touches {
-		insert("INSERT INTO touches VALUES (?, ?, ?, ?, ?)", id, t.n, nanos(t.at), t.path, slices.Index(accesses, t.access))
+		insert("INSERT INTO touches VALUES (?, ?, ?, ?, ?)", id, t.n, packed.Nanos(t.at), t.path, slices.Index(accesses, t.access))
 	}
 	for _, c := range e.commands {
-		insert("INSERT INTO commands VALUES (?, ?, ?, ?, ?, ?, ?)", id, c.n, nanos(c.at), c.line, c.exit, c.failed, c.output)
+		insert("INSERT INTO commands VALUES (?, ?, ?, ?, ?, ?, ?)", id, c.n, packed.Nanos(c.at), c.line, c.exit, c.failed, c.output)
 	}
 	for _, m := range e.mentions {
-		insert("INSERT INTO mentions VALUES (?, ?, ?, ?, ?)", id, m.n, nanos(m.at), m.name, string(m.where))
+		insert("INSERT INTO mentions VALUES (?, ?, ?, ?, ?)", id, m.n, packed.Nanos(m.at), m.name, string(m.where))
 	}
 	for name := range e.tools {
 		insert("INSERT INTO tools (name, thread) VALUES (?, ?)", name, id)
