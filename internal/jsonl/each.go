@@ -26,7 +26,7 @@ func (rd *Reader) Each(ctx context.Context, use func(line Value) (complete bool,
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	first, stopped := 0, false
 	for rd.Next() {
-		if rd.number%256 == 0 && ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return r, ctx.Err()
 		}
 		complete, err := use(rd.Line())

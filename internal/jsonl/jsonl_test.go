@@ -2,6 +2,7 @@ package jsonl_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -451,5 +452,20 @@ func TestStamp(t *testing.T) {
 	}
 	if got := s.Time(); got.Day() != 2 {
 		t.Errorf("got %v, want the second", got)
+	}
+}
+
+// TestEachStops cancels the context within a file: no further line is passed.
+func TestEachStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	_, err := jsonl.NewReader(strings.NewReader(strings.Repeat("{}\n", 1000))).Each(ctx, func(jsonl.Value) (bool, error) {
+		if n++; n == 3 {
+			cancel()
+		}
+		return true, nil
+	})
+	if n != 3 || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %d lines, %v, want 3 and that the context was canceled", n, err)
 	}
 }

@@ -55,6 +55,23 @@ func TestDigest(t *testing.T) {
 	}
 }
 
+// TestClockSetBack has transcripts that changed later than it is now. They are read once.
+func TestClockSetBack(t *testing.T) {
+	tr := newTree(t, 7)
+	for range 5 {
+		tr.create()
+	}
+	updates := 0
+	now := func() time.Time { return time.Now().Add(-time.Hour) }
+	index := threadindex.NewIndex(threadindex.NewFiles(tr.set()), filepath.Join(t.TempDir(), "threads.db"), now, func(int, int) { updates++ })
+	for n := range 3 {
+		_, err := index.Search(t.Context(), threadindex.Search{Text: "absent"})
+		if must(t, err); updates != 1 {
+			t.Fatalf("after search %d: the index was updated %d times, want once", n+1, updates)
+		}
+	}
+}
+
 // TestRemovedByAnother removes two transcripts, of which another process removes one from
 // the index first.
 func TestRemovedByAnother(t *testing.T) {

@@ -1,17 +1,22 @@
 package threadindex_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/threadindex"
 	"github.com/agent-handoff/handoff/internal/threadindex/tail"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // Transcripts of tests are small, and have marks all the same.
@@ -77,6 +82,83 @@ func TestTails(t *testing.T) {
 	if most := segments(t, file); most < 3 {
 		t.Errorf("a transcript has at most %d parts, so that few were read from a mark", most)
 	}
+}
+
+// A slow driver calls between when it has found the transcripts of a search, which then
+// opens them.
+type slow struct {
+	thread.Provider
+	between func()
+}
+
+func (s slow) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] {
+	return func(yield func(*thread.Stored, error) bool) {
+		for st, err := range s.Provider.(thread.Lister).Stored(ctx) {
+			if err == nil {
+				open := st.Opener
+				st.Opener = thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) {
+					s.between()
+					return open.Open(ctx)
+				})
+			}
+			if !yield(st, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestRebuiltWhileRead reads what was appended to a conversation while another process
+// reads all of it. No word of it is lost.
+func TestRebuiltWhileRead(t *testing.T) {
+	tr := newTree(t, 2)
+	id := tr.id()
+	path := filepath.Join(tr.home, ".claude", "projects", "-p", id+".jsonl")
+	more := func(n int) (text string) {
+		for range n {
+			text += tr.claudeLine(id, "")
+		}
+		return text
+	}
+	text := strings.Replace(tr.claudeLine(id, ""), `"uuid"`, `"early":1,"uuid"`, 1)
+	text += line(object{"type": "user", "uuid": "11111111-0000-4000-8000-000000000001", "sessionId": id, "timestamp": "2026-02-03T04:00:00Z", "message": object{"role": "user", "content": "quokkazebra"}})
+	file := filepath.Join(t.TempDir(), "threads.db")
+	later := func() time.Time { return time.Now().Add(time.Minute) }
+	fast := threadindex.NewIndex(threadindex.NewFiles(tr.set()), file, later, nil)
+	search := func(x *threadindex.Index) {
+		t.Helper()
+		r, err := x.Search(t.Context(), threadindex.Search{Text: "quokkazebra"})
+		if must(t, err); len(r.Matches) != 1 {
+			t.Errorf("got %d conversations, want 1", len(r.Matches))
+		}
+	}
+	for range 3 {
+		text += more(20)
+		tr.write(path, text)
+		search(fast)
+	}
+	if segments(t, file) < 2 {
+		t.Fatal("the conversation has no mark")
+	}
+	tr.write(path, text+more(3))
+	once := sync.OnceFunc(func() {
+		db, err := sql.Open("sqlite", file)
+		must(t, err)
+		_, err = db.Exec("DELETE FROM marks")
+		must(t, errors.Join(err, db.Close()))
+		tr.write(filepath.Join(tr.home, ".claude", "projects", "-p", tr.id()+".jsonl"), more(1)) // takes the next number
+		search(fast)
+	})
+	set := tr.set().With(func(d thread.Driver) thread.Driver {
+		open := d.Open
+		d.Open = func(roots []string) (thread.Provider, error) {
+			p, err := open(roots)
+			return slow{p, once}, err
+		}
+		return d
+	})
+	search(threadindex.NewIndex(threadindex.NewFiles(set), file, later, nil))
+	search(fast)
 }
 
 // segments returns the number of parts of the conversation that has the most.

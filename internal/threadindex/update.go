@@ -21,10 +21,11 @@ import (
 const recent = time.Second
 
 // state identifies a transcript with its content. It never equals that of an
-// earlier call if the transcript has just changed.
+// earlier call if the transcript has just changed. One that changed much later than
+// now did so before the clock was set back.
 func state(s *thread.Stored, now time.Time) int64 {
 	key := append(append(append(make([]byte, 0, 256), s.Provider...), ':'), s.Key...) // not on the heap
-	if now.Sub(s.Changed) < recent {
+	if age := now.Sub(s.Changed); age < recent && age > -time.Minute {
 		key = append(append(key, 0), now.String()...)
 	}
 	const prime = 1099511628211 // of FNV-1a, which takes single bytes
@@ -355,6 +356,9 @@ func (u *update) store(ctx context.Context, r reading) error {
 	key := keyOf(r.Stored)
 	u.done[key] = true
 	n := state(r.Stored, u.now)
+	if id, before := u.mark(ctx, key); r.thread > 0 && (id != r.thread || before.Offset != r.before.Offset) {
+		return nil // another process has stored it since; what it did not read, the next update reads
+	}
 	if r.err != nil {
 		if errors.Is(r.err, context.Canceled) {
 			return r.err

@@ -23,6 +23,7 @@ func TestOpenAnswer(t *testing.T) {
 		source thread.StatusSource
 	}{
 		"a version that records the end of turns":         {said("", "2.1.47"), mainID, thread.Running, thread.Child},
+		"a version before its release":                    {said("", "2.1.330-beta.1"), mainID, thread.Running, thread.Child},
 		"the first version that records the end of turns": {said("", "2.1.9"), mainID, thread.Running, thread.Child},
 		"a version that records no end":                   {said("", "2.0.76"), mainID, thread.Completed, thread.Inferred},
 		"a transcript of it that does":                    {said("", "2.0.76").system("turn_duration").user("go on").say("n", "Let me see.", used(1, 0, 0, 0, 5), nil), mainID, thread.Running, thread.Child},

@@ -29,6 +29,7 @@ var (
 
 // newTurn returns the turn of a transcript that a version wrote.
 func newTurn(version string, agent bool) turn {
+	version, _, _ = strings.Cut(version, "-")
 	parts := strings.SplitN(version, ".", 3)
 	var v [3]int
 	for i, part := range parts {
