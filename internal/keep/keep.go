@@ -232,7 +232,7 @@ func (f *file) copyTo(ctx context.Context, to io.Writer, redact bool, report rep
 			return 0, err
 		}
 		defer dec.Close()
-		from = dec
+		from = io.LimitReader(dec, max(minUnpacked, maxRatio*f.read))
 	}
 	if redact {
 		err = secret.Redact(counted, from, report)
