@@ -2,7 +2,6 @@ package threadtest
 
 import (
 	"bytes"
-	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -173,23 +172,4 @@ func ReadFile(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	return string(b)
-}
-
-// BytesRead returns how many bytes the process reads while do runs. The test is skipped
-// where that is not known.
-func BytesRead(t testing.TB, do func()) int {
-	t.Helper()
-	count := func() (n int) {
-		b, err := os.ReadFile("/proc/self/io")
-		if err != nil {
-			t.Skip("the system does not count what is read")
-		}
-		if _, err := fmt.Sscanf(string(b), "rchar: %d", &n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	before := count()
-	do()
-	return count() - before
 }

@@ -131,24 +131,3 @@ func CheckMutatedUsage(t *testing.T, d thread.Driver, rounds int, write func(hom
 		}
 	}
 }
-
-// CheckUsageAt checks which messages of a thread have usage, and how many tokens in total.
-func CheckUsageAt(t testing.TB, p thread.Provider, id string, want map[int]int64) {
-	t.Helper()
-	th, err := p.Thread(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[int]int64{}
-	if err := th.Read(t.Context(), thread.Tools, func(m thread.Message) error {
-		if m.Usage != nil {
-			got[m.N] += m.Usage.Total()
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if !maps.Equal(got, want) {
-		t.Errorf("%s: got tokens by message %v, want %v", id, got, want)
-	}
-}

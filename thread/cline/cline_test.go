@@ -2,6 +2,7 @@ package cline_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"strings"
@@ -256,5 +257,26 @@ func TestUsagePlace(t *testing.T) {
 	s.say("text", "five")
 	s.request(1000, nil)
 	s.write(t, home, doneID)
-	threadtest.CheckUsageAt(t, provider(t, home), doneID, map[int]int64{2: 10, 4: 100, 5: 1000 + 10000})
+	checkUsageAt(t, provider(t, home), doneID, map[int]int64{2: 10, 4: 100, 5: 1000 + 10000})
+}
+
+// checkUsageAt checks which messages of a thread have usage, and how many tokens in total.
+func checkUsageAt(t testing.TB, p thread.Provider, id string, want map[int]int64) {
+	t.Helper()
+	th, err := p.Thread(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int]int64{}
+	if err := th.Read(t.Context(), thread.Tools, func(m thread.Message) error {
+		if m.Usage != nil {
+			got[m.N] += m.Usage.Total()
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%s: got tokens by message %v, want %v", id, got, want)
+	}
 }

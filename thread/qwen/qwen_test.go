@@ -1,6 +1,7 @@
 package qwen_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -78,9 +79,30 @@ func TestUsagePlace(t *testing.T) {
 	s.answer("b", tokens(200), text("four"))
 	s.write(t, home)
 	p := provider(t, home)
-	threadtest.CheckUsageAt(t, p, doneID, map[int]int64{2: 200, 5: 400})
+	checkUsageAt(t, p, doneID, map[int]int64{2: 200, 5: 400})
 	th := threadtest.Load(t, p, doneID)
 	if r := th.Requests; len(r) != 2 || !r[0].At.Equal(first) || !r[1].At.Equal(s.at) {
 		t.Errorf("got requests %+v", r)
+	}
+}
+
+// checkUsageAt checks which messages of a thread have usage, and how many tokens in total.
+func checkUsageAt(t testing.TB, p thread.Provider, id string, want map[int]int64) {
+	t.Helper()
+	th, err := p.Thread(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int]int64{}
+	if err := th.Read(t.Context(), thread.Tools, func(m thread.Message) error {
+		if m.Usage != nil {
+			got[m.N] += m.Usage.Total()
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%s: got tokens by message %v, want %v", id, got, want)
 	}
 }
