@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Production is what a conversation published, or work of which no conversation is
-// known.
+// A Production is what a conversation published. Without a conversation, it is what was
+// published in a session and run by an agent for the same work.
 type Production struct {
 	Thread          string // of the conversation, "" if it is not known
 	Harness, WorkID string // of the work, "" if the conversation is known and the query is not by work
@@ -18,8 +18,10 @@ type Production struct {
 	Revisions int // those of them that have an earlier revision
 	Active    int // those of them that are active
 
-	Session, RunID, Agent string    // of the one that was recorded last
-	Newest                time.Time // when that was published
+	// Session, RunID and Agent are those of the artifact that was recorded last, and
+	// Newest is when that was published.
+	Session, RunID, Agent string
+	Newest                time.Time
 
 	RefsPassed  int    // reads by other work
 	BytesRead   *int64 // the sizes of what other work read, once for each read; nil if no size is known

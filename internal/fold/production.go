@@ -89,8 +89,15 @@ func sum(a, b *int64) *int64 {
 	return &s
 }
 
-// CompareProductions orders productions by conversation, work and key.
+// CompareProductions orders productions by conversation, work and key. Those of which no
+// conversation is known are also told apart by session, run and agent.
 func CompareProductions(a, b handoff.Production) int {
+	if a.Thread == "" && b.Thread == "" {
+		if c := cmp.Or(strings.Compare(a.WorkID, b.WorkID), strings.Compare(a.Harness, b.Harness), strings.Compare(a.Session, b.Session),
+			strings.Compare(a.RunID, b.RunID), strings.Compare(a.Agent, b.Agent)); c != 0 {
+			return c
+		}
+	}
 	return cmp.Or(strings.Compare(a.Thread, b.Thread), strings.Compare(a.WorkID, b.WorkID),
 		strings.Compare(a.Harness, b.Harness), strings.Compare(a.Key, b.Key))
 }

@@ -161,8 +161,8 @@ func TestProductionPlans(t *testing.T) {
 	defer x.Close()
 	for _, by := range []string{"''", "channel", "revision IS NOT NULL", "created / 86400000000000"} {
 		for _, query := range []string{
-			producing("NULL, NULL", "thread IS NOT NULL AND", "thread", by), producing("work, harness", "thread IS NULL AND", "work, harness", by),
-			producing("work, harness", "", "thread, work, harness", by),
+			producing("NULL, NULL", "thread IS NOT NULL AND", "thread", by), producing("work, harness", "thread IS NULL AND", unnamed, by),
+			producing("work, harness", "thread IS NOT NULL AND", "thread, work, harness", by),
 		} {
 			plan := explain(t, x, func(*store) (string, []any, error) { return query, []any{0, 1}, nil })
 			if !strings.Contains(plan, "COVERING INDEX by_producer") || by == "''" && strings.Contains(plan, "TEMP") {

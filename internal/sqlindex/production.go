@@ -40,16 +40,20 @@ func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) (lis
 		add := func(work, where, group string) error {
 			return s.load(producing(work, where, group, productionKeys[q.By]), scan, instant(q.Since), until)
 		}
+		work, apart := "NULL, NULL", "thread"
 		if q.By == "work" {
-			return add("work, harness", "", "thread, work, harness")
+			work, apart = "work, harness", "thread, work, harness"
 		}
-		if err := add("NULL, NULL", "thread IS NOT NULL AND", "thread"); err != nil {
+		if err := add(work, "thread IS NOT NULL AND", apart); err != nil {
 			return err
 		}
-		return add("work, harness", "thread IS NULL AND", "work, harness")
+		return add("work, harness", "thread IS NULL AND", unnamed)
 	})
 	return list, err
 }
+
+// unnamed are what artifacts are told apart by of which no conversation is known.
+const unnamed = "work, harness, session, run, agent"
 
 // producing returns a query of productions. Bare columns are those of the row with the
 // highest seq.

@@ -14,7 +14,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 23
+const version = 24
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
@@ -32,7 +32,7 @@ var schema = []string{
 	`CREATE INDEX by_family ON artifacts (family, status)`,
 	`CREATE INDEX by_created ON artifacts (created, status)`,
 	// What productions add up. No row is read for them.
-	`CREATE INDEX by_producer ON artifacts (thread, work, harness, created, status, size, readers, session, run, agent, channel, revision)`,
+	`CREATE INDEX by_producer ON artifacts (thread, work, harness, session, run, agent, created, status, size, readers, channel, revision)`,
 
 	// How many artifacts of a channel have a status. Counting them would take longer
 	// than all the rest of a list.

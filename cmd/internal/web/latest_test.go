@@ -17,9 +17,7 @@ func TestLatest(t *testing.T) {
 	s := &Server{o: Options{Now: func() time.Time { return now }}, events: &events{ctx: t.Context(), listeners: map[chan handoff.Seq]bool{}}}
 	var k keyed[int]
 	_, known, err := k.of("defect").get(s, reading[int]{wait: time.Minute, read: func(context.Context) (int, error) {
-		var none map[string]int
-		none["x"] = 1
-		return 0, nil
+		panic("a defect")
 	}})
 	if !known || err == nil || !strings.HasPrefix(err.Error(), "internal error: ") {
 		t.Errorf("known is %v, error %v, want an internal error", known, err)
