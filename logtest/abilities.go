@@ -26,6 +26,7 @@ func RunBodyAbilities(t *testing.T, prepare BodiesOpener) {
 	runAbility(t, "BodyChecker", prepare, bodyChecker)
 	runAbility(t, "BodyLister", prepare, bodyLister)
 	runAbility(t, "BodyRemover", prepare, bodyRemover)
+	runAbility(t, "BodyEraser", prepare, bodyEraser)
 	runAbility(t, "Repairer", prepare, bodyRepairer)
 }
 
@@ -189,6 +190,34 @@ func bodyLister(t *testing.T, open func() handoff.Bodies, able func() handoff.Bo
 
 // bodyRemover checks the age limit, and that a body that is put again while it is
 // being removed is stored when Put returns.
+func bodyEraser(t *testing.T, open func() handoff.Bodies, able func() handoff.BodyEraser) {
+	put(t, open(), "a")
+	put(t, open(), "b")
+	err := able().Erase(t.Context(), DigestOf("a"))
+	if errors.Is(err, handoff.Unsupported) {
+		t.Skipf("a copy remains: %v", err)
+	}
+	for range 2 { // the second time, nothing is stored
+		if err != nil {
+			t.Fatalf("Erase = %v", err)
+		}
+		if there, err := open().Has(t.Context(), DigestOf("a")); there || err != nil {
+			t.Errorf("after Erase, Has = %v, %v", there, err)
+		}
+		if _, err := open().Open(t.Context(), DigestOf("a")); !errors.Is(err, handoff.NotFound) {
+			t.Errorf("after Erase, Open = %v, want kind NotFound", err)
+		}
+		err = able().Erase(t.Context(), DigestOf("a"))
+	}
+	if got := kept(t, open(), DigestOf("b")); got != "b" {
+		t.Errorf("another body is %q", got)
+	}
+	put(t, open(), "a")
+	if got := kept(t, open(), DigestOf("a")); got != "a" {
+		t.Errorf("a body that was put again is %q", got)
+	}
+}
+
 func bodyRemover(t *testing.T, open func() handoff.Bodies, able func() handoff.BodyRemover) {
 	hour := time.Hour
 	remove := func(d handoff.Digest, before time.Time, want bool) {
