@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/remote"
 	"github.com/minio/minio-go/v7"
 )
 
@@ -46,7 +47,7 @@ func (s bodies) Has(ctx context.Context, d handoff.Digest) (bool, error) {
 	if errors.Is(err, errMissing) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil, remote.BodyError("find body", d, err)
 }
 
 // Open implements remote.Store.
@@ -55,7 +56,7 @@ func (s bodies) Open(ctx context.Context, d handoff.Digest) (io.ReadCloser, erro
 	if errors.Is(err, errMissing) {
 		return nil, &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("not stored")}
 	}
-	return r, s.b.failure(ctx, "get body", d.Value, err)
+	return r, remote.BodyError("get body", d, s.b.failure(ctx, "get body", d.Value, err))
 }
 
 // Erase implements handoff.BodyEraser. A bucket with versions keeps the deleted one.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/remote"
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
@@ -174,7 +175,8 @@ func (b *bucket) failure(ctx context.Context, op, key string, err error) error {
 	case "RequestTimeTooSkewed":
 		hint = "set the clock of this machine: the store refuses requests of another time"
 	case "NoSuchBucket":
-		hint = "create the bucket, or name another one"
+		return &handoff.Error{Op: "open log", Name: b.location, Kind: handoff.NotFound, Err: &remote.MissingError{Reason: "there is no such bucket"},
+			Hint: handoff.Advice("create the bucket, or name another one")}
 	}
 	return &handoff.Error{Op: op, Name: b.location + ": " + key, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice(hint)}
 }

@@ -32,11 +32,8 @@ func (b bodies) find(ctx context.Context, d handoff.Digest) (r *repository, blob
 			tip, err = known, nil
 		}
 	}
-	if missing := (*remote.MissingError)(nil); errors.As(err, &missing) { // NotFound would mean that the body is lost
-		err = &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("check the location of the log")}
-	}
 	if err != nil || tip.id == "" {
-		return r, "", err
+		return r, "", remote.BodyError("read body", d, err)
 	}
 	// The commit that has the body, and the next one, which does not.
 	printed, err := r.git(ctx, nil, "rev-list", "--first-parent", "--full-history", "--max-count=2", tip.id, "--", d.Value)

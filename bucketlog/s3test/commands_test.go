@@ -276,3 +276,33 @@ func TestSlowBody(t *testing.T) {
 		t.Errorf("read on another machine = %q, %d", out, code)
 	}
 }
+
+// TestNoBucket publishes to a bucket that does not exist: that is no outage, and nothing
+// is queued. If this machine has used the bucket before, it is one.
+func TestNoBucket(t *testing.T) {
+	s := newStore(t)
+	u := s.user(t, "poll=0s&")
+	u.write(t, "one", ".handoff/config.yaml", "queue: true\n")
+	u.write(t, "one", "a.md", "text")
+	wrong := u
+	wrong.log = strings.Replace(u.log, "s3://bucket/", "s3://other/", 1)
+	if out, stderr, code := wrong.run(t, "one", "publish", "a.md", "--channel", "design"); code != 3 || out != "" || !strings.Contains(stderr, "there is no such bucket") {
+		t.Errorf("publish to no bucket = %q, %q, %d, want exit code 3", out, stderr, code)
+	}
+	if out, _, _ := wrong.run(t, "one", "log", "status", "--json"); strings.Contains(out, `"queued": 1`) {
+		t.Errorf("log status = %s, want nothing queued", out)
+	}
+	id, _, code := u.run(t, "one", "publish", "a.md", "--channel", "design")
+	if code != 0 {
+		t.Fatal("publish failed")
+	}
+	if err := s.backend.ForceDeleteBucket("bucket"); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := u.run(t, "one", "publish", "a.md", "--channel", "patch"); code != 0 || !strings.Contains(stderr, "queue") {
+		t.Errorf("publish to a removed bucket = %q, %d, want that it is queued", stderr, code)
+	}
+	if out, _, code := u.run(t, "one", "list"); code != 0 || !strings.Contains(out, id) {
+		t.Errorf("list = %q, %d, want what was known", out, code)
+	}
+}
