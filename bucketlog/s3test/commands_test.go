@@ -282,7 +282,6 @@ func TestSlowBody(t *testing.T) {
 func TestNoBucket(t *testing.T) {
 	s := newStore(t)
 	u := s.user(t, "poll=0s&")
-	u.write(t, "one", ".handoff/config.yaml", "queue: true\n")
 	u.write(t, "one", "a.md", "text")
 	wrong := u
 	wrong.log = strings.Replace(u.log, "s3://bucket/", "s3://other/", 1)
@@ -292,8 +291,11 @@ func TestNoBucket(t *testing.T) {
 	if out, _, _ := wrong.run(t, "one", "log", "status", "--json"); strings.Contains(out, `"queued": 1`) {
 		t.Errorf("log status = %s, want nothing queued", out)
 	}
+	if _, err := os.Stat(filepath.Join(u.home("one"), "work", ".handoff")); err == nil {
+		t.Error("a workspace was created")
+	}
 	id, _, code := u.run(t, "one", "publish", "a.md", "--channel", "design")
-	if code != 0 {
+	if out, _, _ := u.run(t, "one", "list"); code != 0 || out == "" { // what it reads is known
 		t.Fatal("publish failed")
 	}
 	if err := s.backend.ForceDeleteBucket("bucket"); err != nil {
