@@ -239,6 +239,15 @@ func (l *Log) ID(ctx context.Context) (string, error) {
 	return p.Log, err
 }
 
+// Exists returns the error of a log whose bucket does not exist.
+func (l *Log) Exists(ctx context.Context) error {
+	_, err := l.Newest(ctx)
+	if missing := (*remote.MissingError)(nil); errors.As(err, &missing) {
+		return err
+	}
+	return nil // an outage is that of the append that follows
+}
+
 // Newest implements handoff.Ender.
 func (l *Log) Newest(ctx context.Context) (handoff.Seq, error) {
 	p, err := l.newest(ctx)
