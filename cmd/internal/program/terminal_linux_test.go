@@ -296,6 +296,9 @@ func TestRunStops(t *testing.T) {
 
 // TestRunHangUp takes the terminal away.
 func TestRunHangUp(t *testing.T) {
+	hangUps := make(chan os.Signal, 1) // else they are ignored under nohup, also by what the test starts
+	signal.Notify(hangUps, syscall.SIGHUP)
+	defer signal.Stop(hangUps)
 	dir := t.TempDir()
 	x := newTerminal(t, dir, "handoff", "run", "--", "fullscreen")
 	x.expect("terminals")

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"path/filepath"
 	"os"
 	"slices"
 	"time"
@@ -107,6 +108,9 @@ func (f Found) modified(w *thread.Walk) time.Time {
 		return f.Modified
 	}
 	at := w.StatFile(f.Path).Modified
+	if ext := filepath.Ext(f.Path); ext == ".jsonl" || ext == ".json" { // no database
+		return at
+	}
 	if log := w.StatFile(f.Path + "-wal").Modified; log.After(at) {
 		return log
 	}
