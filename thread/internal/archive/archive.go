@@ -11,8 +11,8 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"path/filepath"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
