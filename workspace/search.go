@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -105,7 +106,9 @@ func atLimit[T any](list []T, limit int, more *bool) []T {
 func (w *Workspace) searchSessions(ctx context.Context, q sqlindex.Query, result *SearchResult) error {
 	found, err := w.index.SearchSessions(ctx, q)
 	for _, m := range atLimit(found, q.Limit, &result.More) {
-		result.Sessions = append(result.Sessions, SessionMatch{session.NewView(m.Session, session.ThisObserver(), w.now()), sqlindex.Split(m.Snippets)})
+		v, failed := w.sessions.View(ctx, m.Session, session.ThisObserver(), w.now())
+		err = cmp.Or(err, failed)
+		result.Sessions = append(result.Sessions, SessionMatch{v, sqlindex.Split(m.Snippets)})
 	}
 	return err
 }

@@ -231,11 +231,17 @@ func (w *Workspace) AdoptSessions(ctx context.Context, dir string, o AdoptOption
 	if err != nil {
 		return Adoptions{}, invalid("adopt session", dir, "folder is outside the workspace", "name a session's folder inside "+w.dirs.Home())
 	}
-	list, warnings, err := w.sessions.As(w.caller.Producer).AdoptTree(ctx, folder, o)
-	if err == nil && !o.DryRun {
-		warnings = append(warnings, w.finish(ctx, "")...)
+	var done Adoptions
+	adopt := func() (err error) {
+		done.Sessions, done.Warnings, err = w.sessions.As(w.caller.Producer).AdoptTree(ctx, folder, o)
+		return err
 	}
-	return Adoptions{Sessions: list, Warnings: warnings}, err
+	if o.DryRun {
+		err = adopt()
+	} else if err = w.mover().Locked(ctx, adopt); err == nil { // so that two processes don't record the same
+		done.Warnings = append(done.Warnings, w.finish(ctx, "")...)
+	}
+	return done, err
 }
 
 // UnrecordedSessions returns the session folders in {agent_outputs_folder} that

@@ -33,7 +33,7 @@ type Side struct {
 	Status     string                  `json:"status"`
 	OpenedAt   time.Time               `json:"startedAt,omitzero"`
 	ClosedAt   time.Time               `json:"completedAt,omitzero"`
-	DurationMS *int64                  `json:"durationMs,omitempty"` // from its start to its end, nil without an end
+	DurationMS *int64                  `json:"durationMs,omitempty"` // from its start to its end, nil if it is not known
 }
 
 // A Change is what happened to a value between the sessions.
@@ -84,20 +84,25 @@ func Sessions(ctx context.Context, ss *session.Sessions, before, after string, o
 	if err != nil {
 		return c, err
 	}
-	c.Before, c.After = side(first, o, now), side(second, o, now)
+	if c.Before, err = side(ctx, ss, first, o, now); err != nil {
+		return c, err
+	}
+	if c.After, err = side(ctx, ss, second, o, now); err != nil {
+		return c, err
+	}
 	c.Inputs = inputs(first.Inputs, second.Inputs)
 	c.Outputs = outputs(digests(first, left), digests(second, right))
 	return c, nil
 }
 
-func side(s handoff.Session, o session.Observer, now time.Time) Side {
-	v := session.NewView(s, o, now)
+func side(ctx context.Context, ss *session.Sessions, s handoff.Session, o session.Observer, now time.Time) (Side, error) {
+	v, err := ss.View(ctx, s, o, now)
 	d := Side{ID: s.ID, Agent: s.Agent, Workflow: s.Workflow, Execution: s.Execution, Status: v.Status, OpenedAt: s.OpenedAt, ClosedAt: s.ClosedAt}
-	if s.Closed != 0 && !s.OpenedAt.IsZero() {
+	if s.Closed != 0 && !s.OpenedAt.IsZero() && !s.ClosedAt.Before(s.OpenedAt) { // a clock may jump
 		ms := s.ClosedAt.Sub(s.OpenedAt).Milliseconds()
 		d.DurationMS = &ms
 	}
-	return d
+	return d, err
 }
 
 // digests returns the content of each output of a session, by file.

@@ -38,9 +38,7 @@ func (ss *Sessions) Adopt(ctx context.Context, folder string, lenient bool) (han
 	if err != nil {
 		return handoff.Session{}, nil, err
 	}
-	if lenient {
-		err = m.checkRequired()
-	} else if len(m.problems) > 0 {
+	if err = m.checkRequired(); !lenient && len(m.problems) > 0 {
 		err = m.invalid(m.problems, handoff.Suggest("import the valid parts of the manifest", handoff.ActionAdopt, folder))
 	}
 	if err != nil {
@@ -129,7 +127,7 @@ func (m *importedManifest) checkRequired() error {
 			missing = append(missing, manifest.Problem{Pointer: pointer, Text: "is missing or not a string"})
 		}
 	}
-	if _, err := time.Parse(time.RFC3339, m.Execution.StartedAt); err != nil {
+	if at, err := time.Parse(time.RFC3339, m.Execution.StartedAt); err != nil || at.UTC().Year() < 1 {
 		missing = append(missing, manifest.Problem{Pointer: "/execution/started_at", Text: "not an RFC 3339 time"})
 	}
 	if len(missing) > 0 {
@@ -169,7 +167,7 @@ func (ss *Sessions) adopt(ctx context.Context, m *importedManifest) (warnings []
 		return nil
 	}
 	if s.Opened == 0 {
-		err = record(m.openingFacts()...)
+		err = record(m.openingFacts()...) // again, if the opening is missing
 	}
 	if err == nil {
 		var more []string
@@ -185,13 +183,10 @@ func (ss *Sessions) adopt(ctx context.Context, m *importedManifest) (warnings []
 	return warnings, ss.Render(ctx, m.SessionID)
 }
 
-// openingFacts returns the facts of a manifest except its outputs and its end.
-func (m *importedManifest) openingFacts() []handoff.Fact {
+// openingFacts returns the facts of a manifest except its outputs and its end. The
+// opening is the last one: a session that has it has the others too.
+func (m *importedManifest) openingFacts() (facts []handoff.Fact) {
 	started, _ := time.Parse(time.RFC3339, m.Execution.StartedAt)
-	facts := []handoff.Fact{&handoff.SessionOpened{
-		SessionID: m.SessionID, Agent: handoff.SessionAgent(m.Agent), Workflow: handoff.SessionWorkflow(m.Workflow),
-		User: m.Execution.User, Inputs: m.Inputs, Folder: m.folder, StartedAt: started, Manifest: m.raw,
-	}}
 	if note := m.note(); note != nil {
 		facts = append(facts, note)
 	}
@@ -200,14 +195,20 @@ func (m *importedManifest) openingFacts() []handoff.Fact {
 			facts = append(facts, &handoff.SessionLinked{SessionID: m.SessionID, To: to})
 		}
 	}
-	return facts
+	return append(facts, &handoff.SessionOpened{
+		SessionID: m.SessionID, Agent: handoff.SessionAgent(m.Agent), Workflow: handoff.SessionWorkflow(m.Workflow),
+		User: m.Execution.User, Inputs: m.Inputs, Folder: m.folder, StartedAt: started, Manifest: m.raw,
+	})
 }
 
 // closingFact returns how the session ended, nil if it has not.
 func (m *importedManifest) closingFact() handoff.Fact {
 	switch m.Execution.Status {
 	case Completed, Failed, Cancelled:
-		ended, _ := time.Parse(time.RFC3339, m.Execution.CompletedAt)
+		ended, err := time.Parse(time.RFC3339, m.Execution.CompletedAt)
+		if err != nil { // the time of the import says nothing
+			ended, _ = time.Parse(time.RFC3339, m.Execution.StartedAt)
+		}
 		return &handoff.SessionClosed{SessionID: m.SessionID, Status: m.Execution.Status, EndedAt: ended}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +38,23 @@ type View struct {
 	Outputs          []manifest.Output `json:"outputs,omitzero"` // if the query asked for them
 }
 
-// NewView returns the view of a session at the time now, as the observer sees it.
-func NewView(s handoff.Session, o Observer, now time.Time) View {
-	return newView(s, o, now, time.Time{})
+// View returns the view of a session at the time now, as the observer sees it.
+func (ss *Sessions) View(ctx context.Context, s handoff.Session, o Observer, now time.Time) (View, error) {
+	return view(ctx, ss.hub, s, o, now)
+}
+
+func view(ctx context.Context, reader handoff.Reader, s handoff.Session, o Observer, now time.Time) (View, error) {
+	v := newView(s, o, now, time.Time{})
+	if v.Status != Stalled {
+		return v, nil
+	}
+	q := publishedIn(s)
+	q.Limit = 1
+	page, err := reader.Artifacts(ctx, q)
+	for _, newest := range page.Artifacts {
+		v = newView(s, o, now, newest.CreatedAt)
+	}
+	return v, err
 }
 
 func newView(s handoff.Session, o Observer, now, lastActivity time.Time) View {
@@ -139,24 +154,22 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 // it.
 func (ss *Sessions) related(ctx context.Context, s handoff.Session, o Observer, now time.Time) ([]Related, error) {
 	var list []Related
-	add := func(s handoff.Session, link string) {
-		v := newView(s, o, now, time.Time{})
+	add := func(s handoff.Session, link string) error {
+		v, err := ss.View(ctx, s, o, now)
 		list = append(list, Related{s.ID, link, v.LongName, v.Status})
+		return err
 	}
 	for _, id := range s.Links {
 		to, err := ss.Session(ctx, id)
-		switch {
-		case err == nil:
-			add(to, "from")
-		case errors.Is(err, handoff.NotFound):
+		if errors.Is(err, handoff.NotFound) {
 			list = append(list, Related{ID: id, Link: "from"})
-		default:
+		} else if err = cmp.Or(err, add(to, "from")); err != nil {
 			return nil, err
 		}
 	}
 	page, err := ss.hub.Sessions(ctx, handoff.SessionQuery{LinksTo: s.ID, IncludeRuns: true, IncludeArchived: true})
 	for _, from := range slices.Backward(page.Sessions) {
-		add(from, "into")
+		err = cmp.Or(err, add(from, "into"))
 	}
 	return list, err
 }
@@ -228,7 +241,7 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 	inner, remaining := q.SessionQuery, q.Limit+1
 	inner.Status = status
 	if q.OutputType != "" {
-		inner.HasKind = hasType(q.OutputType)
+		inner.HasKind = hasType(q.OutputType) // of any artifact: selects checks its folder
 	}
 	if q.Limit > 0 {
 		inner.Limit = q.Limit + 1
@@ -239,8 +252,16 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 			return err
 		}
 		for _, s := range found.Sessions {
-			v := newView(s, q.Observer, q.Now, time.Time{})
+			v, err := view(ctx, reader, s, q.Observer, q.Now)
+			if err != nil {
+				return err
+			}
 			if q.Status != "" && v.Status != q.Status || q.Archived && !(s.Archived && !s.Deleted) || q.Deleted && !s.Deleted {
+				continue
+			}
+			if ok, err := q.hasOutput(ctx, reader, s); err != nil {
+				return err
+			} else if !ok {
 				continue
 			}
 			into.Sessions = append(into.Sessions, v)
@@ -252,6 +273,22 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 			return nil
 		}
 	}
+}
+
+// hasOutput reports whether a session has an active output of the type that q selects.
+func (q Query) hasOutput(ctx context.Context, reader handoff.Reader, s handoff.Session) (bool, error) {
+	if q.OutputType == "" {
+		return true, nil
+	}
+	artifacts, err := read(ctx, reader, s)
+	return slices.ContainsFunc(artifacts, func(a handoff.Artifact) bool { return isOutput(s, a, q.OutputType) }), err
+}
+
+// isOutput reports whether an artifact is an active output of a session, of a type or
+// of any.
+func isOutput(s handoff.Session, a handoff.Artifact, outputType string) bool {
+	_, inside := manifest.FileOf(s, a)
+	return inside && a.Status == handoff.Active && hasType(outputType)(a.Kind)
 }
 
 // hasType returns a predicate for the artifact kinds that a manifest lists as
@@ -310,7 +347,7 @@ func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, work
 func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, outputType string) (handoff.Artifact, bool, error) {
 	artifacts, err := read(ctx, reader, s)
 	for _, a := range artifacts {
-		if _, inside := manifest.FileOf(s, a); inside && a.Status == handoff.Active && hasType(outputType)(a.Kind) && a.Target != handoff.Missing {
+		if isOutput(s, a, outputType) && a.Target != handoff.Missing {
 			return a, true, err
 		}
 	}

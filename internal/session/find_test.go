@@ -42,6 +42,7 @@ func TestFind(t *testing.T) {
 	add(time.Minute, "session.noted", handoff.Producer{}, &handoff.SessionNoted{SessionID: "gone", Child: here})
 	open("quiet", 3*time.Hour, handoff.Process{})
 	open("bare", time.Minute, handoff.Process{})
+	publish("bare", "elsewhere.json", "data")
 	end("bare", session.Completed)
 	open("running", time.Minute, handoff.Process{})
 	publish("running", "running/new.md", "document")
@@ -62,6 +63,7 @@ func TestFind(t *testing.T) {
 		{"", "document", []string{"running", "done"}},
 		{session.Completed, "document", []string{"done"}},
 		{"", "report", nil},
+		{"", "data", nil}, // what is outside the folder is no output
 	} {
 		for limit := range 4 { // 0 for all, and pages of every size
 			q := session.Query{OutputType: tt.output, Observer: observer, Now: now}

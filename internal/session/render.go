@@ -124,12 +124,17 @@ func (ss *Sessions) Read(ctx context.Context, id string) (handoff.Session, []han
 }
 
 func read(ctx context.Context, reader handoff.Reader, s handoff.Session) ([]handoff.Artifact, error) {
+	page, err := reader.Artifacts(ctx, publishedIn(s))
+	return page.Artifacts, err
+}
+
+// publishedIn selects what was published in a session or run.
+func publishedIn(s handoff.Session) handoff.ArtifactQuery {
 	field := "session"
 	if s.Parent != "" {
 		field = "run"
 	}
-	page, err := reader.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{field: s.ID}, IncludeInactive: true})
-	return page.Artifacts, err
+	return handoff.ArtifactQuery{Producer: map[string]string{field: s.ID}, IncludeInactive: true}
 }
 
 // replaceManifest replaces the manifest unless it has the given content.

@@ -115,8 +115,9 @@ func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []str
 	if err := handoff.CheckSessionFolder(o.Folder); err != nil {
 		return handoff.Session{}, nil, err
 	}
+	exists := newError("open session", o.ID, handoff.Conflict, "session already exists", handoff.Advice("omit the ID to generate a new one"))
 	if known, err := ss.hub.Session(ctx, o.ID); err == nil && known.Opened != 0 {
-		return known, nil, newError("open session", o.ID, handoff.Conflict, "session already exists", handoff.Advice("omit the ID to generate a new one"))
+		return known, nil, exists
 	}
 	created := ss.missing(o.Folder)
 	if err := ss.Files.MkdirAll(o.Folder, 0o777); err != nil {
@@ -136,6 +137,9 @@ func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []str
 	if err != nil { // the session is recorded; append has warned
 		s = handoff.Session{ID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User, Folder: o.Folder,
 			Status: handoff.Running, Opened: r.Seq, OpenedAt: r.CreatedAt, Newest: r.Seq, NewestAt: r.CreatedAt}
+	}
+	if s.Opened < r.Seq && s.Opened != 0 { // by another process, after the check
+		return s, nil, exists
 	}
 	return s, warnings, nil
 }
