@@ -111,6 +111,7 @@ type SessionOpened struct {
 	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"`
 	Folder    string                     `json:"folder,omitempty"`   // slash-separated, relative to the main worktree
 	Expected  []string                   `json:"expected,omitempty"` // names or paths of the outputs that it should leave
+	Dir       string                     `json:"dir,omitempty"`      // the directory in the workspace that they may be relative to
 	StartedAt time.Time                  `json:"startedAt,omitzero"` // if earlier than the record
 	Process   Process                    `json:"process,omitzero"`   // of handoff itself, which waits for the child
 	Manifest  json.RawMessage            `json:"manifest,omitempty"` // of another engine, as it was when the folder was imported

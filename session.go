@@ -27,6 +27,7 @@ type Session struct {
 	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"`
 	Folder    string                     `json:"folder,omitempty"`
 	Expected  []string                   `json:"expected,omitempty"` // names or paths of the outputs that it should leave
+	Dir       string                     `json:"dir,omitempty"`      // the directory in the workspace that they may be relative to
 	Process   Process                    `json:"process,omitzero"`
 	Child     Process                    `json:"child,omitzero"`
 	Adopted   json.RawMessage            `json:"adopted,omitempty"` // the manifest of the folder that it was imported from

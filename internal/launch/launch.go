@@ -103,8 +103,10 @@ func (l Launcher) Open(ctx context.Context, o Options) (Opened, error) {
 	if err != nil {
 		return Opened{}, err
 	}
+	expected, dir := l.expected(o.Expected)
 	s, warnings, err := l.Sessions.Open(ctx, session.Opening{
-		ID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User, Inputs: inputs, Folder: folder, Expected: o.Expected, Process: o.Process,
+		ID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User, Inputs: inputs, Folder: folder,
+		Expected: expected, Dir: dir, Process: o.Process,
 	})
 	if err != nil {
 		return Opened{}, err
@@ -119,6 +121,24 @@ func (l Launcher) Open(ctx context.Context, o Options) (Opened, error) {
 		}
 	}
 	return l.opened(s, top, variables, warnings), nil
+}
+
+// expected returns the names of expected outputs relative to the caller's directory,
+// and that directory, relative to the workspace.
+func (l Launcher) expected(typed []string) (list []string, dir string) {
+	for _, name := range typed {
+		if rel, err := filepath.Rel(l.Dir, name); err == nil && filepath.IsAbs(name) {
+			name = rel
+		}
+		if name != "" {
+			name = path.Clean(filepath.ToSlash(name))
+		}
+		list = append(list, name)
+	}
+	if rel, err := filepath.Rel(l.Dirs.Root, l.Dir); err == nil && filepath.IsLocal(rel) && rel != "." && len(list) > 0 {
+		dir = filepath.ToSlash(rel)
+	}
+	return list, dir
 }
 
 // describe completes what a session is with its files, and returns the variables

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/internal/safepath"
 )
 
@@ -67,8 +68,9 @@ func (ss *Sessions) Add(ctx context.Context, id string, p handoff.Producer, o Ad
 		Channel: o.Channel, Kind: o.Type, Title: o.Title, Summary: o.Description,
 		Key: o.Key, Replaces: o.Replaces, Parents: o.Parents, Tags: o.Tags,
 	}
-	ss.setPath(&d, top, path.Join(s.Folder, o.File))
-	if known, ok, err := ss.added(ctx, top, p, d); err != nil || ok {
+	file := path.Join(s.Folder, o.File)
+	ss.setPath(&d, top, file)
+	if known, ok, err := ss.added(ctx, top, p, d, file); err != nil || ok {
 		return known, err
 	}
 	done, err := ss.hub.As(p).Publish(ctx, d)
@@ -85,13 +87,14 @@ func (ss *Sessions) Add(ctx context.Context, id string, p handoff.Producer, o Ad
 // added returns the artifact that a session has for the file of a draft, if
 // nothing changed. Without the intent to replace it, a file that another agent
 // added and that has changed is an error: that agent's output is lost.
-func (ss *Sessions) added(ctx context.Context, top handoff.Session, p handoff.Producer, d handoff.Draft) (known handoff.Published, ok bool, err error) {
-	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{Paths: []string{d.Path}, Producer: map[string]string{"session": top.ID}})
+func (ss *Sessions) added(ctx context.Context, top handoff.Session, p handoff.Producer, d handoff.Draft, file string) (known handoff.Published, ok bool, err error) {
+	inTop := strings.TrimPrefix(file, top.Folder+"/") // its path if it was added in another worktree
+	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{Paths: []string{file, inTop}, Producer: map[string]string{"session": top.ID}})
 	if err != nil || d.Key != "" || len(d.Replaces) > 0 {
 		return known, false, err
 	}
 	for _, a := range page.Artifacts {
-		if a.Root != d.Root {
+		if name, _ := manifest.FileOf(top, a); name != inTop {
 			continue
 		}
 		if a, err = ss.hub.Artifact(ctx, a.ID); err != nil { // which compares the file

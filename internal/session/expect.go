@@ -14,13 +14,14 @@ import (
 
 // Delivered reports whether a session has an active artifact, not known to be
 // empty, with the given name. It may be a name that was written, a path in the
-// session's folder or a path in the workspace.
+// session's folder, or a path in the workspace or in the directory where it was named.
 func Delivered(s handoff.Session, artifacts []handoff.Artifact, name string) bool {
 	for _, a := range artifacts {
 		file, _ := manifest.FileOf(s, a)
 		file = strings.TrimPrefix(file, manifest.UpToSession)
 		empty := a.SizeBytes != nil && *a.SizeBytes == 0
-		if a.Status == handoff.Active && !empty && (a.Name == name || file == name || a.Root == "" && a.Path == name) {
+		inWorkspace := a.Root == "" && (a.Path == name || a.Path == path.Join(s.Dir, name))
+		if a.Status == handoff.Active && !empty && (a.Name == name || file == name || inWorkspace) {
 			return true
 		}
 	}

@@ -80,6 +80,7 @@ type Opening struct {
 	Inputs    map[string]json.RawMessage
 	Folder    string          // slash-separated, in Options.Files
 	Expected  []string        // names or paths of the outputs that it should leave
+	Dir       string          // the directory in the workspace that they may be relative to
 	StartedAt time.Time       // zero means the current time
 	Process   handoff.Process // handoff itself, if it waits for the end of the session
 }
@@ -125,7 +126,7 @@ func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []str
 	}
 	r, warnings, err := ss.append(ctx, o.ID, &handoff.SessionOpened{
 		SessionID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User,
-		Inputs: o.Inputs, Folder: o.Folder, Expected: o.Expected, StartedAt: o.StartedAt, Process: o.Process,
+		Inputs: o.Inputs, Folder: o.Folder, Expected: o.Expected, Dir: o.Dir, StartedAt: o.StartedAt, Process: o.Process,
 	})
 	if err != nil {
 		for _, dir := range created {
