@@ -140,9 +140,12 @@ func LoadAgent(name string) (handoff.SessionAgent, error) {
 	return agent, err
 }
 
+// agentText gives the text of an agent file the form that parseAgent reads.
+var agentText = strings.NewReplacer("\ufeff", "", "\r\n", "\n", "<agent\r\n", "<agent ", "<agent\n", "<agent ", "<agent\t", "<agent ")
+
 // parseAgent decodes what LoadAgent reads.
 func parseAgent(b []byte) (handoff.SessionAgent, error) {
-	said, above := map[string]string{}, string(b)
+	said, above := map[string]string{}, agentText.Replace(string(b))
 	at := strings.Index(above, "<agent ")
 	if at >= 0 {
 		d := xml.NewDecoder(strings.NewReader(above[at:]))

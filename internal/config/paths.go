@@ -70,9 +70,13 @@ func (p Paths) Resolve(text string) (string, []Substitution, error) {
 	return value, r.done, err
 }
 
-// Explain resolves the variable with the given name.
+// Explain resolves the variable with the given name, which need not be one that a
+// text can contain.
 func (p Paths) Explain(name string) (string, []Substitution, error) {
-	return p.Resolve("{" + strings.Trim(name, "{}") + "}")
+	r := resolver{paths: p}
+	name = strings.Trim(name, "{}")
+	value, err := r.value("{"+name+"}", name, false, nil)
+	return value, r.done, err
 }
 
 // Variables returns the value of every variable that has one, and a warning for
@@ -110,7 +114,8 @@ func (r *resolver) resolve(text string, within []string) (string, error) {
 	for _, m := range variable().FindAllStringSubmatchIndex(text, -1) {
 		out.WriteString(text[at:m[0]])
 		at = m[1]
-		value, err := r.replace(text, m, within)
+		name := text[max(m[2], m[4], m[6]):max(m[3], m[5], m[7])] // one of the groups matched
+		value, err := r.value(text[m[0]:m[1]], name, m[2] >= 0, within)
 		if err != nil {
 			return "", err
 		}
@@ -120,16 +125,12 @@ func (r *resolver) resolve(text string, within []string) (string, error) {
 	return out.String(), nil
 }
 
-// replace returns the value of one variable of a text.
-func (r *resolver) replace(text string, m []int, within []string) (string, error) {
-	var key, name, definition, from string
-	for i := 2; i < len(m); i += 2 {
-		if m[i] >= 0 {
-			name = text[m[i]:m[i+1]]
-		}
-	}
+// value returns the value of a variable as it is written, of the bundle alone or of any
+// source.
+func (r *resolver) value(written, name string, ofBundle bool, within []string) (string, error) {
+	var key, definition, from string
 	ok := false
-	if m[2] >= 0 { // {config_source}:key
+	if ofBundle { // {config_source}:key
 		key = "config." + name
 		definition, from, ok = r.paths.bundle(name)
 	} else {
@@ -139,7 +140,6 @@ func (r *resolver) replace(text string, m []int, within []string) (string, error
 			key = "config." + name
 		}
 	}
-	written := text[m[0]:m[1]]
 	if !ok {
 		hint := "the variables are " + strings.Join(r.paths.names(), ", ")
 		if name == bundleRoot {
@@ -192,11 +192,10 @@ func (p Paths) define(name string) (definition, from string, ok bool) {
 }
 
 func (p Paths) bundle(name string) (definition, from string, ok bool) {
-	if definition, ok := p.Config[name]; ok {
-		return definition, "config.yaml", true
+	if definition, ok = p.Config[name]; definition == "" && defaults[name] != "" {
+		return defaults[name], "default", true
 	}
-	definition, ok = defaults[name]
-	return definition, "default", ok
+	return definition, "config.yaml", ok
 }
 
 func (p Paths) engine() map[string]string {

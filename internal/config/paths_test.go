@@ -114,6 +114,27 @@ func TestUserName(t *testing.T) {
 	}
 }
 
+// TestExplainAnyName explains variables whose names can't be written in a text.
+func TestExplainAnyName(t *testing.T) {
+	p := minimalPaths(t)
+	p.Workflow["my.key"], p.Workflow["größe"], p.Workflow["two words"] = "at {date}", "42", "x"
+	p.Config["self.ish"], p.Config["agent_outputs_folder"], p.Config["empty"] = "{self.ish}", "", ""
+	values, warnings := p.Variables()
+	for name, want := range map[string]string{"my.key": "at 2025-10-05", "größe": "42", "two words": "x", "self.ish": "{self.ish}",
+		"agent_outputs_folder": "/project/docs/agent-outputs", "empty": ""} { // an empty folder is the default
+		got, _, err := p.Explain(name)
+		if err != nil || got != want || values[name] != want {
+			t.Errorf("%s = %q and %q, %v, want %q", name, got, values[name], err, want)
+		}
+	}
+	if len(warnings) > 0 {
+		t.Errorf("warnings %q", warnings)
+	}
+	if got, _, err := p.Explain("no.such"); err == nil {
+		t.Errorf("no.such = %q, want an error", got)
+	}
+}
+
 func TestInside(t *testing.T) {
 	for _, tt := range []struct{ name, want string }{
 		{"/project/docs/x", "docs/x"},
@@ -140,6 +161,13 @@ func TestParseAgent(t *testing.T) {
 		{"<!-- made by hand -->\n# Casey\n\n```xml\n<agent name='casey' title='Casey'/>\n```\n", handoff.SessionAgent{Name: "casey", Title: "Casey"}},
 		{"---\nname: pixel\nbundle: bmad/bmm\n---\n\n<agent name='other' title='Pixel'>", handoff.SessionAgent{Name: "pixel", Title: "Pixel", Bundle: "bmad/bmm"}},
 		{"name: pixel\ntitle: Pixel\n", handoff.SessionAgent{Name: "pixel", Title: "Pixel"}},
+		{"---\r\nname: robin\r\ntitle: Robin\r\n---\r\n\r\n# Robin\r\n", handoff.SessionAgent{Name: "robin", Title: "Robin"}},
+		{"---\r\nname: robin\r\n---\r\n<agent name='wren' title='Wren'>", handoff.SessionAgent{Name: "robin", Title: "Wren"}},
+		{"\ufeff---\nname: robin\n---\n", handoff.SessionAgent{Name: "robin"}},
+		{"\ufeffname: robin\r\n", handoff.SessionAgent{Name: "robin"}},
+		{"# Wren\n<agent\n  name='wren'\r\n  title='Wren'>", handoff.SessionAgent{Name: "wren", Title: "Wren"}},
+		{"<agent\tname='wren'>", handoff.SessionAgent{Name: "wren"}},
+		{"<agents name='several'>\n<agent name='wren'>", handoff.SessionAgent{Name: "wren"}},
 		{"", handoff.SessionAgent{}},
 		{"# only a heading\n", handoff.SessionAgent{}},
 		{"<agent title='no name'>", handoff.SessionAgent{Title: "no name"}},

@@ -7,8 +7,10 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -220,14 +222,27 @@ func (l Launcher) opened(s, top handoff.Session, paths config.Paths, warnings []
 			"PI_ARTIFACT_RUN_ID":  s.ID, "PI_ARTIFACT_SESSION_DIR": dir,
 		},
 	}
-	for name, value := range variables {
-		o.Env[VariablePrefix+envName(name)] = value
+	var omitted []string
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		env, value := VariablePrefix+envName(name), variables[name]
+		if _, taken := o.Env[env]; taken || len(env)+len(value) > maxEnv || strings.ContainsRune(value, 0) {
+			omitted = append(omitted, name)
+			continue
+		}
+		o.Env[env] = value
+	}
+	if len(omitted) > 0 {
+		o.Warnings = append(o.Warnings, strings.Join(omitted, ", ")+" not in the environment: the value is too long or has a NUL, or another name is the same there")
 	}
 	if s.Parent != "" {
 		o.Env["HANDOFF_RUN"], o.Manifest = s.ID, ""
 	}
 	return o
 }
+
+// maxEnv is the longest variable of an environment, with its name, of execve(2) with a
+// margin for "=" and the end.
+const maxEnv = 128<<10 - 2
 
 // VariablePrefix is what the names of environment variables start with that have
 // the variables of a session's workflow and bundle.
