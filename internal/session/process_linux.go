@@ -1,9 +1,11 @@
 package session
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -37,6 +39,13 @@ func ThisObserver() Observer {
 	self := ProcessOf(os.Getpid())
 	return Observer{
 		BootID: self.BootID, PIDNamespace: self.PIDNamespace,
-		Alive: func(p handoff.Process) bool { return ProcessOf(p.PID) == p },
+		Alive: func(p handoff.Process) bool { return ProcessOf(p.PID) == p || isHidden(p.PID) },
 	}
+}
+
+// isHidden reports whether there is a process with an ID that this user can't see,
+// because /proc is mounted with hidepid.
+func isHidden(pid int) bool {
+	_, err := os.Lstat("/proc/" + strconv.Itoa(pid))
+	return err != nil && errors.Is(syscall.Kill(pid, 0), syscall.EPERM)
 }
