@@ -124,7 +124,7 @@ type payload struct {
 			Parent        string `json:"parentID"`
 			Agent         string
 		}
-		Error json.RawMessage
+		Error any
 	}
 	Input struct {
 		Session string `json:"sessionID"`
@@ -190,7 +190,7 @@ func (p payload) event(c client, kind Kind) Event {
 		Message:    cmp.Or(p.Message, p.Response),
 		Answered:   p.Active,
 		Background: len(p.Tasks) > 0,
-		Failed:     len(p.Properties.Error) > 0 || p.Reason == "error" || p.StopReason == "error",
+		Failed:     p.Properties.Error != nil || p.Reason == "error" || p.StopReason == "error",
 	}
 	e.AgentType, _ = handoff.RedactText(e.AgentType) // it is in titles
 	if model, ok := p.Model.(string); ok {

@@ -36,3 +36,18 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestFailed parses ends of turns: a member that is null is no error.
+func TestFailed(t *testing.T) {
+	for properties, want := range map[string]bool{
+		`"sessionID":"s"`:                               false,
+		`"sessionID":"s","error":null`:                  false,
+		`"sessionID":"s","error":{"name":"AbortError"}`: true,
+		`"sessionID":"s","error":"timed out"`:           true,
+	} {
+		e, ok := Parse("opencode", "", []byte(`{"type":"session.idle","cwd":"/w","properties":{`+properties+`}}`), func(string) string { return "" })
+		if !ok || e.Failed != want {
+			t.Errorf("%s: failed %t, %t, want %t", properties, e.Failed, ok, want)
+		}
+	}
+}

@@ -53,7 +53,8 @@ var (
 
 // startsClaude reports whether Claude Code starts a new conversation with arguments.
 func startsClaude(args []string) bool {
-	if len(args) > 0 && slices.Contains(claudeCommands, args[0]) {
+	first := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	if first >= 0 && slices.Contains(claudeCommands, args[first]) {
 		return false
 	}
 	return !slices.ContainsFunc(args, func(arg string) bool {

@@ -13,6 +13,8 @@ func TestNewProgram(t *testing.T) {
 		"/opt/bin/claude -p go":                 {"/opt/bin/claude --session-id ID -p go", "claude"},
 		"claude fix mcp":                        {"claude --session-id ID fix mcp", "claude"},
 		"claude mcp list":                       {"claude mcp list", "claude"},
+		"claude --debug mcp list":               {"claude --debug mcp list", "claude"},
+		"claude --debug -p go":                  {"claude --session-id ID --debug -p go", "claude"},
 		"claude -p --resume x go":               {"claude -p --resume x go", "claude"},
 		"claude -c":                             {"claude -c", "claude"},
 		"claude --session-id=x -p go":           {"claude --session-id=x -p go", "claude"},
