@@ -48,7 +48,7 @@ func NoteHook(dir, program string, now time.Time, failure error) {
 		return
 	}
 	n := readNote(dir, program)
-	if failure == nil && now.Sub(n.LastHook) < noteEvery {
+	if failure == nil && now.Sub(n.LastHook).Abs() < noteEvery {
 		return
 	}
 	n.LastHook = now
@@ -66,7 +66,7 @@ func NoteCall(dir, harness string, now time.Time) {
 		return
 	}
 	n := readNote(dir, program)
-	if now.Sub(n.LastCall) < noteEvery {
+	if now.Sub(n.LastCall).Abs() < noteEvery {
 		return
 	}
 	n.LastCall = now

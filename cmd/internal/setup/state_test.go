@@ -18,10 +18,16 @@ func TestNoteHook(t *testing.T) {
 		{30 * time.Second, nil, Note{LastHook: at}},
 		{31 * time.Second, errors.New("no disk"), Note{LastHook: at.Add(31 * time.Second), LastFailure: at.Add(31 * time.Second), Failure: "no disk"}},
 		{99 * time.Second, nil, Note{LastHook: at.Add(99 * time.Second), LastFailure: at.Add(31 * time.Second), Failure: "no disk"}},
+		{-time.Hour, nil, Note{LastHook: at.Add(-time.Hour), LastFailure: at.Add(31 * time.Second), Failure: "no disk"}}, // the clock was set back
 	} {
 		NoteHook(dir, "claude", at.Add(step.after), step.failure)
 		if got := readNote(dir, "claude"); got != step.want {
 			t.Errorf("after %v: got %+v, want %+v", step.after, got, step.want)
 		}
+	}
+	NoteCall(dir, "claude-code", at)
+	NoteCall(dir, "claude-code", at.Add(-time.Hour))
+	if got := readNote(dir, "claude").LastCall; !got.Equal(at.Add(-time.Hour)) {
+		t.Errorf("a call after the clock was set back is noted at %v", got)
 	}
 }
