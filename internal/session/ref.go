@@ -54,12 +54,12 @@ func (ss *Sessions) Resolve(ctx context.Context, ref, dir string) (handoff.Sessi
 // execution returns the execution of a workflow that a ref such as WORKFLOW#2 names.
 // Error kind: Conflict (several agents have a workflow of this name).
 func (ss *Sessions) execution(ctx context.Context, ref string) (handoff.Session, bool, error) {
-	workflow, number, _ := cutLast(ref, "#")
-	n, err := strconv.Atoi(number)
-	if err != nil || n < 1 || workflow == "" {
+	i := strings.LastIndexByte(ref, '#')
+	n, err := strconv.Atoi(ref[i+1:])
+	if err != nil || n < 1 || i < 1 {
 		return handoff.Session{}, false, nil
 	}
-	name := regexp.MustCompile("^" + regexp.QuoteMeta(workflow) + "$")
+	name := regexp.MustCompile("^" + regexp.QuoteMeta(ref[:i]) + "$")
 	page, err := ss.hub.Sessions(ctx, handoff.SessionQuery{Workflow: name, IncludeRuns: true, IncludeArchived: true})
 	list := slices.DeleteFunc(page.Sessions, func(s handoff.Session) bool { return s.Execution != n })
 	switch {
@@ -69,13 +69,6 @@ func (ss *Sessions) execution(ctx context.Context, ref string) (handoff.Session,
 		return handoff.Session{}, false, ambiguous("execution", ref, list)
 	}
 	return list[0], true, nil
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // ResolveLink returns the ID of the session to link to: the one that a ref names,

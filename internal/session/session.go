@@ -19,6 +19,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -241,13 +242,8 @@ func (ss *Sessions) Link(ctx context.Context, id, to string) ([]string, error) {
 		return nil, err
 	}
 	s, err := ss.Session(ctx, id)
-	if err != nil {
+	if err != nil || slices.Contains(s.Links, to) {
 		return nil, err
-	}
-	for _, known := range s.Links {
-		if known == to {
-			return nil, nil
-		}
 	}
 	more, err := ss.record(ctx, id, &handoff.SessionLinked{SessionID: id, To: to})
 	return append(warnings, more...), err

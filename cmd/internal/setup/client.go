@@ -31,13 +31,22 @@ type Target struct {
 // A client is an agent program that handoff can be set up in.
 type client struct {
 	name, title string
-	programs    []string // on PATH
-	variable    string   // moves the user's directory of the program
-	home        string   // that directory, in the home directory
-	project     string   // its directory in a repository
-	shared      []Scope  // where it reads the skills in .agents, not in its directory
-	files       func(t Target, dir string) map[string][]Change
-	todo        func(t Target) []string
+	program     string  // on PATH, beside name
+	variable    string  // moves the user's directory of the program
+	home        string  // that directory, in the home directory
+	project     string  // its directory in a repository, "" if it reads the user's only
+	shared      []Scope // where it reads the skills in .agents, not in its directory
+
+	servers   string         // the file in its directory with the member mcpServers
+	server    map[string]any // more members of the server's entry
+	trust     bool           // a member of the entry permits the tools
+	hooks     string         // the file in its directory with hooks in Claude Code's form
+	events    []string       // of the hooks
+	extension string         // the file in its directory that calls handoff
+	template  string         // the content of extension
+	more      func(c client, t Target, dir string, files map[string][]Change)
+
+	todo, todoProject string // what the user must do afterwards
 }
 
 // Names returns the names of the agent programs.
@@ -45,7 +54,7 @@ func Names() []string { return slices.Sorted(maps.Keys(clients())) }
 
 func clients() map[string]client {
 	list := map[string]client{}
-	for _, c := range []client{claude, codex, gemini, qwen, opencode, pi, copilot, cursor} {
+	for _, c := range known {
 		list[c.name] = c
 	}
 	return list
@@ -72,12 +81,42 @@ func (c client) dir(t Target) string {
 // changes returns what is changed, by absolute path.
 func (c client) changes(t Target) map[string][]Change {
 	dir := c.dir(t)
-	files, skills := c.files(t, dir), dir
+	files, skills := map[string][]Change{}, dir
+	if c.project != "" || t.Scope == User {
+		if c.servers != "" {
+			files[filepath.Join(dir, c.servers)] = []Change{t.member(c)}
+		}
+		if c.hooks != "" {
+			file := filepath.Join(dir, c.hooks)
+			files[file] = append(files[file], t.hooks(c)...)
+		}
+		if c.extension != "" {
+			files[filepath.Join(dir, c.extension)] = []Change{{File: script(c.template, t.program())}}
+		}
+		if c.more != nil {
+			c.more(c, t, dir, files)
+		}
+	}
 	if slices.Contains(c.shared, t.Scope) {
 		skills = filepath.Join(t.base(), ".agents")
 	}
 	files[filepath.Join(skills, skillPath)] = []Change{{File: skill}}
 	return files
+}
+
+// steps returns what the user must do afterwards.
+func (c client) steps(t Target) []string {
+	list := []string{c.todo}
+	if t.Scope == Project && c.todoProject != "" {
+		list = []string{c.todoProject}
+	}
+	if c.name == "codex" && !t.Allow {
+		list = append(list, "codex exec refuses calls of a server without approval; set it up with --allow to permit them")
+	}
+	if c.name == "codex" && t.Runtime != "" {
+		list = append(list, "check that sandbox_workspace_write.writable_roots in config.toml contains "+t.Runtime)
+	}
+	return list
 }
 
 // base returns the directory that has those of the programs.
@@ -135,14 +174,14 @@ const hookSeconds = 10
 const endSeconds = 3
 
 // hooks returns the changes that install hooks in a file of Claude Code's form.
-func (t Target) hooks(program string, events ...string) []Change {
+func (t Target) hooks(c client) []Change {
 	var list []Change
-	for _, event := range events {
-		hook := map[string]any{"type": "command", "command": t.hook(program, "")}
+	for _, event := range c.events {
+		hook := map[string]any{"type": "command", "command": t.hook(c.name, "")}
 		switch {
-		case program == "gemini":
+		case c.name == "gemini":
 			hook["name"] = entry
-		case program == "codex" && event == "SessionEnd":
+		case c.name == "codex" && event == "SessionEnd":
 			hook["timeout"] = endSeconds
 		default:
 			hook["timeout"] = hookSeconds
@@ -153,56 +192,72 @@ func (t Target) hooks(program string, events ...string) []Change {
 }
 
 // member returns the change that registers the server in a JSON file.
-func (t Target) member(more map[string]any) Change {
+func (t Target) member(c client) Change {
 	command, args := t.server()
 	value := map[string]any{"command": command, "args": args}
-	maps.Copy(value, more)
+	maps.Copy(value, c.server)
+	if c.trust && t.Allow {
+		value["trust"] = true
+	}
 	return Change{Member: []string{"mcpServers", entry}, Value: value}
 }
 
-// trusted returns the members that permit the tools in Gemini CLI and its kin.
-func (t Target) trusted() map[string]any {
-	if t.Allow {
-		return map[string]any{"trust": true}
-	}
-	return nil
+var (
+	claudeEvents = []string{"SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop", "Stop", "SessionEnd"}
+	everywhere   = []Scope{User, Project}
+)
+
+// known are the programs. Files, members and events are as seen in Claude Code 2.1,
+// Codex 0.169, Gemini CLI 0.61, Qwen Code 0.24, OpenCode 1.18, pi 0.73 and Copilot
+// CLI 1.0; those of Cursor as documented in 2026.
+var known = []client{
+	{name: "claude", title: "Claude Code", variable: "CLAUDE_CONFIG_DIR", home: ".claude", project: ".claude",
+		server: map[string]any{"type": "stdio"}, hooks: "settings.json", events: claudeEvents, more: claudeChanges,
+		todo:        "restart claude; /mcp must show " + entry + " as connected",
+		todoProject: "start claude in this directory, trust it, and approve the server " + entry},
+	{name: "codex", title: "Codex", variable: "CODEX_HOME", home: ".codex", project: ".codex", shared: everywhere,
+		hooks: "hooks.json", events: claudeEvents, more: codexChanges,
+		todo:        "start codex once and trust the hooks when it asks; it skips hooks that are not trusted, without a message",
+		todoProject: "trust this directory in codex, and the hooks when it asks; it ignores what is not trusted, without a message"},
+	{name: "gemini", title: "Gemini CLI", home: ".gemini", project: ".gemini", shared: everywhere,
+		servers: "settings.json", trust: true, hooks: "settings.json", events: []string{"SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"},
+		todo: "trust the directory in gemini; it disables servers in a directory that is not trusted"},
+	{name: "qwen", title: "Qwen Code", home: ".qwen", project: ".qwen",
+		servers: "settings.json", trust: true, hooks: "settings.json", events: claudeEvents,
+		todo: "restart qwen; qwen mcp list must show " + entry + " as connected"},
+	{name: "opencode", title: "OpenCode", variable: "XDG_CONFIG_HOME", home: ".config/opencode", project: ".opencode", shared: everywhere,
+		extension: "plugin/agent-handoff.js", template: opencodePlugin, more: opencodeChanges,
+		todo: "restart opencode; opencode mcp list must show " + entry + " as connected"},
+	{name: "pi", title: "pi", variable: "PI_CODING_AGENT_DIR", home: ".pi/agent", project: ".pi", shared: everywhere,
+		extension: "extensions/agent-handoff.ts", template: piExtension,
+		todo: "restart pi; it has no MCP, so the extension registers the tools"},
+	{name: "copilot", title: "Copilot CLI", home: ".copilot", shared: []Scope{Project},
+		servers: "mcp-config.json", server: map[string]any{"type": "local", "tools": []string{"*"}}, more: copilotChanges,
+		todo:        "restart copilot; /mcp must show " + entry,
+		todoProject: "copilot reads servers and hooks from the user's files only; run init for the user"},
+	{name: "cursor", title: "Cursor", program: "cursor-agent", home: ".cursor", project: ".cursor", servers: "mcp.json",
+		todo: "enable " + entry + " in Cursor's settings for MCP; it is off at first"},
 }
 
-var claudeEvents = []string{"SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop", "Stop", "SessionEnd"}
-
-// Files, members and events of the programs are as seen in Claude Code 2.1, Codex
-// 0.169, Gemini CLI 0.61, Qwen Code 0.24, OpenCode 1.18, pi 0.73 and Copilot CLI
-// 1.0; those of Cursor as documented in 2026.
-
-var claude = client{
-	name: "claude", title: "Claude Code", programs: []string{"claude"}, variable: "CLAUDE_CONFIG_DIR", home: ".claude", project: ".claude",
-	files: func(t Target, dir string) map[string][]Change {
-		servers := claudeServers(t)
-		if t.Scope == Project {
-			servers = filepath.Join(t.Root, ".mcp.json")
-		}
-		allow := Change{Element: []string{"permissions", "allow"}, Value: "mcp__" + entry, former: "mcp__" + formerEntry}
-		if !t.Allow {
-			allow.When = ifOwn // a permission that was given is kept
-		}
-		settings := append(t.hooks("claude", claudeEvents...), allow)
-		if t.Runtime != "" {
-			settings = append(settings, Change{Element: []string{"sandbox", "filesystem", "allowWrite"}, Value: t.Runtime})
-		}
-		if t.StatusBar {
-			settings = append(settings, Change{Member: []string{"statusLine"}, Value: map[string]any{"type": "command", "command": t.hook("statusline", "")}})
-		}
-		return map[string][]Change{
-			servers:                             {t.member(map[string]any{"type": "stdio"})},
-			filepath.Join(dir, "settings.json"): settings,
-		}
-	},
-	todo: func(t Target) []string {
-		if t.Scope == Project {
-			return []string{"start claude in this directory, trust it, and approve the server " + entry}
-		}
-		return []string{"restart claude; /mcp must show " + entry + " as connected"}
-	},
+func claudeChanges(c client, t Target, dir string, files map[string][]Change) {
+	servers := claudeServers(t)
+	if t.Scope == Project {
+		servers = filepath.Join(t.Root, ".mcp.json")
+	}
+	files[servers] = []Change{t.member(c)}
+	allow := Change{Element: []string{"permissions", "allow"}, Value: "mcp__" + entry, former: "mcp__" + formerEntry}
+	if !t.Allow {
+		allow.When = ifOwn // a permission that was given is kept
+	}
+	settings := []Change{allow}
+	if t.Runtime != "" {
+		settings = append(settings, Change{Element: []string{"sandbox", "filesystem", "allowWrite"}, Value: t.Runtime})
+	}
+	if t.StatusBar {
+		settings = append(settings, Change{Member: []string{"statusLine"}, Value: map[string]any{"type": "command", "command": t.hook("statusline", "")}})
+	}
+	file := filepath.Join(dir, "settings.json")
+	files[file] = append(files[file], settings...)
 }
 
 // claudeServers returns the file of Claude Code with the user's servers.
@@ -218,124 +273,39 @@ func claudeServers(t Target) string {
 var codexVariables = []string{"HANDOFF_WORKSPACE", "HANDOFF_DIR", "HANDOFF_LOG", "HANDOFF_SESSION", "HANDOFF_SESSION_DIR", "HANDOFF_RUN", "HANDOFF_RUN_DIR",
 	"HANDOFF_PARENT_WORK", "HANDOFF_AGENT", "HANDOFF_TASK", "HANDOFF_OPERATION", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"}
 
-var codex = client{
-	name: "codex", title: "Codex", programs: []string{"codex"}, variable: "CODEX_HOME", home: ".codex", project: ".codex", shared: []Scope{User, Project},
-	files: func(t Target, dir string) map[string][]Change {
-		command, args := t.server()
-		server := map[string]any{"command": command, "args": args, "env_vars": codexVariables}
-		if t.Allow {
-			server["default_tools_approval_mode"] = "approve"
-		}
-		config := []Change{{Member: []string{"mcp_servers", entry}, Value: server}}
-		if t.Runtime != "" {
-			config = append(config, Change{Member: []string{"sandbox_workspace_write"}, When: ifAbsent, Value: map[string]any{"writable_roots": []string{t.Runtime}}})
-		}
-		return map[string][]Change{
-			filepath.Join(dir, "config.toml"): config,
-			filepath.Join(dir, "hooks.json"):  t.hooks("codex", claudeEvents...),
-		}
-	},
-	todo: func(t Target) []string {
-		list := []string{"start codex once and trust the hooks when it asks; it skips hooks that are not trusted, without a message"}
-		if !t.Allow {
-			list = append(list, "codex exec refuses calls of a server without approval; set it up with --allow to permit them")
-		}
-		if t.Runtime != "" {
-			list = append(list, "check that sandbox_workspace_write.writable_roots in config.toml contains "+t.Runtime)
-		}
-		if t.Scope == Project {
-			list = append(list, "trust this directory in codex; it ignores .codex of a directory that is not trusted")
-		}
-		return list
-	},
+func codexChanges(_ client, t Target, dir string, files map[string][]Change) {
+	command, args := t.server()
+	server := map[string]any{"command": command, "args": args, "env_vars": codexVariables}
+	if t.Allow {
+		server["default_tools_approval_mode"] = "approve"
+	}
+	config := []Change{{Member: []string{"mcp_servers", entry}, Value: server}}
+	if t.Runtime != "" {
+		config = append(config, Change{Member: []string{"sandbox_workspace_write"}, When: ifAbsent, Value: map[string]any{"writable_roots": []string{t.Runtime}}})
+	}
+	files[filepath.Join(dir, "config.toml")] = config
 }
 
-var gemini = client{
-	name: "gemini", title: "Gemini CLI", programs: []string{"gemini"}, home: ".gemini", project: ".gemini", shared: []Scope{User, Project},
-	files: func(t Target, dir string) map[string][]Change {
-		return map[string][]Change{filepath.Join(dir, "settings.json"): append([]Change{t.member(t.trusted())},
-			t.hooks("gemini", "SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")...)}
-	},
-	todo: func(Target) []string {
-		return []string{"trust the directory in gemini; it disables servers in a directory that is not trusted"}
-	},
+func opencodeChanges(_ client, t Target, dir string, files map[string][]Change) {
+	if t.Scope == Project {
+		dir = t.Root
+	}
+	file := filepath.Join(dir, "opencode.json")
+	if commented := file + "c"; exists(commented) {
+		file = commented
+	}
+	command, args := t.server()
+	files[file] = []Change{{Member: []string{"mcp", entry},
+		Value: map[string]any{"type": "local", "command": append([]string{command}, args...), "enabled": true}}}
 }
 
-var qwen = client{
-	name: "qwen", title: "Qwen Code", programs: []string{"qwen"}, home: ".qwen", project: ".qwen",
-	files: func(t Target, dir string) map[string][]Change {
-		return map[string][]Change{filepath.Join(dir, "settings.json"): append([]Change{t.member(t.trusted())}, t.hooks("qwen", claudeEvents...)...)}
-	},
-	todo: func(Target) []string {
-		return []string{"restart qwen; qwen mcp list must show " + entry + " as connected"}
-	},
-}
-
-var opencode = client{
-	name: "opencode", title: "OpenCode", programs: []string{"opencode"}, variable: "XDG_CONFIG_HOME", home: ".config/opencode", project: ".opencode", shared: []Scope{User, Project},
-	files: func(t Target, dir string) map[string][]Change {
-		config := dir
-		if t.Scope == Project {
-			config = t.Root
-		}
-		file := filepath.Join(config, "opencode.json")
-		if commented := filepath.Join(config, "opencode.jsonc"); exists(commented) {
-			file = commented
-		}
-		command, args := t.server()
-		server := map[string]any{"type": "local", "command": append([]string{command}, args...), "enabled": true}
-		return map[string][]Change{
-			file: {{Member: []string{"mcp", entry}, Value: server}},
-			filepath.Join(dir, "plugin", "agent-handoff.js"): {{File: script(opencodePlugin, t.program())}},
-		}
-	},
-	todo: func(Target) []string {
-		return []string{"restart opencode; opencode mcp list must show " + entry + " as connected"}
-	},
-}
-
-var pi = client{
-	name: "pi", title: "pi", programs: []string{"pi"}, variable: "PI_CODING_AGENT_DIR", home: ".pi/agent", project: ".pi", shared: []Scope{User, Project},
-	files: func(t Target, dir string) map[string][]Change {
-		return map[string][]Change{filepath.Join(dir, "extensions", "agent-handoff.ts"): {{File: script(piExtension, t.program())}}}
-	},
-	todo: func(Target) []string {
-		return []string{"restart pi; it has no MCP, so the extension registers the tools"}
-	},
-}
-
-var copilot = client{
-	name: "copilot", title: "Copilot CLI", programs: []string{"copilot"}, home: ".copilot", shared: []Scope{Project},
-	files: func(t Target, dir string) map[string][]Change {
-		if t.Scope == Project {
-			return map[string][]Change{}
-		}
-		hooks := []Change{{Member: []string{"version"}, Value: 1, When: ifAbsent}}
-		for _, event := range []string{"sessionStart", "userPromptSubmitted", "subagentStart", "subagentStop", "agentStop", "sessionEnd"} {
-			hook := map[string]any{"type": "command", "bash": t.hook("copilot", event), "timeoutSec": hookSeconds}
-			hooks = append(hooks, Change{Element: []string{"hooks", event}, Value: hook})
-		}
-		return map[string][]Change{
-			filepath.Join(dir, "mcp-config.json"):       {t.member(map[string]any{"type": "local", "tools": []string{"*"}})},
-			filepath.Join(dir, "hooks", "handoff.json"): hooks,
-		}
-	},
-	todo: func(t Target) []string {
-		if t.Scope == Project {
-			return []string{"copilot reads servers and hooks from the user's files only; run init for the user"}
-		}
-		return []string{"restart copilot; /mcp must show " + entry}
-	},
-}
-
-var cursor = client{
-	name: "cursor", title: "Cursor", programs: []string{"cursor", "cursor-agent"}, home: ".cursor", project: ".cursor",
-	files: func(t Target, dir string) map[string][]Change {
-		return map[string][]Change{filepath.Join(dir, "mcp.json"): {t.member(nil)}}
-	},
-	todo: func(Target) []string {
-		return []string{"enable " + entry + " in Cursor's settings for MCP; it is off at first"}
-	},
+func copilotChanges(_ client, t Target, dir string, files map[string][]Change) {
+	hooks := []Change{{Member: []string{"version"}, Value: 1, When: ifAbsent}}
+	for _, event := range []string{"sessionStart", "userPromptSubmitted", "subagentStart", "subagentStop", "agentStop", "sessionEnd"} {
+		hook := map[string]any{"type": "command", "bash": t.hook("copilot", event), "timeoutSec": hookSeconds}
+		hooks = append(hooks, Change{Element: []string{"hooks", event}, Value: hook})
+	}
+	files[filepath.Join(dir, "hooks", "handoff.json")] = hooks
 }
 
 // program returns how a script starts handoff.

@@ -170,7 +170,9 @@ func TestTOMLText(t *testing.T) {
 			t.Errorf("%q becomes %q, want %q (%v)", c.text, got, c.want, err)
 		}
 	}
-	if got, want := tomlString("a\x07\"\\\t\u2028é"), `"a\u0007\"\\\u0009`+"\u2028é\""; got != want {
-		t.Errorf("a string is %s, want %s", got, want)
+	const special = "a\x00\x07\a\v\x7f\x1b\"\\\t\n\u2028é'"
+	decoded, err := tomlFormat{}.decode([]byte("s = " + tomlString(special)))
+	if got := tomlString(special); err != nil || decoded["s"] != special || strings.ContainsAny(got, "\x00\x07\v\x7f\x1b\t\n") {
+		t.Errorf("a string is %s, which is %q, %v, want %q", got, decoded["s"], err, special)
 	}
 }

@@ -29,7 +29,7 @@ func pluginFiles() map[string]any {
 	server := map[string]any{entry: map[string]any{"command": command, "args": args}}
 	hooks := func(program string) map[string]any {
 		events := map[string]any{}
-		for _, c := range t.hooks(program, claudeEvents...) {
+		for _, c := range t.hooks(client{name: program, events: claudeEvents}) {
 			events[c.Element[1]] = []any{c.Value}
 		}
 		return map[string]any{"hooks": events}

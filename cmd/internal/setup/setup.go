@@ -50,7 +50,7 @@ func Detect(t Target, onPath func(string) bool) []string {
 	user.Scope = User
 	for _, name := range Names() {
 		c := clients()[name]
-		if exists(c.dir(user)) || slices.ContainsFunc(c.programs, onPath) {
+		if exists(c.dir(user)) || onPath(name) || c.program != "" && onPath(c.program) {
 			found = append(found, name)
 		}
 	}
@@ -88,7 +88,7 @@ func Plan(t Target, j *Journal, names []string) ([]Program, error) {
 			for _, e := range p.Edits {
 				planned[e.File] = true
 			}
-			for _, line := range c.todo(t) {
+			for _, line := range c.steps(t) {
 				p.Todo = append(p.Todo, c.title+": "+line)
 			}
 		}

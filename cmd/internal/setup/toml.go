@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/creachadair/tomledit/parser"
 	"github.com/creachadair/tomledit/scanner"
 	"github.com/pelletier/go-toml/v2"
@@ -280,21 +281,9 @@ func tomlValue(v any) (string, error) {
 	return "", errInexact
 }
 
-// tomlString returns a text as a basic string of TOML 1.0.
+// tomlString returns a text as a basic string of TOML 1.0: that of JSON, in which DEL
+// is not escaped.
 func tomlString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	text, _ := handoff.EncodeJSON(s) // any text can be encoded
+	return strings.ReplaceAll(string(text), "\x7f", `\u007F`)
 }

@@ -54,14 +54,7 @@ func (e *editor) set(path []any, value any) error {
 	return err
 }
 
-func (e *editor) remove(path []any) error {
-	text, err := e.format.edit(e.text, path, nil)
-	if err == nil {
-		e.text = text
-		e.value, _ = changed(e.value, path, nil).(map[string]any)
-	}
-	return err
-}
+func (e *editor) remove(path []any) error { return e.set(path, nil) }
 
 var errInexact = errors.New("can't be edited without changing something else")
 
