@@ -241,7 +241,7 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 	inner, remaining := q.SessionQuery, q.Limit+1
 	inner.Status = status
 	if q.OutputType != "" {
-		inner.HasKind = hasType(q.OutputType) // of any artifact: selects checks its folder
+		inner.HasKind = hasType(q.OutputType) // of any artifact, also outside its folder
 	}
 	if q.Limit > 0 {
 		inner.Limit = q.Limit + 1
@@ -253,15 +253,16 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 		}
 		for _, s := range found.Sessions {
 			v, err := view(ctx, reader, s, q.Observer, q.Now)
+			ok := (q.Status == "" || v.Status == q.Status) && (!q.Archived || s.Archived && !s.Deleted) && (!q.Deleted || s.Deleted)
+			if ok && err == nil && q.OutputType != "" {
+				var artifacts []handoff.Artifact
+				artifacts, err = read(ctx, reader, s)
+				ok = slices.ContainsFunc(artifacts, func(a handoff.Artifact) bool { return isOutput(s, a, q.OutputType) })
+			}
 			if err != nil {
 				return err
 			}
-			if q.Status != "" && v.Status != q.Status || q.Archived && !(s.Archived && !s.Deleted) || q.Deleted && !s.Deleted {
-				continue
-			}
-			if ok, err := q.hasOutput(ctx, reader, s); err != nil {
-				return err
-			} else if !ok {
+			if !ok {
 				continue
 			}
 			into.Sessions = append(into.Sessions, v)
@@ -273,15 +274,6 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 			return nil
 		}
 	}
-}
-
-// hasOutput reports whether a session has an active output of the type that q selects.
-func (q Query) hasOutput(ctx context.Context, reader handoff.Reader, s handoff.Session) (bool, error) {
-	if q.OutputType == "" {
-		return true, nil
-	}
-	artifacts, err := read(ctx, reader, s)
-	return slices.ContainsFunc(artifacts, func(a handoff.Artifact) bool { return isOutput(s, a, q.OutputType) }), err
 }
 
 // isOutput reports whether an artifact is an active output of a session, of a type or

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -18,7 +17,7 @@ var Commands = []cli.Command{
 	cli.NewCommand(configCommand, "config"),
 }
 
-// subcommands are the subcommands of handoff session, one file each.
+// subcommands are the subcommands of handoff session.
 var subcommands = []func(*cli.App) *cobra.Command{
 	openCommand, addCommand, noteCommand, closeCommand,
 	findCommand, latestCommand, tagCommand, renameCommand,
@@ -53,19 +52,6 @@ the agent's files, and a manifest in that folder, rendered from the log.`,
 func sessionFlag(a *cli.App, c *cobra.Command, id *string) {
 	c.Flags().StringVar(id, "session", "", "session `ID` (default: HANDOFF_SESSION)")
 	c.RegisterFlagCompletionFunc("session", a.CompleteSessions)
-}
-
-// change runs an operation that changes a session. Without --json it prints
-// warnings only.
-func change(a *cli.App, do func(w *workspace.Workspace) (workspace.SessionChange, error)) error {
-	return a.Writing(func(w *workspace.Workspace) error {
-		done, err := do(w)
-		a.Warnings(done.Warnings)
-		if err == nil && a.AsJSON {
-			err = a.JSON(done)
-		}
-		return err
-	})
 }
 
 // values returns the pairs of a key=value flag.
