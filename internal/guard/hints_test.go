@@ -123,7 +123,7 @@ func eachErrorText(n ast.Node, makers []string, do func(ast.Node)) {
 func TestNothingDestructiveIsProposed(t *testing.T) {
 	list := slices.DeleteFunc(sources(t), source.isTest)
 	names := makers(list)
-	for _, helper := range []string{"Invalid", "UnknownCommand"} {
+	for _, helper := range []string{"Invalid", "unknownCommand"} {
 		if !slices.Contains(names, helper) {
 			t.Errorf("%s is not recognized as a function that makes errors, of %v", helper, names)
 		}

@@ -158,9 +158,6 @@ func (ss *Sessions) sessionFolders(dir string) ([]string, error) {
 	if dir == "." {
 		return nil, newError("adopt session", dir, handoff.Invalid, "is the workspace itself", handoff.Advice("name a directory inside the workspace"))
 	}
-	if dir != path.Clean(dir) || !filepath.IsLocal(filepath.FromSlash(dir)) {
-		return nil, newError("adopt session", dir, handoff.Invalid, "folder is outside the workspace", handoff.Advice("name a directory inside the workspace"))
-	}
 	var folders []string
 	err := fs.WalkDir(ss.Files.FS(), dir, func(name string, d fs.DirEntry, err error) error {
 		switch {

@@ -195,12 +195,7 @@ func (a *App) root(commands []Command, args []string) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
-	}
-	root.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return c.Help()
-		}
-		return UnknownCommand(root, args[0])
+		RunE:          Group,
 	}
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return a.checkOutput(c) }
 	root.SetOut(a.Out)
@@ -223,13 +218,7 @@ func (a *App) root(commands []Command, args []string) *cobra.Command {
 			c.Use, c.Short = "completion COMMAND", "Print a completion script for a shell"
 			c.Long = "Completion prints a script with which a shell completes the commands, flags, refs\nand channels of handoff. The help of each shell's command shows how to load it."
 			c.Example = "  source <(handoff completion bash)"
-			c.Args = cobra.ArbitraryArgs
-			c.RunE = func(c *cobra.Command, args []string) error {
-				if len(args) > 0 {
-					return UnknownCommand(c, args[0])
-				}
-				return c.Help()
-			}
+			c.Args, c.RunE = cobra.ArbitraryArgs, Group
 		}
 	}
 	rejectRepeats(root)

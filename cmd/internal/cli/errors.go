@@ -244,7 +244,7 @@ func (a *App) flagError(c *cobra.Command, err error) error {
 	}
 	onlyCommands := c.Use == c.Name() || strings.Contains(c.Use, "COMMAND") // and no other arguments
 	if given := c.Flags().Args(); c.HasSubCommands() && onlyCommands && len(given) > 0 {
-		return UnknownCommand(c, given[0])
+		return unknownCommand(c, given[0])
 	}
 	e := &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: err, Hint: helpHint(c, "list the flags")}
 	var unknown *pflag.NotExistError

@@ -53,9 +53,9 @@ func (a *App) addHelp(root *cobra.Command, primary []string) {
 			c, rest, _ := root.Find(args)
 			switch {
 			case len(rest) > 0 && c.HasAvailableSubCommands():
-				return UnknownCommand(c, rest[0])
+				return unknownCommand(c, rest[0])
 			case len(rest) > 0:
-				return UnknownCommand(root, strings.Join(args, " "))
+				return unknownCommand(root, strings.Join(args, " "))
 			}
 			return c.Help()
 		},

@@ -11,9 +11,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// UnknownCommand is the error about a command that does not exist. Its hint
+// Group is the action of a command that only has subcommands: its help.
+func Group(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return c.Help()
+	}
+	return unknownCommand(c, args[0])
+}
+
+// unknownCommand is the error about a command that does not exist. Its hint
 // names similar ones.
-func UnknownCommand(parent *cobra.Command, name string) error {
+func unknownCommand(parent *cobra.Command, name string) error {
 	hint := helpHint(parent, "list the commands")
 	if parent == parent.Root() {
 		hint = handoff.Advice("to list the commands, run: " + parent.Name() + " help all")

@@ -24,12 +24,7 @@ location in the variable HANDOFF_LOG or the setting log. docs/machines.md
 describes logs that several machines share.`,
 		Example: "  handoff log status\n  handoff log copy file: git:origin",
 		Args:    cobra.ArbitraryArgs,
-	}
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return c.Help()
-		}
-		return cli.UnknownCommand(c, args[0])
+		RunE:    cli.Group,
 	}
 	c.AddCommand(logStatusCommand(a), logSendCommand(a), logDropCommand(a), logCopyCommand(a))
 	return c

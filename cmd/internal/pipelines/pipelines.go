@@ -97,13 +97,10 @@ func (a *app) eachStage(word func(pipelines.Stage) string) (words []string) {
 
 // group is the action of a command that only has subcommands.
 func group(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return cli.UnknownCommand(c, args[0])
-	}
-	if c.Flags().Changed("json") {
+	if len(args) == 0 && c.Flags().Changed("json") {
 		return cli.Invalid(strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), "", "--json requires a command", "see "+c.CommandPath()+" --help")
 	}
-	return c.Help()
+	return cli.Group(c, args)
 }
 
 // reading runs do with the pipelines of the workspace.

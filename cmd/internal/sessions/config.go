@@ -19,12 +19,7 @@ func configCommand(a *cli.App) *cobra.Command {
 		GroupID: cli.Setup,
 		Example: "  handoff config explain\n  handoff config explain session_folder",
 		Args:    cobra.ArbitraryArgs,
-	}
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return c.Help()
-		}
-		return cli.UnknownCommand(c, args[0])
+		RunE:    cli.Group,
 	}
 	c.AddCommand(configExplainCommand(a), configSetCommand(a), configTrustCommand(a))
 	return c

@@ -34,12 +34,7 @@ func sessionCommand(a *cli.App) *cobra.Command {
 the agent's files, and a manifest in that folder, rendered from the log.`,
 		Example: "  eval \"$(handoff session open --agent alex --workflow intake-app --env)\"\n  handoff session add requirements.md --type document\n  handoff session close --status completed",
 		Args:    cobra.ArbitraryArgs,
-	}
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return c.Help()
-		}
-		return cli.UnknownCommand(c, args[0])
+		RunE:    cli.Group,
 	}
 	for _, command := range subcommands {
 		c.AddCommand(command(a))
