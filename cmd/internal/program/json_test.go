@@ -512,7 +512,11 @@ func answerThreads(c *console, answer func(object, line string)) {
 	answer("search-result", "search cart --everywhere")
 
 	const working = "51111111-2222-4333-8444-555555555555"
+	c.write("part/of.md", "x")
+	top := c.dir
+	c.dir = filepath.Join(top, "part") // the expected output is relative to it
 	c.ok("session", "open", "--id", working, "--agent", "alex", "--workflow", "w", "--expect", "plan.md")
+	c.dir = top
 	c.env["HANDOFF_SESSION"] = working
 	for _, event := range []string{"SessionStart", "SessionEnd"} {
 		c.run(fmt.Sprintf(`{"hook_event_name":%q,"session_id":"2823d1df-720a-4c31-ac55-ae8ba7260001","cwd":%q}`, event, c.dir), "hook", "claude")

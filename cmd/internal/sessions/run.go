@@ -30,9 +30,10 @@ status. Inside a session it opens a run of that session.
 
 The command inherits standard input, output and the terminal, and environment
 variables that attribute its publishes to the session; HANDOFF_VAR_NAME has each
-variable of the workflow. Signals are forwarded. On standard error, run prints
-task:start, each publish of the session as it happens (on a terminal, at the
-end), and task:done or task:error.
+variable of the workflow. Signals are forwarded, except SIGINT and SIGQUIT in
+the foreground of a terminal, which sends ^C to the command itself. On standard
+error, run prints task:start, each publish of the session as it happens (on a
+terminal, at the end), and task:done or task:error.
 
 The conversation of an agent program is linked to the session: claude is started
 with an ID for it (--session-id); of other programs it is the only conversation
