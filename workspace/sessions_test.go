@@ -220,6 +220,29 @@ func TestAdoptTimes(t *testing.T) {
 	}
 }
 
+// TestDurations compares a session with one that ended before it started, as after a
+// change of the clock: its duration is not known.
+func TestDurations(t *testing.T) {
+	now := time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC)
+	w := openWatched(t, t.TempDir(), func(handoff.Record) error { return nil }, func() time.Time { return now })
+	var ids []string
+	for _, took := range []time.Duration{time.Minute, -time.Minute} {
+		o, err := w.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(took)
+		if _, err := w.CloseSession(t.Context(), o.ID, workspace.Completed, ""); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, o.ID)
+	}
+	c, err := w.CompareSessions(t.Context(), ids[0], ids[1])
+	if err != nil || c.Before.DurationMS == nil || *c.Before.DurationMS != 60_000 || c.After.DurationMS != nil {
+		t.Errorf("durations %v and %v, %v, want 60000 and none", c.Before.DurationMS, c.After.DurationMS, err)
+	}
+}
+
 // TestStatusOfPublisher checks that a session that was opened long ago and publishes
 // has one status wherever it is shown.
 func TestStatusOfPublisher(t *testing.T) {
