@@ -17,8 +17,8 @@ import (
 type packedDir struct {
 	ctx  context.Context
 	dir  *os.Root
-	want string // digest, "" for none
-	tar  io.ReadCloser
+	want string        // digest, "" for none
+	tar  io.ReadCloser // nil before the first read
 	sum  hash.Hash
 }
 
@@ -29,14 +29,13 @@ func openDir(ctx context.Context, a handoff.Artifact, root *os.Root, name string
 	if err != nil {
 		return nil
 	}
-	d := &packedDir{ctx: ctx, dir: dir, want: a.Digest.Value}
-	d.start()
-	return d
+	return &packedDir{ctx: ctx, dir: dir, want: a.Digest.Value}
 }
 
-func (d *packedDir) start() { d.tar, d.sum = Pack(d.ctx, d.dir), sha256.New() }
-
 func (d *packedDir) Read(p []byte) (int, error) {
+	if d.tar == nil {
+		d.tar, d.sum = Pack(d.ctx, d.dir), sha256.New()
+	}
 	n, err := d.tar.Read(p)
 	d.sum.Write(p[:n])
 	if err == io.EOF && d.want != "" && hex.EncodeToString(d.sum.Sum(nil)) != d.want {
@@ -50,9 +49,15 @@ func (d *packedDir) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekStart {
 		return 0, errors.ErrUnsupported
 	}
-	err := d.tar.Close()
-	d.start()
-	return 0, err
+	return 0, d.stop()
 }
 
-func (d *packedDir) Close() error { return errors.Join(d.tar.Close(), d.dir.Close()) }
+func (d *packedDir) stop() (err error) {
+	if d.tar != nil {
+		err = d.tar.Close()
+	}
+	d.tar = nil
+	return err
+}
+
+func (d *packedDir) Close() error { return errors.Join(d.stop(), d.dir.Close()) }
