@@ -147,26 +147,31 @@ func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) err
 	}
 	answer.add(programs)
 	if isRepository(root) && len(answer.Files) > 0 {
-		if err := create(ctx, a); err != nil { // its .handoff is that of another program, or damaged
-			a.Warn("no workspace was created: %v", err)
-			return printSetUp(a, answer)
+		created, err := create(ctx, a)
+		if created {
+			answer.Workspace = root
+			err = setup.Register(state, root)
 		}
-		if err := setup.Register(state, root); err != nil {
+		if err != nil {
 			return err
 		}
-		answer.Workspace = root
 	}
 	return printSetUp(a, answer)
 }
 
-// create creates the workspace.
-func create(ctx context.Context, a *cli.App) error {
+// create creates the workspace, if its .handoff is not that of another program.
+func create(ctx context.Context, a *cli.App) (bool, error) {
 	w, err := a.Open()
-	if err != nil {
-		return err
+	if err == nil {
+		defer w.Close()
+		err = w.Create(ctx)
 	}
-	defer w.Close()
-	return w.Create(ctx)
+	if e := (*handoff.Error)(nil); errors.As(err, &e) && e.Kind == handoff.Invalid {
+		a.Warn("no workspace was created: %v", err)
+		a.Warn("%s", cli.HintText(e.Hint))
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // add adds what was done in some programs.
