@@ -191,8 +191,12 @@ func (h *Hub) WorkUnder(ctx context.Context, harness, parent string) ([]Work, er
 }
 
 // Productions implements ProductionLister. It is empty if the index does not add up
-// artifacts.
+// artifacts. An unknown By is Invalid.
 func (h *Hub) Productions(ctx context.Context, q ProductionQuery) ([]Production, error) {
+	if !slices.Contains(productionKeys, q.By) {
+		return nil, &Error{Op: "list productions", Name: q.By, Kind: Invalid, Err: errors.New("artifacts are not grouped by this"),
+			Hint: Advice("use one of: " + strings.Join(productionKeys[1:], ", "))}
+	}
 	if err := h.catchUp(ctx); err != nil {
 		return nil, err
 	}

@@ -104,3 +104,10 @@ func TestUnreadableIsNotAbsent(t *testing.T) {
 		t.Errorf("publish that replaces a missing artifact: %v, want kind NotFound", err)
 	}
 }
+
+func TestProductionsOfUnknownKey(t *testing.T) {
+	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil, handoff.Options{})
+	if _, err := hub.Productions(t.Context(), handoff.ProductionQuery{By: "color"}); !errors.Is(err, handoff.Invalid) {
+		t.Errorf("productions by color: %v, want kind Invalid", err)
+	}
+}

@@ -39,6 +39,9 @@ type ProductionQuery struct {
 	Since, Until time.Time // published at or after, and before
 }
 
+// productionKeys are the values of By.
+var productionKeys = []string{"", "work", "channel", "day", "revision", "artifact", "tag", "label"}
+
 // A ProductionLister is an Index that adds up artifacts without reading
 // their records.
 type ProductionLister interface {
