@@ -175,7 +175,7 @@ func (b *bucket) failure(ctx context.Context, op, key string, err error) error {
 	case "RequestTimeTooSkewed":
 		hint = "set the clock of this machine: the store refuses requests of another time"
 	case "NoSuchBucket":
-		return &handoff.Error{Op: "open log", Name: b.location, Kind: handoff.NotFound, Err: &remote.MissingError{Reason: "there is no such bucket"},
+		return &handoff.Error{Op: "open log", Name: b.location, Kind: handoff.NotFound, Err: &remote.MissingError{Reason: "the bucket does not exist"},
 			Hint: handoff.Advice("create the bucket, or name another one")}
 	}
 	return &handoff.Error{Op: op, Name: b.location + ": " + key, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice(hint)}

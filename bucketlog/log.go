@@ -245,7 +245,7 @@ func (l *Log) Exists(ctx context.Context) error {
 	if missing := (*remote.MissingError)(nil); errors.As(err, &missing) {
 		return err
 	}
-	return nil // an outage is that of the append that follows
+	return nil // of an outage, the append that follows returns the error
 }
 
 // Newest implements handoff.Ender.

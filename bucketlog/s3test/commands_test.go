@@ -285,7 +285,7 @@ func TestNoBucket(t *testing.T) {
 	u.write(t, "one", "a.md", "text")
 	wrong := u
 	wrong.log = strings.Replace(u.log, "s3://bucket/", "s3://other/", 1)
-	if out, stderr, code := wrong.run(t, "one", "publish", "a.md", "--channel", "design"); code != 3 || out != "" || !strings.Contains(stderr, "there is no such bucket") {
+	if out, stderr, code := wrong.run(t, "one", "publish", "a.md", "--channel", "design"); code != 3 || out != "" || !strings.Contains(stderr, "the bucket does not exist") {
 		t.Errorf("publish to no bucket = %q, %q, %d, want exit code 3", out, stderr, code)
 	}
 	if out, _, _ := wrong.run(t, "one", "log", "status", "--json"); strings.Contains(out, `"queued": 1`) {

@@ -113,7 +113,7 @@ func (x *Index) compare(ctx context.Context, at *sqlindex.Index, repair bool) (f
 			return f, true, err
 		case moved > 0:
 			f.Text = fmt.Sprintf("knows the artifact of record %d as another record: records of the log were exchanged", moved)
-			f.Hint = handoff.Suggest("restore the log from a copy; or accept its order", handoff.ActionRepair)
+			f.Hint = handoff.Suggest("accept this order, if the log can't be restored from a copy", handoff.ActionRepair)
 		default:
 			f = handoff.Finding{Note: true, Text: "disagrees with the log; a repair rebuilds it"}
 		}
