@@ -174,6 +174,26 @@ func TestTrust(t *testing.T) {
 	}
 }
 
+// TestRemoteInsideWorkspace holds that a remote which HANDOFF_LOG names does not lead to
+// a repository that the workspace brings. An absolute path is the user's choice.
+func TestRemoteInsideWorkspace(t *testing.T) {
+	s := newSettings(t, "", "")
+	inside := filepath.Join(s.Root, "log.git")
+	for _, tt := range []struct {
+		log, to string
+		ok      bool
+	}{{"git:origin", inside, false}, {"git:log.git", inside, false}, {"git:" + inside, inside, true}, {"git:origin", "/srv/log.git", true}, {"git:origin", "https://host/a.git", true}} {
+		s.env = map[string]string{"HANDOFF_LOG": tt.log}
+		c, err := s.load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.CheckLog(s.Workspace, s.getenv, []string{tt.to}); (err == nil) != tt.ok || err != nil && !errors.Is(err, handoff.Invalid) {
+			t.Errorf("CheckLog of %s, which leads to %s: %v, want allowed %v", tt.log, tt.to, err, tt.ok)
+		}
+	}
+}
+
 // TestPipelineDir looks for pipelines in a directory that the repository names.
 func TestPipelineDir(t *testing.T) {
 	for setting, ok := range map[string]bool{"ci/pipelines": true, "ci": true, ".": true, "nothing": false, "link": false, "link/pipelines": false, "../x": false, "/etc": false, "ci/a.yaml": false, ".git": false, "ci/.git/hooks": false} {

@@ -24,12 +24,9 @@ func (c Config) NamesLog() bool {
 
 // CheckLog refuses a log that a file of the workspace names, unless the user has
 // accepted exactly this log for this workspace, with the destinations that it leads
-// to. Its kind is Invalid.
+// to, and one in the environment that leads into the workspace. Its kind is Invalid.
 func (c Config) CheckLog(w Workspace, getenv func(string) string, destinations []string) error {
-	if !c.NamesLog() {
-		return nil
-	}
-	if err := c.checkOutside(w, destinations); err != nil {
+	if err := c.checkOutside(w, destinations); err != nil || !c.NamesLog() {
 		return err
 	}
 	if file, err := acceptance(w, getenv, c.Log); err == nil {
@@ -46,8 +43,12 @@ func (c Config) CheckLog(w Workspace, getenv func(string) string, destinations [
 }
 
 // checkOutside refuses destinations inside the workspace. A repository can bring
-// another one there, with hooks that git would run.
+// another one there, with hooks that git would run. An absolute path in the environment
+// is the user's own choice; the name of a remote is not.
 func (c Config) checkOutside(w Workspace, destinations []string) error {
+	if _, path, _ := strings.Cut(c.Log, ":"); c.source["log"] == LogVariable && filepath.IsAbs(path) {
+		return nil
+	}
 	for _, d := range destinations {
 		for _, dir := range []string{w.Root, w.Home(), w.common} {
 			rel, err := filepath.Rel(dir, d)

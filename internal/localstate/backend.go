@@ -93,8 +93,8 @@ type Opened struct {
 }
 
 // OpenBackend opens the log and body store that a setting names, by default the
-// built-in one. Nothing is opened of a log that a file of the workspace names before
-// trusted has accepted its destinations.
+// built-in one. Nothing of it is opened before trusted has accepted its destinations; if
+// trusted is nil, all are accepted.
 //
 // Kinds: Invalid (the location), and those of the backend.
 func OpenBackend(c config.Config, backends []Backend, trusted func(destinations []string) error, o BackendOptions) (opened Opened, err error) {
@@ -102,13 +102,17 @@ func OpenBackend(c config.Config, backends []Backend, trusted func(destinations 
 	if err != nil {
 		return opened, err
 	}
-	if c.NamesLog() {
-		if o.Destinations, err = b.destinations(o); err == nil {
-			err = trusted(o.Destinations)
-		}
+	destinations, err := b.destinations(o)
+	if err == nil && trusted != nil {
+		err = trusted(destinations)
+	} else if !c.NamesLog() {
+		err = nil // the log reports it when it is used
 	}
 	if err != nil {
 		return opened, err
+	}
+	if c.NamesLog() {
+		o.Destinations = destinations
 	}
 	log, bodies, err := b.Open(o)
 	return Opened{log, bodies, b}, err
