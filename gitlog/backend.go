@@ -117,14 +117,25 @@ func (l *Log) missing(fetch string, err error) error {
 	return err
 }
 
-// Exists returns the error of a log that does not exist, as far as this machine can tell
-// without asking a server.
+// Exists returns the error of a log that does not exist. A server is asked for it, until
+// it or the network has answered anything else.
 func (l *Log) Exists(ctx context.Context) error {
-	r, err := l.resolve(ctx)
+	r, err := l.connect(ctx)
 	if err == nil {
 		err = l.exists(r.fetch)
 	}
-	return err
+	if err != nil || filepath.IsAbs(l.real(r.fetch)) || l.asked.Load() {
+		return err
+	}
+	r.dir, r.other, r.env = "/", true, append(r.env, "GIT_DIR=/dev/null") // the settings of no repository
+	if _, answer := r.git(ctx, nil, "ls-remote", "--quiet", "--", r.from, l.ref); answer != nil {
+		err = l.missing(r.fetch, answer)
+	}
+	if no := (*remote.MissingError)(nil); errors.As(err, &no) {
+		return err
+	}
+	l.asked.Store(true)
+	return nil // of an outage, the append that follows returns the error
 }
 
 // exists returns an error of kind NotFound for a path of this machine where nothing is,

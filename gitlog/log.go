@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -74,6 +75,7 @@ type Log struct {
 	repo      *repository
 	temporary []string // directories that Close removes
 	fresh     remote.Freshness
+	asked     atomic.Bool // whether the server has such a repository
 }
 
 var (
