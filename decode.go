@@ -1,7 +1,7 @@
 package handoff
 
 import (
-	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 )
 
 // decodeOrdered decodes, in one pass, a record whose members have the order of

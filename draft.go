@@ -11,8 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/agent-handoff/handoff/internal/printable"
-	"github.com/agent-handoff/handoff/internal/secret"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
+	"github.com/agent-handoff/handoff/internal/tool/secret"
 )
 
 // A Draft describes an artifact to publish. Channel and one of Path and Body are

@@ -3,7 +3,7 @@ package handoff
 import (
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/ulid"
+	"github.com/agent-handoff/handoff/internal/tool/ulid"
 )
 
 // artifactPrefix begins the ID of every artifact; a ULID follows. Other records

@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"unicode/utf8"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
 // EncodeJSON returns v as JSON on one line, without the HTML escapes that

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
 // Published is the result of a publish or a withdrawal.

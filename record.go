@@ -7,8 +7,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
-	"github.com/agent-handoff/handoff/internal/ulid"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/ulid"
 )
 
 // Version is the version of the records that this package writes. Records of a

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/safepath"
+	"github.com/agent-handoff/handoff/internal/tool/safepath"
 )
 
 // A Session is a view of one execution of an agent's workflow or, if it has a

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
-	gitcmd "github.com/agent-handoff/handoff/internal/git"
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	gitcmd "github.com/agent-handoff/handoff/internal/tool/git"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // A repository is the private bare repository that records are fetched into and

@@ -27,8 +27,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/filelog"
-	"github.com/agent-handoff/handoff/internal/plainfile"
 	"github.com/agent-handoff/handoff/internal/remote"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // Options are where a log is and how it is used.

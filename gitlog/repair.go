@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // Repair implements handoff.Repairer. If the ref was set back, rewritten or deleted, it

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 )
 
 // Tokens are token counts. The buckets are disjoint, except that Reasoning is

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/sqlite"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
 // TestOlderIndex puts an older index over one that another process has open, or

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/workspace/claims"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/agent-handoff/handoff/workspace/work"

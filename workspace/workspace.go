@@ -78,7 +78,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/queue"
 	"github.com/agent-handoff/handoff/internal/relocate"
 	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/internal/userdir"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
 )
 
 // A Workspace is an open workspace, as one caller uses it.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"go.yaml.in/yaml/v4"
 )
 

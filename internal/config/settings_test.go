@@ -15,7 +15,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/userdir"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
 )
 
 // classes has every setting and who decides it. What keeps or sends private data, or

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/plainfile"
-	"github.com/agent-handoff/handoff/internal/userdir"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
 )
 
 // localScheme is the scheme of the built-in log, which is in the runtime directory.

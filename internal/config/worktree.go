@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // A gitDir describes a worktree, as recorded in the files of its git repository.

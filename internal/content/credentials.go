@@ -9,7 +9,7 @@ import (
 	"path"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/secret"
+	"github.com/agent-handoff/handoff/internal/tool/secret"
 )
 
 // checkCredentials returns an error if a file, or a file in a directory, usually holds

@@ -17,9 +17,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/plainfile"
-	"github.com/agent-handoff/handoff/internal/safepath"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/safepath"
 )
 
 // DefaultDigestLimit is the size, in bytes, up to which a file that is not kept

@@ -15,8 +15,8 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/safepath"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/safepath"
 )
 
 // Pack returns a directory as a deterministic tar: names are sorted, and times and

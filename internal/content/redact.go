@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/secret"
+	"github.com/agent-handoff/handoff/internal/tool/secret"
 )
 
 // Secrets returns the kinds of what looks like a secret in a body, by secret.

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/safepath"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/safepath"
 	"golang.org/x/sys/unix"
 )
 

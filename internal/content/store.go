@@ -12,8 +12,8 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/safepath"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/safepath"
 )
 
 // StoredDir is the directory of stored files in the runtime directory. Each file

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/git"
+	"github.com/agent-handoff/handoff/internal/tool/git"
 )
 
 // validate checks a document against the rules of in-toto for a Statement v1 with the

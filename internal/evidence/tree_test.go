@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/git"
+	"github.com/agent-handoff/handoff/internal/tool/git"
 )
 
 // A repository is one of git in a temporary directory.

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // Check implements handoff.LogChecker. It verifies that the numbers have no

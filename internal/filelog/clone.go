@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // A clonable is the content of a file. Copied to a file on a file system that

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // A disk is what a log and its bodies need of a file system, so that a test can

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // maxHole is the longest range of missing records that is filled. A longer one

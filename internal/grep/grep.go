@@ -9,7 +9,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/agent-handoff/handoff/internal/words"
+	"github.com/agent-handoff/handoff/internal/tool/words"
 	"github.com/agent-handoff/handoff/thread"
 )
 

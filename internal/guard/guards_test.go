@@ -25,32 +25,32 @@ const module = "github.com/agent-handoff/handoff"
 // layers. This is a policy: when a build breaks it, change the build. A change
 // to the table is a decision, recorded in docs/adr.
 var layers = map[string]int{
-	"internal/jsonschema": 0,
-	"internal/jsonl":      0,
-	"internal/durable":    0,
-	"internal/plainfile":  0,
-	"internal/nearest":    0,
-	"internal/printable":  0,
-	"internal/price":      0,
-	"internal/ulid":       0,
-	"internal/secret":     0,
-	"internal/words":      0,
-	"internal/pasted":     0,
-	"internal/git":        0,
-	"internal/userdir":    0,
-	"internal/safepath":   0,
+	"internal/tool/jsonschema": 0,
+	"internal/tool/jsonl":      0,
+	"internal/tool/durable":    0,
+	"internal/tool/plainfile":  0,
+	"internal/tool/nearest":    0,
+	"internal/tool/printable":  0,
+	"internal/price":           0,
+	"internal/tool/ulid":       0,
+	"internal/tool/secret":     0,
+	"internal/tool/words":      0,
+	"internal/pasted":          0,
+	"internal/tool/git":        0,
+	"internal/tool/userdir":    0,
+	"internal/tool/safepath":   0,
 
 	".": 1,
 
 	"thread":                     2,
 	"internal/content":           2,
-	"internal/formerdir":         2,
+	"internal/tool/formerdir":    2,
 	"internal/config":            2,
 	"internal/fold":              2,
 	"internal/lineage":           2,
 	"internal/cost":              3,
 	"internal/manifest":          2,
-	"internal/sqlite":            2,
+	"internal/tool/sqlite":       2,
 	"internal/names":             2,
 	"internal/preview":           2,
 	"internal/remote":            2,
@@ -127,7 +127,7 @@ var layers = map[string]int{
 
 // testOnly are the packages that only tests import: the suites that every log
 // and every provider must pass.
-var testOnly = []string{"logtest", "threadtest", "cmd/internal/testlog", "internal/secret/corpus"}
+var testOnly = []string{"logtest", "threadtest", "cmd/internal/testlog", "internal/tool/secret/corpus"}
 
 // stdlibOnly is the layer that imports nothing but the standard library.
 const stdlibOnly = 1

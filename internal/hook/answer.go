@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/printable"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
 // The limits of an answer, so that it takes little of a model's context.

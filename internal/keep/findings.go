@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/secret"
+	"github.com/agent-handoff/handoff/internal/tool/secret"
 	"github.com/agent-handoff/handoff/thread"
 )
 

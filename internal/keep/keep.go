@@ -27,7 +27,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/secret"
+	"github.com/agent-handoff/handoff/internal/tool/secret"
 	"github.com/agent-handoff/handoff/thread"
 )
 

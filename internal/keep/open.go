@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/safepath"
+	"github.com/agent-handoff/handoff/internal/tool/safepath"
 	"github.com/agent-handoff/handoff/thread"
 )
 

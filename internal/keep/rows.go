@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/agent-handoff/handoff/internal/secret"
+	"github.com/agent-handoff/handoff/internal/tool/secret"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
 // A Graph is a set of artifacts or sessions and the links between them.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // Check verifies every index of the log that this user has.

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/filelog"
 	"github.com/agent-handoff/handoff/internal/remote"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // A Dir is the runtime directory of a workspace, which the first write creates.

@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/plainfile"
-	"github.com/agent-handoff/handoff/internal/userdir"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
 )
 
 // directories returns the possible directories of a log's index, best first: the

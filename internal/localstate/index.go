@@ -16,9 +16,9 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/checkpoint"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // FileName is the file name of an index.

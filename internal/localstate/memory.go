@@ -11,7 +11,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/checkpoint"
 	"github.com/agent-handoff/handoff/internal/content"
-	"github.com/agent-handoff/handoff/internal/userdir"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
 )
 
 // A Memory compares a log with the newest record of it that this machine remembers,

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // runtimeDirs and runtimeFiles are the names in a runtime directory that handoff

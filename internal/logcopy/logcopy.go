@@ -9,7 +9,7 @@ import (
 	"iter"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 )
 
 // A Side is a log and its bodies.

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
-	"github.com/agent-handoff/handoff/internal/jsonschema"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
 )
 
 // schemaText is the JSON Schema of a manifest, draft 2020-12.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/secret"
+	"github.com/agent-handoff/handoff/internal/tool/secret"
 )
 
 // maxAdopted is how many files of a directory are adopted at most.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/safepath"
+	"github.com/agent-handoff/handoff/internal/tool/safepath"
 )
 
 // artifactsDir is the directory of all namespaces, in a session's directory.

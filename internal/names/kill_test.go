@@ -23,11 +23,11 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/filelog"
 	"github.com/agent-handoff/handoff/internal/fold"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/sqlindex"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/logtest"
 	"github.com/agent-handoff/handoff/workspace"
 )

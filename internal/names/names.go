@@ -19,8 +19,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/safepath"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/safepath"
 )
 
 // The maximum lengths, in bytes, of a segment of a name (the limit of most file

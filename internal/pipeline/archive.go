@@ -11,9 +11,9 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // A Move is the move of a run's folder. Paths are relative to the workspace.

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/git"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
+	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/workspace"
 )
 

@@ -11,10 +11,10 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/jsonschema"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"go.yaml.in/yaml/v4"
 )
 

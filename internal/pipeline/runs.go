@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/jsonschema"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
+	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
 )
 
 // Runs are the pipeline runs of a workspace. In its records an issue is a

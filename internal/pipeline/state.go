@@ -22,9 +22,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"go.yaml.in/yaml/v4"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
 // A pen is how text of a terminal is drawn. Colors are 1 to 16, 0 is the default.

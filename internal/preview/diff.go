@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
 // Changes returns the differences between two texts. If one of them is not text or

@@ -18,7 +18,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
 // The limits of what is rendered at once.

@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
 // maxColumns bounds a row.

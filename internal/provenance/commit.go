@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/git"
 	"github.com/agent-handoff/handoff/internal/threadindex"
+	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/thread"
 )
 

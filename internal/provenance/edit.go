@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/action"
-	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/cost"
-	"github.com/agent-handoff/handoff/internal/git"
 	"github.com/agent-handoff/handoff/internal/threadindex"
+	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -15,9 +15,9 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/git"
-	"github.com/agent-handoff/handoff/internal/plainfile"
 	"github.com/agent-handoff/handoff/internal/refs"
+	"github.com/agent-handoff/handoff/internal/tool/git"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // Why traces what a name identifies: a line of a file, as FILE:LINE; the complete ID

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/git"
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/git"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/thread"
 )
 

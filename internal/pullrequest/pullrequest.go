@@ -18,7 +18,7 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
 // The limits of what is read of a pull request, and shown.

@@ -21,10 +21,10 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/filelog"
 	"github.com/agent-handoff/handoff/internal/queue"
 	"github.com/agent-handoff/handoff/internal/remote"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/logtest"
 )
 

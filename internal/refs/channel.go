@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/nearest"
+	"github.com/agent-handoff/handoff/internal/tool/nearest"
 )
 
 // WaitForLabel returns the first artifact that matches a query and gets its label

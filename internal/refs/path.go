@@ -9,7 +9,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/names"
-	"github.com/agent-handoff/handoff/internal/nearest"
+	"github.com/agent-handoff/handoff/internal/tool/nearest"
 )
 
 // isPath reports whether a ref can only be a path.

@@ -34,9 +34,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/plainfile"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // The directories of archived and of deleted sessions, beside the folders that the

@@ -13,9 +13,9 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // A Summary describes a session to someone who decides whether to delete it.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/manifest"
-	"github.com/agent-handoff/handoff/internal/safepath"
+	"github.com/agent-handoff/handoff/internal/tool/safepath"
 )
 
 // An Addition is an output to register with a session.

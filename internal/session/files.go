@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/jsonl"
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // List returns the contents of a session's folder, sorted by path. Links are

@@ -25,8 +25,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/manifest"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // Sessions opens, changes and closes the sessions of one workspace. It records

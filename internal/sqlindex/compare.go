@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/sqlite"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
 // derived are the tables that follow from the log alone, and their rows that do.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/sqlite"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
 )

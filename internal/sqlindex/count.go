@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/sqlite"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
 // CountByChannel returns the number of artifacts that q selects in each channel.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
-	"github.com/agent-handoff/handoff/internal/sqlite"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
 // keptThreads selects the kept copies of transcripts, by URI. It has an index.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
-	"github.com/agent-handoff/handoff/internal/sqlite"
-	"github.com/agent-handoff/handoff/internal/words"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
+	"github.com/agent-handoff/handoff/internal/tool/words"
 )
 
 // A Query selects artifacts or sessions by words of their texts.

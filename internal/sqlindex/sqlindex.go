@@ -24,8 +24,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
-	"github.com/agent-handoff/handoff/internal/plainfile"
-	"github.com/agent-handoff/handoff/internal/sqlite"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
 // An Index is a handoff.Index in a SQLite database. It is safe for several

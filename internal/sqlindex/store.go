@@ -10,7 +10,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/fold"
-	"github.com/agent-handoff/handoff/internal/sqlite"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
 // A store is a fold.Store over one transaction. It caches what it loaded, and

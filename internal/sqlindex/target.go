@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/sqlite"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
 var _ handoff.TargetCache = (*Index)(nil)

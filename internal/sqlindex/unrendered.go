@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/sqlite"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
 // Unrendered returns at most n sessions whose manifest has been out of date for

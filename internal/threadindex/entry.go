@@ -7,7 +7,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/action"
 	"github.com/agent-handoff/handoff/internal/threadindex/store"
 	"github.com/agent-handoff/handoff/internal/threadindex/tail"
-	"github.com/agent-handoff/handoff/internal/words"
+	"github.com/agent-handoff/handoff/internal/tool/words"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/grep"
 	"github.com/agent-handoff/handoff/internal/threadindex/store"
-	"github.com/agent-handoff/handoff/internal/words"
+	"github.com/agent-handoff/handoff/internal/tool/words"
 	"github.com/agent-handoff/handoff/thread"
 )
 

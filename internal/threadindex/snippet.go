@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/action"
-	"github.com/agent-handoff/handoff/internal/words"
+	"github.com/agent-handoff/handoff/internal/tool/words"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -16,8 +16,8 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/manifest"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // An entry is one entry of a file that is written.

@@ -19,9 +19,9 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/plainfile"
 	"github.com/agent-handoff/handoff/internal/relocate"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // A verified is a file that was read completely and found to be a valid export.

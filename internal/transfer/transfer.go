@@ -24,7 +24,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/relocate"
-	"github.com/agent-handoff/handoff/internal/safepath"
+	"github.com/agent-handoff/handoff/internal/tool/safepath"
 )
 
 // The entries of a file.

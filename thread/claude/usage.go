@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -3,7 +3,7 @@ package codex
 import (
 	"context"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 )
 
 // A lineage determines which records of a rollout were copied from another

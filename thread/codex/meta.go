@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 )
 
 // A meta is the first record of a rollout. Later records of its kind describe

@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 )
 
 // A head is the metadata of a chat.

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/thread"
 )
 

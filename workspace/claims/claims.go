@@ -13,9 +13,9 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/evidence"
-	"github.com/agent-handoff/handoff/internal/git"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/thread"
 )
 

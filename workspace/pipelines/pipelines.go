@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/git"
 	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/git"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // Options are what pipelines use of a workspace, on behalf of one caller.

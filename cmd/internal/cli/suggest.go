@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/nearest"
+	"github.com/agent-handoff/handoff/internal/tool/nearest"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )

@@ -18,8 +18,8 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/internal/converse"
-	"github.com/agent-handoff/handoff/internal/jsonl"
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/spf13/cobra"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/workspace"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )

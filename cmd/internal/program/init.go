@@ -14,7 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/setup"
-	"github.com/agent-handoff/handoff/internal/userdir"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/durable"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/spf13/cobra"
 )
 

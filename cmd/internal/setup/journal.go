@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // A Journal remembers what was changed in which file. It belongs to the user.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // skillPath is where a program expects the skill in its directory.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // A running is a process of Gemini CLI and the session that it works in. Only its

@@ -16,8 +16,8 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // maxFile is the largest configuration file that is changed.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/workspace"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/printable"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -14,8 +14,8 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/jsonschema"
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"go.yaml.in/yaml/v4"
 )
 

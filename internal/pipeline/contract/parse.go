@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/jsonschema"
+	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
 )
 
 // A parser builds the value of a JSON text that json.Valid accepts, with numbers

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/jsonschema"
+	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
 )
 
 // MaxArtifact is the maximum size of an artifact, in bytes.

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // Complexities are the valid complexities of an issue.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/durable"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // lockWait is how long a command waits for the lock. Others hold it while they

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/git"
+	"github.com/agent-handoff/handoff/internal/tool/git"
 )
 
 // A Scope is the set of files that changed in the repository since a commit.

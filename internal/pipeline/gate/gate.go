@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/jsonschema"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
 )
 
 // A Level is the severity of a finding. An Error stops a run.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-handoff/handoff/internal/git"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
+	"github.com/agent-handoff/handoff/internal/tool/git"
 )
 
 // TestGitRunsNoProgram checks that git runs no program that the settings of a

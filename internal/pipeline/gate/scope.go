@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/agent-handoff/handoff/internal/jsonschema"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
 )
 
 // ComparesChanges reports whether the gate of a stage compares the files that

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/git"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
+	"github.com/agent-handoff/handoff/internal/tool/git"
 )
 
 // repository creates a git repository with one commit on main.

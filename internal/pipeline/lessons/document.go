@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"go.yaml.in/yaml/v4"
 )
 

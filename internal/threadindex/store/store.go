@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 )

@@ -3,7 +3,7 @@ package archive
 import (
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 )
 
 // Text returns the text of a content: a string, or a list of parts of which those of

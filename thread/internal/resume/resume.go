@@ -6,7 +6,7 @@ import (
 	"encoding/gob"
 	"io"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // fileName is the name of the virtual file.

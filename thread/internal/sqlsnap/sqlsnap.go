@@ -21,7 +21,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	_ "modernc.org/sqlite" // the driver
 	"modernc.org/sqlite/vfs"
 )

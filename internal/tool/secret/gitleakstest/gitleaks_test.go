@@ -9,8 +9,8 @@ import (
 
 	"github.com/zricethezav/gitleaks/v8/detect"
 
-	"github.com/agent-handoff/handoff/internal/secret"
-	"github.com/agent-handoff/handoff/internal/secret/corpus"
+	"github.com/agent-handoff/handoff/internal/tool/secret"
+	"github.com/agent-handoff/handoff/internal/tool/secret/corpus"
 )
 
 func gitleaks(t testing.TB) *detect.Detector {

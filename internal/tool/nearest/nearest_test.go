@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/agent-handoff/handoff/internal/nearest"
+	"github.com/agent-handoff/handoff/internal/tool/nearest"
 )
 
 func TestOf(t *testing.T) {

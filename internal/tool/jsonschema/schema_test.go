@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-handoff/handoff/internal/jsonschema"
+	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
 )
 
 func lines(list []jsonschema.Problem) string {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-handoff/handoff/internal/secret/corpus"
+	"github.com/agent-handoff/handoff/internal/tool/secret/corpus"
 )
 
 // TestCorpus checks that at most 6 of 120 formats are missed in any context, with several

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // A form is what a file of handoff looks like: its path in one of the directories,

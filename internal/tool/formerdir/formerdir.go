@@ -19,8 +19,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/durable"
-	"github.com/agent-handoff/handoff/internal/userdir"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
 )
 
 const formerName = "handoff"

@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 	"unicode/utf8"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 )
 
 func TestReader(t *testing.T) {

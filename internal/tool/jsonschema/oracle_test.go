@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	ours "github.com/agent-handoff/handoff/internal/jsonschema"
+	ours "github.com/agent-handoff/handoff/internal/tool/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 )

@@ -1,4 +1,4 @@
-module github.com/agent-handoff/handoff/internal/secret/gitleakstest
+module github.com/agent-handoff/handoff/internal/tool/secret/gitleakstest
 
 go 1.26.0
 
@@ -77,4 +77,4 @@ require (
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
 
-replace github.com/agent-handoff/handoff => ../../..
+replace github.com/agent-handoff/handoff => ../../../..

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/agent-handoff/handoff/internal/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 )
 
 // readDocument returns what a Document passes on, one string for each call.

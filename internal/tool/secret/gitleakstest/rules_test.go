@@ -14,7 +14,7 @@ import (
 	"github.com/zricethezav/gitleaks/v8/config"
 )
 
-var update = flag.Bool("update", false, "write the rules of internal/secret")
+var update = flag.Bool("update", false, "write the rules of internal/tool/secret")
 
 const (
 	rulesFile   = "../gitleaks.txt"

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/agent-handoff/handoff/internal/userdir"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
 )
 
 func TestDirectories(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-handoff/handoff/internal/git"
+	"github.com/agent-handoff/handoff/internal/tool/git"
 )
 
 func must(t *testing.T, err error) {

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/agent-handoff/handoff/internal/secret/corpus"
+	"github.com/agent-handoff/handoff/internal/tool/secret/corpus"
 )
 
 // Parts of secrets are joined here, so that no scanner finds one in this file.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"golang.org/x/sys/unix"
 )
 
