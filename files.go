@@ -6,7 +6,7 @@ import (
 )
 
 // Files gives access to the files that artifacts point at: the files of a
-// workspace on this machine. Package internal/content implements it.
+// workspace on this machine. Package internal/log/content implements it.
 type Files interface {
 	// Name returns the directory of the workspace.
 	Name() string

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/log/filelog"
 )
 
 // BenchmarkCost compares processes on the transcripts of Claude Code and Codex in a

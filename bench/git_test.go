@@ -14,8 +14,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/gitlog"
-	"github.com/agent-handoff/handoff/internal/filelog"
-	"github.com/agent-handoff/handoff/internal/sqlindex"
+	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 )
 
 func runGit(tb testing.TB, dir string, in *bufio.Reader, args ...string) string {

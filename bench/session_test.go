@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/log/filelog"
 )
 
 // BenchmarkSessionFind compares processes that find a session among 10,000 with

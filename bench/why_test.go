@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/log/filelog"
 )
 
 // BenchmarkWhy compares processes: hello-world, and why and status in a workspace with

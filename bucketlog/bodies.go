@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/remote"
+	"github.com/agent-handoff/handoff/internal/log/remote"
 	"github.com/minio/minio-go/v7"
 )
 

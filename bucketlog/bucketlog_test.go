@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/remote"
+	"github.com/agent-handoff/handoff/internal/log/remote"
 	"github.com/agent-handoff/handoff/logtest"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/remote"
+	"github.com/agent-handoff/handoff/internal/log/remote"
 )
 
 // A header is the first line of an object of the log. The bytes of its records

@@ -10,7 +10,7 @@ import (
 	"io"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/remote"
+	"github.com/agent-handoff/handoff/internal/log/remote"
 )
 
 // idSize is the number of bytes of a log's ID.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/remote"
+	"github.com/agent-handoff/handoff/internal/log/remote"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )

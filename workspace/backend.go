@@ -1,6 +1,6 @@
 package workspace
 
-import "github.com/agent-handoff/handoff/internal/localstate"
+import "github.com/agent-handoff/handoff/internal/log/localstate"
 
 // A Backend stores the log and the bodies of a workspace. HANDOFF_LOG, or the
 // setting log, selects it by the scheme of its URL.

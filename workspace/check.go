@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/log/content"
 )
 
 // Check verifies every record and kept body, and that the index agrees with the

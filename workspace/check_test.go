@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/localstate"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 )
 
 // TestCheckIndex does harm to the index of a workspace: check has a note, but

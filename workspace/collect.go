@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/log/content"
 )
 
 // minAge is the age below which a body is not collected: it may belong to a

@@ -10,9 +10,9 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/localstate"
-	"github.com/agent-handoff/handoff/internal/logcopy"
-	"github.com/agent-handoff/handoff/internal/queue"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
+	"github.com/agent-handoff/handoff/internal/log/logcopy"
+	"github.com/agent-handoff/handoff/internal/log/queue"
 )
 
 // A LogCopy is what CopyLog did.

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/log/content"
 )
 
 // Save writes a body to a new file, or a directory's to a new directory, at a

@@ -7,9 +7,9 @@ import (
 	"strconv"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/log/content"
+	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/internal/sqlindex"
 )
 
 // TextLimit is how many bytes of a body are searched, from its beginning.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/localstate"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 )
 
 // A Setting is a setting that applies, or one that is ignored, and where it comes

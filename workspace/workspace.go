@@ -72,10 +72,10 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/content"
 	"github.com/agent-handoff/handoff/internal/keep"
-	"github.com/agent-handoff/handoff/internal/localstate"
-	"github.com/agent-handoff/handoff/internal/queue"
+	"github.com/agent-handoff/handoff/internal/log/content"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
+	"github.com/agent-handoff/handoff/internal/log/queue"
 	"github.com/agent-handoff/handoff/internal/relocate"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/filelog"
+	"github.com/agent-handoff/handoff/internal/log/filelog"
 )
 
 const session = "a3f2c9d1-4b5e-4789-81ab-cdef12345678"

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/content"
+	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/thread"
 )
 

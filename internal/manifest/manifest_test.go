@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/fold"
+	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/logtest"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"

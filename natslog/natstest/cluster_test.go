@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/sqlindex"
+	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 	"github.com/agent-handoff/handoff/logtest"
 	"github.com/agent-handoff/handoff/natslog"
 	"github.com/nats-io/nats-server/v2/server"

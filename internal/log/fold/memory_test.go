@@ -1,0 +1,23 @@
+package fold_test
+
+import (
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/logtest"
+)
+
+func TestMemoryLog(t *testing.T) {
+	logtest.Run(t, func(*testing.T) func() handoff.Log {
+		log := logtest.NewMemoryLog()
+		return func() handoff.Log { return log }
+	})
+}
+
+func TestMemoryIndex(t *testing.T) {
+	logtest.RunIndex(t, func(*testing.T) func() handoff.Index {
+		m := fold.NewMemory()
+		return func() handoff.Index { return m }
+	})
+}

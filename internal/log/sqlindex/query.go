@@ -1,0 +1,427 @@
+package sqlindex
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
+)
+
+// Artifact implements handoff.Reader.
+func (x *Index) Artifact(ctx context.Context, id string) (v handoff.Artifact, err error) {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
+		s := newStore(ctx, c)
+		a, err := s.Artifact(id)
+		if err != nil {
+			return err
+		}
+		if a == nil || a.Published == nil {
+			return &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound, Hint: handoff.Suggest("list every artifact", handoff.ActionListAll)}
+		}
+		v, err = fold.View(s, a)
+		return err
+	})
+	return v, err
+}
+
+// Work implements handoff.Reader.
+func (x *Index) Work(ctx context.Context, harness, id string) (v handoff.Work, err error) {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
+		w, err := newStore(ctx, c).Work(harness, id)
+		if err != nil {
+			return err
+		}
+		if w == nil {
+			return &handoff.Error{Op: "find work", Name: id, Kind: handoff.NotFound}
+		}
+		v = *w
+		return nil
+	})
+	return v, err
+}
+
+// WorkIn implements handoff.WorkLister.
+func (x *Index) WorkIn(ctx context.Context, session string) ([]handoff.Work, error) {
+	if session == "" {
+		return x.work(ctx, `SELECT id, state FROM works`)
+	}
+	return x.work(ctx, `SELECT id, state FROM works WHERE session = ?1 UNION SELECT id, state FROM works WHERE run = ?1`, session)
+}
+
+// WorkUnder implements handoff.WorkLister.
+func (x *Index) WorkUnder(ctx context.Context, harness, parent string) ([]handoff.Work, error) {
+	return x.work(ctx, `SELECT id, state FROM works WHERE harness = ? AND parent = ?`, harness, parent)
+}
+
+func (x *Index) work(ctx context.Context, query string, args ...any) (list []handoff.Work, err error) {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
+		list = nil
+		return newStore(ctx, c).load(query, func(r *sqlite.Row) error {
+			var w handoff.Work
+			err := decode("work "+r.Text(), r.Text(), &w)
+			list = append(list, w)
+			return err
+		}, args...)
+	})
+	slices.SortFunc(list, fold.CompareWork)
+	return list, err
+}
+
+// Artifacts implements handoff.Reader.
+func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page handoff.ArtifactPage, err error) {
+	before, err := handoff.ParseCursor(q.Cursor)
+	if err != nil {
+		return page, err
+	}
+	err = x.read(ctx, func(c *sqlite.Conn) error {
+		s := newStore(ctx, c)
+		page = handoff.ArtifactPage{Artifacts: []handoff.Artifact{}}
+		where, err := selects(s, q)
+		if err != nil {
+			return err
+		}
+		if page.HiddenCount, err = hidden(s, q, where); err != nil {
+			return err
+		}
+		states, more, err := shown(s, q, where, before)
+		if err != nil {
+			return err
+		}
+		if more {
+			page.Cursor = handoff.NewCursor(states[q.Limit-1].Record.Seq)
+		}
+		if err := s.prefetchViews(states); err != nil {
+			return err
+		}
+		page.Artifacts = slices.Grow(page.Artifacts, len(states))
+		for _, a := range states {
+			v, err := fold.View(s, a)
+			if err != nil {
+				return err
+			}
+			page.Artifacts = append(page.Artifacts, v)
+		}
+		return s.load(`SELECT seq FROM damaged ORDER BY seq`, func(r *sqlite.Row) error {
+			page.Damaged = append(page.Damaged, handoff.Seq(r.Integer()))
+			return nil
+		})
+	})
+	return page, err
+}
+
+// selects returns the clause for q without status and paging.
+func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
+	w := clause{from: "artifacts a"}.after(q.After)
+	w = w.equal("channel", q.Channel).equal("kind", q.Kind).equal("name", q.Name)
+	w = w.equal("namespace", q.Namespace).equal("key", q.Key).revision(q)
+	for _, slot := range slices.Sorted(maps.Keys(q.Producer)) {
+		w = w.slot(slot, q.Producer[slot])
+	}
+	if q.Named {
+		w = w.and("a.name IS NOT NULL")
+	}
+	if q.Tag != "" {
+		w = w.label(tagSpace, q.Tag)
+	}
+	if q.Parent != "" {
+		w = w.label(parentSpace, q.Parent)
+	}
+	if q.Label != "" {
+		w = w.label(labelSpace, q.Label)
+	}
+	if q.Stale {
+		w = w.label(staleSpace, "true")
+	}
+	if q.Competing {
+		w.narrow = true
+		w = w.and("+a.status = 'active' AND a.family IN (SELECT family FROM contested)")
+	}
+	w.times = !w.ranged && !w.narrow && (!q.Since.IsZero() || !q.Until.IsZero())
+	if !q.Since.IsZero() {
+		w = w.and("a.created >= ?", instant(q.Since))
+	}
+	if !q.Until.IsZero() {
+		w = w.and("a.created < ?", instant(q.Until))
+	}
+	if q.Family != "" {
+		w = w.and("a.family = (SELECT family FROM artifacts WHERE id = ?)", q.Family)
+		w.equals = true
+	}
+	w, err := w.lists(s, q)
+	if err != nil {
+		return w, err
+	}
+	if q.IDSuffix != "" {
+		w = w.suffix(q.IDSuffix)
+	}
+	if q.IDPrefix == "" {
+		return w, nil
+	}
+	w.narrow, w.times = true, false
+	a, err := s.Artifact(q.IDPrefix)
+	if err != nil {
+		return w, err
+	}
+	if a != nil && a.Published != nil {
+		return w.and("a.id = ?", q.IDPrefix), nil
+	}
+	return w.and("a.id >= ? AND a.id < ?", q.IDPrefix, q.IDPrefix+last), nil
+}
+
+// hidden counts the artifacts that q leaves out because of their status.
+func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
+	if q.Status != "" || q.IncludeInactive {
+		return 0, nil
+	}
+	var n int64
+	count := func(r *sqlite.Row) { n = r.Integer() }
+	among := "IN ('" + string(handoff.Superseded) + "', '" + string(handoff.Withdrawn) + "')"
+	total := "SELECT coalesce(sum(n), 0) FROM totals WHERE status " + among
+	switch {
+	case len(w.terms) == 0:
+		_, err := s.c.One(s.ctx, total, nil, count)
+		return int(n), err
+	case len(w.terms) == 1 && q.Channel != "":
+		_, err := s.c.One(s.ctx, total+" AND channel = ?", []any{q.Channel}, count)
+		return int(n), err
+	}
+	w = w.status(among)
+	_, err := s.c.One(s.ctx, "SELECT count(*)"+w.String(), w.args, count)
+	return int(n), err
+}
+
+// shown returns the artifacts that q selects, newest first, and whether there
+// are more.
+func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) (list []*fold.ArtifactState, more bool, err error) {
+	query, args := showing(q, w, before)
+	err = s.load(query, func(r *sqlite.Row) error {
+		if more = q.Limit > 0 && len(list) == q.Limit; more {
+			return nil
+		}
+		a, err := artifactFrom(r)
+		if err != nil {
+			return err
+		}
+		s.artifacts[a.ID] = a
+		list = append(list, a)
+		return nil
+	}, args...)
+	return list, more, err
+}
+
+// showing returns the query of shown. It finds positions in the indexes first,
+// and then reads only the rows of the result.
+func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []any) {
+	if q.Status != "" || !q.IncludeInactive {
+		w = w.status("= ?", string(cmp.Or(q.Status, handoff.Active)))
+	}
+	if before != 0 {
+		w = w.also(w.key()+" < ?", int64(before))
+	}
+	places := "SELECT " + w.key() + w.String() + " ORDER BY " + w.key() + " DESC"
+	if q.Limit > 0 {
+		places, w.args = places+" LIMIT ?", append(slices.Clip(w.args), q.Limit+1)
+	}
+	return "SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq IN (" + places + ") ORDER BY seq DESC", w.args
+}
+
+// prefetchStale loads the inputs of artifacts that have stale ones, and returns
+// the families of those.
+func (s *store) prefetchStale(list []*fold.ArtifactState) (families []string, err error) {
+	var ids []string
+	for _, a := range list {
+		if a.StaleInputs > 0 {
+			ids = append(ids, a.Inputs...)
+		}
+	}
+	if err := s.loadAll(artifactRow, s.scanArtifact, absent(slices.Clone(ids), s.artifacts)); err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if a := s.artifacts[id]; a != nil {
+			families = append(families, a.Family)
+		}
+	}
+	return families, nil
+}
+
+// prefetchViews loads in a few queries what the views of the artifacts need.
+func (s *store) prefetchViews(list []*fold.ArtifactState) error {
+	var ids, sessions, families []string
+	for _, a := range list {
+		ids = append(append(ids, a.Published.Parents...), a.ReplacedBy...)
+		sessions = append(sessions, cmp.Or(a.Record.Producer.RunID, a.Record.Producer.Session))
+		families = append(families, a.Family)
+	}
+	stale, err := s.prefetchStale(list)
+	if err != nil {
+		return err
+	}
+	families = append(families, stale...)
+	if err := s.loadAll(artifactRow, s.scanState, absent(ids, s.artifacts)); err != nil {
+		return err
+	}
+	sessions = absent(sessions, s.sessions)
+	if err := s.loadAll(sessionRow, s.scanSession, sessions); err != nil {
+		return err
+	}
+	for _, id := range absent(sessions, s.sessions) {
+		s.sessions[id] = nil
+	}
+	families = absent(families, s.heads)
+	for portion := range sqlite.Portions(families) {
+		query := `SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family` + sqlite.Among + ` ORDER BY seq`
+		if err := s.load(query, s.scanHead, portion...); err != nil {
+			return err
+		}
+	}
+	for _, family := range absent(families, s.heads) {
+		s.heads[family] = nil
+	}
+	return nil
+}
+
+// Session implements handoff.Reader.
+func (x *Index) Session(ctx context.Context, id string) (v handoff.Session, err error) {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
+		found, err := newStore(ctx, c).Session(id)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return &handoff.Error{Op: "find session", Name: id, Kind: handoff.NotFound, Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
+		}
+		v = *found
+		return nil
+	})
+	return v, err
+}
+
+// Sessions implements handoff.Reader.
+func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page handoff.SessionPage, err error) {
+	after, err := handoff.ParseSessionCursor(q.Cursor)
+	if err != nil {
+		return page, err
+	}
+	err = x.read(ctx, func(c *sqlite.Conn) error {
+		s := newStore(ctx, c)
+		query, args, err := showingSessions(s, q, after)
+		if err != nil {
+			return err
+		}
+		page = handoff.SessionPage{Sessions: []handoff.Session{}}
+		return s.load(query, func(r *sqlite.Row) error {
+			id, state := r.Text(), r.Text()
+			var v handoff.Session
+			if err := decode("session "+id, state, &v); err != nil {
+				return err
+			}
+			page.Sessions = append(page.Sessions, v)
+			return nil
+		}, args...)
+	})
+	if q.Limit > 0 && len(page.Sessions) > q.Limit {
+		page.Sessions = page.Sessions[:q.Limit]
+		page.Cursor = page.Sessions[q.Limit-1].Order().Cursor()
+	}
+	return page, err
+}
+
+// showingSessions returns the query of Sessions: newest first, with one row more
+// than the limit if there are more.
+func showingSessions(s *store, q handoff.SessionQuery, after handoff.SessionOrder) (string, []any, error) {
+	w := selectsSessions(q, after)
+	if q.Workflow != nil {
+		names, err := s.fitting(everyWorkflow, q.Workflow.MatchString)
+		if err != nil {
+			return "", nil, err
+		}
+		w = w.and("a.workflow IN (SELECT value FROM json_each(?))", names)
+	}
+	if q.HasKind != nil {
+		kinds, err := s.fitting(everyKind, q.HasKind)
+		if err != nil {
+			return "", nil, err
+		}
+		w = w.and("json_array_length(?) > 0 AND ("+madeIn("session")+" OR "+madeIn("run")+")", kinds, kinds, kinds)
+	}
+	found := "SELECT a.id, a.openedAt, a.opened" + w.String() + " ORDER BY a.openedAt DESC, a.opened DESC"
+	if q.Limit > 0 {
+		found, w.args = found+" LIMIT ?", append(w.args, q.Limit+1)
+	}
+	return "SELECT s.id, s.state FROM (" + found + ") found CROSS JOIN sessions s ON s.id = found.id ORDER BY found.openedAt DESC, found.opened DESC", w.args, nil
+}
+
+// madeIn selects sessions by the kinds of their artifacts, whose producers name
+// the session in the given column.
+func madeIn(column string) string {
+	return "EXISTS (SELECT 1 FROM artifacts x WHERE x." + column + " = a.id AND x.status = 'active' AND coalesce(x.kind, '') IN (SELECT value FROM json_each(?)))"
+}
+
+// everyWorkflow selects the distinct names of workflows, and everyKind the
+// distinct kinds of artifacts with "" for none. They step through an index from
+// one value to the next, because there are few.
+const everyWorkflow = `WITH RECURSIVE known (name) AS (SELECT min(workflow) FROM sessions
+	UNION ALL SELECT (SELECT min(workflow) FROM sessions WHERE workflow > known.name) FROM known WHERE known.name IS NOT NULL)
+	SELECT name FROM known WHERE name IS NOT NULL`
+
+const everyKind = `WITH RECURSIVE known (kind) AS (SELECT min(kind) FROM artifacts WHERE kind IS NOT NULL
+	UNION ALL SELECT (SELECT min(kind) FROM artifacts WHERE kind > known.kind) FROM known WHERE known.kind IS NOT NULL)
+	SELECT kind FROM known WHERE kind IS NOT NULL UNION ALL SELECT ''`
+
+// fitting returns the values of a query for which fits is true, as a JSON list:
+// SQL has no regular expressions.
+func (s *store) fitting(query string, fits func(string) bool) (string, error) {
+	words := []string{}
+	err := s.load(query, func(r *sqlite.Row) error {
+		if word := r.Text(); fits(word) {
+			words = append(words, word)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return encode(words)
+}
+
+// last sorts after every character.
+const last = "\xff"
+
+func selectsSessions(q handoff.SessionQuery, after handoff.SessionOrder) clause {
+	w := clause{from: "sessions a"}.also("a.opened > 0").equal("status", q.Status).equal("parent", q.Parent).
+		equal("agent", q.Agent).equal("user", q.User).equal("boot", q.BootID)
+	if q.Parent == "" && !q.IncludeRuns {
+		w = w.and("a.parent = ''")
+	}
+	if q.IDPrefix != "" {
+		w = w.and("a.id >= ? AND a.id < ?", q.IDPrefix, q.IDPrefix+last)
+	}
+	if q.Tag != "" {
+		w = w.and("a.id IN (SELECT id FROM session_tags WHERE tag = ?)", q.Tag)
+	}
+	if q.LinksTo != "" {
+		w = w.and("a.id IN (SELECT id FROM session_links WHERE target = ?)", q.LinksTo)
+	}
+	if !q.IncludeArchived {
+		w = w.and("a.archived = 0")
+	}
+	if q.Moving { // SQLite has no statistics, and does not know that these are few
+		w.from += " INDEXED BY sessions_by_moving"
+		w = w.and("a.moving IS NOT NULL")
+	}
+	if !q.Since.IsZero() {
+		w = w.and("a.openedAt >= ?", instant(q.Since))
+	}
+	if !q.Until.IsZero() {
+		w = w.and("a.openedAt < ?", instant(q.Until))
+	}
+	if q.Cursor != "" {
+		w = w.and("(a.openedAt, a.opened) < (?, ?)", after.Start, int64(after.Opened))
+	}
+	return w
+}
