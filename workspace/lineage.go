@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/lineage"
+	"github.com/agent-handoff/handoff/internal/names/lineage"
 )
 
 // A Graph shows how artifacts, or sessions, were made from each other. It can be

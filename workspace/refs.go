@@ -6,7 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/names"
-	"github.com/agent-handoff/handoff/internal/refs"
+	"github.com/agent-handoff/handoff/internal/names/refs"
 )
 
 // Resolve returns the ID of the artifact that a ref names for the caller. A ref

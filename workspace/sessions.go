@@ -11,9 +11,9 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/lineage"
 	"github.com/agent-handoff/handoff/internal/manifest"
 	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/internal/names/lineage"
 	"github.com/agent-handoff/handoff/internal/session"
 )
 

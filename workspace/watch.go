@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/refs"
+	"github.com/agent-handoff/handoff/internal/names/refs"
 )
 
 // WatchOptions select what Watch and Wait yield. An artifact matches as it was

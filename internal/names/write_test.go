@@ -9,7 +9,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/names"
-	"github.com/agent-handoff/handoff/internal/refs"
+	"github.com/agent-handoff/handoff/internal/names/refs"
 )
 
 // resolver resolves refs of a scope, without paths.

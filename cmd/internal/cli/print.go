@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/lineage"
+	"github.com/agent-handoff/handoff/internal/names/lineage"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/names"
-	"github.com/agent-handoff/handoff/internal/refs"
+	"github.com/agent-handoff/handoff/internal/names/refs"
 	"github.com/agent-handoff/handoff/logtest"
 )
 

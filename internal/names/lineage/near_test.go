@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/lineage"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/names/lineage"
 )
 
 // artifacts returns an index of artifacts and their IDs by name. Each line is a

@@ -12,8 +12,8 @@ import (
 	"unicode"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/lineage"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/names/lineage"
 	"github.com/agent-handoff/handoff/logtest"
 )
 
