@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/relocate"
 	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/internal/transfer"
+	"github.com/agent-handoff/handoff/internal/session/relocate"
+	"github.com/agent-handoff/handoff/internal/session/transfer"
 )
 
 // A SessionMove is the result of moving a session's folder.

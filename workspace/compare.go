@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/compare"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/compare"
 )
 
 // A Comparison has two sessions side by side: their outputs, inputs and durations.

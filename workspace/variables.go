@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/launch"
+	"github.com/agent-handoff/handoff/internal/session/launch"
 )
 
 // VariableOptions select the files and values that path variables come from.

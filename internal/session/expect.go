@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/manifest"
+	"github.com/agent-handoff/handoff/internal/session/manifest"
 )
 
 // Delivered reports whether a session has an active artifact, not known to be

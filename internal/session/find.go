@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/manifest"
+	"github.com/agent-handoff/handoff/internal/session/manifest"
 )
 
 // A Query selects sessions as a reader sees them: Status is the one that

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/manifest"
+	"github.com/agent-handoff/handoff/internal/session/manifest"
 )
 
 // The length of the shortest prefix of an ID that is a ref, and the number of

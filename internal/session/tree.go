@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/manifest"
+	"github.com/agent-handoff/handoff/internal/session/manifest"
 )
 
 // An Adoption is the result of importing one folder, or of checking whether it

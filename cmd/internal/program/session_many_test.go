@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/agent-handoff/handoff/internal/manifest"
+	"github.com/agent-handoff/handoff/internal/session/manifest"
 	"github.com/agent-handoff/handoff/workspace"
 )
 

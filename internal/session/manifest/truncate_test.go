@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/agent-handoff/handoff/internal/manifest"
+	"github.com/agent-handoff/handoff/internal/session/manifest"
 	"github.com/clipperhouse/displaywidth"
 	"pgregory.net/rapid"
 )
