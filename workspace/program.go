@@ -6,8 +6,8 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/hook"
 	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/internal/threadindex"
-	"github.com/agent-handoff/handoff/internal/threadindex/scope"
+	"github.com/agent-handoff/handoff/internal/thread/threadindex"
+	"github.com/agent-handoff/handoff/internal/thread/threadindex/scope"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/collision"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/thread/collision"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -3,7 +3,7 @@ package provenance
 import (
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/action"
+	"github.com/agent-handoff/handoff/internal/thread/action"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/action"
-	"github.com/agent-handoff/handoff/internal/collision"
-	"github.com/agent-handoff/handoff/internal/packed"
+	"github.com/agent-handoff/handoff/internal/thread/action"
+	"github.com/agent-handoff/handoff/internal/thread/collision"
+	"github.com/agent-handoff/handoff/internal/thread/packed"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/agent-handoff/handoff/internal/action"
-	"github.com/agent-handoff/handoff/internal/packed"
-	"github.com/agent-handoff/handoff/internal/threadindex/store"
+	"github.com/agent-handoff/handoff/internal/thread/action"
+	"github.com/agent-handoff/handoff/internal/thread/packed"
+	"github.com/agent-handoff/handoff/internal/thread/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
 )
 

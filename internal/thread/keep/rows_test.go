@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/keep"
+	"github.com/agent-handoff/handoff/internal/thread/keep"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/cursor"
 	"github.com/agent-handoff/handoff/thread/goose"

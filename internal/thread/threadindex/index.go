@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/threadindex/store"
+	"github.com/agent-handoff/handoff/internal/thread/threadindex/store"
 	"github.com/agent-handoff/handoff/internal/tool/words"
 	"github.com/agent-handoff/handoff/thread"
 )

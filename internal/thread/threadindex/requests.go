@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/packed"
-	"github.com/agent-handoff/handoff/internal/threadindex/agents"
-	"github.com/agent-handoff/handoff/internal/threadindex/store"
+	"github.com/agent-handoff/handoff/internal/thread/packed"
+	"github.com/agent-handoff/handoff/internal/thread/threadindex/agents"
+	"github.com/agent-handoff/handoff/internal/thread/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/action"
-	"github.com/agent-handoff/handoff/internal/threadindex/store"
-	"github.com/agent-handoff/handoff/internal/threadindex/tail"
+	"github.com/agent-handoff/handoff/internal/thread/action"
+	"github.com/agent-handoff/handoff/internal/thread/threadindex/store"
+	"github.com/agent-handoff/handoff/internal/thread/threadindex/tail"
 	"github.com/agent-handoff/handoff/internal/tool/words"
 	"github.com/agent-handoff/handoff/thread"
 )
