@@ -1,4 +1,4 @@
-// Writes internal/price/prices.json.gz from the npm package with prices that the
+// Writes internal/trace/price/prices.json.gz from the npm package with prices that the
 // argument names, unpacked, and its date: node .ci/prices.mjs DIR YYYY-MM-DD
 import { readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
@@ -78,4 +78,4 @@ const providers = data.map(p => ({
   id: p.id, provider: patterns(p.provider_match), model: patterns(p.model_match), fallback: p.fallback_model_providers,
   models: p.models.filter(sold).map(m => ({ id: m.id, match: patterns(m.match), prices: conditional(m.prices) })),
 }))
-writeFileSync('internal/price/prices.json.gz', gzipSync(JSON.stringify({ source: `npm ${name} ${version}`, date, licence: license, providers }), { level: 9 }))
+writeFileSync('internal/trace/price/prices.json.gz', gzipSync(JSON.stringify({ source: `npm ${name} ${version}`, date, licence: license, providers }), { level: 9 }))

@@ -3,8 +3,8 @@ package workspace
 import (
 	"context"
 
-	"github.com/agent-handoff/handoff/internal/activity"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/trace/activity"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/conversations"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/hook"
 	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/thread"
 )
 

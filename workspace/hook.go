@@ -5,7 +5,7 @@ import (
 	"errors"
 	"os"
 
-	"github.com/agent-handoff/handoff/internal/hook"
+	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/cost"
 	"github.com/agent-handoff/handoff/internal/names"
-	"github.com/agent-handoff/handoff/internal/provenance"
+	"github.com/agent-handoff/handoff/internal/trace/cost"
+	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/hook"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/thread/threadindex"
 	"github.com/agent-handoff/handoff/internal/thread/threadindex/scope"
+	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/thread"
 )
 

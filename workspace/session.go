@@ -8,10 +8,10 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/hook"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/session/launch"
+	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/cost"
-	"github.com/agent-handoff/handoff/internal/provenance"
+	"github.com/agent-handoff/handoff/internal/trace/cost"
+	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/thread"
 )
 

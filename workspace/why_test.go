@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/provenance"
+	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"

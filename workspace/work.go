@@ -6,7 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
-	"github.com/agent-handoff/handoff/internal/provenance"
+	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/work"
 )

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/evidence"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/tool/git"
+	"github.com/agent-handoff/handoff/internal/trace/evidence"
 	"github.com/agent-handoff/handoff/thread"
 )
 

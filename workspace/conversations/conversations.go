@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/activity"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/thread/collision"
 	"github.com/agent-handoff/handoff/internal/thread/threadindex"
 	"github.com/agent-handoff/handoff/internal/thread/threadindex/scope"
+	"github.com/agent-handoff/handoff/internal/trace/activity"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/cost"
 	"github.com/agent-handoff/handoff/internal/thread/threadindex"
+	"github.com/agent-handoff/handoff/internal/trace/cost"
 )
 
 // A PromptReport has the prompts that were compared with artifacts.

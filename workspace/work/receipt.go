@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/cost"
+	"github.com/agent-handoff/handoff/internal/trace/cost"
 )
 
 // A Receipt has what ran, what that used and cost, and what it published.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
-	"github.com/agent-handoff/handoff/internal/pullrequest"
+	"github.com/agent-handoff/handoff/internal/trace/pullrequest"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )

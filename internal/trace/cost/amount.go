@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/price"
+	"github.com/agent-handoff/handoff/internal/trace/price"
 	"github.com/agent-handoff/handoff/thread"
 )
 

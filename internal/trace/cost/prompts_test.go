@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/pasted"
+	"github.com/agent-handoff/handoff/internal/trace/pasted"
 )
 
 // artifactID returns an ID of the length of those of artifacts.

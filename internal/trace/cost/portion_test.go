@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/price"
+	"github.com/agent-handoff/handoff/internal/trace/price"
 	"github.com/agent-handoff/handoff/thread"
 )
 

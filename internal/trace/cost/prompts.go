@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/pasted"
+	"github.com/agent-handoff/handoff/internal/trace/pasted"
 )
 
 // Passed is what prompts have of artifacts.

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/price"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/internal/trace/price"
 )
 
 // maxPrices is the size of a file with prices.
