@@ -52,7 +52,7 @@ var layers = map[string]int{
 	"internal/session/manifest":  2,
 	"internal/tool/sqlite":       2,
 	"internal/names":             2,
-	"internal/preview":           2,
+	"cmd/internal/preview":       2,
 	"internal/log/remote":        2,
 	"internal/log/checkpoint":    2,
 	"internal/trace/pullrequest": 2,
@@ -103,10 +103,10 @@ var layers = map[string]int{
 	"workspace":  6,
 	"thread/all": 6,
 
-	"internal/demo": 7,
-	"gitlog":        7,
-	"bucketlog":     7,
-	"natslog":       7,
+	"cmd/internal/demo": 7,
+	"gitlog":            7,
+	"bucketlog":         7,
+	"natslog":           7,
 
 	"cmd/internal/access":    8,
 	"cmd/internal/cli":       8,

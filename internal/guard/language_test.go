@@ -132,7 +132,7 @@ var commandText = regexp.MustCompile(`\bhandoff [a-z]+ ([A-Z./-]|[a-z]+ |$)|[\s"
 var foreignCommand = regexp.MustCompile(`\b(git|python) [a-z.]+ --|^diff --git `)
 
 // commandPackages may spell command lines: they parse or run them.
-var commandPackages = []string{"cmd/handoff", "cmd/internal", "internal/demo", "bench"}
+var commandPackages = []string{"cmd/handoff", "cmd/internal", "cmd/internal/demo", "bench"}
 
 // TestNoCommandLines checks that the packages which the command line is built on
 // do not know its grammar: their hints name an action instead.

@@ -4,7 +4,7 @@ import (
 	"os"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
-	"github.com/agent-handoff/handoff/internal/demo"
+	"github.com/agent-handoff/handoff/cmd/internal/demo"
 	"github.com/spf13/cobra"
 )
 

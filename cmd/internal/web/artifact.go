@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/preview"
+	"github.com/agent-handoff/handoff/cmd/internal/preview"
 )
 
 // linkedShown is how many inputs, users and results of an artifact a page shows, and

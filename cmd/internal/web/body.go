@@ -9,7 +9,7 @@ import (
 	"path"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/preview"
+	"github.com/agent-handoff/handoff/cmd/internal/preview"
 	"github.com/agent-handoff/handoff/workspace"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/preview"
+	"github.com/agent-handoff/handoff/cmd/internal/preview"
 )
 
 // exportLayout is the layout of an exported page.

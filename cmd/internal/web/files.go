@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/preview"
+	"github.com/agent-handoff/handoff/cmd/internal/preview"
 )
 
 // compareLimit is the size of the largest content that is compared.
