@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/gitlog"
+	"github.com/agent-handoff/handoff/engines/gitlog"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 )

@@ -3,8 +3,8 @@ package program
 import (
 	"slices"
 
-	"github.com/agent-handoff/handoff/gitlog"
-	"github.com/agent-handoff/handoff/natslog"
+	"github.com/agent-handoff/handoff/engines/gitlog"
+	"github.com/agent-handoff/handoff/engines/natslog"
 	"github.com/agent-handoff/handoff/workspace"
 )
 

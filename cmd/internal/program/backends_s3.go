@@ -3,7 +3,7 @@
 package program
 
 import (
-	"github.com/agent-handoff/handoff/bucketlog"
+	"github.com/agent-handoff/handoff/engines/bucketlog"
 	"github.com/agent-handoff/handoff/workspace"
 )
 

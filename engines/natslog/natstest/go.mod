@@ -1,4 +1,4 @@
-module github.com/agent-handoff/handoff/natslog/natstest
+module github.com/agent-handoff/handoff/engines/natslog/natstest
 
 go 1.26.0
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/bucketlog"
+	"github.com/agent-handoff/handoff/engines/bucketlog"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/logtest"
 )

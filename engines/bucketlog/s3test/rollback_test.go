@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/bucketlog"
+	"github.com/agent-handoff/handoff/engines/bucketlog"
 	"github.com/agent-handoff/handoff/logtest"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/johannesboyne/gofakes3"

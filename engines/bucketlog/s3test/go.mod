@@ -1,4 +1,4 @@
-module github.com/agent-handoff/handoff/bucketlog/s3test
+module github.com/agent-handoff/handoff/engines/bucketlog/s3test
 
 go 1.26.0
 
