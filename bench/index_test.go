@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 // indexed is the number of records in the benchmarks of the index.

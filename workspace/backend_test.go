@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 // plainBodies are bodies without any further ability.

@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 // TestMain lets this binary act as another process.

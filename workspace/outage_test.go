@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 // A remoteLog is a log on another machine whose server can be away, and which answers

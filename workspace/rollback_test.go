@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/logtest"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 )
 
 // machineAt opens a workspace as a user with a home of its own.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/logtest"
 	"github.com/agent-handoff/handoff/workspace"
 )
 

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/remote"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 const ref = "refs/handoff/default"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/logtest"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 )
 
 // git runs git in a directory and returns what it prints.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 func TestFind(t *testing.T) {

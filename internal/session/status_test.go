@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 // TestCloseAbandonedLosesRace closes a session while another process is about

@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // A scripted is a conversation of a real client with a scripted server, and what the

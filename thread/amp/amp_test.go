@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/amp"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 func TestSuite(t *testing.T) {

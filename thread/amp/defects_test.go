@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestDefects has a thread for each known mistake of other readers.

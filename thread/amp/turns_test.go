@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread/amp"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestTurns reads generated threads after each change. TestTruncated truncates one.

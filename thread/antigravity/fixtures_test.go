@@ -4,9 +4,9 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/antigravity"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestRealThreads reads the published conversations. Four of them started subagents,

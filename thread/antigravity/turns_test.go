@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread/antigravity"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestTurns truncates generated conversations at every record.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/claude"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestOpenAnswer checks the status of a thread whose last record is an answer

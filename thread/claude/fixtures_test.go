@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/claude"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // figures are the reference values of one transcript, from an independent program.

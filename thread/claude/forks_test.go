@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/claude"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestOtherTools reads transcripts of tools that write the format of Claude Code.

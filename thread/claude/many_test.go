@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/claude"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // ended is a subagent that answered.

@@ -3,9 +3,9 @@ package claude_test
 import (
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/claude"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestUsage has a transcript for each rule of counting usage.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread/cline"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestTurns reads generated tasks after each message. TestTruncated truncates some.

@@ -3,8 +3,8 @@ package codex_test
 import (
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread/codex"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 var suite = threadtest.Suite{Driver: codex.Driver(), Write: home, Lines: true, Big: big}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/codex"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 const rolloutFile = "sessions/2026/02/22/rollout-2026-02-22T20-48-50-" + parentID + ".jsonl"

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/codex"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // figures are the reference values of one rollout, from an independent program.

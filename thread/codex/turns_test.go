@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/codex"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestTurns truncates generated rollouts at every record: every other one is

@@ -3,9 +3,9 @@ package codex_test
 import (
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/codex"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestUsage has a rollout for each rule of counting usage.

@@ -4,9 +4,9 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/copilot"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // figures are the reference values of one file, from an independent program.

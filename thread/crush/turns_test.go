@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/crush"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestTurns reads generated sessions after each change of their rows.

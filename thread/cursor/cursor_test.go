@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/cursor"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 var suite = threadtest.Suite{Driver: cursor.Driver(), Write: home, Lines: true, Big: big}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/cursor"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestTurns truncates generated transcripts at every record. Every other one is of a

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/gemini"
 	"github.com/agent-handoff/handoff/thread/page"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestDefects has a chat for each known mistake of other readers.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/gemini"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // figures are the reference values of one chat, from an independent program.

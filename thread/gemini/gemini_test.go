@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/gemini"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 var suite = threadtest.Suite{Driver: gemini.Driver(), Write: home, Lines: true, Big: big}

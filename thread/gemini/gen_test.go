@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // The IDs of the threads that home writes.

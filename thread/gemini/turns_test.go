@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/gemini"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestTurns truncates generated logs at every record. Every third log is that of a

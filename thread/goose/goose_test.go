@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/goose"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 var suite = threadtest.Suite{Driver: goose.Driver(), Write: home, Big: big}

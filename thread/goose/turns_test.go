@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread/goose"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestTurns reads generated sessions after each change of their rows.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread/hermes"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestTurns reads generated sessions after each change of their rows.

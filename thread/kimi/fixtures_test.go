@@ -6,9 +6,9 @@ import (
 	"os"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/kimi"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // A count is what a second decoder finds in a journal.

@@ -3,9 +3,9 @@ package kimi_test
 import (
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/kimi"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 var suite = threadtest.Suite{Driver: kimi.Driver(), Write: home, Lines: true, Big: big}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/kimi"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestTurns truncates generated journals at every record. Every other one is of a

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/opencode"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // store writes a database with its write-ahead log and returns both.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/opencode"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 func provider(t testing.TB, roots ...string) thread.Provider {

@@ -11,8 +11,8 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // The IDs of the threads that home writes.

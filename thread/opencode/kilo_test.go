@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread/opencode"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestKilo reads a database of Kilo, which has the schema of OpenCode.

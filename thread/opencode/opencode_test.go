@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread/opencode"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 func TestSuite(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/agent-handoff/handoff/threadtest"
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 )
 
 // TestExitStatus checks which exit status of a command is known: only what the

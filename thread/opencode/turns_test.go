@@ -5,9 +5,9 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/opencode"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestTurns reads generated sessions after each change of their rows.

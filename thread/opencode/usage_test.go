@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestUsage has a session for each rule of counting usage.

@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/page"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 const id = "019c871c-b1f9-7f60-9c4f-87ed09f13592"

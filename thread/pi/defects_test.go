@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/pi"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestDefects has a session for each known mistake of other readers.

@@ -6,9 +6,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/pi"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // figures are the reference values of one file, from an independent program.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread/pi"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestTurns truncates generated sessions at every record.

@@ -3,9 +3,9 @@ package qwen_test
 import (
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/qwen"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestRealClients compares the threads of a real client with what the server sent. Its

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // The IDs of the threads that home writes.

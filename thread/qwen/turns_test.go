@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/qwen"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // TestTurns truncates generated chats at every record. In every other one an answer is

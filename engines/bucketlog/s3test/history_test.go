@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/engines/bucketlog"
 	"github.com/agent-handoff/handoff/internal/log/fold"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 func newIndex() handoff.Index { return fold.NewMemory() }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/engines/bucketlog"
-	"github.com/agent-handoff/handoff/logtest"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/johannesboyne/gofakes3"
 )

@@ -22,9 +22,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/engines/natslog"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
-	"github.com/agent-handoff/handoff/logtest"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/engines/natslog"
-	"github.com/agent-handoff/handoff/logtest"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/nats-io/nats-server/v2/server"
 )

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/fold"
-	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
 )
 

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 func TestBodies(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/logtest"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 )
 
 // intactLog returns a directory with a log of twelve artifacts, in shards of five,

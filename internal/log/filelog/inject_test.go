@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 // An injection is a log with bodies in which one thing is to go wrong.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/logtest"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 )
 
 // full is a disk on which the first so many numbers exist. It counts the names

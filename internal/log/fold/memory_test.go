@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/fold"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 func TestMemoryLog(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/fold"
-	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
-	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/logcopy"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 func side(t *testing.T) logcopy.Side {

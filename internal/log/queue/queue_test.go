@@ -21,11 +21,11 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/queue"
 	"github.com/agent-handoff/handoff/internal/log/remote"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 // An engine is a log that can't be reached while a file exists, and that may lose

@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/remote"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 // A store has one body, which may be damaged.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
-	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
 )
 

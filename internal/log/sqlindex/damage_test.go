@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 // TestAlteredRow changes one stored value of an artifact at a time: whatever reads

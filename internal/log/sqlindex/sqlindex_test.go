@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 func open(t testing.TB, file, log string) *sqlindex.Index {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/logtest"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 )
 
 // TestManyUses checks that one more use of an artifact costs the same, however many

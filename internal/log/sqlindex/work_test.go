@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 // TestDecodesWhatItShows puts records in place of all but those that are to be

@@ -12,9 +12,9 @@ import (
 	"unicode"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/names/lineage"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/names/refs"
-	"github.com/agent-handoff/handoff/logtest"
 )
 
 // published is a publish by its ID.

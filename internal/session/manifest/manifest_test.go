@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
-	"github.com/agent-handoff/handoff/logtest"
 	"pgregory.net/rapid"
 )
 

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/internal/thread/keep"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/cursor"
 	"github.com/agent-handoff/handoff/thread/goose"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 var token = "ghp_" + strings.Repeat("a1B2", 9)

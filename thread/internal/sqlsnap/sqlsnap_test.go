@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/thread/internal/sqlsnap"
-	"github.com/agent-handoff/handoff/threadtest"
 )
 
 // grow writes a database with a WAL in several transactions and returns its path and
