@@ -23,7 +23,7 @@ var program = sync.OnceValues(func() (string, error) {
 	}
 	built = dir
 	c := exec.Command("go", "build", "-tags", "s3", "-o", filepath.Join(dir, "handoff"), "./cmd/handoff")
-	c.Dir = "../.."
+	c.Dir = "../../.."
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
@@ -165,7 +165,7 @@ func TestDemo(t *testing.T) {
 func TestSurfaces(t *testing.T) {
 	s := newStore(t)
 	c := exec.CommandContext(t.Context(), "go", "test", "-tags", "s3", "-count=1", "-run", "^TestRemoteSurfaces$", "./cmd/internal/program")
-	c.Dir = "../.."
+	c.Dir = "../../.."
 	c.Env = append(os.Environ(), "REMOTE_LOG="+s.user(t, "poll=0s&").log, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=k", "AWS_SECRET_ACCESS_KEY=s")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

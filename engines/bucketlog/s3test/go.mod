@@ -43,4 +43,4 @@ require (
 	pgregory.net/rapid v1.3.0 // indirect
 )
 
-replace github.com/agent-handoff/handoff => ../..
+replace github.com/agent-handoff/handoff => ../../..

@@ -23,7 +23,7 @@ var program = sync.OnceValues(func() (string, error) {
 	}
 	built = dir
 	c := exec.Command("go", "build", "-o", filepath.Join(dir, "handoff"), "./cmd/handoff")
-	c.Dir = "../.."
+	c.Dir = "../../.."
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}

@@ -12,7 +12,7 @@ import (
 // log in a stream.
 func TestSurfaces(t *testing.T) {
 	c := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", "^TestRemoteSurfaces$", "./cmd/internal/program")
-	c.Dir = "../.."
+	c.Dir = "../../.."
 	c.Env = append(os.Environ(), "REMOTE_LOG=nats://"+address(t, start(t, nil))+"/team")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -18,7 +18,7 @@ const session = "a3f2c9d1-4b5e-4789-81ab-cdef12345678"
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "handoff")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/handoff").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program, "../../../cmd/handoff").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v: %s", err, out)
 	}
 	return program

@@ -111,7 +111,7 @@ func TestOriginalWorkspace(t *testing.T) {
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "handoff")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/handoff").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program, "../../../cmd/handoff").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v: %s", err, out)
 	}
 	return program

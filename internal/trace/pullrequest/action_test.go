@@ -13,7 +13,7 @@ import (
 )
 
 // root is the directory of the action.
-const root = "../.."
+const root = "../../.."
 
 // expression is an expression of a workflow, which is replaced before a script runs.
 var expression = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
