@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/thread/keep"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex"
+	"github.com/agent-handoff/handoff/internal/transcript/keep"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/conversations"
 )

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/scope"
 	"github.com/agent-handoff/handoff/internal/trace/hook"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/scope"
 	"github.com/agent-handoff/handoff/thread"
 )
 

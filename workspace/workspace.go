@@ -77,8 +77,8 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/queue"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/session/relocate"
-	"github.com/agent-handoff/handoff/internal/thread/keep"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
+	"github.com/agent-handoff/handoff/internal/transcript/keep"
 )
 
 // A Workspace is an open workspace, as one caller uses it.

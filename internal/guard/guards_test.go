@@ -3,7 +3,6 @@
 package guard
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -21,116 +20,9 @@ const root = "../.."
 
 const module = "github.com/agent-handoff/handoff"
 
-// layers gives each package its layer. A package imports only packages of lower
-// layers. This is a policy: when a build breaks it, change the build. A change
-// to the table is a decision, recorded in docs/adr.
-var layers = map[string]int{
-	"internal/tool/jsonschema": 0,
-	"internal/tool/jsonl":      0,
-	"internal/tool/durable":    0,
-	"internal/tool/plainfile":  0,
-	"internal/tool/nearest":    0,
-	"internal/tool/printable":  0,
-	"internal/trace/price":     0,
-	"internal/tool/ulid":       0,
-	"internal/tool/secret":     0,
-	"internal/tool/words":      0,
-	"internal/trace/pasted":    0,
-	"internal/tool/git":        0,
-	"internal/tool/userdir":    0,
-	"internal/tool/safepath":   0,
-
-	".": 1,
-
-	"thread":                     2,
-	"internal/log/content":       2,
-	"internal/tool/formerdir":    2,
-	"internal/config":            2,
-	"internal/log/fold":          2,
-	"internal/names/lineage":     2,
-	"internal/trace/cost":        3,
-	"internal/session/manifest":  2,
-	"internal/tool/sqlite":       2,
-	"internal/names":             2,
-	"cmd/internal/preview":       2,
-	"internal/log/remote":        2,
-	"internal/log/checkpoint":    2,
-	"internal/trace/pullrequest": 2,
-	"internal/log/logcopy":       2,
-	"internal/pipeline/contract": 2,
-	"thread/internal/sqlsnap":    2,
-
-	"internal/session":                   3,
-	"internal/log/filelog":               3,
-	"internal/log/sqlindex":              3,
-	"internal/thread/collision":          3,
-	"internal/thread/packed":             3,
-	"thread/internal/archive":            3,
-	"thread/internal/resume":             3,
-	"internal/thread/threadindex/agents": 3,
-	"internal/thread/threadindex/tail":   3,
-	"internal/thread/threadindex/store":  3,
-	"internal/thread/threadindex/scope":  3,
-	"thread/page":                        3,
-	"internal/pipeline/gate":             3,
-	"internal/pipeline/folder":           3,
-	"internal/names/refs":                3,
-	"internal/thread/action":             3,
-	"internal/thread/grep":               3,
-	"internal/thread/converse":           3,
-	"internal/thread/keep":               3,
-	"internal/trace/evidence":            3,
-
-	"internal/log/localstate":     4,
-	"internal/log/queue":          4,
-	"internal/thread/threadindex": 4,
-	"internal/session/relocate":   4,
-	"internal/trace/activity":     4,
-	"internal/session/compare":    4,
-	"internal/session/launch":     4,
-	"internal/trace/hook":         4,
-	"internal/pipeline":           4,
-	"internal/pipeline/lessons":   4,
-	"thread/*":                    4,
-
-	"workspace/claims":          5,
-	"workspace/conversations":   5,
-	"workspace/pipelines":       5,
-	"workspace/work":            5,
-	"internal/trace/provenance": 5,
-	"internal/session/transfer": 5,
-
-	"workspace":  6,
-	"thread/all": 6,
-
-	"cmd/internal/demo": 7,
-	"gitlog":            7,
-	"bucketlog":         7,
-	"natslog":           7,
-
-	"cmd/internal/access":    8,
-	"cmd/internal/cli":       8,
-	"cmd/internal/evidence":  9,
-	"cmd/internal/find":      9,
-	"cmd/internal/sessions":  9,
-	"cmd/internal/pipelines": 9,
-	"cmd/internal/mcp":       9,
-	"cmd/internal/setup":     9,
-	"cmd/internal/work":      9,
-	"cmd/internal/logs":      9,
-	"cmd/internal/web":       9,
-	"cmd/internal/program":   10,
-	"cmd/handoff":            11,
-	"cmd/agent-handoff":      11,
-	"bench":                  10,
-}
-
 // testOnly are the packages that only tests import: the suites that every log
 // and every provider must pass.
-var testOnly = []string{"logtest", "threadtest", "cmd/internal/testlog", "internal/tool/secret/corpus"}
-
-// stdlibOnly is the layer that imports nothing but the standard library.
-const stdlibOnly = 1
+var testOnly = []string{"conformance/logtest", "conformance/threadtest", "cmd/internal/testlog", "internal/tool/secret/corpus"}
 
 // The budgets. When one is exceeded, split by subject, never by number.
 const (
@@ -203,101 +95,6 @@ func sources(t *testing.T) []source {
 		t.Fatal(err)
 	}
 	return list
-}
-
-func layerOf(pkg string) (int, bool) {
-	if f, ok := layers[pkg]; ok {
-		return f, true
-	}
-	f, ok := layers[path.Dir(pkg)+"/*"]
-	return f, ok
-}
-
-func TestLayers(t *testing.T) {
-	for _, s := range sources(t) {
-		if s.isTest() {
-			continue
-		}
-		layer, ok := layerOf(s.pkg)
-		if !ok {
-			t.Errorf("%s: package %s has no layer", s.name, s.pkg)
-			continue
-		}
-		for _, spec := range s.file.Imports {
-			if err := mayImport(s.pkg, layer, strings.Trim(spec.Path.Value, `"`)); err != nil {
-				t.Errorf("%s: %v", s.name, err)
-			}
-		}
-	}
-}
-
-// TestLayersExist checks that the table lists no package that does not exist.
-func TestLayersExist(t *testing.T) {
-	packages := map[string]bool{}
-	for _, s := range sources(t) {
-		packages[s.pkg] = true
-		packages[path.Dir(s.pkg)+"/*"] = true
-	}
-	for pkg := range layers {
-		if !packages[pkg] {
-			t.Errorf("package %s has a layer and does not exist", pkg)
-		}
-	}
-	for _, pkg := range testOnly {
-		if !packages[pkg] {
-			t.Errorf("package %s is for tests only and does not exist", pkg)
-		}
-	}
-}
-
-func mayImport(pkg string, layer int, imported string) error {
-	inside := imported == module || strings.HasPrefix(imported, module+"/")
-	if !inside {
-		if layer <= stdlibOnly && strings.Contains(strings.Split(imported, "/")[0], ".") {
-			return fmt.Errorf("imports %s; layers 0 and 1 have the standard library only", imported)
-		}
-		return nil
-	}
-	below := strings.TrimPrefix(strings.TrimPrefix(imported, module), "/")
-	if below == "" {
-		below = "."
-	}
-	if slices.Contains(testOnly, below) {
-		return fmt.Errorf("imports %s, which is for tests", below)
-	}
-	if other, ok := layerOf(below); !ok || other >= layer {
-		return fmt.Errorf("package %s on layer %d imports %s on layer %d", pkg, layer, below, other)
-	}
-	return nil
-}
-
-func TestMayImport(t *testing.T) {
-	for _, tt := range []struct {
-		pkg, imported string
-		ok            bool
-	}{
-		{".", "context", true},
-		{".", "github.com/spf13/cobra", false},
-		{".", module + "/internal/log/filelog", false},
-		{"internal/log/filelog", module, true},
-		{"internal/log/filelog", module + "/internal/log/sqlindex", false}, // the same layer
-		{"internal/log/filelog", module + "/workspace", false},
-		{"thread/codex", module + "/thread", true},
-		{"thread/codex", module + "/thread/claude", false},
-		{"workspace", module + "/logtest", false},
-		{"workspace", module + "/nowhere", false},
-		{"cmd/internal/program", module + "/workspace", true},
-		{"cmd/internal/sessions", module + "/cmd/internal/cli", true},
-		{"cmd/internal/cli", module + "/cmd/internal/sessions", false},
-	} {
-		layer, ok := layerOf(tt.pkg)
-		if !ok {
-			t.Fatalf("%s has no layer", tt.pkg)
-		}
-		if err := mayImport(tt.pkg, layer, tt.imported); (err == nil) != tt.ok {
-			t.Errorf("mayImport(%s, %s) = %v, want ok %v", tt.pkg, tt.imported, err, tt.ok)
-		}
-	}
 }
 
 func TestPackageComments(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/thread/collision"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/scope"
 	"github.com/agent-handoff/handoff/internal/trace/activity"
+	"github.com/agent-handoff/handoff/internal/transcript/collision"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/scope"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/thread/keep"
+	"github.com/agent-handoff/handoff/internal/transcript/keep"
 	"github.com/agent-handoff/handoff/thread"
 )
 

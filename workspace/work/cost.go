@@ -8,9 +8,9 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/scope"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/scope"
 )
 
 // CostOptions select what Cost counts, and how it groups that.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 )
 
 // A PromptReport has the prompts that were compared with artifacts.

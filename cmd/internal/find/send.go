@@ -17,9 +17,9 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
-	"github.com/agent-handoff/handoff/internal/thread/converse"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
+	"github.com/agent-handoff/handoff/internal/transcript/converse"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/spf13/cobra"
 )

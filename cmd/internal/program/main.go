@@ -21,8 +21,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/formerdir"
 	"github.com/agent-handoff/handoff/cmd/internal/setup"
-	"github.com/agent-handoff/handoff/internal/tool/formerdir"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/workspace"
 	"golang.org/x/sys/unix"

@@ -3,8 +3,8 @@ package provenance
 import (
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/thread/action"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/thread/action"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex"
+	"github.com/agent-handoff/handoff/internal/transcript/action"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 )
 

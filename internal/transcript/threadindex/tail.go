@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/store"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/tail"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/tail"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/agents"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/agents"
 	"github.com/agent-handoff/handoff/thread"
 )
 

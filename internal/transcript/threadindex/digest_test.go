@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/thread/threadindex"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 )
 
 // TestDigest checks that the digest in the index is that of its transcripts after each

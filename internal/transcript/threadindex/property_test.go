@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/thread/threadindex"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/scope"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/scope"
 	"github.com/agent-handoff/handoff/thread"
 )
 

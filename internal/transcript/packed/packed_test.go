@@ -3,7 +3,7 @@ package packed_test
 import (
 	"testing"
 
-	"github.com/agent-handoff/handoff/internal/thread/packed"
+	"github.com/agent-handoff/handoff/internal/transcript/packed"
 	"github.com/agent-handoff/handoff/thread"
 )
 

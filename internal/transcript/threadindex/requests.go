@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/thread/packed"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/agents"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/store"
+	"github.com/agent-handoff/handoff/internal/transcript/packed"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/agents"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/thread/packed"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/store"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/tail"
+	"github.com/agent-handoff/handoff/internal/transcript/packed"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/tail"
 	"github.com/agent-handoff/handoff/thread"
 )
 

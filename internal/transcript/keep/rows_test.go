@@ -11,7 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/threadtest"
-	"github.com/agent-handoff/handoff/internal/thread/keep"
+	"github.com/agent-handoff/handoff/internal/transcript/keep"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/cursor"
 	"github.com/agent-handoff/handoff/thread/goose"

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/agent-handoff/handoff/internal/thread/action"
-	"github.com/agent-handoff/handoff/internal/thread/packed"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/store"
+	"github.com/agent-handoff/handoff/internal/transcript/action"
+	"github.com/agent-handoff/handoff/internal/transcript/packed"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/thread/grep"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/store"
 	"github.com/agent-handoff/handoff/internal/tool/words"
+	"github.com/agent-handoff/handoff/internal/transcript/grep"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
 )
 

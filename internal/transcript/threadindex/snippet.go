@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/thread/action"
 	"github.com/agent-handoff/handoff/internal/tool/words"
+	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/thread"
 )
 

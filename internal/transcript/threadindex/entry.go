@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/thread/action"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/store"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/tail"
 	"github.com/agent-handoff/handoff/internal/tool/words"
+	"github.com/agent-handoff/handoff/internal/transcript/action"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/tail"
 	"github.com/agent-handoff/handoff/thread"
 )
 

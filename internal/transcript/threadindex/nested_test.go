@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/thread/threadindex"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/scope"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/scope"
 )
 
 // TestNestedAgents has a subagent that started another one, which wrote in another

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/thread/action"
-	"github.com/agent-handoff/handoff/internal/thread/collision"
-	"github.com/agent-handoff/handoff/internal/thread/packed"
+	"github.com/agent-handoff/handoff/internal/transcript/action"
+	"github.com/agent-handoff/handoff/internal/transcript/collision"
+	"github.com/agent-handoff/handoff/internal/transcript/packed"
 	"github.com/agent-handoff/handoff/thread"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/thread/converse"
+	"github.com/agent-handoff/handoff/internal/transcript/converse"
 )
 
 const id = "019f0000-0000-7000-8000-000000000001"

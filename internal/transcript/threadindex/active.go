@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/thread/collision"
-	"github.com/agent-handoff/handoff/internal/thread/threadindex/agents"
+	"github.com/agent-handoff/handoff/internal/transcript/collision"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/agents"
 	"github.com/agent-handoff/handoff/thread"
 )
 
