@@ -1,4 +1,4 @@
-// Package guard tests the source tree: layers, budgets, names and texts. It has
+// Package guard tests the source tree: groups, budgets, names and texts. It has
 // no code of its own.
 package guard
 
